@@ -1,0 +1,43 @@
+# Targets print their help from the text behind ##.
+GOLANGCI_LINT = v2.15.0
+LINT = bin/golangci-lint-$(GOLANGCI_LINT)
+FUZZTIME ?= 10s
+export GOFLAGS := -buildvcs=false
+
+.PHONY: help build test race lint fmt fuzz bench generate ci
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1|\2/' | column -t -s '|'
+
+build: ## build every binary into bin/
+	go build -o bin/ ./...
+
+test: ## run all tests
+	go test ./...
+
+race: ## run the tests of what is concurrent under the race detector
+	go test -race ./plugins/... ./negotiator/... ./backfill/backfilltest/...
+
+lint: $(LINT) ## vet, lint, and check that go.mod is tidy
+	go vet ./...
+	go mod tidy -diff
+	$(LINT) run
+
+fmt: $(LINT) ## format the code
+	$(LINT) fmt
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@go list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
+	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
+	    echo "$$pkg $$target"; go test $$pkg -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+	  done; done
+
+bench: ## run the benchmarks, six times each, for benchstat
+	go test -run '^$$' -bench . -benchmem -count 6 ./classad/... ./backfill/... ./plugins/... ./condorsim/...
+
+ci: ## run what continuous integration runs
+	bash .ci/run
+
+$(LINT):
+	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+	mv bin/golangci-lint $@
