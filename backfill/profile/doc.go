@@ -1,0 +1,20 @@
+// Package profile answers the one question all backfilling rests on: what is
+// free when.
+//
+// A [Profile] holds, for every slot and every resource, a step function of
+// time: the amount that is free. Running jobs and reservations are spans that
+// are added to it and removed from it; between them it is asked for the
+// earliest start of a request ([Profile.EarliestFit]), for a placement at a
+// given start ([Profile.Place]) and whether a placement still holds
+// ([Profile.Fits]). A copy ([Profile.Clone]) shares everything until one side
+// changes it, so that a what-if costs only what it changes.
+//
+// The package is a leaf: it knows slots, vectors and seconds, and nothing of
+// jobs, queues or policies.
+//
+//   - types.go: Time, Vector, Placement, Candidates, Request
+//   - steps.go: the step function of one resource on one slot, a treap of
+//     changes
+//   - profile.go: many slots, many resources, the five operations
+//   - placement.go: which of the slots that could host a request do
+package profile

@@ -1,0 +1,296 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Profile is what is free when, on every slot, for every resource.
+//
+// Its methods that change it may be called by one goroutine at a time; a clone
+// is independent of its origin.
+type Profile struct {
+	slots []slot // by SlotID
+	rule  Rule
+	owner *owner
+	past  Time // the origin: instants before it have its value
+}
+
+// slot is one slot's future.
+type slot struct {
+	name     string
+	up       bool
+	capacity Vector
+	free     []steps   // by resource
+	single   Placement // one chunk here, shared by all who need it
+}
+
+// New returns a profile without slots. The rule says how it places requests
+// when several slots could host them.
+func New(rule Rule) *Profile {
+	return &Profile{rule: rule, owner: new(owner)}
+}
+
+// SetSlot adds the slot, or gives it another capacity; what occupies it stays.
+// IDs are dense: a new slot's ID is the number of slots so far.
+func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
+	if int(id) == len(p.slots) {
+		p.slots = append(p.slots, slot{name: name, up: true, capacity: capacity, free: make([]steps, len(capacity)), single: Placement{{Slot: id, Count: 1}}})
+		for i, c := range capacity {
+			p.slots[id].free[i].base = c
+		}
+		return
+	}
+	s := &p.slots[id]
+	s.free = slices.Clone(s.free)
+	for i, c := range capacity {
+		s.free[i].base += c - s.capacity[i]
+	}
+	s.capacity, s.up = capacity, true
+}
+
+// DropSlot takes a slot away: nothing fits there any more. Spans on it may
+// still be removed. SetSlot brings it back.
+func (p *Profile) DropSlot(id SlotID) { p.slots[id].up = false }
+
+// Up reports whether the slot exists and is not dropped.
+func (p *Profile) Up(id SlotID) bool {
+	return id >= 0 && int(id) < len(p.slots) && p.slots[id].up
+}
+
+// Forget lets go of the time before now. Later questions and changes concern
+// now and after.
+func (p *Profile) Forget(now Time) {
+	if now <= p.past {
+		return
+	}
+	p.past = now
+	for i := range p.slots {
+		free := p.slots[i].free
+		for k := range free {
+			free[k].forget(p.owner, now)
+		}
+	}
+}
+
+// Clone returns a copy which shares all that neither side changes.
+func (p *Profile) Clone() *Profile {
+	// Both sides get a new owner, so that each copies what it changes.
+	p.owner = new(owner)
+	c := &Profile{slots: slices.Clone(p.slots), rule: p.rule, owner: new(owner), past: p.past}
+	for i := range c.slots {
+		c.slots[i].free = slices.Clone(c.slots[i].free)
+	}
+	return c
+}
+
+// Add occupies the placement's chunks during [start, end). It does not ask
+// whether they fit.
+func (p *Profile) Add(at Placement, chunk Vector, start, end Time) {
+	p.shift(at, chunk, start, end, -1)
+}
+
+// Remove gives back what Add occupied.
+func (p *Profile) Remove(at Placement, chunk Vector, start, end Time) {
+	p.shift(at, chunk, start, end, 1)
+}
+
+func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64) {
+	start = max(start, p.past)
+	if start >= end {
+		return
+	}
+	for _, c := range at {
+		free := p.slots[c.Slot].free
+		for k, amount := range chunk {
+			free[k].shiftSpan(p.owner, p.past, start, end, sign*amount*int64(c.Count))
+		}
+	}
+}
+
+// shiftSpan is add, but a span that begins in the forgotten past, or at its
+// edge, moves the base instead of leaving a change there for ever.
+func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
+	if start > past {
+		s.add(o, start, end, amount)
+		return
+	}
+	s.base += amount
+	if end < Forever {
+		s.add(o, end, Forever, -amount)
+	}
+}
+
+// Free is the amount of each resource that is free on the slot at t; it may be
+// negative where jobs stay longer than planned.
+func (p *Profile) Free(id SlotID, t Time) Vector {
+	free := make(Vector, len(p.slots[id].free))
+	for k := range free {
+		free[k] = p.slots[id].free[k].value(t)
+	}
+	return free
+}
+
+// Overfull reports whether more than the slot's capacity is planned at some
+// time from t on.
+func (p *Profile) Overfull(id SlotID, t Time) bool {
+	for k := range p.slots[id].free {
+		if p.slots[id].free[k].min(t, Forever) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Fits reports whether the placement is one of the request's (its slots are up
+// and among the candidates, its chunks are all there, once) and is free during
+// [start, start+Duration).
+func (p *Profile) Fits(r Request, at Placement, start Time) bool {
+	return p.Misfit(r, at, start) == nil
+}
+
+// Misfit says why the placement does not fit, or nil if it does.
+func (p *Profile) Misfit(r Request, at Placement, start Time) error {
+	count := 0
+	for i, c := range at {
+		switch {
+		case !p.Up(c.Slot):
+			return fmt.Errorf("slot %d is not there", c.Slot)
+		case c.Count <= 0 || c.Count > r.Nodes:
+			return fmt.Errorf("%d chunks on slot %s: the job has %d", c.Count, p.slots[c.Slot].name, r.Nodes)
+		case !slices.Contains(r.Candidates.Slots, c.Slot):
+			return fmt.Errorf("slot %s is no candidate of the job", p.slots[c.Slot].name)
+		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
+			return fmt.Errorf("slot %s is named twice", p.slots[c.Slot].name)
+		case !p.slots[c.Slot].hosts(r.Chunk, c.Count, start, start+r.Duration):
+			return fmt.Errorf("%d chunks of %v are not free on slot %s during [%d, %d)", c.Count, r.Chunk, p.slots[c.Slot].name, start, start+r.Duration)
+		}
+		count += c.Count
+	}
+	if count != r.Nodes {
+		return fmt.Errorf("%d chunks are placed, the job has %d", count, r.Nodes)
+	}
+	return nil
+}
+
+// EverFits reports whether the request would fit an empty pool.
+func (p *Profile) EverFits(r Request) bool {
+	chunks := 0
+	for _, id := range r.Candidates.Slots {
+		if p.Up(id) {
+			chunks += chunksWithin(p.slots[id].capacity, r.Chunk, r.Nodes)
+		}
+	}
+	return chunks >= r.Nodes
+}
+
+// EarliestFit finds the earliest start, not before notBefore, at which the
+// request fits during all of its duration, and the placement that the rule
+// chooses there. It is false if the request fits at no time.
+func (p *Profile) EarliestFit(r Request, notBefore Time) (Time, Placement, bool) {
+	return p.EarliestFitBefore(r, notBefore, Forever)
+}
+
+// EarliestFitBefore is EarliestFit for a caller who has no use for a start at
+// or after limit: the search ends there.
+func (p *Profile) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Placement, bool) {
+	start, ok := p.earliestStart(r, notBefore, limit)
+	if !ok {
+		return 0, nil, false
+	}
+	at, ok := p.Place(r, start)
+	return start, at, ok
+}
+
+// earliestStart is the first instant in [from, limit) at which enough chunks
+// fit.
+func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
+	if len(r.Candidates.Slots) == 1 {
+		return p.earliestOn(r.Candidates.Slots[0], r, r.Nodes, from, limit)
+	}
+	for from < limit {
+		// The number of chunks that fit a slot can rise only where one more
+		// begins to fit; until the first such instant the total cannot reach
+		// what it did not reach at from.
+		total, next := 0, limit
+		for _, id := range r.Candidates.Slots {
+			n := p.chunksAt(id, r, from)
+			if total += n; total >= r.Nodes {
+				return from, true
+			}
+			if t, ok := p.earliestOn(id, r, n+1, from, next); ok {
+				next = t
+			}
+		}
+		from = next
+	}
+	return 0, false
+}
+
+// chunksAt is how many chunks of the request fit the slot from start on, at
+// most r.Nodes.
+func (p *Profile) chunksAt(id SlotID, r Request, start Time) int {
+	if !p.Up(id) {
+		return 0
+	}
+	n := int64(r.Nodes)
+	for k, need := range r.Chunk {
+		if need > 0 {
+			n = min(n, max(0, p.slots[id].free[k].min(start, start+r.Duration))/need)
+		}
+	}
+	return int(n)
+}
+
+// earliestOn is the first start in [from, limit) at which so many chunks of the
+// request fit the slot during all of the duration.
+func (p *Profile) earliestOn(id SlotID, r Request, chunks int, from, limit Time) (Time, bool) {
+	if !p.Up(id) || chunksWithin(p.slots[id].capacity, r.Chunk, chunks) < chunks {
+		return 0, false
+	}
+	start := from
+	for start < limit {
+		blocked := false
+		for k, need := range r.Chunk {
+			need *= int64(chunks)
+			if need == 0 {
+				continue
+			}
+			free := &p.slots[id].free[k]
+			short, found := free.firstBelow(start, need)
+			if !found || short >= start+r.Duration {
+				continue
+			}
+			again, found := free.firstAtLeast(short, need)
+			if !found {
+				return 0, false
+			}
+			start, blocked = again, true
+		}
+		if !blocked {
+			return start, true
+		}
+	}
+	return 0, false
+}
+
+// hosts reports whether so many chunks are free on the slot during [start, end).
+func (s *slot) hosts(chunk Vector, chunks int, start, end Time) bool {
+	for k, need := range chunk {
+		if need > 0 && s.free[k].min(start, end) < need*int64(chunks) {
+			return false
+		}
+	}
+	return true
+}
+
+// chunksWithin is how many chunks fit an amount, at most limit.
+func chunksWithin(amount, chunk Vector, limit int) int {
+	n := int64(limit)
+	for k, need := range chunk {
+		if need > 0 {
+			n = min(n, max(0, amount[k])/need)
+		}
+	}
+	return int(n)
+}
