@@ -1,0 +1,217 @@
+package backfill
+
+import (
+	"fmt"
+	"slices"
+)
+
+// ActionKind says what a policy did.
+type ActionKind uint8
+
+// What a policy can do.
+const (
+	ActStart     ActionKind = iota + 1 // start a waiting job now
+	ActReserve                         // plan a waiting job's start, or move it
+	ActRelease                         // give a reservation up
+	ActGuarantee                       // promise the latest start
+	ActHold                            // take a job out of the queue
+	ActWake                            // ask for a cycle at a later time
+)
+
+// Action is one entry of the journal that a policy's decision is. Replaying the
+// journal on the same state gives the same state.
+type Action struct {
+	// After is the number of events that had been taken before.
+	After int
+	Kind  ActionKind
+	Job   JobID
+	// At is the planned start, the guarantee or the time to wake.
+	At        Time
+	Placement Placement
+	Reason    string // ActHold
+}
+
+// Start starts a waiting job now, at the placement. It must fit there from now
+// through its estimate, beside all that runs and all reservations but its own.
+func (c *Cycle) Start(j *Job, at Placement) {
+	r := c.waitingRecord("start", j.ID)
+	if r == nil {
+		return
+	}
+	now := c.round.Now
+	if r.placement == nil || r.start != now || !r.placement.Equal(at) {
+		if err := c.misfit(r, at, now); err != nil {
+			c.fail("start job %d: %w", j.ID, err)
+			return
+		}
+	}
+	if r.promised && c.s.guarantees && now > r.guarantee {
+		c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: now, Cause: r.lifted})
+	}
+	next := *r
+	next.phase, next.placement, next.start, next.end, next.lifted = running, at, now, now+r.job.Estimate, CauseNone
+	c.set(j.ID, &next)
+	c.started = append(c.started, Started{Job: r.job, Placement: at, Guarantee: r.guarantee, Promised: r.promised, key: r.key, alone: r.alone})
+	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
+}
+
+// Reserve plans a waiting job's start, now or later, or moves it. It must fit
+// there through its estimate. A job that is planned for now must also be
+// started in the same cycle.
+func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
+	r := c.waitingRecord("reserve for", j.ID)
+	if r == nil {
+		return
+	}
+	if start < c.round.Now || start > Forever {
+		c.fail("reserve for job %d: the start at %d is not between now (%d) and the end of time", j.ID, start, c.round.Now)
+		return
+	}
+	if r.placement != nil && r.start == start && r.placement.Equal(at) {
+		return
+	}
+	if err := c.misfit(r, at, start); err != nil {
+		c.fail("reserve for job %d: %w", j.ID, err)
+		return
+	}
+	next := *r
+	next.placement, next.start, next.end = at, start, start+r.job.Estimate
+	c.set(j.ID, &next)
+	c.log(Action{Kind: ActReserve, Job: j.ID, At: start, Placement: at})
+}
+
+// Release gives a job's reservation up.
+func (c *Cycle) Release(j *Job) {
+	r := c.waitingRecord("release", j.ID)
+	if r == nil || r.placement == nil {
+		return
+	}
+	next := *r
+	next.placement, next.start, next.end = nil, 0, 0
+	c.set(j.ID, &next)
+	c.log(Action{Kind: ActRelease, Job: j.ID})
+}
+
+// Guarantee promises a job's latest start, once, in the round in which it
+// arrived. From then on every decision must leave it a reservation at or before
+// that time.
+func (c *Cycle) Guarantee(j *Job, latest Time) {
+	r := c.waitingRecord("guarantee", j.ID)
+	switch {
+	case r == nil:
+	case r.promised:
+		c.fail("guarantee for job %d: it was promised to start at %d at the latest, and a promise stands", j.ID, r.guarantee)
+	case latest < c.round.Now:
+		c.fail("guarantee for job %d: %d is in the past", j.ID, latest)
+	default:
+		next := *r
+		next.promised, next.guarantee = true, latest
+		c.set(j.ID, &next)
+		c.log(Action{Kind: ActGuarantee, Job: j.ID, At: latest})
+	}
+}
+
+// Hold takes a waiting job out of the queue, for a reason that its owner will
+// read. Only a change of the job brings it back.
+func (c *Cycle) Hold(j *Job, reason string) {
+	r := c.waitingRecord("hold", j.ID)
+	if r == nil {
+		return
+	}
+	c.set(j.ID, &record{job: r.job, phase: held, key: r.key, hold: reason})
+	c.held = append(c.held, HeldJob{Job: r.job, Reason: reason})
+	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
+}
+
+// Wake asks for a cycle at a later time even if nothing happens. Planned starts
+// and expected ends need no asking.
+func (c *Cycle) Wake(at Time) {
+	if c.err != nil {
+		return
+	}
+	if at <= c.round.Now {
+		c.fail("wake at %d: it is %d already", at, c.round.Now)
+		return
+	}
+	old := c.s.wakes
+	i, found := slices.BinarySearch(old, at)
+	if found {
+		return
+	}
+	c.onUndo(func() { c.s.wakes = old })
+	c.s.wakes = slices.Insert(slices.Clone(old), i, at)
+	c.log(Action{Kind: ActWake, At: at})
+}
+
+// Replay takes the actions of a journal, each after the same number of events.
+func (c *Cycle) Replay(actions []Action) error {
+	for _, a := range actions {
+		if a.After < c.applied || a.After > len(c.round.Events) {
+			c.fail("the journal goes from event %d to %d of %d", c.applied, a.After, len(c.round.Events))
+		}
+		for c.err == nil && c.applied < a.After {
+			c.Next()
+		}
+		if c.replay(a); c.err != nil {
+			return c.err
+		}
+	}
+	return nil
+}
+
+func (c *Cycle) replay(a Action) {
+	j := &Job{ID: a.Job}
+	if r, ok := c.s.jobs.Get(a.Job); ok {
+		j = r.job
+	}
+	switch a.Kind {
+	case ActStart:
+		c.Start(j, a.Placement)
+	case ActReserve:
+		c.Reserve(j, a.At, a.Placement)
+	case ActRelease:
+		c.Release(j)
+	case ActGuarantee:
+		c.Guarantee(j, a.At)
+	case ActHold:
+		c.Hold(j, a.Reason)
+	case ActWake:
+		c.Wake(a.At)
+	default:
+		c.fail("unknown action %d", a.Kind)
+	}
+}
+
+func (c *Cycle) log(a Action) {
+	a.After = c.applied
+	c.actions = append(c.actions, a)
+}
+
+// waitingRecord is the record of a waiting job; nil if the cycle is spoilt or
+// becomes so, because the job does not wait.
+func (c *Cycle) waitingRecord(what string, id JobID) *record {
+	if c.err != nil {
+		return nil
+	}
+	r, ok := c.s.jobs.Get(id)
+	switch {
+	case !ok:
+		c.fail("%s job %d: there is no such job", what, id)
+	case r.phase == running:
+		c.fail("%s job %d: it runs since %d", what, id, r.start)
+	case r.phase == held:
+		c.fail("%s job %d: it is held (%s)", what, id, r.hold)
+	default:
+		return r
+	}
+	return nil
+}
+
+// misfit says why a job does not fit a place with its own taken out.
+func (c *Cycle) misfit(r *record, at Placement, start Time) (err error) {
+	c.without(r, func() { err = c.s.profile.Misfit(c.s.request(r.job), at, start) })
+	if err != nil {
+		return fmt.Errorf("at %d: %w", start, err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package backfilltest
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// Driver makes up what happens to a pool: jobs come, end early, on time or
+// late, and are taken away; starts fail; slots go, come back and change. All of
+// it follows from the seed and from what is decided.
+type Driver struct {
+	// Calm leaves the mishaps out: no slot is lost or changed, no start fails,
+	// nothing overruns, nothing is taken away.
+	Calm bool
+
+	random    *rand.Rand
+	resources []string
+	slots     []backfill.Slot
+	up        []bool
+	nextJob   backfill.JobID
+	started   bool
+}
+
+// NewDriver makes a pool of one to five slots and one to three resources.
+func NewDriver(seed uint64) *Driver {
+	d := &Driver{random: rand.New(rand.NewPCG(seed, 1))}
+	d.resources = []string{"cpus", "memory", "gpus"}[:1+d.random.IntN(3)]
+	for i := range 1 + d.random.IntN(5) {
+		d.slots = append(d.slots, backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: d.capacity()})
+	}
+	d.up = make([]bool, len(d.slots))
+	return d
+}
+
+// Resources are the pool's.
+func (d *Driver) Resources() []string { return d.resources }
+
+// Rule is one of the placement rules.
+func (d *Driver) Rule() profile.Rule { return profile.Rule(d.random.IntN(3)) }
+
+func (d *Driver) capacity() backfill.Vector {
+	c := make(backfill.Vector, len(d.resources))
+	for i := range c {
+		c[i] = 1 + d.random.Int64N(8)
+	}
+	return c
+}
+
+// Round makes up what happens next to the pool in that state.
+func (d *Driver) Round(s *backfill.State) backfill.Round {
+	if !d.started {
+		return d.first()
+	}
+	r := backfill.Round{Now: d.when(s)}
+	snap := s.Snapshot()
+	for _, j := range snap.Jobs {
+		if e, happens := d.mishap(j, r.Now); happens {
+			r.Events = append(r.Events, e)
+		}
+	}
+	if !d.Calm && d.random.IntN(8) == 0 {
+		r.Events = append(r.Events, d.slotEvent())
+	}
+	for d.random.IntN(3) > 0 {
+		r.Events = append(r.Events, d.submission(r.Now))
+	}
+	return r
+}
+
+// first brings the slots up and defines the candidate sets: all slots, with
+// ranks, and each prefix of them without.
+func (d *Driver) first() backfill.Round {
+	d.started = true
+	var r backfill.Round
+	all := backfill.Candidates{}
+	for i, slot := range d.slots {
+		d.up[i] = true
+		all.Slots = append(all.Slots, slot.ID)
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot})
+		r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: i, Candidates: backfill.Candidates{Slots: slices.Clone(all.Slots)}})
+		all.Rank = append(all.Rank, d.random.Int32N(2))
+	}
+	r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.slots), Candidates: all})
+	return r
+}
+
+// when is the next instant: mostly the one at which the host must wake, never
+// later.
+func (d *Driver) when(s *backfill.State) backfill.Time {
+	wake := s.NextWake()
+	if soon := s.Now() + backfill.Time(d.random.IntN(6)); d.random.IntN(3) > 0 || wake == backfill.Forever {
+		return min(wake, soon)
+	}
+	return wake
+}
+
+// mishap is what happens to a job now, if anything does.
+func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event, bool) {
+	switch {
+	case j.Running && d.Calm && now >= j.End:
+		return backfill.Event{Kind: backfill.Completed, Job: j.Job.ID}, true
+	case j.Running && (d.random.IntN(6) == 0 || now >= j.End && d.random.IntN(3) > 0):
+		return backfill.Event{Kind: backfill.Completed, Job: j.Job.ID}, true
+	case d.Calm:
+	case j.Running && now == j.Start && d.random.IntN(10) == 0:
+		return backfill.Event{Kind: backfill.StartFailed, Job: j.Job.ID}, true
+	case d.random.IntN(40) == 0:
+		return backfill.Event{Kind: backfill.Removed, Job: j.Job.ID}, true
+	case !j.Running && d.random.IntN(40) == 0:
+		changed := d.submission(j.Job.Submit)
+		spec := *changed.Spec
+		spec.ID, spec.Place = j.Job.ID, j.Job.Place
+		return backfill.Event{Kind: backfill.Changed, Spec: &spec}, true
+	}
+	return backfill.Event{}, false
+}
+
+func (d *Driver) slotEvent() backfill.Event {
+	i := d.random.IntN(len(d.slots))
+	switch {
+	case !d.up[i]:
+		d.up[i] = true
+		return backfill.Event{Kind: backfill.SlotAdded, Slot: d.slots[i]}
+	case d.random.IntN(2) == 0:
+		d.up[i] = false
+		return backfill.Event{Kind: backfill.SlotLost, Slot: d.slots[i]}
+	default:
+		d.slots[i].Capacity = d.capacity()
+		return backfill.Event{Kind: backfill.SlotChanged, Slot: d.slots[i]}
+	}
+}
+
+func (d *Driver) submission(now backfill.Time) backfill.Event {
+	j := &backfill.Job{
+		ID: d.nextJob, Submit: now, Place: backfill.Place{Cluster: int64(d.nextJob)},
+		Nodes: 1 + d.random.IntN(3)*d.random.IntN(2), Request: make(backfill.Vector, len(d.resources)),
+		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(len(d.slots) + 1),
+	}
+	for i := range j.Request {
+		j.Request[i] = d.random.Int64N(6)
+	}
+	d.nextJob++
+	return backfill.Event{Kind: backfill.Submitted, Spec: j}
+}

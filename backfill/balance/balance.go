@@ -1,0 +1,102 @@
+// Package balance measures how evenly the resources of a pool are used, with
+// exact fractions: the arithmetic of the bb and ibb policies.
+package balance
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Option is the policy option that names the resources which are balanced.
+func Option() backfill.Option {
+	return backfill.Option{
+		Name: "resources", Default: "cpus,memory",
+		Doc: "the resources that are balanced, separated by commas; those that the pool has none of are left out, all others restrict fitting only",
+	}
+}
+
+// Scale brings the utilisation of each balanced resource to a common
+// denominator, the product of the capacities, so that utilisations are whole
+// numbers.
+type Scale struct {
+	index  []int      // of the balanced resources
+	weight []*big.Int // what one unit of each counts for
+	whole  *big.Int   // a resource in full use
+}
+
+// NewScale makes the scale for a pool as it is now. Names that the pool does
+// not have, and resources of zero capacity, are left out.
+func NewScale(c *backfill.Cycle, resources []string) Scale {
+	s := Scale{whole: big.NewInt(1)}
+	for i, name := range c.Resources() {
+		if slices.Contains(resources, name) && c.Capacity()[i] > 0 {
+			s.index = append(s.index, i)
+			s.whole.Mul(s.whole, big.NewInt(c.Capacity()[i]))
+		}
+	}
+	for _, i := range s.index {
+		s.weight = append(s.weight, new(big.Int).Quo(s.whole, big.NewInt(c.Capacity()[i])))
+	}
+	return s
+}
+
+// Utilisation is how much of the balanced resources is in use: the highest and
+// the sum of their utilisations, in units of the scale.
+type Utilisation struct {
+	highest, sum *big.Int
+	all          *big.Int // the sum if everything was in use: K times a whole
+}
+
+// Of is the utilisation when so much is in use.
+func (s Scale) Of(use backfill.Vector) Utilisation {
+	u := Utilisation{highest: new(big.Int), sum: new(big.Int)}
+	u.all = new(big.Int).Mul(s.whole, big.NewInt(int64(len(s.index))))
+	for n, i := range s.index {
+		x := new(big.Int).Mul(big.NewInt(use[i]), s.weight[n])
+		u.sum.Add(u.sum, x)
+		if x.Cmp(u.highest) > 0 {
+			u.highest = x
+		}
+	}
+	return u
+}
+
+// With is the utilisation when the job runs beside what is in use.
+func (s Scale) With(use backfill.Vector, j *backfill.Job) Utilisation {
+	sum := slices.Clone(use)
+	sum.AddScaled(j.Request, int64(j.Nodes))
+	return s.Of(sum)
+}
+
+// CompareImbalance compares max/mean of two utilisations. Nothing in use is
+// balanced worse than anything: every job may then pass.
+func (u Utilisation) CompareImbalance(v Utilisation) int {
+	switch {
+	case v.sum.Sign() == 0:
+		return -1
+	case u.sum.Sign() == 0:
+		return -1
+	}
+	// u.highest/u.sum against v.highest/v.sum; K cancels.
+	a := new(big.Int).Mul(u.highest, v.sum)
+	return a.Cmp(new(big.Int).Mul(v.highest, u.sum))
+}
+
+// CompareScore compares BB's score max/mean · (1 − mean) of two utilisations,
+// lower is better. Nothing in use scores 0.
+func (u Utilisation) CompareScore(v Utilisation) int {
+	// The score is highest·(all − sum)/sum, up to factors that cancel.
+	un, ud := u.score()
+	vn, vd := v.score()
+	return un.Mul(un, vd).Cmp(vn.Mul(vn, ud))
+}
+
+func (u Utilisation) score() (numerator, denominator *big.Int) {
+	if u.sum.Sign() == 0 {
+		return new(big.Int), big.NewInt(1)
+	}
+	numerator = new(big.Int).Sub(u.all, u.sum)
+	return numerator.Mul(numerator, u.highest), u.sum
+}

@@ -1,0 +1,172 @@
+package backfill
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Cause is why a guarantee did not bind.
+type Cause uint8
+
+// The only causes that lift a guarantee.
+const (
+	CauseNone Cause = iota
+	CauseSlotLost
+	CauseSlotChanged
+	CauseOverrun
+	CauseStartFailed
+	CauseStartLate
+	CauseJobChanged
+	CausePolicyChanged
+)
+
+var causeNames = [...]string{"none", "slot lost", "slot changed", "overrun", "start failed", "start late", "job changed", "policy changed"}
+
+func (c Cause) String() string { return causeNames[c] }
+
+// How says in which way a job came to start.
+type How uint8
+
+// The ways, as algorithms and papers count them.
+const (
+	// ByQueue: it came to the front of the queue.
+	ByQueue How = iota
+	// AtHead: no other job waited when it arrived.
+	AtHead
+	// ByBackfill: after the starts of its round a job that is earlier in the
+	// queue's order still waits.
+	ByBackfill
+)
+
+func (h How) String() string { return [...]string{"queue", "head", "backfill"}[h] }
+
+// Started is a job that a decision starts.
+type Started struct {
+	Job       *Job
+	Placement Placement
+	How       How
+	Promised  bool
+	Guarantee Time // the latest start, if Promised
+
+	key   float64
+	alone bool
+}
+
+// Broken is a guarantee that could not be kept.
+type Broken struct {
+	Job           *Job
+	Promised, Now Time // the latest start as it was and as it is
+	Cause         Cause
+}
+
+// HeldJob is a job that left the queue without running.
+type HeldJob struct {
+	Job    *Job
+	Reason string
+}
+
+// ReasonNeverFits is why a job is held that not even an empty pool could run.
+const ReasonNeverFits = "fits on no slot of the pool, even an empty one"
+
+// Decision is an accepted round: what the policy did, and what follows.
+type Decision struct {
+	Now      Time
+	Revision uint64 // of the state that it led to
+	By       string // the policy that took it
+	Actions  []Action
+	Started  []Started
+	Held     []HeldJob
+	Broken   []Broken
+}
+
+// Close ends the cycle. The decision is accepted, and the state is what it made
+// of it, or refused whole, and the state is as it was when the cycle was
+// opened. Events that the policy did not take are applied.
+func (c *Cycle) Close() (Decision, error) {
+	for c.err == nil {
+		if _, more := c.Next(); !more {
+			break
+		}
+	}
+	if c.err == nil {
+		c.err = c.settle()
+	}
+	if c.err != nil {
+		err := c.err
+		c.Rollback()
+		return Decision{}, err
+	}
+	c.s.revision++
+	c.classify()
+	return Decision{
+		Now: c.round.Now, Revision: c.s.revision,
+		Actions: c.actions, Started: c.started, Held: c.held, Broken: c.broken,
+	}, nil
+}
+
+// settle checks what only the end of a round can show: no planned start was
+// left unused, and every guarantee holds or was lifted.
+func (c *Cycle) settle() error {
+	if p, ok := c.s.planned.Min(); ok && p.at <= c.round.Now {
+		return fmt.Errorf("job %d is planned for %d and was not started", p.job.ID, p.at)
+	}
+	if !c.s.guarantees {
+		return nil
+	}
+	for _, b := range c.broken { // by starts
+		if b.Cause == CauseNone {
+			return fmt.Errorf("job %d starts at %d, but was promised to start at %d at the latest", b.Job.ID, b.Now, b.Promised)
+		}
+	}
+	for _, u := range c.undo {
+		r, ok := c.s.jobs.Get(u.job)
+		if u.do != nil || !ok || r.phase != waiting {
+			continue
+		}
+		if err := c.keepGuarantee(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepGuarantee checks one waiting job's guarantee, or promises anew what was
+// lifted.
+func (c *Cycle) keepGuarantee(r *record) error {
+	switch {
+	case r.placement == nil:
+		return fmt.Errorf("job %d is left without a reservation, and the policy gives guarantees", r.job.ID)
+	case r.lifted == CauseNone && !r.promised:
+		return fmt.Errorf("job %d was given no guarantee", r.job.ID)
+	case r.lifted == CauseNone && r.start > r.guarantee:
+		return fmt.Errorf("job %d is planned for %d, but was promised to start at %d at the latest", r.job.ID, r.start, r.guarantee)
+	case r.lifted == CauseNone:
+		return nil
+	}
+	next := *r
+	next.lifted = CauseNone
+	if late := r.promised && r.start > r.guarantee; late || !r.promised {
+		next.promised, next.guarantee = true, r.start
+		if late {
+			c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: r.start, Cause: r.lifted})
+		}
+	}
+	c.set(r.job.ID, &next)
+	return nil
+}
+
+// classify says how each started job came to start.
+func (c *Cycle) classify() {
+	first, waits := c.s.queue.Min()
+	for i := range c.started {
+		s := &c.started[i]
+		switch {
+		case waits && cmp.Or(cmp.Compare(first.key, s.key), Compare(first.job, s.Job)) < 0:
+			s.How = ByBackfill
+		case s.alone:
+			s.How = AtHead
+		default:
+			s.How = ByQueue
+		}
+	}
+}

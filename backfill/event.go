@@ -1,0 +1,142 @@
+package backfill
+
+import (
+	"cmp"
+	"slices"
+)
+
+// EventKind says what happened. The kinds are listed in the order in which a
+// cycle applies them.
+type EventKind uint8
+
+// What can happen to a pool.
+const (
+	PolicyChanged   EventKind = iota + 1 // another policy decides from here on; also the first event of all
+	SlotAdded                            // a slot came up
+	Completed                            // a running job ended
+	SlotLost                             // a slot is gone; what ran there goes back to the queue
+	SlotChanged                          // a slot has another capacity
+	StartFailed                          // a start did not come about, or a planned start passed unused
+	EstimateChanged                      // a running job is expected to end at another time
+	Removed                              // a job was taken away, running or not
+	Changed                              // a waiting job was edited, or a held one may wait again
+	Submitted                            // a job arrived
+	Wake                                 // a planned start or a time that the policy asked for has come
+)
+
+var eventNames = [...]string{"", "policy changed", "slot added", "completed", "slot lost", "slot changed", "start failed", "estimate changed", "removed", "changed", "submitted", "wake"}
+
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return "unknown event"
+}
+
+// Event is one thing that happened. Which fields count depends on its kind.
+type Event struct {
+	Kind EventKind
+	// Job is the job concerned: Completed, StartFailed, EstimateChanged,
+	// Removed.
+	Job JobID
+	// Spec is the job that arrives (Submitted) or replaces one of the same ID
+	// (Changed), and Key its place in the queue's order, lower first.
+	Spec *Job
+	Key  float64
+	// Slot is the slot concerned: SlotAdded, SlotLost, SlotChanged.
+	Slot Slot
+	// End is the running job's new expected end: EstimateChanged.
+	End Time
+	// Guarantees says whether the new policy gives guarantees: PolicyChanged.
+	Guarantees bool
+
+	// The rest is filled in by Cycle.Next, for the policy to react to.
+
+	// Freed says that the event gave back resources which had been planned for:
+	// an early completion, a removal, a new slot.
+	Freed bool
+	// Displaced are the waiting jobs without a place that the event leaves
+	// behind, in the order in which they are to be placed: by planned start,
+	// then order of jobs. A policy that gives guarantees places them anew.
+	Displaced []*Job
+}
+
+// concerns is the job that the event is about, if it is about one.
+func (e *Event) concerns() (JobID, bool) {
+	switch e.Kind {
+	case Completed, StartFailed, EstimateChanged, Removed:
+		return e.Job, true
+	case Changed, Submitted:
+		if e.Spec != nil {
+			return e.Spec.ID, true
+		}
+	default:
+	}
+	return 0, false
+}
+
+// Slot is one partitionable or static slot of the pool.
+type Slot struct {
+	ID       SlotID
+	Name     string
+	Capacity Vector
+}
+
+// CandidateSet is a set of slots that matchmaking found for one or more jobs.
+type CandidateSet struct {
+	ID         int
+	Candidates Candidates
+}
+
+// Round is what the host puts to a policy: what happened since the last one.
+type Round struct {
+	Now Time
+	// Candidates are sets that are new or have changed; they hold from the
+	// opening of the cycle.
+	Candidates []CandidateSet
+	Events     []Event
+}
+
+// sortEvents brings the events into the order in which they are applied:
+// by kind; completions by start, then order of jobs; jobs in order of jobs.
+func (s *State) sortEvents(events []Event) {
+	class := func(k EventKind) EventKind {
+		switch k {
+		case SlotChanged:
+			return SlotLost
+		case Changed:
+			return Removed
+		default:
+			return k
+		}
+	}
+	slices.SortStableFunc(events, func(a, b Event) int {
+		if c := cmp.Compare(class(a.Kind), class(b.Kind)); c != 0 {
+			return c
+		}
+		if a.Kind <= SlotAdded || a.Kind == SlotLost || a.Kind == SlotChanged || a.Kind == Wake {
+			return cmp.Compare(a.Slot.ID, b.Slot.ID)
+		}
+		ja, jb := s.eventJob(a), s.eventJob(b)
+		if ja == nil || jb == nil {
+			return cmp.Compare(a.Job, b.Job)
+		}
+		if a.Kind == Completed {
+			ra, _ := s.jobs.Get(a.Job)
+			rb, _ := s.jobs.Get(b.Job)
+			return cmp.Or(cmp.Compare(ra.start, rb.start), Compare(ja, jb))
+		}
+		return Compare(ja, jb)
+	})
+}
+
+// eventJob is the job that an event concerns, or nil if it is unknown.
+func (s *State) eventJob(e Event) *Job {
+	if e.Spec != nil {
+		return e.Spec
+	}
+	if r, ok := s.jobs.Get(e.Job); ok {
+		return r.job
+	}
+	return nil
+}

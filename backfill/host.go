@@ -1,0 +1,230 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Decider takes the decisions of a [Host]: a linked-in policy ([Linked]) or one
+// in another process.
+type Decider interface {
+	// Spec is the policy's; a remote one has no New.
+	Spec() Spec
+	// Decide acts on the open cycle. An error means that it could not, and that
+	// somebody else must.
+	Decide(ctx context.Context, c *Cycle) error
+	// Decided tells how a round ended, so that a copy of the state elsewhere can
+	// follow. Own says that the decision is the one this decider took.
+	Decided(r Round, d Decision, own bool)
+}
+
+// Linked is a policy that runs in this process.
+type Linked struct {
+	spec   Spec
+	policy Policy
+}
+
+// Link makes a linked-in decider of a policy with the given options.
+func Link(spec Spec, options map[string]string) (*Linked, error) {
+	p, err := spec.Make(options)
+	if err != nil {
+		return nil, err
+	}
+	return &Linked{spec: spec, policy: p}, nil
+}
+
+// Spec is the policy's.
+func (l *Linked) Spec() Spec { return l.spec }
+
+// Decide lets the policy act.
+func (l *Linked) Decide(_ context.Context, c *Cycle) error {
+	l.policy.Decide(c)
+	return nil
+}
+
+// Decided does nothing: a linked-in policy sees the host's own state.
+func (l *Linked) Decided(Round, Decision, bool) {}
+
+// Refusal is a decision of the main policy that did not count, because it was
+// not possible or was not given.
+type Refusal struct {
+	Now    Time
+	Policy string
+	Err    error
+}
+
+// Host owns a state and lets a policy decide on it, round by round. Every
+// decision is checked; a refused round is decided at once by the fallback.
+type Host struct {
+	State *State
+	order Order
+	main  Decider
+	// fallback decides what the main policy could not.
+	fallback Decider
+	changed  bool // the policy in charge has not been announced yet
+	refused  func(Refusal)
+}
+
+// NewHost puts a policy in charge of a state. The fallback must give guarantees
+// if and only if the policy does. Refusals are reported to refused, if it is
+// not nil.
+func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal)) (*Host, error) {
+	if m, f := main.Spec(), fallback.Spec(); m.Guarantees != f.Guarantees {
+		return nil, fmt.Errorf("policy %s cannot fall back to %s: one of them gives guarantees and the other does not", m.Name, f.Name)
+	}
+	if main.Spec().IgnoresOrder {
+		order = orders()["fcfs"]
+	}
+	if refused == nil {
+		refused = func(Refusal) {}
+	}
+	return &Host{State: s, order: order, main: main, fallback: fallback, changed: true, refused: refused}, nil
+}
+
+// Decide puts one round before the policy and returns what was decided. The
+// events may come in any order; what the passing of time alone brings about
+// (overruns, planned starts that were missed) is added here. An error means
+// that the round cannot be true, that the context ended, or that the fallback
+// failed as well; the state is then as it was.
+func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
+	if h.changed {
+		r.Events = append(r.Events, Event{Kind: PolicyChanged, Guarantees: h.main.Spec().Guarantees})
+	}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Spec != nil {
+			e.Key = h.order(e.Spec)
+		}
+	}
+	r.Events = append(r.Events, h.State.elapsed(r)...)
+	h.State.sortEvents(r.Events)
+
+	d, own, err := h.decide(ctx, r)
+	if err != nil {
+		return Decision{}, err
+	}
+	h.changed = false
+	h.main.Decided(r, d, own)
+	return d, nil
+}
+
+func (h *Host) decide(ctx context.Context, r Round) (d Decision, own bool, err error) {
+	if h.State.idle(r) {
+		d, err = h.State.take(ctx, r, nothing{})
+		return d, false, err
+	}
+	d, err = h.State.take(ctx, r, h.main)
+	if err == nil {
+		return d, true, nil
+	}
+	var refused *refusedError
+	if !errors.As(err, &refused) || ctx.Err() != nil {
+		return Decision{}, false, err
+	}
+	h.refused(Refusal{Now: r.Now, Policy: h.main.Spec().Name, Err: refused.err})
+	if d, err = h.State.take(ctx, r, h.fallback); err != nil {
+		return Decision{}, false, fmt.Errorf("fallback policy %s failed as well: %w", h.fallback.Spec().Name, err)
+	}
+	return d, false, nil
+}
+
+// refusedError says that the round was fine and the decision was not.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// take opens the round, lets the decider act, and closes it.
+func (s *State) take(ctx context.Context, r Round, by Decider) (Decision, error) {
+	c, err := s.Open(r)
+	if err != nil {
+		return Decision{}, err
+	}
+	if err = by.Decide(ctx, c); err != nil {
+		c.Rollback()
+		return Decision{}, &refusedError{err}
+	}
+	d, err := c.Close()
+	if err != nil {
+		return Decision{}, &refusedError{err}
+	}
+	d.By = by.Spec().Name
+	return d, nil
+}
+
+// nothing decides rounds in which there is nothing to decide.
+type nothing struct{}
+
+func (nothing) Spec() Spec                           { return Spec{} }
+func (nothing) Decide(context.Context, *Cycle) error { return nil }
+func (nothing) Decided(Round, Decision, bool)        {}
+
+// idle reports whether the queue is empty before and after the round's events.
+func (s *State) idle(r Round) bool {
+	if s.queue.Len() > 0 {
+		return false
+	}
+	for _, e := range r.Events {
+		switch e.Kind {
+		case Submitted, Changed, StartFailed, SlotLost:
+			return false
+		default:
+		}
+	}
+	return true
+}
+
+// elapsed lists what the passing of time alone brings about: running jobs that
+// have reached their expected end and are not known to have completed, and
+// reservations whose start was missed.
+func (s *State) elapsed(r Round) []Event {
+	over := func(p planned, limit Time) bool { return p.at < limit }
+	if first, ok := s.running.Min(); !ok || !over(first, r.Now+1) {
+		if p, planned := s.planned.Min(); !planned || !over(p, r.Now) {
+			return nil
+		}
+	}
+	known := make(map[JobID]bool, len(r.Events))
+	for i := range r.Events {
+		if id, ok := r.Events[i].concerns(); ok {
+			known[id] = true
+		}
+	}
+	var events []Event
+	s.running.Scan(func(p planned) bool {
+		if over(p, r.Now+1) && !known[p.job.ID] {
+			rec, _ := s.jobs.Get(p.job.ID)
+			events = append(events, Event{Kind: EstimateChanged, Job: p.job.ID, End: overrunEnd(p.job, rec.start, r.Now)})
+		}
+		return over(p, r.Now+1)
+	})
+	s.planned.Scan(func(p planned) bool {
+		if over(p, r.Now) && !known[p.job.ID] {
+			events = append(events, Event{Kind: StartFailed, Job: p.job.ID})
+		}
+		return over(p, r.Now)
+	})
+	return events
+}
+
+// overrunEnd is when a job that has outlived its estimate is expected to end:
+// the estimate is doubled until that is later than now, up to the limit; past
+// the limit, the limit is doubled.
+func overrunEnd(j *Job, start, now Time) Time {
+	limit := j.limit()
+	for _, step := range []Time{j.Estimate, limit} {
+		for end := step; end < Forever; end *= 2 {
+			capped := end
+			if step < limit {
+				capped = min(end, limit)
+			}
+			if start+capped > now {
+				return start + capped
+			}
+			if capped != end {
+				break
+			}
+		}
+	}
+	return Forever
+}

@@ -1,0 +1,98 @@
+package backfill
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// JobID names a job for as long as the host knows it. The host chooses it; it
+// carries no order.
+type JobID int64
+
+// Job is what a policy may know of a job. It never changes; a job that is
+// edited becomes another Job with the same ID.
+type Job struct {
+	ID JobID
+	// Submit is when the job came into its queue.
+	Submit Time
+	// Place decides between jobs submitted in the same second.
+	Place Place
+	// Nodes is the number of chunks: 1 but for gangs (HTCondor's parallel
+	// universe).
+	Nodes int
+	// Request is what each chunk needs.
+	Request Vector
+	// Estimate is the run time that is planned with, at least 1.
+	Estimate Time
+	// Limit is the run time at which the job is killed; 0: the same as
+	// Estimate.
+	Limit Time
+	// Unestimated marks a job that came without an estimate and got the
+	// configured default.
+	Unestimated bool
+	// Candidates is the ID of the job's candidate set.
+	Candidates int
+	// Labels are the job's owner, group, project, account, qos, executable… as
+	// far as they are known. Shared between jobs; never changed.
+	Labels map[string]string
+}
+
+// Place is where a job stands in its workload: its number there, or on a real
+// pool the schedd's name, ClusterId and ProcId.
+type Place struct {
+	Queue         string
+	Cluster, Proc int64
+}
+
+// Compare is the order of jobs: submit time, then place in the workload. Every
+// tie anywhere falls to it.
+func Compare(a, b *Job) int {
+	return cmp.Or(
+		cmp.Compare(a.Submit, b.Submit),
+		strings.Compare(a.Place.Queue, b.Place.Queue),
+		cmp.Compare(a.Place.Cluster, b.Place.Cluster),
+		cmp.Compare(a.Place.Proc, b.Place.Proc),
+		cmp.Compare(a.ID, b.ID),
+	)
+}
+
+// Width is the number of cpus of all chunks together.
+func (j *Job) Width() int64 { return int64(j.Nodes) * j.Request[0] }
+
+// Total is the job's need of all resources, over all chunks.
+func (j *Job) Total() Vector {
+	total := make(Vector, len(j.Request))
+	total.AddScaled(j.Request, int64(j.Nodes))
+	return total
+}
+
+// limit is the run time at which the job is killed.
+func (j *Job) limit() Time { return cmp.Or(j.Limit, j.Estimate) }
+
+// validate refuses a job that no policy should have to think about.
+func (j *Job) validate(resources int) error {
+	switch {
+	case j.Nodes < 1:
+		return fmt.Errorf("job %d: %d chunks: at least one is needed", j.ID, j.Nodes)
+	case j.Estimate < 1 || j.Estimate >= Forever:
+		return fmt.Errorf("job %d: estimate of %d s: must be at least 1", j.ID, j.Estimate)
+	case j.Limit < 0:
+		return fmt.Errorf("job %d: limit of %d s is negative", j.ID, j.Limit)
+	case len(j.Request) != resources:
+		return fmt.Errorf("job %d: asks for %d resources, the pool has %d", j.ID, len(j.Request), resources)
+	}
+	for _, amount := range j.Request {
+		if amount < 0 {
+			return fmt.Errorf("job %d: asks for a negative amount: %v", j.ID, j.Request)
+		}
+	}
+	return nil
+}
+
+// request is the job in the profile's terms.
+func (s *State) request(j *Job) profile.Request {
+	return profile.Request{Chunk: j.Request, Nodes: j.Nodes, Duration: j.Estimate, Candidates: s.candidates[j.Candidates]}
+}

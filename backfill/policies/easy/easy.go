@@ -1,0 +1,36 @@
+// Package easy is EASY backfilling: the first job that cannot start gets a
+// reservation at the earliest time the running jobs' estimates allow, and any
+// other may start now if it does not delay that one.
+//
+// It promises nothing to the jobs behind the first, and the reservation itself
+// may move in either direction as jobs end early: only the current plan holds.
+// With depth n the first n blocked jobs are reserved for (Maui's
+// RESERVATIONDEPTH, Fluxion's hybrid policy).
+//
+// Source: D. Lifka, The ANL/IBM SP scheduling system, JSSPP 1995.
+package easy
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
+)
+
+// Spec describes the policy.
+func Spec() backfill.Spec {
+	return backfill.Spec{
+		Name:   "easy",
+		Doc:    "reserves for the first blocked jobs and starts any other that does not delay them",
+		Source: "Lifka, JSSPP 1995",
+		Options: []backfill.Option{{
+			Name: "depth", Default: "1", Check: backfill.WholeNumber(1),
+			Doc: "how many blocked jobs get a reservation; 1 is EASY",
+		}},
+		New: func(v backfill.Values) (backfill.Policy, error) {
+			depth := v.Int("depth")
+			return backfill.PolicyFunc(func(c *backfill.Cycle) {
+				scan.Begin(c)
+				scan.AllocateOrReserve(c, depth)
+			}), nil
+		},
+	}
+}

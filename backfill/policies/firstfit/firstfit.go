@@ -1,0 +1,27 @@
+// Package firstfit starts every job that fits now, in the queue's order, and
+// reserves for none.
+//
+// It keeps slots busy and lets wide jobs starve: there is always a narrow one
+// that fits. HTCondor's dedicated scheduler does this under the name of
+// best-fit.
+package firstfit
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
+)
+
+// Spec describes the policy.
+func Spec() backfill.Spec {
+	return backfill.Spec{
+		Name:   "first-fit",
+		Doc:    "starts every job that fits now, in the queue's order; wide jobs may starve",
+		Source: "HTCondor's dedicated scheduler, there called best-fit",
+		New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(func(c *backfill.Cycle) {
+				scan.Begin(c)
+				scan.AllocateOrReserve(c, 0)
+			}), nil
+		},
+	}
+}

@@ -1,0 +1,47 @@
+// Package policies lists the policies that are linked in, by name. Each lives
+// in a package of its own below this one.
+package policies
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/bb"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/fcfs"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/firstfit"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/ibb"
+)
+
+// All lists the linked-in policies by name.
+func All() []backfill.Spec {
+	return []backfill.Spec{bb.Spec(), conservative.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(), ibb.Spec()}
+}
+
+// Named finds a linked-in policy.
+func Named(name string) (backfill.Spec, error) {
+	if name == "firstfit" { // the papers' spelling
+		name = firstfit.Spec().Name
+	}
+	var names []string
+	for _, s := range All() {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return backfill.Spec{}, fmt.Errorf("unknown policy %q: choose one of %s, or give the path of a plugin", name, strings.Join(names, ", "))
+}
+
+// FallbackFor is the policy that decides where another one fails: conservative
+// where guarantees are given, else easy.
+func FallbackFor(s backfill.Spec) backfill.Spec {
+	if s.Guarantees {
+		return conservative.Spec()
+	}
+	return easy.Spec()
+}

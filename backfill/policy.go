@@ -1,0 +1,101 @@
+package backfill
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Policy decides what starts now and what is reserved for later. It is a
+// function of the cycle it is given: it takes the events (reacting between them
+// or after the last), reads, and acts. Whatever it keeps between cycles must
+// change no decision when it is dropped.
+type Policy interface {
+	Decide(c *Cycle)
+}
+
+// PolicyFunc is a policy without options.
+type PolicyFunc func(*Cycle)
+
+// Decide calls the function.
+func (f PolicyFunc) Decide(c *Cycle) { f(c) }
+
+// Spec is a policy as it is known by name: what it is, what it promises, what
+// can be set, and how one is made.
+type Spec struct {
+	Name string
+	// Doc says in one sentence what the policy does, Source where it comes from.
+	Doc, Source string
+	// Guarantees declares that every waiting job always has a reservation at or
+	// before the start that it was promised at its arrival. The host refuses
+	// decisions that break this.
+	Guarantees bool
+	// IgnoresOrder declares that the queue is always in order of jobs.
+	IgnoresOrder bool
+	Options      []Option
+	// New makes a policy with checked options.
+	New func(Values) (Policy, error)
+}
+
+// Option is one thing about a policy that can be set with --policy-opt.
+type Option struct {
+	Name, Default, Doc string
+	// Check refuses a value; nil accepts any.
+	Check func(value string) error
+}
+
+// Values are a policy's options, complete and checked.
+type Values map[string]string
+
+// Int is an option that was checked to be a whole number.
+func (v Values) Int(name string) int {
+	n, _ := strconv.Atoi(v[name])
+	return n
+}
+
+// List is an option that holds names separated by commas.
+func (v Values) List(name string) []string {
+	return strings.FieldsFunc(v[name], func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// WholeNumber checks that an option is a whole number of at least low.
+func WholeNumber(low int) func(string) error {
+	return func(value string) error {
+		if n, err := strconv.Atoi(value); err != nil || n < low {
+			return fmt.Errorf("must be a whole number of at least %d", low)
+		}
+		return nil
+	}
+}
+
+// Make checks the given options, fills in the defaults, and makes a policy.
+func (s Spec) Make(given map[string]string) (Policy, error) {
+	values := Values{}
+	var known []string
+	for _, o := range s.Options {
+		values[o.Name] = o.Default
+		known = append(known, o.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("policy %s has no option %q: %s", s.Name, name, describeKnown(known))
+		}
+		if check := s.Options[i].Check; check != nil {
+			if err := check(given[name]); err != nil {
+				return nil, fmt.Errorf("policy %s: option %s=%q %w", s.Name, name, given[name], err)
+			}
+		}
+		values[name] = given[name]
+	}
+	return s.New(values)
+}
+
+func describeKnown(names []string) string {
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + strings.Join(names, ", ")
+}

@@ -1,0 +1,115 @@
+package backfill
+
+import (
+	"fmt"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// Snapshot is a whole state as plain data: for another process, a file, or a
+// test. [State.Snapshot] and [Restore] are inverse to each other.
+type Snapshot struct {
+	Resources  []string
+	Rule       profile.Rule
+	Now        Time
+	Revision   uint64
+	Guarantees bool
+	Slots      []SlotState
+	Candidates []CandidateSet
+	Jobs       []JobState
+	Wakes      []Time
+}
+
+// SlotState is a slot and whether it is there.
+type SlotState struct {
+	Slot
+	Up bool
+}
+
+// JobState is a job and where it stands.
+type JobState struct {
+	Job        *Job
+	Running    bool
+	Held       string // the reason, if it is held
+	Key        float64
+	Alone      bool // no other job waited when it arrived
+	Placement  Placement
+	Start, End Time // of the run or the reservation
+	Promised   bool
+	Guarantee  Time
+}
+
+// Snapshot copies the state out. No cycle may have taken an event or acted
+// since it was opened.
+func (s *State) Snapshot() Snapshot {
+	snap := Snapshot{
+		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
+		Guarantees: s.guarantees, Wakes: s.wakes,
+	}
+	for _, slot := range s.slots {
+		snap.Slots = append(snap.Slots, SlotState{Slot: slot, Up: s.profile.Up(slot.ID)})
+	}
+	for id, c := range s.candidates {
+		snap.Candidates = append(snap.Candidates, CandidateSet{ID: id, Candidates: *c})
+	}
+	s.jobs.Scan(func(_ JobID, r *record) bool {
+		snap.Jobs = append(snap.Jobs, JobState{
+			Job: r.job, Running: r.phase == running, Held: r.hold, Key: r.key, Alone: r.alone,
+			Placement: r.placement, Start: r.start, End: r.end, Promised: r.promised, Guarantee: r.guarantee,
+		})
+		return true
+	})
+	return snap
+}
+
+// Restore makes a state of a snapshot. It refuses one that holds unknown slots
+// or candidate sets, or jobs that are no jobs.
+func Restore(snap Snapshot) (*State, error) {
+	s := NewState(snap.Resources, snap.Rule)
+	s.now, s.revision, s.guarantees, s.wakes = snap.Now, snap.Revision, snap.Guarantees, snap.Wakes
+	s.profile.Forget(snap.Now)
+	for i, slot := range snap.Slots {
+		if int(slot.ID) != i || len(slot.Capacity) != len(s.resources) {
+			return nil, fmt.Errorf("snapshot: slot %d (%s) is not well formed", i, slot.Name)
+		}
+		s.setSlot(slot.Slot, true)
+		if !slot.Up {
+			s.setSlot(slot.Slot, false)
+		}
+	}
+	for i, set := range snap.Candidates {
+		if set.ID != i {
+			return nil, fmt.Errorf("snapshot: candidate set %d stands in place %d", set.ID, i)
+		}
+		s.setCandidates(set.ID, &set.Candidates)
+	}
+	for _, j := range snap.Jobs {
+		if err := s.restoreJob(j); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func (s *State) restoreJob(j JobState) error {
+	if err := s.validateSpec(Event{Kind: Submitted, Spec: j.Job}, len(s.candidates)); err != nil {
+		return err
+	}
+	for _, c := range j.Placement {
+		if c.Slot < 0 || int(c.Slot) >= len(s.slots) {
+			return fmt.Errorf("job %d is on an unknown slot %d", j.Job.ID, c.Slot)
+		}
+	}
+	r := &record{
+		job: j.Job, key: j.Key, alone: j.Alone, hold: j.Held,
+		placement: j.Placement, start: j.Start, end: j.End, promised: j.Promised, guarantee: j.Guarantee,
+	}
+	switch {
+	case j.Held != "":
+		r.phase = held
+	case j.Running:
+		r.phase = running
+	}
+	s.set(j.Job.ID, r)
+	return nil
+}

@@ -1,0 +1,279 @@
+package backfill
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// State is all there is to know when a decision is taken: the pool's slots, the
+// jobs that wait, run or are held, their reservations and guarantees, and the
+// profile that follows from them. The host owns it; a policy acts on it through
+// a [Cycle]. Between cycles a policy keeps nothing that matters, so a state can
+// be cloned, exported, replayed, or handed to another policy at any time.
+type State struct {
+	resources  []string
+	rule       profile.Rule
+	now        Time
+	revision   uint64
+	guarantees bool // whether the policy in charge gives guarantees
+
+	slots      []Slot // by SlotID; the profile knows which of them are up
+	candidates []*Candidates
+	profile    *profile.Profile
+	use        Vector // what runs
+	capacity   Vector // of the slots that are up
+	wakes      []Time // ascending
+
+	// The jobs, and three ways to walk them. All are copied on write.
+	jobs    *btree.Map[JobID, *record]
+	queue   *btree.BTreeG[queued]  // waiting, by the queue's order
+	planned *btree.BTreeG[planned] // waiting with a place, by planned start
+	running *btree.BTreeG[planned] // by expected end
+}
+
+// phase is where a job stands.
+type phase uint8
+
+const (
+	waiting phase = iota
+	running
+	held
+)
+
+// record is what the state holds of a job. It is replaced, never changed.
+type record struct {
+	job       *Job
+	phase     phase
+	key       float64   // in the queue's order, lower first
+	alone     bool      // no other job waited when it arrived
+	placement Placement // of the running job or the reservation; nil: none
+	start     Time      // actual or planned start, if placed
+	end       Time      // expected end, if placed
+	promised  bool      // there is a guarantee
+	guarantee Time      // the latest start that was promised
+	lifted    Cause     // why the guarantee does not bind in this round
+	hold      string    // why it is held
+}
+
+// queued is a job's entry in the queue.
+type queued struct {
+	key float64
+	job *Job
+}
+
+// planned is a job with an instant: a planned start or an expected end.
+type planned struct {
+	at  Time
+	job *Job
+}
+
+// NewState returns the state of an empty pool with the named resources, cpus
+// first, and no jobs. The rule chooses between slots.
+func NewState(resources []string, rule profile.Rule) *State {
+	options := btree.Options{NoLocks: true}
+	byTime := func(a, b planned) bool {
+		return cmp.Or(cmp.Compare(a.at, b.at), Compare(a.job, b.job)) < 0
+	}
+	return &State{
+		resources: resources,
+		rule:      rule,
+		now:       -Forever,
+		profile:   profile.New(rule),
+		use:       make(Vector, len(resources)),
+		capacity:  make(Vector, len(resources)),
+		jobs:      new(btree.Map[JobID, *record]),
+		queue: btree.NewBTreeGOptions(func(a, b queued) bool {
+			return cmp.Or(cmp.Compare(a.key, b.key), Compare(a.job, b.job)) < 0
+		}, options),
+		planned: btree.NewBTreeGOptions(byTime, options),
+		running: btree.NewBTreeGOptions(byTime, options),
+	}
+}
+
+// Clone returns an independent copy that shares what neither side changes.
+func (s *State) Clone() *State {
+	c := *s
+	c.profile = s.profile.Clone()
+	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
+	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
+	c.jobs, c.queue, c.planned, c.running = s.jobs.Copy(), s.queue.Copy(), s.planned.Copy(), s.running.Copy()
+	return &c
+}
+
+// Now is the instant of the last cycle.
+func (s *State) Now() Time { return s.now }
+
+// Revision counts the decisions that led to this state.
+func (s *State) Revision() uint64 { return s.revision }
+
+// Resources are the names of the pool's resources, cpus first.
+func (s *State) Resources() []string { return s.resources }
+
+// Slots are all slots that the pool ever had, by SlotID.
+func (s *State) Slots() []Slot { return s.slots }
+
+// SlotUp reports whether the slot is there now.
+func (s *State) SlotUp(id SlotID) bool { return s.profile.Up(id) }
+
+// Free is what is free on a slot at t, by plan.
+func (s *State) Free(id SlotID, t Time) Vector { return s.profile.Free(id, t) }
+
+// Use is what the running jobs hold of each resource, Capacity what the slots
+// that are up have. Neither may be changed.
+func (s *State) Use() Vector { return s.use }
+
+// Capacity is the sum of the slots that are up.
+func (s *State) Capacity() Vector { return s.capacity }
+
+// Waiting counts the jobs in the queue.
+func (s *State) Waiting() int { return s.queue.Len() }
+
+// RunningJobs counts the jobs that run.
+func (s *State) RunningJobs() int { return s.running.Len() }
+
+// NextWake is the next instant at which the host must open a cycle even if
+// nothing happens: a planned start, an expected end, or a time that the policy
+// asked for. Forever if there is none.
+func (s *State) NextWake() Time {
+	next := Forever
+	if p, ok := s.planned.Min(); ok {
+		next = min(next, p.at)
+	}
+	if p, ok := s.running.Min(); ok {
+		next = min(next, p.at)
+	}
+	if len(s.wakes) > 0 {
+		next = min(next, s.wakes[0])
+	}
+	return next
+}
+
+// set replaces what is held of a job and brings every index, the profile and
+// the use along; nil removes it. All changes of jobs pass here, so that setting
+// the old record back undoes them.
+func (s *State) set(id JobID, now *record) (old *record) {
+	old, _ = s.jobs.Get(id)
+	if now == nil {
+		s.jobs.Delete(id)
+	} else {
+		s.jobs.Set(id, now)
+	}
+	s.reindexQueue(old, now)
+	if old.sameSpan(now) && old.samePhase(now) {
+		return old
+	}
+	if old != nil && old.placement != nil {
+		s.displan(old)
+	}
+	if now != nil && now.placement != nil {
+		s.plan(now)
+	}
+	return old
+}
+
+func (s *State) reindexQueue(old, now *record) {
+	was, is := old != nil && old.phase == waiting, now != nil && now.phase == waiting
+	if was && is && old.job == now.job && old.key == now.key {
+		return
+	}
+	if was {
+		s.queue.Delete(queued{old.key, old.job})
+	}
+	if is {
+		s.queue.Set(queued{now.key, now.job})
+	}
+}
+
+func (r *record) samePhase(o *record) bool {
+	return r != nil && o != nil && r.phase == o.phase && r.job == o.job
+}
+
+func (r *record) sameSpan(o *record) bool {
+	return r != nil && o != nil && r.start == o.start && r.end == o.end && r.placement.Equal(o.placement)
+}
+
+// plan enters a placed record into the profile and its index.
+func (s *State) plan(r *record) {
+	s.profile.Add(r.placement, r.job.Request, r.start, r.end)
+	if r.phase == running {
+		s.running.Set(planned{r.end, r.job})
+		s.use.AddScaled(r.job.Request, int64(r.job.Nodes))
+	} else {
+		s.planned.Set(planned{r.start, r.job})
+	}
+}
+
+// displan is the inverse of plan.
+func (s *State) displan(r *record) {
+	s.profile.Remove(r.placement, r.job.Request, r.start, r.end)
+	if r.phase == running {
+		s.running.Delete(planned{r.end, r.job})
+		s.use.AddScaled(r.job.Request, -int64(r.job.Nodes))
+	} else {
+		s.planned.Delete(planned{r.start, r.job})
+	}
+}
+
+// setSlot gives a slot a capacity, or takes it away (nil), and returns what it
+// had before (nil: it was not up).
+func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
+	if int(slot.ID) < len(s.slots) {
+		before, wasUp = s.slots[slot.ID], s.profile.Up(slot.ID)
+	}
+	if wasUp {
+		s.capacity.AddScaled(before.Capacity, -1)
+	}
+	if up {
+		s.profile.SetSlot(slot.ID, slot.Name, slot.Capacity)
+		s.capacity.AddScaled(slot.Capacity, 1)
+		if int(slot.ID) == len(s.slots) {
+			s.slots = append(s.slots, slot)
+		} else {
+			s.slots[slot.ID] = slot
+		}
+	} else {
+		s.profile.DropSlot(slot.ID)
+	}
+	return before, wasUp
+}
+
+// setCandidates defines a candidate set and returns what it was.
+func (s *State) setCandidates(id int, c *Candidates) *Candidates {
+	for len(s.candidates) <= id {
+		s.candidates = append(s.candidates, nil)
+	}
+	old := s.candidates[id]
+	s.candidates[id] = c
+	return old
+}
+
+// IsRunning reports whether the job runs.
+func (s *State) IsRunning(id JobID) bool {
+	r, ok := s.jobs.Get(id)
+	return ok && r.phase == running
+}
+
+// Planned is a waiting job's reservation, if it has one.
+func (s *State) Planned(id JobID) (start Time, at Placement, ok bool) {
+	r, found := s.jobs.Get(id)
+	if !found || r.phase != waiting || r.placement == nil {
+		return 0, nil, false
+	}
+	return r.start, r.placement, true
+}
+
+// FirstWaiting lists the first n waiting jobs in the queue's order.
+func (s *State) FirstWaiting(n int) []*Job {
+	var jobs []*Job
+	s.queue.Scan(func(q queued) bool {
+		if len(jobs) < n {
+			jobs = append(jobs, q.job)
+		}
+		return len(jobs) < n
+	})
+	return jobs
+}

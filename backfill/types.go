@@ -1,0 +1,22 @@
+package backfill
+
+import "github.com/condor-backfill/condor-backfill/backfill/profile"
+
+// The nouns that the contract shares with the availability profile, under the
+// names that a policy uses.
+type (
+	// Time is an instant or a length of time in whole seconds.
+	Time = profile.Time
+	// Vector is an amount of each of the pool's resources, in the pool's order;
+	// the first is always cpus.
+	Vector = profile.Vector
+	// SlotID is a slot's index in the pool.
+	SlotID = profile.SlotID
+	// Placement says how many chunks of a job sit on which slots.
+	Placement = profile.Placement
+	// Candidates are the slots that matchmaking allows a job.
+	Candidates = profile.Candidates
+)
+
+// Forever is later than any instant that is planned for.
+const Forever = profile.Forever
