@@ -1,0 +1,95 @@
+package classad
+
+import (
+	"iter"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// ClassAd is a set of attributes: names with expressions. Names are compared ignoring case (ASCII) and keep their first
+// spelling; setting a name again replaces its expression in place.
+//
+// Reading and evaluating an ad from many goroutines at once is safe as long as nobody changes it.
+type ClassAd struct {
+	attrs ast.Record
+}
+
+// New makes an empty ad.
+func New() *ClassAd { return &ClassAd{} }
+
+// Lookup gives the expression of an attribute, as it was written.
+func (ad *ClassAd) Lookup(name string) (*Expr, bool) {
+	e, ok := ad.attrs.Find(ast.Fold(name))
+	if !ok {
+		return nil, false
+	}
+	return &Expr{tree: e}, true
+}
+
+// Set gives the attribute an expression.
+func (ad *ClassAd) Set(name string, e *Expr) { ad.attrs.Set(name, e.tree) }
+
+// SetInt gives the attribute an integer.
+func (ad *ClassAd) SetInt(name string, v int64) { ad.attrs.Set(name, ast.NewInt(0, v)) }
+
+// SetReal gives the attribute a real number.
+func (ad *ClassAd) SetReal(name string, v float64) { ad.attrs.Set(name, ast.NewReal(0, v)) }
+
+// SetString gives the attribute a string.
+func (ad *ClassAd) SetString(name, v string) { ad.attrs.Set(name, ast.NewString(0, v)) }
+
+// SetBool gives the attribute a boolean.
+func (ad *ClassAd) SetBool(name string, v bool) { ad.attrs.Set(name, ast.NewBool(0, v)) }
+
+// SetExpr parses the text, as [ParseExpr] does, and gives the attribute that expression. The ad does not change when
+// the text is wrong; the error is a [*SyntaxError].
+func (ad *ClassAd) SetExpr(name, text string) error {
+	e, err := ParseExpr(text)
+	if err != nil {
+		return err
+	}
+	ad.Set(name, e)
+	return nil
+}
+
+// Delete removes an attribute, if it is there.
+func (ad *ClassAd) Delete(name string) { ad.attrs.Delete(ast.Fold(name)) }
+
+// Len is the number of attributes.
+func (ad *ClassAd) Len() int { return ad.attrs.Len() }
+
+// All goes through the attributes in the order in which their names first came.
+func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
+	return func(yield func(string, *Expr) bool) {
+		for _, a := range ad.attrs.Attributes() {
+			if !yield(a.Name, &Expr{tree: a.Value}) {
+				return
+			}
+		}
+	}
+}
+
+// Clone is an independent copy.
+func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{attrs: *ad.attrs.Clone()} }
+
+// Eval evaluates an attribute of the ad, with target as the other side of a match; nil means that there is none. An
+// attribute that is not there is undefined, even if the other side has it.
+func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
+	e, ok := ad.attrs.Find(ast.Fold(name))
+	if !ok {
+		return undefined
+	}
+	return evaluate(e, Scope{My: ad, Target: target})
+}
+
+// Int evaluates an attribute without a target, as an integer.
+func (ad *ClassAd) Int(name string) (int64, bool) { return ad.Eval(name, nil).Int() }
+
+// Real evaluates an attribute without a target, as a real number; an integer is converted.
+func (ad *ClassAd) Real(name string) (float64, bool) { return ad.Eval(name, nil).Number() }
+
+// Text evaluates an attribute without a target, as a string.
+func (ad *ClassAd) Text(name string) (string, bool) { return ad.Eval(name, nil).Text() }
+
+// Bool evaluates an attribute without a target, as a boolean.
+func (ad *ClassAd) Bool(name string) (value, ok bool) { return ad.Eval(name, nil).Bool() }

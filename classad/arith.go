@@ -1,0 +1,123 @@
+package classad
+
+import (
+	"math"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// unary applies an operator before its operand.
+func unary(op ast.Op, x Value) Value {
+	if op == ast.Not {
+		return negated(x)
+	}
+	if x.isMissing() {
+		return x
+	}
+	switch {
+	case op == ast.Complement && x.kind == Integer:
+		return integer(^x.asInt())
+	case op == ast.Add && (x.kind == Integer || x.kind == Real):
+		return x
+	case op == ast.Subtract && x.kind == Integer:
+		return integer(-x.asInt())
+	case op == ast.Subtract && x.kind == Real:
+		return realValue(-x.asReal())
+	default:
+		return errorValue
+	}
+}
+
+// arithmetic takes numbers and booleans, which count 0 and 1. Two of them that are not real give an integer.
+func arithmetic(op ast.Op, x, y Value) Value {
+	a, okA := numeric(x)
+	b, okB := numeric(y)
+	switch {
+	case !okA || !okB:
+		return errorValue
+	case x.kind == Real || y.kind == Real:
+		return realArithmetic(op, a, b)
+	default:
+		return intArithmetic(op, x.asInt(), y.asInt())
+	}
+}
+
+// numeric reads a number or a boolean as a real.
+func numeric(v Value) (float64, bool) {
+	if v.kind == Boolean {
+		return float64(v.asInt()), true
+	}
+	return v.Number()
+}
+
+// intArithmetic wraps around on overflow, except that the most negative number divided by -1 is the greatest.
+func intArithmetic(op ast.Op, a, b int64) Value {
+	switch op {
+	case ast.Add:
+		return integer(a + b)
+	case ast.Subtract:
+		return integer(a - b)
+	case ast.Multiply:
+		return integer(a * b)
+	case ast.Divide:
+		switch {
+		case b == 0:
+			return errorValue
+		case a == math.MinInt64 && b == -1:
+			return integer(math.MaxInt64)
+		}
+		return integer(a / b)
+	case ast.Modulo:
+		if b == 0 {
+			return errorValue
+		}
+		return integer(a % b)
+	default:
+		return errorValue
+	}
+}
+
+// realArithmetic makes error of positive infinity only: a quirk of the reference.
+func realArithmetic(op ast.Op, a, b float64) Value {
+	var r float64
+	switch op {
+	case ast.Add:
+		r = a + b
+	case ast.Subtract:
+		r = a - b
+	case ast.Multiply:
+		r = a * b
+	case ast.Divide:
+		r = a / b
+	default:
+		return errorValue // % needs integers
+	}
+	if math.IsInf(r, 1) {
+		return errorValue
+	}
+	return realValue(r)
+}
+
+// bitwise takes integers only. Shift counts are taken modulo 64, which the reference leaves undefined.
+func bitwise(op ast.Op, x, y Value) Value {
+	if x.kind != Integer || y.kind != Integer {
+		return errorValue
+	}
+	a, b, count := x.asInt(), y.asInt(), uint64(y.asInt())%64
+	switch op {
+	case ast.BitAnd:
+		return integer(a & b)
+	case ast.BitOr:
+		return integer(a | b)
+	case ast.BitXor:
+		return integer(a ^ b)
+	case ast.ShiftLeft:
+		return integer(a << count)
+	case ast.ShiftRight:
+		return integer(a >> count)
+	case ast.ShiftRightUnsigned:
+		return integer(int64(uint64(a) >> count))
+	default:
+		return errorValue
+	}
+}

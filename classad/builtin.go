@@ -1,0 +1,129 @@
+package classad
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// Missing says what a function makes of arguments that are undefined or error.
+type Missing uint8
+
+const (
+	// MissingPasses gives error if an argument is error, else undefined if one is undefined.
+	MissingPasses Missing = iota
+	// MissingFails gives error in both cases.
+	MissingFails
+	// MissingAllowed leaves it to the function.
+	MissingAllowed
+)
+
+// anyNumber as MaxArgs means that there is no limit.
+const anyNumber = -1
+
+// Builtin describes a function of the language. Names are compared ignoring case.
+type Builtin struct {
+	Name             string
+	MinArgs, MaxArgs int // MaxArgs is -1 if there is no limit; another number of arguments is error
+	Missing          Missing
+	Lazy             bool   // it evaluates its arguments itself, or not
+	Doc              string // one sentence
+	Example          string // an expression that is true
+
+	fn func(call) Value
+}
+
+// Builtins are the functions of the language, by name.
+func Builtins() []Builtin {
+	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
+		otherBuiltins)
+	slices.SortFunc(all, func(a, b Builtin) int { return compareFold(a.Name, b.Name) })
+	return all
+}
+
+// builtins is never changed. Evaluators refer to it through a field, which also keeps Go from seeing a circle of
+// functions that call functions by name.
+var builtins = byName(Builtins())
+
+func byName(all []Builtin) map[string]*Builtin {
+	m := make(map[string]*Builtin, len(all))
+	for i := range all {
+		m[ast.Fold(all[i].Name)] = &all[i]
+	}
+	return m
+}
+
+var notYet = strings.Fields(`absTime argsToList currentTime dayTime debug envV1ToV2
+	formatTime getDayOfMonth getDayOfWeek getDayOfYear getDays getHours getMinutes getMonth getSeconds getYear interval
+	isAbsTime isRelTime listToArgs mergeEnvironment random regexpMember regexps relTime replace replaceAll
+	splitTime stringListAvg stringListISubsetMatch stringListMax stringListMin stringListSubsetMatch stringListSum
+	stringList_regexpMember stringListsIntersect timezoneOffset unparse unresolved userHome userMap`)
+
+// NotYet lists the functions of HTCondor that this package does not have; calls to them are error.
+func NotYet() []string { return slices.Clone(notYet) }
+
+// call is a function call under way.
+type call struct {
+	ev    *evaluator
+	frame *frame
+	exprs []ast.Expr
+	args  []Value // nil for a lazy function
+}
+
+// eval evaluates an argument of a lazy function.
+func (c call) eval(i int) Value { return c.ev.eval(c.exprs[i], c.frame) }
+
+// each evaluates the elements of a list, one after the other, until yield has enough. It is false if v is not a list.
+func (c call) each(v Value, yield func(Value) bool) bool {
+	l, ok := v.ref.(*list)
+	if !ok {
+		return false
+	}
+	for i := range l.len() {
+		if !c.ev.spend(1) || !yield(l.at(c.ev, i)) {
+			break
+		}
+	}
+	return true
+}
+
+// call evaluates a function call. Unknown functions and wrong numbers of arguments are error.
+func (ev *evaluator) call(n *ast.Call, f *frame) Value {
+	b := ev.functions[n.Key]
+	if b == nil || len(n.Args) < b.MinArgs || b.MaxArgs != anyNumber && len(n.Args) > b.MaxArgs {
+		return errorValue
+	}
+	c := call{ev: ev, frame: f, exprs: n.Args}
+	if b.Lazy {
+		return b.fn(c)
+	}
+	base := len(ev.args)
+	for _, a := range n.Args {
+		ev.args = append(ev.args, ev.eval(a, f))
+	}
+	c.args = ev.args[base:]
+	v, missing := b.Missing.of(c.args)
+	if !missing {
+		v = b.fn(c)
+	}
+	ev.args = ev.args[:base]
+	return v
+}
+
+// of gives the result if it is decided by an argument that is missing.
+func (m Missing) of(args []Value) (Value, bool) {
+	if m == MissingAllowed {
+		return undefined, false
+	}
+	result, missing := undefined, false
+	for _, a := range args {
+		if a.isMissing() {
+			missing = true
+			if a.kind == Error || m == MissingFails {
+				result = errorValue
+			}
+		}
+	}
+	return result, missing
+}

@@ -1,0 +1,115 @@
+package classad
+
+import (
+	"math"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// rounding makes a function that gives the integer next to a number.
+func rounding(name, doc, example string, round func(float64) float64) Builtin {
+	return Builtin{
+		Name: name, MinArgs: 1, MaxArgs: 1, Missing: MissingFails, Doc: doc, Example: example,
+		fn: func(c call) Value {
+			x := c.args[0]
+			if x.kind == Integer {
+				return x
+			}
+			r, ok := realOf(x)
+			if !ok {
+				return errorValue
+			}
+			return toInteger(r, round)
+		},
+	}
+}
+
+var mathBuiltins = []Builtin{
+	rounding("floor", "Rounds down to an integer.", `floor(-1.5) is -2`, math.Floor),
+	rounding("ceiling", "Rounds up to an integer.", `ceiling(1.2) is 2`, math.Ceil),
+	rounding("ceil", "Rounds up to an integer.", `ceil(1.2) is 2`, math.Ceil),
+	rounding("round", "Rounds to the nearest integer, halves to the even one.", `round(2.5) is 2`, math.RoundToEven),
+	{
+		Name: "pow", MinArgs: 2, MaxArgs: 2, Missing: MissingFails, fn: power,
+		Doc:     "Raises x to the power y; an integer if both are and y is not negative.",
+		Example: `pow(2, 10) is 1024`,
+	},
+	{
+		Name: "quantize", MinArgs: 2, MaxArgs: 2, Missing: MissingFails, fn: quantize,
+		Doc:     "Rounds x up to a multiple of y, or to the first element of a list that is not less.",
+		Example: `quantize(1000, 512) is 1024 && quantize(3, { 2, 4, 8 }) is 4`,
+	},
+}
+
+func power(c call) Value {
+	x, okX := realOf(c.args[0])
+	y, okY := realOf(c.args[1])
+	switch r := math.Pow(x, y); {
+	case !okX || !okY:
+		return errorValue
+	case c.args[0].kind == Integer && c.args[1].kind == Integer && y >= 0:
+		return toInteger(r, math.Round)
+	default:
+		return realValue(r)
+	}
+}
+
+// quantize with a list goes on with multiples of its last element where all are less than x.
+func quantize(c call) Value {
+	x, ok := number(c.args[0])
+	if !ok {
+		return errorValue
+	}
+	if c.args[1].kind != List {
+		return multiple(x, c.args[1])
+	}
+	last, result := undefined, undefined
+	c.each(c.args[1], func(element Value) bool {
+		base, isNumber := number(element)
+		switch {
+		case !isNumber:
+			result = errorValue
+		case compare(ast.GreaterEqual, base, x).IsTrue():
+			result = base
+		}
+		last = base
+		return result.kind == Undefined
+	})
+	switch {
+	case result.kind != Undefined:
+		return result
+	case last.kind == Undefined:
+		return x
+	default:
+		return multiple(x, last)
+	}
+}
+
+// number leaves integers as they are and makes everything else real that can be.
+func number(v Value) (Value, bool) {
+	if v.kind == Integer {
+		return v, true
+	}
+	r, ok := realOf(v)
+	return realValue(r), ok
+}
+
+func multiple(x, base Value) Value {
+	base, ok := number(base)
+	if !ok {
+		return errorValue
+	}
+	if x.kind == Integer && base.kind == Integer {
+		b := base.asInt()
+		if b == 0 {
+			return x
+		}
+		return integer((x.asInt() + b - 1) / b * b)
+	}
+	r, _ := numeric(x)
+	b, _ := numeric(base)
+	if b == 0 {
+		return x
+	}
+	return realValue(math.Ceil(r/b) * b)
+}

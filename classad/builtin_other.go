@@ -1,0 +1,128 @@
+package classad
+
+import (
+	"cmp"
+
+	"github.com/condor-backfill/condor-backfill/classad/parser"
+)
+
+// versions makes a function that compares two version numbers.
+func versions(name, doc, example string, holds func(order int) bool) Builtin {
+	return Builtin{
+		Name: name, MinArgs: 2, MaxArgs: 2, Doc: doc, Example: example,
+		fn: func(c call) Value {
+			return boolean(holds(compareVersions(textOf(c.args[0]), textOf(c.args[1]))))
+		},
+	}
+}
+
+var otherBuiltins = []Builtin{
+	{
+		Name: "ifThenElse", MinArgs: 3, MaxArgs: 3, Lazy: true,
+		Doc:     "Evaluates the second argument if the first is true, else the third.",
+		Example: `ifThenElse(1 < 2, true, 1 / 0)`,
+		fn: func(c call) Value {
+			return c.ev.choose(truthOf(c.eval(0)), c.exprs[1], c.exprs[2], c.frame)
+		},
+	},
+	{
+		Name: "eval", MinArgs: 1, MaxArgs: 1, Missing: MissingFails, fn: evalText,
+		Doc:     "Parses a string and evaluates it where the call stands; other values stay as they are.",
+		Example: `eval("1 + 1") is 2`,
+	},
+	{
+		Name: "time", MinArgs: 0, MaxArgs: 0,
+		Doc:     "Gives the seconds since 1970, or undefined where the scope has no clock.",
+		Example: `time() is undefined || time() > 0`,
+		fn:      func(c call) Value { return c.ev.time() },
+	},
+	{
+		Name: "versioncmp", MinArgs: 2, MaxArgs: 2,
+		Doc:     "Orders two version numbers: negative, 0 or positive.",
+		Example: `versioncmp("8.9.12", "8.9.2") > 0`,
+		fn: func(c call) Value {
+			return integer(int64(compareVersions(textOf(c.args[0]), textOf(c.args[1]))))
+		},
+	},
+	versions("versionLT", "Tells whether a version is less than another.", `versionLT("1.9", "1.10")`,
+		func(order int) bool { return order < 0 }),
+	versions("versionLE", "Tells whether a version is not greater than another.", `versionLE("1.9", "1.9")`,
+		func(order int) bool { return order <= 0 }),
+	versions("versionEQ", "Tells whether two versions are the same.", `versionEQ("1.9", "1.9")`,
+		func(order int) bool { return order == 0 }),
+	versions("versionGE", "Tells whether a version is not less than another.", `versionGE("1.10", "1.9")`,
+		func(order int) bool { return order >= 0 }),
+	versions("versionGT", "Tells whether a version is greater than another.", `versionGT("1.10", "1.9")`,
+		func(order int) bool { return order > 0 }),
+	{
+		Name: "version_in_range", MinArgs: 3, MaxArgs: 3, Missing: MissingAllowed, fn: versionInRange,
+		Doc:     "Tells whether a version is between two others or one of them.",
+		Example: `version_in_range("1.10", "1.9", "2.0")`,
+	},
+}
+
+// versionInRange is error for an undefined version and undefined for an undefined bound.
+func versionInRange(c call) Value {
+	v, low, high := c.args[0], c.args[1], c.args[2]
+	if v.isMissing() {
+		return errorValue
+	}
+	if missing, ok := strict(low, high); ok {
+		return missing
+	}
+	version := textOf(v)
+	return boolean(compareVersions(textOf(low), version) <= 0 && compareVersions(version, textOf(high)) <= 0)
+}
+
+func evalText(c call) Value {
+	x := c.args[0]
+	if x.kind != String {
+		return x
+	}
+	if !c.ev.spend(len(x.str())) {
+		return errorValue
+	}
+	e, err := parser.Expr(x.str())
+	if err != nil {
+		return errorValue
+	}
+	return c.ev.follow(e, c.frame)
+}
+
+// compareVersions orders runs of digits as numbers, those with more leading zeros first, and everything else by bytes.
+func compareVersions(a, b string) int {
+	at := func(s string, i int) int {
+		if i < len(s) {
+			return int(s[i])
+		}
+		return 0
+	}
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	difference := at(a, i) - at(b, i)
+	start := i
+	for start > 0 && isDigit(at(a, start-1)) {
+		start--
+	}
+	if difference == 0 || !isDigit(at(a, start)) || !isDigit(at(b, start)) {
+		return difference
+	}
+	run := func(s string, zeros bool) int {
+		n := start
+		for isDigit(at(s, n)) && (!zeros || s[n] == '0') {
+			n++
+		}
+		return n
+	}
+	if order := cmp.Compare(run(b, true), run(a, true)); order != 0 {
+		return order
+	}
+	if order := cmp.Compare(run(a, false), run(b, false)); order != 0 {
+		return order
+	}
+	return difference
+}
+
+func isDigit(c int) bool { return '0' <= c && c <= '9' }

@@ -1,0 +1,268 @@
+package classad
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+var stringBuiltins = []Builtin{
+	{
+		Name: "strcat", MinArgs: 0, MaxArgs: anyNumber, Missing: MissingAllowed, fn: concatenate,
+		Doc:     "Joins the texts of all arguments; the first that is undefined or error is the result.",
+		Example: `strcat("a", 1, true) is "a1true"`,
+	},
+	{
+		Name: "join", MinArgs: 0, MaxArgs: anyNumber, Missing: MissingAllowed, fn: join,
+		Doc:     "Joins the elements of a list, or the other arguments, with the first argument between them.",
+		Example: `join(", ", { "a", "b" }) is "a, b"`,
+	},
+	{
+		Name: "toUpper", MinArgs: 1, MaxArgs: 1,
+		Doc:     "Makes ASCII letters upper case.",
+		Example: `toUpper("Ab") is "AB"`,
+		fn:      func(c call) Value { return c.ev.built(mapBytes(textOf(c.args[0]), upper)) },
+	},
+	{
+		Name: "toLower", MinArgs: 1, MaxArgs: 1,
+		Doc:     "Makes ASCII letters lower case.",
+		Example: `toLower("Ab") is "ab"`,
+		fn:      func(c call) Value { return c.ev.built(ast.Fold(textOf(c.args[0]))) },
+	},
+	{
+		Name: "substr", MinArgs: 2, MaxArgs: 3, fn: substring,
+		Doc:     "Cuts out of a string from an offset, from the end if negative; a negative length leaves off the end.",
+		Example: `substr("abcdef", -3, 2) is "de"`,
+	},
+	{
+		Name: "strcmp", MinArgs: 2, MaxArgs: 2,
+		Doc:     "Orders two texts by their bytes: -1, 0 or 1.",
+		Example: `strcmp("a", "B") == 1`,
+		fn:      func(c call) Value { return integer(int64(cmp.Compare(textOf(c.args[0]), textOf(c.args[1])))) },
+	},
+	{
+		Name: "stricmp", MinArgs: 2, MaxArgs: 2,
+		Doc:     "Orders two texts by their bytes, ignoring the case of ASCII letters: -1, 0 or 1.",
+		Example: `stricmp("a", "B") == -1`,
+		fn:      func(c call) Value { return integer(int64(compareFold(textOf(c.args[0]), textOf(c.args[1])))) },
+	},
+	{
+		Name: "split", MinArgs: 1, MaxArgs: 2, Missing: MissingFails, fn: split,
+		Doc:     "Cuts a string at separators, by default commas and blanks, into a list.",
+		Example: `split("a, b")[1] is "b"`,
+	},
+	{
+		Name: "splitUserName", MinArgs: 1, MaxArgs: 1, Missing: MissingFails,
+		Doc:     "Cuts a string at the first @; without one the second half is empty.",
+		Example: `splitUserName("ann@cs")[0] is "ann"`,
+		fn:      func(c call) Value { return splitAt(c.args[0], false) },
+	},
+	{
+		Name: "splitSlotName", MinArgs: 1, MaxArgs: 1, Missing: MissingFails,
+		Doc:     "Cuts a string at the first @; without one the first half is empty.",
+		Example: `splitSlotName("node7")[1] is "node7"`,
+		fn:      func(c call) Value { return splitAt(c.args[0], true) },
+	},
+	{
+		Name: "regexp", MinArgs: 2, MaxArgs: 3, fn: matches,
+		Doc:     "Tells whether the pattern is found in a string; options are i, m and s.",
+		Example: `regexp("^LIN", "linux", "i")`,
+	},
+}
+
+func concatenate(c call) Value {
+	var b strings.Builder
+	for _, a := range c.args {
+		if a.isMissing() {
+			return a
+		}
+		s := textOf(a)
+		if !c.ev.spend(len(s) / bytesPerStep) {
+			return errorValue
+		}
+		b.WriteString(s)
+	}
+	return text(b.String())
+}
+
+// join skips undefined items. Items that are empty get no separator as long as nothing stands before them.
+func join(c call) Value {
+	separator, items := "", c.args
+	switch {
+	case len(items) == 1 && items[0].isMissing():
+		return items[0]
+	case len(items) == 1 && items[0].kind != List:
+		return text("")
+	case len(items) > 1 && items[0].kind == Error:
+		return errorValue
+	case len(items) > 1:
+		if items[0].kind != Undefined {
+			separator = textOf(items[0])
+		}
+		items = items[1:]
+	}
+	if len(items) == 1 {
+		values := []Value{}
+		if c.each(items[0], func(v Value) bool { values = append(values, v); return true }) {
+			items = values
+		}
+	}
+	var b strings.Builder
+	defined := 0
+	for _, v := range items {
+		if v.kind == Error {
+			return errorValue
+		}
+		if v.kind == Undefined {
+			continue
+		}
+		defined++
+		if b.Len() > 0 {
+			b.WriteString(separator)
+		}
+		b.WriteString(textOf(v))
+		if !c.ev.spend(b.Len() / bytesPerStep) {
+			return errorValue
+		}
+	}
+	if defined == 0 && len(items) > 0 {
+		return undefined
+	}
+	return text(b.String())
+}
+
+func mapBytes(s string, f func(byte) byte) string {
+	b := []byte(s)
+	for i, c := range b {
+		b[i] = f(c)
+	}
+	return string(b)
+}
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
+	}
+	return c
+}
+
+// substring cuts its numbers to 32 bits, as the reference does.
+func substring(c call) Value {
+	s, from := c.args[0], c.args[1]
+	if s.kind != String || from.kind != Integer {
+		return errorValue
+	}
+	size := len(s.str())
+	start := int(int32(from.asInt()))
+	if start < 0 {
+		start += size
+	}
+	start = min(max(start, 0), size)
+	end := size
+	if len(c.args) == 3 {
+		if c.args[2].kind != Integer {
+			return errorValue
+		}
+		if length := int(int32(c.args[2].asInt())); length < 0 {
+			end = size + length
+		} else {
+			end = start + length
+		}
+	}
+	end = min(max(end, start), size)
+	return text(s.str()[start:end])
+}
+
+const splitSeparators = ", \t"
+
+// split makes an empty item between two separators only if neither is a blank.
+func split(c call) Value {
+	separators := splitSeparators
+	if len(c.args) == 2 {
+		if c.args[1].kind != String {
+			return errorValue
+		}
+		separators = c.args[1].str()
+	}
+	s := c.args[0]
+	if s.kind != String || !c.ev.spend(len(s.str())/bytesPerStep) {
+		return errorValue
+	}
+	values := []Value{}
+	for _, item := range splitItems(s.str(), separators) {
+		values = append(values, text(item))
+	}
+	return listOf(&list{values: values})
+}
+
+func splitItems(s, separators string) []string {
+	isSeparator := func(c byte) bool { return strings.IndexByte(separators, c) >= 0 }
+	isBlank := func(c byte) bool { return (c == ' ' || c == '\t') && isSeparator(c) }
+	skip := func(i int, f func(byte) bool) int {
+		for i < len(s) && f(s[i]) {
+			i++
+		}
+		return i
+	}
+	var items []string
+	for i := skip(0, isBlank); i < len(s); {
+		end := skip(i, func(c byte) bool { return !isSeparator(c) })
+		items = append(items, s[i:end])
+		i = skip(end, isBlank)
+		if i < len(s) && isSeparator(s[i]) {
+			i = skip(i+1, isBlank)
+		}
+	}
+	return items
+}
+
+func splitAt(v Value, nameLast bool) Value {
+	if v.kind != String {
+		return errorValue
+	}
+	before, after, found := strings.Cut(v.str(), "@")
+	if !found && nameLast {
+		before, after = after, before
+	}
+	return listOf(&list{values: []Value{text(before), text(after)}})
+}
+
+// matches uses Go's regular expressions; the reference has PCRE2's.
+func matches(c call) Value {
+	for _, a := range c.args {
+		if a.kind != String {
+			return errorValue
+		}
+	}
+	pattern, s := c.args[0].str(), c.args[1].str()
+	if !c.ev.spend(len(pattern) + len(s)/bytesPerStep) {
+		return errorValue
+	}
+	if len(c.args) == 3 && strings.Contains(c.args[2].str(), "x") {
+		return errorValue // Go has no such option; a wrong answer would be worse than none
+	}
+	if len(c.args) == 3 {
+		pattern = withOptions(pattern, c.args[2].str())
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return errorValue
+	}
+	return boolean(re.MatchString(s))
+}
+
+// withOptions puts the options that Go knows before the pattern; others are ignored, as unknown ones are.
+func withOptions(pattern, options string) string {
+	known := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("ims", r) {
+			return r
+		}
+		return -1
+	}, options)
+	if known == "" {
+		return pattern
+	}
+	return "(?" + known + ")" + pattern
+}

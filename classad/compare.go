@@ -1,0 +1,76 @@
+package classad
+
+import (
+	"cmp"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// compare orders numbers and booleans as numbers, and strings ignoring case. Other operands are error.
+func compare(op ast.Op, x, y Value) Value {
+	if x.kind == String && y.kind == String {
+		return holds(op, compareFold(x.str(), y.str()), 0)
+	}
+	a, okA := numeric(x)
+	b, okB := numeric(y)
+	switch {
+	case !okA || !okB:
+		return errorValue
+	case x.kind == Real || y.kind == Real:
+		return holds(op, a, b)
+	default:
+		return holds(op, x.asInt(), y.asInt())
+	}
+}
+
+func holds[T int | int64 | float64](op ast.Op, a, b T) Value {
+	switch op {
+	case ast.Equal:
+		return boolean(a == b)
+	case ast.NotEqual:
+		return boolean(a != b)
+	case ast.Less:
+		return boolean(a < b)
+	case ast.LessEqual:
+		return boolean(a <= b)
+	case ast.Greater:
+		return boolean(a > b)
+	case ast.GreaterEqual:
+		return boolean(a >= b)
+	default:
+		return errorValue
+	}
+}
+
+// identical is x =?= y: the same type and the same value, strings with case. Undefined and error equal themselves. Two
+// lists or two ads are error even here.
+func identical(x, y Value) Value {
+	if x.kind != y.kind {
+		return boolean(false)
+	}
+	switch x.kind {
+	case List, Ad:
+		return errorValue
+	case Real:
+		return boolean(x.asReal() == y.asReal())
+	default:
+		return boolean(x.bits == y.bits && x.str() == y.str())
+	}
+}
+
+// compareFold orders bytes with ASCII letters as lower case.
+func compareFold(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if c, d := lower(a[i]), lower(b[i]); c != d {
+			return cmp.Compare(c, d)
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + ('a' - 'A')
+	}
+	return c
+}

@@ -1,0 +1,72 @@
+package classad
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+
+	"github.com/condor-backfill/condor-backfill/classad/parser"
+)
+
+// SyntaxError says what is wrong with a text, and where.
+type SyntaxError struct {
+	File         string // what was read; may be empty
+	Line, Column int    // from 1; the column counts characters
+	Message      string
+	Excerpt      string // the line of the text, without its end; of a very long line the neighbourhood of the place
+
+	caret int // how many bytes of the excerpt are left of the place
+}
+
+// Error is "file:line:col: message", the line and a caret under the place.
+func (e *SyntaxError) Error() string {
+	file := e.File
+	if file != "" {
+		file += ":"
+	}
+	return fmt.Sprintf("%s%d:%d: %s\n%s\n%s^", file, e.Line, e.Column, e.Message, e.Excerpt, e.indent())
+}
+
+// indent is as wide as what stands left of the place: tabs stay tabs and wide characters take two columns.
+func (e *SyntaxError) indent() string {
+	var b strings.Builder
+	for _, r := range e.Excerpt[:e.caret] {
+		switch kind := width.LookupRune(r).Kind(); {
+		case r == '\t':
+			b.WriteByte('\t')
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			b.WriteString("  ")
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// neighbourhood is how many bytes of a line are shown on either side of the place.
+const neighbourhood = 100
+
+// syntaxError locates an error of the parser in the text it was given, of which the first line is line number first
+// of the file and begins after skipped, which the parser has not seen.
+func syntaxError(err error, file, src string, first int, skipped string) error {
+	var at *parser.Error
+	if !errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	offset := min(at.Offset, len(src))
+	before, after := skipped+src[:offset], src[offset:]
+	line := first + strings.Count(before, "\n")
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	if end := strings.IndexAny(after, "\r\n"); end >= 0 {
+		after = after[:end]
+	}
+	column := utf8.RuneCountInString(before) + 1
+	before = strings.ToValidUTF8(before[max(0, len(before)-neighbourhood):], "")
+	after = strings.ToValidUTF8(after[:min(len(after), neighbourhood)], "")
+	return &SyntaxError{
+		File: file, Line: line, Column: column, Message: at.Message, Excerpt: before + after, caret: len(before),
+	}
+}

@@ -1,0 +1,20 @@
+package classad
+
+import "github.com/condor-backfill/condor-backfill/classad/ast"
+
+// Expr is a parsed expression. It never changes and may be used by many goroutines at once.
+type Expr struct {
+	tree ast.Expr
+}
+
+// Eval evaluates the expression. It always gives a value: whatever goes wrong inside the language is the value error.
+func (e *Expr) Eval(s Scope) Value { return evaluate(e.tree, s) }
+
+// Tree is the parsed form, for programs that look into expressions.
+func (e *Expr) Tree() ast.Expr { return e.tree }
+
+// String is the canonical printed form, which parses to the same expression.
+func (e *Expr) String() string { return string(ast.Append(nil, e.tree, ast.Canonical)) }
+
+// Line is the expression as the lines of condor_status -long have it.
+func (e *Expr) Line() string { return string(ast.Append(nil, e.tree, ast.Line)) }

@@ -1,0 +1,248 @@
+package parser
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// expression parses a conditional or anything tighter. Everything that may repeat without brackets is taken in a loop,
+// so that the depth of the recursion is bounded by the brackets, which the lexer counts.
+func (g *grammar) expression(tokens *lexer.PeekingLexer) (ast.Expr, error) {
+	type branch struct {
+		pos        ast.Pos
+		cond, then ast.Expr
+	}
+	var branches []branch
+	e, err := g.binary(tokens, 1)
+	for err == nil && isPunct(tokens.Peek(), "?") {
+		b := branch{pos: position(tokens.Next()), cond: e}
+		if !isPunct(tokens.Peek(), ":") {
+			if b.then, err = g.expression(tokens); err != nil {
+				return nil, err
+			}
+		}
+		if err = expect(tokens, ":"); err != nil {
+			return nil, err
+		}
+		if branches = append(branches, b); len(branches) > maxNesting {
+			return nil, errorAt(b.pos, tooDeep)
+		}
+		e, err = g.binary(tokens, 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range slices.Backward(branches) {
+		e = ast.NewCond(b.pos, b.cond, b.then, e)
+	}
+	return limited(e)
+}
+
+// binary parses operators that bind at least as tightly as the given precedence.
+func (g *grammar) binary(tokens *lexer.PeekingLexer, loosest int) (ast.Expr, error) {
+	x, err := g.unary(tokens)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		t := tokens.Peek()
+		op := ast.NoOp
+		if t.Type == punct {
+			op = ast.OpOf(t.Value)
+		}
+		if op.Precedence() < loosest {
+			return x, nil
+		}
+		tokens.Next()
+		y, err := g.binary(tokens, op.Precedence()+1)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = limited(ast.NewBinary(position(t), op, x, y)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unary parses any number of operators before an operand. A minus that touches a number is part of the number.
+func (g *grammar) unary(tokens *lexer.PeekingLexer) (ast.Expr, error) {
+	var operators []*lexer.Token
+	for isPunct(tokens.Peek(), "-", "+", "!", "~") {
+		operators = append(operators, tokens.Next())
+	}
+	var sign *lexer.Token
+	if last := len(operators) - 1; last >= 0 && touches(operators[last], tokens.Peek()) {
+		sign, operators = operators[last], operators[:last]
+	}
+	x, err := g.operand(tokens, sign)
+	for i := len(operators) - 1; i >= 0 && err == nil; i-- {
+		x, err = limited(ast.NewUnary(position(operators[i]), ast.OpOf(operators[i].Value), x))
+	}
+	return x, err
+}
+
+func touches(op, next *lexer.Token) bool {
+	return op.Value == "-" && (next.Type == integer || next.Type == floating) && next.Pos.Offset == op.Pos.Offset+1
+}
+
+// operand parses a constant, name, call or bracket with the selections and subscripts behind it.
+func (g *grammar) operand(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Expr, error) {
+	x, err := g.primary(tokens, sign)
+	for err == nil {
+		t := tokens.Peek()
+		switch {
+		case isPunct(t, "."):
+			tokens.Next()
+			name := tokens.Peek()
+			if name.Type != ident && name.Type != quoted {
+				return nil, unexpected(name, "a name")
+			}
+			x, err = limited(ast.NewSelect(position(t), x, tokens.Next().Value))
+		case isPunct(t, "["):
+			tokens.Next()
+			var key ast.Expr
+			if key, err = g.expression(tokens); err != nil {
+				return nil, err
+			}
+			if err = expect(tokens, "]"); err == nil {
+				x, err = limited(ast.NewIndex(position(t), x, key))
+			}
+		default:
+			return x, nil
+		}
+	}
+	return nil, err
+}
+
+func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Expr, error) {
+	t := tokens.Peek()
+	switch t.Type {
+	case keyword, integer, floating, text:
+		tokens.Next()
+		if t.Type == integer && sign == nil && len(t.Value) > 1 && t.Value[0] == '0' {
+			return nil, errorAt(position(t), "integer "+t.Value+" begins with 0") // but -017 is fine, as in the reference
+		}
+		return literal(t, sign), nil
+	case ident, quoted:
+		tokens.Next()
+		if t.Type == ident && isPunct(tokens.Peek(), "(") {
+			args, err := g.arguments.ParseFromLexer(tokens, participle.AllowTrailing(true))
+			if err != nil {
+				return nil, located(err, inArguments)
+			}
+			return limited(ast.NewCall(position(t), t.Value, args.Args))
+		}
+		return ast.NewAttr(position(t), t.Value, false), nil
+	case punct:
+		return g.bracketed(tokens)
+	default:
+		return nil, unexpected(t, "an expression")
+	}
+}
+
+func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
+	t := tokens.Peek()
+	switch t.Value {
+	case "(":
+		tokens.Next()
+		x, err := g.expression(tokens)
+		if err != nil {
+			return nil, err
+		}
+		if err := expect(tokens, ")"); err != nil {
+			return nil, err
+		}
+		return limited(ast.NewParen(position(t), x))
+	case "{":
+		l, err := g.list.ParseFromLexer(tokens, participle.AllowTrailing(true))
+		if err != nil {
+			return nil, located(err, inList)
+		}
+		return limited(ast.NewList(position(t), l.Elems))
+	case "[":
+		r, err := g.record.ParseFromLexer(tokens, participle.AllowTrailing(true))
+		if err != nil {
+			return nil, located(err, inRecord)
+		}
+		return r.build()
+	case ".":
+		tokens.Next()
+		name := tokens.Peek()
+		if name.Type != ident && name.Type != quoted {
+			return nil, unexpected(name, "a name")
+		}
+		return ast.NewAttr(position(t), tokens.Next().Value, true), nil
+	default:
+		return nil, unexpected(t, "an expression")
+	}
+}
+
+// literal makes the constant. An integer beyond 64 bits is 0 and a real beyond the range is infinite, as in the
+// reference.
+func literal(t, sign *lexer.Token) ast.Expr {
+	pos, digits := position(t), t.Value
+	if sign != nil {
+		pos, digits = position(sign), "-"+digits
+	}
+	switch t.Type {
+	default:
+		return constant(pos, t.Value)
+	case integer:
+		i, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			i = 0
+		}
+		return ast.NewInt(pos, i)
+	case floating:
+		r, err := strconv.ParseFloat(digits, 64)
+		if err != nil && !math.IsInf(r, 0) {
+			r = 0
+		}
+		return ast.NewReal(pos, r)
+	case text:
+		return ast.NewString(pos, t.Value)
+	}
+}
+
+// constant is the literal of a keyword.
+func constant(pos ast.Pos, word string) ast.Expr {
+	switch word {
+	case "true", "false":
+		return ast.NewBool(pos, word == "true")
+	case "error":
+		return ast.NewKeyword(pos, ast.Error)
+	default:
+		return ast.NewKeyword(pos, ast.Undefined)
+	}
+}
+
+// limited refuses a tree that has grown too high.
+func limited(e ast.Expr) (ast.Expr, error) {
+	if e.Height() > ast.MaxHeight {
+		return nil, errorAt(e.Pos(), tooDeep)
+	}
+	return e, nil
+}
+
+func expect(tokens *lexer.PeekingLexer, symbol string) error {
+	if t := tokens.Peek(); !isPunct(t, symbol) {
+		return unexpected(t, strconv.Quote(symbol))
+	}
+	tokens.Next()
+	return nil
+}
+
+func isPunct(t *lexer.Token, symbols ...string) bool {
+	if t.Type != punct {
+		return false
+	}
+	return slices.Contains(symbols, t.Value)
+}
+
+func position(t *lexer.Token) ast.Pos { return ast.Pos(t.Pos.Offset) }

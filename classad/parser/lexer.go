@@ -1,0 +1,329 @@
+package parser
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// The types of tokens. A token of type invalid carries a message: text that is no token is an error only if the parser
+// ever looks at it, because what follows a complete expression may be anything in some places.
+const (
+	ident   lexer.TokenType = -(iota + 2) // a plain name
+	quoted                                // a name in single quotes, decoded
+	keyword                               // true, false, undefined or error, in lower case
+	integer
+	floating
+	text  // a string, decoded
+	punct // operators and brackets; is and isnt come as =?= and =!=
+	invalid
+)
+
+const (
+	// maxNesting is how deep brackets may be nested, as in the reference.
+	maxNesting = 999
+	// maxOpen also counts the conditionals between "?" and ":", which the reference does not limit. Together with the
+	// loops in expr.go it bounds the depth of the parser's recursion.
+	maxOpen = 2 * maxNesting
+)
+
+// definition is the lexer that participle gets. The two syntaxes of ads differ in their strings only.
+type definition struct {
+	lines bool // strings of the line form: no escapes but \"
+}
+
+// Symbols implements lexer.Definition.
+func (definition) Symbols() map[string]lexer.TokenType {
+	return map[string]lexer.TokenType{
+		"EOF": lexer.EOF, "Ident": ident, "Quoted": quoted, "Keyword": keyword, "Integer": integer, "Real": floating,
+		"String": text, "Punct": punct, "Invalid": invalid,
+	}
+}
+
+// Lex implements lexer.Definition.
+func (d definition) Lex(name string, r io.Reader) (lexer.Lexer, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return d.LexString(name, string(b))
+}
+
+// LexString implements lexer.StringDefinition.
+func (d definition) LexString(_, src string) (lexer.Lexer, error) {
+	if end := strings.IndexByte(src, 0); end >= 0 {
+		src = src[:end]
+	}
+	return &scanner{src: src, lines: d.lines}, nil
+}
+
+// scanner cuts the text into tokens. Their positions carry the offset only; lines and columns are counted when there
+// is an error to report.
+type scanner struct {
+	src   string
+	at    int
+	lines bool
+	open  []byte // the brackets and question marks that await their partner
+	depth int    // the brackets among them
+	done  bool
+}
+
+// Next implements lexer.Lexer. It never fails; see invalid.
+func (s *scanner) Next() (lexer.Token, error) {
+	if message := s.skipBlank(); message != "" {
+		return s.invalid(message), nil
+	}
+	if s.done || s.at >= len(s.src) {
+		return lexer.EOFToken(s.position()), nil
+	}
+	switch c := s.src[s.at]; {
+	case isLetter(c):
+		return s.word(), nil
+	case isDigit(c) || c == '.' && isDigit(s.peek(1)):
+		return s.number(), nil
+	case c == '"':
+		return s.quotedText(text, c), nil
+	case c == '\'':
+		return s.quotedText(quoted, c), nil
+	default:
+		return s.operator(), nil
+	}
+}
+
+func (s *scanner) position() lexer.Position { return lexer.Position{Offset: s.at} }
+
+// peek gives the byte that many places ahead, or 0 at the end, where no text can have it.
+func (s *scanner) peek(ahead int) byte {
+	if s.at+ahead < len(s.src) {
+		return s.src[s.at+ahead]
+	}
+	return 0
+}
+
+func (s *scanner) token(kind lexer.TokenType, value string, length int) lexer.Token {
+	t := lexer.Token{Type: kind, Value: value, Pos: s.position()}
+	s.at += length
+	return t
+}
+
+func (s *scanner) invalid(message string) lexer.Token {
+	s.done = true
+	return s.token(invalid, message, 0)
+}
+
+// skipBlank moves to the next token and complains about a comment without end.
+func (s *scanner) skipBlank() string {
+	for !s.done && s.at < len(s.src) {
+		rest := s.src[s.at:]
+		switch {
+		case isBlank(rest[0]):
+			s.at++
+		case strings.HasPrefix(rest, "//"):
+			end := strings.IndexByte(rest, '\n')
+			if end < 0 {
+				end = len(rest)
+			}
+			s.at += end
+		case strings.HasPrefix(rest, "/*"):
+			end := strings.Index(rest[2:], "*/")
+			if end < 0 {
+				return "comment without end"
+			}
+			s.at += 2 + end + 2
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+func (s *scanner) word() lexer.Token {
+	end := s.at + 1
+	for end < len(s.src) && (isLetter(s.src[end]) || isDigit(s.src[end])) {
+		end++
+	}
+	word := s.src[s.at:end]
+	if len(word) <= len("undefined") && strings.IndexByte("tTfFuUeEiI", word[0]) >= 0 {
+		switch lower := strings.ToLower(word); lower {
+		case "true", "false", "undefined", "error":
+			return s.token(keyword, lower, len(word))
+		case "is":
+			return s.token(punct, "=?=", len(word))
+		case "isnt":
+			return s.token(punct, "=!=", len(word))
+		}
+	}
+	return s.token(ident, word, len(word))
+}
+
+// number takes 12, .5, 1.5 and 1e-3, but not 5., 0x1F or 1K. The parser refuses 017.
+func (s *scanner) number() lexer.Token {
+	end, kind := s.digits(s.at), integer
+	if end+1 < len(s.src) && s.src[end] == '.' && isDigit(s.src[end+1]) {
+		end, kind = s.digits(end+1), floating
+	}
+	if end < len(s.src) && s.src[end]|0x20 == 'e' {
+		exponent := end + 1
+		if exponent < len(s.src) && (s.src[exponent] == '+' || s.src[exponent] == '-') {
+			exponent++
+		}
+		if last := s.digits(exponent); last > exponent {
+			end, kind = last, floating
+		}
+	}
+	number := s.src[s.at:end]
+	if end < len(s.src) && (isLetter(s.src[end]) || s.src[end] == '.') {
+		return s.invalid(fmt.Sprintf("number %s followed by %q", number, s.src[end]))
+	}
+	return s.token(kind, number, len(number))
+}
+
+func (s *scanner) digits(from int) int {
+	for from < len(s.src) && isDigit(s.src[from]) {
+		from++
+	}
+	return from
+}
+
+// operators has longer ones before their beginnings.
+var operators = [...]string{
+	">>>", "=?=", "=!=", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>",
+	"+", "-", "*", "/", "%", "<", ">", "!", "~", "&", "|", "^", "?", ":", "=", ".", ",", ";", "(", ")", "[", "]", "{", "}",
+}
+
+func (s *scanner) operator() lexer.Token {
+	for _, op := range operators {
+		if !strings.HasPrefix(s.src[s.at:], op) {
+			continue
+		}
+		if message := s.nest(op[0]); message != "" {
+			return s.invalid(message)
+		}
+		if op == "." && s.peek(1) == '.' {
+			return s.token(punct, op, 2) // the reference swallows a second dot
+		}
+		return s.token(punct, op, len(op))
+	}
+	return s.invalid(fmt.Sprintf("unexpected character %q", s.src[s.at:s.at+1]))
+}
+
+// nest keeps count of what is open. Brackets that do not fit are left to the parser to complain about.
+func (s *scanner) nest(c byte) string {
+	switch c {
+	case '(', '[', '{':
+		s.depth++
+		s.open = append(s.open, c)
+	case '?':
+		s.open = append(s.open, c)
+	case ':':
+		if n := len(s.open); n > 0 && s.open[n-1] == '?' {
+			s.open = s.open[:n-1]
+		}
+	case ')', ']', '}':
+		n := len(s.open)
+		for n > 0 && s.open[n-1] == '?' {
+			n--
+		}
+		if n > 0 {
+			n--
+			s.depth--
+		}
+		s.open = s.open[:n]
+	}
+	if s.depth > maxNesting || len(s.open) > maxOpen {
+		return tooDeep
+	}
+	return ""
+}
+
+// quotedText takes a string or a quoted name.
+func (s *scanner) quotedText(kind lexer.TokenType, quote byte) lexer.Token {
+	t := s.token(kind, "", 0)
+	for {
+		raw, ok := s.untilQuote(quote)
+		if !ok {
+			return s.invalid("text without closing quote")
+		}
+		if s.lines {
+			t.Value = strings.ReplaceAll(raw, `\`+string(quote), string(quote))
+			return t
+		}
+		decoded, ok := unescape(raw)
+		if !ok {
+			return s.invalid(`text with \0`)
+		}
+		t.Value += decoded
+		next := s.at
+		for next < len(s.src) && isBlank(s.src[next]) {
+			next++
+		}
+		if next == len(s.src) || s.src[next] != quote {
+			return t
+		}
+		s.at = next
+	}
+}
+
+// untilQuote moves behind the closing quote and gives what is between the quotes.
+func (s *scanner) untilQuote(quote byte) (string, bool) {
+	start := s.at + 1
+	for i := start; i < len(s.src); i++ {
+		switch s.src[i] {
+		case quote:
+			s.at = i + 1
+			return s.src[start:i], true
+		case '\\':
+			switch {
+			case !s.lines:
+				i++
+			case i+1 < len(s.src)-1 && s.src[i+1] == quote:
+				i++ // at the very end of a line it is a backslash and the closing quote
+			}
+		}
+	}
+	return "", false
+}
+
+// unescape replaces the escapes of bracket ads; it fails for a NUL byte.
+func unescape(raw string) (string, bool) {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw, true
+	}
+	var b strings.Builder
+	b.Grow(len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 == len(raw) {
+			b.WriteByte(raw[i])
+			continue
+		}
+		i++
+		if !isOctal(raw[i]) {
+			b.WriteByte(escaped(raw[i]))
+			continue
+		}
+		code := raw[i] - '0'
+		for n := 1; n < 3 && i+1 < len(raw) && isOctal(raw[i+1]) && code < 0o40; n++ {
+			i++
+			code = code<<3 | (raw[i] - '0')
+		}
+		if code == 0 {
+			return "", false
+		}
+		b.WriteByte(code)
+	}
+	return b.String(), true
+}
+
+func escaped(c byte) byte {
+	if i := strings.IndexByte("abtnvfr", c); i >= 0 {
+		return '\a' + byte(i)
+	}
+	return c
+}
+
+func isBlank(c byte) bool  { return c == ' ' || '\t' <= c && c <= '\r' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isOctal(c byte) bool  { return '0' <= c && c <= '7' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }

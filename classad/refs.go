@@ -1,0 +1,151 @@
+package classad
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// Refs tells which attributes the expression refers to if it stands in the ad my: internal ones, which the ad has,
+// together with what their own expressions refer to, and external ones, which another ad would have to give. Both are
+// sorted ignoring case. HTCondor makes the significant attributes of jobs from them.
+//
+// Names after TARGET and other are external, and so are all names that the ad does not have, with MY before them or
+// not. Strings that are evaluated by eval are not looked into.
+func (e *Expr) Refs(my *ClassAd) (internal, external []string) {
+	r := &references{
+		root:     &frame{ad: my.record()},
+		internal: map[string]string{},
+		external: map[string]string{},
+		seen:     map[ast.Expr]bool{},
+	}
+	r.queue(e.tree, r.root)
+	for len(r.work) > 0 {
+		next := r.work[len(r.work)-1]
+		r.work = r.work[:len(r.work)-1]
+		r.walk(next.expr, next.frame)
+	}
+	return sorted(r.internal), sorted(r.external)
+}
+
+func sorted(names map[string]string) []string {
+	return slices.SortedFunc(maps.Values(names), compareFold)
+}
+
+// references collects names, by their folded form. Definitions are put on a list rather than followed at once, so that
+// neither a long chain of attributes nor a circle does harm.
+type references struct {
+	root               *frame
+	internal, external map[string]string
+	seen               map[ast.Expr]bool
+	work               []reference
+}
+
+type reference struct {
+	expr  ast.Expr
+	frame *frame
+}
+
+// elsewhere stands for the other ad of a match.
+var elsewhere = &frame{ad: &noAttributes}
+
+func (r *references) queue(e ast.Expr, f *frame) {
+	if !r.seen[e] {
+		r.seen[e] = true
+		r.work = append(r.work, reference{e, f})
+	}
+}
+
+func (r *references) addExternal(name, key string) {
+	if _, ok := r.external[key]; !ok {
+		r.external[key] = name
+	}
+}
+
+// walk collects the references of an expression that is evaluated in f.
+func (r *references) walk(e ast.Expr, f *frame) {
+	switch n := e.(type) {
+	case *ast.Attr:
+		switch ad := r.scope(n, f); {
+		case ad == elsewhere:
+			r.addExternal(n.Name, n.Key)
+		case ad != nil && ad != r.root:
+			r.walkAll(ad.ad, ad.parent)
+		}
+	case *ast.Select:
+		if ad := r.scope(n, f); ad != nil && ad != r.root && ad != elsewhere {
+			r.walkAll(ad.ad, ad.parent)
+		}
+	case *ast.Record:
+		r.walkAll(n, f)
+	case *ast.Literal:
+	default:
+		for _, child := range ast.Children(e) {
+			r.walk(child, f)
+		}
+	}
+}
+
+// walkAll collects the references of an ad that is used as a whole. As in the reference its own names are not seen.
+func (r *references) walkAll(ad *ast.Record, f *frame) {
+	for _, a := range ad.Attributes() {
+		r.queue(a.Value, f)
+	}
+}
+
+// scope collects the references of an expression before a dot. If it is known to be an ad, it gives that ad.
+func (r *references) scope(e ast.Expr, f *frame) *frame {
+	switch n := e.(type) {
+	case *ast.Attr:
+		if n.Absolute {
+			f = r.root
+		}
+		return r.resolve(n.Name, n.Key, f)
+	case *ast.Select:
+		switch ad := r.scope(n.X, f); ad {
+		case nil:
+			return nil
+		case elsewhere:
+			r.addExternal(n.Name, n.Key)
+			return nil
+		default:
+			return r.resolve(n.Name, n.Key, ad)
+		}
+	case *ast.Record:
+		return &frame{ad: n, parent: f}
+	case *ast.Paren:
+		return r.scope(n.X, f)
+	default:
+		r.walk(e, f)
+		return nil
+	}
+}
+
+// resolve collects a name that is looked up in f and the ads around it. If it is an ad, it gives that ad.
+func (r *references) resolve(name, key string, f *frame) *frame {
+	for in := f; in != nil; in = in.parent {
+		value, ok := in.ad.Find(key)
+		if !ok {
+			continue
+		}
+		if in == r.root {
+			r.internal[key] = name
+		}
+		if nested, isAd := value.(*ast.Record); isAd {
+			return &frame{ad: nested, parent: in}
+		}
+		r.queue(value, in)
+		return nil
+	}
+	switch key {
+	case "my", "self":
+		return f
+	case "root", "toplevel":
+		return r.root
+	case "target", "other":
+		return elsewhere
+	}
+	r.addExternal(name, key)
+	return nil
+}
