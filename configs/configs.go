@@ -1,0 +1,32 @@
+// Package configs holds the files that are built into the binaries: pools and
+// workloads that can be run with nothing else at hand.
+//
+// The files are ClassAds in the line form: one "Name = expression" a line, an
+// empty line behind each ad, comment lines with # at the top.
+//
+//	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
+//	workloads/npb54.ads    54 parallel jobs that together overload it; how they
+//	                       come about is told in workloads/README.md
+//
+// Read one with
+//
+//	text, err := fs.ReadFile(configs.Files(), configs.FourNodes)
+package configs
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// Paths of the files in Files.
+const (
+	FourNodes = "pools/four-nodes.ads" // machine ads
+	NPB54     = "workloads/npb54.ads"  // job ads, in order of submit time
+)
+
+//go:embed pools/*.ads workloads/*.ads
+var files embed.FS
+
+// Files returns the embedded files. It is read-only and never fails on the
+// paths named in this package.
+func Files() fs.FS { return files }
