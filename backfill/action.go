@@ -118,6 +118,10 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	if r == nil {
 		return
 	}
+	if reason == "" {
+		c.fail("hold job %d: its owner is given no reason", j.ID)
+		return
+	}
 	c.set(j.ID, &record{job: r.job, phase: held, key: r.key, hold: reason})
 	c.held = append(c.held, HeldJob{Job: r.job, Reason: reason})
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})

@@ -211,13 +211,16 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) []*Job {
 }
 
 func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
+	known := int(slot.ID) < len(c.s.slots)
 	before, wasUp = c.s.setSlot(slot, up)
-	known := before.Capacity != nil
 	c.onUndo(func() {
-		if known && wasUp {
-			c.s.setSlot(before, true)
-		} else {
-			c.s.setSlot(slot, false)
+		if !known {
+			c.s.dropLastSlot()
+			return
+		}
+		c.s.setSlot(before, true)
+		if !wasUp {
+			c.s.setSlot(before, false)
 		}
 	})
 	return before, wasUp
@@ -239,8 +242,8 @@ func (s *State) validate(r Round) error {
 	}
 	sets := len(s.candidates)
 	for _, set := range r.Candidates {
-		if set.ID < 0 || set.ID > sets {
-			return fmt.Errorf("candidate set %d: the next free ID is %d", set.ID, sets)
+		if err := set.validate(sets); err != nil {
+			return err
 		}
 		sets = max(sets, set.ID+1)
 	}

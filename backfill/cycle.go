@@ -44,7 +44,11 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	for _, set := range r.Candidates {
 		candidates := set.Candidates
 		old := s.setCandidates(set.ID, &candidates)
-		c.onUndo(func() { s.setCandidates(set.ID, old) })
+		c.onUndo(func() {
+			if s.candidates[set.ID] = old; old == nil { // a new one is always the last
+				s.candidates = s.candidates[:set.ID]
+			}
+		})
 	}
 	if len(s.wakes) > 0 && s.wakes[0] <= r.Now {
 		old := s.wakes

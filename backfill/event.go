@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -86,6 +87,18 @@ type Slot struct {
 type CandidateSet struct {
 	ID         int
 	Candidates Candidates
+}
+
+// validate refuses a set that would leave a gap behind those there are, or whose
+// ranks do not belong to its slots.
+func (c CandidateSet) validate(sets int) error {
+	if c.ID < 0 || c.ID > sets {
+		return fmt.Errorf("candidate set %d: the next free ID is %d", c.ID, sets)
+	}
+	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != len(c.Candidates.Slots) {
+		return fmt.Errorf("candidate set %d: %d ranks for %d slots", c.ID, ranks, len(c.Candidates.Slots))
+	}
+	return nil
 }
 
 // Round is what the host puts to a policy: what happened since the last one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Decider takes the decisions of a [Host]: a linked-in policy ([Linked]) or one
@@ -88,6 +89,7 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 // that the round cannot be true, that the context ended, or that the fallback
 // failed as well; the state is then as it was.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
+	r.Events = slices.Clone(r.Events) // they are completed and sorted here
 	if h.changed {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Guarantees: h.main.Spec().Guarantees})
 	}

@@ -81,6 +81,9 @@ func Restore(snap Snapshot) (*State, error) {
 		if set.ID != i {
 			return nil, fmt.Errorf("snapshot: candidate set %d stands in place %d", set.ID, i)
 		}
+		if err := set.validate(i); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
+		}
 		s.setCandidates(set.ID, &set.Candidates)
 	}
 	for _, j := range snap.Jobs {

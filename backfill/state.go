@@ -241,13 +241,22 @@ func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	return before, wasUp
 }
 
-// setCandidates defines a candidate set and returns what it was.
-func (s *State) setCandidates(id int, c *Candidates) *Candidates {
-	for len(s.candidates) <= id {
-		s.candidates = append(s.candidates, nil)
+// dropLastSlot undoes the arrival of a slot that was never there before.
+func (s *State) dropLastSlot() {
+	last := s.slots[len(s.slots)-1]
+	s.capacity.AddScaled(last.Capacity, -1)
+	s.slots = s.slots[:last.ID]
+	s.profile.DropLastSlot()
+}
+
+// setCandidates defines a candidate set and returns what it was; nil: new. The
+// ID of a new one is the number of those there are.
+func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
+	if id == len(s.candidates) {
+		s.candidates = append(s.candidates, c)
+		return nil
 	}
-	old := s.candidates[id]
-	s.candidates[id] = c
+	old, s.candidates[id] = s.candidates[id], c
 	return old
 }
 

@@ -31,7 +31,8 @@ func New(rule Rule) *Profile {
 	return &Profile{rule: rule, owner: new(owner)}
 }
 
-// SetSlot adds the slot, or gives it another capacity; what occupies it stays.
+// SetSlot adds the slot, or gives it another name and capacity; what occupies it
+// stays.
 // IDs are dense: a new slot's ID is the number of slots so far.
 func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	if int(id) == len(p.slots) {
@@ -46,8 +47,12 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	for i, c := range capacity {
 		s.free[i].base += c - s.capacity[i]
 	}
-	s.capacity, s.up = capacity, true
+	s.name, s.capacity, s.up = name, capacity, true
 }
+
+// DropLastSlot undoes the SetSlot that added the last slot. Nothing may be
+// planned on it.
+func (p *Profile) DropLastSlot() { p.slots = p.slots[:len(p.slots)-1] }
 
 // DropSlot takes a slot away: nothing fits there any more. Spans on it may
 // still be removed. SetSlot brings it back.
