@@ -1,0 +1,54 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+)
+
+// healthy is the number of decisions in a row after which failures are
+// forgotten.
+const healthy = 100
+
+// backOff says when a failed plugin is tried again: at once, then after 1, 3,
+// 7… rounds, then never. Rounds are its only clock.
+type backOff struct {
+	limit    int // of failures that are followed by another try
+	failures int
+	wait     int // rounds until the next try
+	good     int // decisions since the last failure
+}
+
+func (b *backOff) failed() {
+	b.failures++
+	b.good = 0
+	b.wait = 1<<min(b.failures-1, 10) - 1
+}
+
+func (b *backOff) succeeded() {
+	if b.good++; b.good >= healthy {
+		b.failures = 0
+	}
+}
+
+// ready is nil if it is time to try; otherwise a round passes.
+func (b *backOff) ready() error {
+	switch {
+	case b.failures > b.limit:
+		return errors.New(b.String())
+	case b.wait > 0:
+		defer func() { b.wait-- }()
+		return errors.New(b.String())
+	}
+	return nil
+}
+
+// String says what comes next.
+func (b *backOff) String() string {
+	switch {
+	case b.failures > b.limit:
+		return fmt.Sprintf("given up after %d failures", b.failures)
+	case b.wait > 0:
+		return fmt.Sprintf("restart after %d more rounds", b.wait)
+	}
+	return "restart in the next round"
+}

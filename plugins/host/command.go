@@ -1,0 +1,82 @@
+// Package host is the host's side of the plugin boundary: it finds policy
+// plugins, starts and supervises their processes, and lets them decide.
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+)
+
+// Command says how a plugin is started.
+type Command struct {
+	// Path is the executable, Args what it is given (without its own name), Env
+	// what is added to the environment.
+	Path      string
+	Args, Env []string
+	// Name is what the plugin is called in the log; empty: the base name of
+	// Path.
+	Name string
+	// SHA256 is the sum that the executable must have; nil accepts any.
+	SHA256 []byte
+}
+
+func (c Command) name() string { return cmp.Or(c.Name, filepath.Base(c.Path)) }
+
+// Self is the command for a policy that is linked into this executable, whose
+// main must call serve.IfChild.
+func Self(policy string) (Command, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return Command{}, fmt.Errorf("find this executable: %w", err)
+	}
+	return Command{Path: path, Args: []string{wire.ServeArg, policy}, Name: policy}, nil
+}
+
+// Prefix begins the names of plugins in the plugin directories.
+const Prefix = "backfill-"
+
+// Find resolves a policy's name to an executable. A name with a path separator
+// is a path; otherwise the first of the directories that holds backfill-NAME
+// has it. What was found but cannot be executed is an error.
+func Find(name string, dirs []string) (path string, found bool, err error) {
+	if filepath.Base(name) != name {
+		path, err = executable(name)
+		return path, err == nil, err
+	}
+	for _, dir := range dirs {
+		path, err = executable(filepath.Join(dir, Prefix+name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return path, err == nil, err
+	}
+	return "", false, nil
+}
+
+// executable is the absolute path of a file that can be started, as far as its
+// name and mode tell.
+func executable(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", notPlugin(path, err)
+	}
+	found, err := exec.LookPath(path)
+	if why, ok := errors.AsType[*exec.Error](err); ok {
+		return "", notPlugin(path, why.Err)
+	}
+	if err != nil {
+		return "", notPlugin(path, err)
+	}
+	return found, nil
+}
+
+func notPlugin(path string, err error) error {
+	return fmt.Errorf("%s: is not a policy plugin: %w; build one with plugins/sdk", path, err)
+}

@@ -1,0 +1,323 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+)
+
+// runThroughTrouble lets a policy decide that is EASY where it decides at all.
+// The fallback is EASY too, so that the run must be that of EASY throughout,
+// and only in the troubled round may the policy be refused.
+func runThroughTrouble(t *testing.T, remote backfill.Decider, strike func()) []backfill.Refusal {
+	t.Helper()
+	want, got := newHost(t, "fcfs", linked(t, named(t, "easy"))), newHost(t, "fcfs", remote)
+	g := newScenario(3)
+	for round := range 60 {
+		r := g.next(want.State)
+		if round == 20 {
+			g.jobs++
+			j := g.job(g.jobs)
+			j.Labels[trouble] = "yes"
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+			strike()
+		}
+		a, err := want.Decide(t.Context(), copyOf(r))
+		require.NoError(t, err)
+		b, err := got.Decide(t.Context(), copyOf(r))
+		require.NoError(t, err)
+		samePlan(t, a, b)
+		if round == 20 {
+			require.Len(t, got.refusals, 1)
+			require.Equal(t, "easy", b.By)
+		}
+	}
+	sameState(t, want.State.Snapshot(), got.State.Snapshot())
+	require.Len(t, got.refusals, 1)
+	return got.refusals
+}
+
+func TestAFailureCostsOneRound(t *testing.T) {
+	for _, test := range []struct {
+		policy, refusal string
+		want            Stats
+	}{
+		{"crashing", "the session broke", Stats{Starts: 2, Syncs: 2, Failures: 1}},
+		{"hanging", "no decision within 1s", Stats{Starts: 2, Syncs: 2, Failures: 1}},
+		{"panicking", "policy panicking panicked: on \uFFFDpurpose", Stats{Starts: 1, Syncs: 2}},
+		{"inventing", "start job 999999: there is no such job", Stats{Starts: 1, Syncs: 2}},
+		{"oversubscribing", "the decision is not possible", Stats{Starts: 1, Syncs: 2}},
+	} {
+		t.Run(test.policy, func(t *testing.T) {
+			remote := child(t, test.policy, Options{Deadline: time.Second})
+			refusals := runThroughTrouble(t, remote, func() {})
+			require.ErrorContains(t, refusals[0].Err, test.refusal)
+			stats := remote.Stats()
+			require.NotZero(t, stats.PID, "it runs")
+			stats.PID = 0
+			require.Equal(t, test.want, stats)
+		})
+	}
+}
+
+// liar is a plugin whose copy is right, but which reports other things.
+type liar struct {
+	policyv1.PolicyServiceServer
+	lie func(asked *policyv1.Decide, answer *policyv1.PolicyMessage)
+}
+
+type lyingStream struct {
+	policyv1.PolicyService_SessionServer
+	lie   func(asked *policyv1.Decide, answer *policyv1.PolicyMessage)
+	asked *policyv1.Decide
+}
+
+func (l liar) Session(stream policyv1.PolicyService_SessionServer) error {
+	return l.PolicyServiceServer.Session(&lyingStream{PolicyService_SessionServer: stream, lie: l.lie})
+}
+
+func (s *lyingStream) Recv() (*policyv1.HostMessage, error) {
+	m, err := s.PolicyService_SessionServer.Recv()
+	s.asked = m.GetDecide()
+	return m, err
+}
+
+func (s *lyingStream) Send(m *policyv1.PolicyMessage) error {
+	if s.asked != nil && isTrouble(wire.DecodeRound(s.asked.GetRound())) {
+		s.lie(s.asked, m)
+	}
+	return s.PolicyService_SessionServer.Send(m)
+}
+
+func TestALieCostsOneRound(t *testing.T) {
+	decision := func(do func(*policyv1.Decision)) func(*policyv1.Decide, *policyv1.PolicyMessage) {
+		return func(_ *policyv1.Decide, m *policyv1.PolicyMessage) { do(m.GetDecision()) }
+	}
+	action := func(a *policyv1.Action) func(*policyv1.Decide, *policyv1.PolicyMessage) {
+		return func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
+			a.After = int32(len(asked.GetRound().GetEvents()))
+			m.GetDecision().Journal = append(m.GetDecision().Journal, a)
+		}
+	}
+	everywhere := &policyv1.Placement{Slots: []int32{0, 1, 2, 3, 1 << 30, -1}, Counts: []int64{1 << 40, -7}}
+	refused, broken := Stats{Starts: 1, Syncs: 2}, Stats{Starts: 2, Syncs: 2, Failures: 1}
+	for name, test := range map[string]struct {
+		lie     func(*policyv1.Decide, *policyv1.PolicyMessage)
+		refusal string
+		want    Stats
+	}{
+		"unknown job":      {action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_START, Job: 1 << 50}), "there is no such job", refused},
+		"unknown action":   {action(&policyv1.Action{Kind: 77}), "unknown action", refused},
+		"wake in the past": {action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: -5}), "wake at -5", refused},
+		"wrong place": {decision(func(d *policyv1.Decision) {
+			for _, a := range d.GetJournal() {
+				if a.GetPlacement() != nil {
+					a.Placement = everywhere
+				}
+			}
+		}), "chunks on slot", refused},
+		"out of order": {decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, &policyv1.Action{After: 1 << 30}) }), "the journal goes from event", refused},
+		"other branch": {decision(func(d *policyv1.Decision) { d.Branch = 9 }), "broke the protocol", broken},
+		"old revision": {decision(func(d *policyv1.Decision) { d.BaseRevision-- }), "broke the protocol", broken},
+		"not an answer": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
+			m.Message = &policyv1.PolicyMessage_Ready{Ready: &policyv1.Ready{}}
+		}, "broke the protocol", broken},
+		"empty": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) { m.Message = nil }, "broke the protocol", broken},
+		"out of step for ever": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
+			m.Message = &policyv1.PolicyMessage_OutOfStep{OutOfStep: &policyv1.OutOfStep{Text: "lost"}}
+		}, "it does not take the state over: lost", Stats{Starts: 2, Syncs: 3, Failures: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), test.lie})
+			require.ErrorContains(t, runThroughTrouble(t, remote, func() {})[0].Err, test.refusal)
+			require.Equal(t, test.want, remote.Stats())
+		})
+	}
+}
+
+func TestAPluginThatIsOutOfStepIsSyncedAtOnce(t *testing.T) {
+	var once sync.Once
+	remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
+		once.Do(func() {
+			m.Message = &policyv1.PolicyMessage_OutOfStep{OutOfStep: &policyv1.OutOfStep{Branch: asked.GetBranch(), Text: "lost"}}
+		})
+	}})
+	host := newHost(t, "fcfs", remote)
+	g := newScenario(5)
+	for round := range 20 {
+		r := g.next(host.State)
+		if round == 10 {
+			g.jobs++
+			j := g.job(g.jobs)
+			j.Labels[trouble] = "yes"
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+		}
+		_, err := host.Decide(t.Context(), r)
+		require.NoError(t, err)
+	}
+	require.Empty(t, host.refusals)
+	require.Equal(t, Stats{Starts: 1, Syncs: 2}, remote.Stats())
+}
+
+// A decision that the mirror takes for possible and that the host refuses only
+// as the round closes leaves the mirror ahead.
+func TestADecisionRefusedAtTheEndLeadsToASync(t *testing.T) {
+	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
+	host := newHost(t, "fcfs", remote)
+	g := newScenario(5)
+	for range 10 {
+		r := g.next(host.State)
+		if host.State.Revision() == 5 {
+			c, err := host.State.Open(backfill.Round{Now: r.Now})
+			require.NoError(t, err)
+			require.NoError(t, remote.Decide(t.Context(), c))
+			c.Rollback() // nobody tells how it ended
+		}
+		_, err := host.Decide(t.Context(), r)
+		require.NoError(t, err)
+	}
+	require.Empty(t, host.refusals)
+	require.Equal(t, Stats{Starts: 1, Syncs: 2}, remote.Stats())
+}
+
+func TestRestartsBackOffAndEnd(t *testing.T) {
+	b := backOff{limit: 3}
+	var tried []int
+	for round := range 20 {
+		if b.ready() == nil {
+			tried = append(tried, round)
+			b.failed()
+		}
+	}
+	require.Equal(t, []int{0, 1, 3, 7}, tried)
+	require.EqualError(t, b.ready(), "given up after 4 failures")
+
+	b = backOff{limit: 1}
+	b.failed()
+	for range healthy {
+		b.succeeded()
+	}
+	b.failed()
+	require.NoError(t, b.ready(), "a healthy run makes up for a failure")
+}
+
+func TestACancelledDecisionIsNoFailure(t *testing.T) {
+	remote := child(t, "hanging", Options{})
+	host := newHost(t, "fcfs", remote)
+	g := newScenario(5)
+	_, err := host.Decide(t.Context(), g.next(host.State))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	j := g.job(7)
+	j.Labels[trouble] = "yes"
+	_, err = host.Decide(ctx, backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: j}}})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Zero(t, remote.Stats().Failures)
+	require.Zero(t, remote.Stats().PID)
+	_, err = host.Decide(t.Context(), backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: g.job(7)}}})
+	require.NoError(t, err)
+	require.Empty(t, host.refusals)
+	require.Equal(t, 2, remote.Stats().Starts)
+}
+
+func TestIdleRoundsAreToldUpToABound(t *testing.T) {
+	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
+	want, got := newHost(t, "fcfs", linked(t, named(t, "easy"))), newHost(t, "fcfs", remote)
+	decide := func(r backfill.Round) {
+		a, err := want.Decide(t.Context(), copyOf(r))
+		require.NoError(t, err)
+		b, err := got.Decide(t.Context(), copyOf(r))
+		require.NoError(t, err)
+		samePlan(t, a, b)
+	}
+	g := newScenario(1)
+	decide(g.next(want.State))
+	submit := func() {
+		g.now++
+		g.jobs++
+		j := g.job(g.jobs)
+		j.Nodes, j.Request, j.Estimate, j.Candidates = 1, backfill.Vector{1, 1}, 1, 0
+		decide(backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: j}}})
+	}
+	idle := func(rounds int) {
+		for range rounds {
+			g.now++
+			decide(backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Wake}}})
+		}
+	}
+	submit()
+	idle(100)
+	submit()
+	require.Equal(t, 1, remote.Stats().Syncs, "idle rounds are settled rounds")
+	idle(maxPending)
+	submit()
+	require.Equal(t, 2, remote.Stats().Syncs, "the whole state is shorter")
+	require.Empty(t, got.refusals)
+}
+
+func TestBranchesFollowCopiesOfTheState(t *testing.T) {
+	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
+	want, got := newHost(t, "fcfs", linked(t, named(t, "easy"))), newHost(t, "fcfs", remote)
+	runBeside(t, 11, 40, want, got)
+	order, err := backfill.OrderNamed("fcfs")
+	require.NoError(t, err)
+	for range 3 {
+		copied := got.State.Clone()
+		branch := remote.Fork(copied)
+		host, err := backfill.NewHost(copied, order, branch, linked(t, named(t, "easy")), nil)
+		require.NoError(t, err)
+		end := copied.NextWake()
+		for range 20 {
+			_, err = host.Decide(t.Context(), backfill.Round{Now: end})
+			require.NoError(t, err)
+			end++
+		}
+		branch.Drop()
+	}
+	g := newScenario(12)
+	g.now, g.sets, g.jobs = got.State.Now(), 1, 10_000
+	for range 40 {
+		r := g.next(want.State)
+		a, err := want.Decide(t.Context(), copyOf(r))
+		require.NoError(t, err)
+		b, err := got.Decide(t.Context(), copyOf(r))
+		require.NoError(t, err)
+		samePlan(t, a, b)
+	}
+	require.Empty(t, got.refusals)
+	require.Equal(t, Stats{Starts: 1, Syncs: 1}, remote.Stats(), "a fork sends no state")
+}
+
+func TestAForeignStateIsSynced(t *testing.T) {
+	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
+	for seed := range uint64(2) {
+		runBeside(t, seed, 20, newHost(t, "fcfs", linked(t, named(t, "easy"))), newHost(t, "fcfs", remote))
+	}
+	require.Equal(t, 2, remote.Stats().Syncs, "equal revisions do not make equal states")
+}
+
+func TestAnotherPolicyAfterARestartIsRefused(t *testing.T) {
+	specs := []string{"easy", "conservative"}
+	server := &switching{}
+	server.PolicyServiceServer = sdk.NewServer(named(t, specs[0]), hclog.NewNullLogger())
+	remote := inProcess(t, Options{}, server)
+	server.PolicyServiceServer = sdk.NewServer(named(t, specs[1]), hclog.NewNullLogger())
+	err := remote.failed(t.Context(), errors.New("a crash"))
+	require.EqualError(t, err, "a crash")
+	c, err := newPool().Open(backfill.Round{})
+	require.NoError(t, err)
+	require.ErrorContains(t, remote.Decide(t.Context(), c), "it is another policy now: conservative")
+}
+
+type switching struct{ policyv1.PolicyServiceServer }

@@ -1,0 +1,118 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+)
+
+func write(t *testing.T, path, text string, mode os.FileMode) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), mode))
+	return path
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dirs := []string{filepath.Join(dir, "absent"), filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	first := write(t, filepath.Join(dir, "a", "backfill-mine"), "#!/bin/sh\n", 0o755)
+	write(t, filepath.Join(dir, "b", "backfill-mine"), "#!/bin/sh\n", 0o755)
+	second := write(t, filepath.Join(dir, "b", "backfill-other"), "#!/bin/sh\n", 0o755)
+	text := write(t, filepath.Join(dir, "b", "backfill-text"), "text", 0o644)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "b", "backfill-dir"), 0o755))
+
+	for name, want := range map[string]string{"mine": first, "other": second, second: second} {
+		path, found, err := Find(name, dirs)
+		require.NoError(t, err)
+		require.True(t, found)
+		require.Equal(t, want, path)
+	}
+	_, found, err := Find("absent", dirs)
+	require.NoError(t, err)
+	require.False(t, found)
+	for name, want := range map[string]string{
+		"text":                        text + ": is not a policy plugin: permission denied; build one with plugins/sdk",
+		"dir":                         "is a directory",
+		dir + "/b/backfill-text":      "permission denied",
+		dir + "/b/backfill-not-there": "no such file",
+	} {
+		_, found, err = Find(name, dirs)
+		require.ErrorContains(t, err, want)
+		require.False(t, found)
+	}
+}
+
+func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct{ script, want string }{
+		"silent":    {"#!/bin/sh\nexit 0\n", "it ended without a word on its standard output"},
+		"talking":   {"#!/bin/sh\necho hello\nsleep 100\n", `it printed "hello" instead of a handshake`},
+		"sleeping":  {"#!/bin/sh\nsleep 100\n", "not ready within 2s"},
+		"old":       {"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "incompatible API version with plugin"},
+		"not there": {"", "no such file or directory"},
+		"unclear":   {"\x01\x02", "exec format error"},
+		"dead end":  {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name)
+			if test.script != "" {
+				write(t, path, test.script, 0o755)
+			}
+			_, err := Start(t.Context(), Command{Path: path}, Options{StartTimeout: 2 * time.Second, NoMTLS: true, Logger: hclog.NewNullLogger()})
+			require.ErrorContains(t, err, test.want)
+			require.ErrorContains(t, err, path)
+			require.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
+func TestABinaryThatReadsForEverIsNoPlugin(t *testing.T) {
+	path, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	_, err = Start(t.Context(), Command{Path: path, Args: []string{"100"}}, Options{StartTimeout: 2 * time.Second, Logger: hclog.NewNullLogger()})
+	require.EqualError(t, err, path+": is not a policy plugin: not ready within 2s; build one with plugins/sdk")
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}}, Options{Logger: hclog.NewNullLogger()})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotContains(t, err.Error(), "is not a policy plugin")
+}
+
+func TestBadOptionsAreRefusedAtTheStart(t *testing.T) {
+	command, err := Self("easy")
+	require.NoError(t, err)
+	_, err = Start(t.Context(), command, Options{Policy: map[string]string{"depth": "none"}, Logger: hclog.NewNullLogger()})
+	require.ErrorContains(t, err, `policy easy: option depth="none" must be a whole number of at least 1`)
+}
+
+func TestAPolicyThatIsNotLinkedIn(t *testing.T) {
+	command, err := Self("nobody's")
+	require.NoError(t, err)
+	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
+	require.ErrorContains(t, err, "is not a policy plugin: it ended without a word")
+}
+
+func TestTheSumOfTheExecutableIsChecked(t *testing.T) {
+	command, err := Self("easy")
+	require.NoError(t, err)
+	command.SHA256 = make([]byte, sha256.Size)
+	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
+	require.EqualError(t, err, "start "+command.Path+": checksums did not match")
+	executable, err := os.ReadFile(command.Path)
+	require.NoError(t, err)
+	sum := sha256.Sum256(executable)
+	command.SHA256 = sum[:]
+	started(t, command, Options{})
+}

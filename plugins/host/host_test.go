@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+	"github.com/condor-backfill/condor-backfill/plugins/serve"
+)
+
+// The tests' executable is its own plugin.
+func TestMain(m *testing.M) {
+	serve.IfChild(os.Args[1:], append(policies.All(), misbehaving()...))
+	if slices.Equal(os.Args[1:], []string{killedHost}) {
+		beKilled()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// killedHost is the argument that makes the tests' executable a host which
+// starts a plugin, says its process, and waits.
+const killedHost = "be-a-killed-host"
+
+func beKilled() {
+	command, err := Self("easy")
+	if err != nil {
+		os.Exit(1)
+	}
+	remote, err := Start(context.Background(), command, Options{})
+	if err != nil {
+		os.Exit(1)
+	}
+	_, _ = fmt.Fprintln(os.Stdout, remote.Stats().PID)
+	select {}
+}
+
+// inProcess serves a policy over gRPC, without a process.
+func inProcess(tb testing.TB, options Options, server policyv1.PolicyServiceServer) *Remote {
+	tb.Helper()
+	options = options.complete()
+	r, err := newRemote(tb.Context(), options, hclog.NewNullLogger(), func(ctx context.Context) (*session, backfill.Spec, error) {
+		listener := bufconn.Listen(1 << 16)
+		s := grpc.NewServer()
+		policyv1.RegisterPolicyServiceServer(s, server)
+		go func() { _ = s.Serve(listener) }()
+		conn, err := grpc.NewClient("passthrough:plugin", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+		if err != nil {
+			return nil, backfill.Spec{}, err
+		}
+		return greet(ctx, policyv1.NewPolicyServiceClient(conn), options.Policy, func(bool) {
+			_ = conn.Close()
+			s.Stop()
+		})
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(r.Close)
+	return r
+}
+
+// child serves a policy in a process of its own, run by the tests' executable.
+func child(tb testing.TB, policy string, options Options) *Remote {
+	tb.Helper()
+	command, err := Self(policy)
+	require.NoError(tb, err)
+	return started(tb, command, options)
+}
+
+func started(tb testing.TB, command Command, options Options) *Remote {
+	tb.Helper()
+	if options.Logger == nil {
+		options.Logger = hclog.NewNullLogger()
+	}
+	r, err := Start(tb.Context(), command, options)
+	require.NoError(tb, err)
+	tb.Cleanup(r.Close)
+	return r
+}
+
+func linked(tb testing.TB, spec backfill.Spec) *backfill.Linked {
+	tb.Helper()
+	l, err := backfill.Link(spec, nil)
+	require.NoError(tb, err)
+	return l
+}
+
+// pool is a host with a pool of its own, and the refusals that it reported.
+type pool struct {
+	*backfill.Host
+	refusals []backfill.Refusal
+}
+
+func newHost(tb testing.TB, order string, main backfill.Decider) *pool {
+	tb.Helper()
+	o, err := backfill.OrderNamed(order)
+	require.NoError(tb, err)
+	p := &pool{}
+	p.Host, err = backfill.NewHost(newPool(), o, main, linked(tb, policies.FallbackFor(main.Spec())), func(r backfill.Refusal) {
+		p.refusals = append(p.refusals, r)
+	})
+	require.NoError(tb, err)
+	return p
+}
+
+// samePlan requires that two decisions are the same, whoever took them.
+func samePlan(tb testing.TB, want, got backfill.Decision) {
+	tb.Helper()
+	got.By = want.By
+	require.Equal(tb, want, got)
+}
+
+func sameState(tb testing.TB, want, got backfill.Snapshot) {
+	tb.Helper()
+	a, b := wire.EncodeSnapshot(want), wire.EncodeSnapshot(got)
+	if !proto.Equal(a, b) {
+		require.Equal(tb, a.String(), b.String())
+	}
+}
+
+// runBeside drives two pools through the same events and requires the same of
+// both in every round.
+func runBeside(tb testing.TB, seed uint64, rounds int, want, got *pool) {
+	tb.Helper()
+	g := newScenario(seed)
+	for range rounds {
+		r := g.next(want.State)
+		a, err := want.Decide(tb.Context(), copyOf(r))
+		require.NoError(tb, err)
+		b, err := got.Decide(tb.Context(), copyOf(r))
+		require.NoError(tb, err)
+		require.Empty(tb, got.refusals)
+		samePlan(tb, a, b)
+	}
+	sameState(tb, want.State.Snapshot(), got.State.Snapshot())
+}
+
+// recording is a policy that keeps the states which it was asked about.
+func recording(spec backfill.Spec, seen *[]backfill.Snapshot) backfill.Spec {
+	build := spec.New
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		policy, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			*seen = append(*seen, c.State().Snapshot())
+			policy.Decide(c)
+		}), err
+	}
+	return spec
+}
+
+func names() []string {
+	var all []string
+	for _, spec := range policies.All() {
+		all = append(all, spec.Name)
+	}
+	return all
+}
+
+func named(tb testing.TB, name string) backfill.Spec {
+	tb.Helper()
+	spec, err := policies.Named(name)
+	require.NoError(tb, err)
+	return spec
+}
+
+// A policy behind the boundary sees the states, and takes the decisions, of the
+// same policy linked in.
+func TestRemoteAndLinkedAgree(t *testing.T) {
+	for i, name := range names() {
+		for seed := range uint64(5) {
+			order := []string{"fcfs", "sjf", "widest"}[(i+int(seed))%3]
+			t.Run(name, func(t *testing.T) {
+				var here, there []backfill.Snapshot
+				remote := inProcess(t, Options{}, sdk.NewServer(recording(named(t, name), &there), hclog.NewNullLogger()))
+				a := newHost(t, order, linked(t, recording(named(t, name), &here)))
+				b := newHost(t, order, remote)
+				runBeside(t, seed, 120, a, b)
+				require.Len(t, there, len(here))
+				for i := range here {
+					sameState(t, here[i], there[i])
+				}
+				require.Equal(t, Stats{Starts: 1, Syncs: 1}, remote.Stats(), "the whole state is sent once")
+			})
+		}
+	}
+}
+
+func TestChildrenOfThisExecutableAgree(t *testing.T) {
+	for _, name := range names() {
+		t.Run(name, func(t *testing.T) {
+			runBeside(t, 7, 80, newHost(t, "fcfs", linked(t, named(t, name))), newHost(t, "fcfs", child(t, name, Options{})))
+		})
+	}
+}
+
+func TestSpecCrossesTheBoundary(t *testing.T) {
+	want := named(t, "easy")
+	want.New = nil
+	want.Options = slices.Clone(want.Options)
+	want.Options[0].Check = nil
+	require.Equal(t, want, child(t, "easy", Options{}).Spec())
+}

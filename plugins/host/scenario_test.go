@@ -1,0 +1,139 @@
+package host
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// scenario makes up what happens to a pool, round by round. What it makes up
+// depends on the seed and on the state alone.
+type scenario struct {
+	random *rand.Rand
+	now    backfill.Time
+	jobs   backfill.JobID
+	sets   int
+}
+
+func newScenario(seed uint64) *scenario {
+	return &scenario{random: rand.New(rand.NewPCG(seed, 1))}
+}
+
+const poolSlots = 4
+
+func newPool() *backfill.State {
+	return backfill.NewState([]string{"cpus", "memory"}, profile.ByRank)
+}
+
+// next is the next round of a pool in this state.
+func (g *scenario) next(s *backfill.State) backfill.Round {
+	if g.sets == 0 {
+		return g.first()
+	}
+	g.pass(s)
+	r := backfill.Round{Now: g.now}
+	if g.one(20) {
+		r.Candidates = append(r.Candidates, g.candidates())
+	}
+	snapshot := s.Snapshot()
+	for _, slot := range snapshot.Slots {
+		switch {
+		case !slot.Up && g.one(4):
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot.Slot})
+		case slot.Up && g.one(60):
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotLost, Slot: slot.Slot})
+		case slot.Up && g.one(60):
+			slot.Capacity = backfill.Vector{int64(4 + g.random.IntN(8)), int64(40 + g.random.IntN(80))}
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotChanged, Slot: slot.Slot})
+		}
+	}
+	for _, j := range snapshot.Jobs {
+		if e, happens := g.concerning(j); happens {
+			r.Events = append(r.Events, e)
+		}
+	}
+	for range g.random.IntN(4) {
+		g.jobs++
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: g.job(g.jobs)})
+	}
+	return r
+}
+
+// first opens the pool.
+func (g *scenario) first() backfill.Round {
+	g.now = 1000
+	r := backfill.Round{Now: g.now, Candidates: []backfill.CandidateSet{g.candidates()}}
+	for i := range poolSlots {
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%d", (i+2)%poolSlots), Capacity: backfill.Vector{8, 80},
+		}})
+	}
+	return r
+}
+
+// pass lets time go on: mostly to the next wake, which is missed at times.
+func (g *scenario) pass(s *backfill.State) {
+	step := backfill.Time(g.random.IntN(40))
+	if wake := s.NextWake(); g.now+step > wake && !g.one(15) {
+		step = max(0, wake-g.now)
+	}
+	g.now += step
+}
+
+// concerning makes up what happens to a job, if anything does.
+func (g *scenario) concerning(j backfill.JobState) (backfill.Event, bool) {
+	id := j.Job.ID
+	switch {
+	case j.Running && (j.End <= g.now && !g.one(10) || g.one(12)):
+		return backfill.Event{Kind: backfill.Completed, Job: id}, true
+	case j.Running && g.one(60):
+		return backfill.Event{Kind: backfill.StartFailed, Job: id}, true
+	case j.Running && g.one(40):
+		return backfill.Event{Kind: backfill.EstimateChanged, Job: id, End: g.now + 1 + backfill.Time(g.random.IntN(100))}, true
+	case g.one(60):
+		return backfill.Event{Kind: backfill.Removed, Job: id}, true
+	case !j.Running && g.one(60):
+		return backfill.Event{Kind: backfill.Changed, Spec: g.job(id)}, true
+	}
+	return backfill.Event{}, false
+}
+
+func (g *scenario) job(id backfill.JobID) *backfill.Job {
+	estimate := backfill.Time(1 + g.random.IntN(100))
+	return &backfill.Job{
+		ID: id, Submit: g.now, Place: backfill.Place{Queue: "schedd", Cluster: int64(id)},
+		Nodes:      1 + g.random.IntN(3),
+		Request:    backfill.Vector{int64(1 + g.random.IntN(6)), int64(g.random.IntN(60))},
+		Estimate:   estimate,
+		Limit:      estimate * backfill.Time(g.random.IntN(3)),
+		Candidates: g.random.IntN(g.sets),
+		Labels:     map[string]string{"owner": fmt.Sprint("user", g.random.IntN(3))},
+	}
+}
+
+func (g *scenario) candidates() backfill.CandidateSet {
+	set := backfill.CandidateSet{ID: g.sets}
+	for id := range poolSlots {
+		if g.sets == 0 || g.one(2) || id == 0 {
+			set.Candidates.Slots = append(set.Candidates.Slots, backfill.SlotID(id))
+			set.Candidates.Rank = append(set.Candidates.Rank, int32(g.random.IntN(3)))
+		}
+	}
+	if g.one(2) {
+		set.Candidates.Rank = nil
+	}
+	g.sets++
+	return set
+}
+
+// one is true once in n times.
+func (g *scenario) one(n int) bool { return g.random.IntN(n) == 0 }
+
+// copyOf is a round for another host: hosts sort and complete it.
+func copyOf(r backfill.Round) backfill.Round {
+	r.Events = slices.Clone(r.Events)
+	return r
+}

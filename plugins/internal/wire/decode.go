@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// What is decoded came from another process. Decoding makes values of the right
+// shape; whether they make sense is for the core to check, which refuses what
+// does not.
+
+// DecodeSpec reads what was told of a policy. Its New is nil, and its options
+// accept any value: the policy's own process checks them.
+func DecodeSpec(m *policyv1.DescribeResponse) backfill.Spec {
+	return backfill.Spec{
+		Name: m.GetName(), Doc: m.GetDoc(), Source: m.GetSource(),
+		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(),
+		Options: each(m.GetOptions(), func(o *policyv1.Option) backfill.Option {
+			return backfill.Option{Name: o.GetName(), Default: o.GetDefaultValue(), Doc: o.GetDoc()}
+		}),
+	}
+}
+
+// DecodeRound reads a round.
+func DecodeRound(m *policyv1.Round) backfill.Round {
+	return backfill.Round{
+		Now:        backfill.Time(m.GetNow()),
+		Candidates: each(m.GetCandidates(), decodeCandidates),
+		Events: each(m.GetEvents(), func(e *policyv1.Event) backfill.Event {
+			return backfill.Event{
+				Kind: backfill.EventKind(kind(int32(e.GetKind()))), Job: backfill.JobID(e.GetJob()),
+				Spec: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
+				End: backfill.Time(e.GetEnd()), Guarantees: e.GetGuarantees(),
+			}
+		}),
+	}
+}
+
+// DecodeJournal reads a decision's journal.
+func DecodeJournal(m []*policyv1.Action) []backfill.Action {
+	return each(m, func(a *policyv1.Action) backfill.Action {
+		return backfill.Action{
+			After: int(a.GetAfter()), Kind: backfill.ActionKind(kind(int32(a.GetKind()))),
+			Job: backfill.JobID(a.GetJob()), At: backfill.Time(a.GetAt()),
+			Placement: decodePlacement(a.GetPlacement()), Reason: a.GetReason(),
+		}
+	})
+}
+
+// DecodeSnapshot reads a whole state.
+func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
+	rule := profile.Rule(kind(int32(m.GetRule())) - 1)
+	if rule > profile.Spread {
+		return backfill.Snapshot{}, fmt.Errorf("snapshot: unknown placement rule %v", m.GetRule())
+	}
+	return backfill.Snapshot{
+		Resources: m.GetResources(), Rule: rule,
+		Now: backfill.Time(m.GetNow()), Revision: m.GetRevision(), Guarantees: m.GetGuarantees(),
+		Slots: each(m.GetSlots(), func(s *policyv1.SlotState) backfill.SlotState {
+			return backfill.SlotState{Slot: decodeSlot(s.GetSlot()), Up: s.GetUp()}
+		}),
+		Candidates: each(m.GetCandidates(), decodeCandidates),
+		Jobs: each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
+			return backfill.JobState{
+				Job: decodeJob(j.GetJob()), Running: j.GetRunning(), Held: j.GetHeld(), Key: j.GetKey(), Alone: j.GetAlone(),
+				Placement: decodePlacement(j.GetPlacement()), Start: backfill.Time(j.GetStart()), End: backfill.Time(j.GetEnd()),
+				Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()),
+			}
+		}),
+		Wakes: each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),
+	}, nil
+}
+
+func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
+	return backfill.CandidateSet{ID: int(m.GetId()), Candidates: backfill.Candidates{
+		Slots: each(m.GetSlots(), func(id int32) backfill.SlotID { return backfill.SlotID(id) }),
+		Rank:  m.GetRank(),
+	}}
+}
+
+func decodeJob(m *policyv1.Job) *backfill.Job {
+	if m == nil {
+		return nil
+	}
+	return &backfill.Job{
+		ID: backfill.JobID(m.GetId()), Submit: backfill.Time(m.GetSubmit()),
+		Place: backfill.Place{Queue: m.GetPlaceQueue(), Cluster: m.GetPlaceCluster(), Proc: m.GetPlaceProc()},
+		Nodes: int(m.GetNodes()), Request: m.GetRequest(),
+		Estimate: backfill.Time(m.GetEstimate()), Limit: backfill.Time(m.GetLimit()),
+		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Labels: m.GetLabels(),
+	}
+}
+
+func decodeSlot(m *policyv1.Slot) backfill.Slot {
+	return backfill.Slot{ID: backfill.SlotID(m.GetId()), Name: m.GetName(), Capacity: m.GetCapacity()}
+}
+
+// decodePlacement reads a placement. Where counts are missing from a list of
+// them they are 0, which no job has.
+func decodePlacement(m *policyv1.Placement) backfill.Placement {
+	if m == nil {
+		return nil
+	}
+	p, counts := make(backfill.Placement, len(m.GetSlots())), m.GetCounts()
+	for i, id := range m.GetSlots() {
+		p[i] = profile.Chunks{Slot: backfill.SlotID(id), Count: 1}
+		switch {
+		case i < len(counts):
+			p[i].Count = int(counts[i])
+		case len(counts) > 0:
+			p[i].Count = 0
+		}
+	}
+	return p
+}
+
+// kind narrows an enumeration without mistaking an unknown value for a known
+// one: it is 0, which is none.
+func kind(k int32) uint8 {
+	if k < 0 || k > math.MaxUint8 {
+		return 0
+	}
+	return uint8(k)
+}

@@ -1,0 +1,140 @@
+package wire
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// EncodeSpec writes what can be told of a policy.
+func EncodeSpec(s backfill.Spec) *policyv1.DescribeResponse {
+	return &policyv1.DescribeResponse{
+		Name: s.Name, Doc: s.Doc, Source: s.Source, Guarantees: s.Guarantees, IgnoresOrder: s.IgnoresOrder,
+		Options: each(s.Options, func(o backfill.Option) *policyv1.Option {
+			return &policyv1.Option{Name: o.Name, DefaultValue: o.Default, Doc: o.Doc}
+		}),
+	}
+}
+
+// EncodeRound writes a round.
+func EncodeRound(r backfill.Round) *policyv1.Round {
+	return &policyv1.Round{
+		Now:        int64(r.Now),
+		Candidates: each(r.Candidates, encodeCandidates),
+		Events: each(r.Events, func(e backfill.Event) *policyv1.Event {
+			m := &policyv1.Event{
+				Kind: policyv1.EventKind(e.Kind), Job: int64(e.Job), Spec: encodeJob(e.Spec), Key: e.Key,
+				End: int64(e.End), Guarantees: e.Guarantees,
+			}
+			switch e.Kind {
+			case backfill.SlotAdded, backfill.SlotLost, backfill.SlotChanged:
+				m.Slot = encodeSlot(e.Slot)
+			default:
+			}
+			return m
+		}),
+	}
+}
+
+// EncodeJournal writes a decision's journal.
+func EncodeJournal(journal []backfill.Action) []*policyv1.Action {
+	return each(journal, func(a backfill.Action) *policyv1.Action {
+		return &policyv1.Action{
+			After: int32(a.After), Kind: policyv1.ActionKind(a.Kind), Job: int64(a.Job), At: int64(a.At),
+			Placement: encodePlacement(a.Placement), Reason: Text(a.Reason),
+		}
+	})
+}
+
+// EncodeSnapshot writes a whole state.
+func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
+	return &policyv1.Snapshot{
+		Resources: each(s.Resources, Text), Rule: policyv1.PlacementRule(s.Rule) + 1,
+		Now: int64(s.Now), Revision: s.Revision, Guarantees: s.Guarantees,
+		Slots: each(s.Slots, func(slot backfill.SlotState) *policyv1.SlotState {
+			return &policyv1.SlotState{Slot: encodeSlot(slot.Slot), Up: slot.Up}
+		}),
+		Candidates: each(s.Candidates, encodeCandidates),
+		Jobs: each(s.Jobs, func(j backfill.JobState) *policyv1.JobState {
+			return &policyv1.JobState{
+				Job: encodeJob(j.Job), Running: j.Running, Held: Text(j.Held), Key: j.Key, Alone: j.Alone,
+				Placement: encodePlacement(j.Placement), Start: int64(j.Start), End: int64(j.End),
+				Promised: j.Promised, Guarantee: int64(j.Guarantee),
+			}
+		}),
+		Wakes: each(s.Wakes, func(t backfill.Time) int64 { return int64(t) }),
+	}
+}
+
+func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {
+	return &policyv1.CandidateSet{
+		Id:    int32(c.ID),
+		Slots: each(c.Candidates.Slots, func(id backfill.SlotID) int32 { return int32(id) }),
+		Rank:  c.Candidates.Rank,
+	}
+}
+
+func encodeJob(j *backfill.Job) *policyv1.Job {
+	if j == nil {
+		return nil
+	}
+	return &policyv1.Job{
+		Id: int64(j.ID), Submit: int64(j.Submit),
+		PlaceQueue: Text(j.Place.Queue), PlaceCluster: j.Place.Cluster, PlaceProc: j.Place.Proc,
+		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Limit: int64(j.Limit),
+		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Labels: texts(j.Labels),
+	}
+}
+
+func encodeSlot(s backfill.Slot) *policyv1.Slot {
+	return &policyv1.Slot{Id: int32(s.ID), Name: Text(s.Name), Capacity: s.Capacity}
+}
+
+func encodePlacement(p backfill.Placement) *policyv1.Placement {
+	if p == nil {
+		return nil
+	}
+	m := &policyv1.Placement{Slots: make([]int32, len(p))}
+	for i, chunks := range p {
+		m.Slots[i] = int32(chunks.Slot)
+		if chunks.Count != 1 && m.Counts == nil {
+			m.Counts = make([]int64, len(p))
+		}
+	}
+	for i := range m.Counts {
+		m.Counts[i] = int64(p[i].Count)
+	}
+	return m
+}
+
+// Text is s as a message can carry it: valid UTF-8. What a pool sends in another
+// encoding gets replacement characters.
+func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// texts is the map with valid text alone; it is the map itself if that is so.
+func texts(m map[string]string) map[string]string {
+	for k, v := range m {
+		if !utf8.ValidString(k) || !utf8.ValidString(v) {
+			valid := make(map[string]string, len(m))
+			for key, value := range m {
+				valid[Text(key)] = Text(value)
+			}
+			return valid
+		}
+	}
+	return m
+}
+
+// each translates a list; an empty one is nil.
+func each[A, B any](list []A, translate func(A) B) []B {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, a := range list {
+		out[i] = translate(a)
+	}
+	return out
+}

@@ -1,0 +1,224 @@
+package wire_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// transfer sends a message through its bytes.
+func transfer[M proto.Message](t require.TestingT, m, into M) M {
+	data, err := proto.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, proto.Unmarshal(data, into))
+	return into
+}
+
+func TestARoundSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := round().Draw(t, "round")
+		require.Equal(t, r, wire.DecodeRound(transfer(t, wire.EncodeRound(r), &policyv1.Round{})))
+	})
+}
+
+func TestAJournalSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		journal := list(action()).Draw(t, "journal")
+		m := &policyv1.Decision{Journal: wire.EncodeJournal(journal)}
+		require.Equal(t, journal, wire.DecodeJournal(transfer(t, m, &policyv1.Decision{}).GetJournal()))
+	})
+}
+
+func TestASnapshotSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshot().Draw(t, "snapshot")
+		got, err := wire.DecodeSnapshot(transfer(t, wire.EncodeSnapshot(s), &policyv1.Snapshot{}))
+		require.NoError(t, err)
+		require.Equal(t, s, got)
+	})
+}
+
+func TestADescriptionSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	s := backfill.Spec{
+		Name: "n", Doc: "d", Source: "s", Guarantees: true, IgnoresOrder: true,
+		Options: []backfill.Option{{Name: "depth", Default: "1", Doc: "how deep"}},
+	}
+	require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
+}
+
+// The enumerations are translated by number.
+func TestEnumerationsAgree(t *testing.T) {
+	t.Parallel()
+	require.EqualValues(t, backfill.PolicyChanged, policyv1.EventKind_EVENT_KIND_POLICY_CHANGED)
+	require.EqualValues(t, backfill.SlotAdded, policyv1.EventKind_EVENT_KIND_SLOT_ADDED)
+	require.EqualValues(t, backfill.Completed, policyv1.EventKind_EVENT_KIND_COMPLETED)
+	require.EqualValues(t, backfill.SlotLost, policyv1.EventKind_EVENT_KIND_SLOT_LOST)
+	require.EqualValues(t, backfill.SlotChanged, policyv1.EventKind_EVENT_KIND_SLOT_CHANGED)
+	require.EqualValues(t, backfill.StartFailed, policyv1.EventKind_EVENT_KIND_START_FAILED)
+	require.EqualValues(t, backfill.EstimateChanged, policyv1.EventKind_EVENT_KIND_ESTIMATE_CHANGED)
+	require.EqualValues(t, backfill.Removed, policyv1.EventKind_EVENT_KIND_REMOVED)
+	require.EqualValues(t, backfill.Changed, policyv1.EventKind_EVENT_KIND_CHANGED)
+	require.EqualValues(t, backfill.Submitted, policyv1.EventKind_EVENT_KIND_SUBMITTED)
+	require.EqualValues(t, backfill.Wake, policyv1.EventKind_EVENT_KIND_WAKE)
+	require.EqualValues(t, backfill.ActStart, policyv1.ActionKind_ACTION_KIND_START)
+	require.EqualValues(t, backfill.ActReserve, policyv1.ActionKind_ACTION_KIND_RESERVE)
+	require.EqualValues(t, backfill.ActRelease, policyv1.ActionKind_ACTION_KIND_RELEASE)
+	require.EqualValues(t, backfill.ActGuarantee, policyv1.ActionKind_ACTION_KIND_GUARANTEE)
+	require.EqualValues(t, backfill.ActHold, policyv1.ActionKind_ACTION_KIND_HOLD)
+	require.EqualValues(t, backfill.ActWake, policyv1.ActionKind_ACTION_KIND_WAKE)
+	require.EqualValues(t, profile.ByRank+1, policyv1.PlacementRule_PLACEMENT_RULE_RANK)
+	require.EqualValues(t, profile.Pack+1, policyv1.PlacementRule_PLACEMENT_RULE_PACK)
+	require.EqualValues(t, profile.Spread+1, policyv1.PlacementRule_PLACEMENT_RULE_SPREAD)
+}
+
+func TestNonsenseDoesNotBecomeSense(t *testing.T) {
+	t.Parallel()
+	journal := wire.DecodeJournal([]*policyv1.Action{
+		{Kind: 256 + policyv1.ActionKind_ACTION_KIND_START},
+		{Kind: -1},
+		nil,
+		{Placement: &policyv1.Placement{Slots: []int32{4, 5}, Counts: []int64{2}}},
+	})
+	require.Equal(t, []backfill.Action{{}, {}, {}, {Placement: backfill.Placement{{Slot: 4, Count: 2}, {Slot: 5}}}}, journal)
+	require.Equal(t, backfill.Round{}, wire.DecodeRound(nil))
+	for _, rule := range []policyv1.PlacementRule{-1, 0, 4, 257} {
+		_, err := wire.DecodeSnapshot(&policyv1.Snapshot{Rule: rule})
+		require.ErrorContains(t, err, "unknown placement rule")
+	}
+}
+
+func TestTextInOtherEncodingsIsCarried(t *testing.T) {
+	t.Parallel()
+	j := &backfill.Job{Place: backfill.Place{Queue: "sch\xe4fer"}, Labels: map[string]string{"owner": "m\xfcller", "group": "a"}}
+	r := backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: j}}}
+	got := wire.DecodeRound(transfer(t, wire.EncodeRound(r), &policyv1.Round{})).Events[0].Spec
+	require.Equal(t, "sch\uFFFDfer", got.Place.Queue)
+	require.Equal(t, map[string]string{"owner": "m\uFFFDller", "group": "a"}, got.Labels)
+	require.Equal(t, "m\xfcller", j.Labels["owner"], "the job itself never changes")
+}
+
+func instant() *rapid.Generator[backfill.Time] {
+	return rapid.Map(rapid.Int64(), func(t int64) backfill.Time { return backfill.Time(t) })
+}
+
+// list generates lists as decoding makes them: empty ones are nil.
+func list[A any](one *rapid.Generator[A]) *rapid.Generator[[]A] {
+	return rapid.Map(rapid.SliceOfN(one, 0, 4), func(l []A) []A {
+		if len(l) == 0 {
+			return nil
+		}
+		return l
+	})
+}
+
+func vector() *rapid.Generator[backfill.Vector] {
+	return rapid.Map(list(rapid.Int64()), func(v []int64) backfill.Vector { return v })
+}
+
+func slotID() *rapid.Generator[backfill.SlotID] {
+	return rapid.Map(rapid.Int32(), func(id int32) backfill.SlotID { return backfill.SlotID(id) })
+}
+
+func placement() *rapid.Generator[backfill.Placement] {
+	chunks := rapid.Custom(func(t *rapid.T) profile.Chunks {
+		return profile.Chunks{Slot: slotID().Draw(t, "slot"), Count: rapid.OneOf(rapid.Just(1), rapid.Int()).Draw(t, "count")}
+	})
+	return rapid.Map(list(chunks), func(p []profile.Chunks) backfill.Placement { return p })
+}
+
+func job() *rapid.Generator[*backfill.Job] {
+	return rapid.Custom(func(t *rapid.T) *backfill.Job {
+		labels := rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "labels")
+		if len(labels) == 0 {
+			labels = nil
+		}
+		return &backfill.Job{
+			ID: backfill.JobID(rapid.Int64().Draw(t, "id")), Submit: instant().Draw(t, "submit"),
+			Place: backfill.Place{Queue: rapid.String().Draw(t, "queue"), Cluster: rapid.Int64().Draw(t, "cluster"), Proc: rapid.Int64().Draw(t, "proc")},
+			Nodes: rapid.Int().Draw(t, "nodes"), Request: vector().Draw(t, "request"),
+			Estimate: instant().Draw(t, "estimate"), Limit: instant().Draw(t, "limit"), Unestimated: rapid.Bool().Draw(t, "unestimated"),
+			Candidates: rapid.IntRange(0, math.MaxInt32).Draw(t, "candidates"), Labels: labels,
+		}
+	})
+}
+
+func slot() *rapid.Generator[backfill.Slot] {
+	return rapid.Custom(func(t *rapid.T) backfill.Slot {
+		return backfill.Slot{ID: slotID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Capacity: vector().Draw(t, "capacity")}
+	})
+}
+
+func candidates() *rapid.Generator[backfill.CandidateSet] {
+	return rapid.Custom(func(t *rapid.T) backfill.CandidateSet {
+		return backfill.CandidateSet{ID: rapid.IntRange(0, math.MaxInt32).Draw(t, "id"), Candidates: backfill.Candidates{
+			Slots: list(slotID()).Draw(t, "slots"), Rank: list(rapid.Int32()).Draw(t, "rank"),
+		}}
+	})
+}
+
+func round() *rapid.Generator[backfill.Round] {
+	event := rapid.Custom(func(t *rapid.T) backfill.Event {
+		e := backfill.Event{
+			Kind: backfill.EventKind(rapid.IntRange(1, int(backfill.Wake)).Draw(t, "kind")),
+			Job:  backfill.JobID(rapid.Int64().Draw(t, "job")), Key: rapid.Float64().Draw(t, "key"),
+			End: instant().Draw(t, "end"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			Spec: rapid.Ptr(rapid.Map(job(), func(j *backfill.Job) backfill.Job { return *j }), true).Draw(t, "spec"),
+		}
+		switch e.Kind {
+		case backfill.SlotAdded, backfill.SlotLost, backfill.SlotChanged:
+			e.Slot = slot().Draw(t, "slot")
+		default:
+		}
+		return e
+	})
+	return rapid.Custom(func(t *rapid.T) backfill.Round {
+		return backfill.Round{
+			Now: instant().Draw(t, "now"), Candidates: list(candidates()).Draw(t, "candidates"), Events: list(event).Draw(t, "events"),
+		}
+	})
+}
+
+func action() *rapid.Generator[backfill.Action] {
+	return rapid.Custom(func(t *rapid.T) backfill.Action {
+		return backfill.Action{
+			After: rapid.IntRange(0, math.MaxInt32).Draw(t, "after"),
+			Kind:  backfill.ActionKind(rapid.IntRange(1, int(backfill.ActWake)).Draw(t, "kind")),
+			Job:   backfill.JobID(rapid.Int64().Draw(t, "job")), At: instant().Draw(t, "at"),
+			Placement: placement().Draw(t, "placement"), Reason: rapid.String().Draw(t, "reason"),
+		}
+	})
+}
+
+func snapshot() *rapid.Generator[backfill.Snapshot] {
+	slots := rapid.Custom(func(t *rapid.T) backfill.SlotState {
+		return backfill.SlotState{Slot: slot().Draw(t, "slot"), Up: rapid.Bool().Draw(t, "up")}
+	})
+	jobs := rapid.Custom(func(t *rapid.T) backfill.JobState {
+		return backfill.JobState{
+			Job: job().Draw(t, "job"), Running: rapid.Bool().Draw(t, "running"), Held: rapid.String().Draw(t, "held"),
+			Key: rapid.Float64().Draw(t, "key"), Alone: rapid.Bool().Draw(t, "alone"), Placement: placement().Draw(t, "placement"),
+			Start: instant().Draw(t, "start"), End: instant().Draw(t, "end"),
+			Promised: rapid.Bool().Draw(t, "promised"), Guarantee: instant().Draw(t, "guarantee"),
+		}
+	})
+	return rapid.Custom(func(t *rapid.T) backfill.Snapshot {
+		return backfill.Snapshot{
+			Resources: list(rapid.String()).Draw(t, "resources"), Rule: profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
+			Now: instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			Slots: list(slots).Draw(t, "slots"), Candidates: list(candidates()).Draw(t, "candidates"),
+			Jobs: list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
+		}
+	})
+}

@@ -1,0 +1,72 @@
+// Package sdk is the author's side of the plugin boundary: it makes a program
+// of a scheduling policy.
+//
+//	func main() { sdk.Serve(mypolicy.Spec()) }
+//
+// The policy is the same Go value that could be linked into a host. The package
+// keeps a copy of the host's state beside it, so that a policy cannot tell
+// where it runs, and turns its panics into failures that the host reports.
+package sdk
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// Serve serves the policy to the host that started this process, and returns
+// when the host is done with it. Started by hand, the program says that it is a
+// plugin and exits with status 1.
+//
+// What the policy prints, and what it logs with hclog as JSON to the standard
+// error, appears in the host's log.
+func Serve(spec backfill.Spec) {
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: os.Stderr, JSONFormat: true})
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: wire.Handshake(),
+		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: NewServer(spec, log)}},
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(options, grpc.StatsHandler(endWithHost{}),
+				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
+		},
+		Logger: log,
+	})
+}
+
+// served registers a server with go-plugin.
+type served struct {
+	plugin.NetRPCUnsupportedPlugin
+	server policyv1.PolicyServiceServer
+}
+
+func (p *served) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	policyv1.RegisterPolicyServiceServer(s, p.server)
+	return nil
+}
+
+func (p *served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("this side serves the policy")
+}
+
+// endWithHost ends the process when the host's connection does, so that it does
+// not outlive a host that was killed.
+type endWithHost struct{}
+
+func (endWithHost) HandleConn(_ context.Context, s stats.ConnStats) {
+	if _, ended := s.(*stats.ConnEnd); ended {
+		os.Exit(0)
+	}
+}
+
+func (endWithHost) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (endWithHost) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (endWithHost) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
