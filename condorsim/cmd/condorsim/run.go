@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/plugins/choose"
+)
+
+// runCommand is condorsim run.
+type runCommand struct {
+	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, plain or gzipped."`
+	Instance string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Small JSON instance."`
+	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
+	Load     float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
+
+	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"Which jobs that never really ran are dropped: papers, partial, cancelled or none."`
+	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"Which field holds a job's processors: allocated or requested."`
+	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"Jobs that ran longer than estimated: raise the estimate, or kill."`
+
+	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says."`
+	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
+	Pool      string `group:"Pool" placeholder:"FILE" help:"Slot ads to run on instead of one machine; a job of p processors is then p chunks."`
+	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"How slots are chosen: rank, pack or spread."`
+
+	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
+	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"Option of the policy; may be repeated." mapsep:"none"`
+	Order     string            `group:"Policy" default:"fcfs" help:"Order of the queue: fcfs, sjf, ljf, widest or narrowest."`
+	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
+	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
+
+	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
+	Timing   bool   `group:"Output" help:"Say how long the run took."`
+	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
+}
+
+// Run simulates and prints.
+func (c *runCommand) Run(ctx context.Context) error {
+	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	w, err := c.load(logger)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	config, closePolicy, err := c.config(ctx, logger)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer closePolicy()
+
+	began := time.Now()
+	bar := cli.NewProgress("jobs")
+	result, err := condorsim.Run(ctx, w, config, nil, &progress{bar: bar, total: int64(len(w.Jobs))})
+	bar.Done()
+	if err != nil {
+		return err
+	}
+	var timing *report.Timing
+	if c.Timing {
+		timing = &report.Timing{WallSeconds: time.Since(began).Seconds()}
+	}
+	if c.JobsOut != "" {
+		if err = report.JobsFile(c.JobsOut, result); err != nil {
+			return cli.Bad(err)
+		}
+	}
+	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.Order, Options: c.PolicyOpt}
+	if c.JSON {
+		return report.JSON(os.Stdout, run, result, timing)
+	}
+	report.Table(os.Stdout, run, result, timing)
+	return nil
+}
+
+// load reads the workload and the pool.
+func (c *runCommand) load(logger hclog.Logger) (*condorsim.Workload, error) {
+	trace, err := c.trace(logger)
+	if err != nil {
+		return nil, err
+	}
+	var slots []*negotiator.Slot
+	if c.Pool != "" {
+		file, openErr := os.Open(c.Pool)
+		if openErr != nil {
+			return nil, fmt.Errorf("read the pool: %w", openErr)
+		}
+		defer file.Close() //nolint:errcheck // only read
+		if slots, err = condorsim.SlotsFromAds(negotiator.DefaultSchema(), classad.ReadAds(file, c.Pool)); err != nil {
+			return nil, fmt.Errorf("read the pool %s: %w", c.Pool, err)
+		}
+	}
+	return condorsim.FromTrace(trace, slots)
+}
+
+func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
+	if c.Instance != "" {
+		instance, err := workload.ReadInstance(c.Instance)
+		if err != nil {
+			return nil, err
+		}
+		return instance.Trace, nil
+	}
+	bar := cli.NewProgress("reading")
+	defer bar.Done()
+	trace, err := workload.Open(c.Workload, workload.Options{
+		Clean: workload.Clean(c.Clean), ProcsField: workload.ProcsField(c.ProcsField), Overrun: workload.Overrun(c.Overrun),
+		CPUs: c.Cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs, Progress: bar.Update,
+	})
+	if err != nil {
+		return nil, err
+	}
+	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
+	if n := trace.Cleaning.TooWide; n > 0 {
+		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs", abridge(trace.Cleaning.TooWideIDs))
+	}
+	if n := trace.Cleaning.TooMuchMemory; n > 0 {
+		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs", abridge(trace.Cleaning.TooMuchMemoryIDs))
+	}
+	if len(trace.Jobs) == 0 {
+		return nil, errors.New(c.Workload + ": no job is left to be run; --clean none keeps more")
+	}
+	return trace, nil
+}
+
+// abridge lists some of many numbers.
+func abridge(ids []int64) string {
+	const most = 20
+	text := strings.Trim(fmt.Sprint(ids[:min(most, len(ids))]), "[]")
+	if len(ids) > most {
+		text += fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	return text
+}
+
+// config puts the policy and its fallback together.
+func (c *runCommand) config(ctx context.Context, logger hclog.Logger) (negotiator.Config, func(), error) {
+	none := func() {}
+	order, err := backfill.OrderNamed(c.Order)
+	if err != nil {
+		return negotiator.Config{}, none, err
+	}
+	rule, err := profile.ParseRule(c.Placement)
+	if err != nil {
+		return negotiator.Config{}, none, err
+	}
+	chosen, err := choose.Policy(ctx, choose.Request{
+		Policy: c.Policy, Options: c.PolicyOpt, Dirs: c.PluginDir, InProcess: !c.Plugin, Logger: logger,
+	})
+	if err != nil {
+		return negotiator.Config{}, none, err
+	}
+	return negotiator.Config{
+		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback,
+		Refused: func(r backfill.Refusal) {
+			logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
+		},
+	}, chosen.Close, nil
+}
+
+// progress moves the bar by the jobs that have ended.
+type progress struct {
+	bar         *cli.Progress
+	done, total int64
+}
+
+// Cycle counts the jobs that a cycle saw end.
+func (p *progress) Cycle(r negotiator.Report) error {
+	p.done += int64(len(r.Delta.Completed))
+	p.bar.Update(p.done, p.total)
+	return nil
+}

@@ -1,0 +1,95 @@
+package condorsim_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// shared is where the instances and traces lie that are not part of the project.
+const shared = "../../shared"
+
+// link puts a linked-in policy and its fallback into a configuration.
+func link(tb testing.TB, policy string, options map[string]string) negotiator.Config {
+	tb.Helper()
+	spec, err := policies.Named(policy)
+	require.NoError(tb, err)
+	main, err := backfill.Link(spec, options)
+	require.NoError(tb, err)
+	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
+	require.NoError(tb, err)
+	return negotiator.Config{Policy: main, Fallback: fallback, Refused: func(r backfill.Refusal) {
+		require.NoError(tb, r.Err, "refused at %d", r.Now)
+	}}
+}
+
+// TestExamples runs the small instances whose schedules are known, under every
+// policy there is.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob(shared + "/sim-examples/*.json")
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("skipped: the instances with expected schedules; shared/sim-examples is not here")
+	}
+	for _, file := range files {
+		for _, policy := range policies.All() {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+policy.Name, func(t *testing.T) {
+				instance, err := workload.ReadInstance(file)
+				require.NoError(t, err)
+				expected, ok := instance.Expected[strings.ReplaceAll(policy.Name, "-", "")]
+				require.True(t, ok, "the instance says nothing of the policy")
+				w, err := condorsim.FromTrace(instance.Trace, nil)
+				require.NoError(t, err)
+				result, err := condorsim.Run(t.Context(), w, link(t, policy.Name, nil), nil)
+				require.NoError(t, err)
+				for i, o := range result.Outcomes {
+					require.EqualValues(t, expected.Start[i], o.Start, "start of job %s", w.Jobs[i].Name)
+					if expected.Guarantee != nil {
+						require.EqualValues(t, expected.Guarantee[i], o.Guarantee, "guarantee of job %s", w.Jobs[i].Name)
+					}
+				}
+				for name, value := range result.Metrics().All() {
+					if want, known := expected.Metrics[name]; known {
+						require.InDelta(t, want, value, 1e-6*max(1, want), name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestTrace runs a whole real trace and compares the sums of all waits with
+// those of an independent, naive simulator of the same rules.
+func TestTrace(t *testing.T) {
+	const file = shared + "/traces/KTH-SP2-1996-2.swf.gz"
+	if _, err := os.Stat(file); err != nil {
+		t.Skip("skipped: a whole real trace; shared/traces is not here")
+	}
+	trace, err := workload.Open(file, workload.Options{})
+	require.NoError(t, err)
+	require.Len(t, trace.Jobs, 28489)
+	for policy, want := range map[string]backfill.Time{
+		"fcfs": 11_107_627_466, "easy": 195_310_333, "conservative": 205_926_205,
+	} {
+		t.Run(policy, func(t *testing.T) {
+			w, err := condorsim.FromTrace(trace, nil)
+			require.NoError(t, err)
+			result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
+			require.NoError(t, err)
+			var waited backfill.Time
+			for i, o := range result.Outcomes {
+				waited += o.Start - w.Jobs[i].Submit
+			}
+			require.Equal(t, want, waited)
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+)
+
+// Run says what was run.
+type Run struct {
+	Policy  string            `json:"policy"`
+	Order   string            `json:"order"`
+	Options map[string]string `json:"options"`
+}
+
+// summary is the JSON object, in the order in which it is printed.
+type summary struct {
+	Trace string `json:"trace"`
+	Run
+	Jobs     int               `json:"jobs"`
+	Machine  machine           `json:"machine"`
+	Cleaning workload.Cleaning `json:"cleaning"`
+	Metrics  measured          `json:"metrics"`
+	Timing   *Timing           `json:"timing,omitempty"`
+}
+
+type machine struct {
+	Slots  int   `json:"slots"`
+	Cpus   int64 `json:"cpus"`
+	Memory int64 `json:"memory"`
+}
+
+type measured struct {
+	metrics.Metrics
+	Cycles int `json:"cycles"`
+	Held   int `json:"held"` // jobs that could never run, left out of the means
+}
+
+// Timing is how long the run itself took. It is printed on request only: all
+// else is the same whenever and wherever it is run.
+type Timing struct {
+	WallSeconds float64 `json:"wall_seconds"`
+}
+
+// JSON prints one object: what was run, on what, and every metric. Timing may
+// be nil.
+func JSON(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
+	if run.Options == nil {
+		run.Options = map[string]string{}
+	}
+	w := r.Workload
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(summary{
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs),
+		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
+		Cleaning: w.Cleaning,
+		Metrics:  measured{Metrics: r.Metrics(), Cycles: r.Cycles, Held: held(r)},
+		Timing:   timing,
+	})
+	if err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+func held(r *condorsim.Result) int {
+	n := 0
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Table prints the summary for people.
+func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) {
+	w, m := r.Workload, r.Metrics()
+	t := table.NewWriter()
+	t.SetOutputMirror(out)
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
+	order := ""
+	if run.Order != "" {
+		order = ", order " + run.Order
+	}
+	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
+	seconds := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
+	percent := func(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
+	count := func(n int) string { return strconv.Itoa(n) }
+	rows := [][2]string{
+		{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])},
+		{"jobs", count(len(w.Jobs))},
+		{"mean wait", seconds(m.MeanWait)},
+		{"median wait", seconds(m.MedianWait)},
+		{"mean response", seconds(m.MeanResponse)},
+		{"mean slowdown", strconv.FormatFloat(m.MeanSlowdown, 'f', 2, 64)},
+		{"mean bounded slowdown", strconv.FormatFloat(m.MeanBoundedSlowdown, 'f', 2, 64)},
+		{"mean wait of the widest 10 %", seconds(m.Widest10Wait)},
+		{"utilisation, cpus", percent(m.Utilisation)},
+	}
+	if w.Memory() > 0 {
+		rows = append(rows, [2]string{"utilisation, memory", percent(m.UtilisationMemory)})
+	}
+	rows = append(rows,
+		[2]string{"makespan", seconds(m.Makespan)},
+		[2]string{"jobs that overtook another", count(int(m.Backfilled))},
+		[2]string{"cycles", count(r.Cycles)},
+	)
+	if n := held(r); n > 0 {
+		rows = append(rows, [2]string{"jobs held (left out of the means)", count(n)})
+	}
+	if r.Broken > 0 {
+		rows = append(rows, [2]string{"guarantees broken", count(r.Broken)})
+	}
+	if r.Refusals > 0 {
+		rows = append(rows, [2]string{"decisions refused", count(r.Refusals)})
+	}
+	if timing != nil {
+		rows = append(rows, [2]string{"wall time", strconv.FormatFloat(timing.WallSeconds, 'f', 2, 64) + " s"})
+	}
+	for _, row := range rows {
+		t.AppendRow(table.Row{row[0], row[1]})
+	}
+	t.Render()
+}

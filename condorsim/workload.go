@@ -1,0 +1,208 @@
+package condorsim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Workload is a pool and the jobs that it will be given.
+type Workload struct {
+	Name   string
+	Schema negotiator.Schema
+	Slots  []*negotiator.Slot
+	Jobs   []Job // in order of jobs; the ID of each is its index
+	// Cleaning says what was left out of a trace.
+	Cleaning workload.Cleaning
+}
+
+// Job is a job and what only the simulated pool knows of it.
+type Job struct {
+	*negotiator.Job
+	// Run is the actual run time.
+	Run backfill.Time
+	// User owns the job; "" if unknown.
+	User string
+	// Cpus and Memory are the job's totals.
+	Cpus, Memory int64
+}
+
+// Capacity is the sum of the slots.
+func (w *Workload) Capacity() backfill.Vector {
+	sum := make(backfill.Vector, len(w.Schema.Resources))
+	for _, s := range w.Slots {
+		sum.AddScaled(s.Capacity, 1)
+	}
+	return sum
+}
+
+// Memory is what the slots have of it; 0 if memory is no resource.
+func (w *Workload) Memory() int64 {
+	if i := slices.Index(w.Schema.Resources, "memory"); i >= 0 {
+		return w.Capacity()[i]
+	}
+	return 0
+}
+
+// requirements of a simulated machine and of a trace's job: that it fits.
+const (
+	slotRequirements = "START && WithinResourceLimits"
+	jobRequirements  = "TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory"
+)
+
+// FromTrace makes a workload of a trace. Its machine is one slot with all the
+// processors; given slots replace it, and a job of p processors is then p chunks
+// of one cpu each.
+func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
+	w := &Workload{Name: t.Name, Schema: negotiator.DefaultSchema(), Slots: slots, Cleaning: t.Cleaning}
+	chunked := slots != nil
+	if !chunked {
+		w.Schema.Resources = []string{"cpus", "memory"}
+		if t.Machine.Memory == 0 {
+			w.Schema.Resources = []string{"cpus"}
+		}
+		machine, err := machineSlot(w.Schema, t.Machine)
+		if err != nil {
+			return nil, err
+		}
+		w.Slots = []*negotiator.Slot{machine}
+	}
+	ads := requestAds{}
+	labels := map[string]map[string]string{}
+	w.Jobs = make([]Job, len(t.Jobs))
+	for i, j := range t.Jobs {
+		nodes, cpus, memory := int64(1), j.Procs, j.Memory
+		if chunked {
+			nodes, cpus, memory = j.Procs, 1, (j.Memory+j.Procs-1)/j.Procs
+		}
+		ad, err := ads.get(cpus, memory)
+		if err != nil {
+			return nil, err
+		}
+		if labels[j.User] == nil && j.User != "" {
+			labels[j.User] = map[string]string{"owner": j.User}
+		}
+		w.Jobs[i] = Job{
+			Job: &negotiator.Job{
+				ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
+				Place: backfill.Place{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
+				Labels: labels[j.User], Ad: ad,
+			},
+			Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory,
+		}
+	}
+	return w, nil
+}
+
+// machineSlot is the machine of a trace, as one slot.
+func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot, error) {
+	ad := classad.New()
+	ad.SetString("MyType", "Machine")
+	ad.SetString("Name", "machine")
+	ad.SetInt("Cpus", m.Processors)
+	ad.SetInt("Memory", m.Memory)
+	for name, text := range map[string]string{
+		"Requirements":         slotRequirements,
+		"START":                "true",
+		"WithinResourceLimits": "MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory",
+	} {
+		if err := ad.SetExpr(name, text); err != nil {
+			return nil, err
+		}
+	}
+	return schema.SlotFromAd(ad)
+}
+
+// requestAds holds one ad for each request that occurs: jobs that ask for the
+// same share it, as the procs of an HTCondor cluster share theirs.
+type requestAds map[[2]int64]*classad.ClassAd
+
+func (r requestAds) get(cpus, memory int64) (*classad.ClassAd, error) {
+	key := [2]int64{cpus, memory}
+	if ad, ok := r[key]; ok {
+		return ad, nil
+	}
+	ad := classad.New()
+	ad.SetString("MyType", "Job")
+	ad.SetInt("RequestCpus", cpus)
+	ad.SetInt("RequestMemory", memory)
+	if err := ad.SetExpr("Requirements", jobRequirements); err != nil {
+		return nil, err
+	}
+	r[key] = ad
+	return ad, nil
+}
+
+// SlotsFromAds reads a pool's slots. The errors of the sequence are returned.
+func SlotsFromAds(schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) ([]*negotiator.Slot, error) {
+	var slots []*negotiator.Slot
+	names := map[string]bool{}
+	for ad, err := range ads {
+		if err != nil {
+			return nil, err
+		}
+		slot, err := schema.SlotFromAd(ad)
+		if err != nil {
+			return nil, fmt.Errorf("slot ad %d: %w", len(slots)+1, err)
+		}
+		if names[slot.Name] {
+			return nil, fmt.Errorf("slot ad %d: there is another slot of the name %s", len(slots)+1, slot.Name)
+		}
+		names[slot.Name] = true
+		slots = append(slots, slot)
+	}
+	if len(slots) == 0 {
+		return nil, errors.New("the pool has no slots")
+	}
+	return slots, nil
+}
+
+// FromAds makes a workload of job ads. The actual run time is what HTCondor's
+// history calls RemoteWallClockTime.
+func FromAds(name string, schema negotiator.Schema, slots []*negotiator.Slot, ads iter.Seq2[*classad.ClassAd, error]) (*Workload, error) {
+	w := &Workload{Name: name, Schema: schema, Slots: slots}
+	for ad, err := range ads {
+		if err != nil {
+			return nil, err
+		}
+		job, err := jobFromAd(schema, ad)
+		if err != nil {
+			return nil, fmt.Errorf("job ad %d: %w", len(w.Jobs)+1, err)
+		}
+		w.Jobs = append(w.Jobs, job)
+	}
+	slices.SortStableFunc(w.Jobs, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Place.Cluster, b.Place.Cluster), cmp.Compare(a.Place.Proc, b.Place.Proc))
+	})
+	for i := range w.Jobs {
+		w.Jobs[i].ID = backfill.JobID(i)
+	}
+	w.Cleaning.JobsRead, w.Cleaning.JobsLeft = len(w.Jobs), len(w.Jobs)
+	return w, nil
+}
+
+func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
+	j, err := schema.JobFromAd(0, ad)
+	if err != nil {
+		return Job{}, err
+	}
+	run, ok := ad.Int("RemoteWallClockTime")
+	if !ok || run < 0 {
+		return Job{}, fmt.Errorf("job %s: RemoteWallClockTime, the actual run time, is missing or no whole number of at least 0", j.Name)
+	}
+	user, _ := ad.Text("Owner")
+	cpus, given := ad.Int("RequestCpus")
+	if !given {
+		cpus = 1
+	}
+	memory, _ := ad.Int("RequestMemory")
+	return Job{Job: j, Run: backfill.Time(run), User: user, Cpus: cpus * int64(j.Nodes), Memory: memory * int64(j.Nodes)}, nil
+}

@@ -1,0 +1,199 @@
+package workload
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cleaner builds a trace from the lines of a file.
+type cleaner struct {
+	file       string
+	opts       Options
+	trace      *Trace
+	lastSubmit int64            // of the job line above
+	labels     map[int64]string // one string for each number
+}
+
+func newCleaner(file string, opts Options) *cleaner {
+	return &cleaner{
+		file:       file,
+		opts:       opts,
+		trace:      &Trace{Name: traceName(file), Header: map[string]string{}},
+		lastSubmit: math.MinInt64,
+		labels:     map[int64]string{},
+	}
+}
+
+// record turns a job line into a job or drops it, counting why. The rules and
+// their order are those of the studies of these traces.
+func (c *cleaner) record(rec *record) {
+	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
+	count := &c.trace.Cleaning
+	count.JobsRead++
+	if submit < c.lastSubmit {
+		count.OutOfOrder++
+	}
+	c.lastSubmit = submit
+
+	procs := c.processors(rec)
+	switch {
+	case c.drops(CleanPartial) && 2 <= status && status <= 4:
+		count.Partial++
+		return
+	case c.drops(CleanCancelled) && status == 5 && run <= 0:
+		count.Cancelled++
+		return
+	case run < 0:
+		count.NegativeRun++
+		return
+	case procs <= 0:
+		count.NoProcessors++
+		return
+	}
+	run, estimate := c.times(run, rec[8])
+	c.trace.Jobs = append(c.trace.Jobs, Job{
+		ID: id, Submit: submit, Run: run, Estimate: estimate,
+		Procs: procs, Memory: c.memory(rec, procs),
+		User: c.label(rec[11]), Group: c.label(rec[12]), Executable: c.label(rec[13]), Queue: c.label(rec[14]),
+	})
+}
+
+// drops tells whether the rule is switched on.
+func (c *cleaner) drops(rule Clean) bool {
+	return c.opts.Clean == rule || c.opts.Clean == CleanPapers || c.opts.Clean == ""
+}
+
+func (c *cleaner) processors(rec *record) int64 {
+	allocated, requested := rec[4], rec[7]
+	if c.opts.ProcsField == ProcsRequested {
+		return firstPositive(requested, allocated)
+	}
+	return firstPositive(allocated, requested)
+}
+
+// times settles run time and estimate: an unknown estimate is the run time,
+// and no estimate is shorter than the run time or than a second.
+func (c *cleaner) times(run, requested int64) (newRun, estimate int64) {
+	count := &c.trace.Cleaning
+	switch {
+	case requested <= 0:
+		count.EstimateUnknown++
+		return run, max(run, 1)
+	case run <= requested:
+		return run, requested
+	case c.opts.Overrun == OverrunKill:
+		count.RunCut++
+		return requested, requested
+	default:
+		count.EstimateRaised++
+		return run, run
+	}
+}
+
+// memory is the job's total in MiB, rounded up. The file has KB per processor,
+// used in field 7 and requested in field 10.
+func (c *cleaner) memory(rec *record, procs int64) int64 {
+	kb := firstPositive(rec[6], rec[9])
+	if c.opts.Memory == 0 || kb <= 0 {
+		return 0
+	}
+	if kb > (math.MaxInt64-1023)/procs {
+		return math.MaxInt64 // more than any machine has
+	}
+	return (kb*procs + 1023) / 1024
+}
+
+func firstPositive(a, b int64) int64 {
+	if a > 0 {
+		return a
+	}
+	return b
+}
+
+func (c *cleaner) label(number int64) string {
+	if number < 0 {
+		return ""
+	}
+	s, known := c.labels[number]
+	if !known {
+		s = strconv.FormatInt(number, 10)
+		c.labels[number] = s
+	}
+	return s
+}
+
+// finish does what needs all lines: machine, jobs that never fit, order, load.
+func (c *cleaner) finish() (*Trace, error) {
+	count := &c.trace.Cleaning
+	if count.JobsRead == 0 {
+		return nil, &Error{File: c.file, Problem: "has no job line", Hint: "give a file in the Standard Workload Format"}
+	}
+	machine := Machine{Processors: c.machineProcessors(), Memory: c.opts.Memory}
+	if machine.Processors == 0 {
+		return nil, &Error{
+			File: c.file, Problem: "the header has neither MaxProcs nor MaxNodes",
+			Hint: "give the machine's processors with --cpus",
+		}
+	}
+	c.trace.Machine = machine
+	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, func(j Job) bool { return count.neverFits(j, machine) })
+	slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	if limit := c.opts.Max; limit > 0 && limit < len(c.trace.Jobs) {
+		count.BeyondMax = len(c.trace.Jobs) - limit
+		c.trace.Jobs = c.trace.Jobs[:limit:limit]
+	}
+	scaleLoad(c.trace.Jobs, c.opts.Load)
+	count.JobsLeft = len(c.trace.Jobs)
+	return c.trace, nil
+}
+
+// machineProcessors is what the options say, else the header; 0 if neither.
+func (c *cleaner) machineProcessors() int64 {
+	if c.opts.CPUs > 0 {
+		return c.opts.CPUs
+	}
+	return firstPositive(leadingNumber(c.trace.Header["MaxProcs"]), leadingNumber(c.trace.Header["MaxNodes"]))
+}
+
+// leadingNumber reads values such as "338 (batch partition; 512 total)"; what
+// is no positive number counts as 0.
+func leadingNumber(value string) int64 {
+	end := strings.IndexFunc(value, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(value)
+	}
+	number, problem := parseNumber([]byte(value[:end]))
+	if problem != "" {
+		return 0
+	}
+	return number
+}
+
+// neverFits tells whether a job is larger than the machine, and counts it.
+func (count *Cleaning) neverFits(j Job, m Machine) bool {
+	switch {
+	case j.Procs > m.Processors:
+		count.TooWide++
+		count.TooWideIDs = append(count.TooWideIDs, j.ID)
+	case j.Memory > m.Memory:
+		count.TooMuchMemory++
+		count.TooMuchMemoryIDs = append(count.TooMuchMemoryIDs, j.ID)
+	default:
+		return false
+	}
+	return true
+}
+
+// scaleLoad moves the jobs together or apart, from the first one on.
+func scaleLoad(jobs []Job, load float64) {
+	if load == 0 || load == 1 || len(jobs) == 0 {
+		return
+	}
+	first := jobs[0].Submit
+	for i := range jobs {
+		jobs[i].Submit = first + int64(math.Floor(float64(jobs[i].Submit-first)/load))
+	}
+}

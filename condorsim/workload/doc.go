@@ -1,0 +1,21 @@
+// Package workload reads what a simulated machine has to run: traces of the
+// Parallel Workloads Archive and small instances with known results.
+//
+// A tour:
+//
+//   - [Open] and [ReadSWF] read a trace in the Standard Workload Format (SWF),
+//     plain or gzipped, clean it as [Options] say and give a [Trace].
+//   - [Trace] is the machine, the jobs in order of jobs (submit time, then place
+//     in the file) and [Cleaning]: a count for everything that was dropped or
+//     changed on the way, so that nothing disappears silently.
+//   - [ReadInstance] reads a JSON [Instance]: a trace of some dozen jobs and, per
+//     policy, the results a scheduler must reach.
+//   - [Error] says where a file is wrong: file, line, field, and what to do.
+//
+// The order of the work on a trace is fixed: read every line; drop jobs that
+// never ran; settle processors, memory and estimate of each; drop jobs that do
+// not fit the machine; sort; keep the first [Options.Max] jobs; scale the load.
+//
+// All times are whole seconds, memory is in MiB. The format is defined at
+// https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
+package workload

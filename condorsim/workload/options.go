@@ -1,0 +1,84 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Clean says which jobs that never really ran are dropped. Whatever it says,
+// jobs without a run time or without processors are dropped: they cannot run.
+type Clean string
+
+// The values of Clean; "" is CleanPapers.
+const (
+	CleanPapers    Clean = "papers"    // both rules, as the studies of these traces do
+	CleanPartial   Clean = "partial"   // only: drop partial executions (status 2, 3, 4)
+	CleanCancelled Clean = "cancelled" // only: drop jobs cancelled before they started (status 5, run time ≤ 0)
+	CleanNone      Clean = "none"      // neither: keep all that can run
+)
+
+// ProcsField says which field has a job's processors; the other one stands in
+// where it is not positive.
+type ProcsField string
+
+// The values of ProcsField; "" is ProcsAllocated.
+const (
+	ProcsAllocated ProcsField = "allocated" // field 5
+	ProcsRequested ProcsField = "requested" // field 8
+)
+
+// Overrun says what becomes of a job that ran longer than its estimate.
+type Overrun string
+
+// The values of Overrun; "" is OverrunRaise.
+const (
+	OverrunRaise Overrun = "raise" // the estimate is raised to the run time
+	OverrunKill  Overrun = "kill"  // the run time is cut to the estimate
+)
+
+// Options say how a trace is read. The zero value reads it as the studies do.
+type Options struct {
+	Clean      Clean
+	ProcsField ProcsField
+	Overrun    Overrun
+	CPUs       int64   // processors of the machine; 0: as the header says
+	Memory     int64   // MiB of the whole machine; 0: memory is no resource
+	Load       float64 // submit times are divided by it, from the first job on; 0 or 1: as they are
+	Max        int     // keep the first Max jobs; 0: all
+
+	// Progress, if not nil, is called by Open as the file is read: bytes read
+	// so far, of the file as it lies on disk, and its size.
+	Progress func(done, total int64)
+}
+
+// The load is bounded so that scaled submit times stay far from overflow.
+const minLoad, maxLoad = 0.001, 1000
+
+// Validate returns an error which names field, value and rule of everything
+// that is wrong, or nil.
+func (o Options) Validate() error {
+	var errs []error
+	check := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("option %s: %v: must be %s", field, value, rule))
+		}
+	}
+	check(oneOf(o.Clean, CleanPapers, CleanPartial, CleanCancelled, CleanNone), "Clean",
+		quoted(o.Clean), "papers, partial, cancelled or none")
+	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "ProcsField",
+		quoted(o.ProcsField), "allocated or requested")
+	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "Overrun", quoted(o.Overrun), "raise or kill")
+	check(0 <= o.CPUs && o.CPUs <= maxNumber, "CPUs", o.CPUs, "0 (as the header says) or a number of processors up to 1e15")
+	check(0 <= o.Memory && o.Memory <= maxNumber, "Memory", o.Memory, "0 (no memory) or a number of MiB up to 1e15")
+	check(o.Load == 0 || minLoad <= o.Load && o.Load <= maxLoad, "Load", o.Load, "0 (as it is) or from 0.001 to 1000")
+	check(o.Max >= 0, "Max", o.Max, "0 (all jobs) or a number of jobs")
+	return errors.Join(errs...)
+}
+
+// oneOf tells whether value is "", which stands for the default, or allowed.
+func oneOf[T ~string](value T, allowed ...T) bool {
+	return value == "" || slices.Contains(allowed, value)
+}
+
+func quoted[T ~string](value T) string { return fmt.Sprintf("%q", string(value)) }

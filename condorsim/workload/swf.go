@@ -1,0 +1,233 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+const (
+	numFields = 18
+	maxLine   = 1 << 20 // bytes; the longest line of the archive has some thousand
+
+	// maxNumber bounds the numbers of a file, so that sums and scaled times
+	// cannot overflow. In seconds it is 30 million years.
+	maxNumber = int64(1e15)
+)
+
+// record has the fields of one job line; field n of the format is record[n-1].
+type record [numFields]int64
+
+// Open reads the trace in the file path, which may be gzipped; see ReadSWF.
+func Open(path string, opts Options) (*Trace, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w; check the path", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if opts.Progress == nil {
+		return ReadSWF(file, path, opts)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	return ReadSWF(&progressReader{from: file, total: info.Size(), report: opts.Progress}, path, opts)
+}
+
+// ReadSWF reads, cleans and sorts a trace in the Standard Workload Format. The
+// text may be gzipped, whatever its name says. The name stands in errors and,
+// without folder and extension, in the trace.
+//
+// Lines are counted from 1; blank ones are skipped; those that begin with ';'
+// are header or comment. Fields behind the eighteenth are ignored. Faults in
+// the text come back as *Error, wrong options as the error of
+// [Options.Validate].
+func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	c := newCleaner(name, opts)
+	text, err := plain(r)
+	for line := 1; err == nil; line++ {
+		var s []byte
+		s, err = text.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, unreadable(name, line, err)
+		}
+		if err != nil && len(s) == 0 {
+			break
+		}
+		c.trace.Cleaning.Lines = line
+		if fault := c.line(bytes.TrimSpace(s)); fault != nil {
+			fault.File, fault.Line = name, line
+			return nil, fault
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, unreadable(name, 0, err)
+	}
+	return c.finish()
+}
+
+// plain returns the text of r, unpacked if it is gzipped. The file is read in
+// small steps, for progress; the text has room for a whole line.
+func plain(r io.Reader) (*bufio.Reader, error) {
+	file := bufio.NewReaderSize(r, 64<<10)
+	magic, err := file.Peek(2)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case !bytes.Equal(magic, []byte{0x1f, 0x8b}):
+		return bufio.NewReaderSize(file, maxLine), nil
+	}
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	return bufio.NewReaderSize(unpacked, maxLine), nil
+}
+
+// unreadable is the fault of a file whose text breaks off or cannot be had.
+func unreadable(name string, line int, err error) error {
+	fault := &Error{File: name, Line: line, Err: err}
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
+		fault.Hint = "this is no SWF file"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		fault.Problem = "the gzip file is truncated"
+		fault.Hint = "fetch it again"
+	default:
+		fault.Problem = "cannot be read: " + err.Error()
+		fault.Hint = "if the file is damaged, fetch it again"
+	}
+	return fault
+}
+
+// line takes in one line without its end.
+func (c *cleaner) line(s []byte) *Error {
+	if len(s) == 0 {
+		return nil
+	}
+	if s[0] == ';' {
+		c.header(string(s))
+		return nil
+	}
+	var rec record
+	if fault := parseRecord(s, &rec); fault != nil {
+		return fault
+	}
+	c.record(&rec)
+	return nil
+}
+
+// header keeps a line of the form "; Key: value". Other comments have no key,
+// or blanks in what stands before the colon.
+func (c *cleaner) header(s string) {
+	key, value, found := strings.Cut(strings.TrimLeft(s, "; \t"), ":")
+	if !found || key == "" || strings.ContainsAny(key, " \t") {
+		return
+	}
+	value = strings.TrimSpace(value)
+	if before, again := c.trace.Header[key]; again {
+		value = before + "\n" + value
+	}
+	c.trace.Header[key] = value
+}
+
+// parseRecord reads the first eighteen fields of a job line.
+func parseRecord(s []byte, rec *record) *Error {
+	at := 0
+	for n := range rec {
+		for at < len(s) && isBlank(s[at]) {
+			at++
+		}
+		if at == len(s) {
+			return &Error{
+				Field:   n + 1,
+				Problem: fmt.Sprintf("is missing, the line has %d of %d fields", n, numFields),
+				Hint:    "complete the line (-1: unknown) or delete it; if it is the last one, the file may be truncated",
+			}
+		}
+		begin := at
+		for at < len(s) && !isBlank(s[at]) {
+			at++
+		}
+		value, problem := parseNumber(s[begin:at])
+		if problem != "" {
+			text := string(s[begin:at])
+			return &Error{
+				Field: n + 1, Text: text, Problem: strconv.Quote(text) + problem,
+				Hint: "correct the line (-1: unknown) or delete it",
+			}
+		}
+		rec[n] = value
+	}
+	return nil
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
+
+// parseNumber reads a decimal number and returns its floor: 12.5 is 12 and
+// -0.5 is -1, so that a negative number, which means unknown, stays negative.
+// The format has integers, and decimals in the average CPU time; exponents do
+// not occur. The text returned is the fault, "" if there is none.
+func parseNumber(s []byte) (int64, string) {
+	digits, negative := s, false
+	if len(s) > 0 && s[0] == '-' {
+		digits, negative = s[1:], true
+	}
+	var value int64
+	seen, point, fraction := false, false, false
+	for _, b := range digits {
+		switch {
+		case b == '.' && !point:
+			point = true
+		case b < '0' || b > '9':
+			return 0, " is not a number"
+		case point:
+			seen = true
+			fraction = fraction || b != '0'
+		default:
+			seen = true
+			value = value*10 + int64(b-'0')
+			if value > maxNumber {
+				return 0, " is not a number up to 1e15"
+			}
+		}
+	}
+	if !seen {
+		return 0, " is not a number"
+	}
+	if negative {
+		value = -value
+		if fraction {
+			value--
+		}
+	}
+	return value, ""
+}
+
+// progressReader reports how much of a file has been read.
+type progressReader struct {
+	from        io.Reader
+	done, total int64
+	report      func(done, total int64)
+}
+
+// Read reads and reports.
+func (p *progressReader) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if n > 0 {
+		p.done += int64(n)
+		p.report(p.done, p.total)
+	}
+	return n, err
+}

@@ -1,0 +1,58 @@
+package workload
+
+// Machine is the one slot a trace runs on.
+type Machine struct {
+	Processors int64 // at least 1
+	Memory     int64 // MiB of the whole machine; 0: memory is no resource
+}
+
+// Job is one rigid job of a trace. Times are whole seconds.
+type Job struct {
+	ID       int64 // the number in the file, not necessarily unique there
+	Submit   int64 // since the start of the trace
+	Run      int64 // actual run time, 0 or more; only the simulator may know it
+	Estimate int64 // what the scheduler knows of Run; at least 1 and at least Run
+	Procs    int64 // in total, at least 1
+	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
+
+	// Labels are the numbers of the file as text, "" if unknown.
+	User, Group, Executable, Queue string
+}
+
+// Trace is a workload that is ready to be run.
+type Trace struct {
+	Name     string // of the file without folder and extension, or as the instance says
+	Machine  Machine
+	Jobs     []Job             // in order of jobs: by submit time, equal ones as in the file
+	Cleaning Cleaning          // what was dropped and changed
+	Header   map[string]string // the file's header; lines of a repeated key are joined by "\n"
+}
+
+// Cleaning counts what reading a trace did. The counts of jobs dropped and
+// JobsLeft add up to JobsRead.
+type Cleaning struct {
+	Lines    int `json:"lines"`     // in the file, comments and blank ones included
+	JobsRead int `json:"jobs_read"` // job lines
+
+	// Dropped, in the order in which the rules are asked.
+	Partial       int `json:"partial_executions"`     // status 2, 3, 4
+	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
+	NegativeRun   int `json:"negative_run_time"`      // run time unknown
+	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
+	TooWide       int `json:"too_wide"`               // more processors than the machine
+	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
+	BeyondMax     int `json:"beyond_max"`             // behind the first Options.Max jobs
+
+	// Changed.
+	EstimateUnknown int `json:"estimate_unknown"` // the run time stands in
+	EstimateRaised  int `json:"estimate_raised"`  // to the run time, with OverrunRaise
+	RunCut          int `json:"run_cut"`          // to the estimate, with OverrunKill
+	OutOfOrder      int `json:"out_of_order"`     // job lines submitted before the job line above
+
+	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
+
+	// TooWideIDs and TooMuchMemoryIDs name the jobs dropped because they can
+	// never run on the machine, in the order of the file, for a log.
+	TooWideIDs       []int64 `json:"-"`
+	TooMuchMemoryIDs []int64 `json:"-"`
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+)
+
+// patience is how long work may take before a bar is shown.
+const patience = 2 * time.Second
+
+// Progress is a bar for work that may take long. It shows itself only on a
+// terminal, and only once the work has taken two seconds.
+type Progress struct {
+	out     io.Writer // nil: no bar
+	what    string
+	begun   time.Time
+	writer  progress.Writer
+	tracker *progress.Tracker
+}
+
+// NewProgress makes a bar on standard error.
+func NewProgress(what string) *Progress {
+	p := &Progress{what: what, begun: time.Now()}
+	if IsTerminal(os.Stderr) {
+		p.out = os.Stderr
+	}
+	return p
+}
+
+// Update says how much of how much is done. It is cheap.
+func (p *Progress) Update(done, total int64) {
+	if p.out == nil {
+		return
+	}
+	if p.writer == nil {
+		if time.Since(p.begun) < patience {
+			return
+		}
+		p.writer = progress.NewWriter()
+		p.writer.SetOutputWriter(p.out)
+		p.writer.SetUpdateFrequency(100 * time.Millisecond)
+		p.writer.SetTrackerLength(40)
+		p.writer.Style().Visibility.Speed = true
+		p.tracker = &progress.Tracker{Message: p.what, Total: total}
+		p.writer.AppendTracker(p.tracker)
+		go p.writer.Render()
+	}
+	p.tracker.SetValue(done)
+}
+
+// Done takes the bar away.
+func (p *Progress) Done() {
+	if p.writer == nil {
+		return
+	}
+	p.tracker.MarkAsDone()
+	for p.writer.IsRenderInProgress() {
+		p.writer.Stop()
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,235 @@
+package negotiator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// matchmaker finds the slots that jobs may use. It asks each question once: for
+// a pair of an autocluster (jobs that no slot can tell apart) and a slot class
+// (slots that no job can tell apart).
+type matchmaker struct {
+	schema Schema
+	slots  []*Slot // by SlotID; an entry is replaced when the slot comes back
+	ids    map[string]backfill.SlotID
+
+	clusters []*autocluster // by candidate set
+	news     map[int]bool   // candidate sets that are new or have changed since they were sent
+	byText   map[string]*autocluster
+	byAd     map[*classad.ClassAd]*autocluster // the quick way
+	seen     map[string]bool                   // job attributes that slots look at, lower case
+	asked    map[string]bool                   // slot attributes that jobs ask about, lower case
+	classes  map[string]int                    // slot classes by text
+	classOf  []int                             // by SlotID
+	verdicts map[pair]verdict
+}
+
+// pair is an autocluster and a slot class.
+type pair struct{ cluster, class int }
+
+// verdict is whether the pair matches, and how the job ranks the slot.
+type verdict struct {
+	match bool
+	rank  float64
+}
+
+// autocluster is a set of jobs that no slot can tell apart.
+type autocluster struct {
+	id         int // of the candidate set
+	ad         *classad.ClassAd
+	request    backfill.Vector
+	candidates backfill.Candidates
+}
+
+func newMatchmaker(schema Schema) *matchmaker {
+	m := &matchmaker{schema: schema, ids: map[string]backfill.SlotID{}, news: map[int]bool{}}
+	m.forgetClusters()
+	m.forgetClasses()
+	m.seen, m.asked = map[string]bool{}, map[string]bool{}
+	return m
+}
+
+func (m *matchmaker) forgetClusters() {
+	m.byText, m.byAd = map[string]*autocluster{}, map[*classad.ClassAd]*autocluster{}
+}
+
+func (m *matchmaker) forgetClasses() {
+	m.classes, m.verdicts = map[string]int{}, map[pair]verdict{}
+	m.classOf = make([]int, len(m.slots))
+	for id, slot := range m.slots {
+		m.classOf[id] = m.class(slot.Ad)
+	}
+}
+
+// addSlots takes slots in. It reports whether they look at job attributes that
+// none did before: the autoclusters are void then.
+func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
+	for _, slot := range slots {
+		id, known := m.ids[slot.Name]
+		if !known {
+			id = backfill.SlotID(len(m.slots))
+			m.ids[slot.Name] = id
+			m.slots, m.classOf = append(m.slots, nil), append(m.classOf, 0)
+		}
+		m.slots[id] = slot
+		m.classOf[id] = m.class(slot.Ad)
+		if notice(m.seen, slot.Ad) {
+			recluster = true
+		}
+	}
+	if recluster {
+		m.forgetClusters()
+	}
+	for _, c := range m.clusters {
+		m.match(c)
+	}
+	return recluster
+}
+
+// unsent lists the autoclusters whose candidate sets are new or have changed,
+// until they were sent.
+func (m *matchmaker) unsent() []*autocluster {
+	var news []*autocluster
+	for _, id := range slices.Sorted(maps.Keys(m.news)) {
+		news = append(news, m.clusters[id])
+	}
+	return news
+}
+
+// sent takes note that the policy knows all candidate sets.
+func (m *matchmaker) sent() { clear(m.news) }
+
+// notice adds to a set what an ad's Requirements and Rank refer to outside of
+// it, and reports whether that was new.
+func notice(set map[string]bool, ad *classad.ClassAd) (grew bool) {
+	for _, attr := range []string{"Requirements", "Rank"} {
+		e, ok := ad.Lookup(attr)
+		if !ok {
+			continue
+		}
+		_, external := e.Refs(ad)
+		for _, name := range external {
+			name = strings.ToLower(name)
+			if !set[name] {
+				set[name], grew = true, true
+			}
+		}
+	}
+	return grew
+}
+
+// cluster finds or founds the autocluster of a job ad.
+func (m *matchmaker) cluster(ad *classad.ClassAd) (*autocluster, error) {
+	if c, ok := m.byAd[ad]; ok {
+		return c, nil
+	}
+	text := m.significant(ad)
+	c, ok := m.byText[text]
+	if !ok {
+		request, err := m.schema.request(ad)
+		if err != nil {
+			return nil, err
+		}
+		c = &autocluster{id: len(m.clusters), ad: ad, request: request}
+		m.clusters, m.byText[text] = append(m.clusters, c), c
+		m.news[c.id] = true
+		if notice(m.asked, ad) {
+			m.forgetClasses()
+		}
+		m.match(c)
+	}
+	m.byAd[ad] = c
+	return c, nil
+}
+
+// significant is the text of all that matters about a job ad: what it says of
+// itself to slots, and what slots look at, each with what it refers to within
+// the ad.
+func (m *matchmaker) significant(ad *classad.ClassAd) string {
+	names := map[string]bool{"requirements": true, "rank": true}
+	for _, resource := range m.schema.Resources {
+		names["request"+resource] = true
+	}
+	maps.Copy(names, m.seen)
+	return describe(ad, names)
+}
+
+// describe prints the named attributes of an ad, and those they refer to within
+// it, one a line.
+func describe(ad *classad.ClassAd, names map[string]bool) string {
+	all := map[string]bool{}
+	for name := range names {
+		e, ok := ad.Lookup(name)
+		if !ok {
+			continue
+		}
+		all[name] = true
+		internal, _ := e.Refs(ad)
+		for _, n := range internal {
+			all[strings.ToLower(n)] = true
+		}
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if e, ok := ad.Lookup(name); ok {
+			text.WriteString(name + " = " + e.String() + "\n")
+		}
+	}
+	return text.String()
+}
+
+// class numbers a slot ad by what jobs ask about and what it asks of them.
+func (m *matchmaker) class(ad *classad.ClassAd) int {
+	names := map[string]bool{"requirements": true, "rank": true}
+	maps.Copy(names, m.asked)
+	text := describe(ad, names)
+	if class, ok := m.classes[text]; ok {
+		return class
+	}
+	m.classes[text] = len(m.classes)
+	return len(m.classes) - 1
+}
+
+// match fills in an autocluster's candidates. Their rank classes are dense:
+// equal Ranks, equal classes.
+func (m *matchmaker) match(c *autocluster) {
+	var found backfill.Candidates
+	var ranks []float64
+	for id, slot := range m.slots {
+		v := m.verdict(c, m.classOf[id], slot)
+		if v.match {
+			found.Slots = append(found.Slots, backfill.SlotID(id))
+			ranks = append(ranks, v.rank)
+		}
+	}
+	distinct := slices.Compact(slices.SortedFunc(slices.Values(ranks), cmp.Compare[float64]))
+	if len(distinct) > 1 {
+		for _, r := range ranks {
+			class, _ := slices.BinarySearch(distinct, r)
+			found.Rank = append(found.Rank, int32(class))
+		}
+	}
+	if slices.Equal(found.Slots, c.candidates.Slots) && slices.Equal(found.Rank, c.candidates.Rank) {
+		return
+	}
+	c.candidates = found
+	m.news[c.id] = true
+}
+
+// verdict matches a pair, or remembers that it did.
+func (m *matchmaker) verdict(c *autocluster, class int, slot *Slot) verdict {
+	key := pair{c.id, class}
+	v, known := m.verdicts[key]
+	if !known {
+		if v.match = classad.Match(c.ad, slot.Ad); v.match {
+			v.rank = classad.Rank(c.ad, slot.Ad)
+		}
+		m.verdicts[key] = v
+	}
+	return v
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// explainCommand is negotiator explain.
+type explainCommand struct {
+	poolFlags
+	Job  string `arg:"" help:"The job, such as 1.23."`
+	At   int64  `required:"" placeholder:"T" help:"Simulated second at which to look."`
+	JSON bool   `name:"json" help:"Print one JSON object."`
+}
+
+// startTimesCommand is negotiator start-times.
+type startTimesCommand struct {
+	poolFlags
+	At   int64 `required:"" placeholder:"T" help:"Simulated second at which to look."`
+	JSON bool  `name:"json" help:"Print a JSON array."`
+}
+
+// expectation is what is told of a job.
+type expectation struct {
+	Job       string `json:"job"`
+	Command   string `json:"command"`
+	Situation string `json:"situation"`
+	// Start is the actual, planned or earliest start; nil if there is none.
+	Start *int64 `json:"start"`
+	// Guarantee is the latest start that was promised; nil if none was.
+	Guarantee *int64 `json:"guarantee"`
+	Reason    string `json:"reason"`
+}
+
+// Run explains one job.
+func (c *explainCommand) Run(ctx context.Context) error {
+	p, err := c.prepare(ctx, "warn")
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer p.policy.Close()
+	job := findJob(p.workload, c.Job)
+	if job == nil {
+		return cli.Bad(fmt.Errorf("there is no job %s in %s", c.Job, p.workload.Name))
+	}
+	state, err := p.stateAt(ctx, backfill.Time(c.At))
+	if err != nil {
+		return err
+	}
+	e := p.expect(state, job, backfill.Time(c.At))
+	if c.JSON {
+		return printJSON(e)
+	}
+	_, err = fmt.Fprintf(os.Stdout, "%s %s: %s\n", e.Job, e.Command, e.Reason)
+	return err
+}
+
+// Run lists the waiting jobs.
+func (c *startTimesCommand) Run(ctx context.Context) error {
+	p, err := c.prepare(ctx, "warn")
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer p.policy.Close()
+	state, err := p.stateAt(ctx, backfill.Time(c.At))
+	if err != nil {
+		return err
+	}
+	all := []expectation{}
+	if state != nil {
+		for _, j := range state.FirstWaiting(state.Waiting()) {
+			all = append(all, p.expect(state, p.workload.Jobs[j.ID].Job, backfill.Time(c.At)))
+		}
+	}
+	if c.JSON {
+		return printJSON(all)
+	}
+	t := plainTable("waiting", "command", "start", "guarantee", "reason")
+	t.SetOutputMirror(os.Stdout)
+	text := func(n *int64) any {
+		if n == nil {
+			return ""
+		}
+		return *n
+	}
+	for _, e := range all {
+		t.AppendRow(table.Row{e.Job, e.Command, text(e.Start), text(e.Guarantee), e.Reason})
+	}
+	t.Render()
+	return nil
+}
+
+func printJSON(v any) error {
+	encoder := json.NewEncoder(os.Stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+func findJob(w *condorsim.Workload, name string) *negotiator.Job {
+	for _, j := range w.Jobs {
+		if j.Name == name {
+			return j.Job
+		}
+	}
+	return nil
+}
+
+// errReached ends a simulation that has gone far enough.
+var errReached = errors.New("the time has been reached")
+
+// latest remembers the state after the last cycle.
+type latest struct{ state *backfill.State }
+
+// Cycle takes note of a cycle.
+func (l *latest) Cycle(r negotiator.Report) error {
+	l.state = r.State
+	return nil
+}
+
+// stateAt is the schedule as it stands at a time; nil if nothing happened until
+// then.
+func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*backfill.State, error) {
+	var last latest
+	_, err := condorsim.Run(ctx, p.workload, p.config, func(_ context.Context, t backfill.Time) error {
+		if t > at {
+			return errReached
+		}
+		return nil
+	}, &last)
+	if err != nil && !errors.Is(err, errReached) {
+		return nil, err
+	}
+	return last.state, nil
+}
+
+// expect tells what a job has to expect.
+func (p *prepared) expect(state *backfill.State, job *negotiator.Job, at backfill.Time) expectation {
+	e := expectation{Job: job.Name, Command: command(job)}
+	if job.Submit > at || state == nil {
+		e.Situation, e.Reason = "to come", fmt.Sprintf("will be submitted at %d", job.Submit)
+		return e
+	}
+	reason, known := state.Reason(job.ID)
+	if !known {
+		e.Situation, e.Reason = "ended", "has ended"
+		return e
+	}
+	e.Situation = reason.Why.String()
+	e.Reason = state.Describe(reason, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
+	if reason.Placement != nil {
+		start := int64(reason.At)
+		e.Start = &start
+	}
+	if reason.Promised {
+		guarantee := int64(reason.Latest)
+		e.Guarantee = &guarantee
+	}
+	return e
+}

@@ -1,0 +1,40 @@
+// Command negotiator schedules a pool with an interchangeable backfill policy.
+package main
+
+import (
+	"os"
+
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/plugins/serve"
+)
+
+const description = `Schedules a pool with an interchangeable backfill policy.
+
+Without flags it runs 54 MPI-like jobs on a built-in four-node pool, in scaled
+time, with the ibb policy in a process of its own.
+
+Examples:
+  negotiator --policy easy
+  negotiator --policy conservative --speed max
+  negotiator --pool slots.ads --workload jobs.ads --policy ./backfill-mine
+  negotiator explain 1.23 --at 60
+  negotiator start-times --at 60 --policy conservative
+  negotiator policies
+  negotiator config check negotiator.yaml
+
+Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
+
+// commands is the grammar of the command line.
+type commands struct {
+	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
+	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs, at a given time."`
+	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start, at a given time."`
+	Policies   policiesCommand   `cmd:"" help:"List the policies that are linked in, with their options."`
+	Config     configCommands    `cmd:"" help:"Work with configuration files."`
+}
+
+func main() {
+	serve.IfChild(os.Args[1:], policies.All())
+	os.Exit(cli.Main("negotiator", description, &commands{}, os.Args[1:]))
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/plugins/choose"
+)
+
+// poolFlags say what is scheduled and how. Flags that are not given leave the
+// configuration as it is.
+type poolFlags struct {
+	Config string `placeholder:"FILE" help:"Configuration file (YAML); flags come after it."`
+
+	Pool     string `group:"Pool" placeholder:"FILE" help:"Slot ads, or simulated: the built-in four nodes."`
+	Workload string `group:"Pool" placeholder:"FILE" help:"Job ads; by default 54 MPI-like jobs."`
+	Speed    string `group:"Pool" placeholder:"X" help:"Simulated seconds in a second, or max."`
+
+	Policy    string            `group:"Policy" short:"p" placeholder:"NAME" help:"Policy's name or plugin's path; ibb by default."`
+	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
+	Order     string            `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs, sjf, ljf, widest or narrowest."`
+	Placement string            `group:"Policy" placeholder:"RULE" help:"How slots are chosen: rank, pack or spread."`
+	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
+	InProcess bool              `group:"Policy" help:"Link the policy in instead of running it in a process of its own."`
+
+	LogLevel string `group:"Output" placeholder:"LEVEL" help:"trace, debug, info, warn, error or off."`
+}
+
+// runCommand is negotiator run.
+type runCommand struct {
+	poolFlags
+	JSON bool `group:"Output" name:"json" help:"Print the summary as one JSON object."`
+}
+
+// settings is the configuration file with the flags on top.
+func (c *poolFlags) settings() (config.Config, error) {
+	s := config.Default()
+	if c.Config != "" {
+		var err error
+		if s, err = config.Load(c.Config); err != nil {
+			return s, err
+		}
+	}
+	for _, flag := range []struct {
+		value  string
+		target *string
+	}{
+		{c.Pool, &s.Pool},
+		{c.Workload, &s.Workload},
+		{c.Speed, &s.Speed},
+		{c.Policy, &s.Policy},
+		{c.Order, &s.Order},
+		{c.Placement, &s.Placement},
+		{c.LogLevel, &s.LogLevel},
+	} {
+		if flag.value != "" {
+			*flag.target = flag.value
+		}
+	}
+	if c.PolicyOpt != nil {
+		s.Options = c.PolicyOpt
+	}
+	s.Plugins.Dirs = append(c.PluginDir, s.Plugins.Dirs...)
+	s.Plugins.InProcess = s.Plugins.InProcess || c.InProcess
+	return s, s.Validate()
+}
+
+// Run schedules the pool until all its jobs have ended.
+func (c *runCommand) Run(ctx context.Context) error {
+	p, err := c.prepare(ctx, "info")
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer p.policy.Close()
+	result, err := p.show(ctx)
+	if err != nil {
+		return err
+	}
+	run := report.Run{Policy: p.config.Policy.Spec().Name, Order: p.settings.Order, Options: p.settings.Options}
+	if c.JSON {
+		return report.JSON(os.Stdout, run, result, nil)
+	}
+	report.Table(os.Stdout, run, result, nil)
+	return nil
+}
+
+// prepared is a pool with its jobs and a policy, ready to be scheduled.
+type prepared struct {
+	settings config.Config
+	speed    float64
+	logger   hclog.Logger
+	workload *condorsim.Workload
+	policy   *choose.Chosen
+	config   negotiator.Config
+}
+
+// prepare reads what the flags name and starts the policy. All its errors are
+// the input's fault. The log level counts where neither the flags nor a
+// configuration file sets one.
+func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, error) {
+	s, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{settings: s, logger: cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), os.Stderr)}
+	order, err := backfill.OrderNamed(s.Order)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := profile.ParseRule(s.Placement)
+	if err != nil {
+		return nil, err
+	}
+	if p.speed, err = config.ParseSpeed(s.Speed); err != nil {
+		return nil, err
+	}
+	if p.workload, err = loadWorkload(s); err != nil {
+		return nil, err
+	}
+	p.policy, err = choose.Policy(ctx, choose.Request{
+		Policy: s.Policy, Options: s.Options, Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
+		StartTimeout: s.Plugins.StartTimeout, Deadline: s.Plugins.Deadline, WithoutTLS: s.Plugins.MTLS == "off",
+		Logger: p.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.config = negotiator.Config{
+		Placement: rule, Order: order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
+		DefaultEstimate: backfill.Time(s.DefaultEstimate / time.Second), Clock: time.Now,
+		Refused: func(r backfill.Refusal) {
+			p.logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
+		},
+	}
+	return p, nil
+}
+
+// show runs the workload on the simulated pool, in scaled time: with a live view
+// on a terminal, with log lines elsewhere.
+func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
+	name := p.config.Policy.Spec().Name
+	var watch negotiator.Sink = &logLines{logger: p.logger, w: p.workload}
+	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
+		view := newView(os.Stdout, p.workload, name, p.settings.Speed)
+		defer view.close()
+		watch = view
+	} else {
+		p.logger.Info("scheduling", "policy", name, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed)
+	}
+	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
+}
+
+// scaled lets so many simulated seconds pass in one, from the first instant on.
+func scaled(speed float64) condorsim.Pace {
+	if math.IsInf(speed, 0) {
+		return nil
+	}
+	var began time.Time
+	var first backfill.Time
+	return func(ctx context.Context, t backfill.Time) error {
+		if began.IsZero() {
+			began, first = time.Now(), t
+		}
+		due := began.Add(time.Duration(float64(t-first) / speed * float64(time.Second)))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(due)):
+			return nil
+		}
+	}
+}
+
+// loadWorkload reads the pool and its jobs, from files or from what is built in.
+func loadWorkload(s config.Config) (*condorsim.Workload, error) {
+	poolFile, jobsFile := s.Pool, s.Workload
+	var slots []*negotiator.Slot
+	var w *condorsim.Workload
+	read := func(path, builtIn string, use func(name string, ads iter.Seq2[*classad.ClassAd, error]) error) error {
+		var in io.ReadCloser
+		var err error
+		if path == "" {
+			path = builtIn
+			in, err = configs.Files().Open(builtIn)
+		} else {
+			in, err = os.Open(path)
+		}
+		if err != nil {
+			return err
+		}
+		defer in.Close() //nolint:errcheck // only read
+		if err = use(path, classad.ReadAds(in, path)); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	}
+	if poolFile == "simulated" {
+		poolFile = ""
+	}
+	err := read(poolFile, configs.FourNodes, func(_ string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
+		slots, err = condorsim.SlotsFromAds(s.Schema(), ads)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the pool: %w", err)
+	}
+	err = read(jobsFile, configs.NPB54, func(name string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
+		w, err = condorsim.FromAds(baseName(name), s.Schema(), slots, ads)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the workload: %w", err)
+	}
+	if len(w.Jobs) == 0 {
+		return nil, fmt.Errorf("read the workload: %s holds no job", s.Workload)
+	}
+	return w, nil
+}
