@@ -1,0 +1,109 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+const (
+	shared = "../../shared"
+	kth    = shared + "/traces/KTH-SP2-1996-2.swf.gz"
+)
+
+// command runs one of the project's binaries and returns its standard output.
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	return commandEnv(t, nil, name, args...)
+}
+
+func commandEnv(t *testing.T, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, name), args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %v: %s", name, args, stderr.String())
+	require.NotContains(t, stderr.String(), "refused")
+	return string(out)
+}
+
+// TestBinariesConform holds each policy binary against the conformance suite.
+func TestBinariesConform(t *testing.T) {
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			backfilltest.Conform(t, 6, 80, func(t *testing.T) backfill.Decider {
+				t.Helper()
+				remote, err := host.Start(t.Context(), host.Command{Path: filepath.Join(pluginDir(), host.Prefix+spec.Name)},
+					host.Options{Logger: hclog.NewNullLogger()})
+				require.NoError(t, err)
+				t.Cleanup(remote.Close)
+				return remote
+			})
+		})
+	}
+}
+
+// TestSameDecisionsEverywhere runs the built-in workload linked in, as a child
+// of the same executable and as a binary of its own.
+func TestSameDecisionsEverywhere(t *testing.T) {
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			run := func(args ...string) string {
+				return command(t, "negotiator", append([]string{"--policy", spec.Name, "--speed", "max", "--json", "--log-level", "warn"}, args...)...)
+			}
+			linked := run("--in-process")
+			require.Equal(t, linked, run())
+			require.Equal(t, linked, run("--plugin-dir", pluginDir()))
+		})
+	}
+}
+
+// TestSameScheduleOfATrace runs the beginning of a real trace linked in and as
+// a binary, and requires the same row for every job.
+func TestSameScheduleOfATrace(t *testing.T) {
+	if _, err := os.Stat(kth); err != nil {
+		t.Skip("skipped: a real trace; shared/traces is not here")
+	}
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			run := func(args ...string) string {
+				rows := filepath.Join(t.TempDir(), "jobs.csv")
+				command(t, "condorsim", append([]string{"run", "--workload", kth, "--jobs", "2000", "--policy", spec.Name, "--jobs-out", rows}, args...)...)
+				text, err := os.ReadFile(rows)
+				require.NoError(t, err)
+				require.Equal(t, 2001, strings.Count(string(text), "\n"))
+				return string(text)
+			}
+			require.Equal(t, run(), run("--plugin-dir", pluginDir()))
+		})
+	}
+}
+
+// TestDeterminism requires the same bytes on any number of cores.
+func TestDeterminism(t *testing.T) {
+	for _, policy := range []string{"ibb", "conservative"} {
+		var first string
+		for i, cores := range []string{"1", "2", "8"} {
+			out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "negotiator", "--policy", policy, "--speed", "max", "--json", "--log-level", "warn")
+			if i == 0 {
+				first = out
+			}
+			require.Equal(t, first, out, "%s on %s cores", policy, cores)
+		}
+	}
+}
