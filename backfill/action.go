@@ -33,17 +33,21 @@ type Action struct {
 
 // Start starts a waiting job now, at the placement. It must fit there from now
 // through its estimate, beside all that runs and all reservations but its own.
+// All events must have been taken: one that is left could undo what the start
+// rests on.
 func (c *Cycle) Start(j *Job, at Placement) {
 	r := c.waitingRecord("start", j.ID)
 	if r == nil {
 		return
 	}
+	if left := len(c.round.Events) - c.applied; left > 0 {
+		c.fail("start job %d: %d events of the round have not been taken", j.ID, left)
+		return
+	}
 	now := c.round.Now
-	if r.placement == nil || r.start != now || !r.placement.Equal(at) {
-		if err := c.misfit(r, at, now); err != nil {
-			c.fail("start job %d: %w", j.ID, err)
-			return
-		}
+	if err := c.misfit(r, at, now); err != nil {
+		c.fail("start job %d: %w", j.ID, err)
+		return
 	}
 	if r.promised && c.s.guarantees && now > r.guarantee {
 		c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: now, Cause: r.lifted})
@@ -99,20 +103,23 @@ func (c *Cycle) Guarantee(j *Job, latest Time) {
 	r := c.waitingRecord("guarantee", j.ID)
 	switch {
 	case r == nil:
+	case !c.s.guarantees:
+		c.fail("guarantee for job %d: the policy in charge gives none", j.ID)
 	case r.promised:
 		c.fail("guarantee for job %d: it was promised to start at %d at the latest, and a promise stands", j.ID, r.guarantee)
 	case latest < c.round.Now:
 		c.fail("guarantee for job %d: %d is in the past", j.ID, latest)
 	default:
 		next := *r
-		next.promised, next.guarantee = true, latest
+		next.promised, next.guarantee, next.lifted = true, latest, CauseNone
 		c.set(j.ID, &next)
 		c.log(Action{Kind: ActGuarantee, Job: j.ID, At: latest})
 	}
 }
 
 // Hold takes a waiting job out of the queue, for a reason that its owner will
-// read. Only a change of the job brings it back.
+// read. Only a change of the job brings it back. A job that was promised a start
+// cannot be held, unless the promise was lifted in this round.
 func (c *Cycle) Hold(j *Job, reason string) {
 	r := c.waitingRecord("hold", j.ID)
 	if r == nil {
@@ -120,6 +127,10 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	}
 	if reason == "" {
 		c.fail("hold job %d: its owner is given no reason", j.ID)
+		return
+	}
+	if c.s.guarantees && r.promised && r.lifted == CauseNone {
+		c.fail("hold job %d: it was promised to start at %d at the latest", j.ID, r.guarantee)
 		return
 	}
 	c.set(j.ID, &record{job: r.job, phase: held, key: r.key, hold: reason})

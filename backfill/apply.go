@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -34,9 +35,7 @@ func (c *Cycle) apply(e *Event) {
 	case PolicyChanged:
 		c.changePolicy(e)
 	case SlotAdded, SlotChanged:
-		before, wasUp := c.setSlot(e.Slot, true)
-		e.Freed = !wasUp || !e.Slot.Capacity.Within(before.Capacity)
-		e.Displaced = c.displace([]SlotID{e.Slot.ID}, CauseSlotChanged)
+		c.changeSlot(e)
 	case SlotLost:
 		c.loseSlot(e)
 	case Completed:
@@ -59,6 +58,68 @@ func (c *Cycle) apply(e *Event) {
 	}
 }
 
+// changeSlot brings a slot up or gives it another capacity. Held jobs may wait
+// again; waiting ones may have become too large.
+func (c *Cycle) changeSlot(e *Event) {
+	before, wasUp := c.setSlot(e.Slot, true)
+	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
+	jobs := c.displace([]SlotID{e.Slot.ID}, CauseSlotChanged)
+	e.Freed = grew || len(jobs) > 0
+	if wasUp && !before.Capacity.Within(e.Slot.Capacity) {
+		c.holdOutgrown(e.Slot.ID)
+	}
+	if grew {
+		jobs = append(jobs, c.returnHeld()...)
+	}
+	e.place(c, jobs)
+}
+
+// place has the policy place jobs that are left without a place, and not held:
+// by planned start, one in the past counting as now, then order of jobs.
+func (e *Event) place(c *Cycle, jobs []planned) {
+	slices.SortFunc(jobs, func(a, b planned) int {
+		return cmp.Or(cmp.Compare(max(a.at, c.round.Now), max(b.at, c.round.Now)), Compare(a.job, b.job))
+	})
+	for _, p := range jobs {
+		if r, _ := c.s.jobs.Get(p.job.ID); r.phase == waiting {
+			e.Displaced = append(e.Displaced, p.job)
+		}
+	}
+}
+
+// holdOutgrown takes the jobs out of the queue that the pool has become too
+// small for, now that there is less of a slot.
+func (c *Cycle) holdOutgrown(slot SlotID) {
+	for j := range c.Queue() {
+		r, _ := c.s.jobs.Get(j.ID)
+		if r.placement != nil || !c.s.candidates[j.Candidates].Has(slot) {
+			continue // it has a place, so it fits; or the slot was nothing to it
+		}
+		next := *r
+		if c.holdIfItNeverFits(&next); next.phase == held {
+			c.set(j.ID, &next)
+		}
+	}
+}
+
+// returnHeld puts the jobs back into the queue that fitted nowhere and do now.
+func (c *Cycle) returnHeld() (returned []planned) {
+	c.s.held.Scan(func(q queued) bool {
+		r, _ := c.s.jobs.Get(q.job.ID)
+		if r.hold == ReasonNeverFits && c.s.profile.EverFits(c.s.request(r.job)) {
+			returned = append(returned, planned{c.round.Now, r.job})
+		}
+		return true
+	})
+	for _, p := range returned {
+		r, _ := c.s.jobs.Get(p.job.ID)
+		next := *r
+		next.phase, next.hold, next.lifted = waiting, "", c.lift(CauseSlotChanged)
+		c.set(p.job.ID, &next)
+	}
+	return returned
+}
+
 func (c *Cycle) submit(e *Event) {
 	r := &record{job: e.Spec, key: e.Key, alone: c.s.queue.Len() == 0}
 	c.holdIfItNeverFits(r)
@@ -78,12 +139,13 @@ func (c *Cycle) change(e *Event) {
 }
 
 // holdIfItNeverFits takes a job out of the queue that not even an empty pool
-// could run: it must not block the others.
+// could run: it must not block the others. Its promise ends with the round,
+// unless another event of the round brings it back.
 func (c *Cycle) holdIfItNeverFits(r *record) {
 	if c.s.profile.EverFits(c.s.request(r.job)) {
 		return
 	}
-	r.phase, r.hold = held, ReasonNeverFits
+	r.phase, r.hold, r.lifted = held, ReasonNeverFits, CauseNone
 	c.held = append(c.held, HeldJob{Job: r.job, Reason: ReasonNeverFits})
 }
 
@@ -91,9 +153,9 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 // one that gives them, each waiting job gets a place and a promise in this
 // round.
 func (c *Cycle) changePolicy(e *Event) {
-	before := c.s.guarantees
-	c.onUndo(func() { c.s.guarantees = before })
-	c.s.guarantees = e.Guarantees
+	policy, guarantees := c.s.policy, c.s.guarantees
+	c.onUndo(func() { c.s.policy, c.s.guarantees = policy, guarantees })
+	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
 		next := *r
@@ -116,21 +178,23 @@ func (c *Cycle) loseSlot(e *Event) {
 		}
 		return true
 	})
-	slices.SortFunc(requeued, func(a, b *record) int { return Compare(a.job, b.job) })
+	var jobs []planned
 	for _, r := range requeued {
-		e.Displaced = append(e.Displaced, c.requeue(r, CauseSlotLost))
+		jobs = append(jobs, planned{r.start, c.requeue(r, CauseSlotLost)})
 	}
 	c.setSlot(e.Slot, false)
-	e.Freed = len(requeued) > 0
-	e.Displaced = append(e.Displaced, c.displace([]SlotID{e.Slot.ID}, CauseSlotLost)...)
+	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, CauseSlotLost)...)
+	e.Freed = len(jobs) > 0
+	c.holdOutgrown(e.Slot.ID)
+	e.place(c, jobs)
 }
 
 // failStart takes back a start that did not come about, or a planned start that
 // passed unused.
 func (c *Cycle) failStart(e *Event) {
 	r, _ := c.s.jobs.Get(e.Job)
-	if r.placement == nil { // it lost its slot in this very round
-		return
+	if r.placement == nil || r.phase == waiting && r.start >= c.round.Now && r.lifted != CauseNone {
+		return // it lost its slot in this very round, and may have got another place
 	}
 	e.Freed = r.end > c.round.Now
 	cause := CauseStartFailed
@@ -150,15 +214,16 @@ func (c *Cycle) changeEnd(e *Event) {
 	next := *r
 	next.end = e.End
 	c.set(e.Job, &next)
-	e.Freed = e.End < r.end
-	e.Displaced = c.displace(slotsOf(r.placement), CauseOverrun)
+	void := c.displace(slotsOf(r.placement), CauseOverrun)
+	e.Freed = e.End < r.end || len(void) > 0
+	e.place(c, void)
 }
 
 // requeue puts a job back into the queue without a place.
 func (c *Cycle) requeue(r *record, cause Cause) *Job {
 	next := *r
 	next.phase, next.placement, next.start, next.end = waiting, nil, 0, 0
-	next.lifted = c.lift(cause)
+	next.lifted, next.promised = c.lift(cause), r.promised && c.s.guarantees
 	if r.phase == running {
 		next.alone = c.s.queue.Len() == 0
 	}
@@ -177,8 +242,7 @@ func (c *Cycle) lift(cause Cause) Cause {
 
 // displace voids the reservations that no longer fit on the slots: going by
 // planned start, each that fits beside what runs and those before it stays.
-// A planned start in the past counts as now.
-func (c *Cycle) displace(slots []SlotID, cause Cause) []*Job {
+func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	slots = slices.DeleteFunc(slices.Clone(slots), func(id SlotID) bool {
 		return c.s.profile.Up(id) && !c.s.profile.Overfull(id, c.round.Now)
 	})
@@ -193,21 +257,17 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) []*Job {
 		}
 		return true
 	})
-	slices.SortStableFunc(out, func(a, b *record) int {
-		return cmp.Or(cmp.Compare(max(a.start, c.round.Now), max(b.start, c.round.Now)), Compare(a.job, b.job))
-	})
 	for _, r := range out {
 		c.requeue(r, cause)
 	}
-	var displaced []*Job
 	for _, r := range out {
 		if r.start >= c.round.Now && c.s.profile.Fits(c.s.request(r.job), r.placement, r.start) {
 			c.set(r.job.ID, r)
 		} else {
-			displaced = append(displaced, r.job)
+			void = append(void, planned{r.start, r.job})
 		}
 	}
-	return displaced
+	return void
 }
 
 func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
@@ -240,14 +300,21 @@ func (s *State) validate(r Round) error {
 	if r.Now < s.now {
 		return fmt.Errorf("time runs backwards: the round is at %d, the state at %d", r.Now, s.now)
 	}
-	sets := len(s.candidates)
-	for _, set := range r.Candidates {
-		if err := set.validate(sets); err != nil {
+	sets, slots := s.sizesWith(r)
+	for i, set := range r.Candidates {
+		if err := set.validate(len(s.candidates)+i, slots); err != nil {
 			return err
 		}
-		sets = max(sets, set.ID+1)
 	}
-	slots := len(s.slots)
+	for _, k := range r.Keys {
+		if _, ok := s.jobs.Get(k.Job); !ok {
+			return fmt.Errorf("key %v for job %d, which is unknown", k.Key, k.Job)
+		}
+		if err := validateKey(k); err != nil {
+			return err
+		}
+	}
+	slots = len(s.slots)
 	var class EventKind
 	seen := make(map[JobID]bool, len(r.Events))
 	for i, e := range r.Events {
@@ -257,41 +324,53 @@ func (s *State) validate(r Round) error {
 			}
 			seen[id] = true
 		}
-		if e.Kind < class {
+		if e.Kind.class() < class {
 			return fmt.Errorf("event %d (%v) is out of order", i, e.Kind)
 		}
-		if e.Kind != SlotChanged && e.Kind != Changed { // of one class with the kind before
-			class = e.Kind
+		class = e.Kind.class()
+		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
+			slots++
 		}
-		if err := s.validateEvent(e, sets, &slots); err != nil {
+		if err := s.validateEvent(e, r.Now, sets, slots); err != nil {
 			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
 		}
 	}
 	return nil
 }
 
-func (s *State) validateEvent(e Event, sets int, slots *int) error {
+// sizesWith is how many candidate sets and slots there are once the round has
+// added its own.
+func (s *State) sizesWith(r Round) (sets, slots int) {
+	sets, slots = len(s.candidates), len(s.slots)
+	for _, set := range r.Candidates {
+		sets = max(sets, set.ID+1)
+	}
+	for _, e := range r.Events {
+		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
+			slots++
+		}
+	}
+	return sets, slots
+}
+
+func (s *State) validateEvent(e Event, now Time, sets, slots int) error {
+	r, known := s.jobs.Get(e.Job)
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged:
-		if e.Kind == SlotAdded && int(e.Slot.ID) == *slots {
-			*slots++
-		}
-		if e.Slot.ID < 0 || int(e.Slot.ID) >= *slots {
-			return fmt.Errorf("unknown slot %d", e.Slot.ID)
-		}
-		if e.Kind != SlotLost && len(e.Slot.Capacity) != len(s.resources) {
-			return fmt.Errorf("slot %s has %d resources, the pool %d", e.Slot.Name, len(e.Slot.Capacity), len(s.resources))
-		}
+		return s.validateSlot(e, slots)
 	case Completed, EstimateChanged:
-		if r, ok := s.jobs.Get(e.Job); !ok || r.phase != running {
+		if !known || r.phase != running {
 			return fmt.Errorf("job %d does not run", e.Job)
 		}
+		if e.Kind == EstimateChanged && (e.End <= now || e.End > Forever) {
+			return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.Job, e.End, now)
+		}
 	case StartFailed:
-		if r, ok := s.jobs.Get(e.Job); !ok || r.placement == nil {
-			return fmt.Errorf("job %d was not started or planned", e.Job)
+		if !known || r.placement == nil || r.phase == waiting && r.start > now {
+			return fmt.Errorf("job %d was not to be started", e.Job)
 		}
 	case Removed:
-		if _, ok := s.jobs.Get(e.Job); !ok {
+		if !known {
 			return fmt.Errorf("job %d is unknown", e.Job)
 		}
 	case Changed, Submitted:
@@ -299,6 +378,28 @@ func (s *State) validateEvent(e Event, sets int, slots *int) error {
 	case PolicyChanged, Wake:
 	default:
 		return fmt.Errorf("unknown kind %d", e.Kind)
+	}
+	return nil
+}
+
+func (s *State) validateSlot(e Event, slots int) error {
+	if e.Slot.ID < 0 || int(e.Slot.ID) >= slots {
+		return fmt.Errorf("unknown slot %d", e.Slot.ID)
+	}
+	if e.Kind == SlotLost {
+		return nil
+	}
+	return e.Slot.validate(len(s.resources))
+}
+
+func (s Slot) validate(resources int) error {
+	if len(s.Capacity) != resources {
+		return fmt.Errorf("slot %s has %d resources, the pool %d", s.Name, len(s.Capacity), resources)
+	}
+	for _, amount := range s.Capacity {
+		if amount < 0 || amount > maxAmount {
+			return fmt.Errorf("slot %s has %v: amounts must be from 0 to %d", s.Name, s.Capacity, maxAmount)
+		}
 	}
 	return nil
 }
@@ -316,5 +417,16 @@ func (s *State) validateSpec(e Event, sets int) error {
 	case e.Spec.Candidates < 0 || e.Spec.Candidates >= sets:
 		return fmt.Errorf("job %d has an unknown candidate set %d", e.Spec.ID, e.Spec.Candidates)
 	}
+	if err := validateKey(JobKey{Job: e.Spec.ID, Key: e.Key}); err != nil {
+		return err
+	}
 	return e.Spec.validate(len(s.resources))
+}
+
+// validateKey refuses a key that is no number: it has no place in any order.
+func validateKey(k JobKey) error {
+	if math.IsNaN(k.Key) {
+		return fmt.Errorf("job %d: its key is not a number", k.Job)
+	}
+	return nil
 }

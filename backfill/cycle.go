@@ -40,7 +40,6 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	before := s.now
 	c.onUndo(func() { s.now = before })
 	s.now = r.Now
-	s.profile.Forget(r.Now)
 	for _, set := range r.Candidates {
 		candidates := set.Candidates
 		old := s.setCandidates(set.ID, &candidates)
@@ -49,6 +48,12 @@ func (s *State) Open(r Round) (*Cycle, error) {
 				s.candidates = s.candidates[:set.ID]
 			}
 		})
+	}
+	for _, k := range r.Keys {
+		old, _ := s.jobs.Get(k.Job)
+		next := *old
+		next.key = k.Key
+		c.set(k.Job, &next)
 	}
 	if len(s.wakes) > 0 && s.wakes[0] <= r.Now {
 		old := s.wakes
@@ -113,7 +118,7 @@ func (c *Cycle) Behind(j *Job) iter.Seq[*Job] {
 		if !ok {
 			return
 		}
-		for at, ok := c.after(queued{r.key, j}); ok; at, ok = c.after(at) {
+		for at, ok := c.after(queued{r.key, r.job}); ok; at, ok = c.after(at) {
 			if !yield(at.job) {
 				return
 			}
@@ -199,10 +204,10 @@ func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok b
 		return c.s.profile.EarliestFit(c.s.request(j), notBefore)
 	}
 	if r.start < notBefore {
-		c.without(r, func() { start, at, ok = c.s.profile.EarliestFit(c.s.request(j), notBefore) })
+		c.without(r, func() { start, at, ok = c.s.profile.EarliestFit(c.s.request(r.job), notBefore) })
 		return start, at, ok
 	}
-	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(j), notBefore, r.start) })
+	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, r.start) })
 	if !ok {
 		return r.start, r.placement, true
 	}
@@ -219,7 +224,7 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	if r.start == c.round.Now {
 		return r.placement, true
 	}
-	c.without(r, func() { at, ok = c.s.profile.Place(c.s.request(j), c.round.Now) })
+	c.without(r, func() { at, ok = c.s.profile.Place(c.s.request(r.job), c.round.Now) })
 	return at, ok
 }
 

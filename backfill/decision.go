@@ -2,7 +2,10 @@ package backfill
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 )
 
 // Cause is why a guarantee did not bind.
@@ -22,7 +25,15 @@ const (
 
 var causeNames = [...]string{"none", "slot lost", "slot changed", "overrun", "start failed", "start late", "job changed", "policy changed"}
 
-func (c Cause) String() string { return causeNames[c] }
+func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }
+
+// nameOf is a name by its number, whatever number another process sent.
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown " + strconv.Itoa(i)
+}
 
 // How says in which way a job came to start.
 type How uint8
@@ -38,7 +49,9 @@ const (
 	ByBackfill
 )
 
-func (h How) String() string { return [...]string{"queue", "head", "backfill"}[h] }
+var howNames = [...]string{"queue", "head", "backfill"}
+
+func (h How) String() string { return nameOf(howNames[:], int(h)) }
 
 // Started is a job that a decision starts.
 type Started struct {
@@ -65,7 +78,9 @@ type HeldJob struct {
 	Reason string
 }
 
-// ReasonNeverFits is why a job is held that not even an empty pool could run.
+// ReasonNeverFits is why the state itself holds a job that not even an empty
+// pool could run. It returns by itself when the slots or its candidates come to
+// fit it.
 const ReasonNeverFits = "fits on no slot of the pool, even an empty one"
 
 // Decision is an accepted round: what the policy did, and what follows.
@@ -97,10 +112,12 @@ func (c *Cycle) Close() (Decision, error) {
 		return Decision{}, err
 	}
 	c.s.revision++
+	c.s.profile.Forget(c.round.Now)
 	c.classify()
+	c.undo, c.err = nil, errors.New("the cycle is over")
 	return Decision{
 		Now: c.round.Now, Revision: c.s.revision,
-		Actions: c.actions, Started: c.started, Held: c.held, Broken: c.broken,
+		Actions: c.actions, Started: c.started, Held: c.stillHeld(), Broken: c.broken,
 	}, nil
 }
 
@@ -120,14 +137,32 @@ func (c *Cycle) settle() error {
 	}
 	for _, u := range c.undo {
 		r, ok := c.s.jobs.Get(u.job)
-		if u.do != nil || !ok || r.phase != waiting {
-			continue
-		}
-		if err := c.keepGuarantee(r); err != nil {
-			return err
+		switch {
+		case u.do != nil || !ok:
+		case r.phase == waiting:
+			if err := c.keepGuarantee(r); err != nil {
+				return err
+			}
+		case r.phase == held && r.promised:
+			next := *r
+			next.promised, next.guarantee = false, 0
+			c.set(r.job.ID, &next)
 		}
 	}
 	return nil
+}
+
+// stillHeld lists the jobs that were held and are so in the end, each once: a
+// later event of the round may have brought one back, edited or removed it.
+func (c *Cycle) stillHeld() (jobs []HeldJob) {
+	for _, h := range c.held {
+		r, ok := c.s.jobs.Get(h.Job.ID)
+		is := ok && r.job == h.Job && r.phase == held
+		if is && !slices.ContainsFunc(jobs, func(o HeldJob) bool { return o.Job == h.Job }) {
+			jobs = append(jobs, HeldJob{Job: r.job, Reason: r.hold})
+		}
+	}
+	return jobs
 }
 
 // keepGuarantee checks one waiting job's guarantee, or promises anew what was

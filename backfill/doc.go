@@ -12,6 +12,9 @@
 // A whole policy, first come first served:
 //
 //	func decide(c *backfill.Cycle) {
+//		for _, more := c.Next(); more; { // take the events
+//			_, more = c.Next()
+//		}
 //		for j := range c.Queue() {
 //			at, fits := c.FitsNow(j)
 //			if !fits {

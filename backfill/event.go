@@ -20,7 +20,7 @@ const (
 	StartFailed                          // a start did not come about, or a planned start passed unused
 	EstimateChanged                      // a running job is expected to end at another time
 	Removed                              // a job was taken away, running or not
-	Changed                              // a waiting job was edited, or a held one may wait again
+	Changed                              // a waiting job or its candidates were edited, or a held one may wait again
 	Submitted                            // a job arrived
 	Wake                                 // a planned start or a time that the policy asked for has come
 )
@@ -28,10 +28,19 @@ const (
 var eventNames = [...]string{"", "policy changed", "slot added", "completed", "slot lost", "slot changed", "start failed", "estimate changed", "removed", "changed", "submitted", "wake"}
 
 func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
+	return nameOf(eventNames[:], int(k))
+}
+
+// class is the first of the kinds that are applied together.
+func (k EventKind) class() EventKind {
+	switch k {
+	case SlotChanged:
+		return SlotLost
+	case Changed:
+		return Removed
+	default:
+		return k
 	}
-	return "unknown event"
 }
 
 // Event is one thing that happened. Which fields count depends on its kind.
@@ -48,13 +57,15 @@ type Event struct {
 	Slot Slot
 	// End is the running job's new expected end: EstimateChanged.
 	End Time
-	// Guarantees says whether the new policy gives guarantees: PolicyChanged.
+	// Policy is the new policy's name, and Guarantees whether it gives
+	// guarantees: PolicyChanged.
+	Policy     string
 	Guarantees bool
 
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 
 	// Freed says that the event gave back resources which had been planned for:
-	// an early completion, a removal, a new slot.
+	// an early completion, a removal, a new slot, a reservation that is void.
 	Freed bool
 	// Displaced are the waiting jobs without a place that the event leaves
 	// behind, in the order in which they are to be placed: by planned start,
@@ -89,11 +100,19 @@ type CandidateSet struct {
 	Candidates Candidates
 }
 
-// validate refuses a set that would leave a gap behind those there are, or whose
-// ranks do not belong to its slots.
-func (c CandidateSet) validate(sets int) error {
+// validate refuses a set that would leave a gap behind those there are, that
+// names slots which are not, or whose ranks do not belong to its slots.
+func (c CandidateSet) validate(sets, slots int) error {
 	if c.ID < 0 || c.ID > sets {
 		return fmt.Errorf("candidate set %d: the next free ID is %d", c.ID, sets)
+	}
+	for i, id := range c.Candidates.Slots {
+		if id < 0 || int(id) >= slots {
+			return fmt.Errorf("candidate set %d: unknown slot %d", c.ID, id)
+		}
+		if i > 0 && id <= c.Candidates.Slots[i-1] {
+			return fmt.Errorf("candidate set %d: slot %d is not in ascending order", c.ID, id)
+		}
 	}
 	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != len(c.Candidates.Slots) {
 		return fmt.Errorf("candidate set %d: %d ranks for %d slots", c.ID, ranks, len(c.Candidates.Slots))
@@ -107,24 +126,34 @@ type Round struct {
 	// Candidates are sets that are new or have changed; they hold from the
 	// opening of the cycle.
 	Candidates []CandidateSet
-	Events     []Event
+	// Keys are the jobs whose place in the queue's order has changed, whether
+	// they wait, run or are held; they hold from the opening of the cycle.
+	Keys   []JobKey
+	Events []Event
+}
+
+// JobKey is a job's place in the queue's order, lower first.
+type JobKey struct {
+	Job JobID
+	Key float64
+}
+
+// concerned are the jobs that have an event in the round.
+func (r *Round) concerned() map[JobID]bool {
+	jobs := make(map[JobID]bool, len(r.Events))
+	for i := range r.Events {
+		if id, ok := r.Events[i].concerns(); ok {
+			jobs[id] = true
+		}
+	}
+	return jobs
 }
 
 // sortEvents brings the events into the order in which they are applied:
 // by kind; completions by start, then order of jobs; jobs in order of jobs.
 func (s *State) sortEvents(events []Event) {
-	class := func(k EventKind) EventKind {
-		switch k {
-		case SlotChanged:
-			return SlotLost
-		case Changed:
-			return Removed
-		default:
-			return k
-		}
-	}
 	slices.SortStableFunc(events, func(a, b Event) int {
-		if c := cmp.Compare(class(a.Kind), class(b.Kind)); c != 0 {
+		if c := cmp.Compare(a.Kind.class(), b.Kind.class()); c != 0 {
 			return c
 		}
 		if a.Kind <= SlotAdded || a.Kind == SlotLost || a.Kind == SlotChanged || a.Kind == Wake {
@@ -145,7 +174,7 @@ func (s *State) sortEvents(events []Event) {
 
 // eventJob is the job that an event concerns, or nil if it is unknown.
 func (s *State) eventJob(e Event) *Job {
-	if e.Spec != nil {
+	if e.Kind == Submitted || e.Kind == Changed {
 		return e.Spec
 	}
 	if r, ok := s.jobs.Get(e.Job); ok {

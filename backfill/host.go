@@ -60,10 +60,10 @@ type Refusal struct {
 type Host struct {
 	State *State
 	order Order
+	keyed bool // the jobs that the state had are in this order
 	main  Decider
 	// fallback decides what the main policy could not.
 	fallback Decider
-	changed  bool // the policy in charge has not been announced yet
 	refused  func(Refusal)
 }
 
@@ -80,7 +80,7 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 	if refused == nil {
 		refused = func(Refusal) {}
 	}
-	return &Host{State: s, order: order, main: main, fallback: fallback, changed: true, refused: refused}, nil
+	return &Host{State: s, order: order, main: main, fallback: fallback, refused: refused}, nil
 }
 
 // Decide puts one round before the policy and returns what was decided. The
@@ -90,8 +90,11 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 // failed as well; the state is then as it was.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	r.Events = slices.Clone(r.Events) // they are completed and sorted here
-	if h.changed {
-		r.Events = append(r.Events, Event{Kind: PolicyChanged, Guarantees: h.main.Spec().Guarantees})
+	if spec := h.main.Spec(); h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
+		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
+	}
+	if !h.keyed {
+		r.Keys = slices.Concat(h.keys(), r.Keys)
 	}
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Spec != nil {
@@ -99,15 +102,29 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		}
 	}
 	r.Events = append(r.Events, h.State.elapsed(r)...)
+	r.Events = append(r.Events, h.State.rematched(r)...)
 	h.State.sortEvents(r.Events)
 
 	d, own, err := h.decide(ctx, r)
 	if err != nil {
 		return Decision{}, err
 	}
-	h.changed = false
+	h.keyed = true
 	h.main.Decided(r, d, own)
 	return d, nil
+}
+
+// keys are the keys of the jobs that another order than this host's placed.
+// Those that run or are held may come back to the queue.
+func (h *Host) keys() []JobKey {
+	var keys []JobKey
+	h.State.jobs.Scan(func(id JobID, r *record) bool {
+		if key := h.order(r.job); key != r.key {
+			keys = append(keys, JobKey{Job: id, Key: key})
+		}
+		return true
+	})
+	return keys
 }
 
 func (h *Host) decide(ctx context.Context, r Round) (d Decision, own bool, err error) {
@@ -170,6 +187,10 @@ func (s *State) idle(r Round) bool {
 		switch e.Kind {
 		case Submitted, Changed, StartFailed, SlotLost:
 			return false
+		case SlotAdded, SlotChanged: // may bring held jobs back
+			if s.held.Len() > 0 {
+				return false
+			}
 		default:
 		}
 	}
@@ -186,12 +207,7 @@ func (s *State) elapsed(r Round) []Event {
 			return nil
 		}
 	}
-	known := make(map[JobID]bool, len(r.Events))
-	for i := range r.Events {
-		if id, ok := r.Events[i].concerns(); ok {
-			known[id] = true
-		}
-	}
+	known := r.concerned()
 	var events []Event
 	s.running.Scan(func(p planned) bool {
 		if over(p, r.Now+1) && !known[p.job.ID] {
@@ -209,12 +225,52 @@ func (s *State) elapsed(r Round) []Event {
 	return events
 }
 
+// rematched lists the jobs that a changed candidate set moves: their reservation
+// is on a slot that is no candidate any more, or they fitted somewhere and do
+// not now, or the other way round.
+func (s *State) rematched(r Round) []Event {
+	changed := map[int]*Candidates{}
+	for i, set := range r.Candidates {
+		if set.ID < len(s.candidates) {
+			changed[set.ID] = &r.Candidates[i].Candidates
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	known := r.concerned()
+	var events []Event
+	s.jobs.Scan(func(id JobID, rec *record) bool {
+		if set := changed[rec.job.Candidates]; set != nil && !known[id] && s.moves(rec, set) {
+			events = append(events, Event{Kind: Changed, Spec: rec.job, Key: rec.key})
+		}
+		return true
+	})
+	return events
+}
+
+// moves reports whether a job cannot stay where it is with other candidates.
+func (s *State) moves(r *record, set *Candidates) bool {
+	request := s.request(r.job)
+	request.Candidates = set
+	switch {
+	case r.phase == running:
+		return false
+	case r.phase == held:
+		return r.hold == ReasonNeverFits && s.profile.EverFits(request)
+	case r.placement != nil:
+		return !set.Cover(r.placement)
+	default:
+		return !s.profile.EverFits(request)
+	}
+}
+
 // overrunEnd is when a job that has outlived its estimate is expected to end:
 // the estimate is doubled until that is later than now, up to the limit; past
 // the limit, the limit is doubled.
 func overrunEnd(j *Job, start, now Time) Time {
 	limit := j.limit()
-	for _, step := range []Time{j.Estimate, limit} {
+	for _, step := range []Time{min(j.Estimate, limit), limit} {
 		for end := step; end < Forever; end *= 2 {
 			capped := end
 			if step < limit {

@@ -75,22 +75,29 @@ func (j *Job) limit() Time { return cmp.Or(j.Limit, j.Estimate) }
 // validate refuses a job that no policy should have to think about.
 func (j *Job) validate(resources int) error {
 	switch {
-	case j.Nodes < 1:
-		return fmt.Errorf("job %d: %d chunks: at least one is needed", j.ID, j.Nodes)
-	case j.Estimate < 1 || j.Estimate >= Forever:
-		return fmt.Errorf("job %d: estimate of %d s: must be at least 1", j.ID, j.Estimate)
-	case j.Limit < 0:
-		return fmt.Errorf("job %d: limit of %d s is negative", j.ID, j.Limit)
+	case j.Nodes < 1 || j.Nodes > maxChunks:
+		return fmt.Errorf("job %d: %d chunks: must be from 1 to %d", j.ID, j.Nodes, maxChunks)
+	case j.Estimate < 1 || j.Estimate > maxEstimate:
+		return fmt.Errorf("job %d: estimate of %d s: must be from 1 to %d", j.ID, j.Estimate, maxEstimate)
+	case j.Limit < 0 || j.Limit > maxEstimate:
+		return fmt.Errorf("job %d: limit of %d s: must be from 0 to %d", j.ID, j.Limit, maxEstimate)
 	case len(j.Request) != resources:
 		return fmt.Errorf("job %d: asks for %d resources, the pool has %d", j.ID, len(j.Request), resources)
 	}
 	for _, amount := range j.Request {
-		if amount < 0 {
-			return fmt.Errorf("job %d: asks for a negative amount: %v", j.ID, j.Request)
+		if amount < 0 || amount > maxAmount/int64(j.Nodes) {
+			return fmt.Errorf("job %d: asks for %d times %v: amounts must be at least 0 and at most %d in all", j.ID, j.Nodes, j.Request, maxAmount)
 		}
 	}
 	return nil
 }
+
+// What is asked for is bounded so that sums and products stay far from overflow.
+const (
+	maxChunks        = 1 << 20
+	maxAmount        = 1_000_000_000_000_000 // of a resource, on a slot or for a job
+	maxEstimate Time = 1 << 40               // seconds
+)
 
 // request is the job in the profile's terms.
 func (s *State) request(j *Job) profile.Request {

@@ -23,7 +23,7 @@ const (
 
 var whyNames = [...]string{"", "runs", "reserved", "waits", "held"}
 
-func (w Why) String() string { return whyNames[w] }
+func (w Why) String() string { return nameOf(whyNames[:], int(w)) }
 
 // Reason is why a job is where it is, and when it may be expected to start. It
 // is derived from the state on demand.

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
@@ -13,6 +14,7 @@ type Snapshot struct {
 	Rule       profile.Rule
 	Now        Time
 	Revision   uint64
+	Policy     string // in charge
 	Guarantees bool
 	Slots      []SlotState
 	Candidates []CandidateSet
@@ -44,7 +46,7 @@ type JobState struct {
 func (s *State) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
-		Guarantees: s.guarantees, Wakes: s.wakes,
+		Policy: s.policy, Guarantees: s.guarantees, Wakes: s.wakes,
 	}
 	for _, slot := range s.slots {
 		snap.Slots = append(snap.Slots, SlotState{Slot: slot, Up: s.profile.Up(slot.ID)})
@@ -63,14 +65,19 @@ func (s *State) Snapshot() Snapshot {
 }
 
 // Restore makes a state of a snapshot. It refuses one that holds unknown slots
-// or candidate sets, or jobs that are no jobs.
+// or candidate sets, jobs that are no jobs, or jobs that stand nowhere or in two
+// places.
 func Restore(snap Snapshot) (*State, error) {
 	s := NewState(snap.Resources, snap.Rule)
-	s.now, s.revision, s.guarantees, s.wakes = snap.Now, snap.Revision, snap.Guarantees, snap.Wakes
+	s.now, s.revision, s.wakes = snap.Now, snap.Revision, snap.Wakes
+	s.policy, s.guarantees = snap.Policy, snap.Guarantees
 	s.profile.Forget(snap.Now)
 	for i, slot := range snap.Slots {
-		if int(slot.ID) != i || len(slot.Capacity) != len(s.resources) {
-			return nil, fmt.Errorf("snapshot: slot %d (%s) is not well formed", i, slot.Name)
+		if int(slot.ID) != i {
+			return nil, fmt.Errorf("snapshot: slot %d stands in place %d", slot.ID, i)
+		}
+		if err := slot.validate(len(s.resources)); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		s.setSlot(slot.Slot, true)
 		if !slot.Up {
@@ -81,7 +88,8 @@ func Restore(snap Snapshot) (*State, error) {
 		if set.ID != i {
 			return nil, fmt.Errorf("snapshot: candidate set %d stands in place %d", set.ID, i)
 		}
-		if err := set.validate(i); err != nil {
+		// A set may name slots that the round under way will bring up.
+		if err := set.validate(i, math.MaxInt32); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		s.setCandidates(set.ID, &set.Candidates)
@@ -95,13 +103,11 @@ func Restore(snap Snapshot) (*State, error) {
 }
 
 func (s *State) restoreJob(j JobState) error {
-	if err := s.validateSpec(Event{Kind: Submitted, Spec: j.Job}, len(s.candidates)); err != nil {
+	if err := s.validateSpec(Event{Kind: Submitted, Spec: j.Job, Key: j.Key}, len(s.candidates)); err != nil {
 		return err
 	}
-	for _, c := range j.Placement {
-		if c.Slot < 0 || int(c.Slot) >= len(s.slots) {
-			return fmt.Errorf("job %d is on an unknown slot %d", j.Job.ID, c.Slot)
-		}
+	if err := j.validate(len(s.slots)); err != nil {
+		return err
 	}
 	r := &record{
 		job: j.Job, key: j.Key, alone: j.Alone, hold: j.Held,
@@ -114,5 +120,29 @@ func (s *State) restoreJob(j JobState) error {
 		r.phase = running
 	}
 	s.set(j.Job.ID, r)
+	return nil
+}
+
+// validate refuses a place that is none, and a situation that no job can be in.
+func (j JobState) validate(slots int) error {
+	count := 0
+	for _, c := range j.Placement {
+		switch {
+		case c.Slot < 0 || int(c.Slot) >= slots:
+			return fmt.Errorf("job %d is on an unknown slot %d", j.Job.ID, c.Slot)
+		case c.Count < 1 || c.Count > j.Job.Nodes:
+			return fmt.Errorf("job %d has %d chunks on slot %d", j.Job.ID, c.Count, c.Slot)
+		}
+		count += c.Count
+	}
+	placed := j.Placement != nil
+	switch {
+	case placed && count != j.Job.Nodes:
+		return fmt.Errorf("job %d has %d of %d chunks placed", j.Job.ID, count, j.Job.Nodes)
+	case j.Running && !placed:
+		return fmt.Errorf("job %d runs nowhere", j.Job.ID)
+	case j.Held != "" && placed:
+		return fmt.Errorf("job %d is held and has a place", j.Job.ID)
+	}
 	return nil
 }

@@ -19,7 +19,8 @@ type State struct {
 	rule       profile.Rule
 	now        Time
 	revision   uint64
-	guarantees bool // whether the policy in charge gives guarantees
+	policy     string // in charge
+	guarantees bool   // whether it gives them
 
 	slots      []Slot // by SlotID; the profile knows which of them are up
 	candidates []*Candidates
@@ -28,11 +29,12 @@ type State struct {
 	capacity   Vector // of the slots that are up
 	wakes      []Time // ascending
 
-	// The jobs, and three ways to walk them. All are copied on write.
+	// The jobs, and four ways to walk them. All are copied on write.
 	jobs    *btree.Map[JobID, *record]
 	queue   *btree.BTreeG[queued]  // waiting, by the queue's order
 	planned *btree.BTreeG[planned] // waiting with a place, by planned start
 	running *btree.BTreeG[planned] // by expected end
+	held    *btree.BTreeG[queued]  // out of the queue, by what was their place in it
 }
 
 // phase is where a job stands.
@@ -78,6 +80,9 @@ func NewState(resources []string, rule profile.Rule) *State {
 	byTime := func(a, b planned) bool {
 		return cmp.Or(cmp.Compare(a.at, b.at), Compare(a.job, b.job)) < 0
 	}
+	byKey := func(a, b queued) bool {
+		return cmp.Or(cmp.Compare(a.key, b.key), Compare(a.job, b.job)) < 0
+	}
 	return &State{
 		resources: resources,
 		rule:      rule,
@@ -86,11 +91,10 @@ func NewState(resources []string, rule profile.Rule) *State {
 		use:       make(Vector, len(resources)),
 		capacity:  make(Vector, len(resources)),
 		jobs:      new(btree.Map[JobID, *record]),
-		queue: btree.NewBTreeGOptions(func(a, b queued) bool {
-			return cmp.Or(cmp.Compare(a.key, b.key), Compare(a.job, b.job)) < 0
-		}, options),
-		planned: btree.NewBTreeGOptions(byTime, options),
-		running: btree.NewBTreeGOptions(byTime, options),
+		queue:     btree.NewBTreeGOptions(byKey, options),
+		planned:   btree.NewBTreeGOptions(byTime, options),
+		running:   btree.NewBTreeGOptions(byTime, options),
+		held:      btree.NewBTreeGOptions(byKey, options),
 	}
 }
 
@@ -100,7 +104,8 @@ func (s *State) Clone() *State {
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
-	c.jobs, c.queue, c.planned, c.running = s.jobs.Copy(), s.queue.Copy(), s.planned.Copy(), s.running.Copy()
+	c.jobs, c.queue, c.held = s.jobs.Copy(), s.queue.Copy(), s.held.Copy()
+	c.planned, c.running = s.planned.Copy(), s.running.Copy()
 	return &c
 }
 
@@ -162,7 +167,8 @@ func (s *State) set(id JobID, now *record) (old *record) {
 	} else {
 		s.jobs.Set(id, now)
 	}
-	s.reindexQueue(old, now)
+	reindex(s.queue, waiting, old, now)
+	reindex(s.held, held, old, now)
 	if old.sameSpan(now) && old.samePhase(now) {
 		return old
 	}
@@ -175,16 +181,17 @@ func (s *State) set(id JobID, now *record) (old *record) {
 	return old
 }
 
-func (s *State) reindexQueue(old, now *record) {
-	was, is := old != nil && old.phase == waiting, now != nil && now.phase == waiting
+// reindex brings the index of the jobs in a phase along.
+func reindex(index *btree.BTreeG[queued], in phase, old, now *record) {
+	was, is := old != nil && old.phase == in, now != nil && now.phase == in
 	if was && is && old.job == now.job && old.key == now.key {
 		return
 	}
 	if was {
-		s.queue.Delete(queued{old.key, old.job})
+		index.Delete(queued{old.key, old.job})
 	}
 	if is {
-		s.queue.Set(queued{now.key, now.job})
+		index.Set(queued{now.key, now.job})
 	}
 }
 

@@ -9,17 +9,19 @@ import (
 )
 
 // Driver makes up what happens to a pool: jobs come, end early, on time or
-// late, and are taken away; starts fail; slots go, come back and change. All of
-// it follows from the seed and from what is decided.
+// late, and are taken away; starts fail; slots go, come back and change; so do
+// candidate sets and the queue's order. All of it follows from the seed and from
+// what is decided.
 type Driver struct {
-	// Calm leaves the mishaps out: no slot is lost or changed, no start fails,
-	// nothing overruns, nothing is taken away.
+	// Calm leaves the mishaps out: no slot and no candidate set is lost or
+	// changed, no start fails, nothing overruns, nothing is taken away.
 	Calm bool
 
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
 	up        []bool
+	sets      int // of candidates
 	nextJob   backfill.JobID
 	started   bool
 }
@@ -62,12 +64,51 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 		}
 	}
 	if !d.Calm && d.random.IntN(8) == 0 {
-		r.Events = append(r.Events, d.slotEvent())
+		for _, i := range d.random.Perm(len(d.slots))[:1+d.random.IntN(min(2, len(d.slots)))] {
+			r.Events = append(r.Events, d.slotEvent(i))
+		}
+	}
+	if d.random.IntN(12) == 0 {
+		r.Candidates = append(r.Candidates, d.candidates())
+	}
+	if d.random.IntN(12) == 0 {
+		r.Keys = d.keys(snap)
 	}
 	for d.random.IntN(3) > 0 {
 		r.Events = append(r.Events, d.submission(r.Now))
 	}
 	return r
+}
+
+// candidates is a set that is new, or in place of another: some of the slots,
+// perhaps none.
+func (d *Driver) candidates() backfill.CandidateSet {
+	set := backfill.CandidateSet{ID: d.sets}
+	if !d.Calm {
+		set.ID = d.random.IntN(d.sets + 1)
+	}
+	d.sets = max(d.sets, set.ID+1)
+	ranked := d.random.IntN(2) == 0
+	for _, slot := range d.slots {
+		if d.random.IntN(3) == 0 {
+			continue
+		}
+		set.Candidates.Slots = append(set.Candidates.Slots, slot.ID)
+		if ranked {
+			set.Candidates.Rank = append(set.Candidates.Rank, d.random.Int32N(3))
+		}
+	}
+	return set
+}
+
+// keys puts some of the jobs elsewhere in the queue's order.
+func (d *Driver) keys(snap backfill.Snapshot) (keys []backfill.JobKey) {
+	for _, j := range snap.Jobs {
+		if d.random.IntN(2) == 0 {
+			keys = append(keys, backfill.JobKey{Job: j.Job.ID, Key: float64(d.random.IntN(3))})
+		}
+	}
+	return keys
 }
 
 // first brings the slots up and defines the candidate sets: all slots, with
@@ -84,6 +125,7 @@ func (d *Driver) first() backfill.Round {
 		all.Rank = append(all.Rank, d.random.Int32N(2))
 	}
 	r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.slots), Candidates: all})
+	d.sets = len(r.Candidates)
 	return r
 }
 
@@ -118,8 +160,7 @@ func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event,
 	return backfill.Event{}, false
 }
 
-func (d *Driver) slotEvent() backfill.Event {
-	i := d.random.IntN(len(d.slots))
+func (d *Driver) slotEvent(i int) backfill.Event {
 	switch {
 	case !d.up[i]:
 		d.up[i] = true
@@ -137,7 +178,7 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	j := &backfill.Job{
 		ID: d.nextJob, Submit: now, Place: backfill.Place{Cluster: int64(d.nextJob)},
 		Nodes: 1 + d.random.IntN(3)*d.random.IntN(2), Request: make(backfill.Vector, len(d.resources)),
-		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(len(d.slots) + 1),
+		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(d.sets),
 	}
 	for i := range j.Request {
 		j.Request[i] = d.random.Int64N(6)

@@ -22,10 +22,15 @@ const (
 	Spread
 )
 
-// Rules are the names of the rules, by Rule.
+// ruleNames are by Rule.
 var ruleNames = [...]string{"rank", "pack", "spread"}
 
-func (r Rule) String() string { return ruleNames[r] }
+func (r Rule) String() string {
+	if int(r) < len(ruleNames) {
+		return ruleNames[r]
+	}
+	return "unknown"
+}
 
 // ParseRule reads a rule's name: rank, pack or spread.
 func ParseRule(name string) (Rule, error) {
@@ -73,7 +78,7 @@ func (p *Profile) Place(r Request, start Time) (Placement, bool) {
 }
 
 // hosts lists the candidates that can take a chunk at start, and how many
-// chunks they can take together.
+// chunks they can take together, at most r.Nodes.
 func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
 	for i, id := range r.Candidates.Slots {
 		n := p.chunksAt(id, r, start)
@@ -95,7 +100,7 @@ func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
 			}
 		}
 		hosts = append(hosts, h)
-		total += n
+		total += min(n, r.Nodes-total)
 	}
 	return hosts, total
 }
@@ -143,12 +148,15 @@ func spread(hosts []host, nodes int) Placement {
 	return at
 }
 
-// compareFractions compares a/b with c/d exactly; b and d are positive. A
-// negative numerator, which an overfull slot can have in a resource that the
-// job does not ask for, compares below zero.
+// compareFractions compares a/b with c/d exactly; b and d are positive. An
+// overfull slot can have a negative numerator, in a resource that the job does
+// not ask for.
 func compareFractions(a, b, c, d int64) int {
-	if a < 0 || c < 0 {
-		return cmp.Compare(min(a, 0), min(c, 0))
+	switch {
+	case a < 0 && c < 0:
+		return compareFractions(-c, d, -a, b)
+	case a < 0 || c < 0:
+		return cmp.Compare(a, c)
 	}
 	hi1, lo1 := bits.Mul64(uint64(a), uint64(d))
 	hi2, lo2 := bits.Mul64(uint64(c), uint64(b))

@@ -163,7 +163,7 @@ func (p *Profile) Misfit(r Request, at Placement, start Time) error {
 			return fmt.Errorf("slot %d is not there", c.Slot)
 		case c.Count <= 0 || c.Count > r.Nodes:
 			return fmt.Errorf("%d chunks on slot %s: the job has %d", c.Count, p.slots[c.Slot].name, r.Nodes)
-		case !slices.Contains(r.Candidates.Slots, c.Slot):
+		case !r.Candidates.Has(c.Slot):
 			return fmt.Errorf("slot %s is no candidate of the job", p.slots[c.Slot].name)
 		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
 			return fmt.Errorf("slot %s is named twice", p.slots[c.Slot].name)
@@ -183,10 +183,13 @@ func (p *Profile) EverFits(r Request) bool {
 	chunks := 0
 	for _, id := range r.Candidates.Slots {
 		if p.Up(id) {
-			chunks += chunksWithin(p.slots[id].capacity, r.Chunk, r.Nodes)
+			chunks += chunksWithin(p.slots[id].capacity, r.Chunk, r.Nodes-chunks)
+		}
+		if chunks == r.Nodes { // mostly the first slot will do
+			return true
 		}
 	}
-	return chunks >= r.Nodes
+	return false
 }
 
 // EarliestFit finds the earliest start, not before notBefore, at which the
@@ -282,7 +285,7 @@ func (p *Profile) earliestOn(id SlotID, r Request, chunks int, from, limit Time)
 // hosts reports whether so many chunks are free on the slot during [start, end).
 func (s *slot) hosts(chunk Vector, chunks int, start, end Time) bool {
 	for k, need := range chunk {
-		if need > 0 && s.free[k].min(start, end) < need*int64(chunks) {
+		if need > 0 && s.free[k].min(start, end)/need < int64(chunks) { // dividing, as the product may overflow
 			return false
 		}
 	}

@@ -1,6 +1,9 @@
 package profile
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Time is an instant or a length of time, in whole seconds. Instants count
 // from an origin that the host chooses: the Unix epoch on a real pool, the
@@ -77,12 +80,28 @@ func (p Placement) Equal(q Placement) bool {
 	return true
 }
 
-// Candidates are the slots that matchmaking allows a job to use. Rank holds a
-// class for each, dense integers, higher is preferred; nil means that all are
-// equal.
+// Candidates are the slots that matchmaking allows a job to use, in ascending
+// order. Rank holds a class for each, dense integers, higher is preferred; nil
+// means that all are equal.
 type Candidates struct {
 	Slots []SlotID
 	Rank  []int32
+}
+
+// Has reports whether the slot is one of the candidates.
+func (c *Candidates) Has(id SlotID) bool {
+	_, found := slices.BinarySearch(c.Slots, id)
+	return found
+}
+
+// Cover reports whether a placement is on candidates alone.
+func (c *Candidates) Cover(at Placement) bool {
+	for _, chunks := range at {
+		if !c.Has(chunks.Slot) {
+			return false
+		}
+	}
+	return true
 }
 
 // Request is what a job asks for: Nodes chunks of the vector Chunk, for

@@ -9,12 +9,10 @@ package scan
 import "github.com/condor-backfill/condor-backfill/backfill"
 
 // Begin opens a pass: it takes all events and gives up the reservations of the
-// last pass, which are rebuilt each time. It reports whether any job waits.
+// last pass, which are rebuilt each time.
 func Begin(c *backfill.Cycle) {
-	for {
-		if _, more := c.Next(); !more {
-			break
-		}
+	for _, more := c.Next(); more; {
+		_, more = c.Next()
 	}
 	for _, j := range c.Planned() {
 		c.Release(j)

@@ -39,6 +39,17 @@ func (g *scenario) next(s *backfill.State) backfill.Round {
 		r.Candidates = append(r.Candidates, g.candidates())
 	}
 	snapshot := s.Snapshot()
+	if g.one(20) { // a set that is known changes
+		changed := g.candidates()
+		g.sets--
+		changed.ID = g.random.IntN(len(snapshot.Candidates))
+		r.Candidates = append([]backfill.CandidateSet{changed}, r.Candidates...)
+	}
+	if g.one(20) {
+		for _, j := range snapshot.Jobs {
+			r.Keys = append(r.Keys, backfill.JobKey{Job: j.Job.ID, Key: float64(g.random.IntN(5))})
+		}
+	}
 	for _, slot := range snapshot.Slots {
 		switch {
 		case !slot.Up && g.one(4):

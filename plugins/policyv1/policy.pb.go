@@ -1271,7 +1271,10 @@ type Round struct {
 	// opening of the round.
 	Candidates []*CandidateSet `protobuf:"bytes,2,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	// events are in the order in which they are applied.
-	Events        []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	// keys are the jobs whose place in the queue's order has changed; they hold
+	// from the opening of the round.
+	Keys          []*JobKey `protobuf:"bytes,4,rep,name=keys,proto3" json:"keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1327,12 +1330,74 @@ func (x *Round) GetEvents() []*Event {
 	return nil
 }
 
+func (x *Round) GetKeys() []*JobKey {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+// JobKey is a job's place in the queue's order.
+type JobKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// job is the ID of a job that waits, runs or is held.
+	Job int64 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	// key is its new place, lower first; a number.
+	Key           float64 `protobuf:"fixed64,2,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobKey) Reset() {
+	*x = JobKey{}
+	mi := &file_policy_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobKey) ProtoMessage() {}
+
+func (x *JobKey) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobKey.ProtoReflect.Descriptor instead.
+func (*JobKey) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *JobKey) GetJob() int64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *JobKey) GetKey() float64 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
 // CandidateSet is a set of slots that matchmaking found for one or more jobs.
 type CandidateSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// id is dense from 0.
 	Id int32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// slots are IDs of slots.
+	// slots are IDs of slots, ascending.
 	Slots []int32 `protobuf:"varint,2,rep,packed,name=slots,proto3" json:"slots,omitempty"`
 	// rank holds a class for each slot, higher is preferred; empty if all are
 	// equal.
@@ -1343,7 +1408,7 @@ type CandidateSet struct {
 
 func (x *CandidateSet) Reset() {
 	*x = CandidateSet{}
-	mi := &file_policy_proto_msgTypes[16]
+	mi := &file_policy_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1420,7 @@ func (x *CandidateSet) String() string {
 func (*CandidateSet) ProtoMessage() {}
 
 func (x *CandidateSet) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[16]
+	mi := &file_policy_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1433,7 @@ func (x *CandidateSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateSet.ProtoReflect.Descriptor instead.
 func (*CandidateSet) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{16}
+	return file_policy_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CandidateSet) GetId() int32 {
@@ -1409,14 +1474,16 @@ type Event struct {
 	// end is the new expected end: estimate changed.
 	End int64 `protobuf:"zigzag64,6,opt,name=end,proto3" json:"end,omitempty"`
 	// guarantees says whether the new policy gives them: policy changed.
-	Guarantees    bool `protobuf:"varint,7,opt,name=guarantees,proto3" json:"guarantees,omitempty"`
+	Guarantees bool `protobuf:"varint,7,opt,name=guarantees,proto3" json:"guarantees,omitempty"`
+	// policy is the new policy's name: policy changed.
+	Policy        string `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_policy_proto_msgTypes[17]
+	mi := &file_policy_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1495,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[17]
+	mi := &file_policy_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1508,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{17}
+	return file_policy_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -1493,6 +1560,13 @@ func (x *Event) GetGuarantees() bool {
 	return false
 }
 
+func (x *Event) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
 // Job is what a policy may know of a job. It is sent once, when it arrives.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1527,7 +1601,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_policy_proto_msgTypes[18]
+	mi := &file_policy_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1539,7 +1613,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[18]
+	mi := &file_policy_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1552,7 +1626,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{18}
+	return file_policy_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Job) GetId() int64 {
@@ -1654,7 +1728,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_policy_proto_msgTypes[19]
+	mi := &file_policy_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1740,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[19]
+	mi := &file_policy_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1753,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{19}
+	return file_policy_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Slot) GetId() int32 {
@@ -1716,7 +1790,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1802,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1815,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{20}
+	return file_policy_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Placement) GetSlots() []int32 {
@@ -1779,7 +1853,7 @@ type Action struct {
 
 func (x *Action) Reset() {
 	*x = Action{}
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +1865,7 @@ func (x *Action) String() string {
 func (*Action) ProtoMessage() {}
 
 func (x *Action) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +1878,7 @@ func (x *Action) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Action.ProtoReflect.Descriptor instead.
 func (*Action) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{21}
+	return file_policy_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Action) GetAfter() int32 {
@@ -1869,14 +1943,16 @@ type Snapshot struct {
 	// jobs are all that wait, run or are held.
 	Jobs []*JobState `protobuf:"bytes,8,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// wakes are the times that the policy asked for, ascending.
-	Wakes         []int64 `protobuf:"zigzag64,9,rep,packed,name=wakes,proto3" json:"wakes,omitempty"`
+	Wakes []int64 `protobuf:"zigzag64,9,rep,packed,name=wakes,proto3" json:"wakes,omitempty"`
+	// policy is the name of the policy in charge; empty if there was none yet.
+	Policy        string `protobuf:"bytes,10,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +1964,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +1977,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{22}
+	return file_policy_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Snapshot) GetResources() []string {
@@ -1967,6 +2043,13 @@ func (x *Snapshot) GetWakes() []int64 {
 	return nil
 }
 
+func (x *Snapshot) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
 // SlotState is a slot and whether it is there.
 type SlotState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1980,7 +2063,7 @@ type SlotState struct {
 
 func (x *SlotState) Reset() {
 	*x = SlotState{}
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2075,7 @@ func (x *SlotState) String() string {
 func (*SlotState) ProtoMessage() {}
 
 func (x *SlotState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2088,7 @@ func (x *SlotState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotState.ProtoReflect.Descriptor instead.
 func (*SlotState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{23}
+	return file_policy_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SlotState) GetSlot() *Slot {
@@ -2051,7 +2134,7 @@ type JobState struct {
 
 func (x *JobState) Reset() {
 	*x = JobState{}
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +2146,7 @@ func (x *JobState) String() string {
 func (*JobState) ProtoMessage() {}
 
 func (x *JobState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +2159,7 @@ func (x *JobState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobState.ProtoReflect.Descriptor instead.
 func (*JobState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{24}
+	return file_policy_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *JobState) GetJob() *Job {
@@ -2213,17 +2296,21 @@ const file_policy_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"5\n" +
 	"\aFailure\x12\x16\n" +
 	"\x06branch\x18\x01 \x01(\x04R\x06branch\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"z\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xa0\x01\n" +
 	"\x05Round\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x12R\x03now\x126\n" +
 	"\n" +
 	"candidates\x18\x02 \x03(\v2\x16.policyv1.CandidateSetR\n" +
 	"candidates\x12'\n" +
-	"\x06events\x18\x03 \x03(\v2\x0f.policyv1.EventR\x06events\"H\n" +
+	"\x06events\x18\x03 \x03(\v2\x0f.policyv1.EventR\x06events\x12$\n" +
+	"\x04keys\x18\x04 \x03(\v2\x10.policyv1.JobKeyR\x04keys\",\n" +
+	"\x06JobKey\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\x03R\x03job\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\x01R\x03key\"H\n" +
 	"\fCandidateSet\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x14\n" +
 	"\x05slots\x18\x02 \x03(\x05R\x05slots\x12\x12\n" +
-	"\x04rank\x18\x03 \x03(\x11R\x04rank\"\xcd\x01\n" +
+	"\x04rank\x18\x03 \x03(\x11R\x04rank\"\xe5\x01\n" +
 	"\x05Event\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.policyv1.EventKindR\x04kind\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\x03R\x03job\x12!\n" +
@@ -2233,7 +2320,8 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\x06 \x01(\x12R\x03end\x12\x1e\n" +
 	"\n" +
 	"guarantees\x18\a \x01(\bR\n" +
-	"guarantees\"\xa4\x03\n" +
+	"guarantees\x12\x16\n" +
+	"\x06policy\x18\b \x01(\tR\x06policy\"\xa4\x03\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06submit\x18\x02 \x01(\x12R\x06submit\x12\x1f\n" +
@@ -2268,7 +2356,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x03job\x18\x03 \x01(\x03R\x03job\x12\x0e\n" +
 	"\x02at\x18\x04 \x01(\x12R\x02at\x121\n" +
 	"\tplacement\x18\x05 \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xc4\x02\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xdc\x02\n" +
 	"\bSnapshot\x12\x1c\n" +
 	"\tresources\x18\x01 \x03(\tR\tresources\x12+\n" +
 	"\x04rule\x18\x02 \x01(\x0e2\x17.policyv1.PlacementRuleR\x04rule\x12\x10\n" +
@@ -2282,7 +2370,9 @@ const file_policy_proto_rawDesc = "" +
 	"candidates\x18\a \x03(\v2\x16.policyv1.CandidateSetR\n" +
 	"candidates\x12&\n" +
 	"\x04jobs\x18\b \x03(\v2\x12.policyv1.JobStateR\x04jobs\x12\x14\n" +
-	"\x05wakes\x18\t \x03(\x12R\x05wakes\"?\n" +
+	"\x05wakes\x18\t \x03(\x12R\x05wakes\x12\x16\n" +
+	"\x06policy\x18\n" +
+	" \x01(\tR\x06policy\"?\n" +
 	"\tSlotState\x12\"\n" +
 	"\x04slot\x18\x01 \x01(\v2\x0e.policyv1.SlotR\x04slot\x12\x0e\n" +
 	"\x02up\x18\x02 \x01(\bR\x02up\"\x96\x02\n" +
@@ -2343,7 +2433,7 @@ func file_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_policy_proto_goTypes = []any{
 	(EventKind)(0),           // 0: policyv1.EventKind
 	(ActionKind)(0),          // 1: policyv1.ActionKind
@@ -2364,17 +2454,18 @@ var file_policy_proto_goTypes = []any{
 	(*OutOfStep)(nil),        // 16: policyv1.OutOfStep
 	(*Failure)(nil),          // 17: policyv1.Failure
 	(*Round)(nil),            // 18: policyv1.Round
-	(*CandidateSet)(nil),     // 19: policyv1.CandidateSet
-	(*Event)(nil),            // 20: policyv1.Event
-	(*Job)(nil),              // 21: policyv1.Job
-	(*Slot)(nil),             // 22: policyv1.Slot
-	(*Placement)(nil),        // 23: policyv1.Placement
-	(*Action)(nil),           // 24: policyv1.Action
-	(*Snapshot)(nil),         // 25: policyv1.Snapshot
-	(*SlotState)(nil),        // 26: policyv1.SlotState
-	(*JobState)(nil),         // 27: policyv1.JobState
-	nil,                      // 28: policyv1.Configure.OptionsEntry
-	nil,                      // 29: policyv1.Job.LabelsEntry
+	(*JobKey)(nil),           // 19: policyv1.JobKey
+	(*CandidateSet)(nil),     // 20: policyv1.CandidateSet
+	(*Event)(nil),            // 21: policyv1.Event
+	(*Job)(nil),              // 22: policyv1.Job
+	(*Slot)(nil),             // 23: policyv1.Slot
+	(*Placement)(nil),        // 24: policyv1.Placement
+	(*Action)(nil),           // 25: policyv1.Action
+	(*Snapshot)(nil),         // 26: policyv1.Snapshot
+	(*SlotState)(nil),        // 27: policyv1.SlotState
+	(*JobState)(nil),         // 28: policyv1.JobState
+	nil,                      // 29: policyv1.Configure.OptionsEntry
+	nil,                      // 30: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
 	5,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
@@ -2387,37 +2478,38 @@ var file_policy_proto_depIdxs = []int32{
 	15, // 7: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
 	16, // 8: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
 	17, // 9: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	28, // 10: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
-	25, // 11: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
+	29, // 10: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	26, // 11: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
 	14, // 12: policyv1.Decide.settled:type_name -> policyv1.Settled
 	18, // 13: policyv1.Decide.round:type_name -> policyv1.Round
 	18, // 14: policyv1.Settled.round:type_name -> policyv1.Round
-	24, // 15: policyv1.Settled.journal:type_name -> policyv1.Action
-	24, // 16: policyv1.Decision.journal:type_name -> policyv1.Action
-	19, // 17: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
-	20, // 18: policyv1.Round.events:type_name -> policyv1.Event
-	0,  // 19: policyv1.Event.kind:type_name -> policyv1.EventKind
-	21, // 20: policyv1.Event.spec:type_name -> policyv1.Job
-	22, // 21: policyv1.Event.slot:type_name -> policyv1.Slot
-	29, // 22: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
-	1,  // 23: policyv1.Action.kind:type_name -> policyv1.ActionKind
-	23, // 24: policyv1.Action.placement:type_name -> policyv1.Placement
-	2,  // 25: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	26, // 26: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
-	19, // 27: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	27, // 28: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	22, // 29: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	21, // 30: policyv1.JobState.job:type_name -> policyv1.Job
-	23, // 31: policyv1.JobState.placement:type_name -> policyv1.Placement
-	3,  // 32: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	6,  // 33: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	4,  // 34: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	7,  // 35: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	34, // [34:36] is the sub-list for method output_type
-	32, // [32:34] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	25, // 15: policyv1.Settled.journal:type_name -> policyv1.Action
+	25, // 16: policyv1.Decision.journal:type_name -> policyv1.Action
+	20, // 17: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
+	21, // 18: policyv1.Round.events:type_name -> policyv1.Event
+	19, // 19: policyv1.Round.keys:type_name -> policyv1.JobKey
+	0,  // 20: policyv1.Event.kind:type_name -> policyv1.EventKind
+	22, // 21: policyv1.Event.spec:type_name -> policyv1.Job
+	23, // 22: policyv1.Event.slot:type_name -> policyv1.Slot
+	30, // 23: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	1,  // 24: policyv1.Action.kind:type_name -> policyv1.ActionKind
+	24, // 25: policyv1.Action.placement:type_name -> policyv1.Placement
+	2,  // 26: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
+	27, // 27: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	20, // 28: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
+	28, // 29: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	23, // 30: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	22, // 31: policyv1.JobState.job:type_name -> policyv1.Job
+	24, // 32: policyv1.JobState.placement:type_name -> policyv1.Placement
+	3,  // 33: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	6,  // 34: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	4,  // 35: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	7,  // 36: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	35, // [35:37] is the sub-list for method output_type
+	33, // [33:35] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -2444,7 +2536,7 @@ func file_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

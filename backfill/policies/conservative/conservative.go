@@ -57,7 +57,7 @@ func place(c *backfill.Cycle, j *backfill.Job) {
 	if start, at, ok := c.Earliest(j, c.Now()); ok {
 		c.Reserve(j, start, at)
 	} else {
-		c.Hold(j, backfill.ReasonNeverFits)
+		c.Hold(j, "fits at no time that can be foreseen")
 	}
 }
 

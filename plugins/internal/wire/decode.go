@@ -30,11 +30,14 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 	return backfill.Round{
 		Now:        backfill.Time(m.GetNow()),
 		Candidates: each(m.GetCandidates(), decodeCandidates),
+		Keys: each(m.GetKeys(), func(k *policyv1.JobKey) backfill.JobKey {
+			return backfill.JobKey{Job: backfill.JobID(k.GetJob()), Key: k.GetKey()}
+		}),
 		Events: each(m.GetEvents(), func(e *policyv1.Event) backfill.Event {
 			return backfill.Event{
 				Kind: backfill.EventKind(kind(int32(e.GetKind()))), Job: backfill.JobID(e.GetJob()),
 				Spec: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
-				End: backfill.Time(e.GetEnd()), Guarantees: e.GetGuarantees(),
+				End: backfill.Time(e.GetEnd()), Policy: e.GetPolicy(), Guarantees: e.GetGuarantees(),
 			}
 		}),
 	}
@@ -59,7 +62,7 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 	}
 	return backfill.Snapshot{
 		Resources: m.GetResources(), Rule: rule,
-		Now: backfill.Time(m.GetNow()), Revision: m.GetRevision(), Guarantees: m.GetGuarantees(),
+		Now: backfill.Time(m.GetNow()), Revision: m.GetRevision(), Policy: m.GetPolicy(), Guarantees: m.GetGuarantees(),
 		Slots: each(m.GetSlots(), func(s *policyv1.SlotState) backfill.SlotState {
 			return backfill.SlotState{Slot: decodeSlot(s.GetSlot()), Up: s.GetUp()}
 		}),

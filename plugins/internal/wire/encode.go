@@ -23,10 +23,13 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 	return &policyv1.Round{
 		Now:        int64(r.Now),
 		Candidates: each(r.Candidates, encodeCandidates),
+		Keys: each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
+			return &policyv1.JobKey{Job: int64(k.Job), Key: k.Key}
+		}),
 		Events: each(r.Events, func(e backfill.Event) *policyv1.Event {
 			m := &policyv1.Event{
 				Kind: policyv1.EventKind(e.Kind), Job: int64(e.Job), Spec: encodeJob(e.Spec), Key: e.Key,
-				End: int64(e.End), Guarantees: e.Guarantees,
+				End: int64(e.End), Policy: Text(e.Policy), Guarantees: e.Guarantees,
 			}
 			switch e.Kind {
 			case backfill.SlotAdded, backfill.SlotLost, backfill.SlotChanged:
@@ -52,7 +55,7 @@ func EncodeJournal(journal []backfill.Action) []*policyv1.Action {
 func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 	return &policyv1.Snapshot{
 		Resources: each(s.Resources, Text), Rule: policyv1.PlacementRule(s.Rule) + 1,
-		Now: int64(s.Now), Revision: s.Revision, Guarantees: s.Guarantees,
+		Now: int64(s.Now), Revision: s.Revision, Policy: Text(s.Policy), Guarantees: s.Guarantees,
 		Slots: each(s.Slots, func(slot backfill.SlotState) *policyv1.SlotState {
 			return &policyv1.SlotState{Slot: encodeSlot(slot.Slot), Up: slot.Up}
 		}),

@@ -173,7 +173,7 @@ func round() *rapid.Generator[backfill.Round] {
 		e := backfill.Event{
 			Kind: backfill.EventKind(rapid.IntRange(1, int(backfill.Wake)).Draw(t, "kind")),
 			Job:  backfill.JobID(rapid.Int64().Draw(t, "job")), Key: rapid.Float64().Draw(t, "key"),
-			End: instant().Draw(t, "end"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			End: instant().Draw(t, "end"), Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
 			Spec: rapid.Ptr(rapid.Map(job(), func(j *backfill.Job) backfill.Job { return *j }), true).Draw(t, "spec"),
 		}
 		switch e.Kind {
@@ -183,9 +183,13 @@ func round() *rapid.Generator[backfill.Round] {
 		}
 		return e
 	})
+	key := rapid.Custom(func(t *rapid.T) backfill.JobKey {
+		return backfill.JobKey{Job: backfill.JobID(rapid.Int64().Draw(t, "job")), Key: rapid.Float64().Draw(t, "key")}
+	})
 	return rapid.Custom(func(t *rapid.T) backfill.Round {
 		return backfill.Round{
-			Now: instant().Draw(t, "now"), Candidates: list(candidates()).Draw(t, "candidates"), Events: list(event).Draw(t, "events"),
+			Now: instant().Draw(t, "now"), Candidates: list(candidates()).Draw(t, "candidates"),
+			Keys: list(key).Draw(t, "keys"), Events: list(event).Draw(t, "events"),
 		}
 	})
 }
@@ -216,7 +220,8 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) backfill.Snapshot {
 		return backfill.Snapshot{
 			Resources: list(rapid.String()).Draw(t, "resources"), Rule: profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
-			Now: instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			Now: instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"),
+			Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
 			Slots: list(slots).Draw(t, "slots"), Candidates: list(candidates()).Draw(t, "candidates"),
 			Jobs: list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
 		}

@@ -1,0 +1,158 @@
+package balance_test
+
+import (
+	"cmp"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/balance"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// open opens a cycle on a pool of one slot.
+func open(t *testing.T, resources []string, capacity backfill.Vector) *backfill.Cycle {
+	t.Helper()
+	s := backfill.NewState(resources, profile.ByRank)
+	c, err := s.Open(backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: capacity}}}})
+	require.NoError(t, err)
+	_, more := c.Next()
+	require.True(t, more)
+	return c
+}
+
+// names are the resources of most pools here, both balanced.
+func names() []string { return []string{"cpus", "memory"} }
+
+// TestScoresByHand compares bb's score, max(x)/mean(x)·(1 − mean(x)), lower is
+// better.
+func TestScoresByHand(t *testing.T) {
+	const big = 100_000_000_000_000
+	for _, tt := range []struct {
+		name     string
+		capacity backfill.Vector
+		a, b     backfill.Vector // in use with the one job, and with the other
+		want     int
+	}{
+		{"nothing in use scores 0, more cannot be better", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{1, 10}, -1},
+		{"all in use scores 0 as well", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{10, 100}, 0},
+		{"fuller: 1·1/2 against 1·1/4", backfill.Vector{8, 80}, backfill.Vector{4, 40}, backfill.Vector{6, 60}, 1},
+		{"balanced: 1·1/2 against 3/2·1/2", backfill.Vector{8, 80}, backfill.Vector{4, 40}, backfill.Vector{6, 20}, -1},
+		{"fuller against balanced: 8/7·1/8 against 1·1/4", backfill.Vector{8, 8}, backfill.Vector{8, 6}, backfill.Vector{6, 6}, -1},
+		{"the other way round: 3/2·1/2 against 1·3/4", backfill.Vector{4, 4}, backfill.Vector{3, 1}, backfill.Vector{1, 1}, 0},
+		{"mirrored resources score alike", backfill.Vector{8, 80}, backfill.Vector{2, 40}, backfill.Vector{4, 20}, 0},
+		{"one in use alone: 2·7/8 against 2·3/4", backfill.Vector{4, 4}, backfill.Vector{1, 0}, backfill.Vector{2, 0}, 1},
+		{"no capacity at all", backfill.Vector{0, 0}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 0},
+		{"one resource: 1 − x", backfill.Vector{4, 0}, backfill.Vector{1, 0}, backfill.Vector{2, 0}, 1},
+		{"what is left out does not count", backfill.Vector{4, 0}, backfill.Vector{1, 7}, backfill.Vector{1, 0}, 0},
+		{"large numbers, a hair apart", backfill.Vector{big, big + 1}, backfill.Vector{big / 2, big / 2}, backfill.Vector{big / 2, big/2 + 1}, 1},
+		{"large numbers, equal", backfill.Vector{3 * big, 6 * big}, backfill.Vector{big, 2 * big}, backfill.Vector{big, 2 * big}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			scale := balance.NewScale(open(t, names(), tt.capacity), names())
+			require.Equal(t, tt.want, scale.Of(tt.a).CompareScore(scale.Of(tt.b)))
+			require.Equal(t, -tt.want, scale.Of(tt.b).CompareScore(scale.Of(tt.a)))
+		})
+	}
+}
+
+// TestImbalanceByHand is ibb's condition, max(x)/mean(x) ≤ max(S)/mean(S).
+func TestImbalanceByHand(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		capacity backfill.Vector
+		use      backfill.Vector
+		request  backfill.Vector
+		nodes    int
+		passes   bool
+	}{
+		{"nothing in use: every job passes", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{1, 0}, 1, true},
+		{"nothing in use or asked for", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 1, true},
+		{"balanced stays balanced", backfill.Vector{10, 100}, backfill.Vector{4, 40}, backfill.Vector{1, 10}, 1, true},
+		{"balanced gets worse", backfill.Vector{10, 100}, backfill.Vector{4, 40}, backfill.Vector{1, 9}, 1, false},
+		{"unbalanced gets better", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{0, 10}, 1, true},
+		{"unbalanced stays as it is", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{3, 10}, 1, true},
+		{"unbalanced gets worse", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{3, 9}, 1, false},
+		{"tips over to the same on the other side", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 6}, 1, true},
+		{"tips over to the other side and is worse", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 7}, 1, false},
+		{"chunks count", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 1}, 7, false},
+		{"asks for nothing", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 0}, 3, true},
+		{"one resource: every job passes", backfill.Vector{10, 0}, backfill.Vector{4, 0}, backfill.Vector{5, 0}, 1, true},
+		{"no capacity at all: every job passes", backfill.Vector{0, 0}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 1, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			scale := balance.NewScale(open(t, names(), tt.capacity), names())
+			before := append(backfill.Vector{}, tt.use...)
+			j := &backfill.Job{Nodes: tt.nodes, Request: tt.request}
+			require.Equal(t, tt.passes, scale.With(tt.use, j).CompareImbalance(scale.Of(tt.use)) <= 0)
+			require.Equal(t, before, tt.use, "asking changes nothing")
+		})
+	}
+}
+
+// TestResourcesChosen balances some resources only.
+func TestResourcesChosen(t *testing.T) {
+	c := open(t, []string{"cpus", "memory", "gpus"}, backfill.Vector{10, 10, 10})
+	balanced, uneven := backfill.Vector{5, 5, 0}, backfill.Vector{5, 5, 9}
+	for _, tt := range []struct {
+		resources []string
+		want      int // of balanced against uneven
+	}{
+		{[]string{"cpus", "memory"}, 0},
+		{[]string{"memory", "cpus", "unheard-of"}, 0},
+		{[]string{"cpus", "gpus"}, 1},           // 2 against 9/7
+		{[]string{"cpus", "memory", "gpus"}, 1}, // 3/2 against 27/19
+		{[]string{"gpus"}, -1},                  // nothing in use against something
+		{nil, -1},
+	} {
+		scale := balance.NewScale(c, tt.resources)
+		require.Equal(t, tt.want, scale.Of(balanced).CompareImbalance(scale.Of(uneven)), tt.resources)
+	}
+	require.Equal(t, "cpus,memory", balance.Option().Default)
+}
+
+// TestExactly compares with fractions of the standard library.
+func TestExactly(t *testing.T) {
+	state := t
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(1, 4).Draw(t, "resources")
+		all := []string{"cpus", "memory", "disk", "gpus"}[:k]
+		capacity := rapid.SliceOfN(rapid.Int64Range(1, 1_000_000_000_000_000), k, k).Draw(t, "capacity")
+		use := func() backfill.Vector {
+			v := make(backfill.Vector, k)
+			for i := range v {
+				v[i] = rapid.Int64Range(0, capacity[i]).Draw(t, "use")
+			}
+			return v
+		}
+		scale := balance.NewScale(open(state, all, capacity), all)
+		a, b := use(), use()
+		scoreA, ratioA := fractions(a, capacity)
+		scoreB, ratioB := fractions(b, capacity)
+		require.Equal(t, scoreA.Cmp(scoreB), cmp.Compare(scale.Of(a).CompareScore(scale.Of(b)), 0))
+		if ratioA != nil && ratioB != nil {
+			require.Equal(t, ratioA.Cmp(ratioB), cmp.Compare(scale.Of(a).CompareImbalance(scale.Of(b)), 0))
+		}
+	})
+}
+
+// fractions are max/mean·(1 − mean) and max/mean; nil if nothing is in use.
+func fractions(use, capacity backfill.Vector) (score, ratio *big.Rat) {
+	highest, mean := new(big.Rat), new(big.Rat)
+	for i := range use {
+		x := big.NewRat(use[i], capacity[i])
+		mean.Add(mean, x)
+		if x.Cmp(highest) > 0 {
+			highest = x
+		}
+	}
+	if mean.Sign() == 0 {
+		return new(big.Rat), nil
+	}
+	mean.Quo(mean, big.NewRat(int64(len(use)), 1))
+	ratio = new(big.Rat).Quo(highest, mean)
+	return new(big.Rat).Mul(ratio, new(big.Rat).Sub(big.NewRat(1, 1), mean)), ratio
+}

@@ -1,0 +1,184 @@
+package backfill_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Jobs that fit nowhere are held by the state itself, and come back by
+// themselves.
+
+func candidates(id int, slots ...backfill.SlotID) backfill.CandidateSet {
+	return backfill.CandidateSet{ID: id, Candidates: backfill.Candidates{Slots: slots}}
+}
+
+func slotEvent(kind backfill.EventKind, id int, n int64) backfill.Event {
+	return backfill.Event{Kind: kind, Slot: slot(id, cpus(n))}
+}
+
+func heldIDs(d backfill.Decision) []backfill.JobID {
+	var out []backfill.JobID
+	for _, h := range d.Held {
+		out = append(out, h.Job.ID)
+	}
+	return out
+}
+
+// outgrown is a pool under conservative at time 1, of whose slots a (4 cpus)
+// and b (8) the second was lost: job 1 runs on a until 10, 2 is planned there
+// for 10, and 3, which ran on b, and 4, which waited for it, are too wide for a.
+func outgrown(t *testing.T) (*backfill.State, *backfill.Host) {
+	t.Helper()
+	s := newState(t, cpus(4), cpus(8))
+	h := newHost(t, s, "conservative", "fcfs")
+	one, two := job(1, 0, 10, 4), job(2, 0, 10, 4)
+	one.Candidates, two.Candidates = 1, 1 // on a alone
+	d, err := h.Decide(t.Context(), backfill.Round{Candidates: []backfill.CandidateSet{candidates(1, 0)}, Events: submitted(one, two, job(3, 0, 10, 8), job(4, 0, 20, 8))})
+	require.NoError(t, err)
+	require.Equal(t, []backfill.JobID{1, 3}, startedIDs(d))
+	d = decide(t, h, 1, backfill.Event{Kind: backfill.SlotLost, Slot: slot(1, nil)})
+	require.Equal(t, []backfill.JobID{3, 4}, heldIDs(d))
+	require.Empty(t, d.Broken)
+	return s, h
+}
+
+func TestOutgrownJobsAreHeld(t *testing.T) {
+	s, h := outgrown(t)
+	for _, id := range []backfill.JobID{3, 4} {
+		require.Equal(t, backfill.ReasonNeverFits, jobState(t, s, id).Held)
+		require.False(t, jobState(t, s, id).Promised)
+	}
+	require.Equal(t, backfill.Time(10), jobState(t, s, 2).Start, "who has a place elsewhere keeps it")
+	require.Equal(t, backfill.Time(10), jobState(t, s, 2).Guarantee)
+	require.Equal(t, backfill.JobID(2), s.FirstWaiting(9)[0].ID)
+	require.Equal(t, 1, s.Waiting())
+
+	d := decide(t, h, 2, slotEvent(backfill.SlotChanged, 0, 3)) // a shrinks under what runs there
+	require.Equal(t, []backfill.JobID{2}, heldIDs(d))
+	require.Empty(t, decide(t, h, 3, slotEvent(backfill.SlotChanged, 0, 2)).Held, "nobody is held twice")
+}
+
+func TestHeldJobsReturn(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		round backfill.Round
+		plan  map[backfill.JobID]backfill.Time // of those who returned; what is planned for 5 starts
+	}{
+		{"the slot comes back", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotAdded, 1, 8)}}, map[backfill.JobID]backfill.Time{3: 5, 4: 15}},
+		{"the other slot grows", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotChanged, 0, 12)}}, map[backfill.JobID]backfill.Time{3: 5, 4: 15}},
+		{"a slot that is no candidate comes", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotAdded, 2, 8)}}, nil},
+		{
+			"a slot comes and is a candidate from now on", backfill.Round{
+				Candidates: []backfill.CandidateSet{candidates(0, 0, 2)},
+				Events:     []backfill.Event{slotEvent(backfill.SlotAdded, 2, 8)},
+			}, map[backfill.JobID]backfill.Time{3: 5, 4: 15},
+		},
+		{
+			"it comes and a job is edited at once", backfill.Round{Events: []backfill.Event{
+				slotEvent(backfill.SlotAdded, 1, 8), {Kind: backfill.Changed, Spec: job(3, 0, 7, 8)},
+			}}, map[backfill.JobID]backfill.Time{3: 5, 4: 12},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := outgrown(t)
+			restored, err := backfill.Restore(s.Snapshot())
+			require.NoError(t, err)
+
+			// A round that is taken back leaves the held where they are.
+			before := factsOf(s, 1)
+			tried := tt.round
+			tried.Now = 5
+			tried.Keys = []backfill.JobKey{{Job: 3, Key: 7}, {Job: 1, Key: 8}, {Job: 2, Key: -1}}
+			tried.Events = append([]backfill.Event{policyChanged(false)}, tried.Events...)
+			c, err := s.Open(tried)
+			require.NoError(t, err)
+			drain(c)
+			require.Equal(t, "easy", s.Snapshot().Policy)
+			c.Rollback()
+			require.Equal(t, before, factsOf(s, 1))
+
+			for _, s := range []*backfill.State{s, restored} {
+				h := newHost(t, s, "conservative", "fcfs")
+				tt.round.Now = 5
+				d, err := h.Decide(t.Context(), tt.round)
+				require.NoError(t, err)
+				require.Empty(t, d.Held)
+				for _, id := range []backfill.JobID{3, 4} {
+					j := jobState(t, s, id)
+					start, back := tt.plan[id]
+					require.Equal(t, back, j.Held == "", "job %d", id)
+					if !back {
+						continue
+					}
+					require.Equal(t, start, j.Start, "job %d", id)
+					if !j.Running {
+						require.True(t, j.Promised)
+						require.Equal(t, start, j.Guarantee)
+					}
+				}
+				require.Equal(t, backfill.Time(10), jobState(t, s, 2).Start)
+			}
+		})
+	}
+}
+
+// A job that is held by one event of a round and brought back by another one
+// was not held at all, and has not got rid of its guarantee.
+func TestHeldAndBackInOneRound(t *testing.T) {
+	s := newState(t, cpus(8), cpus(4))
+	h := newHost(t, s, "conservative", "fcfs")
+	decide(t, h, 0, submitted(job(1, 0, 10, 8), job(2, 0, 10, 8))...)
+	d := decide(t, h, 1, slotEvent(backfill.SlotLost, 0, 0), slotEvent(backfill.SlotChanged, 1, 8))
+	require.Empty(t, d.Held)
+	require.Len(t, d.Broken, 2)
+	require.Equal(t, []backfill.JobID{1}, startedIDs(d))
+	require.Equal(t, backfill.Time(11), jobState(t, s, 2).Guarantee)
+}
+
+// What a policy held stays so.
+func TestOthersDoNotReturn(t *testing.T) {
+	s := busy(t, false)
+	accept(t, s, backfill.Round{Now: 6, Events: []backfill.Event{slotEvent(backfill.SlotAdded, 2, 8)}}, nil)
+	require.Equal(t, "its owner said so", jobState(t, s, 3).Held)
+}
+
+// Candidates change by themselves, without a slot that comes or goes.
+func TestChangedCandidates(t *testing.T) {
+	for _, policy := range []string{"fcfs", "conservative"} {
+		t.Run(policy, func(t *testing.T) {
+			s := newState(t, cpus(8), cpus(8))
+			h := newHost(t, s, policy, "fcfs")
+			wide := func(id backfill.JobID) *backfill.Job { // on candidate set 1
+				j := job(id, 0, 10, 8)
+				j.Candidates = 1
+				return j
+			}
+			round := func(now backfill.Time, set backfill.CandidateSet, events ...backfill.Event) backfill.Decision {
+				d, err := h.Decide(t.Context(), backfill.Round{Now: now, Candidates: []backfill.CandidateSet{set}, Events: events})
+				require.NoError(t, err)
+				return d
+			}
+			d := round(0, candidates(1, 0), submitted(wide(1), wide(2), wide(3))...)
+			require.Equal(t, []backfill.JobID{1}, startedIDs(d))
+
+			d = round(1, candidates(1))
+			require.Equal(t, []backfill.JobID{2, 3}, heldIDs(d), "no candidates are left")
+			require.True(t, s.IsRunning(1), "it stays where it is")
+			require.Zero(t, s.Waiting(), "and they block nobody")
+
+			d = round(2, candidates(1, 1))
+			require.Equal(t, []backfill.JobID{2}, startedIDs(d))
+			require.Equal(t, backfill.Time(12), jobState(t, s, 3).Start)
+
+			d = round(3, candidates(1, 0))
+			require.Empty(t, d.Held)
+			start, at, ok := s.Planned(3)
+			require.True(t, ok)
+			require.Equal(t, backfill.Time(10), start)
+			require.Equal(t, on(0, 1), at, "its place was no candidate any more")
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package backfill_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// TestOrders lets four jobs arrive at a full pool under each order, and looks
+// at the queue.
+func TestOrders(t *testing.T) {
+	arrivals := []*backfill.Job{
+		gang(1, 1, 30, 2, 2), // 4 cpus in all
+		job(2, 1, 10, 3),
+		job(3, 1, 30, 1),
+		gang(4, 1, 20, 4, 1), // as wide as job 1
+	}
+	for name, want := range map[string][]backfill.JobID{
+		"fcfs":      {1, 2, 3, 4},
+		"fifo":      {1, 2, 3, 4},
+		"sjf":       {2, 4, 1, 3},
+		"ljf":       {1, 3, 4, 2},
+		"widest":    {1, 4, 2, 3},
+		"narrowest": {3, 2, 1, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState(t, cpus(4))
+			h := newHost(t, s, "fcfs", name)
+			decide(t, h, 0, submitted(job(0, 0, 100, 4))...)
+			decide(t, h, 1, submitted(arrivals...)...)
+			require.Equal(t, want, ids(s.FirstWaiting(9)))
+			require.Equal(t, want[:2], ids(s.FirstWaiting(2)))
+			require.Empty(t, s.FirstWaiting(0))
+		})
+	}
+	_, err := backfill.OrderNamed("random")
+	require.EqualError(t, err, `unknown order "random": choose one of fcfs, fifo, ljf, narrowest, sjf, widest`)
+}
+
+// TestCompare breaks ties by one thing after the other.
+func TestCompare(t *testing.T) {
+	place := func(id backfill.JobID, submit backfill.Time, queue string, cluster, proc int64) *backfill.Job {
+		return &backfill.Job{ID: id, Submit: submit, Place: backfill.Place{Queue: queue, Cluster: cluster, Proc: proc}}
+	}
+	want := []*backfill.Job{
+		place(9, -1, "z", 9, 9),
+		place(8, 0, "a", 9, 9),
+		place(7, 0, "b", 2, 9),
+		place(6, 0, "b", 10, 0), // as numbers
+		place(4, 0, "b", 10, 2),
+		place(5, 0, "b", 10, 2),
+		place(3, 0, "b", 10, 11),
+	}
+	for i, a := range want {
+		for j, b := range want {
+			require.Equal(t, sign(i-j), sign(backfill.Compare(a, b)), "%d, %d", i, j)
+		}
+	}
+}
+
+func sign(n int) int { return max(-1, min(1, n)) }
+
+// TestQueueIsSorted submits jobs in any order, with many ties, and requires the
+// queue to be by key, then in order of jobs.
+func TestQueueIsSorted(t *testing.T) {
+	orders := []string{"fcfs", "sjf", "ljf", "widest", "narrowest"}
+	rapid.Check(t, func(rt *rapid.T) {
+		by := order(t, rapid.SampledFrom(orders).Draw(rt, "order"))
+		var jobs []*backfill.Job
+		var events []backfill.Event
+		for i := range rapid.IntRange(1, 12).Draw(rt, "jobs") {
+			j := gang(backfill.JobID(i), 0, backfill.Time(rapid.IntRange(1, 3).Draw(rt, "estimate")), rapid.IntRange(1, 2).Draw(rt, "nodes"), rapid.Int64Range(0, 2).Draw(rt, "cpus"))
+			j.Submit = backfill.Time(rapid.IntRange(-2, 0).Draw(rt, "submit"))
+			j.Place = backfill.Place{Queue: rapid.SampledFrom([]string{"", "a"}).Draw(rt, "queue"), Cluster: rapid.Int64Range(0, 1).Draw(rt, "cluster")}
+			jobs = append(jobs, j)
+			events = append(events, backfill.Event{Kind: backfill.Submitted, Spec: j, Key: by(j)})
+		}
+		s := newState(t, cpus(8))
+		accept(t, s, backfill.Round{Events: events}, nil)
+		slices.SortFunc(jobs, func(a, b *backfill.Job) int {
+			switch {
+			case by(a) < by(b):
+				return -1
+			case by(a) > by(b):
+				return 1
+			}
+			return backfill.Compare(a, b)
+		})
+		require.Equal(rt, ids(jobs), ids(s.FirstWaiting(99)))
+	})
+}
+
+// TestHow tells in which way jobs come to start.
+func TestHow(t *testing.T) {
+	s := newState(t, cpus(4))
+	h := newHost(t, s, "easy", "fcfs")
+	how := func(d backfill.Decision) map[backfill.JobID]string {
+		out := map[backfill.JobID]string{}
+		for _, s := range d.Started {
+			out[s.Job.ID] = s.How.String()
+		}
+		return out
+	}
+	require.Equal(t, map[backfill.JobID]string{1: "head", 2: "queue"}, how(decide(t, h, 0, submitted(job(1, 0, 10, 2), job(2, 0, 10, 1))...)))
+	require.Empty(t, decide(t, h, 1, submitted(job(3, 1, 10, 4))...).Started)
+	require.Equal(t, map[backfill.JobID]string{4: "backfill"}, how(decide(t, h, 2, submitted(job(4, 2, 8, 1))...)))
+	require.Equal(t, map[backfill.JobID]string{3: "head"}, how(decide(t, h, 10, jobEvent(backfill.Completed, 1), jobEvent(backfill.Completed, 2), jobEvent(backfill.Completed, 4))))
+}
+
+// TestJob adds up a gang's needs.
+func TestJob(t *testing.T) {
+	j := gang(1, 0, 1, 3, 2, 500)
+	require.Equal(t, int64(6), j.Width())
+	require.Equal(t, backfill.Vector{6, 1500}, j.Total())
+	require.Equal(t, backfill.Vector{2, 500}, j.Request)
+}
+
+// TestNames is what kinds are called in logs.
+func TestNames(t *testing.T) {
+	require.Equal(t, "slot lost", backfill.SlotLost.String())
+	require.Equal(t, "wake", backfill.Wake.String())
+	require.Equal(t, "unknown 99", backfill.EventKind(99).String())
+	require.Equal(t, "start late", backfill.CauseStartLate.String())
+	require.Equal(t, "policy changed", backfill.CausePolicyChanged.String())
+	require.Equal(t, "held", backfill.HeldBack.String())
+}

@@ -1,0 +1,178 @@
+package policies_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+func TestNamed(t *testing.T) {
+	var names []string
+	for _, spec := range policies.All() {
+		names = append(names, spec.Name)
+		found, err := policies.Named(spec.Name)
+		require.NoError(t, err)
+		require.Equal(t, spec.Name, found.Name)
+		require.NotEmpty(t, spec.Doc)
+		require.NotEmpty(t, spec.Source)
+		require.NotNil(t, spec.New)
+		fallback := policies.FallbackFor(spec)
+		require.Equal(t, spec.Guarantees, fallback.Guarantees)
+		require.Equal(t, map[bool]string{true: "conservative", false: "easy"}[spec.Guarantees], fallback.Name)
+	}
+	require.IsIncreasing(t, names)
+	spec, err := policies.Named("firstfit")
+	require.NoError(t, err)
+	require.Equal(t, "first-fit", spec.Name)
+	for _, name := range []string{"", "EASY", "easy ", "backfill-easy"} {
+		_, err = policies.Named(name)
+		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, conservative, easy, fcfs, first-fit, ibb, or give the path of a plugin")
+	}
+}
+
+// a is a job as the tables below list them.
+type a struct {
+	estimate backfill.Time
+	request  backfill.Vector
+}
+
+// TestOnePass lets jobs 1, 2, 3… arrive at once at an idle slot, under each
+// policy, and looks at who starts and who is reserved for.
+func TestOnePass(t *testing.T) {
+	type start map[backfill.JobID]backfill.Time
+	// Job 1 runs; job 2 is the pivot, reserved at 10 and leaving 2 cpus; 3 is too
+	// long and too wide; 4 ends in time; 5 fits beside the pivot; 6 comes too late.
+	eligible := []a{{10, v(6)}, {10, v(8)}, {11, v(3)}, {10, v(2)}, {50, v(2)}, {1, v(1)}}
+	// As before, but job 3 needs nearly everything once the pivot has ended at 20.
+	second := []a{{10, v(6)}, {10, v(8)}, {5, v(9)}, {10, v(2)}, {50, v(2)}}
+	// In use 4/10 and 20/100; job 3 makes it 6/10 and 2/10, job 4 6/10 and 6/10,
+	// job 5 alone 10/10 and 10/10.
+	balanced := []a{{10, v(4, 20)}, {10, v(8, 0)}, {10, v(2, 0)}, {10, v(2, 40)}, {10, v(6, 80)}}
+	// Jobs 3 and 4 are each eligible; together they delay job 2.
+	extra := []a{{10, v(6)}, {10, v(8)}, {20, v(2)}, {20, v(1)}}
+	// Job 3 ends exactly at the shadow time, job 4 a second later.
+	edge := []a{{10, v(6)}, {10, v(10)}, {10, v(1)}, {11, v(1)}}
+	for _, tt := range []struct {
+		name     string
+		capacity backfill.Vector
+		jobs     []a
+		policy   string
+		options  map[string]string
+		started  []backfill.JobID // in this order
+		planned  start
+	}{
+		{"eligible", v(10), eligible, "fcfs", nil, started(1), start{2: 10}},
+		{"eligible", v(10), eligible, "first-fit", nil, started(1, 3, 6), start{}},
+		{"eligible", v(10), eligible, "easy", nil, started(1, 4, 5), start{2: 10}},
+		{"eligible", v(10), eligible, "conservative", nil, started(1, 4, 5), start{2: 10, 3: 20, 6: 20}},
+		{"eligible", v(10), eligible, "bb", nil, started(1, 4, 5), start{2: 10}}, // one resource: 1 − x; equal: the first
+		{"eligible", v(10), eligible, "ibb", nil, started(1, 4, 5), start{2: 10}},
+
+		{"second", v(10), second, "easy", nil, started(1, 4, 5), start{2: 10}},
+		{"second", v(10), second, "easy", opt("depth", "2"), started(1, 4), start{2: 10, 3: 20}},
+		{"second", v(10), second, "easy", opt("depth", "3"), started(1, 4), start{2: 10, 3: 20, 5: 25}},
+		{"second", v(10), second, "easy", opt("depth", "99"), started(1, 4), start{2: 10, 3: 20, 5: 25}},
+
+		{"balanced", v(10, 100), balanced, "easy", nil, started(1, 3, 4), start{2: 10}},
+		{"balanced", v(10, 100), balanced, "bb", nil, started(1, 5), start{2: 10}},
+		{"balanced", v(10, 100), balanced[:4], "bb", nil, started(1, 4, 3), start{2: 10}},
+		{"balanced", v(10, 100), balanced[:4], "bb", opt("resources", "cpus"), started(1, 3, 4), start{2: 10}},
+		{"balanced", v(10, 100), balanced, "ibb", nil, started(1, 4), start{2: 10}},
+		{"balanced", v(10, 100), balanced, "ibb", opt("resources", "cpus"), started(1, 3, 4), start{2: 10}},
+
+		{"extra", v(10), extra, "easy", nil, started(1, 3), start{2: 10}},
+		{"extra", v(10), extra, "conservative", nil, started(1, 3), start{2: 10, 4: 20}},
+		{"edge", v(10), edge, "easy", nil, started(1, 3), start{2: 10}},
+		{"edge", v(10), edge, "conservative", nil, started(1, 3), start{2: 10, 4: 20}},
+	} {
+		t.Run(tt.policy+" "+tt.name, func(t *testing.T) {
+			s := backfill.NewState([]string{"cpus", "memory"}[:len(tt.capacity)], profile.ByRank)
+			r := backfill.Round{
+				Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+				Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: tt.capacity}}},
+			}
+			for i, j := range tt.jobs {
+				id := backfill.JobID(i + 1)
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
+					ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: j.request, Estimate: j.estimate,
+				}})
+			}
+			d, err := host(t, s, tt.policy, tt.options).Decide(t.Context(), r)
+			require.NoError(t, err)
+			var got []backfill.JobID
+			for _, s := range d.Started {
+				got = append(got, s.Job.ID)
+			}
+			require.Equal(t, tt.started, got)
+			plan := start{}
+			for _, j := range s.Snapshot().Jobs {
+				if at, _, ok := s.Planned(j.Job.ID); ok {
+					plan[j.Job.ID] = at
+				}
+			}
+			require.Equal(t, tt.planned, plan)
+		})
+	}
+}
+
+// TestConservativeCompresses in the order of the plan, not of the jobs.
+func TestConservativeCompresses(t *testing.T) {
+	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+	h := host(t, s, "conservative", nil)
+	r := backfill.Round{
+		Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+		Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: v(4)}}},
+	}
+	// 1 and 2 share the slot until 10 and 20; 3 waits for all of it, 4 fits before it.
+	for i, j := range []a{{10, v(2)}, {20, v(2)}, {10, v(4)}, {10, v(2)}, {20, v(1)}} {
+		id := backfill.JobID(i + 1)
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: j.request, Estimate: j.estimate}})
+	}
+	d, err := h.Decide(t.Context(), r)
+	require.NoError(t, err)
+	require.Len(t, d.Started, 2)
+	at := func(id backfill.JobID) backfill.Time {
+		start, _, ok := s.Planned(id)
+		require.True(t, ok)
+		return start
+	}
+	require.Equal(t, []backfill.Time{20, 10, 30}, []backfill.Time{at(3), at(4), at(5)})
+
+	// 2 ends early: 4, planned first, moves to now; 3 behind it; 5 cannot pass 3.
+	d, err = h.Decide(t.Context(), backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Completed, Job: 2}}})
+	require.NoError(t, err)
+	require.Empty(t, d.Broken)
+	require.Equal(t, backfill.JobID(4), d.Started[0].Job.ID)
+	require.Equal(t, []backfill.Time{15, 25}, []backfill.Time{at(3), at(5)})
+	latest := map[backfill.JobID]backfill.Time{}
+	for _, j := range s.Snapshot().Jobs {
+		latest[j.Job.ID] = j.Guarantee
+	}
+	require.Equal(t, map[backfill.JobID]backfill.Time{1: 0, 3: 20, 4: 10, 5: 30}, latest, "promises do not move")
+}
+
+func v(amounts ...int64) backfill.Vector { return amounts }
+
+func started(ids ...backfill.JobID) []backfill.JobID { return ids }
+
+func opt(name, value string) map[string]string { return map[string]string{name: value} }
+
+// host puts a policy in charge; a refused decision fails the test.
+func host(t *testing.T, s *backfill.State, policy string, options map[string]string) *backfill.Host {
+	t.Helper()
+	spec, err := policies.Named(policy)
+	require.NoError(t, err)
+	main, err := backfill.Link(spec, options)
+	require.NoError(t, err)
+	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
+	require.NoError(t, err)
+	fcfs, err := backfill.OrderNamed("fcfs")
+	require.NoError(t, err)
+	h, err := backfill.NewHost(s, fcfs, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	require.NoError(t, err)
+	return h
+}

@@ -1,0 +1,151 @@
+package backfill_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+)
+
+// TestSpecMake checks and completes options.
+func TestSpecMake(t *testing.T) {
+	var got backfill.Values
+	spec := backfill.Spec{
+		Name: "try",
+		Options: []backfill.Option{
+			{Name: "depth", Default: "1", Check: backfill.WholeNumber(1)},
+			{Name: "names", Default: "a,b"},
+		},
+		New: func(v backfill.Values) (backfill.Policy, error) {
+			if got = v; v["names"] == "none" {
+				return nil, errors.New("one name at least")
+			}
+			return backfill.PolicyFunc(func(*backfill.Cycle) {}), nil
+		},
+	}
+	for _, tt := range []struct {
+		given map[string]string
+		depth int
+		names []string
+		want  string
+	}{
+		{nil, 1, []string{"a", "b"}, ""},
+		{map[string]string{"depth": "7", "names": "x, y,,z "}, 7, []string{"x", "y", "z"}, ""},
+		{map[string]string{"names": ""}, 1, nil, ""},
+		{map[string]string{"depth": "0"}, 0, nil, `policy try: option depth="0" must be a whole number of at least 1`},
+		{map[string]string{"depth": "1.5"}, 0, nil, `policy try: option depth="1.5" must be a whole number of at least 1`},
+		{map[string]string{"depth": ""}, 0, nil, `policy try: option depth="" must be a whole number of at least 1`},
+		{map[string]string{"depht": "1"}, 0, nil, `policy try has no option "depht": it has depth, names`},
+		{map[string]string{"z": "1", "a": "1"}, 0, nil, `policy try has no option "a"`}, // the first by name
+		{map[string]string{"names": "none"}, 0, nil, "one name at least"},
+	} {
+		_, err := spec.Make(tt.given)
+		if tt.want != "" {
+			require.ErrorContains(t, err, tt.want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, tt.depth, got.Int("depth"))
+		require.ElementsMatch(t, tt.names, got.List("names"))
+	}
+	spec.Options = nil
+	_, err := spec.Make(map[string]string{"depth": "1"})
+	require.EqualError(t, err, `policy try has no option "depth": it has none`)
+}
+
+// TestConservativeEasyConservative changes the policy of a pool with jobs that
+// run and wait, there and back.
+func TestConservativeEasyConservative(t *testing.T) {
+	s := newState(t, cpus(4))
+	h := newHost(t, s, "conservative", "fcfs")
+	decide(t, h, 0, submitted(job(1, 0, 10, 3), job(2, 0, 10, 4), job(3, 0, 10, 4), job(4, 0, 20, 1))...)
+	plan := func() map[backfill.JobID]backfill.Time {
+		out := map[backfill.JobID]backfill.Time{}
+		for _, j := range s.Snapshot().Jobs {
+			if j.Placement != nil && !j.Running {
+				out[j.Job.ID] = j.Start
+				require.Equal(t, s.Snapshot().Guarantees, j.Promised)
+			}
+		}
+		return out
+	}
+	require.Equal(t, map[backfill.JobID]backfill.Time{2: 10, 3: 20, 4: 30}, plan())
+
+	h = newHost(t, s, "easy", "fcfs")
+	d := decide(t, h, 1)
+	require.Empty(t, d.Broken)
+	require.Equal(t, map[backfill.JobID]backfill.Time{2: 10}, plan(), "only the first keeps a reservation")
+	decide(t, h, 2, submitted(job(5, 2, 8, 1))...) // fits beside job 1 until 10
+	require.True(t, s.IsRunning(5))
+
+	h = newHost(t, s, "conservative", "fcfs")
+	d = decide(t, h, 3, submitted(job(6, 3, 10, 4))...)
+	require.Empty(t, d.Broken, "what was lifted by the change is not broken")
+	require.Equal(t, map[backfill.JobID]backfill.Time{2: 10, 3: 20, 4: 30, 6: 50}, plan())
+	for id, want := range plan() {
+		require.Equal(t, want, jobState(t, s, id).Guarantee)
+	}
+	d = decide(t, h, 10, jobEvent(backfill.Completed, 1), jobEvent(backfill.Completed, 5))
+	require.Equal(t, []backfill.JobID{2}, startedIDs(d))
+	require.Equal(t, backfill.Time(10), d.Started[0].Guarantee)
+	require.True(t, d.Started[0].Promised)
+}
+
+// BenchmarkCycle is one completion and one arrival at a full pool with a queue.
+func BenchmarkCycle(b *testing.B) {
+	for _, spec := range policies.All() {
+		for _, size := range []struct {
+			name         string
+			slots, queue int
+		}{{"1-slot-100-jobs", 1, 100}, {"1-slot-3000-jobs", 1, 3000}, {"100-slots-100-jobs", 100, 100}, {"1000-slots-300-jobs", 1000, 300}} {
+			b.Run(spec.Name+"/"+size.name, func(b *testing.B) {
+				s := backfill.NewState([]string{"cpus", "memory"}, 0)
+				r := backfill.Round{Candidates: []backfill.CandidateSet{{}}}
+				each := int64(max(8, 1024/size.slots))
+				for i := range size.slots {
+					id := backfill.SlotID(i)
+					r.Candidates[0].Candidates.Slots = append(r.Candidates[0].Candidates.Slots, id)
+					r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: id, Name: string(rune('a' + i)), Capacity: backfill.Vector{each, 1000 * each}}})
+				}
+				next := backfill.JobID(0)
+				arrival := func(now backfill.Time) backfill.Event {
+					j := job(next, now, 50+backfill.Time(next*37%400), 1+int64(next*13)%each, int64(next*7%500))
+					next++
+					return backfill.Event{Kind: backfill.Submitted, Spec: j}
+				}
+				for range size.queue + size.slots*2 {
+					r.Events = append(r.Events, arrival(0))
+				}
+				main, err := backfill.Link(spec, nil)
+				require.NoError(b, err)
+				fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
+				require.NoError(b, err)
+				fcfs, err := backfill.OrderNamed("fcfs")
+				require.NoError(b, err)
+				h, err := backfill.NewHost(s, fcfs, main, fallback, nil)
+				require.NoError(b, err)
+				_, err = h.Decide(b.Context(), r)
+				require.NoError(b, err)
+				first := func(now backfill.Time) (events []backfill.Event) {
+					c, openErr := s.Open(backfill.Round{Now: now})
+					require.NoError(b, openErr)
+					for running := range c.Running() {
+						events = append(events, backfill.Event{Kind: backfill.Completed, Job: running.Job.ID})
+						break
+					}
+					c.Rollback()
+					return events
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					now := s.Now() + 1
+					_, err = h.Decide(b.Context(), backfill.Round{Now: now, Events: append(first(now), arrival(now))})
+					require.NoError(b, err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package profile_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// reserved is a slot of 1024 cpus with so many reservations, each placed at its
+// earliest start.
+func reserved(b *testing.B, n int) (*profile.Profile, *profile.Candidates, []span) {
+	b.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	p, all := newPool(profile.Pack, []hand{{"a", vec(1024, 1<<20), nil}})
+	spans := make([]span, n)
+	for i := range spans {
+		r := profile.Request{Chunk: vec(1+random.Int64N(512), random.Int64N(1<<18)), Nodes: 1, Duration: 60 + profile.Time(random.IntN(36000)), Candidates: all}
+		start, at, ok := p.EarliestFit(r, 0)
+		require.True(b, ok)
+		spans[i] = span{at, r.Chunk, start, start + r.Duration}
+		p.Add(at, r.Chunk, start, start+r.Duration)
+	}
+	return p, all, spans
+}
+
+// BenchmarkOneSlot asks and changes a slot with a long plan.
+func BenchmarkOneSlot(b *testing.B) {
+	for _, n := range []int{10, 1000, 30000} {
+		p, all, spans := reserved(b, n)
+		for name, r := range map[string]profile.Request{
+			"EarliestFit-narrow": {Chunk: vec(1, 1), Nodes: 1, Duration: 60, Candidates: all},
+			"EarliestFit-wide":   {Chunk: vec(1000, 1), Nodes: 1, Duration: 36000, Candidates: all},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					_, _, ok := p.EarliestFit(r, 0)
+					require.True(b, ok)
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("RemoveAdd/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				s := spans[i%len(spans)]
+				p.Remove(s.at, s.chunk, s.start, s.end)
+				p.Add(s.at, s.chunk, s.start, s.end)
+			}
+		})
+		b.Run(fmt.Sprintf("Fits/%d", n), func(b *testing.B) {
+			r := profile.Request{Chunk: vec(1, 1), Nodes: 1, Duration: 36000, Candidates: all}
+			for i := 0; b.Loop(); i++ {
+				p.Fits(r, spans[0].at, spans[i%len(spans)].start)
+			}
+		})
+		b.Run(fmt.Sprintf("CloneAndAdd/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				s := spans[i%len(spans)]
+				p.Clone().Remove(s.at, s.chunk, s.start, s.end)
+			}
+		})
+	}
+}
+
+// BenchmarkGang places gangs on a pool of many slots with a plan on each.
+func BenchmarkGang(b *testing.B) {
+	for _, slots := range []int{100, 1000, 10000} {
+		random := rand.New(rand.NewPCG(1, 2))
+		hands := make([]hand, slots)
+		for i := range hands {
+			hands[i] = hand{fmt.Sprintf("slot%05d", i), vec(64, 1<<18), nil}
+		}
+		p, all := newPool(profile.Pack, hands)
+		for i := range hands {
+			for t := profile.Time(0); t < 36000; {
+				end := t + 60 + profile.Time(random.IntN(7200))
+				p.Add(place(i, 1), vec(random.Int64N(65), random.Int64N(1<<18)), t, end)
+				t = end
+			}
+		}
+		for _, nodes := range []int{1, slots / 10} {
+			r := profile.Request{Chunk: vec(32, 1<<14), Nodes: nodes, Duration: 3600, Candidates: all}
+			b.Run(fmt.Sprintf("EarliestFit/%d-of-%d", nodes, slots), func(b *testing.B) {
+				for b.Loop() {
+					_, _, ok := p.EarliestFit(r, 0)
+					require.True(b, ok)
+				}
+			})
+			b.Run(fmt.Sprintf("Fits/%d-of-%d", nodes, slots), func(b *testing.B) {
+				start, at, _ := p.EarliestFit(r, 0)
+				for b.Loop() {
+					require.True(b, p.Fits(r, at, start))
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("Forget/%d", slots), func(b *testing.B) {
+			copied, now := p.Clone(), profile.Time(1<<20)
+			for b.Loop() { // nothing is left to forget
+				copied.Forget(now)
+				now++
+			}
+		})
+		b.Run(fmt.Sprintf("Clone/%d", slots), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Clone()
+			}
+		})
+	}
+}
+
+// BenchmarkGangOfAll needs a chunk on each slot at once; the slots become free
+// one after the other.
+func BenchmarkGangOfAll(b *testing.B) {
+	for _, slots := range []int{10, 100, 1000} {
+		hands := make([]hand, slots)
+		for i := range hands {
+			hands[i] = hand{fmt.Sprintf("slot%05d", i), vec(64), nil}
+		}
+		p, all := newPool(profile.Pack, hands)
+		for i := range hands {
+			p.Add(place(i, 1), vec(64), 0, profile.Time(60+i*60))
+		}
+		r := profile.Request{Chunk: vec(64), Nodes: slots, Duration: 3600, Candidates: all}
+		b.Run(strconv.Itoa(slots), func(b *testing.B) {
+			for b.Loop() {
+				start, _, ok := p.EarliestFit(r, 0)
+				require.True(b, ok)
+				require.Equal(b, profile.Time(slots*60), start)
+			}
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package backfill_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+)
+
+// pool is a random pool under a policy, the rounds and decisions written down.
+type pool struct {
+	t         *testing.T
+	driver    *backfilltest.Driver
+	main      *recorder
+	host      *backfill.Host
+	before    func(backfill.Round) // sees each round just before it is decided
+	decisions []backfill.Decision
+}
+
+func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
+	t.Helper()
+	p := &pool{t: t, driver: backfilltest.NewDriver(seed)}
+	p.driver.Calm = seed%3 == 0
+	p.main = &recorder{Decider: main}
+	p.host = backfilltest.NewHost(t, p.driver, p.main)
+	return p
+}
+
+func (p *pool) rounds(n int) {
+	p.t.Helper()
+	for range n {
+		p.round()
+	}
+}
+
+// round lets something happen and returns the round as it was decided.
+func (p *pool) round() backfill.Round {
+	p.t.Helper()
+	r := p.driver.Round(p.host.State)
+	if p.before != nil {
+		// The host sorts and completes a round; a dry run on a clone shows how.
+		dry := *p.host
+		dry.State = p.host.State.Clone()
+		_, err := dry.Decide(p.t.Context(), backfill.Round{Now: r.Now, Candidates: r.Candidates, Keys: r.Keys, Events: append([]backfill.Event{}, r.Events...)})
+		require.NoError(p.t, err)
+		p.before(p.main.rounds[len(p.main.rounds)-1])
+	}
+	d, err := p.host.Decide(p.t.Context(), r)
+	require.NoError(p.t, err)
+	p.decisions = append(p.decisions, d)
+	return p.main.rounds[len(p.main.rounds)-1]
+}
+
+// everyPolicy makes random pools under each of the policies.
+func everyPolicy(t *testing.T, check func(*pool)) {
+	t.Helper()
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(12) {
+				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
+					check(newPool(t, seed, link(t, spec.Name, nil)))
+				})
+			}
+		})
+	}
+}
+
+// TestReplayIsTheDecision replays each decision's journal on a clone of the
+// state before it.
+func TestReplayIsTheDecision(t *testing.T) {
+	everyPolicy(t, func(p *pool) {
+		t := p.t
+		for range 60 {
+			copied := p.host.State.Clone()
+			r := p.round()
+			d := p.decisions[len(p.decisions)-1]
+
+			c, err := copied.Open(r)
+			require.NoError(t, err)
+			require.NoError(t, c.Replay(d.Actions))
+			again, err := c.Close()
+			require.NoError(t, err)
+			again.By = d.By // a replay does not know
+			require.Equal(t, d, again)
+			require.Equal(t, factsOf(p.host.State, r.Now), factsOf(copied, r.Now))
+		}
+	})
+}
+
+// TestCloneIsIndependent drives an original and its clone apart, one after the
+// other, and requires that neither notices.
+func TestCloneIsIndependent(t *testing.T) {
+	everyPolicy(t, func(p *pool) {
+		t := p.t
+		for range 5 {
+			p.rounds(8)
+			now := p.host.State.Now()
+			clone := p.host.State.Clone()
+			before := factsOf(clone, now)
+			first := len(p.decisions)
+			p.rounds(8)
+			require.Equal(t, before, factsOf(clone, now), "the clone noticed what happened to the original")
+
+			before = factsOf(p.host.State, p.host.State.Now())
+			for i, d := range p.decisions[first:] {
+				c, err := clone.Open(p.main.rounds[first+i])
+				require.NoError(t, err)
+				require.NoError(t, c.Replay(d.Actions))
+				_, err = c.Close()
+				require.NoError(t, err)
+			}
+			require.Equal(t, before, factsOf(clone, clone.Now()), "the clone goes the same way")
+
+			// Now the clone goes a way of its own.
+			j := job(1<<30, clone.Now(), 7, make([]int64, len(clone.Resources()))...)
+			j.Request[0] = 1
+			accept(t, clone, backfill.Round{
+				Now:    clone.Now() + 1,
+				Events: append([]backfill.Event{policyChanged(false), {Kind: backfill.SlotChanged, Slot: slot(0, j.Request)}}, submitted(j)...),
+			}, func(c *backfill.Cycle) {
+				for _, planned := range c.Planned() {
+					c.Release(planned)
+				}
+				for waiting := range c.Queue() {
+					if at, fits := c.FitsNow(waiting); fits {
+						c.Start(waiting, at)
+					}
+				}
+				c.Wake(c.Now() + 1)
+			})
+			require.Equal(t, before, factsOf(p.host.State, p.host.State.Now()), "the original noticed what happened to the clone")
+		}
+	})
+}
+
+// TestSameSeedSameDecisions runs each pool three times: again, with a policy
+// made afresh for each round, and with a state restored from plain data before
+// each round.
+func TestSameSeedSameDecisions(t *testing.T) {
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(12) {
+				run := func(main backfill.Decider, each func(*pool)) []backfill.Decision {
+					p := newPool(t, seed, main)
+					for range 80 {
+						p.round()
+						if each != nil {
+							each(p)
+						}
+					}
+					return p.decisions
+				}
+				want := run(link(t, spec.Name, nil), nil)
+				require.Equal(t, want, run(link(t, spec.Name, nil), nil), "seed %d: again", seed)
+				require.Equal(t, want, run(afresh{t, spec.Name}, nil), "seed %d: without memory", seed)
+				require.Equal(t, want, run(link(t, spec.Name, nil), func(p *pool) {
+					restored, err := backfill.Restore(p.host.State.Snapshot())
+					require.NoError(t, err)
+					p.host.State = restored
+				}), "seed %d: restored", seed)
+			}
+		})
+	}
+}
+
+// afresh makes its policy anew for each round.
+type afresh struct {
+	t    *testing.T
+	name string
+}
+
+func (a afresh) Spec() backfill.Spec { return link(a.t, a.name, nil).Spec() }
+func (a afresh) Decide(ctx context.Context, c *backfill.Cycle) error {
+	return link(a.t, a.name, nil).Decide(ctx, c)
+}
+func (a afresh) Decided(backfill.Round, backfill.Decision, bool) {}
+
+// TestPolicyChangesOnTheWay changes the policy every few rounds while jobs wait
+// and run. Under one that gives guarantees every waiting job has one at once,
+// and none of them is lifted for another cause than what happened.
+func TestPolicyChangesOnTheWay(t *testing.T) {
+	names := []string{"conservative", "easy", "conservative", "fcfs", "bb", "conservative", "ibb", "first-fit"}
+	for seed := range uint64(24) {
+		p := newPool(t, seed, link(t, names[0], nil))
+		for i := range 40 {
+			name := names[i%len(names)]
+			p.host = newHost(t, p.host.State, name, "fcfs")
+			for range 4 {
+				_, err := p.host.Decide(t.Context(), p.driver.Round(p.host.State))
+				require.NoError(t, err)
+				snap := p.host.State.Snapshot()
+				require.Equal(t, name == "conservative", snap.Guarantees)
+				for _, j := range snap.Jobs {
+					if j.Running || j.Held != "" || !snap.Guarantees {
+						continue
+					}
+					require.True(t, j.Promised, "seed %d: job %d waits without a guarantee", seed, j.Job.ID)
+					require.NotNil(t, j.Placement)
+					require.LessOrEqual(t, j.Start, j.Guarantee)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package backfill_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+)
+
+// TestWildRounds adds to what the driver makes up: ends that move in either
+// direction and several slots that go, come and change at once. No decision may
+// be refused; no reservation may lie where there is no room; a state restored
+// from plain data must be the same.
+func TestWildRounds(t *testing.T) {
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(40) {
+				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
+					p := newPool(t, seed, link(t, spec.Name, nil))
+					p.driver.Calm = true // the mishaps are ours
+					random := rand.New(rand.NewPCG(seed, 2))
+					p.round()
+					for range 60 {
+						r := p.driver.Round(p.host.State)
+						r.Events = append(r.Events, mishaps(random, p.host.State, r)...)
+						_, err := p.host.Decide(t.Context(), r)
+						require.NoError(t, err)
+						requireSound(t, p.host.State)
+					}
+				})
+			}
+		})
+	}
+}
+
+// mishaps are events for jobs and slots that the round does not concern.
+func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []backfill.Event) {
+	known := map[backfill.JobID]bool{}
+	for _, e := range r.Events {
+		known[e.Job] = known[e.Job] || e.Kind == backfill.Completed
+	}
+	for _, j := range s.Snapshot().Jobs {
+		if known[j.Job.ID] || random.IntN(6) > 0 {
+			continue
+		}
+		switch kind := random.IntN(4); {
+		case j.Running && kind < 2:
+			events = append(events, backfill.Event{Kind: backfill.EstimateChanged, Job: j.Job.ID, End: r.Now + 1 + backfill.Time(random.IntN(20))})
+		case j.Running && kind == 2:
+			events = append(events, jobEvent(backfill.StartFailed, j.Job.ID))
+		case !j.Running && kind == 0:
+			changed := *j.Job
+			changed.Submit, changed.Estimate, changed.Nodes = changed.Submit-backfill.Time(random.IntN(9)), 1+backfill.Time(random.IntN(9)), 1+random.IntN(2)
+			events = append(events, backfill.Event{Kind: backfill.Changed, Spec: &changed})
+		case kind == 3:
+			events = append(events, jobEvent(backfill.Removed, j.Job.ID))
+		}
+	}
+	for _, slot := range s.Slots() {
+		if random.IntN(12) > 0 {
+			continue
+		}
+		kind := backfill.SlotChanged
+		if !s.SlotUp(slot.ID) {
+			kind = backfill.SlotAdded
+		} else if random.IntN(2) == 0 {
+			kind = backfill.SlotLost
+		}
+		capacity := make(backfill.Vector, len(slot.Capacity))
+		for i := range capacity {
+			capacity[i] = random.Int64N(9)
+		}
+		slot.Capacity = capacity
+		events = append(events, backfill.Event{Kind: kind, Slot: slot})
+	}
+	return events
+}
+
+// requireSound holds a state against its own plain data.
+func requireSound(t *testing.T, s *backfill.State) {
+	t.Helper()
+	facts := factsOf(s, s.Now())
+	restored, err := backfill.Restore(facts.Snapshot)
+	require.NoError(t, err)
+	require.Equal(t, facts, factsOf(restored, s.Now()))
+
+	use, running, waiting := make(backfill.Vector, len(s.Resources())), 0, 0
+	for _, j := range facts.Snapshot.Jobs {
+		switch {
+		case j.Running:
+			running++
+			use.AddScaled(j.Job.Request, int64(j.Job.Nodes))
+			require.Greater(t, j.End, s.Now(), "job %d", j.Job.ID)
+			continue
+		case j.Held == "":
+			waiting++
+		}
+		for _, c := range j.Placement {
+			require.True(t, s.SlotUp(c.Slot), "job %d is planned on a lost slot", j.Job.ID)
+			for at := j.Start; at < j.End; at++ {
+				for k, free := range s.Free(c.Slot, at) {
+					require.True(t, free >= 0 || j.Job.Request[k] == 0, "job %d is planned where there is no room", j.Job.ID)
+				}
+			}
+		}
+	}
+	require.Equal(t, use, facts.Use)
+	require.Equal(t, running, s.RunningJobs())
+	require.Equal(t, waiting, s.Waiting())
+	capacity := make(backfill.Vector, len(use))
+	for _, slot := range s.Slots() {
+		if s.SlotUp(slot.ID) {
+			capacity.AddScaled(slot.Capacity, 1)
+		}
+	}
+	require.Equal(t, capacity, facts.Capacity)
+}
+
+// TestHostilePolicy takes random actions, possible and impossible, between the
+// events (but starts only after the last). What is refused leaves no trace; what
+// is accepted is sound, and true to the guarantees.
+func TestHostilePolicy(t *testing.T) {
+	for _, guarantees := range []bool{false, true} {
+		t.Run(fmt.Sprintf("guarantees %v", guarantees), func(t *testing.T) {
+			t.Parallel()
+			name := map[bool]string{true: "conservative", false: "easy"}[guarantees]
+			accepted, refused := 0, 0
+			for seed := range uint64(30) {
+				p := newPool(t, seed, link(t, name, nil))
+				p.driver.Calm = true
+				random := rand.New(rand.NewPCG(seed, 3))
+				p.round()
+				for range 40 {
+					// The round as the host would put it, tried by the hostile policy first.
+					s := p.host.State
+					r := p.driver.Round(s)
+					r.Events = append(r.Events, mishaps(random, s, r)...)
+					clone := s.Clone()
+					dry := &recorder{Decider: link(t, name, nil)}
+					h, err := backfill.NewHost(clone, order(t, "fcfs"), dry, dry.Decider, nil)
+					require.NoError(t, err)
+					_, err = h.Decide(t.Context(), r)
+					require.NoError(t, err)
+
+					before := factsOf(s, r.Now)
+					c, err := s.Open(dry.rounds[0])
+					require.NoError(t, err)
+					hostile(random, c)
+					d, err := c.Close()
+					if err != nil {
+						refused++
+						require.Equal(t, before, factsOf(s, r.Now))
+						_, err = p.host.Decide(t.Context(), r)
+						require.NoError(t, err)
+						continue
+					}
+					accepted++
+					requireSound(t, s)
+					for _, started := range d.Started {
+						require.True(t, s.IsRunning(started.Job.ID))
+					}
+					for _, j := range s.Snapshot().Jobs {
+						if guarantees && !j.Running && j.Held == "" {
+							require.True(t, j.Promised)
+							require.LessOrEqual(t, j.Start, j.Guarantee)
+						}
+					}
+				}
+			}
+			require.Greater(t, accepted, 20)
+			require.Greater(t, refused, 20)
+		})
+	}
+}
+
+// hostile acts at random; now and then it does all that must be done.
+func hostile(random *rand.Rand, c *backfill.Cycle) {
+	act := func(starts bool) {
+		for j := range c.Queue() {
+			if random.IntN(3) > 0 {
+				continue
+			}
+			start, at, ok := c.Earliest(j, c.Now()+backfill.Time(random.IntN(3)))
+			switch kind := random.IntN(40); {
+			case kind == 0:
+				c.Reserve(j, c.Now()+backfill.Time(random.IntN(30))-2, on(random.IntN(3), 1+random.IntN(2)))
+			case kind == 1 && starts:
+				c.Start(j, on(random.IntN(3), 1+random.IntN(2)))
+			case kind == 2:
+				c.Release(j)
+			case kind == 3:
+				c.Hold(j, "hostile")
+			case kind == 4:
+				c.Guarantee(j, c.Now()+backfill.Time(random.IntN(20))-1)
+			case kind == 5:
+				c.Wake(c.Now() + backfill.Time(random.IntN(20)))
+			case ok:
+				c.Reserve(j, start, at)
+			}
+		}
+	}
+	for {
+		if random.IntN(4) == 0 {
+			act(false)
+		}
+		if _, more := c.Next(); !more {
+			break
+		}
+	}
+	if random.IntN(4) == 0 {
+		act(true)
+	}
+	for j := range c.Queue() {
+		if _, _, planned := c.Reservation(j); !planned {
+			if start, at, ok := c.Earliest(j, c.Now()); ok {
+				c.Reserve(j, start, at)
+			} else {
+				c.Hold(j, "nowhere")
+			}
+		}
+		if start, _, ok := c.Reservation(j); ok {
+			if _, promised := c.Guaranteed(j); !promised {
+				c.Guarantee(j, start)
+			}
+		}
+	}
+	for _, j := range c.Due() {
+		_, at, _ := c.Reservation(j)
+		c.Start(j, at)
+	}
+}
