@@ -7,7 +7,7 @@ export GOFLAGS := -buildvcs=false
 .PHONY: help build test race lint fmt fuzz bench generate ci
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build every binary into bin/
 	go build -o bin/ ./...

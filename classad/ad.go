@@ -12,10 +12,14 @@ import (
 // Reading and evaluating an ad from many goroutines at once is safe as long as nobody changes it.
 type ClassAd struct {
 	attrs ast.Record
+	line  int
 }
 
 // New makes an empty ad.
 func New() *ClassAd { return &ClassAd{} }
+
+// StreamLine is the line of the stream at which the ad begins, if [ReadAds] read it; else 0.
+func (ad *ClassAd) StreamLine() int { return ad.line }
 
 // Lookup gives the expression of an attribute, as it was written.
 func (ad *ClassAd) Lookup(name string) (*Expr, bool) {

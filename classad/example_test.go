@@ -97,3 +97,14 @@ func ExampleExpr_Refs() {
 	fmt.Println(internal, external)
 	// Output: [ImageSize] [Arch Memory]
 }
+
+func ExampleExpr_Clauses() {
+	requirements := classad.MustParseExpr(`TARGET.Memory >= 1024 && (TARGET.HasGPU && (Arch == "X86_64" || Arch == "ARM"))`)
+	for _, clause := range requirements.Clauses() {
+		fmt.Println(clause)
+	}
+	// Output:
+	// TARGET.Memory >= 1024
+	// TARGET.HasGPU
+	// Arch == "X86_64" || Arch == "ARM"
+}

@@ -129,6 +129,7 @@ func (s *source) nextLines() (*ClassAd, error) {
 	}
 	start, size := s.line, 0
 	ad := New()
+	ad.line = start
 	var broken error
 	for {
 		number := s.line
@@ -185,7 +186,12 @@ func (s *source) nextBrackets() (*ClassAd, error) {
 			break
 		}
 	}
-	return parseBrackets(text.String(), s.name, start, "")
+	ad, err := parseBrackets(text.String(), s.name, start, "")
+	if err != nil {
+		return nil, err
+	}
+	ad.line = start
+	return ad, nil
 }
 
 // balance follows a text byte by byte as far as it takes to see where the ad in it ends.

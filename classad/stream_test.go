@@ -89,3 +89,24 @@ func TestSyntaxErrorCaret(t *testing.T) {
 	_, err := classad.ParseExpr(strings.Repeat("x + ", 10_000) + "* 1")
 	require.Less(t, len(err.Error()), 500)
 }
+
+func TestStreamLine(t *testing.T) {
+	for text, want := range map[string][]int{
+		"":      nil,
+		"a = 1": {1},
+		"# pool\n\na = 1\nb = 2\n\n\n# more\nc = (\n\nd = 4\n": {3, 10},
+		"[\na = 1 ]\n/* \n": {1},
+		"{\n[ a = 1 ],\n\n[ b = 2;\n c = 3 ] [ d = 4 ]\n}\n": {2, 4, 5},
+	} {
+		var lines []int
+		for ad, err := range classad.ReadAds(strings.NewReader(text), "f") {
+			if err == nil {
+				lines = append(lines, ad.StreamLine())
+			}
+		}
+		require.Equal(t, want, lines, "%q", text)
+	}
+	ad, err := classad.Parse("[ a = 1 ]")
+	require.NoError(t, err)
+	require.Zero(t, ad.StreamLine(), "it comes from no stream")
+}

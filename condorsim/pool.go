@@ -3,7 +3,6 @@ package condorsim
 import (
 	"container/heap"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -11,7 +10,8 @@ import (
 )
 
 // Pool is a simulated pool: it submits the jobs of a workload at their times and
-// ends them after their run times. Nothing ever goes wrong in it.
+// ends them after their run times, or at their limits. Nothing ever goes wrong
+// in it.
 type Pool struct {
 	w    *Workload
 	pace Pace
@@ -67,10 +67,11 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 // Act starts the matched jobs.
 func (p *Pool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
-		if m.Job == nil {
-			return fmt.Errorf("a match at %d names no job", p.now)
+		run := p.w.Jobs[m.Job.ID].Run
+		if m.Job.Limit > 0 {
+			run = min(run, m.Job.Limit)
 		}
-		heap.Push(&p.ends, ending{at: p.now + p.w.Jobs[m.Job.ID].Run, job: m.Job.ID})
+		heap.Push(&p.ends, ending{at: p.now + run, job: m.Job.ID})
 	}
 	return nil
 }

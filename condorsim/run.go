@@ -14,7 +14,8 @@ type Outcome struct {
 	Started, Ended bool
 	Start, End     backfill.Time
 	How            backfill.How
-	Placement      []negotiator.Place
+	Placement      negotiator.Placement
+	Estimate       backfill.Time // what was planned with
 	Promised       bool
 	Guarantee      backfill.Time // the latest start that was promised at arrival, if Promised
 	Held           string        // the reason, if it never was to run
@@ -65,12 +66,12 @@ func (r *Result) Cycle(report negotiator.Report) error {
 			return fmt.Errorf("internal error at %d: job %d is started twice", now, s.Job.ID)
 		}
 		*o = Outcome{
-			Started: true, Start: now, How: s.How, Placement: report.Matches[i].Placement,
+			Started: true, Start: now, How: s.How, Placement: report.Matches[i].Placement, Estimate: s.Job.Estimate,
 			Promised: s.Promised, Guarantee: s.Guarantee,
 		}
 	}
 	for _, h := range report.Held {
-		r.Outcomes[h.Job.ID].Held = h.Reason
+		r.Outcomes[h.Job.ID].Held = h.Reason // a start clears it
 	}
 	r.Broken += len(report.Decision.Broken)
 	return nil
@@ -95,7 +96,7 @@ func (r *Result) Ran() []metrics.Job {
 		}
 		j := r.Workload.Jobs[i]
 		jobs = append(jobs, metrics.Job{
-			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(j.Run), Estimate: int64(j.Estimate),
+			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
 			Procs: j.Cpus, Memory: j.Memory,
 		})
 	}

@@ -2,11 +2,12 @@ package condorsim
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -109,12 +110,12 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 	ad.SetString("Name", "machine")
 	ad.SetInt("Cpus", m.Processors)
 	ad.SetInt("Memory", m.Memory)
-	for name, text := range map[string]string{
-		"Requirements":         slotRequirements,
-		"START":                "true",
-		"WithinResourceLimits": "MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory",
+	for _, attr := range [][2]string{
+		{"Requirements", slotRequirements},
+		{"START", "true"},
+		{"WithinResourceLimits", "MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory"},
 	} {
-		if err := ad.SetExpr(name, text); err != nil {
+		if err := ad.SetExpr(attr[0], attr[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -141,8 +142,9 @@ func (r requestAds) get(cpus, memory int64) (*classad.ClassAd, error) {
 	return ad, nil
 }
 
-// SlotsFromAds reads a pool's slots. The errors of the sequence are returned.
-func SlotsFromAds(schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) ([]*negotiator.Slot, error) {
+// SlotsFromAds reads a pool's slots from a sequence such as classad.ReadAds gives
+// for a file. Errors name the file and the line.
+func SlotsFromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) ([]*negotiator.Slot, error) {
 	var slots []*negotiator.Slot
 	names := map[string]bool{}
 	for ad, err := range ads {
@@ -151,33 +153,43 @@ func SlotsFromAds(schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, erro
 		}
 		slot, err := schema.SlotFromAd(ad)
 		if err != nil {
-			return nil, fmt.Errorf("slot ad %d: %w", len(slots)+1, err)
+			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
 		}
 		if names[slot.Name] {
-			return nil, fmt.Errorf("slot ad %d: there is another slot of the name %s", len(slots)+1, slot.Name)
+			return nil, fmt.Errorf("%s:%d: there is another slot of the name %s", file, ad.StreamLine(), slot.Name)
 		}
 		names[slot.Name] = true
 		slots = append(slots, slot)
 	}
 	if len(slots) == 0 {
-		return nil, errors.New("the pool has no slots")
+		return nil, fmt.Errorf("%s: there is no slot in it", file)
 	}
 	return slots, nil
 }
 
-// FromAds makes a workload of job ads. The actual run time is what HTCondor's
-// history calls RemoteWallClockTime.
-func FromAds(name string, schema negotiator.Schema, slots []*negotiator.Slot, ads iter.Seq2[*classad.ClassAd, error]) (*Workload, error) {
-	w := &Workload{Name: name, Schema: schema, Slots: slots}
+// FromAds makes a workload of the job ads of a file, for a pool of slots. The
+// actual run time is what HTCondor's history calls RemoteWallClockTime. Errors
+// name the file and the line.
+func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot, ads iter.Seq2[*classad.ClassAd, error]) (*Workload, error) {
+	base := filepath.Base(file)
+	w := &Workload{Name: strings.TrimSuffix(base, filepath.Ext(base)), Schema: schema, Slots: slots}
+	names := map[string]bool{}
 	for ad, err := range ads {
 		if err != nil {
 			return nil, err
 		}
 		job, err := jobFromAd(schema, ad)
-		if err != nil {
-			return nil, fmt.Errorf("job ad %d: %w", len(w.Jobs)+1, err)
+		if err == nil && names[job.Name] {
+			err = fmt.Errorf("there is another job %s", job.Name)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
+		}
+		names[job.Name] = true
 		w.Jobs = append(w.Jobs, job)
+	}
+	if len(w.Jobs) == 0 {
+		return nil, fmt.Errorf("%s: there is no job in it", file)
 	}
 	slices.SortStableFunc(w.Jobs, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Place.Cluster, b.Place.Cluster), cmp.Compare(a.Place.Proc, b.Place.Proc))
@@ -195,14 +207,20 @@ func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
 		return Job{}, err
 	}
 	run, ok := ad.Int("RemoteWallClockTime")
-	if !ok || run < 0 {
-		return Job{}, fmt.Errorf("job %s: RemoteWallClockTime, the actual run time, is missing or no whole number of at least 0", j.Name)
+	if !ok || run < 0 || run > maxRun {
+		return Job{}, fmt.Errorf("job %s: RemoteWallClockTime, the actual run time, is missing or no whole number from 0 to %d", j.Name, int64(maxRun))
 	}
-	user, _ := ad.Text("Owner")
-	cpus, given := ad.Int("RequestCpus")
-	if !given {
-		cpus = 1
+	request, err := schema.Request(ad, j.Nodes)
+	if err != nil {
+		return Job{}, fmt.Errorf("job %s: %w", j.Name, err)
 	}
-	memory, _ := ad.Int("RequestMemory")
-	return Job{Job: j, Run: backfill.Time(run), User: user, Cpus: cpus * int64(j.Nodes), Memory: memory * int64(j.Nodes)}, nil
+	job := Job{Job: j, Run: backfill.Time(run), User: j.Labels["owner"], Cpus: request[0] * int64(j.Nodes)}
+	if i := slices.Index(schema.Resources, "memory"); i >= 0 {
+		job.Memory = request[i] * int64(j.Nodes)
+	}
+	return job, nil
 }
+
+// maxRun bounds run times, in seconds, so that sums of them stay far from
+// overflow.
+const maxRun = 1 << 40

@@ -1,7 +1,7 @@
 package negotiator
 
 import (
-	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,13 +21,16 @@ type matchmaker struct {
 	clusters []*autocluster // by candidate set
 	news     map[int]bool   // candidate sets that are new or have changed since they were sent
 	byText   map[string]*autocluster
-	byAd     map[*classad.ClassAd]*autocluster // the quick way
+	byAd     map[*classad.ClassAd]*autocluster // the quick way; a cache
 	seen     map[string]bool                   // job attributes that slots look at, lower case
 	asked    map[string]bool                   // slot attributes that jobs ask about, lower case
 	classes  map[string]int                    // slot classes by text
 	classOf  []int                             // by SlotID
 	verdicts map[pair]verdict
 }
+
+// maxAds bounds the ads that are known by their address.
+const maxAds = 4096
 
 // pair is an autocluster and a slot class.
 type pair struct{ cluster, class int }
@@ -44,30 +47,20 @@ type autocluster struct {
 	ad         *classad.ClassAd
 	request    backfill.Vector
 	candidates backfill.Candidates
+	void       bool // slots have come that can tell its jobs apart
 }
 
 func newMatchmaker(schema Schema) *matchmaker {
-	m := &matchmaker{schema: schema, ids: map[string]backfill.SlotID{}, news: map[int]bool{}}
-	m.forgetClusters()
-	m.forgetClasses()
-	m.seen, m.asked = map[string]bool{}, map[string]bool{}
-	return m
-}
-
-func (m *matchmaker) forgetClusters() {
-	m.byText, m.byAd = map[string]*autocluster{}, map[*classad.ClassAd]*autocluster{}
-}
-
-func (m *matchmaker) forgetClasses() {
-	m.classes, m.verdicts = map[string]int{}, map[pair]verdict{}
-	m.classOf = make([]int, len(m.slots))
-	for id, slot := range m.slots {
-		m.classOf[id] = m.class(slot.Ad)
+	return &matchmaker{
+		schema: schema, ids: map[string]backfill.SlotID{}, news: map[int]bool{},
+		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
+		seen: map[string]bool{}, asked: map[string]bool{},
+		classes: map[string]int{}, verdicts: map[pair]verdict{},
 	}
 }
 
 // addSlots takes slots in. It reports whether they look at job attributes that
-// none did before: the autoclusters are void then.
+// none did before: the autoclusters are void then, and have no candidates.
 func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 	for _, slot := range slots {
 		id, known := m.ids[slot.Name]
@@ -83,7 +76,11 @@ func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 		}
 	}
 	if recluster {
-		m.forgetClusters()
+		clear(m.byText)
+		clear(m.byAd)
+		for _, c := range m.clusters {
+			c.void = true
+		}
 	}
 	for _, c := range m.clusters {
 		m.match(c)
@@ -104,14 +101,11 @@ func (m *matchmaker) unsent() []*autocluster {
 // sent takes note that the policy knows all candidate sets.
 func (m *matchmaker) sent() { clear(m.news) }
 
-// notice adds to a set what an ad's Requirements and Rank refer to outside of
-// it, and reports whether that was new.
+// notice adds to a set what an ad's expressions refer to outside of it, and
+// reports whether that was new. All of them count, not Requirements and Rank
+// alone: these may ask for any attribute of the other side, which looks back.
 func notice(set map[string]bool, ad *classad.ClassAd) (grew bool) {
-	for _, attr := range []string{"Requirements", "Rank"} {
-		e, ok := ad.Lookup(attr)
-		if !ok {
-			continue
-		}
+	for _, e := range ad.All() {
 		_, external := e.Refs(ad)
 		for _, name := range external {
 			name = strings.ToLower(name)
@@ -131,7 +125,7 @@ func (m *matchmaker) cluster(ad *classad.ClassAd) (*autocluster, error) {
 	text := m.significant(ad)
 	c, ok := m.byText[text]
 	if !ok {
-		request, err := m.schema.request(ad)
+		request, err := m.schema.Request(ad, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -139,12 +133,24 @@ func (m *matchmaker) cluster(ad *classad.ClassAd) (*autocluster, error) {
 		m.clusters, m.byText[text] = append(m.clusters, c), c
 		m.news[c.id] = true
 		if notice(m.asked, ad) {
-			m.forgetClasses()
+			m.reclassify()
 		}
 		m.match(c)
 	}
+	if len(m.byAd) >= maxAds {
+		clear(m.byAd)
+	}
 	m.byAd[ad] = c
 	return c, nil
+}
+
+// reclassify divides the slots into classes anew.
+func (m *matchmaker) reclassify() {
+	clear(m.classes)
+	clear(m.verdicts)
+	for id, slot := range m.slots {
+		m.classOf[id] = m.class(slot.Ad)
+	}
 }
 
 // significant is the text of all that matters about a job ad: what it says of
@@ -201,13 +207,12 @@ func (m *matchmaker) match(c *autocluster) {
 	var found backfill.Candidates
 	var ranks []float64
 	for id, slot := range m.slots {
-		v := m.verdict(c, m.classOf[id], slot)
-		if v.match {
+		if v := m.verdict(c, m.classOf[id], slot); v.match && !c.void {
 			found.Slots = append(found.Slots, backfill.SlotID(id))
 			ranks = append(ranks, v.rank)
 		}
 	}
-	distinct := slices.Compact(slices.SortedFunc(slices.Values(ranks), cmp.Compare[float64]))
+	distinct := slices.Compact(slices.Sorted(slices.Values(ranks)))
 	if len(distinct) > 1 {
 		for _, r := range ranks {
 			class, _ := slices.BinarySearch(distinct, r)
@@ -229,7 +234,63 @@ func (m *matchmaker) verdict(c *autocluster, class int, slot *Slot) verdict {
 		if v.match = classad.Match(c.ad, slot.Ad); v.match {
 			v.rank = classad.Rank(c.ad, slot.Ad)
 		}
+		if v.rank != v.rank { // not a number: no preference
+			v.rank = 0
+		}
 		m.verdicts[key] = v
 	}
 	return v
+}
+
+// whyNone says why an autocluster matches no slot: the clauses of its
+// Requirements that no slot meets, or that the slots refuse it.
+func (m *matchmaker) whyNone(c *autocluster) string {
+	requirements, ok := c.ad.Lookup("Requirements")
+	if !ok {
+		return "matches no slot: it has no Requirements"
+	}
+	var never []string
+	for _, clause := range requirements.Clauses() {
+		met := slices.ContainsFunc(m.slots, func(s *Slot) bool {
+			return clause.Eval(classad.Scope{My: c.ad, Target: s.Ad}).IsTrue()
+		})
+		if !met {
+			never = append(never, strings.TrimSpace(clause.String()))
+		}
+	}
+	accepted := slices.ContainsFunc(m.slots, func(s *Slot) bool { return classad.Accepts(s.Ad, c.ad) })
+	switch {
+	case len(never) > 0:
+		return fmt.Sprintf("matches no slot: true on none of %d: %s", len(m.slots), strings.Join(never, "; "))
+	case !accepted:
+		return fmt.Sprintf("matches no slot: the Requirements of all %d refuse it", len(m.slots))
+	default:
+		return fmt.Sprintf("matches no slot: none of %d meets all its Requirements and accepts it", len(m.slots))
+	}
+}
+
+// checkSlots refuses slots that a pool cannot have.
+func (m *matchmaker) checkSlots(up []*Slot, down []string) error {
+	names := map[string]bool{}
+	for _, slot := range up {
+		if names[slot.Name] {
+			return fmt.Errorf("slot %s came up twice", slot.Name)
+		}
+		names[slot.Name] = true
+		if len(slot.Capacity) != len(m.schema.Resources) {
+			return fmt.Errorf("slot %s has %d resources, the pool %d", slot.Name, len(slot.Capacity), len(m.schema.Resources))
+		}
+		if bad := slices.IndexFunc(slot.Capacity, func(a int64) bool { return a < 0 || a > maxAmount }); bad >= 0 {
+			return fmt.Errorf("slot %s has %d %s: must be from 0 to %d", slot.Name, slot.Capacity[bad], m.schema.Resources[bad], int64(maxAmount))
+		}
+	}
+	for _, name := range down {
+		if _, known := m.ids[name]; !known {
+			return fmt.Errorf("slot %s is gone, but was never there", name)
+		}
+		if names[name] {
+			return fmt.Errorf("slot %s is reported up and gone at once", name)
+		}
+	}
+	return nil
 }

@@ -163,8 +163,7 @@ func TestSlotsThatLookAtMoreVoidTheAutoclusters(t *testing.T) {
 	require.Equal(t, []string{"owner"}, slices.Sorted(maps.Keys(m.seen)))
 }
 
-func TestBugAutoclustersAndWhatAskedAttributesLookAt(t *testing.T) {
-	t.Skip("BUG: a job asks for a slot's attribute that looks at the job: jobs that differ in what it looks at share an autocluster")
+func TestAutoclustersPartByWhatAskedAttributesLookAt(t *testing.T) {
 	m := newMatchmaker(twoResources())
 	m.addSlots([]*Slot{newSlot(t, "a", 4, `IsMine = TARGET.Owner == "eve"`)})
 	eve, bob := ad(t, `Requirements = TARGET.IsMine; Owner = "eve"`), ad(t, `Requirements = TARGET.IsMine; Owner = "bob"`)
@@ -173,8 +172,7 @@ func TestBugAutoclustersAndWhatAskedAttributesLookAt(t *testing.T) {
 	require.NotEqual(t, clusterOf(t, m, eve), clusterOf(t, m, bob))
 }
 
-func TestBugSlotClassesAndWhatSeenAttributesLookAt(t *testing.T) {
-	t.Skip("BUG: a slot looks at a job's attribute that asks for the slot's: slots that differ in it share a class")
+func TestSlotClassesPartByWhatSeenAttributesLookAt(t *testing.T) {
 	m := newMatchmaker(twoResources())
 	m.addSlots([]*Slot{
 		newSlot(t, "a", 4, "Requirements = TARGET.LikesYou; Site = 1"),
@@ -184,23 +182,28 @@ func TestBugSlotClassesAndWhatSeenAttributesLookAt(t *testing.T) {
 	require.Equal(t, []backfill.SlotID{1}, m.clusters[0].candidates.Slots)
 }
 
-func TestBugRankNotANumber(t *testing.T) {
-	t.Skip("BUG: each NaN is a class of its own to slices.Compact: the classes are not dense")
+func TestARankThatIsNotANumberCounts0(t *testing.T) {
 	m := newMatchmaker(twoResources())
 	m.addSlots([]*Slot{newSlot(t, "a", 4, `X = real("NaN")`), newSlot(t, "b", 4, `X = real("NaN")`), newSlot(t, "c", 4, "X = 1")})
 	clusterOf(t, m, ad(t, "Requirements = true; Rank = TARGET.X"))
-	require.Equal(t, []int32{0, 0, 1}, m.clusters[0].candidates.Rank)
+	require.Equal(t, []int32{0, 0, 1}, m.clusters[0].candidates.Rank, "dense")
 }
 
-func TestBugAutoclustersAreNeverForgotten(t *testing.T) {
-	t.Skip("BUG: autoclusters and ads stay after their last job has gone: a daemon grows without end, and every new slot is matched with all that ever were")
-	n := newNegotiator(t)
-	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 4, "")}})
-	for i := range 100 {
-		j := newJob(t, i, 1, "")
-		require.NoError(t, j.Ad.SetExpr("RequestMemory", string(rune('1'+i%9))+"0"))
-		cycle(t, n, Delta{Now: backfill.Time(i), Submitted: []*Job{j}})
-		cycle(t, n, Delta{Now: backfill.Time(i), Completed: []backfill.JobID{j.ID}})
+func TestAdsThatAreKnownAreBounded(t *testing.T) {
+	m := newMatchmaker(twoResources())
+	m.addSlots([]*Slot{newSlot(t, "a", 4, "")})
+	for range maxAds + 100 {
+		require.Zero(t, clusterOf(t, m, ad(t, "Requirements = true")))
+		require.LessOrEqual(t, len(m.byAd), maxAds)
 	}
-	require.LessOrEqual(t, len(n.matchmaker.byAd), 10)
+	require.Len(t, m.clusters, 1)
+}
+
+func TestJobsAreMatchedWithTheWholeSlot(t *testing.T) {
+	n := newNegotiator(t)
+	r := cycle(t, n, Delta{
+		SlotsUp:   []*Slot{newSlot(t, "a", 1, "TotalSlotCpus = 8; Requirements = MY.Cpus >= TARGET.RequestCpus")},
+		Submitted: []*Job{newJob(t, 1, 4, "Requirements = TARGET.Cpus >= RequestCpus")},
+	})
+	require.Equal(t, []string{"1.1@a×1"}, started(r))
 }

@@ -81,14 +81,11 @@ func cycle(tb testing.TB, n *Negotiator, d Delta) Report {
 func started(r Report) []string {
 	out := []string{}
 	for _, m := range r.Matches {
-		text := m.Job.Name + "@"
+		parts := make([]string, len(m.Placement))
 		for i, p := range m.Placement {
-			if i > 0 {
-				text += "+"
-			}
-			text += fmt.Sprintf("%s×%d", p.Slot.Name, p.Chunks)
+			parts[i] = fmt.Sprintf("%s×%d", p.Slot.Name, p.Chunks)
 		}
-		out = append(out, text)
+		out = append(out, m.Job.Name+"@"+strings.Join(parts, "+"))
 	}
 	return out
 }

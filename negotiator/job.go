@@ -10,24 +10,61 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Schema says how ads are read: which resources there are and which attribute
-// of a job holds its estimate.
+// Schema says how ads are read: which resources there are and which attributes
+// of a job hold its estimate and its limit.
 type Schema struct {
 	// Resources are the pool's resources, cpus first. The slots' attributes are
 	// named like them (Cpus), the jobs' begin with Request (RequestCpus).
 	Resources []string
-	// Estimates are the job attributes that may hold the run time in seconds;
-	// the first that a job has counts.
+	// Estimates are the job attributes that may hold the expected run time in
+	// seconds; the first that a job has counts.
 	Estimates []string
+	// Limits are those that may hold the run time at which the pool ends it.
+	Limits []string
 }
 
 // DefaultSchema reads the resources that every HTCondor slot advertises and
 // gpus, and the estimate from where users put it.
 func DefaultSchema() Schema {
+	limits := []string{"AllowedExecuteDuration", "AllowedJobDuration"}
 	return Schema{
 		Resources: []string{"cpus", "memory", "disk", "gpus"},
-		Estimates: []string{"EstimatedRunTime", "AllowedExecuteDuration", "AllowedJobDuration"},
+		Estimates: append([]string{"EstimatedRunTime"}, limits...),
+		Limits:    limits,
 	}
+}
+
+// Numbers in ads are bounded, so that sums stay far from overflow.
+const (
+	maxAmount  = 1_000_000_000_000_000 // of a resource
+	maxSeconds = 1 << 40
+	maxNodes   = 1 << 20
+)
+
+// whole reads an attribute that is a whole number within bounds. One that is
+// missing or undefined is not given; any other value is an error.
+func whole(ad *classad.ClassAd, attr string, low, high int64) (v int64, given bool, err error) {
+	value := ad.Eval(attr, nil)
+	if value.Kind() == classad.Undefined {
+		return 0, false, nil
+	}
+	v, ok := value.Int()
+	if !ok || v < low || v > high {
+		return 0, false, fmt.Errorf("%s is %v: must be a whole number from %d to %d", attr, value, low, high)
+	}
+	return v, true, nil
+}
+
+// first reads the first of several attributes that is given, as seconds of at
+// least one.
+func first(ad *classad.ClassAd, attrs []string) (backfill.Time, error) {
+	for _, attr := range attrs {
+		v, given, err := whole(ad, attr, 1, maxSeconds)
+		if given || err != nil {
+			return backfill.Time(v), err
+		}
+	}
+	return 0, nil
 }
 
 // attribute is the ad's name for a resource: cpus is Cpus.
@@ -39,7 +76,8 @@ func attribute(resource string) string {
 }
 
 // SlotFromAd reads a slot. A partitionable slot's capacity is what it has in
-// all (TotalSlotCpus), not what is left of it (Cpus).
+// all (TotalSlotCpus), not what is left of it (Cpus); jobs are matched with the
+// same.
 func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	name, ok := ad.Text("Name")
 	if !ok || name == "" {
@@ -47,17 +85,26 @@ func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	}
 	slot := &Slot{Name: name, Ad: ad, Capacity: make(backfill.Vector, len(s.Resources))}
 	for i, resource := range s.Resources {
-		amount, found := ad.Int("TotalSlot" + attribute(resource))
-		if !found {
-			amount, found = ad.Int(attribute(resource))
+		attr := attribute(resource)
+		left, given, err := whole(ad, attr, 0, maxAmount)
+		if err != nil {
+			return nil, fmt.Errorf("slot %s: %w", name, err)
 		}
-		if found && amount < 0 {
-			return nil, fmt.Errorf("slot %s: %s is negative: %d", name, attribute(resource), amount)
+		total, partitionable, err := whole(ad, "TotalSlot"+attr, 0, maxAmount)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("slot %s: %w", name, err)
+		case !partitionable && !given && i == 0:
+			return nil, fmt.Errorf("slot %s has no %s", name, attr)
+		case !partitionable:
+			total = left
+		case total != left:
+			if slot.Ad == ad {
+				slot.Ad = ad.Clone()
+			}
+			slot.Ad.SetInt(attr, total)
 		}
-		if !found && i == 0 {
-			return nil, fmt.Errorf("slot %s: %s is missing or not a number", name, attribute(resource))
-		}
-		slot.Capacity[i] = amount
+		slot.Capacity[i] = total
 	}
 	return slot, nil
 }
@@ -75,54 +122,67 @@ func (s Schema) JobFromAd(id backfill.JobID, ad *classad.ClassAd) (*Job, error) 
 		Name:  strconv.FormatInt(cluster, 10) + "." + strconv.FormatInt(proc, 10),
 		Place: backfill.Place{Cluster: cluster, Proc: proc},
 	}
-	submit, ok := ad.Int("QDate")
-	if !ok {
-		return nil, fmt.Errorf("job %s: QDate is missing or not a whole number", j.Name)
-	}
-	j.Submit = backfill.Time(submit)
-	if nodes, found := ad.Int("MinHosts"); found {
-		if nodes < 1 {
-			return nil, fmt.Errorf("job %s: MinHosts is %d: at least one is needed", j.Name, nodes)
-		}
-		j.Nodes = int(nodes)
-	}
-	for _, attr := range s.Estimates {
-		estimate, found := ad.Int(attr)
-		if !found {
-			continue
-		}
-		if estimate < 1 {
-			return nil, fmt.Errorf("job %s: %s is %d: at least one second is needed", j.Name, attr, estimate)
-		}
-		j.Estimate = backfill.Time(estimate)
-		break
-	}
-	if owner, found := ad.Text("Owner"); found {
-		j.Labels = map[string]string{"owner": owner}
-	}
-	if _, err := s.request(ad); err != nil {
+	if err := s.readJob(j); err != nil {
 		return nil, fmt.Errorf("job %s: %w", j.Name, err)
 	}
 	return j, nil
 }
 
-// request is what each chunk of a job asks for. A resource that the ad does not
-// name is not asked for; of cpus, one is.
-func (s Schema) request(ad *classad.ClassAd) (backfill.Vector, error) {
+// readJob fills in all but the job's name.
+func (s Schema) readJob(j *Job) error {
+	submit, given, err := whole(j.Ad, "QDate", -maxSeconds, maxSeconds)
+	if err == nil && !given {
+		err = errors.New("QDate is missing")
+	}
+	if err != nil {
+		return err
+	}
+	j.Submit = backfill.Time(submit)
+	nodes, given, err := whole(j.Ad, "MinHosts", 1, maxNodes)
+	if err != nil {
+		return err
+	}
+	if given {
+		j.Nodes = int(nodes)
+	}
+	if j.Estimate, err = first(j.Ad, s.Estimates); err != nil {
+		return err
+	}
+	if j.Limit, err = first(j.Ad, s.Limits); err != nil {
+		return err
+	}
+	if owner, found := j.Ad.Text("Owner"); found {
+		j.Labels = map[string]string{"owner": owner}
+	}
+	_, err = s.Request(j.Ad, j.Nodes)
+	return err
+}
+
+// Request is what each of a job's chunks asks for. A resource that the ad does
+// not name is not asked for; of cpus, one is.
+func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error) {
 	r := make(backfill.Vector, len(s.Resources))
 	for i, resource := range s.Resources {
-		attr := "Request" + attribute(resource)
-		if _, given := ad.Lookup(attr); !given {
-			if i == 0 {
-				r[i] = 1
-			}
-			continue
+		amount, given, err := whole(ad, "Request"+attribute(resource), 0, maxAmount/int64(nodes))
+		if err != nil {
+			return nil, err
 		}
-		amount, ok := ad.Int(attr)
-		if !ok || amount < 0 {
-			return nil, fmt.Errorf("%s is not a whole number of at least 0: %v", attr, ad.Eval(attr, nil))
+		if !given && i == 0 {
+			amount = 1
 		}
 		r[i] = amount
 	}
 	return r, nil
+}
+
+// check refuses a job that a policy could not plan with.
+func (s Schema) check(j *Job) error {
+	switch {
+	case j.Nodes < 1 || j.Nodes > maxNodes:
+		return fmt.Errorf("%d chunks: must be from 1 to %d", j.Nodes, maxNodes)
+	case j.Estimate < 0 || j.Estimate > maxSeconds || j.Limit < 0 || j.Limit > maxSeconds:
+		return fmt.Errorf("estimate %d, limit %d: must be from 0 to %d", j.Estimate, j.Limit, int64(maxSeconds))
+	}
+	_, err := s.Request(j.Ad, j.Nodes)
+	return err
 }

@@ -35,7 +35,7 @@ type Negotiator struct {
 	matchmaker      *matchmaker
 	host            *backfill.Host
 	jobs            map[backfill.JobID]*Job // that wait, run or are held
-	held            map[backfill.JobID]bool
+	stale           []backfill.JobID        // of void autoclusters: to be matched anew once they do not run
 	clock           func() time.Time
 }
 
@@ -68,7 +68,6 @@ func New(c Config) (*Negotiator, error) {
 		matchmaker:      newMatchmaker(c.Schema),
 		host:            host,
 		jobs:            map[backfill.JobID]*Job{},
-		held:            map[backfill.JobID]bool{},
 		clock:           c.Clock,
 	}, nil
 }
@@ -80,7 +79,17 @@ func (n *Negotiator) State() *backfill.State { return n.host.State }
 func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs[id] }
 
 // NextWake is when a cycle is due even if nothing happens.
-func (n *Negotiator) NextWake() backfill.Time { return n.host.State.NextWake() }
+func (n *Negotiator) NextWake() backfill.Time {
+	if slices.ContainsFunc(n.stale, n.queued) {
+		return n.State().Now()
+	}
+	return n.State().NextWake()
+}
+
+// queued tells whether a job is there and does not run.
+func (n *Negotiator) queued(id backfill.JobID) bool {
+	return n.jobs[id] != nil && !n.State().IsRunning(id)
+}
 
 // Report is what came of a cycle.
 type Report struct {
@@ -100,10 +109,14 @@ type Held struct {
 	Reason string
 }
 
-// RunCycle schedules what a pool reports. After an error the schedule is as it
-// was before.
+// RunCycle schedules what a pool reports. A delta that cannot be true is an
+// error and changes nothing. After any other error the negotiator is not to be
+// used any more.
 func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
 	began := n.clock()
+	if err := n.check(d); err != nil {
+		return Report{}, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
+	}
 	round, err := n.matchUp(d)
 	if err != nil {
 		return Report{}, err
@@ -113,38 +126,79 @@ func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
 		return Report{}, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.matchmaker.sent()
-	for _, job := range d.Submitted {
-		n.jobs[job.ID] = job
+	for _, id := range slices.Concat(d.Completed, d.Removed) {
+		delete(n.jobs, id)
 	}
 	report := Report{Delta: d, Decision: decision, State: n.host.State}
 	for _, s := range decision.Started {
 		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
 	}
 	for _, h := range decision.Held {
-		n.held[h.Job.ID] = true
-		report.Held = append(report.Held, Held{Job: n.jobs[h.Job.ID], Reason: n.explainHold(h)})
-	}
-	for _, id := range slices.Concat(d.Completed, d.Removed) {
-		delete(n.jobs, id)
-		delete(n.held, id)
+		report.Held = append(report.Held, Held{Job: n.jobs[h.Job.ID], Reason: n.why(h)})
 	}
 	report.Took = n.clock().Sub(began)
 	return report, nil
 }
 
-func (n *Negotiator) explainHold(h backfill.HeldJob) string {
-	if h.Reason == backfill.ReasonNeverFits && len(n.matchmaker.clusters[h.Job.Candidates].candidates.Slots) == 0 {
-		return "matches no slot: the Requirements of the job and of a slot are never both true"
-	}
-	return h.Reason
+func (n *Negotiator) cluster(j *backfill.Job) *autocluster {
+	return n.matchmaker.clusters[j.Candidates]
 }
 
-func (n *Negotiator) places(at backfill.Placement) []Place {
-	places := make([]Place, len(at))
+// why names what a held job does not find in the pool.
+func (n *Negotiator) why(h backfill.HeldJob) string {
+	c := n.cluster(h.Job)
+	switch {
+	case h.Reason != backfill.ReasonNeverFits:
+		return h.Reason
+	case len(c.candidates.Slots) == 0:
+		return n.matchmaker.whyNone(c)
+	default:
+		return h.Reason
+	}
+}
+
+func (n *Negotiator) places(at backfill.Placement) Placement {
+	places := make(Placement, len(at))
 	for i, c := range at {
 		places[i] = Place{Slot: n.matchmaker.slots[c.Slot], Chunks: c.Count}
 	}
 	return places
+}
+
+// check refuses a delta that cannot be true, before anything has changed.
+func (n *Negotiator) check(d Delta) error {
+	if d.Now < n.State().Now() {
+		return fmt.Errorf("the last cycle was at %d", n.State().Now())
+	}
+	if err := n.matchmaker.checkSlots(d.SlotsUp, d.SlotsDown); err != nil {
+		return err
+	}
+	told := map[backfill.JobID]bool{}
+	for _, job := range d.Submitted {
+		if n.jobs[job.ID] != nil || told[job.ID] {
+			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
+		}
+		told[job.ID] = true
+		if err := n.schema.check(job); err != nil {
+			return fmt.Errorf("job %s: %w", job.Name, err)
+		}
+	}
+	for _, report := range []struct {
+		what    string
+		ids     []backfill.JobID
+		running bool // the job must be running
+	}{{"completed", d.Completed, true}, {"removed", d.Removed, false}, {"failed to start", d.StartFailed, true}} {
+		for _, id := range report.ids {
+			if told[id] {
+				return fmt.Errorf("job ID %d is reported twice", id)
+			}
+			told[id] = true
+			if n.jobs[id] == nil || report.running && !n.State().IsRunning(id) {
+				return fmt.Errorf("job ID %d %s, but was not there for it", id, report.what)
+			}
+		}
+	}
+	return nil
 }
 
 // matchUp does phases 2 and 3: it turns a delta in terms of ads into a round in
@@ -155,13 +209,11 @@ func (n *Negotiator) matchUp(d Delta) (backfill.Round, error) {
 		return round, err
 	}
 	for _, job := range d.Submitted {
-		if _, known := n.jobs[job.ID]; known {
-			return round, fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
+		spec, err := n.spec(job)
+		if err != nil {
+			return round, err
 		}
-		spec, jobErr := n.spec(job)
-		if jobErr != nil {
-			return round, jobErr
-		}
+		n.jobs[job.ID] = job
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Spec: spec})
 	}
 	for _, id := range d.Completed {
@@ -179,39 +231,35 @@ func (n *Negotiator) matchUp(d Delta) (backfill.Round, error) {
 	return round, nil
 }
 
-// takeSlots takes the delta's slots in, and has the jobs that they concern
-// looked at again.
+// takeSlots takes the delta's slots in. When they can tell jobs apart that none
+// could before, all waiting jobs are matched anew, and a running one a cycle
+// after it came back to the queue: until then its autocluster has no candidates.
 func (n *Negotiator) takeSlots(d Delta, round *backfill.Round) error {
 	for _, name := range d.SlotsDown {
-		id, known := n.matchmaker.ids[name]
-		if !known {
-			return fmt.Errorf("slot %s is gone, but was never there", name)
-		}
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.SlotLost, Slot: n.slot(id)})
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.SlotLost, Slot: n.slot(n.matchmaker.ids[name])})
 	}
-	if len(d.SlotsUp) == 0 {
-		return nil
+	if len(d.SlotsUp) > 0 && n.matchmaker.addSlots(d.SlotsUp) {
+		n.stale = slices.Sorted(maps.Keys(n.jobs))
 	}
-	recluster := n.matchmaker.addSlots(d.SlotsUp)
 	for _, slot := range d.SlotsUp {
 		id := n.matchmaker.ids[slot.Name]
 		kind := backfill.SlotAdded
-		if int(id) < len(n.State().Slots()) && n.State().SlotUp(id) {
+		if n.State().SlotUp(id) {
 			kind = backfill.SlotChanged
 		}
 		round.Events = append(round.Events, backfill.Event{Kind: kind, Slot: n.slot(id)})
 	}
-	for _, id := range slices.Sorted(maps.Keys(n.jobs)) {
-		if !n.held[id] && !recluster || n.State().IsRunning(id) {
+	for _, id := range n.stale {
+		if !n.queued(id) || slices.Contains(d.Removed, id) {
 			continue
 		}
-		spec, specErr := n.spec(n.jobs[id])
-		if specErr != nil {
-			return specErr
+		spec, err := n.spec(n.jobs[id])
+		if err != nil {
+			return err
 		}
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.Changed, Spec: spec})
-		n.held[id] = false
 	}
+	n.stale = slices.DeleteFunc(n.stale, func(id backfill.JobID) bool { return !n.State().IsRunning(id) })
 	return nil
 }
 

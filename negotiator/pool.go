@@ -2,6 +2,8 @@ package negotiator
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -37,13 +39,25 @@ type Delta struct {
 // Match is a job to be started on slots now.
 type Match struct {
 	Job       *Job
-	Placement []Place
+	Placement Placement
 }
+
+// Placement says how many of a job's chunks go to which slots.
+type Placement []Place
 
 // Place is a number of a job's chunks on one slot.
 type Place struct {
 	Slot   *Slot
 	Chunks int
+}
+
+// String lists a placement as name×chunks, separated by blanks.
+func (p Placement) String() string {
+	parts := make([]string, len(p))
+	for i, at := range p {
+		parts[i] = at.Slot.Name + "×" + strconv.Itoa(at.Chunks)
+	}
+	return strings.Join(parts, " ")
 }
 
 // Slot is a slot as the pool advertises it.
@@ -68,7 +82,7 @@ type Job struct {
 	Nodes int
 	// Estimate is the planned run time; 0: the job brings none.
 	Estimate backfill.Time
-	// Limit is when the job is killed; 0: at its estimate.
+	// Limit is the run time at which the pool ends the job; 0: it has none.
 	Limit backfill.Time
 	// Labels are the job's owner and the like; shared.
 	Labels map[string]string

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -83,10 +85,9 @@ func held(r *condorsim.Result) int {
 }
 
 // Table prints the summary for people.
-func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) {
+func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 	w, m := r.Workload, r.Metrics()
 	t := table.NewWriter()
-	t.SetOutputMirror(out)
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
@@ -117,6 +118,9 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) {
 		[2]string{"jobs that overtook another", count(int(m.Backfilled))},
 		[2]string{"cycles", count(r.Cycles)},
 	)
+	for _, left := range leftOut(w.Cleaning) {
+		rows = append(rows, [2]string{"job lines left out: " + left.why, count(left.n)})
+	}
 	if n := held(r); n > 0 {
 		rows = append(rows, [2]string{"jobs held (left out of the means)", count(n)})
 	}
@@ -132,5 +136,47 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) {
 	for _, row := range rows {
 		t.AppendRow(table.Row{row[0], row[1]})
 	}
-	t.Render()
+	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+// omission is a number of job lines and why they were left out.
+type omission struct {
+	why string
+	n   int
+}
+
+// leftOut lists the job lines of a trace that were not run.
+func leftOut(c workload.Cleaning) []omission {
+	all := []omission{
+		{"partial executions", c.Partial},
+		{"cancelled before the start", c.Cancelled},
+		{"run time unknown", c.NegativeRun},
+		{"no processors", c.NoProcessors},
+		{"wider than the machine", c.TooWide},
+		{"more memory than the machine", c.TooMuchMemory},
+		{"beyond the number asked for", c.BeyondMax},
+	}
+	return slices.DeleteFunc(all, func(o omission) bool { return o.n == 0 })
+}
+
+// whyHeld tells of held jobs, a line each, but not of all if there are many.
+func whyHeld(r *condorsim.Result) string {
+	const most = 10
+	var text strings.Builder
+	told := 0
+	for i, o := range r.Outcomes {
+		if o.Held == "" {
+			continue
+		}
+		if told++; told <= most {
+			text.WriteString("held: " + r.Workload.Jobs[i].Name + " " + o.Held + "\n")
+		}
+	}
+	if told > most {
+		text.WriteString("held: " + strconv.Itoa(told-most) + " more\n")
+	}
+	return text.String()
 }

@@ -95,9 +95,9 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 func (f *instanceFile) problem() string {
 	switch {
 	case f.Processors < 1 || f.Processors > maxNumber:
-		return fmt.Sprintf("processors: %d: must be from 1 to 1e15", f.Processors)
+		return fmt.Sprintf("processors: %d: must be from 1 to 1e12", f.Processors)
 	case f.Memory < 0 || f.Memory > maxNumber:
-		return fmt.Sprintf("memory: %d: must be 0 (no memory) or MiB up to 1e15", f.Memory)
+		return fmt.Sprintf("memory: %d: must be 0 (no memory) or MiB up to 1e12", f.Memory)
 	}
 	for i, j := range f.Jobs {
 		if problem := j.problem(); problem != "" {
@@ -121,7 +121,7 @@ func (j instanceJob) problem() string {
 		value, min int64
 		rule       string
 	}{
-		{"submit", j.Submit, -maxNumber, "not before -1e15"},
+		{"submit", j.Submit, -maxNumber, "not before -1e12"},
 		{"run", j.Run, 0, "at least 0"},
 		{"estimate", j.Estimate, 1, "at least 1"},
 		{"estimate", j.Estimate, j.Run, "at least run, " + strconv.FormatInt(j.Run, 10)},
@@ -132,7 +132,7 @@ func (j instanceJob) problem() string {
 			return fmt.Sprintf("%s: %d: must be %s", c.key, c.value, c.rule)
 		}
 		if c.value > maxNumber {
-			return fmt.Sprintf("%s: %d: must be at most 1e15", c.key, c.value)
+			return fmt.Sprintf("%s: %d: must be at most 1e12", c.key, c.value)
 		}
 	}
 	return ""

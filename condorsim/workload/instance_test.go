@@ -51,13 +51,13 @@ func TestReadInstanceErrors(t *testing.T) {
 		{"kind", "{\n\"processors\": \"4\"}", "i.json:2: json: cannot unmarshal string"},
 		{"fraction", "{\"processors\": 4, \"jobs\": [\n{\"run\": 1.5}]}", "i.json:2: json: cannot unmarshal number 1.5"},
 		{"more", "{\"processors\": 4}\n{}", "there is more behind the end"},
-		{"processors", `{"processors": 0}`, "processors: 0: must be from 1 to 1e15"},
+		{"processors", `{"processors": 0}`, "processors: 0: must be from 1 to 1e12"},
 		{"memory", `{"processors": 1, "memory": -1}`, "memory: -1: must be 0"},
 		{"procs", `{"processors": 1, "jobs": [{"id": 4, "estimate": 1}]}`, "jobs[0] (id 4): procs: 0: must be at least 1"},
 		{"run", `{"processors": 1, "jobs": [{"id": 4, "run": -1, "estimate": 1, "procs": 1}]}`, "run: -1: must be at least 0"},
 		{"estimate", `{"processors": 1, "jobs": [{"id": 4, "procs": 1}]}`, "estimate: 0: must be at least 1"},
 		{"overrun", `{"processors": 1, "jobs": [{"id": 4, "run": 3, "estimate": 2, "procs": 1}]}`, "estimate: 2: must be at least run, 3"},
-		{"huge", `{"processors": 1, "jobs": [{"submit": 2000000000000000, "estimate": 2, "procs": 1}]}`, "submit: 2000000000000000: must be at most 1e15"},
+		{"huge", `{"processors": 1, "jobs": [{"submit": 2000000000000, "estimate": 2, "procs": 1}]}`, "submit: 2000000000000: must be at most 1e12"},
 		{"entries", `{"processors": 1, "expected": {"easy": {"start": [1]}}}`, "expected.easy: a list of 1 entries for 0 jobs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

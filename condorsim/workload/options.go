@@ -69,8 +69,8 @@ func (o Options) Validate() error {
 	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "ProcsField",
 		quoted(o.ProcsField), "allocated or requested")
 	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "Overrun", quoted(o.Overrun), "raise or kill")
-	check(0 <= o.CPUs && o.CPUs <= maxNumber, "CPUs", o.CPUs, "0 (as the header says) or a number of processors up to 1e15")
-	check(0 <= o.Memory && o.Memory <= maxNumber, "Memory", o.Memory, "0 (no memory) or a number of MiB up to 1e15")
+	check(0 <= o.CPUs && o.CPUs <= maxNumber, "CPUs", o.CPUs, "0 (as the header says) or a number of processors up to 1e12")
+	check(0 <= o.Memory && o.Memory <= maxNumber, "Memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
 	check(o.Load == 0 || minLoad <= o.Load && o.Load <= maxLoad, "Load", o.Load, "0 (as it is) or from 0.001 to 1000")
 	check(o.Max >= 0, "Max", o.Max, "0 (all jobs) or a number of jobs")
 	return errors.Join(errs...)

@@ -17,8 +17,8 @@ const (
 	maxLine   = 1 << 20 // bytes; the longest line of the archive has some thousand
 
 	// maxNumber bounds the numbers of a file, so that sums and scaled times
-	// cannot overflow. In seconds it is 30 million years.
-	maxNumber = int64(1e15)
+	// cannot overflow. In seconds it is 30 thousand years.
+	maxNumber = int64(1e12)
 )
 
 // record has the fields of one job line; field n of the format is record[n-1].
@@ -199,7 +199,7 @@ func parseNumber(s []byte) (int64, string) {
 			seen = true
 			value = value*10 + int64(b-'0')
 			if value > maxNumber {
-				return 0, " is not a number up to 1e15"
+				return 0, " is not a number up to 1e12"
 			}
 		}
 	}

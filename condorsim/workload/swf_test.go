@@ -127,7 +127,7 @@ func TestRules(t *testing.T) {
 			count{TooMuchMemory: 1, TooMuchMemoryIDs: []int64{1}},
 		},
 		{
-			"memory beyond counting", "1 0 -1 9 60000 -1 1000000000000000 8 10 5000 1 7 -1 3 -1 -1 -1 -1\n",
+			"memory beyond counting", "1 0 -1 9 60000 -1 1000000000000 8 10 5000 1 7 -1 3 -1 -1 -1 -1\n",
 			workload.Options{Memory: 3, CPUs: 60000},
 			nil,
 			count{TooMuchMemory: 1, TooMuchMemoryIDs: []int64{1}},
@@ -220,7 +220,7 @@ func TestErrors(t *testing.T) {
 		{"two points", good + "1 1.2.3", `field 2 (submit time): "1.2.3" is not a number`, workload.Error{Line: 3, Field: 2, Text: "1.2.3"}},
 		{"exponent", good + "1 1e5", `field 2 (submit time): "1e5" is not a number`, workload.Error{Line: 3, Field: 2, Text: "1e5"}},
 		{
-			"huge", good + "1 99999999999999999999", `field 2 (submit time): "99999999999999999999" is not a number up to 1e15`,
+			"huge", good + "1 99999999999999999999", `field 2 (submit time): "99999999999999999999" is not a number up to 1e12`,
 			workload.Error{Line: 3, Field: 2, Text: "99999999999999999999"},
 		},
 		{

@@ -95,5 +95,11 @@ const LogLevels = "trace,debug,info,warn,error,off"
 
 // Logger returns the root logger of a command. The level is one of LogLevels.
 func Logger(name, level string, out io.Writer) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Name: name, Level: hclog.LevelFromString(level), Output: out})
+	return hclog.New(&hclog.LoggerOptions{
+		Name: name, Level: hclog.LevelFromString(level), Output: out,
+		Exclude: func(level hclog.Level, message string, _ ...any) bool {
+			// go-plugin says so of every plugin that ends when it should.
+			return level == hclog.Info && message == "plugin process exited"
+		},
+	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -36,9 +38,9 @@ type Config struct {
 	Speed string `yaml:"speed"`
 	// Estimates are the job attributes that may hold the run time in seconds,
 	// the first counts; DefaultEstimate is for jobs that have none of them.
-	Estimates       []string      `yaml:"estimates"`
-	DefaultEstimate time.Duration `yaml:"default_estimate"`
-	Plugins         Plugins       `yaml:"plugins"`
+	Estimates       []string `yaml:"estimates"`
+	DefaultEstimate Duration `yaml:"default_estimate"`
+	Plugins         Plugins  `yaml:"plugins"`
 	// LogLevel is trace, debug, info, warn, error or off; "" is for the command
 	// to choose.
 	LogLevel string `yaml:"log_level"`
@@ -51,8 +53,8 @@ type Plugins struct {
 	InProcess bool `yaml:"in_process"`
 	// StartTimeout is how long a plugin may take to say hello, Deadline how long
 	// to decide a cycle.
-	StartTimeout time.Duration `yaml:"start_timeout"`
-	Deadline     time.Duration `yaml:"deadline"`
+	StartTimeout Duration `yaml:"start_timeout"`
+	Deadline     Duration `yaml:"deadline"`
 	// MTLS is auto, or off for a plugin that cannot do it.
 	MTLS string `yaml:"mtls"`
 }
@@ -63,65 +65,118 @@ func Default() Config {
 		Policy: "ibb", Order: "fcfs", Placement: profile.ByRank.String(),
 		Pool: "simulated", Speed: "40",
 		Estimates:       negotiator.DefaultSchema().Estimates,
-		DefaultEstimate: time.Duration(negotiator.DefaultEstimate) * time.Second,
-		Plugins:         Plugins{StartTimeout: 10 * time.Second, Deadline: 10 * time.Second, MTLS: "auto"},
+		DefaultEstimate: Duration(time.Duration(negotiator.DefaultEstimate) * time.Second),
+		Plugins:         Plugins{StartTimeout: Duration(10 * time.Second), Deadline: Duration(10 * time.Second), MTLS: "auto"},
 	}
 }
 
 // Load reads a file over the defaults. Errors name file, line and column.
 func Load(path string) (Config, error) {
 	c := Default()
-	text, err := os.ReadFile(path)
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return c, fmt.Errorf("read the configuration: %w", err)
 	}
-	if err = c.decode(text); err != nil {
+	if err = c.decode(content); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }
 
-func (c *Config) decode(text []byte) error {
-	if strings.TrimSpace(string(text)) == "" {
-		return nil
-	}
-	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+func (c *Config) decode(content []byte) error {
+	file, err := parser.ParseBytes(content, 0)
+	if err != nil {
 		return errors.New(yaml.FormatError(err, false, true))
 	}
-	return c.Validate()
+	switch documents := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType }); {
+	case len(documents) == 0:
+		return nil
+	case len(documents) > 1:
+		return fmt.Errorf("[%d:1] there is a second document: one is all that is read", documents[1].Start.Position.Line)
+	}
+	if err = yaml.UnmarshalWithOptions(content, c, yaml.Strict()); err != nil {
+		return errors.New(yaml.FormatError(err, false, true))
+	}
+	var errs []error
+	for _, f := range c.faults() {
+		errs = append(errs, f.locate(file))
+	}
+	return errors.Join(errs...)
+}
+
+// Duration is a length of time in a configuration file, such as 10s or 24h.
+type Duration time.Duration
+
+// UnmarshalYAML reads a duration; what is wrong is told with its place.
+func (d *Duration) UnmarshalYAML(node ast.Node) error {
+	parsed, err := time.ParseDuration(strings.Trim(node.String(), `"'`))
+	if err != nil {
+		return &yaml.SyntaxError{Message: node.String() + " is no length of time such as 10s or 24h", Token: node.GetToken()}
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// fault is a setting that cannot be.
+type fault struct {
+	path string // of the setting in the file, such as plugins.mtls
+	err  error
+}
+
+func (f fault) Error() string { return f.path + ": " + f.err.Error() }
+
+// locate names the place of the fault in the file, if the setting stands there.
+func (f fault) locate(file *ast.File) error {
+	path, err := yaml.PathString("$." + f.path)
+	if err != nil {
+		return f
+	}
+	node, err := path.FilterFile(file)
+	if err != nil {
+		return f
+	}
+	at := node.GetToken().Position
+	return fmt.Errorf("[%d:%d] %w", at.Line, at.Column, f)
 }
 
 // Validate names every setting that cannot be, with its value and the rule.
 func (c Config) Validate() error {
 	var errs []error
-	refuse := func(setting string, value any, rule string) {
-		errs = append(errs, fmt.Errorf("%s: %v: %s", setting, value, rule))
-	}
-	if c.Policy == "" {
-		refuse("policy", `""`, "must be a policy's name or a plugin's path")
-	}
-	if _, err := backfill.OrderNamed(c.Order); err != nil {
-		errs = append(errs, fmt.Errorf("order: %w", err))
-	}
-	if _, err := profile.ParseRule(c.Placement); err != nil {
-		errs = append(errs, fmt.Errorf("placement: %w", err))
-	}
-	if _, err := ParseSpeed(c.Speed); err != nil {
-		errs = append(errs, err)
-	}
-	if c.DefaultEstimate < time.Second {
-		refuse("default_estimate", c.DefaultEstimate, "must be at least 1s")
-	}
-	if c.Plugins.StartTimeout <= 0 || c.Plugins.Deadline <= 0 {
-		refuse("plugins", c.Plugins.StartTimeout, "start_timeout and deadline must be positive")
-	}
-	if c.Plugins.MTLS != "auto" && c.Plugins.MTLS != "off" {
-		refuse("plugins.mtls", c.Plugins.MTLS, "must be auto or off")
-	}
-	if !slices.Contains([]string{"", "trace", "debug", "info", "warn", "error", "off"}, c.LogLevel) {
-		refuse("log_level", c.LogLevel, "must be trace, debug, info, warn, error or off")
+	for _, f := range c.faults() {
+		errs = append(errs, f)
 	}
 	return errors.Join(errs...)
+}
+
+func (c Config) faults() (all []fault) {
+	check := func(path string, err error) {
+		if err != nil {
+			all = append(all, fault{path, err})
+		}
+	}
+	must := func(path string, ok bool, value any, rule string) {
+		if !ok {
+			check(path, fmt.Errorf("%v: %s", value, rule))
+		}
+	}
+	_, err := backfill.OrderNamed(c.Order)
+	check("order", err)
+	_, err = profile.ParseRule(c.Placement)
+	check("placement", err)
+	_, err = ParseSpeed(c.Speed)
+	check("speed", err)
+	second := Duration(time.Second)
+	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
+	must("estimates", !slices.Contains(c.Estimates, ""), fmt.Sprintf("%q", c.Estimates), "must be names of attributes")
+	must("default_estimate", c.DefaultEstimate >= second, c.DefaultEstimate, "must be at least 1s")
+	must("plugins.start_timeout", c.Plugins.StartTimeout > 0, c.Plugins.StartTimeout, "must be positive")
+	must("plugins.deadline", c.Plugins.Deadline > 0, c.Plugins.Deadline, "must be positive")
+	must("plugins.mtls", c.Plugins.MTLS == "auto" || c.Plugins.MTLS == "off", c.Plugins.MTLS, "must be auto or off")
+	levels := []string{"", "trace", "debug", "info", "warn", "error", "off"}
+	must("log_level", slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
+	return all
 }
 
 // CheckPolicy makes sure that a policy given by name is linked in and knows the

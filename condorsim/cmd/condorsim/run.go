@@ -52,6 +52,11 @@ type runCommand struct {
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
 	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	jobsOut, err := c.createJobs()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer jobsOut.Discard()
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -73,17 +78,32 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if c.Timing {
 		timing = &report.Timing{WallSeconds: time.Since(began).Seconds()}
 	}
-	if c.JobsOut != "" {
-		if err = report.JobsFile(c.JobsOut, result); err != nil {
-			return cli.Bad(err)
+	if jobsOut != nil {
+		if err = jobsOut.Write(result); err != nil {
+			return err
 		}
 	}
 	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.Order, Options: c.PolicyOpt}
 	if c.JSON {
 		return report.JSON(os.Stdout, run, result, timing)
 	}
-	report.Table(os.Stdout, run, result, timing)
-	return nil
+	return report.Table(os.Stdout, run, result, timing)
+}
+
+// createJobs prepares the table of jobs; nil if none is wanted. It must not take
+// the place of what it is made from.
+func (c *runCommand) createJobs() (*report.JobsFile, error) {
+	if c.JobsOut == "" {
+		return nil, nil //nolint:nilnil // nil is a table that is not wanted
+	}
+	if out, err := os.Stat(c.JobsOut); err == nil {
+		for _, path := range []string{c.Workload, c.Instance, c.Pool} {
+			if in, inErr := os.Stat(path); inErr == nil && os.SameFile(in, out) {
+				return nil, fmt.Errorf("--jobs-out %s: that is where %s is read from; choose another file", c.JobsOut, path)
+			}
+		}
+	}
+	return report.CreateJobs(c.JobsOut)
 }
 
 // load reads the workload and the pool.
@@ -99,8 +119,8 @@ func (c *runCommand) load(logger hclog.Logger) (*condorsim.Workload, error) {
 			return nil, fmt.Errorf("read the pool: %w", openErr)
 		}
 		defer file.Close() //nolint:errcheck // only read
-		if slots, err = condorsim.SlotsFromAds(negotiator.DefaultSchema(), classad.ReadAds(file, c.Pool)); err != nil {
-			return nil, fmt.Errorf("read the pool %s: %w", c.Pool, err)
+		if slots, err = condorsim.SlotsFromAds(c.Pool, negotiator.DefaultSchema(), classad.ReadAds(file, c.Pool)); err != nil {
+			return nil, fmt.Errorf("read the pool: %w", err)
 		}
 	}
 	return condorsim.FromTrace(trace, slots)
@@ -108,17 +128,24 @@ func (c *runCommand) load(logger hclog.Logger) (*condorsim.Workload, error) {
 
 func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 	if c.Instance != "" {
+		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" {
+			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field and --overrun say how a trace is read; an instance is taken as it is")
+		}
 		instance, err := workload.ReadInstance(c.Instance)
 		if err != nil {
 			return nil, err
 		}
 		return instance.Trace, nil
 	}
+	cpus := c.Cpus
+	if cpus == 0 && c.Pool != "" {
+		cpus = anyWidth // the pool, not the trace's machine, says what is too wide
+	}
 	bar := cli.NewProgress("reading")
 	defer bar.Done()
 	trace, err := workload.Open(c.Workload, workload.Options{
 		Clean: workload.Clean(c.Clean), ProcsField: workload.ProcsField(c.ProcsField), Overrun: workload.Overrun(c.Overrun),
-		CPUs: c.Cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs, Progress: bar.Update,
+		CPUs: cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs, Progress: bar.Update,
 	})
 	if err != nil {
 		return nil, err
@@ -135,6 +162,9 @@ func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 	}
 	return trace, nil
 }
+
+// anyWidth is as many chunks as a job may have.
+const anyWidth = 1 << 20
 
 // abridge lists some of many numbers.
 func abridge(ids []int64) string {

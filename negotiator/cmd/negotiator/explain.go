@@ -57,7 +57,7 @@ func (c *explainCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := p.expect(state, job, backfill.Time(c.At))
+	e := p.expect(state, job)
 	if c.JSON {
 		return printJSON(e)
 	}
@@ -72,21 +72,20 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer p.policy.Close()
-	state, err := p.stateAt(ctx, backfill.Time(c.At))
+	last, err := p.stateAt(ctx, backfill.Time(c.At))
 	if err != nil {
 		return err
 	}
 	all := []expectation{}
-	if state != nil {
+	if state := last.state; state != nil {
 		for _, j := range state.FirstWaiting(state.Waiting()) {
-			all = append(all, p.expect(state, p.workload.Jobs[j.ID].Job, backfill.Time(c.At)))
+			all = append(all, p.expect(last, p.workload.Jobs[j.ID].Job))
 		}
 	}
 	if c.JSON {
 		return printJSON(all)
 	}
 	t := plainTable("waiting", "command", "start", "guarantee", "reason")
-	t.SetOutputMirror(os.Stdout)
 	text := func(n *int64) any {
 		if n == nil {
 			return ""
@@ -96,8 +95,8 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 	for _, e := range all {
 		t.AppendRow(table.Row{e.Job, e.Command, text(e.Start), text(e.Guarantee), e.Reason})
 	}
-	t.Render()
-	return nil
+	_, err = os.Stdout.WriteString(t.Render() + "\n")
+	return err
 }
 
 func printJSON(v any) error {
@@ -118,45 +117,54 @@ func findJob(w *condorsim.Workload, name string) *negotiator.Job {
 // errReached ends a simulation that has gone far enough.
 var errReached = errors.New("the time has been reached")
 
-// latest remembers the state after the last cycle.
-type latest struct{ state *backfill.State }
+// snapshot is the schedule as it stands at a time.
+type snapshot struct {
+	at    backfill.Time
+	state *backfill.State           // nil if nothing has happened yet
+	held  map[backfill.JobID]string // why jobs are held
+}
 
 // Cycle takes note of a cycle.
-func (l *latest) Cycle(r negotiator.Report) error {
-	l.state = r.State
+func (s *snapshot) Cycle(r negotiator.Report) error {
+	s.state = r.State
+	for _, h := range r.Held {
+		s.held[h.Job.ID] = h.Reason
+	}
 	return nil
 }
 
-// stateAt is the schedule as it stands at a time; nil if nothing happened until
-// then.
-func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*backfill.State, error) {
-	var last latest
+// stateAt lets the pool run until a time.
+func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, error) {
+	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
 	_, err := condorsim.Run(ctx, p.workload, p.config, func(_ context.Context, t backfill.Time) error {
 		if t > at {
 			return errReached
 		}
 		return nil
-	}, &last)
+	}, last)
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}
-	return last.state, nil
+	return last, nil
 }
 
 // expect tells what a job has to expect.
-func (p *prepared) expect(state *backfill.State, job *negotiator.Job, at backfill.Time) expectation {
+func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 	e := expectation{Job: job.Name, Command: command(job)}
-	if job.Submit > at || state == nil {
+	if job.Submit > s.at || s.state == nil {
 		e.Situation, e.Reason = "to come", fmt.Sprintf("will be submitted at %d", job.Submit)
 		return e
 	}
-	reason, known := state.Reason(job.ID)
+	reason, known := s.state.Reason(job.ID)
 	if !known {
 		e.Situation, e.Reason = "ended", "has ended"
 		return e
 	}
+	if why, held := s.held[job.ID]; held && reason.Why == backfill.HeldBack {
+		reason.Text = why
+	}
 	e.Situation = reason.Why.String()
-	e.Reason = state.Describe(reason, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
+	e.Reason = s.state.Describe(reason, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
 	if reason.Placement != nil {
 		start := int64(reason.At)
 		e.Start = &start

@@ -50,7 +50,6 @@ func (c *policiesCommand) Run() error {
 		return encoder.Encode(all)
 	}
 	t := table.NewWriter()
-	t.SetOutputMirror(os.Stdout)
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Options.SeparateRows = true
@@ -67,8 +66,8 @@ func (c *policiesCommand) Run() error {
 		}
 		t.AppendRow(table.Row{p.Name, p.Doc + " (" + p.Source + ")", promise, cmp.Or(strings.Join(options, "\n"), "none")})
 	}
-	t.Render()
-	return nil
+	_, err := os.Stdout.WriteString(t.Render() + "\n")
+	return err
 }
 
 // configCommands are the commands that concern configuration files.

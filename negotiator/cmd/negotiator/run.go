@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -29,18 +30,18 @@ import (
 type poolFlags struct {
 	Config string `placeholder:"FILE" help:"Configuration file (YAML); flags come after it."`
 
-	Pool     string `group:"Pool" placeholder:"FILE" help:"Slot ads, or simulated: the built-in four nodes."`
-	Workload string `group:"Pool" placeholder:"FILE" help:"Job ads; by default 54 MPI-like jobs."`
-	Speed    string `group:"Pool" placeholder:"X" help:"Simulated seconds in a second, or max."`
+	Pool     *string `group:"Pool" placeholder:"FILE" help:"Slot ads, or simulated: the built-in four nodes."`
+	Workload *string `group:"Pool" placeholder:"FILE" help:"Job ads; by default 54 MPI-like jobs."`
+	Speed    *string `group:"Pool" placeholder:"X" help:"Simulated seconds in a second, or max."`
 
-	Policy    string            `group:"Policy" short:"p" placeholder:"NAME" help:"Policy's name or plugin's path; ibb by default."`
+	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"Policy's name or plugin's path; ibb by default."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
-	Order     string            `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs, sjf, ljf, widest or narrowest."`
-	Placement string            `group:"Policy" placeholder:"RULE" help:"How slots are chosen: rank, pack or spread."`
+	Order     *string           `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs, sjf, ljf, widest or narrowest."`
+	Placement *string           `group:"Policy" placeholder:"RULE" help:"How slots are chosen: rank, pack or spread."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 	InProcess bool              `group:"Policy" help:"Link the policy in instead of running it in a process of its own."`
 
-	LogLevel string `group:"Output" placeholder:"LEVEL" help:"trace, debug, info, warn, error or off."`
+	LogLevel *string `group:"Output" placeholder:"LEVEL" help:"trace, debug, info, warn, error or off."`
 }
 
 // runCommand is negotiator run.
@@ -59,8 +60,7 @@ func (c *poolFlags) settings() (config.Config, error) {
 		}
 	}
 	for _, flag := range []struct {
-		value  string
-		target *string
+		value, target *string
 	}{
 		{c.Pool, &s.Pool},
 		{c.Workload, &s.Workload},
@@ -70,8 +70,8 @@ func (c *poolFlags) settings() (config.Config, error) {
 		{c.Placement, &s.Placement},
 		{c.LogLevel, &s.LogLevel},
 	} {
-		if flag.value != "" {
-			*flag.target = flag.value
+		if flag.value != nil {
+			*flag.target = *flag.value
 		}
 	}
 	if c.PolicyOpt != nil {
@@ -97,14 +97,14 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if c.JSON {
 		return report.JSON(os.Stdout, run, result, nil)
 	}
-	report.Table(os.Stdout, run, result, nil)
-	return nil
+	return report.Table(os.Stdout, run, result, nil)
 }
 
 // prepared is a pool with its jobs and a policy, ready to be scheduled.
 type prepared struct {
 	settings config.Config
 	speed    float64
+	log      *cli.Holdable
 	logger   hclog.Logger
 	workload *condorsim.Workload
 	policy   *choose.Chosen
@@ -119,7 +119,8 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{settings: s, logger: cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), os.Stderr)}
+	p := &prepared{settings: s, log: cli.NewHoldable(os.Stderr)}
+	p.logger = cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), p.log)
 	order, err := backfill.OrderNamed(s.Order)
 	if err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	}
 	p.policy, err = choose.Policy(ctx, choose.Request{
 		Policy: s.Policy, Options: s.Options, Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
-		StartTimeout: s.Plugins.StartTimeout, Deadline: s.Plugins.Deadline, WithoutTLS: s.Plugins.MTLS == "off",
+		StartTimeout: time.Duration(s.Plugins.StartTimeout), Deadline: time.Duration(s.Plugins.Deadline), WithoutTLS: s.Plugins.MTLS == "off",
 		Logger: p.logger,
 	})
 	if err != nil {
@@ -144,7 +145,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	}
 	p.config = negotiator.Config{
 		Placement: rule, Order: order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
-		DefaultEstimate: backfill.Time(s.DefaultEstimate / time.Second), Clock: time.Now,
+		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now,
 		Refused: func(r backfill.Refusal) {
 			p.logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
 		},
@@ -159,6 +160,8 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	var watch negotiator.Sink = &logLines{logger: p.logger, w: p.workload}
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
 		view := newView(os.Stdout, p.workload, name, p.settings.Speed)
+		p.log.Hold() // the log would tear the picture
+		defer p.log.Release()
 		defer view.close()
 		watch = view
 	} else {
@@ -178,7 +181,8 @@ func scaled(speed float64) condorsim.Pace {
 		if began.IsZero() {
 			began, first = time.Now(), t
 		}
-		due := began.Add(time.Duration(float64(t-first) / speed * float64(time.Second)))
+		const longest = 1e9 // seconds; more is beyond time.Duration
+		due := began.Add(time.Duration(min(float64(t-first)/speed, longest) * float64(time.Second)))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -190,46 +194,46 @@ func scaled(speed float64) condorsim.Pace {
 
 // loadWorkload reads the pool and its jobs, from files or from what is built in.
 func loadWorkload(s config.Config) (*condorsim.Workload, error) {
-	poolFile, jobsFile := s.Pool, s.Workload
 	var slots []*negotiator.Slot
 	var w *condorsim.Workload
-	read := func(path, builtIn string, use func(name string, ads iter.Seq2[*classad.ClassAd, error]) error) error {
-		var in io.ReadCloser
-		var err error
-		if path == "" {
-			path = builtIn
-			in, err = configs.Files().Open(builtIn)
-		} else {
-			in, err = os.Open(path)
-		}
-		if err != nil {
-			return err
-		}
-		defer in.Close() //nolint:errcheck // only read
-		if err = use(path, classad.ReadAds(in, path)); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		return nil
+	pool := s.Pool
+	if pool == "simulated" {
+		pool = ""
 	}
-	if poolFile == "simulated" {
-		poolFile = ""
+	if strings.HasPrefix(pool, "htcondor://") {
+		return nil, fmt.Errorf("pool %s: real pools are not there yet; give a file of slot ads, or simulated", pool)
 	}
-	err := read(poolFile, configs.FourNodes, func(_ string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
-		slots, err = condorsim.SlotsFromAds(s.Schema(), ads)
+	err := readAds(pool, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
+		slots, err = condorsim.SlotsFromAds(file, s.Schema(), ads)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %w", err)
 	}
-	err = read(jobsFile, configs.NPB54, func(name string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
-		w, err = condorsim.FromAds(baseName(name), s.Schema(), slots, ads)
+	err = readAds(s.Workload, configs.NPB54, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
+		w, err = condorsim.FromAds(file, s.Schema(), slots, ads)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the workload: %w", err)
 	}
-	if len(w.Jobs) == 0 {
-		return nil, fmt.Errorf("read the workload: %s holds no job", s.Workload)
-	}
 	return w, nil
+}
+
+// readAds hands the ads of a file over, or of what is built in if no file is
+// named.
+func readAds(file, builtIn string, use func(string, iter.Seq2[*classad.ClassAd, error]) error) error {
+	var in io.ReadCloser
+	var err error
+	if file == "" {
+		file = builtIn
+		in, err = configs.Files().Open(builtIn)
+	} else {
+		in, err = os.Open(file)
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	return use(file, classad.ReadAds(in, file))
 }

@@ -3,38 +3,32 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// baseName is a file's name without folder and extension.
-func baseName(path string) string {
-	base := filepath.Base(path)
-	return strings.TrimSuffix(base, filepath.Ext(base))
-}
-
 // command is what a job runs, as its ad says.
 func command(j *negotiator.Job) string {
 	cmd, _ := j.Ad.Text("Cmd")
-	return cmd
-}
-
-func placement(at []negotiator.Place) string {
-	parts := make([]string, len(at))
-	for i, p := range at {
-		parts[i] = fmt.Sprintf("%s×%d", p.Slot.Name, p.Chunks)
-	}
-	return strings.Join(parts, " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) { // it is about to be printed on a terminal
+			return '?'
+		}
+		return r
+	}, cmd)
 }
 
 // logLines writes what happens as log lines.
@@ -56,78 +50,117 @@ func (l *logLines) Cycle(r negotiator.Report) error {
 	}
 	for i, m := range r.Matches {
 		l.logger.Info("started", "t", r.Delta.Now, "job", m.Job.Name, "cmd", command(m.Job),
-			"wait", r.Delta.Now-m.Job.Submit, "how", r.Decision.Started[i].How, "slots", placement(m.Placement),
+			"wait", r.Delta.Now-m.Job.Submit, "how", r.Decision.Started[i].How, "slots", m.Placement.String(),
 			"waiting", r.State.Waiting(), "running", r.State.RunningJobs())
 	}
 	return nil
 }
 
-// view is the live picture on a terminal: it is drawn over itself each cycle.
+// view is the live picture on a terminal: it is drawn over itself each cycle, on
+// the terminal's other screen, and leaves nothing behind.
 type view struct {
 	out    io.Writer
+	size   func() (width, height int)
 	w      *condorsim.Workload
 	title  string
 	on     map[string][]string // what runs on each slot
+	held   map[string]string   // why jobs are held, by label
 	ended  int
-	held   int
 	cycles int
-	lines  int // of the last picture
 }
 
-func newView(out io.Writer, w *condorsim.Workload, policy, speed string) *view {
-	return &view{out: out, w: w, title: w.Name + " under " + policy + ", " + speed + " s a second", on: map[string][]string{}}
+// What a terminal is told to do (ECMA-48 and xterm).
+const (
+	otherScreen = "\x1b[?1049h\x1b[?25l" // and no cursor
+	backAgain   = "\x1b[?25h\x1b[?1049l"
+	home        = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearRest   = "\x1b[J"
+)
+
+func newView(out *os.File, w *condorsim.Workload, policy, speed string) *view {
+	v := makeView(out, w, policy, speed)
+	v.size = func() (int, int) {
+		width, height, err := term.GetSize(int(out.Fd()))
+		if err != nil {
+			return 80, 24
+		}
+		return width, height
+	}
+	_, _ = io.WriteString(out, otherScreen) // Cycle tells when the terminal is gone
+	return v
+}
+
+// makeView is newView for any writer, 80 by 24.
+func makeView(out io.Writer, w *condorsim.Workload, policy, speed string) *view {
+	return &view{
+		out: out, w: w, title: w.Name + " under " + policy + ", " + speed + " s a second",
+		on: map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
+	}
 }
 
 // Cycle draws the pool as a cycle left it.
 func (v *view) Cycle(r negotiator.Report) error {
+	v.follow(r)
+	_, err := io.WriteString(v.out, v.fit(v.draw(r)))
+	return err
+}
+
+// follow takes note of what runs where and what is held.
+func (v *view) follow(r negotiator.Report) {
 	v.cycles++
-	v.held += len(r.Held)
+	v.ended += len(r.Delta.Completed)
 	for _, id := range r.Delta.Completed {
-		v.ended++
 		for slot, jobs := range v.on {
 			v.on[slot] = slices.DeleteFunc(jobs, func(j string) bool { return j == label(v.w.Jobs[id].Job) })
 		}
 	}
+	for _, h := range r.Held {
+		v.held[label(h.Job)] = h.Reason
+	}
 	for _, m := range r.Matches {
+		delete(v.held, label(m.Job))
 		for _, p := range m.Placement {
 			v.on[p.Slot.Name] = append(v.on[p.Slot.Name], label(m.Job))
 		}
 	}
-	picture := v.draw(r)
-	_, err := io.WriteString(v.out, v.erase()+picture)
-	v.lines = strings.Count(picture, "\n")
-	return err
 }
 
 func label(j *negotiator.Job) string { return j.Name + " " + command(j) }
 
-// erase goes back to where the last picture began and clears it.
-func (v *view) erase() string {
-	if v.lines == 0 {
-		return ""
+// fit cuts a picture to the terminal and says where each line goes.
+func (v *view) fit(picture string) string {
+	width, height := v.size()
+	lines := strings.Split(strings.TrimRight(picture, "\n"), "\n")
+	lines = lines[:min(len(lines), max(1, height-1))]
+	var b strings.Builder
+	b.WriteString(home)
+	for _, line := range lines {
+		b.WriteString(text.Trim(line, max(1, width-1)) + clearLine + "\r\n")
 	}
-	return fmt.Sprintf("\x1b[%dA\x1b[J", v.lines)
+	b.WriteString(clearRest)
+	return b.String()
 }
 
-// close takes the picture away.
-func (v *view) close() {
-	_, _ = io.WriteString(v.out, v.erase())
-	v.lines = 0
-}
+// close goes back to the screen that was there before.
+func (v *view) close() { _, _ = io.WriteString(v.out, backAgain) }
 
 func (v *view) draw(r negotiator.Report) string {
 	var b strings.Builder
 	now := r.Delta.Now
 	_, _ = fmt.Fprintf(&b, "%s   t = %d s   cycle %d took %s\n", v.title, now, v.cycles, r.Took.Round(10*time.Microsecond))
 	_, _ = fmt.Fprintf(&b, "jobs: %d to come, %d waiting, %d running, %d ended, %d held\n\n",
-		len(v.w.Jobs)-v.ended-v.held-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(), r.State.RunningJobs(), v.ended, v.held)
+		len(v.w.Jobs)-v.ended-len(v.held)-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(), r.State.RunningJobs(), v.ended, len(v.held))
 	for i, name := range r.State.Resources() {
 		if of := r.State.Capacity()[i]; of > 0 {
 			share := float64(r.State.Use()[i]) / float64(of)
 			_, _ = fmt.Fprintf(&b, "%-8s %s %5.1f %%\n", name, bar(share, 40), 100*share)
 		}
 	}
-	b.WriteString("\n" + v.slots(r.State) + "\n" + v.queue(r) + "\n")
+	b.WriteString("\n" + v.slots(r.State) + "\n" + v.queue(r))
+	for _, job := range slices.Sorted(maps.Keys(v.held)) {
+		_, _ = fmt.Fprintf(&b, "\nheld: %s: %s", job, v.held[job])
+	}
 	return b.String()
 }
 
@@ -141,7 +174,7 @@ func (v *view) slots(s *backfill.State) string {
 	t := plainTable("slot", "cpus", "runs")
 	for _, slot := range s.Slots() {
 		used := slot.Capacity[0] - s.Free(slot.ID, s.Now())[0]
-		t.AppendRow(table.Row{slot.Name, fmt.Sprintf("%d/%d", used, slot.Capacity[0]), text.Trim(strings.Join(v.on[slot.Name], ", "), 70)})
+		t.AppendRow(table.Row{slot.Name, fmt.Sprintf("%d/%d", used, slot.Capacity[0]), strings.Join(v.on[slot.Name], ", ")})
 	}
 	return t.Render() + "\n"
 }
@@ -156,10 +189,7 @@ func (v *view) queue(r negotiator.Report) string {
 		if at, place, ok := r.State.Planned(j.ID); ok {
 			start, where = fmt.Sprintf("t = %d s", at), r.State.DescribePlacement(place)
 		}
-		t.AppendRow(table.Row{label(job.Job), job.Nodes, job.Cpus, fmt.Sprintf("%d s", j.Estimate), start, text.Trim(where, 60)})
-	}
-	for range max(0, shown-r.State.Waiting()) { // the picture keeps its height
-		t.AppendRow(table.Row{""})
+		t.AppendRow(table.Row{label(job.Job), job.Nodes, job.Cpus, fmt.Sprintf("%d s", j.Estimate), start, where})
 	}
 	return t.Render() + "\n"
 }

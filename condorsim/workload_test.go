@@ -1,0 +1,187 @@
+package condorsim_test
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// ads reads ads in the line form; semicolons stand for ends of lines, and two of
+// them end an ad.
+func ads(text string) iter.Seq2[*classad.ClassAd, error] {
+	return classad.ReadAds(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "test.ads")
+}
+
+// slots are two slots: a of 2 cpus and 100 MiB, b of 3 and 200.
+func slots(tb testing.TB) []*negotiator.Slot {
+	tb.Helper()
+	all, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
+		`Name = "a"; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
+			`Name = "b"; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`))
+	require.NoError(tb, err)
+	return all
+}
+
+// trace is a machine of 8 processors and 1000 MiB with the jobs, numbered from 1.
+func trace(jobs ...workload.Job) *workload.Trace {
+	for i := range jobs {
+		jobs[i].ID = int64(i + 1)
+		jobs[i].Procs = max(jobs[i].Procs, 1)
+		jobs[i].Estimate = max(jobs[i].Estimate, jobs[i].Run, 1)
+	}
+	return &workload.Trace{Name: "test", Machine: workload.Machine{Processors: 8, Memory: 1000}, Jobs: jobs}
+}
+
+func TestFromTraceOnOneMachine(t *testing.T) {
+	in := trace(
+		workload.Job{Submit: 3, Run: 5, Estimate: 9, Procs: 2, Memory: 70, User: "7"},
+		workload.Job{Submit: 4, Run: 6, Procs: 2, Memory: 70, User: "7"},
+		workload.Job{Submit: 4, Run: 0, Procs: 1},
+	)
+	in.Cleaning.TooWide = 5
+	w, err := condorsim.FromTrace(in, nil)
+	require.NoError(t, err)
+	require.Equal(t, "test", w.Name)
+	require.Equal(t, 5, w.Cleaning.TooWide)
+	require.Equal(t, []string{"cpus", "memory"}, w.Schema.Resources)
+	require.Len(t, w.Slots, 1)
+	require.Equal(t, "machine", w.Slots[0].Name)
+	require.Equal(t, backfill.Vector{8, 1000}, w.Capacity())
+	require.EqualValues(t, 1000, w.Memory())
+
+	j := w.Jobs[0]
+	require.Equal(t, &negotiator.Job{
+		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9, Labels: map[string]string{"owner": "7"}, Ad: j.Ad,
+	}, j.Job)
+	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, User: "7", Cpus: 2, Memory: 70}, j)
+	require.Same(t, j.Ad, w.Jobs[1].Ad, "the same request, the same ad")
+	require.NotSame(t, j.Ad, w.Jobs[2].Ad)
+	require.Nil(t, w.Jobs[2].Labels)
+	for i, job := range w.Jobs {
+		require.EqualValues(t, i, job.ID)
+		require.EqualValues(t, i, job.Place.Cluster)
+		require.True(t, classad.Match(job.Ad, w.Slots[0].Ad))
+	}
+}
+
+func TestFromTraceWithoutMemory(t *testing.T) {
+	in := trace(workload.Job{Run: 5, Procs: 2})
+	in.Machine.Memory = 0
+	w, err := condorsim.FromTrace(in, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"cpus"}, w.Schema.Resources)
+	require.Equal(t, backfill.Vector{8}, w.Capacity())
+	require.Zero(t, w.Memory())
+	require.True(t, classad.Match(w.Jobs[0].Ad, w.Slots[0].Ad))
+}
+
+func TestFromTraceOnSlots(t *testing.T) {
+	for _, c := range []struct{ procs, memory, chunk int64 }{
+		{4, 100, 25}, {4, 101, 26}, {3, 1, 1}, {3, 0, 0}, {1, 77, 77},
+	} {
+		w, err := condorsim.FromTrace(trace(workload.Job{Run: 5, Procs: c.procs, Memory: c.memory}), slots(t))
+		require.NoError(t, err)
+		require.Len(t, w.Slots, 2)
+		require.Equal(t, []string{"cpus", "memory", "disk", "gpus"}, w.Schema.Resources)
+		require.Equal(t, backfill.Vector{5, 300, 0, 0}, w.Capacity())
+		j := w.Jobs[0]
+		require.EqualValues(t, c.procs, j.Nodes, "a processor, a chunk")
+		memory, _ := j.Ad.Int("RequestMemory")
+		require.Equal(t, c.chunk, memory, "%d of %d", c.memory, c.procs)
+		cpus, _ := j.Ad.Int("RequestCpus")
+		require.EqualValues(t, 1, cpus)
+		require.Equal(t, []int64{c.procs, c.memory}, []int64{j.Cpus, j.Memory}, "the totals are the trace's")
+	}
+}
+
+func TestSlotsFromAds(t *testing.T) {
+	for _, c := range []struct{ name, text, err string }{
+		{"none", "", "test.ads: there is no slot in it"},
+		{"no name", "Cpus = 1", "test.ads:1: the slot ad has no Name"},
+		{"the second is wrong", `Name = "a"; Cpus = 1;;Name = "b"`, "test.ads:4: slot b has no Cpus"},
+		{"one name twice", `Name = "a"; Cpus = 1;;Name = "a"; Cpus = 1`, "test.ads:4: there is another slot of the name a"},
+		{"no ad", `Name = "a"; Cpus = `, "test.ads:2:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(c.text))
+			require.ErrorContains(t, err, c.err)
+			require.Nil(t, got)
+		})
+	}
+}
+
+const job1 = "ClusterId = 1; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; "
+
+func TestFromAds(t *testing.T) {
+	w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
+		`ClusterId = 2; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; MinHosts = 3; RequestCpus = 2; RequestMemory = 10; Owner = "eve";;`+
+			"ClusterId = 1; ProcId = 10; QDate = 5; RemoteWallClockTime = 0;;"+
+			"ClusterId = 1; ProcId = 9; QDate = 5; RemoteWallClockTime = 1; EstimatedRunTime = 60;;"+
+			"ClusterId = 9; ProcId = 0; QDate = -5; RemoteWallClockTime = 1"))
+	require.NoError(t, err)
+	require.Equal(t, "test", w.Name)
+	var names []string
+	for i, j := range w.Jobs {
+		names = append(names, j.Name)
+		require.EqualValues(t, i, j.ID)
+	}
+	require.Equal(t, []string{"9.0", "1.9", "1.10", "2.0"}, names, "by QDate, then as numbers")
+	last := w.Jobs[3]
+	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, User: "eve", Cpus: 6, Memory: 30}, last)
+	require.EqualValues(t, 1, w.Jobs[0].Cpus, "one cpu where none is named")
+	require.Equal(t, workload.Cleaning{JobsRead: 4, JobsLeft: 4}, w.Cleaning)
+
+	for _, c := range []struct{ name, text, err string }{
+		{"no names", "QDate = 5", "test.ads:1: the job ad has no ClusterId and ProcId"},
+		{"the second is wrong", job1 + ";;ClusterId = 1; ProcId = 1", "test.ads:7: job 1.1: QDate is missing"},
+		{"none", "", "test.ads: there is no job in it"},
+		{"comments alone", "# none", "test.ads: there is no job in it"},
+		{"one job twice", job1 + ";;" + job1, "test.ads:7: there is another job 1.0"},
+		{"no run time", "ClusterId = 1; ProcId = 0; QDate = 5", "test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing"},
+		{"a negative run time", job1 + "RemoteWallClockTime = -1", "test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing"},
+		{"a run time beyond all bounds", job1 + "RemoteWallClockTime = 9223372036854775807", "is missing or no whole number from 0 to 1099511627776"},
+		{"totals beyond all bounds", job1 + "RequestCpus = 4611686018427387904; MinHosts = 4", "job 1.0: RequestCpus is 4611686018427387904: must be"},
+		{"no ad", job1 + "Requirements = (", "test.ads:5:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(c.text))
+			require.ErrorContains(t, err, c.err)
+			require.Nil(t, got)
+		})
+	}
+}
+
+func TestErrorsOfTheSequenceAreReturned(t *testing.T) {
+	failure := errors.New("failure")
+	broken := func(yield func(*classad.ClassAd, error) bool) { yield(nil, failure) }
+	_, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), broken)
+	require.ErrorIs(t, err, failure)
+	_, err = condorsim.FromAds("test.ads", negotiator.DefaultSchema(), nil, broken)
+	require.ErrorIs(t, err, failure)
+}
+
+func TestTheMachinesAdIsTheSameEachTime(t *testing.T) {
+	var first []string
+	for range 50 {
+		w, err := condorsim.FromTrace(trace(workload.Job{Run: 1}), nil)
+		require.NoError(t, err)
+		var names []string
+		for name := range w.Slots[0].Ad.All() {
+			names = append(names, name)
+		}
+		if first == nil {
+			first = slices.Clone(names)
+		}
+		require.Equal(t, first, names)
+	}
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBad(t *testing.T) {
+	require.NoError(t, Bad(nil))
+	err := errors.New("no such file")
+	require.EqualError(t, Bad(err), "no such file")
+	require.ErrorIs(t, Bad(err), err)
+}
+
+func TestCode(t *testing.T) {
+	failure := errors.New("failure")
+	for _, c := range []struct {
+		name string
+		err  error
+		want int
+		says string
+	}{
+		{"done", nil, 0, ""},
+		{"failed", failure, 1, "prog: failure\n"},
+		{"bad input", Bad(failure), 2, "prog: failure\n"},
+		{"bad input, wrapped", fmt.Errorf("read: %w", Bad(failure)), 2, "prog: read: failure\n"},
+		{"bad input beside other errors", errors.Join(failure, Bad(failure)), 2, "prog: failure\nfailure\n"},
+		{"interrupted", context.Canceled, 130, "prog: interrupted\n"},
+		{"interrupted, wrapped", fmt.Errorf("plan: %w", context.Canceled), 130, "prog: interrupted\n"},
+		{"interrupted while reading", Bad(context.Canceled), 130, "prog: interrupted\n"},
+		{"too late", context.DeadlineExceeded, 1, "prog: context deadline exceeded\n"},
+		{"ends of lines are trimmed", Bad(fmt.Errorf("%s", "x\n\n")), 2, "prog: x\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, Code(c.err))
+			var out bytes.Buffer
+			require.Equal(t, c.want, report(&out, "prog", c.err))
+			require.Equal(t, c.says, out.String())
+		})
+	}
+}
+
+// grammar is a command line to try.
+type grammar struct {
+	Do struct {
+		run
+		Flag int
+	} `cmd:""`
+}
+
+type run struct{}
+
+func (run) Run(ctx context.Context, result *error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return *result
+}
+
+func TestMainParses(t *testing.T) {
+	for _, args := range [][]string{{}, {"do", "--nonsense"}, {"do", "--flag=x"}, {"other"}, {"do", "more"}} {
+		require.Equal(t, BadInput, Main("prog", "", &grammar{}, args), "%q", args)
+	}
+	require.Equal(t, Failed, Main("prog", "", 1, nil), "no grammar at all")
+}
+
+func TestLogger(t *testing.T) {
+	for level := range strings.SplitSeq(LogLevels, ",") {
+		require.Equal(t, hclog.LevelFromString(level), Logger("prog", level, &bytes.Buffer{}).GetLevel(), level)
+	}
+	var out bytes.Buffer
+	log := Logger("prog", "warn", &out)
+	log.Info("hidden")
+	log.Warn("shown")
+	require.NotContains(t, out.String(), "hidden")
+	require.Contains(t, out.String(), "prog: shown")
+}
+
+func TestAFileIsNoTerminal(t *testing.T) {
+	file, err := os.Create(t.TempDir() + "/out")
+	require.NoError(t, err)
+	defer file.Close() //nolint:errcheck // a test's
+	require.False(t, IsTerminal(file))
+}
+
+func TestProgressWithoutATerminal(t *testing.T) {
+	p := &Progress{}
+	p.Update(1, 2)
+	p.Done()
+	require.Nil(t, p.writer)
+}
+
+func TestHoldable(t *testing.T) {
+	var out bytes.Buffer
+	h := NewHoldable(&out)
+	say := func(text string) {
+		n, err := h.Write([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, len(text), n)
+	}
+	h.Release()
+	say("a")
+	require.Equal(t, "a", out.String())
+	h.Hold()
+	say("b")
+	h.Hold()
+	say("c")
+	require.Equal(t, "a", out.String())
+	h.Release()
+	require.Equal(t, "abc", out.String())
+	say("d")
+	h.Release()
+	require.Equal(t, "abcd", out.String())
+}

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// load loads a file with the text.
+func load(t *testing.T, text string) (Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "negotiator.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return Load(path)
+}
+
+func TestDefault(t *testing.T) {
+	require.NoError(t, Default().Validate())
+	require.NoError(t, Default().CheckPolicy())
+	for _, text := range []string{"", "\n", "  \n\t\n", "{}\n", "# nothing is set yet\n", "---\n", "---\n# nothing\n---\n# at all\n"} {
+		c, err := load(t, text)
+		require.NoError(t, err, "%q", text)
+		require.Equal(t, Default(), c, "%q", text)
+	}
+	d := Default()
+	require.Equal(t, []string{"ibb", "fcfs", "rank", "simulated", "40", ""}, []string{d.Policy, d.Order, d.Placement, d.Pool, d.Speed, d.LogLevel})
+	require.Equal(t, "24h0m0s", d.DefaultEstimate.String())
+}
+
+func TestLoad(t *testing.T) {
+	c, err := load(t, `
+# all there is
+policy: ./backfill-mine
+policy_options: {depth: "2", other: 3}
+order: sjf
+placement: spread
+pool: slots.ads
+workload: jobs.ads
+speed: 2.5
+estimates: [MyEstimate]
+default_estimate: 90m
+plugins:
+  dirs: [/opt/a, b]
+  in_process: true
+  start_timeout: 1s
+  deadline: 500ms
+  mtls: "off"
+log_level: debug
+`)
+	require.NoError(t, err)
+	require.Equal(t, Config{
+		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf", Placement: "spread",
+		Pool: "slots.ads", Workload: "jobs.ads", Speed: "2.5", Estimates: []string{"MyEstimate"}, DefaultEstimate: Duration(90 * time.Minute),
+		Plugins:  Plugins{Dirs: []string{"/opt/a", "b"}, InProcess: true, StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off"},
+		LogLevel: "debug",
+	}, c)
+	require.Equal(t, []string{"MyEstimate"}, c.Schema().Estimates)
+	require.Equal(t, []string{"cpus", "memory", "disk", "gpus"}, c.Schema().Resources)
+
+	c, err = load(t, "plugins: {in_process: true}\n")
+	require.NoError(t, err)
+	require.Equal(t, Duration(10*time.Second), c.Plugins.Deadline, "what is not named keeps its default")
+}
+
+func TestFaultsOfTheFile(t *testing.T) {
+	for _, c := range []struct{ name, text, err string }{
+		{"unknown key", "policy: easy\nordr: fcfs\n", `negotiator.yaml: [2:1] unknown field "ordr"`},
+		{"unknown key below", "plugins:\n  dirs: []\n  dead: 3s\n", `negotiator.yaml: [3:3] unknown field "dead"`},
+		{"key twice", "order: sjf\norder: ljf\n", `negotiator.yaml: [2:1] `},
+		{"no YAML", "policy: [easy\n", "negotiator.yaml: [1:"},
+		{"another kind", "plugins:\n  in_process: perhaps\n", "negotiator.yaml: [2:15] "},
+		{"a list for a word", "order: [sjf]\n", "negotiator.yaml: [1:8] "},
+		{"a second document", "policy: easy\n---\nordr: fcfs\n", "negotiator.yaml: [2:1] there is a second document"},
+		{"a word for a duration", "policy: easy\ndefault_estimate: long\n", "negotiator.yaml: [2:19] long is no length of time such as 10s or 24h"},
+		{"a number for a duration", "plugins:\n  deadline: 10\n", "negotiator.yaml: [2:13] 10 is no length of time"},
+		{"a list for a duration", "plugins:\n  deadline: [10s]\n", "negotiator.yaml: [2:13] [10s] is no length of time"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := load(t, c.text)
+			require.ErrorContains(t, err, c.err)
+		})
+	}
+	_, err := Load(filepath.Join(t.TempDir(), "none.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "none.yaml")
+}
+
+func TestFaultsOfSettings(t *testing.T) {
+	for _, c := range []struct{ text, err string }{
+		{`policy: ""`, `[1:9] policy: "": must be a policy's name or a plugin's path`},
+		{"order: tallest", `[1:8] order: unknown order "tallest": choose one of fcfs, `},
+		{"# where\nplacement: anywhere", `[2:12] placement: unknown placement rule "anywhere"`},
+		{"speed: fast", `[1:8] speed: "fast": must be max or a number of at least 0.001`},
+		{"speed: 0", `[1:8] speed: "0": must be max or a number of at least 0.001`},
+		{"default_estimate: 0s", "default_estimate: 0s: must be at least 1s"},
+		{"default_estimate: 999ms", "default_estimate: 999ms: must be at least 1s"},
+		{"plugins: {start_timeout: 0s}", "[1:26] plugins.start_timeout: 0s: must be positive"},
+		{"plugins: {deadline: -1s}", "[1:21] plugins.deadline: -1s: must be positive"},
+		{"plugins: {mtls: perhaps}", "[1:17] plugins.mtls: perhaps: must be auto or off"},
+		{"plugins: {mtls: ''}", "must be auto or off"},
+		{"estimates: ['']", `estimates: [""]: must be names of attributes`},
+		{"log_level: loud", "[1:12] log_level: loud: must be one of trace debug info warn error off"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			_, err := load(t, c.text)
+			require.ErrorContains(t, err, "negotiator.yaml: ")
+			require.ErrorContains(t, err, c.err)
+		})
+	}
+	_, err := load(t, "order: tallest\nspeed: fast\nlog_level: loud\n")
+	for _, setting := range []string{"order: ", "speed: ", "log_level: "} {
+		require.ErrorContains(t, err, setting, "all faults are told at once")
+	}
+	d := Default()
+	d.Speed, d.Plugins.MTLS = "fast", "perhaps"
+	require.EqualError(t, d.Validate(), "speed: \"fast\": must be max or a number of at least 0.001\nplugins.mtls: perhaps: must be auto or off", "without a file")
+}
+
+func TestCheckPolicy(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(*Config)
+		err  string
+	}{
+		{"linked in", func(c *Config) { c.Policy, c.Options = "easy", map[string]string{"depth": "2"} }, ""},
+		{"unknown", func(c *Config) { c.Policy = "nonesuch" }, `unknown policy "nonesuch"`},
+		{"unknown option", func(c *Config) { c.Options = map[string]string{"dept": "2"} }, `has no option "dept"`},
+		{"wrong option", func(c *Config) { c.Policy, c.Options = "easy", map[string]string{"depth": "0"} }, "must be a whole number"},
+		{"a path may be anything", func(c *Config) { c.Policy, c.Options = "./mine", map[string]string{"x": "y"} }, ""},
+		{"a plugin may be anything", func(c *Config) { c.Policy, c.Plugins.Dirs = "mine", []string{"d"} }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := Default()
+			c.edit(&d)
+			if err := d.CheckPolicy(); c.err != "" {
+				require.ErrorContains(t, err, c.err)
+			} else {
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+func TestParseSpeed(t *testing.T) {
+	for text, want := range map[string]float64{"1": 1, "0.5": 0.5, "0.001": 0.001, "1e3": 1000, "max": math.Inf(1)} {
+		got, err := ParseSpeed(text)
+		require.NoError(t, err, text)
+		require.InDelta(t, want, got, 0, text)
+	}
+	for _, text := range []string{"", "0", "1e-300", "0.00099", "-1", "nan", "inf", "+Inf", "1e999", "fast", "MAX", "1 2"} {
+		_, err := ParseSpeed(text)
+		require.ErrorContains(t, err, "must be max or a number of at least 0.001", text)
+	}
+}
+
+func TestANameWithoutSettings(t *testing.T) {
+	c, err := load(t, "plugins:\n")
+	require.NoError(t, err)
+	require.Equal(t, Default(), c)
+}
