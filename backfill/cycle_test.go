@@ -24,6 +24,7 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 	}{
 		{"time runs backwards", backfill.Round{Now: 4}, "time runs backwards: the round is at 4, the state at 5"},
 		{"a candidate set out of turn", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 2}}}, "candidate set 2: the next free ID is 1"},
+		{"a candidate set out of turn behind a changed one", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 0}, {ID: 2}}}, "candidate set 2: the next free ID is 1"},
 		{"a candidate set below zero", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: -1}}}, "candidate set -1"},
 		{"a candidate set with too few ranks", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}, Rank: []int32{1}}}}}, "candidate set 1: 1 ranks for 2 slots"},
 		{"a job twice", backfill.Round{Now: 5, Events: twice}, "event 1 (submitted): job 9 has more than one event in the round"},

@@ -34,7 +34,7 @@
 //
 // Files: job.go, event.go, action.go, decision.go the nouns; state.go the state
 // and its indexes; cycle.go opening, reading, undoing; apply.go what each event
-// does; policy.go and order.go what can be chosen; host.go who decides;
+// does, validate.go what rounds cannot be true; policy.go and order.go what can be chosen; host.go who decides;
 // snapshot.go the state as plain data; reason.go why a job waits.
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan and
