@@ -33,7 +33,8 @@ func link(tb testing.TB, policy string, options map[string]string) negotiator.Co
 }
 
 // TestExamples runs the small instances whose schedules are known, under every
-// policy there is.
+// policy there is: on one slot, and beside a second slot that has nothing, so
+// that the code for many slots has to come to the same.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(shared + "/sim-examples/*.json")
 	require.NoError(t, err)
@@ -41,28 +42,38 @@ func TestExamples(t *testing.T) {
 		t.Skip("skipped: the instances with expected schedules; shared/sim-examples is not here")
 	}
 	for _, file := range files {
+		instance, err := workload.ReadInstance(file)
+		require.NoError(t, err)
 		for _, policy := range policies.All() {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+policy.Name, func(t *testing.T) {
-				instance, err := workload.ReadInstance(file)
-				require.NoError(t, err)
-				expected, ok := instance.Expected[strings.ReplaceAll(policy.Name, "-", "")]
-				require.True(t, ok, "the instance says nothing of the policy")
-				w, err := condorsim.FromTrace(instance.Trace, nil)
-				require.NoError(t, err)
-				result, err := condorsim.Run(t.Context(), w, link(t, policy.Name, nil), nil)
-				require.NoError(t, err)
-				for i, o := range result.Outcomes {
-					require.EqualValues(t, expected.Start[i], o.Start, "start of job %s", w.Jobs[i].Name)
-					if expected.Guarantee != nil {
-						require.EqualValues(t, expected.Guarantee[i], o.Guarantee, "guarantee of job %s", w.Jobs[i].Name)
-					}
-				}
-				for name, value := range result.Metrics().All() {
-					if want, known := expected.Metrics[name]; known {
-						require.InDelta(t, want, value, 1e-6*max(1, want), name)
-					}
-				}
-			})
+			name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + policy.Name
+			t.Run(name, func(t *testing.T) { runExample(t, instance, policy.Name, false) })
+			t.Run(name+"/two slots", func(t *testing.T) { runExample(t, instance, policy.Name, true) })
+		}
+	}
+}
+
+func runExample(t *testing.T, instance *workload.Instance, policy string, second bool) {
+	t.Helper()
+	expected, ok := instance.Expected[strings.ReplaceAll(policy, "-", "")]
+	require.True(t, ok, "the instance says nothing of the policy")
+	w, err := condorsim.FromTrace(instance.Trace, nil)
+	require.NoError(t, err)
+	if second {
+		w.Slots = append(w.Slots, &negotiator.Slot{
+			Name: "nothing", Capacity: make(backfill.Vector, len(w.Schema.Resources)), Ad: w.Slots[0].Ad,
+		})
+	}
+	result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
+	require.NoError(t, err)
+	for i, o := range result.Outcomes {
+		require.EqualValues(t, expected.Start[i], o.Start, "start of job %s", w.Jobs[i].Name)
+		if expected.Guarantee != nil {
+			require.EqualValues(t, expected.Guarantee[i], o.Guarantee, "guarantee of job %s", w.Jobs[i].Name)
+		}
+	}
+	for name, value := range result.Metrics().All() {
+		if want, known := expected.Metrics[name]; known {
+			require.InDelta(t, want, value, 1e-6*max(1, want), name)
 		}
 	}
 }
