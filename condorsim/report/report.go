@@ -28,6 +28,7 @@ type summary struct {
 	Trace string `json:"trace"`
 	Run
 	Jobs     int               `json:"jobs"`
+	Held     int               `json:"held,omitempty"` // jobs that could never run, left out of the means
 	Machine  machine           `json:"machine"`
 	Cleaning workload.Cleaning `json:"cleaning"`
 	Metrics  measured          `json:"metrics"`
@@ -43,7 +44,6 @@ type machine struct {
 type measured struct {
 	metrics.Metrics
 	Cycles int `json:"cycles"`
-	Held   int `json:"held"` // jobs that could never run, left out of the means
 }
 
 // Timing is how long the run itself took. It is printed on request only: all
@@ -62,10 +62,10 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
-		Trace: w.Name, Run: run, Jobs: len(w.Jobs),
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: held(r),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
-		Metrics:  measured{Metrics: r.Metrics(), Cycles: r.Cycles, Held: held(r)},
+		Metrics:  measured{Metrics: r.Metrics(), Cycles: r.Cycles},
 		Timing:   timing,
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		rows = append(rows, [2]string{"utilisation, memory", percent(m.UtilisationMemory)})
 	}
 	rows = append(rows,
-		[2]string{"makespan", seconds(m.Makespan)},
+		[2]string{"makespan", strconv.FormatFloat(m.Makespan, 'f', 0, 64) + " s"},
 		[2]string{"jobs that overtook another", count(int(m.Backfilled))},
 		[2]string{"cycles", count(r.Cycles)},
 	)

@@ -67,13 +67,24 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 		c.trace.Cleaning.Lines = line
 		if fault := c.line(bytes.TrimSpace(s)); fault != nil {
 			fault.File, fault.Line = name, line
-			return nil, fault
+			return nil, c.blame(fault, text)
 		}
 	}
 	if !errors.Is(err, io.EOF) {
 		return nil, unreadable(name, 0, err)
 	}
 	return c.finish()
+}
+
+// blame says whether a line is at fault or the file that it was unpacked from:
+// what comes behind the line tells, down to the checksum.
+func (c *cleaner) blame(fault *Error, rest io.Reader) error {
+	if _, err := io.Copy(io.Discard, rest); err != nil {
+		damage := &Error{File: fault.File, Line: fault.Line, Err: err}
+		damage.Problem, damage.Hint = "the gzip file is damaged ("+err.Error()+")", "fetch it again"
+		return damage
+	}
+	return fault
 }
 
 // plain returns the text of r, unpacked if it is gzipped. The file is read in

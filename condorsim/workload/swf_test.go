@@ -396,3 +396,26 @@ func BenchmarkReadSWF(b *testing.B) {
 		})
 	}
 }
+
+// TestDamagedGzip holds the file, not its text, to account for a line that came
+// out wrong because the file is damaged.
+func TestDamagedGzip(t *testing.T) {
+	var text, packed bytes.Buffer
+	text.WriteString("; MaxProcs: 4\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "%d %d -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n", i, i*7919%1000)
+	}
+	text.WriteString("1 0 -1 soon 2\n")
+	pack := gzip.NewWriter(&packed)
+	_, err := pack.Write(text.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, pack.Close())
+	_, err = workload.ReadSWF(bytes.NewReader(packed.Bytes()), "t.swf.gz", workload.Options{})
+	require.ErrorContains(t, err, "t.swf.gz:2002: ")
+	require.ErrorContains(t, err, "correct the line")
+	damaged := packed.Bytes()
+	damaged[len(damaged)-6] ^= 0xff // the checksum
+	_, err = workload.ReadSWF(bytes.NewReader(damaged), "t.swf.gz", workload.Options{})
+	require.ErrorContains(t, err, "t.swf.gz:2002: the gzip file is damaged")
+	require.ErrorContains(t, err, "fetch it again")
+}

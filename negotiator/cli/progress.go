@@ -56,7 +56,11 @@ func (p *Progress) Done() {
 	if p.writer == nil {
 		return
 	}
-	p.tracker.MarkAsDone()
+	if p.tracker.Value() < p.tracker.Total {
+		p.tracker.MarkAsErrored() // the work was given up
+	} else {
+		p.tracker.MarkAsDone()
+	}
 	for p.writer.IsRenderInProgress() {
 		p.writer.Stop()
 		time.Sleep(10 * time.Millisecond)

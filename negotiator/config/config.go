@@ -179,18 +179,32 @@ func (c Config) faults() (all []fault) {
 	return all
 }
 
-// CheckPolicy makes sure that a policy given by name is linked in and knows the
-// options. Of a plugin, nothing can be said before it runs.
-func (c Config) CheckPolicy() error {
-	if strings.ContainsRune(c.Policy, os.PathSeparator) || len(c.Plugins.Dirs) > 0 {
-		return nil
-	}
-	spec, err := policies.Named(c.Policy)
-	if err != nil {
+// CheckPolicy makes sure that the policy that a file gives by name is linked in
+// and knows the options. Of a plugin, nothing can be said before it runs.
+func CheckPolicy(path string) error {
+	c, err := Load(path)
+	if err != nil || strings.ContainsRune(c.Policy, os.PathSeparator) || len(c.Plugins.Dirs) > 0 {
 		return err
 	}
-	_, err = spec.Make(c.Options)
-	return err
+	wrong := fault{path: "policy"}
+	spec, err := policies.Named(c.Policy)
+	if err == nil {
+		wrong.path = "policy_options"
+		_, err = spec.Make(c.Options)
+	}
+	if err == nil {
+		return nil
+	}
+	wrong.err = err
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	file, err := parser.ParseBytes(content, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, wrong.locate(file))
 }
 
 // Schema is how ads are read under this configuration.

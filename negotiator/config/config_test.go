@@ -20,7 +20,6 @@ func load(t *testing.T, text string) (Config, error) {
 
 func TestDefault(t *testing.T) {
 	require.NoError(t, Default().Validate())
-	require.NoError(t, Default().CheckPolicy())
 	for _, text := range []string{"", "\n", "  \n\t\n", "{}\n", "# nothing is set yet\n", "---\n", "---\n# nothing\n---\n# at all\n"} {
 		c, err := load(t, text)
 		require.NoError(t, err, "%q", text)
@@ -121,22 +120,20 @@ func TestFaultsOfSettings(t *testing.T) {
 }
 
 func TestCheckPolicy(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		edit func(*Config)
-		err  string
-	}{
-		{"linked in", func(c *Config) { c.Policy, c.Options = "easy", map[string]string{"depth": "2"} }, ""},
-		{"unknown", func(c *Config) { c.Policy = "nonesuch" }, `unknown policy "nonesuch"`},
-		{"unknown option", func(c *Config) { c.Options = map[string]string{"dept": "2"} }, `has no option "dept"`},
-		{"wrong option", func(c *Config) { c.Policy, c.Options = "easy", map[string]string{"depth": "0"} }, "must be a whole number"},
-		{"a path may be anything", func(c *Config) { c.Policy, c.Options = "./mine", map[string]string{"x": "y"} }, ""},
-		{"a plugin may be anything", func(c *Config) { c.Policy, c.Plugins.Dirs = "mine", []string{"d"} }, ""},
+	for name, c := range map[string]struct{ text, err string }{
+		"linked in":                {"policy: easy\npolicy_options: {depth: '2'}", ""},
+		"nothing said":             {"", ""},
+		"unknown":                  {"speed: max\npolicy: nonesuch", `.yaml: [2:9] policy: unknown policy "nonesuch"`},
+		"unknown option":           {"policy: easy\npolicy_options: {dept: '2'}", `[2:17] policy_options: policy easy has no option "dept"`},
+		"wrong option":             {"policy: easy\npolicy_options: {depth: '0'}", "must be a whole number"},
+		"a path may be anything":   {"policy: ./mine\npolicy_options: {x: y}", ""},
+		"a plugin may be anything": {"policy: mine\nplugins: {dirs: [d]}", ""},
+		"a file that is wrong":     {"polcy: mine", `unknown field "polcy"`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := Default()
-			c.edit(&d)
-			if err := d.CheckPolicy(); c.err != "" {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "c.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
+			if err := CheckPolicy(path); c.err != "" {
 				require.ErrorContains(t, err, c.err)
 			} else {
 				require.NoError(t, err)

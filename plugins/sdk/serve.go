@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -31,11 +32,12 @@ import (
 // error, appears in the host's log.
 func Serve(spec backfill.Spec) {
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: os.Stderr, JSONFormat: true})
+	alone := time.AfterFunc(patience, func() { os.Exit(1) })
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: wire.Handshake(),
 		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: NewServer(spec, log)}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(options, grpc.StatsHandler(endWithHost{}),
+			return grpc.NewServer(append(options, grpc.StatsHandler(endWithHost{alone}),
 				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
 		},
 		Logger: log,
@@ -57,12 +59,19 @@ func (p *served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientCon
 	return nil, errors.New("this side serves the policy")
 }
 
+// patience is how long a plugin waits for a host to connect: one that was killed
+// after it had started the plugin never will.
+const patience = time.Minute
+
 // endWithHost ends the process when the host's connection does, so that it does
 // not outlive a host that was killed.
-type endWithHost struct{}
+type endWithHost struct{ alone *time.Timer }
 
-func (endWithHost) HandleConn(_ context.Context, s stats.ConnStats) {
-	if _, ended := s.(*stats.ConnEnd); ended {
+func (e endWithHost) HandleConn(_ context.Context, s stats.ConnStats) {
+	switch s.(type) {
+	case *stats.ConnBegin:
+		e.alone.Stop()
+	case *stats.ConnEnd:
 		os.Exit(0)
 	}
 }

@@ -82,13 +82,9 @@ type configCheck struct {
 
 // Run reads the file as the negotiator would.
 func (c *configCheck) Run() error {
-	settings, err := config.Load(c.File)
-	if err != nil {
+	if err := config.CheckPolicy(c.File); err != nil {
 		return cli.Bad(err)
 	}
-	if err = settings.CheckPolicy(); err != nil {
-		return cli.Bad(err)
-	}
-	_, err = os.Stdout.WriteString(c.File + ": ok\n")
+	_, err := os.Stdout.WriteString(c.File + ": ok\n")
 	return err
 }

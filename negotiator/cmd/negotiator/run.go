@@ -58,6 +58,11 @@ func (c *poolFlags) settings() (config.Config, error) {
 		if s, err = config.Load(c.Config); err != nil {
 			return s, err
 		}
+		if c.Policy == nil && c.PolicyOpt == nil && len(c.PluginDir) == 0 {
+			if err = config.CheckPolicy(c.Config); err != nil {
+				return s, err
+			}
+		}
 	}
 	for _, flag := range []struct {
 		value, target *string

@@ -136,7 +136,7 @@ func (v *view) fit(picture string) string {
 	var b strings.Builder
 	b.WriteString(home)
 	for _, line := range lines {
-		b.WriteString(text.Trim(line, max(1, width-1)) + clearLine + "\r\n")
+		b.WriteString(text.Trim(line, max(1, width-1)) + clearLine + "\n")
 	}
 	b.WriteString(clearRest)
 	return b.String()

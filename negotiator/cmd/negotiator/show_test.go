@@ -46,7 +46,7 @@ type screens []string
 func (s *screens) Write(b []byte) (int, error) {
 	picture, drawn := strings.CutPrefix(string(b), home)
 	if drawn {
-		picture = strings.TrimSuffix(strings.ReplaceAll(picture, clearLine+"\r\n", "\n"), clearRest)
+		picture = strings.TrimSuffix(strings.ReplaceAll(picture, clearLine+"\n", "\n"), clearRest)
 	}
 	*s = append(*s, picture)
 	return len(b), nil
@@ -88,7 +88,7 @@ func TestTheViewIsAsLargeAsTheTerminal(t *testing.T) {
 func TestTheViewClearsWhatWasThere(t *testing.T) {
 	var out bytes.Buffer
 	v := makeView(&out, fourNodes(t), "easy", "40")
-	require.Equal(t, home+"ab"+clearLine+"\r\n"+clearLine+"\r\nc"+clearLine+"\r\n"+clearRest, v.fit("ab\n\nc\n\n"))
+	require.Equal(t, home+"ab"+clearLine+"\n"+clearLine+"\nc"+clearLine+"\n"+clearRest, v.fit("ab\n\nc\n\n"))
 	v.close()
 	require.Equal(t, backAgain, out.String())
 }
