@@ -19,12 +19,14 @@ func Begin(c *backfill.Cycle) {
 	}
 }
 
-// Heads starts the first job of the queue as long as it fits now, and returns
-// the pivot: the job left at the head, nil if there is none.
+// Heads opens a pass, starts the first job of the queue as long as it fits now,
+// and reserves for the pivot: the job left at the head, nil if there is none.
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
+	Begin(c)
 	for j := range c.Queue() {
 		at, fits := c.FitsNow(j)
 		if !fits {
+			reserve(c, j)
 			return j
 		}
 		c.Start(j, at)
@@ -32,25 +34,26 @@ func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 	return nil
 }
 
-// AllocateOrReserve goes once through the queue in its order. The first depth
+// AllocateOrReserve opens a pass and goes once through the queue in its order. The first depth
 // jobs that cannot start get a reservation at the earliest time that those
 // before them leave; every other job starts if it fits now through its
 // estimate, beside all that runs and all reservations.
 func AllocateOrReserve(c *backfill.Cycle, depth int) {
+	Begin(c)
 	for j := range c.Queue() {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
 			continue
 		}
 		if depth > 0 {
-			Reserve(c, j)
+			reserve(c, j)
 			depth--
 		}
 	}
 }
 
-// Reserve gives a blocked job its earliest place.
-func Reserve(c *backfill.Cycle, j *backfill.Job) {
+// reserve gives a blocked job its earliest place.
+func reserve(c *backfill.Cycle, j *backfill.Job) {
 	if start, at, ok := c.Earliest(j, c.Now()); ok {
 		c.Reserve(j, start, at)
 	}

@@ -32,12 +32,12 @@ import (
 // error, appears in the host's log.
 func Serve(spec backfill.Spec) {
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: os.Stderr, JSONFormat: true})
-	alone := time.AfterFunc(patience, func() { os.Exit(1) })
+	life := newEndWithHost(patience, os.Exit)
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: wire.Handshake(),
 		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: NewServer(spec, log)}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(options, grpc.StatsHandler(endWithHost{alone}),
+			return grpc.NewServer(append(options, grpc.StatsHandler(life),
 				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
 		},
 		Logger: log,
@@ -65,17 +65,25 @@ const patience = time.Minute
 
 // endWithHost ends the process when the host's connection does, so that it does
 // not outlive a host that was killed.
-type endWithHost struct{ alone *time.Timer }
+type endWithHost struct {
+	alone *time.Timer
+	exit  func(code int)
+}
 
-func (e endWithHost) HandleConn(_ context.Context, s stats.ConnStats) {
+func newEndWithHost(patience time.Duration, exit func(int)) *endWithHost {
+	return &endWithHost{alone: time.AfterFunc(patience, func() { exit(1) }), exit: exit}
+}
+
+func (e *endWithHost) HandleConn(_ context.Context, s stats.ConnStats) {
 	switch s.(type) {
 	case *stats.ConnBegin:
 		e.alone.Stop()
 	case *stats.ConnEnd:
-		os.Exit(0)
+		e.exit(0)
 	}
 }
 
-func (endWithHost) HandleRPC(context.Context, stats.RPCStats)                         {}
-func (endWithHost) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (endWithHost) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*endWithHost) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (*endWithHost) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (*endWithHost) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }

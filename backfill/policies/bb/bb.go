@@ -30,12 +30,10 @@ func Spec() backfill.Spec {
 }
 
 func decide(c *backfill.Cycle, resources []string) {
-	scan.Begin(c)
 	pivot := scan.Heads(c)
 	if pivot == nil {
 		return
 	}
-	scan.Reserve(c, pivot)
 	scale := balance.NewScale(c, resources)
 	for {
 		best, at := lowest(c, pivot, scale)

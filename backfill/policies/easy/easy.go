@@ -28,7 +28,6 @@ func Spec() backfill.Spec {
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			depth := v.Int("depth")
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.Begin(c)
 				scan.AllocateOrReserve(c, depth)
 			}), nil
 		},

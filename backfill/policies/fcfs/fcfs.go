@@ -17,14 +17,9 @@ func Spec() backfill.Spec {
 		Doc:    "starts jobs in the queue's order; the first that does not fit blocks all behind it",
 		Source: "the base line of the backfilling literature",
 		New: func(backfill.Values) (backfill.Policy, error) {
-			return backfill.PolicyFunc(decide), nil
+			return backfill.PolicyFunc(func(c *backfill.Cycle) {
+				scan.Heads(c) // nobody overtakes the pivot; its reservation is its expected start
+			}), nil
 		},
-	}
-}
-
-func decide(c *backfill.Cycle) {
-	scan.Begin(c)
-	if pivot := scan.Heads(c); pivot != nil {
-		scan.Reserve(c, pivot) // nobody overtakes it; this is its expected start
 	}
 }

@@ -19,7 +19,6 @@ func Spec() backfill.Spec {
 		Source: "HTCondor's dedicated scheduler, there called best-fit",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.Begin(c)
 				scan.AllocateOrReserve(c, 0)
 			}), nil
 		},

@@ -31,12 +31,10 @@ func Spec() backfill.Spec {
 }
 
 func decide(c *backfill.Cycle, resources []string) {
-	scan.Begin(c)
 	pivot := scan.Heads(c)
 	if pivot == nil {
 		return
 	}
-	scan.Reserve(c, pivot)
 	scale := balance.NewScale(c, resources)
 	before := scale.Of(c.Use())
 	for j := range c.Behind(pivot) {

@@ -45,12 +45,13 @@ type runCommand struct {
 
 	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
 	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
-	Timing   bool   `group:"Output" help:"Say how long the run took."`
+	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
 	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
 }
 
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
+	began := time.Now()
 	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
 	jobsOut, err := c.createJobs()
 	if err != nil {
@@ -67,7 +68,6 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	defer closePolicy()
 
-	began := time.Now()
 	bar := cli.NewProgress("jobs")
 	result, err := condorsim.Run(ctx, w, config, nil, &progress{bar: bar, total: int64(len(w.Jobs))})
 	bar.Done()
