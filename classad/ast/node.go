@@ -59,15 +59,19 @@ const (
 	Integer
 	Real
 	String
+	AbsTime
+	RelTime
 )
 
-// Literal is a constant. Integers and booleans (0 or 1) are in Int, reals in Real, strings in Text.
+// Literal is a constant. Integers, booleans (0 or 1) and the seconds since 1970 of an absolute time are in Int, reals
+// and the seconds of a relative time in Real, strings in Text.
 type Literal struct {
 	node
-	Kind LiteralKind
-	Int  int64
-	Real float64
-	Text string
+	Kind   LiteralKind
+	Offset int32 // of the time zone of an absolute time, in seconds east of Greenwich
+	Int    int64
+	Real   float64
+	Text   string
 }
 
 // NewKeyword makes the constant undefined or error.
@@ -97,6 +101,16 @@ func NewReal(pos Pos, r float64) *Literal {
 // NewString makes a string constant of these bytes.
 func NewString(pos Pos, s string) *Literal {
 	return &Literal{node: above(pos), Kind: String, Text: s}
+}
+
+// NewAbsTime makes an instant, in seconds since 1970, as a clock shows it that is offset seconds ahead of Greenwich.
+func NewAbsTime(pos Pos, seconds int64, offset int32) *Literal {
+	return &Literal{node: above(pos), Kind: AbsTime, Int: seconds, Offset: offset}
+}
+
+// NewRelTime makes a span of time.
+func NewRelTime(pos Pos, seconds float64) *Literal {
+	return &Literal{node: above(pos), Kind: RelTime, Real: seconds}
 }
 
 // Attr is a reference by name: a, or .a when Absolute, which asks the outermost ad only.
