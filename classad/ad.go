@@ -1,18 +1,14 @@
 package classad
 
-import (
-	"iter"
-
-	"github.com/condor-backfill/condor-backfill/classad/ast"
-)
+import "iter"
 
 // ClassAd is a set of attributes: names with expressions. Names are compared ignoring case (ASCII) and keep their first
 // spelling; setting a name again replaces its expression in place.
 //
 // Reading and evaluating an ad from many goroutines at once is safe as long as nobody changes it.
 type ClassAd struct {
-	attrs ast.Record
-	line  int
+	record
+	line int
 }
 
 // New makes an empty ad.
@@ -23,27 +19,42 @@ func (ad *ClassAd) StreamLine() int { return ad.line }
 
 // Lookup gives the expression of an attribute, as it was written.
 func (ad *ClassAd) Lookup(name string) (*Expr, bool) {
-	e, ok := ad.attrs.Find(ast.Fold(name))
+	n := newName(name)
+	v, ok := ad.find(&n)
 	if !ok {
 		return nil, false
 	}
-	return &Expr{tree: e}, true
+	return exprOf(v), true
+}
+
+// exprOf is what stands in a record as an expression.
+func exprOf(v Value) *Expr {
+	if v.kind == deferred {
+		return v.expr()
+	}
+	return &Expr{tree: v.tree()}
 }
 
 // Set gives the attribute an expression.
-func (ad *ClassAd) Set(name string, e *Expr) { ad.attrs.Set(name, e.tree) }
+func (ad *ClassAd) Set(name string, e *Expr) {
+	v := entry(e.tree)
+	if v.kind == deferred {
+		v = deferredTo(e)
+	}
+	ad.set(newName(name), v)
+}
 
 // SetInt gives the attribute an integer.
-func (ad *ClassAd) SetInt(name string, v int64) { ad.attrs.Set(name, ast.NewInt(0, v)) }
+func (ad *ClassAd) SetInt(name string, v int64) { ad.set(newName(name), integer(v)) }
 
 // SetReal gives the attribute a real number.
-func (ad *ClassAd) SetReal(name string, v float64) { ad.attrs.Set(name, ast.NewReal(0, v)) }
+func (ad *ClassAd) SetReal(name string, v float64) { ad.set(newName(name), realValue(v)) }
 
 // SetString gives the attribute a string.
-func (ad *ClassAd) SetString(name, v string) { ad.attrs.Set(name, ast.NewString(0, v)) }
+func (ad *ClassAd) SetString(name, v string) { ad.set(newName(name), text(v)) }
 
 // SetBool gives the attribute a boolean.
-func (ad *ClassAd) SetBool(name string, v bool) { ad.attrs.Set(name, ast.NewBool(0, v)) }
+func (ad *ClassAd) SetBool(name string, v bool) { ad.set(newName(name), boolean(v)) }
 
 // SetExpr parses the text, as [ParseExpr] does, and gives the attribute that expression. The ad does not change when
 // the text is wrong; the error is a [*SyntaxError].
@@ -57,16 +68,16 @@ func (ad *ClassAd) SetExpr(name, text string) error {
 }
 
 // Delete removes an attribute, if it is there.
-func (ad *ClassAd) Delete(name string) { ad.attrs.Delete(ast.Fold(name)) }
+func (ad *ClassAd) Delete(name string) { ad.remove(newName(name)) }
 
 // Len is the number of attributes.
-func (ad *ClassAd) Len() int { return ad.attrs.Len() }
+func (ad *ClassAd) Len() int { return ad.len() }
 
 // All goes through the attributes in the order in which their names first came.
 func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 	return func(yield func(string, *Expr) bool) {
-		for _, a := range ad.attrs.Attributes() {
-			if !yield(a.Name, &Expr{tree: a.Value}) {
+		for i, v := range ad.values {
+			if !yield(ad.shape.names[i].text, exprOf(v)) {
 				return
 			}
 		}
@@ -74,16 +85,17 @@ func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 }
 
 // Clone is an independent copy.
-func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{attrs: *ad.attrs.Clone()} }
+func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{record: ad.clone()} }
 
 // Eval evaluates an attribute of the ad, with target as the other side of a match; nil means that there is none. An
 // attribute that is not there is undefined, even if the other side has it.
 func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
-	e, ok := ad.attrs.Find(ast.Fold(name))
-	if !ok {
-		return undefined
+	n := newName(name)
+	v, ok := ad.find(&n)
+	if !ok || v.kind != deferred {
+		return v
 	}
-	return evaluate(e, Scope{My: ad, Target: target})
+	return v.expr().Eval(Scope{My: ad, Target: target})
 }
 
 // Int evaluates an attribute without a target, as an integer.

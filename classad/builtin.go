@@ -63,21 +63,48 @@ var notYet = strings.Fields(`absTime argsToList currentTime dayTime debug envV1T
 // NotYet lists the functions of HTCondor that this package does not have; calls to them are error.
 func NotYet() []string { return slices.Clone(notYet) }
 
+// callCode is a call of a function that exists, with a number of arguments that it takes.
+type callCode struct {
+	builtin *Builtin
+	args    []code
+	exprs   []ast.Expr
+}
+
+// eval implements code.
+func (n *callCode) eval(ev *evaluator, f *frame) Value {
+	c := call{ev: ev, frame: f, code: n}
+	if n.builtin.Lazy {
+		return n.builtin.fn(c)
+	}
+	base := len(ev.args)
+	for _, a := range n.args {
+		v := a.eval(ev, f)
+		ev.args = append(ev.args, v)
+	}
+	c.args = ev.args[base:]
+	v, missing := n.builtin.Missing.of(c.args)
+	if !missing {
+		v = n.builtin.fn(c)
+	}
+	ev.args = ev.args[:base]
+	return v
+}
+
 // call is a function call under way.
 type call struct {
 	ev    *evaluator
 	frame *frame
-	exprs []ast.Expr
+	code  *callCode
 	args  []Value // nil for a lazy function
 }
 
 // eval evaluates an argument of a lazy function.
-func (c call) eval(i int) Value { return c.ev.eval(c.exprs[i], c.frame) }
+func (c call) eval(i int) Value { return c.code.args[i].eval(c.ev, c.frame) }
 
 // each evaluates the elements of a list, one after the other, until yield has enough. It is false if v is not a list.
 func (c call) each(v Value, yield func(Value) bool) bool {
-	l, ok := v.ref.(*list)
-	if !ok {
+	l := v.list()
+	if l == nil {
 		return false
 	}
 	for i := range l.len() {
@@ -86,29 +113,6 @@ func (c call) each(v Value, yield func(Value) bool) bool {
 		}
 	}
 	return true
-}
-
-// call evaluates a function call. Unknown functions and wrong numbers of arguments are error.
-func (ev *evaluator) call(n *ast.Call, f *frame) Value {
-	b := ev.functions[n.Key]
-	if b == nil || len(n.Args) < b.MinArgs || b.MaxArgs != anyNumber && len(n.Args) > b.MaxArgs {
-		return errorValue
-	}
-	c := call{ev: ev, frame: f, exprs: n.Args}
-	if b.Lazy {
-		return b.fn(c)
-	}
-	base := len(ev.args)
-	for _, a := range n.Args {
-		ev.args = append(ev.args, ev.eval(a, f))
-	}
-	c.args = ev.args[base:]
-	v, missing := b.Missing.of(c.args)
-	if !missing {
-		v = b.fn(c)
-	}
-	ev.args = ev.args[:base]
-	return v
 }
 
 // of gives the result if it is decided by an argument that is missing.

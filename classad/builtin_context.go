@@ -1,7 +1,5 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
-
 // The functions that evaluate an expression inside other ads. HTCondor chooses GPUs with them.
 var contextBuiltins = []Builtin{
 	{
@@ -22,7 +20,7 @@ func evalInEachContext(c call) Value {
 	if result.kind != List {
 		return result
 	}
-	return listOf(&list{values: values})
+	return c.ev.newList(list{values: values})
 }
 
 func countMatches(c call) Value {
@@ -43,13 +41,13 @@ func (c call) inEach(use func(Value)) Value {
 	if contexts.isMissing() {
 		return contexts
 	}
-	what := c.ev.definition(c.exprs[0], c.frame)
+	what := c.definition(0)
 	isList := c.each(contexts, func(element Value) bool {
 		switch element.kind {
 		case Ad:
-			inside := *element.ref.(*frame)
-			inside.theirs = c.frame
-			use(c.ev.eval(what, &inside))
+			inside := *element.frame()
+			inside.role, inside.theirs = plain, c.frame
+			use(what.eval(c.ev, &inside))
 		case Undefined:
 			use(undefined)
 		default:
@@ -63,30 +61,45 @@ func (c call) inEach(use func(Value)) Value {
 	return contexts
 }
 
-// definition is the expression that a name stands for. Anything else, and a name that is not found, stands for itself.
-func (ev *evaluator) definition(e ast.Expr, f *frame) ast.Expr {
-	in, key := []*frame{f}, ""
-	switch n := e.(type) {
-	case *ast.Attr:
-		key = n.Key
-		if other := f.opposite(); other != nil {
-			in = append(in, other)
+// definition is what the name stands for that is the argument i. Anything else, and a name that is not found, stands
+// for itself.
+func (c call) definition(i int) code {
+	var found Value
+	ok := false
+	switch n := c.code.args[i].(type) {
+	case *attrCode:
+		found, ok = written(c.frame, &n.name)
+		if other := c.ev.opposite(c.frame); !ok && other != nil {
+			found, ok = written(other, &n.name)
 		}
-	case *ast.Select:
-		scope, ok := ev.eval(n.X, f).ref.(*frame)
-		if !ok {
-			return e
-		}
-		in, key = []*frame{scope}, n.Key
-	default:
-		return e
+	case *scopedCode:
+		found, ok = c.selected(&n.selectCode)
+	case *selectCode:
+		found, ok = c.selected(n)
 	}
-	for _, f := range in {
-		for ; f != nil; f = f.parent {
-			if found, ok := f.ad.Find(key); ok {
-				return found
-			}
+	if !ok {
+		return c.code.args[i]
+	}
+	if found.kind == deferred {
+		return found.expr().program(c.ev.functions).code
+	}
+	return &constantCode{found}
+}
+
+func (c call) selected(n *selectCode) (Value, bool) {
+	scope := n.x.eval(c.ev, c.frame).frame()
+	if scope == nil {
+		return undefined, false
+	}
+	return written(scope, &n.name)
+}
+
+// written is what stands under a name in an ad and the ads around it.
+func written(f *frame, n *name) (Value, bool) {
+	for ; f != nil; f = f.parent {
+		if v, ok := f.ad.find(n); ok {
+			return v, true
 		}
 	}
-	return e
+	return undefined, false
 }

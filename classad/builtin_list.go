@@ -65,9 +65,9 @@ func size(c call) Value {
 	case String:
 		return integer(int64(len(x.str())))
 	case List:
-		return integer(int64(x.ref.(*list).len()))
+		return integer(int64(x.list().len()))
 	case Ad:
-		return integer(int64(x.ref.(*frame).ad.Len()))
+		return integer(int64(x.frame().ad.len()))
 	default:
 		return errorValue
 	}

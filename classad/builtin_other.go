@@ -22,7 +22,7 @@ var otherBuiltins = []Builtin{
 		Doc:     "Evaluates the second argument if the first is true, else the third.",
 		Example: `ifThenElse(1 < 2, true, 1 / 0)`,
 		fn: func(c call) Value {
-			return c.ev.choose(truthOf(c.eval(0)), c.exprs[1], c.exprs[2], c.frame)
+			return choose(truthOf(c.eval(0)), c.code.args[1], c.code.args[2], c.ev, c.frame)
 		},
 	},
 	{
@@ -86,7 +86,7 @@ func evalText(c call) Value {
 	if err != nil {
 		return errorValue
 	}
-	return c.ev.follow(e, c.frame)
+	return c.ev.follow(&Expr{tree: e}, c.frame)
 }
 
 // compareVersions orders runs of digits as numbers, those with more leading zeros first, and everything else by bytes.

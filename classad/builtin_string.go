@@ -194,7 +194,7 @@ func split(c call) Value {
 	for _, item := range splitItems(s.str(), separators) {
 		values = append(values, text(item))
 	}
-	return listOf(&list{values: values})
+	return c.ev.newList(list{values: values})
 }
 
 func splitItems(s, separators string) []string {
@@ -226,7 +226,7 @@ func splitAt(v Value, nameLast bool) Value {
 	if !found && nameLast {
 		before, after = after, before
 	}
-	return listOf(&list{values: []Value{text(before), text(after)}})
+	return listOfValues([]Value{text(before), text(after)})
 }
 
 // matches uses Go's regular expressions; the reference has PCRE2's.

@@ -1,15 +1,20 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
+import (
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
 
 const (
 	// maxReferences is how many references may be nested: x = y counts one when x is evaluated. It is the reference's
 	// number, and it is also what ends a circular reference.
 	maxReferences = 400
-	// maxDepth is how many expressions may be nested in evaluation, over all references; it bounds the stack.
-	maxDepth = 100_000
-	// maxSteps is how many expressions one evaluation may visit; it bounds the time. Building text counts too.
-	maxSteps = 2_000_000
+	// maxDepth is how high the trees may be together that references have nested; it bounds the stack.
+	maxDepth = 200_000
+	// maxSteps is how many nodes the trees may have together that one evaluation visits; it bounds the time. Building
+	// text and walking lists count too.
+	maxSteps = 10_000_000
 	// bytesPerStep is how much text may be built in one step.
 	bytesPerStep = 64
 )
@@ -18,36 +23,70 @@ const (
 // and so is the result, whatever functions such as isError make of it.
 type evaluator struct {
 	functions  map[string]*Builtin
-	now        func() int64
+	host       *Host
 	references int
 	depth      int
 	steps      int
 	failed     bool
+	strict     bool
 	args       []Value // the arguments of the calls under way, as a stack
+
+	// Lists of an evaluation whose result is no list need no memory of their own.
+	lists     [8]list
+	usedLists int
 }
 
-func newEvaluator(now func() int64) *evaluator {
-	return &evaluator{functions: builtins, now: now}
+// matching is an evaluator with the ads it works on, in one piece of memory that is used again and again.
+type matching struct {
+	evaluator
+	pairing
 }
 
-func evaluate(e ast.Expr, s Scope) Value {
-	f := s.frame()
-	return newEvaluator(s.Now).run(func(ev *evaluator) Value { return ev.eval(e, f) })
+// matchings has matchings that nothing refers to.
+var matchings = sync.Pool{New: func() any {
+	m := &matching{evaluator: evaluator{functions: builtins}}
+	m.connect()
+	return m
+}}
+
+// newMatching prepares the evaluation of expressions in the frame of the left ad.
+func newMatching(s Scope) *matching {
+	m := matchings.Get().(*matching)
+	m.host, m.strict = s.Host, s.Strict
+	m.left.ad = s.My.attributes()
+	if s.Target == nil {
+		m.left.role, m.left.parent, m.left.theirs = plain, nil, nil
+		return m
+	}
+	m.right.ad = s.Target.attributes()
+	return m
 }
 
-// run evaluates and turns failure into the value error.
-func (ev *evaluator) run(what func(*evaluator) Value) Value {
-	v := what(ev)
-	if ev.failed {
-		return errorValue
+// finish gives the result and makes the matching free for another one, unless the result refers to it.
+func (m *matching) finish(v Value) Value {
+	if m.failed {
+		v = errorValue
+	}
+	if v.kind != List && v.kind != Ad {
+		m.recycle()
 	}
 	return v
+}
+
+func (m *matching) recycle() {
+	m.reset()
+	if m.left.role != side {
+		m.left.role, m.left.parent, m.left.theirs = side, &m.leftContext, &m.right
+	}
+	m.left.ad, m.right.ad, m.host = nil, nil, nil
+	matchings.Put(m)
 }
 
 // reset prepares for another evaluation.
 func (ev *evaluator) reset() {
 	ev.references, ev.depth, ev.steps, ev.failed = 0, 0, 0, false
 	ev.args = ev.args[:0]
+	ev.usedLists = 0
 }
 
 func (ev *evaluator) fail() Value {
@@ -71,96 +110,41 @@ func (ev *evaluator) built(s string) Value {
 	return text(s)
 }
 
-// follow evaluates what a name refers to.
-func (ev *evaluator) follow(e ast.Expr, f *frame) Value {
-	if ev.references++; ev.references > maxReferences {
-		return ev.fail()
+// newList is a list that lasts as long as the evaluation or, if that gives a list or an ad, as the result.
+func (ev *evaluator) newList(l list) Value {
+	if ev.usedLists == len(ev.lists) {
+		return listOf(&l)
 	}
-	v := ev.eval(e, f)
+	kept := &ev.lists[ev.usedLists]
+	ev.usedLists++
+	*kept = l
+	return listOf(kept)
+}
+
+// follow evaluates what a name refers to.
+func (ev *evaluator) follow(e *Expr, f *frame) Value {
+	p := e.program(ev.functions)
+	ev.references++
+	ev.depth += p.height
+	ev.steps += p.weight
+	if ev.references > maxReferences || ev.depth > maxDepth || ev.steps > maxSteps || ev.failed {
+		ev.failed = true
+		return errorValue
+	}
+	v := p.code.eval(ev, f)
+	ev.depth -= p.height
 	ev.references--
 	return v
 }
 
-// eval evaluates an expression that stands in the ad f.
-func (ev *evaluator) eval(e ast.Expr, f *frame) Value {
-	if l, ok := e.(*ast.Literal); ok {
-		return literal(l)
+// Eval evaluates the expression. It always gives a value: whatever goes wrong inside the language is the value error.
+func (e *Expr) Eval(s Scope) Value {
+	m := newMatching(s)
+	p := e.program(m.functions)
+	if m.depth, m.steps = p.height, p.weight; m.steps > maxSteps {
+		return m.finish(m.fail())
 	}
-	for {
-		paren, ok := e.(*ast.Paren)
-		if !ok {
-			break
-		}
-		e = paren.X
-	}
-	ev.depth++
-	if ev.depth > maxDepth || !ev.spend(1) {
-		ev.depth--
-		return ev.fail()
-	}
-	v := ev.node(e, f)
-	ev.depth--
-	return v
-}
-
-func (ev *evaluator) node(e ast.Expr, f *frame) Value {
-	switch n := e.(type) {
-	case *ast.Attr:
-		if n.Absolute {
-			return ev.selected(f.root(), n.Key)
-		}
-		return ev.name(f, n.Key)
-	case *ast.Select:
-		return ev.selectFrom(ev.eval(n.X, f), n.Key)
-	case *ast.Binary:
-		return ev.binary(n, f)
-	case *ast.Call:
-		return ev.call(n, f)
-	case *ast.Unary:
-		return unary(n.Op, ev.eval(n.X, f))
-	case *ast.Cond:
-		return ev.conditional(n, f)
-	case *ast.Index:
-		return ev.subscript(ev.eval(n.X, f), ev.eval(n.Key, f))
-	case *ast.List:
-		return listOf(&list{elems: n.Elems, frame: f, now: ev.now})
-	case *ast.Record:
-		return adOf(&frame{ad: n, parent: f})
-	case *ast.Literal:
-		return literal(n)
-	case *ast.Paren:
-		return ev.node(n.X, f)
-	}
-	return errorValue
-}
-
-func literal(l *ast.Literal) Value {
-	switch l.Kind {
-	case ast.Error:
-		return errorValue
-	case ast.Boolean:
-		return boolean(l.Int != 0)
-	case ast.Integer:
-		return integer(l.Int)
-	case ast.Real:
-		return realValue(l.Real)
-	case ast.String:
-		return textAt(&l.Text)
-	default:
-		return undefined
-	}
-}
-
-func (ev *evaluator) binary(n *ast.Binary, f *frame) Value {
-	switch n.Op {
-	case ast.And:
-		return ev.and(n, f)
-	case ast.Or:
-		return ev.or(n, f)
-	default:
-		x := ev.eval(n.X, f)
-		return operate(n.Op, x, ev.eval(n.Y, f))
-	}
+	return m.finish(p.code.eval(&m.evaluator, &m.left))
 }
 
 // operate applies a binary operator to two values.
@@ -199,25 +183,24 @@ func strict(x, y Value) (Value, bool) {
 }
 
 // selectFrom is x.name. The selection from a list is the list of the selections from its elements.
-func (ev *evaluator) selectFrom(x Value, key string) Value {
+func (ev *evaluator) selectFrom(x Value, n *name) Value {
 	switch x.kind {
 	case Undefined:
 		return undefined
 	case Ad:
-		return ev.selected(x.ref.(*frame), key)
+		return ev.selected(x.frame(), n)
 	case List:
-		l := x.ref.(*list)
+		l := x.list()
 		values := make([]Value, 0, l.len())
 		for i := range l.len() {
 			ev.depth++
 			if ev.depth > maxDepth || !ev.spend(1) {
-				ev.depth--
 				return ev.fail()
 			}
-			values = append(values, ev.selectFrom(l.at(ev, i), key))
+			values = append(values, ev.selectFrom(l.at(ev, i), n))
 			ev.depth--
 		}
-		return listOf(&list{values: values})
+		return ev.newList(list{values: values})
 	default:
 		return errorValue
 	}
@@ -230,15 +213,15 @@ func (ev *evaluator) subscript(x, key Value) Value {
 	}
 	switch {
 	case x.kind == List && key.kind == Integer:
-		l, i := x.ref.(*list), int(int32(key.asInt())) // the reference cuts the index to 32 bits
+		l, i := x.list(), int(int32(key.asInt())) // the reference cuts the index to 32 bits
 		if i < 0 || i >= l.len() {
 			return errorValue
 		}
 		return l.at(ev, i)
 	case x.kind == Ad && key.kind == String:
-		f := x.ref.(*frame)
-		if e, ok := f.ad.Find(ast.Fold(key.str())); ok {
-			return ev.follow(e, f)
+		f, n := x.frame(), newName(key.str())
+		if v, ok := f.ad.find(&n); ok {
+			return ev.use(v, f)
 		}
 		return undefined
 	default:

@@ -113,7 +113,7 @@ func TestLimits(t *testing.T) {
 func TestScopeWithClock(t *testing.T) {
 	e := classad.MustParseExpr("{ time(), CurrentTime }[0] + CurrentTime")
 	require.Equal(t, "undefined", e.Eval(classad.Scope{}).String())
-	require.Equal(t, "84", e.Eval(classad.Scope{Now: func() int64 { return 42 }}).String())
+	require.Equal(t, "84", e.Eval(classad.Scope{Host: &classad.Host{Now: func() int64 { return 42 }}}).String())
 }
 
 func TestGetters(t *testing.T) {

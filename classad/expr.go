@@ -1,14 +1,16 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
+import (
+	"sync/atomic"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
 
 // Expr is a parsed expression. It never changes and may be used by many goroutines at once.
 type Expr struct {
-	tree ast.Expr
+	tree     ast.Expr
+	compiled atomic.Pointer[program] // made when it is first needed
 }
-
-// Eval evaluates the expression. It always gives a value: whatever goes wrong inside the language is the value error.
-func (e *Expr) Eval(s Scope) Value { return evaluate(e.tree, s) }
 
 // Tree is the parsed form, for programs that look into expressions.
 func (e *Expr) Tree() ast.Expr { return e.tree }

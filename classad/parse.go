@@ -56,7 +56,7 @@ func parseBrackets(text, file string, first int, skipped string) (*ClassAd, erro
 	if err != nil {
 		return nil, syntaxError(err, file, text, first, skipped)
 	}
-	return &ClassAd{attrs: *r}, nil
+	return &ClassAd{record: recordOf(r)}, nil
 }
 
 // addLine adds the attribute on a line, if there is one.
@@ -75,7 +75,7 @@ func (ad *ClassAd) addLine(line, file string, number int) error {
 	if err != nil {
 		return syntaxError(err, file, right, number, line[:len(line)-len(right)])
 	}
-	ad.attrs.Set(name, e)
+	ad.set(newName(name), entry(e))
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 // not. Strings that are evaluated by eval are not looked into.
 func (e *Expr) Refs(my *ClassAd) (internal, external []string) {
 	r := &references{
-		root:     &frame{ad: my.record()},
+		root:     &frame{ad: my.attributes()},
 		internal: map[string]string{},
 		external: map[string]string{},
 		seen:     map[ast.Expr]bool{},
@@ -78,7 +78,7 @@ func (r *references) walk(e ast.Expr, f *frame) {
 			r.walkAll(ad.ad, ad.parent)
 		}
 	case *ast.Record:
-		r.walkAll(n, f)
+		r.walkAll(nested(n, f).ad, f)
 	case *ast.Literal:
 	default:
 		for _, child := range ast.Children(e) {
@@ -88,10 +88,18 @@ func (r *references) walk(e ast.Expr, f *frame) {
 }
 
 // walkAll collects the references of an ad that is used as a whole. As in the reference its own names are not seen.
-func (r *references) walkAll(ad *ast.Record, f *frame) {
-	for _, a := range ad.Attributes() {
-		r.queue(a.Value, f)
+func (r *references) walkAll(ad *record, f *frame) {
+	for _, v := range ad.values {
+		if v.kind == deferred {
+			r.queue(v.expr().tree, f)
+		}
 	}
+}
+
+// nested is an ad that stands in another.
+func nested(tree *ast.Record, parent *frame) *frame {
+	ad := recordOf(tree)
+	return &frame{ad: &ad, parent: parent}
 }
 
 // scope collects the references of an expression before a dot. If it is known to be an ad, it gives that ad.
@@ -101,7 +109,7 @@ func (r *references) scope(e ast.Expr, f *frame) *frame {
 		if n.Absolute {
 			f = r.root
 		}
-		return r.resolve(n.Name, n.Key, f)
+		return r.resolve(nameOf(n.Name, n.Key), f)
 	case *ast.Select:
 		switch ad := r.scope(n.X, f); ad {
 		case nil:
@@ -110,10 +118,10 @@ func (r *references) scope(e ast.Expr, f *frame) *frame {
 			r.addExternal(n.Name, n.Key)
 			return nil
 		default:
-			return r.resolve(n.Name, n.Key, ad)
+			return r.resolve(nameOf(n.Name, n.Key), ad)
 		}
 	case *ast.Record:
-		return &frame{ad: n, parent: f}
+		return nested(n, f)
 	case *ast.Paren:
 		return r.scope(n.X, f)
 	default:
@@ -123,29 +131,33 @@ func (r *references) scope(e ast.Expr, f *frame) *frame {
 }
 
 // resolve collects a name that is looked up in f and the ads around it. If it is an ad, it gives that ad.
-func (r *references) resolve(name, key string, f *frame) *frame {
+func (r *references) resolve(n name, f *frame) *frame {
 	for in := f; in != nil; in = in.parent {
-		value, ok := in.ad.Find(key)
+		value, ok := in.ad.find(&n)
 		if !ok {
 			continue
 		}
 		if in == r.root {
-			r.internal[key] = name
+			r.internal[n.key] = n.text
 		}
-		if nested, isAd := value.(*ast.Record); isAd {
-			return &frame{ad: nested, parent: in}
+		if value.kind != deferred {
+			return nil
 		}
-		r.queue(value, in)
+		tree := value.expr().tree
+		if ad, isAd := tree.(*ast.Record); isAd {
+			return nested(ad, in)
+		}
+		r.queue(tree, in)
 		return nil
 	}
-	switch key {
-	case "my", "self":
+	switch n.word {
+	case wordMy, wordSelf:
 		return f
-	case "root", "toplevel":
+	case wordRoot:
 		return r.root
-	case "target", "other":
+	case wordTarget:
 		return elsewhere
 	}
-	r.addExternal(name, key)
+	r.addExternal(n.text, n.key)
 	return nil
 }

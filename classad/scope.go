@@ -1,6 +1,6 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
+import "time"
 
 // Scope is where an expression is evaluated.
 type Scope struct {
@@ -8,63 +8,97 @@ type Scope struct {
 	My *ClassAd
 	// Target is the other side of a match; nil means that there is none.
 	Target *ClassAd
-	// Now gives the time in seconds since 1970. Without it time() and CurrentTime are undefined, so that evaluation
-	// depends on nothing but its arguments.
-	Now func() int64
+	// Host answers what is neither in the expression nor in the ads; nil knows nothing.
+	Host *Host
+	// Strict evaluates as the library alone does, without what HTCondor adds: a name that its own ad does not have is not
+	// looked up in the other one, MY means something inside a match only, and CurrentTime is an ordinary name.
+	Strict bool
 }
+
+// Host is the world outside, so that evaluation depends on nothing but its arguments. Any of its fields may be missing.
+type Host struct {
+	// Now gives the time in seconds since 1970. Without it time() and CurrentTime are undefined.
+	Now func() int64
+	// Zone is where times of day are shown; nil is UTC.
+	Zone *time.Location
+	// Random gives a number from 0 up to but not including 1. Without it random() is undefined.
+	Random func() float64
+	// UserMap gives what a named map has for a user, as the knobs CLASSAD_USER_MAPFILE_name of HTCondor configure it.
+	UserMap func(mapName, user string) (mapped string, ok bool)
+	// UserHome gives the home directory of a user.
+	UserHome func(user string) (directory string, ok bool)
+	// Debug takes the lines of the function debug.
+	Debug func(line string)
+}
+
+// word tells names that mean something where no attribute has them.
+type word uint8
+
+const (
+	ordinary word = iota
+	wordMy
+	wordSelf
+	wordTarget // and other
+	wordAd
+	wordLeft
+	wordRight
+	wordParent
+	wordRoot // and toplevel
+	wordCurrentTime
+	wordMatch // the attributes of the ad around a match
+)
+
+// words is never changed.
+var words = map[string]word{
+	"my": wordMy, "self": wordSelf, "target": wordTarget, "other": wordTarget, "ad": wordAd, "left": wordLeft,
+	"right": wordRight, "parent": wordParent, "root": wordRoot, "toplevel": wordRoot, "currenttime": wordCurrentTime,
+	"symmetricmatch": wordMatch, "leftmatchesright": wordMatch, "rightmatchesleft": wordMatch, "leftrankvalue": wordMatch,
+	"rightrankvalue": wordMatch,
+}
+
+const longestWord = len("leftmatchesright")
+
+func wordOf(key string) word {
+	if len(key) > longestWord {
+		return ordinary
+	}
+	return words[key]
+}
+
+// isScope tells whether [scopedCode] knows the word.
+func (w word) isScope() bool { return w == wordMy || w == wordSelf || w == wordTarget }
 
 // frame is an ad together with what is around it. The two sides of a match are in frames of this shape, which is how
 // the reference arranges ads and the reason why TARGET.LEFT.a finds something:
 //
 //	match ad (LEFT, RIGHT)  ◄─  context (my = ad, target = other)  ◄─  the ad itself  ◄─  ads nested in it
 type frame struct {
-	ad     *ast.Record
+	ad     *record
 	parent *frame // the ad around this one
 	role   role
 	mine   *frame // of a context: the side it belongs to; of a match: LEFT
-	theirs *frame // of a context: the other side; of a match: RIGHT; else where names that are not found are looked up
+	theirs *frame // of a side or context: the other side; of a match: RIGHT; else where names not found are looked up
 }
 
 type role uint8
 
 const (
 	plain role = iota
+	side
 	context
 	match
 )
 
-// bound gives the ad that a context or a match binds to this name.
-func (f *frame) bound(key string) *frame {
-	switch f.role {
-	case context:
-		switch key {
-		case "my", "ad":
-			return f.mine
-		case "target", "other":
-			return f.theirs
-		}
-	case match:
-		switch key {
-		case "left":
-			return f.mine
-		case "right":
-			return f.theirs
-		}
-	case plain:
-	}
-	return nil
-}
-
-// opposite is where names are looked up that are not found in this ad and around it: in the other side if this ad is a
-// side of a match, in the ad of the caller if the ad was given to evalInEachContext.
-func (f *frame) opposite() *frame {
-	if f.role == plain && f.theirs != nil {
+// bound gives the ad that a context or a match binds to this word.
+func (f *frame) bound(w word) *frame {
+	switch {
+	case f.role == context && (w == wordMy || w == wordAd), f.role == match && w == wordLeft:
+		return f.mine
+	case f.role == context && w == wordTarget, f.role == match && w == wordRight:
 		return f.theirs
+	default:
+		return nil
 	}
-	if f.parent != nil && f.parent.role == context {
-		return f.parent.theirs
-	}
-	return nil
 }
 
 // root is the outermost ad.
@@ -81,42 +115,45 @@ type pairing struct {
 }
 
 // noAttributes is what contexts, missing ads and matches hold.
-var noAttributes ast.Record
+var noAttributes record
 
-func (p *pairing) init(left, right *ClassAd) {
-	p.root = frame{ad: matchAd, role: match, mine: &p.left, theirs: &p.right}
+// connect arranges the frames of two sides whose ads are set later.
+func (p *pairing) connect() {
+	p.root = frame{ad: &matchAd, role: match, mine: &p.left, theirs: &p.right}
 	p.leftContext = frame{ad: &noAttributes, parent: &p.root, role: context, mine: &p.left, theirs: &p.right}
 	p.rightContext = frame{ad: &noAttributes, parent: &p.root, role: context, mine: &p.right, theirs: &p.left}
-	p.left = frame{ad: left.record(), parent: &p.leftContext}
-	p.right = frame{ad: right.record(), parent: &p.rightContext}
+	p.left = frame{ad: &noAttributes, role: side, parent: &p.leftContext, theirs: &p.right}
+	p.right = frame{ad: &noAttributes, role: side, parent: &p.rightContext, theirs: &p.left}
 }
 
-// frame is where an expression of the scope's own ad is evaluated.
-func (s Scope) frame() *frame {
-	if s.Target == nil {
-		return &frame{ad: s.My.record()}
-	}
-	var p pairing
-	p.init(s.My, s.Target)
-	return &p.left
-}
-
-// record is the attributes of an ad that may be nil.
-func (ad *ClassAd) record() *ast.Record {
+// attributes are those of an ad that may be nil.
+func (ad *ClassAd) attributes() *record {
 	if ad == nil {
 		return &noAttributes
 	}
-	return &ad.attrs
+	return &ad.record
+}
+
+// opposite is where names are looked up that are not found in this ad and around it: in the other side if this ad is a
+// side of a match, in the ad of the caller if the ad was given to evalInEachContext.
+func (ev *evaluator) opposite(f *frame) *frame {
+	if f.role == side && ev.strict || f.role > side {
+		return nil
+	}
+	return f.theirs
 }
 
 // name evaluates a name without a scope before it: it is looked up as in a selection from the ad that holds the
 // expression, and then in the other ad of the match.
-func (ev *evaluator) name(f *frame, key string) Value {
-	if v, ok := ev.find(f, key); ok {
+func (ev *evaluator) name(f *frame, n *name) Value {
+	if v, ok := f.ad.find(n); ok {
+		return ev.use(v, f)
+	}
+	if v, ok := ev.around(f, n); ok {
 		return v
 	}
-	if other := f.opposite(); other != nil {
-		if v, ok := ev.find(other, key); ok {
+	if other := ev.opposite(f); other != nil {
+		if v, ok := ev.find(other, n); ok {
 			return v
 		}
 	}
@@ -124,54 +161,80 @@ func (ev *evaluator) name(f *frame, key string) Value {
 }
 
 // selected evaluates a name after a scope: MY.a, x.a.
-func (ev *evaluator) selected(f *frame, key string) Value {
-	v, _ := ev.find(f, key)
+func (ev *evaluator) selected(f *frame, n *name) Value {
+	v, _ := ev.find(f, n)
 	return v
 }
 
 // find looks for a name in an ad and the ads around it. The expression is evaluated in the ad in which it was found.
-func (ev *evaluator) find(f *frame, key string) (Value, bool) {
-	if e, ok := f.ad.Find(key); ok {
-		return ev.follow(e, f), true
+func (ev *evaluator) find(f *frame, n *name) (Value, bool) {
+	if v, ok := f.ad.find(n); ok {
+		return ev.use(v, f), true
 	}
-	if v, ok := ev.special(f, key); ok {
-		return v, true
+	return ev.around(f, n)
+}
+
+// around looks for a name that the ad itself does not have.
+func (ev *evaluator) around(f *frame, n *name) (Value, bool) {
+	if n.word != ordinary {
+		if v, ok := ev.special(f, n); ok {
+			return v, true
+		}
+	} else if f.role == side {
+		return undefined, false // contexts and matches have nothing but words
 	}
 	for f = f.parent; f != nil; f = f.parent {
-		if ad := f.bound(key); ad != nil {
+		if ad := f.bound(n.word); ad != nil {
 			return adOf(ad), true
 		}
-		if e, ok := f.ad.Find(key); ok {
-			return ev.follow(e, f), true
+		if v, ok := f.ad.find(n); ok {
+			return ev.use(v, f), true
 		}
 	}
 	return undefined, false
 }
 
-// special evaluates the names that mean something in every ad that has no attribute of that name.
-func (ev *evaluator) special(f *frame, key string) (Value, bool) {
-	switch key {
-	case "my", "self":
+// special evaluates the words that mean something in every ad that has no attribute of that name.
+func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
+	switch n.word {
+	case wordMy:
+		if !ev.strict {
+			return adOf(f), true
+		}
+	case wordSelf:
 		return adOf(f), true
-	case "parent":
+	case wordParent:
 		if f.parent == nil {
 			return undefined, true
 		}
 		return adOf(f.parent), true
-	case "root", "toplevel":
+	case wordRoot:
 		return adOf(f.root()), true
-	case "currenttime":
-		return ev.time(), true
+	case wordCurrentTime:
+		if !ev.strict {
+			return ev.time(), true
+		}
 	}
-	if ad := f.bound(key); ad != nil {
+	if ad := f.bound(n.word); ad != nil {
 		return adOf(ad), true
 	}
 	return undefined, false
 }
 
+// use gives what was found in an ad.
+func (ev *evaluator) use(v Value, f *frame) Value {
+	if v.kind == deferred {
+		return ev.follow(v.expr(), f)
+	}
+	if ev.references >= maxReferences {
+		return ev.fail()
+	}
+	return v
+}
+
 func (ev *evaluator) time() Value {
-	if ev.now == nil {
+	if ev.host == nil || ev.host.Now == nil {
 		return undefined
 	}
-	return integer(ev.now())
+	return integer(ev.host.Now())
 }

@@ -2,6 +2,7 @@ package classad
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -9,7 +10,7 @@ import (
 // Kind is the type of a [Value].
 type Kind uint8
 
-// The kinds of values. AbsTime and RelTime are reserved: no expression gives them yet.
+// The kinds of values.
 const (
 	Undefined Kind = iota
 	Error
@@ -21,11 +22,14 @@ const (
 	Ad
 	AbsTime
 	RelTime
+
+	// deferred marks the place of an expression in a record. No evaluation ever gives it.
+	deferred
 )
 
 var kindNames = [...]string{
 	Undefined: "undefined", Error: "error", Boolean: "boolean", Integer: "integer", Real: "real", String: "string",
-	List: "list", Ad: "classad", AbsTime: "abstime", RelTime: "reltime",
+	List: "list", Ad: "classad", AbsTime: "abstime", RelTime: "reltime", deferred: "deferred",
 }
 
 // String is the name of the kind, in lower case.
@@ -35,11 +39,12 @@ func (k Kind) String() string { return kindNames[k] }
 // of their own unless they are computed strings, lists or ads. Lists and ads hold expressions that were not evaluated
 // yet, together with the place where their names are looked up.
 //
-// A Value is four words, the most that Go keeps in registers; with the string inside, evaluation takes twice as long.
+// A Value is three words, so that Go keeps it in registers and an ad of 175 attributes in little memory. That takes a
+// pointer without a type, which only this file knows: kind tells what it points to.
 type Value struct {
+	ref  unsafe.Pointer // the first byte of a string; a list, frame or Expr
+	bits uint64         // a boolean, an integer, the bits of a real, the length of a string or a packed instant
 	kind Kind
-	bits uint64 // boolean, integer or the bits of a real
-	ref  any    // *string, *list or *frame, the ad in its place
 }
 
 var (
@@ -57,25 +62,67 @@ func boolean(b bool) Value {
 
 func integer(i int64) Value     { return Value{kind: Integer, bits: uint64(i)} }
 func realValue(r float64) Value { return Value{kind: Real, bits: math.Float64bits(r)} }
-func text(s string) Value       { return textAt(&s) }
-func textAt(s *string) Value    { return Value{kind: String, ref: s} }
-func listOf(l *list) Value      { return Value{kind: List, ref: l} }
-func adOf(f *frame) Value       { return Value{kind: Ad, ref: f} }
+func relTime(r float64) Value   { return Value{kind: RelTime, bits: math.Float64bits(r)} }
+func listOf(l *list) Value      { return Value{kind: List, ref: unsafe.Pointer(l)} }
+func adOf(f *frame) Value       { return Value{kind: Ad, ref: unsafe.Pointer(f)} }
+
+func text(s string) Value {
+	return Value{kind: String, ref: unsafe.Pointer(unsafe.StringData(s)), bits: uint64(len(s))}
+}
+
+func deferredTo(e *Expr) Value { return Value{kind: deferred, ref: unsafe.Pointer(e)} }
+
+// An instant keeps its zone in the lower bits: offsets are less than six days.
+const (
+	offsetBits = 20
+	offsetMask = 1<<offsetBits - 1
+)
+
+// absTime is an instant, in seconds since 1970, on a clock that is offset seconds ahead of Greenwich.
+func absTime(seconds int64, offset int) Value {
+	return Value{kind: AbsTime, bits: uint64(seconds)<<offsetBits | uint64(offset)&offsetMask}
+}
+
+func (v Value) asAbsTime() (seconds int64, offset int) {
+	const shift = 64 - offsetBits
+	return int64(v.bits) >> offsetBits, int(int64(v.bits<<shift) >> shift)
+}
 
 // Kind tells the type.
 func (v Value) Kind() Kind { return v.kind }
 
 func (v Value) isMissing() bool { return v.kind == Undefined || v.kind == Error }
 
-// asInt and asReal read the bits of a value whose kind is known; str is empty for anything that is not a string.
+// asInt and asReal read the bits of a value whose kind is known; the others give the zero value for other kinds.
 func (v Value) asInt() int64    { return int64(v.bits) }
 func (v Value) asReal() float64 { return math.Float64frombits(v.bits) }
 
 func (v Value) str() string {
-	if s, ok := v.ref.(*string); ok {
-		return *s
+	if v.kind != String {
+		return ""
 	}
-	return ""
+	return unsafe.String((*byte)(v.ref), int(v.bits))
+}
+
+func (v Value) list() *list {
+	if v.kind != List {
+		return nil
+	}
+	return (*list)(v.ref)
+}
+
+func (v Value) frame() *frame {
+	if v.kind != Ad {
+		return nil
+	}
+	return (*frame)(v.ref)
+}
+
+func (v Value) expr() *Expr {
+	if v.kind != deferred {
+		return nil
+	}
+	return (*Expr)(v.ref)
 }
 
 // IsTrue tells whether the value counts as true in a match: the boolean true or a number that is not zero.
@@ -111,24 +158,25 @@ func (v Value) Text() (string, bool) { return v.str(), v.kind == String }
 
 // Items evaluates the elements of a list, in the scope in which the list was written.
 func (v Value) Items() ([]Value, bool) {
-	l, ok := v.ref.(*list)
-	if !ok {
+	l := v.list()
+	if l == nil {
 		return nil, false
 	}
 	items := make([]Value, l.len())
 	for i := range items {
-		items[i] = newEvaluator(l.now).run(func(ev *evaluator) Value { return l.at(ev, i) })
+		m := newMatching(Scope{Host: l.host, Strict: l.strict})
+		items[i] = m.finish(l.at(&m.evaluator, i))
 	}
 	return items, true
 }
 
 // Ad gives a copy of an ad. Its expressions keep their text and lose the ads around them.
 func (v Value) Ad() (*ClassAd, bool) {
-	f, ok := v.ref.(*frame)
-	if !ok {
+	f := v.frame()
+	if f == nil {
 		return nil, false
 	}
-	return &ClassAd{attrs: *f.ad.Clone()}, true
+	return &ClassAd{record: f.ad.clone()}, true
 }
 
 // String is the canonical printed form: integers in decimal, reals as %1.15E, strings in quotes, the contents of lists
@@ -136,18 +184,14 @@ func (v Value) Ad() (*ClassAd, bool) {
 func (v Value) String() string { return string(v.append(nil)) }
 
 func (v Value) append(b []byte) []byte {
-	switch v.kind {
-	case List:
-		return v.ref.(*list).append(b)
-	case Ad:
-		return ast.Append(b, v.ref.(*frame).ad, ast.Canonical)
-	default:
-		return ast.Append(b, v.literal(), ast.Canonical)
+	if l := v.list(); l != nil {
+		return l.append(b)
 	}
+	return ast.Append(b, v.tree(), ast.Canonical)
 }
 
-// literal is the constant of a scalar.
-func (v Value) literal() *ast.Literal {
+// tree is the value as an expression. Values that were computed inside lists become constants.
+func (v Value) tree() ast.Expr {
 	switch v.kind {
 	case Error:
 		return ast.NewKeyword(0, ast.Error)
@@ -159,39 +203,91 @@ func (v Value) literal() *ast.Literal {
 		return ast.NewReal(0, v.asReal())
 	case String:
 		return ast.NewString(0, v.str())
+	case AbsTime:
+		seconds, offset := v.asAbsTime()
+		return ast.NewAbsTime(0, seconds, int32(offset))
+	case RelTime:
+		return ast.NewRelTime(0, v.asReal())
+	case List:
+		return v.list().tree()
+	case Ad:
+		return v.frame().ad.tree()
+	case deferred:
+		return v.expr().tree
 	default:
 		return ast.NewKeyword(0, ast.Undefined)
 	}
 }
 
-// list is the content of a list value: expressions with the place where they are evaluated, or finished values.
-type list struct {
-	elems  []ast.Expr
-	frame  *frame
-	now    func() int64
-	values []Value
+// literal is the value of a constant.
+func literal(l *ast.Literal) Value {
+	switch l.Kind {
+	case ast.Error:
+		return errorValue
+	case ast.Boolean:
+		return boolean(l.Int != 0)
+	case ast.Integer:
+		return integer(l.Int)
+	case ast.Real:
+		return realValue(l.Real)
+	case ast.String:
+		return text(l.Text)
+	case ast.AbsTime:
+		return absTime(l.Int, int(l.Offset))
+	case ast.RelTime:
+		return relTime(l.Real)
+	default:
+		return undefined
+	}
 }
 
-func (l *list) len() int { return len(l.elems) + len(l.values) }
+// list is the content of a list value: expressions with the place where they are evaluated, or finished values.
+type list struct {
+	written *listCode // nil for finished values
+	values  []Value
+	frame   *frame
+	host    *Host
+	strict  bool
+}
+
+// listOfValues is a list of finished values.
+func listOfValues(values []Value) Value { return listOf(&list{values: values}) }
+
+func (l *list) len() int {
+	if l.written != nil {
+		return len(l.written.elems)
+	}
+	return len(l.values)
+}
 
 func (l *list) at(ev *evaluator, i int) Value {
-	if l.values != nil {
-		return l.values[i]
+	if l.written != nil {
+		return l.written.elems[i].eval(ev, l.frame)
 	}
-	return ev.eval(l.elems[i], l.frame)
+	return l.values[i]
 }
 
 func (l *list) append(b []byte) []byte {
+	if l.written != nil {
+		return ast.Append(b, l.written.tree, ast.Canonical)
+	}
 	b = append(b, "{ "...)
-	for i := range l.len() {
+	for i, v := range l.values {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if l.values != nil {
-			b = l.values[i].append(b)
-		} else {
-			b = ast.Append(b, l.elems[i], ast.Canonical)
-		}
+		b = v.append(b)
 	}
 	return append(b, " }"...)
+}
+
+func (l *list) tree() ast.Expr {
+	if l.written != nil {
+		return l.written.tree
+	}
+	elems := make([]ast.Expr, len(l.values))
+	for i, v := range l.values {
+		elems[i] = v.tree()
+	}
+	return ast.NewList(0, elems)
 }

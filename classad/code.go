@@ -1,0 +1,188 @@
+package classad
+
+import "github.com/condor-backfill/condor-backfill/classad/ast"
+
+// code is an expression made ready for evaluation: names are hashed, functions found, constants computed and the common
+// forms told from the rest. Code never changes.
+type code interface {
+	// eval evaluates the expression, which stands in the ad f.
+	eval(ev *evaluator, f *frame) Value
+}
+
+type constantCode struct{ value Value }
+
+func (c *constantCode) eval(*evaluator, *frame) Value { return c.value }
+
+// attrCode is a name without a scope.
+type attrCode struct{ name name }
+
+func (c *attrCode) eval(ev *evaluator, f *frame) Value { return ev.name(f, &c.name) }
+
+// rootCode is .name.
+type rootCode struct{ name name }
+
+func (c *rootCode) eval(ev *evaluator, f *frame) Value { return ev.selected(f.root(), &c.name) }
+
+type selectCode struct {
+	x    code
+	name name
+}
+
+func (c *selectCode) eval(ev *evaluator, f *frame) Value { return ev.selectFrom(c.x.eval(ev, f), &c.name) }
+
+// scopedCode is MY.name or TARGET.name, the most frequent selections, where the scope need not become a value.
+type scopedCode struct {
+	selectCode
+	scope word
+}
+
+func (c *scopedCode) eval(ev *evaluator, f *frame) Value {
+	if f.role == side && !(f.ad.shape != nil && f.ad.shape.hides) {
+		in := f
+		if c.scope == wordTarget {
+			in = f.theirs
+		}
+		if v, ok := in.ad.find(&c.name); ok {
+			return ev.use(v, in)
+		}
+		if c.name.word == ordinary {
+			return undefined
+		}
+	}
+	return c.selectCode.eval(ev, f)
+}
+
+type indexCode struct{ x, key code }
+
+func (c *indexCode) eval(ev *evaluator, f *frame) Value {
+	x := c.x.eval(ev, f)
+	return ev.subscript(x, c.key.eval(ev, f))
+}
+
+type unaryCode struct {
+	op ast.Op
+	x  code
+}
+
+func (c *unaryCode) eval(ev *evaluator, f *frame) Value { return unary(c.op, c.x.eval(ev, f)) }
+
+// binaryCode is any operator between two operands that are both evaluated.
+type binaryCode struct {
+	op   ast.Op
+	x, y code
+}
+
+func (c *binaryCode) eval(ev *evaluator, f *frame) Value {
+	x := c.x.eval(ev, f)
+	return operate(c.op, x, c.y.eval(ev, f))
+}
+
+// compareCode is == and its like.
+type compareCode struct {
+	op   ast.Op
+	x, y code
+}
+
+func (c *compareCode) eval(ev *evaluator, f *frame) Value {
+	x := c.x.eval(ev, f)
+	y := c.y.eval(ev, f)
+	if x.kind == Integer && y.kind == Integer {
+		return holds(c.op, x.asInt(), y.asInt())
+	}
+	if v, missing := strict(x, y); missing {
+		return v
+	}
+	return compare(c.op, x, y)
+}
+
+// isCode is =?= and, negated, =!=.
+type isCode struct {
+	x, y   code
+	negate bool
+}
+
+func (c *isCode) eval(ev *evaluator, f *frame) Value {
+	x := c.x.eval(ev, f)
+	v := identical(x, c.y.eval(ev, f))
+	if c.negate {
+		return negated(v)
+	}
+	return v
+}
+
+// andCode is x && y. What it gives depends on the left side first:
+//
+//	x \ y      false  true       undefined  error
+//	false      false  false      false      false      (y is not evaluated)
+//	true       false  true       undefined  error
+//	undefined  false  undefined  undefined  error
+//	error      error  error      error      error      (y is not evaluated)
+type andCode struct{ x, y code }
+
+func (c *andCode) eval(ev *evaluator, f *frame) Value {
+	x := truthOf(c.x.eval(ev, f))
+	if x == no || x == invalid {
+		return x.value()
+	}
+	y := truthOf(c.y.eval(ev, f))
+	if x == unknown && y == yes {
+		return undefined
+	}
+	return y.value()
+}
+
+// orCode is x || y: the same table with false and true exchanged.
+type orCode struct{ x, y code }
+
+func (c *orCode) eval(ev *evaluator, f *frame) Value {
+	x := truthOf(c.x.eval(ev, f))
+	if x == yes || x == invalid {
+		return x.value()
+	}
+	y := truthOf(c.y.eval(ev, f))
+	if x == unknown && y == no {
+		return undefined
+	}
+	return y.value()
+}
+
+// condCode is a ? b : c, of which only one branch is evaluated.
+type condCode struct{ cond, then, otherwise code }
+
+func (c *condCode) eval(ev *evaluator, f *frame) Value {
+	return choose(truthOf(c.cond.eval(ev, f)), c.then, c.otherwise, ev, f)
+}
+
+func choose(t truth, then, otherwise code, ev *evaluator, f *frame) Value {
+	switch t {
+	case yes:
+		return then.eval(ev, f)
+	case no:
+		return otherwise.eval(ev, f)
+	default:
+		return t.value()
+	}
+}
+
+// elvisCode is a ?: b, which is b where a is undefined.
+type elvisCode struct{ x, y code }
+
+func (c *elvisCode) eval(ev *evaluator, f *frame) Value {
+	if x := c.x.eval(ev, f); x.kind != Undefined {
+		return x
+	}
+	return c.y.eval(ev, f)
+}
+
+type listCode struct {
+	elems []code
+	tree  *ast.List
+}
+
+func (c *listCode) eval(ev *evaluator, f *frame) Value {
+	return ev.newList(list{written: c, frame: f, host: ev.host, strict: ev.strict})
+}
+
+type recordCode struct{ ad record }
+
+func (c *recordCode) eval(_ *evaluator, f *frame) Value { return adOf(&frame{ad: &c.ad, parent: f}) }

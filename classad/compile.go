@@ -1,0 +1,118 @@
+package classad
+
+import "github.com/condor-backfill/condor-backfill/classad/ast"
+
+// program is the code of a whole expression and what it may cost.
+type program struct {
+	code   code
+	height int // how deep it nests
+	weight int // how many nodes it has
+}
+
+// program is the compiled expression. Several goroutines may compile it at the same time, with the same result.
+func (e *Expr) program(functions map[string]*Builtin) *program {
+	if p := e.compiled.Load(); p != nil {
+		return p
+	}
+	c := compiler{functions: functions}
+	p := &program{code: c.compile(e.tree), height: e.tree.Height()}
+	p.weight = c.weight
+	e.compiled.Store(p)
+	return p
+}
+
+type compiler struct {
+	functions map[string]*Builtin
+	weight    int
+}
+
+func (c *compiler) compile(e ast.Expr) code {
+	c.weight++
+	switch n := e.(type) {
+	case *ast.Literal:
+		return &constantCode{literal(n)}
+	case *ast.Paren:
+		return c.compile(n.X)
+	case *ast.Attr:
+		if n.Absolute {
+			return &rootCode{nameOf(n.Name, n.Key)}
+		}
+		return &attrCode{nameOf(n.Name, n.Key)}
+	case *ast.Select:
+		return c.selection(n)
+	case *ast.Index:
+		return &indexCode{c.compile(n.X), c.compile(n.Key)}
+	case *ast.Unary:
+		return constant(&unaryCode{n.Op, c.compile(n.X)})
+	case *ast.Binary:
+		return c.binary(n)
+	case *ast.Cond:
+		if n.Then == nil {
+			return &elvisCode{c.compile(n.If), c.compile(n.Else)}
+		}
+		return &condCode{c.compile(n.If), c.compile(n.Then), c.compile(n.Else)}
+	case *ast.Call:
+		return c.call(n)
+	case *ast.List:
+		return &listCode{elems: c.all(n.Elems), tree: n}
+	case *ast.Record:
+		return &recordCode{recordOf(n)}
+	}
+	return &constantCode{errorValue}
+}
+
+func (c *compiler) all(exprs []ast.Expr) []code {
+	codes := make([]code, len(exprs))
+	for i, e := range exprs {
+		codes[i] = c.compile(e)
+	}
+	return codes
+}
+
+func (c *compiler) selection(n *ast.Select) code {
+	s := selectCode{x: c.compile(n.X), name: nameOf(n.Name, n.Key)}
+	if x, ok := s.x.(*attrCode); ok && x.name.word.isScope() {
+		return &scopedCode{selectCode: s, scope: x.name.word}
+	}
+	return &s
+}
+
+func (c *compiler) binary(n *ast.Binary) code {
+	x, y := c.compile(n.X), c.compile(n.Y)
+	switch n.Op {
+	case ast.And:
+		return &andCode{x, y}
+	case ast.Or:
+		return &orCode{x, y}
+	case ast.Is, ast.Isnt:
+		return &isCode{x, y, n.Op == ast.Isnt}
+	case ast.Equal, ast.NotEqual, ast.Less, ast.LessEqual, ast.Greater, ast.GreaterEqual:
+		return &compareCode{n.Op, x, y}
+	default:
+		return constant(&binaryCode{n.Op, x, y})
+	}
+}
+
+// constant evaluates an operator whose operands are constants, such as 15 * 60, at once.
+func constant(c code) code {
+	isConstant := func(c code) bool { _, ok := c.(*constantCode); return ok }
+	switch n := c.(type) {
+	case *unaryCode:
+		if isConstant(n.x) {
+			return &constantCode{n.eval(nil, nil)}
+		}
+	case *binaryCode:
+		if isConstant(n.x) && isConstant(n.y) {
+			return &constantCode{n.eval(nil, nil)}
+		}
+	}
+	return c
+}
+
+func (c *compiler) call(n *ast.Call) code {
+	b := c.functions[n.Key]
+	if b == nil || len(n.Args) < b.MinArgs || b.MaxArgs != anyNumber && len(n.Args) > b.MaxArgs {
+		return &constantCode{errorValue}
+	}
+	return &callCode{builtin: b, args: c.all(n.Args), exprs: n.Args}
+}

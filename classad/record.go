@@ -1,0 +1,177 @@
+package classad
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// name is the name of an attribute, prepared for being looked up.
+type name struct {
+	text string // as written
+	key  string // see [ast.Fold]
+	hash uint32
+	word word
+}
+
+// seed keeps hostile ads from having names that all fall on the same place. Nothing that can be seen depends on it.
+var seed = maphash.MakeSeed()
+
+func newName(text string) name { return nameOf(text, ast.Fold(text)) }
+
+func nameOf(text, key string) name {
+	return name{text: text, key: key, hash: uint32(maphash.String(seed, key)), word: wordOf(key)}
+}
+
+// shape is the names of an ad, in order, with an index. Ads that came from one source mostly have the same names, so
+// they share their shape; that is why a record is little more than its values.
+type shape struct {
+	names []name
+	// slots is a hash table with open addressing: the hash of a name in the upper half, its place plus one in the lower.
+	slots []uint64
+	hides bool // a name is one that means a scope where no attribute has it
+}
+
+const fewestSlots = 8
+
+func newShape(names []name) *shape {
+	s := &shape{names: names}
+	s.index()
+	return s
+}
+
+// index builds the table, with at most half of it used.
+func (s *shape) index() {
+	size := max(fewestSlots, 1<<bits.Len(uint(2*len(s.names)-1)))
+	s.slots, s.hides = make([]uint64, size), false
+	for i := range s.names {
+		s.enter(i)
+	}
+}
+
+func (s *shape) enter(i int) {
+	n := &s.names[i]
+	mask := uint32(len(s.slots) - 1)
+	at := n.hash & mask
+	for s.slots[at] != 0 {
+		at = (at + 1) & mask
+	}
+	s.slots[at] = uint64(n.hash)<<32 | uint64(i+1)
+	s.hides = s.hides || n.word.isScope()
+}
+
+// find gives the place of a name, or -1.
+func (s *shape) find(n *name) int {
+	if s == nil {
+		return -1
+	}
+	mask := uint32(len(s.slots) - 1)
+	for at := n.hash & mask; ; at++ {
+		slot := s.slots[at&mask]
+		if slot == 0 {
+			return -1
+		}
+		if uint32(slot>>32) == n.hash {
+			if i := int(uint32(slot)) - 1; s.names[i].key == n.key {
+				return i
+			}
+		}
+	}
+}
+
+func (s *shape) add(n name) {
+	s.names = append(s.names, n)
+	if 2*len(s.names) > len(s.slots) {
+		s.index()
+		return
+	}
+	s.enter(len(s.names) - 1)
+}
+
+func (s *shape) clone() *shape {
+	if s == nil {
+		return newShape(nil)
+	}
+	return &shape{names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides}
+}
+
+// record is the attributes of an ad: for each name of the shape a value, or what is to be evaluated. The zero record is
+// empty and ready to use.
+type record struct {
+	shape  *shape
+	values []Value
+	owner  bool // the shape belongs to this record alone
+}
+
+// find gives what stands in the ad under this name, which may be deferred.
+func (r *record) find(n *name) (Value, bool) {
+	if i := r.shape.find(n); i >= 0 {
+		return r.values[i], true
+	}
+	return Value{}, false
+}
+
+func (r *record) len() int { return len(r.values) }
+
+// set gives a name a value; a name that is already there keeps its spelling and its place.
+func (r *record) set(n name, v Value) {
+	if i := r.shape.find(&n); i >= 0 {
+		r.values[i] = v
+		return
+	}
+	if !r.owner {
+		r.shape, r.owner = r.shape.clone(), true
+	}
+	r.shape.add(n)
+	r.values = append(r.values, v)
+}
+
+func (r *record) remove(n name) {
+	i := r.shape.find(&n)
+	if i < 0 {
+		return
+	}
+	names := slices.Concat(r.shape.names[:i], r.shape.names[i+1:])
+	r.shape, r.owner = newShape(names), true
+	r.values = slices.Delete(r.values, i, i+1)
+}
+
+func (r *record) clone() record {
+	c := record{shape: r.shape, values: slices.Clone(r.values), owner: r.owner}
+	if r.owner {
+		c.shape = r.shape.clone()
+	}
+	return c
+}
+
+// recordOf makes a record from a tree.
+func recordOf(tree *ast.Record) record {
+	r := record{values: make([]Value, 0, tree.Len())}
+	names := make([]name, 0, tree.Len())
+	for _, a := range tree.Attributes() {
+		names = append(names, nameOf(a.Name, a.Key))
+		r.values = append(r.values, entry(a.Value))
+	}
+	r.shape, r.owner = newShape(names), true
+	return r
+}
+
+// tree is the record as a tree, for printing and for programs that look into ads.
+func (r *record) tree() *ast.Record {
+	t := ast.NewRecord(0)
+	for i, v := range r.values {
+		t.Set(r.shape.names[i].text, v.tree())
+	}
+	return t
+}
+
+// entry is what a record has for an expression: the value of a constant, else the expression itself.
+func entry(tree ast.Expr) Value {
+	if l, ok := tree.(*ast.Literal); ok {
+		return literal(l)
+	}
+	return deferredTo(&Expr{tree: tree})
+}
+
