@@ -1,19 +1,15 @@
 package classad_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
-	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/classadtest"
 )
 
 const slotAd = `[ Name = "slot1@node7"; Arch = "X86_64"; OpSys = "LINUX"; Cpus = 16; Memory = 64000; Disk = 100000000;
@@ -88,66 +84,76 @@ func BenchmarkEval(b *testing.B) {
 // TestPool matches real ads in bulk and compares the numbers with those of the reference.
 func TestPool(t *testing.T) {
 	if testing.Short() {
-		t.Skip("skipped: 200,000 matches of pool ads take seconds")
+		t.Skip("skipped: 400,000 matches of pool ads take seconds")
 	}
-	jobs, slots := poolAds(t, "jobs.long.gz"), poolAds(t, "slots.new.gz")
-	f, err := os.Open(filepath.Join(pool, "expected.jsonl"))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
-	lines := bufio.NewScanner(f)
-	checked := 0
-	for lines.Scan() {
-		var want struct {
-			Job     *int
-			Matches int
-			JobSum  float64 `json:"job_rank_sum"`
-			SlotSum float64 `json:"slot_rank_sum"`
-		}
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &want))
-		if want.Job == nil {
-			continue
-		}
-		job, matches, jobSum, slotSum := jobs[*want.Job], 0, 0.0, 0.0
-		for _, slot := range slots {
-			if classad.Match(job, slot) {
-				matches++
-				jobSum += classad.Rank(job, slot)
-				slotSum += classad.Rank(slot, job)
+	p := pool(t)
+	for name, parse := range map[string]func() ([]*classad.ClassAd, error){"lines": p.ParseLines, "brackets": p.ParseBrackets} {
+		slots, err := parse()
+		require.NoError(t, err)
+		pairs, err := p.Check(slots)
+		require.NoError(t, err, name)
+		t.Logf("%s: %d pairs agree", name, pairs)
+	}
+}
+
+func BenchmarkPool(b *testing.B) {
+	p := pool(b)
+	var slots []*classad.ClassAd
+	bytes := 0
+	for _, text := range p.Lines {
+		bytes += len(text)
+	}
+	parse := func(f func() ([]*classad.ClassAd, error)) func(*testing.B) {
+		return func(b *testing.B) {
+			b.SetBytes(int64(bytes))
+			for b.Loop() {
+				var err error
+				slots, err = f()
+				require.NoError(b, err)
 			}
 		}
-		require.Equal(t, want.Matches, matches, "job %d", *want.Job)
-		require.InDelta(t, want.JobSum, jobSum, 1e-6*(1+math.Abs(want.JobSum)), "job %d", *want.Job)
-		require.InDelta(t, want.SlotSum, slotSum, 1e-6*(1+math.Abs(want.SlotSum)), "job %d", *want.Job)
-		checked++
 	}
-	require.NoError(t, lines.Err())
-	require.Len(t, jobs, checked)
-	t.Logf("%d jobs against %d slots agree", checked, len(slots))
+	b.Run("parse/lines", parse(p.ParseLines))
+	b.Run("parse/brackets", parse(p.ParseBrackets))
+	b.Run("unparse", func(b *testing.B) {
+		b.SetBytes(int64(bytes))
+		for b.Loop() {
+			for _, slot := range slots {
+				_ = slot.String()
+			}
+		}
+	})
+	pairs := func(do func(job, slot *classad.ClassAd)) func(*testing.B) {
+		return func(b *testing.B) {
+			for b.Loop() {
+				for _, job := range p.Jobs {
+					for _, slot := range slots {
+						do(job, slot)
+					}
+				}
+			}
+			n := float64(b.N * len(p.Jobs) * len(slots))
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/n, "ns/pair")
+		}
+	}
+	b.Run("match", pairs(func(job, slot *classad.ClassAd) { classad.Match(job, slot) }))
+	b.Run("rank", pairs(func(job, slot *classad.ClassAd) { classad.Rank(job, slot) }))
+	for i, e := range p.Exprs {
+		b.Run(fmt.Sprintf("expr/%02d", i), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Eval(p.Scope(slots))
+			}
+		})
+	}
 }
 
-func BenchmarkPoolMatch(b *testing.B) {
-	jobs, slots := poolAds(b, "jobs.long.gz"), poolAds(b, "slots.new.gz")
-	for i := 0; b.Loop(); i++ {
-		classad.Match(jobs[i%len(jobs)], slots[i/len(jobs)%len(slots)])
-	}
-}
-
-const pool = "../../shared/classad-bench"
-
-func poolAds(tb testing.TB, name string) []*classad.ClassAd {
+func pool(tb testing.TB) *classadtest.Pool {
 	tb.Helper()
-	f, err := os.Open(filepath.Join(pool, name))
+	p, err := classadtest.ReadPool("../../shared/classad-bench")
 	if errors.Is(err, fs.ErrNotExist) {
-		tb.Skipf("skipped: the pool's ads in %s are not here (%v)", name, err)
+		tb.Skipf("skipped: the pool's ads are not here (%v)", err)
 	}
 	require.NoError(tb, err)
-	defer func() { require.NoError(tb, f.Close()) }()
-	r, err := gzip.NewReader(f)
-	require.NoError(tb, err)
-	var ads []*classad.ClassAd
-	for ad, err := range classad.ReadAds(r, name) {
-		require.NoError(tb, err)
-		ads = append(ads, ad)
-	}
-	return ads
+	return p
 }

@@ -91,9 +91,9 @@ func evalText(c call) Value {
 
 // compareVersions orders runs of digits as numbers, those with more leading zeros first, and everything else by bytes.
 func compareVersions(a, b string) int {
-	at := func(s string, i int) int {
+	at := func(s string, i int) byte {
 		if i < len(s) {
-			return int(s[i])
+			return s[i]
 		}
 		return 0
 	}
@@ -101,7 +101,7 @@ func compareVersions(a, b string) int {
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
 	}
-	difference := at(a, i) - at(b, i)
+	difference := int(at(a, i)) - int(at(b, i))
 	start := i
 	for start > 0 && isDigit(at(a, start-1)) {
 		start--
@@ -124,5 +124,3 @@ func compareVersions(a, b string) int {
 	}
 	return difference
 }
-
-func isDigit(c int) bool { return '0' <= c && c <= '9' }

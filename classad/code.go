@@ -28,7 +28,9 @@ type selectCode struct {
 	name name
 }
 
-func (c *selectCode) eval(ev *evaluator, f *frame) Value { return ev.selectFrom(c.x.eval(ev, f), &c.name) }
+func (c *selectCode) eval(ev *evaluator, f *frame) Value {
+	return ev.selectFrom(c.x.eval(ev, f), &c.name)
+}
 
 // scopedCode is MY.name or TARGET.name, the most frequent selections, where the scope need not become a value.
 type scopedCode struct {

@@ -9,6 +9,12 @@ import (
 // compare orders numbers and booleans as numbers, and strings ignoring case. Other operands are error.
 func compare(op ast.Op, x, y Value) Value {
 	if x.kind == String && y.kind == String {
+		switch op {
+		case ast.Equal:
+			return boolean(equalFold(x.str(), y.str()))
+		case ast.NotEqual:
+			return boolean(!equalFold(x.str(), y.str()))
+		}
 		return holds(op, compareFold(x.str(), y.str()), 0)
 	}
 	a, okA := numeric(x)
@@ -66,6 +72,17 @@ func compareFold(a, b string) int {
 		}
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// equalFold tells whether two texts are equal but for the case of ASCII letters.
+func equalFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if a == b {
+		return true
+	}
+	return compareFold(a, b) == 0
 }
 
 func lower(c byte) byte {

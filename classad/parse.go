@@ -1,8 +1,6 @@
 package classad
 
 import (
-	"strings"
-
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
@@ -35,52 +33,9 @@ func ParseLineExpr(text string) (*Expr, error) {
 }
 
 // Parse parses one ad in brackets: "[ a = 1; b = a + 1 ]". The error is a [*SyntaxError].
-func Parse(text string) (*ClassAd, error) { return parseBrackets(text, "", 1, "") }
+func Parse(text string) (*ClassAd, error) { return new(Parser).Parse(text) }
 
 // ParseOld parses one ad of lines "a = 1", as condor_status -long prints them. Empty lines and lines that begin with #
 // are skipped. The name is all that is left of the first =, and what follows a complete expression is ignored, both as
 // in HTCondor. The error is a [*SyntaxError].
-func ParseOld(text string) (*ClassAd, error) {
-	ad, number := New(), 0
-	for line := range strings.Lines(text) {
-		number++
-		if err := ad.addLine(line, "", number); err != nil {
-			return nil, err
-		}
-	}
-	return ad, nil
-}
-
-func parseBrackets(text, file string, first int, skipped string) (*ClassAd, error) {
-	r, err := parser.Ad(text)
-	if err != nil {
-		return nil, syntaxError(err, file, text, first, skipped)
-	}
-	return &ClassAd{record: recordOf(r)}, nil
-}
-
-// addLine adds the attribute on a line, if there is one.
-func (ad *ClassAd) addLine(line, file string, number int) error {
-	line = strings.TrimRight(line, "\r\n")
-	if isEmptyLine(line) {
-		return nil
-	}
-	left, right, ok := strings.Cut(line, "=")
-	name := strings.TrimRight(strings.TrimLeft(left, " \t"), " ")
-	if !ok || name == "" {
-		err := &parser.Error{Message: `expected "name = expression"`}
-		return syntaxError(err, file, line, number, "")
-	}
-	e, err := parser.LinePrefix(right)
-	if err != nil {
-		return syntaxError(err, file, right, number, line[:len(line)-len(right)])
-	}
-	ad.set(newName(name), entry(e))
-	return nil
-}
-
-// isEmptyLine is true for comments too.
-func isEmptyLine(line string) bool {
-	line = strings.TrimLeft(line, " \t\r\n")
-	return line == "" || line[0] == '#'
-}
+func ParseOld(text string) (*ClassAd, error) { return new(Parser).ParseOld(text) }

@@ -174,4 +174,3 @@ func entry(tree ast.Expr) Value {
 	}
 	return deferredTo(&Expr{tree: tree})
 }
-

@@ -52,9 +52,11 @@ func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 
 // source reads ads and counts lines.
 type source struct {
-	r    *bufio.Reader
-	name string
-	line int
+	r      *bufio.Reader
+	name   string
+	line   int
+	parser Parser
+	text   []byte // of the ad that is being read
 }
 
 // skipSpace moves to the next byte that is neither blank nor among the separators and gives it without reading it.
@@ -96,24 +98,24 @@ func (s *source) skipLine() error {
 }
 
 // readLine gives a line with its end.
-func (s *source) readLine() (string, error) {
+func (s *source) readLine() ([]byte, error) {
 	var long []byte
 	for {
 		part, err := s.r.ReadSlice('\n')
 		switch {
 		case err == nil && long == nil:
 			s.line++
-			return string(part), nil
+			return part, nil
 		case len(long)+len(part) > maxAdBytes:
-			return "", s.tooLong(s.line)
+			return nil, s.tooLong(s.line)
 		}
 		long = append(long, part...)
 		if err == nil || errors.Is(err, io.EOF) && len(long) > 0 {
 			s.line++
-			return string(long), nil
+			return long, nil
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return "", err
+			return nil, err
 		}
 	}
 }
@@ -127,27 +129,22 @@ func (s *source) nextLines() (*ClassAd, error) {
 	if _, err := s.skipSpace(""); err != nil {
 		return nil, s.wrapped(err)
 	}
-	start, size := s.line, 0
-	ad := New()
-	ad.line = start
-	var broken error
+	start := s.line
+	s.text = s.text[:0]
 	for {
-		number := s.line
 		line, err := s.readLine()
 		switch {
-		case errors.Is(err, io.EOF) || err == nil && strings.TrimSpace(line) == "":
-			if broken != nil {
-				return nil, broken
+		case errors.Is(err, io.EOF) || err == nil && len(bytes.TrimSpace(line)) == 0:
+			ad, err := s.parser.parseLines(string(s.text), s.name, start)
+			if err == nil {
+				ad.line = start
 			}
-			return ad, nil
+			return ad, err
 		case err != nil:
 			return nil, s.wrapped(err)
 		}
-		if size += len(line); size > maxAdBytes {
+		if s.text = append(s.text, line...); len(s.text) > maxAdBytes {
 			return nil, s.tooLong(start)
-		}
-		if broken == nil {
-			broken = ad.addLine(line, s.name, number)
 		}
 	}
 }
@@ -186,7 +183,7 @@ func (s *source) nextBrackets() (*ClassAd, error) {
 			break
 		}
 	}
-	ad, err := parseBrackets(text.String(), s.name, start, "")
+	ad, err := s.parser.parseBrackets(text.String(), s.name, start)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,248 @@
+package classad
+
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/classad/parser"
+)
+
+// Parser parses many ads and keeps once what they have in common: the names, the expressions and the texts. It is much
+// faster than [Parse] and [ParseOld], and the ads take a fraction of the memory. The zero Parser is ready to use; what
+// it remembers is bounded. One goroutine at a time may use it; the ads are as independent as any others.
+type Parser struct {
+	start  *path // of the names of all ads
+	paths  int
+	syntax [2]known // what values were written in brackets and in lines
+	values []Value  // of the ad that is being read
+}
+
+const (
+	// mostPaths and mostKnown are how many beginnings of ads and how many bytes of values a parser remembers.
+	mostPaths = 1 << 16
+	mostKnown = 8 << 20
+	// longestKnown is the longest text of a value that is worth remembering.
+	longestKnown = 4 << 10
+)
+
+// path is a way in which ads begin: the names of some attributes, in order. The ads of a pool go along a few paths, so
+// mostly it is enough to compare the next name with the one that came next before.
+type path struct {
+	name   name
+	before *path // nil at the start
+	length int
+	likely *path // where the last ad went on from here
+	next   map[string]*path
+	shape  *shape // of the ads that end here
+	twice  bool   // a name comes more than once, so there is no such shape
+
+	text  string // the text of the value that was read last for this name, if it was worth remembering
+	value Value
+}
+
+// known has the values of texts.
+type known struct {
+	values map[string]Value
+	size   int
+}
+
+func (k *known) keep(text string, v Value) {
+	if k.size += len(text); k.values == nil || k.size > mostKnown {
+		k.values, k.size = map[string]Value{}, len(text)
+	}
+	k.values[text] = v
+}
+
+// begin is where the names of an ad start.
+func (p *Parser) begin() *path {
+	if p.start == nil || p.paths > mostPaths {
+		p.start, p.paths = &path{}, 0
+	}
+	p.values = p.values[:0]
+	return p.start
+}
+
+// step goes on with a name.
+func (p *Parser) step(at *path, name string) *path {
+	if at.likely != nil && at.likely.name.text == name {
+		return at.likely
+	}
+	next := at.next[name]
+	if next == nil {
+		name = strings.Clone(name)
+		next = &path{name: newName(name), before: at, length: at.length + 1}
+		if at.next == nil {
+			at.next = map[string]*path{}
+		}
+		at.next[name] = next
+		p.paths++
+	}
+	at.likely = next
+	return next
+}
+
+// end makes the ad whose names end here.
+func (p *Parser) end(at *path) *ClassAd {
+	if at.shape == nil && !at.twice {
+		at.close()
+	}
+	ad := &ClassAd{}
+	if at.shape != nil {
+		ad.shape, ad.values = at.shape, append(make([]Value, 0, len(p.values)), p.values...)
+		return ad
+	}
+	for i, n := range at.names() {
+		ad.set(n, p.values[i])
+	}
+	return ad
+}
+
+func (at *path) names() []name {
+	names := make([]name, at.length)
+	for ; at.before != nil; at = at.before {
+		names[at.length-1] = at.name
+	}
+	return names
+}
+
+// close makes the shape of the ads that end here.
+func (at *path) close() {
+	names := at.names()
+	seen := make(map[string]bool, len(names))
+	for _, n := range names {
+		at.twice = at.twice || seen[n.key]
+		seen[n.key] = true
+	}
+	if !at.twice {
+		at.shape = newShape(names)
+	}
+}
+
+// record makes an ad of a tree.
+func (p *Parser) record(tree *ast.Record) *ClassAd {
+	at := p.begin()
+	for _, a := range tree.Attributes() {
+		at = p.step(at, a.Name)
+		p.values = append(p.values, entry(a.Value))
+	}
+	return p.end(at)
+}
+
+// Parse parses one ad in brackets, as the function [Parse] does.
+func (p *Parser) Parse(text string) (*ClassAd, error) { return p.parseBrackets(text, "", 1) }
+
+func (p *Parser) parseBrackets(text, file string, first int) (*ClassAd, error) {
+	if ad := p.plainBrackets(text); ad != nil {
+		return ad, nil
+	}
+	tree, err := parser.Ad(text)
+	if err != nil {
+		return nil, syntaxError(err, file, text, first, "")
+	}
+	return p.record(tree), nil
+}
+
+// ParseOld parses one ad of lines, as the function [ParseOld] does.
+func (p *Parser) ParseOld(text string) (*ClassAd, error) { return p.parseLines(text, "", 1) }
+
+func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
+	at := p.begin()
+	for number := first; text != ""; number++ {
+		line := text
+		if end := strings.IndexByte(text, '\n'); end >= 0 {
+			line, text = text[:end], text[end+1:]
+		} else {
+			text = ""
+		}
+		next, err := p.parseLine(at, line)
+		if err != nil {
+			return nil, lineError(err, line, file, number)
+		}
+		at = next
+	}
+	return p.end(at), nil
+}
+
+// parseLine takes the attribute on a line, if there is one.
+func (p *Parser) parseLine(at *path, line string) (*path, error) {
+	if next := at.likely; next != nil {
+		const is = " = "
+		n := len(next.name.text)
+		if len(line) >= n+len(is) && line[n:n+len(is)] == is && line[:n] == next.name.text {
+			return next, p.lineValue(next, line[n+len(is):])
+		}
+	}
+	if isEmptyLine(line) {
+		return at, nil
+	}
+	name, right, ok := cutLine(line)
+	if !ok {
+		return at, &parser.Error{Message: `expected "name = expression"`}
+	}
+	next := p.step(at, name)
+	return next, p.lineValue(next, right)
+}
+
+// isEmptyLine is true for comments too.
+func isEmptyLine(line string) bool {
+	line = strings.TrimLeft(line, " \t\r\n")
+	return line == "" || line[0] == '#'
+}
+
+// cutLine gives the name on a line and all that is right of the first =.
+func cutLine(line string) (name, right string, ok bool) {
+	left, right, ok := strings.Cut(line, "=")
+	name = strings.TrimRight(strings.TrimLeft(left, " \t"), " ")
+	return name, right, ok && name != ""
+}
+
+// lineError says where on which line an error is.
+func lineError(err error, line, file string, number int) error {
+	line = strings.TrimRight(line, "\r\n")
+	_, right, ok := cutLine(line)
+	if !ok {
+		right = line
+	}
+	right = strings.TrimLeft(right, " \t")
+	return syntaxError(err, file, right, number, line[:len(line)-len(right)])
+}
+
+const (
+	inBrackets = iota
+	inLines
+)
+
+// lineValue takes the value of the attribute at which the names have arrived.
+func (p *Parser) lineValue(at *path, text string) error {
+	text = strings.TrimRight(strings.TrimLeft(text, " \t"), "\r")
+	v, length := plainNumber(text)
+	if length == 0 || length != len(text) {
+		var err error
+		if v, err = p.remembered(inLines, at, text); err != nil {
+			return err
+		}
+	}
+	p.values = append(p.values, v)
+	return nil
+}
+
+// remembered is the value of a text, from memory if it was read before.
+func (p *Parser) remembered(syntax int, at *path, text string) (Value, error) {
+	if text == at.text && text != "" {
+		return at.value, nil
+	}
+	k := &p.syntax[syntax]
+	v, ok := k.values[text]
+	if !ok {
+		var err error
+		text = strings.Clone(text)
+		if v, err = parseValue(syntax, text); err != nil || len(text) > longestKnown {
+			return v, err
+		}
+		k.keep(text, v)
+	}
+	if v.kind == String || v.kind == deferred {
+		at.text, at.value = text, v
+	}
+	return v, nil
+}

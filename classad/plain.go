@@ -1,0 +1,245 @@
+package classad
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/classad/parser"
+)
+
+// Nearly all that stands in the ads of a pool is plain: names without quotes, numbers, strings without escapes. What is
+// here recognizes it without making tokens, and leaves everything else, errors above all, to the package parser. The
+// fuzz target FuzzPlain holds both against each other.
+
+// parseValue parses what stands behind the = of an attribute.
+func parseValue(syntax int, text string) (Value, error) {
+	if v, ok := plainWord(text); ok {
+		return v, nil
+	}
+	if v, ok := plainString(text); ok {
+		return v, nil
+	}
+	parse := parser.Part
+	if syntax == inLines {
+		parse = parser.LinePrefix
+	}
+	tree, err := parse(text)
+	if err != nil {
+		return Value{}, err
+	}
+	if tree.Height() >= ast.MaxHeight {
+		return Value{}, &parser.Error{Message: "nested too deeply"}
+	}
+	return entry(tree), nil
+}
+
+func plainWord(text string) (Value, bool) {
+	switch {
+	case len(text) == len("true") && equalFold(text, "true"):
+		return boolean(true), true
+	case len(text) == len("false") && equalFold(text, "false"):
+		return boolean(false), true
+	default:
+		return Value{}, false
+	}
+}
+
+// plainString takes a whole text that is a string without any backslash.
+func plainString(s string) (Value, bool) {
+	last := len(s) - 1
+	if last < 1 || s[0] != '"' || s[last] != '"' || strings.ContainsAny(s[1:last], "\"\\\x00") {
+		return Value{}, false
+	}
+	return text(s[1:last]), true
+}
+
+// plainNumber takes a decimal number at the beginning of the text and gives its length, 0 if there is none.
+func plainNumber(s string) (Value, int) {
+	i := 0
+	if i < len(s) && s[i] == '-' {
+		i++
+	}
+	const mostDigits = 18 // which cannot overflow
+	start, n := i, int64(0)
+	for i < len(s) && isDigit(s[i]) {
+		n = n*10 + int64(s[i]-'0')
+		i++
+	}
+	switch digits := i - start; {
+	case digits == 0 || digits > mostDigits || digits > 1 && s[start] == '0':
+		return Value{}, 0
+	case i < len(s) && (s[i] == '.' || s[i]|0x20 == 'e'):
+		return plainReal(s, i)
+	case s[0] == '-':
+		n = -n
+	}
+	return integer(n), i
+}
+
+// plainReal takes a number with a fraction or an exponent; the digits before are s[:i].
+func plainReal(s string, i int) (Value, int) {
+	digits := func() bool {
+		start := i
+		for i < len(s) && isDigit(s[i]) {
+			i++
+		}
+		return i > start
+	}
+	if s[i] == '.' {
+		if i++; !digits() {
+			return Value{}, 0
+		}
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return Value{}, 0
+		}
+	}
+	r, err := strconv.ParseFloat(s[:i], 64)
+	if err != nil || math.IsInf(r, 0) {
+		return Value{}, 0
+	}
+	return realValue(r), i
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
+
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+func skipBlanks(s string, i int) int {
+	for i < len(s) && isBlank(s[i]) {
+		i++
+	}
+	return i
+}
+
+// plainBrackets parses an ad in brackets; nil means that it is not plain, which may be an error.
+func (p *Parser) plainBrackets(s string) *ClassAd {
+	i := skipBlanks(s, 0)
+	if i == len(s) || s[i] != '[' {
+		return nil
+	}
+	at := p.begin()
+	for i = skipBlanks(s, i+1); i < len(s) && s[i] != ']'; {
+		if at, i = p.plainAttribute(at, s, i); at == nil {
+			return nil
+		}
+	}
+	if i == len(s) || skipBlanks(s, i+1) != len(s) {
+		return nil
+	}
+	return p.end(at)
+}
+
+// plainAttribute takes name = value and any semicolons behind it; a nil path means that they are not plain.
+func (p *Parser) plainAttribute(at *path, s string, i int) (*path, int) {
+	end := i
+	for end < len(s) && (isLetter(s[end]) || isDigit(s[end])) {
+		end++
+	}
+	name := s[i:end]
+	i = skipBlanks(s, end)
+	if name == "" || isDigit(name[0]) || i+1 >= len(s) || s[i] != '=' || strings.IndexByte("=?!", s[i+1]) >= 0 {
+		return nil, 0
+	}
+	i = skipBlanks(s, i+1)
+	at = p.plainStep(at, name)
+	if at == nil {
+		return nil, 0
+	}
+	v, length := plainNumber(s[i:])
+	if length > 0 {
+		end = skipBlanks(s, i+length)
+	}
+	if length == 0 || end == len(s) || s[end] != ';' && s[end] != ']' {
+		end = plainExtent(s, i)
+		if end < 0 {
+			return nil, 0
+		}
+		var err error
+		if v, err = p.remembered(inBrackets, at, strings.TrimRight(s[i:end], " \t\n\v\f\r")); err != nil {
+			return nil, 0
+		}
+	}
+	p.values = append(p.values, v)
+	for i = end; i < len(s) && (s[i] == ';' || isBlank(s[i])); {
+		i++
+	}
+	return at, i
+}
+
+// plainStep goes on with a name, unless it is a reserved word.
+func (p *Parser) plainStep(at *path, name string) *path {
+	if at.likely != nil && at.likely.name.text == name {
+		return at.likely
+	}
+	switch ast.Fold(name) {
+	case "true", "false", "undefined", "error", "is", "isnt":
+		return nil
+	}
+	return p.step(at, name)
+}
+
+// deepestPlain is how many brackets or conditionals a plain value may have; see the limits of the package parser.
+const deepestPlain = 900
+
+// plainExtent finds the semicolon or bracket that ends the value which begins at i; -1 if the value is not plain.
+func plainExtent(s string, i int) int {
+	depth, conditionals := 0, 0
+	for ; i < len(s); i++ {
+		switch c := s[i]; c {
+		case ';':
+			if depth == 0 {
+				return i
+			}
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth == 0 {
+				if c == ']' {
+					return i
+				}
+				return -1
+			}
+			depth--
+		case '?':
+			conditionals++
+		case '"', '\'':
+			if i = quoteEnd(s, i); i < 0 {
+				return -1
+			}
+		case '/':
+			if i+1 < len(s) && (s[i+1] == '/' || s[i+1] == '*') {
+				return -1
+			}
+		case 0:
+			return -1
+		}
+		if depth > deepestPlain || conditionals > deepestPlain {
+			return -1
+		}
+	}
+	return -1
+}
+
+// quoteEnd is where the quote closes that opens at i, or -1.
+func quoteEnd(s string, i int) int {
+	for quote, j := s[i], i+1; j < len(s); j++ {
+		switch s[j] {
+		case quote:
+			return j
+		case '\\':
+			j++
+		case 0:
+			return -1
+		}
+	}
+	return -1
+}
