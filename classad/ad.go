@@ -76,8 +76,8 @@ func (ad *ClassAd) Len() int { return ad.len() }
 // All goes through the attributes in the order in which their names first came.
 func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 	return func(yield func(string, *Expr) bool) {
-		for i, v := range ad.values {
-			if !yield(ad.shape.names[i].text, exprOf(v)) {
+		for i := range ad.len() {
+			if !yield(ad.shape.names[i].text, exprOf(ad.at(i))) {
 				return
 			}
 		}

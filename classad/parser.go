@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -33,8 +34,9 @@ type path struct {
 	length int
 	likely *path // where the last ad went on from here
 	next   map[string]*path
-	shape  *shape // of the ads that end here
-	twice  bool   // a name comes more than once, so there is no such shape
+	shape  *shape  // of the ads that end here
+	first  []Value // of the first ad that ended here, until there was another
+	twice  bool    // a name comes more than once, so there is no such shape
 
 	text  string // the text of the value that was read last for this name, if it was worth remembering
 	value Value
@@ -83,18 +85,62 @@ func (p *Parser) step(at *path, name string) *path {
 
 // end makes the ad whose names end here.
 func (p *Parser) end(at *path) *ClassAd {
+	ad := &ClassAd{}
 	if at.shape == nil && !at.twice {
 		at.close()
 	}
-	ad := &ClassAd{}
-	if at.shape != nil {
-		ad.shape, ad.values = at.shape, append(make([]Value, 0, len(p.values)), p.values...)
+	if at.twice {
+		for i, n := range at.names() {
+			ad.set(n, p.values[i])
+		}
 		return ad
 	}
-	for i, n := range at.names() {
-		ad.set(n, p.values[i])
+	at.share(p.values)
+	ad.shape, ad.values = at.shape, make([]Value, 0, len(p.values)-len(at.shape.shared))
+	for i, v := range p.values {
+		if at.shape.places == nil || at.shape.places[i] >= 0 {
+			ad.values = append(ad.values, v)
+		}
 	}
 	return ad
+}
+
+// share makes the shape one that shares only what an ad with these values has in common with those before.
+func (at *path) share(values []Value) {
+	s := at.shape
+	if s.places == nil {
+		if at.first == nil {
+			at.first = slices.Clone(values)
+			return
+		}
+		s = s.sharing(make([]int32, len(values)), at.first)
+		for i := range s.places {
+			s.places[i] = ^int32(i)
+		}
+		at.first = nil
+	}
+	same := func(i int) bool { return s.places[i] < 0 && s.shared[^s.places[i]] == values[i] }
+	shared := 0
+	for i := range values {
+		if same(i) {
+			shared++
+		}
+	}
+	if at.shape = s; shared == len(s.shared) {
+		return
+	}
+	narrow := s.sharing(make([]int32, len(values)), make([]Value, 0, shared))
+	own := int32(0)
+	for i := range values {
+		if same(i) {
+			narrow.places[i] = ^int32(len(narrow.shared))
+			narrow.shared = append(narrow.shared, values[i])
+			continue
+		}
+		narrow.places[i] = own
+		own++
+	}
+	at.shape = narrow
 }
 
 func (at *path) names() []name {

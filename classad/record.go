@@ -25,13 +25,18 @@ func nameOf(text, key string) name {
 	return name{text: text, key: key, hash: uint32(maphash.String(seed, key)), word: wordOf(key)}
 }
 
-// shape is the names of an ad, in order, with an index. Ads that came from one source mostly have the same names, so
-// they share their shape; that is why a record is little more than its values.
+// shape is what ads have in common that came from one source: the names, in order, with an index, and the values that
+// are the same in all of them. That keeps ads small, and what they share in the processor's cache.
 type shape struct {
 	names []name
 	// slots is a hash table with open addressing: the hash of a name in the upper half, its place plus one in the lower.
 	slots []uint64
 	hides bool // a name is one that means a scope where no attribute has it
+
+	// places says for each name where the value is: in the record if it is not negative, else its complement is the
+	// place in shared. Without places the record has all values.
+	places []int32
+	shared []Value
 }
 
 const fewestSlots = 8
@@ -97,32 +102,62 @@ func (s *shape) clone() *shape {
 	return &shape{names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides}
 }
 
+// sharing is the shape for records of which the places tell what they share with each other.
+func (s *shape) sharing(places []int32, shared []Value) *shape {
+	return &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}
+}
+
 // record is the attributes of an ad: for each name of the shape a value, or what is to be evaluated. The zero record is
 // empty and ready to use.
 type record struct {
 	shape  *shape
-	values []Value
-	owner  bool // the shape belongs to this record alone
+	values []Value // those that the shape has not
+	owner  bool    // the shape belongs to this record alone
+}
+
+// at gives what stands under the name number i.
+func (r *record) at(i int) Value {
+	if places := r.shape.places; places != nil {
+		if i = int(places[i]); i < 0 {
+			return r.shape.shared[^i]
+		}
+	}
+	return r.values[i]
 }
 
 // find gives what stands in the ad under this name, which may be deferred.
 func (r *record) find(n *name) (Value, bool) {
 	if i := r.shape.find(n); i >= 0 {
-		return r.values[i], true
+		return r.at(i), true
 	}
 	return Value{}, false
 }
 
-func (r *record) len() int { return len(r.values) }
+func (r *record) len() int {
+	if r.shape == nil {
+		return 0
+	}
+	return len(r.shape.names)
+}
+
+// own makes the shape one that this record may change.
+func (r *record) own() {
+	if r.owner {
+		return
+	}
+	values := make([]Value, r.len())
+	for i := range values {
+		values[i] = r.at(i)
+	}
+	r.shape, r.values, r.owner = r.shape.clone(), values, true
+}
 
 // set gives a name a value; a name that is already there keeps its spelling and its place.
 func (r *record) set(n name, v Value) {
+	r.own()
 	if i := r.shape.find(&n); i >= 0 {
 		r.values[i] = v
 		return
-	}
-	if !r.owner {
-		r.shape, r.owner = r.shape.clone(), true
 	}
 	r.shape.add(n)
 	r.values = append(r.values, v)
@@ -133,8 +168,8 @@ func (r *record) remove(n name) {
 	if i < 0 {
 		return
 	}
-	names := slices.Concat(r.shape.names[:i], r.shape.names[i+1:])
-	r.shape, r.owner = newShape(names), true
+	r.own()
+	r.shape = newShape(slices.Delete(r.shape.names, i, i+1))
 	r.values = slices.Delete(r.values, i, i+1)
 }
 
@@ -161,8 +196,8 @@ func recordOf(tree *ast.Record) record {
 // tree is the record as a tree, for printing and for programs that look into ads.
 func (r *record) tree() *ast.Record {
 	t := ast.NewRecord(0)
-	for i, v := range r.values {
-		t.Set(r.shape.names[i].text, v.tree())
+	for i := range r.len() {
+		t.Set(r.shape.names[i].text, r.at(i).tree())
 	}
 	return t
 }

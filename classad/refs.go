@@ -89,8 +89,8 @@ func (r *references) walk(e ast.Expr, f *frame) {
 
 // walkAll collects the references of an ad that is used as a whole. As in the reference its own names are not seen.
 func (r *references) walkAll(ad *record, f *frame) {
-	for _, v := range ad.values {
-		if v.kind == deferred {
+	for i := range ad.len() {
+		if v := ad.at(i); v.kind == deferred {
 			r.queue(v.expr().tree, f)
 		}
 	}
