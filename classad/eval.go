@@ -112,11 +112,13 @@ func (ev *evaluator) built(s string) Value {
 
 // newList is a list that lasts as long as the evaluation or, if that gives a list or an ad, as the result.
 func (ev *evaluator) newList(l list) Value {
-	if ev.usedLists == len(ev.lists) {
-		return listOf(&l)
+	var kept *list
+	if ev.usedLists < len(ev.lists) {
+		kept = &ev.lists[ev.usedLists]
+		ev.usedLists++
+	} else {
+		kept = new(list)
 	}
-	kept := &ev.lists[ev.usedLists]
-	ev.usedLists++
 	*kept = l
 	return listOf(kept)
 }
