@@ -14,6 +14,14 @@ func textOf(v Value) string {
 	return v.String()
 }
 
+// appendText adds what textOf gives.
+func appendText(b []byte, v Value) []byte {
+	if v.kind == String {
+		return append(b, v.str()...)
+	}
+	return v.append(b)
+}
+
 // realOf converts numbers, booleans and strings that begin with a number; whatever follows the number is ignored.
 func realOf(v Value) (float64, bool) {
 	if v.kind == String {

@@ -32,8 +32,12 @@ type evaluator struct {
 	args       []Value // the arguments of the calls under way, as a stack
 
 	// Lists of an evaluation whose result is no list need no memory of their own.
-	lists     [8]list
-	usedLists int
+	lists      [8]list
+	usedLists  int
+	values     [64]Value // for their elements
+	usedValues int
+
+	scratch []byte // for building text
 }
 
 // matching is an evaluator with the ads it works on, in one piece of memory that is used again and again.
@@ -86,7 +90,7 @@ func (m *matching) recycle() {
 func (ev *evaluator) reset() {
 	ev.references, ev.depth, ev.steps, ev.failed = 0, 0, 0, false
 	ev.args = ev.args[:0]
-	ev.usedLists = 0
+	ev.usedLists, ev.usedValues = 0, 0
 }
 
 func (ev *evaluator) fail() Value {
@@ -110,6 +114,14 @@ func (ev *evaluator) built(s string) Value {
 	return text(s)
 }
 
+// keepScratch keeps the memory in which a text was built for the next one.
+func (ev *evaluator) keepScratch(b []byte) {
+	const most = 4 << 10
+	if cap(b) <= most {
+		ev.scratch = b
+	}
+}
+
 // newList is a list that lasts as long as the evaluation or, if that gives a list or an ad, as the result.
 func (ev *evaluator) newList(l list) Value {
 	var kept *list
@@ -121,6 +133,16 @@ func (ev *evaluator) newList(l list) Value {
 	}
 	*kept = l
 	return listOf(kept)
+}
+
+// room is where the elements of a new list go, for which n is a guess.
+func (ev *evaluator) room(n int) []Value {
+	start := ev.usedValues
+	if n > len(ev.values)-start {
+		return make([]Value, 0, n)
+	}
+	ev.usedValues += n
+	return ev.values[start:start:ev.usedValues]
 }
 
 // follow evaluates what a name refers to.
@@ -193,7 +215,7 @@ func (ev *evaluator) selectFrom(x Value, n *name) Value {
 		return ev.selected(x.frame(), n)
 	case List:
 		l := x.list()
-		values := make([]Value, 0, l.len())
+		values := ev.room(l.len())
 		for i := range l.len() {
 			ev.depth++
 			if ev.depth > maxDepth || !ev.spend(1) {

@@ -2,6 +2,7 @@ package classad
 
 import (
 	"math"
+	"strconv"
 	"unsafe"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -184,8 +185,13 @@ func (v Value) Ad() (*ClassAd, bool) {
 func (v Value) String() string { return string(v.append(nil)) }
 
 func (v Value) append(b []byte) []byte {
-	if l := v.list(); l != nil {
-		return l.append(b)
+	switch v.kind {
+	case List:
+		return v.list().append(b)
+	case Boolean:
+		return strconv.AppendBool(b, v.bits != 0)
+	case Integer:
+		return strconv.AppendInt(b, v.asInt(), 10)
 	}
 	return ast.Append(b, v.tree(), ast.Canonical)
 }
