@@ -93,9 +93,9 @@ func ExampleExpr_Refs() {
 	job := classad.New()
 	job.SetInt("ImageSize", 10)
 	e := classad.MustParseExpr(`TARGET.Memory > ImageSize && Arch == "X86_64"`)
-	internal, external := e.Refs(job)
-	fmt.Println(internal, external)
-	// Output: [ImageSize] [Arch Memory]
+	internal, external, err := e.Refs(job)
+	fmt.Println(internal, external, err)
+	// Output: [ImageSize] [Arch Memory] <nil>
 }
 
 func ExampleExpr_Clauses() {

@@ -1,60 +1,75 @@
 package classad
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
+// ErrCircular says that the references of an expression cannot all be followed: one leads back to itself, more than
+// 400 are nested, or a scope such as MY stands for a whole ad.
+var ErrCircular = errors.New("references lead in a circle or too far")
+
 // Refs tells which attributes the expression refers to if it stands in the ad my: internal ones, which the ad has,
 // together with what their own expressions refer to, and external ones, which another ad would have to give. Both are
 // sorted ignoring case. HTCondor makes the significant attributes of jobs from them.
 //
 // Names after TARGET and other are external, and so are all names that the ad does not have, with MY before them or
-// not. Strings that are evaluated by eval are not looked into.
-func (e *Expr) Refs(my *ClassAd) (internal, external []string) {
+// not. Strings that are evaluated by eval are not looked into. The error is nil or [ErrCircular]; the names that were
+// found are given in both cases.
+func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
 	r := &references{
 		root:     &frame{ad: my.attributes()},
 		internal: map[string]string{},
 		external: map[string]string{},
-		seen:     map[ast.Expr]bool{},
+		state:    map[ast.Expr]visit{},
 	}
-	r.queue(e.tree, r.root)
-	for len(r.work) > 0 {
-		next := r.work[len(r.work)-1]
-		r.work = r.work[:len(r.work)-1]
-		r.walk(next.expr, next.frame)
+	r.follow(e.tree, r.root)
+	if r.circular {
+		err = ErrCircular
 	}
-	return sorted(r.internal), sorted(r.external)
+	return sorted(r.internal), sorted(r.external), err
 }
 
 func sorted(names map[string]string) []string {
 	return slices.SortedFunc(maps.Values(names), compareFold)
 }
 
-// references collects names, by their folded form. Definitions are put on a list rather than followed at once, so that
-// neither a long chain of attributes nor a circle does harm.
+// references collects names, by their folded form.
 type references struct {
 	root               *frame
 	internal, external map[string]string
-	seen               map[ast.Expr]bool
-	work               []reference
+	state              map[ast.Expr]visit
+	nested, depth      int // the definitions that are being followed and the height of their trees
+	circular           bool
 }
 
-type reference struct {
-	expr  ast.Expr
-	frame *frame
-}
+// visit tells how far a definition was followed.
+type visit uint8
+
+const (
+	visiting visit = iota + 1
+	visited
+)
 
 // elsewhere stands for the other ad of a match.
 var elsewhere = &frame{ad: &noAttributes}
 
-func (r *references) queue(e ast.Expr, f *frame) {
-	if !r.seen[e] {
-		r.seen[e] = true
-		r.work = append(r.work, reference{e, f})
+// follow collects the references of a definition, once.
+func (r *references) follow(e ast.Expr, f *frame) {
+	if r.state[e] != 0 || r.nested > maxReferences || r.depth+e.Height() > maxDepth {
+		r.circular = r.circular || r.state[e] != visited
+		return
 	}
+	r.state[e] = visiting
+	r.nested++
+	r.depth += e.Height()
+	r.walk(e, f)
+	r.depth -= e.Height()
+	r.nested--
+	r.state[e] = visited
 }
 
 func (r *references) addExternal(name, key string) {
@@ -70,7 +85,9 @@ func (r *references) walk(e ast.Expr, f *frame) {
 		switch ad := r.scope(n, f); {
 		case ad == elsewhere:
 			r.addExternal(n.Name, n.Key)
-		case ad != nil && ad != r.root:
+		case ad == r.root:
+			r.circular = true
+		case ad != nil:
 			r.walkAll(ad.ad, ad.parent)
 		}
 	case *ast.Select:
@@ -91,7 +108,7 @@ func (r *references) walk(e ast.Expr, f *frame) {
 func (r *references) walkAll(ad *record, f *frame) {
 	for i := range ad.len() {
 		if v := ad.at(i); v.kind == deferred {
-			r.queue(v.expr().tree, f)
+			r.follow(v.expr().tree, f)
 		}
 	}
 }
@@ -147,7 +164,7 @@ func (r *references) resolve(n name, f *frame) *frame {
 		if ad, isAd := tree.(*ast.Record); isAd {
 			return nested(ad, in)
 		}
-		r.queue(tree, in)
+		r.follow(tree, in)
 		return nil
 	}
 	switch n.word {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
 // Case is a line of the corpus, as far as it matters here.
@@ -94,7 +95,10 @@ func (c Case) answer() Result {
 		return parseError
 	}
 	if c.Kind == "refs" {
-		internal, external := e.Refs(my)
+		internal, external, err := e.Refs(my)
+		if err != nil {
+			return Result{Got: "error", Type: "error"}
+		}
 		return Result{Got: references(internal, external), Type: "refs"}
 	}
 	return value(e.Eval(classad.Scope{My: my, Target: target}))
@@ -110,7 +114,14 @@ func part(title string, names []string) string {
 	if len(names) == 0 {
 		return title
 	}
-	return title + " " + strings.Join(names, ",")
+	text := []byte(title + " ")
+	for i, name := range names {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = ast.AppendName(text, name)
+	}
+	return string(text)
 }
 
 func (c Case) printAd() Result {
