@@ -67,7 +67,7 @@ func size(c call) Value {
 	case List:
 		return integer(int64(x.list().len()))
 	case Ad:
-		return integer(int64(x.frame().ad.len()))
+		return integer(int64(x.frame().attributes().len()))
 	default:
 		return errorValue
 	}

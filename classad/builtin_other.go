@@ -22,7 +22,11 @@ var otherBuiltins = []Builtin{
 		Doc:     "Evaluates the second argument if the first is true, else the third.",
 		Example: `ifThenElse(1 < 2, true, 1 / 0)`,
 		fn: func(c call) Value {
-			return choose(truthOf(c.eval(0)), c.code.args[1], c.code.args[2], c.ev, c.frame)
+			t := truthOf(c.eval(0))
+			if t == unknown {
+				return undefined
+			}
+			return choose(t, c.code.args[1], c.code.args[2], c.ev, c.frame)
 		},
 	},
 	{

@@ -221,12 +221,26 @@ func (ev *evaluator) selectFrom(x Value, n *name) Value {
 			if ev.depth > maxDepth || !ev.spend(1) {
 				return ev.fail()
 			}
-			values = append(values, ev.selectFrom(l.at(ev, i), n))
+			values = append(values, detached(ev.selectFrom(l.at(ev, i), n)))
 			ev.depth--
 		}
 		return ev.newList(list{values: values})
 	default:
 		return errorValue
+	}
+}
+
+// detached is what selecting from a list makes of a value: the ads around it are lost, a quirk of the reference.
+func detached(v Value) Value {
+	switch v.kind {
+	case Ad:
+		return adOf(&frame{ad: v.frame().ad})
+	case List:
+		l := *v.list()
+		l.frame = &nowhere
+		return listOf(&l)
+	default:
+		return v
 	}
 }
 
@@ -244,10 +258,14 @@ func (ev *evaluator) subscript(x, key Value) Value {
 		return l.at(ev, i)
 	case x.kind == Ad && key.kind == String:
 		f, n := x.frame(), newName(key.str())
-		if v, ok := f.ad.find(&n); ok {
-			return ev.use(v, f)
+		v, ok := f.ad.find(&n)
+		if !ok {
+			return undefined
 		}
-		return undefined
+		if v = ev.use(v, f); v.kind == Ad {
+			v = adOf(&frame{ad: v.frame().ad, role: subscripted})
+		}
+		return v
 	default:
 		return errorValue
 	}

@@ -177,7 +177,7 @@ func (v Value) Ad() (*ClassAd, bool) {
 	if f == nil {
 		return nil, false
 	}
-	return &ClassAd{record: f.ad.clone()}, true
+	return &ClassAd{record: f.attributes().clone()}, true
 }
 
 // String is the canonical printed form: integers in decimal, reals as %1.15E, strings in quotes, the contents of lists
@@ -217,7 +217,7 @@ func (v Value) tree() ast.Expr {
 	case List:
 		return v.list().tree()
 	case Ad:
-		return v.frame().ad.tree()
+		return v.frame().attributes().tree()
 	case deferred:
 		return v.expr().tree
 	default:

@@ -51,7 +51,7 @@ func (c Case) Supported() bool {
 	kinds := []string{"parse", "unparse", "eval", "function", "match", "refs"}
 	styles := []string{"", "new", "old", "long"}
 	return slices.Contains(kinds, c.Kind) && slices.Contains(styles, c.Style) &&
-		c.Mode == "" && c.Syntax != "json" && c.Syntax != "xml" &&
+		(c.Mode == "" || c.Kind != "parse") && c.Syntax != "json" && c.Syntax != "xml" &&
 		!notYet.MatchString(c.Expr+"\n"+c.Ad+"\n"+c.Target)
 }
 
@@ -101,7 +101,7 @@ func (c Case) answer() Result {
 		}
 		return Result{Got: references(internal, external), Type: "refs"}
 	}
-	return value(e.Eval(classad.Scope{My: my, Target: target}))
+	return value(e.Eval(classad.Scope{My: my, Target: target, Strict: c.Mode == "strict"}))
 }
 
 func value(v classad.Value) Result { return Result{Got: v.String(), Type: v.Kind().String()} }
@@ -166,25 +166,26 @@ func (c Case) match() Result {
 	if right == nil {
 		right = classad.New()
 	}
+	pair := classad.Pair{Left: left, Right: right, Strict: c.Mode == "strict"}
 	answer := classad.New()
 	switch c.Expr {
 	case "symmetricMatch":
-		answer.SetBool("answer", classad.Match(left, right))
+		answer.SetBool("answer", pair.Match())
 	case "leftMatchesRight":
-		answer.SetBool("answer", classad.Accepts(right, left))
+		answer.SetBool("answer", pair.LeftMatchesRight())
 	case "rightMatchesLeft":
-		answer.SetBool("answer", classad.Accepts(left, right))
+		answer.SetBool("answer", pair.RightMatchesLeft())
 	case "leftRank":
-		answer.SetReal("answer", classad.Rank(left, right))
+		answer.SetReal("answer", pair.LeftRank())
 	case "rightRank":
-		answer.SetReal("answer", classad.Rank(right, left))
+		answer.SetReal("answer", pair.RightRank())
 	default: // the values are attributes of the ad around both
 		name := strings.Replace(c.Expr, "symmetricMatchValue", "symmetricMatch", 1)
 		e, err := classad.ParseExpr("." + name)
 		if err != nil {
 			return parseError
 		}
-		return value(e.Eval(classad.Scope{My: left, Target: right}))
+		return value(e.Eval(classad.Scope{My: left, Target: right, Strict: c.Mode == "strict"}))
 	}
 	return value(answer.Eval("answer", nil))
 }
