@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
 // Case is a line of the corpus, as far as it matters here.
@@ -114,14 +113,7 @@ func part(title string, names []string) string {
 	if len(names) == 0 {
 		return title
 	}
-	text := []byte(title + " ")
-	for i, name := range names {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = ast.AppendName(text, name)
-	}
-	return string(text)
+	return title + " " + strings.Join(names, ",")
 }
 
 func (c Case) printAd() Result {
