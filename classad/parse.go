@@ -35,7 +35,7 @@ func ParseLineExpr(text string) (*Expr, error) {
 }
 
 // Parse parses one ad in brackets: "[ a = 1; b = a + 1 ]". The error is a [*SyntaxError].
-func Parse(text string) (*ClassAd, error) { return parseBrackets(text, "", 1, "") }
+func Parse(text string) (*ClassAd, error) { return parseBrackets(text, "", 1) }
 
 // ParseOld parses one ad of lines "a = 1", as condor_status -long prints them. Empty lines and lines that begin with #
 // are skipped. The name is all that is left of the first =, and what follows a complete expression is ignored, both as
@@ -51,12 +51,12 @@ func ParseOld(text string) (*ClassAd, error) {
 	return ad, nil
 }
 
-func parseBrackets(text, file string, first int, skipped string) (*ClassAd, error) {
+func parseBrackets(text, file string, first int) (*ClassAd, error) {
 	r, err := parser.Ad(text)
 	if err != nil {
-		return nil, syntaxError(err, file, text, first, skipped)
+		return nil, syntaxError(err, file, text, first, "")
 	}
-	return &ClassAd{attrs: *r}, nil
+	return fromTree(r), nil
 }
 
 // addLine adds the attribute on a line, if there is one.

@@ -16,26 +16,28 @@ const (
 	bufferSize = 64 << 10
 )
 
-// ReadAds goes through the ads that a reader holds, one at a time. The first thing in it decides what they are: a
-// bracket begins ads in brackets, with or without commas between them and braces around all; anything else is lines,
-// with empty lines between ads. Each ad needs memory only while it is used.
+// ReadAds goes through the ads that a reader holds, one at a time. What comes first decides how they are written:
+//
+//	[ name, [ ], { [   ads in brackets, with or without commas between them and braces around all
+//	{ " or { }         JSON objects, one after the other, with or without commas
+//	[ {                an array of JSON objects
+//	<                  XML, see [ParseXML]
+//	anything else      lines, with empty lines between ads
+//
+// Each ad needs memory only while it is used.
 //
 // An ad with an error in it gives a nil ad and a [*SyntaxError] with the given name and the place; reading goes on
 // behind that ad if the caller does. After any other error, of the reader or about size, the sequence ends.
 func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 	return func(yield func(*ClassAd, error) bool) {
 		in := &source{r: bufio.NewReaderSize(r, bufferSize), name: name, line: 1}
-		first, err := in.skipSpace("{,")
+		next, err := in.recognize()
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {
 			yield(nil, fmt.Errorf("reading %s: %w", name, err))
 			return
-		}
-		next := in.nextLines
-		if first == '[' {
-			next = in.nextBrackets
 		}
 		for {
 			ad, err := next()
@@ -57,6 +59,48 @@ type source struct {
 	line int
 }
 
+// recognize looks at the beginning and gives what reads the ads. Errors are those of the reader.
+func (s *source) recognize() (next func() (*ClassAd, error), err error) {
+	using := func(f form) func() (*ClassAd, error) {
+		return func() (*ClassAd, error) { return s.nextOf(f) }
+	}
+	first, err := s.skipSpace(",")
+	if err != nil {
+		return nil, err
+	}
+	second := s.second()
+	switch {
+	case first == '<':
+		return using(xmlForm), nil
+	case first == '[' && second == '{', first == '{' && (second == '"' || second == '}'):
+		return using(jsonForm), nil
+	}
+	if first, err = s.skipSpace(",{"); err != nil {
+		return nil, err
+	}
+	if first == '[' {
+		return using(bracketForm), nil
+	}
+	return s.nextLines, nil
+}
+
+// second is the byte behind the next one and blanks, or 0 if there is none nearby.
+func (s *source) second() byte {
+	for n := 2; ; n = max(n+1, s.r.Buffered()) {
+		head, err := s.r.Peek(n)
+		for _, c := range head[min(1, len(head)):] {
+			if !isBlank(c) {
+				return c
+			}
+		}
+		if err != nil {
+			return 0 // a broken reader shows when it is read
+		}
+	}
+}
+
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
 // skipSpace moves to the next byte that is neither blank nor among the separators and gives it without reading it.
 // A comment, # or //, lasts to the end of the line.
 func (s *source) skipSpace(separators string) (byte, error) {
@@ -73,7 +117,7 @@ func (s *source) skipSpace(separators string) (byte, error) {
 				return 0, err
 			}
 			continue
-		case c != ' ' && (c < '\t' || c > '\r') && strings.IndexByte(separators, c) < 0:
+		case !isBlank(c) && strings.IndexByte(separators, c) < 0:
 			return c, nil
 		}
 		if _, err := s.r.Discard(1); err != nil {
@@ -159,87 +203,53 @@ func (s *source) wrapped(err error) error {
 	return fmt.Errorf("reading %s:%d: %w", s.name, s.line, err)
 }
 
-// nextBrackets reads up to the bracket that closes the ad.
-func (s *source) nextBrackets() (*ClassAd, error) {
-	if _, err := s.skipSpace(",{}"); err != nil {
-		return nil, s.wrapped(err)
-	}
-	start := s.line
+// form is a way of writing in which the text of an ad ends before it is known what it says.
+type form struct {
+	between string // what separates ads besides blanks and comments
+	extent  func() extent
+	parse   func(text, file string, first int) (*ClassAd, error)
+}
+
+// The forms. The brackets around all ads count as separators.
+var (
+	bracketForm = form{between: ",{}", extent: newBracketExtent, parse: parseBrackets}
+	jsonForm    = form{between: ",[]", extent: newJSONExtent, parse: parseJSON}
+	xmlForm     = form{extent: newXMLExtent, parse: parseXML}
+)
+
+// nextOf reads up to the end of the ad.
+func (s *source) nextOf(f form) (*ClassAd, error) {
 	var text bytes.Buffer
-	var state balance
-	for {
+	var start int
+	for state, end := f.extent(), goesOn; end != complete; {
+		if text.Len() == 0 {
+			if _, err := s.skipSpace(f.between); err != nil {
+				return nil, s.wrapped(err)
+			}
+			start = s.line
+		}
 		c, err := s.r.ReadByte()
-		if err != nil && (!errors.Is(err, io.EOF) || text.Len() == 0) {
-			return nil, s.wrapped(err)
+		if errors.Is(err, io.EOF) {
+			break
 		}
 		if err != nil {
-			break
+			return nil, s.wrapped(err)
 		}
 		if c == '\n' {
 			s.line++
 		}
-		text.WriteByte(c)
-		if text.Len() > maxAdBytes {
+		if text.Len() == maxAdBytes {
 			return nil, s.tooLong(start)
 		}
-		if state.closes(c) {
-			break
+		text.WriteByte(c)
+		if end = state.take(c); end == notYetBegun {
+			text.Reset()
 		}
 	}
-	ad, err := parseBrackets(text.String(), s.name, start, "")
+	ad, err := f.parse(text.String(), s.name, start)
 	if err != nil {
 		return nil, err
 	}
 	ad.line = start
 	return ad, nil
-}
-
-// balance follows a text byte by byte as far as it takes to see where the ad in it ends.
-type balance struct {
-	depth  int
-	inside byte // the quote or kind of comment inside which the text is: " ' / *
-	last   byte // the byte before, unless it is used up
-}
-
-// closes takes the next byte and tells whether the ad ends with it.
-func (b *balance) closes(c byte) bool {
-	last := b.last
-	b.last = c
-	switch b.inside {
-	case '"', '\'':
-		switch {
-		case last == '\\':
-			b.last = 0
-		case c == b.inside:
-			b.inside = 0
-		}
-	case '/':
-		if c == '\n' {
-			b.inside = 0
-		}
-	case '*':
-		if last == '*' && c == '/' {
-			b.inside, b.last = 0, 0
-		}
-	default:
-		return b.opens(last, c)
-	}
-	return false
-}
-
-func (b *balance) opens(last, c byte) bool {
-	switch c {
-	case '"', '\'':
-		b.inside = c
-	case '/', '*':
-		if last == '/' {
-			b.inside, b.last = c, 0
-		}
-	case '[':
-		b.depth++
-	case ']':
-		b.depth--
-		return b.depth <= 0
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
@@ -169,6 +170,7 @@ func runCases(s streams, file string) error {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, number, err)
 		}
+		c.Dir = filepath.Dir(file)
 		if err := encoder.Encode(c.Run()); err != nil {
 			return err
 		}
