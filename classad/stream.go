@@ -54,9 +54,21 @@ func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 
 // source reads ads and counts lines.
 type source struct {
-	r    *bufio.Reader
-	name string
-	line int
+	r      *bufio.Reader
+	name   string
+	line   int
+	column int // how many characters of the line were read, unless by lines
+}
+
+// count keeps account of a byte that was read.
+func (s *source) count(c byte) {
+	switch {
+	case c == '\n':
+		s.line++
+		s.column = 0
+	case c&0xC0 != 0x80: // no continuation of a character
+		s.column++
+	}
 }
 
 // recognize looks at the beginning and gives what reads the ads. Errors are those of the reader.
@@ -86,15 +98,13 @@ func (s *source) recognize() (next func() (*ClassAd, error), err error) {
 
 // second is the byte behind the next one and blanks, or 0 if there is none nearby.
 func (s *source) second() byte {
-	for n := 2; ; n = max(n+1, s.r.Buffered()) {
-		head, err := s.r.Peek(n)
-		for _, c := range head[min(1, len(head)):] {
-			if !isBlank(c) {
-				return c
-			}
+	for i := 1; ; i++ {
+		head, _ := s.r.Peek(i + 1) // a broken reader shows when it is read
+		if len(head) <= i {
+			return 0
 		}
-		if err != nil {
-			return 0 // a broken reader shows when it is read
+		if !isBlank(head[i]) {
+			return head[i]
 		}
 	}
 }
@@ -109,9 +119,8 @@ func (s *source) skipSpace(separators string) (byte, error) {
 		if len(head) == 0 {
 			return 0, err
 		}
-		switch c := head[0]; {
-		case c == '\n':
-			s.line++
+		c := head[0]
+		switch {
 		case c == '#' || string(head) == "//":
 			if err := s.skipLine(); err != nil {
 				return 0, err
@@ -123,6 +132,7 @@ func (s *source) skipSpace(separators string) (byte, error) {
 		if _, err := s.r.Discard(1); err != nil {
 			return 0, err
 		}
+		s.count(c)
 	}
 }
 
@@ -220,13 +230,13 @@ var (
 // nextOf reads up to the end of the ad.
 func (s *source) nextOf(f form) (*ClassAd, error) {
 	var text bytes.Buffer
-	var start int
+	var start, column int
 	for state, end := f.extent(), goesOn; end != complete; {
 		if text.Len() == 0 {
 			if _, err := s.skipSpace(f.between); err != nil {
 				return nil, s.wrapped(err)
 			}
-			start = s.line
+			start, column = s.line, s.column
 		}
 		c, err := s.r.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -235,9 +245,7 @@ func (s *source) nextOf(f form) (*ClassAd, error) {
 		if err != nil {
 			return nil, s.wrapped(err)
 		}
-		if c == '\n' {
-			s.line++
-		}
+		s.count(c)
 		if text.Len() == maxAdBytes {
 			return nil, s.tooLong(start)
 		}
@@ -248,6 +256,10 @@ func (s *source) nextOf(f form) (*ClassAd, error) {
 	}
 	ad, err := f.parse(text.String(), s.name, start)
 	if err != nil {
+		var syntax *SyntaxError
+		if errors.As(err, &syntax) && syntax.Line == start {
+			syntax.Column += column
+		}
 		return nil, err
 	}
 	ad.line = start

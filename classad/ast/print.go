@@ -16,7 +16,7 @@ const (
 	Canonical Style = iota
 	// Line is the form of "name = expression" lines: short reals, strings with only the quote escaped, =?= and =!=.
 	Line
-	// Long prints an ad as lines, one for each attribute, by name ignoring case. Everything else is as in Line.
+	// Long prints an ad as lines, one for each attribute, by name: capital letters first. Everything else is as in Line.
 	Long
 	// Pretty is Canonical with ads and lists over several lines.
 	Pretty
@@ -57,7 +57,7 @@ func Append(b []byte, e Expr, style Style) []byte {
 
 // appendLong writes names as they are: whoever reads lines does not look at quotes.
 func appendLong(b []byte, r *Record) []byte {
-	sorted := slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	sorted := slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
 	for _, a := range sorted {
 		b = append(append(b, a.Name...), " = "...)
 		b = append(Append(b, a.Value, Line), '\n')

@@ -190,8 +190,8 @@ func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	}
 }
 
-// literal makes the constant. An integer beyond 64 bits is 0 and a real beyond the range is infinite, as in the
-// reference.
+// literal makes the constant. An integer beyond 64 bits or a hexadecimal one is 0 and a real beyond the range is
+// infinite, as in the reference.
 func literal(t, sign *lexer.Token) ast.Expr {
 	pos, digits := position(t), t.Value
 	if sign != nil {

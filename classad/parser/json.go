@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -56,7 +57,7 @@ func (p *jsonParser) object(depth int) (*ast.Record, error) {
 		return nil, errorAt(position(&start), tooDeep)
 	}
 	r := ast.NewRecord(position(&start))
-	for p.skipCommas(); !isPunct(&p.token, "}"); {
+	for led := p.skipCommas(); led || !isPunct(&p.token, "}"); led = false {
 		if p.token.Type != text {
 			return nil, unexpected(&p.token, `a name in quotes or "}"`)
 		}
@@ -88,10 +89,14 @@ func (p *jsonParser) object(depth int) (*ast.Record, error) {
 	return r, nil
 }
 
-func (p *jsonParser) skipCommas() {
+// skipCommas tells whether there was one. A member has to follow those that an object begins with.
+func (p *jsonParser) skipCommas() bool {
+	found := false
 	for isPunct(&p.token, ",") {
 		p.next()
+		found = true
 	}
+	return found
 }
 
 // array parses from the bracket on. Other than in objects, commas count.
@@ -177,8 +182,11 @@ func jsonString(t *lexer.Token) (ast.Expr, error) {
 	if err == nil {
 		return e, nil
 	}
-	own := located(err, "").(*Error) //nolint:errorlint,forcetypeassert // Expr gives no other type
-	return nil, &Error{Offset: t.Pos.Offset + 1 + rawOffset(t.Value, len(before)+own.Offset), Message: own.Message}
+	if inside, ok := errors.AsType[*Error](err); ok {
+		offset := t.Pos.Offset + 1 + rawOffset(t.Value, len(before)+inside.Offset)
+		return nil, &Error{Offset: offset, Message: inside.Message}
+	}
+	return nil, err
 }
 
 func badEscape(t *lexer.Token, offset int) *Error {

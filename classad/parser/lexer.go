@@ -56,10 +56,8 @@ func (d definition) LexString(_, src string) (lexer.Lexer, error) {
 
 // untilNUL is what the reference sees of a text.
 func untilNUL(src string) string {
-	if end := strings.IndexByte(src, 0); end >= 0 {
-		return src[:end]
-	}
-	return src
+	before, _, _ := strings.Cut(src, "\x00")
+	return before
 }
 
 // scanner cuts the text into tokens. Their positions carry the offset only; lines and columns are counted when there
@@ -162,12 +160,14 @@ func (s *scanner) word() lexer.Token {
 	return s.token(ident, word, len(word))
 }
 
-// number takes 12, .5, 1.5 and 1e-3, but not 5. or 1K; and in strict mode 0x1F, which is 0 as in the reference. The
-// parser refuses 017 in the other mode.
+// number takes 12, .5, 1.5 and 1e-3, but not 5. or 1K. It takes 017 and 0x1F too, which the parser refuses unless it is
+// strict or there is a minus before them.
 func (s *scanner) number() lexer.Token {
 	end, kind := s.digits(s.at), integer
-	if last := s.hexDigits(end + 1); s.syntax.Strict && s.src[s.at:end] == "0" && s.peek(1)|0x20 == 'x' && last > end+1 {
-		return s.token(integer, "0", last-s.at)
+	if s.src[s.at:end] == "0" && s.peek(1)|0x20 == 'x' {
+		if last := s.hexDigits(end + 1); last > end+1 && (last == len(s.src) || s.src[last] != '.') {
+			return s.token(integer, s.src[s.at:last], last-s.at)
+		}
 	}
 	if end+1 < len(s.src) && s.src[end] == '.' && isDigit(s.src[end+1]) {
 		end, kind = s.digits(end+1), floating

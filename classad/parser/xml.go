@@ -3,7 +3,6 @@ package parser
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -47,10 +46,16 @@ func (p *xmlParser) next() xmlToken {
 
 func (p *xmlParser) unexpected(expected string) error {
 	t := p.token
-	if t.kind == xmlEnd {
-		return &Error{Offset: t.offset, Message: "unexpected end, expected " + expected}
+	e := &Error{Offset: t.offset}
+	switch t.kind {
+	case xmlEnd:
+		e.Message = "unexpected end, expected " + expected
+	case xmlBroken:
+		e.Message = `tag without ">"`
+	default:
+		e.Message = fmt.Sprintf("unexpected %q, expected %s", shortened(t.raw), expected)
 	}
-	return &Error{Offset: t.offset, Message: fmt.Sprintf("unexpected %q, expected %s", shortened(t.raw), expected)}
+	return e
 }
 
 // shortened keeps messages readable.
@@ -211,16 +216,18 @@ func (p *xmlParser) textual() (ast.Expr, error) {
 		return nil, errorAt(pos, "malformed time")
 	}
 	e, err := Syntax{}.Prefix(plain)
-	var inside *Error
-	if errors.As(err, &inside) {
+	if inside, ok := errors.AsType[*Error](err); ok {
 		return nil, &Error{Offset: content.offset + entityOffset(content.raw, inside.Offset), Message: inside.Message}
 	}
 	return e, err
 }
 
 var (
-	leadingInteger = regexp.MustCompile(`^[+-]?[0-9]+`)
-	leadingReal    = regexp.MustCompile(`^(?i)[+-]?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)`)
+	leadingInteger = regexp.MustCompile(`^-?[0-9]+`)
+	// leadingReal has the sign, then what the C function strtod takes: a word, hexadecimal digits or decimal ones.
+	leadingReal = regexp.MustCompile(`^(?i)([+-]?)(?:(inf|nan)|` +
+		`(0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+))(p[+-]?[0-9]+)?|` +
+		`((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))`)
 )
 
 func xmlInteger(pos ast.Pos, content string) ast.Expr {
@@ -232,9 +239,17 @@ func xmlInteger(pos ast.Pos, content string) ast.Expr {
 }
 
 func xmlReal(pos ast.Pos, content string) ast.Expr {
-	r, err := strconv.ParseFloat(leadingReal.FindString(content), 64)
-	if err != nil && !math.IsInf(r, 0) {
+	m := leadingReal.FindStringSubmatch(content)
+	if m == nil {
 		return ast.NewKeyword(pos, ast.Error)
+	}
+	sign, word, hex, power, decimal := m[1], m[2], m[3], m[4], m[5]
+	if hex != "" && power == "" {
+		power = "p0"
+	}
+	r, _ := strconv.ParseFloat(word+hex+power+decimal, 64) // beyond the range it is infinite, as it should be
+	if sign == "-" {
+		r = -r
 	}
 	return ast.NewReal(pos, r)
 }

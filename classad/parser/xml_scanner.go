@@ -52,6 +52,9 @@ func (s *xmlScanner) next() xmlToken {
 		end, ok := tagEnd(rest)
 		if !ok {
 			s.at = len(s.src)
+			if strings.HasPrefix(rest, "</") {
+				return xmlToken{offset: s.at} // half an end tag is as good as none
+			}
 			return xmlToken{kind: xmlBroken, offset: len(s.src) - len(rest), raw: rest}
 		}
 		s.at += end
