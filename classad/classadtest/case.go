@@ -4,7 +4,6 @@ package classadtest
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -26,6 +25,11 @@ type Case struct {
 	Want     string `json:"want"`
 	WantType string `json:"want_type"`
 	Tree     string `json:"tree"`
+
+	File        string `json:"file"` // of a malformed input
+	WantUnparse string `json:"want_unparse"`
+
+	Dir string `json:"-"` // where the file is
 }
 
 // Result is what this library answers to a case.
@@ -39,19 +43,24 @@ type Result struct {
 
 // Agrees tells whether the answer is the wanted one.
 func (c Case) Agrees(r Result) bool {
+	if c.Kind == "malformed" {
+		return c.agreesMalformed(r)
+	}
 	return !r.Unsupported && r.Got == c.Want && r.Type == c.WantType && (c.Tree == "" || r.Tree == c.Tree)
 }
 
 var notYet = regexp.MustCompile(`(?i)\b(` + strings.Join(classad.NotYet(), "|") + `)\s*\(`)
 
-// Supported tells whether this library can answer the case at all: it has neither strict mode, JSON and XML nor some
-// of the functions.
+// Supported tells whether this library can answer the case at all: it lacks some of the
+// functions.
 func (c Case) Supported() bool {
-	kinds := []string{"parse", "unparse", "eval", "function", "match", "refs"}
-	styles := []string{"", "new", "old", "long"}
-	return slices.Contains(kinds, c.Kind) && slices.Contains(styles, c.Style) &&
-		(c.Mode == "" || c.Kind != "parse") && c.Syntax != "json" && c.Syntax != "xml" &&
-		!notYet.MatchString(c.Expr+"\n"+c.Ad+"\n"+c.Target)
+	switch c.Kind {
+	case "parse", "unparse", "malformed":
+		return true
+	case "eval", "function", "match", "refs":
+		return !notYet.MatchString(c.Expr + "\n" + c.Ad + "\n" + c.Target)
+	}
+	return false
 }
 
 // Run answers the case.
@@ -67,10 +76,12 @@ func (c Case) Run() Result {
 var parseError = Result{Type: "parse_error"}
 
 func (c Case) answer() Result {
-	if c.As == "ad" {
-		return c.printAd()
-	}
-	if c.Kind == "match" {
+	switch c.Kind {
+	case "parse", "unparse":
+		return c.print()
+	case "malformed":
+		return c.malformed()
+	case "match":
 		return c.match()
 	}
 	parse := classad.ParseExpr
@@ -80,14 +91,6 @@ func (c Case) answer() Result {
 	e, err := parse(c.Expr)
 	if err != nil {
 		return parseError
-	}
-	switch c.Kind {
-	case "parse", "unparse":
-		printed := e.String()
-		if c.Style == "old" {
-			printed = e.Line()
-		}
-		return Result{Got: printed, Type: "expr", Tree: tree(e.Tree())}
 	}
 	my, target, err := c.ads()
 	if err != nil {
@@ -114,22 +117,6 @@ func part(title string, names []string) string {
 		return title
 	}
 	return title + " " + strings.Join(names, ",")
-}
-
-func (c Case) printAd() Result {
-	parse := classad.Parse
-	if c.Syntax == "old" {
-		parse = classad.ParseOld
-	}
-	ad, err := parse(c.Expr)
-	if err != nil {
-		return parseError
-	}
-	r := Result{Got: ad.String(), Type: "ad", Tree: adTree(ad)}
-	if c.Style == "long" {
-		r.Got = ad.Long()
-	}
-	return r
 }
 
 // ads parses the own ad and the other one, which is nil if the case has none.

@@ -3,7 +3,6 @@ package classadtest
 import (
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
@@ -56,14 +55,6 @@ func recordTree(r *ast.Record) string {
 		parts = append(parts, node(quote(a.Name), tree(a.Value)))
 	}
 	return node("ad", parts...)
-}
-
-func adTree(ad *classad.ClassAd) string {
-	e, err := classad.ParseExpr(ad.String())
-	if err != nil {
-		return err.Error()
-	}
-	return tree(e.Tree())
 }
 
 func node(name string, parts ...string) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
@@ -29,7 +30,7 @@ Examples:
   classad eval --cases eval.jsonl
   classad match job.ad slot.ad
 
-A file holds one ad, either in brackets "[ a = 1; b = 2 ]" or as lines "a = 1"; - is the standard input.
+A file holds one ad: in brackets "[ a = 1; b = 2 ]", as lines "a = 1", as JSON or as XML; - is the standard input.
 
 Exit codes: 0 all well, 1 the ads do not match, 2 bad input or usage.`
 
@@ -169,6 +170,7 @@ func runCases(s streams, file string) error {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, number, err)
 		}
+		c.Dir = filepath.Dir(file)
 		if err := encoder.Encode(c.Run()); err != nil {
 			return err
 		}
