@@ -11,7 +11,7 @@ const (
 	// number, and it is also what ends a circular reference.
 	maxReferences = 400
 	// maxDepth is how high the trees may be together that references have nested; it bounds the stack.
-	maxDepth = 200_000
+	maxDepth = 300_000
 	// maxSteps is how many nodes the trees may have together that one evaluation visits; it bounds the time. Building
 	// text and walking lists count too.
 	maxSteps = 10_000_000

@@ -1,64 +1,77 @@
 package classadtest
 
 import (
-	"strings"
-
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
 // tree writes a parse tree as an S-expression, which shows what binds to what.
-func tree(e ast.Expr) string {
+func tree(e ast.Expr) string { return string(appendTree(nil, e)) }
+
+func adTree(ad *classad.ClassAd) string {
+	r := ast.NewRecord(0)
+	for name, e := range ad.All() {
+		r.Set(name, e.Tree())
+	}
+	return tree(r)
+}
+
+func appendTree(b []byte, e ast.Expr) []byte {
 	switch n := e.(type) {
 	case *ast.Literal:
-		return string(ast.Append(nil, n, ast.Canonical))
+		return ast.Append(b, n, ast.Canonical)
 	case *ast.Attr:
 		if n.Absolute {
-			return node("root", quote(n.Name))
+			return appendNode(b, "root", n.Name, nil)
 		}
-		return node("attr", quote(n.Name))
+		return appendNode(b, "attr", n.Name, nil)
 	case *ast.Select:
-		return node(".", tree(n.X), quote(n.Name))
+		b = appendTree(append(b, "(. "...), n.X)
+		return append(quote(append(b, ' '), n.Name), ')')
 	case *ast.Index:
-		return node("[]", trees(n)...)
+		return appendNode(b, "[]", "", n)
 	case *ast.Unary:
-		return node("u"+n.Op.String(), trees(n)...)
+		return appendNode(b, "u"+n.Op.String(), "", n)
 	case *ast.Binary:
-		return node(n.Op.String(), trees(n)...)
+		return appendNode(b, n.Op.String(), "", n)
 	case *ast.Cond:
 		if n.Then == nil {
-			return node("elvis", trees(n)...)
+			return appendNode(b, "elvis", "", n)
 		}
-		return node("?:", trees(n)...)
+		return appendNode(b, "?:", "", n)
 	case *ast.Call:
-		return node("call", append([]string{quote(n.Name)}, trees(n)...)...)
+		return appendNode(b, "call", n.Name, n)
 	case *ast.Paren:
-		return node("paren", trees(n)...)
+		return appendNode(b, "paren", "", n)
 	case *ast.List:
-		return node("list", trees(n)...)
+		return appendNode(b, "list", "", n)
 	case *ast.Record:
-		return recordTree(n)
+		return appendRecord(b, n)
 	}
-	return ""
+	return b
 }
 
-func trees(e ast.Expr) []string {
-	var parts []string
-	for _, child := range ast.Children(e) {
-		parts = append(parts, tree(child))
+// appendNode adds (kind "name" child child…); an empty name is left out.
+func appendNode(b []byte, kind, name string, parent ast.Expr) []byte {
+	b = append(append(b, '('), kind...)
+	if name != "" || parent == nil {
+		b = quote(append(b, ' '), name)
 	}
-	return parts
+	if parent != nil {
+		for _, child := range ast.Children(parent) {
+			b = appendTree(append(b, ' '), child)
+		}
+	}
+	return append(b, ')')
 }
 
-func recordTree(r *ast.Record) string {
-	var parts []string
+func appendRecord(b []byte, r *ast.Record) []byte {
+	b = append(b, "(ad"...)
 	for _, a := range r.Canonical() {
-		parts = append(parts, node(quote(a.Name), tree(a.Value)))
+		b = quote(append(b, " ("...), a.Name)
+		b = append(appendTree(append(b, ' '), a.Value), ')')
 	}
-	return node("ad", parts...)
+	return append(b, ')')
 }
 
-func node(name string, parts ...string) string {
-	return "(" + strings.Join(append([]string{name}, parts...), " ") + ")"
-}
-
-func quote(s string) string { return string(ast.AppendString(nil, s, ast.Canonical)) }
+func quote(b []byte, s string) []byte { return ast.AppendString(b, s, ast.Canonical) }
