@@ -2,7 +2,6 @@ package classad
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -37,7 +36,7 @@ type Builtin struct {
 // Builtins are the functions of the language, by name.
 func Builtins() []Builtin {
 	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
-		otherBuiltins)
+		otherBuiltins, timeBuiltins, regexpBuiltins, stringListNumberBuiltins, environmentBuiltins, hostBuiltins, treeBuiltins)
 	slices.SortFunc(all, func(a, b Builtin) int { return compareFold(a.Name, b.Name) })
 	return all
 }
@@ -53,15 +52,6 @@ func byName(all []Builtin) map[string]*Builtin {
 	}
 	return m
 }
-
-var notYet = strings.Fields(`absTime argsToList currentTime dayTime debug envV1ToV2
-	formatTime getDayOfMonth getDayOfWeek getDayOfYear getDays getHours getMinutes getMonth getSeconds getYear interval
-	isAbsTime isRelTime listToArgs mergeEnvironment random regexpMember regexps relTime replace replaceAll
-	splitTime stringListAvg stringListISubsetMatch stringListMax stringListMin stringListSubsetMatch stringListSum
-	stringList_regexpMember stringListsIntersect timezoneOffset unparse unresolved userHome userMap`)
-
-// NotYet lists the functions of HTCondor that this package does not have; calls to them are error.
-func NotYet() []string { return slices.Clone(notYet) }
 
 // call is a function call under way.
 type call struct {

@@ -22,7 +22,7 @@ import (
 const corpus = "../../shared/classad-conformance"
 
 // claims is how many cases of each file must agree. Raise the numbers when there is more; never lower them.
-var claims = map[string]int{"parse": 629, "unparse": 87, "eval": 1263, "function": 973, "match": 373, "refs": 53}
+var claims = map[string]int{"parse": 629, "unparse": 108, "eval": 1369, "function": 1636, "match": 376, "refs": 54}
 
 // differences are the cases in which the answer is knowingly another one.
 var differences = map[string]string{

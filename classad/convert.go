@@ -7,19 +7,30 @@ import (
 )
 
 // textOf converts a value to text as strcat does: strings as they are, everything else as it is printed.
+//
+// Times come without the function around them, relative ones in whole seconds.
 func textOf(v Value) string {
-	if v.kind == String {
+	switch v.kind {
+	case String:
 		return v.str()
+	case AbsTime, RelTime:
+		return string(appendTime(nil, v))
+	default:
+		return v.String()
 	}
-	return v.String()
 }
 
-// realOf converts numbers, booleans and strings that begin with a number; whatever follows the number is ignored.
+// realOf converts numbers, booleans, times in whole seconds and strings that begin with a number; whatever follows the
+// number is ignored.
 func realOf(v Value) (float64, bool) {
-	if v.kind == String {
+	switch v.kind {
+	case String:
 		return leadingNumber(v.str())
+	case AbsTime, RelTime:
+		return secondsOf(v), true
+	default:
+		return numeric(v)
 	}
-	return numeric(v)
 }
 
 // toInteger rounds with the given function and keeps within the range of integers. NaN becomes 0.

@@ -21,6 +21,11 @@
 //	true || x     true                   undefined || true    true
 //	x ?: y        y if x is undefined    x =?= y, x =!= y     true or false
 //
+// # The world outside
+//
+// Nothing depends on the machine. Functions that ask for the time, the time zone, chance or users ask the [Scope]:
+// without them local time is UTC, time and chance are undefined, and users are unknown.
+//
 // # Limits
 //
 // Texts come from users, so nothing in them can hang the program or exhaust its stack: brackets nest less than 1,000
@@ -29,8 +34,7 @@
 //
 // # Not there yet
 //
-// Absolute and relative times have their kinds but no operations; [NotYet] lists the functions that are missing, all of
-// which evaluate to error. There is neither strict mode nor JSON nor XML. Regular expressions are Go's and not PCRE2.
+// There is neither strict mode nor JSON nor XML. Regular expressions are Go's and not PCRE2.
 //
 // The trees are in the package ast, and the package parser makes them from text.
 package classad

@@ -18,7 +18,7 @@ const (
 // and so is the result, whatever functions such as isError make of it.
 type evaluator struct {
 	functions  map[string]*Builtin
-	now        func() int64
+	host       *host
 	references int
 	depth      int
 	steps      int
@@ -26,13 +26,13 @@ type evaluator struct {
 	args       []Value // the arguments of the calls under way, as a stack
 }
 
-func newEvaluator(now func() int64) *evaluator {
-	return &evaluator{functions: builtins, now: now}
+func newEvaluator(h *host) *evaluator {
+	return &evaluator{functions: builtins, host: h}
 }
 
 func evaluate(e ast.Expr, s Scope) Value {
 	f := s.frame()
-	return newEvaluator(s.Now).run(func(ev *evaluator) Value { return ev.eval(e, f) })
+	return newEvaluator(s.host()).run(func(ev *evaluator) Value { return ev.eval(e, f) })
 }
 
 // run evaluates and turns failure into the value error.
@@ -123,7 +123,7 @@ func (ev *evaluator) node(e ast.Expr, f *frame) Value {
 	case *ast.Index:
 		return ev.subscript(ev.eval(n.X, f), ev.eval(n.Key, f))
 	case *ast.List:
-		return listOf(&list{elems: n.Elems, frame: f, now: ev.now})
+		return listOf(&list{elems: n.Elems, frame: f, host: ev.host})
 	case *ast.Record:
 		return adOf(&frame{ad: n, parent: f})
 	case *ast.Literal:
@@ -146,6 +146,10 @@ func literal(l *ast.Literal) Value {
 		return realValue(l.Real)
 	case ast.String:
 		return textAt(&l.Text)
+	case ast.AbsTime:
+		return absTime(l.Int, int(l.Offset))
+	case ast.RelTime:
+		return realValue(l.Real) // not a relative time: as in the reference
 	default:
 		return undefined
 	}

@@ -1,6 +1,10 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
+import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
 
 // Scope is where an expression is evaluated.
 type Scope struct {
@@ -11,6 +15,17 @@ type Scope struct {
 	// Now gives the time in seconds since 1970. Without it time() and CurrentTime are undefined, so that evaluation
 	// depends on nothing but its arguments.
 	Now func() int64
+	// Zone is the local time zone; nil is UTC.
+	Zone *time.Location
+	// Random gives numbers from 0 on and below 1. Without it random() is undefined.
+	Random func() float64
+	// UserMap maps a user by the map with this name and gives the result, items with commas between them; ok is false
+	// if there is no such map or it has nothing for the user. Without it there are no maps.
+	UserMap func(mapName, user string) (items string, ok bool)
+	// UserHome gives the home directory of a user. Without it no user has one.
+	UserHome func(user string) (directory string, ok bool)
+	// Debug gets the lines that the function debug writes; nil drops them.
+	Debug func(line string)
 }
 
 // frame is an ad together with what is around it. The two sides of a match are in frames of this shape, which is how
@@ -167,11 +182,4 @@ func (ev *evaluator) special(f *frame, key string) (Value, bool) {
 		return adOf(ad), true
 	}
 	return undefined, false
-}
-
-func (ev *evaluator) time() Value {
-	if ev.now == nil {
-		return undefined
-	}
-	return integer(ev.now())
 }

@@ -9,7 +9,7 @@ import (
 // Kind is the type of a [Value].
 type Kind uint8
 
-// The kinds of values. AbsTime and RelTime are reserved: no expression gives them yet.
+// The kinds of values.
 const (
 	Undefined Kind = iota
 	Error
@@ -38,7 +38,7 @@ func (k Kind) String() string { return kindNames[k] }
 // A Value is four words, the most that Go keeps in registers; with the string inside, evaluation takes twice as long.
 type Value struct {
 	kind Kind
-	bits uint64 // boolean, integer or the bits of a real
+	bits uint64 // boolean, integer, the bits of a real or relative time, or the two parts of an absolute time
 	ref  any    // *string, *list or *frame, the ad in its place
 }
 
@@ -65,11 +65,45 @@ func adOf(f *frame) Value       { return Value{kind: Ad, ref: f} }
 // Kind tells the type.
 func (v Value) Kind() Kind { return v.kind }
 
+// An absolute time keeps the offset of its zone in the last bits and its seconds in the others.
+const (
+	offsetBits = 20
+	maxOffset  = 1<<(offsetBits-1) - 1
+	maxInstant = 1<<(63-offsetBits) - 1 // in the year 280,000
+)
+
+// absTime is an instant in seconds since 1970, as a clock shows it that is offset seconds ahead of Greenwich. What is
+// out of range becomes the nearest that is not.
+func absTime(seconds int64, offset int) Value {
+	seconds = min(max(seconds, -maxInstant), maxInstant)
+	offset = min(max(offset, -maxOffset), maxOffset)
+	return Value{kind: AbsTime, bits: uint64(seconds<<offsetBits | int64(offset)&(1<<offsetBits-1))}
+}
+
+func relTime(seconds float64) Value { return Value{kind: RelTime, bits: math.Float64bits(seconds)} }
+
+func listOfValues(values []Value) Value { return listOf(&list{values: values}) }
+
+// adOfValues is an ad of scalars.
+func adOfValues(names []string, values []Value) Value {
+	r := ast.NewRecord(0)
+	for i, name := range names {
+		r.Set(name, values[i].literal())
+	}
+	return adOf(&frame{ad: r})
+}
+
 func (v Value) isMissing() bool { return v.kind == Undefined || v.kind == Error }
 
-// asInt and asReal read the bits of a value whose kind is known; str is empty for anything that is not a string.
+// asInt, asReal and asAbsTime read the bits of a value whose kind is known, asReal those of a relative time too; str is
+// empty for anything that is not a string.
 func (v Value) asInt() int64    { return int64(v.bits) }
 func (v Value) asReal() float64 { return math.Float64frombits(v.bits) }
+
+func (v Value) asAbsTime() (seconds int64, offset int) {
+	const unused = 64 - offsetBits
+	return int64(v.bits) >> offsetBits, int(int64(v.bits<<unused) >> unused)
+}
 
 func (v Value) str() string {
 	if s, ok := v.ref.(*string); ok {
@@ -117,7 +151,7 @@ func (v Value) Items() ([]Value, bool) {
 	}
 	items := make([]Value, l.len())
 	for i := range items {
-		items[i] = newEvaluator(l.now).run(func(ev *evaluator) Value { return l.at(ev, i) })
+		items[i] = newEvaluator(l.host).run(func(ev *evaluator) Value { return l.at(ev, i) })
 	}
 	return items, true
 }
@@ -159,6 +193,11 @@ func (v Value) literal() *ast.Literal {
 		return ast.NewReal(0, v.asReal())
 	case String:
 		return ast.NewString(0, v.str())
+	case AbsTime:
+		seconds, offset := v.asAbsTime()
+		return ast.NewAbsTime(0, seconds, int32(offset))
+	case RelTime:
+		return ast.NewRelTime(0, v.asReal())
 	default:
 		return ast.NewKeyword(0, ast.Undefined)
 	}
@@ -168,7 +207,7 @@ func (v Value) literal() *ast.Literal {
 type list struct {
 	elems  []ast.Expr
 	frame  *frame
-	now    func() int64
+	host   *host
 	values []Value
 }
 

@@ -15,87 +15,140 @@ const (
 	Canonical Style = iota
 	// Line is the form of "name = expression" lines: short reals, strings with only the quote escaped, =?= and =!=.
 	Line
+	// Pretty is Canonical with every attribute and element of an ad or list on a line of its own.
+	Pretty
 )
 
 // Append adds the printed expression to b. What it prints parses to the same tree, with three exceptions inherited from
 // the reference: a minus before a number becomes part of the number, infinities print as calls of real, and a selected
 // name has no quotes even if it needs them.
-func Append(b []byte, e Expr, style Style) []byte {
+func Append(b []byte, e Expr, style Style) []byte { return printer{style: style}.append(b, e) }
+
+// printer prints in a style; a pretty one knows how far it is indented.
+type printer struct {
+	style  Style
+	indent int
+}
+
+func (p printer) append(b []byte, e Expr) []byte {
 	switch n := e.(type) {
 	case *Literal:
-		return appendLiteral(b, n, style)
+		return appendLiteral(b, n, p.style)
 	case *Attr:
 		if n.Absolute {
 			b = append(b, '.')
 		}
 		return AppendName(b, n.Name)
 	case *Select:
-		b = Append(b, n.X, style)
+		b = p.append(b, n.X)
 		if l, ok := n.X.(*Literal); ok && (l.Kind == Integer || l.Kind == Real) {
 			b = append(b, ' ') // 1.a would be a broken number
 		}
 		return append(append(b, '.'), n.Name...)
 	case *Index:
-		b = append(Append(b, n.X, style), '[')
-		return append(Append(b, n.Key, style), ']')
+		b = append(p.append(b, n.X), '[')
+		return append(p.append(b, n.Key), ']')
 	case *Unary:
 		b = append(b, ' ')
-		return Append(append(b, n.Op.String()...), n.X, style)
+		return p.append(append(b, n.Op.String()...), n.X)
 	case *Binary:
-		b = append(Append(b, n.X, style), ' ')
-		b = append(append(b, symbol(n.Op, style)...), ' ')
-		return Append(b, n.Y, style)
+		b = append(p.append(b, n.X), ' ')
+		b = append(append(b, symbol(n.Op, p.style)...), ' ')
+		return p.append(b, n.Y)
 	case *Cond:
-		b = Append(b, n.If, style)
+		b = p.append(b, n.If)
 		if n.Then == nil {
-			return Append(append(b, " ?: "...), n.Else, style)
+			return p.append(append(b, " ?: "...), n.Else)
 		}
-		b = Append(append(b, " ? "...), n.Then, style)
-		return Append(append(b, " : "...), n.Else, style)
+		b = p.append(append(b, " ? "...), n.Then)
+		return p.append(append(b, " : "...), n.Else)
 	case *Call:
 		b = append(append(b, n.Name...), '(')
-		return append(appendAll(b, n.Args, style), ')')
+		return append(p.appendAll(b, n.Args), ')')
 	case *Paren:
-		return append(Append(append(b, '('), n.X, style), ')')
+		return append(p.append(append(b, '('), n.X), ')')
 	case *List:
-		return append(appendAll(append(b, "{ "...), n.Elems, style), " }"...)
+		return p.appendList(b, n)
 	case *Record:
-		return appendRecord(b, n, style)
+		return p.appendRecord(b, n)
 	}
 	return b
 }
 
 func symbol(op Op, style Style) string {
 	switch {
-	case style == Canonical && op == Is:
+	case style != Line && op == Is:
 		return "is"
-	case style == Canonical && op == Isnt:
+	case style != Line && op == Isnt:
 		return "isnt"
 	default:
 		return op.String()
 	}
 }
 
-func appendAll(b []byte, list []Expr, style Style) []byte {
+func (p printer) appendAll(b []byte, list []Expr) []byte {
 	for i, e := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = Append(b, e, style)
+		b = p.append(b, e)
 	}
 	return b
 }
 
-func appendRecord(b []byte, r *Record, style Style) []byte {
-	b = append(b, "[ "...)
+func (p printer) appendList(b []byte, l *List) []byte {
+	const width = 3
+	b, p = p.open(b, '{', width)
+	for i, e := range l.Elems {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = p.append(p.newline(b), e)
+	}
+	return p.close(b, '}', width)
+}
+
+func (p printer) appendRecord(b []byte, r *Record) []byte {
+	const width = 4
+	b, p = p.open(b, '[', width)
 	for i, a := range r.Canonical() {
 		if i > 0 {
 			b = append(b, "; "...)
 		}
-		b = append(AppendName(b, a.Name), " = "...)
-		b = Append(b, a.Value, style)
+		b = append(AppendName(p.newline(b), a.Name), " = "...)
+		b = p.append(b, a.Value)
 	}
-	return append(b, " ]"...)
+	return p.close(b, ']', width)
+}
+
+// open adds a bracket; a pretty one is on a line of its own, indented once, and what is in it twice.
+func (p printer) open(b []byte, bracket byte, width int) ([]byte, printer) {
+	if p.style != Pretty {
+		return append(b, bracket, ' '), p
+	}
+	p.indent += width
+	b = append(p.newline(b), bracket)
+	p.indent += width
+	return b, p
+}
+
+func (p printer) close(b []byte, bracket byte, width int) []byte {
+	if p.style != Pretty {
+		return append(b, ' ', bracket)
+	}
+	p.indent -= width
+	return append(p.newline(b), bracket)
+}
+
+func (p printer) newline(b []byte) []byte {
+	if p.style != Pretty {
+		return b
+	}
+	b = append(b, '\n')
+	for range p.indent {
+		b = append(b, ' ')
+	}
+	return b
 }
 
 func appendLiteral(b []byte, l *Literal, style Style) []byte {
@@ -110,6 +163,10 @@ func appendLiteral(b []byte, l *Literal, style Style) []byte {
 		return AppendReal(b, l.Real, style)
 	case String:
 		return AppendString(b, l.Text, style)
+	case AbsTime:
+		return append(AppendAbsTime(append(b, `absTime("`...), l.Int, int(l.Offset)), `")`...)
+	case RelTime:
+		return append(AppendRelTime(append(b, `relTime("`...), l.Real), `")`...)
 	default:
 		return append(b, "undefined"...)
 	}
@@ -128,7 +185,7 @@ func AppendReal(b []byte, r float64, style Style) []byte {
 		return append(b, "-0.0"...)
 	case r == 0:
 		return append(b, "0.0"...)
-	case style == Canonical:
+	case style != Line:
 		return fmt.Appendf(b, "%1.15E", r)
 	}
 	start := len(b)
@@ -141,7 +198,7 @@ func AppendReal(b []byte, r float64, style Style) []byte {
 
 // AppendString adds a string in double quotes.
 func AppendString(b []byte, s string, style Style) []byte {
-	if style == Canonical {
+	if style != Line {
 		return appendQuoted(b, s, '"')
 	}
 	b = append(b, '"')

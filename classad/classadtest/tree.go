@@ -66,6 +66,14 @@ func adTree(ad *classad.ClassAd) string {
 	return tree(e.Tree())
 }
 
+func pretty(ad *classad.ClassAd) string {
+	e, err := classad.ParseExpr(ad.String())
+	if err != nil {
+		return err.Error()
+	}
+	return string(ast.Append(nil, e.Tree(), ast.Pretty))
+}
+
 func node(name string, parts ...string) string {
 	return "(" + strings.Join(append([]string{name}, parts...), " ") + ")"
 }

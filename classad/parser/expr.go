@@ -136,6 +136,9 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 			if err != nil {
 				return nil, located(err, inArguments)
 			}
+			if constant, err := timeConstant(t, args.Args); constant != nil || err != nil {
+				return constant, err
+			}
 			return limited(ast.NewCall(position(t), t.Value, args.Args))
 		}
 		return ast.NewAttr(position(t), t.Value, false), nil
