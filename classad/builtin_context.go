@@ -41,7 +41,12 @@ func (c call) inEach(use func(Value)) Value {
 	if contexts.isMissing() {
 		return contexts
 	}
-	what := c.definition(0)
+	what := c.code.args[0]
+	if found, _, ok := c.definition(0); ok && found.kind == deferred {
+		what = found.expr().program(c.ev.functions).code
+	} else if ok {
+		what = &constantCode{found}
+	}
 	isList := c.each(contexts, func(element Value) bool {
 		switch element.kind {
 		case Ad:
@@ -61,45 +66,44 @@ func (c call) inEach(use func(Value)) Value {
 	return contexts
 }
 
-// definition is what the name stands for that is the argument i. Anything else, and a name that is not found, stands
-// for itself.
-func (c call) definition(i int) code {
-	var found Value
-	ok := false
+// definition is what the name stands for that is the argument i, and the ad in which it was found. It is not there for
+// anything else and for names that are not found.
+func (c call) definition(i int) (found Value, in *frame, ok bool) {
 	switch n := c.code.args[i].(type) {
 	case *attrCode:
-		found, ok = written(c.frame, &n.name)
-		if other := c.ev.opposite(c.frame); !ok && other != nil {
-			found, ok = written(other, &n.name)
+		if found, in, ok = c.ev.written(c.frame, &n.name); ok {
+			return found, in, ok
 		}
+		if other := c.ev.opposite(c.frame); other != nil {
+			return c.ev.written(other, &n.name)
+		}
+	case *rootCode:
+		return c.ev.written(c.frame.root(), &n.name)
 	case *scopedCode:
-		found, ok = c.selected(&n.selectCode)
+		return c.selected(&n.selectCode)
 	case *selectCode:
-		found, ok = c.selected(n)
+		return c.selected(n)
 	}
-	if !ok {
-		return c.code.args[i]
-	}
-	if found.kind == deferred {
-		return found.expr().program(c.ev.functions).code
-	}
-	return &constantCode{found}
+	return undefined, nil, false
 }
 
-func (c call) selected(n *selectCode) (Value, bool) {
+func (c call) selected(n *selectCode) (found Value, in *frame, ok bool) {
 	scope := n.x.eval(c.ev, c.frame).frame()
 	if scope == nil {
-		return undefined, false
+		return undefined, nil, false
 	}
-	return written(scope, &n.name)
+	return c.ev.written(scope, &n.name)
 }
 
-// written is what stands under a name in an ad and the ads around it.
-func written(f *frame, n *name) (Value, bool) {
+// written is what stands under a name in an ad and the ads around it, not evaluated.
+func (ev *evaluator) written(f *frame, n *name) (found Value, in *frame, ok bool) {
 	for ; f != nil; f = f.parent {
 		if v, ok := f.ad.find(n); ok {
-			return v, true
+			return v, f, true
+		}
+		if v, ok := ev.special(f, n); ok {
+			return v, f, v.kind != Undefined
 		}
 	}
-	return undefined, false
+	return undefined, nil, false
 }

@@ -2,7 +2,6 @@ package classad
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -64,11 +63,6 @@ var stringBuiltins = []Builtin{
 		Doc:     "Cuts a string at the first @; without one the first half is empty.",
 		Example: `splitSlotName("node7")[1] is "node7"`,
 		fn:      func(c call) Value { return splitAt(c.args[0], true) },
-	},
-	{
-		Name: "regexp", MinArgs: 2, MaxArgs: 3, fn: matches,
-		Doc:     "Tells whether the pattern is found in a string; options are i, m and s.",
-		Example: `regexp("^LIN", "linux", "i")`,
 	},
 }
 
@@ -240,42 +234,4 @@ func splitAt(v Value, nameLast bool) Value {
 		before, after = after, before
 	}
 	return listOfValues([]Value{text(before), text(after)})
-}
-
-// matches uses Go's regular expressions; the reference has PCRE2's.
-func matches(c call) Value {
-	for _, a := range c.args {
-		if a.kind != String {
-			return errorValue
-		}
-	}
-	pattern, s := c.args[0].str(), c.args[1].str()
-	if !c.ev.spend(len(pattern) + len(s)/bytesPerStep) {
-		return errorValue
-	}
-	if len(c.args) == 3 && strings.Contains(c.args[2].str(), "x") {
-		return errorValue // Go has no such option; a wrong answer would be worse than none
-	}
-	if len(c.args) == 3 {
-		pattern = withOptions(pattern, c.args[2].str())
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return errorValue
-	}
-	return boolean(re.MatchString(s))
-}
-
-// withOptions puts the options that Go knows before the pattern; others are ignored, as unknown ones are.
-func withOptions(pattern, options string) string {
-	known := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("ims", r) {
-			return r
-		}
-		return -1
-	}, options)
-	if known == "" {
-		return pattern
-	}
-	return "(?" + known + ")" + pattern
 }

@@ -14,7 +14,7 @@ const (
 	maxDepth = 300_000
 	// maxSteps is how many nodes the trees may have together that one evaluation visits; it bounds the time. Building
 	// text and walking lists count too.
-	maxSteps = 10_000_000
+	maxSteps = 2_000_000
 	// bytesPerStep is how much text may be built in one step.
 	bytesPerStep = 64
 )

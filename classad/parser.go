@@ -192,6 +192,24 @@ func (p *Parser) parseBrackets(text, file string, first int) (*ClassAd, error) {
 	return p.record(tree), nil
 }
 
+// ParseExpr parses one expression, as the function [ParseExpr] does.
+func (p *Parser) ParseExpr(text string) (*Expr, error) {
+	return p.parseExpr(parser.Syntax{Strict: p.Strict}, text)
+}
+
+// ParseLineExpr parses one expression, as the function [ParseLineExpr] does.
+func (p *Parser) ParseLineExpr(text string) (*Expr, error) {
+	return p.parseExpr(parser.Syntax{Strict: p.Strict, Lines: true}, text)
+}
+
+func (p *Parser) parseExpr(syntax parser.Syntax, text string) (*Expr, error) {
+	tree, err := syntax.Expr(text)
+	if err != nil {
+		return nil, syntaxError(err, "", text, 1, "")
+	}
+	return &Expr{tree: tree}, nil
+}
+
 // ParseOld parses one ad of lines, as the function [ParseOld] does.
 func (p *Parser) ParseOld(text string) (*ClassAd, error) { return p.parseLines(text, "", 1) }
 

@@ -1,7 +1,5 @@
 package classad
 
-import "time"
-
 // Scope is where an expression is evaluated.
 type Scope struct {
 	// My is the ad that holds the expression; nil is an empty one.
@@ -13,22 +11,6 @@ type Scope struct {
 	// Strict evaluates as the library alone does, without what HTCondor adds: a name that its own ad does not have is not
 	// looked up in the other one, MY means something inside a match only, and CurrentTime is an ordinary name.
 	Strict bool
-}
-
-// Host is the world outside, so that evaluation depends on nothing but its arguments. Any of its fields may be missing.
-type Host struct {
-	// Now gives the time in seconds since 1970. Without it time() and CurrentTime are undefined.
-	Now func() int64
-	// Zone is where times of day are shown; nil is UTC.
-	Zone *time.Location
-	// Random gives a number from 0 up to but not including 1. Without it random() is undefined.
-	Random func() float64
-	// UserMap gives what a named map has for a user, as the knobs CLASSAD_USER_MAPFILE_name of HTCondor configure it.
-	UserMap func(mapName, user string) (mapped string, ok bool)
-	// UserHome gives the home directory of a user.
-	UserHome func(user string) (directory string, ok bool)
-	// Debug takes the lines of the function debug.
-	Debug func(line string)
 }
 
 // word tells names that mean something where no attribute has them.
@@ -256,11 +238,4 @@ func (ev *evaluator) use(v Value, f *frame) Value {
 		return ev.fail()
 	}
 	return v
-}
-
-func (ev *evaluator) time() Value {
-	if ev.host == nil || ev.host.Now == nil {
-		return undefined
-	}
-	return integer(ev.host.Now())
 }

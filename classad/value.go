@@ -73,15 +73,19 @@ func text(s string) Value {
 
 func deferredTo(e *Expr) Value { return Value{kind: deferred, ref: unsafe.Pointer(e)} }
 
-// An instant keeps its zone in the lower bits: offsets are less than six days.
+// An absolute time keeps the offset of its zone in the last bits and its seconds in the others.
 const (
 	offsetBits = 20
-	offsetMask = 1<<offsetBits - 1
+	maxOffset  = 1<<(offsetBits-1) - 1
+	maxInstant = 1<<(63-offsetBits) - 1 // in the year 280,000
 )
 
-// absTime is an instant, in seconds since 1970, on a clock that is offset seconds ahead of Greenwich.
+// absTime is an instant in seconds since 1970, as a clock shows it that is offset seconds ahead of Greenwich. What is
+// out of range becomes the nearest that is not.
 func absTime(seconds int64, offset int) Value {
-	return Value{kind: AbsTime, bits: uint64(seconds)<<offsetBits | uint64(offset)&offsetMask}
+	seconds = min(max(seconds, -maxInstant), maxInstant)
+	offset = min(max(offset, -maxOffset), maxOffset)
+	return Value{kind: AbsTime, bits: uint64(seconds<<offsetBits | int64(offset)&(1<<offsetBits-1))}
 }
 
 func (v Value) asAbsTime() (seconds int64, offset int) {
@@ -241,7 +245,7 @@ func literal(l *ast.Literal) Value {
 	case ast.AbsTime:
 		return absTime(l.Int, int(l.Offset))
 	case ast.RelTime:
-		return relTime(l.Real)
+		return realValue(l.Real) // not a relative time: as in the reference
 	default:
 		return undefined
 	}
@@ -254,6 +258,15 @@ type list struct {
 	frame   *frame
 	host    *Host
 	strict  bool
+}
+
+// adOfValues is an ad of scalars.
+func adOfValues(names []string, values []Value) Value {
+	var ad record
+	for i, name := range names {
+		ad.set(newName(name), values[i])
+	}
+	return adOf(&frame{ad: &ad})
 }
 
 // listOfValues is a list of finished values.

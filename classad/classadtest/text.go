@@ -10,7 +10,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
-	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
 var styles = map[string]ast.Style{
@@ -24,45 +23,42 @@ func (c Case) print() Result {
 	if !ok {
 		return Result{Unsupported: true}
 	}
-	e, err := c.parse()
+	if c.As != "ad" {
+		e, err := c.expr()
+		if err != nil {
+			return parseError
+		}
+		return Result{Got: e.Format(style), Type: c.As, Tree: tree(e.Tree())}
+	}
+	ad, err := c.ad()
 	if err != nil {
 		return parseError
 	}
-	return Result{Got: string(ast.Append(nil, e, style)), Type: c.As, Tree: tree(e)}
+	return Result{Got: ad.Format(style), Type: c.As, Tree: adTree(ad)}
 }
 
-// parse reads the text of the case as what it is.
-func (c Case) parse() (ast.Expr, error) {
-	if c.As != "ad" {
-		return parser.Syntax{Lines: c.Syntax == "old", Strict: c.Mode == "strict"}.Expr(c.Expr)
+func (c Case) strict() bool { return c.Mode == "strict" }
+
+func (c Case) expr() (*classad.Expr, error) {
+	p := classad.Parser{Strict: c.strict()}
+	if c.Syntax == "old" {
+		return p.ParseLineExpr(c.Expr)
 	}
-	parse := parser.Syntax{Strict: c.Mode == "strict"}.Ad
+	return p.ParseExpr(c.Expr)
+}
+
+func (c Case) ad() (*classad.ClassAd, error) {
+	p := classad.Parser{Strict: c.strict()}
 	switch c.Syntax {
 	case "json":
-		parse = parser.JSON
+		return p.ParseJSON(c.Expr)
 	case "xml":
-		parse = parser.XML
+		return p.ParseXML(c.Expr)
 	case "old":
-		parse = parseLines
+		return p.ParseOld(c.Expr)
+	default:
+		return p.Parse(c.Expr)
 	}
-	r, err := parse(c.Expr)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// parseLines takes the way over an ad, because lines are no business of the parser.
-func parseLines(text string) (*ast.Record, error) {
-	ad, err := classad.ParseOld(text)
-	if err != nil {
-		return nil, err
-	}
-	r := ast.NewRecord(0)
-	for name, e := range ad.All() {
-		r.Set(name, e.Tree())
-	}
-	return r, nil
 }
 
 // malformed reads the file of the case. An input that can be read has the type "ok".

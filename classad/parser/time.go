@@ -1,34 +1,28 @@
 package parser
 
 import (
-	"strings"
-
 	"github.com/alecthomas/participle/v2/lexer"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// timeConstant makes absTime("…") and relTime("…") with nothing but a string constants, as the reference does when it
-// parses. It gives nil for every other call.
+// timeConstant is the constant that a call of absTime or relTime with one literal string is, or nil for other calls. A
+// string that is no time is a mistake of the text, not one that shows in evaluation.
 func timeConstant(name *lexer.Token, args []ast.Expr) (ast.Expr, error) {
-	if len(args) != 1 || len(name.Value) != len("absTime") {
+	key := ast.Fold(name.Value)
+	if key != "abstime" && key != "reltime" || len(args) != 1 {
 		return nil, nil
 	}
-	text, ok := args[0].(*ast.Literal)
-	if !ok || text.Kind != ast.String {
+	l, ok := args[0].(*ast.Literal)
+	if !ok || l.Kind != ast.String {
 		return nil, nil
 	}
-	switch strings.ToLower(name.Value) {
-	case "abstime":
-		if seconds, offset, ok := ast.ParseAbsTime(text.Text); ok {
+	if key == "abstime" {
+		if seconds, offset, ok := ast.ParseAbsTime(l.Text); ok {
 			return ast.NewAbsTime(position(name), seconds, int32(offset)), nil
 		}
-	case "reltime":
-		if seconds, ok := ast.ParseRelTime(text.Text); ok {
-			return ast.NewRelTime(position(name), seconds), nil
-		}
-	default:
-		return nil, nil
+	} else if seconds, ok := ast.ParseRelTime(l.Text); ok {
+		return ast.NewRelTime(position(name), seconds), nil
 	}
-	return nil, errorAt(text.Pos(), "malformed time")
+	return nil, errorAt(position(name), "malformed time in "+name.Value)
 }
