@@ -15,6 +15,8 @@ const (
 	MissingPasses Missing = iota
 	// MissingFails gives error in both cases.
 	MissingFails
+	// UndefinedFirst gives undefined if an argument is undefined, else error if one is error.
+	UndefinedFirst
 	// MissingAllowed leaves it to the function.
 	MissingAllowed
 )
@@ -28,6 +30,7 @@ type Builtin struct {
 	MinArgs, MaxArgs int // MaxArgs is -1 if there is no limit; another number of arguments is error
 	Missing          Missing
 	Lazy             bool   // it evaluates its arguments itself, or not
+	Condor           bool   // HTCondor adds it to the language: in strict mode it is unknown
 	Exact            bool   // it is known by this spelling only: a defect of the reference on which matches depend
 	Doc              string // one sentence
 	Example          string // an expression that is true
@@ -82,6 +85,9 @@ func (m *memo) put(key string, value any) { m.last.Store(&memory{key, value}) }
 
 // eval implements code.
 func (n *callCode) eval(ev *evaluator, f *frame) Value {
+	if ev.strict && n.builtin.Condor {
+		return errorValue
+	}
 	c := call{ev: ev, frame: f, code: n}
 	if n.builtin.Lazy {
 		return n.builtin.fn(c)
@@ -130,14 +136,21 @@ func (m Missing) of(args []Value) (Value, bool) {
 	if m == MissingAllowed {
 		return undefined, false
 	}
-	result, missing := undefined, false
+	errors, undefineds := 0, 0
 	for _, a := range args {
-		if a.isMissing() {
-			missing = true
-			if a.kind == Error || m == MissingFails {
-				result = errorValue
-			}
+		switch a.kind {
+		case Error:
+			errors++
+		case Undefined:
+			undefineds++
 		}
 	}
-	return result, missing
+	switch {
+	case errors+undefineds == 0:
+		return undefined, false
+	case m == MissingFails, errors > 0 && (m != UndefinedFirst || undefineds == 0):
+		return errorValue, true
+	default:
+		return undefined, true
+	}
 }

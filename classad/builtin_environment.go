@@ -9,22 +9,22 @@ import (
 // The functions on arguments and environments of jobs, which submit files have in two syntaxes.
 var environmentBuiltins = []Builtin{
 	{
-		Name: "argsToList", MinArgs: 1, MaxArgs: 2, Missing: MissingFails, fn: argsToList,
+		Name: "argsToList", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: argsToList,
 		Doc:     "Takes a string of arguments apart; the syntax is 2, with single quotes, or 1, without.",
 		Example: `argsToList("a 'b c'")[1] is "b c"`,
 	},
 	{
-		Name: "listToArgs", MinArgs: 1, MaxArgs: 2, Missing: MissingFails, fn: listToArgs,
+		Name: "listToArgs", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: listToArgs,
 		Doc:     "Writes a list of arguments as one string; the syntax is 2, with single quotes, or 1, without.",
 		Example: `listToArgs({ "a", "b c" }) is "a b' 'c"`,
 	},
 	{
-		Name: "envV1ToV2", MinArgs: 1, MaxArgs: 1, fn: envV1ToV2,
+		Name: "envV1ToV2", MinArgs: 1, MaxArgs: 1, Condor: true, fn: envV1ToV2,
 		Doc:     "Writes an environment in the old syntax, A=1;B=2, in the new one.",
 		Example: `envV1ToV2("B=x y;A=1") is "A=1 B=x' 'y"`,
 	},
 	{
-		Name: "mergeEnvironment", MinArgs: 0, MaxArgs: anyNumber, Missing: MissingAllowed, fn: mergeEnvironment,
+		Name: "mergeEnvironment", MinArgs: 0, MaxArgs: anyNumber, Condor: true, Missing: MissingAllowed, fn: mergeEnvironment,
 		Doc:     "Merges environments in the new syntax; later ones win, and undefined ones are left out.",
 		Example: `mergeEnvironment("A=1 B=2", undefined, "A=3") is "A=3 B=2"`,
 	},

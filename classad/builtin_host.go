@@ -11,13 +11,13 @@ var hostBuiltins = []Builtin{
 		Example: `random(6) is undefined || random(6) < 6`,
 	},
 	{
-		Name: "userMap", MinArgs: 2, MaxArgs: 4, Missing: MissingAllowed, fn: userMap,
+		Name: "userMap", MinArgs: 2, MaxArgs: 4, Condor: true, Missing: MissingAllowed, fn: userMap,
 		Doc: "Gives the list of what a map has for a user, or with a third argument that of the items, else the first; a " +
 			"fourth argument stands for nothing.",
 		Example: `userMap("no such map", "ann", "group", "none") is "none"`,
 	},
 	{
-		Name: "userHome", MinArgs: 1, MaxArgs: 2, Missing: MissingAllowed, fn: userHome,
+		Name: "userHome", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingAllowed, fn: userHome,
 		Doc:     "Gives the home directory of a user, or the second argument if that is not known.",
 		Example: `userHome("no such user", "/tmp") is "/tmp"`,
 	},

@@ -9,7 +9,7 @@ var listBuiltins = []Builtin{
 		Example: `size({ 1, 2 }) == 2`,
 	},
 	{
-		Name: "member", MinArgs: 2, MaxArgs: 2, Missing: MissingAllowed,
+		Name: "member", MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst,
 		Doc:     "Tells whether an element of the list equals x by ==.",
 		Example: `member("LINUX", { "windows", "linux" })`,
 		fn:      func(c call) Value { return c.member(ast.Equal) },
@@ -25,8 +25,10 @@ var listBuiltins = []Builtin{
 		Doc:     "Adds the elements of a list, leaving out undefined ones; of none it is 0.",
 		Example: `sum({ 1, 2.5 }) == 3.5`,
 		fn: func(c call) Value {
-			v, _ := c.fold(integer(0), func(x, y Value) Value { return operate(ast.Add, x, y) })
-			return v
+			if v, _ := c.sum(); v.kind != Undefined {
+				return v
+			}
+			return integer(0)
 		},
 	},
 	{
@@ -76,13 +78,8 @@ func size(c call) Value {
 // member looks for the first argument in the list; elements for which the comparison is undefined or error are passed.
 func (c call) member(op ast.Op) Value {
 	x, l := c.args[0], c.args[1]
-	switch {
-	case op == ast.Equal && x.kind == Undefined:
-		return x
-	case l.isMissing():
+	if l.isMissing() {
 		return l
-	case op == ast.Equal && x.kind == Error:
-		return x
 	}
 	if x.kind == List || x.kind == Ad {
 		return errorValue
@@ -98,9 +95,10 @@ func (c call) member(op ast.Op) Value {
 	return boolean(found)
 }
 
-// fold combines the elements of the list that are not undefined and counts them. A result of error ends it.
-func (c call) fold(start Value, combine func(Value, Value) Value) (Value, int64) {
-	result, n := start, int64(0)
+// fold combines the elements of the list that are not undefined and counts them; a single one stays as it is, even if
+// it is a boolean. A result of error ends it.
+func (c call) fold(combine func(Value, Value) Value) (Value, int64) {
+	result, n := undefined, int64(0)
 	isList := c.each(c.args[0], func(element Value) bool {
 		if element.kind == Undefined {
 			return true
@@ -109,8 +107,11 @@ func (c call) fold(start Value, combine func(Value, Value) Value) (Value, int64)
 			result = errorValue
 			return false
 		}
-		n++
-		result = combine(result, element)
+		if n++; n == 1 {
+			result = element
+		} else {
+			result = combine(result, element)
+		}
 		return result.kind != Error
 	})
 	if !isList {
@@ -119,28 +120,35 @@ func (c call) fold(start Value, combine func(Value, Value) Value) (Value, int64)
 	return result, n
 }
 
+func (c call) sum() (Value, int64) {
+	return c.fold(func(x, y Value) Value { return operate(ast.Add, x, y) })
+}
+
 func average(c call) Value {
-	sum, n := c.fold(integer(0), func(x, y Value) Value { return operate(ast.Add, x, y) })
-	if sum.kind == Error || n == 0 {
+	sum, n := c.sum()
+	if sum.kind == Error {
 		return sum
 	}
-	total, _ := sum.Number()
+	if n == 0 {
+		return integer(0)
+	}
+	total, _ := numeric(sum)
 	return operate(ast.Divide, realValue(total), integer(n))
 }
 
-// extreme keeps the element for which the comparison with the one kept so far holds. The result is real if any element
-// is real, else an integer.
+// extreme keeps the element for which the comparison with the one kept so far holds. The result of more than one is
+// real if any element is real, else an integer.
 func (c call) extreme(op ast.Op) Value {
 	anyReal := false
-	v, n := c.fold(undefined, func(kept, element Value) Value {
-		anyReal = anyReal || element.kind == Real
-		if kept.kind == Undefined || compare(op, element, kept).IsTrue() {
+	v, n := c.fold(func(kept, element Value) Value {
+		anyReal = anyReal || element.kind == Real || kept.kind == Real
+		if compare(op, element, kept).IsTrue() {
 			return element
 		}
 		return kept
 	})
 	switch r, _ := numeric(v); {
-	case n == 0 || v.kind == Error:
+	case n < 2 || v.kind == Error:
 		return v
 	case anyReal:
 		return realValue(r)
@@ -159,10 +167,13 @@ var comparisons = map[string]ast.Op{
 // false, error with error.
 func (c call) compareEach(decisive bool) Value {
 	name, l, x := c.args[0], c.args[1], c.args[2]
+	op, known := comparisons[name.str()]
+	if name.kind == String && !known {
+		return errorValue
+	}
 	if v, missing := strict(name, l); missing {
 		return v
 	}
-	op, known := comparisons[ast.Fold(name.str())]
 	if !known {
 		return errorValue
 	}

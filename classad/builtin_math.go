@@ -71,6 +71,9 @@ func quantize(c call) Value {
 			result = errorValue
 		case compare(ast.GreaterEqual, base, x).IsTrue():
 			result = base
+			if element.kind == Boolean {
+				result = element
+			}
 		}
 		last = base
 		return result.kind == Undefined

@@ -39,7 +39,7 @@ var regexpBuiltins = []Builtin{
 		fn:      func(c call) Value { return c.substitute("fg") },
 	},
 	{
-		Name: "stringList_regexpMember", MinArgs: 2, MaxArgs: 4, Missing: MissingFails, fn: stringListRegexpMember,
+		Name: "stringList_regexpMember", MinArgs: 2, MaxArgs: 4, Condor: true, Missing: MissingFails, fn: stringListRegexpMember,
 		Doc:     "Tells whether the pattern is found in an item of a string list; options may be in upper case here.",
 		Example: `stringList_regexpMember("^b", "a, b")`,
 	},

@@ -36,30 +36,30 @@ var stringBuiltins = []Builtin{
 		Example: `substr("abcdef", -3, 2) is "de"`,
 	},
 	{
-		Name: "strcmp", MinArgs: 2, MaxArgs: 2,
+		Name: "strcmp", MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst,
 		Doc:     "Orders two texts by their bytes: -1, 0 or 1.",
 		Example: `strcmp("a", "B") == 1`,
 		fn:      func(c call) Value { return integer(int64(cmp.Compare(textOf(c.args[0]), textOf(c.args[1])))) },
 	},
 	{
-		Name: "stricmp", MinArgs: 2, MaxArgs: 2,
+		Name: "stricmp", MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst,
 		Doc:     "Orders two texts by their bytes, ignoring the case of ASCII letters: -1, 0 or 1.",
 		Example: `stricmp("a", "B") == -1`,
 		fn:      func(c call) Value { return integer(int64(compareFold(textOf(c.args[0]), textOf(c.args[1])))) },
 	},
 	{
-		Name: "split", MinArgs: 1, MaxArgs: 2, Missing: MissingFails, fn: split,
+		Name: "split", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: split,
 		Doc:     "Cuts a string at separators, by default commas and blanks, into a list.",
 		Example: `split("a, b")[1] is "b"`,
 	},
 	{
-		Name: "splitUserName", MinArgs: 1, MaxArgs: 1, Missing: MissingFails,
+		Name: "splitUserName", MinArgs: 1, MaxArgs: 1, Condor: true, Missing: MissingFails,
 		Doc:     "Cuts a string at the first @; without one the second half is empty.",
 		Example: `splitUserName("ann@cs")[0] is "ann"`,
 		fn:      func(c call) Value { return splitAt(c.args[0], false) },
 	},
 	{
-		Name: "splitSlotName", MinArgs: 1, MaxArgs: 1, Missing: MissingFails,
+		Name: "splitSlotName", MinArgs: 1, MaxArgs: 1, Condor: true, Missing: MissingFails,
 		Doc:     "Cuts a string at the first @; without one the first half is empty.",
 		Example: `splitSlotName("node7")[1] is "node7"`,
 		fn:      func(c call) Value { return splitAt(c.args[0], true) },
@@ -199,7 +199,11 @@ func splitItems(values []Value, s, separators string) []Value {
 		}
 		return i
 	}
-	for i := skipBlanks(0); i < len(s); {
+	i := skipBlanks(0)
+	if i < len(s) && set.has(s[i]) {
+		i = skipBlanks(i + 1)
+	}
+	for i < len(s) {
 		end := i
 		for end < len(s) && !set.has(s[end]) {
 			end++

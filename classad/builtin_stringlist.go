@@ -9,18 +9,18 @@ import (
 // The functions on lists that are written as one string, "a, b, c". Items are trimmed and empty ones dropped.
 var stringListBuiltins = []Builtin{
 	{
-		Name: "stringListSize", MinArgs: 1, MaxArgs: 2, Missing: MissingFails, fn: stringListSize,
+		Name: "stringListSize", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: stringListSize,
 		Doc:     "Counts the items of a string list.",
 		Example: `stringListSize("a, b") == 2`,
 	},
 	{
-		Name: "stringListMember", MinArgs: 2, MaxArgs: 3, Missing: MissingAllowed,
+		Name: "stringListMember", MinArgs: 2, MaxArgs: 3, Condor: true, Missing: MissingAllowed,
 		Doc:     "Tells whether a string is an item of a string list.",
 		Example: `stringListMember("b", "a, b")`,
 		fn:      func(c call) Value { return stringListMember(c, func(a, b string) bool { return a == b }) },
 	},
 	{
-		Name: "stringListIMember", MinArgs: 2, MaxArgs: 3, Missing: MissingAllowed,
+		Name: "stringListIMember", MinArgs: 2, MaxArgs: 3, Condor: true, Missing: MissingAllowed,
 		Doc:     "Tells whether a string is an item of a string list, ignoring case.",
 		Example: `stringListIMember("B", "a, b")`,
 		fn: func(c call) Value {
@@ -28,13 +28,13 @@ var stringListBuiltins = []Builtin{
 		},
 	},
 	{
-		Name: "stringListSubsetMatch", MinArgs: 2, MaxArgs: 3, Missing: MissingAllowed,
+		Name: "stringListSubsetMatch", MinArgs: 2, MaxArgs: 3, Condor: true, Missing: MissingAllowed,
 		Doc:     "Tells whether every item of a string list is an item of another.",
 		Example: `stringListSubsetMatch("b, a", "a, b, c")`,
 		fn:      func(c call) Value { return stringListSubset(c, func(item string) string { return item }) },
 	},
 	{
-		Name: "stringListISubsetMatch", MinArgs: 2, MaxArgs: 3, Missing: MissingAllowed,
+		Name: "stringListISubsetMatch", MinArgs: 2, MaxArgs: 3, Condor: true, Missing: MissingAllowed,
 		Doc:     "Tells whether every item of a string list is an item of another, ignoring case.",
 		Example: `stringListISubsetMatch("B, a", "A, b, c")`,
 		fn:      func(c call) Value { return stringListSubset(c, ast.Fold) },

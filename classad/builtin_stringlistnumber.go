@@ -8,7 +8,7 @@ import (
 // The functions that read the items of a string list as numbers.
 var stringListNumberBuiltins = []Builtin{
 	{
-		Name: "stringListSum", MinArgs: 1, MaxArgs: 2, Missing: MissingFails,
+		Name: "stringListSum", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails,
 		Doc:     "Adds the numbers in a string list; the result is real if one looks real or there is none.",
 		Example: `stringListSum("1, 2") is 3 && stringListSum("1, 2.5") is 3.5`,
 		fn: func(c call) Value {
@@ -16,7 +16,7 @@ var stringListNumberBuiltins = []Builtin{
 		},
 	},
 	{
-		Name: "stringListAvg", MinArgs: 1, MaxArgs: 2, Missing: MissingFails,
+		Name: "stringListAvg", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails,
 		Doc:     "Averages the numbers in a string list; the result is real if one looks real or there is none, else cut.",
 		Example: `stringListAvg("1, 2.0") is 1.5 && stringListAvg("1, 2") is 1`,
 		fn: func(c call) Value {
@@ -27,7 +27,7 @@ var stringListNumberBuiltins = []Builtin{
 		},
 	},
 	{
-		Name: "stringListMin", MinArgs: 1, MaxArgs: 2, Missing: MissingFails,
+		Name: "stringListMin", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails,
 		Doc:     "Gives the least number in a string list, or undefined if there is none.",
 		Example: `stringListMin("3, 1, 2") is 1`,
 		fn: func(c call) Value {
@@ -40,7 +40,7 @@ var stringListNumberBuiltins = []Builtin{
 		},
 	},
 	{
-		Name: "stringListMax", MinArgs: 1, MaxArgs: 2, Missing: MissingFails,
+		Name: "stringListMax", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails,
 		Doc: "Gives the greatest number in a string list, or undefined if there is none; as in the reference it is never " +
 			"less than about 1E-38, which is 0 as an integer.",
 		Example: `stringListMax("3, 1, 2") is 3`,

@@ -135,7 +135,7 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 		return literal(t, sign), nil
 	case ident, quoted:
 		tokens.Next()
-		if t.Type == ident && isPunct(tokens.Peek(), "(") {
+		if isPunct(tokens.Peek(), "(") {
 			args, err := g.arguments.ParseFromLexer(tokens, participle.AllowTrailing(true))
 			if err != nil {
 				return nil, located(err, inArguments)

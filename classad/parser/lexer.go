@@ -160,7 +160,7 @@ func (s *scanner) word() lexer.Token {
 	return s.token(ident, word, len(word))
 }
 
-// number takes 12, .5, 1.5 and 1e-3, but not 5. or 1K. It takes 017 and 0x1F too, which the parser refuses unless it is
+// number takes 12, .5, 1.5 and 1e-3, but not 5. or 1e. It takes 017 and 0x1F too, which the parser refuses unless it is
 // strict or there is a minus before them.
 func (s *scanner) number() lexer.Token {
 	end, kind := s.digits(s.at), integer
@@ -172,20 +172,21 @@ func (s *scanner) number() lexer.Token {
 	if end+1 < len(s.src) && s.src[end] == '.' && isDigit(s.src[end+1]) {
 		end, kind = s.digits(end+1), floating
 	}
+	exponent := false
 	if end < len(s.src) && s.src[end]|0x20 == 'e' {
-		exponent := end + 1
-		if exponent < len(s.src) && (s.src[exponent] == '+' || s.src[exponent] == '-') {
-			exponent++
+		start := end + 1
+		if start < len(s.src) && (s.src[start] == '+' || s.src[start] == '-') {
+			start++
 		}
-		if last := s.digits(exponent); last > exponent {
-			end, kind = last, floating
+		if last := s.digits(start); last > start {
+			end, kind, exponent = last, floating, true
 		}
 	}
 	number := s.src[s.at:end]
 	if kind == integer && number[0] == '0' && strings.ContainsAny(number, "89") {
 		return s.invalid("number " + number + " is not octal")
 	}
-	if end < len(s.src) && (isLetter(s.src[end]) || s.src[end] == '.') {
+	if end < len(s.src) && (kind == integer && s.src[end] == '.' || !exponent && s.src[end]|0x20 == 'e') {
 		return s.invalid(fmt.Sprintf("number %s followed by %q", number, s.src[end]))
 	}
 	return s.token(kind, number, len(number))
@@ -220,7 +221,7 @@ func (s *scanner) operator() lexer.Token {
 			return s.invalid(message)
 		}
 		if op == "." && s.peek(1) == '.' {
-			return s.token(punct, op, 2) // the reference swallows a second dot
+			return s.secondDot()
 		}
 		return s.token(punct, op, len(op))
 	}
@@ -261,6 +262,19 @@ func (s *scanner) nest(c byte) string {
 		return tooDeep
 	}
 	return ""
+}
+
+// secondDot takes two dots: the reference swallows the second, and then reads a fraction behind it as 0.
+func (s *scanner) secondDot() lexer.Token {
+	if !isDigit(s.peek(2)) {
+		return s.token(punct, ".", 2)
+	}
+	s.at++
+	t := s.number()
+	if t.Type == floating {
+		t.Value = "0.0"
+	}
+	return t
 }
 
 // quotedText takes a string or a quoted name, which may come in several pieces with blanks between them.
