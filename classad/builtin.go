@@ -70,18 +70,21 @@ type callCode struct {
 type memo struct{ last atomic.Pointer[memory] }
 
 type memory struct {
-	key   string
+	key   memoKey
 	value any
 }
 
-func (m *memo) get(key string) any {
+// memoKey is the argument, and what else the value depends on.
+type memoKey struct{ argument, options string }
+
+func (m *memo) get(key memoKey) any {
 	if last := m.last.Load(); last != nil && last.key == key {
 		return last.value
 	}
 	return nil
 }
 
-func (m *memo) put(key string, value any) { m.last.Store(&memory{key, value}) }
+func (m *memo) put(key memoKey, value any) { m.last.Store(&memory{key, value}) }
 
 // eval implements code.
 func (n *callCode) eval(ev *evaluator, f *frame) Value {

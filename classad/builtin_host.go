@@ -1,6 +1,10 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
 
 // The functions that need something from outside the ads; see [Scope].
 var hostBuiltins = []Builtin{
@@ -68,7 +72,7 @@ func userMap(c call) Value {
 	if !ok || !c.ev.spend(len(mapped)/bytesPerStep) {
 		return otherwise
 	}
-	items := stringListItems(mapped, ",")
+	items := slices.Collect(stringListItems(mapped, ","))
 	if len(c.args) == 2 {
 		values := make([]Value, len(items))
 		for i := range items {

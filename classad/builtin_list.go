@@ -168,14 +168,13 @@ var comparisons = map[string]ast.Op{
 func (c call) compareEach(decisive bool) Value {
 	name, l, x := c.args[0], c.args[1], c.args[2]
 	op, known := comparisons[name.str()]
-	if name.kind == String && !known {
+	switch {
+	case name.kind == Undefined:
+		return undefined
+	case !known:
 		return errorValue
-	}
-	if v, missing := strict(name, l); missing {
-		return v
-	}
-	if !known {
-		return errorValue
+	case l.isMissing():
+		return l
 	}
 	result := boolean(!decisive)
 	isList := c.each(l, func(element Value) bool {

@@ -9,7 +9,7 @@ import (
 // versions makes a function that compares two version numbers.
 func versions(name, doc, example string, holds func(order int) bool) Builtin {
 	return Builtin{
-		Name: name, MinArgs: 2, MaxArgs: 2, Exact: true, Doc: doc, Example: example,
+		Name: name, MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst, Exact: true, Doc: doc, Example: example,
 		fn: func(c call) Value {
 			return boolean(holds(compareVersions(textOf(c.args[0]), textOf(c.args[1]))))
 		},
@@ -35,7 +35,7 @@ var otherBuiltins = []Builtin{
 		Example: `eval("1 + 1") is 2`,
 	},
 	{
-		Name: "versioncmp", MinArgs: 2, MaxArgs: 2,
+		Name: "versioncmp", MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst,
 		Doc:     "Orders two version numbers: negative, 0 or positive.",
 		Example: `versioncmp("8.9.12", "8.9.2") > 0`,
 		fn: func(c call) Value {
@@ -59,14 +59,14 @@ var otherBuiltins = []Builtin{
 	},
 }
 
-// versionInRange is error for an undefined version and undefined for an undefined bound.
+// versionInRange is undefined for an undefined bound, else error for an undefined version.
 func versionInRange(c call) Value {
 	v, low, high := c.args[0], c.args[1], c.args[2]
-	if v.isMissing() {
+	switch {
+	case low.kind == Undefined || high.kind == Undefined:
+		return undefined
+	case v.isMissing() || low.kind == Error || high.kind == Error:
 		return errorValue
-	}
-	if missing, ok := strict(low, high); ok {
-		return missing
 	}
 	version := textOf(v)
 	return boolean(compareVersions(textOf(low), version) <= 0 && compareVersions(version, textOf(high)) <= 0)
@@ -77,7 +77,7 @@ func evalText(c call) Value {
 	if !c.ev.spend(len(s)) {
 		return errorValue
 	}
-	e, err := parser.Expr(s)
+	e, err := parser.Syntax{Strict: c.ev.strict}.Expr(s)
 	if err != nil {
 		return errorValue
 	}

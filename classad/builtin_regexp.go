@@ -61,7 +61,7 @@ const searchStepsPerStep = 8
 // pattern compiles a pattern; ok is false if it is wrong. Letters that are no options are ignored. A call keeps the
 // pattern that it had last, because it mostly has no other.
 func (c call) pattern(text, options string) (p pattern, ok bool) {
-	key := options + "/" + text
+	key := memoKey{text, options}
 	re, ok := c.code.memo.get(key).(*pcre.Regexp)
 	if !ok {
 		if !c.ev.spend(len(text)) {
@@ -183,7 +183,7 @@ func stringListRegexpMember(c call) Value {
 		return errorValue
 	}
 	result := undefined
-	for _, item := range stringListItems(s, separators) {
+	for item := range stringListItems(s, separators) {
 		if re.has(item) {
 			return boolean(true)
 		}

@@ -31,7 +31,7 @@ var stringBuiltins = []Builtin{
 		fn:      func(c call) Value { return c.ev.built(ast.Fold(textOf(c.args[0]))) },
 	},
 	{
-		Name: "substr", MinArgs: 2, MaxArgs: 3, fn: substring,
+		Name: "substr", MinArgs: 2, MaxArgs: 3, Missing: UndefinedFirst, fn: substring,
 		Doc:     "Cuts out of a string from an offset, from the end if negative; a negative length leaves off the end.",
 		Example: `substr("abcdef", -3, 2) is "de"`,
 	},
@@ -122,7 +122,7 @@ func join(c call) Value {
 			return errorValue
 		}
 	}
-	if defined == 0 && len(items) > 0 {
+	if defined == 0 && (len(items) > 0 || len(c.args) > 1 && c.args[0].kind == Undefined) {
 		return undefined
 	}
 	return text(b.String())
@@ -189,30 +189,25 @@ func split(c call) Value {
 	return c.ev.newList(list{values: splitItems(c.ev.room(usualItems), s.str(), separators)})
 }
 
-// splitItems adds the items to the values.
+// splitItems adds the items to the values. An empty one counts only if the separator behind it is the one, but for
+// blanks, that came before.
 func splitItems(values []Value, s, separators string) []Value {
-	set := newByteSet(separators)
-	isBlank := func(c byte) bool { return (c == ' ' || c == '\t') && set.has(c) }
-	skipBlanks := func(i int) int {
-		for i < len(s) && isBlank(s[i]) {
-			i++
+	set, before, start := newByteSet(separators), byte(0), 0
+	for i := range len(s) {
+		c := s[i]
+		if !set.has(c) {
+			continue
 		}
-		return i
+		if i > start || c == before {
+			values = append(values, text(s[start:i]))
+		}
+		if !isBlank(c) {
+			before = c
+		}
+		start = i + 1
 	}
-	i := skipBlanks(0)
-	if i < len(s) && set.has(s[i]) {
-		i = skipBlanks(i + 1)
-	}
-	for i < len(s) {
-		end := i
-		for end < len(s) && !set.has(s[end]) {
-			end++
-		}
-		values = append(values, text(s[i:end]))
-		i = skipBlanks(end)
-		if i < len(s) && set.has(s[i]) {
-			i = skipBlanks(i + 1)
-		}
+	if start < len(s) {
+		values = append(values, text(s[start:]))
 	}
 	return values
 }

@@ -1,7 +1,8 @@
 package classad
 
 import (
-	"strings"
+	"iter"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -65,7 +66,7 @@ func stringListSize(c call) Value {
 	if !c.ev.spend(len(c.args[0].str()) / bytesPerStep) {
 		return errorValue
 	}
-	return integer(int64(len(stringListItems(c.args[0].str(), separators))))
+	return integer(int64(len(slices.Collect(stringListItems(c.args[0].str(), separators)))))
 }
 
 // twoLists reads the arguments of functions with two string lists. A single undefined argument counts as the empty
@@ -92,7 +93,7 @@ func stringListMember(c call, equal func(a, b string) bool) Value {
 	if decided {
 		return result
 	}
-	for _, item := range stringListItems(l, separators) {
+	for item := range stringListItems(l, separators) {
 		if equal(item, x) {
 			return boolean(true)
 		}
@@ -110,11 +111,11 @@ func stringListSubset(c call, key func(string) string) Value {
 		return boolean(true)
 	}
 	set := map[string]bool{}
-	for _, item := range stringListItems(second, separators) {
+	for item := range stringListItems(second, separators) {
 		set[key(item)] = true
 	}
 	all := false
-	for _, item := range stringListItems(first, separators) {
+	for item := range stringListItems(first, separators) {
 		if all = set[key(item)]; !all {
 			break
 		}
@@ -136,10 +137,10 @@ func stringListsIntersect(c call) Value {
 		return errorValue
 	}
 	set := map[string]bool{}
-	for _, item := range splitBytes(second, separators) {
+	for item := range splitBytes(second, separators) {
 		set[item] = true
 	}
-	for _, item := range splitBytes(first, separators) {
+	for item := range splitBytes(first, separators) {
 		if set[item] {
 			return boolean(true)
 		}
@@ -147,32 +148,35 @@ func stringListsIntersect(c call) Value {
 	return boolean(false)
 }
 
-func stringListItems(s, separators string) []string {
-	var items []string
-	for _, item := range splitBytes(s, separators) {
-		if item = strings.Trim(item, " \t\r\n\v\f"); item != "" {
-			items = append(items, item)
+// stringListItems goes through the items, trimmed; those that are empty do not count.
+func stringListItems(s, separators string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for item := range splitBytes(s, separators) {
+			for item != "" && isBlank(item[0]) {
+				item = item[1:]
+			}
+			for item != "" && isBlank(item[len(item)-1]) {
+				item = item[:len(item)-1]
+			}
+			if item != "" && !yield(item) {
+				return
+			}
 		}
 	}
-	return items
 }
 
-// splitBytes gives what is between any of these bytes and not empty.
-func splitBytes(s, separators string) []string {
-	var isSeparator [256]bool
-	for i := range len(separators) {
-		isSeparator[separators[i]] = true
-	}
-	var items []string
-	start := 0
-	for i := range len(s) + 1 {
-		if i < len(s) && !isSeparator[s[i]] {
-			continue
+// splitBytes goes through what is between any of these bytes and not empty.
+func splitBytes(s, separators string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		set, start := newByteSet(separators), 0
+		for i := range len(s) + 1 {
+			if i < len(s) && !set.has(s[i]) {
+				continue
+			}
+			if start < i && !yield(s[start:i]) {
+				return
+			}
+			start = i + 1
 		}
-		if start < i {
-			items = append(items, s[start:i])
-		}
-		start = i + 1
 	}
-	return items
 }

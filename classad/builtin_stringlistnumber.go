@@ -88,7 +88,7 @@ func (c call) summarize(start float64, combine func(result, x float64) float64, 
 		return errorValue
 	}
 	s := summary{result: start}
-	for _, item := range stringListItems(c.args[0].str(), separators) {
+	for item := range stringListItems(c.args[0].str(), separators) {
 		x, ok := leadingNumber(item)
 		if !ok {
 			return errorValue
