@@ -28,6 +28,7 @@ type Builtin struct {
 	MinArgs, MaxArgs int // MaxArgs is -1 if there is no limit; another number of arguments is error
 	Missing          Missing
 	Lazy             bool   // it evaluates its arguments itself, or not
+	Context          bool   // its value depends on more than those of its arguments: names, the host or a zone
 	Doc              string // one sentence
 	Example          string // an expression that is true
 
@@ -38,9 +39,17 @@ type Builtin struct {
 func Builtins() []Builtin {
 	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
 		otherBuiltins)
+	for i := range all {
+		all[i].Context = slices.Contains(contextual, ast.Fold(all[i].Name))
+	}
 	slices.SortFunc(all, func(a, b Builtin) int { return compareFold(a.Name, b.Name) })
 	return all
 }
+
+// contextual are the functions of which the same arguments do not always give the same value, by their folded names.
+var contextual = strings.Fields(`abstime countmatches currenttime daytime debug eval evalineachcontext formattime
+	getdayofmonth getdayofweek getdayofyear getdays gethours getminutes getmonth getseconds getyear random splittime time
+	timezoneoffset unparse unresolved userhome usermap`)
 
 // builtins is never changed. Evaluators refer to it through a field, which also keeps Go from seeing a circle of
 // functions that call functions by name.
@@ -52,6 +61,11 @@ func byName(all []Builtin) map[string]*Builtin {
 		m[ast.Fold(all[i].Name)] = &all[i]
 	}
 	return m
+}
+
+// takes tells whether the function can be called with so many arguments.
+func (b *Builtin) takes(args int) bool {
+	return args >= b.MinArgs && (b.MaxArgs == anyNumber || args <= b.MaxArgs)
 }
 
 var notYet = strings.Fields(`absTime argsToList currentTime dayTime debug envV1ToV2
@@ -73,6 +87,7 @@ type callCode struct {
 // eval implements code.
 func (n *callCode) eval(ev *evaluator, f *frame) Value {
 	c := call{ev: ev, frame: f, code: n}
+	ev.outside = ev.outside || n.builtin.Context
 	if n.builtin.Lazy {
 		return n.builtin.fn(c)
 	}

@@ -41,7 +41,12 @@ func (c call) inEach(use func(Value)) Value {
 	if contexts.isMissing() {
 		return contexts
 	}
-	what := c.definition(0)
+	what, height := c.definition(0)
+	c.ev.references++ // without this an expression that evaluates itself inside ads would have no end
+	c.ev.depth += height
+	if c.ev.references > maxReferences || c.ev.depth > maxDepth || c.ev.failed {
+		return c.ev.fail()
+	}
 	isList := c.each(contexts, func(element Value) bool {
 		switch element.kind {
 		case Ad:
@@ -55,15 +60,17 @@ func (c call) inEach(use func(Value)) Value {
 		}
 		return true
 	})
+	c.ev.references--
+	c.ev.depth -= height
 	if !isList {
 		return errorValue
 	}
 	return contexts
 }
 
-// definition is what the name stands for that is the argument i. Anything else, and a name that is not found, stands
-// for itself.
-func (c call) definition(i int) code {
+// definition is what the name stands for that is the argument i, and how high that is. Anything else, and a name that is
+// not found, stands for itself.
+func (c call) definition(i int) (what code, height int) {
 	var found Value
 	ok := false
 	switch n := c.code.args[i].(type) {
@@ -78,12 +85,13 @@ func (c call) definition(i int) code {
 		found, ok = c.selected(n)
 	}
 	if !ok {
-		return c.code.args[i]
+		return c.code.args[i], 0
 	}
 	if found.kind == deferred {
-		return found.expr().program(c.ev.functions).code
+		p := found.expr().program(c.ev.functions)
+		return p.code, p.height
 	}
-	return &constantCode{found}
+	return &constantCode{found}, 1
 }
 
 func (c call) selected(n *selectCode) (Value, bool) {

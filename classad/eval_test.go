@@ -183,3 +183,19 @@ func TestMatchConcurrently(t *testing.T) {
 	all.Wait()
 	require.Equal(t, int64(800), matches.Load())
 }
+
+// Circles that do not go through names alone.
+func TestCirclesThroughListsAndContexts(t *testing.T) {
+	for _, text := range []string{
+		`[ a = l[0]; l = { l[0] } ]`,
+		`[ a = l[0]; l = { 1 + sum(l) } ]`,
+		`[ a = l[0]; l = { { l[0] }[0], l } ]`,
+		`[ a = countMatches(a, { [ x = 1 ] }) ]`,
+		`[ a = evalInEachContext(MY.a, { [ x = 1 ], [ y = 2 ] })[0] ]`,
+		`[ a = size(evalInEachContext(b, { [ x = 1 ], [ y = 2 ] })); b = evalInEachContext(b, { [ x = 1 ], [ y = 2 ] }) ]`,
+	} {
+		require.Equal(t, "error", parseAd(t, text).Eval("a", nil).String(), text)
+	}
+	deep := strings.Repeat("{ ", 400) + "7" + strings.Repeat(" }[0]", 400)
+	require.Equal(t, "7", eval(t, deep))
+}
