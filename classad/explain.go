@@ -96,8 +96,11 @@ func (e *Expr) Explain(s Scope) *Explanation {
 // Explain tells why an attribute of the ad is true or not, with target as the other side of a match, as [Expr.Explain]
 // does. What a [Match] depends on is Requirements.
 func (ad *ClassAd) Explain(name string, target *ClassAd) *Explanation {
-	own := ast.NewSelect(0, ast.NewAttr(0, "MY", false), name)
-	return (&Expr{tree: own}).Explain(Scope{My: ad, Target: target})
+	own := &Expr{tree: ast.NewAttr(0, name, false)}
+	if _, ok := ad.Lookup(name); !ok { // the other ad may have it
+		own.tree = ast.NewSelect(0, ast.NewAttr(0, "MY", false), name)
+	}
+	return own.Explain(Scope{My: ad, Target: target})
 }
 
 // explainer makes one explanation.
@@ -175,10 +178,10 @@ func (x *explainer) definition(e ast.Expr) (*name, ast.Expr, bool) {
 		return nil, nil, false
 	}
 	i := x.ad.shape.find(n)
-	if i < 0 || x.ad.at(i).kind != deferred {
+	if i < 0 {
 		return nil, nil, false
 	}
-	return &x.ad.shape.names[i], x.ad.at(i).expr().tree, true
+	return &x.ad.shape.names[i], x.ad.at(i).tree(), true
 }
 
 // ownName is the name in a, MY.a and self.a.
@@ -186,14 +189,15 @@ func (x *explainer) ownName(e ast.Expr) *name {
 	switch n := e.(type) {
 	case *ast.Attr:
 		if !n.Absolute {
-			name := nameOf(n.Name, n.Key)
-			return &name
+			own := nameOf(n.Name, n.Key)
+			return &own
 		}
 	case *ast.Select:
 		if x.scopeOf(n.X) == wordMy {
-			name := nameOf(n.Name, n.Key)
-			return &name
+			own := nameOf(n.Name, n.Key)
+			return &own
 		}
+	default:
 	}
 	return nil
 }
@@ -204,11 +208,11 @@ func (x *explainer) scopeOf(e ast.Expr) word {
 	if !ok || n.Absolute {
 		return ordinary
 	}
-	name := nameOf(n.Name, n.Key)
-	if _, hidden := x.ad.find(&name); hidden || !name.word.isScope() {
+	scope := nameOf(n.Name, n.Key)
+	if _, hidden := x.ad.find(&scope); hidden || !scope.word.isScope() {
 		return ordinary
 	}
-	if name.word == wordTarget {
+	if scope.word == wordTarget {
 		return wordTarget
 	}
 	return wordMy

@@ -42,8 +42,8 @@ func TestExplainText(t *testing.T) {
 	my := parseAd(t, `[ a = b && c; b = a; c = 1 + c; d = e; e = true; f = d; l = { 1, 2 }; TARGET = [ x = 1 ]; g = 1 / 0 ]`)
 	for text, want := range map[string]string{
 		"true":          "  true  true\n",
-		"d":             "  true  d = e\n",
-		"f":             "  true  f = e\n",
+		"d":             "  true  d = true\n",
+		"f":             "  true  f = true\n",
 		"2":             "  2  2\n",
 		"size(l) == 3":  "✗ false  size(l) == 3  l = { 1,2 }\n",
 		"TARGET.x == 2": "✗ false  TARGET.x == 2  TARGET.x = 1\n",
@@ -53,7 +53,7 @@ func TestExplainText(t *testing.T) {
 		"a": "  error  a: all of\n✗ error    b = a      a is error: the own ad says b && c\n" +
 			"✗ error    c = 1 + c  c is error: the own ad says 1 + c\n",
 		"[ q = d ].q":    "  true  [ q = d ].q\n",
-		"!e && (d || e)": "  false  all of\n✗ false    !e       e = true\n  true     any of\n  true       d = e\n  true       e\n",
+		"!e && (d || e)": "  false  all of\n✗ false    !e          e = true\n  true     any of\n  true       d = true\n  true       e = true\n",
 	} {
 		require.Equal(t, want, classad.MustParseExpr(text).Explain(classad.Scope{My: my}).String(), text)
 	}

@@ -141,11 +141,11 @@ func (f *flattener) attr(n *ast.Attr) flat {
 	if n.Absolute {
 		return flat{tree: n}
 	}
-	name := nameOf(n.Name, n.Key)
-	if v, ok := f.ad.find(&name); ok {
-		return f.use(n, &name, v)
+	own := nameOf(n.Name, n.Key)
+	if v, ok := f.ad.find(&own); ok {
+		return f.use(n, &own, v)
 	}
-	if name.word == wordMy || name.word == wordSelf {
+	if own.word == wordMy || own.word == wordSelf {
 		return f.settle(n)
 	}
 	return flat{tree: n}
@@ -196,9 +196,9 @@ func (f *flattener) definition(key string, tree ast.Expr) *definition {
 func (f *flattener) selection(n *ast.Select) flat {
 	x := f.flatten(n.X)
 	if f.isOwnScope(x.tree) {
-		name := nameOf(n.Name, n.Key)
-		if v, ok := f.ad.find(&name); ok {
-			return f.use(n, &name, v)
+		own := nameOf(n.Name, n.Key)
+		if v, ok := f.ad.find(&own); ok {
+			return f.use(n, &own, v)
 		}
 	}
 	if x.tree != n.X {
@@ -213,9 +213,9 @@ func (f *flattener) isOwnScope(e ast.Expr) bool {
 	if !ok || n.Absolute {
 		return false
 	}
-	name := nameOf(n.Name, n.Key)
-	_, hidden := f.ad.find(&name)
-	return !hidden && (name.word == wordMy || name.word == wordSelf)
+	scope := nameOf(n.Name, n.Key)
+	_, hidden := f.ad.find(&scope)
+	return !hidden && (scope.word == wordMy || scope.word == wordSelf)
 }
 
 // binary takes the flattened operands of any operator but && and ||.

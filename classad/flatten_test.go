@@ -227,11 +227,14 @@ func shape(e ast.Expr) string {
 		text += n.Name
 	case *ast.Record:
 		return string(ast.Append(nil, n, ast.Canonical))
+	default: // the type and the children say all
 	}
-	for _, child := range ast.Children(e) {
-		text += " (" + shape(child) + ")"
+	children := ast.Children(e)
+	parts := make([]string, len(children))
+	for i, child := range children {
+		parts[i] = shape(child)
 	}
-	return text
+	return text + "(" + strings.Join(parts, ", ") + ")"
 }
 
 func FuzzFlatten(f *testing.F) {
@@ -249,6 +252,7 @@ func FuzzFlatten(f *testing.F) {
 		_ = target.SetExpr("c", a)
 		flattens(t, e, my, nil, target)
 		flattens(t, e, target, nil, my)
+		_ = e.Explain(classad.Scope{My: my, Target: target}).String()
 		if flat := e.Flatten(my); !unquotes(expr + a + b) {
 			reparse(t, flat.String())
 		}

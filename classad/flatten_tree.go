@@ -90,7 +90,8 @@ func nesting(e ast.Expr) int {
 	}
 	switch e.(type) {
 	case *ast.Paren, *ast.Call, *ast.List, *ast.Record, *ast.Index:
-		deepest++
+		return deepest + 1
+	default:
+		return deepest
 	}
-	return deepest
 }
