@@ -208,8 +208,7 @@ func ExampleParser() {
 
 func ExampleSyntaxError() {
 	_, err := classad.Parse("[ a = 1;\n  b = (2 ]")
-	var syntax *classad.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*classad.SyntaxError](err); ok {
 		fmt.Println(syntax.Line, syntax.Column, syntax.Message)
 	}
 	// Output: 2 10 unexpected "]", expected ")"

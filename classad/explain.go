@@ -3,6 +3,7 @@ package classad
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -147,7 +148,7 @@ func (x *explainer) explain(e ast.Expr) *Explanation {
 // divide gives an explanation its parts or uses.
 func (x *explainer) divide(part *Explanation, e ast.Expr) {
 	text := string(ast.Append(nil, e, ast.Line))
-	x.steps += len(text) / bytesPerStep
+	x.steps += len(text) // evaluating took about as much
 	part.Expr = shortened(text, longestPart)
 	if n, ok := e.(*ast.Binary); ok && (n.Op == ast.And || n.Op == ast.Or) && !x.exhausted() {
 		part.Join = "all"
@@ -250,5 +251,5 @@ func shortened(text string, longest int) string {
 	if len(text) <= longest {
 		return text
 	}
-	return text[:longest] + "…"
+	return strings.ToValidUTF8(text[:longest], "") + "…"
 }

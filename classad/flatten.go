@@ -104,6 +104,7 @@ func (f *flattener) settle(tree ast.Expr, parts ...flat) flat {
 	if f.steps > maxFlatSteps {
 		return flat{tree: tree}
 	}
+	f.steps += treeSize(tree)
 	m := newMatching(Scope{My: f.my})
 	p := (&Expr{tree: tree}).program(m.functions)
 	m.depth, m.steps = p.height, p.weight

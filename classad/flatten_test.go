@@ -1,6 +1,7 @@
 package classad_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/classad/classadtest"
 )
 
 func TestFlatten(t *testing.T) {
@@ -121,6 +123,93 @@ func TestFlattenIsBounded(t *testing.T) {
 	require.Equal(t, "9001", classad.MustParseExpr("1"+strings.Repeat(" + 1", 9_000)).Flatten(nil).String())
 	indexed := classad.MustParseExpr("{ a }" + strings.Repeat(".a", 9_000))
 	require.Equal(t, indexed.String(), indexed.Flatten(my).String())
+}
+
+// What takes long or much is given up.
+func TestFlattenIsQuick(t *testing.T) {
+	ad := classad.New()
+	require.NoError(t, ad.SetExpr("big", "{ "+strings.Repeat("0,", 50_000)+"0 }"))
+	require.NoError(t, ad.SetExpr("sum0", "sum(big)"))
+	for i := range 9 {
+		require.NoError(t, ad.SetExpr(fmt.Sprintf("sum%d", i+1), "0"+strings.Repeat(fmt.Sprintf(" + sum%d + TARGET.x", i), 9)))
+	}
+	_ = classad.MustParseExpr("sum9").Flatten(ad).String()
+	var record strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&record, "a%d = 1; ", i)
+	}
+	require.NoError(t, ad.SetExpr("ad", "[ "+record.String()+" ]"))
+	_ = classad.MustParseExpr("ad" + strings.Repeat(".parent.ad", 2_000)).Flatten(ad).String()
+	_ = classad.MustParseExpr("ad" + strings.Repeat(" && ad", 2_000)).Explain(classad.Scope{My: ad}).String()
+}
+
+// All pairs of a pool match as before when their Requirements are flattened.
+func TestFlattenPool(t *testing.T) {
+	p := classadtest.Synthetic(1, 50)
+	slots, err := p.ParseLines()
+	require.NoError(t, err)
+	for _, slot := range slots {
+		requirements, _ := slot.Lookup("Requirements")
+		flat := requirements.Flatten(slot)
+		internal, _ := flat.Refs(slot)
+		require.Empty(t, internal)
+		for _, job := range p.Jobs {
+			require.Equal(t, classad.Accepts(slot, job), flat.Eval(classad.Scope{My: slot, Target: job}).IsTrue())
+		}
+	}
+}
+
+// The cases of the reference give the same values flattened.
+func TestFlattenConformance(t *testing.T) {
+	ad := func(c classadtest.Case, text string) *classad.ClassAd {
+		parse := classad.Parse
+		if c.AdSyntax == "old" {
+			parse = classad.ParseOld
+		}
+		parsed, err := parse(text)
+		if err != nil {
+			return nil
+		}
+		return parsed
+	}
+	flatter := 0
+	for _, file := range []string{"eval.jsonl", "function.jsonl"} {
+		lines := openCorpus(t, file)
+		for lines.Scan() {
+			var c classadtest.Case
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &c))
+			e, err := classad.ParseExpr(c.Expr)
+			if err != nil || c.Syntax == "old" {
+				continue
+			}
+			my, target := ad(c, c.Ad), ad(c, c.Target)
+			flattens(t, e, my, nil, classad.New(), target)
+			if e.Flatten(my) != e {
+				flatter++
+			}
+		}
+		require.NoError(t, lines.Err())
+	}
+	t.Logf("%d expressions became others", flatter)
+}
+
+func BenchmarkFlatten(b *testing.B) {
+	slot, job := parseAd(b, slotAd), parseAd(b, jobAd)
+	requirements, _ := slot.Lookup("Requirements")
+	flat := requirements.Flatten(slot)
+	b.Run("flatten", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			requirements.Flatten(slot)
+		}
+	})
+	for name, e := range map[string]*classad.Expr{"written": requirements, "flat": flat} {
+		b.Run("eval/"+name, func(b *testing.B) {
+			for b.Loop() {
+				e.Eval(classad.Scope{My: slot, Target: job})
+			}
+		})
+	}
 }
 
 // wildExpressions generates texts with all that flattening must be careful about.
