@@ -21,6 +21,10 @@ func unary(op ast.Op, x Value) Value {
 		return x
 	case op == ast.Subtract && x.kind == Integer:
 		return integer(-x.asInt())
+	case op == ast.Add && x.kind == RelTime:
+		return x
+	case op == ast.Subtract && x.kind == RelTime:
+		return relTime(-x.asReal())
 	case op == ast.Subtract && x.kind == Real:
 		return realValue(-x.asReal())
 	default:
@@ -34,7 +38,7 @@ func arithmetic(op ast.Op, x, y Value) Value {
 	b, okB := numeric(y)
 	switch {
 	case !okA || !okB:
-		return errorValue
+		return timeArithmetic(op, x, y)
 	case x.kind == Real || y.kind == Real:
 		return realArithmetic(op, a, b)
 	default:

@@ -3,6 +3,7 @@ package classad
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -29,6 +30,7 @@ type Builtin struct {
 	Missing          Missing
 	Lazy             bool   // it evaluates its arguments itself, or not
 	Context          bool   // its value depends on more than those of its arguments: names, the host or a zone
+	Exact            bool   // it is known by this spelling only: a defect of the reference on which matches depend
 	Doc              string // one sentence
 	Example          string // an expression that is true
 
@@ -38,7 +40,7 @@ type Builtin struct {
 // Builtins are the functions of the language, by name.
 func Builtins() []Builtin {
 	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
-		otherBuiltins)
+		otherBuiltins, timeBuiltins, regexpBuiltins, stringListNumberBuiltins, environmentBuiltins, hostBuiltins, treeBuiltins)
 	for i := range all {
 		all[i].Context = slices.Contains(contextual, ast.Fold(all[i].Name))
 	}
@@ -63,26 +65,35 @@ func byName(all []Builtin) map[string]*Builtin {
 	return m
 }
 
-// takes tells whether the function can be called with so many arguments.
-func (b *Builtin) takes(args int) bool {
-	return args >= b.MinArgs && (b.MaxArgs == anyNumber || args <= b.MaxArgs)
+// takes tells whether the function can be called in this way.
+func (b *Builtin) takes(n *ast.Call) bool {
+	return len(n.Args) >= b.MinArgs && (b.MaxArgs == anyNumber || len(n.Args) <= b.MaxArgs) && (!b.Exact || n.Name == b.Name)
 }
-
-var notYet = strings.Fields(`absTime argsToList currentTime dayTime debug envV1ToV2
-	formatTime getDayOfMonth getDayOfWeek getDayOfYear getDays getHours getMinutes getMonth getSeconds getYear interval
-	isAbsTime isRelTime listToArgs mergeEnvironment random regexpMember regexps relTime replace replaceAll
-	splitTime stringListAvg stringListISubsetMatch stringListMax stringListMin stringListSubsetMatch stringListSum
-	stringList_regexpMember stringListsIntersect timezoneOffset unparse unresolved userHome userMap`)
-
-// NotYet lists the functions of HTCondor that this package does not have; calls to them are error.
-func NotYet() []string { return slices.Clone(notYet) }
 
 // callCode is a call of a function that exists, with a number of arguments that it takes.
 type callCode struct {
 	builtin *Builtin
 	args    []code
 	exprs   []ast.Expr
+	memo    memo
 }
+
+// memo is what a call has made of its last argument that was worth keeping.
+type memo struct{ last atomic.Pointer[memory] }
+
+type memory struct {
+	key   string
+	value any
+}
+
+func (m *memo) get(key string) any {
+	if last := m.last.Load(); last != nil && last.key == key {
+		return last.value
+	}
+	return nil
+}
+
+func (m *memo) put(key string, value any) { m.last.Store(&memory{key, value}) }
 
 // eval implements code.
 func (n *callCode) eval(ev *evaluator, f *frame) Value {

@@ -41,7 +41,13 @@ func (c call) inEach(use func(Value)) Value {
 	if contexts.isMissing() {
 		return contexts
 	}
-	what, height := c.definition(0)
+	what, height := c.code.args[0], 0
+	if found, _, ok := c.definition(0); ok && found.kind == deferred {
+		p := found.expr().program(c.ev.functions)
+		what, height = p.code, p.height
+	} else if ok {
+		what = &constantCode{found}
+	}
 	c.ev.references++ // without this an expression that evaluates itself inside ads would have no end
 	c.ev.depth += height
 	if c.ev.references > maxReferences || c.ev.depth > maxDepth || c.ev.failed {
@@ -68,46 +74,44 @@ func (c call) inEach(use func(Value)) Value {
 	return contexts
 }
 
-// definition is what the name stands for that is the argument i, and how high that is. Anything else, and a name that is
-// not found, stands for itself.
-func (c call) definition(i int) (what code, height int) {
-	var found Value
-	ok := false
+// definition is what the name stands for that is the argument i, and the ad in which it was found. It is not there for
+// anything else and for names that are not found.
+func (c call) definition(i int) (found Value, in *frame, ok bool) {
 	switch n := c.code.args[i].(type) {
 	case *attrCode:
-		found, ok = written(c.frame, &n.name)
-		if other := c.ev.opposite(c.frame); !ok && other != nil {
-			found, ok = written(other, &n.name)
+		if found, in, ok = c.ev.written(c.frame, &n.name); ok {
+			return found, in, ok
 		}
+		if other := c.ev.opposite(c.frame); other != nil {
+			return c.ev.written(other, &n.name)
+		}
+	case *rootCode:
+		return c.ev.written(c.frame.root(), &n.name)
 	case *scopedCode:
-		found, ok = c.selected(&n.selectCode)
+		return c.selected(&n.selectCode)
 	case *selectCode:
-		found, ok = c.selected(n)
+		return c.selected(n)
 	}
-	if !ok {
-		return c.code.args[i], 0
-	}
-	if found.kind == deferred {
-		p := found.expr().program(c.ev.functions)
-		return p.code, p.height
-	}
-	return &constantCode{found}, 1
+	return undefined, nil, false
 }
 
-func (c call) selected(n *selectCode) (Value, bool) {
+func (c call) selected(n *selectCode) (found Value, in *frame, ok bool) {
 	scope := n.x.eval(c.ev, c.frame).frame()
 	if scope == nil {
-		return undefined, false
+		return undefined, nil, false
 	}
-	return written(scope, &n.name)
+	return c.ev.written(scope, &n.name)
 }
 
-// written is what stands under a name in an ad and the ads around it.
-func written(f *frame, n *name) (Value, bool) {
+// written is what stands under a name in an ad and the ads around it, not evaluated.
+func (ev *evaluator) written(f *frame, n *name) (found Value, in *frame, ok bool) {
 	for ; f != nil; f = f.parent {
 		if v, ok := f.ad.find(n); ok {
-			return v, true
+			return v, f, true
+		}
+		if v, ok := ev.special(f, n); ok {
+			return v, f, v.kind != Undefined
 		}
 	}
-	return undefined, false
+	return undefined, nil, false
 }

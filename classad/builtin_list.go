@@ -9,7 +9,7 @@ var listBuiltins = []Builtin{
 		Example: `size({ 1, 2 }) == 2`,
 	},
 	{
-		Name: "member", MinArgs: 2, MaxArgs: 2,
+		Name: "member", MinArgs: 2, MaxArgs: 2, Missing: MissingAllowed,
 		Doc:     "Tells whether an element of the list equals x by ==.",
 		Example: `member("LINUX", { "windows", "linux" })`,
 		fn:      func(c call) Value { return c.member(ast.Equal) },
@@ -67,7 +67,7 @@ func size(c call) Value {
 	case List:
 		return integer(int64(x.list().len()))
 	case Ad:
-		return integer(int64(x.frame().ad.len()))
+		return integer(int64(x.frame().attributes().len()))
 	default:
 		return errorValue
 	}
@@ -76,8 +76,13 @@ func size(c call) Value {
 // member looks for the first argument in the list; elements for which the comparison is undefined or error are passed.
 func (c call) member(op ast.Op) Value {
 	x, l := c.args[0], c.args[1]
-	if l.isMissing() {
+	switch {
+	case op == ast.Equal && x.kind == Undefined:
+		return x
+	case l.isMissing():
 		return l
+	case op == ast.Equal && x.kind == Error:
+		return x
 	}
 	if x.kind == List || x.kind == Ad {
 		return errorValue

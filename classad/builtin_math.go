@@ -61,7 +61,7 @@ func quantize(c call) Value {
 		return errorValue
 	}
 	if c.args[1].kind != List {
-		return multiple(x, c.args[1])
+		return multiple(c.args[0], c.args[1])
 	}
 	last, result := undefined, undefined
 	c.each(c.args[1], func(element Value) bool {
@@ -79,9 +79,9 @@ func quantize(c call) Value {
 	case result.kind != Undefined:
 		return result
 	case last.kind == Undefined:
-		return x
+		return c.args[0]
 	default:
-		return multiple(x, last)
+		return multiple(c.args[0], last)
 	}
 }
 
@@ -94,7 +94,9 @@ func number(v Value) (Value, bool) {
 	return realValue(r), ok
 }
 
-func multiple(x, base Value) Value {
+// multiple leaves x as it is where the base is 0.
+func multiple(original, base Value) Value {
+	x, _ := number(original)
 	base, ok := number(base)
 	if !ok {
 		return errorValue
@@ -102,14 +104,14 @@ func multiple(x, base Value) Value {
 	if x.kind == Integer && base.kind == Integer {
 		b := base.asInt()
 		if b == 0 {
-			return x
+			return original
 		}
 		return integer((x.asInt() + b - 1) / b * b)
 	}
 	r, _ := numeric(x)
 	b, _ := numeric(base)
 	if b == 0 {
-		return x
+		return original
 	}
 	return realValue(math.Ceil(r/b) * b)
 }

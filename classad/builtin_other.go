@@ -9,7 +9,7 @@ import (
 // versions makes a function that compares two version numbers.
 func versions(name, doc, example string, holds func(order int) bool) Builtin {
 	return Builtin{
-		Name: name, MinArgs: 2, MaxArgs: 2, Doc: doc, Example: example,
+		Name: name, MinArgs: 2, MaxArgs: 2, Exact: true, Doc: doc, Example: example,
 		fn: func(c call) Value {
 			return boolean(holds(compareVersions(textOf(c.args[0]), textOf(c.args[1]))))
 		},
@@ -22,19 +22,17 @@ var otherBuiltins = []Builtin{
 		Doc:     "Evaluates the second argument if the first is true, else the third.",
 		Example: `ifThenElse(1 < 2, true, 1 / 0)`,
 		fn: func(c call) Value {
-			return choose(truthOf(c.eval(0)), c.code.args[1], c.code.args[2], c.ev, c.frame)
+			t := truthOf(c.eval(0))
+			if t == unknown {
+				return undefined
+			}
+			return choose(t, c.code.args[1], c.code.args[2], c.ev, c.frame)
 		},
 	},
 	{
 		Name: "eval", MinArgs: 1, MaxArgs: 1, Missing: MissingFails, fn: evalText,
-		Doc:     "Parses a string and evaluates it where the call stands; other values stay as they are.",
+		Doc:     "Parses a string, or the text of another value, and evaluates it where the call stands.",
 		Example: `eval("1 + 1") is 2`,
-	},
-	{
-		Name: "time", MinArgs: 0, MaxArgs: 0,
-		Doc:     "Gives the seconds since 1970, or undefined where the scope has no clock.",
-		Example: `time() is undefined || time() > 0`,
-		fn:      func(c call) Value { return c.ev.time() },
 	},
 	{
 		Name: "versioncmp", MinArgs: 2, MaxArgs: 2,
@@ -75,14 +73,11 @@ func versionInRange(c call) Value {
 }
 
 func evalText(c call) Value {
-	x := c.args[0]
-	if x.kind != String {
-		return x
-	}
-	if !c.ev.spend(len(x.str())) {
+	s := textOf(c.args[0])
+	if !c.ev.spend(len(s)) {
 		return errorValue
 	}
-	e, err := parser.Expr(x.str())
+	e, err := parser.Expr(s)
 	if err != nil {
 		return errorValue
 	}

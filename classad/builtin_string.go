@@ -2,7 +2,6 @@ package classad
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -65,26 +64,22 @@ var stringBuiltins = []Builtin{
 		Example: `splitSlotName("node7")[1] is "node7"`,
 		fn:      func(c call) Value { return splitAt(c.args[0], true) },
 	},
-	{
-		Name: "regexp", MinArgs: 2, MaxArgs: 3, fn: matches,
-		Doc:     "Tells whether the pattern is found in a string; options are i, m and s.",
-		Example: `regexp("^LIN", "linux", "i")`,
-	},
 }
 
 func concatenate(c call) Value {
-	var b strings.Builder
+	b := c.ev.scratch[:0]
 	for _, a := range c.args {
 		if a.isMissing() {
 			return a
 		}
-		s := textOf(a)
-		if !c.ev.spend(len(s) / bytesPerStep) {
+		before := len(b)
+		b = appendText(b, a)
+		if !c.ev.spend((len(b) - before) / bytesPerStep) {
 			return errorValue
 		}
-		b.WriteString(s)
 	}
-	return text(b.String())
+	c.ev.keepScratch(b)
+	return text(string(b))
 }
 
 // join skips undefined items. Items that are empty get no separator as long as nothing stands before them.
@@ -190,33 +185,45 @@ func split(c call) Value {
 	if s.kind != String || !c.ev.spend(len(s.str())/bytesPerStep) {
 		return errorValue
 	}
-	values := []Value{}
-	for _, item := range splitItems(s.str(), separators) {
-		values = append(values, text(item))
-	}
-	return c.ev.newList(list{values: values})
+	const usualItems = 16
+	return c.ev.newList(list{values: splitItems(c.ev.room(usualItems), s.str(), separators)})
 }
 
-func splitItems(s, separators string) []string {
-	isSeparator := func(c byte) bool { return strings.IndexByte(separators, c) >= 0 }
-	isBlank := func(c byte) bool { return (c == ' ' || c == '\t') && isSeparator(c) }
-	skip := func(i int, f func(byte) bool) int {
-		for i < len(s) && f(s[i]) {
+// splitItems adds the items to the values.
+func splitItems(values []Value, s, separators string) []Value {
+	set := newByteSet(separators)
+	isBlank := func(c byte) bool { return (c == ' ' || c == '\t') && set.has(c) }
+	skipBlanks := func(i int) int {
+		for i < len(s) && isBlank(s[i]) {
 			i++
 		}
 		return i
 	}
-	var items []string
-	for i := skip(0, isBlank); i < len(s); {
-		end := skip(i, func(c byte) bool { return !isSeparator(c) })
-		items = append(items, s[i:end])
-		i = skip(end, isBlank)
-		if i < len(s) && isSeparator(s[i]) {
-			i = skip(i+1, isBlank)
+	for i := skipBlanks(0); i < len(s); {
+		end := i
+		for end < len(s) && !set.has(s[end]) {
+			end++
+		}
+		values = append(values, text(s[i:end]))
+		i = skipBlanks(end)
+		if i < len(s) && set.has(s[i]) {
+			i = skipBlanks(i + 1)
 		}
 	}
-	return items
+	return values
 }
+
+// byteSet is a set of bytes.
+type byteSet [4]uint64
+
+func newByteSet(s string) (b byteSet) {
+	for i := range len(s) {
+		b[s[i]>>6] |= 1 << (s[i] & 63)
+	}
+	return b
+}
+
+func (b *byteSet) has(c byte) bool { return b[c>>6]>>(c&63)&1 != 0 }
 
 func splitAt(v Value, nameLast bool) Value {
 	if v.kind != String {
@@ -227,42 +234,4 @@ func splitAt(v Value, nameLast bool) Value {
 		before, after = after, before
 	}
 	return listOfValues([]Value{text(before), text(after)})
-}
-
-// matches uses Go's regular expressions; the reference has PCRE2's.
-func matches(c call) Value {
-	for _, a := range c.args {
-		if a.kind != String {
-			return errorValue
-		}
-	}
-	pattern, s := c.args[0].str(), c.args[1].str()
-	if !c.ev.spend(len(pattern) + len(s)/bytesPerStep) {
-		return errorValue
-	}
-	if len(c.args) == 3 && strings.Contains(c.args[2].str(), "x") {
-		return errorValue // Go has no such option; a wrong answer would be worse than none
-	}
-	if len(c.args) == 3 {
-		pattern = withOptions(pattern, c.args[2].str())
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return errorValue
-	}
-	return boolean(re.MatchString(s))
-}
-
-// withOptions puts the options that Go knows before the pattern; others are ignored, as unknown ones are.
-func withOptions(pattern, options string) string {
-	known := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("ims", r) {
-			return r
-		}
-		return -1
-	}, options)
-	if known == "" {
-		return pattern
-	}
-	return "(?" + known + ")" + pattern
 }

@@ -1,6 +1,10 @@
 package classad
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
 
 // The functions on lists that are written as one string, "a, b, c". Items are trimmed and empty ones dropped.
 var stringListBuiltins = []Builtin{
@@ -22,6 +26,23 @@ var stringListBuiltins = []Builtin{
 		fn: func(c call) Value {
 			return stringListMember(c, func(a, b string) bool { return compareFold(a, b) == 0 })
 		},
+	},
+	{
+		Name: "stringListSubsetMatch", MinArgs: 2, MaxArgs: 3, Missing: MissingAllowed,
+		Doc:     "Tells whether every item of a string list is an item of another.",
+		Example: `stringListSubsetMatch("b, a", "a, b, c")`,
+		fn:      func(c call) Value { return stringListSubset(c, func(item string) string { return item }) },
+	},
+	{
+		Name: "stringListISubsetMatch", MinArgs: 2, MaxArgs: 3, Missing: MissingAllowed,
+		Doc:     "Tells whether every item of a string list is an item of another, ignoring case.",
+		Example: `stringListISubsetMatch("B, a", "A, b, c")`,
+		fn:      func(c call) Value { return stringListSubset(c, ast.Fold) },
+	},
+	{
+		Name: "stringListsIntersect", MinArgs: 2, MaxArgs: 3, fn: stringListsIntersect,
+		Doc:     "Tells whether two string lists have an item in common; blanks around items count here.",
+		Example: `stringListsIntersect("a, b", "b, c")`,
 	},
 }
 
@@ -47,30 +68,79 @@ func stringListSize(c call) Value {
 	return integer(int64(len(stringListItems(c.args[0].str(), separators))))
 }
 
-// stringListMember takes a single undefined argument for the empty string.
-func stringListMember(c call, equal func(a, b string) bool) Value {
-	separators, undefinedOnes := memberSeparators, 0
+// twoLists reads the arguments of functions with two string lists. A single undefined argument counts as the empty
+// string, undefined separators as none given. If decided, the result is known already.
+func (c call) twoLists() (first, second, separators string, result Value, decided bool) {
+	separators = memberSeparators
 	for i, a := range c.args {
 		switch {
-		case a.kind == Undefined:
-			undefinedOnes++
-		case a.kind != String:
-			return errorValue
-		case i == 2:
+		case a.kind != Undefined && a.kind != String:
+			return "", "", "", errorValue, true
+		case i == 2 && a.kind == String:
 			separators = a.str()
 		}
 	}
 	if c.args[0].kind == Undefined && c.args[1].kind == Undefined {
-		return undefined
+		return "", "", "", undefined, true
 	}
-	if undefinedOnes > 0 {
-		return boolean(false)
+	first, second = c.args[0].str(), c.args[1].str()
+	return first, second, separators, errorValue, !c.ev.spend((len(first) + len(second)) / bytesPerStep)
+}
+
+func stringListMember(c call, equal func(a, b string) bool) Value {
+	x, l, separators, result, decided := c.twoLists()
+	if decided {
+		return result
 	}
-	if !c.ev.spend(len(c.args[1].str()) / bytesPerStep) {
+	for _, item := range stringListItems(l, separators) {
+		if equal(item, x) {
+			return boolean(true)
+		}
+	}
+	return boolean(false)
+}
+
+// stringListSubset is true for the empty string, but false for one that has no items.
+func stringListSubset(c call, key func(string) string) Value {
+	first, second, separators, result, decided := c.twoLists()
+	if decided {
+		return result
+	}
+	if first == "" {
+		return boolean(true)
+	}
+	set := map[string]bool{}
+	for _, item := range stringListItems(second, separators) {
+		set[key(item)] = true
+	}
+	all := false
+	for _, item := range stringListItems(first, separators) {
+		if all = set[key(item)]; !all {
+			break
+		}
+	}
+	return boolean(all)
+}
+
+// stringListsIntersect splits in its own way: items are not trimmed, and no separators mean the usual ones.
+func stringListsIntersect(c call) Value {
+	if !c.texts() {
 		return errorValue
 	}
-	for _, item := range stringListItems(c.args[1].str(), separators) {
-		if equal(item, c.args[0].str()) {
+	separators := c.option(2)
+	if separators == "" {
+		separators = " ,"
+	}
+	first, second := c.args[0].str(), c.args[1].str()
+	if !c.ev.spend((len(first) + len(second)) / bytesPerStep) {
+		return errorValue
+	}
+	set := map[string]bool{}
+	for _, item := range splitBytes(second, separators) {
+		set[item] = true
+	}
+	for _, item := range splitBytes(first, separators) {
+		if set[item] {
 			return boolean(true)
 		}
 	}
@@ -79,10 +149,30 @@ func stringListMember(c call, equal func(a, b string) bool) Value {
 
 func stringListItems(s, separators string) []string {
 	var items []string
-	for item := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+	for _, item := range splitBytes(s, separators) {
 		if item = strings.Trim(item, " \t\r\n\v\f"); item != "" {
 			items = append(items, item)
 		}
+	}
+	return items
+}
+
+// splitBytes gives what is between any of these bytes and not empty.
+func splitBytes(s, separators string) []string {
+	var isSeparator [256]bool
+	for i := range len(separators) {
+		isSeparator[separators[i]] = true
+	}
+	var items []string
+	start := 0
+	for i := range len(s) + 1 {
+		if i < len(s) && !isSeparator[s[i]] {
+			continue
+		}
+		if start < i {
+			items = append(items, s[start:i])
+		}
+		start = i + 1
 	}
 	return items
 }

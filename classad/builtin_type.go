@@ -18,6 +18,8 @@ var typeBuiltins = []Builtin{
 	isKind(Real, "isReal", "Tells whether x is a real number.", `isReal(1.0)`),
 	isKind(Boolean, "isBoolean", "Tells whether x is a boolean.", `isBoolean(true)`),
 	isKind(List, "isList", "Tells whether x is a list.", `isList({ 1 })`),
+	isKind(AbsTime, "isAbsTime", "Tells whether x is an absolute time.", `isAbsTime(absTime(0, 0))`),
+	isKind(RelTime, "isRelTime", "Tells whether x is a relative time.", `isRelTime(relTime(90))`),
 	isKind(Ad, "isClassAd", "Tells whether x is an ad.", `isClassAd([ a = 1 ])`),
 	{
 		Name: "int", MinArgs: 1, MaxArgs: 1, fn: toInt,
@@ -37,7 +39,7 @@ var typeBuiltins = []Builtin{
 	},
 	{
 		Name: "bool", MinArgs: 1, MaxArgs: 1, fn: toBool,
-		Doc:     `Converts numbers and the strings "true" and "false" in any case; other strings are undefined.`,
+		Doc:     `Converts numbers, relative times and the strings "true" and "false" in any case; other strings are undefined.`,
 		Example: `bool("False") is false`,
 	},
 }
@@ -64,6 +66,8 @@ func toReal(c call) Value {
 
 func toBool(c call) Value {
 	switch x := c.args[0]; {
+	case x.kind == RelTime:
+		return boolean(secondsOf(x) != 0)
 	case x.kind != String:
 		return truthOf(x).value()
 	case compareFold(x.str(), "true") == 0:

@@ -158,25 +158,29 @@ func (c *condCode) eval(ev *evaluator, f *frame) Value {
 	return choose(truthOf(c.cond.eval(ev, f)), c.then, c.otherwise, ev, f)
 }
 
+// choose evaluates one branch or, if neither is chosen, both: only whether that fails matters, as in the reference.
 func choose(t truth, then, otherwise code, ev *evaluator, f *frame) Value {
 	switch t {
 	case yes:
 		return then.eval(ev, f)
 	case no:
 		return otherwise.eval(ev, f)
-	default:
-		return t.value()
+	case unknown:
+		then.eval(ev, f)
+		otherwise.eval(ev, f)
 	}
+	return t.value()
 }
 
-// elvisCode is a ?: b, which is b where a is undefined.
+// elvisCode is a ?: b, which is b where a is undefined. It evaluates b in any case, because that may fail.
 type elvisCode struct{ x, y code }
 
 func (c *elvisCode) eval(ev *evaluator, f *frame) Value {
-	if x := c.x.eval(ev, f); x.kind != Undefined {
-		return x
+	x := c.x.eval(ev, f)
+	if y := c.y.eval(ev, f); x.kind == Undefined {
+		return y
 	}
-	return c.y.eval(ev, f)
+	return x
 }
 
 type listCode struct {

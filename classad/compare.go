@@ -21,7 +21,7 @@ func compare(op ast.Op, x, y Value) Value {
 	b, okB := numeric(y)
 	switch {
 	case !okA || !okB:
-		return errorValue
+		return compareTimes(op, x, y)
 	case x.kind == Real || y.kind == Real:
 		return holds(op, a, b)
 	default:
@@ -57,7 +57,7 @@ func identical(x, y Value) Value {
 	switch x.kind {
 	case List, Ad:
 		return errorValue
-	case Real:
+	case Real, RelTime:
 		return boolean(x.asReal() == y.asReal())
 	default:
 		return boolean(x.bits == y.bits && x.str() == y.str())

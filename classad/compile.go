@@ -111,7 +111,7 @@ func constant(c code) code {
 
 func (c *compiler) call(n *ast.Call) code {
 	b := c.functions[n.Key]
-	if b == nil || !b.takes(len(n.Args)) {
+	if b == nil || !b.takes(n) {
 		return &constantCode{errorValue}
 	}
 	return &callCode{builtin: b, args: c.all(n.Args), exprs: n.Args}

@@ -6,20 +6,38 @@ import (
 	"strings"
 )
 
-// textOf converts a value to text as strcat does: strings as they are, everything else as it is printed.
+// textOf converts a value to text as strcat does: strings as they are, times without the function
+// around them, relative ones in whole seconds, and everything else as it is printed.
 func textOf(v Value) string {
 	if v.kind == String {
 		return v.str()
 	}
-	return v.String()
+	return string(appendText(nil, v))
 }
 
-// realOf converts numbers, booleans and strings that begin with a number; whatever follows the number is ignored.
-func realOf(v Value) (float64, bool) {
-	if v.kind == String {
-		return leadingNumber(v.str())
+// appendText adds what textOf gives.
+func appendText(b []byte, v Value) []byte {
+	switch v.kind {
+	case String:
+		return append(b, v.str()...)
+	case AbsTime, RelTime:
+		return appendTime(b, v)
+	default:
+		return v.append(b)
 	}
-	return numeric(v)
+}
+
+// realOf converts numbers, booleans, times in whole seconds and strings that begin with a number; whatever follows the
+// number is ignored.
+func realOf(v Value) (float64, bool) {
+	switch v.kind {
+	case String:
+		return leadingNumber(v.str())
+	case AbsTime, RelTime:
+		return secondsOf(v), true
+	default:
+		return numeric(v)
+	}
 }
 
 // toInteger rounds with the given function and keeps within the range of integers. NaN becomes 0.

@@ -4,7 +4,8 @@
 // # A tour
 //
 // An ad is a [ClassAd]: names with expressions. [Parse] reads the bracket form, [ParseOld] the lines that
-// condor_status -long prints, [ReadAds] a stream of either. An [Expr] is parsed once, never changes and is evaluated
+// condor_status -long prints, [ParseJSON] and [ParseXML] those two, [ReadAds] a stream of any; [ClassAd.Format] writes
+// them. An [Expr] is parsed once, never changes and is evaluated
 // against a [Scope], which gives a [Value]. [Match] tells whether two ads fit, [Rank] how much one likes the other, and
 // [Expr.Refs] which attributes an expression depends on. [Expr.Explain] says why something does not match, and
 // [Expr.Flatten] evaluates beforehand what does not depend on the other ad.
@@ -31,7 +32,7 @@
 // # Not there yet
 //
 // Absolute and relative times have their kinds but no operations; [NotYet] lists the functions that are missing, all of
-// which evaluate to error. There is neither strict mode nor JSON nor XML. Regular expressions are Go's and not PCRE2.
+// which evaluate to error. Strict mode is there in parsing only. Regular expressions are Go's and not PCRE2.
 //
 // The trees are in the package ast, and the package parser makes them from text.
 package classad

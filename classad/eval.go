@@ -11,10 +11,10 @@ const (
 	// number, and it is also what ends a circular reference.
 	maxReferences = 400
 	// maxDepth is how high the trees may be together that references have nested; it bounds the stack.
-	maxDepth = 200_000
+	maxDepth = 300_000
 	// maxSteps is how many nodes the trees may have together that one evaluation visits; it bounds the time. Building
 	// text and walking lists count too.
-	maxSteps = 10_000_000
+	maxSteps = 2_000_000
 	// bytesPerStep is how much text may be built in one step.
 	bytesPerStep = 64
 )
@@ -33,8 +33,12 @@ type evaluator struct {
 	args       []Value // the arguments of the calls under way, as a stack
 
 	// Lists of an evaluation whose result is no list need no memory of their own.
-	lists     [8]list
-	usedLists int
+	lists      [8]list
+	usedLists  int
+	values     [64]Value // for their elements
+	usedValues int
+
+	scratch []byte // for building text
 }
 
 // matching is an evaluator with the ads it works on, in one piece of memory that is used again and again.
@@ -87,7 +91,7 @@ func (m *matching) recycle() {
 func (ev *evaluator) reset() {
 	ev.references, ev.depth, ev.steps, ev.failed, ev.outside = 0, 0, 0, false, false
 	ev.args = ev.args[:0]
-	ev.usedLists = 0
+	ev.usedLists, ev.usedValues = 0, 0
 }
 
 func (ev *evaluator) fail() Value {
@@ -111,6 +115,14 @@ func (ev *evaluator) built(s string) Value {
 	return text(s)
 }
 
+// keepScratch keeps the memory in which a text was built for the next one.
+func (ev *evaluator) keepScratch(b []byte) {
+	const most = 4 << 10
+	if cap(b) <= most {
+		ev.scratch = b
+	}
+}
+
 // newList is a list that lasts as long as the evaluation or, if that gives a list or an ad, as the result.
 func (ev *evaluator) newList(l list) Value {
 	var kept *list
@@ -122,6 +134,16 @@ func (ev *evaluator) newList(l list) Value {
 	}
 	*kept = l
 	return listOf(kept)
+}
+
+// room is where the elements of a new list go, for which n is a guess.
+func (ev *evaluator) room(n int) []Value {
+	start := ev.usedValues
+	if n > len(ev.values)-start {
+		return make([]Value, 0, n)
+	}
+	ev.usedValues += n
+	return ev.values[start:start:ev.usedValues]
 }
 
 // follow evaluates what a name refers to.
@@ -194,18 +216,32 @@ func (ev *evaluator) selectFrom(x Value, n *name) Value {
 		return ev.selected(x.frame(), n)
 	case List:
 		l := x.list()
-		values := make([]Value, 0, l.len())
+		values := ev.room(l.len())
 		for i := range l.len() {
 			ev.depth++
 			if ev.depth > maxDepth || !ev.spend(1) {
 				return ev.fail()
 			}
-			values = append(values, ev.selectFrom(l.at(ev, i), n))
+			values = append(values, detached(ev.selectFrom(l.at(ev, i), n)))
 			ev.depth--
 		}
 		return ev.newList(list{values: values})
 	default:
 		return errorValue
+	}
+}
+
+// detached is what selecting from a list makes of a value: the ads around it are lost, a quirk of the reference.
+func detached(v Value) Value {
+	switch v.kind {
+	case Ad:
+		return adOf(&frame{ad: v.frame().ad})
+	case List:
+		l := *v.list()
+		l.frame = &nowhere
+		return listOf(&l)
+	default:
+		return v
 	}
 }
 
@@ -223,10 +259,14 @@ func (ev *evaluator) subscript(x, key Value) Value {
 		return l.at(ev, i)
 	case x.kind == Ad && key.kind == String:
 		f, n := x.frame(), newName(key.str())
-		if v, ok := f.ad.find(&n); ok {
-			return ev.use(v, f)
+		v, ok := f.ad.find(&n)
+		if !ok {
+			return undefined
 		}
-		return undefined
+		if v = ev.use(v, f); v.kind == Ad {
+			v = adOf(&frame{ad: v.frame().ad, role: subscripted})
+		}
+		return v
 	default:
 		return errorValue
 	}

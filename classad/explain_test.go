@@ -75,7 +75,7 @@ func TestExplainIsBounded(t *testing.T) {
 	for i := range 100 {
 		require.NoError(t, doubling.SetExpr(fmt.Sprintf("x%d", i+1), fmt.Sprintf("x%d && (x%d || TARGET.a)", i, i)))
 	}
-	wide := classad.MustParseExpr("a" + strings.Repeat(" && a", 9_000))
+	wide := classad.MustParseExpr("a" + strings.Repeat(" && a", 90_000))
 	long := classad.MustParseExpr(`"` + strings.Repeat("x", 1<<20) + `" == b`)
 	for _, e := range []*classad.Expr{classad.MustParseExpr("x100"), wide, long} {
 		parts := 0

@@ -8,7 +8,7 @@ const (
 	// maxFlatSteps is how many steps all evaluations of parts may take.
 	maxFlatSteps = 1_000_000
 	// maxFlatDepth is how high the trees may be together that are being flattened, one inside the other.
-	maxFlatDepth = 2 * ast.MaxHeight
+	maxFlatDepth = ast.MaxHeight
 	// maxFlatNesting is how deep brackets may nest in the result, so that its printed form can be parsed.
 	maxFlatNesting = 900
 )
@@ -24,7 +24,7 @@ const (
 //
 // HTCondor does the same before it compares one job with many slots.
 func (e *Expr) Flatten(my *ClassAd) *Expr {
-	f := &flattener{my: my, ad: my.attributes(), definitions: map[string]*definition{}}
+	f := &flattener{my: my, ad: my.attributes(), definitions: map[string]*definition{}, depth: e.tree.Height()}
 	tree := f.flatten(e.tree).tree
 	if tree == e.tree || tree.Height() > ast.MaxHeight || nesting(tree) > maxFlatNesting {
 		return e
@@ -300,7 +300,7 @@ func (f *flattener) branch(cond flat, then, otherwise ast.Expr) flat {
 
 func (f *flattener) call(n *ast.Call) flat {
 	b := builtins[n.Key]
-	if b == nil || !b.takes(len(n.Args)) || b.Context {
+	if b == nil || !b.takes(n) || b.Context {
 		return flat{tree: n}
 	}
 	chooses := b.Lazy && n.Key == "ifthenelse"

@@ -118,10 +118,10 @@ func TestFlattenIsBounded(t *testing.T) {
 	}
 	reparse(t, classad.MustParseExpr("x2000").Flatten(chain).String())
 
-	long := classad.MustParseExpr("TARGET.a" + strings.Repeat(" + 1", 9_000))
+	long := classad.MustParseExpr("TARGET.a" + strings.Repeat(" + 1", 90_000))
 	require.Equal(t, long.String(), long.Flatten(my).String())
-	require.Equal(t, "9001", classad.MustParseExpr("1"+strings.Repeat(" + 1", 9_000)).Flatten(nil).String())
-	indexed := classad.MustParseExpr("{ a }" + strings.Repeat(".a", 9_000))
+	require.Equal(t, "90001", classad.MustParseExpr("1"+strings.Repeat(" + 1", 90_000)).Flatten(nil).String())
+	indexed := classad.MustParseExpr("{ a }" + strings.Repeat(".a", 90_000))
 	require.Equal(t, indexed.String(), indexed.Flatten(my).String())
 }
 
@@ -151,7 +151,8 @@ func TestFlattenPool(t *testing.T) {
 	for _, slot := range slots {
 		requirements, _ := slot.Lookup("Requirements")
 		flat := requirements.Flatten(slot)
-		internal, _ := flat.Refs(slot)
+		internal, _, err := flat.Refs(slot)
+		require.NoError(t, err)
 		require.Empty(t, internal)
 		for _, job := range p.Jobs {
 			require.Equal(t, classad.Accepts(slot, job), flat.Eval(classad.Scope{My: slot, Target: job}).IsTrue())

@@ -84,6 +84,6 @@ func FuzzEval(f *testing.F) {
 		_, _, _ = my.SetExpr("a", a), my.SetExpr("Requirements", b), target.SetExpr("a", b)
 		_ = e.Eval(classad.Scope{My: my, Target: target}).String()
 		_ = classad.Match(my, target)
-		_, _ = e.Refs(my)
+		_, _, _ = e.Refs(my)
 	})
 }

@@ -1,17 +1,7 @@
 package classad
 
-import (
-	"github.com/condor-backfill/condor-backfill/classad/parser"
-)
-
 // ParseExpr parses one expression as bracket ads have them. The error is a [*SyntaxError].
-func ParseExpr(text string) (*Expr, error) {
-	e, err := parser.Expr(text)
-	if err != nil {
-		return nil, syntaxError(err, "", text, 1, "")
-	}
-	return &Expr{tree: e}, nil
-}
+func ParseExpr(text string) (*Expr, error) { return new(Parser).ParseExpr(text) }
 
 // MustParseExpr is [ParseExpr] for constants of a program; it panics if the text is wrong.
 func MustParseExpr(text string) *Expr {
@@ -24,13 +14,7 @@ func MustParseExpr(text string) *Expr {
 
 // ParseLineExpr parses one expression as lines have them, where strings know no escape but \". The error is a
 // [*SyntaxError].
-func ParseLineExpr(text string) (*Expr, error) {
-	e, err := parser.LineExpr(text)
-	if err != nil {
-		return nil, syntaxError(err, "", text, 1, "")
-	}
-	return &Expr{tree: e}, nil
-}
+func ParseLineExpr(text string) (*Expr, error) { return new(Parser).ParseLineExpr(text) }
 
 // Parse parses one ad in brackets: "[ a = 1; b = a + 1 ]". The error is a [*SyntaxError].
 func Parse(text string) (*ClassAd, error) { return new(Parser).Parse(text) }

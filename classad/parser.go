@@ -12,6 +12,10 @@ import (
 // faster than [Parse] and [ParseOld], and the ads take a fraction of the memory. The zero Parser is ready to use; what
 // it remembers is bounded. One goroutine at a time may use it; the ads are as independent as any others.
 type Parser struct {
+	// Strict reads as the library alone does, which takes integers with a leading 0 for decimal ones; for HTCondor they
+	// are errors. It may not change once the parser is in use.
+	Strict bool
+
 	start  *path // of the names of all ads
 	paths  int
 	syntax [2]known // what values were written in brackets and in lines
@@ -181,11 +185,29 @@ func (p *Parser) parseBrackets(text, file string, first int) (*ClassAd, error) {
 	if ad := p.plainBrackets(text); ad != nil {
 		return ad, nil
 	}
-	tree, err := parser.Ad(text)
+	tree, err := parser.Syntax{Strict: p.Strict}.Ad(text)
 	if err != nil {
 		return nil, syntaxError(err, file, text, first, "")
 	}
 	return p.record(tree), nil
+}
+
+// ParseExpr parses one expression, as the function [ParseExpr] does.
+func (p *Parser) ParseExpr(text string) (*Expr, error) {
+	return p.parseExpr(parser.Syntax{Strict: p.Strict}, text)
+}
+
+// ParseLineExpr parses one expression, as the function [ParseLineExpr] does.
+func (p *Parser) ParseLineExpr(text string) (*Expr, error) {
+	return p.parseExpr(parser.Syntax{Strict: p.Strict, Lines: true}, text)
+}
+
+func (p *Parser) parseExpr(syntax parser.Syntax, text string) (*Expr, error) {
+	tree, err := syntax.Expr(text)
+	if err != nil {
+		return nil, syntaxError(err, "", text, 1, "")
+	}
+	return &Expr{tree: tree}, nil
 }
 
 // ParseOld parses one ad of lines, as the function [ParseOld] does.
@@ -282,7 +304,7 @@ func (p *Parser) remembered(syntax int, at *path, text string) (Value, error) {
 	if !ok {
 		var err error
 		text = strings.Clone(text)
-		if v, err = parseValue(syntax, text); err != nil || len(text) > longestKnown {
+		if v, err = p.parseValue(syntax, text); err != nil || len(text) > longestKnown {
 			return v, err
 		}
 		k.keep(text, v)

@@ -14,16 +14,16 @@ import (
 // fuzz target FuzzPlain holds both against each other.
 
 // parseValue parses what stands behind the = of an attribute.
-func parseValue(syntax int, text string) (Value, error) {
+func (p *Parser) parseValue(syntax int, text string) (Value, error) {
 	if v, ok := plainWord(text); ok {
 		return v, nil
 	}
 	if v, ok := plainString(text); ok {
 		return v, nil
 	}
-	parse := parser.Part
+	parse := parser.Syntax{Strict: p.Strict}.Part
 	if syntax == inLines {
-		parse = parser.LinePrefix
+		parse = parser.Syntax{Strict: p.Strict, Lines: true}.Prefix
 	}
 	tree, err := parse(text)
 	if err != nil {

@@ -202,9 +202,10 @@ func (r *record) tree() *ast.Record {
 	return t
 }
 
-// entry is what a record has for an expression: the value of a constant, else the expression itself.
+// entry is what a record has for an expression: the value of a constant, else the expression itself. A relative time
+// has another value than it prints.
 func entry(tree ast.Expr) Value {
-	if l, ok := tree.(*ast.Literal); ok {
+	if l, ok := tree.(*ast.Literal); ok && l.Kind != ast.RelTime {
 		return literal(l)
 	}
 	return deferredTo(&Expr{tree: tree})

@@ -1,163 +1,233 @@
 package classad
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
+
+// ErrReferences says that the references of an expression cannot all be followed: one leads back to itself, more than
+// 400 are nested, or something is selected from what is neither an ad nor undefined.
+var ErrReferences = errors.New("references lead in a circle, too far or into what is no ad")
 
 // Refs tells which attributes the expression refers to if it stands in the ad my: internal ones, which the ad has,
 // together with what their own expressions refer to, and external ones, which another ad would have to give. Both are
 // sorted ignoring case. HTCondor makes the significant attributes of jobs from them.
 //
 // Names after TARGET and other are external, and so are all names that the ad does not have, with MY before them or
-// not. Strings that are evaluated by eval are not looked into.
-func (e *Expr) Refs(my *ClassAd) (internal, external []string) {
-	r := &references{
-		root:     &frame{ad: my.attributes()},
-		internal: map[string]string{},
-		external: map[string]string{},
-		seen:     map[ast.Expr]bool{},
+// not. Strings that are evaluated by eval are not looked into. The error is nil or [ErrReferences]; the names that were
+// found are given in both cases.
+func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
+	m := newMatching(Scope{My: my, Host: &someTime})
+	in := m.collect(e.tree, &m.left, false)
+	out := m.collect(e.tree, &m.left, true)
+	m.recycle()
+	if in.failed || out.failed {
+		err = ErrReferences
 	}
-	r.queue(e.tree, r.root)
-	for len(r.work) > 0 {
-		next := r.work[len(r.work)-1]
-		r.work = r.work[:len(r.work)-1]
-		r.walk(next.expr, next.frame)
-	}
-	return sorted(r.internal), sorted(r.external)
+	return in.sorted(), out.sorted(), err
 }
 
-func sorted(names map[string]string) []string {
-	return slices.SortedFunc(maps.Values(names), compareFold)
-}
+// someTime makes CurrentTime a number, of which only that matters here.
+var someTime = Host{Now: func() int64 { return 0 }}
 
-// references collects names, by their folded form. Definitions are put on a list rather than followed at once, so that
-// neither a long chain of attributes nor a circle does harm.
+// references collects names as the reference does, whose idea of internal and external ones this is: the two are
+// collected apart, and in different ways.
 type references struct {
-	root               *frame
-	internal, external map[string]string
-	seen               map[ast.Expr]bool
-	work               []reference
+	ev       *evaluator
+	root     *frame
+	external bool
+	names    map[string]string // as written, by the folded form
+	state    map[place]visit
+	nested   int // the definitions that are being followed
+	depth    int // the height of their trees
+	failed   bool
 }
 
-type reference struct {
-	expr  ast.Expr
-	frame *frame
+// place is a definition in the ad in which its names are looked up.
+type place struct {
+	tree    ast.Expr
+	ad      *record
+	inScope bool
 }
 
-// elsewhere stands for the other ad of a match.
-var elsewhere = &frame{ad: &noAttributes}
+// visit tells how far a definition was followed.
+type visit uint8
 
-func (r *references) queue(e ast.Expr, f *frame) {
-	if !r.seen[e] {
-		r.seen[e] = true
-		r.work = append(r.work, reference{e, f})
+const (
+	visiting visit = iota + 1
+	visited
+)
+
+func (ev *evaluator) collect(e ast.Expr, f *frame, external bool) *references {
+	r := &references{ev: ev, root: f, external: external, names: map[string]string{}, state: map[place]visit{}}
+	r.follow(e, f, false)
+	return r
+}
+
+func (r *references) sorted() []string {
+	names := slices.SortedFunc(maps.Values(r.names), compareFold)
+	if !r.external {
+		return names
+	}
+	short := references{names: map[string]string{}}
+	for _, name := range names {
+		short.add(firstName(name))
+	}
+	return short.sorted()
+}
+
+func (r *references) add(name string) {
+	key := ast.Fold(name)
+	if _, ok := r.names[key]; !ok {
+		r.names[key] = name
 	}
 }
 
-func (r *references) addExternal(name, key string) {
-	if _, ok := r.external[key]; !ok {
-		r.external[key] = name
+// follow collects the references of a definition, once. inScope says that it stands before a dot, where an ad counts
+// as a scope and not for what is in it.
+func (r *references) follow(e ast.Expr, f *frame, inScope bool) {
+	at := place{e, f.ad, inScope}
+	if r.state[at] == visited {
+		return
 	}
+	if r.state[at] == visiting || r.nested > maxReferences || r.depth+e.Height() > maxDepth {
+		r.failed = true
+		return
+	}
+	r.state[at] = visiting
+	r.nested++
+	r.depth += e.Height()
+	r.walk(e, f, inScope)
+	r.depth -= e.Height()
+	r.nested--
+	r.state[at] = visited
 }
 
-// walk collects the references of an expression that is evaluated in f.
-func (r *references) walk(e ast.Expr, f *frame) {
+// walk collects the references of an expression that stands in f.
+func (r *references) walk(e ast.Expr, f *frame, inScope bool) {
+	if r.failed {
+		return
+	}
 	switch n := e.(type) {
 	case *ast.Attr:
-		switch ad := r.scope(n, f); {
-		case ad == elsewhere:
-			r.addExternal(n.Name, n.Key)
-		case ad != nil && ad != r.root:
-			r.walkAll(ad.ad, ad.parent)
+		start := f
+		if n.Absolute {
+			start = f.root()
 		}
+		r.resolve(nameOf(n.Name, n.Key), start, inScope)
 	case *ast.Select:
-		if ad := r.scope(n, f); ad != nil && ad != r.root && ad != elsewhere {
-			r.walkAll(ad.ad, ad.parent)
+		if start := r.scope(n, f); start != nil {
+			r.resolve(nameOf(n.Name, n.Key), start, inScope)
 		}
 	case *ast.Record:
-		r.walkAll(nested(n, f).ad, f)
+		if !inScope || r.external {
+			for _, a := range n.Attributes() {
+				r.walk(a.Value, f, inScope)
+			}
+		}
 	case *ast.Literal:
 	default:
 		for _, child := range ast.Children(e) {
-			r.walk(child, f)
+			r.walk(child, f, inScope)
 		}
 	}
 }
 
-// walkAll collects the references of an ad that is used as a whole. As in the reference its own names are not seen.
-func (r *references) walkAll(ad *record, f *frame) {
-	for i := range ad.len() {
-		if v := ad.at(i); v.kind == deferred {
-			r.queue(v.expr().tree, f)
-		}
+// scope gives the ad from which something is selected; nil if there is none.
+func (r *references) scope(n *ast.Select, f *frame) *frame {
+	if !r.external {
+		r.walk(n.X, f, true)
 	}
-}
-
-// nested is an ad that stands in another.
-func nested(tree *ast.Record, parent *frame) *frame {
-	ad := recordOf(tree)
-	return &frame{ad: &ad, parent: parent}
-}
-
-// scope collects the references of an expression before a dot. If it is known to be an ad, it gives that ad.
-func (r *references) scope(e ast.Expr, f *frame) *frame {
-	switch n := e.(type) {
-	case *ast.Attr:
-		if n.Absolute {
-			f = r.root
-		}
-		return r.resolve(nameOf(n.Name, n.Key), f)
-	case *ast.Select:
-		switch ad := r.scope(n.X, f); ad {
-		case nil:
-			return nil
-		case elsewhere:
-			r.addExternal(n.Name, n.Key)
-			return nil
-		default:
-			return r.resolve(nameOf(n.Name, n.Key), ad)
-		}
-	case *ast.Record:
-		return nested(n, f)
-	case *ast.Paren:
-		return r.scope(n.X, f)
-	default:
-		r.walk(e, f)
-		return nil
+	v := (&Expr{tree: n.X}).in(r.ev, f)
+	switch {
+	case r.ev.failed || v.kind != Undefined && v.kind != Ad:
+		r.failed = true
+	case v.kind == Ad && r.nested == 1 && isRecord(n.X):
+		return &frame{ad: v.frame().ad} // the reference evaluates an ad in the expression itself apart from my
+	case v.kind == Ad:
+		return v.frame()
+	case r.external:
+		r.add(string(ast.Append(nil, n, ast.Canonical)))
 	}
+	return nil
 }
 
-// resolve collects a name that is looked up in f and the ads around it. If it is an ad, it gives that ad.
-func (r *references) resolve(n name, f *frame) *frame {
-	for in := f; in != nil; in = in.parent {
-		value, ok := in.ad.find(&n)
+func isRecord(e ast.Expr) bool {
+	for {
+		paren, ok := e.(*ast.Paren)
 		if !ok {
-			continue
+			break
 		}
-		if in == r.root {
-			r.internal[n.key] = n.text
-		}
-		if value.kind != deferred {
-			return nil
-		}
-		tree := value.expr().tree
-		if ad, isAd := tree.(*ast.Record); isAd {
-			return nested(ad, in)
-		}
-		r.queue(tree, in)
-		return nil
+		e = paren.X
 	}
+	_, ok := e.(*ast.Record)
+	return ok
+}
+
+// in evaluates an expression that is not referred to by name.
+func (e *Expr) in(ev *evaluator, f *frame) Value {
+	p := e.program(ev.functions)
+	if !ev.spend(p.weight) {
+		return errorValue
+	}
+	return p.code.eval(ev, f)
+}
+
+// firstName is what the reference makes of an external name, which may be a selection in which it found nothing: the
+// part before the first dot or bracket, after TARGET or other.
+func firstName(selection string) string {
+	for _, scope := range []string{"target.", "other.", ".left.", ".right.", "."} {
+		if len(selection) > len(scope) && equalFold(selection[:len(scope)], scope) {
+			selection = selection[len(scope):]
+			break
+		}
+	}
+	if end := strings.IndexAny(selection, ".["); end >= 0 {
+		selection = selection[:end]
+	}
+	return selection
+}
+
+// resolve collects a name that is looked up in f and the ads around it, and what its definition refers to.
+func (r *references) resolve(n name, f *frame, inScope bool) {
+	for in := f; in != nil; in = in.parent {
+		if v, ok := in.ad.find(&n); ok {
+			if in == r.root && !r.external {
+				r.add(n.text)
+			}
+			if v.kind == deferred {
+				r.follow(v.expr().tree, in, inScope)
+			}
+			return
+		}
+		if r.special(&n, in, inScope) {
+			return
+		}
+	}
+	if r.external {
+		r.add(n.text)
+	}
+}
+
+// special handles the words that mean an ad, of which all attributes are then referred to.
+func (r *references) special(n *name, f *frame, inScope bool) bool {
 	switch n.word {
 	case wordMy, wordSelf:
-		return f
 	case wordRoot:
-		return r.root
-	case wordTarget:
-		return elsewhere
+		f = f.root()
+	case wordParent:
+		if f = f.parent; f == nil {
+			return false
+		}
+	case wordCurrentTime:
+		return true
+	default:
+		return false
 	}
-	r.addExternal(n.text, n.key)
-	return nil
+	r.follow(f.ad.tree(), f, inScope)
+	return true
 }

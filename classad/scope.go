@@ -1,7 +1,5 @@
 package classad
 
-import "time"
-
 // Scope is where an expression is evaluated.
 type Scope struct {
 	// My is the ad that holds the expression; nil is an empty one.
@@ -15,22 +13,6 @@ type Scope struct {
 	Strict bool
 }
 
-// Host is the world outside, so that evaluation depends on nothing but its arguments. Any of its fields may be missing.
-type Host struct {
-	// Now gives the time in seconds since 1970. Without it time() and CurrentTime are undefined.
-	Now func() int64
-	// Zone is where times of day are shown; nil is UTC.
-	Zone *time.Location
-	// Random gives a number from 0 up to but not including 1. Without it random() is undefined.
-	Random func() float64
-	// UserMap gives what a named map has for a user, as the knobs CLASSAD_USER_MAPFILE_name of HTCondor configure it.
-	UserMap func(mapName, user string) (mapped string, ok bool)
-	// UserHome gives the home directory of a user.
-	UserHome func(user string) (directory string, ok bool)
-	// Debug takes the lines of the function debug.
-	Debug func(line string)
-}
-
 // word tells names that mean something where no attribute has them.
 type word uint8
 
@@ -42,6 +24,8 @@ const (
 	wordAd
 	wordLeft
 	wordRight
+	wordLeftContext
+	wordRightContext
 	wordParent
 	wordRoot // and toplevel
 	wordCurrentTime
@@ -53,7 +37,7 @@ var words = map[string]word{
 	"my": wordMy, "self": wordSelf, "target": wordTarget, "other": wordTarget, "ad": wordAd, "left": wordLeft,
 	"right": wordRight, "parent": wordParent, "root": wordRoot, "toplevel": wordRoot, "currenttime": wordCurrentTime,
 	"symmetricmatch": wordMatch, "leftmatchesright": wordMatch, "rightmatchesleft": wordMatch, "leftrankvalue": wordMatch,
-	"rightrankvalue": wordMatch,
+	"rightrankvalue": wordMatch, "lctx": wordLeftContext, "rctx": wordRightContext,
 }
 
 const longestWord = len("leftmatchesright")
@@ -87,6 +71,7 @@ const (
 	side
 	context
 	match
+	subscripted // the ad was made by ad["name"]: nothing can be selected from it, a quirk of the reference
 )
 
 // bound gives the ad that a context or a match binds to this word.
@@ -96,6 +81,10 @@ func (f *frame) bound(w word) *frame {
 		return f.mine
 	case f.role == context && w == wordTarget, f.role == match && w == wordRight:
 		return f.theirs
+	case f.role == match && w == wordLeftContext:
+		return f.mine.parent
+	case f.role == match && w == wordRightContext:
+		return f.theirs.parent
 	default:
 		return nil
 	}
@@ -109,19 +98,35 @@ func (f *frame) root() *frame {
 	return f
 }
 
+// attributes are those of the ad, with the sides and contexts of a match.
+func (f *frame) attributes() *record {
+	if f.role != match {
+		return f.ad
+	}
+	all := f.ad.clone()
+	all.set(newName("LEFT"), deferredTo(&Expr{tree: f.mine.ad.tree()}))
+	all.set(newName("RIGHT"), deferredTo(&Expr{tree: f.theirs.ad.tree()}))
+	all.set(newName("lCtx"), deferredTo(&Expr{tree: leftContext.tree()}))
+	all.set(newName("rCtx"), deferredTo(&Expr{tree: rightContext.tree()}))
+	return &all
+}
+
 // pairing is everything around two ads that are matched.
 type pairing struct {
 	root, leftContext, rightContext, left, right frame
 }
 
-// noAttributes is what contexts, missing ads and matches hold.
+// noAttributes is what missing ads hold.
 var noAttributes record
+
+// nowhere is where the expressions of a list stand that has lost its place.
+var nowhere = frame{ad: &noAttributes}
 
 // connect arranges the frames of two sides whose ads are set later.
 func (p *pairing) connect() {
 	p.root = frame{ad: &matchAd, role: match, mine: &p.left, theirs: &p.right}
-	p.leftContext = frame{ad: &noAttributes, parent: &p.root, role: context, mine: &p.left, theirs: &p.right}
-	p.rightContext = frame{ad: &noAttributes, parent: &p.root, role: context, mine: &p.right, theirs: &p.left}
+	p.leftContext = frame{ad: &leftContext, parent: &p.root, role: context, mine: &p.left, theirs: &p.right}
+	p.rightContext = frame{ad: &rightContext, parent: &p.root, role: context, mine: &p.right, theirs: &p.left}
 	p.left = frame{ad: &noAttributes, role: side, parent: &p.leftContext, theirs: &p.right}
 	p.right = frame{ad: &noAttributes, role: side, parent: &p.rightContext, theirs: &p.left}
 }
@@ -163,6 +168,9 @@ func (ev *evaluator) name(f *frame, n *name) Value {
 
 // selected evaluates a name after a scope: MY.a, x.a.
 func (ev *evaluator) selected(f *frame, n *name) Value {
+	if f.role == subscripted {
+		return undefined
+	}
 	v, _ := ev.find(f, n)
 	return v
 }
@@ -235,11 +243,4 @@ func (ev *evaluator) use(v Value, f *frame) Value {
 		return ev.fail()
 	}
 	return v
-}
-
-func (ev *evaluator) time() Value {
-	if ev.host == nil || ev.host.Now == nil {
-		return undefined
-	}
-	return integer(ev.host.Now())
 }

@@ -16,26 +16,28 @@ const (
 	bufferSize = 64 << 10
 )
 
-// ReadAds goes through the ads that a reader holds, one at a time. The first thing in it decides what they are: a
-// bracket begins ads in brackets, with or without commas between them and braces around all; anything else is lines,
-// with empty lines between ads. Each ad needs memory only while it is used.
+// ReadAds goes through the ads that a reader holds, one at a time. What comes first decides how they are written:
+//
+//	[ name, [ ], { [   ads in brackets, with or without commas between them and braces around all
+//	{ " or { }         JSON objects, one after the other, with or without commas
+//	[ {                an array of JSON objects
+//	<                  XML, see [ParseXML]
+//	anything else      lines, with empty lines between ads
+//
+// Each ad needs memory only while it is used.
 //
 // An ad with an error in it gives a nil ad and a [*SyntaxError] with the given name and the place; reading goes on
 // behind that ad if the caller does. After any other error, of the reader or about size, the sequence ends.
 func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 	return func(yield func(*ClassAd, error) bool) {
 		in := &source{r: bufio.NewReaderSize(r, bufferSize), name: name, line: 1}
-		first, err := in.skipSpace("{,")
+		next, err := in.recognize()
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {
 			yield(nil, fmt.Errorf("reading %s: %w", name, err))
 			return
-		}
-		next := in.nextLines
-		if first == '[' {
-			next = in.nextBrackets
 		}
 		for {
 			ad, err := next()
@@ -55,8 +57,58 @@ type source struct {
 	r      *bufio.Reader
 	name   string
 	line   int
+	column int // how many characters of the line were read, unless by lines
 	parser Parser
 	text   []byte // of the ad that is being read
+}
+
+// count keeps account of a byte that was read.
+func (s *source) count(c byte) {
+	switch {
+	case c == '\n':
+		s.line++
+		s.column = 0
+	case c&0xC0 != 0x80: // no continuation of a character
+		s.column++
+	}
+}
+
+// recognize looks at the beginning and gives what reads the ads. Errors are those of the reader.
+func (s *source) recognize() (next func() (*ClassAd, error), err error) {
+	using := func(f form) func() (*ClassAd, error) {
+		return func() (*ClassAd, error) { return s.nextOf(f) }
+	}
+	first, err := s.skipSpace(",")
+	if err != nil {
+		return nil, err
+	}
+	second := s.second()
+	switch {
+	case first == '<':
+		return using(xmlForm), nil
+	case first == '[' && second == '{', first == '{' && (second == '"' || second == '}'):
+		return using(jsonForm), nil
+	}
+	if first, err = s.skipSpace(",{"); err != nil {
+		return nil, err
+	}
+	if first == '[' {
+		return using(bracketForm), nil
+	}
+	return s.nextLines, nil
+}
+
+// second is the byte behind the next one and blanks, or 0 if there is none nearby.
+func (s *source) second() byte {
+	for i := 1; ; i++ {
+		head, _ := s.r.Peek(i + 1) // a broken reader shows when it is read
+		if len(head) <= i {
+			return 0
+		}
+		if !isBlank(head[i]) {
+			return head[i]
+		}
+	}
 }
 
 // skipSpace moves to the next byte that is neither blank nor among the separators and gives it without reading it.
@@ -67,20 +119,20 @@ func (s *source) skipSpace(separators string) (byte, error) {
 		if len(head) == 0 {
 			return 0, err
 		}
-		switch c := head[0]; {
-		case c == '\n':
-			s.line++
+		c := head[0]
+		switch {
 		case c == '#' || string(head) == "//":
 			if err := s.skipLine(); err != nil {
 				return 0, err
 			}
 			continue
-		case c != ' ' && (c < '\t' || c > '\r') && strings.IndexByte(separators, c) < 0:
+		case !isBlank(c) && strings.IndexByte(separators, c) < 0:
 			return c, nil
 		}
 		if _, err := s.r.Discard(1); err != nil {
 			return 0, err
 		}
+		s.count(c)
 	}
 }
 
@@ -97,7 +149,7 @@ func (s *source) skipLine() error {
 	}
 }
 
-// readLine gives a line with its end.
+// readLine gives a line with its end. It is good until the next is read.
 func (s *source) readLine() ([]byte, error) {
 	var long []byte
 	for {
@@ -124,17 +176,27 @@ func (s *source) tooLong(line int) error {
 	return fmt.Errorf("%s:%d: ad is greater than %d bytes", s.name, line, maxAdBytes)
 }
 
-// nextLines reads lines up to one that is empty.
+// nextLines reads lines up to one that is empty or, in a history file, begins with ***. What condor_q writes above the
+// jobs of a schedd begins with -- and is skipped.
 func (s *source) nextLines() (*ClassAd, error) {
-	if _, err := s.skipSpace(""); err != nil {
-		return nil, s.wrapped(err)
+	for {
+		if _, err := s.skipSpace(""); err != nil {
+			return nil, s.wrapped(err)
+		}
+		head, _ := s.r.Peek(len(endOfAd)) // a broken reader shows when it is read
+		if string(head) != endOfAd && !bytes.HasPrefix(head, []byte(aboveAds)) {
+			break
+		}
+		if _, err := s.readLine(); err != nil {
+			return nil, s.wrapped(err)
+		}
 	}
 	start := s.line
 	s.text = s.text[:0]
 	for {
 		line, err := s.readLine()
 		switch {
-		case errors.Is(err, io.EOF) || err == nil && len(bytes.TrimSpace(line)) == 0:
+		case errors.Is(err, io.EOF) || err == nil && (len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte(endOfAd))):
 			ad, err := s.parser.parseLines(string(s.text), s.name, start)
 			if err == nil {
 				ad.line = start
@@ -149,6 +211,11 @@ func (s *source) nextLines() (*ClassAd, error) {
 	}
 }
 
+const (
+	endOfAd  = "***" // of a history file: *** Offset = 0 ClusterId = 1 ...
+	aboveAds = "-- " // of condor_q: -- Schedd: submit.example.org : <192.0.2.1:9618?...
+)
+
 func (s *source) wrapped(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.EOF
@@ -156,87 +223,55 @@ func (s *source) wrapped(err error) error {
 	return fmt.Errorf("reading %s:%d: %w", s.name, s.line, err)
 }
 
-// nextBrackets reads up to the bracket that closes the ad.
-func (s *source) nextBrackets() (*ClassAd, error) {
-	if _, err := s.skipSpace(",{}"); err != nil {
-		return nil, s.wrapped(err)
-	}
-	start := s.line
+// form is a way of writing in which the text of an ad ends before it is known what it says.
+type form struct {
+	between string // what separates ads besides blanks and comments
+	extent  func() extent
+	parse   func(p *Parser, text, file string, first int) (*ClassAd, error)
+}
+
+// The forms. The brackets around all ads count as separators.
+var (
+	bracketForm = form{between: ",{}", extent: newBracketExtent, parse: (*Parser).parseBrackets}
+	jsonForm    = form{between: ",[]", extent: newJSONExtent, parse: (*Parser).parseJSON}
+	xmlForm     = form{extent: newXMLExtent, parse: (*Parser).parseXML}
+)
+
+// nextOf reads up to the end of the ad.
+func (s *source) nextOf(f form) (*ClassAd, error) {
 	var text bytes.Buffer
-	var state balance
-	for {
+	var start, column int
+	for state, end := f.extent(), goesOn; end != complete; {
+		if text.Len() == 0 {
+			if _, err := s.skipSpace(f.between); err != nil {
+				return nil, s.wrapped(err)
+			}
+			start, column = s.line, s.column
+		}
 		c, err := s.r.ReadByte()
-		if err != nil && (!errors.Is(err, io.EOF) || text.Len() == 0) {
-			return nil, s.wrapped(err)
+		if errors.Is(err, io.EOF) {
+			break
 		}
 		if err != nil {
-			break
+			return nil, s.wrapped(err)
 		}
-		if c == '\n' {
-			s.line++
-		}
-		text.WriteByte(c)
-		if text.Len() > maxAdBytes {
+		s.count(c)
+		if text.Len() == maxAdBytes {
 			return nil, s.tooLong(start)
 		}
-		if state.closes(c) {
-			break
+		text.WriteByte(c)
+		if end = state.take(c); end == notYetBegun {
+			text.Reset()
 		}
 	}
-	ad, err := s.parser.parseBrackets(text.String(), s.name, start)
+	ad, err := f.parse(&s.parser, text.String(), s.name, start)
 	if err != nil {
+		var syntax *SyntaxError
+		if errors.As(err, &syntax) && syntax.Line == start {
+			syntax.Column += column
+		}
 		return nil, err
 	}
 	ad.line = start
 	return ad, nil
-}
-
-// balance follows a text byte by byte as far as it takes to see where the ad in it ends.
-type balance struct {
-	depth  int
-	inside byte // the quote or kind of comment inside which the text is: " ' / *
-	last   byte // the byte before, unless it is used up
-}
-
-// closes takes the next byte and tells whether the ad ends with it.
-func (b *balance) closes(c byte) bool {
-	last := b.last
-	b.last = c
-	switch b.inside {
-	case '"', '\'':
-		switch {
-		case last == '\\':
-			b.last = 0
-		case c == b.inside:
-			b.inside = 0
-		}
-	case '/':
-		if c == '\n' {
-			b.inside = 0
-		}
-	case '*':
-		if last == '*' && c == '/' {
-			b.inside, b.last = 0, 0
-		}
-	default:
-		return b.opens(last, c)
-	}
-	return false
-}
-
-func (b *balance) opens(last, c byte) bool {
-	switch c {
-	case '"', '\'':
-		b.inside = c
-	case '/', '*':
-		if last == '/' {
-			b.inside, b.last = c, 0
-		}
-	case '[':
-		b.depth++
-	case ']':
-		b.depth--
-		return b.depth <= 0
-	}
-	return false
 }

@@ -42,7 +42,22 @@ func TestReadAds(t *testing.T) {
 		"hidden brackets":  {`[ a = "]\"]"; ']' = 1 /* ] */ ] // ]` + "\n[ b = 2 ]", []string{`[ ']' = 1; a = "]\"]" ]`, "[ b = 2 ]"}},
 		"bad ad":           {"[ a = 1\n  b ]\n[ c = 3 ]", []string{`f:2:3: unexpected "b", expected an attribute, ";" or "]"`, "[ c = 3 ]"}},
 		"ad without end":   {"[ a = 1", []string{`f:1:8: unexpected end, expected an attribute, ";" or "]"`}},
-		"comments between": {"[ a = 1 ] // one\n# two\n[ b = 2 ]", []string{"[ a = 1 ]", "[ b = 2 ]"}},
+		"JSON lines":       {"{\"a\": 1}\n{\"b\": \"}\"}\n", []string{"[ a = 1 ]", `[ b = "}" ]`}},
+		"JSON array":       {" [ {\"a\": [1, {}]}\n,{ } ]\n", []string{"[ a = { 1,[  ] } ]", "[  ]"}},
+		"JSON after JSON":  {`{}{"a": "\"{"},{"b": 1}`, []string{"[  ]", `[ a = "\"{" ]`, "[ b = 1 ]"}},
+		"bad JSON":         {"[\n{\"a\": [1},\n{\"b\": 1]},\n{\"c\": 1}]", []string{`f:2:9: unexpected "}", expected "," or "]"`, `f:3:8: unexpected "]", expected "," or "}"`, "[ c = 1 ]"}},
+		"JSON without end": {`{"a": {`, []string{`f:1:8: unexpected end, expected a name in quotes or "}"`}},
+		"JSON comments":    {"{\"a\": /* } */ 1 // }\n}", []string{"[ a = 1 ]"}},
+		"empty brackets":   {"[ ] [\n]", []string{"[  ]", "[  ]"}},
+		"list of no ads":   {"{\n", nil},
+		"XML": {"<?xml version=\"1.0\"?>\n<!DOCTYPE classads SYSTEM \"classads.dtd\">\n<classads>\n<c>\n<a n=\"a\"><c></c></a></c>\n" +
+			"<!-- > <c> -->< c ><a n=\"b\"><s></s></a></ c ></classads>\n", []string{"[ a = [  ] ]", `[ b = "" ]`}},
+		"XML without ads":     {"<?xml version='1.0'?><classads>\n</classads>\n", nil},
+		"other XML":           {"<html></html>", []string{"f:1:14: unexpected end, expected <c>"}},
+		"bad XML":             {"<c>\n<i>1</i></c><c/><c><!-- </c> --><a n=\"b\"><b/></a></c>", []string{`f:2:1: unexpected "<i>", expected an attribute or "</c>"`, `f:2:13: unexpected "<c/>", expected <c>`, "[ b = false ]"}},
+		"XML without end":     {"<classads><c><a n=\"a\"><i>1</i></classads>\n", []string{"[ a = 1 ]"}},
+		"XML without any end": {"<c><a n=\"a\"><l><i>1</i>", []string{"[ a = { 1 } ]"}},
+		"comments between":    {"[ a = 1 ] // one\n# two\n[ b = 2 ]", []string{"[ a = 1 ]", "[ b = 2 ]"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +84,7 @@ type endless string
 func (e endless) Read(b []byte) (int, error) { return copy(b, e), nil }
 
 func TestReadAdsIsBounded(t *testing.T) {
-	for _, text := range []endless{"[ ", "a", "a = 1\n", "[a=\"" + endless(strings.Repeat("x", 1000))} {
+	for _, text := range []endless{"[ ", "a", "a = 1\n", "[a=\"" + endless(strings.Repeat("x", 1000)), "{\"a\":", "<c>", "<c"} {
 		require.Contains(t, strings.Join(read(text), "\n"), "greater than")
 	}
 }
@@ -95,8 +110,10 @@ func TestStreamLine(t *testing.T) {
 		"":      nil,
 		"a = 1": {1},
 		"# pool\n\na = 1\nb = 2\n\n\n# more\nc = (\n\nd = 4\n": {3, 10},
-		"[\na = 1 ]\n/* \n": {1},
-		"{\n[ a = 1 ],\n\n[ b = 2;\n c = 3 ] [ d = 4 ]\n}\n": {2, 4, 5},
+		"[\na = 1 ]\n/* \n":       {1},
+		"[\n{\n},\n\n{\"a\": 1}]": {2, 5},
+		"<classads>\n\n<c>\n</c>\n<!-- -->\n<c></c></classads>": {3, 6},
+		"{\n[ a = 1 ],\n\n[ b = 2;\n c = 3 ] [ d = 4 ]\n}\n":    {2, 4, 5},
 	} {
 		var lines []int
 		for ad, err := range classad.ReadAds(strings.NewReader(text), "f") {

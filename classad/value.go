@@ -2,6 +2,7 @@ package classad
 
 import (
 	"math"
+	"strconv"
 	"unsafe"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -72,15 +73,19 @@ func text(s string) Value {
 
 func deferredTo(e *Expr) Value { return Value{kind: deferred, ref: unsafe.Pointer(e)} }
 
-// An instant keeps its zone in the lower bits: offsets are less than six days.
+// An absolute time keeps the offset of its zone in the last bits and its seconds in the others.
 const (
 	offsetBits = 20
-	offsetMask = 1<<offsetBits - 1
+	maxOffset  = 1<<(offsetBits-1) - 1
+	maxInstant = 1<<(63-offsetBits) - 1 // in the year 280,000
 )
 
-// absTime is an instant, in seconds since 1970, on a clock that is offset seconds ahead of Greenwich.
+// absTime is an instant in seconds since 1970, as a clock shows it that is offset seconds ahead of Greenwich. What is
+// out of range becomes the nearest that is not.
 func absTime(seconds int64, offset int) Value {
-	return Value{kind: AbsTime, bits: uint64(seconds)<<offsetBits | uint64(offset)&offsetMask}
+	seconds = min(max(seconds, -maxInstant), maxInstant)
+	offset = min(max(offset, -maxOffset), maxOffset)
+	return Value{kind: AbsTime, bits: uint64(seconds<<offsetBits | int64(offset)&(1<<offsetBits-1))}
 }
 
 func (v Value) asAbsTime() (seconds int64, offset int) {
@@ -176,7 +181,7 @@ func (v Value) Ad() (*ClassAd, bool) {
 	if f == nil {
 		return nil, false
 	}
-	return &ClassAd{record: f.ad.clone()}, true
+	return &ClassAd{record: f.attributes().clone()}, true
 }
 
 // String is the canonical printed form: integers in decimal, reals as %1.15E, strings in quotes, the contents of lists
@@ -184,8 +189,13 @@ func (v Value) Ad() (*ClassAd, bool) {
 func (v Value) String() string { return string(v.append(nil)) }
 
 func (v Value) append(b []byte) []byte {
-	if l := v.list(); l != nil {
-		return l.append(b)
+	switch v.kind {
+	case List:
+		return v.list().append(b)
+	case Boolean:
+		return strconv.AppendBool(b, v.bits != 0)
+	case Integer:
+		return strconv.AppendInt(b, v.asInt(), 10)
 	}
 	return ast.Append(b, v.tree(), ast.Canonical)
 }
@@ -211,7 +221,7 @@ func (v Value) tree() ast.Expr {
 	case List:
 		return v.list().tree()
 	case Ad:
-		return v.frame().ad.tree()
+		return v.frame().attributes().tree()
 	case deferred:
 		return v.expr().tree
 	default:
@@ -235,7 +245,7 @@ func literal(l *ast.Literal) Value {
 	case ast.AbsTime:
 		return absTime(l.Int, int(l.Offset))
 	case ast.RelTime:
-		return relTime(l.Real)
+		return realValue(l.Real) // not a relative time: as in the reference
 	default:
 		return undefined
 	}
@@ -248,6 +258,15 @@ type list struct {
 	frame   *frame
 	host    *Host
 	strict  bool
+}
+
+// adOfValues is an ad of scalars.
+func adOfValues(names []string, values []Value) Value {
+	var ad record
+	for i, name := range names {
+		ad.set(newName(name), values[i])
+	}
+	return adOf(&frame{ad: &ad})
 }
 
 // listOfValues is a list of finished values.

@@ -106,7 +106,7 @@ func (m *matchmaker) sent() { clear(m.news) }
 // alone: these may ask for any attribute of the other side, which looks back.
 func notice(set map[string]bool, ad *classad.ClassAd) (grew bool) {
 	for _, e := range ad.All() {
-		_, external := e.Refs(ad)
+		_, external, _ := e.Refs(ad) // what is in a circle is error on both sides
 		for _, name := range external {
 			name = strings.ToLower(name)
 			if !set[name] {
@@ -175,7 +175,7 @@ func describe(ad *classad.ClassAd, names map[string]bool) string {
 			continue
 		}
 		all[name] = true
-		internal, _ := e.Refs(ad)
+		internal, _, _ := e.Refs(ad) // what is in a circle is error, however far it goes
 		for _, n := range internal {
 			all[strings.ToLower(n)] = true
 		}

@@ -7,7 +7,7 @@ package ast
 
 // MaxHeight is the greatest height of a tree that a parser may hand out. It is far beyond anything written by hand or
 // by HTCondor's tools and keeps a recursion over the whole tree within a few megabytes of stack.
-const MaxHeight = 10_000
+const MaxHeight = 150_000
 
 // Pos is the byte offset of a node in the text it was parsed from.
 type Pos int32

@@ -1,8 +1,9 @@
 package ast
 
 import (
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,90 +16,188 @@ const (
 	Canonical Style = iota
 	// Line is the form of "name = expression" lines: short reals, strings with only the quote escaped, =?= and =!=.
 	Line
+	// Long prints an ad as lines, one for each attribute, by name: capital letters first. Everything else is as in Line.
+	Long
+	// Pretty is Canonical with ads and lists over several lines.
+	Pretty
+	// JSON makes objects of ads and arrays of lists. What JSON has no word for is a string "\/Expr(…)\/".
+	JSON
+	// JSONIndented is JSON over several lines.
+	JSONIndented
+	// XML makes elements <c> of ads and <l> of lists.
+	XML
+	// XMLIndented is XML with a line for each attribute.
+	XMLIndented
 )
 
-// Append adds the printed expression to b. What it prints parses to the same tree, with three exceptions inherited from
-// the reference: a minus before a number becomes part of the number, infinities print as calls of real, and a selected
-// name has no quotes even if it needs them.
+// maxIndent is the widest indentation: with more, deeply nested text would be many times as large as what it says.
+const maxIndent = 160
+
+// Append adds the printed expression to b. What it prints in the first four styles parses to the same tree, with three
+// exceptions inherited from the reference: a minus before a number becomes part of the number, infinities print as calls
+// of real, and a selected name has no quotes even if it needs them. JSON and XML besides turn a span of time into a
+// number, and XML forgets the sign of zero.
 func Append(b []byte, e Expr, style Style) []byte {
+	switch style {
+	case JSON, JSONIndented:
+		p := jsonPrinter{indented: style == JSONIndented}
+		return p.append(b, e)
+	case XML, XMLIndented:
+		p := xmlPrinter{indented: style == XMLIndented}
+		return p.append(b, e)
+	case Long:
+		if r, ok := e.(*Record); ok {
+			return appendLong(b, r)
+		}
+	case Canonical, Line, Pretty:
+	}
+	p := printer{line: style == Line || style == Long, pretty: style == Pretty}
+	return p.append(b, e)
+}
+
+// appendLong writes names as they are: whoever reads lines does not look at quotes.
+func appendLong(b []byte, r *Record) []byte {
+	sorted := slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
+	for _, a := range sorted {
+		b = append(append(b, a.Name...), " = "...)
+		b = append(Append(b, a.Value, Line), '\n')
+	}
+	return b
+}
+
+// printer prints expressions in the language in which they are parsed.
+type printer struct {
+	line   bool
+	pretty bool
+	indent int // of what is printed next, if pretty
+}
+
+func (p *printer) append(b []byte, e Expr) []byte {
 	switch n := e.(type) {
 	case *Literal:
-		return appendLiteral(b, n, style)
+		return p.literal(b, n)
 	case *Attr:
 		if n.Absolute {
 			b = append(b, '.')
 		}
 		return AppendName(b, n.Name)
 	case *Select:
-		b = Append(b, n.X, style)
+		b = p.append(b, n.X)
 		if l, ok := n.X.(*Literal); ok && (l.Kind == Integer || l.Kind == Real) {
 			b = append(b, ' ') // 1.a would be a broken number
 		}
 		return append(append(b, '.'), n.Name...)
 	case *Index:
-		b = append(Append(b, n.X, style), '[')
-		return append(Append(b, n.Key, style), ']')
+		b = append(p.append(b, n.X), '[')
+		return append(p.append(b, n.Key), ']')
 	case *Unary:
 		b = append(b, ' ')
-		return Append(append(b, n.Op.String()...), n.X, style)
+		return p.append(append(b, n.Op.String()...), n.X)
 	case *Binary:
-		b = append(Append(b, n.X, style), ' ')
-		b = append(append(b, symbol(n.Op, style)...), ' ')
-		return Append(b, n.Y, style)
+		b = append(p.append(b, n.X), ' ')
+		b = append(append(b, p.symbol(n.Op)...), ' ')
+		return p.append(b, n.Y)
 	case *Cond:
-		b = Append(b, n.If, style)
+		b = p.append(b, n.If)
 		if n.Then == nil {
-			return Append(append(b, " ?: "...), n.Else, style)
+			return p.append(append(b, " ?: "...), n.Else)
 		}
-		b = Append(append(b, " ? "...), n.Then, style)
-		return Append(append(b, " : "...), n.Else, style)
+		b = p.append(append(b, " ? "...), n.Then)
+		return p.append(append(b, " : "...), n.Else)
 	case *Call:
 		b = append(append(b, n.Name...), '(')
-		return append(appendAll(b, n.Args, style), ')')
+		for i, e := range n.Args {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = p.append(b, e)
+		}
+		return append(b, ')')
 	case *Paren:
-		return append(Append(append(b, '('), n.X, style), ')')
+		return append(p.append(append(b, '('), n.X), ')')
 	case *List:
-		return append(appendAll(append(b, "{ "...), n.Elems, style), " }"...)
+		return p.list(b, n)
 	case *Record:
-		return appendRecord(b, n, style)
+		return p.record(b, n)
 	}
 	return b
 }
 
-func symbol(op Op, style Style) string {
+func (p *printer) symbol(op Op) string {
 	switch {
-	case style == Canonical && op == Is:
+	case !p.line && op == Is:
 		return "is"
-	case style == Canonical && op == Isnt:
+	case !p.line && op == Isnt:
 		return "isnt"
 	default:
 		return op.String()
 	}
 }
 
-func appendAll(b []byte, list []Expr, style Style) []byte {
-	for i, e := range list {
+// The steps by which the brackets are indented, and their content by as much again.
+const (
+	recordStep = 4
+	listStep   = 3
+)
+
+func (p *printer) list(b []byte, l *List) []byte {
+	b = p.open(b, '{', listStep)
+	for i, e := range l.Elems {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = Append(b, e, style)
+		b = p.append(p.newLine(b), e)
 	}
-	return b
+	return p.close(b, '}', listStep)
 }
 
-func appendRecord(b []byte, r *Record, style Style) []byte {
-	b = append(b, "[ "...)
+func (p *printer) record(b []byte, r *Record) []byte {
+	b = p.open(b, '[', recordStep)
 	for i, a := range r.Canonical() {
 		if i > 0 {
 			b = append(b, "; "...)
 		}
-		b = append(AppendName(b, a.Name), " = "...)
-		b = Append(b, a.Value, style)
+		b = append(AppendName(p.newLine(b), a.Name), " = "...)
+		b = p.append(b, a.Value)
 	}
-	return append(b, " ]"...)
+	return p.close(b, ']', recordStep)
 }
 
-func appendLiteral(b []byte, l *Literal, style Style) []byte {
+func (p *printer) open(b []byte, bracket byte, step int) []byte {
+	if !p.pretty {
+		return append(b, bracket, ' ')
+	}
+	p.indent += step
+	b = append(p.newLine(b), bracket)
+	p.indent += step
+	return b
+}
+
+func (p *printer) close(b []byte, bracket byte, step int) []byte {
+	if !p.pretty {
+		return append(b, ' ', bracket)
+	}
+	p.indent -= step
+	b = append(p.newLine(b), bracket)
+	p.indent -= step
+	return b
+}
+
+func (p *printer) newLine(b []byte) []byte {
+	if !p.pretty {
+		return b
+	}
+	return appendIndent(append(b, '\n'), p.indent)
+}
+
+func appendIndent(b []byte, width int) []byte {
+	for range min(width, maxIndent) {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+func (p *printer) literal(b []byte, l *Literal) []byte {
 	switch l.Kind {
 	case Error:
 		return append(b, "error"...)
@@ -107,15 +206,29 @@ func appendLiteral(b []byte, l *Literal, style Style) []byte {
 	case Integer:
 		return strconv.AppendInt(b, l.Int, 10)
 	case Real:
-		return AppendReal(b, l.Real, style)
+		return AppendReal(b, l.Real, p.style())
 	case String:
-		return AppendString(b, l.Text, style)
+		return AppendString(b, l.Text, p.style())
+	case AbsTime:
+		b = AppendAbsTime(append(b, `absTime("`...), l.Int, int(l.Offset))
+		return append(b, `")`...)
+	case RelTime:
+		b = AppendRelTime(append(b, `relTime("`...), l.Real)
+		return append(b, `")`...)
 	default:
 		return append(b, "undefined"...)
 	}
 }
 
-// AppendReal adds a real number: %1.15E or, in lines, %.16G with .0 where it would look like an integer.
+func (p *printer) style() Style {
+	if p.line {
+		return Line
+	}
+	return Canonical
+}
+
+// AppendReal adds a real number: %1.15E, or in all styles but [Canonical] %.16G with .0 where it would look like an
+// integer. There are no literals for infinities and NaN.
 func AppendReal(b []byte, r float64, style Style) []byte {
 	switch {
 	case math.IsNaN(r):
@@ -129,19 +242,19 @@ func AppendReal(b []byte, r float64, style Style) []byte {
 	case r == 0:
 		return append(b, "0.0"...)
 	case style == Canonical:
-		return fmt.Appendf(b, "%1.15E", r)
+		return strconv.AppendFloat(b, r, 'E', 15, 64)
 	}
 	start := len(b)
-	b = fmt.Appendf(b, "%.16G", r)
+	b = strconv.AppendFloat(b, r, 'G', 16, 64)
 	if !strings.ContainsAny(string(b[start:]), ".E") {
 		b = append(b, ".0"...)
 	}
 	return b
 }
 
-// AppendString adds a string in double quotes.
+// AppendString adds a string in double quotes, as [Line] or else as [Canonical] has it.
 func AppendString(b []byte, s string, style Style) []byte {
-	if style == Canonical {
+	if style != Line {
 		return appendQuoted(b, s, '"')
 	}
 	b = append(b, '"')
@@ -180,11 +293,15 @@ func reserved(name string) bool {
 }
 
 func appendQuoted(b []byte, s string, quote byte) []byte {
-	b = append(b, quote)
+	return append(appendEscaped(append(b, quote), s, quote), quote)
+}
+
+// appendEscaped adds the text with escapes for all that is not printable ASCII, and for the quote unless it is 0.
+func appendEscaped(b []byte, s string, quote byte) []byte {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case c == quote || c == '\\':
+		case c == '\\' || c == quote && c != 0:
 			b = append(b, '\\', c)
 		case '\a' <= c && c <= '\r':
 			b = append(b, '\\', "abtnvfr"[c-'\a'])
@@ -194,5 +311,5 @@ func appendQuoted(b []byte, s string, quote byte) []byte {
 			b = append(b, c)
 		}
 	}
-	return append(b, quote)
+	return b
 }

@@ -3,8 +3,6 @@
 package classadtest
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -26,6 +24,11 @@ type Case struct {
 	Want     string `json:"want"`
 	WantType string `json:"want_type"`
 	Tree     string `json:"tree"`
+
+	File        string `json:"file"` // of a malformed input
+	WantUnparse string `json:"want_unparse"`
+
+	Dir string `json:"-"` // where the file is
 }
 
 // Result is what this library answers to a case.
@@ -39,26 +42,14 @@ type Result struct {
 
 // Agrees tells whether the answer is the wanted one.
 func (c Case) Agrees(r Result) bool {
+	if c.Kind == "malformed" {
+		return c.agreesMalformed(r)
+	}
 	return !r.Unsupported && r.Got == c.Want && r.Type == c.WantType && (c.Tree == "" || r.Tree == c.Tree)
-}
-
-var notYet = regexp.MustCompile(`(?i)\b(` + strings.Join(classad.NotYet(), "|") + `)\s*\(`)
-
-// Supported tells whether this library can answer the case at all: it has neither strict mode, JSON and XML nor some
-// of the functions.
-func (c Case) Supported() bool {
-	kinds := []string{"parse", "unparse", "eval", "function", "match", "refs"}
-	styles := []string{"", "new", "old", "long"}
-	return slices.Contains(kinds, c.Kind) && slices.Contains(styles, c.Style) &&
-		c.Mode == "" && c.Syntax != "json" && c.Syntax != "xml" &&
-		!notYet.MatchString(c.Expr+"\n"+c.Ad+"\n"+c.Target)
 }
 
 // Run answers the case.
 func (c Case) Run() Result {
-	if !c.Supported() {
-		return Result{ID: c.ID, Unsupported: true}
-	}
 	r := c.answer()
 	r.ID = c.ID
 	return r
@@ -67,38 +58,37 @@ func (c Case) Run() Result {
 var parseError = Result{Type: "parse_error"}
 
 func (c Case) answer() Result {
-	if c.As == "ad" {
-		return c.printAd()
-	}
-	if c.Kind == "match" {
-		return c.match()
-	}
-	parse := classad.ParseExpr
-	if c.Syntax == "old" {
-		parse = classad.ParseLineExpr
-	}
-	e, err := parse(c.Expr)
-	if err != nil {
-		return parseError
-	}
 	switch c.Kind {
 	case "parse", "unparse":
-		printed := e.String()
-		if c.Style == "old" {
-			printed = e.Line()
-		}
-		return Result{Got: printed, Type: "expr", Tree: tree(e.Tree())}
+		return c.print()
+	case "malformed":
+		return c.malformed()
+	case "match":
+		return c.match()
+	case "eval", "function", "refs":
+	default:
+		return Result{Unsupported: true}
+	}
+	e, err := c.expr()
+	if err != nil {
+		return parseError
 	}
 	my, target, err := c.ads()
 	if err != nil {
 		return parseError
 	}
 	if c.Kind == "refs" {
-		internal, external := e.Refs(my)
+		internal, external, err := e.Refs(my)
+		if err != nil {
+			return Result{Got: "error", Type: "error"}
+		}
 		return Result{Got: references(internal, external), Type: "refs"}
 	}
-	return value(e.Eval(classad.Scope{My: my, Target: target}))
+	return value(e.Eval(classad.Scope{My: my, Target: target, Strict: c.strict(), Host: &chance}))
 }
+
+// chance makes random() a number; no case depends on which.
+var chance = classad.Host{Random: func() float64 { return 0.5 }}
 
 func value(v classad.Value) Result { return Result{Got: v.String(), Type: v.Kind().String()} }
 
@@ -113,27 +103,12 @@ func part(title string, names []string) string {
 	return title + " " + strings.Join(names, ",")
 }
 
-func (c Case) printAd() Result {
-	parse := classad.Parse
-	if c.Syntax == "old" {
-		parse = classad.ParseOld
-	}
-	ad, err := parse(c.Expr)
-	if err != nil {
-		return parseError
-	}
-	r := Result{Got: ad.String(), Type: "ad", Tree: adTree(ad)}
-	if c.Style == "long" {
-		r.Got = ad.Long()
-	}
-	return r
-}
-
 // ads parses the own ad and the other one, which is nil if the case has none.
 func (c Case) ads() (my, target *classad.ClassAd, err error) {
-	parse := classad.Parse
+	p := classad.Parser{Strict: c.strict()}
+	parse := p.Parse
 	if c.AdSyntax == "old" {
-		parse = classad.ParseOld
+		parse = p.ParseOld
 	}
 	my = classad.New()
 	if c.Ad != "" {
@@ -155,25 +130,26 @@ func (c Case) match() Result {
 	if right == nil {
 		right = classad.New()
 	}
+	pair := classad.Pair{Left: left, Right: right, Strict: c.strict()}
 	answer := classad.New()
 	switch c.Expr {
 	case "symmetricMatch":
-		answer.SetBool("answer", classad.Match(left, right))
+		answer.SetBool("answer", pair.Match())
 	case "leftMatchesRight":
-		answer.SetBool("answer", classad.Accepts(right, left))
+		answer.SetBool("answer", pair.LeftMatchesRight())
 	case "rightMatchesLeft":
-		answer.SetBool("answer", classad.Accepts(left, right))
+		answer.SetBool("answer", pair.RightMatchesLeft())
 	case "leftRank":
-		answer.SetReal("answer", classad.Rank(left, right))
+		answer.SetReal("answer", pair.LeftRank())
 	case "rightRank":
-		answer.SetReal("answer", classad.Rank(right, left))
+		answer.SetReal("answer", pair.RightRank())
 	default: // the values are attributes of the ad around both
 		name := strings.Replace(c.Expr, "symmetricMatchValue", "symmetricMatch", 1)
 		e, err := classad.ParseExpr("." + name)
 		if err != nil {
 			return parseError
 		}
-		return value(e.Eval(classad.Scope{My: left, Target: right}))
+		return value(e.Eval(classad.Scope{My: left, Target: right, Strict: c.strict()}))
 	}
 	return value(answer.Eval("answer", nil))
 }

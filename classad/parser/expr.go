@@ -87,6 +87,10 @@ func (g *grammar) unary(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	return x, err
 }
 
+func leadingZero(t *lexer.Token) bool {
+	return t.Type == integer && len(t.Value) > 1 && t.Value[0] == '0'
+}
+
 func touches(op, next *lexer.Token) bool {
 	return op.Value == "-" && (next.Type == integer || next.Type == floating) && next.Pos.Offset == op.Pos.Offset+1
 }
@@ -125,7 +129,7 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 	switch t.Type {
 	case keyword, integer, floating, text:
 		tokens.Next()
-		if t.Type == integer && sign == nil && len(t.Value) > 1 && t.Value[0] == '0' {
+		if sign == nil && !g.lexer.Strict && leadingZero(t) {
 			return nil, errorAt(position(t), "integer "+t.Value+" begins with 0") // but -017 is fine, as in the reference
 		}
 		return literal(t, sign), nil
@@ -135,6 +139,9 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 			args, err := g.arguments.ParseFromLexer(tokens, participle.AllowTrailing(true))
 			if err != nil {
 				return nil, located(err, inArguments)
+			}
+			if constant, err := timeConstant(t, args.Args); constant != nil || err != nil {
+				return constant, err
 			}
 			return limited(ast.NewCall(position(t), t.Value, args.Args))
 		}
@@ -183,8 +190,8 @@ func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	}
 }
 
-// literal makes the constant. An integer beyond 64 bits is 0 and a real beyond the range is infinite, as in the
-// reference.
+// literal makes the constant. An integer beyond 64 bits or a hexadecimal one is 0 and a real beyond the range is
+// infinite, as in the reference.
 func literal(t, sign *lexer.Token) ast.Expr {
 	pos, digits := position(t), t.Value
 	if sign != nil {

@@ -43,6 +43,12 @@ const (
 	inArguments = `an expression, "," or ")"`
 )
 
+// Syntax is a way of writing expressions. The zero value is that of ads in brackets, as HTCondor's programs read them.
+type Syntax struct {
+	Lines  bool // the right side of a line: strings know no escape but \"
+	Strict bool // the language without HTCondor's habits: integers may begin with 0, arguments have commas between them
+}
+
 // grammar is the set of parsers for one syntax. It does not change after it was built.
 type grammar struct {
 	lexer     definition
@@ -51,10 +57,24 @@ type grammar struct {
 	arguments *participle.Parser[arguments]
 }
 
-var (
-	brackets = sync.OnceValue(func() *grammar { return newGrammar(definition{}) })
-	lines    = sync.OnceValue(func() *grammar { return newGrammar(definition{lines: true}) })
-)
+// grammars are those of bracket ads and of lines, and both in strict mode.
+var grammars = [...]func() *grammar{
+	sync.OnceValue(func() *grammar { return newGrammar(definition{}) }),
+	sync.OnceValue(func() *grammar { return newGrammar(definition{Lines: true}) }),
+	sync.OnceValue(func() *grammar { return newGrammar(definition{Strict: true}) }),
+	sync.OnceValue(func() *grammar { return newGrammar(definition{Lines: true, Strict: true}) }),
+}
+
+func (s Syntax) grammar() *grammar {
+	i := 0
+	if s.Lines {
+		i++
+	}
+	if s.Strict {
+		i += 2
+	}
+	return grammars[i]()
+}
 
 func newGrammar(lex definition) *grammar {
 	g := &grammar{lexer: lex}
@@ -66,34 +86,42 @@ func newGrammar(lex definition) *grammar {
 }
 
 // Ad parses the text of one ad in brackets. Errors are of type [*Error].
-func Ad(src string) (*ast.Record, error) {
-	r, err := brackets().record.ParseString("", src)
+func (s Syntax) Ad(src string) (*ast.Record, error) {
+	r, err := s.grammar().record.ParseString("", src)
 	if err != nil {
 		return nil, located(err, inRecord)
 	}
 	return r.build()
 }
 
-// Expr parses an expression as it stands in an ad in brackets. Errors are of type [*Error].
-func Expr(src string) (ast.Expr, error) {
-	return brackets().whole(src)
-}
+// Expr parses an expression. Errors are of type [*Error].
+func (s Syntax) Expr(src string) (ast.Expr, error) { return s.grammar().whole(src, false) }
 
-// LineExpr parses an expression as it stands on the right side of a line. Errors are of type [*Error].
-func LineExpr(src string) (ast.Expr, error) {
-	return lines().whole(src)
-}
+// Part parses an expression that was cut out of an ad: unlike [Syntax.Expr] it takes nothing behind a conditional.
+func (s Syntax) Part(src string) (ast.Expr, error) { return s.grammar().whole(src, true) }
 
-// LinePrefix parses the expression at the start of the text and ignores what follows, as the reference does when it
-// reads lines. Errors are of type [*Error].
-func LinePrefix(src string) (ast.Expr, error) {
-	g := lines()
+// Prefix parses the expression at the start of the text and ignores what follows, as the reference does when it reads
+// lines and XML. Errors are of type [*Error].
+func (s Syntax) Prefix(src string) (ast.Expr, error) {
+	g := s.grammar()
 	tokens, err := g.tokens(src)
 	if err != nil {
 		return nil, err
 	}
 	return g.expression(tokens)
 }
+
+// Ad parses the text of one ad in brackets. Errors are of type [*Error].
+func Ad(src string) (*ast.Record, error) { return Syntax{}.Ad(src) }
+
+// Expr parses an expression as it stands in an ad in brackets. Errors are of type [*Error].
+func Expr(src string) (ast.Expr, error) { return Syntax{}.Expr(src) }
+
+// LineExpr parses an expression as it stands on the right side of a line. Errors are of type [*Error].
+func LineExpr(src string) (ast.Expr, error) { return Syntax{Lines: true}.Expr(src) }
+
+// LinePrefix is [Syntax.Prefix] for the right side of a line.
+func LinePrefix(src string) (ast.Expr, error) { return Syntax{Lines: true}.Prefix(src) }
 
 func (g *grammar) tokens(src string) (*lexer.PeekingLexer, error) {
 	lex, err := g.lexer.LexString("", src)
@@ -103,7 +131,7 @@ func (g *grammar) tokens(src string) (*lexer.PeekingLexer, error) {
 	return lexer.Upgrade(lex)
 }
 
-func (g *grammar) whole(src string) (ast.Expr, error) {
+func (g *grammar) whole(src string, part bool) (ast.Expr, error) {
 	tokens, err := g.tokens(src)
 	if err != nil {
 		return nil, err
@@ -112,7 +140,7 @@ func (g *grammar) whole(src string) (ast.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := e.(*ast.Cond); ok {
+	if _, ok := e.(*ast.Cond); ok && !part {
 		return e, nil // the reference does not look at what follows a conditional
 	}
 	if next := tokens.Peek(); !next.EOF() {

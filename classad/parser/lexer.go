@@ -29,10 +29,8 @@ const (
 	maxOpen = 2 * maxNesting
 )
 
-// definition is the lexer that participle gets. The two syntaxes of ads differ in their strings only.
-type definition struct {
-	lines bool // strings of the line form: no escapes but \"
-}
+// definition is the lexer that participle gets. The syntaxes of ads differ in their strings and integers only.
+type definition Syntax
 
 // Symbols implements lexer.Definition.
 func (definition) Symbols() map[string]lexer.TokenType {
@@ -53,21 +51,25 @@ func (d definition) Lex(name string, r io.Reader) (lexer.Lexer, error) {
 
 // LexString implements lexer.StringDefinition.
 func (d definition) LexString(_, src string) (lexer.Lexer, error) {
-	if end := strings.IndexByte(src, 0); end >= 0 {
-		src = src[:end]
-	}
-	return &scanner{src: src, lines: d.lines}, nil
+	return &scanner{src: untilNUL(src), syntax: Syntax(d)}, nil
+}
+
+// untilNUL is what the reference sees of a text.
+func untilNUL(src string) string {
+	before, _, _ := strings.Cut(src, "\x00")
+	return before
 }
 
 // scanner cuts the text into tokens. Their positions carry the offset only; lines and columns are counted when there
 // is an error to report.
 type scanner struct {
-	src   string
-	at    int
-	lines bool
-	open  []byte // the brackets and question marks that await their partner
-	depth int    // the brackets among them
-	done  bool
+	src    string
+	at     int
+	syntax Syntax
+	json   bool   // strings are left as they were written, and whoever reads them counts what is open
+	open   []byte // the brackets and question marks that await their partner
+	depth  int    // the brackets among them
+	done   bool
 }
 
 // Next implements lexer.Lexer. It never fails; see invalid.
@@ -158,9 +160,15 @@ func (s *scanner) word() lexer.Token {
 	return s.token(ident, word, len(word))
 }
 
-// number takes 12, .5, 1.5 and 1e-3, but not 5., 0x1F or 1K. The parser refuses 017.
+// number takes 12, .5, 1.5 and 1e-3, but not 5. or 1K. It takes 017 and 0x1F too, which the parser refuses unless it is
+// strict or there is a minus before them.
 func (s *scanner) number() lexer.Token {
 	end, kind := s.digits(s.at), integer
+	if s.src[s.at:end] == "0" && s.peek(1)|0x20 == 'x' {
+		if last := s.hexDigits(end + 1); last > end+1 && (last == len(s.src) || s.src[last] != '.') {
+			return s.token(integer, s.src[s.at:last], last-s.at)
+		}
+	}
 	if end+1 < len(s.src) && s.src[end] == '.' && isDigit(s.src[end+1]) {
 		end, kind = s.digits(end+1), floating
 	}
@@ -174,6 +182,9 @@ func (s *scanner) number() lexer.Token {
 		}
 	}
 	number := s.src[s.at:end]
+	if kind == integer && number[0] == '0' && strings.ContainsAny(number, "89") {
+		return s.invalid("number " + number + " is not octal")
+	}
 	if end < len(s.src) && (isLetter(s.src[end]) || s.src[end] == '.') {
 		return s.invalid(fmt.Sprintf("number %s followed by %q", number, s.src[end]))
 	}
@@ -182,6 +193,13 @@ func (s *scanner) number() lexer.Token {
 
 func (s *scanner) digits(from int) int {
 	for from < len(s.src) && isDigit(s.src[from]) {
+		from++
+	}
+	return from
+}
+
+func (s *scanner) hexDigits(from int) int {
+	for from < len(s.src) && isHexDigit(s.src[from]) {
 		from++
 	}
 	return from
@@ -211,6 +229,9 @@ func (s *scanner) operator() lexer.Token {
 
 // nest keeps count of what is open. Brackets that do not fit are left to the parser to complain about.
 func (s *scanner) nest(c byte) string {
+	if s.json {
+		return ""
+	}
 	switch c {
 	case '(', '[', '{':
 		s.depth++
@@ -231,6 +252,10 @@ func (s *scanner) nest(c byte) string {
 			s.depth--
 		}
 		s.open = s.open[:n]
+	case ';':
+		if n := len(s.open); s.syntax.Strict && n > 0 && s.open[n-1] == '(' {
+			return `unexpected ";"`
+		}
 	}
 	if s.depth > maxNesting || len(s.open) > maxOpen {
 		return tooDeep
@@ -238,28 +263,37 @@ func (s *scanner) nest(c byte) string {
 	return ""
 }
 
-// quotedText takes a string or a quoted name.
+// quotedText takes a string or a quoted name, which may come in several pieces with blanks between them.
 func (s *scanner) quotedText(kind lexer.TokenType, quote byte) lexer.Token {
 	t := s.token(kind, "", 0)
+	var pieces []string
 	for {
-		raw, ok := s.untilQuote(quote)
+		piece, ok := s.untilQuote(quote)
 		if !ok {
 			return s.invalid("text without closing quote")
 		}
-		if s.lines {
-			t.Value = strings.ReplaceAll(raw, `\`+string(quote), string(quote))
+		switch {
+		case s.syntax.Lines:
+			t.Value = strings.ReplaceAll(piece, `\`+string(quote), string(quote))
 			return t
+		case s.json: // whoever reads it wants to see the escapes
+		default:
+			if piece, ok = unescape(piece); !ok {
+				return s.invalid(`text with \0`)
+			}
 		}
-		decoded, ok := unescape(raw)
-		if !ok {
-			return s.invalid(`text with \0`)
-		}
-		t.Value += decoded
 		next := s.at
 		for next < len(s.src) && isBlank(s.src[next]) {
 			next++
 		}
-		if next == len(s.src) || s.src[next] != quote {
+		last := next == len(s.src) || s.src[next] != quote
+		if last && pieces == nil {
+			t.Value = piece
+			return t
+		}
+		pieces = append(pieces, piece)
+		if last {
+			t.Value = strings.Join(pieces, "")
 			return t
 		}
 		s.at = next
@@ -276,7 +310,7 @@ func (s *scanner) untilQuote(quote byte) (string, bool) {
 			return s.src[start:i], true
 		case '\\':
 			switch {
-			case !s.lines:
+			case !s.syntax.Lines:
 				i++
 			case i+1 < len(s.src)-1 && s.src[i+1] == quote:
 				i++ // at the very end of a line it is a backslash and the closing quote
@@ -323,7 +357,8 @@ func escaped(c byte) byte {
 	return c
 }
 
-func isBlank(c byte) bool  { return c == ' ' || '\t' <= c && c <= '\r' }
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isOctal(c byte) bool  { return '0' <= c && c <= '7' }
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
+func isBlank(c byte) bool    { return c == ' ' || '\t' <= c && c <= '\r' }
+func isDigit(c byte) bool    { return '0' <= c && c <= '9' }
+func isHexDigit(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+func isOctal(c byte) bool    { return '0' <= c && c <= '7' }
+func isLetter(c byte) bool   { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }

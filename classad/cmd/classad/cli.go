@@ -27,7 +27,7 @@ Examples:
   classad explain job.ad slots.ads
   classad functions substr
 
-A file holds ads, either in brackets "[ a = 1; b = 2 ]" or as lines "a = 1" with an empty line between ads; - is the standard input. Every command has --json and more examples in its --help.
+A file holds ads: in brackets "[ a = 1; b = 2 ]", as lines "a = 1" with an empty line between ads, as JSON or as XML; - is the standard input. Every command has --json and more examples in its --help.
 
 Exit codes: 0 all well, 1 the ads do not match or the expression is not true, 2 bad input or usage.`
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/classadtest"
@@ -87,6 +88,7 @@ func runCases(s streams, file string) error {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, number, err)
 		}
+		c.Dir = filepath.Dir(file)
 		if err := encoder.Encode(c.Run()); err != nil {
 			return err
 		}

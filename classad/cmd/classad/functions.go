@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -67,10 +66,7 @@ func (c *functionsCommand) Run(s streams) error {
 			all = append(all, newFunction(b))
 		}
 	}
-	isNamed := func(name string) bool { return strings.EqualFold(name, c.Name) }
 	switch {
-	case len(all) == 0 && slices.ContainsFunc(classad.NotYet(), isNamed):
-		return fmt.Errorf("function %s of HTCondor is not there yet", c.Name)
 	case len(all) == 0:
 		return fmt.Errorf("there is no function %s; classad functions lists all", c.Name)
 	case c.JSON:
@@ -122,9 +118,6 @@ func markdown(all []function) string {
 			mark = "°"
 		}
 		fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s | `%s` |\n", f.Name, mark, f.Args, f.Missing, cell.Replace(f.Doc), cell.Replace(f.Example))
-	}
-	if missing := classad.NotYet(); len(missing) > 0 {
-		b.WriteString("\nNot there yet, so that calls are error: " + strings.Join(missing, ", ") + ".\n")
 	}
 	return b.String()
 }

@@ -28,7 +28,10 @@ func (c *refsCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	internal, external := e.Refs(ad)
+	internal, external, err := e.Refs(ad)
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		return s.printJSON(references{append([]string{}, internal...), append([]string{}, external...)})
 	}

@@ -1,0 +1,205 @@
+package ast
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	secondsPerMinute = 60
+	secondsPerHour   = 60 * secondsPerMinute
+	secondsPerDay    = 24 * secondsPerHour
+)
+
+// ParseAbsTime reads the text of an absolute time, 2020-01-02T03:04:05+01:00 in full. It takes what the reference
+// takes: fields of four digits for the year and two for each of month, day, hours, minutes and seconds with anything
+// but digits between them, of which only the year is needed; then Z, +hhmm or +hh:mm. Fields out of range carry over.
+// A text without a zone is in UTC here, in local time in the reference.
+//
+// The result is in seconds since 1970, with the offset of the zone in seconds east of Greenwich.
+func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
+	text, offset = cutZone(text)
+	year, rest := cutField(text, 4)
+	if year < 0 {
+		return 0, 0, false
+	}
+	fields := [...]int{0, 0, 0, 0, 0} // a day 0 that is not written is the last day of the month before
+	fields[0] = 1
+	for i := range fields {
+		var value int
+		value, rest = cutField(rest, 2)
+		if value < 0 {
+			break
+		}
+		fields[i] = value
+	}
+	if strings.IndexFunc(rest, isDigitRune) >= 0 {
+		return 0, 0, false
+	}
+	t := time.Date(year, time.Month(fields[0]), fields[1], fields[2], fields[3], fields[4], 0, time.UTC)
+	return t.Unix() - int64(offset), offset, true
+}
+
+// cutZone takes the zone off the end of a text. The last five bytes are one if they are a sign and four digits; a colon
+// may stand among the digits. A Z may be followed by blanks only.
+func cutZone(text string) (rest string, offset int) {
+	if trimmed := strings.TrimRight(text, blanks); len(trimmed) > 1 && trimmed[len(trimmed)-1]|0x20 == 'z' {
+		return trimmed[:len(trimmed)-1] + text[len(trimmed):], 0
+	}
+	isSign := func(c byte) bool { return c == '+' || c == '-' }
+	n := len(text)
+	switch {
+	case n > 5 && isSign(text[n-5]):
+	case n > 6 && isSign(text[n-6]) && text[n-3] == ':':
+		text = text[:n-3] + text[n-2:]
+		n--
+	default:
+		return text, 0
+	}
+	for _, c := range []byte(text[n-4:]) {
+		if !isDigit(c) {
+			return text, 0
+		}
+	}
+	offset = leadingInt(text[n-4:n-2])*secondsPerHour + leadingInt(text[n-2:])*secondsPerMinute
+	if text[n-5] == '-' {
+		offset = -offset
+	}
+	return text[:n-5], offset
+}
+
+// cutField reads the number in the next bytes, beginning with a digit; of 1x it is 1. It is negative if there are not
+// so many bytes left.
+func cutField(text string, width int) (value int, rest string) {
+	start := strings.IndexFunc(text, isDigitRune)
+	if start < 0 {
+		return -1, ""
+	}
+	if start+width > len(text) {
+		return -1, text[start:]
+	}
+	return leadingInt(text[start : start+width]), text[start+width:]
+}
+
+func leadingInt(digits string) int {
+	n := 0
+	for i := 0; i < len(digits) && isDigit(digits[i]); i++ {
+		n = n*10 + int(digits[i]-'0')
+	}
+	return n
+}
+
+const blanks = " \t\n\v\f\r"
+
+func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
+func isDigitRune(c rune) bool { return '0' <= c && c <= '9' }
+
+// ParseRelTime reads the text of a relative time, in seconds: -1+02:03:04.5, 1d 2h 3m 4.5s, or less than that. As in the
+// reference every part may be left out, digits or all, and blanks may stand between the parts.
+func ParseRelTime(text string) (seconds float64, ok bool) {
+	r := reversed{text}
+	if r.skipBlanks(); r.last(isDigit) || r.cut("sS") {
+		r.skipBlanks()
+		digits := r.digits()
+		if r.cut(".") {
+			digits = r.digits() + "." + digits
+		}
+		seconds, _ = strconv.ParseFloat("0"+digits, 64) // beyond the range it is infinite
+	}
+	for _, unit := range []struct {
+		names   string
+		seconds float64
+	}{{"mM:", secondsPerMinute}, {"hH:", secondsPerHour}, {"dD+", secondsPerDay}} {
+		if r.skipBlanks(); r.cut(unit.names) {
+			r.skipBlanks()
+			n, err := strconv.ParseInt(r.digits(), 10, 32)
+			if err != nil {
+				n = 0 // as in the reference
+			}
+			seconds += float64(n) * unit.seconds
+		}
+	}
+	sign := 1.0
+	if r.skipBlanks(); r.cut("-") {
+		sign = -1
+	}
+	r.skipBlanks()
+	return sign * seconds, r.text == ""
+}
+
+// reversed is a text that is read from its end.
+type reversed struct{ text string }
+
+func (r *reversed) skipBlanks() { r.text = strings.TrimRight(r.text, blanks) }
+
+func (r *reversed) last(is func(byte) bool) bool {
+	return r.text != "" && is(r.text[len(r.text)-1])
+}
+
+// cut takes off the last byte if it is one of these.
+func (r *reversed) cut(set string) bool {
+	if !r.last(func(c byte) bool { return strings.IndexByte(set, c) >= 0 }) {
+		return false
+	}
+	r.text = r.text[:len(r.text)-1]
+	return true
+}
+
+func (r *reversed) digits() string {
+	start := len(r.text)
+	for start > 0 && isDigit(r.text[start-1]) {
+		start--
+	}
+	digits := r.text[start:]
+	r.text = r.text[:start]
+	return digits
+}
+
+// AppendAbsTime adds the text of an absolute time: 2020-01-02T03:04:05+01:00. As in the reference the year has as many
+// digits as it needs, the offset is in minutes, and an offset of zero has a minus.
+func AppendAbsTime(b []byte, seconds int64, offset int) []byte {
+	t := time.Unix(seconds+int64(offset), 0).UTC()
+	sign := '+'
+	if offset <= 0 {
+		sign, offset = '-', -offset
+	}
+	b = strconv.AppendInt(b, int64(t.Year()), 10)
+	b = t.AppendFormat(b, "-01-02T15:04:05")
+	return fmt.Appendf(b, "%c%02d:%02d", sign, offset/secondsPerHour, offset/secondsPerMinute%60)
+}
+
+// AppendRelTime adds the text of a relative time: -1+02:03:04. Units that are zero are left out from the left; as in
+// the reference seconds with a fraction have six digits and no zero before them. What is beyond 64 bits is printed as
+// the greatest that is not, and what is not a number as 0.
+func AppendRelTime(b []byte, seconds float64) []byte {
+	if seconds < 0 {
+		b = append(b, '-')
+		seconds = -seconds
+	}
+	whole, fraction := math.Modf(seconds)
+	n := int64(math.MaxInt64)
+	switch {
+	case math.IsNaN(seconds):
+		n, fraction = 0, 0
+	case whole < math.MaxInt64:
+		n = int64(whole)
+	default:
+		fraction = 0
+	}
+	days, hours, minutes := n/secondsPerDay, n/secondsPerHour%24, n/secondsPerMinute%60
+	switch {
+	case days > 0:
+		b = fmt.Appendf(b, "%d+%02d:%02d:", days, hours, minutes)
+	case hours > 0:
+		b = fmt.Appendf(b, "%02d:%02d:", hours, minutes)
+	case minutes > 0:
+		b = fmt.Appendf(b, "%02d:", minutes)
+	}
+	if fraction == 0 {
+		return fmt.Appendf(b, "%02d", n%60)
+	}
+	return fmt.Appendf(b, "%02.6g", float64(n%60)+fraction)
+}

@@ -1,0 +1,106 @@
+package classad
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/classad/internal/pcre"
+)
+
+// The functions that look at the definition of an attribute and not at its value.
+var treeBuiltins = []Builtin{
+	{
+		Name: "unparse", MinArgs: 1, MaxArgs: 1, Lazy: true, fn: unparse,
+		Doc:     "Gives the text of an attribute of the ad in which the call stands, not evaluated; empty if it has none.",
+		Example: `[ a = b + 1; text = unparse(a) ].text is "b + 1"`,
+	},
+	{
+		Name: "unresolved", MinArgs: 1, MaxArgs: 2, Lazy: true, fn: unresolved,
+		Doc: "Lists the attributes that an attribute refers to and that are not found, or tells whether a pattern is found " +
+			"in one of them.",
+		Example: `[ a = b + TARGET.c; names = unresolved(a) ].names is "b,c"`,
+	},
+}
+
+func isReference(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.Attr, *ast.Select:
+		return true
+	default:
+		return false
+	}
+}
+
+// unparse looks up the printed form of its argument as a name, which finds nothing for MY.a and for names in quotes, as
+// in the reference.
+func unparse(c call) Value {
+	if !isReference(c.code.exprs[0]) {
+		return errorValue
+	}
+	n := newName(string(ast.Append(nil, c.code.exprs[0], ast.Canonical)))
+	v, ok := c.frame.ad.find(&n)
+	if !ok {
+		return text("")
+	}
+	e := v.tree()
+	if !c.affords(e, 1) {
+		return errorValue
+	}
+	return c.ev.built(string(ast.Append(nil, e, ast.Pretty)))
+}
+
+// affords pays for printing an expression, the more the deeper it is indented.
+func (c call) affords(e ast.Expr, price int) bool {
+	if !c.ev.spend(price) {
+		return false
+	}
+	switch e.(type) {
+	case *ast.List, *ast.Record:
+		price++
+	default:
+	}
+	for _, child := range ast.Children(e) {
+		if !c.affords(child, price) {
+			return false
+		}
+	}
+	return true
+}
+
+// unresolved searches the names without regard to case.
+func unresolved(c call) Value {
+	if !isReference(c.code.exprs[0]) {
+		return errorValue
+	}
+	found, in, ok := c.definition(0)
+	if !ok {
+		return undefined
+	}
+	var re pattern
+	if len(c.code.exprs) == 2 {
+		p := c.eval(1)
+		if p.kind != String {
+			return c.ev.fail()
+		}
+		if re, ok = c.pattern(p.str(), "i"); !ok {
+			return errorValue
+		}
+	}
+	refs := c.ev.collect(found.tree(), in, true)
+	if refs.failed {
+		clear(refs.names)
+	}
+	names := slices.SortedFunc(maps.Values(refs.names), compareFold)
+	const scope = "target."
+	for i, name := range names {
+		if len(name) >= len(scope) && ast.Fold(name[:len(scope)]) == scope {
+			names[i] = name[len(scope):]
+		}
+	}
+	if len(c.code.exprs) == 1 {
+		return c.ev.built(strings.Join(names, ","))
+	}
+	return boolean(slices.ContainsFunc(names, func(name string) bool { return re.find(name, 0, pcre.NotEmpty) != nil }))
+}

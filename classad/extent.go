@@ -1,0 +1,167 @@
+package classad
+
+import (
+	"bytes"
+	"strings"
+)
+
+// extent follows a text byte by byte as far as it takes to see where the ad in it ends.
+type extent interface {
+	take(c byte) progress
+}
+
+// progress is what is known about an ad.
+type progress uint8
+
+const (
+	goesOn      progress = iota
+	complete             // the ad ends with this byte
+	notYetBegun          // what was taken belongs to no ad
+)
+
+// balance counts brackets, but not in quotes and comments.
+type balance struct {
+	open, close byte
+	quotes      string
+	depth       int
+	inside      byte // the quote or kind of comment inside which the text is: " ' / *
+	last        byte // the byte before, unless it is used up
+}
+
+func newBracketExtent() extent { return &balance{open: '[', close: ']', quotes: `"'`} }
+
+// newJSONExtent does not count the brackets of arrays, so that one too few or too many does no harm to the next ad.
+func newJSONExtent() extent { return &balance{open: '{', close: '}', quotes: `"`} }
+
+func (b *balance) take(c byte) progress {
+	last := b.last
+	b.last = c
+	switch b.inside {
+	case '"', '\'':
+		switch {
+		case last == '\\':
+			b.last = 0
+		case c == b.inside:
+			b.inside = 0
+		}
+	case '/':
+		if c == '\n' {
+			b.inside = 0
+		}
+	case '*':
+		if last == '*' && c == '/' {
+			b.inside, b.last = 0, 0
+		}
+	default:
+		return b.takeOutside(last, c)
+	}
+	return goesOn
+}
+
+func (b *balance) takeOutside(last, c byte) progress {
+	switch {
+	case strings.IndexByte(b.quotes, c) >= 0:
+		b.inside = c
+	case (c == '/' || c == '*') && last == '/':
+		b.inside, b.last = c, 0
+	case c == b.open:
+		b.depth++
+	case c == b.close:
+		b.depth--
+		if b.depth <= 0 {
+			return complete
+		}
+	}
+	return goesOn
+}
+
+// xmlExtent counts elements <c>. It sees tags and comments as the parser does.
+type xmlExtent struct {
+	depth  int
+	inTag  bool
+	length int               // of the tag
+	head   [longestHead]byte // the beginning of the tag
+	tail   [2]byte           // its end
+	solid  byte              // the last byte in it that is not blank
+}
+
+const longestHead = len("/classads ")
+
+func newXMLExtent() extent { return &xmlExtent{} }
+
+func (x *xmlExtent) take(c byte) progress {
+	switch {
+	case !x.inTag:
+		if c == '<' {
+			*x = xmlExtent{depth: x.depth, inTag: true}
+		}
+		return goesOn
+	case c != '>' || x.isComment() && x.tail != [2]byte{'-', '-'}:
+		if x.length == 0 && isBlank(c) {
+			return goesOn
+		}
+		if x.length < longestHead {
+			x.head[x.length] = c
+		}
+		x.length++
+		x.tail = [2]byte{x.tail[1], c}
+		if !isBlank(c) {
+			x.solid = c
+		}
+		return goesOn
+	}
+	x.inTag = false
+	return x.endTag()
+}
+
+func (x *xmlExtent) beginning() []byte { return x.head[:min(x.length, longestHead)] }
+
+func (x *xmlExtent) isComment() bool { return bytes.HasPrefix(x.beginning(), []byte("!--")) }
+
+func (x *xmlExtent) endTag() progress {
+	tag := x.beginning()
+	if x.length > 0 && (tag[0] == '!' || tag[0] == '?') {
+		return x.outside()
+	}
+	if end := bytes.IndexFunc(tag, func(r rune) bool { return r < 0x80 && isBlank(byte(r)) }); end >= 0 {
+		tag = tag[:end]
+	}
+	empty := x.solid == '/'
+	if empty {
+		tag = bytes.TrimSuffix(tag, []byte("/"))
+	}
+	switch string(tag) {
+	case "c":
+		if !empty {
+			x.depth++
+			return goesOn
+		}
+		return x.ends()
+	case "/c":
+		x.depth--
+		return x.ends()
+	case "classads":
+		return x.outside()
+	case "/classads":
+		if x.depth > 0 {
+			return complete
+		}
+		return notYetBegun
+	}
+	return goesOn
+}
+
+// outside is the progress after something that may stand between ads.
+func (x *xmlExtent) outside() progress {
+	if x.depth > 0 {
+		return goesOn
+	}
+	return notYetBegun
+}
+
+func (x *xmlExtent) ends() progress {
+	if x.depth > 0 {
+		return goesOn
+	}
+	return complete
+}

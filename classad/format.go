@@ -1,0 +1,29 @@
+package classad
+
+import "github.com/condor-backfill/condor-backfill/classad/ast"
+
+// Style is a way of writing ads and expressions.
+type Style = ast.Style
+
+// The styles. [ReadAds] tells them apart and reads all of them.
+const (
+	Brackets     = ast.Canonical    // [ a = 1; b = x + 1.500000000000000E+00 ]
+	Lines        = ast.Long         // a = 1 and a line feed for each attribute, as condor_status -long
+	Pretty       = ast.Pretty       // Brackets over several lines
+	JSON         = ast.JSON         // {"a": 1,"b": "\/Expr(x + 1.500000000000000E+00)\/"}
+	JSONIndented = ast.JSONIndented // as condor_status -json writes an ad
+	XML          = ast.XML          // <c><a n="a"><i>1</i></a></c>
+	XMLIndented  = ast.XMLIndented  // as condor_status -xml writes an ad
+)
+
+// Format writes the ad.
+func (ad *ClassAd) Format(style Style) string { return string(ad.AppendFormat(nil, style)) }
+
+// AppendFormat adds the written ad to b.
+func (ad *ClassAd) AppendFormat(b []byte, style Style) []byte { return ast.Append(b, ad.tree(), style) }
+
+// Format writes the expression; in [Lines] it is the right side of a line.
+func (e *Expr) Format(style Style) string { return string(e.AppendFormat(nil, style)) }
+
+// AppendFormat adds the written expression to b.
+func (e *Expr) AppendFormat(b []byte, style Style) []byte { return ast.Append(b, e.tree, style) }

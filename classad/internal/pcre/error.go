@@ -1,0 +1,38 @@
+package pcre
+
+import (
+	"errors"
+	"strconv"
+)
+
+// Errors of [Regexp.Match]. Neither says whether the pattern would have matched.
+var (
+	// ErrBudget means that the steps, or the memory that one match may use, ran out.
+	ErrBudget = errors.New("pcre: the match takes too many steps")
+	// ErrRecursion means that a group called itself again without having consumed anything in between.
+	ErrRecursion = errors.New("pcre: recursion at the same place of the subject")
+)
+
+// Error tells why a pattern does not compile. The messages for mistakes are those of PCRE2; what is correct there but
+// missing here says "not supported".
+type Error struct {
+	Offset  int // in bytes, of the place where the parser gave up
+	Message string
+}
+
+// Error gives the message and the offset.
+func (e *Error) Error() string {
+	return "pcre: " + e.Message + " at offset " + strconv.Itoa(e.Offset)
+}
+
+// The messages that are needed in more than one place.
+const (
+	msgNoSuchGroup    = "reference to non-existent subpattern"
+	msgNothingToApply = "quantifier does not follow a repeatable item"
+	msgUnclosed       = "missing closing parenthesis"
+	msgNumberTooBig   = "subpattern number is too big"
+	msgNotFixed       = "lookbehind assertion is not fixed length"
+	msgAssertionFirst = "assertion expected after (?( or (?(?C)"
+	msgBadVerb        = "(*VERB) not recognized or malformed"
+	msgBadAlpha       = "(*alpha_assertion) not recognized"
+)

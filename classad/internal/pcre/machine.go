@@ -1,0 +1,264 @@
+package pcre
+
+import (
+	"strings"
+	"sync"
+)
+
+// Limits of the memory that a match may use; beyond them it ends with [ErrBudget].
+const (
+	maxStack = 1 << 20 // entries
+	maxSaved = 1 << 21 // registers that were saved for calls
+	maxKept  = 1 << 14 // entries of a stack that is kept for the next match
+)
+
+// machine runs a program. Everything that has to be restored when a choice turns out wrong is on the stack, so that the
+// depth of Go's stack does not depend on the subject.
+type machine struct {
+	re    *Regexp
+	s     string
+	from  int
+	steps int
+	err   error
+	// notEmpty makes a match of length 0 count as none.
+	notEmpty bool
+
+	regs  []int32 // 2 for each group and the match, 1 for each group that is open, and what instructions ask for
+	stack []entry
+	calls []call
+	saved []int32
+	call  int32 // the innermost one that has not returned, or -1
+}
+
+var machines = sync.Pool{New: func() any { return &machine{stack: make([]entry, 0, 64)} }}
+
+func newMachine(re *Regexp, s string, from, steps int) *machine {
+	m, _ := machines.Get().(*machine)
+	m.re, m.s, m.from, m.steps = re, s, from, steps
+	if cap(m.regs) < re.registers {
+		m.regs = make([]int32, re.registers)
+	}
+	m.regs = m.regs[:re.registers]
+	return m
+}
+
+// release gives the machine back without what it refers to.
+func (m *machine) release() {
+	if cap(m.stack) > maxKept || cap(m.saved) > maxKept || cap(m.regs) > maxKept {
+		return
+	}
+	m.re, m.s, m.err = nil, "", nil
+	machines.Put(m)
+}
+
+// search tries the places where a match may begin, from the given one on.
+func (m *machine) search(at int) bool {
+	st := &m.re.start
+	last := len(m.s) - st.least
+	for ; at <= last; at++ {
+		switch st.kind {
+		case startAnywhere:
+		case startAtBegin:
+			return at == 0 && m.run(0)
+		case startAtFrom:
+			return m.run(at)
+		case startAtLine:
+			if at > m.from {
+				line := strings.IndexByte(m.s[at-1:], '\n')
+				if line < 0 {
+					return false
+				}
+				at += line
+			}
+		case startAtPrefix:
+			next := strings.Index(m.s[at:], st.prefix)
+			if next < 0 {
+				return false
+			}
+			at += next
+		case startInSet:
+			for at < len(m.s) && !st.set.has(m.s[at]) {
+				at++
+			}
+			if at == len(m.s) {
+				return false
+			}
+		}
+		if m.run(at) {
+			return true
+		}
+		if m.steps < 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// run matches at one place. When there are no steps left, they are below zero.
+func (m *machine) run(pos int) bool {
+	m.reset(pos)
+	prog, s, pc := m.re.prog, m.s, m.re.start.entry
+	pos += len(m.re.start.prefix)
+	for {
+		if m.steps--; m.steps < 0 {
+			return false
+		}
+		in := &prog[pc]
+		ok := true
+		switch in.op {
+		case opByte:
+			ok = pos < len(s) && s[pos] == in.b
+			pos++
+		case opSet:
+			ok = pos < len(s) && in.set.has(s[pos])
+			pos++
+		case opString:
+			ok = strings.HasPrefix(s[pos:], in.text)
+			pos += len(in.text)
+		case opRepeat:
+			pos = m.repeat(in, pc, pos)
+			ok = pos >= 0
+		case opSplit:
+			pc = m.split(in, int32(pc+1), in.x, pos)
+			continue
+		case opSplitTo:
+			pc = m.split(in, in.x, int32(pc+1), pos)
+			continue
+		case opJump:
+			pc = int(in.x)
+			continue
+		case opBegin:
+			ok = pos == 0
+		case opEndOrNewline:
+			ok = pos == len(s) || pos == len(s)-1 && s[pos] == '\n'
+		case opOpen, opMark:
+			m.setRegister(in.x, int32(pos))
+		case opMatch:
+			if m.call >= 0 {
+				pc = m.endCall()
+				continue
+			}
+			if ok = !m.notEmpty || m.regs[0] != int32(pos); ok {
+				m.regs[1] = int32(pos)
+				return true
+			}
+		default:
+			next := 0
+			if next, pos = m.step(in, pc, pos); next >= 0 {
+				pc = next
+				continue
+			}
+			ok = false
+		}
+		if ok {
+			pc++
+		} else if pc, pos = m.backtrack(); pc < 0 {
+			return false
+		}
+	}
+}
+
+// reset makes the machine ready for a match that begins at the place.
+func (m *machine) reset(pos int) {
+	captures := m.regs[:2*m.re.groups+2]
+	for i := range captures {
+		captures[i] = -1
+	}
+	captures[0] = int32(pos)
+	if m.re.top > 0 {
+		m.regs[m.re.top] = 0
+	}
+	m.stack, m.calls, m.saved, m.call = m.stack[:0], m.calls[:0], m.saved[:0], -1
+}
+
+// split goes to the one place and keeps the other for later, unless the next byte tells that the first is no use.
+func (m *machine) split(in *inst, now, later int32, pos int) int {
+	if in.set != nil && (pos == len(m.s) || !in.set.has(m.s[pos])) {
+		return int(later)
+	}
+	m.push(entry{kind: entryGo, x: later, pos: int32(pos)})
+	return int(now)
+}
+
+// repeat matches as many bytes as it may and pushes the possibility of fewer, or the other way round if it is lazy. It
+// gives where to go on, or -1.
+func (m *machine) repeat(in *inst, pc, pos int) int {
+	low, high := pos+int(in.x), min(len(m.s), pos+int(in.y))
+	if low > len(m.s) {
+		return -1
+	}
+	if in.mode == lazy {
+		if m.scan(in, pos, low) < low {
+			return -1
+		}
+		m.push(entry{kind: entryMore, x: int32(pc), pos: int32(low), low: int32(high)})
+		return low
+	}
+	end := m.scan(in, pos, high)
+	if end < low {
+		return -1
+	}
+	if in.mode == possessive {
+		return end
+	}
+	return m.giveBack(in, pc, end, low)
+}
+
+// scan gives the end of the bytes in the set, which is at most high.
+func (m *machine) scan(in *inst, pos, high int) int {
+	start := pos
+	switch in.scan {
+	case scanAll:
+		return high
+	case scanTo:
+		if length := strings.IndexByte(m.s[pos:high], in.b); length >= 0 {
+			return pos + length
+		}
+		pos = high
+	default:
+		for pos < high && in.set.has(m.s[pos]) {
+			pos++
+		}
+	}
+	m.steps -= (pos - start) >> 4
+	return pos
+}
+
+// giveBack goes from the end of a repetition back to where the pattern may go on, at least to low, and pushes the rest.
+func (m *machine) giveBack(in *inst, pc, end, low int) int {
+	if in.text != "" {
+		end = min(end, len(m.s)-len(in.text))
+		before := end
+		for end >= low && !m.literalAt(in.text, end) {
+			end--
+		}
+		m.steps -= (before - end) >> 4
+	}
+	if end < low {
+		return -1
+	}
+	if end > low {
+		m.push(entry{kind: entryFewer, x: int32(pc), pos: int32(end), low: int32(low)})
+	}
+	return end
+}
+
+func (m *machine) literalAt(text string, at int) bool {
+	return m.s[at] == text[0] && m.s[at:at+len(text)] == text
+}
+
+// takeMore lets a lazy repetition match one more byte, or as many as it takes to get to where the pattern may go on.
+func (m *machine) takeMore(in *inst, e entry) int {
+	pos, high := int(e.pos), int(e.low)
+	for pos < high && in.set.has(m.s[pos]) {
+		pos++
+		if in.text == "" || pos+len(in.text) <= len(m.s) && m.literalAt(in.text, pos) {
+			if pos < high {
+				m.push(entry{kind: entryMore, x: e.x, pos: int32(pos), low: e.low})
+			}
+			return pos
+		}
+		m.steps--
+	}
+	return -1
+}

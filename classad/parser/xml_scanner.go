@@ -1,0 +1,134 @@
+package parser
+
+import "strings"
+
+// xmlKind is the kind of a token of XML.
+type xmlKind uint8
+
+const (
+	xmlEnd    xmlKind = iota // of the input
+	xmlText                  // with its entities
+	xmlOpen                  // <name …>
+	xmlClose                 // </name>
+	xmlEmpty                 // <name …/>
+	xmlBroken                // a tag without end
+)
+
+type xmlToken struct {
+	kind   xmlKind
+	offset int
+	raw    string // the text, or the tag with its brackets
+	name   string
+	attrs  string // what follows the name in a tag
+}
+
+// xmlScanner cuts XML into tags and text. Comments are skipped, and so are declarations: <? and <!.
+type xmlScanner struct {
+	src     string
+	at      int
+	inQuote bool // behind <s>, where blanks count
+}
+
+func (s *xmlScanner) next() xmlToken {
+	for {
+		if !s.inQuote {
+			for s.at < len(s.src) && isBlank(s.src[s.at]) {
+				s.at++
+			}
+		}
+		s.inQuote = false
+		rest := s.src[s.at:]
+		switch {
+		case rest == "":
+			return xmlToken{offset: s.at}
+		case rest[0] != '<':
+			end := strings.IndexByte(rest, '<')
+			if end < 0 {
+				end = len(rest)
+			}
+			s.at += end
+			return xmlToken{kind: xmlText, offset: s.at - end, raw: rest[:end]}
+		}
+		end, ok := tagEnd(rest)
+		if !ok {
+			s.at = len(s.src)
+			if strings.HasPrefix(rest, "</") {
+				return xmlToken{offset: s.at} // half an end tag is as good as none
+			}
+			return xmlToken{kind: xmlBroken, offset: len(s.src) - len(rest), raw: rest}
+		}
+		s.at += end
+		if rest[1] != '!' && rest[1] != '?' {
+			t := tagToken(rest[:end])
+			t.offset = s.at - end
+			s.inQuote = t.kind == xmlOpen && t.name == "s"
+			return t
+		}
+	}
+}
+
+// tagEnd is the length of the tag or comment at the start of the text. As in the reference, the first > ends a tag, even
+// in quotes.
+func tagEnd(text string) (int, bool) {
+	end := ">"
+	if strings.HasPrefix(text, "<!--") {
+		end = "-->"
+	}
+	i := strings.Index(text, end)
+	return i + len(end), i >= 0
+}
+
+func tagToken(raw string) xmlToken {
+	t := xmlToken{kind: xmlOpen, raw: raw}
+	inside := trimBlank(raw[1 : len(raw)-1])
+	if rest, ok := strings.CutPrefix(inside, "/"); ok {
+		t.kind, inside = xmlClose, rest
+	} else if rest, ok := strings.CutSuffix(inside, "/"); ok {
+		t.kind, inside = xmlEmpty, rest
+	}
+	end := strings.IndexAny(inside, blanks)
+	if end < 0 {
+		end = len(inside)
+	}
+	t.name, t.attrs = inside[:end], inside[end:]
+	return t
+}
+
+const blanks = " \t\n\v\f\r"
+
+func trimBlank(s string) string { return strings.Trim(s, blanks) }
+
+// attribute finds the value of an attribute, in which entities and escapes are replaced. It fails if the attribute is not
+// there or holds a NUL.
+func (t xmlToken) attribute(name string) (string, bool) {
+	rest := t.attrs
+	for {
+		equals := strings.IndexByte(rest, '=')
+		if equals < 0 {
+			return "", false
+		}
+		key := trimBlank(rest[:equals])
+		rest = strings.TrimLeft(rest[equals+1:], blanks)
+		if rest == "" || rest[0] != '"' && rest[0] != '\'' {
+			return "", false
+		}
+		end := quoteEnd(rest)
+		if key == name {
+			return unescape(unentity(rest[1:end]))
+		}
+		rest = rest[min(end+1, len(rest)):]
+	}
+}
+
+// quoteEnd finds the quote that closes the one at the start of the text, or the end of the text. A backslash hides one.
+func quoteEnd(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[0]:
+			return i
+		}
+	}
+	return len(text)
+}
