@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -220,7 +221,7 @@ func wildExpressions() *rapid.Generator[string] {
 		".a", "MY", "TARGET", "parent", "root.a", "left.a", "RIGHT", "symmetricMatch", "CurrentTime", "n.x", "n.parent.a",
 		"MY.TARGET.a", "TARGET.MY.a", "my.my.b", "n.a", "n.y", "l[0]", "l[1].x", "MY.n.x", "ad",
 		"0", "1", "-1", "2.5", "0.1", `"abc"`, `"a"`, `""`, "true", "false", "undefined", "error", "{  }", "[  ]",
-		"time()", "strcat()", "unknown(a)", `eval("a")`, `eval("TARGET.a")`, "size(MY)", "string(n)",
+		"unparse(a)", "time()", "strcat()", "unknown(a)", `eval("a")`, `eval("TARGET.a")`, "size(MY)", "string(n)",
 	})
 	operators := rapid.SampledFrom([]string{
 		"||", "&&", "&&", "||", "&", "==", "!=", "is", "isnt", "<", ">=", "<<", "+", "-", "*", "/", "%", "?:",
@@ -229,6 +230,9 @@ func wildExpressions() *rapid.Generator[string] {
 		"(%s)", " !(%s)", " -(%s)", "(%s).a", "(%s)[0]", "[ a = %s; b = a ].b", "{ %s }[0]", "{ %s,b }", "[ x = %s ]",
 		"isUndefined(%s)", "isError(%s)", "string(%s)", "size(%s)", "eval(%s)", "sum({ %s,a })", "member(a,%s)",
 		"strcat(%s,a)", "ifThenElse(%s,a,TARGET.b)", "ifThenElse(TARGET.a,%s,b)", "evalInEachContext(a,%s)",
+		"unparse(%s)", "unresolved(%s)", "unresolved(a,%s)", "debug(%s)", "random(%s)", "formatTime(%s)", "absTime(1 * (%s))",
+		"relTime(1 * (%s))", "interval(%s)", "splitTime(%s).Hours", "getHours(%s)", "string(absTime(1 * (%s)))", "stringListMax(%s)",
+		"userHome(%s)", "userMap(%s,a)", "timezoneOffset() + (%s)", "dayTime() + (%s)", "regexp(%s,b)",
 		"countMatches(%s,l)", "real(%s)", "bool(%s)", "toUpper(%s)", "int(%s)",
 	})
 	expr := rapid.Deferred(func() *rapid.Generator[string] { return leaf })
@@ -271,12 +275,21 @@ func wildAds() *rapid.Generator[*classad.ClassAd] {
 	})
 }
 
+// world is a host that has an answer to everything.
+var world = classad.Host{
+	Now:      func() int64 { return 1_700_000_000 },
+	Zone:     time.FixedZone("east", 5*3600),
+	Random:   func() float64 { return 0.25 },
+	UserMap:  func(_, user string) (string, bool) { return user + "1", true },
+	UserHome: func(user string) (string, bool) { return "/home/" + user, true },
+}
+
 // flattens requires the law: for all targets the flattened expression has the value of the expression, and its printed
 // form is that of the same tree.
 func flattens(t require.TestingT, e *classad.Expr, my *classad.ClassAd, targets ...*classad.ClassAd) {
 	flat := e.Flatten(my)
 	for _, target := range targets {
-		scope := classad.Scope{My: my, Target: target, Host: &classad.Host{Now: func() int64 { return 42 }}}
+		scope := classad.Scope{My: my, Target: target, Host: &world}
 		if e.Fails(scope) {
 			continue
 		}
