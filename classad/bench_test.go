@@ -96,16 +96,19 @@ func TestPool(t *testing.T) {
 	}
 }
 
-func BenchmarkPool(b *testing.B) {
-	p := pool(b)
+func BenchmarkPool(b *testing.B) { benchmarkPool(b, pool(b)) }
+
+// BenchmarkSynthetic has the same rows as BenchmarkPool, for ads that are made up.
+func BenchmarkSynthetic(b *testing.B) { benchmarkPool(b, classadtest.Synthetic(1, 250)) }
+
+func benchmarkPool(b *testing.B, p *classadtest.Pool) {
+	b.Helper()
 	slots, err := p.ParseLines()
 	require.NoError(b, err)
-	bytes := 0
-	for _, text := range p.Lines {
-		bytes += len(text)
-	}
+	bytes := classadtest.Bytes(p.Lines)
 	parse := func(f func() ([]*classad.ClassAd, error)) func(*testing.B) {
 		return func(b *testing.B) {
+			b.Helper()
 			b.SetBytes(int64(bytes))
 			for b.Loop() {
 				_, err := f()
@@ -125,6 +128,7 @@ func BenchmarkPool(b *testing.B) {
 	})
 	pairs := func(do func(job, slot *classad.ClassAd)) func(*testing.B) {
 		return func(b *testing.B) {
+			b.Helper()
 			for b.Loop() {
 				for _, job := range p.Jobs {
 					for _, slot := range slots {
@@ -145,6 +149,31 @@ func BenchmarkPool(b *testing.B) {
 				e.Eval(p.Scope(slots))
 			}
 		})
+	}
+}
+
+// The pool that is made up is always the same, has matches, and both forms of its ads say the same.
+func TestSyntheticPool(t *testing.T) {
+	p, again := classadtest.Synthetic(1, 10), classadtest.Synthetic(1, 10)
+	require.Equal(t, p.Lines, again.Lines)
+	require.NotEqual(t, p.Lines, classadtest.Synthetic(2, 10).Lines)
+	lines, err := p.ParseLines()
+	require.NoError(t, err)
+	brackets, err := p.ParseBrackets()
+	require.NoError(t, err)
+	matches := 0
+	for i, slot := range lines {
+		require.Equal(t, slot.String(), brackets[i].String())
+		for _, job := range p.Jobs {
+			if classad.Match(job, slot) {
+				matches++
+			}
+		}
+	}
+	require.Positive(t, matches)
+	require.Less(t, matches, len(lines)*len(p.Jobs)/2)
+	for i, e := range p.Exprs {
+		require.NotEqual(t, classad.Error, e.Eval(p.Scope(lines)).Kind(), p.Texts[i])
 	}
 }
 

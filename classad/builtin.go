@@ -2,6 +2,7 @@ package classad
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -31,6 +32,7 @@ type Builtin struct {
 	Missing          Missing
 	Lazy             bool   // it evaluates its arguments itself, or not
 	Condor           bool   // HTCondor adds it to the language: in strict mode it is unknown
+	Context          bool   // its value depends on more than those of its arguments: names, the host or a zone
 	Exact            bool   // it is known by this spelling only: a defect of the reference on which matches depend
 	Doc              string // one sentence
 	Example          string // an expression that is true
@@ -42,9 +44,17 @@ type Builtin struct {
 func Builtins() []Builtin {
 	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
 		otherBuiltins, timeBuiltins, regexpBuiltins, stringListNumberBuiltins, environmentBuiltins, hostBuiltins, treeBuiltins)
+	for i := range all {
+		all[i].Context = slices.Contains(contextual, ast.Fold(all[i].Name))
+	}
 	slices.SortFunc(all, func(a, b Builtin) int { return compareFold(a.Name, b.Name) })
 	return all
 }
+
+// contextual are the functions of which the same arguments do not always give the same value, by their folded names.
+var contextual = strings.Fields(`abstime countmatches currenttime daytime debug eval evalineachcontext formattime
+	getdayofmonth getdayofweek getdayofyear getdays gethours getminutes getmonth getseconds getyear random splittime time
+	timezoneoffset unparse unresolved userhome usermap`)
 
 // builtins is never changed. Evaluators refer to it through a field, which also keeps Go from seeing a circle of
 // functions that call functions by name.
@@ -56,6 +66,11 @@ func byName(all []Builtin) map[string]*Builtin {
 		m[ast.Fold(all[i].Name)] = &all[i]
 	}
 	return m
+}
+
+// takes tells whether the function can be called in this way.
+func (b *Builtin) takes(n *ast.Call) bool {
+	return len(n.Args) >= b.MinArgs && (b.MaxArgs == anyNumber || len(n.Args) <= b.MaxArgs) && (!b.Exact || n.Name == b.Name)
 }
 
 // callCode is a call of a function that exists, with a number of arguments that it takes.
@@ -92,6 +107,7 @@ func (n *callCode) eval(ev *evaluator, f *frame) Value {
 		return errorValue
 	}
 	c := call{ev: ev, frame: f, code: n}
+	ev.outside = ev.outside || n.builtin.Context
 	if n.builtin.Lazy {
 		return n.builtin.fn(c)
 	}

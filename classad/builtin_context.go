@@ -41,11 +41,17 @@ func (c call) inEach(use func(Value)) Value {
 	if contexts.isMissing() {
 		return contexts
 	}
-	what := c.code.args[0]
+	what, height := c.code.args[0], 0
 	if found, _, ok := c.definition(0); ok && found.kind == deferred {
-		what = found.expr().program(c.ev.functions).code
+		p := found.expr().program(c.ev.functions)
+		what, height = p.code, p.height
 	} else if ok {
 		what = &constantCode{found}
+	}
+	c.ev.references++ // without this an expression that evaluates itself inside ads would have no end
+	c.ev.depth += height
+	if c.ev.references > maxReferences || c.ev.depth > maxDepth || c.ev.failed {
+		return c.ev.fail()
 	}
 	isList := c.each(contexts, func(element Value) bool {
 		switch element.kind {
@@ -60,6 +66,8 @@ func (c call) inEach(use func(Value)) Value {
 		}
 		return true
 	})
+	c.ev.references--
+	c.ev.depth -= height
 	if !isList {
 		return errorValue
 	}

@@ -21,7 +21,10 @@ func (c *attrCode) eval(ev *evaluator, f *frame) Value { return ev.name(f, &c.na
 // rootCode is .name.
 type rootCode struct{ name name }
 
-func (c *rootCode) eval(ev *evaluator, f *frame) Value { return ev.selected(f.root(), &c.name) }
+func (c *rootCode) eval(ev *evaluator, f *frame) Value {
+	ev.outside = true
+	return ev.selected(f.root(), &c.name)
+}
 
 type selectCode struct {
 	x    code

@@ -111,7 +111,7 @@ func constant(c code) code {
 
 func (c *compiler) call(n *ast.Call) code {
 	b := c.functions[n.Key]
-	if b == nil || b.Exact && n.Name != b.Name || len(n.Args) < b.MinArgs || b.MaxArgs != anyNumber && len(n.Args) > b.MaxArgs {
+	if b == nil || !b.takes(n) {
 		return &constantCode{errorValue}
 	}
 	return &callCode{builtin: b, args: c.all(n.Args), exprs: n.Args}

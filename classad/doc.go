@@ -7,7 +7,8 @@
 // condor_status -long prints, [ParseJSON] and [ParseXML] those two, [ReadAds] a stream of any; [ClassAd.Format] writes
 // them. An [Expr] is parsed once, never changes and is evaluated
 // against a [Scope], which gives a [Value]. [Match] tells whether two ads fit, [Rank] how much one likes the other, and
-// [Expr.Refs] which attributes an expression depends on.
+// [Expr.Refs] which attributes an expression depends on. [Expr.Explain] says why something does not match, and
+// [Expr.Flatten] evaluates beforehand what does not depend on the other ad.
 //
 //	job, _ := classad.Parse(`[ RequestMemory = 100; Requirements = TARGET.Memory >= RequestMemory ]`)
 //	slot, _ := classad.Parse(`[ Memory = 200; Requirements = true ]`)

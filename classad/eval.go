@@ -28,6 +28,7 @@ type evaluator struct {
 	depth      int
 	steps      int
 	failed     bool
+	outside    bool // something was asked for that the ad of the expression does not decide alone
 	strict     bool
 	args       []Value // the arguments of the calls under way, as a stack
 
@@ -88,7 +89,7 @@ func (m *matching) recycle() {
 
 // reset prepares for another evaluation.
 func (ev *evaluator) reset() {
-	ev.references, ev.depth, ev.steps, ev.failed = 0, 0, 0, false
+	ev.references, ev.depth, ev.steps, ev.failed, ev.outside = 0, 0, 0, false, false
 	ev.args = ev.args[:0]
 	ev.usedLists, ev.usedValues = 0, 0
 }

@@ -82,6 +82,18 @@ func TestBuiltinExamples(t *testing.T) {
 	require.Len(t, known, 94, "HTCondor 23.9.6 has 94 functions")
 }
 
+// The functions that depend on more than their arguments are there and marked.
+func TestContextualFunctions(t *testing.T) {
+	marked := map[string]bool{}
+	for _, b := range classad.Builtins() {
+		marked[strings.ToLower(b.Name)] = b.Context
+	}
+	for _, name := range classad.Contextual {
+		require.True(t, marked[name], name)
+	}
+	require.False(t, marked["strcat"])
+}
+
 // What takes too much fails as a whole and soon, and no function catches the failure.
 func TestLimits(t *testing.T) {
 	doubling := classad.New()
@@ -179,4 +191,20 @@ func TestMatchConcurrently(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, int64(800), matches.Load())
+}
+
+// Circles that do not go through names alone.
+func TestCirclesThroughListsAndContexts(t *testing.T) {
+	for _, text := range []string{
+		`[ a = l[0]; l = { l[0] } ]`,
+		`[ a = l[0]; l = { 1 + sum(l) } ]`,
+		`[ a = l[0]; l = { { l[0] }[0], l } ]`,
+		`[ a = countMatches(a, { [ x = 1 ] }) ]`,
+		`[ a = evalInEachContext(MY.a, { [ x = 1 ], [ y = 2 ] })[0] ]`,
+		`[ a = size(evalInEachContext(b, { [ x = 1 ], [ y = 2 ] })); b = evalInEachContext(b, { [ x = 1 ], [ y = 2 ] }) ]`,
+	} {
+		require.Equal(t, "error", parseAd(t, text).Eval("a", nil).String(), text)
+	}
+	deep := strings.Repeat("{ ", 400) + "7" + strings.Repeat(" }[0]", 400)
+	require.Equal(t, "7", eval(t, deep))
 }

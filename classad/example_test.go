@@ -1,6 +1,7 @@
 package classad_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -107,4 +108,199 @@ func ExampleExpr_Clauses() {
 	// TARGET.Memory >= 1024
 	// TARGET.HasGPU
 	// Arch == "X86_64" || Arch == "ARM"
+}
+
+func ExampleExpr_Flatten() {
+	slot, err := classad.Parse(`[ Memory = 4096; Start = TARGET.Owner isnt "mallory"; Requirements = Start && WithinLimits;
+		WithinLimits = MY.Memory > 0 && TARGET.RequestMemory <= MY.Memory / 2 ]`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	requirements, _ := slot.Lookup("Requirements")
+	fmt.Println(requirements.Flatten(slot))
+	// Output: TARGET.Owner isnt "mallory" && TARGET.RequestMemory <= 2048
+}
+
+func ExampleExpr_Explain() {
+	my := classad.New()
+	my.SetInt("RequestMemory", 4096)
+	target := classad.New()
+	target.SetInt("Memory", 2048)
+	e := classad.MustParseExpr(`TARGET.Memory >= RequestMemory && TARGET.HasDocker`)
+	why := e.Explain(classad.Scope{My: my, Target: target})
+	fmt.Println(why.Holds)
+	fmt.Print(why)
+	// Output:
+	// false
+	//   false      all of
+	// ✗ false        TARGET.Memory >= RequestMemory  TARGET.Memory = 2048, RequestMemory = 4096
+	// ✗ undefined    TARGET.HasDocker                TARGET.HasDocker is undefined: the other ad has no such attribute
+}
+
+func ExampleClassAd_Explain() {
+	slot, err := classad.Parse(`[ Cpus = 4; Requirements = Start && WithinLimits; Start = TARGET.Owner isnt "mallory";
+		WithinLimits = TARGET.RequestCpus <= MY.Cpus ]`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	job := classad.New()
+	job.SetString("Owner", "ann")
+	job.SetInt("RequestCpus", 8)
+	fmt.Print(slot.Explain("Requirements", job))
+	// Output:
+	//   false  Requirements: all of
+	//   true     Start = TARGET.Owner =!= "mallory"            TARGET.Owner = "ann"
+	// ✗ false    WithinLimits = TARGET.RequestCpus <= MY.Cpus  TARGET.RequestCpus = 8, MY.Cpus = 4
+}
+
+func ExampleExplanation_All() {
+	my := classad.New()
+	my.SetInt("Cpus", 4)
+	for _, part := range classad.MustParseExpr(`Cpus > 2 && (Cpus > 8 || Memory > 100)`).Explain(classad.Scope{My: my}).All() {
+		if part.Culprit {
+			fmt.Println(part.Expr, "is", part.Value)
+		}
+	}
+	// Output:
+	// Cpus > 8 is false
+	// Memory > 100 is undefined
+}
+
+func ExampleParseOld() {
+	ad, err := classad.ParseOld("Cpus = 4\nRequirements = TARGET.Owner =!= \"mallory\"\n")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ad)
+	// Output: [ Cpus = 4; Requirements = TARGET.Owner isnt "mallory" ]
+}
+
+func ExampleParseLineExpr() {
+	e, err := classad.ParseLineExpr(`Cmd == "C:\bin\true"`) // a backslash in lines is itself
+	fmt.Println(e, err)
+	// Output: Cmd == "C:\\bin\\true" <nil>
+}
+
+func ExampleMustParseExpr() {
+	e := classad.MustParseExpr(`quantize(1000, 512)`)
+	fmt.Println(e.Eval(classad.Scope{}))
+	// Output: 1024
+}
+
+func ExampleParser() {
+	var p classad.Parser // keeps once what the ads have in common
+	for _, text := range []string{`[ Name = "slot1"; Arch = "X86_64" ]`, `[ Name = "slot2"; Arch = "X86_64" ]`} {
+		ad, err := p.Parse(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(ad.Eval("Name", nil))
+	}
+	// Output:
+	// "slot1"
+	// "slot2"
+}
+
+func ExampleSyntaxError() {
+	_, err := classad.Parse("[ a = 1;\n  b = (2 ]")
+	if syntax, ok := errors.AsType[*classad.SyntaxError](err); ok {
+		fmt.Println(syntax.Line, syntax.Column, syntax.Message)
+	}
+	// Output: 2 10 unexpected "]", expected ")"
+}
+
+func ExampleAccepts() {
+	slot := classad.New()
+	slot.Set("Requirements", classad.MustParseExpr(`TARGET.Owner isnt "mallory"`))
+	job := classad.New() // has no Requirements, so there is no match
+	fmt.Println(classad.Accepts(slot, job), classad.Match(job, slot))
+	// Output: true false
+}
+
+func ExampleNew() {
+	ad := classad.New()
+	ad.SetString("Name", "slot1")
+	ad.SetInt("Cpus", 4)
+	ad.SetReal("LoadAvg", 0.5)
+	ad.SetBool("Busy", false)
+	if err := ad.SetExpr("Free", "Busy ? 0 : Cpus"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	free, _ := ad.Int("free")
+	fmt.Println(ad.Len(), free)
+	fmt.Print(ad.Long())
+	// Output:
+	// 5 4
+	// Busy = false
+	// Cpus = 4
+	// Free = Busy ? 0 : Cpus
+	// LoadAvg = 0.5
+	// Name = "slot1"
+}
+
+func ExampleClassAd_All() {
+	ad, _ := classad.Parse(`[ b = 1; a = b + 1 ]`)
+	ad.Delete("B")
+	copied := ad.Clone()
+	copied.SetInt("c", 3)
+	for name, e := range copied.All() {
+		fmt.Println(name, "=", e)
+	}
+	// Output:
+	// a = b + 1
+	// c = 3
+}
+
+func ExampleClassAd_Lookup() {
+	ad, _ := classad.Parse(`[ Memory = 4 * 1024 ]`)
+	e, ok := ad.Lookup("memory")
+	fmt.Println(e, ok)
+	_, ok = ad.Lookup("disk")
+	fmt.Println(ok)
+	// Output:
+	// 4 * 1024 true
+	// false
+}
+
+func ExampleHost() {
+	host := &classad.Host{Now: func() int64 { return 1_700_000_000 }}
+	e := classad.MustParseExpr(`time() - 100`)
+	fmt.Println(e.Eval(classad.Scope{Host: host}), e.Eval(classad.Scope{}))
+	// Output: 1699999900 undefined
+}
+
+func ExampleValue() {
+	for _, text := range []string{`1 + 1`, `"a" == "A"`, `missing`, `1 / 0`} {
+		v := classad.MustParseExpr(text).Eval(classad.Scope{})
+		fmt.Println(v.Kind(), v, v.IsTrue())
+	}
+	// Output:
+	// integer 2 true
+	// boolean true true
+	// undefined undefined false
+	// error error false
+}
+
+func ExampleValue_Items() {
+	items, _ := classad.MustParseExpr(`{ 1 + 1, "x", [ a = 3 ] }`).Eval(classad.Scope{}).Items()
+	n, _ := items[0].Number()
+	s, _ := items[1].Text()
+	ad, _ := items[2].Ad()
+	fmt.Println(n, s, ad.Eval("a", nil))
+	// Output: 2 x 3
+}
+
+func ExampleBuiltins() {
+	for _, b := range classad.Builtins() {
+		if b.Name == "size" {
+			fmt.Println(b.Doc, b.Example)
+		}
+	}
+	// Output:
+	// Counts the bytes of a string, the elements of a list or the attributes of an ad. size({ 1, 2 }) == 2
 }

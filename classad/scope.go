@@ -162,6 +162,7 @@ func (ev *evaluator) name(f *frame, n *name) Value {
 			return v
 		}
 	}
+	ev.outside = ev.outside || f.parent == nil
 	return undefined
 }
 
@@ -199,6 +200,7 @@ func (ev *evaluator) around(f *frame, n *name) (Value, bool) {
 			return ev.use(v, f), true
 		}
 	}
+	ev.outside = ev.outside || n.word != ordinary
 	return undefined, false
 }
 
@@ -213,13 +215,16 @@ func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
 		return adOf(f), true
 	case wordParent:
 		if f.parent == nil {
+			ev.outside = true
 			return undefined, true
 		}
 		return adOf(f.parent), true
 	case wordRoot:
+		ev.outside = true
 		return adOf(f.root()), true
 	case wordCurrentTime:
 		if !ev.strict {
+			ev.outside = true
 			return ev.time(), true
 		}
 	}

@@ -280,10 +280,17 @@ func (l *list) len() int {
 }
 
 func (l *list) at(ev *evaluator, i int) Value {
-	if l.written != nil {
-		return l.written.elems[i].eval(ev, l.frame)
+	if l.written == nil {
+		return l.values[i]
 	}
-	return l.values[i]
+	// The name of a list is no reference any more when an element is taken, so a list with itself inside would have no end.
+	height := l.written.tree.Elems[i].Height()
+	if ev.depth += height; ev.depth > maxDepth || ev.failed {
+		return ev.fail()
+	}
+	v := l.written.elems[i].eval(ev, l.frame)
+	ev.depth -= height
+	return v
 }
 
 func (l *list) append(b []byte) []byte {

@@ -1,5 +1,5 @@
 // Package classadtest runs the cases of the conformance corpus: JSON lines with an expression, the ads it is evaluated
-// in and the answer of HTCondor's own library.
+// in and the answer of HTCondor's own library. It also reads, and makes up, whole pools of ads to measure with.
 package classadtest
 
 import (

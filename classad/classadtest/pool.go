@@ -20,6 +20,7 @@ type Pool struct {
 	Lines, Brackets []string // the slot ads
 	Jobs            []*classad.ClassAd
 	Exprs           []*classad.Expr
+	Texts           []string // of the expressions
 	want            []expected
 }
 
@@ -50,25 +51,48 @@ func ReadPool(dir string) (*Pool, error) {
 		return nil, err
 	}
 	for i, text := range jobs {
-		ad, err := classad.ParseOld(text)
-		if err != nil {
-			return nil, fmt.Errorf("job %d: %w", i, err)
+		ad, bad := classad.ParseOld(text)
+		if bad != nil {
+			return nil, fmt.Errorf("job %d: %w", i, bad)
 		}
 		p.Jobs = append(p.Jobs, ad)
 	}
-	exprs, err := texts(filepath.Join(dir, "exprs.txt"), "\n")
-	if err != nil {
+	if p.Texts, err = texts(filepath.Join(dir, "exprs.txt"), "\n"); err != nil {
 		return nil, err
 	}
-	for _, text := range exprs {
-		e, err := classad.ParseExpr(text)
-		if err != nil {
-			return nil, err
-		}
-		p.Exprs = append(p.Exprs, e)
+	if p.Exprs, err = p.ParseExprs(); err != nil {
+		return nil, err
+	}
+	if len(p.Lines) < 2 || len(p.Jobs) < 2 {
+		return nil, fmt.Errorf("%s: at least two slots and two jobs are needed", dir)
 	}
 	return &p, p.readExpected(filepath.Join(dir, "expected.jsonl"))
 }
+
+// ParseExprs parses the expressions.
+func (p *Pool) ParseExprs() ([]*classad.Expr, error) {
+	exprs := make([]*classad.Expr, 0, len(p.Texts))
+	for i, text := range p.Texts {
+		e, err := classad.ParseExpr(text)
+		if err != nil {
+			return nil, fmt.Errorf("expression %d: %w", i, err)
+		}
+		exprs = append(exprs, e)
+	}
+	return exprs, nil
+}
+
+// Bytes is the size of the texts of ads.
+func Bytes(texts []string) int {
+	n := 0
+	for _, text := range texts {
+		n += len(text)
+	}
+	return n
+}
+
+// HasAnswers tells whether there is anything that [Pool.Check] can compare.
+func (p *Pool) HasAnswers() bool { return len(p.want) > 0 }
 
 // texts cuts a file, which may be compressed, into the parts that a separator ends.
 func texts(file, separator string) ([]string, error) {
@@ -143,6 +167,10 @@ func (p *Pool) Scope(slots []*classad.ClassAd) classad.Scope {
 // Check holds all matches, ranks and expressions against the answers of the reference and gives the number of pairs.
 func (p *Pool) Check(slots []*classad.ClassAd) (pairs int, err error) {
 	for _, want := range p.want {
+		if (want.Expr == nil) == (want.Job == nil) || want.Expr != nil && uint(*want.Expr) >= uint(len(p.Exprs)) ||
+			want.Job != nil && uint(*want.Job) >= uint(len(p.Jobs)) {
+			return pairs, fmt.Errorf("an expected answer is about neither a job nor an expression: %+v", want)
+		}
 		if want.Expr != nil {
 			if got := p.Exprs[*want.Expr].Eval(p.Scope(slots)).String(); got != want.Want {
 				return pairs, fmt.Errorf("expression %d is %s, expected %s", *want.Expr, got, want.Want)

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+type explainCommand struct {
+	Attr  string `help:"Explain this attribute of the left ad instead of both Requirements." placeholder:"NAME"`
+	JSON  bool   `help:"Print one JSON object." name:"json"`
+	Left  string `arg:"" help:"File with the left ad, by convention the job."`
+	Right string `arg:"" help:"File with the right ad or ads, by convention slots."`
+}
+
+// Help is what --help adds.
+func (*explainCommand) Help() string {
+	return `With one right ad the parts of both Requirements are shown with their values and the names in them; a cross marks what keeps the whole from being true. With several right ads a table tells how many of them each clause rejects, and how many it rejects alone.
+
+The exit code is 0 if the ads match (at least one pair does, the attribute is true), else 1.
+
+Examples:
+  classad explain job.ad slot.ad
+  classad explain --attr Start slot.ad job.ad
+  condor_status -long | classad explain job.ad -`
+}
+
+// explained is the result for two ads. Right is missing if one attribute was asked for.
+type explained struct {
+	Holds bool                 `json:"holds"`
+	Left  *classad.Explanation `json:"left"`
+	Right *classad.Explanation `json:"right,omitempty"`
+}
+
+// Run prints the explanation and gives errNo if it is about something that is not so.
+func (c *explainCommand) Run(s streams) error {
+	left, err := s.readAd(c.Left)
+	if err != nil {
+		return err
+	}
+	right, err := s.readAds(c.Right)
+	if err != nil {
+		return err
+	}
+	if c.Attr != "" {
+		if _, ok := left.Lookup(c.Attr); !ok {
+			return fmt.Errorf("%s: no attribute %s", c.Left, c.Attr)
+		}
+	}
+	var holds bool
+	if len(right) == 1 {
+		holds, err = c.one(s, left, right[0])
+	} else {
+		holds, err = c.many(s, left, right)
+	}
+	if err == nil && !holds {
+		err = errNo
+	}
+	return err
+}
+
+// explain gives the explanation of what is asked for: the right one is nil if it is one attribute.
+func (c *explainCommand) explain(left, right *classad.ClassAd) explained {
+	if c.Attr != "" {
+		x := left.Explain(c.Attr, right)
+		return explained{Holds: x.Holds, Left: x}
+	}
+	x, y := left.Explain("Requirements", right), right.Explain("Requirements", left)
+	return explained{Holds: x.Holds && y.Holds, Left: x, Right: y}
+}
+
+func (c *explainCommand) one(s streams, left, right *classad.ClassAd) (bool, error) {
+	x := c.explain(left, right)
+	switch {
+	case c.JSON:
+		return x.Holds, s.printJSON(x)
+	case x.Right == nil:
+		return x.Holds, s.print(x.Left.String())
+	}
+	verdict := "the ads do not match"
+	if x.Holds {
+		verdict = "the ads match"
+	}
+	return x.Holds, s.print(fmt.Sprintf("%s\n\nleft, %s:\n%s\nright, %s:\n%s",
+		verdict, c.Left, x.Left, c.Right, x.Right))
+}
+
+// summary tells what many right ads have to do with a left one.
+type summary struct {
+	Ads          int         `json:"ads"`
+	Matches      int         `json:"matches"`
+	LeftRejects  int         `json:"left_rejects"`
+	RightRejects int         `json:"right_rejects"`
+	Clauses      []rejection `json:"clauses"`
+}
+
+// rejection is a clause and for how many ads it is not true.
+type rejection struct {
+	Side    string `json:"side"`
+	Clause  string `json:"clause"`
+	Rejects int    `json:"rejects"`
+	// Alone is for how many of them all other clauses on both sides are true.
+	Alone int `json:"alone"`
+	// Undefined is for how many of them it is undefined.
+	Undefined int `json:"undefined"`
+}
+
+func (c *explainCommand) many(s streams, left *classad.ClassAd, right []*classad.ClassAd) (bool, error) {
+	sum := c.summarize(left, right)
+	if c.JSON {
+		return sum.Matches > 0, s.printJSON(sum)
+	}
+	return sum.Matches > 0, s.print(sum.String(c.Attr))
+}
+
+func (c *explainCommand) summarize(left *classad.ClassAd, right []*classad.ClassAd) summary {
+	sum := summary{Ads: len(right)}
+	rejections := map[[2]string]*rejection{}
+	for _, ad := range right {
+		if c.Attr == "" && classad.Match(left, ad) {
+			sum.Matches++
+			continue
+		}
+		x := c.explain(left, ad)
+		if x.Holds {
+			sum.Matches++
+			continue
+		}
+		rejecting := clauses("left", x.Left, rejections)
+		if !x.Left.Holds {
+			sum.LeftRejects++
+		}
+		if x.Right != nil && !x.Right.Holds {
+			sum.RightRejects++
+			rejecting = append(rejecting, clauses("right", x.Right, rejections)...)
+		}
+		if len(rejecting) == 1 {
+			rejecting[0].Alone++
+		}
+	}
+	sum.Clauses = []rejection{}
+	for _, r := range rejections {
+		sum.Clauses = append(sum.Clauses, *r)
+	}
+	slices.SortFunc(sum.Clauses, func(a, b rejection) int {
+		return cmp.Or(cmp.Compare(b.Rejects, a.Rejects), cmp.Compare(b.Alone, a.Alone),
+			cmp.Compare(a.Side, b.Side), cmp.Compare(a.Clause, b.Clause))
+	})
+	return sum
+}
+
+// clauses counts what all of have to be true and is not.
+func clauses(side string, x *classad.Explanation, in map[[2]string]*rejection) []*rejection {
+	switch {
+	case x.Holds:
+		return nil
+	case x.Join == "all":
+		var all []*rejection
+		for _, part := range x.Parts {
+			all = append(all, clauses(side, part, in)...)
+		}
+		return all
+	}
+	key := [2]string{side, x.Expr}
+	r := in[key]
+	if r == nil {
+		r = &rejection{Side: side, Clause: strings.Join(strings.Fields(x.Expr), " ")}
+		in[key] = r
+	}
+	r.Rejects++
+	if x.Value == "undefined" {
+		r.Undefined++
+	}
+	return []*rejection{r}
+}
+
+// String is the summary for people.
+func (sum summary) String(attr string) string {
+	head := fmt.Sprintf("%d ads: %d match, the left ad rejects %d, %d reject the left ad\n",
+		sum.Ads, sum.Matches, sum.LeftRejects, sum.RightRejects)
+	if attr != "" {
+		head = fmt.Sprintf("%d ads: %s is true for %d\n", sum.Ads, attr, sum.Matches)
+	}
+	if len(sum.Clauses) == 0 {
+		return head
+	}
+	t := newTable("rejects", "alone", "undefined", "side", "clause")
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, Align: text.AlignRight}, {Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight},
+	})
+	for _, r := range sum.Clauses {
+		t.AppendRow(table.Row{r.Rejects, r.Alone, r.Undefined, r.Side, clip(r.Clause)})
+	}
+	return head + "\n" + rendered(t)
+}
+
+// clip cuts a text that is too wide for a table.
+func clip(s string) string {
+	const widest = 110
+	if runes := []rune(s); len(runes) > widest {
+		return string(runes[:widest-1]) + "…"
+	}
+	return s
+}

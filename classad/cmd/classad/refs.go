@@ -1,0 +1,42 @@
+package main
+
+import "strings"
+
+type refsCommand struct {
+	subject
+	JSON bool `help:"Print one JSON object." name:"json"`
+}
+
+// Help is what --help adds.
+func (*refsCommand) Help() string {
+	return `Internal attributes are those that the ad has, with what their own expressions refer to; external ones would have to come from another ad.
+
+Examples:
+  classad refs 'TARGET.Memory >= RequestMemory'
+  classad refs --ad job.ad --attr Requirements`
+}
+
+// references is the result of refs.
+type references struct {
+	Internal []string `json:"internal"`
+	External []string `json:"external"`
+}
+
+// Run prints both lists, a line each.
+func (c *refsCommand) Run(s streams) error {
+	e, ad, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	internal, external, err := e.Refs(ad)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return s.printJSON(references{append([]string{}, internal...), append([]string{}, external...)})
+	}
+	line := func(title string, names []string) string {
+		return strings.TrimRight(title+": "+strings.Join(names, ", "), " ") + "\n"
+	}
+	return s.print(line("internal", internal) + line("external", external))
+}

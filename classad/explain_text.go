@@ -1,0 +1,169 @@
+package classad
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// uses lists the names in a part.
+func (x *explainer) uses(part *Explanation, e ast.Expr) {
+	seen := map[string]bool{}
+	var walk func(ast.Expr)
+	add := func(e ast.Expr) {
+		text := string(ast.Append(nil, e, ast.Line))
+		if key := ast.Fold(text); !seen[key] && !x.exhausted() {
+			seen[key] = true
+			part.Uses = append(part.Uses, x.use(e, text))
+		}
+	}
+	walk = func(e ast.Expr) {
+		switch n := e.(type) {
+		case *ast.Record: // its names are its own
+		case *ast.Attr:
+			add(n)
+		case *ast.Select:
+			if isPath(n) {
+				add(n)
+				return
+			}
+			walk(n.X)
+		default:
+			for _, child := range ast.Children(e) {
+				if len(part.Uses) >= mostUses {
+					return
+				}
+				walk(child)
+			}
+		}
+	}
+	walk(e)
+	if len(part.Uses) == 1 && part.Uses[0].Name == part.Expr && part.Uses[0].Note == "" {
+		part.Uses = nil // the value says it already
+	}
+}
+
+// isPath is true for names with dots between them.
+func isPath(e ast.Expr) bool {
+	switch n := e.(type) {
+	case *ast.Attr:
+		return true
+	case *ast.Select:
+		return isPath(n.X)
+	default:
+		return false
+	}
+}
+
+func (x *explainer) use(e ast.Expr, text string) Use {
+	v := x.eval(e)
+	u := Use{Name: shortened(text, longestValue), Value: shortened(v.String(), longestValue)}
+	if v.isMissing() {
+		u.Note = x.why(e)
+	}
+	return u
+}
+
+// why says what is behind a name that is undefined or error.
+func (x *explainer) why(e ast.Expr) string {
+	if n, ok := e.(*ast.Select); ok && x.scopeOf(n.X) == wordTarget {
+		if x.scope.Target == nil {
+			return "there is no other ad"
+		}
+		return defined("the other ad", x.scope.Target.attributes(), n.Name)
+	}
+	n := x.ownName(e)
+	if n == nil {
+		return ""
+	}
+	if _, scoped := e.(*ast.Select); !scoped {
+		if _, own := x.ad.find(n); !own && x.scope.Target != nil {
+			if _, theirs := x.scope.Target.attributes().find(n); !theirs {
+				return "neither ad has such an attribute"
+			}
+			return defined("the other ad", x.scope.Target.attributes(), n.text)
+		}
+	}
+	return defined("the own ad", x.ad, n.text)
+}
+
+func defined(which string, ad *record, text string) string {
+	n := newName(text)
+	v, ok := ad.find(&n)
+	if !ok {
+		return which + " has no such attribute"
+	}
+	return which + " says " + shortened(string(ast.Append(nil, v.tree(), ast.Line)), longestValue)
+}
+
+// widestValue and widestPart are how far the columns of the text are aligned.
+const (
+	widestValue = 24
+	widestPart  = 72
+)
+
+// String is a line for every part, with its value before it and what it uses behind it. The lines of the parts that
+// keep the whole from being true begin with a cross.
+func (part *Explanation) String() string {
+	values, parts := 0, 0
+	for depth, p := range part.All() {
+		values = max(values, min(columns(p.Value), widestValue))
+		parts = max(parts, min(2*depth+columns(p.label()), widestPart))
+	}
+	var b strings.Builder
+	for depth, p := range part.All() {
+		mark := "  "
+		if p.Culprit {
+			mark = "✗ "
+		}
+		label := strings.Repeat("  ", depth) + p.label()
+		line := mark + pad(shownValue(p.Value), values) + "  " + label
+		if uses := p.shownUses(); uses != "" {
+			line = mark + pad(shownValue(p.Value), values) + "  " + pad(label, parts) + "  " + uses
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// label is the expression, or for one that has parts just how they are joined.
+func (part *Explanation) label() string {
+	text := strings.Join(strings.Fields(part.Expr), " ")
+	switch {
+	case part.Join != "" && part.Name != "":
+		return part.Name + ": " + part.Join + " of"
+	case part.Join != "":
+		return part.Join + " of"
+	case part.Name != "":
+		text = part.Name + " = " + text
+	}
+	return shortened(text, 2*widestPart)
+}
+
+func shownValue(value string) string {
+	if columns(value) > widestValue {
+		return string([]rune(value)[:widestValue-1]) + "…"
+	}
+	return value
+}
+
+// shownUses are the names with their values, and why they are missing.
+func (part *Explanation) shownUses() string {
+	texts := make([]string, len(part.Uses))
+	for i, u := range part.Uses {
+		switch {
+		case u.Note != "":
+			texts[i] = fmt.Sprintf("%s is %s: %s", u.Name, u.Value, u.Note)
+		default:
+			texts[i] = u.Name + " = " + u.Value
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func columns(text string) int { return len([]rune(text)) }
+
+func pad(text string, to int) string {
+	return text + strings.Repeat(" ", max(0, to-columns(text)))
+}
