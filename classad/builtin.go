@@ -162,6 +162,7 @@ func (m Missing) of(args []Value) (Value, bool) {
 			errors++
 		case Undefined:
 			undefineds++
+		default:
 		}
 	}
 	switch {

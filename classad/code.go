@@ -42,7 +42,7 @@ type scopedCode struct {
 }
 
 func (c *scopedCode) eval(ev *evaluator, f *frame) Value {
-	if f.role == side && !(f.ad.shape != nil && f.ad.shape.hides) {
+	if f.role == side && !f.ad.shape.hidesScopes() {
 		in := f
 		if c.scope == wordTarget {
 			in = f.theirs
@@ -168,6 +168,7 @@ func choose(t truth, then, otherwise code, ev *evaluator, f *frame) Value {
 	case unknown:
 		then.eval(ev, f)
 		otherwise.eval(ev, f)
+	case invalid:
 	}
 	return t.value()
 }

@@ -14,6 +14,7 @@ func compare(op ast.Op, x, y Value) Value {
 			return boolean(equalFold(x.str(), y.str()))
 		case ast.NotEqual:
 			return boolean(!equalFold(x.str(), y.str()))
+		default:
 		}
 		return holds(op, compareFold(x.str(), y.str()), 0)
 	}

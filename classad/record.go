@@ -102,6 +102,9 @@ func (s *shape) clone() *shape {
 	return &shape{names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides}
 }
 
+// hidesScopes tells whether an attribute hides a word such as MY.
+func (s *shape) hidesScopes() bool { return s != nil && s.hides }
+
 // sharing is the shape for records of which the places tell what they share with each other.
 func (s *shape) sharing(places []int32, shared []Value) *shape {
 	return &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}

@@ -227,6 +227,7 @@ func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
 			ev.outside = true
 			return ev.time(), true
 		}
+	default:
 	}
 	if ad := f.bound(n.word); ad != nil {
 		return adOf(ad), true

@@ -197,11 +197,11 @@ func (s *source) nextLines() (*ClassAd, error) {
 		line, err := s.readLine()
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && (len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte(endOfAd))):
-			ad, err := s.parser.parseLines(string(s.text), s.name, start)
-			if err == nil {
+			ad, broken := s.parser.parseLines(string(s.text), s.name, start)
+			if broken == nil {
 				ad.line = start
 			}
-			return ad, err
+			return ad, broken
 		case err != nil:
 			return nil, s.wrapped(err)
 		}

@@ -196,8 +196,9 @@ func (v Value) append(b []byte) []byte {
 		return strconv.AppendBool(b, v.bits != 0)
 	case Integer:
 		return strconv.AppendInt(b, v.asInt(), 10)
+	default:
+		return ast.Append(b, v.tree(), ast.Canonical)
 	}
-	return ast.Append(b, v.tree(), ast.Canonical)
 }
 
 // tree is the value as an expression. Values that were computed inside lists become constants.

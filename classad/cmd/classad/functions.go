@@ -44,7 +44,7 @@ func newFunction(b classad.Builtin) function {
 		args = fmt.Sprintf("%d or more", b.MinArgs)
 	}
 	missing := map[classad.Missing]string{
-		classad.MissingPasses: "passes on", classad.MissingFails: "error", classad.MissingAllowed: "own rule",
+		classad.MissingPasses: "passes on", classad.UndefinedFirst: "undefined first", classad.MissingFails: "error", classad.MissingAllowed: "own rule",
 	}[b.Missing]
 	if b.Lazy {
 		missing = "own rule"

@@ -138,8 +138,7 @@ func (m *machine) run(pos int) bool {
 				pc = m.endCall()
 				continue
 			}
-			if ok = !m.notEmpty || m.regs[0] != int32(pos); ok {
-				m.regs[1] = int32(pos)
+			if ok = m.ends(pos); ok {
 				return true
 			}
 		default:
@@ -156,6 +155,12 @@ func (m *machine) run(pos int) bool {
 			return false
 		}
 	}
+}
+
+// ends tells whether the match may end here, and keeps where.
+func (m *machine) ends(pos int) bool {
+	m.regs[1] = int32(pos)
+	return !m.notEmpty || m.regs[0] != int32(pos)
 }
 
 // reset makes the machine ready for a match that begins at the place.
