@@ -222,8 +222,13 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	return nil
 }
 
-// misfit says why a job does not fit a place with its own taken out.
+// misfit says why a job does not fit a place with its own taken out. In its own
+// place it fits: what takes a place away displaces the jobs there at once, but
+// for a candidate set that shrinks.
 func (c *Cycle) misfit(r *record, at Placement, start Time) (err error) {
+	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.candidates[r.job.Candidates].Cover(at) {
+		return nil
+	}
 	c.without(r, func() { err = c.s.profile.Misfit(c.s.request(r.job), at, start) })
 	if err != nil {
 		return fmt.Errorf("at %d: %w", start, err)

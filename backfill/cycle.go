@@ -103,10 +103,8 @@ func (c *Cycle) Request(j *Job) profile.Request { return c.s.request(j) }
 // or reserved for on the way.
 func (c *Cycle) Queue() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
-		for at, ok := c.s.queue.Min(); ok; at, ok = c.after(at) {
-			if !yield(at.job) {
-				return
-			}
+		if first, ok := c.s.queue.Min(); ok && yield(first.job) {
+			c.walk(first, yield)
 		}
 	}
 }
@@ -118,24 +116,41 @@ func (c *Cycle) Behind(j *Job) iter.Seq[*Job] {
 		if !ok {
 			return
 		}
-		for at, ok := c.after(queued{r.key, r.job}); ok; at, ok = c.after(at) {
-			if !yield(at.job) {
-				return
-			}
-		}
+		c.walk(queued{r.key, r.job}, yield)
 	}
 }
 
-// after is the first entry of the queue behind at.
-func (c *Cycle) after(at queued) (next queued, ok bool) {
-	c.s.queue.Ascend(at, func(q queued) bool {
-		if q.job == at.job {
-			return true
+// walk goes through the queue behind an entry, which need not be there any more.
+// It takes a few entries at a time, and takes them anew if others than the one
+// just walked came or went.
+func (c *Cycle) walk(at queued, yield func(*Job) bool) {
+	var few [32]queued
+	for {
+		n := 0
+		c.s.queue.Ascend(at, func(q queued) bool {
+			if q.job != at.job {
+				few[n] = q
+				n++
+			}
+			return n < len(few)
+		})
+		changes := c.s.queueChanges
+		for _, q := range few[:n] {
+			if at = q; !yield(q.job) {
+				return
+			}
+			if c.s.queueChanges == changes {
+				continue
+			}
+			if _, waits := c.s.queue.Get(q); waits || c.s.queueChanges > changes+1 {
+				break
+			}
+			changes = c.s.queueChanges
 		}
-		next, ok = q, true
-		return false
-	})
-	return next, ok
+		if n == 0 {
+			return
+		}
+	}
 }
 
 // Planned lists the jobs that have a reservation, by planned start, then order
@@ -207,7 +222,16 @@ func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok b
 		c.without(r, func() { start, at, ok = c.s.profile.EarliestFit(c.s.request(r.job), notBefore) })
 		return start, at, ok
 	}
-	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, r.start) })
+	request := c.s.request(r.job)
+	from, ok := c.s.profile.EarliestAhead(request, notBefore, r.start)
+	switch {
+	case !ok: // the usual case, found without touching the profile
+		return r.start, r.placement, true
+	case from+request.Duration <= r.start: // its own place is not in the way
+		at, ok = c.s.profile.Place(request, from)
+		return from, at, ok
+	}
+	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(request, from, r.start) })
 	if !ok {
 		return r.start, r.placement, true
 	}
@@ -223,6 +247,9 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	}
 	if r.start == c.round.Now {
 		return r.placement, true
+	}
+	if _, ok = c.s.profile.EarliestAhead(c.s.request(r.job), c.round.Now, min(r.start, c.round.Now+1)); !ok {
+		return nil, false
 	}
 	c.without(r, func() { at, ok = c.s.profile.Place(c.s.request(r.job), c.round.Now) })
 	return at, ok

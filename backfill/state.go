@@ -30,11 +30,13 @@ type State struct {
 	wakes      []Time // ascending
 
 	// The jobs, and four ways to walk them. All are copied on write.
-	jobs    *btree.Map[JobID, *record]
+	jobs    *table
 	queue   *btree.BTreeG[queued]  // waiting, by the queue's order
 	planned *btree.BTreeG[planned] // waiting with a place, by planned start
 	running *btree.BTreeG[planned] // by expected end
 	held    *btree.BTreeG[queued]  // out of the queue, by what was their place in it
+
+	queueChanges int // counts what came into the queue and left it
 }
 
 // phase is where a job stands.
@@ -90,7 +92,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		profile:   profile.New(rule),
 		use:       make(Vector, len(resources)),
 		capacity:  make(Vector, len(resources)),
-		jobs:      new(btree.Map[JobID, *record]),
+		jobs:      newTable(),
 		queue:     btree.NewBTreeGOptions(byKey, options),
 		planned:   btree.NewBTreeGOptions(byTime, options),
 		running:   btree.NewBTreeGOptions(byTime, options),
@@ -161,15 +163,11 @@ func (s *State) NextWake() Time {
 // the use along; nil removes it. All changes of jobs pass here, so that setting
 // the old record back undoes them.
 func (s *State) set(id JobID, now *record) (old *record) {
-	old, _ = s.jobs.Get(id)
-	if now == nil {
-		s.jobs.Delete(id)
-	} else {
-		s.jobs.Set(id, now)
-	}
-	reindex(s.queue, waiting, old, now)
+	old = s.jobs.Set(id, now)
+	s.queueChanges += reindex(s.queue, waiting, old, now)
 	reindex(s.held, held, old, now)
-	if old.sameSpan(now) && old.samePhase(now) {
+	if old.sameSpan(now) {
+		s.reschedule(old, now)
 		return old
 	}
 	if old != nil && old.placement != nil {
@@ -181,31 +179,45 @@ func (s *State) set(id JobID, now *record) (old *record) {
 	return old
 }
 
-// reindex brings the index of the jobs in a phase along.
-func reindex(index *btree.BTreeG[queued], in phase, old, now *record) {
+// reindex brings the index of the jobs in a phase along and counts the changes.
+func reindex(index *btree.BTreeG[queued], in phase, old, now *record) (changes int) {
 	was, is := old != nil && old.phase == in, now != nil && now.phase == in
 	if was && is && old.job == now.job && old.key == now.key {
-		return
+		return 0
 	}
 	if was {
 		index.Delete(queued{old.key, old.job})
+		changes++
 	}
 	if is {
 		index.Set(queued{now.key, now.job})
+		changes++
 	}
+	return changes
 }
 
-func (r *record) samePhase(o *record) bool {
-	return r != nil && o != nil && r.phase == o.phase && r.job == o.job
-}
-
+// sameSpan reports whether two records of a job occupy the same.
 func (r *record) sameSpan(o *record) bool {
-	return r != nil && o != nil && r.start == o.start && r.end == o.end && r.placement.Equal(o.placement)
+	return r != nil && o != nil && r.job == o.job && r.start == o.start && r.end == o.end && r.placement.Equal(o.placement)
+}
+
+// reschedule brings the indexes along for a job that stays where it is, such as
+// one that starts as planned: the profile does not change.
+func (s *State) reschedule(old, now *record) {
+	if old.phase != now.phase && now.placement != nil {
+		s.unlist(old)
+		s.list(now)
+	}
 }
 
 // plan enters a placed record into the profile and its index.
 func (s *State) plan(r *record) {
 	s.profile.Add(r.placement, r.job.Request, r.start, r.end)
+	s.list(r)
+}
+
+// list enters a placed record into its index.
+func (s *State) list(r *record) {
 	if r.phase == running {
 		s.running.Set(planned{r.end, r.job})
 		s.use.AddScaled(r.job.Request, int64(r.job.Nodes))
@@ -217,6 +229,11 @@ func (s *State) plan(r *record) {
 // displan is the inverse of plan.
 func (s *State) displan(r *record) {
 	s.profile.Remove(r.placement, r.job.Request, r.start, r.end)
+	s.unlist(r)
+}
+
+// unlist is the inverse of list.
+func (s *State) unlist(r *record) {
 	if r.phase == running {
 		s.running.Delete(planned{r.end, r.job})
 		s.use.AddScaled(r.job.Request, -int64(r.job.Nodes))

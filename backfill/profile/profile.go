@@ -7,8 +7,8 @@ import (
 
 // Profile is what is free when, on every slot, for every resource.
 //
-// Its methods that change it may be called by one goroutine at a time; a clone
-// is independent of its origin.
+// One goroutine at a time may use it, even to ask, because it remembers answers; a
+// clone is independent of its origin.
 type Profile struct {
 	slots []slot // by SlotID
 	rule  Rule
@@ -45,6 +45,7 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	s := &p.slots[id]
 	s.free = slices.Clone(s.free)
 	for i, c := range capacity {
+		s.free[i].isAnswered = false
 		s.free[i].base += c - s.capacity[i]
 	}
 	s.name, s.capacity, s.up = name, capacity, true
@@ -120,6 +121,7 @@ func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 		s.add(o, start, end, amount)
 		return
 	}
+	s.isAnswered = false
 	s.base += amount
 	if end < Forever {
 		s.add(o, end, Forever, -amount)
@@ -210,6 +212,15 @@ func (p *Profile) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Pla
 	return start, at, ok
 }
 
+// EarliestAhead is the earliest start in [notBefore, limit) at which the request
+// fits at least until limit. For a caller who has the request in the profile
+// from limit on, no start before it is possible, and none at all if there is no
+// such; with what it takes of its own place taken out, it may be possible.
+func (p *Profile) EarliestAhead(r Request, notBefore, limit Time) (Time, bool) {
+	r.until = limit
+	return p.earliestStart(r, notBefore, limit)
+}
+
 // earliestStart is the first instant in [from, limit) at which enough chunks
 // fit.
 func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
@@ -244,7 +255,7 @@ func (p *Profile) chunksAt(id SlotID, r Request, start Time) int {
 	n := int64(r.Nodes)
 	for k, need := range r.Chunk {
 		if need > 0 {
-			n = min(n, max(0, p.slots[id].free[k].min(start, start+r.Duration))/need)
+			n = min(n, max(0, p.slots[id].free[k].min(start, r.end(start)))/need)
 		}
 	}
 	return int(n)
@@ -266,11 +277,11 @@ func (p *Profile) earliestOn(id SlotID, r Request, chunks int, from, limit Time)
 			}
 			free := &p.slots[id].free[k]
 			short, found := free.firstBelow(start, need)
-			if !found || short >= start+r.Duration {
+			if !found || short >= r.end(start) {
 				continue
 			}
-			again, found := free.firstAtLeast(short, need)
-			if !found {
+			again, found := free.root.firstAtLeast(free.base, short, need)
+			if !found || again >= limit {
 				return 0, false
 			}
 			start, blocked = again, true

@@ -13,6 +13,11 @@ package profile
 type steps struct {
 	base int64 // the value before the first change
 	root *node
+
+	// The value that was asked for last: mostly it is the one of now, time and again.
+	asked      Time
+	answer     int64
+	isAnswered bool
 }
 
 // owner marks nodes that may be changed in place. It has a size so that two
@@ -34,6 +39,7 @@ func (s *steps) add(o *owner, from, to Time, amount int64) {
 	if from >= to || amount == 0 {
 		return
 	}
+	s.isAnswered = false
 	s.root = s.root.shift(o, from, amount)
 	if to < Forever {
 		s.root = s.root.shift(o, to, -amount)
@@ -42,6 +48,9 @@ func (s *steps) add(o *owner, from, to Time, amount int64) {
 
 // value is the function at t.
 func (s *steps) value(t Time) int64 {
+	if s.isAnswered && s.asked == t {
+		return s.answer
+	}
 	v := s.base
 	for n := s.root; n != nil; {
 		if n.at <= t {
@@ -51,6 +60,7 @@ func (s *steps) value(t Time) int64 {
 			n = n.left
 		}
 	}
+	s.asked, s.answer, s.isAnswered = t, v, true
 	return v
 }
 
@@ -88,6 +98,7 @@ func (s *steps) forget(o *owner, t Time) {
 		if first.at > t {
 			return
 		}
+		s.isAnswered = false
 		s.base += first.change
 		s.root = s.root.shift(o, first.at, -first.change)
 	}

@@ -111,4 +111,14 @@ type Request struct {
 	Nodes      int
 	Duration   Time
 	Candidates *Candidates
+
+	until Time // what is later does not matter; 0: all does
+}
+
+// end is the end of the time that matters to a start.
+func (r *Request) end(start Time) Time {
+	if r.until > 0 {
+		return min(start+r.Duration, r.until)
+	}
+	return start + r.Duration
 }

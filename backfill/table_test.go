@@ -1,0 +1,57 @@
+package backfill
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestTableIsAMap drives tables and maps through the same changes; copies in between must not notice each other.
+func TestTableIsAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tables := []*table{newTable()}
+		models := []map[JobID]*record{{}}
+		ids := rapid.OneOf(rapid.Int64Range(0, 200), rapid.Int64Range(-70, 70), rapid.Int64())
+		t.Repeat(map[string]func(*rapid.T){
+			"set": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(tables)-1).Draw(t, "which")
+				id, r := JobID(ids.Draw(t, "id")), &record{}
+				require.Equal(t, models[i][id], tables[i].Set(id, r))
+				models[i][id] = r
+			},
+			"delete": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(tables)-1).Draw(t, "which")
+				id := JobID(ids.Draw(t, "id"))
+				if len(models[i]) > 0 && rapid.Bool().Draw(t, "existing") {
+					id = slices.Sorted(maps.Keys(models[i]))[0]
+				}
+				require.Equal(t, models[i][id], tables[i].Set(id, nil))
+				delete(models[i], id)
+			},
+			"copy": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(tables)-1).Draw(t, "which")
+				tables, models = append(tables, tables[i].Copy()), append(models, maps.Clone(models[i]))
+			},
+			"": func(t *rapid.T) {
+				for i, m := range models {
+					require.Equal(t, len(m), tables[i].Len())
+					var seen []JobID
+					tables[i].Scan(func(id JobID, r *record) bool {
+						require.Same(t, m[id], r)
+						seen = append(seen, id)
+						return true
+					})
+					require.Equal(t, slices.Sorted(maps.Keys(m)), seen)
+					for id, r := range m {
+						got, ok := tables[i].Get(id)
+						require.True(t, ok)
+						require.Same(t, r, got)
+					}
+				}
+			},
+		})
+	})
+}
