@@ -13,8 +13,8 @@
 // jobs, queues or policies.
 //
 //   - types.go: Time, Vector, Placement, Candidates, Request
-//   - steps.go: the step function of one resource on one slot, a treap of
-//     changes
+//   - steps.go: the step function of one resource on one slot
+//   - node.go: the tree of its changes
 //   - profile.go: many slots, many resources, the five operations
 //   - placement.go: which of the slots that could host a request do
 package profile

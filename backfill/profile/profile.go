@@ -280,7 +280,7 @@ func (p *Profile) earliestOn(id SlotID, r Request, chunks int, from, limit Time)
 			if !found || short >= r.end(start) {
 				continue
 			}
-			again, found := free.root.firstAtLeast(free.base, short, need)
+			again, found := free.nextAtLeast(short, need)
 			if !found || again >= limit {
 				return 0, false
 			}

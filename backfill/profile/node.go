@@ -1,0 +1,287 @@
+package profile
+
+// fan is how many changes a leaf holds, and how many children an inner node has, at most.
+const fan = 32
+
+// node is a node of a B+ tree of changes. A leaf has changes; an inner node has children, and knows of each the first
+// instant, the sum of its changes and the lowest and highest running sum, so that a search passes by the children in
+// which it finds nothing.
+type node struct {
+	owner  *owner
+	n      int
+	at     [fan]Time  // of each change; of each child the first
+	change [fan]int64 // of each child the sum
+	inner  *inner     // nil in a leaf
+}
+
+type inner struct {
+	low, high [fan]int64 // lowest and highest running sum in each child, of at least one change
+	kids      [fan]*node
+}
+
+// own returns n itself if o may change it, else a copy that o may change.
+func (n *node) own(o *owner) *node {
+	if n.owner == o {
+		return n
+	}
+	c := *n
+	c.owner = o
+	if n.inner != nil {
+		in := *n.inner
+		c.inner = &in
+	}
+	return &c
+}
+
+// join makes an inner node of two.
+func join(o *owner, left, right *node) *node {
+	parent := &node{owner: o, n: 2, inner: new(inner)}
+	parent.inner.kids[0], parent.inner.kids[1] = left, right
+	parent.refresh(0)
+	parent.refresh(1)
+	return parent
+}
+
+// first is the first change of the subtree.
+func (n *node) first() (Time, int64) {
+	for n.inner != nil {
+		n = n.inner.kids[0]
+	}
+	return n.at[0], n.change[0]
+}
+
+// passed tells whether all of child i is at t or before.
+func (n *node) passed(i int, t Time) bool { return i+1 < n.n && n.at[i+1] <= t }
+
+// value adds the changes at t and before.
+func (n *node) value(v int64, t Time) int64 {
+	for n.inner != nil {
+		i := 0
+		for n.passed(i, t) {
+			v += n.change[i]
+			i++
+		}
+		n = n.inner.kids[i]
+	}
+	for i := 0; i < n.n && n.at[i] <= t; i++ {
+		v += n.change[i]
+	}
+	return v
+}
+
+// lowest is the lowest value set by a change within (from, to), given the value
+// before the subtree; Forever-like when there is none.
+func (n *node) lowest(v int64, from, to Time) int64 {
+	lowest := int64(Forever)
+	for i := 0; i < n.n && n.at[i] < to; i++ {
+		switch {
+		case n.inner == nil && n.at[i] > from:
+			lowest = min(lowest, v+n.change[i])
+		case n.inner == nil || n.passed(i, from):
+		case n.at[i] > from && n.passed(i, to):
+			lowest = min(lowest, v+n.inner.low[i])
+		default:
+			lowest = min(lowest, n.inner.kids[i].lowest(v, from, to))
+		}
+		v += n.change[i]
+	}
+	return lowest
+}
+
+// firstBelow finds the first change later than from after which the value is
+// below need, given the value before the subtree.
+func (n *node) firstBelow(v int64, from Time, need int64) (Time, bool) {
+	if n.inner == nil {
+		for i := range n.n {
+			if v += n.change[i]; v < need && n.at[i] > from {
+				return n.at[i], true
+			}
+		}
+		return 0, false
+	}
+	for i := range n.n {
+		if v+n.inner.low[i] < need && !n.passed(i, from) {
+			if t, ok := n.inner.kids[i].firstBelow(v, from, need); ok {
+				return t, true
+			}
+		}
+		v += n.change[i]
+	}
+	return 0, false
+}
+
+// firstAtLeast is the mirror image of firstBelow.
+func (n *node) firstAtLeast(v int64, from Time, need int64) (Time, bool) {
+	if n.inner == nil {
+		for i := range n.n {
+			if v += n.change[i]; v >= need && n.at[i] > from {
+				return n.at[i], true
+			}
+		}
+		return 0, false
+	}
+	for i := range n.n {
+		if v+n.inner.high[i] >= need && !n.passed(i, from) {
+			if t, ok := n.inner.kids[i].firstAtLeast(v, from, need); ok {
+				return t, true
+			}
+		}
+		v += n.change[i]
+	}
+	return 0, false
+}
+
+// shift adds amount to the change at an instant. If that takes more room than
+// the node has, it gives a new node to stand on its right. The node may be left
+// empty.
+func (n *node) shift(o *owner, at Time, amount int64) (right *node) {
+	if n.inner == nil {
+		return n.shiftLeaf(o, at, amount)
+	}
+	i := 0
+	for n.passed(i, at) {
+		i++
+	}
+	kid := n.inner.kids[i].own(o)
+	n.inner.kids[i] = kid
+	split := kid.shift(o, at, amount)
+	switch {
+	case kid.n == 0:
+		n.remove(i)
+		return nil
+	case split == nil:
+		n.refresh(i)
+		n.merge(o, i)
+		return nil
+	}
+	n.refresh(i)
+	if n.n == fan {
+		if right = n.split(o); i >= n.n {
+			right.insert(i-n.n+1, split)
+			return right
+		}
+	}
+	n.insert(i+1, split)
+	return right
+}
+
+func (n *node) shiftLeaf(o *owner, at Time, amount int64) (right *node) {
+	i := 0
+	for i < n.n && n.at[i] < at {
+		i++
+	}
+	if i < n.n && n.at[i] == at {
+		if n.change[i] += amount; n.change[i] == 0 {
+			n.remove(i)
+		}
+		return nil
+	}
+	to := n
+	if n.n == fan {
+		if right = n.split(o); i >= n.n {
+			to, i = right, i-n.n
+		}
+	}
+	to.room(i)
+	to.at[i], to.change[i] = at, amount
+	return right
+}
+
+// split moves the upper half of a full node to a new one.
+func (n *node) split(o *owner) *node {
+	const half = fan / 2
+	right := &node{owner: o, n: fan - half}
+	copy(right.at[:], n.at[half:])
+	copy(right.change[:], n.change[half:])
+	if n.inner != nil {
+		right.inner = new(inner)
+		copy(right.inner.low[:], n.inner.low[half:])
+		copy(right.inner.high[:], n.inner.high[half:])
+		copy(right.inner.kids[:], n.inner.kids[half:])
+		clear(n.inner.kids[half:])
+	}
+	n.n = half
+	return right
+}
+
+// room makes room for one more at i.
+func (n *node) room(i int) {
+	copy(n.at[i+1:n.n+1], n.at[i:n.n])
+	copy(n.change[i+1:n.n+1], n.change[i:n.n])
+	if in := n.inner; in != nil {
+		copy(in.low[i+1:n.n+1], in.low[i:n.n])
+		copy(in.high[i+1:n.n+1], in.high[i:n.n])
+		copy(in.kids[i+1:n.n+1], in.kids[i:n.n])
+	}
+	n.n++
+}
+
+// insert puts in a child.
+func (n *node) insert(i int, kid *node) {
+	n.room(i)
+	n.inner.kids[i] = kid
+	n.refresh(i)
+}
+
+// remove takes out what is at i.
+func (n *node) remove(i int) {
+	n.n--
+	copy(n.at[i:n.n], n.at[i+1:])
+	copy(n.change[i:n.n], n.change[i+1:])
+	if in := n.inner; in != nil {
+		copy(in.low[i:n.n], in.low[i+1:])
+		copy(in.high[i:n.n], in.high[i+1:])
+		copy(in.kids[i:n.n], in.kids[i+1:])
+		in.kids[n.n] = nil
+	}
+}
+
+// merge joins child i with its right neighbour if both together fill no more
+// than half a node, so that the tree does not stay large when it has shrunk.
+func (n *node) merge(o *owner, i int) {
+	if i+1 == n.n && i > 0 {
+		i--
+	}
+	if i+1 >= n.n {
+		return
+	}
+	left, right := n.inner.kids[i], n.inner.kids[i+1]
+	if left.n+right.n > fan/2 {
+		return
+	}
+	left = left.own(o)
+	n.inner.kids[i] = left
+	copy(left.at[left.n:], right.at[:right.n])
+	copy(left.change[left.n:], right.change[:right.n])
+	if in := left.inner; in != nil {
+		copy(in.low[left.n:], right.inner.low[:right.n])
+		copy(in.high[left.n:], right.inner.high[:right.n])
+		copy(in.kids[left.n:], right.inner.kids[:right.n])
+	}
+	left.n += right.n
+	n.remove(i + 1)
+	n.refresh(i)
+}
+
+// refresh recomputes what the node knows of child i.
+func (n *node) refresh(i int) {
+	kid := n.inner.kids[i]
+	n.at[i] = kid.at[0]
+	sum := int64(0)
+	if kid.inner == nil {
+		sum = kid.change[0]
+		low, high := sum, sum
+		for _, change := range kid.change[1:kid.n] {
+			sum += change
+			low, high = min(low, sum), max(high, sum)
+		}
+		n.change[i], n.inner.low[i], n.inner.high[i] = sum, low, high
+		return
+	}
+	low, high := kid.inner.low[0], kid.inner.high[0]
+	for k, change := range kid.change[:kid.n] {
+		low, high = min(low, sum+kid.inner.low[k]), max(high, sum+kid.inner.high[k])
+		sum += change
+	}
+	n.change[i], n.inner.low[i], n.inner.high[i] = sum, low, high
+}
