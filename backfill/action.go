@@ -74,13 +74,12 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	if r.placement != nil && r.start == start && r.placement.Equal(at) {
 		return
 	}
-	if err := c.misfit(r, at, start); err != nil {
+	next := *r
+	next.placement, next.start, next.end = at, start, start+r.job.Estimate
+	if err := c.move(r, &next); err != nil {
 		c.fail("reserve for job %d: %w", j.ID, err)
 		return
 	}
-	next := *r
-	next.placement, next.start, next.end = at, start, start+r.job.Estimate
-	c.set(j.ID, &next)
 	c.log(Action{Kind: ActReserve, Job: j.ID, At: start, Placement: at})
 }
 
@@ -219,6 +218,23 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	default:
 		return r
 	}
+	return nil
+}
+
+// move gives a waiting job another place if it fits there once its own is taken out.
+func (c *Cycle) move(r, next *record) error {
+	if r.placement != nil {
+		c.s.displan(r)
+	}
+	if err := c.s.profile.Misfit(c.s.request(next.job), next.placement, next.start); err != nil {
+		if r.placement != nil {
+			c.s.plan(r)
+		}
+		return fmt.Errorf("at %d: %w", next.start, err)
+	}
+	c.s.jobs.Set(next.job.ID, next)
+	c.s.plan(next)
+	c.undo = append(c.undo, change{job: next.job.ID, old: r})
 	return nil
 }
 

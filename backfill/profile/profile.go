@@ -254,9 +254,14 @@ func (p *Profile) chunksAt(id SlotID, r Request, start Time) int {
 	}
 	n := int64(r.Nodes)
 	for k, need := range r.Chunk {
-		if need > 0 {
-			n = min(n, max(0, p.slots[id].free[k].min(start, r.end(start)))/need)
+		if need == 0 {
+			continue
 		}
+		free := &p.slots[id].free[k]
+		if free.value(start) < need { // mostly that is enough to know
+			return 0
+		}
+		n = min(n, max(0, free.min(start, r.end(start)))/need)
 	}
 	return int(n)
 }
