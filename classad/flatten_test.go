@@ -3,6 +3,7 @@ package classad_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -176,7 +177,7 @@ func TestFlattenConformance(t *testing.T) {
 	}
 	flatter := 0
 	for _, file := range []string{"eval.jsonl", "function.jsonl"} {
-		lines := openCorpus(t, file)
+		lines := openCases(t, filepath.Join(corpus, file))
 		for lines.Scan() {
 			var c classadtest.Case
 			require.NoError(t, json.Unmarshal(lines.Bytes(), &c))
