@@ -61,6 +61,7 @@ type Host struct {
 	State *State
 	order Order
 	keyed bool // the jobs that the state had are in this order
+	moves bool // time alone changes some job's key
 	main  Decider
 	// fallback decides what the main policy could not.
 	fallback Decider
@@ -68,14 +69,14 @@ type Host struct {
 }
 
 // NewHost puts a policy in charge of a state. The fallback must give guarantees
-// if and only if the policy does. Refusals are reported to refused, if it is
-// not nil.
+// if and only if the policy does. Without an order it is first come, first
+// served. Refusals are reported to refused, if it is not nil.
 func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal)) (*Host, error) {
 	if m, f := main.Spec(), fallback.Spec(); m.Guarantees != f.Guarantees {
 		return nil, fmt.Errorf("policy %s cannot fall back to %s: one of them gives guarantees and the other does not", m.Name, f.Name)
 	}
-	if main.Spec().IgnoresOrder {
-		order = orders()["fcfs"]
+	if order == nil || main.Spec().IgnoresOrder {
+		order = fixed(func(*Job) float64 { return 0 })
 	}
 	if refused == nil {
 		refused = func(Refusal) {}
@@ -93,16 +94,14 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	if spec := h.main.Spec(); h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
 	}
-	if !h.keyed {
-		r.Keys = slices.Concat(h.keys(), r.Keys)
-	}
-	for i := range r.Events {
-		if e := &r.Events[i]; e.Spec != nil {
-			e.Key = h.order(e.Spec)
-		}
-	}
+	r.Keys = slices.Concat(h.keys(r), r.Keys)
 	r.Events = append(r.Events, h.State.elapsed(r)...)
 	r.Events = append(r.Events, h.State.rematched(r)...)
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Spec != nil && e.Spec.validate(len(h.State.resources)) == nil {
+			e.Key = h.key(e.Spec, r.Now) // of what is no job nothing can be said; the round is refused
+		}
+	}
 	h.State.sortEvents(r.Events)
 
 	d, own, err := h.decide(ctx, r)
@@ -114,17 +113,43 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	return d, nil
 }
 
-// keys are the keys of the jobs that another order than this host's placed.
-// Those that run or are held may come back to the queue.
-func (h *Host) keys() []JobKey {
+// keys are the keys at the opening of a round that differ from those in the
+// state. They are looked for where they can differ: in a host's first round
+// everywhere, since another order may have placed the jobs; in later ones only if
+// keys move, and then among the jobs that wait or may come back to the queue.
+func (h *Host) keys(r Round) []JobKey {
 	var keys []JobKey
-	h.State.jobs.Scan(func(id JobID, r *record) bool {
-		if key := h.order(r.job); key != r.key {
-			keys = append(keys, JobKey{Job: id, Key: key})
+	ask := func(j *Job, old float64) bool {
+		if key := h.key(j, r.Now); key != old {
+			keys = append(keys, JobKey{Job: j.ID, Key: key})
 		}
 		return true
-	})
+	}
+	switch {
+	case !h.keyed || h.moves && slices.ContainsFunc(r.Events, Event.returns):
+		h.State.jobs.Scan(func(_ JobID, r *record) bool { return ask(r.job, r.key) })
+	case h.moves:
+		h.State.queue.Scan(func(q queued) bool { return ask(q.job, q.key) })
+	}
 	return keys
+}
+
+// key asks the order for a job's key.
+func (h *Host) key(j *Job, now Time) float64 {
+	key, moves := h.order(j, now)
+	h.moves = h.moves || moves
+	return key
+}
+
+// returns says that the event may bring jobs back to the queue that it does not
+// name.
+func (e Event) returns() bool {
+	switch e.Kind {
+	case SlotAdded, SlotLost, SlotChanged, StartFailed:
+		return true
+	default:
+		return false
+	}
 }
 
 func (h *Host) decide(ctx context.Context, r Round) (d Decision, own bool, err error) {

@@ -62,6 +62,10 @@ func Compare(a, b *Job) int {
 // Width is the number of cpus of all chunks together.
 func (j *Job) Width() int64 { return int64(j.Nodes) * j.Request[0] }
 
+// Waited is how long the job has been in its queue by now; clocks that disagree
+// do not make it negative.
+func (j *Job) Waited(now Time) Time { return max(0, now-j.Submit) }
+
 // Total is the job's need of all resources, over all chunks.
 func (j *Job) Total() Vector {
 	total := make(Vector, len(j.Request))

@@ -1,6 +1,9 @@
 package backfill_test
 
 import (
+	"cmp"
+	"fmt"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -37,8 +40,78 @@ func TestOrders(t *testing.T) {
 			require.Empty(t, s.FirstWaiting(0))
 		})
 	}
-	_, err := backfill.OrderNamed("random")
-	require.EqualError(t, err, `unknown order "random": choose one of fcfs, fifo, ljf, narrowest, sjf, widest`)
+}
+
+// TestMovingOrders looks at the keys of jobs as time passes.
+func TestMovingOrders(t *testing.T) {
+	for _, tt := range []struct {
+		order string
+		job   *backfill.Job
+		now   backfill.Time
+		want  float64
+	}{
+		{"wfp", gang(1, 0, 10, 2, 3), 0, 0},
+		{"wfp", gang(1, 0, 10, 2, 3), 10, -6},
+		{"wfp", gang(1, 0, 10, 2, 3), 5, -0.75},
+		{"wfp", gang(1, 0, 10, 2, 3), 20, -48},
+		{"wfp", gang(1, 7, 10, 2, 3), 3, 0}, // clocks disagree
+		{"wfp", job(1, 0, 10, 0), 99, 0},    // no cpus
+		{"xfactor", job(1, 0, 10, 3), 0, -1},
+		{"xfactor", job(1, 0, 10, 3), 15, -2.5},
+		{"xfactor", job(1, 7, 10, 3), 3, -1},
+	} {
+		key, moves := order(t, tt.order)(tt.job, tt.now)
+		require.InDelta(t, tt.want, key, 0, "%s at %d", tt.order, tt.now)
+		require.True(t, moves)
+	}
+}
+
+// TestUnknownOrder names the one that may be meant.
+func TestUnknownOrder(t *testing.T) {
+	const list = "choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
+	for written, hint := range map[string]string{
+		"random": ": ", "": ": ", "wpf": ", did you mean wfp?: ", "tallest": ", did you mean widest?: ", "FCFS": ", did you mean fcfs?: ",
+		"narowest": ", did you mean narrowest?: ", "x-factor": ", did you mean xfactor?: ", "sfj": ", did you mean sjf?: ",
+	} {
+		_, err := backfill.OrderNamed(written)
+		require.EqualError(t, err, fmt.Sprintf("unknown order %q%s%s", written, hint, list))
+	}
+}
+
+// TestKeysNearTheTruth holds the keys of moving orders against exact fractions:
+// they err by a few units in the last place, equal fractions of one width have
+// equal keys, and the expansion factor orders exactly.
+func TestKeysNearTheTruth(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		now := backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "now"))
+		draw := func(id backfill.JobID) *backfill.Job {
+			return job(id, backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "submit")), backfill.Time(rapid.Int64Range(1, 1<<25).Draw(rt, "estimate")),
+				rapid.Int64Range(1, 1<<40).Draw(rt, "cpus"))
+		}
+		a, b := draw(1), draw(2)
+		for _, j := range []*backfill.Job{a, b} {
+			key, _ := order(t, "wfp")(j, now)
+			exact, _ := exactWFP(j, now).Float64()
+			require.InEpsilon(rt, 1+exact, 1-key, 0x1p-49)
+		}
+		keyA, _ := order(t, "xfactor")(a, now)
+		keyB, _ := order(t, "xfactor")(b, now)
+		waited := func(j *backfill.Job) *big.Rat { return big.NewRat(int64(j.Waited(now)), int64(j.Estimate)) }
+		require.Equal(rt, waited(b).Cmp(waited(a)), cmp.Compare(keyA, keyB))
+
+		twice := *a // waits twice as long for twice the time
+		twice.Submit, twice.Estimate = now-2*a.Waited(now), 2*a.Estimate
+		same, _ := order(t, "wfp")(&twice, now)
+		key, _ := order(t, "wfp")(a, now)
+		require.InDelta(rt, key, same, 0)
+	})
+}
+
+// exactWFP is (wait / estimate)³ × cpus.
+func exactWFP(j *backfill.Job, now backfill.Time) *big.Rat {
+	r := big.NewRat(int64(j.Waited(now)), int64(j.Estimate))
+	cube := new(big.Rat).Mul(r, new(big.Rat).Mul(r, r))
+	return cube.Mul(cube, new(big.Rat).SetInt64(j.Width()))
 }
 
 // TestCompare breaks ties by one thing after the other.
@@ -67,9 +140,16 @@ func sign(n int) int { return max(-1, min(1, n)) }
 // TestQueueIsSorted submits jobs in any order, with many ties, and requires the
 // queue to be by key, then in order of jobs.
 func TestQueueIsSorted(t *testing.T) {
-	orders := []string{"fcfs", "sjf", "ljf", "widest", "narrowest"}
+	var orders []string
+	for _, o := range backfill.Orders() {
+		orders = append(orders, o.Name)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		by := order(t, rapid.SampledFrom(orders).Draw(rt, "order"))
+		asked := order(t, rapid.SampledFrom(orders).Draw(rt, "order"))
+		by := func(j *backfill.Job) float64 {
+			key, _ := asked(j, 0)
+			return key
+		}
 		var jobs []*backfill.Job
 		var events []backfill.Event
 		for i := range rapid.IntRange(1, 12).Draw(rt, "jobs") {

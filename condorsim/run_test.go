@@ -143,7 +143,7 @@ func TestSchedules(t *testing.T) {
 					w, err := condorsim.FromTrace(in, on)
 					require.NoError(t, err)
 					c := link(outer, policy.Name, nil)
-					c.Order, err = backfill.OrderNamed([]string{"fcfs", "sjf", "widest"}[len(in.Jobs)%3])
+					c.Order, err = negotiator.OrderNamed([]string{"fcfs", "sjf", "wfp", "expr:WaitTime * Width"}[len(in.Jobs)%4])
 					require.NoError(t, err)
 					result, err := condorsim.Run(context.Background(), w, c, nil)
 					require.NoError(t, err)

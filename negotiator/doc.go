@@ -17,5 +17,6 @@
 // no network and no disk of its own.
 //
 // Files: pool.go the port to a pool; job.go from ads to jobs and slots;
-// cluster.go phases 2 and 3; negotiator.go the cycle; run.go the loop.
+// cluster.go phases 2 and 3; order.go the queue's order by an expression;
+// negotiator.go the cycle; run.go the loop.
 package negotiator

@@ -16,8 +16,8 @@ type Config struct {
 	Schema Schema
 	// Placement chooses between the slots that could host a job.
 	Placement profile.Rule
-	// Order is the queue's priority function; nil: first come, first served.
-	Order backfill.Order
+	// Order is the queue's priority function.
+	Order Order
 	// Policy decides; Fallback decides the rounds in which Policy cannot.
 	Policy, Fallback backfill.Decider
 	// DefaultEstimate is planned with for jobs that bring no estimate.
@@ -35,6 +35,7 @@ type Negotiator struct {
 	matchmaker      *matchmaker
 	host            *backfill.Host
 	jobs            map[backfill.JobID]*Job // that wait, run or are held
+	priorities      *priorities             // nil: the order is no expression
 	stale           []backfill.JobID        // of void autoclusters: to be matched anew once they do not run
 	clock           func() time.Time
 }
@@ -45,20 +46,15 @@ const DefaultEstimate backfill.Time = 24 * 60 * 60
 
 // New makes a negotiator for a pool that it has not seen yet.
 func New(c Config) (*Negotiator, error) {
-	if c.Order == nil {
-		fcfs, err := backfill.OrderNamed("fcfs")
-		if err != nil {
-			return nil, err
-		}
-		c.Order = fcfs
-	}
 	if c.DefaultEstimate == 0 {
 		c.DefaultEstimate = DefaultEstimate
 	}
 	if c.Clock == nil {
 		c.Clock = func() time.Time { return time.Time{} }
 	}
-	host, err := backfill.NewHost(backfill.NewState(c.Schema.Resources, c.Placement), c.Order, c.Policy, c.Fallback, c.Refused)
+	jobs := map[backfill.JobID]*Job{}
+	order, priorities := c.Order.of(jobs, c.Schema.Resources)
+	host, err := backfill.NewHost(backfill.NewState(c.Schema.Resources, c.Placement), order, c.Policy, c.Fallback, c.Refused)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +63,8 @@ func New(c Config) (*Negotiator, error) {
 		defaultEstimate: c.DefaultEstimate,
 		matchmaker:      newMatchmaker(c.Schema),
 		host:            host,
-		jobs:            map[backfill.JobID]*Job{},
+		jobs:            jobs,
+		priorities:      priorities,
 		clock:           c.Clock,
 	}, nil
 }
@@ -128,6 +125,7 @@ func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
 	n.matchmaker.sent()
 	for _, id := range slices.Concat(d.Completed, d.Removed) {
 		delete(n.jobs, id)
+		n.priorities.forget(id)
 	}
 	report := Report{Delta: d, Decision: decision, State: n.host.State}
 	for _, s := range decision.Started {

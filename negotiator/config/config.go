@@ -15,7 +15,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -161,7 +160,7 @@ func (c Config) faults() (all []fault) {
 			check(path, fmt.Errorf("%v: %s", value, rule))
 		}
 	}
-	_, err := backfill.OrderNamed(c.Order)
+	_, err := negotiator.OrderNamed(c.Order)
 	check("order", err)
 	_, err = profile.ParseRule(c.Placement)
 	check("placement", err)

@@ -91,7 +91,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 func TestFaultsOfSettings(t *testing.T) {
 	for _, c := range []struct{ text, err string }{
 		{`policy: ""`, `[1:9] policy: "": must be a policy's name or a plugin's path`},
-		{"order: tallest", `[1:8] order: unknown order "tallest": choose one of fcfs, `},
+		{"order: tallest", `[1:8] order: unknown order "tallest", did you mean widest?: choose one of fcfs, `},
 		{"# where\nplacement: anywhere", `[2:12] placement: unknown placement rule "anywhere"`},
 		{"speed: fast", `[1:8] speed: "fast": must be max or a number of at least 0.001`},
 		{"speed: 0", `[1:8] speed: "0": must be max or a number of at least 0.001`},

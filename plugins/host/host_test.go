@@ -183,7 +183,7 @@ func named(tb testing.TB, name string) backfill.Spec {
 func TestRemoteAndLinkedAgree(t *testing.T) {
 	for i, name := range names() {
 		for seed := range uint64(5) {
-			order := []string{"fcfs", "sjf", "widest"}[(i+int(seed))%3]
+			order := []string{"fcfs", "sjf", "widest", "wfp"}[(i+int(seed))%4]
 			t.Run(name, func(t *testing.T) {
 				var here, there []backfill.Snapshot
 				remote := inProcess(t, Options{}, sdk.NewServer(recording(named(t, name), &there), hclog.NewNullLogger()))

@@ -13,6 +13,8 @@ const description = `Replays workloads on a simulated pool, with the negotiator'
 
 Examples:
   condorsim run --workload KTH-SP2-1996-2.swf.gz --policy easy
+  condorsim run --workload trace.swf --policy easy --order wfp
+  condorsim run --workload trace.swf --policy easy --order 'expr:WaitTime * Width'
   condorsim run --workload trace.swf --policy conservative --json --jobs-out jobs.csv
   condorsim run --workload trace.swf --policy easy --policy-opt depth=4 --load 1.2
   condorsim run --workload trace.swf --pool slots.ads --placement spread

@@ -39,7 +39,7 @@ type runCommand struct {
 
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"Option of the policy; may be repeated." mapsep:"none"`
-	Order     string            `group:"Policy" default:"fcfs" help:"Order of the queue: fcfs, sjf, ljf, widest or narrowest."`
+	Order     string            `group:"Policy" default:"fcfs" help:"Order of the queue: fcfs, sjf, ljf, widest, narrowest, wfp, xfactor or expr:EXPRESSION."`
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 
@@ -48,6 +48,9 @@ type runCommand struct {
 	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
 	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
 }
+
+// Help is shown below the flags.
+func (*runCommand) Help() string { return negotiator.OrderHelp() }
 
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
@@ -179,7 +182,7 @@ func abridge(ids []int64) string {
 // config puts the policy and its fallback together.
 func (c *runCommand) config(ctx context.Context, logger hclog.Logger) (negotiator.Config, func(), error) {
 	none := func() {}
-	order, err := backfill.OrderNamed(c.Order)
+	order, err := negotiator.OrderNamed(c.Order)
 	if err != nil {
 		return negotiator.Config{}, none, err
 	}

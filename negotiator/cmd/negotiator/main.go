@@ -17,6 +17,7 @@ time, with the ibb policy in a process of its own.
 Examples:
   negotiator --policy easy
   negotiator --policy conservative --speed max
+  negotiator --policy easy --order wfp
   negotiator --pool slots.ads --workload jobs.ads --policy ./backfill-mine
   negotiator explain 1.23 --at 60
   negotiator start-times --at 60 --policy conservative
@@ -30,7 +31,7 @@ type commands struct {
 	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
 	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs, at a given time."`
 	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start, at a given time."`
-	Policies   policiesCommand   `cmd:"" help:"List the policies that are linked in, with their options."`
+	Policies   policiesCommand   `cmd:"" help:"List the policies that are linked in, with their options, and the orders."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
@@ -25,6 +26,7 @@ type policy struct {
 	Doc        string         `json:"doc"`
 	Source     string         `json:"source"`
 	Guarantees bool           `json:"guarantees"`
+	UsesOrder  bool           `json:"uses_order"`
 	Options    []policyOption `json:"options"`
 }
 
@@ -38,7 +40,7 @@ type policyOption struct {
 func (c *policiesCommand) Run() error {
 	var all []policy
 	for _, s := range policies.All() {
-		p := policy{Name: s.Name, Doc: s.Doc, Source: s.Source, Guarantees: s.Guarantees, Options: []policyOption{}}
+		p := policy{Name: s.Name, Doc: s.Doc, Source: s.Source, Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Options: []policyOption{}}
 		for _, o := range s.Options {
 			p.Options = append(p.Options, policyOption{Name: o.Name, Default: o.Default, Doc: o.Doc})
 		}
@@ -53,20 +55,23 @@ func (c *policiesCommand) Run() error {
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Options.SeparateRows = true
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 60, WidthMaxEnforcer: text.WrapSoft}, {Number: 4, WidthMax: 50, WidthMaxEnforcer: text.WrapSoft}})
-	t.AppendHeader(table.Row{"policy", "what it does", "guarantees", "options"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 60, WidthMaxEnforcer: text.WrapSoft}, {Number: 5, WidthMax: 50, WidthMaxEnforcer: text.WrapSoft}})
+	t.AppendHeader(table.Row{"policy", "what it does", "guarantees", "order", "options"})
 	for _, p := range all {
 		var options []string
 		for _, o := range p.Options {
 			options = append(options, o.Name+"="+o.Default+": "+o.Doc)
 		}
-		promise := "none"
+		promise, order := "none", "fcfs"
 		if p.Guarantees {
 			promise = "latest start"
 		}
-		t.AppendRow(table.Row{p.Name, p.Doc + " (" + p.Source + ")", promise, cmp.Or(strings.Join(options, "\n"), "none")})
+		if p.UsesOrder {
+			order = "--order"
+		}
+		t.AppendRow(table.Row{p.Name, p.Doc + " (" + p.Source + ")", promise, order, cmp.Or(strings.Join(options, "\n"), "none")})
 	}
-	_, err := os.Stdout.WriteString(t.Render() + "\n")
+	_, err := os.Stdout.WriteString(t.Render() + "\n\n" + negotiator.OrderHelp())
 	return err
 }
 

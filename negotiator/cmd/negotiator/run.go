@@ -36,7 +36,7 @@ type poolFlags struct {
 
 	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"Policy's name or plugin's path; ibb by default."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
-	Order     *string           `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs, sjf, ljf, widest or narrowest."`
+	Order     *string           `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs, sjf, ljf, widest, narrowest, wfp, xfactor or expr:EXPRESSION."`
 	Placement *string           `group:"Policy" placeholder:"RULE" help:"How slots are chosen: rank, pack or spread."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 	InProcess bool              `group:"Policy" help:"Link the policy in instead of running it in a process of its own."`
@@ -49,6 +49,9 @@ type runCommand struct {
 	poolFlags
 	JSON bool `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 }
+
+// Help is shown below the flags.
+func (*poolFlags) Help() string { return negotiator.OrderHelp() }
 
 // settings is the configuration file with the flags on top.
 func (c *poolFlags) settings() (config.Config, error) {
@@ -126,7 +129,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	}
 	p := &prepared{settings: s, log: cli.NewHoldable(os.Stderr)}
 	p.logger = cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), p.log)
-	order, err := backfill.OrderNamed(s.Order)
+	order, err := negotiator.OrderNamed(s.Order)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,174 @@
+package backfill_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+)
+
+// newOrderedHost puts a policy in charge of a driver's pool, under an order.
+func newOrderedHost(t *testing.T, d *backfilltest.Driver, policy string, by backfill.Order) *backfill.Host {
+	t.Helper()
+	main := link(t, policy, nil)
+	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
+	require.NoError(t, err)
+	h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), by, main, fallback, func(r backfill.Refusal) {
+		require.NoError(t, r.Err, "%s was refused at %d", r.Policy, r.Now)
+	})
+	require.NoError(t, err)
+	return h
+}
+
+// TestQueueFollowsTime drives policies through random pools, mishaps included,
+// under every order. After each round the queue is what sorting the waiting jobs
+// by their keys of that instant gives, and fcfs has started the first of them.
+func TestQueueFollowsTime(t *testing.T) {
+	for _, o := range backfill.Orders() {
+		for _, policy := range []string{"fcfs", "easy", "ibb"} {
+			t.Run(o.Name+" "+policy, func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(rt *rapid.T) {
+					d := backfilltest.NewDriver(rapid.Uint64().Draw(rt, "seed"))
+					d.Calm = rapid.Bool().Draw(rt, "calm")
+					h := newOrderedHost(t, d, policy, o.Order)
+					for range 25 {
+						r := d.Round(h.State)
+						r.Keys = nil // those are the order's to say
+						decision, err := h.Decide(t.Context(), r)
+						require.NoError(rt, err)
+						want := sortedBy(h.State.FirstWaiting(1<<20), o.Order, r.Now)
+						require.Equal(rt, ids(want), ids(h.State.FirstWaiting(1<<20)))
+						if policy == "fcfs" {
+							requireFirst(rt, decision, want, o.Order)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// sortedBy is a queue as one would sort it by hand.
+func sortedBy(jobs []*backfill.Job, by backfill.Order, now backfill.Time) []*backfill.Job {
+	jobs = slices.Clone(jobs)
+	slices.SortFunc(jobs, func(a, b *backfill.Job) int {
+		keyA, _ := by(a, now)
+		keyB, _ := by(b, now)
+		return cmp.Or(cmp.Compare(keyA, keyB), backfill.Compare(a, b))
+	})
+	return jobs
+}
+
+// requireFirst requires that all that was started stood before all that waits.
+func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.Job, by backfill.Order) {
+	var all []*backfill.Job
+	for _, s := range d.Started {
+		all = append(all, s.Job)
+	}
+	all = append(all, waiting...)
+	require.Equal(t, ids(sortedBy(all, by, d.Now)), ids(all))
+}
+
+// TestOvertaking lets a short job that came later overtake a long one as time
+// passes, and not before a cycle opens.
+func TestOvertaking(t *testing.T) {
+	for _, name := range []string{"wfp", "xfactor"} {
+		s := newState(t, cpus(4))
+		h := newHost(t, s, "fcfs", name)
+		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4))...)
+		decide(t, h, 10, submitted(job(2, 10, 5, 4))...)
+		require.Equal(t, []backfill.JobID{1, 2}, ids(s.FirstWaiting(9)), "it has not waited yet")
+		decide(t, h, 20)
+		require.Equal(t, []backfill.JobID{2, 1}, ids(s.FirstWaiting(9)))
+		d := decide(t, h, 30, jobEvent(backfill.Completed, 0))
+		require.Equal(t, []backfill.JobID{2}, startedIDs(d))
+	}
+}
+
+// TestReturningJobsHaveNewKeys brings a running and a held job back to the
+// queue.
+func TestReturningJobsHaveNewKeys(t *testing.T) {
+	s := newState(t, cpus(4))
+	h := newHost(t, s, "fcfs", "wfp")
+	decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 10, 9))...)
+	require.InDelta(t, 0, jobState(t, s, 1).Key, 0)
+	decide(t, h, 5)
+	require.InDelta(t, 0, jobState(t, s, 1).Key, 0, "who runs is not asked")
+	decide(t, h, 5, backfill.Event{Kind: backfill.SlotLost, Slot: slot(0, nil)})
+	require.InDelta(t, -0.5, jobState(t, s, 1).Key, 0)
+	decide(t, h, 10, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(0, cpus(9))})
+	require.InDelta(t, -9, jobState(t, s, 2).Key, 0)
+}
+
+// TestAskedOnce counts how often an order is asked.
+func TestAskedOnce(t *testing.T) {
+	for _, moves := range []bool{false, true} {
+		asked := 0
+		by := func(j *backfill.Job, now backfill.Time) (float64, bool) {
+			asked++
+			return -float64(j.Waited(now)), moves
+		}
+		s := newState(t, cpus(4))
+		easy := link(t, "easy", nil)
+		h, err := backfill.NewHost(s, by, easy, easy, nil)
+		require.NoError(t, err)
+		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4), job(2, 0, 50, 4))...)
+		require.Equal(t, 3, asked, "each at its arrival")
+		decide(t, h, 5, submitted(job(3, 5, 100, 4))...)
+		require.Equal(t, map[bool]int{false: 4, true: 6}[moves], asked, "those that wait, if time matters, and the new one")
+		decide(t, h, 6, jobEvent(backfill.Completed, 0))
+		require.Equal(t, map[bool]int{false: 4, true: 9}[moves], asked)
+	}
+}
+
+// TestNoKeyForWhatIsNoJob refuses jobs that an order could not even look at.
+func TestNoKeyForWhatIsNoJob(t *testing.T) {
+	for _, o := range backfill.Orders() {
+		h := newHost(t, newState(t, cpus(4)), "easy", o.Name)
+		_, err := h.Decide(t.Context(), backfill.Round{Events: submitted(job(1, 0, 10))})
+		require.ErrorContains(t, err, "asks for 0 resources", o.Name)
+		_, err = h.Decide(t.Context(), backfill.Round{Events: submitted(job(1, 0, 0, 1))})
+		require.ErrorContains(t, err, "estimate of 0 s", o.Name)
+	}
+}
+
+// BenchmarkKeys is a cycle in which nothing happens, with many jobs in the
+// queue, under an order that stays and one that moves.
+func BenchmarkKeys(b *testing.B) {
+	for _, name := range []string{"sjf", "wfp"} {
+		for _, n := range []int{100, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d waiting", name, n), func(b *testing.B) {
+				by, err := backfill.OrderNamed(name)
+				require.NoError(b, err)
+				spec := backfill.Spec{Name: "idle", New: func(backfill.Values) (backfill.Policy, error) {
+					return backfill.PolicyFunc(func(c *backfill.Cycle) { drain(c) }), nil
+				}}
+				idle, err := backfill.Link(spec, nil)
+				require.NoError(b, err)
+				h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, 0), by, idle, idle, nil)
+				require.NoError(b, err)
+				r := backfill.Round{
+					Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+					Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(0, cpus(64))}},
+				}
+				for i := range n {
+					j := job(backfill.JobID(i), backfill.Time(i*7919%n-n), backfill.Time(1+i*31%1000), int64(1+i%64))
+					r.Events = append(r.Events, submitted(j)...)
+				}
+				for b.Loop() {
+					_, err = h.Decide(b.Context(), r)
+					require.NoError(b, err)
+					r = backfill.Round{Now: r.Now + 1}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package integration_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The named orders, written as expressions.
+const (
+	sjfExpression     = "expr:-EstimatedRunTime"
+	wfpExpression     = "expr:(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * Width"
+	xfactorExpression = "expr:1.0 * (CurrentTime - QDate + EstimatedRunTime) / EstimatedRunTime"
+)
+
+// schedule runs a trace under an order and returns the row of every job.
+func schedule(t *testing.T, env []string, policy, order string, args ...string) string {
+	t.Helper()
+	if _, err := os.Stat(kth); err != nil {
+		t.Skip("skipped: a real trace; shared/traces is not here")
+	}
+	rows := filepath.Join(t.TempDir(), "jobs.csv")
+	commandEnv(t, env, "condorsim", append([]string{"run", "--workload", kth, "--policy", policy, "--order", order, "--jobs-out", rows}, args...)...)
+	text, err := os.ReadFile(rows)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestOrdersAsExpressions runs a whole trace under orders of the core and the
+// same orders as expressions, and requires the same row for every job.
+func TestOrdersAsExpressions(t *testing.T) {
+	different := map[string]bool{}
+	for _, c := range []struct{ named, expression string }{
+		{"sjf", sjfExpression}, {"wfp", wfpExpression}, {"xfactor", xfactorExpression},
+	} {
+		named := schedule(t, nil, "easy", c.named)
+		require.Equal(t, 28_489+1, strings.Count(named, "\n"))
+		require.Equal(t, named, schedule(t, nil, "easy", c.expression), c.named)
+		require.False(t, different[named], "%s is like another order", c.named)
+		different[named] = true
+	}
+}
+
+// TestOrdersEverywhere requires the same schedule under moving orders linked in,
+// as a binary, and on any number of cores.
+func TestOrdersEverywhere(t *testing.T) {
+	for _, policy := range []string{"easy", "ibb", "fcfs"} {
+		for name, order := range map[string]string{"wfp": "wfp", "xfactor": "xfactor", "expr": wfpExpression} {
+			t.Run(policy+" "+name, func(t *testing.T) {
+				t.Parallel()
+				const some = "--jobs=2000"
+				linked := schedule(t, nil, policy, order, some)
+				require.Equal(t, linked, schedule(t, nil, policy, order, some, "--plugin-dir", pluginDir()))
+				for _, cores := range []string{"1", "8"} {
+					require.Equal(t, linked, schedule(t, []string{"GOMAXPROCS=" + cores}, policy, order, some), "%s cores", cores)
+				}
+			})
+		}
+	}
+}

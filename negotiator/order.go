@@ -1,0 +1,163 @@
+package negotiator
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// Order is the queue's priority function: one that the core knows by name, or a
+// ClassAd expression. The zero Order is first come, first served.
+type Order struct {
+	named                backfill.Order
+	expression, waitTime *classad.Expr
+}
+
+// waitTime is how long a job has been in its queue.
+const waitTime = "ifThenElse(CurrentTime > QDate, CurrentTime - QDate, 0)"
+
+// expressionPrefix begins an order that is an expression.
+const expressionPrefix = "expr:"
+
+// OrderHelp tells users how orders are named.
+func OrderHelp() string {
+	var text strings.Builder
+	text.WriteString("Orders of the queue (--order), and which job comes first; ties fall to the earlier job:\n\n")
+	for _, o := range backfill.Orders() {
+		fmt.Fprintf(&text, "  %-16s %s\n", o.Name, o.Doc)
+	}
+	text.WriteString("  expr:EXPRESSION  " + `the largest value of a ClassAd expression, such as
+                   expr:-EstimatedRunTime or expr:1.0*WaitTime/EstimatedRunTime
+
+In an expression MY is the job's ad. Whatever the ad says, these are what is planned with:
+
+  QDate WaitTime    when the job was submitted; the seconds since then
+  EstimatedRunTime  the estimate in seconds
+  MinHosts          the number of chunks
+  RequestCpus …     what each chunk requests; RequestMemory is in MiB
+  Width             the cpus of all chunks
+  Owner             as a text, where it is known
+
+CurrentTime and time() are the instant of the cycle. The integer 7/2 is 3: write 1.0*7/2. True counts as 1, false
+as 0; jobs for which there is no number come last.
+`)
+	return text.String()
+}
+
+// OrderNamed is the order of that name, or of an expression behind "expr:". A
+// wrong expression is a [*classad.SyntaxError].
+func OrderNamed(name string) (Order, error) {
+	if text, ok := strings.CutPrefix(name, expressionPrefix); ok {
+		e, err := classad.ParseExpr(text)
+		if err != nil {
+			return Order{}, fmt.Errorf("the order %s is followed by no expression: %w", expressionPrefix, err)
+		}
+		wait, err := classad.ParseExpr(waitTime)
+		return Order{expression: e, waitTime: wait}, err
+	}
+	named, err := backfill.OrderNamed(name)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w or %sEXPRESSION", err, expressionPrefix)
+	}
+	return Order{named: named}, nil
+}
+
+// priorities are an expression's values for the jobs of a negotiator. Each job
+// is asked once an instant, and not again at all if its answer did not depend on
+// the clock.
+type priorities struct {
+	order     Order
+	resources []string
+	jobs      map[backfill.JobID]*Job
+	known     map[backfill.JobID]*priority
+	host      classad.Host
+	now       backfill.Time
+	asked     bool // the evaluation under way has looked at the clock
+}
+
+// priority is an expression's value for a job.
+type priority struct {
+	job      *Job
+	estimate backfill.Time
+	ad       *classad.ClassAd // nil once it is known that the value stays
+	at       backfill.Time    // of the evaluation
+	key      float64
+}
+
+// of is the order of the jobs of a negotiator, and its memory if it has one.
+func (o Order) of(jobs map[backfill.JobID]*Job, resources []string) (backfill.Order, *priorities) {
+	if o.expression == nil {
+		return o.named, nil
+	}
+	p := &priorities{order: o, resources: resources, jobs: jobs, known: map[backfill.JobID]*priority{}}
+	p.host.Now = func() int64 {
+		p.asked = true
+		return int64(p.now)
+	}
+	return p.key, p
+}
+
+// key is a [backfill.Order].
+func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves bool) {
+	known := p.known[j.ID]
+	if known == nil || known.job != p.jobs[j.ID] || known.estimate != j.Estimate {
+		known = &priority{job: p.jobs[j.ID], estimate: j.Estimate, ad: p.describe(j), at: now - 1}
+		p.known[j.ID] = known
+	}
+	if known.ad == nil {
+		return known.key, false
+	}
+	if known.at == now {
+		return known.key, true
+	}
+	p.now, p.asked = now, false
+	known.key, known.at = keyOf(p.order.expression.Eval(classad.Scope{My: known.ad, Host: &p.host})), now
+	if !p.asked {
+		known.ad = nil
+	}
+	return known.key, p.asked
+}
+
+// keyOf turns a value, of which larger ones come first, into a key. What is no
+// number comes behind all that are.
+func keyOf(v classad.Value) float64 {
+	n, ok := v.Number()
+	if b, isBool := v.Bool(); isBool {
+		n, ok = 0, true
+		if b {
+			n = 1
+		}
+	}
+	if !ok || math.IsNaN(n) {
+		return math.Inf(1)
+	}
+	return min(-n, math.MaxFloat64)
+}
+
+// forget drops what is known of a job that is gone.
+func (p *priorities) forget(id backfill.JobID) {
+	if p != nil {
+		delete(p.known, id)
+	}
+}
+
+// describe is a job's ad with what is planned with.
+func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
+	ad := p.jobs[j.ID].Ad.Clone()
+	ad.SetInt("QDate", int64(j.Submit))
+	ad.Delete("CurrentTime") // it is the clock
+	ad.Set("WaitTime", p.order.waitTime)
+	ad.SetInt("EstimatedRunTime", int64(j.Estimate))
+	ad.SetInt("MinHosts", int64(j.Nodes))
+	for i, resource := range p.resources {
+		ad.SetInt("Request"+attribute(resource), j.Request[i])
+	}
+	ad.SetInt("Width", j.Width())
+	if owner, ok := j.Labels["owner"]; ok {
+		ad.SetString("Owner", owner)
+	}
+	return ad
+}

@@ -1,0 +1,217 @@
+package negotiator
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// newPriorities is an expression with one job to ask about: 2 chunks of 3 cpus
+// and 500 MiB for 10 s, submitted at 100.
+func newPriorities(tb testing.TB, expression, more string) (*priorities, *backfill.Job) {
+	tb.Helper()
+	order, err := OrderNamed("expr:" + expression)
+	require.NoError(tb, err)
+	job := newJob(tb, 1, 3, "QDate = 100; RequestMemory = 500; MinHosts = 2; "+more)
+	_, p := order.of(map[backfill.JobID]*Job{1: job}, twoResources().Resources)
+	return p, &backfill.Job{
+		ID: 1, Submit: job.Submit, Nodes: job.Nodes, Request: backfill.Vector{3, 500}, Estimate: job.Estimate, Labels: job.Labels,
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	last := math.Inf(1)
+	for _, tt := range []struct {
+		expression string
+		want       float64 // the key at 130
+		moves      bool
+	}{
+		{"7", -7, false},
+		{"-2.5", 2.5, false},
+		{"true", -1, false},
+		{"false", 0, false},
+		{"undefined", last, false},
+		{"error", last, false},
+		{"Missing", last, false},
+		{"TARGET.Cpus", last, false},
+		{"MY.Owner", last, false}, // a text
+		{"{ 1 }", last, false},
+		{"random()", last, false},
+		{`real("NaN")`, last, false},
+		{`real("-INF")`, math.MaxFloat64, false},
+		{`real("INF")`, math.Inf(-1), false},
+		{"1/0", last, false},
+		{"QDate", -100, false},
+		{"Width", -6, false},
+		{"MinHosts", -2, false},
+		{"RequestCpus * 1000 + RequestMemory", -3500, false},
+		{"EstimatedRunTime", -10, false},
+		{"JobPrio", -4, false},
+		{`Owner == "alice"`, -1, false},
+		{"WaitTime", -30, true},
+		{"MY.WaitTime / EstimatedRunTime", -3, true},
+		{"CurrentTime", -130, true},
+		{"time() - QDate", -30, true},
+		{"Nice", -31, true}, // the job's own expression
+		{"JobPrio > 3 ? JobPrio : WaitTime", -4, false},
+		{"JobPrio < 3 ? JobPrio : WaitTime", -30, true},
+		{"WaitTime > 60 ? undefined : 1", -1, true},
+	} {
+		p, j := newPriorities(t, tt.expression, `Owner = "alice"; JobPrio = 4; Nice = CurrentTime - 99`)
+		key, moves := p.key(j, 130)
+		require.InDelta(t, keyNumber(tt.want), keyNumber(key), 0, tt.expression)
+		require.Equal(t, tt.moves, moves, tt.expression)
+	}
+}
+
+// keyNumber makes infinity comparable.
+func keyNumber(key float64) float64 {
+	if math.IsInf(key, 0) {
+		return math.Copysign(1e308, key)
+	}
+	return key
+}
+
+// What is planned with counts, whatever the ad says.
+func TestAdsCannotLie(t *testing.T) {
+	p, j := newPriorities(t, "WaitTime * 1000 + Width", "WaitTime = 1000000; Width = 77; CurrentTime = 5000")
+	key, _ := p.key(j, 130)
+	require.InDelta(t, -30_006, key, 0)
+	key, _ = p.key(j, 90)
+	require.InDelta(t, -6, key, 0, "clocks that disagree")
+
+	p, j = newPriorities(t, "EstimatedRunTime", "")
+	j.Estimate = 55 // as it is where the job brings none
+	key, _ = p.key(j, 130)
+	require.InDelta(t, -55, key, 0)
+}
+
+// TestOncePerJob counts evaluations by their looks at the clock.
+func TestOncePerJob(t *testing.T) {
+	p, j := newPriorities(t, "time() % 7", "")
+	looks := 0
+	clock := p.host.Now
+	p.host.Now = func() int64 { looks++; return clock() }
+	for range 3 {
+		_, _ = p.key(j, 130)
+	}
+	require.Equal(t, 1, looks, "once an instant")
+	_, _ = p.key(j, 131)
+	require.Equal(t, 2, looks)
+	changed := *j
+	changed.Estimate++
+	_, _ = p.key(&changed, 131)
+	require.Equal(t, 3, looks, "it is another job now")
+
+	p, j = newPriorities(t, "Width", "")
+	_, _ = p.key(j, 130)
+	require.Nil(t, p.known[1].ad, "it will not be evaluated again")
+	key, moves := p.key(j, 999)
+	require.InDelta(t, -6, key, 0)
+	require.False(t, moves)
+	p.forget(1)
+	require.Empty(t, p.known)
+	(*priorities)(nil).forget(1)
+}
+
+func TestOrderNamed(t *testing.T) {
+	_, err := OrderNamed("tallest")
+	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor or expr:EXPRESSION`)
+	_, err = OrderNamed("expr:1 +* 2")
+	_, isSyntax := errors.AsType[*classad.SyntaxError](err)
+	require.True(t, isSyntax)
+	require.ErrorContains(t, err, "\n1 +* 2\n   ^")
+	for _, o := range backfill.Orders() {
+		_, err = OrderNamed(o.Name)
+		require.NoError(t, err)
+		require.Contains(t, OrderHelp(), "\n  "+o.Name+" ")
+	}
+}
+
+// TestNegotiatorByExpression lets jobs wait for a full slot, and one that is gone
+// be forgotten.
+func TestNegotiatorByExpression(t *testing.T) {
+	order, err := OrderNamed("expr:JobPrio * WaitTime")
+	require.NoError(t, err)
+	n, err := New(Config{Schema: twoResources(), Order: order, Policy: linked(t, "fcfs"), Fallback: linked(t, "easy")})
+	require.NoError(t, err)
+	d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}}
+	for i, prio := range []string{"JobPrio = 0", "", "JobPrio = -1", "JobPrio = 2", "JobPrio = 3; QDate = 5"} {
+		d.Submitted = append(d.Submitted, newJob(t, i, 1, prio))
+	}
+	late := d.Submitted[4]
+	d.Submitted = d.Submitted[:4]
+	require.Equal(t, []string{"1.0@a×1"}, started(cycle(t, n, d)), "none has waited")
+	require.Equal(t, "[2 3 1]", waitingJobs(n))
+	_ = cycle(t, n, Delta{Now: 5, Submitted: []*Job{late}})
+	require.Equal(t, "[3 4 2 1]", waitingJobs(n))
+	_ = cycle(t, n, Delta{Now: 30, StartFailed: []backfill.JobID{0}})
+	require.Equal(t, "[3 0 2 1]", waitingJobs(n), "job 4 was started; job 0 is back")
+	require.Len(t, n.priorities.known, 5)
+	_ = cycle(t, n, Delta{Now: 31, Completed: []backfill.JobID{4}, Removed: []backfill.JobID{1}})
+	require.Len(t, n.priorities.known, 3)
+}
+
+func waitingJobs(n *Negotiator) string {
+	var queue []backfill.JobID
+	for _, j := range n.State().FirstWaiting(99) {
+		queue = append(queue, j.ID)
+	}
+	return fmt.Sprint(queue)
+}
+
+// TestSameAsTheCore holds expressions against the core's orders that they spell
+// out, to the last bit.
+func TestSameAsTheCore(t *testing.T) {
+	for name, expression := range map[string]string{
+		"sjf": "-EstimatedRunTime", "ljf": "EstimatedRunTime", "widest": "Width", "narrowest": "-(RequestCpus * MinHosts)",
+		"xfactor": "1.0 * (WaitTime + EstimatedRunTime) / EstimatedRunTime",
+		"wfp":     "(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * Width",
+	} {
+		core, err := backfill.OrderNamed(name)
+		require.NoError(t, err)
+		order, err := OrderNamed("expr:" + expression)
+		require.NoError(t, err)
+		ad := newJob(t, 1, 1, "").Ad
+		rapid.Check(t, func(rt *rapid.T) {
+			j := &backfill.Job{
+				ID: 1, Submit: backfill.Time(rapid.Int64Range(0, 1<<40).Draw(rt, "submit")), Nodes: rapid.IntRange(1, 1000).Draw(rt, "nodes"),
+				Request:  backfill.Vector{rapid.Int64Range(0, 1<<30).Draw(rt, "cpus"), 1},
+				Estimate: backfill.Time(rapid.Int64Range(1, 1<<40).Draw(rt, "estimate")),
+			}
+			now := backfill.Time(rapid.Int64Range(0, 1<<41).Draw(rt, "now"))
+			_, p := order.of(map[backfill.JobID]*Job{1: {Ad: ad}}, twoResources().Resources)
+			want, _ := core(j, now)
+			got, _ := p.key(j, now)
+			require.InDelta(rt, want, got, 0, name)
+		})
+	}
+}
+
+// BenchmarkExpression is one job's key: asked anew at each instant, or known.
+func BenchmarkExpression(b *testing.B) {
+	for _, expression := range []string{"-EstimatedRunTime", "WaitTime * Width", "pow(1.0 * WaitTime / EstimatedRunTime, 3) * Width"} {
+		b.Run(expression, func(b *testing.B) {
+			p, j := newPriorities(b, expression, "")
+			now := backfill.Time(100)
+			for b.Loop() {
+				_, _ = p.key(j, now)
+				now++
+			}
+		})
+	}
+	b.Run("a new job", func(b *testing.B) {
+		p, j := newPriorities(b, "-EstimatedRunTime", "")
+		for b.Loop() {
+			p.forget(1)
+			_, _ = p.key(j, 100)
+		}
+	})
+}
