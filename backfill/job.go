@@ -50,8 +50,10 @@ type Place struct {
 // Compare is the order of jobs: submit time, then place in the workload. Every
 // tie anywhere falls to it.
 func Compare(a, b *Job) int {
+	if a.Submit != b.Submit { // mostly; nothing else is looked at then
+		return cmp.Compare(a.Submit, b.Submit)
+	}
 	return cmp.Or(
-		cmp.Compare(a.Submit, b.Submit),
 		strings.Compare(a.Place.Queue, b.Place.Queue),
 		cmp.Compare(a.Place.Cluster, b.Place.Cluster),
 		cmp.Compare(a.Place.Proc, b.Place.Proc),

@@ -1,7 +1,6 @@
 package backfill
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -80,10 +79,16 @@ type planned struct {
 func NewState(resources []string, rule profile.Rule) *State {
 	options := btree.Options{NoLocks: true}
 	byTime := func(a, b planned) bool {
-		return cmp.Or(cmp.Compare(a.at, b.at), Compare(a.job, b.job)) < 0
+		if a.at != b.at {
+			return a.at < b.at
+		}
+		return Compare(a.job, b.job) < 0
 	}
 	byKey := func(a, b queued) bool {
-		return cmp.Or(cmp.Compare(a.key, b.key), Compare(a.job, b.job)) < 0
+		if a.key != b.key {
+			return a.key < b.key
+		}
+		return Compare(a.job, b.job) < 0
 	}
 	return &State{
 		resources: resources,
