@@ -73,13 +73,17 @@ func (m *machine) search(at int) bool {
 		case startAtPrefix:
 			next := strings.Index(m.s[at:], st.prefix)
 			if next < 0 {
+				m.steps -= (len(m.s) - at) >> 5
 				return false
 			}
+			m.steps -= next >> 5
 			at += next
 		case startInSet:
+			before := at
 			for at < len(m.s) && !st.set.has(m.s[at]) {
 				at++
 			}
+			m.steps -= (at - before) >> 4
 			if at == len(m.s) {
 				return false
 			}
@@ -113,6 +117,7 @@ func (m *machine) run(pos int) bool {
 			ok = pos < len(s) && in.set.has(s[pos])
 			pos++
 		case opString:
+			m.steps -= len(in.text) >> 5
 			ok = strings.HasPrefix(s[pos:], in.text)
 			pos += len(in.text)
 		case opRepeat:
@@ -249,7 +254,11 @@ func (m *machine) giveBack(in *inst, pc, end, low int) int {
 }
 
 func (m *machine) literalAt(text string, at int) bool {
-	return m.s[at] == text[0] && m.s[at:at+len(text)] == text
+	if m.s[at] != text[0] {
+		return false
+	}
+	m.steps -= len(text) >> 5
+	return m.s[at:at+len(text)] == text
 }
 
 // takeMore lets a lazy repetition match one more byte, or as many as it takes to get to where the pattern may go on.
