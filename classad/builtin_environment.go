@@ -207,7 +207,7 @@ func envV1ToV2(c call) Value {
 		} else {
 			s = ""
 		}
-		if entry != "" && !(c.ev.spend(1) && e.set(entry)) {
+		if entry != "" && (!c.ev.spend(1) || !e.set(entry)) {
 			return errorValue
 		}
 	}

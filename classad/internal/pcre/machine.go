@@ -117,8 +117,7 @@ func (m *machine) run(pos int) bool {
 			ok = pos < len(s) && in.set.has(s[pos])
 			pos++
 		case opString:
-			m.steps -= len(in.text) >> 5
-			ok = strings.HasPrefix(s[pos:], in.text)
+			ok = m.hasText(in.text, pos)
 			pos += len(in.text)
 		case opRepeat:
 			pos = m.repeat(in, pc, pos)
@@ -251,6 +250,12 @@ func (m *machine) giveBack(in *inst, pc, end, low int) int {
 		m.push(entry{kind: entryFewer, x: int32(pc), pos: int32(end), low: int32(low)})
 	}
 	return end
+}
+
+// hasText tells whether the text stands at the place; a long one counts as more than one step.
+func (m *machine) hasText(text string, at int) bool {
+	m.steps -= len(text) >> 5
+	return strings.HasPrefix(m.s[at:], text)
 }
 
 func (m *machine) literalAt(text string, at int) bool {
