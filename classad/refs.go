@@ -169,14 +169,7 @@ func (r *references) scope(n *ast.Select, f *frame) *frame {
 }
 
 func isRecord(e ast.Expr) bool {
-	for {
-		paren, ok := e.(*ast.Paren)
-		if !ok {
-			break
-		}
-		e = paren.X
-	}
-	_, ok := e.(*ast.Record)
+	_, ok := unwrapped(e).(*ast.Record)
 	return ok
 }
 
