@@ -84,7 +84,7 @@ func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 	}
 }
 
-// Clone is an independent copy.
+// Clone is an independent copy, which has no [ClassAd.StreamLine].
 func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{record: ad.clone()} }
 
 // Eval evaluates an attribute of the ad, with target as the other side of a match; nil means that there is none. An

@@ -103,7 +103,7 @@ func (m *memo) put(key memoKey, value any) { m.last.Store(&memory{key, value}) }
 
 // eval implements code.
 func (n *callCode) eval(ev *evaluator, f *frame) Value {
-	if ev.strict && n.builtin.Condor {
+	if ev.failed || ev.strict && n.builtin.Condor {
 		return errorValue
 	}
 	c := call{ev: ev, frame: f, code: n}
@@ -135,6 +135,10 @@ type call struct {
 
 // eval evaluates an argument of a lazy function.
 func (c call) eval(i int) Value { return c.code.args[i].eval(c.ev, c.frame) }
+
+// text converts an argument, as textOf does, and pays for it. When that cannot be paid, the text is empty and the
+// evaluation has failed.
+func (c call) text(i int) string { return c.ev.textOf(c.args[i]) }
 
 // each evaluates the elements of a list, one after the other, until yield has enough. It is false if v is not a list.
 func (c call) each(v Value, yield func(Value) bool) bool {

@@ -51,7 +51,7 @@ func argsToList(c call) Value {
 	if syntax == 2 {
 		args, ok = splitArgs(s.str())
 	}
-	if !ok {
+	if !ok || !c.ev.spend(len(args)) {
 		return errorValue
 	}
 	values := make([]Value, len(args))
@@ -207,7 +207,7 @@ func envV1ToV2(c call) Value {
 		} else {
 			s = ""
 		}
-		if entry != "" && !e.set(entry) {
+		if entry != "" && (!c.ev.spend(1) || !e.set(entry)) {
 			return errorValue
 		}
 	}
@@ -225,7 +225,7 @@ func mergeEnvironment(c call) Value {
 		}
 		entries, ok := splitArgs(a.str())
 		for _, entry := range entries {
-			ok = ok && e.set(entry)
+			ok = ok && c.ev.spend(1) && e.set(entry)
 		}
 		if !ok {
 			return errorValue

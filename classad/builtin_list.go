@@ -69,7 +69,7 @@ func size(c call) Value {
 	case List:
 		return integer(int64(x.list().len()))
 	case Ad:
-		return integer(int64(x.frame().attributes().len()))
+		return integer(int64(x.frame().len()))
 	default:
 		return errorValue
 	}
@@ -86,7 +86,9 @@ func (c call) member(op ast.Op) Value {
 	}
 	found := false
 	isList := c.each(l, func(element Value) bool {
-		found, _ = operate(op, element, x).Bool()
+		if c.ev.affordsComparing(element, x) {
+			found, _ = operate(op, element, x).Bool()
+		}
 		return !found
 	})
 	if !isList {
@@ -178,6 +180,9 @@ func (c call) compareEach(decisive bool) Value {
 	}
 	result := boolean(!decisive)
 	isList := c.each(l, func(element Value) bool {
+		if !c.ev.affordsComparing(element, x) {
+			return false
+		}
 		switch v := operate(op, element, x); v.kind {
 		case Boolean:
 			result = v

@@ -11,7 +11,7 @@ func versions(name, doc, example string, holds func(order int) bool) Builtin {
 	return Builtin{
 		Name: name, MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst, Exact: true, Doc: doc, Example: example,
 		fn: func(c call) Value {
-			return boolean(holds(compareVersions(textOf(c.args[0]), textOf(c.args[1]))))
+			return boolean(holds(compareVersions(c.text(0), c.text(1))))
 		},
 	}
 }
@@ -39,7 +39,7 @@ var otherBuiltins = []Builtin{
 		Doc:     "Orders two version numbers: negative, 0 or positive.",
 		Example: `versioncmp("8.9.12", "8.9.2") > 0`,
 		fn: func(c call) Value {
-			return integer(int64(compareVersions(textOf(c.args[0]), textOf(c.args[1]))))
+			return integer(int64(compareVersions(c.text(0), c.text(1))))
 		},
 	},
 	versions("versionLT", "Tells whether a version is less than another.", `versionLT("1.9", "1.10")`,
@@ -68,12 +68,12 @@ func versionInRange(c call) Value {
 	case v.isMissing() || low.kind == Error || high.kind == Error:
 		return errorValue
 	}
-	version := textOf(v)
-	return boolean(compareVersions(textOf(low), version) <= 0 && compareVersions(version, textOf(high)) <= 0)
+	version := c.text(0)
+	return boolean(compareVersions(c.text(1), version) <= 0 && compareVersions(version, c.text(2)) <= 0)
 }
 
 func evalText(c call) Value {
-	s := textOf(c.args[0])
+	s := c.text(0)
 	if !c.ev.spend(len(s)) {
 		return errorValue
 	}

@@ -184,7 +184,7 @@ func stringListRegexpMember(c call) Value {
 	}
 	result := undefined
 	for item := range stringListItems(s, separators) {
-		if re.has(item) {
+		if c.ev.spend(1) && re.has(item) {
 			return boolean(true)
 		}
 		result = boolean(false)

@@ -22,13 +22,13 @@ var stringBuiltins = []Builtin{
 		Name: "toUpper", MinArgs: 1, MaxArgs: 1,
 		Doc:     "Makes ASCII letters upper case.",
 		Example: `toUpper("Ab") is "AB"`,
-		fn:      func(c call) Value { return c.ev.built(mapBytes(textOf(c.args[0]), upper)) },
+		fn:      func(c call) Value { return text(mapBytes(c.text(0), upper)) },
 	},
 	{
 		Name: "toLower", MinArgs: 1, MaxArgs: 1,
 		Doc:     "Makes ASCII letters lower case.",
 		Example: `toLower("Ab") is "ab"`,
-		fn:      func(c call) Value { return c.ev.built(ast.Fold(textOf(c.args[0]))) },
+		fn:      func(c call) Value { return text(ast.Fold(c.text(0))) },
 	},
 	{
 		Name: "substr", MinArgs: 2, MaxArgs: 3, Missing: UndefinedFirst, fn: substring,
@@ -39,13 +39,13 @@ var stringBuiltins = []Builtin{
 		Name: "strcmp", MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst,
 		Doc:     "Orders two texts by their bytes: -1, 0 or 1.",
 		Example: `strcmp("a", "B") == 1`,
-		fn:      func(c call) Value { return integer(int64(cmp.Compare(textOf(c.args[0]), textOf(c.args[1])))) },
+		fn:      func(c call) Value { return integer(int64(cmp.Compare(c.text(0), c.text(1)))) },
 	},
 	{
 		Name: "stricmp", MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst,
 		Doc:     "Orders two texts by their bytes, ignoring the case of ASCII letters: -1, 0 or 1.",
 		Example: `stricmp("a", "B") == -1`,
-		fn:      func(c call) Value { return integer(int64(compareFold(textOf(c.args[0]), textOf(c.args[1])))) },
+		fn:      func(c call) Value { return integer(int64(compareFold(c.text(0), c.text(1)))) },
 	},
 	{
 		Name: "split", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: split,
@@ -72,11 +72,10 @@ func concatenate(c call) Value {
 		if a.isMissing() {
 			return a
 		}
-		before := len(b)
-		b = appendText(b, a)
-		if !c.ev.spend((len(b) - before) / bytesPerStep) {
+		if !c.ev.affordsText(a) {
 			return errorValue
 		}
+		b = appendText(b, a)
 	}
 	c.ev.keepScratch(b)
 	return text(string(b))
@@ -94,7 +93,7 @@ func join(c call) Value {
 		return errorValue
 	case len(items) > 1:
 		if items[0].kind != Undefined {
-			separator = textOf(items[0])
+			separator = c.ev.textOf(items[0])
 		}
 		items = items[1:]
 	}
@@ -117,10 +116,10 @@ func join(c call) Value {
 		if b.Len() > 0 {
 			b.WriteString(separator)
 		}
-		b.WriteString(textOf(v))
-		if !c.ev.spend(b.Len() / bytesPerStep) {
+		if !c.ev.spend(len(separator)/bytesPerStep) || !c.ev.affordsText(v) {
 			return errorValue
 		}
+		b.WriteString(textOf(v))
 	}
 	if defined == 0 && (len(items) > 0 || len(c.args) > 1 && c.args[0].kind == Undefined) {
 		return undefined
@@ -186,7 +185,11 @@ func split(c call) Value {
 		return errorValue
 	}
 	const usualItems = 16
-	return c.ev.newList(list{values: splitItems(c.ev.room(usualItems), s.str(), separators)})
+	items := splitItems(c.ev.room(usualItems), s.str(), separators)
+	if !c.ev.spend(len(items)) {
+		return errorValue
+	}
+	return c.ev.newList(list{values: items})
 }
 
 // splitItems adds the items to the values. An empty one counts only if the separator behind it is the one, but for

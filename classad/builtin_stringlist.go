@@ -112,11 +112,14 @@ func stringListSubset(c call, key func(string) string) Value {
 	}
 	set := map[string]bool{}
 	for item := range stringListItems(second, separators) {
+		if !c.ev.spend(1) {
+			return errorValue
+		}
 		set[key(item)] = true
 	}
 	all := false
 	for item := range stringListItems(first, separators) {
-		if all = set[key(item)]; !all {
+		if all = c.ev.spend(1) && set[key(item)]; !all {
 			break
 		}
 	}
@@ -138,6 +141,9 @@ func stringListsIntersect(c call) Value {
 	}
 	set := map[string]bool{}
 	for item := range splitBytes(second, separators) {
+		if !c.ev.spend(1) {
+			return errorValue
+		}
 		set[item] = true
 	}
 	for item := range splitBytes(first, separators) {

@@ -89,6 +89,9 @@ func (c call) summarize(start float64, combine func(result, x float64) float64, 
 	}
 	s := summary{result: start}
 	for item := range stringListItems(c.args[0].str(), separators) {
+		if !c.ev.spend(1) {
+			return errorValue
+		}
 		x, ok := leadingNumber(item)
 		if !ok {
 			return errorValue

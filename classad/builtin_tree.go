@@ -45,28 +45,10 @@ func unparse(c call) Value {
 		return text("")
 	}
 	e := v.tree()
-	if !c.affords(e, 1) {
+	if !c.ev.affords(e, 1, 1) {
 		return errorValue
 	}
 	return c.ev.built(string(ast.Append(nil, e, ast.Pretty)))
-}
-
-// affords pays for printing an expression, the more the deeper it is indented.
-func (c call) affords(e ast.Expr, price int) bool {
-	if !c.ev.spend(price) {
-		return false
-	}
-	switch e.(type) {
-	case *ast.List, *ast.Record:
-		price++
-	default:
-	}
-	for _, child := range ast.Children(e) {
-		if !c.affords(child, price) {
-			return false
-		}
-	}
-	return true
 }
 
 // unresolved searches the names without regard to case.
@@ -88,7 +70,8 @@ func unresolved(c call) Value {
 			return errorValue
 		}
 	}
-	refs := c.ev.collect(found.tree(), in, true)
+	refs := &references{ev: c.ev, external: true, paid: true}
+	refs.collect(found.tree(), in)
 	if refs.failed {
 		clear(refs.names)
 	}

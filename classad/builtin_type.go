@@ -35,7 +35,7 @@ var typeBuiltins = []Builtin{
 		Name: "string", MinArgs: 1, MaxArgs: 1,
 		Doc:     "Gives the printed form of x; strings stay as they are.",
 		Example: `string(true) is "true"`,
-		fn:      func(c call) Value { return c.ev.built(textOf(c.args[0])) },
+		fn:      func(c call) Value { return text(c.text(0)) },
 	},
 	{
 		Name: "bool", MinArgs: 1, MaxArgs: 1, fn: toBool,

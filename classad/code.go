@@ -97,6 +97,9 @@ func (c *compareCode) eval(ev *evaluator, f *frame) Value {
 	if v, missing := strict(x, y); missing {
 		return v
 	}
+	if !ev.affordsComparing(x, y) {
+		return errorValue
+	}
 	return compare(c.op, x, y)
 }
 
@@ -108,7 +111,11 @@ type isCode struct {
 
 func (c *isCode) eval(ev *evaluator, f *frame) Value {
 	x := c.x.eval(ev, f)
-	v := identical(x, c.y.eval(ev, f))
+	y := c.y.eval(ev, f)
+	if !ev.affordsComparing(x, y) {
+		return errorValue
+	}
+	v := identical(x, y)
 	if c.negate {
 		return negated(v)
 	}

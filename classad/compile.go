@@ -28,6 +28,9 @@ type compiler struct {
 
 func (c *compiler) compile(e ast.Expr) code {
 	c.weight++
+	if e, ok := e.(*ast.Attr); ok {
+		c.weight += len(e.Name) / bytesPerStep
+	}
 	switch n := e.(type) {
 	case *ast.Literal:
 		return &constantCode{literal(n)}
@@ -70,6 +73,7 @@ func (c *compiler) all(exprs []ast.Expr) []code {
 }
 
 func (c *compiler) selection(n *ast.Select) code {
+	c.weight += len(n.Name) / bytesPerStep
 	s := selectCode{x: c.compile(n.X), name: nameOf(n.Name, n.Key)}
 	if x, ok := s.x.(*attrCode); ok && x.name.word.isScope() {
 		return &scopedCode{selectCode: s, scope: x.name.word}

@@ -15,6 +15,14 @@ func textOf(v Value) string {
 	return string(appendText(nil, v))
 }
 
+// textOf is the function textOf, paid for.
+func (ev *evaluator) textOf(v Value) string {
+	if !ev.affordsText(v) {
+		return ""
+	}
+	return textOf(v)
+}
+
 // appendText adds what textOf gives.
 func appendText(b []byte, v Value) []byte {
 	switch v.kind {
@@ -58,41 +66,66 @@ func toInteger(r float64, round func(float64) float64) Value {
 // then decimal or hexadecimal digits with an exponent, inf, infinity or nan.
 func leadingNumber(s string) (float64, bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
-	for end := numberEnd(s); end > 0; end-- {
-		number := s[:end]
-		if isHex(number) && !strings.ContainsAny(number, "pP") {
-			number += "p0"
-		}
-		if r, err := strconv.ParseFloat(number, 64); err == nil || math.IsInf(r, 0) {
-			return r, true
-		}
+	const longest = 1000 // no number of so many digits differs from its beginning
+	s = s[:min(len(s), longest)]
+	number := s[:numberEnd(s)]
+	if isHex(strings.TrimLeft(number, "+-")) && !strings.ContainsAny(number, "pP") {
+		number += "p0"
 	}
-	return 0, false
+	r, err := strconv.ParseFloat(number, 64)
+	return r, err == nil || math.IsInf(r, 0)
 }
 
-func isHex(s string) bool {
-	s = strings.TrimLeft(s, "+-")
-	return len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x'
-}
+func isHex(s string) bool { return len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' }
 
-// numberEnd is where s has the first byte that is in no number. What is before it need not be one.
+// numberEnd is where the number ends with which s begins, or 0.
 func numberEnd(s string) int {
-	sign := len(s) - len(strings.TrimLeft(s, "+-"))
+	start := 0
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		start = 1
+	}
 	for _, word := range []string{"infinity", "inf", "nan"} {
-		if end := sign + len(word); len(s) >= end && strings.EqualFold(s[sign:end], word) {
+		if end := start + len(word); len(s) >= end && equalFold(s[start:end], word) {
 			return end
 		}
 	}
-	const decimal, hexadecimal = "0123456789.eE+-", "0123456789abcdefABCDEF.xXpP+-"
-	digits := decimal
-	if isHex(s) {
-		digits = hexadecimal
-	}
-	const longest = 1000 // no number of so many digits differs from its beginning
-	for i := range min(len(s), longest) {
-		if strings.IndexByte(digits, s[i]) < 0 {
-			return i
+	if isHex(s[start:]) {
+		if end := digitsEnd(s, start+2, isHexDigit, 'p'); end > 0 {
+			return end
 		}
 	}
-	return min(len(s), longest)
+	return digitsEnd(s, start, isDigit, 'e')
 }
+
+// digitsEnd is where digits end, with a point among them and an exponent behind them; 0 if there are none.
+func digitsEnd(s string, i int, digit func(byte) bool, exponent byte) int {
+	skip := func(i int, digit func(byte) bool) int {
+		for i < len(s) && digit(s[i]) {
+			i++
+		}
+		return i
+	}
+	start := i
+	i = skip(i, digit)
+	digits := i - start
+	if i < len(s) && s[i] == '.' {
+		end := skip(i+1, digit)
+		digits += end - i - 1
+		i = end
+	}
+	if digits == 0 {
+		return 0
+	}
+	if i < len(s) && s[i]|0x20 == exponent {
+		first := i + 1
+		if first < len(s) && (s[first] == '+' || s[first] == '-') {
+			first++
+		}
+		if end := skip(first, isDigit); end > first {
+			return end
+		}
+	}
+	return i
+}
+
+func isHexDigit(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

@@ -17,6 +17,8 @@ const (
 	maxSteps = 2_000_000
 	// bytesPerStep is how much text may be built in one step.
 	bytesPerStep = 64
+	// stepsPerAttribute is how many steps it costs to print an attribute, besides its expression.
+	stepsPerAttribute = 4
 )
 
 // evaluator is one evaluation under way. Exceeding a limit makes it fail as a whole: everything from then on is error
@@ -105,6 +107,71 @@ func (ev *evaluator) spend(steps int) bool {
 		ev.failed = true
 	}
 	return !ev.failed
+}
+
+// affordsComparing pays for looking at two strings as far as the shorter one goes.
+func (ev *evaluator) affordsComparing(x, y Value) bool {
+	if x.kind != String || y.kind != String {
+		return true
+	}
+	return ev.spend(min(len(x.str()), len(y.str())) / bytesPerStep)
+}
+
+// affords pays for walking through a tree and tells whether that may be done: in each node of a list or an ad, it costs
+// more by deeper.
+func (ev *evaluator) affords(e ast.Expr, price, deeper int) bool {
+	if !ev.spend(price) {
+		return false
+	}
+	switch n := e.(type) {
+	case *ast.List, *ast.Record:
+		price += deeper
+	case *ast.Literal:
+		return ev.spend(len(n.Text) / bytesPerStep)
+	default:
+	}
+	for _, child := range ast.Children(e) {
+		if !ev.affords(child, price, deeper) {
+			return false
+		}
+	}
+	return true
+}
+
+// affordsText pays for making a text of a value and tells whether that may be done.
+func (ev *evaluator) affordsText(v Value) bool {
+	switch v.kind {
+	case String:
+		return ev.spend(len(v.str()) / bytesPerStep)
+	case Ad:
+		f := v.frame()
+		if !ev.spend(stepsPerAttribute*f.len()) ||
+			f.role == match && !ev.spend(stepsPerAttribute*(f.mine.ad.len()+f.theirs.ad.len())) {
+			return false
+		}
+		ad := f.attributes()
+		for i := range ad.len() {
+			if !ev.affordsText(ad.at(i)) {
+				return false
+			}
+		}
+		return true
+	case List:
+		l := v.list()
+		if l.written != nil {
+			return ev.affords(l.written.tree, 1, 0)
+		}
+		for i := range l.values {
+			if !ev.spend(1) || !ev.affordsText(l.values[i]) {
+				return false
+			}
+		}
+		return true
+	case deferred:
+		return ev.affords(v.expr().tree, 1, 0)
+	default:
+		return !ev.failed
+	}
 }
 
 // built is a string that took this evaluation some effort.
@@ -216,10 +283,13 @@ func (ev *evaluator) selectFrom(x Value, n *name) Value {
 		return ev.selected(x.frame(), n)
 	case List:
 		l := x.list()
+		if !ev.spend(l.len()) {
+			return errorValue
+		}
 		values := ev.room(l.len())
 		for i := range l.len() {
 			ev.depth++
-			if ev.depth > maxDepth || !ev.spend(1) {
+			if ev.depth > maxDepth || ev.failed {
 				return ev.fail()
 			}
 			values = append(values, detached(ev.selectFrom(l.at(ev, i), n)))
@@ -258,6 +328,9 @@ func (ev *evaluator) subscript(x, key Value) Value {
 		}
 		return l.at(ev, i)
 	case x.kind == Ad && key.kind == String:
+		if !ev.spend(len(key.str()) / bytesPerStep) {
+			return errorValue
+		}
 		f, n := x.frame(), newName(key.str())
 		v, ok := f.ad.find(&n)
 		if !ok {

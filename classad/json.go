@@ -20,7 +20,7 @@ func (p *Parser) parseJSON(text, file string, first int) (*ClassAd, error) {
 	if err != nil {
 		return nil, syntaxError(err, file, text, first, "")
 	}
-	return p.record(r), nil
+	return p.record(r, text), nil
 }
 
 // MarshalJSON implements [encoding/json.Marshaler]. It fails if a name is not UTF-8, which JSON cannot express.

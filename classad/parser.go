@@ -3,6 +3,7 @@ package classad
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/classad/parser"
@@ -16,18 +17,31 @@ type Parser struct {
 	// are errors. It may not change once the parser is in use.
 	Strict bool
 
-	start  *path // of the names of all ads
-	paths  int
-	syntax [2]known // what values were written in brackets and in lines
-	values []Value  // of the ad that is being read
+	start  *path               // of the names of all ads
+	syntax [2]map[string]Value // what values were written in brackets and in lines, by their texts
+	values []Value             // of the ad that is being read
+	own    int                 // about how many bytes those take that are not in syntax
+	kept   int                 // about how many bytes everything takes that is remembered
 }
 
 const (
-	// mostPaths and mostKnown are how many beginnings of ads and how many bytes of values a parser remembers.
-	mostPaths = 1 << 16
-	mostKnown = 8 << 20
+	// mostKept is how many bytes a parser may remember before it forgets everything and starts anew.
+	mostKept = 64 << 20
 	// longestKnown is the longest text of a value that is worth remembering.
 	longestKnown = 4 << 10
+	// mostValues is how many values an ad may have for their place to be used again.
+	mostValues = 1 << 12
+)
+
+// What things take, in bytes. A tree with its code may take that many times its text.
+const (
+	pathBytes   = 256
+	nameBytes   = 64
+	valueBytes  = int(unsafe.Sizeof(Value{}))
+	knownBytes  = 128
+	nodeBytes   = 96
+	treePerText = 64
+	mostOfOneAd = mostKept / 4 // more than that is not remembered of an ad
 )
 
 // path is a way in which ads begin: the names of some attributes, in order. The ads of a pool go along a few paths, so
@@ -36,35 +50,35 @@ type path struct {
 	name   name
 	before *path // nil at the start
 	length int
-	likely *path // where the last ad went on from here
-	next   map[string]*path
-	shape  *shape  // of the ads that end here
-	first  []Value // of the first ad that ended here, until there was another
-	twice  bool    // a name comes more than once, so there is no such shape
+	likely *path            // where the last ad went on from here
+	next   map[string]*path // all ways on, once there was more than one
+	shape  *shape           // of the ads that end here
+	first  []Value          // of the first ad that ended here, until there was another
+	twice  bool             // a name comes more than once, so there is no such shape
 
 	text  string // the text of the value that was read last for this name, if it was worth remembering
 	value Value
 }
 
-// known has the values of texts.
-type known struct {
-	values map[string]Value
-	size   int
-}
-
-func (k *known) keep(text string, v Value) {
-	if k.size += len(text); k.values == nil || k.size > mostKnown {
-		k.values, k.size = map[string]Value{}, len(text)
+// keep remembers the value of a text.
+func (p *Parser) keep(syntax int, text string, v Value) {
+	if p.syntax[syntax] == nil {
+		p.syntax[syntax] = map[string]Value{}
 	}
-	k.values[text] = v
+	p.syntax[syntax][text] = v
+	p.kept += knownBytes + len(text)
+	if v.kind == deferred {
+		p.kept += treePerText * len(text)
+	}
 }
 
 // begin is where the names of an ad start.
 func (p *Parser) begin() *path {
-	if p.start == nil || p.paths > mostPaths {
-		p.start, p.paths = &path{}, 0
+	p.limit()
+	if p.start == nil {
+		p.start = &path{}
 	}
-	p.values = p.values[:0]
+	p.values, p.own = p.values[:0], 0
 	return p.start
 }
 
@@ -77,11 +91,13 @@ func (p *Parser) step(at *path, name string) *path {
 	if next == nil {
 		name = strings.Clone(name)
 		next = &path{name: newName(name), before: at, length: at.length + 1}
-		if at.next == nil {
-			at.next = map[string]*path{}
+		switch {
+		case at.next != nil:
+			at.next[name] = next
+		case at.likely != nil:
+			at.next = map[string]*path{at.likely.name.text: at.likely, name: next}
 		}
-		at.next[name] = next
-		p.paths++
+		p.kept += pathBytes + 3*len(name)
 	}
 	at.likely = next
 	return next
@@ -89,9 +105,26 @@ func (p *Parser) step(at *path, name string) *path {
 
 // end makes the ad whose names end here.
 func (p *Parser) end(at *path) *ClassAd {
+	ad := p.finished(at)
+	p.limit()
+	return ad
+}
+
+// limit forgets everything if it is too much.
+func (p *Parser) limit() {
+	if p.kept > mostKept {
+		*p = Parser{Strict: p.Strict}
+	}
+	if len(p.values) > mostValues {
+		p.values = nil
+	}
+}
+
+func (p *Parser) finished(at *path) *ClassAd {
 	ad := &ClassAd{}
 	if at.shape == nil && !at.twice {
 		at.close()
+		p.kept += at.length * nameBytes
 	}
 	if at.twice {
 		for i, n := range at.names() {
@@ -99,7 +132,12 @@ func (p *Parser) end(at *path) *ClassAd {
 		}
 		return ad
 	}
-	at.share(p.values)
+	if p.own < mostOfOneAd || at.first != nil || at.shape.places != nil {
+		if at.shape.places == nil && at.first == nil {
+			p.kept += at.length*valueBytes + p.own
+		}
+		at.share(p.values)
+	}
 	ad.shape, ad.values = at.shape, make([]Value, 0, len(p.values)-len(at.shape.shared))
 	for i, v := range p.values {
 		if at.shape.places == nil || at.shape.places[i] >= 0 {
@@ -168,9 +206,10 @@ func (at *path) close() {
 	}
 }
 
-// record makes an ad of a tree.
-func (p *Parser) record(tree *ast.Record) *ClassAd {
+// record makes an ad of the tree of a text, of which its strings are parts.
+func (p *Parser) record(tree *ast.Record, text string) *ClassAd {
 	at := p.begin()
+	p.own = len(text) + nodeBytes*treeSize(tree)
 	for _, a := range tree.Attributes() {
 		at = p.step(at, a.Name)
 		p.values = append(p.values, entry(a.Value))
@@ -189,7 +228,7 @@ func (p *Parser) parseBrackets(text, file string, first int) (*ClassAd, error) {
 	if err != nil {
 		return nil, syntaxError(err, file, text, first, "")
 	}
-	return p.record(tree), nil
+	return p.record(tree, text), nil
 }
 
 // ParseExpr parses one expression, as the function [ParseExpr] does.
@@ -299,15 +338,18 @@ func (p *Parser) remembered(syntax int, at *path, text string) (Value, error) {
 	if text == at.text && text != "" {
 		return at.value, nil
 	}
-	k := &p.syntax[syntax]
-	v, ok := k.values[text]
+	v, ok := p.syntax[syntax][text]
 	if !ok {
 		var err error
 		text = strings.Clone(text)
-		if v, err = p.parseValue(syntax, text); err != nil || len(text) > longestKnown {
+		if v, err = p.parseValue(syntax, text); err != nil {
 			return v, err
 		}
-		k.keep(text, v)
+		if len(text) > longestKnown {
+			p.own += treePerText * len(text)
+			return v, nil
+		}
+		p.keep(syntax, text, v)
 	}
 	if v.kind == String || v.kind == deferred {
 		at.text, at.value = text, v

@@ -22,8 +22,9 @@ var ErrReferences = errors.New("references lead in a circle, too far or into wha
 // found are given in both cases.
 func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
 	m := newMatching(Scope{My: my, Host: &someTime})
-	in := m.collect(e.tree, &m.left, false)
-	out := m.collect(e.tree, &m.left, true)
+	in, out := &references{ev: &m.evaluator}, &references{ev: &m.evaluator, external: true}
+	in.collect(e.tree, &m.left)
+	out.collect(e.tree, &m.left)
 	m.recycle()
 	if in.failed || out.failed {
 		err = ErrReferences
@@ -40,8 +41,10 @@ type references struct {
 	ev       *evaluator
 	root     *frame
 	external bool
+	paid     bool              // walking costs steps
 	names    map[string]string // as written, by the folded form
 	state    map[place]visit
+	trees    map[*record]*ast.Record
 	nested   int // the definitions that are being followed
 	depth    int // the height of their trees
 	failed   bool
@@ -62,10 +65,19 @@ const (
 	visited
 )
 
-func (ev *evaluator) collect(e ast.Expr, f *frame, external bool) *references {
-	r := &references{ev: ev, root: f, external: external, names: map[string]string{}, state: map[place]visit{}}
+func (r *references) collect(e ast.Expr, f *frame) {
+	r.root, r.names, r.state, r.trees = f, map[string]string{}, map[place]visit{}, map[*record]*ast.Record{}
 	r.follow(e, f, false)
-	return r
+}
+
+// tree is an ad as a tree, always the same.
+func (r *references) tree(ad *record) *ast.Record {
+	t := r.trees[ad]
+	if t == nil {
+		t = ad.tree()
+		r.trees[ad] = t
+	}
+	return t
 }
 
 func (r *references) sorted() []string {
@@ -109,7 +121,7 @@ func (r *references) follow(e ast.Expr, f *frame, inScope bool) {
 
 // walk collects the references of an expression that stands in f.
 func (r *references) walk(e ast.Expr, f *frame, inScope bool) {
-	if r.failed {
+	if r.failed = r.failed || r.paid && !r.ev.spend(1); r.failed {
 		return
 	}
 	switch n := e.(type) {
@@ -157,14 +169,7 @@ func (r *references) scope(n *ast.Select, f *frame) *frame {
 }
 
 func isRecord(e ast.Expr) bool {
-	for {
-		paren, ok := e.(*ast.Paren)
-		if !ok {
-			break
-		}
-		e = paren.X
-	}
-	_, ok := e.(*ast.Record)
+	_, ok := unwrapped(e).(*ast.Record)
 	return ok
 }
 
@@ -228,6 +233,10 @@ func (r *references) special(n *name, f *frame, inScope bool) bool {
 	default:
 		return false
 	}
-	r.follow(f.ad.tree(), f, inScope)
+	if r.paid && !r.ev.spend(f.ad.len()) {
+		r.failed = true
+		return true
+	}
+	r.follow(r.tree(f.ad), f, inScope)
 	return true
 }

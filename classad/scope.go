@@ -111,6 +111,15 @@ func (f *frame) attributes() *record {
 	return &all
 }
 
+// len is how many attributes there are.
+func (f *frame) len() int {
+	const sidesAndContexts = 4
+	if f.role == match {
+		return f.ad.len() + sidesAndContexts
+	}
+	return f.ad.len()
+}
+
 // pairing is everything around two ads that are matched.
 type pairing struct {
 	root, leftContext, rightContext, left, right frame

@@ -24,7 +24,7 @@ const (
 //	<                  XML, see [ParseXML]
 //	anything else      lines, with empty lines between ads
 //
-// Each ad needs memory only while it is used.
+// Each ad needs memory only while it is used; one of more than 16 MiB ends the sequence with an error.
 //
 // An ad with an error in it gives a nil ad and a [*SyntaxError] with the given name and the place; reading goes on
 // behind that ad if the caller does. After any other error, of the reader or about size, the sequence ends.

@@ -161,16 +161,20 @@ func (v Value) Bool() (value, ok bool) {
 // Text gives the bytes of a string.
 func (v Value) Text() (string, bool) { return v.str(), v.kind == String }
 
-// Items evaluates the elements of a list, in the scope in which the list was written.
+// Items evaluates the elements of a list, in the scope in which the list was written. All together they have the steps
+// of one evaluation; when those are used up, the rest is error.
 func (v Value) Items() ([]Value, bool) {
 	l := v.list()
 	if l == nil {
 		return nil, false
 	}
-	items := make([]Value, l.len())
+	items, steps := make([]Value, l.len()), 0
 	for i := range items {
 		m := newMatching(Scope{Host: l.host, Strict: l.strict})
-		items[i] = m.finish(l.at(&m.evaluator, i))
+		m.spend(steps)
+		v := l.at(&m.evaluator, i)
+		steps = m.steps
+		items[i] = m.finish(v)
 	}
 	return items, true
 }

@@ -14,5 +14,5 @@ func (p *Parser) parseXML(text, file string, first int) (*ClassAd, error) {
 	if err != nil {
 		return nil, syntaxError(err, file, text, first, "")
 	}
-	return p.record(r), nil
+	return p.record(r, text), nil
 }

@@ -27,6 +27,8 @@ const (
 	// maxOpen also counts the conditionals between "?" and ":", which the reference does not limit. Together with the
 	// loops in expr.go it bounds the depth of the parser's recursion.
 	maxOpen = 2 * maxNesting
+	// maxTokens bounds the memory that a text takes in parsing, which is many times its length.
+	maxTokens = 1 << 20
 )
 
 // definition is the lexer that participle gets. The syntaxes of ads differ in their strings and integers only.
@@ -69,6 +71,7 @@ type scanner struct {
 	json   bool   // strings are left as they were written, and whoever reads them counts what is open
 	open   []byte // the brackets and question marks that await their partner
 	depth  int    // the brackets among them
+	tokens int    // how many there were
 	done   bool
 }
 
@@ -79,6 +82,9 @@ func (s *scanner) Next() (lexer.Token, error) {
 	}
 	if s.done || s.at >= len(s.src) {
 		return lexer.EOFToken(s.position()), nil
+	}
+	if s.tokens++; s.tokens > maxTokens && !s.json {
+		return s.invalid(fmt.Sprintf("more than %d names, constants and signs", maxTokens)), nil
 	}
 	switch c := s.src[s.at]; {
 	case isLetter(c):

@@ -25,9 +25,10 @@ Examples:
   classad eval --ad job.ad --target slot.ad 'TARGET.Memory >= RequestMemory'
   classad match job.ad slot.ad
   classad explain job.ad slots.ads
+  classad fmt --to json slots.ads
   classad functions substr
 
-A file holds ads: in brackets "[ a = 1; b = 2 ]", as lines "a = 1" with an empty line between ads, as JSON or as XML; - is the standard input. Every command has --json and more examples in its --help.
+A file holds ads: in brackets "[ a = 1; b = 2 ]", as lines "a = 1" with an empty line between ads, as JSON or as XML; - is the standard input. Every command has more examples in its --help, and those that report something --json.
 
 Exit codes: 0 all well, 1 the ads do not match or the expression is not true, 2 bad input or usage.`
 
@@ -37,6 +38,7 @@ type cli struct {
 	Explain   explainCommand   `cmd:"" help:"Say why ads do not match; exit code 1 if they do not."`
 	Refs      refsCommand      `cmd:"" help:"List the attributes that an expression depends on."`
 	Flatten   flattenCommand   `cmd:"" help:"Evaluate what an ad alone decides of an expression, and print the rest."`
+	Fmt       fmtCommand       `cmd:"" help:"Write ads in another form."`
 	Functions functionsCommand `cmd:"" help:"Describe the functions of the language."`
 	Bench     benchCommand     `cmd:"" help:"Measure how fast ads are parsed, matched, ranked and evaluated."`
 }

@@ -73,13 +73,17 @@ func (m *machine) search(at int) bool {
 		case startAtPrefix:
 			next := strings.Index(m.s[at:], st.prefix)
 			if next < 0 {
+				m.steps -= (len(m.s) - at) >> 5
 				return false
 			}
+			m.steps -= next >> 5
 			at += next
 		case startInSet:
+			before := at
 			for at < len(m.s) && !st.set.has(m.s[at]) {
 				at++
 			}
+			m.steps -= (at - before) >> 4
 			if at == len(m.s) {
 				return false
 			}
@@ -113,7 +117,7 @@ func (m *machine) run(pos int) bool {
 			ok = pos < len(s) && in.set.has(s[pos])
 			pos++
 		case opString:
-			ok = strings.HasPrefix(s[pos:], in.text)
+			ok = m.hasText(in.text, pos)
 			pos += len(in.text)
 		case opRepeat:
 			pos = m.repeat(in, pc, pos)
@@ -248,8 +252,18 @@ func (m *machine) giveBack(in *inst, pc, end, low int) int {
 	return end
 }
 
+// hasText tells whether the text stands at the place; a long one counts as more than one step.
+func (m *machine) hasText(text string, at int) bool {
+	m.steps -= len(text) >> 5
+	return strings.HasPrefix(m.s[at:], text)
+}
+
 func (m *machine) literalAt(text string, at int) bool {
-	return m.s[at] == text[0] && m.s[at:at+len(text)] == text
+	if m.s[at] != text[0] {
+		return false
+	}
+	m.steps -= len(text) >> 5
+	return m.s[at:at+len(text)] == text
 }
 
 // takeMore lets a lazy repetition match one more byte, or as many as it takes to get to where the pattern may go on.

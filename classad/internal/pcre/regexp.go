@@ -73,7 +73,7 @@ func (re *Regexp) Match(s string, from int, mode Mode, caps []int, budget *int) 
 		}
 		next := strings.Index(s[from:], st.prefix)
 		if next < 0 || st.whole {
-			*budget--
+			*budget -= 1 + len(s[from:])>>5
 			fill(caps, from+next, from+next+len(st.prefix))
 			return next >= 0, nil
 		}

@@ -144,6 +144,7 @@ func (m *machine) consume(in *inst, pos int) int {
 			return pos + 1
 		}
 	case opFoldString:
+		m.steps -= len(in.text) >> 4
 		if len(rest) >= len(in.text) && equalFold(rest[:len(in.text)], in.text) {
 			return pos + len(in.text)
 		}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+type fmtCommand struct {
+	To    string   `help:"The form: ${enum}." enum:"new,pretty,old,long,json,json-multi,xml,xml-multi" default:"pretty"`
+	Files []string `arg:"" optional:"" help:"Files with ads in any form; - or none is the standard input."`
+}
+
+// Help is what --help adds.
+func (*fmtCommand) Help() string {
+	return `Forms:
+  new         ads in brackets, one a line
+  pretty      ads in brackets over several lines
+  old, long   lines "name = expression", with an empty line behind every ad
+  json        JSON, one object a line
+  json-multi  a JSON array of objects over several lines
+  xml         XML, one ad a line
+  xml-multi   XML over several lines, as condor_status -xml
+
+What is written can be read again, but lines have no way to write an ad without attributes. At the first error it ends; the ads before that are written.
+
+Examples:
+  classad fmt job.ad
+  classad fmt --to json-multi slots.long
+  condor_status -long | classad fmt --to xml`
+}
+
+// layout is how ads are written one after the other.
+type layout struct {
+	style                  classad.Style
+	begin, separator, last string // before the first ad, between ads, and behind the last one
+}
+
+const xmlHead = "<?xml version=\"1.0\"?>\n<!DOCTYPE classads SYSTEM \"classads.dtd\">\n<classads>\n"
+
+var layouts = map[string]layout{
+	"new":        {style: classad.Brackets, separator: "\n", last: "\n"},
+	"pretty":     {style: classad.Pretty, separator: "\n", last: "\n"},
+	"old":        {style: classad.Lines, separator: "\n", last: "\n"},
+	"long":       {style: classad.Lines, separator: "\n", last: "\n"},
+	"json":       {style: classad.JSON, separator: "\n", last: "\n"},
+	"json-multi": {style: classad.JSONIndented, begin: "[\n", separator: ",\n", last: "\n]\n"},
+	"xml":        {style: classad.XML, begin: xmlHead, separator: "\n", last: "\n</classads>\n"},
+	"xml-multi":  {style: classad.XMLIndented, begin: xmlHead, last: "</classads>\n"},
+}
+
+// Run writes the ads of all files.
+func (c *fmtCommand) Run(s streams) error {
+	files := c.Files
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	f := formatter{layout: layouts[c.To], out: bufio.NewWriter(s.out)}
+	for _, file := range files {
+		if err := f.file(s, file); err != nil {
+			return errors.Join(err, f.out.Flush())
+		}
+	}
+	return f.end()
+}
+
+// formatter writes ads as they come.
+type formatter struct {
+	layout
+	out  *bufio.Writer
+	text []byte
+	ads  int
+}
+
+func (f *formatter) file(s streams, file string) error {
+	r, err := s.open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	for ad, err := range classad.ReadAds(r, file) {
+		if err != nil {
+			return err
+		}
+		if err := f.write(ad); err != nil {
+			return fmt.Errorf("writing: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *formatter) write(ad *classad.ClassAd) error {
+	between := f.separator
+	if f.ads == 0 {
+		between = f.begin
+	}
+	f.ads++
+	f.text = ad.AppendFormat(append(f.text[:0], between...), f.style)
+	text := f.text
+	if f.ads == 1 {
+		text = bytes.TrimPrefix(text, []byte("\n")) // with which a pretty ad begins
+	}
+	_, err := f.out.Write(text)
+	return err
+}
+
+// end writes what belongs behind the ads; no ads are nothing, but for forms in which something stands around them.
+func (f *formatter) end() error {
+	last := f.last
+	if f.ads == 0 {
+		if last = ""; f.begin != "" {
+			last = f.begin + strings.TrimLeft(f.last, "\n")
+		}
+	}
+	_, err := io.WriteString(f.out, last)
+	if err = errors.Join(err, f.out.Flush()); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
