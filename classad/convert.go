@@ -57,7 +57,7 @@ func toInteger(r float64, round func(float64) float64) Value {
 // leadingNumber reads the longest beginning of s that is a number, as the C function strtod does: blanks and a sign,
 // then decimal or hexadecimal digits with an exponent, inf, infinity or nan.
 func leadingNumber(s string) (float64, bool) {
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	s = strings.TrimLeft(s, blanks)
 	for end := numberEnd(s); end > 0; end-- {
 		number := s[:end]
 		if isHex(number) && !strings.ContainsAny(number, "pP") {
