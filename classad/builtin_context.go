@@ -103,6 +103,9 @@ func (c call) inside(ad Value, what code) Value {
 // definition is what the name stands for that is the argument i, and the ad in which the search for it ended. It is not
 // there for anything else and for names that are not found.
 func (c call) definition(i int) (found Value, at *frame, ok bool) {
+	if !isReference(c.code.exprs[i]) {
+		return undefined, c.frame, false // among them a name in parentheses
+	}
 	switch n := c.code.args[i].(type) {
 	case *attrCode:
 		if found, at, ok = c.ev.written(c.frame, &n.name); ok {

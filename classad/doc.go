@@ -29,10 +29,7 @@
 // deep, trees are at most [ast.MaxHeight] high, references are followed 400 deep, and the steps of an evaluation are
 // counted. What exceeds a limit is a [*SyntaxError] in parsing and the value error in evaluation.
 //
-// # Not there yet
-//
-// Absolute and relative times have their kinds but no operations; [NotYet] lists the functions that are missing, all of
-// which evaluate to error. Strict mode is there in parsing only. Regular expressions are Go's and not PCRE2.
+// What differs from HTCondor, and which of its quirks are copied, is in QUIRKS.md.
 //
 // The trees are in the package ast, and the package parser makes them from text.
 package classad
