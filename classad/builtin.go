@@ -70,7 +70,17 @@ func byName(all []Builtin) map[string]*Builtin {
 
 // takes tells whether the function can be called in this way.
 func (b *Builtin) takes(n *ast.Call) bool {
-	return len(n.Args) >= b.MinArgs && (b.MaxArgs == anyNumber || len(n.Args) <= b.MaxArgs) && (!b.Exact || n.Name == b.Name)
+	return len(n.Args) >= b.MinArgs && (b.MaxArgs == anyNumber || len(n.Args) <= b.MaxArgs)
+}
+
+// spelled is what the function is under this name.
+func (b *Builtin) spelled(name string) *Builtin {
+	if !b.Exact || name == b.Name {
+		return b
+	}
+	other := *b
+	other.fn = func(call) Value { return errorValue }
+	return &other
 }
 
 // callCode is a call of a function that exists, with a number of arguments that it takes.
@@ -140,14 +150,15 @@ func (c call) eval(i int) Value { return c.code.args[i].eval(c.ev, c.frame) }
 // evaluation has failed.
 func (c call) text(i int) string { return c.ev.textOf(c.args[i]) }
 
-// each evaluates the elements of a list, one after the other, until yield has enough. It is false if v is not a list.
+// each evaluates the elements of a list, one after the other, until yield has enough. It is false if v is not a list. As
+// in the reference names in the elements are looked up where the call stands, wherever the list does.
 func (c call) each(v Value, yield func(Value) bool) bool {
 	l := v.list()
 	if l == nil {
 		return false
 	}
 	for i := range l.len() {
-		if !c.ev.spend(1) || !yield(l.at(c.ev, i)) {
+		if !c.ev.spend(1) || !yield(l.in(c.ev, i, c.frame)) {
 			break
 		}
 	}

@@ -35,56 +35,86 @@ func countMatches(c call) Value {
 	return integer(n)
 }
 
-// inEach evaluates the first argument inside the ads of the second and gives the second.
+// inEach evaluates the first argument inside the ads of the second and gives the second. As in the reference the names
+// in the second argument and in the list that it is are looked up where the search for the first argument ended, if that
+// is a name: where it was found or, if it is nowhere, in the outermost ad.
 func (c call) inEach(use func(Value)) Value {
-	contexts := c.eval(1)
-	if contexts.isMissing() {
-		return contexts
-	}
 	what, height := c.code.args[0], 0
-	if found, _, ok := c.definition(0); ok && found.kind == deferred {
+	found, at, ok := c.definition(0)
+	if ok && found.kind == deferred {
 		p := found.expr().program(c.ev.functions)
 		what, height = p.code, p.height
 	} else if ok {
 		what = &constantCode{found}
 	}
-	c.ev.references++ // without this an expression that evaluates itself inside ads would have no end
-	c.ev.depth += height
-	if c.ev.references > maxReferences || c.ev.depth > maxDepth || c.ev.failed {
+	contexts := c.contexts(at)
+	if contexts.kind != List {
+		return contexts
+	}
+	if c.ev.depth += height; c.ev.depth > maxDepth || c.ev.failed {
 		return c.ev.fail()
 	}
-	isList := c.each(contexts, func(element Value) bool {
-		switch element.kind {
-		case Ad:
-			inside := *element.frame()
-			inside.role, inside.theirs = plain, c.frame
-			use(what.eval(c.ev, &inside))
-		case Undefined:
-			use(undefined)
-		default:
-			use(errorValue)
+	l := contexts.list()
+	for i := range l.len() {
+		if !c.ev.spend(1) {
+			break
 		}
-		return true
-	})
-	c.ev.references--
-	c.ev.depth -= height
-	if !isList {
-		return errorValue
+		use(c.inside(l.in(c.ev, i, at), what))
 	}
+	c.ev.depth -= height
 	return contexts
 }
 
-// definition is what the name stands for that is the argument i, and the ad in which it was found. It is not there for
-// anything else and for names that are not found.
-func (c call) definition(i int) (found Value, in *frame, ok bool) {
+// contexts evaluates the second argument.
+func (c call) contexts(at *frame) Value {
+	if _, ok := c.code.args[1].(*listCode); ok {
+		return c.eval(1)
+	}
+	before := c.ev.apart()
+	v := c.ev.together(before, c.code.args[1].eval(c.ev, at))
+	if v.kind != List && v.kind != Undefined {
+		return errorValue
+	}
+	return v
+}
+
+// inside evaluates an expression inside an ad. What is not found there is looked up in the other side of the match than
+// the one to which the ad belongs.
+func (c call) inside(ad Value, what code) Value {
+	switch ad.kind {
+	case Ad:
+		in := *ad.frame()
+		for f := &in; f != nil && in.theirs == nil; f = f.parent {
+			if f.role == side {
+				in.theirs = f.theirs
+			}
+		}
+		in.role = plain
+		before := c.ev.apart()
+		c.ev.references = 0
+		return c.ev.together(before, what.eval(c.ev, &in))
+	case Undefined:
+		return undefined
+	default:
+		return errorValue
+	}
+}
+
+// definition is what the name stands for that is the argument i, and the ad in which the search for it ended. It is not
+// there for anything else and for names that are not found.
+func (c call) definition(i int) (found Value, at *frame, ok bool) {
+	if !isReference(c.code.exprs[i]) {
+		return undefined, c.frame, false // among them a name in parentheses
+	}
 	switch n := c.code.args[i].(type) {
 	case *attrCode:
-		if found, in, ok = c.ev.written(c.frame, &n.name); ok {
-			return found, in, ok
+		if found, at, ok = c.ev.written(c.frame, &n.name); ok {
+			return found, at, ok
 		}
 		if other := c.ev.opposite(c.frame); other != nil {
 			return c.ev.written(other, &n.name)
 		}
+		return undefined, at, false
 	case *rootCode:
 		return c.ev.written(c.frame.root(), &n.name)
 	case *scopedCode:
@@ -92,20 +122,26 @@ func (c call) definition(i int) (found Value, in *frame, ok bool) {
 	case *selectCode:
 		return c.selected(n)
 	}
-	return undefined, nil, false
+	return undefined, c.frame, false
 }
 
-func (c call) selected(n *selectCode) (found Value, in *frame, ok bool) {
-	scope := n.x.eval(c.ev, c.frame).frame()
-	if scope == nil {
-		return undefined, nil, false
+func (c call) selected(n *selectCode) (found Value, at *frame, ok bool) {
+	scope := n.x.eval(c.ev, c.frame)
+	switch scope.kind {
+	case Ad:
+		return c.ev.written(scope.frame(), &n.name)
+	case List:
+		return c.ev.selectFrom(scope, &n.name, c.frame), c.frame, true
+	default:
+		return undefined, c.frame, false
 	}
-	return c.ev.written(scope, &n.name)
 }
 
-// written is what stands under a name in an ad and the ads around it, not evaluated.
-func (ev *evaluator) written(f *frame, n *name) (found Value, in *frame, ok bool) {
+// written is what stands under a name in an ad and the ads around it, not evaluated, and the ad where it was found or
+// the outermost one.
+func (ev *evaluator) written(f *frame, n *name) (found Value, at *frame, ok bool) {
 	for ; f != nil; f = f.parent {
+		at = f
 		if v, ok := f.ad.find(n); ok {
 			return v, f, true
 		}
@@ -113,5 +149,5 @@ func (ev *evaluator) written(f *frame, n *name) (found Value, in *frame, ok bool
 			return v, f, v.kind != Undefined
 		}
 	}
-	return undefined, nil, false
+	return undefined, at, false
 }

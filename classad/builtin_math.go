@@ -44,7 +44,7 @@ var mathBuiltins = []Builtin{
 func power(c call) Value {
 	x, okX := realOf(c.args[0])
 	y, okY := realOf(c.args[1])
-	switch r := math.Pow(x, y); {
+	switch r := pow(x, y); {
 	case !okX || !okY:
 		return errorValue
 	case c.args[0].kind == Integer && c.args[1].kind == Integer && y >= 0:

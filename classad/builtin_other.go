@@ -1,7 +1,7 @@
 package classad
 
 import (
-	"cmp"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
@@ -22,11 +22,14 @@ var otherBuiltins = []Builtin{
 		Doc:     "Evaluates the second argument if the first is true, else the third.",
 		Example: `ifThenElse(1 < 2, true, 1 / 0)`,
 		fn: func(c call) Value {
-			t := truthOf(c.eval(0))
-			if t == unknown {
-				return undefined
+			switch t := truthOf(c.eval(0)); t {
+			case yes:
+				return c.eval(1)
+			case no:
+				return c.eval(2)
+			default:
+				return t.value()
 			}
-			return choose(t, c.code.args[1], c.code.args[2], c.ev, c.frame)
 		},
 	},
 	{
@@ -84,7 +87,8 @@ func evalText(c call) Value {
 	return c.ev.follow(&Expr{tree: e}, c.frame)
 }
 
-// compareVersions orders runs of digits as numbers, those with more leading zeros first, and everything else by bytes.
+// compareVersions orders runs of digits as numbers, those with more leading zeros first and those with as many by bytes,
+// as everything else.
 func compareVersions(a, b string) int {
 	at := func(s string, i int) byte {
 		if i < len(s) {
@@ -104,18 +108,31 @@ func compareVersions(a, b string) int {
 	if difference == 0 || !isDigit(at(a, start)) || !isDigit(at(b, start)) {
 		return difference
 	}
-	run := func(s string, zeros bool) int {
-		n := start
-		for isDigit(at(s, n)) && (!zeros || s[n] == '0') {
-			n++
-		}
-		return n
+	a, b = a[start:], b[start:]
+	switch zerosA, zerosB := leadingZeros(a), leadingZeros(b); {
+	case zerosA != zerosB:
+		return zerosB - zerosA
+	case zerosA > 0 || digits(a) == digits(b):
+		return difference
+	default:
+		return digits(a) - digits(b)
 	}
-	if order := cmp.Compare(run(b, true), run(a, true)); order != 0 {
-		return order
+}
+
+// leadingZeros counts the zeros that a number begins with, but not one that is its last digit.
+func leadingZeros(s string) int {
+	zeros := len(s) - len(strings.TrimLeft(s, "0"))
+	if zeros > 0 && zeros == digits(s) {
+		zeros--
 	}
-	if order := cmp.Compare(run(a, false), run(b, false)); order != 0 {
-		return order
+	return zeros
+}
+
+// digits counts the digits that a text begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
 	}
-	return difference
+	return n
 }

@@ -120,7 +120,9 @@ func interval(c call) Value {
 		if !ok {
 			return errorValue
 		}
-		x = realValue(r)
+		if x = realValue(r); math.Abs(r) < math.MaxInt64 {
+			x = integer(int64(r))
+		}
 	}
 	cut, _ := cutNumber(x)
 	n := int(cut)

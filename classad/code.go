@@ -32,7 +32,7 @@ type selectCode struct {
 }
 
 func (c *selectCode) eval(ev *evaluator, f *frame) Value {
-	return ev.selectFrom(c.x.eval(ev, f), &c.name)
+	return ev.selectFrom(c.x.eval(ev, f), &c.name, f)
 }
 
 // scopedCode is MY.name or TARGET.name, the most frequent selections, where the scope need not become a value.
@@ -128,17 +128,17 @@ func (c *isCode) eval(ev *evaluator, f *frame) Value {
 //	false      false  false      false      false      (y is not evaluated)
 //	true       false  true       undefined  error
 //	undefined  false  undefined  undefined  error
-//	error      error  error      error      error      (y is not evaluated)
+//	error      error  error      error      error      (y is evaluated, because that may fail)
 type andCode struct{ x, y code }
 
 func (c *andCode) eval(ev *evaluator, f *frame) Value {
 	x := truthOf(c.x.eval(ev, f))
-	if x == no || x == invalid {
-		return x.value()
+	if x == no {
+		return boolean(false)
 	}
 	y := truthOf(c.y.eval(ev, f))
-	if x == unknown && y == yes {
-		return undefined
+	if x == invalid || x == unknown && y == yes {
+		return x.value()
 	}
 	return y.value()
 }
@@ -148,43 +148,42 @@ type orCode struct{ x, y code }
 
 func (c *orCode) eval(ev *evaluator, f *frame) Value {
 	x := truthOf(c.x.eval(ev, f))
-	if x == yes || x == invalid {
-		return x.value()
+	if x == yes {
+		return boolean(true)
 	}
 	y := truthOf(c.y.eval(ev, f))
-	if x == unknown && y == no {
-		return undefined
+	if x == invalid || x == unknown && y == no {
+		return x.value()
 	}
 	return y.value()
 }
 
-// condCode is a ? b : c, of which only one branch is evaluated.
+// condCode is a ? b : c, of which one branch is evaluated or, if neither is chosen, both: only whether that fails matters,
+// as in the reference.
 type condCode struct{ cond, then, otherwise code }
 
 func (c *condCode) eval(ev *evaluator, f *frame) Value {
-	return choose(truthOf(c.cond.eval(ev, f)), c.then, c.otherwise, ev, f)
-}
-
-// choose evaluates one branch or, if neither is chosen, both: only whether that fails matters, as in the reference.
-func choose(t truth, then, otherwise code, ev *evaluator, f *frame) Value {
-	switch t {
+	switch t := truthOf(c.cond.eval(ev, f)); t {
 	case yes:
-		return then.eval(ev, f)
+		return c.then.eval(ev, f)
 	case no:
-		return otherwise.eval(ev, f)
-	case unknown:
-		then.eval(ev, f)
-		otherwise.eval(ev, f)
-	case invalid:
+		return c.otherwise.eval(ev, f)
+	default:
+		c.then.eval(ev, f)
+		c.otherwise.eval(ev, f)
+		return t.value()
 	}
-	return t.value()
 }
 
-// elvisCode is a ?: b, which is b where a is undefined. It evaluates b in any case, because that may fail.
+// elvisCode is a ?: b, which is b where a is undefined. It evaluates b unless a is false, because that may fail: a quirk
+// of the reference.
 type elvisCode struct{ x, y code }
 
 func (c *elvisCode) eval(ev *evaluator, f *frame) Value {
 	x := c.x.eval(ev, f)
+	if truthOf(x) == no {
+		return x
+	}
 	if y := c.y.eval(ev, f); x.kind == Undefined {
 		return y
 	}

@@ -118,5 +118,5 @@ func (c *compiler) call(n *ast.Call) code {
 	if b == nil || !b.takes(n) {
 		return &constantCode{errorValue}
 	}
-	return &callCode{builtin: b, args: c.all(n.Args), exprs: n.Args}
+	return &callCode{builtin: b.spelled(n.Name), args: c.all(n.Args), exprs: n.Args}
 }

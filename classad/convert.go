@@ -65,7 +65,7 @@ func toInteger(r float64, round func(float64) float64) Value {
 // leadingNumber reads the longest beginning of s that is a number, as the C function strtod does: blanks and a sign,
 // then decimal or hexadecimal digits with an exponent, inf, infinity or nan.
 func leadingNumber(s string) (float64, bool) {
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	s = strings.TrimLeft(s, blanks)
 	const longest = 1000 // no number of so many digits differs from its beginning
 	s = s[:min(len(s), longest)]
 	number := s[:numberEnd(s)]

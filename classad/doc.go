@@ -40,5 +40,7 @@
 // searched count too: it ends within a few seconds at the worst. What exceeds a limit is a [*SyntaxError] in parsing and
 // the value error in evaluation. [Value.Items] has the steps of one evaluation for all elements.
 //
+// What differs from HTCondor, and which of its quirks are copied, is in QUIRKS.md.
+//
 // The trees are in the package ast, and the package parser makes them from text.
 package classad

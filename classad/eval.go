@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxReferences is how many references may be nested: x = y counts one when x is evaluated. It is the reference's
-	// number, and it is also what ends a circular reference.
+	// number, and it is also what ends a circular reference. Evaluations apart, see below, may nest as deep.
 	maxReferences = 400
 	// maxDepth is how high the trees may be together that references have nested; it bounds the stack.
 	maxDepth = 300_000
@@ -22,13 +22,15 @@ const (
 )
 
 // evaluator is one evaluation under way. Exceeding a limit makes it fail as a whole: everything from then on is error
-// and so is the result, whatever functions such as isError make of it.
+// and so is the result, whatever functions such as isError make of it. Exceptions are what the reference evaluates
+// apart: subscripts and the ads of evalInEachContext.
 type evaluator struct {
 	functions  map[string]*Builtin
 	host       *Host
 	references int
 	depth      int
 	steps      int
+	nested     int // the evaluations apart that are under way, see apart
 	failed     bool
 	outside    bool // something was asked for that the ad of the expression does not decide alone
 	strict     bool
@@ -91,7 +93,7 @@ func (m *matching) recycle() {
 
 // reset prepares for another evaluation.
 func (ev *evaluator) reset() {
-	ev.references, ev.depth, ev.steps, ev.failed, ev.outside = 0, 0, 0, false, false
+	ev.references, ev.depth, ev.steps, ev.nested, ev.failed, ev.outside = 0, 0, 0, 0, false, false
 	ev.args = ev.args[:0]
 	ev.usedLists, ev.usedValues = 0, 0
 }
@@ -99,6 +101,30 @@ func (ev *evaluator) reset() {
 func (ev *evaluator) fail() Value {
 	ev.failed = true
 	return errorValue
+}
+
+// reached is how deep an evaluation has come.
+type reached struct{ references, depth int }
+
+// apart begins an evaluation whose failure is the value error and not that of the whole, a quirk of the reference.
+func (ev *evaluator) apart() reached {
+	if ev.nested++; ev.nested > maxReferences {
+		ev.failed = true
+	}
+	return reached{ev.references, ev.depth}
+}
+
+// together ends it with its value. Beyond the limits that the reference does not have the whole fails nevertheless.
+func (ev *evaluator) together(before reached, v Value) Value {
+	if ev.failed {
+		ev.failed = ev.nested > maxReferences || ev.depth > maxDepth || ev.steps > maxSteps
+		v = errorValue
+	}
+	if !ev.failed {
+		ev.references, ev.depth = before.references, before.depth
+		ev.nested--
+	}
+	return v
 }
 
 // spend counts steps and tells whether evaluation may go on.
@@ -274,8 +300,9 @@ func strict(x, y Value) (Value, bool) {
 	}
 }
 
-// selectFrom is x.name. The selection from a list is the list of the selections from its elements.
-func (ev *evaluator) selectFrom(x Value, n *name) Value {
+// selectFrom is x.name. The selection from a list is the list of the selections from its elements, in which names are
+// looked up where the selection stands: a quirk of the reference.
+func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
 	switch x.kind {
 	case Undefined:
 		return undefined
@@ -292,7 +319,7 @@ func (ev *evaluator) selectFrom(x Value, n *name) Value {
 			if ev.depth > maxDepth || ev.failed {
 				return ev.fail()
 			}
-			values = append(values, detached(ev.selectFrom(l.at(ev, i), n)))
+			values = append(values, detached(ev.selectFrom(l.in(ev, i, f), n, f)))
 			ev.depth--
 		}
 		return ev.newList(list{values: values})
@@ -317,7 +344,7 @@ func detached(v Value) Value {
 
 // subscript is x[key]. Unlike a selection it does not look into the ads around x.
 func (ev *evaluator) subscript(x, key Value) Value {
-	if v, missing := strict(x, key); missing {
+	if v, missing := strict(x, key); missing || ev.failed {
 		return v
 	}
 	switch {
@@ -326,7 +353,8 @@ func (ev *evaluator) subscript(x, key Value) Value {
 		if i < 0 || i >= l.len() {
 			return errorValue
 		}
-		return l.at(ev, i)
+		before := ev.apart()
+		return ev.together(before, l.at(ev, i))
 	case x.kind == Ad && key.kind == String:
 		if !ev.spend(len(key.str()) / bytesPerStep) {
 			return errorValue
@@ -336,7 +364,9 @@ func (ev *evaluator) subscript(x, key Value) Value {
 		if !ok {
 			return undefined
 		}
-		if v = ev.use(v, f); v.kind == Ad {
+		before := ev.apart()
+		ev.references = 0
+		if v = ev.together(before, ev.use(v, f)); v.kind == Ad {
 			v = adOf(&frame{ad: v.frame().ad, role: subscripted})
 		}
 		return v

@@ -111,8 +111,14 @@ func (m *matching) accepts(side *frame) bool {
 
 // rank ends the matching.
 func (m *matching) rank(side *frame) float64 {
-	m.strict = false // Rank is looked up in the other ad even then
-	v := m.name(side, &rank)
+	in := side
+	if _, ok := side.ad.find(&rank); !ok {
+		in = side.theirs // even if strict
+	}
+	v := undefined
+	if found, ok := in.ad.find(&rank); ok {
+		v = m.use(found, in)
+	}
 	if m.failed {
 		v = errorValue
 	}

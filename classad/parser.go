@@ -290,16 +290,18 @@ func (p *Parser) parseLine(at *path, line string) (*path, error) {
 	return next, p.lineValue(next, right)
 }
 
+const blanks = " \t\n\v\f\r"
+
 // isEmptyLine is true for comments too.
 func isEmptyLine(line string) bool {
-	line = strings.TrimLeft(line, " \t\r\n")
+	line = strings.TrimLeft(line, blanks)
 	return line == "" || line[0] == '#'
 }
 
 // cutLine gives the name on a line and all that is right of the first =.
 func cutLine(line string) (name, right string, ok bool) {
 	left, right, ok := strings.Cut(line, "=")
-	name = strings.TrimRight(strings.TrimLeft(left, " \t"), " ")
+	name = strings.TrimRight(strings.TrimLeft(left, blanks), " ")
 	return name, right, ok && name != ""
 }
 

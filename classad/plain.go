@@ -164,7 +164,7 @@ func (p *Parser) plainAttribute(at *path, s string, i int) (*path, int) {
 			return nil, 0
 		}
 		var err error
-		if v, err = p.remembered(inBrackets, at, strings.TrimRight(s[i:end], " \t\n\v\f\r")); err != nil {
+		if v, err = p.remembered(inBrackets, at, strings.TrimRight(s[i:end], blanks)); err != nil {
 			return nil, 0
 		}
 	}

@@ -40,6 +40,7 @@ var someTime = Host{Now: func() int64 { return 0 }}
 type references struct {
 	ev       *evaluator
 	root     *frame
+	at       *frame // the ad in which the expression stands that is walked
 	external bool
 	paid     bool              // walking costs steps
 	names    map[string]string // as written, by the folded form
@@ -66,8 +67,8 @@ const (
 )
 
 func (r *references) collect(e ast.Expr, f *frame) {
-	r.root, r.names, r.state, r.trees = f, map[string]string{}, map[place]visit{}, map[*record]*ast.Record{}
-	r.follow(e, f, false)
+	r.root, r.at, r.names, r.state, r.trees = f, f, map[string]string{}, map[place]visit{}, map[*record]*ast.Record{}
+	r.follow(e, false)
 }
 
 // tree is an ad as a tree, always the same.
@@ -101,8 +102,8 @@ func (r *references) add(name string) {
 
 // follow collects the references of a definition, once. inScope says that it stands before a dot, where an ad counts
 // as a scope and not for what is in it.
-func (r *references) follow(e ast.Expr, f *frame, inScope bool) {
-	at := place{e, f.ad, inScope}
+func (r *references) follow(e ast.Expr, inScope bool) {
+	at := place{e, r.at.ad, inScope}
 	if r.state[at] == visited {
 		return
 	}
@@ -113,48 +114,48 @@ func (r *references) follow(e ast.Expr, f *frame, inScope bool) {
 	r.state[at] = visiting
 	r.nested++
 	r.depth += e.Height()
-	r.walk(e, f, inScope)
+	r.walk(e, inScope)
 	r.depth -= e.Height()
 	r.nested--
 	r.state[at] = visited
 }
 
-// walk collects the references of an expression that stands in f.
-func (r *references) walk(e ast.Expr, f *frame, inScope bool) {
+// walk collects the references of an expression.
+func (r *references) walk(e ast.Expr, inScope bool) {
 	if r.failed = r.failed || r.paid && !r.ev.spend(1); r.failed {
 		return
 	}
 	switch n := e.(type) {
 	case *ast.Attr:
-		start := f
+		start := r.at
 		if n.Absolute {
-			start = f.root()
+			start = r.root.root()
 		}
 		r.resolve(nameOf(n.Name, n.Key), start, inScope)
 	case *ast.Select:
-		if start := r.scope(n, f); start != nil {
+		if start := r.scope(n); start != nil {
 			r.resolve(nameOf(n.Name, n.Key), start, inScope)
 		}
 	case *ast.Record:
 		if !inScope || r.external {
 			for _, a := range n.Attributes() {
-				r.walk(a.Value, f, inScope)
+				r.walk(a.Value, inScope)
 			}
 		}
 	case *ast.Literal:
 	default:
 		for _, child := range ast.Children(e) {
-			r.walk(child, f, inScope)
+			r.walk(child, inScope)
 		}
 	}
 }
 
 // scope gives the ad from which something is selected; nil if there is none.
-func (r *references) scope(n *ast.Select, f *frame) *frame {
+func (r *references) scope(n *ast.Select) *frame {
 	if !r.external {
-		r.walk(n.X, f, true)
+		r.walk(n.X, true)
 	}
-	v := (&Expr{tree: n.X}).in(r.ev, f)
+	v := (&Expr{tree: n.X}).in(r.ev, r.at)
 	switch {
 	case r.ev.failed || v.kind != Undefined && v.kind != Ad:
 		r.failed = true
@@ -197,46 +198,55 @@ func firstName(selection string) string {
 	return selection
 }
 
-// resolve collects a name that is looked up in f and the ads around it, and what its definition refers to.
+// resolve collects a name that is looked up in f and the ads around it, and what its definition refers to. In the
+// reference the search for an internal name ends in the outermost ad, and what is walked next stands there, if the name
+// is not found.
 func (r *references) resolve(n name, f *frame, inScope bool) {
-	for in := f; in != nil; in = in.parent {
-		if v, ok := in.ad.find(&n); ok {
-			if in == r.root && !r.external {
-				r.add(n.text)
-			}
-			if v.kind == deferred {
-				r.follow(v.expr().tree, in, inScope)
-			}
-			return
+	before := r.at
+	for ; f != nil; f = f.parent {
+		r.at = f
+		v, ok := f.ad.find(&n)
+		switch {
+		case !ok:
+			v, ok = r.special(&n, f)
+		case f == r.root && !r.external:
+			r.add(n.text)
 		}
-		if r.special(&n, in, inScope) {
-			return
+		if !ok {
+			continue
 		}
+		if v.kind == deferred {
+			r.follow(v.expr().tree, inScope)
+		}
+		r.at = before
+		return
 	}
 	if r.external {
 		r.add(n.text)
+		r.at = before
 	}
 }
 
-// special handles the words that mean an ad, of which all attributes are then referred to.
-func (r *references) special(n *name, f *frame, inScope bool) bool {
+// special is what a word means: an ad, of which all attributes are then referred to as if they stood in f, or the time.
+func (r *references) special(n *name, f *frame) (found Value, ok bool) {
+	ad := f
 	switch n.word {
 	case wordMy, wordSelf:
 	case wordRoot:
-		f = f.root()
+		ad = r.root.root()
 	case wordParent:
-		if f = f.parent; f == nil {
-			return false
-		}
+		ad = f.parent
 	case wordCurrentTime:
-		return true
+		return undefined, true
 	default:
-		return false
+		return undefined, false
 	}
-	if r.paid && !r.ev.spend(f.ad.len()) {
+	if ad == nil {
+		return undefined, false
+	}
+	if r.paid && !r.ev.spend(ad.ad.len()) {
 		r.failed = true
-		return true
+		return undefined, true
 	}
-	r.follow(r.tree(f.ad), f, inScope)
-	return true
+	return deferredTo(&Expr{tree: r.tree(ad.ad)}), true
 }

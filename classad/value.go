@@ -284,16 +284,23 @@ func (l *list) len() int {
 	return len(l.values)
 }
 
-func (l *list) at(ev *evaluator, i int) Value {
+func (l *list) at(ev *evaluator, i int) Value { return l.in(ev, i, l.frame) }
+
+// in evaluates an element with its names looked up in the ad f. Lists and ads stay where they are written.
+func (l *list) in(ev *evaluator, i int, f *frame) Value {
 	if l.written == nil {
 		return l.values[i]
+	}
+	switch l.written.elems[i].(type) {
+	case *listCode, *recordCode:
+		f = l.frame
 	}
 	// The name of a list is no reference any more when an element is taken, so a list with itself inside would have no end.
 	height := l.written.tree.Elems[i].Height()
 	if ev.depth += height; ev.depth > maxDepth || ev.failed {
 		return ev.fail()
 	}
-	v := l.written.elems[i].eval(ev, l.frame)
+	v := l.written.elems[i].eval(ev, f)
 	ev.depth -= height
 	return v
 }

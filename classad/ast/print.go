@@ -33,9 +33,9 @@ const (
 // maxIndent is the widest indentation: with more, deeply nested text would be many times as large as what it says.
 const maxIndent = 160
 
-// Append adds the printed expression to b. What it prints in the first four styles parses to the same tree, with three
+// Append adds the printed expression to b. What it prints in the first four styles parses to the same tree, with four
 // exceptions inherited from the reference: a minus before a number becomes part of the number, infinities print as calls
-// of real, and a selected name has no quotes even if it needs them. JSON and XML besides turn a span of time into a
+// of real, a selected name has no quotes even if it needs them, and a selection from an integer, 1 .a, has no blank. JSON and XML besides turn a span of time into a
 // number, and XML forgets the sign of zero.
 func Append(b []byte, e Expr, style Style) []byte {
 	switch style {
@@ -80,13 +80,9 @@ func (p *printer) append(b []byte, e Expr) []byte {
 		if n.Absolute {
 			b = append(b, '.')
 		}
-		return AppendName(b, n.Name)
+		return p.name(b, n.Name)
 	case *Select:
-		b = p.append(b, n.X)
-		if l, ok := n.X.(*Literal); ok && (l.Kind == Integer || l.Kind == Real) {
-			b = append(b, ' ') // 1.a would be a broken number
-		}
-		return append(append(b, '.'), n.Name...)
+		return append(append(p.append(b, n.X), '.'), n.Name...)
 	case *Index:
 		b = append(p.append(b, n.X), '[')
 		return append(p.append(b, n.Key), ']')
@@ -123,6 +119,14 @@ func (p *printer) append(b []byte, e Expr) []byte {
 	return b
 }
 
+// name in quotes has escapes for everything or, in lines, for the quote only.
+func (p *printer) name(b []byte, name string) []byte {
+	if p.line && mustBeQuoted(name) {
+		return append(append(append(b, '\''), strings.ReplaceAll(name, "'", `\'`)...), '\'')
+	}
+	return AppendName(b, name)
+}
+
 func (p *printer) symbol(op Op) string {
 	switch {
 	case !p.line && op == Is:
@@ -157,7 +161,7 @@ func (p *printer) record(b []byte, r *Record) []byte {
 		if i > 0 {
 			b = append(b, "; "...)
 		}
-		b = append(AppendName(p.newLine(b), a.Name), " = "...)
+		b = append(p.name(p.newLine(b), a.Name), " = "...)
 		b = p.append(b, a.Value)
 	}
 	return p.close(b, ']', recordStep)
@@ -264,11 +268,13 @@ func AppendString(b []byte, s string, style Style) []byte {
 
 // AppendName adds a name, in single quotes unless it is a plain identifier that means nothing else.
 func AppendName(b []byte, name string) []byte {
-	if !IsIdentifier(name) || reserved(name) {
+	if mustBeQuoted(name) {
 		return appendQuoted(b, name, '\'')
 	}
 	return append(b, name...)
 }
+
+func mustBeQuoted(name string) bool { return !IsIdentifier(name) || reserved(name) }
 
 // IsIdentifier tells whether a name may be written without quotes: ASCII letters, digits and _, no digit first.
 func IsIdentifier(name string) bool {

@@ -84,11 +84,14 @@ func (c Case) answer() Result {
 		}
 		return Result{Got: references(internal, external), Type: "refs"}
 	}
-	return value(e.Eval(classad.Scope{My: my, Target: target, Strict: c.strict(), Host: &chance}))
+	return value(e.Eval(classad.Scope{My: my, Target: target, Strict: c.strict(), Host: &host}))
 }
 
-// chance makes random() a number; no case depends on which.
-var chance = classad.Host{Random: func() float64 { return 0.5 }}
+// host makes random() and the time numbers; no case depends on which.
+var host = classad.Host{
+	Random: func() float64 { return 0.5 },
+	Now:    func() int64 { return 1_800_000_000 },
+}
 
 func value(v classad.Value) Result { return Result{Got: v.String(), Type: v.Kind().String()} }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// record is an ad; semicolons may be repeated, but not stand first.
+// record is an ad; semicolons may be repeated and stand first, but not alone.
 type record struct {
 	Pos   lexer.Position
-	Attrs []attribute `parser:"'[':Punct ( @@ (?= ';':Punct | ']':Punct ) ';':Punct* )* ']':Punct"`
+	Attrs []attribute `parser:"'[':Punct ( ';':Punct* @@ (?= ';':Punct | ']':Punct ) ';':Punct* )* ']':Punct"`
 }
 
 type attribute struct {

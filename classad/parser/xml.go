@@ -13,8 +13,8 @@ import (
 // XML parses the text of one ad as an element <c>, which the reference writes inside an element <classads>. Whatever
 // stands before and behind it is ignored. Errors are of type [*Error].
 //
-// As in the reference, end tags may be missing, at the end of the text even all of them; text between attributes is
-// ignored; &amp; &lt; and &gt; are the only entities, and what else begins with & is left as it is. An integer or real
+// As in the reference, end tags may be missing, at the end of the text even all of them; text and tags <c> between
+// attributes are ignored; &amp; &lt; and &gt; are the only entities, and what else begins with & is left as it is. An integer or real
 // that is no number is the constant error, and what follows an expression or a number is ignored. Unlike there, what
 // is neither value nor attribute in an ad is an error, where the reference drops the rest of the ad or hangs.
 func XML(src string) (*ast.Record, error) {
@@ -81,7 +81,7 @@ func (p *xmlParser) record(depth int) (*ast.Record, error) {
 		case t.kind == xmlClose && t.name == "c":
 			p.next()
 			return checked(r)
-		case t.kind == xmlText, t.kind == xmlClose, t.kind == xmlEmpty && t.name == "a":
+		case t.kind == xmlText, t.kind == xmlClose, t.kind == xmlEmpty && t.name == "a", t.name == "c":
 			p.next()
 		case t.kind == xmlOpen && t.name == "a":
 			p.next()

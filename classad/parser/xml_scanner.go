@@ -99,36 +99,28 @@ const blanks = " \t\n\v\f\r"
 func trimBlank(s string) string { return strings.Trim(s, blanks) }
 
 // attribute finds the value of an attribute, in which entities and escapes are replaced. It fails if the attribute is not
-// there or holds a NUL.
+// there, is empty or holds a NUL. As in the reference only the first attribute of a tag can be found, and whatever its
+// value begins with is the opening quote, but the closing one is a double quote.
 func (t xmlToken) attribute(name string) (string, bool) {
-	rest := t.attrs
-	for {
-		equals := strings.IndexByte(rest, '=')
-		if equals < 0 {
-			return "", false
-		}
-		key := trimBlank(rest[:equals])
-		rest = strings.TrimLeft(rest[equals+1:], blanks)
-		if rest == "" || rest[0] != '"' && rest[0] != '\'' {
-			return "", false
-		}
-		end := quoteEnd(rest)
-		if key == name {
-			return unescape(unentity(rest[1:end]))
-		}
-		rest = rest[min(end+1, len(rest)):]
+	rest := strings.TrimLeft(t.attrs, blanks)
+	end := strings.IndexAny(rest, blanks+"=")
+	if end < 0 || rest[:end] != name {
+		return "", false
 	}
+	rest = strings.TrimLeft(rest[end:], blanks+"=")
+	if rest == "" {
+		return "", false
+	}
+	value, ok := unescape(unentity(untilQuote(rest[1:])))
+	return value, ok && value != ""
 }
 
-// quoteEnd finds the quote that closes the one at the start of the text, or the end of the text. A backslash hides one.
-func quoteEnd(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case text[0]:
-			return i
+// untilQuote is what stands before a double quote that has no backslash before it.
+func untilQuote(text string) string {
+	for i := range len(text) {
+		if text[i] == '"' && (i == 0 || text[i-1] != '\\') {
+			return text[:i]
 		}
 	}
-	return len(text)
+	return text
 }

@@ -1,0 +1,72 @@
+package classad
+
+import "math"
+
+// pow is x to the power y. Unlike [math.Pow], of which the last digits may be wrong, it is nearly always the number next
+// to the exact one, as C's is.
+func pow(x, y float64) float64 {
+	r := math.Pow(x, y)
+	if r == 0 || math.IsInf(r, 0) || math.IsNaN(r) || y == 0 || math.Abs(x) == 1 {
+		return r
+	}
+	m, exponent := logarithm(math.Abs(x)).times(sum{y, 0}).exponential()
+	return math.Copysign(math.Ldexp(m.high, exponent), r)
+}
+
+// sum is a number with twice as many digits: low is less than half the last digit of high.
+type sum struct{ high, low float64 }
+
+var ln2 = sum{math.Ln2, 2.319046813846299558e-17}
+
+// sumOf adds two numbers of which the first is the greater.
+func sumOf(a, b float64) sum {
+	s := a + b
+	return sum{s, b - (s - a)}
+}
+
+func (a sum) plus(b sum) sum {
+	s := a.high + b.high
+	v := s - a.high
+	rest := (a.high - (s - v)) + (b.high - v)
+	return sumOf(s, rest+a.low+b.low)
+}
+
+func (a sum) times(b sum) sum {
+	p := a.high * b.high
+	return sumOf(p, math.FMA(a.high, b.high, -p)+(a.high*b.low+a.low*b.high))
+}
+
+func (a sum) over(n float64) sum {
+	q := a.high / n
+	return sumOf(q, (math.FMA(-q, n, a.high)+a.low)/n)
+}
+
+// exponential is e to the power a, as a number between 1/2 and 2 that is to be multiplied by a power of 2.
+func (a sum) exponential() (m sum, exponent int) {
+	const terms, halvings = 11, 8
+	n := math.Round(a.high / math.Ln2)
+	a = a.plus(ln2.times(sum{-n, 0}))
+	a = sum{math.Ldexp(a.high, -halvings), math.Ldexp(a.low, -halvings)}
+	less := sum{} // e to the power a, less 1
+	for i := float64(terms); i > 0; i-- {
+		less = a.over(i).times(less.plus(sum{1, 0}))
+	}
+	for range halvings {
+		less = less.plus(less).plus(less.times(less))
+	}
+	return less.plus(sum{1, 0}), int(n)
+}
+
+// logarithm of a positive number: Newton's method makes one good number two.
+func logarithm(x float64) sum {
+	m, exponent := math.Frexp(x)
+	if m < math.Sqrt2/2 {
+		m *= 2
+		exponent--
+	}
+	guess := math.Log(m)
+	e, shift := sum{-guess, 0}.exponential()
+	rest := sum{math.Ldexp(m, shift), 0}.times(e).plus(sum{-1, 0})
+	rest = rest.plus(rest.times(rest).over(-2))
+	return ln2.times(sum{float64(exponent), 0}).plus(sum{guess, 0}.plus(rest))
+}
