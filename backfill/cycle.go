@@ -27,6 +27,8 @@ type Cycle struct {
 	broken  []Broken
 	undo    []change
 	err     error
+
+	memo, remembered any // see Memo
 }
 
 // Open begins a round on the state. It fails, and changes nothing, if the round
@@ -36,7 +38,8 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	if err := s.validate(r); err != nil {
 		return nil, err
 	}
-	c := &Cycle{s: s, round: r}
+	c := &Cycle{s: s, round: r, memo: s.memo}
+	s.memo = nil
 	before := s.now
 	c.onUndo(func() { s.now = before })
 	s.now = r.Now
@@ -92,7 +95,9 @@ type ProfileView interface {
 	EarliestFit(r profile.Request, notBefore Time) (Time, Placement, bool)
 	Fits(r profile.Request, at Placement, start Time) bool
 	Place(r profile.Request, start Time) (Placement, bool)
+	Earlier(r profile.Request, start, from, limit Time) (Time, bool)
 	Free(slot SlotID, at Time) Vector
+	Bounds(slot SlotID, from, to Time, low, high Vector)
 	Clone() *profile.Profile
 }
 

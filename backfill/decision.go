@@ -112,6 +112,7 @@ func (c *Cycle) Close() (Decision, error) {
 		return Decision{}, err
 	}
 	c.s.revision++
+	c.s.memo = c.remembered
 	c.s.profile.Forget(c.round.Now)
 	c.classify()
 	c.undo, c.err = nil, errors.New("the cycle is over")
