@@ -1,3 +1,15 @@
+// Package dc is Delayed Compression: Conservative backfilling in which the room
+// that a job leaves goes at once only to jobs that can start in it. What else
+// became free is kept until a job arrives who might take it.
+//
+// A completion fills: by the compression queue's order, which the site chooses,
+// jobs that could start now are moved to now. At an arrival the jobs before the
+// new one in that queue may move forward first, to starts up to where the new
+// one would have ended. No job starts after the start that it was promised at
+// its arrival.
+//
+// Source: Lindsay et al., Backfilling with guarantees granted upon job
+// submission, Delayed Compression.
 package dc
 
 import (
@@ -9,7 +21,7 @@ import (
 func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:       "dc",
-		Doc:        "conservative; a completion moves only jobs that can start now, by priority, and what else it freed is given away at arrivals",
+		Doc:        "conservative; when a job ends, jobs move forward only to start, by the queue's order; others do when one arrives that they come before",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
 		New: func(backfill.Values) (backfill.Policy, error) {

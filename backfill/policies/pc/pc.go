@@ -1,6 +1,14 @@
-// Package pc is Prioritized Compression: Conservative backfilling in which a job
-// that ends early gives its room to the first waiting jobs of an order of the
-// site's choice.
+// Package pc is Prioritized Compression: Conservative backfilling in which the
+// room that a job leaves by ending early goes to the waiting jobs by an order of
+// the site's choice, the compression queue.
+//
+// The queue is gone through from its front; each job is taken out of the plan
+// and placed again. As soon as one gets an earlier start, it begins at the front
+// again, until a whole round moves nothing. No job starts after the start that
+// it was promised at its arrival.
+//
+// Source: Lindsay et al., Backfilling with guarantees granted upon job
+// submission, Prioritized Compression.
 package pc
 
 import (
@@ -12,7 +20,7 @@ import (
 func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:       "pc",
-		Doc:        "conservative; on an early completion moves jobs forward by priority, going back to the first after each move",
+		Doc:        "conservative; when a job ends early, jobs move forward by the queue's order, beginning again at its front after each move",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
 		New: func(backfill.Values) (backfill.Policy, error) {
