@@ -53,14 +53,21 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// ordered is link for a policy as the instances name it, such as pc-sjf.
+func ordered(tb testing.TB, policy string) negotiator.Config {
+	tb.Helper()
+	name, order, _ := strings.Cut(policy, "-")
+	c := link(tb, name, nil)
+	var err error
+	c.Order, err = backfill.OrderNamed(cmp.Or(order, "fcfs"))
+	require.NoError(tb, err)
+	return c
+}
+
 func runExample(t *testing.T, instance *workload.Instance, policy string, second bool) {
 	t.Helper()
 	expected := instance.Expected[policy]
-	name, order, _ := strings.Cut(policy, "-")
-	c := link(t, name, nil)
-	var err error
-	c.Order, err = backfill.OrderNamed(cmp.Or(order, "fcfs"))
-	require.NoError(t, err)
+	c := ordered(t, policy)
 	w, err := condorsim.FromTrace(instance.Trace, nil)
 	require.NoError(t, err)
 	if second {
@@ -96,11 +103,12 @@ func TestTrace(t *testing.T) {
 	require.Len(t, trace.Jobs, 28489)
 	for policy, want := range map[string]backfill.Time{
 		"fcfs": 11_107_627_466, "easy": 195_310_333, "conservative": 205_926_205,
+		"pc-fifo": 211_785_331, "pc-sjf": 185_627_306, "dc-sjf": 168_418_929,
 	} {
 		t.Run(policy, func(t *testing.T) {
 			w, err := condorsim.FromTrace(trace, nil)
 			require.NoError(t, err)
-			result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
+			result, err := condorsim.Run(t.Context(), w, ordered(t, policy), nil)
 			require.NoError(t, err)
 			var waited backfill.Time
 			for i, o := range result.Outcomes {
