@@ -37,6 +37,7 @@ func (c *Cycle) apply(e *Event) {
 		c.loseSlot(e)
 	case Completed:
 		r, _ := c.s.jobs.Get(e.Job)
+		e.Gone = RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement}
 		e.Freed = r.end > c.round.Now
 		c.set(e.Job, nil)
 	case StartFailed:

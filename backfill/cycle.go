@@ -27,6 +27,8 @@ type Cycle struct {
 	broken  []Broken
 	undo    []change
 	err     error
+
+	memo, remembered any // see Memo
 }
 
 // Open begins a round on the state. It fails, and changes nothing, if the round
@@ -36,7 +38,8 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	if err := s.validate(r); err != nil {
 		return nil, err
 	}
-	c := &Cycle{s: s, round: r}
+	c := &Cycle{s: s, round: r, memo: s.memo}
+	s.memo = nil
 	before := s.now
 	c.onUndo(func() { s.now = before })
 	s.now = r.Now
@@ -92,7 +95,9 @@ type ProfileView interface {
 	EarliestFit(r profile.Request, notBefore Time) (Time, Placement, bool)
 	Fits(r profile.Request, at Placement, start Time) bool
 	Place(r profile.Request, start Time) (Placement, bool)
+	EarliestAhead(r profile.Request, start, notBefore, limit Time) (Time, bool)
 	Free(slot SlotID, at Time) Vector
+	Bounds(slot SlotID, from, to Time, low, high Vector)
 	Clone() *profile.Profile
 }
 
@@ -223,7 +228,7 @@ func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok b
 		return start, at, ok
 	}
 	request := c.s.request(r.job)
-	from, ok := c.s.profile.EarliestAhead(request, notBefore, r.start)
+	from, ok := c.s.profile.EarliestAhead(request, r.start, notBefore, r.start)
 	switch {
 	case !ok: // the usual case, found without touching the profile
 		return r.start, r.placement, true
@@ -248,7 +253,7 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	if r.start == c.round.Now {
 		return r.placement, true
 	}
-	if _, ok = c.s.profile.EarliestAhead(c.s.request(r.job), c.round.Now, min(r.start, c.round.Now+1)); !ok {
+	if _, ok = c.s.profile.EarliestAhead(c.s.request(r.job), r.start, c.round.Now, min(r.start, c.round.Now+1)); !ok {
 		return nil, false
 	}
 	c.without(r, func() { at, ok = c.s.profile.Place(c.s.request(r.job), c.round.Now) })

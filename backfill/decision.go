@@ -112,6 +112,7 @@ func (c *Cycle) Close() (Decision, error) {
 		return Decision{}, err
 	}
 	c.s.revision++
+	c.s.memo = c.remembered
 	c.s.profile.Forget(c.round.Now)
 	c.classify()
 	c.undo, c.err = nil, errors.New("the cycle is over")
@@ -190,13 +191,27 @@ func (c *Cycle) keepGuarantee(r *record) error {
 	return nil
 }
 
+// overtakes reports whether a job that comes before the started one still waits:
+// by the queue's order, or by the order of jobs where that is what was promised.
+func (c *Cycle) overtakes(s *Started) (overtakes bool) {
+	first, waits := c.s.queue.Min()
+	last, _ := c.s.queue.Max()
+	if !c.s.guarantees || first.key == s.key && last.key == s.key { // equal keys are in order of jobs
+		return waits && cmp.Or(cmp.Compare(first.key, s.key), Compare(first.job, s.Job)) < 0
+	}
+	c.s.queue.Scan(func(q queued) bool {
+		overtakes = Compare(q.job, s.Job) < 0
+		return !overtakes
+	})
+	return overtakes
+}
+
 // classify says how each started job came to start.
 func (c *Cycle) classify() {
-	first, waits := c.s.queue.Min()
 	for i := range c.started {
 		s := &c.started[i]
 		switch {
-		case waits && cmp.Or(cmp.Compare(first.key, s.key), Compare(first.job, s.Job)) < 0:
+		case c.overtakes(s):
 			s.How = ByBackfill
 		case s.alone:
 			s.How = AtHead

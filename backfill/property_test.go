@@ -3,6 +3,7 @@ package backfill_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -186,7 +187,7 @@ func (a afresh) Decided(backfill.Round, backfill.Decision, bool) {}
 // and run. Under one that gives guarantees every waiting job has one at once,
 // and none of them is lifted for another cause than what happened.
 func TestPolicyChangesOnTheWay(t *testing.T) {
-	names := []string{"conservative", "easy", "conservative", "fcfs", "bb", "conservative", "ibb", "first-fit"}
+	names := []string{"conservative", "easy", "conservative", "fcfs", "bb", "conservative", "ibb", "pc", "first-fit", "dc", "pc"}
 	for seed := range uint64(24) {
 		p := newPool(t, seed, link(t, names[0], nil))
 		for i := range 40 {
@@ -196,7 +197,7 @@ func TestPolicyChangesOnTheWay(t *testing.T) {
 				_, err := p.host.Decide(t.Context(), p.driver.Round(p.host.State))
 				require.NoError(t, err)
 				snap := p.host.State.Snapshot()
-				require.Equal(t, name == "conservative", snap.Guarantees)
+				require.Equal(t, slices.Contains([]string{"conservative", "pc", "dc"}, name), snap.Guarantees)
 				for _, j := range snap.Jobs {
 					if j.Running || j.Held != "" || !snap.Guarantees {
 						continue

@@ -27,6 +27,7 @@ type State struct {
 	use        Vector // what runs
 	capacity   Vector // of the slots that are up
 	wakes      []Time // ascending
+	memo       any    // of the policy, of this very state; see Cycle.Memo
 
 	// The jobs, and four ways to walk them. All are copied on write.
 	jobs    *table
@@ -108,6 +109,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 // Clone returns an independent copy that shares what neither side changes.
 func (s *State) Clone() *State {
 	c := *s
+	c.memo = nil
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)

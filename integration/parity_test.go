@@ -83,7 +83,7 @@ func TestSameScheduleOfATrace(t *testing.T) {
 			t.Parallel()
 			run := func(args ...string) string {
 				rows := filepath.Join(t.TempDir(), "jobs.csv")
-				command(t, "condorsim", append([]string{"run", "--workload", kth, "--jobs", "2000", "--policy", spec.Name, "--jobs-out", rows}, args...)...)
+				command(t, "condorsim", append([]string{"run", "--workload", kth, "--jobs", "2000", "--policy", spec.Name, "--order", "sjf", "--jobs-out", rows}, args...)...)
 				text, err := os.ReadFile(rows)
 				require.NoError(t, err)
 				require.Equal(t, 2001, strings.Count(string(text), "\n"))
@@ -96,7 +96,7 @@ func TestSameScheduleOfATrace(t *testing.T) {
 
 // TestDeterminism requires the same bytes on any number of cores.
 func TestDeterminism(t *testing.T) {
-	for _, policy := range []string{"ibb", "conservative"} {
+	for _, policy := range []string{"ibb", "conservative", "dc"} {
 		var first string
 		for i, cores := range []string{"1", "2", "8"} {
 			out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "negotiator", "--policy", policy, "--speed", "max", "--json", "--log-level", "warn")

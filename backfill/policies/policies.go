@@ -9,22 +9,30 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/bb"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/bestfit"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/dc"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/fcfs"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/firstfit"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/ibb"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/pc"
 )
 
 // All lists the linked-in policies by name.
 func All() []backfill.Spec {
-	return []backfill.Spec{bb.Spec(), conservative.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(), ibb.Spec()}
+	return []backfill.Spec{
+		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(), ibb.Spec(), pc.Spec(),
+	}
 }
 
 // Named finds a linked-in policy.
 func Named(name string) (backfill.Spec, error) {
-	if name == "firstfit" { // the papers' spelling
+	switch name { // the papers' spelling
+	case "firstfit":
 		name = firstfit.Spec().Name
+	case "bestfit":
+		name = bestfit.Spec().Name
 	}
 	var names []string
 	for _, s := range All() {

@@ -28,9 +28,12 @@ func TestNamed(t *testing.T) {
 	spec, err := policies.Named("firstfit")
 	require.NoError(t, err)
 	require.Equal(t, "first-fit", spec.Name)
+	spec, err = policies.Named("bestfit")
+	require.NoError(t, err)
+	require.Equal(t, "best-fit", spec.Name)
 	for _, name := range []string{"", "EASY", "easy ", "backfill-easy"} {
 		_, err = policies.Named(name)
-		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, conservative, easy, fcfs, first-fit, ibb, or give the path of a plugin")
+		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, best-fit, conservative, dc, easy, fcfs, first-fit, ibb, pc, or give the path of a plugin")
 	}
 }
 
@@ -164,15 +167,25 @@ func opt(name, value string) map[string]string { return map[string]string{name: 
 // host puts a policy in charge; a refused decision fails the test.
 func host(t *testing.T, s *backfill.State, policy string, options map[string]string) *backfill.Host {
 	t.Helper()
+	return hostOf(t, s, policy, "fcfs", options)
+}
+
+func hostOrdered(t *testing.T, s *backfill.State, policy, order string) *backfill.Host {
+	t.Helper()
+	return hostOf(t, s, policy, order, nil)
+}
+
+func hostOf(t *testing.T, s *backfill.State, policy, order string, options map[string]string) *backfill.Host {
+	t.Helper()
 	spec, err := policies.Named(policy)
 	require.NoError(t, err)
 	main, err := backfill.Link(spec, options)
 	require.NoError(t, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(t, err)
-	fcfs, err := backfill.OrderNamed("fcfs")
+	by, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(s, fcfs, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	h, err := backfill.NewHost(s, by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	return h
 }

@@ -212,12 +212,13 @@ func (p *Profile) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Pla
 	return start, at, ok
 }
 
-// EarliestAhead is the earliest start in [notBefore, limit) at which the request
-// fits at least until limit. For a caller who has the request in the profile
-// from limit on, no start before it is possible, and none at all if there is no
-// such; with what it takes of its own place taken out, it may be possible.
-func (p *Profile) EarliestAhead(r Request, notBefore, limit Time) (Time, bool) {
-	r.until = limit
+// EarliestAhead is the earliest start in [notBefore, limit) at which a request
+// that has a place from start on would fit as long as that does not matter, that
+// is until start; limit is at most start. No earlier start is possible, and none
+// at all if there is no such. On a single slot it is possible: from start on the
+// request stands on its own place.
+func (p *Profile) EarliestAhead(r Request, start, notBefore, limit Time) (Time, bool) {
+	r.until = start
 	return p.earliestStart(r, notBefore, limit)
 }
 

@@ -1,0 +1,21 @@
+package backfill
+
+// Memo is what the policy remembered with the last decision on this very state;
+// nil if somebody else decided since then, the state is a copy, or the decision
+// was taken back. A memo only spares the policy work: without it, it decides the
+// same.
+func (c *Cycle) Memo() any { return c.memo }
+
+// Remember keeps a memo for the next cycle, if the decision is accepted.
+func (c *Cycle) Remember(memo any) { c.remembered = memo }
+
+// EarliestBefore is [Cycle.Earliest] for a caller who has no use for a start at
+// or after limit: the search ends there.
+func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Placement, ok bool) {
+	r, found := c.s.jobs.Get(j.ID)
+	if !found {
+		return 0, nil, false
+	}
+	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, limit) })
+	return start, at, ok
+}

@@ -1,0 +1,53 @@
+// Package dc is Delayed Compression: Conservative backfilling in which the room
+// that a job leaves goes at once only to jobs that can start in it. What else
+// became free is kept until a job arrives who might take it.
+//
+// A completion fills: by the compression queue's order, which the site chooses,
+// jobs that could start now are moved to now. At an arrival the jobs before the
+// new one in that queue may move forward first, to starts up to where the new
+// one would have ended. No job starts after the start that it was promised at
+// its arrival.
+//
+// Source: Lindsay et al., Backfilling with guarantees granted upon job
+// submission, Delayed Compression.
+package dc
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/plan"
+)
+
+// Spec describes the policy.
+func Spec() backfill.Spec {
+	return backfill.Spec{
+		Name:       "dc",
+		Doc:        "conservative; when a job ends, jobs move forward only to start, by the queue's order; others do when one arrives that they come before",
+		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
+		Guarantees: true,
+		New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(decide), nil
+		},
+	}
+}
+
+func decide(c *backfill.Cycle) {
+	p := plan.Open(c)
+	for e, more := p.Next(); more; e, more = p.Next() {
+		if e.Kind == backfill.Submitted {
+			arrive(p, e.Spec)
+		}
+		if e.Freed || e.Kind == backfill.Completed {
+			p.Fill()
+		}
+	}
+	p.Start()
+}
+
+// arrive lets the jobs of higher priority move into room that the new one might
+// take, up to where it would end, and then places it.
+func arrive(p *plan.Plan, j *backfill.Job) {
+	if start, ok := p.Earliest(j); ok {
+		p.Advance(j, start+j.Estimate)
+	}
+	p.Promise(j)
+}

@@ -1,0 +1,155 @@
+package policies_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+)
+
+// naive is pc or dc as the paper tells it: every job is tried, every time.
+type naive struct{ dc bool }
+
+func (n naive) Decide(c *backfill.Cycle) {
+	for e, more := c.Next(); more; e, more = c.Next() {
+		for _, j := range e.Displaced {
+			n.place(c, j)
+		}
+		if e.Kind == backfill.Submitted {
+			if n.dc {
+				n.advance(c, e.Spec)
+			}
+			if n.place(c, e.Spec) {
+				start, _, _ := c.Reservation(e.Spec)
+				c.Guarantee(e.Spec, start)
+			}
+		}
+		again := e.Freed || n.dc && e.Kind == backfill.Completed
+		for again {
+			again = n.dc && n.fill(c) || !n.dc && n.compress(c)
+		}
+	}
+	for _, j := range c.Due() {
+		_, at, _ := c.Reservation(j)
+		c.Start(j, at)
+	}
+}
+
+func (naive) place(c *backfill.Cycle, j *backfill.Job) bool {
+	start, at, ok := c.Earliest(j, c.Now())
+	if ok {
+		c.Reserve(j, start, at)
+	} else {
+		c.Hold(j, "fits at no time that can be foreseen")
+	}
+	return ok
+}
+
+// compress moves the first job that can move.
+func (naive) compress(c *backfill.Cycle) bool {
+	for j := range c.Queue() {
+		planned, _, has := c.Reservation(j)
+		if start, at, ok := c.Earliest(j, c.Now()); has && ok && start < planned {
+			c.Reserve(j, start, at)
+			return true
+		}
+	}
+	return false
+}
+
+// fill is one round.
+func (naive) fill(c *backfill.Cycle) (moved bool) {
+	for j := range c.Queue() {
+		planned, _, has := c.Reservation(j)
+		if at, fits := c.FitsNow(j); has && fits && planned > c.Now() {
+			c.Reserve(j, c.Now(), at)
+			moved = true
+		}
+	}
+	return moved
+}
+
+func (naive) advance(c *backfill.Cycle, arrived *backfill.Job) {
+	limit, _, ok := c.Earliest(arrived, c.Now())
+	if !ok {
+		return
+	}
+	limit += arrived.Estimate
+	for j := range c.Queue() {
+		if j == arrived {
+			return
+		}
+		planned, _, has := c.Reservation(j)
+		if start, at, fits := c.Earliest(j, c.Now()); has && fits && start < planned && start <= limit {
+			c.Reserve(j, start, at)
+		}
+	}
+}
+
+// TestWindowsChangeNothing drives random pools under pc and dc in every order,
+// beside the naive policy, and beside the same policy on a state that forgets
+// its memo every other round. All must decide the same.
+func TestWindowsChangeNothing(t *testing.T) {
+	for _, name := range []string{"pc", "dc"} {
+		for i, order := range []string{"fcfs", "sjf", "ljf", "widest", "narrowest"} {
+			t.Run(name+" "+order, func(t *testing.T) {
+				t.Parallel()
+				for n := range uint64(24) {
+					seed := 100*uint64(i) + n
+					spec, err := policies.Named(name)
+					require.NoError(t, err)
+					reference := spec
+					reference.New = func(backfill.Values) (backfill.Policy, error) { return naive{dc: name == "dc"}, nil }
+					want := run(t, seed, reference, order, false)
+					require.Equal(t, want, run(t, seed, spec, order, false), "seed %d", seed)
+					require.Equal(t, want, run(t, seed, spec, order, true), "seed %d: without memos", seed)
+				}
+			})
+		}
+	}
+}
+
+// run tells after each round what was started, what is planned, and what was
+// broken.
+func run(t *testing.T, seed uint64, spec backfill.Spec, order string, forget bool) (told []string) {
+	t.Helper()
+	driver := backfilltest.NewDriver(seed)
+	driver.Calm = seed%2 == 0
+	main, err := backfill.Link(spec, nil)
+	require.NoError(t, err)
+	fallback, err := backfill.Link(conservative.Spec(), nil)
+	require.NoError(t, err)
+	by, err := backfill.OrderNamed(order)
+	require.NoError(t, err)
+	h, err := backfill.NewHost(backfill.NewState(driver.Resources(), driver.Rule()), by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	require.NoError(t, err)
+	for i := range 100 {
+		if forget && i%2 == 0 {
+			h.State = h.State.Clone()
+		}
+		d, err := h.Decide(t.Context(), driver.Round(h.State))
+		require.NoError(t, err)
+		var text strings.Builder
+		fmt.Fprint(&text, d.Now)
+		for _, s := range d.Started {
+			fmt.Fprintf(&text, " start %d on %v", s.Job.ID, s.Placement)
+			if s.Promised && len(d.Broken) == 0 {
+				require.LessOrEqual(t, d.Now, s.Guarantee)
+			}
+		}
+		for _, j := range h.State.Snapshot().Jobs {
+			if start, at, ok := h.State.Planned(j.Job.ID); ok {
+				fmt.Fprintf(&text, " plan %d at %d on %v by %d", j.Job.ID, start, at, j.Guarantee)
+			}
+		}
+		fmt.Fprintf(&text, " broken %d", len(d.Broken))
+		told = append(told, text.String())
+	}
+	return told
+}

@@ -1,0 +1,43 @@
+// Package pc is Prioritized Compression: Conservative backfilling in which the
+// room that a job leaves by ending early goes to the waiting jobs by an order of
+// the site's choice, the compression queue.
+//
+// The queue is gone through from its front; each job is taken out of the plan
+// and placed again. As soon as one gets an earlier start, it begins at the front
+// again, until a whole round moves nothing. No job starts after the start that
+// it was promised at its arrival.
+//
+// Source: Lindsay et al., Backfilling with guarantees granted upon job
+// submission, Prioritized Compression.
+package pc
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/plan"
+)
+
+// Spec describes the policy.
+func Spec() backfill.Spec {
+	return backfill.Spec{
+		Name:       "pc",
+		Doc:        "conservative; when a job ends early, jobs move forward by the queue's order, beginning again at its front after each move",
+		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
+		Guarantees: true,
+		New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(decide), nil
+		},
+	}
+}
+
+func decide(c *backfill.Cycle) {
+	p := plan.Open(c)
+	for e, more := p.Next(); more; e, more = p.Next() {
+		if e.Kind == backfill.Submitted {
+			p.Promise(e.Spec)
+		}
+		if e.Freed {
+			p.Compress()
+		}
+	}
+	p.Start()
+}
