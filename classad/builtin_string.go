@@ -195,24 +195,39 @@ func split(c call) Value {
 // splitItems adds the items to the values. An empty one counts only if the separator behind it is the one, but for
 // blanks, that came before.
 func splitItems(values []Value, s, separators string) []Value {
-	set, before, start := newByteSet(separators), byte(0), 0
-	for i := range len(s) {
-		c := s[i]
-		if !set.has(c) {
-			continue
+	before, start := byte(0), 0
+	for {
+		i := indexAny(s[start:], separators)
+		if i < 0 {
+			break
 		}
-		if i > start || c == before {
-			values = append(values, text(s[start:i]))
+		c := s[start+i]
+		if i > 0 || c == before {
+			values = append(values, text(s[start:start+i]))
 		}
 		if !isBlank(c) {
 			before = c
 		}
-		start = i + 1
+		start += i + 1
 	}
 	if start < len(s) {
 		values = append(values, text(s[start:]))
 	}
 	return values
+}
+
+// indexAny is the place of the first of these bytes, or -1.
+func indexAny(s, bytes string) int {
+	if len(bytes) == 1 {
+		return strings.IndexByte(s, bytes[0])
+	}
+	set := newByteSet(bytes)
+	for i := range len(s) {
+		if set.has(s[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 // byteSet is a set of bytes.
