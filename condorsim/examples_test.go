@@ -59,7 +59,7 @@ func ordered(tb testing.TB, policy string) negotiator.Config {
 	name, order, _ := strings.Cut(policy, "-")
 	c := link(tb, name, nil)
 	var err error
-	c.Order, err = backfill.OrderNamed(cmp.Or(order, "fcfs"))
+	c.Order, err = negotiator.OrderNamed(cmp.Or(order, "fcfs"))
 	require.NoError(tb, err)
 	return c
 }
