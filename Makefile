@@ -17,6 +17,7 @@ test: ## run all tests
 
 race: ## run the tests of what is concurrent under the race detector
 	go test -race ./plugins/... ./negotiator/... ./backfill/backfilltest/...
+	go test -race -run 'Outlive|Goroutines|Concurrently' ./classad
 
 lint: $(LINT) ## vet, lint, and check that go.mod is tidy
 	go vet ./...
