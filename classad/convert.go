@@ -9,10 +9,14 @@ import (
 // textOf converts a value to text as strcat does: strings as they are, times without the function
 // around them, relative ones in whole seconds, and everything else as it is printed.
 func textOf(v Value) string {
-	if v.kind == String {
+	switch v.kind {
+	case String:
 		return v.str()
+	case Integer:
+		return strconv.FormatInt(v.asInt(), 10)
+	default:
+		return string(appendText(nil, v))
 	}
-	return string(appendText(nil, v))
 }
 
 // textOf is the function textOf, paid for.

@@ -84,12 +84,18 @@ func (p Pair) RightMatchesLeft() bool {
 // integer, a real or 0 and 1 for a boolean; anything else counts 0. If it has no Rank, that of the other is found, as
 // for any name.
 func (p Pair) LeftRank() float64 {
+	if v, ok := p.Left.attributes().find(&rank); ok && v.kind != deferred {
+		return numberOf(v) // mostly it is 0
+	}
 	m := p.begin()
 	return m.rank(&m.left)
 }
 
 // RightRank is how much the right ad likes the left one; see [Pair.LeftRank].
 func (p Pair) RightRank() float64 {
+	if v, ok := p.Right.attributes().find(&rank); ok && v.kind != deferred {
+		return numberOf(v)
+	}
 	m := p.begin()
 	return m.rank(&m.right)
 }
@@ -123,6 +129,11 @@ func (m *matching) rank(side *frame) float64 {
 		v = errorValue
 	}
 	m.recycle()
+	return numberOf(v)
+}
+
+// numberOf is the number that a Rank counts.
+func numberOf(v Value) float64 {
 	if v.kind == Boolean {
 		return float64(v.bits)
 	}
