@@ -12,6 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
+const blanks = " \t\n\v\f\r"
+
 // grammatical parses lines or brackets by the grammar alone, one token after the other.
 func grammatical(text string, lines bool) (string, bool) {
 	if !lines {
@@ -24,11 +26,11 @@ func grammatical(text string, lines bool) (string, bool) {
 	tree := ast.NewRecord(0)
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimRight(line, "\r")
-		if trimmed := strings.TrimLeft(line, " \t\r"); trimmed == "" || trimmed[0] == '#' {
+		if trimmed := strings.TrimLeft(line, blanks); trimmed == "" || trimmed[0] == '#' {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		name = strings.TrimRight(strings.TrimLeft(name, " \t"), " ")
+		name = strings.TrimRight(strings.TrimLeft(name, blanks), " ")
 		e, err := parser.LinePrefix(value)
 		if !ok || name == "" || err != nil {
 			return "", false
