@@ -1,5 +1,5 @@
 // Package plan is what the policies share that plan every waiting job and move
-// jobs forward in an order of their own: pc and dc.
+// jobs forward: conservative, pc and dc.
 //
 // Most jobs cannot move, and a [Plan] knows which without trying. A job that was
 // tried in vain can move only after something grew: a place was given back, by a
@@ -12,6 +12,15 @@
 // than the most that is free there, nor to one that could do with the least that
 // was free before.
 //
+// What of this depends on the request alone is asked once for all jobs of a
+// [shape], those that ask for the same: a growth is noted there, and each job
+// learns of it when its turn comes.
+//
 // Windows are a memo. A plan without one begins with every window open, and
 // comes to the same decisions.
+//
+//   - plan.go: the list of jobs, brought along with the cycle's events
+//   - entry.go: one job, its window, and trying it
+//   - shape.go: what jobs of one request have in common; what grew for them
+//   - move.go: in which order jobs are moved: one function for each policy
 package plan

@@ -1,43 +1,80 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // entry is a waiting job with its reservation. It might start in [from, to)
-// instead, and at no other time before start. Entries are small, as every growth
-// passes by all of them.
+// instead, or where its shape grew since it looked, and at no other time before
+// start. Entries are small, as every round passes by many of them.
 type entry struct {
 	*job
+	shape      *shape
+	noted      int           // growths of the shape that the window holds
 	start, end backfill.Time // planned
 	from, to   backfill.Time
-	width      int64           // need[0]
-	on         backfill.SlotID // the only slot that it may use, and stands on; else noSlot
 }
 
 // job is what is less often asked of an entry.
 type job struct {
 	*backfill.Job
-	request profile.Request
-	need    backfill.Vector // of all chunks on one slot
-	at      backfill.Placement
+	key float64 // in the queue's order
+	at  backfill.Placement
 }
-
-const noSlot backfill.SlotID = -1
 
 // entry is a job with its place that might start as early as from.
 func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfill.Time) entry {
-	e := entry{
-		job:   &job{Job: j, request: p.c.Request(j), need: j.Total(), at: at},
-		start: start, end: start + j.Estimate, from: from, to: start, width: j.Width(), on: noSlot,
+	s := p.shape(j, at)
+	return entry{
+		job: &job{Job: j, key: p.c.Key(j), at: at}, shape: s, noted: s.noted,
+		start: start, end: start + j.Estimate, from: from, to: start,
 	}
-	if slots := e.request.Candidates.Slots; len(slots) == 1 && at[0].Slot == slots[0] {
-		e.on = slots[0]
+}
+
+// byQueue compares entries in the queue's order, byStart by planned start.
+func byQueue(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job))
+}
+
+func byStart(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job))
+}
+
+// look widens the window by what grew, and reports whether it is open at or
+// after now.
+func (e *entry) look(now backfill.Time) bool {
+	if e.noted != e.shape.noted {
+		from, to := e.shape.since(e.noted)
+		e.noted = e.shape.noted
+		if from < e.until() {
+			e.widen(from-e.Estimate+1, to)
+		}
 	}
-	return e
+	return e.from < e.to && now < e.to
+}
+
+// until is the end of what matters to the job: on one slot nothing beyond its
+// planned start does.
+func (e *entry) until() backfill.Time {
+	if e.shape.on == noSlot {
+		return e.end
+	}
+	return e.start
+}
+
+// widen adds the starts in [from, to) before the planned one to the window.
+func (e *entry) widen(from, to backfill.Time) {
+	to = min(to, e.start)
+	switch {
+	case from >= to:
+	case e.from >= e.to:
+		e.from, e.to = from, to
+	default:
+		e.from, e.to = min(e.from, from), max(e.to, to)
+	}
 }
 
 // try looks for a job's earliest start in its window and before limit, and
@@ -48,10 +85,12 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 	if e.from >= limit {
 		return 0, nil, false
 	}
-	if e.on == noSlot {
+	if e.shape.on == noSlot {
 		start, at, ok = p.c.EarliestBefore(e.Job, e.from, limit)
 	} else {
-		start, ok = p.c.Profile().EarliestAhead(e.request, e.start, e.from, limit)
+		request := e.shape.request
+		request.Duration = e.Estimate
+		start, ok = p.c.Profile().EarliestAhead(request, e.start, e.from, limit)
 		at = e.at // there is but one way to stand on one slot
 	}
 	if e.from = limit; ok {
@@ -74,20 +113,11 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 		}
 		first = min(first, p.grow(gone, e.Job, grown, end))
 	}
+	e.noted = e.shape.noted // its own place is nothing to it
 	return first
 }
 
 // covers reports whether the job has at least as many chunks on the slot.
 func (e *entry) covers(at backfill.Chunks) bool {
 	return slices.ContainsFunc(e.at, func(o backfill.Chunks) bool { return o.Slot == at.Slot && o.Count >= at.Count })
-}
-
-// widen adds the starts in [from, to) before the planned one to the window.
-func (e *entry) widen(from, to backfill.Time) {
-	to = min(to, e.start)
-	if e.from >= e.to {
-		e.from, e.to = from, to
-		return
-	}
-	e.from, e.to = min(e.from, from), max(e.to, to)
 }

@@ -1,22 +1,83 @@
 package plan
 
-import "github.com/condor-backfill/condor-backfill/backfill"
+import (
+	"slices"
 
-// Compress moves jobs to their earliest starts: always the first in the queue's
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Compress moves jobs to their earliest starts: always the first in the plan's
 // order that can move, until none can.
 func (p *Plan) Compress() {
 	p.refresh()
+	p.index()
+	now := p.c.Now()
 	for i := 0; i < len(p.jobs); {
 		e := &p.jobs[i]
-		start, at, ok := p.try(e, e.to)
-		if i++; ok {
+		i++
+		if !e.look(now) {
+			continue
+		}
+		if start, at, ok := p.try(e, e.to); ok {
 			i = min(i, p.move(e, start, at))
 		}
 	}
 }
 
+// CompressOnce moves each job to its earliest start, once, in the plan's order as
+// it is at the beginning.
+func (p *Plan) CompressOnce() {
+	p.refresh()
+	now := p.c.Now()
+	moved := p.moved[:0]
+	for i := range p.jobs {
+		e := &p.jobs[i]
+		if !e.look(now) {
+			continue
+		}
+		if start, at, ok := p.try(e, e.to); ok {
+			p.move(e, start, at)
+			moved = append(moved, i)
+		}
+	}
+	p.moved = moved
+	p.resort(moved)
+}
+
+// resort brings the jobs into order of which some have moved.
+func (p *Plan) resort(moved []int) {
+	if len(moved) == 0 || p.order == ByQueue {
+		return
+	}
+	out := p.out[:0]
+	for _, i := range moved {
+		out = append(out, p.jobs[i])
+	}
+	rest := p.jobs[:moved[0]]
+	for n, i := range moved {
+		next := len(p.jobs)
+		if n+1 < len(moved) {
+			next = moved[n+1]
+		}
+		rest = append(rest, p.jobs[i+1:next]...)
+	}
+	slices.SortFunc(out, byStart)
+	p.out = out
+	// Merge from the end, where there is room.
+	to := len(p.jobs) - 1
+	for i, k := len(rest)-1, len(out)-1; k >= 0; to-- {
+		if i >= 0 && byStart(p.jobs[i], out[k]) > 0 {
+			p.jobs[to] = p.jobs[i]
+			i--
+		} else {
+			p.jobs[to] = out[k]
+			k--
+		}
+	}
+}
+
 // Fill moves jobs to now that are planned for later, round by round in the
-// queue's order, until a round moves none.
+// plan's order, until a round moves none.
 func (p *Plan) Fill() {
 	p.refresh()
 	now := p.c.Now()
@@ -24,10 +85,10 @@ func (p *Plan) Fill() {
 		moved = false
 		for i := range p.jobs {
 			e := &p.jobs[i]
-			if e.start <= now || e.from > now {
+			if e.start <= now || !e.look(now) || e.from > now {
 				continue
 			}
-			if start, at, ok := p.try(e, e.to); ok && start == now {
+			if start, at, ok := p.try(e, now+1); ok {
 				p.move(e, start, at)
 				moved = true
 			}
@@ -36,12 +97,16 @@ func (p *Plan) Fill() {
 }
 
 // Advance goes once through the jobs that stand before j, which has no place, in
-// the queue's order, and moves each to its earliest start if that is not later
+// the plan's order, and moves each to its earliest start if that is not later
 // than limit.
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
-	for i := range p.position(j) {
+	now := p.c.Now()
+	for i := range p.position(entry{job: &job{Job: j, key: p.c.Key(j)}}) {
 		e := &p.jobs[i]
+		if !e.look(now) {
+			continue
+		}
 		if start, at, ok := p.try(e, limit+1); ok {
 			p.move(e, start, at)
 		}

@@ -6,22 +6,35 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Plan is the waiting jobs in the queue's order during one cycle, each with the
-// window of the starts before the planned one that it might have.
+// Order is the order in which a plan lists its jobs.
+type Order uint8
+
+// The orders.
+const (
+	ByQueue Order = iota // the queue's
+	ByStart              // by planned start, then order of jobs
+)
+
+// Plan is the waiting jobs in an order during one cycle, each with the window of
+// the starts before the planned one that it might have.
 type Plan struct {
-	c     *backfill.Cycle
-	jobs  []entry
-	stale bool // jobs must be listed anew, with every window open
+	c      *backfill.Cycle
+	order  Order
+	jobs   []entry
+	shapes []*shape
+	stale  bool // jobs must be listed anew, with every window open
 
 	low, high backfill.Vector // room for what grow asks
+	moved     []int           // and for what CompressOnce moves
+	out       []entry
 }
 
 // Open begins a cycle with what was remembered of the last one.
-func Open(c *backfill.Cycle) *Plan {
+func Open(c *backfill.Cycle, order Order) *Plan {
 	p, ok := c.Memo().(*Plan)
-	if !ok {
+	if !ok || p.order != order {
 		n := len(c.Resources())
-		p = &Plan{stale: c.State().Waiting() > 0, low: make(backfill.Vector, n), high: make(backfill.Vector, n)}
+		p = &Plan{order: order, stale: c.State().Waiting() > 0, low: make(backfill.Vector, n), high: make(backfill.Vector, n)}
 	}
 	p.c = c
 	p.stale = p.stale || len(c.Round().Keys) > 0 || p.rematched()
@@ -31,7 +44,7 @@ func Open(c *backfill.Cycle) *Plan {
 // rematched reports whether the candidates of a waiting job have changed.
 func (p *Plan) rematched() bool {
 	return slices.ContainsFunc(p.c.Round().Candidates, func(set backfill.CandidateSet) bool {
-		return slices.ContainsFunc(p.jobs, func(e entry) bool { return e.Candidates == set.ID })
+		return slices.ContainsFunc(p.shapes, func(s *shape) bool { return s.candidates == set.ID })
 	})
 }
 
@@ -74,7 +87,8 @@ func (p *Plan) place(j *backfill.Job) {
 	}
 	p.c.Reserve(j, start, at)
 	if !p.stale {
-		p.jobs = slices.Insert(p.jobs, p.position(j), p.entry(j, at, start, start))
+		e := p.entry(j, at, start, start)
+		p.jobs = slices.Insert(p.jobs, p.position(e), e)
 	}
 }
 
@@ -94,12 +108,16 @@ func (p *Plan) Start() {
 		_, at, _ := p.c.Reservation(j)
 		p.c.Start(j, at)
 	}
-	if !p.stale {
-		if len(due) > 0 {
-			p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool { return e.start <= p.c.Now() })
-		}
-		p.c.Remember(p)
+	if p.stale {
+		return
 	}
+	if len(due) > 0 {
+		p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool { return e.start <= p.c.Now() })
+	}
+	if len(p.jobs) == 0 { // old shapes go
+		p.shapes = p.shapes[:0]
+	}
+	p.c.Remember(p)
 }
 
 // refresh lists the jobs if that is due.
@@ -107,20 +125,40 @@ func (p *Plan) refresh() {
 	if !p.stale {
 		return
 	}
-	p.jobs, p.stale = p.jobs[:0], false
+	clear(p.jobs)
+	p.jobs, p.shapes, p.stale = p.jobs[:0], nil, false
 	for j := range p.c.Queue() {
 		if start, at, ok := p.c.Reservation(j); ok {
 			p.jobs = append(p.jobs, p.entry(j, at, start, p.c.Now()))
 		}
 	}
+	if p.order == ByStart {
+		slices.SortFunc(p.jobs, byStart)
+	}
 }
 
-// position is where a job stands, or would, among those that have a place.
-func (p *Plan) position(j *backfill.Job) int {
-	for behind := range p.c.Behind(j) {
-		if i := slices.IndexFunc(p.jobs, func(e entry) bool { return e.Job == behind }); i >= 0 {
-			return i
-		}
+// position is where a job stands, or would.
+func (p *Plan) position(e entry) int {
+	compare := byQueue
+	if p.order == ByStart {
+		compare = byStart
 	}
-	return len(p.jobs)
+	i, _ := slices.BinarySearchFunc(p.jobs, e, compare)
+	return i
+}
+
+// index lists each shape's jobs.
+func (p *Plan) index() {
+	for _, s := range p.shapes {
+		s.listed, s.until = s.listed[:0], s.until[:0]
+	}
+	for i := range p.jobs {
+		e := &p.jobs[i]
+		s := e.shape
+		until := e.until()
+		if n := len(s.until); n > 0 {
+			until = max(until, s.until[n-1])
+		}
+		s.listed, s.until = append(s.listed, i), append(s.until, until)
+	}
 }

@@ -11,7 +11,10 @@
 // job submission.
 package conservative
 
-import "github.com/condor-backfill/condor-backfill/backfill"
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/plan"
+)
 
 // Spec describes the policy.
 func Spec() backfill.Spec {
@@ -28,43 +31,14 @@ func Spec() backfill.Spec {
 }
 
 func decide(c *backfill.Cycle) {
-	for {
-		e, more := c.Next()
-		if !more {
-			break
-		}
-		for _, j := range e.Displaced {
-			place(c, j)
-		}
+	p := plan.Open(c, plan.ByStart)
+	for e, more := p.Next(); more; e, more = p.Next() {
 		if e.Kind == backfill.Submitted {
-			place(c, e.Spec)
-			if start, _, ok := c.Reservation(e.Spec); ok {
-				c.Guarantee(e.Spec, start)
-			}
+			p.Promise(e.Spec)
 		}
 		if e.Freed {
-			compress(c)
+			p.CompressOnce()
 		}
 	}
-	for _, j := range c.Due() {
-		_, at, _ := c.Reservation(j)
-		c.Start(j, at)
-	}
-}
-
-// place plans a job at its earliest start.
-func place(c *backfill.Cycle, j *backfill.Job) {
-	if start, at, ok := c.Earliest(j, c.Now()); ok {
-		c.Reserve(j, start, at)
-	} else {
-		c.Hold(j, "fits at no time that can be foreseen")
-	}
-}
-
-// compress gives each waiting job, in the order of the plan as it is now, the
-// chance to move forward.
-func compress(c *backfill.Cycle) {
-	for _, j := range c.Planned() {
-		place(c, j)
-	}
+	p.Start()
 }

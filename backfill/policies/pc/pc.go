@@ -30,7 +30,7 @@ func Spec() backfill.Spec {
 }
 
 func decide(c *backfill.Cycle) {
-	p := plan.Open(c)
+	p := plan.Open(c, plan.ByQueue)
 	for e, more := p.Next(); more; e, more = p.Next() {
 		if e.Kind == backfill.Submitted {
 			p.Promise(e.Spec)

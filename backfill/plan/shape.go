@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// shape is a request that one or more of the planned jobs make. It notes the
+// growths that are of use to them.
+type shape struct {
+	candidates int             // ID of the set
+	request    profile.Request // but for the duration
+	need       backfill.Vector // of all chunks on one slot
+	on         backfill.SlotID // the only slot that may be used, and is; else noSlot
+
+	noted int // how many growths
+	// Those that begin before all later ones, and those that end after them.
+	earliest, latest []growth
+
+	// Its jobs' indices in the plan, and the latest instant that matters to those
+	// up to each: jobs only move forward, so that it is a bound.
+	listed []int
+	until  []backfill.Time
+}
+
+const noSlot backfill.SlotID = -1
+
+// shape finds or makes the shape of a job with its place.
+func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
+	request, on := p.c.Request(j), noSlot
+	if slots := request.Candidates.Slots; len(slots) == 1 && at[0].Slot == slots[0] {
+		on = slots[0]
+	}
+	for _, s := range p.shapes {
+		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes && slices.Equal(s.request.Chunk, j.Request) {
+			return s
+		}
+	}
+	s := &shape{candidates: j.Candidates, request: request, need: j.Total(), on: on}
+	p.shapes = append(p.shapes, s)
+	return s
+}
+
+// growth is a place that was given back, the number-th that is of use to a shape.
+type growth struct {
+	number   int
+	from, to backfill.Time
+}
+
+// grow notes a place that a job gave back for the shapes to which it is of use,
+// and returns a job before which none might move into it.
+func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time) (first int) {
+	first = len(p.jobs)
+	if from >= to || p.stale || len(p.jobs) == 0 {
+		return first
+	}
+	// Low is the least that was free there before, high the most that is now.
+	p.c.Profile().Bounds(at.Slot, from, to, p.low, p.high)
+	p.low.AddScaled(by.Request, -int64(at.Count))
+	for _, s := range p.shapes {
+		if s.helped(at.Slot, p.low, p.high) {
+			s.note(growth{from: from, to: to}, p.c.Now())
+			first = min(first, s.first(from, first))
+		}
+	}
+	return first
+}
+
+// first is the first of the shape's jobs, before limit, to which something after
+// an instant matters.
+func (s *shape) first(from backfill.Time, limit int) int {
+	i, _ := slices.BinarySearch(s.until, from+1)
+	if i == len(s.listed) {
+		return limit
+	}
+	return min(limit, s.listed[i])
+}
+
+// helped reports whether jobs of the shape might be able to move for a place in
+// which there is up to high now and was as little as low. It is certain of every
+// no.
+func (s *shape) helped(slot backfill.SlotID, low, high backfill.Vector) bool {
+	if s.on == slot {
+		return s.need.Within(high) && !s.need.Within(low)
+	}
+	// Where there are more slots, the job's own chunks may stand in the place.
+	return s.on == noSlot && s.request.Candidates.Has(slot)
+}
+
+// note takes note of a growth, and forgets those that are over.
+func (s *shape) note(g growth, now backfill.Time) {
+	s.noted++
+	g.number = s.noted
+	if len(s.latest) > 0 && s.latest[0].to <= now {
+		s.latest = s.latest[:0]
+	}
+	for len(s.latest) > 0 && s.latest[len(s.latest)-1].to <= g.to {
+		s.latest = s.latest[:len(s.latest)-1]
+	}
+	s.latest = append(s.latest, g)
+	for len(s.earliest) > 0 && s.earliest[len(s.earliest)-1].from >= g.from {
+		s.earliest = s.earliest[:len(s.earliest)-1]
+	}
+	over := 0
+	for over < len(s.earliest) && s.earliest[over].to <= now {
+		over++
+	}
+	s.earliest = append(slices.Delete(s.earliest, 0, over), g)
+}
+
+// since is the span of what grew after so many growths had been noted; empty if
+// nothing did that is not over.
+func (s *shape) since(noted int) (from, to backfill.Time) {
+	from = after(s.earliest, noted).from
+	return from, max(from, after(s.latest, noted).to)
+}
+
+// after is the first growth of a number beyond noted, or none.
+func after(row []growth, noted int) growth {
+	i, _ := slices.BinarySearchFunc(row, noted+1, func(g growth, number int) int { return g.number - number })
+	if i == len(row) {
+		return growth{}
+	}
+	return row[i]
+}
