@@ -55,7 +55,7 @@ func (c *Cycle) Start(j *Job, at Placement) {
 	next := *r
 	next.phase, next.placement, next.start, next.end, next.lifted = running, at, now, now+r.job.Estimate, CauseNone
 	c.set(j.ID, &next)
-	c.started = append(c.started, Started{Job: r.job, Placement: at, Guarantee: r.guarantee, Promised: r.promised, key: r.key, alone: r.alone})
+	c.started = append(c.started, Started{Job: next.job, Placement: at, Guarantee: next.guarantee, Promised: next.promised, key: next.key, alone: next.alone})
 	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
 }
 
@@ -76,11 +76,13 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	}
 	next := *r
 	next.placement, next.start, next.end = at, start, start+r.job.Estimate
-	if err := c.move(r, &next); err != nil {
+	if err := c.move(&next); err != nil {
 		c.fail("reserve for job %d: %w", j.ID, err)
 		return
 	}
-	c.log(Action{Kind: ActReserve, Job: j.ID, At: start, Placement: at})
+	if len(c.given) == 0 || !c.takeBack(j.ID, start, at) {
+		c.log(Action{Kind: ActReserve, Job: j.ID, At: start, Placement: at})
+	}
 }
 
 // Release gives a job's reservation up.
@@ -89,10 +91,40 @@ func (c *Cycle) Release(j *Job) {
 	if r == nil || r.placement == nil {
 		return
 	}
+	c.given = append(c.given, givenUp{job: j.ID, action: len(c.actions), start: r.start, at: r.placement})
 	next := *r
 	next.placement, next.start, next.end = nil, 0, 0
 	c.set(j.ID, &next)
 	c.log(Action{Kind: ActRelease, Job: j.ID})
+}
+
+// givenUp is a reservation that was given up in this cycle.
+type givenUp struct {
+	job    JobID
+	action int // the release, in the journal
+	start  Time
+	at     Placement
+}
+
+// takeBack makes nothing of it in the journal that a job gave its reservation up
+// and got it again, if all that took place in between stands beside it.
+func (c *Cycle) takeBack(id JobID, start Time, at Placement) bool {
+	i := slices.IndexFunc(c.given, func(g givenUp) bool { return g.job == id })
+	if i < 0 {
+		return false
+	}
+	g := c.given[i]
+	c.given = slices.Delete(c.given, i, i+1)
+	if g.start != start || !g.at.Equal(at) || slices.ContainsFunc(c.actions[g.action:], c.passing) {
+		return false
+	}
+	c.actions = slices.Delete(c.actions, g.action, g.action+1)
+	for i := range c.given {
+		if c.given[i].action > g.action {
+			c.given[i].action--
+		}
+	}
+	return true
 }
 
 // Guarantee promises a job's latest start, once, in the round in which it
@@ -132,8 +164,8 @@ func (c *Cycle) Hold(j *Job, reason string) {
 		c.fail("hold job %d: it was promised to start at %d at the latest", j.ID, r.guarantee)
 		return
 	}
-	c.set(j.ID, &record{job: r.job, phase: held, key: r.key, hold: reason})
 	c.held = append(c.held, HeldJob{Job: r.job, Reason: reason})
+	c.set(j.ID, &record{job: r.job, phase: held, key: r.key, hold: reason})
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
 }
 
@@ -196,20 +228,30 @@ func (c *Cycle) replay(a Action) {
 	}
 }
 
+// passing reports whether an action made a reservation that is not there any
+// more.
+func (c *Cycle) passing(a Action) bool {
+	if a.Kind != ActReserve {
+		return false
+	}
+	start, at, ok := c.s.Planned(a.Job)
+	return !ok || start != a.At || !at.Equal(a.Placement)
+}
+
 func (c *Cycle) log(a Action) {
 	a.After = c.applied
 	c.actions = append(c.actions, a)
 }
 
-// waitingRecord is the record of a waiting job; nil if the cycle is spoilt or
+// waitingRecord is the record of a waiting job, until it is set; nil if the cycle is spoilt or
 // becomes so, because the job does not wait.
 func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	if c.err != nil {
 		return nil
 	}
-	r, ok := c.s.jobs.Get(id)
+	r := c.s.jobs.Find(id)
 	switch {
-	case !ok:
+	case r == nil:
 		c.fail("%s job %d: there is no such job", what, id)
 	case r.phase == running:
 		c.fail("%s job %d: it runs since %d", what, id, r.start)
@@ -222,19 +264,20 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 }
 
 // move gives a waiting job another place if it fits there once its own is taken out.
-func (c *Cycle) move(r, next *record) error {
-	if r.placement != nil {
-		c.s.displan(r)
+func (c *Cycle) move(next *record) error {
+	old := c.s.jobs.Set(next.job.ID, *next)
+	if old.placement != nil {
+		c.s.displan(&old)
 	}
 	if err := c.s.profile.Misfit(c.s.request(next.job), next.placement, next.start); err != nil {
-		if r.placement != nil {
-			c.s.plan(r)
+		c.s.jobs.Set(next.job.ID, old)
+		if old.placement != nil {
+			c.s.plan(&old)
 		}
 		return fmt.Errorf("at %d: %w", next.start, err)
 	}
-	c.s.jobs.Set(next.job.ID, next)
 	c.s.plan(next)
-	c.undo = append(c.undo, change{job: next.job.ID, old: r})
+	c.undo = append(c.undo, change{job: next.job.ID, old: old})
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (c *Cycle) apply(e *Event) {
 		r, _ := c.s.jobs.Get(e.Job)
 		e.Gone = RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement}
 		e.Freed = r.end > c.round.Now
-		c.set(e.Job, nil)
+		c.set(e.Job, &record{})
 	case StartFailed:
 		c.failStart(e)
 	case EstimateChanged:
@@ -47,7 +47,7 @@ func (c *Cycle) apply(e *Event) {
 	case Removed:
 		r, _ := c.s.jobs.Get(e.Job)
 		e.Freed = r.placement != nil && r.end > c.round.Now
-		c.set(e.Job, nil)
+		c.set(e.Job, &record{})
 	case Changed:
 		c.change(e)
 	case Submitted:
@@ -93,7 +93,7 @@ func (c *Cycle) holdOutgrown(slot SlotID) {
 		if r.placement != nil || !c.s.candidates[j.Candidates].Has(slot) {
 			continue // it has a place, so it fits; or the slot was nothing to it
 		}
-		next := *r
+		next := r
 		if c.holdIfItNeverFits(&next); next.phase == held {
 			c.set(j.ID, &next)
 		}
@@ -111,7 +111,7 @@ func (c *Cycle) returnHeld() (returned []planned) {
 	})
 	for _, p := range returned {
 		r, _ := c.s.jobs.Get(p.job.ID)
-		next := *r
+		next := r
 		next.phase, next.hold, next.lifted = waiting, "", c.lift(CauseSlotChanged)
 		c.set(p.job.ID, &next)
 	}
@@ -119,18 +119,18 @@ func (c *Cycle) returnHeld() (returned []planned) {
 }
 
 func (c *Cycle) submit(e *Event) {
-	r := &record{job: e.Spec, key: e.Key, alone: c.s.queue.Len() == 0}
-	c.holdIfItNeverFits(r)
-	c.set(e.Spec.ID, r)
+	r := record{job: e.Spec, key: e.Key, alone: c.s.queue.Len() == 0}
+	c.holdIfItNeverFits(&r)
+	c.set(e.Spec.ID, &r)
 }
 
 func (c *Cycle) change(e *Event) {
 	old, _ := c.s.jobs.Get(e.Spec.ID)
-	r := &record{job: e.Spec, key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
+	r := record{job: e.Spec, key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
 	r.lifted = c.lift(CauseJobChanged)
 	e.Freed = old.placement != nil
-	c.holdIfItNeverFits(r)
-	c.set(e.Spec.ID, r)
+	c.holdIfItNeverFits(&r)
+	c.set(e.Spec.ID, &r)
 	if r.phase == waiting {
 		e.Displaced = []*Job{r.job}
 	}
@@ -156,7 +156,7 @@ func (c *Cycle) changePolicy(e *Event) {
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
-		next := *r
+		next := r
 		next.promised, next.lifted = false, c.lift(CausePolicyChanged)
 		c.set(j.ID, &next)
 		if r.placement == nil {
@@ -169,7 +169,7 @@ func (c *Cycle) changePolicy(e *Event) {
 // loseSlot takes a slot away: its jobs go back to the queue, reservations on it
 // are void.
 func (c *Cycle) loseSlot(e *Event) {
-	var requeued []*record
+	var requeued []record
 	c.s.running.Scan(func(p planned) bool {
 		if r, _ := c.s.jobs.Get(p.job.ID); slices.Contains(slotsOf(r.placement), e.Slot.ID) {
 			requeued = append(requeued, r)
@@ -178,7 +178,7 @@ func (c *Cycle) loseSlot(e *Event) {
 	})
 	var jobs []planned
 	for _, r := range requeued {
-		jobs = append(jobs, planned{r.start, c.requeue(r, CauseSlotLost)})
+		jobs = append(jobs, planned{r.start, c.requeue(&r, CauseSlotLost)})
 	}
 	c.setSlot(e.Slot, false)
 	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, CauseSlotLost)...)
@@ -199,7 +199,7 @@ func (c *Cycle) failStart(e *Event) {
 	if r.phase == waiting {
 		cause = CauseStartLate
 	}
-	e.Displaced = []*Job{c.requeue(r, cause)}
+	e.Displaced = []*Job{c.requeue(&r, cause)}
 }
 
 // changeEnd moves a running job's expected end. Reservations that are now in
@@ -209,7 +209,7 @@ func (c *Cycle) changeEnd(e *Event) {
 	if r.phase != running { // it lost its slot in this very round
 		return
 	}
-	next := *r
+	next := r
 	next.end = e.End
 	c.set(e.Job, &next)
 	void := c.displace(slotsOf(r.placement), CauseOverrun)
@@ -247,7 +247,7 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	if len(slots) == 0 {
 		return nil
 	}
-	var out []*record
+	var out []record
 	c.s.planned.Scan(func(p planned) bool {
 		r, _ := c.s.jobs.Get(p.job.ID)
 		if slices.ContainsFunc(slotsOf(r.placement), func(id SlotID) bool { return slices.Contains(slots, id) }) {
@@ -255,10 +255,11 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 		}
 		return true
 	})
-	for _, r := range out {
-		c.requeue(r, cause)
+	for i := range out {
+		c.requeue(&out[i], cause)
 	}
-	for _, r := range out {
+	for i := range out {
+		r := &out[i]
 		if r.start >= c.round.Now && c.s.profile.Fits(c.s.request(r.job), r.placement, r.start) {
 			c.set(r.job.ID, r)
 		} else {

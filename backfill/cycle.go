@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -20,13 +21,15 @@ import (
 type Cycle struct {
 	s       *State
 	round   Round
-	applied int // events taken
+	before  Time // the state's now
+	applied int  // events taken
 	actions []Action
 	started []Started
 	held    []HeldJob
 	broken  []Broken
 	undo    []change
 	err     error
+	given   []givenUp
 
 	memo, remembered any // see Memo
 }
@@ -38,10 +41,8 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	if err := s.validate(r); err != nil {
 		return nil, err
 	}
-	c := &Cycle{s: s, round: r, memo: s.memo}
-	s.memo = nil
-	before := s.now
-	c.onUndo(func() { s.now = before })
+	c := &Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: s.actions[:0], undo: s.undo[:0]}
+	s.memo, s.actions, s.undo = nil, nil, nil
 	s.now = r.Now
 	for _, set := range r.Candidates {
 		candidates := set.Candidates
@@ -53,8 +54,7 @@ func (s *State) Open(r Round) (*Cycle, error) {
 		})
 	}
 	for _, k := range r.Keys {
-		old, _ := s.jobs.Get(k.Job)
-		next := *old
+		next, _ := s.jobs.Get(k.Job)
 		next.key = k.Key
 		c.set(k.Job, &next)
 	}
@@ -205,10 +205,24 @@ func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {
 	return c.s.Planned(j.ID)
 }
 
+// Key is a job's place in the queue's order, lower first; equal ones are in order
+// of jobs.
+func (c *Cycle) Key(j *Job) float64 {
+	if r := c.s.jobs.Find(j.ID); r != nil {
+		return r.key
+	}
+	return 0
+}
+
+// Compare is the queue's order of two jobs.
+func (c *Cycle) Compare(a, b *Job) int {
+	return cmp.Or(cmp.Compare(c.Key(a), c.Key(b)), Compare(a, b))
+}
+
 // Guaranteed is the latest start that the job was promised, if it was.
 func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
-	r, found := c.s.jobs.Get(j.ID)
-	if !found || !r.promised {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil || !r.promised {
 		return 0, false
 	}
 	return r.guarantee, true
@@ -219,8 +233,8 @@ func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
 // planned to stays where it is, on the same slots. It is false if the job fits
 // at no time.
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
-	r, found := c.s.jobs.Get(j.ID)
-	if !found || r.phase != waiting || r.placement == nil {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil || r.phase != waiting || r.placement == nil {
 		return c.s.profile.EarliestFit(c.s.request(j), notBefore)
 	}
 	if r.start < notBefore {
@@ -246,8 +260,8 @@ func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok b
 // FitsNow finds a place for the job from now through its estimate, beside all
 // that runs and all other reservations.
 func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
-	r, found := c.s.jobs.Get(j.ID)
-	if !found || r.phase != waiting || r.placement == nil {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil || r.phase != waiting || r.placement == nil {
 		return c.s.profile.Place(c.s.request(j), c.round.Now)
 	}
 	if r.start == c.round.Now {
@@ -275,7 +289,7 @@ func (c *Cycle) without(r *record, ask func()) {
 // record, or for the rare rest a function.
 type change struct {
 	job JobID
-	old *record
+	old record
 	do  func()
 }
 
@@ -292,10 +306,22 @@ func (c *Cycle) Rollback() {
 		if u.do != nil {
 			u.do()
 		} else {
-			c.s.set(u.job, u.old)
+			c.s.set(u.job, &u.old)
 		}
 	}
-	c.undo, c.err = nil, errors.New("the cycle was rolled back")
+	c.s.now = c.before
+	c.end(errors.New("the cycle was rolled back"))
+}
+
+// end leaves the cycle unusable, and its room to the next one.
+func (c *Cycle) end(why error) {
+	if cap(c.actions) <= maxSpare {
+		c.s.actions = c.actions
+	}
+	if cap(c.undo) <= maxSpare {
+		c.s.undo = c.undo
+	}
+	c.undo, c.err = nil, why
 }
 
 // fail spoils the cycle.

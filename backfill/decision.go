@@ -88,11 +88,15 @@ type Decision struct {
 	Now      Time
 	Revision uint64 // of the state that it led to
 	By       string // the policy that took it
-	Actions  []Action
-	Started  []Started
-	Held     []HeldJob
-	Broken   []Broken
+	// Actions are the journal. It holds until the next cycle is opened on the
+	// state.
+	Actions []Action
+	Started []Started
+	Held    []HeldJob
+	Broken  []Broken
 }
+
+var errCycleOver = errors.New("the cycle is over")
 
 // Close ends the cycle. The decision is accepted, and the state is what it made
 // of it, or refused whole, and the state is as it was when the cycle was
@@ -115,11 +119,12 @@ func (c *Cycle) Close() (Decision, error) {
 	c.s.memo = c.remembered
 	c.s.profile.Forget(c.round.Now)
 	c.classify()
-	c.undo, c.err = nil, errors.New("the cycle is over")
-	return Decision{
-		Now: c.round.Now, Revision: c.s.revision,
-		Actions: c.actions, Started: c.started, Held: c.stillHeld(), Broken: c.broken,
-	}, nil
+	c.end(errCycleOver)
+	d := Decision{Now: c.round.Now, Revision: c.s.revision, Started: c.started, Held: c.stillHeld(), Broken: c.broken}
+	if len(c.actions) > 0 {
+		d.Actions = c.actions
+	}
+	return d, nil
 }
 
 // settle checks what only the end of a round can show: no planned start was
@@ -137,9 +142,9 @@ func (c *Cycle) settle() error {
 		}
 	}
 	for _, u := range c.undo {
-		r, ok := c.s.jobs.Get(u.job)
+		r := c.s.jobs.Find(u.job)
 		switch {
-		case u.do != nil || !ok:
+		case u.do != nil || r == nil:
 		case r.phase == waiting:
 			if err := c.keepGuarantee(r); err != nil {
 				return err

@@ -141,11 +141,10 @@ type JobKey struct {
 }
 
 // concerned are the jobs that have an event in the round.
-func (r *Round) concerned() map[JobID]bool {
-	jobs := make(map[JobID]bool, len(r.Events))
+func (r *Round) concerned() (jobs jobSet) {
 	for i := range r.Events {
 		if id, ok := r.Events[i].concerns(); ok {
-			jobs[id] = true
+			jobs.Add(id)
 		}
 	}
 	return jobs
@@ -154,6 +153,9 @@ func (r *Round) concerned() map[JobID]bool {
 // sortEvents brings the events into the order in which they are applied:
 // by kind; completions by start, then order of jobs; jobs in order of jobs.
 func (s *State) sortEvents(events []Event) {
+	if len(events) < 2 {
+		return
+	}
 	slices.SortStableFunc(events, func(a, b Event) int {
 		if c := cmp.Compare(a.Kind.class(), b.Kind.class()); c != 0 {
 			return c
@@ -166,8 +168,7 @@ func (s *State) sortEvents(events []Event) {
 			return cmp.Compare(a.Job, b.Job)
 		}
 		if a.Kind == Completed {
-			ra, _ := s.jobs.Get(a.Job)
-			rb, _ := s.jobs.Get(b.Job)
+			ra, rb := s.jobs.Find(a.Job), s.jobs.Find(b.Job)
 			return cmp.Or(cmp.Compare(ra.start, rb.start), Compare(ja, jb))
 		}
 		return Compare(ja, jb)
@@ -179,7 +180,7 @@ func (s *State) eventJob(e Event) *Job {
 	if e.Kind == Submitted || e.Kind == Changed {
 		return e.Spec
 	}
-	if r, ok := s.jobs.Get(e.Job); ok {
+	if r := s.jobs.Find(e.Job); r != nil {
 		return r.job
 	}
 	return nil

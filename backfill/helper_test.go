@@ -2,6 +2,7 @@ package backfill_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -224,6 +225,7 @@ func (r *recorder) Decide(ctx context.Context, c *backfill.Cycle) error {
 }
 
 func (r *recorder) Decided(round backfill.Round, d backfill.Decision, own bool) {
+	round.Events = slices.Clone(round.Events) // they hold until the next round only
 	r.rounds, r.own = append(r.rounds, round), append(r.own, own)
 	r.Decider.Decided(round, d, own)
 }

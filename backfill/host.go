@@ -16,7 +16,8 @@ type Decider interface {
 	// somebody else must.
 	Decide(ctx context.Context, c *Cycle) error
 	// Decided tells how a round ended, so that a copy of the state elsewhere can
-	// follow. Own says that the decision is the one this decider took.
+	// follow. Own says that the decision is the one this decider took. The round's
+	// events and the decision's actions hold until it returns.
 	Decided(r Round, d Decision, own bool)
 }
 
@@ -66,6 +67,7 @@ type Host struct {
 	// fallback decides what the main policy could not.
 	fallback Decider
 	refused  func(Refusal)
+	events   []Event // room for those of a round
 }
 
 // NewHost puts a policy in charge of a state. The fallback must give guarantees
@@ -90,7 +92,7 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 // that the round cannot be true, that the context ended, or that the fallback
 // failed as well; the state is then as it was.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
-	r.Events = slices.Clone(r.Events) // they are completed and sorted here
+	r.Events = append(h.events[:0], r.Events...) // they are completed and sorted here
 	if spec := h.main.Spec(); h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
 	}
@@ -103,6 +105,9 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		}
 	}
 	h.State.sortEvents(r.Events)
+	if h.events = r.Events; len(h.events) > maxSpare {
+		h.events = nil
+	}
 
 	d, own, err := h.decide(ctx, r)
 	if err != nil {
@@ -235,14 +240,14 @@ func (s *State) elapsed(r Round) []Event {
 	known := r.concerned()
 	var events []Event
 	s.running.Scan(func(p planned) bool {
-		if over(p, r.Now+1) && !known[p.job.ID] {
+		if over(p, r.Now+1) && !known.Has(p.job.ID) {
 			rec, _ := s.jobs.Get(p.job.ID)
 			events = append(events, Event{Kind: EstimateChanged, Job: p.job.ID, End: overrunEnd(p.job, rec.start, r.Now)})
 		}
 		return over(p, r.Now+1)
 	})
 	s.planned.Scan(func(p planned) bool {
-		if over(p, r.Now) && !known[p.job.ID] {
+		if over(p, r.Now) && !known.Has(p.job.ID) {
 			events = append(events, Event{Kind: StartFailed, Job: p.job.ID})
 		}
 		return over(p, r.Now)
@@ -254,6 +259,9 @@ func (s *State) elapsed(r Round) []Event {
 // is on a slot that is no candidate any more, or they fitted somewhere and do
 // not now, or the other way round.
 func (s *State) rematched(r Round) []Event {
+	if len(r.Candidates) == 0 {
+		return nil
+	}
 	changed := map[int]*Candidates{}
 	for i, set := range r.Candidates {
 		if set.ID < len(s.candidates) {
@@ -266,7 +274,7 @@ func (s *State) rematched(r Round) []Event {
 	known := r.concerned()
 	var events []Event
 	s.jobs.Scan(func(id JobID, rec *record) bool {
-		if set := changed[rec.job.Candidates]; set != nil && !known[id] && s.moves(rec, set) {
+		if set := changed[rec.job.Candidates]; set != nil && !known.Has(id) && s.moves(rec, set) {
 			events = append(events, Event{Kind: Changed, Spec: rec.job, Key: rec.key})
 		}
 		return true

@@ -12,8 +12,8 @@ func (c *Cycle) Remember(memo any) { c.remembered = memo }
 // EarliestBefore is [Cycle.Earliest] for a caller who has no use for a start at
 // or after limit: the search ends there.
 func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Placement, ok bool) {
-	r, found := c.s.jobs.Get(j.ID)
-	if !found {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil {
 		return 0, nil, false
 	}
 	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, limit) })

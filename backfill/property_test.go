@@ -53,6 +53,7 @@ func (p *pool) round() backfill.Round {
 	}
 	d, err := p.host.Decide(p.t.Context(), r)
 	require.NoError(p.t, err)
+	d.Actions = slices.Clone(d.Actions) // they hold until the next round only
 	p.decisions = append(p.decisions, d)
 	return p.main.rounds[len(p.main.rounds)-1]
 }

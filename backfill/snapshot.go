@@ -103,13 +103,13 @@ func Restore(snap Snapshot) (*State, error) {
 }
 
 func (s *State) restoreJob(j JobState) error {
-	if err := s.validateSpec(Event{Kind: Submitted, Spec: j.Job, Key: j.Key}, len(s.candidates)); err != nil {
+	if err := s.validateSpec(&Event{Kind: Submitted, Spec: j.Job, Key: j.Key}, len(s.candidates)); err != nil {
 		return err
 	}
 	if err := j.validate(len(s.slots)); err != nil {
 		return err
 	}
-	r := &record{
+	r := record{
 		job: j.Job, key: j.Key, alone: j.Alone, hold: j.Held,
 		placement: j.Placement, start: j.Start, end: j.End, promised: j.Promised, guarantee: j.Guarantee,
 	}
@@ -119,7 +119,7 @@ func (s *State) restoreJob(j JobState) error {
 	case j.Running:
 		r.phase = running
 	}
-	s.set(j.Job.ID, r)
+	s.set(j.Job.ID, &r)
 	return nil
 }
 

@@ -37,7 +37,14 @@ type State struct {
 	held    *btree.BTreeG[queued]  // out of the queue, by what was their place in it
 
 	queueChanges int // counts what came into the queue and left it
+
+	// Room for what the next cycle does.
+	actions []Action
+	undo    []change
 }
+
+// maxSpare bounds the room that is kept for the next round.
+const maxSpare = 4096
 
 // phase is where a job stands.
 type phase uint8
@@ -48,20 +55,23 @@ const (
 	held
 )
 
-// record is what the state holds of a job. It is replaced, never changed.
+// record is what the state holds of a job; one without a job is none.
 type record struct {
 	job       *Job
-	phase     phase
-	key       float64   // in the queue's order, lower first
-	alone     bool      // no other job waited when it arrived
 	placement Placement // of the running job or the reservation; nil: none
 	start     Time      // actual or planned start, if placed
 	end       Time      // expected end, if placed
-	promised  bool      // there is a guarantee
+	key       float64   // in the queue's order, lower first
 	guarantee Time      // the latest start that was promised
-	lifted    Cause     // why the guarantee does not bind in this round
 	hold      string    // why it is held
+	phase     phase
+	lifted    Cause // why the guarantee does not bind in this round
+	promised  bool  // there is a guarantee
+	alone     bool  // no other job waited when it arrived
 }
+
+// in says that there is a job and that it is in the phase.
+func (r *record) in(p phase) bool { return r.job != nil && r.phase == p }
 
 // queued is a job's entry in the queue.
 type queued struct {
@@ -109,7 +119,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 // Clone returns an independent copy that shares what neither side changes.
 func (s *State) Clone() *State {
 	c := *s
-	c.memo = nil
+	c.memo, c.actions, c.undo = nil, nil, nil
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
@@ -167,20 +177,20 @@ func (s *State) NextWake() Time {
 }
 
 // set replaces what is held of a job and brings every index, the profile and
-// the use along; nil removes it. All changes of jobs pass here, so that setting
+// the use along; none removes it. All changes of jobs pass here, so that setting
 // the old record back undoes them.
-func (s *State) set(id JobID, now *record) (old *record) {
-	old = s.jobs.Set(id, now)
-	s.queueChanges += reindex(s.queue, waiting, old, now)
-	reindex(s.held, held, old, now)
+func (s *State) set(id JobID, now *record) (old record) {
+	old = s.jobs.Set(id, *now)
+	s.queueChanges += reindex(s.queue, waiting, &old, now)
+	reindex(s.held, held, &old, now)
 	if old.sameSpan(now) {
-		s.reschedule(old, now)
+		s.reschedule(&old, now)
 		return old
 	}
-	if old != nil && old.placement != nil {
-		s.displan(old)
+	if old.placement != nil {
+		s.displan(&old)
 	}
-	if now != nil && now.placement != nil {
+	if now.placement != nil {
 		s.plan(now)
 	}
 	return old
@@ -188,7 +198,7 @@ func (s *State) set(id JobID, now *record) (old *record) {
 
 // reindex brings the index of the jobs in a phase along and counts the changes.
 func reindex(index *btree.BTreeG[queued], in phase, old, now *record) (changes int) {
-	was, is := old != nil && old.phase == in, now != nil && now.phase == in
+	was, is := old.in(in), now.in(in)
 	if was && is && old.job == now.job && old.key == now.key {
 		return 0
 	}
@@ -205,7 +215,7 @@ func reindex(index *btree.BTreeG[queued], in phase, old, now *record) (changes i
 
 // sameSpan reports whether two records of a job occupy the same.
 func (r *record) sameSpan(o *record) bool {
-	return r != nil && o != nil && r.job == o.job && r.start == o.start && r.end == o.end && r.placement.Equal(o.placement)
+	return r.job != nil && r.job == o.job && r.start == o.start && r.end == o.end && r.placement.Equal(o.placement)
 }
 
 // reschedule brings the indexes along for a job that stays where it is, such as
@@ -293,14 +303,14 @@ func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 
 // IsRunning reports whether the job runs.
 func (s *State) IsRunning(id JobID) bool {
-	r, ok := s.jobs.Get(id)
-	return ok && r.phase == running
+	r := s.jobs.Find(id)
+	return r != nil && r.phase == running
 }
 
 // Planned is a waiting job's reservation, if it has one.
 func (s *State) Planned(id JobID) (start Time, at Placement, ok bool) {
-	r, found := s.jobs.Get(id)
-	if !found || r.phase != waiting || r.placement == nil {
+	r := s.jobs.Find(id)
+	if r == nil || r.phase != waiting || r.placement == nil {
 		return 0, nil, false
 	}
 	return r.start, r.placement, true

@@ -2,68 +2,98 @@ package backfill
 
 import (
 	"math/bits"
-
-	"github.com/tidwall/btree"
+	"slices"
 )
 
-// table holds the records of the jobs by ID, in pages, because hosts mostly number their jobs one after the other: a
-// tree of pages is small enough to be searched in no time. Copies share the pages that neither side changes.
+// table holds the records of the jobs by ID, in pages, because hosts mostly number their jobs one after the other: the
+// list of pages is short enough to be searched in no time. Copies share the pages that neither side changes.
 type table struct {
-	pages *btree.Map[JobID, *page]
-	owner *tableOwner
+	pages []*page // ascending by number, none empty
+	owner *owner
 	size  int
+	last  int // index of the page that was asked for last: mostly it is again
 }
 
-// tableOwner marks pages that may be changed in place. It has a size so that two owners never share an address.
-type tableOwner struct{ _ byte }
+// owner marks what may be changed in place. It has a size so that two owners never share an address.
+type owner struct{ _ byte }
 
-const pageBits = 6
+const pageBits = 5
 
 type page struct {
-	owner   *tableOwner
-	records [1 << pageBits]*record
-	used    uint64 // a bit for each record that is there
+	number  JobID
+	owner   *owner
+	used    uint32 // a bit for each record that is there
+	records [1 << pageBits]record
 }
 
-func newTable() *table {
-	return &table{pages: new(btree.Map[JobID, *page]), owner: new(tableOwner)}
-}
+func newTable() *table { return &table{owner: new(owner)} }
 
 // Len counts the records.
 func (t *table) Len() int { return t.size }
 
-// Get gives the record of a job.
-func (t *table) Get(id JobID) (*record, bool) {
-	p, ok := t.pages.Get(id >> pageBits)
-	if !ok {
-		return nil, false
+// Get gives the record of a job; it is a copy.
+func (t *table) Get(id JobID) (record, bool) {
+	if r := t.Find(id); r != nil {
+		return *r, true
 	}
-	r := p.records[id&(1<<pageBits-1)]
-	return r, r != nil
+	return record{}, false
 }
 
-// Set gives a job a record, or takes it away (nil), and returns what it had.
-func (t *table) Set(id JobID, r *record) (old *record) {
-	p, ok := t.pages.Get(id >> pageBits)
-	switch {
-	case !ok && r == nil:
+// Find gives the record of a job for reading, until the next Set; nil if there is none.
+func (t *table) Find(id JobID) *record {
+	i, ok := t.page(id >> pageBits)
+	if !ok {
 		return nil
-	case !ok:
-		p = &page{owner: t.owner}
-		t.pages.Set(id>>pageBits, p)
-	case p.owner != t.owner:
+	}
+	p, n := t.pages[i], id&(1<<pageBits-1)
+	if p.used&(1<<n) == 0 {
+		return nil
+	}
+	return &p.records[n]
+}
+
+// page is where the page of a number is, or would be.
+func (t *table) page(number JobID) (i int, ok bool) {
+	if t.last < len(t.pages) && t.pages[t.last].number == number {
+		return t.last, true
+	}
+	i, ok = slices.BinarySearchFunc(t.pages, number, func(p *page, number JobID) int {
+		switch {
+		case p.number < number:
+			return -1
+		case p.number > number:
+			return 1
+		default:
+			return 0
+		}
+	})
+	t.last = i
+	return i, ok
+}
+
+// Set gives a job a record, or takes it away (one without a job), and returns what it had.
+func (t *table) Set(id JobID, r record) (old record) {
+	number, n := id>>pageBits, id&(1<<pageBits-1)
+	i, ok := t.page(number)
+	if !ok {
+		if r.job == nil {
+			return record{}
+		}
+		t.pages = slices.Insert(t.pages, i, &page{number: number, owner: t.owner})
+	}
+	p := t.pages[i]
+	if p.owner != t.owner {
 		c := *p
 		p, c.owner = &c, t.owner
-		t.pages.Set(id>>pageBits, p)
+		t.pages[i] = p
 	}
-	i := id & (1<<pageBits - 1)
-	old, p.records[i] = p.records[i], r
-	if had, has := old != nil, r != nil; had != has {
-		p.used ^= 1 << i
+	old, p.records[n] = p.records[n], r
+	if had, has := old.job != nil, r.job != nil; had != has {
+		p.used ^= 1 << n
 		if has {
 			t.size++
 		} else if t.size--; p.used == 0 {
-			t.pages.Delete(id >> pageBits)
+			t.pages = slices.Delete(t.pages, i, i+1)
 		}
 	}
 	return old
@@ -71,19 +101,18 @@ func (t *table) Set(id JobID, r *record) (old *record) {
 
 // Scan walks the records by ID until yield has enough.
 func (t *table) Scan(yield func(JobID, *record) bool) {
-	t.pages.Scan(func(number JobID, p *page) bool {
+	for _, p := range t.pages {
 		for used := p.used; used != 0; used &= used - 1 {
-			i := bits.TrailingZeros64(used)
-			if !yield(number<<pageBits|JobID(i), p.records[i]) {
-				return false
+			n := bits.TrailingZeros32(used)
+			if !yield(p.number<<pageBits|JobID(n), &p.records[n]) {
+				return
 			}
 		}
-		return true
-	})
+	}
 }
 
 // Copy is an independent copy.
 func (t *table) Copy() *table {
-	t.owner = new(tableOwner) // both sides copy what they change
-	return &table{pages: t.pages.Copy(), owner: new(tableOwner), size: t.size}
+	t.owner = new(owner) // both sides copy what they change
+	return &table{pages: slices.Clone(t.pages), owner: new(owner), size: t.size}
 }

@@ -20,7 +20,7 @@ func (s *State) validate(r Round) error {
 		known = max(known, set.ID+1)
 	}
 	for _, k := range r.Keys {
-		if _, ok := s.jobs.Get(k.Job); !ok {
+		if s.jobs.Find(k.Job) == nil {
 			return fmt.Errorf("key %v for job %d, which is unknown", k.Key, k.Job)
 		}
 		if err := validateKey(k); err != nil {
@@ -29,13 +29,13 @@ func (s *State) validate(r Round) error {
 	}
 	slots = len(s.slots)
 	var class EventKind
-	seen := make(map[JobID]bool, len(r.Events))
-	for i, e := range r.Events {
+	var seen jobSet
+	for i := range r.Events {
+		e := &r.Events[i]
 		if id, ok := e.concerns(); ok {
-			if seen[id] {
+			if !seen.Add(id) {
 				return fmt.Errorf("event %d (%v): job %d has more than one event in the round", i, e.Kind, id)
 			}
-			seen[id] = true
 		}
 		if e.Kind.class() < class {
 			return fmt.Errorf("event %d (%v) is out of order", i, e.Kind)
@@ -58,7 +58,8 @@ func (s *State) sizesWith(r Round) (sets, slots int) {
 	for _, set := range r.Candidates {
 		sets = max(sets, set.ID+1)
 	}
-	for _, e := range r.Events {
+	for i := range r.Events {
+		e := &r.Events[i]
 		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
 			slots++
 		}
@@ -66,24 +67,24 @@ func (s *State) sizesWith(r Round) (sets, slots int) {
 	return sets, slots
 }
 
-func (s *State) validateEvent(e Event, now Time, sets, slots int) error {
-	r, known := s.jobs.Get(e.Job)
+func (s *State) validateEvent(e *Event, now Time, sets, slots int) error {
+	r := s.jobs.Find(e.Job)
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged:
 		return s.validateSlot(e, slots)
 	case Completed, EstimateChanged:
-		if !known || r.phase != running {
+		if r == nil || r.phase != running {
 			return fmt.Errorf("job %d does not run", e.Job)
 		}
 		if e.Kind == EstimateChanged && (e.End <= now || e.End > Forever) {
 			return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.Job, e.End, now)
 		}
 	case StartFailed:
-		if !known || r.placement == nil || r.phase == waiting && r.start > now {
+		if r == nil || r.placement == nil || r.phase == waiting && r.start > now {
 			return fmt.Errorf("job %d was not to be started", e.Job)
 		}
 	case Removed:
-		if !known {
+		if r == nil {
 			return fmt.Errorf("job %d is unknown", e.Job)
 		}
 	case Changed, Submitted:
@@ -95,7 +96,7 @@ func (s *State) validateEvent(e Event, now Time, sets, slots int) error {
 	return nil
 }
 
-func (s *State) validateSlot(e Event, slots int) error {
+func (s *State) validateSlot(e *Event, slots int) error {
 	if e.Slot.ID < 0 || int(e.Slot.ID) >= slots {
 		return fmt.Errorf("unknown slot %d", e.Slot.ID)
 	}
@@ -117,15 +118,15 @@ func (s Slot) validate(resources int) error {
 	return nil
 }
 
-func (s *State) validateSpec(e Event, sets int) error {
+func (s *State) validateSpec(e *Event, sets int) error {
 	if e.Spec == nil {
 		return errors.New("no job is given")
 	}
-	r, known := s.jobs.Get(e.Spec.ID)
+	r := s.jobs.Find(e.Spec.ID)
 	switch {
-	case e.Kind == Submitted && known:
+	case e.Kind == Submitted && r != nil:
 		return fmt.Errorf("job %d is known already", e.Spec.ID)
-	case e.Kind == Changed && (!known || r.phase == running):
+	case e.Kind == Changed && (r == nil || r.phase == running):
 		return fmt.Errorf("job %d does not wait", e.Spec.ID)
 	case e.Spec.Candidates < 0 || e.Spec.Candidates >= sets:
 		return fmt.Errorf("job %d has an unknown candidate set %d", e.Spec.ID, e.Spec.Candidates)

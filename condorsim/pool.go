@@ -19,6 +19,9 @@ type Pool struct {
 	next int  // the next job to be submitted
 	now  backfill.Time
 	ends endings
+
+	completed []backfill.JobID // room for those of a delta
+	submitted []*negotiator.Job
 }
 
 // Pace waits until an instant of the simulation has come, in whatever time the
@@ -49,7 +52,7 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		}
 	}
 	p.now = now
-	d := negotiator.Delta{Now: now}
+	d := negotiator.Delta{Now: now, Completed: p.completed[:0], Submitted: p.submitted[:0]}
 	if !p.up {
 		p.up, d.SlotsUp = true, p.w.Slots
 	}
@@ -61,6 +64,7 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		d.Submitted = append(d.Submitted, p.w.Jobs[p.next].Job)
 		p.next++
 	}
+	p.completed, p.submitted = d.Completed, d.Submitted
 	return d, nil
 }
 

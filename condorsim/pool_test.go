@@ -30,7 +30,7 @@ type seen struct {
 }
 
 func look(d negotiator.Delta) seen {
-	s := seen{now: d.Now, up: len(d.SlotsUp), completed: d.Completed}
+	s := seen{now: d.Now, up: len(d.SlotsUp), completed: append([]backfill.JobID(nil), d.Completed...)}
 	for _, j := range d.Submitted {
 		s.submitted = append(s.submitted, j.ID)
 	}

@@ -16,7 +16,9 @@ import (
 type matchmaker struct {
 	schema Schema
 	slots  []*Slot // by SlotID; an entry is replaced when the slot comes back
-	ids    map[string]backfill.SlotID
+	// singles are the placements of one chunk on each slot, shared by all who have it.
+	singles []Placement
+	ids     map[string]backfill.SlotID
 
 	clusters []*autocluster // by candidate set
 	news     map[int]bool   // candidate sets that are new or have changed since they were sent
@@ -67,9 +69,10 @@ func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 		if !known {
 			id = backfill.SlotID(len(m.slots))
 			m.ids[slot.Name] = id
-			m.slots, m.classOf = append(m.slots, nil), append(m.classOf, 0)
+			m.slots, m.classOf, m.singles = append(m.slots, nil), append(m.classOf, 0), append(m.singles, nil)
 		}
 		m.slots[id] = slot
+		m.singles[id] = Placement{{Slot: slot, Chunks: 1}}
 		m.classOf[id] = m.class(slot.Ad)
 		if notice(m.seen, slot.Ad) {
 			recluster = true
@@ -91,6 +94,9 @@ func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 // unsent lists the autoclusters whose candidate sets are new or have changed,
 // until they were sent.
 func (m *matchmaker) unsent() []*autocluster {
+	if len(m.news) == 0 {
+		return nil
+	}
 	var news []*autocluster
 	for _, id := range slices.Sorted(maps.Keys(m.news)) {
 		news = append(news, m.clusters[id])

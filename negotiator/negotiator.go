@@ -38,6 +38,11 @@ type Negotiator struct {
 	priorities      *priorities             // nil: the order is no expression
 	stale           []backfill.JobID        // of void autoclusters: to be matched anew once they do not run
 	clock           func() time.Time
+
+	// Room for what a cycle needs.
+	told    map[backfill.JobID]bool
+	events  []backfill.Event
+	matches []Match
 }
 
 // DefaultEstimate is planned with where neither the job nor the configuration
@@ -64,6 +69,7 @@ func New(c Config) (*Negotiator, error) {
 		matchmaker:      newMatchmaker(c.Schema),
 		host:            host,
 		jobs:            jobs,
+		told:            map[backfill.JobID]bool{},
 		priorities:      priorities,
 		clock:           c.Clock,
 	}, nil
@@ -88,13 +94,13 @@ func (n *Negotiator) queued(id backfill.JobID) bool {
 	return n.jobs[id] != nil && !n.State().IsRunning(id)
 }
 
-// Report is what came of a cycle.
+// Report is what came of a cycle. It holds until the next one.
 type Report struct {
 	Delta    Delta
 	Decision backfill.Decision
 	Matches  []Match
 	Held     []Held
-	// State is the schedule after the cycle. It holds until the next one.
+	// State is the schedule after the cycle.
 	State *backfill.State
 	// Took is how long the cycle took, by the configured clock.
 	Took time.Duration
@@ -123,19 +129,26 @@ func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
 		return Report{}, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.matchmaker.sent()
-	for _, id := range slices.Concat(d.Completed, d.Removed) {
-		delete(n.jobs, id)
-		n.priorities.forget(id)
-	}
-	report := Report{Delta: d, Decision: decision, State: n.host.State}
+	n.forget(d.Completed)
+	n.forget(d.Removed)
+	report := Report{Delta: d, Decision: decision, Matches: n.matches[:0], State: n.host.State}
 	for _, s := range decision.Started {
 		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
 	}
+	n.matches = report.Matches
 	for _, h := range decision.Held {
 		report.Held = append(report.Held, Held{Job: n.jobs[h.Job.ID], Reason: n.why(h)})
 	}
 	report.Took = n.clock().Sub(began)
 	return report, nil
+}
+
+// forget drops jobs that are gone.
+func (n *Negotiator) forget(ids []backfill.JobID) {
+	for _, id := range ids {
+		delete(n.jobs, id)
+		n.priorities.forget(id)
+	}
 }
 
 func (n *Negotiator) cluster(j *backfill.Job) *autocluster {
@@ -156,6 +169,9 @@ func (n *Negotiator) why(h backfill.HeldJob) string {
 }
 
 func (n *Negotiator) places(at backfill.Placement) Placement {
+	if len(at) == 1 && at[0].Count == 1 {
+		return n.matchmaker.singles[at[0].Slot]
+	}
 	places := make(Placement, len(at))
 	for i, c := range at {
 		places[i] = Place{Slot: n.matchmaker.slots[c.Slot], Chunks: c.Count}
@@ -171,7 +187,8 @@ func (n *Negotiator) check(d Delta) error {
 	if err := n.matchmaker.checkSlots(d.SlotsUp, d.SlotsDown); err != nil {
 		return err
 	}
-	told := map[backfill.JobID]bool{}
+	told := n.told
+	clear(told)
 	for _, job := range d.Submitted {
 		if n.jobs[job.ID] != nil || told[job.ID] {
 			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
@@ -202,7 +219,7 @@ func (n *Negotiator) check(d Delta) error {
 // matchUp does phases 2 and 3: it turns a delta in terms of ads into a round in
 // terms of vectors and candidate sets.
 func (n *Negotiator) matchUp(d Delta) (backfill.Round, error) {
-	round := backfill.Round{Now: d.Now}
+	round := backfill.Round{Now: d.Now, Events: n.events[:0]}
 	if err := n.takeSlots(d, &round); err != nil {
 		return round, err
 	}
@@ -223,6 +240,7 @@ func (n *Negotiator) matchUp(d Delta) (backfill.Round, error) {
 	for _, id := range d.StartFailed {
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, Job: id})
 	}
+	n.events = round.Events
 	for _, c := range n.matchmaker.unsent() {
 		round.Candidates = append(round.Candidates, backfill.CandidateSet{ID: c.id, Candidates: c.candidates})
 	}

@@ -21,7 +21,8 @@ type Pool interface {
 	Act(ctx context.Context, matches []Match) error
 }
 
-// Delta is what changed in a pool between two cycles.
+// Delta is what changed in a pool between two cycles. It holds until the next is
+// fetched.
 type Delta struct {
 	// Now is the instant of the cycle, in the pool's seconds.
 	Now backfill.Time

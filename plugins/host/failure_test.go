@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -122,13 +123,13 @@ func TestALieCostsOneRound(t *testing.T) {
 		"unknown job":      {action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_START, Job: 1 << 50}), "there is no such job", refused},
 		"unknown action":   {action(&policyv1.Action{Kind: 77}), "unknown action", refused},
 		"wake in the past": {action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: -5}), "wake at -5", refused},
-		"wrong place": {decision(func(d *policyv1.Decision) {
-			for _, a := range d.GetJournal() {
-				if a.GetPlacement() != nil {
-					a.Placement = everywhere
-				}
-			}
-		}), "chunks on slot", refused},
+		"wrong place": {func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
+			events := wire.DecodeRound(asked.GetRound()).Events
+			arrived := events[slices.IndexFunc(events, func(e backfill.Event) bool { return e.Kind == backfill.Submitted })].Spec
+			m.GetDecision().Journal = []*policyv1.Action{{
+				After: int32(len(events)), Kind: policyv1.ActionKind_ACTION_KIND_START, Job: int64(arrived.ID), Placement: everywhere,
+			}}
+		}, "chunks on slot", refused},
 		"out of order": {decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, &policyv1.Action{After: 1 << 30}) }), "the journal goes from event", refused},
 		"other branch": {decision(func(d *policyv1.Decision) { d.Branch = 9 }), "broke the protocol", broken},
 		"old revision": {decision(func(d *policyv1.Decision) { d.BaseRevision-- }), "broke the protocol", broken},
