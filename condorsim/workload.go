@@ -79,6 +79,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 	ads := requestAds{}
 	labels := map[string]map[string]string{}
 	w.Jobs = make([]Job, len(t.Jobs))
+	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i, j := range t.Jobs {
 		nodes, cpus, memory := int64(1), j.Procs, j.Memory
 		if chunked {
@@ -91,14 +92,12 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 		if labels[j.User] == nil && j.User != "" {
 			labels[j.User] = map[string]string{"owner": j.User}
 		}
-		w.Jobs[i] = Job{
-			Job: &negotiator.Job{
-				ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
-				Place: backfill.Place{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
-				Labels: labels[j.User], Ad: ad,
-			},
-			Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory,
+		jobs[i] = negotiator.Job{
+			ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
+			Place: backfill.Place{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
+			Labels: labels[j.User], Ad: ad,
 		}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
 	}
 	return w, nil
 }

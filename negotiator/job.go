@@ -3,6 +3,7 @@ package negotiator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -175,13 +176,17 @@ func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error)
 	return r, nil
 }
 
-// check refuses a job that a policy could not plan with.
-func (s Schema) check(j *Job) error {
+// check refuses a job that a policy could not plan with. Where the autocluster of
+// its ad is known, so is what it requests.
+func (s Schema) check(j *Job, known *autocluster) error {
 	switch {
 	case j.Nodes < 1 || j.Nodes > maxNodes:
 		return fmt.Errorf("%d chunks: must be from 1 to %d", j.Nodes, maxNodes)
 	case j.Estimate < 0 || j.Estimate > maxSeconds || j.Limit < 0 || j.Limit > maxSeconds:
 		return fmt.Errorf("estimate %d, limit %d: must be from 0 to %d", j.Estimate, j.Limit, int64(maxSeconds))
+	}
+	if known != nil && !slices.ContainsFunc(known.request, func(amount int64) bool { return amount > maxAmount/int64(j.Nodes) }) {
+		return nil
 	}
 	_, err := s.Request(j.Ad, j.Nodes)
 	return err

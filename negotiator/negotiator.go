@@ -194,7 +194,7 @@ func (n *Negotiator) check(d Delta) error {
 			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
 		}
 		told[job.ID] = true
-		if err := n.schema.check(job); err != nil {
+		if err := n.schema.check(job, n.matchmaker.byAd[job.Ad]); err != nil {
 			return fmt.Errorf("job %s: %w", job.Name, err)
 		}
 	}

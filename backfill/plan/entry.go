@@ -28,6 +28,7 @@ type job struct {
 // entry is a job with its place that might start as early as from.
 func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfill.Time) entry {
 	s := p.shape(j, at)
+	s.waiting++
 	return entry{
 		job: &job{Job: j, key: p.c.Key(j), at: at}, shape: s, noted: s.noted,
 		start: start, end: start + j.Estimate, from: from, to: start,

@@ -112,12 +112,21 @@ func (p *Plan) Start() {
 		return
 	}
 	if len(due) > 0 {
-		p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool { return e.start <= p.c.Now() })
-	}
-	if len(p.jobs) == 0 { // old shapes go
-		p.shapes = p.shapes[:0]
+		p.drop()
 	}
 	p.c.Remember(p)
+}
+
+// drop takes out the jobs that were due, and the shapes of which no job is left.
+func (p *Plan) drop() {
+	p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool {
+		due := e.start <= p.c.Now()
+		if due {
+			e.shape.waiting--
+		}
+		return due
+	})
+	p.shapes = slices.DeleteFunc(p.shapes, func(s *shape) bool { return s.waiting == 0 })
 }
 
 // refresh lists the jobs if that is due.

@@ -15,7 +15,8 @@ type shape struct {
 	need       backfill.Vector // of all chunks on one slot
 	on         backfill.SlotID // the only slot that may be used, and is; else noSlot
 
-	noted int // how many growths
+	waiting int // how many jobs
+	noted   int // how many growths
 	// Those that begin before all later ones, and those that end after them.
 	earliest, latest []growth
 
@@ -119,6 +120,9 @@ func (s *shape) since(noted int) (from, to backfill.Time) {
 
 // after is the first growth of a number beyond noted, or none.
 func after(row []growth, noted int) growth {
+	if n := len(row); n > 1 && row[n-2].number <= noted { // mostly it is the last
+		row = row[n-1:]
+	}
 	i, _ := slices.BinarySearchFunc(row, noted+1, func(g growth, number int) int { return g.number - number })
 	if i == len(row) {
 		return growth{}

@@ -78,17 +78,47 @@ type event struct {
 }
 
 // events returns arrival, start and completion of all jobs by time. How equal
-// times are ordered makes no difference to the integrals; a job's own events
-// stay in their order.
+// times are ordered makes no difference to the integrals; they stay in the order
+// of jobs, and a job's own in theirs.
 func events(jobs []Job) []event {
 	list := make([]event, 0, 3*len(jobs))
 	for i, j := range jobs {
 		job := int32(i)
 		list = append(list, event{j.Submit, job, arrives}, event{j.Start, job, starts}, event{j.end(), job, completes})
 	}
-	slices.SortFunc(list, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.job, b.job), cmp.Compare(a.kind, b.kind))
-	})
+	return sortByTime(list)
+}
+
+// sortByTime is a radix sort, stable and without comparisons: there are few
+// seconds for many events.
+func sortByTime(list []event) []event {
+	if len(list) == 0 {
+		return list
+	}
+	first, last := list[0].time, list[0].time
+	for _, e := range list {
+		first, last = min(first, e.time), max(last, e.time)
+	}
+	const digit = 11 // bits
+	sorted := make([]event, len(list))
+	var ends [1 << digit]int
+	for shift := 0; uint64(last-first)>>shift > 0; shift += digit {
+		clear(ends[:])
+		at := func(e event) *int { return &ends[uint64(e.time-first)>>shift%(1<<digit)] }
+		for _, e := range list {
+			*at(e)++
+		}
+		sum := 0
+		for i, n := range ends {
+			ends[i], sum = sum, sum+n
+		}
+		for _, e := range list {
+			i := at(e)
+			sorted[*i] = e
+			*i++
+		}
+		list, sorted = sorted, list
+	}
 	return list
 }
 

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"iter"
 	"math"
 	"reflect"
@@ -101,15 +100,34 @@ func (m *Metrics) waits(jobs []Job) {
 }
 
 func (m *Metrics) widest(jobs []Job) {
-	byWidth := slices.Clone(jobs)
-	slices.SortStableFunc(byWidth, func(a, b Job) int { return cmp.Compare(b.Procs, a.Procs) })
-	n := percent(len(jobs), 10)
-	ties := n
-	for ties < len(byWidth) && byWidth[ties].Procs == byWidth[n-1].Procs {
-		ties++
+	widths := make([]int64, len(jobs))
+	for i, j := range jobs {
+		widths[i] = j.Procs
 	}
-	m.Widest10Wait = mean(byWidth[:n], Job.wait)
-	m.Widest10WithTiesWait = mean(byWidth[:ties], Job.wait)
+	slices.Sort(widths)
+	n := percent(len(jobs), 10)
+	least := widths[len(widths)-n]
+	left := n // of those as wide as the least, how many belong to the n
+	for _, width := range widths[len(widths)-n:] {
+		if width > least {
+			left--
+		}
+	}
+	var widest, ties []Job
+	for _, j := range jobs {
+		if j.Procs < least {
+			continue
+		}
+		ties = append(ties, j)
+		if j.Procs > least || left > 0 {
+			widest = append(widest, j)
+		}
+		if j.Procs == least {
+			left--
+		}
+	}
+	m.Widest10Wait = mean(widest, Job.wait)
+	m.Widest10WithTiesWait = mean(ties, Job.wait)
 }
 
 func (m *Metrics) usage(machine Machine, jobs []Job) {

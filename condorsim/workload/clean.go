@@ -140,7 +140,9 @@ func (c *cleaner) finish() (*Trace, error) {
 	}
 	c.trace.Machine = machine
 	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, func(j Job) bool { return count.neverFits(j, machine) })
-	slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	if count.OutOfOrder > 0 {
+		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	}
 	if limit := c.opts.Max; limit > 0 && limit < len(c.trace.Jobs) {
 		count.BeyondMax = len(c.trace.Jobs) - limit
 		c.trace.Jobs = c.trace.Jobs[:limit:limit]

@@ -3,7 +3,6 @@ package workload
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +53,11 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 		return nil, err
 	}
 	c := newCleaner(name, opts)
-	text, err := plain(r)
+	text, stop, err := plain(r)
+	if err != nil {
+		return nil, unreadable(name, 0, err)
+	}
+	defer stop()
 	for line := 1; err == nil; line++ {
 		var s []byte
 		s, err = text.ReadSlice('\n')
@@ -85,24 +88,6 @@ func (c *cleaner) blame(fault *Error, rest io.Reader) error {
 		return damage
 	}
 	return fault
-}
-
-// plain returns the text of r, unpacked if it is gzipped. The file is read in
-// small steps, for progress; the text has room for a whole line.
-func plain(r io.Reader) (*bufio.Reader, error) {
-	file := bufio.NewReaderSize(r, 64<<10)
-	magic, err := file.Peek(2)
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, err
-	case !bytes.Equal(magic, []byte{0x1f, 0x8b}):
-		return bufio.NewReaderSize(file, maxLine), nil
-	}
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, err
-	}
-	return bufio.NewReaderSize(unpacked, maxLine), nil
 }
 
 // unreadable is the fault of a file whose text breaks off or cannot be had.
