@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -55,6 +56,7 @@ func (*runCommand) Help() string { return negotiator.OrderHelp() }
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
 	began := time.Now()
+	limitMemory(0)
 	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
 	jobsOut, err := c.createJobs()
 	if err != nil {
@@ -70,6 +72,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
+	limitMemory(len(w.Jobs))
 
 	bar := cli.NewProgress("jobs")
 	result, err := condorsim.Run(ctx, w, config, nil, &progress{bar: bar, total: int64(len(w.Jobs))})
@@ -91,6 +94,18 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return report.JSON(os.Stdout, run, result, timing)
 	}
 	return report.Table(os.Stdout, run, result, timing)
+}
+
+// limitMemory has garbage collected seldom as long as the process stays small: in
+// all, it is to take no more than 60 MB and 500 bytes a job. What the environment
+// says of it has precedence.
+func limitMemory(jobs int) {
+	const base, perJob = 48 << 20, 400
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(base + perJob*int64(jobs))
 }
 
 // createJobs prepares the table of jobs; nil if none is wanted. It must not take
