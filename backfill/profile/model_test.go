@@ -79,86 +79,92 @@ type span struct {
 // operations and asks both the same questions; a clone in between must not
 // notice what happens to its origin.
 func TestProfileIsTheArrayModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		resources := rapid.IntRange(1, 3).Draw(t, "resources")
-		vector := func(low, high int64, label string) profile.Vector {
-			return rapid.SliceOfN(rapid.Int64Range(low, high), resources, resources).Draw(t, label)
-		}
-		rule := rapid.SampledFrom([]profile.Rule{profile.ByRank, profile.Pack, profile.Spread}).Draw(t, "rule")
-		p := profile.New(rule)
-		var capacity []profile.Vector
-		var all profile.Candidates
-		for i := range rapid.IntRange(1, 4).Draw(t, "slots") {
-			capacity = append(capacity, vector(1, 8, "capacity"))
-			p.SetSlot(profile.SlotID(i), string(rune('a'+i)), capacity[i])
-			all.Slots = append(all.Slots, profile.SlotID(i))
-			all.Rank = append(all.Rank, rapid.Int32Range(0, 1).Draw(t, "rank"))
-		}
-		m := newModel(capacity)
-		var spans []span
-		now := profile.Time(0)
-		var clone *profile.Profile
-		var cloned []profile.Vector // what the clone has at the time of cloning
+	t.Run("slot by slot", func(t *testing.T) { rapid.Check(t, profileIsTheModel) })
+	t.Run("by reach", func(t *testing.T) {
+		profile.AskMany(t, 2)
+		rapid.Check(t, profileIsTheModel)
+	})
+}
 
-		t.Repeat(map[string]func(*rapid.T){
-			"place": func(t *rapid.T) {
-				r := profile.Request{
-					Chunk: vector(0, 4, "chunk"), Nodes: rapid.IntRange(1, 5).Draw(t, "nodes"),
-					Duration: profile.Time(rapid.IntRange(1, 12).Draw(t, "duration")), Candidates: &all,
+func profileIsTheModel(t *rapid.T) {
+	resources := rapid.IntRange(1, 3).Draw(t, "resources")
+	vector := func(low, high int64, label string) profile.Vector {
+		return rapid.SliceOfN(rapid.Int64Range(low, high), resources, resources).Draw(t, label)
+	}
+	rule := rapid.SampledFrom([]profile.Rule{profile.ByRank, profile.Pack, profile.Spread}).Draw(t, "rule")
+	p := profile.New(rule)
+	var capacity []profile.Vector
+	var all profile.Candidates
+	for i := range rapid.IntRange(1, 4).Draw(t, "slots") {
+		capacity = append(capacity, vector(1, 8, "capacity"))
+		p.SetSlot(profile.SlotID(i), string(rune('a'+i)), capacity[i])
+		all.Slots = append(all.Slots, profile.SlotID(i))
+		all.Rank = append(all.Rank, rapid.Int32Range(0, 1).Draw(t, "rank"))
+	}
+	m := newModel(capacity)
+	var spans []span
+	now := profile.Time(0)
+	var clone *profile.Profile
+	var cloned []profile.Vector // what the clone has at the time of cloning
+
+	t.Repeat(map[string]func(*rapid.T){
+		"place": func(t *rapid.T) {
+			r := profile.Request{
+				Chunk: vector(0, 4, "chunk"), Nodes: rapid.IntRange(1, 5).Draw(t, "nodes"),
+				Duration: profile.Time(rapid.IntRange(1, 12).Draw(t, "duration")), Candidates: &all,
+			}
+			from := now + profile.Time(rapid.IntRange(0, 9).Draw(t, "from"))
+			if from+40 > horizon || len(spans) > 12 {
+				t.Skip("the array ends here")
+			}
+			start, at, ok := p.EarliestFit(r, from)
+			wantStart, wantOK := m.earliest(r, from)
+			require.Equal(t, wantOK, ok)
+			if !ok {
+				require.False(t, p.EverFits(r))
+				return
+			}
+			require.Equal(t, wantStart, start)
+			require.NoError(t, p.Misfit(r, at, start))
+			if end := start + r.Duration; end < horizon {
+				s := span{at, r.Chunk, start, end}
+				p.Add(s.at, s.chunk, s.start, s.end)
+				m.shift(s, -1)
+				spans = append(spans, s)
+			}
+		},
+		"remove": func(t *rapid.T) {
+			if len(spans) == 0 {
+				t.Skip("nothing is there")
+			}
+			i := rapid.IntRange(0, len(spans)-1).Draw(t, "span")
+			p.Remove(spans[i].at, spans[i].chunk, spans[i].start, spans[i].end)
+			m.shift(spans[i], 1)
+			spans = slices.Delete(spans, i, i+1)
+		},
+		"pass time": func(t *rapid.T) {
+			if now += profile.Time(rapid.IntRange(0, 5).Draw(t, "seconds")); now > horizon/2 {
+				now = horizon / 2
+			}
+			p.Forget(now)
+		},
+		"clone": func(*rapid.T) {
+			clone, cloned = p.Clone(), nil
+			for _, slot := range all.Slots {
+				cloned = append(cloned, p.Free(slot, now))
+			}
+		},
+		"": func(t *rapid.T) {
+			for slot := range m.free {
+				for s := now; s < horizon; s += 7 {
+					require.Equal(t, m.free[slot][s], p.Free(profile.SlotID(slot), s), "slot %d at %d", slot, s)
 				}
-				from := now + profile.Time(rapid.IntRange(0, 9).Draw(t, "from"))
-				if from+40 > horizon || len(spans) > 12 {
-					t.Skip("the array ends here")
+			}
+			if clone != nil && now == 0 {
+				for i, slot := range all.Slots {
+					require.Equal(t, cloned[i], clone.Free(slot, 0))
 				}
-				start, at, ok := p.EarliestFit(r, from)
-				wantStart, wantOK := m.earliest(r, from)
-				require.Equal(t, wantOK, ok)
-				if !ok {
-					require.False(t, p.EverFits(r))
-					return
-				}
-				require.Equal(t, wantStart, start)
-				require.NoError(t, p.Misfit(r, at, start))
-				if end := start + r.Duration; end < horizon {
-					s := span{at, r.Chunk, start, end}
-					p.Add(s.at, s.chunk, s.start, s.end)
-					m.shift(s, -1)
-					spans = append(spans, s)
-				}
-			},
-			"remove": func(t *rapid.T) {
-				if len(spans) == 0 {
-					t.Skip("nothing is there")
-				}
-				i := rapid.IntRange(0, len(spans)-1).Draw(t, "span")
-				p.Remove(spans[i].at, spans[i].chunk, spans[i].start, spans[i].end)
-				m.shift(spans[i], 1)
-				spans = slices.Delete(spans, i, i+1)
-			},
-			"pass time": func(t *rapid.T) {
-				if now += profile.Time(rapid.IntRange(0, 5).Draw(t, "seconds")); now > horizon/2 {
-					now = horizon / 2
-				}
-				p.Forget(now)
-			},
-			"clone": func(*rapid.T) {
-				clone, cloned = p.Clone(), nil
-				for _, slot := range all.Slots {
-					cloned = append(cloned, p.Free(slot, now))
-				}
-			},
-			"": func(t *rapid.T) {
-				for slot := range m.free {
-					for s := now; s < horizon; s += 7 {
-						require.Equal(t, m.free[slot][s], p.Free(profile.SlotID(slot), s), "slot %d at %d", slot, s)
-					}
-				}
-				if clone != nil && now == 0 {
-					for i, slot := range all.Slots {
-						require.Equal(t, cloned[i], clone.Free(slot, 0))
-					}
-				}
-			},
-		})
+			}
+		},
 	})
 }

@@ -55,7 +55,7 @@ type host struct {
 func (p *Profile) Place(r Request, start Time) (Placement, bool) {
 	if len(r.Candidates.Slots) == 1 {
 		id := r.Candidates.Slots[0]
-		if p.chunksAt(id, r, start) < r.Nodes {
+		if p.chunksAt(id, &r, start) < r.Nodes {
 			return nil, false
 		}
 		if r.Nodes == 1 {
@@ -67,12 +67,12 @@ func (p *Profile) Place(r Request, start Time) (Placement, bool) {
 	if total < r.Nodes {
 		return nil, false
 	}
+	if r.Nodes == 1 {
+		return p.slots[slices.MinFunc(hosts, p.rule.compare).id].single, true
+	}
 	slices.SortFunc(hosts, p.rule.compare)
 	if p.rule == Spread {
 		return spread(hosts, r.Nodes), true
-	}
-	if r.Nodes == 1 {
-		return p.slots[hosts[0].id].single, true
 	}
 	return fill(hosts, r.Nodes), true
 }
@@ -80,29 +80,48 @@ func (p *Profile) Place(r Request, start Time) (Placement, bool) {
 // hosts lists the candidates that can take a chunk at start, and how many
 // chunks they can take together, at most r.Nodes.
 func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
-	for i, id := range r.Candidates.Slots {
-		n := p.chunksAt(id, r, start)
-		if n == 0 {
-			continue
-		}
-		s := &p.slots[id]
-		h := host{id: id, name: s.name, chunks: n, left: 1, of: 1}
-		if r.Candidates.Rank != nil {
-			h.rank = r.Candidates.Rank[i]
-		}
-		for k, of := range s.capacity {
-			if of <= 0 {
-				continue
-			}
-			left := s.free[k].min(start, start+r.Duration) - r.Chunk[k]
-			if compareFractions(left, of, h.left, h.of) < 0 {
-				h.left, h.of = left, of
+	x := p.reach(&r)
+	if x == nil {
+		for i := range r.Candidates.Slots {
+			if h, ok := p.host(&r, i, start); ok {
+				hosts, total = append(hosts, h), total+min(h.chunks, r.Nodes-total)
 			}
 		}
-		hosts = append(hosts, h)
-		total += min(n, r.Nodes-total)
+		return hosts, total
+	}
+	p.looked = x.upTo(start, p.looked[:0])
+	for _, i := range p.looked {
+		if h, ok := p.host(&r, int(i), start); ok {
+			hosts, total = append(hosts, h), total+min(h.chunks, r.Nodes-total)
+		} else {
+			p.tighten(x, i)
+		}
 	}
 	return hosts, total
+}
+
+// host is the i-th candidate, if it can take a chunk at start.
+func (p *Profile) host(r *Request, i int, start Time) (host, bool) {
+	id := r.Candidates.Slots[i]
+	n := p.chunksAt(id, r, start)
+	if n == 0 {
+		return host{}, false
+	}
+	s := &p.slots[id]
+	h := host{id: id, name: s.name, chunks: n, left: 1, of: 1}
+	if r.Candidates.Rank != nil {
+		h.rank = r.Candidates.Rank[i]
+	}
+	for k, of := range s.capacity {
+		if of <= 0 {
+			continue
+		}
+		left := s.free[k].min(start, start+r.Duration) - r.Chunk[k]
+		if compareFractions(left, of, h.left, h.of) < 0 {
+			h.left, h.of = left, of
+		}
+	}
+	return h, true
 }
 
 // compare orders hosts by preference.

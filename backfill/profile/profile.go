@@ -13,7 +13,13 @@ type Profile struct {
 	slots []slot // by SlotID
 	rule  Rule
 	owner *owner
-	past  Time // the origin: instants before it have its value
+	past  Time // the origin: instants before it do not matter
+
+	reaches     map[*Candidates][]*reach
+	grown       []growth // that not all reaches have heeded
+	grownBefore int      // and how many there were before
+	changes     slotChanges
+	looked      []int32 // room for what questions need
 }
 
 // slot is one slot's future.
@@ -35,6 +41,7 @@ func New(rule Rule) *Profile {
 // stays.
 // IDs are dense: a new slot's ID is the number of slots so far.
 func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
+	p.forgetReaches()
 	if int(id) == len(p.slots) {
 		p.slots = append(p.slots, slot{name: name, up: true, capacity: capacity, free: make([]steps, len(capacity)), single: Placement{{Slot: id, Count: 1}}})
 		for i, c := range capacity {
@@ -53,11 +60,17 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 
 // DropLastSlot undoes the SetSlot that added the last slot. Nothing may be
 // planned on it.
-func (p *Profile) DropLastSlot() { p.slots = p.slots[:len(p.slots)-1] }
+func (p *Profile) DropLastSlot() {
+	p.forgetReaches()
+	p.slots = p.slots[:len(p.slots)-1]
+}
 
 // DropSlot takes a slot away: nothing fits there any more. Spans on it may
 // still be removed. SetSlot brings it back.
-func (p *Profile) DropSlot(id SlotID) { p.slots[id].up = false }
+func (p *Profile) DropSlot(id SlotID) {
+	p.forgetReaches()
+	p.slots[id].up = false
+}
 
 // Up reports whether the slot exists and is not dropped.
 func (p *Profile) Up(id SlotID) bool {
@@ -65,19 +78,8 @@ func (p *Profile) Up(id SlotID) bool {
 }
 
 // Forget lets go of the time before now. Later questions and changes concern
-// now and after.
-func (p *Profile) Forget(now Time) {
-	if now <= p.past {
-		return
-	}
-	p.past = now
-	for i := range p.slots {
-		free := p.slots[i].free
-		for k := range free {
-			free[k].forget(p.owner, now)
-		}
-	}
-}
+// now and after. What a slot keeps of the past is dropped when it changes next.
+func (p *Profile) Forget(now Time) { p.past = max(p.past, now) }
 
 // Clone returns a copy which shares all that neither side changes.
 func (p *Profile) Clone() *Profile {
@@ -109,7 +111,13 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 	for _, c := range at {
 		free := p.slots[c.Slot].free
 		for k, amount := range chunk {
-			free[k].shiftSpan(p.owner, p.past, start, end, sign*amount*int64(c.Count))
+			if amount != 0 {
+				free[k].forget(p.owner, p.past)
+				free[k].shiftSpan(p.owner, p.past, start, end, sign*amount*int64(c.Count))
+			}
+		}
+		if sign > 0 {
+			p.grew(c.Slot, start)
 		}
 	}
 }
@@ -226,7 +234,10 @@ func (p *Profile) EarliestAhead(r Request, start, notBefore, limit Time) (Time, 
 // fit.
 func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
 	if len(r.Candidates.Slots) == 1 {
-		return p.earliestOn(r.Candidates.Slots[0], r, r.Nodes, from, limit)
+		return p.earliestOn(r.Candidates.Slots[0], &r, r.Nodes, from, limit)
+	}
+	if x := p.reach(&r); x != nil {
+		return p.earliestOfMany(x, &r, from, limit)
 	}
 	for from < limit {
 		// The number of chunks that fit a slot can rise only where one more
@@ -234,11 +245,11 @@ func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
 		// what it did not reach at from.
 		total, next := 0, limit
 		for _, id := range r.Candidates.Slots {
-			n := p.chunksAt(id, r, from)
+			n := p.chunksAt(id, &r, from)
 			if total += n; total >= r.Nodes {
 				return from, true
 			}
-			if t, ok := p.earliestOn(id, r, n+1, from, next); ok {
+			if t, ok := p.earliestOn(id, &r, n+1, from, next); ok {
 				next = t
 			}
 		}
@@ -249,7 +260,7 @@ func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
 
 // chunksAt is how many chunks of the request fit the slot from start on, at
 // most r.Nodes.
-func (p *Profile) chunksAt(id SlotID, r Request, start Time) int {
+func (p *Profile) chunksAt(id SlotID, r *Request, start Time) int {
 	if !p.Up(id) {
 		return 0
 	}
@@ -269,7 +280,7 @@ func (p *Profile) chunksAt(id SlotID, r Request, start Time) int {
 
 // earliestOn is the first start in [from, limit) at which so many chunks of the
 // request fit the slot during all of the duration.
-func (p *Profile) earliestOn(id SlotID, r Request, chunks int, from, limit Time) (Time, bool) {
+func (p *Profile) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (Time, bool) {
 	if !p.Up(id) || chunksWithin(p.slots[id].capacity, r.Chunk, chunks) < chunks {
 		return 0, false
 	}
@@ -285,6 +296,9 @@ func (p *Profile) earliestOn(id SlotID, r Request, chunks int, from, limit Time)
 			short, found := free.firstBelow(start, need)
 			if !found || short >= r.end(start) {
 				continue
+			}
+			if short+1 >= limit {
+				return 0, false
 			}
 			again, found := free.nextAtLeast(short, need)
 			if !found || again >= limit {

@@ -1,0 +1,135 @@
+package policies_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// busyPool is a pool in which every slot is taken and jobs wait: heterogeneous
+// slots of four resources, 50 autoclusters, one job in ten a gang. All of it
+// follows from the two numbers.
+type busyPool struct {
+	host    *backfill.Host
+	running []backfill.JobID // by expected end
+	jobs    int
+}
+
+const autoclusters = 50
+
+// job is the i-th job of the pool.
+func (p *busyPool) job(submit backfill.Time) *backfill.Job {
+	p.jobs++
+	i := p.jobs
+	cluster := i % autoclusters
+	nodes := 1
+	if cluster%10 == 9 {
+		nodes = 2 + cluster
+	}
+	return &backfill.Job{
+		ID: backfill.JobID(i), Submit: submit, Place: backfill.Place{Cluster: int64(i)}, Nodes: nodes,
+		Request:  v(int64(1+cluster%8), int64(1024*(1+cluster%5)), int64(cluster%3), int64(cluster/45)),
+		Estimate: backfill.Time(600 + (i*7919)%86400), Candidates: cluster,
+	}
+}
+
+func newBusyPool(b *testing.B, policy string, slots, waiting int) *busyPool {
+	b.Helper()
+	p := &busyPool{}
+	first := backfill.Round{Now: 0}
+	classes := make([][]backfill.SlotID, 5)
+	for i := range slots {
+		class := i % 5
+		classes[class] = append(classes[class], backfill.SlotID(i))
+		first.Events = append(first.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot1@n%05d", i), Capacity: v(int64(8*(1+class)), 65536, 100, int64(class/4)*4),
+		}})
+	}
+	for c := range autoclusters { // the last gpus classes may use gpu slots only, others two to five classes
+		var set backfill.CandidateSet
+		set.ID = c
+		for i := range slots {
+			if class := i % 5; c >= 45 && class == 4 || c < 45 && class >= c%4 {
+				set.Candidates.Slots = append(set.Candidates.Slots, backfill.SlotID(i))
+				if c%2 == 1 {
+					set.Candidates.Rank = append(set.Candidates.Rank, int32(class))
+				}
+			}
+		}
+		first.Candidates = append(first.Candidates, set)
+	}
+	s := backfill.NewState([]string{"cpus", "memory", "disk", "gpus"}, profile.ByRank)
+	p.host = hostBench(b, s, "first-fit")
+	_, err := p.host.Decide(b.Context(), first)
+	require.NoError(b, err)
+	for s.Waiting() < waiting {
+		r := backfill.Round{Now: 1}
+		for range max(1, waiting-s.Waiting()) {
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: p.job(1)})
+		}
+		d, err := p.host.Decide(b.Context(), r)
+		require.NoError(b, err)
+		for _, started := range d.Started {
+			p.running = append(p.running, started.Job.ID)
+		}
+	}
+	p.host = hostBench(b, s, policy)
+	return p
+}
+
+func hostBench(b *testing.B, s *backfill.State, policy string) *backfill.Host {
+	b.Helper()
+	spec, err := policies.Named(policy)
+	require.NoError(b, err)
+	main, err := backfill.Link(spec, nil)
+	require.NoError(b, err)
+	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
+	require.NoError(b, err)
+	h, err := backfill.NewHost(s, nil, main, fallback, func(r backfill.Refusal) { b.Fatal(r.Err) })
+	require.NoError(b, err)
+	return h
+}
+
+// BenchmarkCycle measures, for each policy, the first pass over a busy pool and
+// a cycle in which one job has ended and one came.
+func BenchmarkCycle(b *testing.B) {
+	for _, spec := range policies.All() {
+		for _, size := range []struct{ slots, waiting int }{{1, 100}, {1, 5000}, {100, 1000}, {10000, 5000}} {
+			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d", spec.Name, size.slots, size.waiting)
+			b.Run(name+"/first", func(b *testing.B) {
+				p := newBusyPool(b, spec.Name, size.slots, size.waiting)
+				state := p.host.State
+				for b.Loop() {
+					b.StopTimer()
+					p.host = hostBench(b, state.Clone(), spec.Name)
+					b.StartTimer()
+					_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
+					require.NoError(b, err)
+				}
+			})
+			b.Run(name+"/next", func(b *testing.B) {
+				p := newBusyPool(b, spec.Name, size.slots, size.waiting)
+				_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
+				require.NoError(b, err)
+				now := backfill.Time(2)
+				for b.Loop() {
+					now++
+					r := backfill.Round{Now: now, Events: []backfill.Event{
+						{Kind: backfill.Completed, Job: p.running[0]}, {Kind: backfill.Submitted, Spec: p.job(now)},
+					}}
+					d, err := p.host.Decide(b.Context(), r)
+					require.NoError(b, err)
+					p.running = p.running[1:]
+					for _, started := range d.Started {
+						p.running = append(p.running, started.Job.ID)
+					}
+				}
+			})
+		}
+	}
+}
