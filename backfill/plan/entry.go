@@ -14,6 +14,7 @@ type entry struct {
 	*job
 	shape      *shape
 	noted      int           // growths of the shape that the window holds
+	tried      int           // and of those, how many were tried in vain; -1: nothing was
 	start, end backfill.Time // planned
 	from, to   backfill.Time
 }
@@ -29,8 +30,12 @@ type job struct {
 func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfill.Time) entry {
 	s := p.shape(j, at)
 	s.waiting++
+	tried := s.noted
+	if from < start {
+		tried = -1
+	}
 	return entry{
-		job: &job{Job: j, key: p.c.Key(j), at: at}, shape: s, noted: s.noted,
+		job: &job{Job: j, key: p.c.Key(j), at: at}, shape: s, noted: s.noted, tried: tried,
 		start: start, end: start + j.Estimate, from: from, to: start,
 	}
 }
@@ -87,7 +92,10 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 		return 0, nil, false
 	}
 	if e.shape.on == noSlot {
-		start, at, ok = p.c.EarliestBefore(e.Job, e.from, limit)
+		start, at, ok = p.tryMany(e, limit)
+		if limit == e.to {
+			e.tried = e.noted
+		}
 	} else {
 		request := e.shape.request
 		request.Duration = e.Estimate
@@ -98,6 +106,48 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 		e.from = start
 	}
 	return start, at, ok
+}
+
+// tryMany looks for a start on many slots. Without a chunk on a slot that grew
+// since the job was tried, there is none.
+func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
+	from := e.from
+	if e.tried >= 0 {
+		if grown, known := e.shape.grown(e.tried); known {
+			if from = p.earliestOn(e, grown, limit); from == limit {
+				return 0, nil, false
+			}
+			if e.Nodes == 1 {
+				limit = from + 1 // there it is
+			}
+		}
+	}
+	return p.c.EarliestBefore(e.Job, from, limit)
+}
+
+// earliestOn is the first start at which a chunk of the job can stand on one of
+// the slots that grew, or limit.
+func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
+	request := e.shape.request
+	request.Nodes, request.Duration = 1, e.Estimate
+	var slot [1]backfill.SlotID
+	one := backfill.Candidates{Slots: slot[:]}
+	request.Candidates = &one
+	for _, g := range grown {
+		from := max(e.from, g.from-e.Estimate+1)
+		if from >= limit {
+			continue
+		}
+		until := backfill.Forever
+		if slices.ContainsFunc(e.at, func(own backfill.Chunks) bool { return own.Slot == g.slot }) {
+			until = e.start // from then on a chunk stands on its own place
+		}
+		slot[0] = g.slot
+		if start, ok := p.c.Profile().EarliestAhead(request, until, from, limit); ok {
+			limit = start
+		}
+	}
+	return limit
 }
 
 // move plans a job for its earliest start, and returns the first job that might
@@ -114,7 +164,7 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 		}
 		first = min(first, p.grow(gone, e.Job, grown, end))
 	}
-	e.noted = e.shape.noted // its own place is nothing to it
+	e.noted, e.tried = e.shape.noted, e.shape.noted // its own place is nothing to it
 	return first
 }
 

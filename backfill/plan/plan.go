@@ -58,6 +58,8 @@ func (p *Plan) Next() (backfill.Event, bool) {
 	}
 	switch e.Kind {
 	case backfill.Submitted, backfill.Wake:
+	case backfill.PolicyChanged: // mostly all jobs are placed now, one after the other
+		p.jobs, p.shapes, p.stale = nil, nil, len(e.Displaced) < p.c.State().Waiting()
 	case backfill.Completed:
 		for _, at := range e.Gone.Placement {
 			p.grow(at, e.Gone.Job, p.c.Now(), e.Gone.End)

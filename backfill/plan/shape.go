@@ -19,6 +19,8 @@ type shape struct {
 	noted   int // how many growths
 	// Those that begin before all later ones, and those that end after them.
 	earliest, latest []growth
+	// The last ones, where there are more slots.
+	last []growth
 
 	// Its jobs' indices in the plan, and the latest instant that matters to those
 	// up to each: jobs only move forward, so that it is a bound.
@@ -47,6 +49,7 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 // growth is a place that was given back, the number-th that is of use to a shape.
 type growth struct {
 	number   int
+	slot     backfill.SlotID
 	from, to backfill.Time
 }
 
@@ -62,7 +65,7 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	p.low.AddScaled(by.Request, -int64(at.Count))
 	for _, s := range p.shapes {
 		if s.helped(at.Slot, p.low, p.high) {
-			s.note(growth{from: from, to: to}, p.c.Now())
+			s.note(growth{slot: at.Slot, from: from, to: to}, p.c.Now())
 			first = min(first, s.first(from, first))
 		}
 	}
@@ -83,17 +86,22 @@ func (s *shape) first(from backfill.Time, limit int) int {
 // which there is up to high now and was as little as low. It is certain of every
 // no.
 func (s *shape) helped(slot backfill.SlotID, low, high backfill.Vector) bool {
-	if s.on == slot {
-		return s.need.Within(high) && !s.need.Within(low)
+	if s.on != noSlot {
+		return s.on == slot && s.need.Within(high) && !s.need.Within(low)
 	}
-	// Where there are more slots, the job's own chunks may stand in the place.
-	return s.on == noSlot && s.request.Candidates.Has(slot)
+	return s.request.Chunk.Within(high) && !s.need.Within(low) && s.request.Candidates.Has(slot)
 }
 
 // note takes note of a growth, and forgets those that are over.
 func (s *shape) note(g growth, now backfill.Time) {
 	s.noted++
 	g.number = s.noted
+	if s.on == noSlot {
+		if len(s.last) == maxLast {
+			s.last = slices.Delete(s.last, 0, maxLast/2)
+		}
+		s.last = append(s.last, g)
+	}
 	if len(s.latest) > 0 && s.latest[0].to <= now {
 		s.latest = s.latest[:0]
 	}
@@ -116,6 +124,19 @@ func (s *shape) note(g growth, now backfill.Time) {
 func (s *shape) since(noted int) (from, to backfill.Time) {
 	from = after(s.earliest, noted).from
 	return from, max(from, after(s.latest, noted).to)
+}
+
+// maxLast is how many growths are remembered one by one.
+const maxLast = 512
+
+// grown lists the growths after so many had been noted; false if they were too
+// many to be remembered.
+func (s *shape) grown(noted int) ([]growth, bool) {
+	n := s.noted - noted
+	if n > len(s.last) {
+		return nil, false
+	}
+	return s.last[len(s.last)-n:], true
 }
 
 // after is the first growth of a number beyond noted, or none.

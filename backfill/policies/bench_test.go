@@ -12,9 +12,10 @@ import (
 )
 
 // busyPool is a pool in which every slot is taken and jobs wait: heterogeneous
-// slots of four resources, 50 autoclusters, one job in ten a gang. All of it
-// follows from the two numbers.
+// slots of four resources, 50 autoclusters, one in ten of gangs if there are any.
+// All of it follows from the numbers.
 type busyPool struct {
+	gangs   bool
 	host    *backfill.Host
 	running []backfill.JobID // by expected end
 	jobs    int
@@ -28,7 +29,7 @@ func (p *busyPool) job(submit backfill.Time) *backfill.Job {
 	i := p.jobs
 	cluster := i % autoclusters
 	nodes := 1
-	if cluster%10 == 9 {
+	if p.gangs && cluster%10 == 9 {
 		nodes = 2 + cluster
 	}
 	return &backfill.Job{
@@ -38,9 +39,9 @@ func (p *busyPool) job(submit backfill.Time) *backfill.Job {
 	}
 }
 
-func newBusyPool(b *testing.B, policy string, slots, waiting int) *busyPool {
+func newBusyPool(b *testing.B, policy string, slots, waiting int, gangs bool) *busyPool {
 	b.Helper()
-	p := &busyPool{}
+	p := &busyPool{gangs: gangs}
 	first := backfill.Round{Now: 0}
 	classes := make([][]backfill.SlotID, 5)
 	for i := range slots {
@@ -99,10 +100,13 @@ func hostBench(b *testing.B, s *backfill.State, policy string) *backfill.Host {
 // a cycle in which one job has ended and one came.
 func BenchmarkCycle(b *testing.B) {
 	for _, spec := range policies.All() {
-		for _, size := range []struct{ slots, waiting int }{{1, 100}, {1, 5000}, {100, 1000}, {10000, 5000}} {
-			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d", spec.Name, size.slots, size.waiting)
+		for _, size := range []struct {
+			slots, waiting int
+			gangs          bool
+		}{{1, 100, false}, {1, 5000, false}, {100, 1000, false}, {10000, 5000, false}, {10000, 5000, true}} {
+			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d/gangs=%t", spec.Name, size.slots, size.waiting, size.gangs)
 			b.Run(name+"/first", func(b *testing.B) {
-				p := newBusyPool(b, spec.Name, size.slots, size.waiting)
+				p := newBusyPool(b, spec.Name, size.slots, size.waiting, size.gangs)
 				state := p.host.State
 				for b.Loop() {
 					b.StopTimer()
@@ -113,7 +117,7 @@ func BenchmarkCycle(b *testing.B) {
 				}
 			})
 			b.Run(name+"/next", func(b *testing.B) {
-				p := newBusyPool(b, spec.Name, size.slots, size.waiting)
+				p := newBusyPool(b, spec.Name, size.slots, size.waiting, size.gangs)
 				_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
 				require.NoError(b, err)
 				now := backfill.Time(2)
