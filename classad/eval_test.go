@@ -82,18 +82,6 @@ func TestBuiltinExamples(t *testing.T) {
 	require.Len(t, known, 94, "HTCondor 23.9.6 has 94 functions")
 }
 
-// The functions that depend on more than their arguments are there and marked.
-func TestContextualFunctions(t *testing.T) {
-	marked := map[string]bool{}
-	for _, b := range classad.Builtins() {
-		marked[strings.ToLower(b.Name)] = b.Context
-	}
-	for _, name := range classad.Contextual {
-		require.True(t, marked[name], name)
-	}
-	require.False(t, marked["strcat"])
-}
-
 // What takes too much fails as a whole and soon, and no function catches the failure.
 func TestLimits(t *testing.T) {
 	doubling := classad.New()

@@ -1,8 +1,5 @@
 package classad
 
-// Contextual are the functions that are marked as depending on more than their arguments.
-var Contextual = contextual
-
 // Fails tells whether evaluation exceeds a limit.
 func (e *Expr) Fails(s Scope) bool {
 	m := newMatching(s)
