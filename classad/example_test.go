@@ -233,7 +233,7 @@ func ExampleNew() {
 	}
 	free, _ := ad.Int("free")
 	fmt.Println(ad.Len(), free)
-	fmt.Print(ad.Long())
+	fmt.Print(ad.Format(classad.Lines))
 	// Output:
 	// 5 4
 	// Busy = false
