@@ -4,9 +4,10 @@ package classad
 func (e *Expr) Fails(s Scope) bool {
 	m := newMatching(s)
 	p := e.program(m.functions)
-	m.depth, m.steps = p.height, p.weight
-	p.code.eval(&m.evaluator, &m.left)
-	failed := m.failed || m.steps > maxSteps
+	if m.depth = p.height; m.spend(p.weight) {
+		p.code.eval(&m.evaluator, &m.left)
+	}
+	failed := m.failed
 	m.recycle()
 	return failed
 }
