@@ -2,7 +2,7 @@ package classad
 
 import "time"
 
-// The functions that make and take times apart. Whatever depends on the time zone asks the scope, see [Scope.Zone].
+// The functions that make and take times apart. Whatever depends on the time zone asks the scope, see [Host.Zone].
 var timeBuiltins = []Builtin{
 	{
 		Name: "time", MinArgs: 0, MaxArgs: 0, Context: true,
