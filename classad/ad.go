@@ -84,6 +84,9 @@ func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 	}
 }
 
+// String is the canonical bracket form "[ a = 1; bb = x + 1 ]": short names first, then by name ignoring case.
+func (ad *ClassAd) String() string { return ad.Format(Brackets) }
+
 // Clone is an independent copy, which has no [ClassAd.StreamLine].
 func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{record: ad.clone()} }
 

@@ -42,7 +42,7 @@ func BenchmarkParseAd(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := slotAd
 			if name == "lines" {
-				text = parseAd(b, slotAd).Long()
+				text = parseAd(b, slotAd).Format(classad.Lines)
 			}
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))

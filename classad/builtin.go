@@ -2,7 +2,6 @@ package classad
 
 import (
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -44,17 +43,9 @@ type Builtin struct {
 func Builtins() []Builtin {
 	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
 		otherBuiltins, timeBuiltins, regexpBuiltins, stringListNumberBuiltins, environmentBuiltins, hostBuiltins, treeBuiltins)
-	for i := range all {
-		all[i].Context = slices.Contains(contextual, ast.Fold(all[i].Name))
-	}
 	slices.SortFunc(all, func(a, b Builtin) int { return compareFold(a.Name, b.Name) })
 	return all
 }
-
-// contextual are the functions of which the same arguments do not always give the same value, by their folded names.
-var contextual = strings.Fields(`abstime countmatches currenttime daytime debug eval evalineachcontext formattime
-	getdayofmonth getdayofweek getdayofyear getdays gethours getminutes getmonth getseconds getyear random splittime time
-	timezoneoffset unparse unresolved userhome usermap`)
 
 // builtins is never changed. Evaluators refer to it through a field, which also keeps Go from seeing a circle of
 // functions that call functions by name.

@@ -3,12 +3,12 @@ package classad
 // The functions that evaluate an expression inside other ads. HTCondor chooses GPUs with them.
 var contextBuiltins = []Builtin{
 	{
-		Name: "evalInEachContext", MinArgs: 2, MaxArgs: 2, Condor: true, Lazy: true, fn: evalInEachContext,
+		Name: "evalInEachContext", MinArgs: 2, MaxArgs: 2, Condor: true, Context: true, Lazy: true, fn: evalInEachContext,
 		Doc:     "Evaluates an expression, or the one that a name stands for, inside every ad of a list.",
 		Example: `evalInEachContext(a + 1, { [ a = 1 ], [ a = 2 ] })[1] is 3`,
 	},
 	{
-		Name: "countMatches", MinArgs: 2, MaxArgs: 2, Condor: true, Lazy: true, fn: countMatches,
+		Name: "countMatches", MinArgs: 2, MaxArgs: 2, Condor: true, Context: true, Lazy: true, fn: countMatches,
 		Doc:     "Counts the ads of a list in which an expression, or the one that a name stands for, is true.",
 		Example: `countMatches(a > 1, { [ a = 1 ], [ a = 2 ] }) is 1`,
 	},

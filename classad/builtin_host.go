@@ -9,24 +9,24 @@ import (
 // The functions that need something from outside the ads; see [Scope].
 var hostBuiltins = []Builtin{
 	{
-		Name: "random", MinArgs: 0, MaxArgs: 1, Missing: MissingFails, fn: random,
+		Name: "random", MinArgs: 0, MaxArgs: 1, Context: true, Missing: MissingFails, fn: random,
 		Doc: "Gives a random integer from 0 on and below an integer, or a real number below a real number or 1; undefined " +
 			"where the scope has no source of random numbers.",
 		Example: `random(6) is undefined || random(6) < 6`,
 	},
 	{
-		Name: "userMap", MinArgs: 2, MaxArgs: 4, Condor: true, Missing: MissingAllowed, fn: userMap,
+		Name: "userMap", MinArgs: 2, MaxArgs: 4, Condor: true, Context: true, Missing: MissingAllowed, fn: userMap,
 		Doc: "Gives the list of what a map has for a user, or with a third argument that of the items, else the first; a " +
 			"fourth argument stands for nothing.",
 		Example: `userMap("no such map", "ann", "group", "none") is "none"`,
 	},
 	{
-		Name: "userHome", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingAllowed, fn: userHome,
+		Name: "userHome", MinArgs: 1, MaxArgs: 2, Condor: true, Context: true, Missing: MissingAllowed, fn: userHome,
 		Doc:     "Gives the home directory of a user, or the second argument if that is not known.",
 		Example: `userHome("no such user", "/tmp") is "/tmp"`,
 	},
 	{
-		Name: "debug", MinArgs: 1, MaxArgs: 1, Missing: MissingAllowed, fn: debug,
+		Name: "debug", MinArgs: 1, MaxArgs: 1, Context: true, Missing: MissingAllowed, fn: debug,
 		Doc:     "Gives its argument and writes a line about it where the scope wants such lines.",
 		Example: `debug(1 + 1) is 2`,
 	},

@@ -33,7 +33,7 @@ var otherBuiltins = []Builtin{
 		},
 	},
 	{
-		Name: "eval", MinArgs: 1, MaxArgs: 1, Missing: MissingFails, fn: evalText,
+		Name: "eval", MinArgs: 1, MaxArgs: 1, Context: true, Missing: MissingFails, fn: evalText,
 		Doc:     "Parses a string, or the text of another value, and evaluates it where the call stands.",
 		Example: `eval("1 + 1") is 2`,
 	},

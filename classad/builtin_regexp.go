@@ -104,9 +104,13 @@ func (p *pattern) find(s string, from int, mode pcre.Mode) []int {
 }
 
 func (p *pattern) search(s string, from int, mode pcre.Mode, caps []int) bool {
-	budget := mostSearchSteps
+	most := mostSearchSteps
+	if left := p.ev.steps; left < mostSearchSteps/searchStepsPerStep {
+		most = (left + 1) * searchStepsPerStep // using that up fails the evaluation
+	}
+	budget := most
 	found, err := p.Match(s, from, mode, caps, &budget)
-	p.ev.spend((mostSearchSteps - budget) / searchStepsPerStep)
+	p.ev.spend((most - budget) / searchStepsPerStep)
 	return found && err == nil && !p.ev.failed
 }
 

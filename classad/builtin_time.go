@@ -2,32 +2,32 @@ package classad
 
 import "time"
 
-// The functions that make and take times apart. Whatever depends on the time zone asks the scope, see [Scope.Zone].
+// The functions that make and take times apart. Whatever depends on the time zone asks the scope, see [Host.Zone].
 var timeBuiltins = []Builtin{
 	{
-		Name: "time", MinArgs: 0, MaxArgs: 0,
+		Name: "time", MinArgs: 0, MaxArgs: 0, Context: true,
 		Doc:     "Gives the seconds since 1970, or undefined where the scope has no clock.",
 		Example: `time() is undefined || time() > 0`,
 		fn:      func(c call) Value { return c.ev.time() },
 	},
 	{
-		Name: "currentTime", MinArgs: 0, MaxArgs: 0, fn: currentTime,
+		Name: "currentTime", MinArgs: 0, MaxArgs: 0, Context: true, fn: currentTime,
 		Doc:     "Gives the absolute time, or undefined where the scope has no clock.",
 		Example: `currentTime() is undefined || isAbsTime(currentTime())`,
 	},
 	{
-		Name: "dayTime", MinArgs: 0, MaxArgs: 0, fn: dayTime,
+		Name: "dayTime", MinArgs: 0, MaxArgs: 0, Context: true, fn: dayTime,
 		Doc:     "Gives the relative time since midnight, or undefined where the scope has no clock.",
 		Example: `dayTime() is undefined || dayTime() < relTime(86400)`,
 	},
 	{
-		Name: "timezoneOffset", MinArgs: 0, MaxArgs: 0, fn: timezoneOffset,
+		Name: "timezoneOffset", MinArgs: 0, MaxArgs: 0, Context: true, fn: timezoneOffset,
 		Doc: "Gives the relative time by which local time is ahead of Greenwich, or undefined where the scope has no " +
 			"clock.",
 		Example: `timezoneOffset() is undefined || isRelTime(timezoneOffset())`,
 	},
 	{
-		Name: "absTime", MinArgs: 0, MaxArgs: 2, Missing: MissingAllowed, fn: makeAbsTime,
+		Name: "absTime", MinArgs: 0, MaxArgs: 2, Context: true, Missing: MissingAllowed, fn: makeAbsTime,
 		Doc: "Makes an absolute time of seconds since 1970 and the offset of its zone, by default the local one; without " +
 			"arguments it is the current time.",
 		Example: `absTime(1577934245, 3600) is absTime("2020-01-02T04:04:05+01:00")`,
@@ -38,12 +38,12 @@ var timeBuiltins = []Builtin{
 		Example: `absTime(0, 0) + relTime(90) == absTime(90, 0) && relTime("1:30") is 90.0`,
 	},
 	{
-		Name: "splitTime", MinArgs: 1, MaxArgs: 1, fn: splitTime,
+		Name: "splitTime", MinArgs: 1, MaxArgs: 1, Context: true, fn: splitTime,
 		Doc:     "Takes a time apart, into an ad.",
 		Example: `splitTime(relTime(93784)).Hours is 2 && splitTime(absTime(0, 0)).Year is 1970`,
 	},
 	{
-		Name: "formatTime", MinArgs: 0, MaxArgs: 2, Missing: MissingAllowed, fn: formatTime,
+		Name: "formatTime", MinArgs: 0, MaxArgs: 2, Context: true, Missing: MissingAllowed, fn: formatTime,
 		Doc: "Writes a time, or an ad as from splitTime, as the C function strftime does; by default the current time as " +
 			"by %c.",
 		Example: `formatTime(absTime(0, 0), "%F %T") is "1970-01-01 00:00:00"`,
@@ -88,7 +88,7 @@ func timeField(name, part, example string, absolute func(time.Time) int, relativ
 		doc = "Gives the " + part + " of an absolute time, in local time."
 	}
 	return Builtin{
-		Name: name, MinArgs: 1, MaxArgs: 1, Missing: MissingFails, Doc: doc, Example: example,
+		Name: name, MinArgs: 1, MaxArgs: 1, Context: true, Missing: MissingFails, Doc: doc, Example: example,
 		fn: func(c call) Value {
 			switch t := c.args[0]; {
 			case t.kind == AbsTime && absolute != nil:

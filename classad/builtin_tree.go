@@ -12,12 +12,12 @@ import (
 // The functions that look at the definition of an attribute and not at its value.
 var treeBuiltins = []Builtin{
 	{
-		Name: "unparse", MinArgs: 1, MaxArgs: 1, Lazy: true, fn: unparse,
+		Name: "unparse", MinArgs: 1, MaxArgs: 1, Context: true, Lazy: true, fn: unparse,
 		Doc:     "Gives the text of an attribute of the ad in which the call stands, not evaluated; empty if it has none.",
 		Example: `[ a = b + 1; text = unparse(a) ].text is "b + 1"`,
 	},
 	{
-		Name: "unresolved", MinArgs: 1, MaxArgs: 2, Lazy: true, fn: unresolved,
+		Name: "unresolved", MinArgs: 1, MaxArgs: 2, Context: true, Lazy: true, fn: unresolved,
 		Doc: "Lists the attributes that an attribute refers to and that are not found, or tells whether a pattern is found " +
 			"in one of them.",
 		Example: `[ a = b + TARGET.c; names = unresolved(a) ].names is "b,c"`,

@@ -36,9 +36,10 @@
 // Texts come from users, so nothing in them can hang the program, exhaust its stack or fill its memory: brackets nest
 // less than 1,000 deep, trees are at most [ast.MaxHeight] high, a text has at most a million names, constants and signs
 // (only plain ads may have more), an ad in a stream at most 16 MiB, and what a [Parser] remembers is bounded.
-// References are followed 400 deep, and an evaluation has two million steps, in which texts that are built, compared and
-// searched count too: it ends within a few seconds at the worst. What exceeds a limit is a [*SyntaxError] in parsing and
-// the value error in evaluation. [Value.Items] has the steps of one evaluation for all elements.
+// References are followed 400 deep, and an evaluation has two million steps or [Scope.MaxSteps], in which texts that are
+// built, compared and searched count too: it ends within a few seconds at the worst. What exceeds a limit is a
+// [*SyntaxError] in parsing and the value error in evaluation. [Value.Items] has the steps of one evaluation for all
+// elements.
 //
 // What differs from HTCondor, and which of its quirks are copied, is in QUIRKS.md.
 //

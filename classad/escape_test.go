@@ -36,7 +36,7 @@ func TestValuesOutliveEvaluations(t *testing.T) {
 				}
 			}
 			if inner, ok := v.Ad(); ok {
-				fmt.Fprintln(&b, inner.Long())
+				fmt.Fprintln(&b, inner.Format(classad.Lines))
 			}
 		}
 		walk(v, 0)
@@ -85,7 +85,7 @@ func TestFirstUseByManyGoroutines(t *testing.T) {
 		for range 8 {
 			wait.Go(func() {
 				ok := classad.Match(job, slot) && classad.Rank(job, slot) == 400 && e.Eval(classad.Scope{My: job, Target: slot}).String() == "205" &&
-					job.Explain("Requirements", slot).Holds && job.Clone().Long() == job.Long() && e.Flatten(job).String() == "TARGET.Memory + 5"
+					job.Explain("Requirements", slot).Holds && job.Clone().Format(classad.Lines) == job.Format(classad.Lines) && e.Flatten(job).String() == "TARGET.Memory + 5"
 				if _, external, err := e.Refs(job); !ok || err != nil || len(external) != 1 {
 					t.Error("a wrong answer")
 				}

@@ -12,9 +12,8 @@ const (
 	maxReferences = 400
 	// maxDepth is how high the trees may be together that references have nested; it bounds the stack.
 	maxDepth = 300_000
-	// maxSteps is how many nodes the trees may have together that one evaluation visits; it bounds the time. Building
-	// text and walking lists count too.
-	maxSteps = 2_000_000
+	// defaultMaxSteps is how many steps an evaluation has; see [Scope.MaxSteps].
+	defaultMaxSteps = 2_000_000
 	// bytesPerStep is how much text may be built in one step.
 	bytesPerStep = 64
 	// stepsPerAttribute is how many steps it costs to print an attribute, besides its expression.
@@ -29,7 +28,8 @@ type evaluator struct {
 	host       *Host
 	references int
 	depth      int
-	steps      int
+	maxSteps   int
+	steps      int // that are left
 	nested     int // the evaluations apart that are under way, see apart
 	failed     bool
 	outside    bool // something was asked for that the ad of the expression does not decide alone
@@ -61,7 +61,8 @@ var matchings = sync.Pool{New: func() any {
 // newMatching prepares the evaluation of expressions in the frame of the left ad.
 func newMatching(s Scope) *matching {
 	m := matchings.Get().(*matching)
-	m.host, m.strict = s.Host, s.Strict
+	m.host, m.strict, m.maxSteps = s.Host, s.Strict, s.maxSteps()
+	m.steps = m.maxSteps
 	m.left.ad = s.My.attributes()
 	if s.Target == nil {
 		m.left.role, m.left.parent, m.left.theirs = plain, nil, nil
@@ -93,7 +94,7 @@ func (m *matching) recycle() {
 
 // reset prepares for another evaluation.
 func (ev *evaluator) reset() {
-	ev.references, ev.depth, ev.steps, ev.nested, ev.failed, ev.outside = 0, 0, 0, 0, false, false
+	ev.references, ev.depth, ev.steps, ev.nested, ev.failed, ev.outside = 0, 0, ev.maxSteps, 0, false, false
 	ev.args = ev.args[:0]
 	ev.usedLists, ev.usedValues = 0, 0
 }
@@ -117,7 +118,7 @@ func (ev *evaluator) apart() reached {
 // together ends it with its value. Beyond the limits that the reference does not have the whole fails nevertheless.
 func (ev *evaluator) together(before reached, v Value) Value {
 	if ev.failed {
-		ev.failed = ev.nested > maxReferences || ev.depth > maxDepth || ev.steps > maxSteps
+		ev.failed = ev.nested > maxReferences || ev.depth > maxDepth || ev.steps < 0
 		v = errorValue
 	}
 	if !ev.failed {
@@ -129,7 +130,7 @@ func (ev *evaluator) together(before reached, v Value) Value {
 
 // spend counts steps and tells whether evaluation may go on.
 func (ev *evaluator) spend(steps int) bool {
-	if ev.steps += steps; ev.steps > maxSteps {
+	if ev.steps -= steps; ev.steps < 0 {
 		ev.failed = true
 	}
 	return !ev.failed
@@ -244,8 +245,8 @@ func (ev *evaluator) follow(e *Expr, f *frame) Value {
 	p := e.program(ev.functions)
 	ev.references++
 	ev.depth += p.height
-	ev.steps += p.weight
-	if ev.references > maxReferences || ev.depth > maxDepth || ev.steps > maxSteps || ev.failed {
+	ev.steps -= p.weight
+	if ev.references > maxReferences || ev.depth > maxDepth || ev.steps < 0 || ev.failed {
 		ev.failed = true
 		return errorValue
 	}
@@ -259,8 +260,8 @@ func (ev *evaluator) follow(e *Expr, f *frame) Value {
 func (e *Expr) Eval(s Scope) Value {
 	m := newMatching(s)
 	p := e.program(m.functions)
-	if m.depth, m.steps = p.height, p.weight; m.steps > maxSteps {
-		return m.finish(m.fail())
+	if m.depth = p.height; !m.spend(p.weight) {
+		return m.finish(errorValue)
 	}
 	return m.finish(p.code.eval(&m.evaluator, &m.left))
 }

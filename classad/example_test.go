@@ -1,6 +1,7 @@
 package classad_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,6 +78,39 @@ func ExampleRank() {
 	slot.SetInt("KFlops", 2500)
 	fmt.Println(classad.Rank(job, slot))
 	// Output: 2.5
+}
+
+func ExamplePair() {
+	job, _ := classad.Parse(`[ Owner = "ann"; RequestCpus = 2; Requirements = TARGET.Cpus >= RequestCpus; Rank = TARGET.Cpus ]`)
+	slot, _ := classad.Parse(`[ Cpus = 8; Requirements = TARGET.Owner isnt "ann"; Rank = -TARGET.RequestCpus ]`)
+	pair := classad.Pair{Left: job, Right: slot}
+	fmt.Println(pair.Match(), pair.RightMatchesLeft(), pair.LeftMatchesRight())
+	fmt.Println(pair.LeftRank(), pair.RightRank())
+	// Output:
+	// false true false
+	// 8 -2
+}
+
+func ExampleScope() {
+	job, _ := classad.Parse(`[ RequestCpus = 2 ]`)
+	slot, _ := classad.Parse(`[ Cpus = 8; Memory = 4096 ]`)
+	e := classad.MustParseExpr(`Cpus / RequestCpus`)
+	fmt.Println(e.Eval(classad.Scope{My: job}))
+	fmt.Println(e.Eval(classad.Scope{My: job, Target: slot}))
+	fmt.Println(e.Eval(classad.Scope{My: job, Target: slot, Strict: true})) // Cpus is in the other ad only
+	fmt.Println(e.Eval(classad.Scope{My: job, Target: slot, MaxSteps: 2}))  // an operator and two names take 3
+	// Output:
+	// undefined
+	// 4
+	// undefined
+	// error
+}
+
+func ExampleClassAd_Eval() {
+	slot, _ := classad.Parse(`[ Cpus = 8; Free = Cpus - TARGET.RequestCpus ]`)
+	job, _ := classad.Parse(`[ RequestCpus = 2 ]`)
+	fmt.Println(slot.Eval("Free", job), slot.Eval("Free", nil), slot.Eval("RequestCpus", job))
+	// Output: 6 undefined undefined
 }
 
 func ExampleExpr_Eval() {
@@ -178,6 +212,26 @@ func ExampleParseOld() {
 	// Output: [ Cpus = 4; Requirements = TARGET.Owner isnt "mallory" ]
 }
 
+func ExampleParseJSON() {
+	ad, err := classad.ParseJSON(`{"Cpus": 4, "Start": "\/Expr(TARGET.RequestCpus <= Cpus)\/", "Tags": ["fast", null]}`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ad)
+	// Output: [ Cpus = 4; Tags = { "fast",undefined }; Start = TARGET.RequestCpus <= Cpus ]
+}
+
+func ExampleParseXML() {
+	ad, err := classad.ParseXML(`<c><a n="Cpus"><i>4</i></a><a n="Start"><e>TARGET.RequestCpus &lt;= Cpus</e></a></c>`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ad)
+	// Output: [ Cpus = 4; Start = TARGET.RequestCpus <= Cpus ]
+}
+
 func ExampleParseLineExpr() {
 	e, err := classad.ParseLineExpr(`Cmd == "C:\bin\true"`) // a backslash in lines is itself
 	fmt.Println(e, err)
@@ -233,7 +287,7 @@ func ExampleNew() {
 	}
 	free, _ := ad.Int("free")
 	fmt.Println(ad.Len(), free)
-	fmt.Print(ad.Long())
+	fmt.Print(ad.Format(classad.Lines))
 	// Output:
 	// 5 4
 	// Busy = false
@@ -241,6 +295,46 @@ func ExampleNew() {
 	// Free = Busy ? 0 : Cpus
 	// LoadAvg = 0.5
 	// Name = "slot1"
+}
+
+func ExampleClassAd_Format() {
+	ad, _ := classad.Parse(`[ Load = 0.5; Start = Load < 1 && Owner isnt "mallory" ]`)
+	fmt.Println(ad.Format(classad.Brackets))
+	fmt.Print(ad.Format(classad.Lines))
+	fmt.Println(ad.Format(classad.JSON))
+	fmt.Print(ad.Format(classad.XMLIndented))
+	// Output:
+	// [ Load = 5.000000000000000E-01; Start = Load < 1 && Owner isnt "mallory" ]
+	// Load = 0.5
+	// Start = Load < 1 && Owner =!= "mallory"
+	// {"Load": 0.5,"Start": "\/Expr(Load < 1 && Owner isnt \"mallory\")\/"}
+	// <c>
+	//     <a n="Load"><r>5.000000000000000E-01</r></a>
+	//     <a n="Start"><e>Load &lt; 1 &amp;&amp; Owner isnt "mallory"</e></a>
+	// </c>
+}
+
+func ExampleExpr_Format() {
+	e := classad.MustParseExpr(`Load is 0.5`)
+	fmt.Println(e.Format(classad.Brackets))
+	fmt.Println(e.Format(classad.Lines))
+	// Output:
+	// Load is 5.000000000000000E-01
+	// Load =?= 0.5
+}
+
+func ExampleClassAd_MarshalJSON() {
+	slot, _ := classad.Parse(`[ Cpus = 4; Free = Cpus - 1 ]`)
+	b, err := json.Marshal(map[string]any{"slot": slot})
+	fmt.Println(string(b), err)
+	// Output: {"slot":{"Cpus":4,"Free":"\/Expr(Cpus - 1)\/"}} <nil>
+}
+
+func ExampleClassAd_UnmarshalJSON() {
+	var message struct{ Slot *classad.ClassAd }
+	err := json.Unmarshal([]byte(`{"slot": {"Cpus": 4, "Free": "\/Expr(Cpus - 1)\/"}}`), &message)
+	fmt.Println(message.Slot, err)
+	// Output: [ Cpus = 4; Free = Cpus - 1 ] <nil>
 }
 
 func ExampleClassAd_All() {

@@ -117,17 +117,16 @@ type explainer struct {
 func (x *explainer) eval(e ast.Expr) Value {
 	m := newMatching(x.scope)
 	p := (&Expr{tree: e}).program(m.functions)
-	m.depth, m.steps = p.height, x.steps+p.weight
-	if m.steps > maxSteps {
-		return m.finish(m.fail())
+	if m.depth = p.height; !m.spend(x.steps + p.weight) {
+		return m.finish(errorValue)
 	}
 	v := p.code.eval(&m.evaluator, &m.left)
-	x.steps = m.steps
+	x.steps = m.maxSteps - m.steps
 	return m.finish(v)
 }
 
 // exhausted tells that the explanation is large enough.
-func (x *explainer) exhausted() bool { return x.parts > mostParts || x.steps > maxSteps/2 }
+func (x *explainer) exhausted() bool { return x.parts > mostParts || x.steps > x.scope.maxSteps()/2 }
 
 func (x *explainer) explain(e ast.Expr) *Explanation {
 	e = unwrapped(e)

@@ -1,15 +1,13 @@
 package classad
 
-// Contextual are the functions that are marked as depending on more than their arguments.
-var Contextual = contextual
-
 // Fails tells whether evaluation exceeds a limit.
 func (e *Expr) Fails(s Scope) bool {
 	m := newMatching(s)
 	p := e.program(m.functions)
-	m.depth, m.steps = p.height, p.weight
-	p.code.eval(&m.evaluator, &m.left)
-	failed := m.failed || m.steps > maxSteps
+	if m.depth = p.height; m.spend(p.weight) {
+		p.code.eval(&m.evaluator, &m.left)
+	}
+	failed := m.failed
 	m.recycle()
 	return failed
 }

@@ -17,6 +17,3 @@ func (e *Expr) Tree() ast.Expr { return e.tree }
 
 // String is the canonical printed form, which parses to the same expression.
 func (e *Expr) String() string { return string(ast.Append(nil, e.tree, ast.Canonical)) }
-
-// Line is the expression as the lines of condor_status -long have it.
-func (e *Expr) Line() string { return string(ast.Append(nil, e.tree, ast.Line)) }

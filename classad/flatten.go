@@ -107,9 +107,9 @@ func (f *flattener) settle(tree ast.Expr, parts ...flat) flat {
 	f.steps += treeSize(tree)
 	m := newMatching(Scope{My: f.my})
 	p := (&Expr{tree: tree}).program(m.functions)
-	m.depth, m.steps = p.height, p.weight
+	m.depth, m.steps = p.height, m.steps-p.weight
 	v := p.code.eval(&m.evaluator, &m.left)
-	f.steps += m.steps
+	f.steps += m.maxSteps - m.steps
 	known := !m.outside && !m.failed
 	m.finish(v)
 	switch {

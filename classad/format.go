@@ -8,7 +8,7 @@ type Style = ast.Style
 // The styles. [ReadAds] tells them apart and reads all of them.
 const (
 	Brackets     = ast.Canonical    // [ a = 1; b = x + 1.500000000000000E+00 ]
-	Lines        = ast.Long         // a = 1 and a line feed for each attribute, as condor_status -long
+	Lines        = ast.Long         // a = 1 and a line feed for each attribute, by name, as condor_status -long
 	Pretty       = ast.Pretty       // Brackets over several lines
 	JSON         = ast.JSON         // {"a": 1,"b": "\/Expr(x + 1.500000000000000E+00)\/"}
 	JSONIndented = ast.JSONIndented // as condor_status -json writes an ad
@@ -26,4 +26,9 @@ func (ad *ClassAd) AppendFormat(b []byte, style Style) []byte { return ast.Appen
 func (e *Expr) Format(style Style) string { return string(e.AppendFormat(nil, style)) }
 
 // AppendFormat adds the written expression to b.
-func (e *Expr) AppendFormat(b []byte, style Style) []byte { return ast.Append(b, e.tree, style) }
+func (e *Expr) AppendFormat(b []byte, style Style) []byte {
+	if style == Lines {
+		style = ast.Line // also for an expression that is an ad
+	}
+	return ast.Append(b, e.tree, style)
+}

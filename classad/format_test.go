@@ -45,7 +45,6 @@ func TestFormat(t *testing.T) {
 		require.Equal(t, "x"+text, string(ad.AppendFormat([]byte("x"), style)))
 	}
 	require.Equal(t, want[classad.Brackets], ad.String())
-	require.Equal(t, want[classad.Lines], ad.Long())
 }
 
 func TestFormatOverSeveralLines(t *testing.T) {
@@ -80,6 +79,7 @@ func TestExprFormat(t *testing.T) {
 	e := classad.MustParseExpr(`a =?= 1.5`)
 	require.Equal(t, `a is 1.500000000000000E+00`, e.Format(classad.Brackets))
 	require.Equal(t, `a =?= 1.5`, e.Format(classad.Lines))
+	require.Equal(t, `[ a = 1.5 ]`, classad.MustParseExpr(`[ a = 1.5 ]`).Format(classad.Lines))
 	require.Equal(t, `"\/Expr(a is 1.500000000000000E+00)\/"`, e.Format(classad.JSON))
 	require.Equal(t, `<e>a is 1.500000000000000E+00</e>`, e.Format(classad.XML))
 }

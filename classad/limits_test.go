@@ -3,6 +3,7 @@ package classad_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -77,6 +78,92 @@ func TestItemsEnd(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, classad.Integer, items[0].Kind())
 	require.Equal(t, classad.Error, items[1000].Kind())
+}
+
+// sums is an ad in which x9 takes ten times the steps of x8, and so on.
+func sums(t *testing.T) *classad.ClassAd {
+	t.Helper()
+	ad := classad.New()
+	ad.SetInt("x0", 1)
+	for i := range 9 {
+		before := fmt.Sprint("x", i)
+		require.NoError(t, ad.SetExpr(fmt.Sprint("x", i+1), before+strings.Repeat("+"+before, 9)))
+	}
+	return ad
+}
+
+// An evaluation that needs more steps than the scope gives is error as a whole, by default, with fewer and with more.
+func TestMaxSteps(t *testing.T) {
+	ad := sums(t)
+	require.NoError(t, ad.SetExpr("l", "{ 1, x2, x2 }"))
+	ad.SetString("s", strings.Repeat("a", 1000))
+	for _, c := range []struct {
+		text     string
+		maxSteps int
+		want     string
+	}{
+		{"x5", 0, "100000"},
+		{"x5", -1, "100000"},
+		{"x5", math.MinInt, "100000"},
+		{"x5", math.MaxInt, "100000"},
+		{"x6", 0, "error"},
+		{"x6", 10_000_000, "1000000"},
+		{"x2", 209, "error"}, // the name, a sum of ten names and ten such sums, each of 19 nodes
+		{"x2", 210, "100"},
+		{"1", 1, "1"},
+		{"1 + 1", 1, "error"},
+		{"isError(x2) || true", 100, "error"},
+		{"isError({ x2 }[0]) || true", 100, "error"},
+		{"countMatches(x2 > 0, { MY, MY })", 100, "error"},
+		{"countMatches(x2 > 0, { MY, MY })", 1000, "2"},
+		{"size(strcat(s, s, s, s))", 50, "error"},
+		{"size(strcat(s, s, s, s))", 100, "4000"},
+		{`regexp("(a*)*b", s)`, 1000, "error"},
+		{`regexp("a+", s)`, 1000, "true"},
+		{`{ regexp("a+", s) }[0]`, math.MaxInt, "true"},
+	} {
+		scope := classad.Scope{My: ad, MaxSteps: c.maxSteps}
+		require.Equal(t, c.want, evalIn(t, scope, c.text), "%s in %d steps", c.text, c.maxSteps)
+	}
+	within(t, 10*time.Second, func() { // which would take several times as long if a search went on regardless
+		for range 500 {
+			evalIn(t, classad.Scope{My: ad, MaxSteps: 1000}, `regexp("(a*)*b", s)`)
+		}
+	})
+}
+
+// Whatever evaluates in a scope keeps to its steps.
+func TestMaxStepsOfMatchesItemsAndExplanations(t *testing.T) {
+	ad := sums(t)
+	require.NoError(t, ad.SetExpr("Requirements", "TARGET.x3 == 1000"))
+	require.NoError(t, ad.SetExpr("Rank", "TARGET.x3"))
+	for _, c := range []struct {
+		maxSteps int
+		match    bool
+		rank     float64
+		items    string
+		explains string
+	}{
+		{0, true, 1000, "[1 1000 1000]", "true"},
+		{5000, true, 1000, "[1 1000 1000]", "true"},
+		{3000, true, 1000, "[1 1000 error]", "true"}, // all elements together
+		{1000, false, 0, "[1 error error]", "error"},
+	} {
+		pair := classad.Pair{Left: ad, Right: ad, MaxSteps: c.maxSteps}
+		require.Equal(t, c.match, pair.Match(), c.maxSteps)
+		require.Equal(t, c.match, pair.LeftMatchesRight(), c.maxSteps)
+		require.Equal(t, c.match, pair.RightMatchesLeft(), c.maxSteps)
+		require.InDelta(t, c.rank, pair.LeftRank(), 0, c.maxSteps)
+		require.InDelta(t, c.rank, pair.RightRank(), 0, c.maxSteps)
+		scope := classad.Scope{My: ad, Target: ad, MaxSteps: c.maxSteps}
+		items, ok := classad.MustParseExpr("{ 1, x3, x3 }").Eval(scope).Items()
+		require.True(t, ok)
+		require.Equal(t, c.items, fmt.Sprint(items), c.maxSteps)
+		require.Equal(t, c.explains, classad.MustParseExpr("Requirements").Explain(scope).Value, c.maxSteps)
+	}
+	parts := classad.MustParseExpr("true && (x2 > 0 || x3 > 0) && x2 > 1")
+	require.Len(t, parts.Explain(classad.Scope{My: ad}).Parts, 3)
+	require.Empty(t, parts.Explain(classad.Scope{My: ad, MaxSteps: 500}).Parts)
 }
 
 // What fails by a limit leaves nothing behind in the memory that the next evaluation uses.

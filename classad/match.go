@@ -40,10 +40,11 @@ var (
 type Pair struct {
 	Left, Right *ClassAd
 	Strict      bool // see [Scope]
+	MaxSteps    int  // see [Scope]
 }
 
 func (p Pair) begin() *matching {
-	return newMatching(Scope{My: p.Left, Target: orEmpty(p.Right), Strict: p.Strict})
+	return newMatching(Scope{My: p.Left, Target: orEmpty(p.Right), Strict: p.Strict, MaxSteps: p.MaxSteps})
 }
 
 // empty is what a missing side of a match is.

@@ -72,7 +72,7 @@ func TestAdsSurvivePrinting(t *testing.T) {
 		again, err := classad.Parse(ad.String())
 		require.NoError(t, err)
 		require.Equal(t, ad.String(), again.String())
-		again, err = classad.ParseOld(ad.Long())
+		again, err = classad.ParseOld(ad.Format(classad.Lines))
 		require.NoError(t, err)
 		require.Equal(t, ad.String(), again.String())
 	})

@@ -11,6 +11,18 @@ type Scope struct {
 	// Strict evaluates as the library alone does, without what HTCondor adds: a name that its own ad does not have is not
 	// looked up in the other one, MY means something inside a match only, and CurrentTime is an ordinary name.
 	Strict bool
+	// MaxSteps is how many nodes the trees may have together that one evaluation visits; 0 and less mean 2,000,000, which
+	// take a few seconds at the worst. Text that is built, compared or searched and lists that are walked count too. An
+	// evaluation that needs more is error as a whole. All elements that [Value.Items] evaluates have as many steps
+	// together, and so have all parts of an explanation.
+	MaxSteps int
+}
+
+func (s Scope) maxSteps() int {
+	if s.MaxSteps <= 0 {
+		return defaultMaxSteps
+	}
+	return s.MaxSteps
 }
 
 // word tells names that mean something where no attribute has them.

@@ -170,10 +170,10 @@ func (v Value) Items() ([]Value, bool) {
 	}
 	items, steps := make([]Value, l.len()), 0
 	for i := range items {
-		m := newMatching(Scope{Host: l.host, Strict: l.strict})
+		m := newMatching(Scope{Host: l.host, Strict: l.strict, MaxSteps: l.maxSteps})
 		m.spend(steps)
 		v := l.at(&m.evaluator, i)
-		steps = m.steps
+		steps = m.maxSteps - m.steps
 		items[i] = m.finish(v)
 	}
 	return items, true
@@ -258,11 +258,12 @@ func literal(l *ast.Literal) Value {
 
 // list is the content of a list value: expressions with the place where they are evaluated, or finished values.
 type list struct {
-	written *listCode // nil for finished values
-	values  []Value
-	frame   *frame
-	host    *Host
-	strict  bool
+	written  *listCode // nil for finished values
+	values   []Value
+	frame    *frame
+	host     *Host
+	strict   bool
+	maxSteps int
 }
 
 // adOfValues is an ad of scalars.

@@ -29,7 +29,7 @@ func Synthetic(seed uint64, machines int) *Pool {
 	for machine := range machines {
 		for slot := range slotsOfMachine {
 			ad := slotAd(r, machine, slot)
-			p.Lines = append(p.Lines, ad.Long())
+			p.Lines = append(p.Lines, ad.Format(classad.Lines))
 			p.Brackets = append(p.Brackets, ad.String())
 		}
 	}

@@ -1,5 +1,7 @@
 package main
 
+import "github.com/condor-backfill/condor-backfill/classad"
+
 type flattenCommand struct {
 	subject
 	Line bool `help:"Print the expression as the line form has it."`
@@ -29,7 +31,7 @@ func (c *flattenCommand) Run(s streams) error {
 	flat := e.Flatten(ad)
 	printed := flat.String()
 	if c.Line {
-		printed = flat.Line()
+		printed = flat.Format(classad.Lines)
 	}
 	if c.JSON {
 		return s.printJSON(flattened{printed})
