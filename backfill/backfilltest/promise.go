@@ -55,8 +55,8 @@ func (c *checker) noneFits(jobs []backfill.JobState, g *grid, start backfill.Tim
 	}
 }
 
-// HeadOnTime promises that a job which came to the head of the queue never starts
-// later than it was planned to then, as long as estimates are right, nothing
+// HeadOnTime promises that a job which comes to the head of the queue is planned
+// for, and never starts later than it was planned to then, as long as estimates are right, nothing
 // fails and the order stays: EASY's promise.
 func HeadOnTime(c *checker) {
 	if !c.driver.Exact {
@@ -67,8 +67,9 @@ func HeadOnTime(c *checker) {
 			require.LessOrEqual(c.t, c.decision.Now, latest, "job %d starts later than planned", s.Job.ID)
 		}
 	}
-	if queue := c.queue(); len(queue) > 0 && queue[0].Placement != nil {
+	if queue := c.queue(); len(queue) > 0 {
 		first := queue[0]
+		require.NotNil(c.t, first.Placement, "job %d at the head of the queue has no reservation", first.Job.ID)
 		if _, known := c.headPlan[first.Job.ID]; !known {
 			c.headPlan[first.Job.ID] = first.Start
 		}
