@@ -277,9 +277,14 @@ func TestFigureJ1ToJ5(t *testing.T) {
 // arrive lets jobs 1, 2, 3… arrive at time 0 at one slot.
 func arrive(t *testing.T, h *backfill.Host, cpus int64, jobs ...a) backfill.Decision {
 	t.Helper()
+	return arriveAt(t, h, v(cpus), jobs...)
+}
+
+func arriveAt(t *testing.T, h *backfill.Host, capacity backfill.Vector, jobs ...a) backfill.Decision {
+	t.Helper()
 	r := backfill.Round{
 		Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
-		Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: v(cpus)}}},
+		Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: capacity}}},
 	}
 	for i, j := range jobs {
 		r.Events = append(r.Events, submission(backfill.JobID(i+1), 0, j))

@@ -180,3 +180,47 @@ func hostOf(t *testing.T, s *backfill.State, policy, order string, options map[s
 	require.NoError(t, err)
 	return h
 }
+
+// TestReadmes runs the examples that are drawn in the policies' READMEs: every
+// job ends when it was expected to.
+func TestReadmes(t *testing.T) {
+	common := []a{{10, v(2)}, {10, v(3)}, {5, v(4)}, {12, v(2)}, {30, v(1)}, {10, v(1)}}
+	balanced := []a{{10, v(4, 20)}, {10, v(8, 0)}, {10, v(2, 0)}, {10, v(2, 40)}, {10, v(6, 80)}}
+	for _, tt := range []struct {
+		policy   string
+		options  map[string]string
+		capacity backfill.Vector
+		jobs     []a
+		starts   []backfill.Time
+	}{
+		{"fcfs", nil, v(4), common, []backfill.Time{0, 10, 20, 25, 25, 25}},
+		{"first-fit", nil, v(4), common, []backfill.Time{0, 20, 40, 0, 10, 10}},
+		{"easy", nil, v(4), common, []backfill.Time{0, 10, 30, 35, 0, 0}},
+		{"easy", opt("depth", "2"), v(4), common, []backfill.Time{0, 10, 20, 25, 25, 0}},
+		{"conservative", nil, v(4), common, []backfill.Time{0, 10, 20, 25, 25, 0}},
+		{"bb", nil, v(10, 100), balanced, []backfill.Time{0, 10, 10, 20, 0}},
+		{"ibb", nil, v(10, 100), balanced, []backfill.Time{0, 10, 10, 0, 20}},
+	} {
+		s := backfill.NewState([]string{"cpus", "memory"}[:len(tt.capacity)], profile.ByRank)
+		h := host(t, s, tt.policy, tt.options)
+		starts := make([]backfill.Time, len(tt.jobs))
+		for d := arriveAt(t, h, tt.capacity, tt.jobs...); ; {
+			for _, started := range d.Started {
+				starts[started.Job.ID-1] = d.Now
+			}
+			r := backfill.Round{Now: s.NextWake()}
+			for _, j := range s.Snapshot().Jobs {
+				if j.Running && j.End == r.Now {
+					r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+				}
+			}
+			if r.Now == backfill.Forever {
+				break
+			}
+			var err error
+			d, err = h.Decide(t.Context(), r)
+			require.NoError(t, err)
+		}
+		require.Equal(t, tt.starts, starts, "%s %v", tt.policy, tt.options)
+	}
+}
