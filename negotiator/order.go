@@ -41,8 +41,8 @@ In an expression MY is the job's ad. Whatever the ad says, these are what is pla
   Width             the cpus of all chunks
   Owner             as a text, where it is known
 
-CurrentTime and time() are the instant of the cycle. The integer 7/2 is 3: write 1.0*7/2. True counts as 1, false
-as 0; jobs for which there is no number come last.
+CurrentTime and time() are the instant of the cycle. The integer 7/2 is 3: write 1.0*7/2. True
+counts as 1, false as 0; jobs for which there is no number come last.
 `)
 	return text.String()
 }

@@ -1,6 +1,8 @@
 package policies_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +20,7 @@ func TestNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, spec.Name, found.Name)
 		require.NotEmpty(t, spec.Doc)
+		require.NotEmpty(t, spec.Promise)
 		require.NotEmpty(t, spec.Source)
 		require.NotNil(t, spec.New)
 		fallback := policies.FallbackFor(spec)
@@ -31,9 +34,9 @@ func TestNamed(t *testing.T) {
 	spec, err = policies.Named("bestfit")
 	require.NoError(t, err)
 	require.Equal(t, "best-fit", spec.Name)
-	for _, name := range []string{"", "EASY", "easy ", "backfill-easy"} {
+	for name, hint := range map[string]string{"": "", "EASY": ", did you mean easy?", "easy ": ", did you mean easy?", "conservativ": ", did you mean conservative?", "nothing like them": ""} {
 		_, err = policies.Named(name)
-		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, best-fit, conservative, dc, easy, fcfs, first-fit, ibb, pc, or give the path of a plugin")
+		require.EqualError(t, err, fmt.Sprintf("unknown policy %q%s: choose one of %s, or give the path of a plugin", name, hint, strings.Join(names, ", ")))
 	}
 }
 

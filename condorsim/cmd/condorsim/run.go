@@ -65,7 +65,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	config, closePolicy, err := c.config(ctx, logger)
+	config, closePolicy, err := c.config(ctx, w.Schema.Resources, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -179,8 +179,9 @@ func abridge(ids []int64) string {
 	return text
 }
 
-// config puts the policy and its fallback together.
-func (c *runCommand) config(ctx context.Context, logger hclog.Logger) (negotiator.Config, func(), error) {
+// config puts the policy and its fallback together, for a pool with these
+// resources.
+func (c *runCommand) config(ctx context.Context, resources []string, logger hclog.Logger) (negotiator.Config, func(), error) {
 	none := func() {}
 	order, err := negotiator.OrderNamed(c.Order)
 	if err != nil {
@@ -191,7 +192,7 @@ func (c *runCommand) config(ctx context.Context, logger hclog.Logger) (negotiato
 		return negotiator.Config{}, none, err
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
-		Policy: c.Policy, Options: c.PolicyOpt, Dirs: c.PluginDir, InProcess: !c.Plugin, Logger: logger,
+		Policy: c.Policy, Options: c.PolicyOpt, Resources: resources, Dirs: c.PluginDir, InProcess: !c.Plugin, Logger: logger,
 	})
 	if err != nil {
 		return negotiator.Config{}, none, err

@@ -144,7 +144,8 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 		return nil, err
 	}
 	p.policy, err = choose.Policy(ctx, choose.Request{
-		Policy: s.Policy, Options: s.Options, Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
+		Policy: s.Policy, Options: s.Options, Resources: p.workload.Schema.Resources,
+		Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
 		StartTimeout: time.Duration(s.Plugins.StartTimeout), Deadline: time.Duration(s.Plugins.Deadline), WithoutTLS: s.Plugins.MTLS == "off",
 		Logger: p.logger,
 	})
