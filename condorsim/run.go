@@ -28,6 +28,8 @@ type Result struct {
 	Cycles   int
 	Refusals int // rounds that the fallback policy decided
 	Broken   int // guarantees that could not be kept
+	// Unordered says that the order's expression had a number for no job.
+	Unordered bool
 }
 
 // Run simulates the workload under a negotiator's configuration, whose schema
@@ -74,6 +76,7 @@ func (r *Result) Cycle(report negotiator.Report) error {
 		r.Outcomes[h.Job.ID].Held = h.Reason // a start clears it
 	}
 	r.Broken += len(report.Decision.Broken)
+	r.Unordered = report.Unordered
 	return nil
 }
 

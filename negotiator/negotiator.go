@@ -96,6 +96,9 @@ type Report struct {
 	Held     []Held
 	// State is the schedule after the cycle. It holds until the next one.
 	State *backfill.State
+	// Unordered says that the order is an expression which so far had a number
+	// for no job; see UnorderedText.
+	Unordered bool
 	// Took is how long the cycle took, by the configured clock.
 	Took time.Duration
 }
@@ -127,7 +130,7 @@ func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
 		delete(n.jobs, id)
 		n.priorities.forget(id)
 	}
-	report := Report{Delta: d, Decision: decision, State: n.host.State}
+	report := Report{Delta: d, Decision: decision, State: n.host.State, Unordered: n.priorities.unordered()}
 	for _, s := range decision.Started {
 		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
 	}

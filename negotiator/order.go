@@ -76,7 +76,15 @@ type priorities struct {
 	host      classad.Host
 	now       backfill.Time
 	asked     bool // the evaluation under way has looked at the clock
+	evaluated bool // for some job
+	numbers   bool // some job had a number
 }
+
+// UnorderedText warns of an order that orders nothing.
+const UnorderedText = "the order's expression has a number for no job, so the queue is in order of jobs"
+
+// unordered says that the expression was evaluated, and no job had a number.
+func (p *priorities) unordered() bool { return p != nil && p.evaluated && !p.numbers }
 
 // priority is an expression's value for a job.
 type priority struct {
@@ -115,6 +123,7 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 	}
 	p.now, p.asked = now, false
 	known.key, known.at = keyOf(p.order.expression.Eval(classad.Scope{My: known.ad, Host: &p.host})), now
+	p.evaluated, p.numbers = true, p.numbers || !math.IsInf(known.key, 1)
 	if !p.asked {
 		known.ad = nil
 	}

@@ -192,6 +192,9 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	for i := range j.Request {
 		j.Request[i] = d.random.Int64N(6)
 	}
+	if j.Request.Zero() {
+		j.Request[0] = 1
+	}
 	if d.random.IntN(3) == 0 {
 		j.Limit = 1 + backfill.Time(d.random.IntN(30))
 	}
