@@ -88,6 +88,7 @@ func (c *checker) check(s *backfill.State, r backfill.Round, d backfill.Decision
 	c.capacity()
 	c.promises()
 	c.head()
+	require.Equal(c.t, ReservedIdle(c.snap), s.ReservedIdle())
 	again, err := backfill.Restore(c.snap)
 	require.NoError(c.t, err)
 	require.Equal(c.t, c.snap, again.Snapshot())

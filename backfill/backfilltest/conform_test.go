@@ -17,19 +17,19 @@ func TestLinkedPolicies(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			conform(t, spec, nil, 48)
+			conform(t, spec, nil, 36)
 		})
 	}
 }
 
 // TestEasyDepth holds easy with several reservations against easy's promises.
 func TestEasyDepth(t *testing.T) {
-	conform(t, easy.Spec(), map[string]string{"depth": "3"}, 24)
+	conform(t, easy.Spec(), map[string]string{"depth": "3"}, 12)
 }
 
 func conform(t *testing.T, spec backfill.Spec, options map[string]string, pools int) {
 	t.Helper()
-	backfilltest.Conform(t, pools, 150, func(t *testing.T) backfill.Decider {
+	backfilltest.Conform(t, pools, 120, func(t *testing.T) backfill.Decider {
 		t.Helper()
 		d, err := backfill.Link(spec, options)
 		require.NoError(t, err)

@@ -287,6 +287,7 @@ func TestProfileIsTheArrayModel(t *testing.T) {
 						require.Equal(t, up, w.p.Up(profile.SlotID(id)))
 						at := between(t, w.m.now, horizon, "at")
 						require.Equal(t, w.m.free[id][at], w.p.Free(profile.SlotID(id), at), "slot %d at %d", id, at)
+						require.Equal(t, w.m.free[id][at][0], w.p.FreeOf(profile.SlotID(id), 0, at))
 					}
 				}
 				for range 3 {
