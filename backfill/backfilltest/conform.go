@@ -78,7 +78,7 @@ type checker struct {
 
 	guarantees map[backfill.JobID]backfill.Time
 	runs       map[backfill.JobID]backfill.Placement // by rounds and decisions alone
-	headPlan   map[backfill.JobID]backfill.Time      // for when a job was planned when it came to the head of the queue
+	headPlan   map[backfill.JobID]backfill.Time      // when a job was planned for as it came to the head of the queue
 	shrunk     bool                                  // a slot has lost capacity under running jobs
 }
 
