@@ -51,10 +51,12 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 		{"a candidate set below zero is asked for", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Candidates = -1 })}, "unknown candidate set -1"},
 		{"no chunks", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Nodes = 0 })}, "job 9: 0 chunks: must be from 1 to 1048576"},
 		{"no estimate", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = 0 })}, "job 9: estimate of 0 s: must be from 1 to 1099511627776"},
+		{"a negative estimate", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = -1 })}, "job 9: estimate of -1 s: must be from 1 to 1099511627776"},
 		{"an endless estimate", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = backfill.Forever })}, "job 9: estimate of"},
 		{"a negative limit", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Limit = -1 })}, "job 9: limit of -1 s: must be from 0 to 1099511627776"},
 		{"too few resources", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = nil })}, "job 9: asks for 0 resources, the pool has 1"},
 		{"a negative amount", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = cpus(-1) })}, "job 9: asks for 1 times [-1]: amounts must be at least 0 and at most 1000000000000000 in all"},
+		{"nothing is asked for", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = cpus(0) })}, "job 9: asks for nothing: some amount must be at least 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := busy(t, false)

@@ -35,7 +35,7 @@
 // Files: job.go, event.go, action.go, decision.go the nouns; state.go the state
 // and its indexes; cycle.go opening, reading, undoing; apply.go what each event
 // does, validate.go what rounds cannot be true; policy.go and order.go what can be chosen; host.go who decides;
-// snapshot.go the state as plain data; memo.go what spares a policy work; reason.go why a job waits.
+// snapshot.go the state as plain data; memo.go what spares a policy work; reason.go why a job waits; idle.go what reservations cost.
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan,
 // balance and plan, what they share; backfilltest, the conformance suite for policies.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
 // Jobs that fit nowhere are held by the state itself, and come back by
@@ -43,6 +44,32 @@ func outgrown(t *testing.T) (*backfill.State, *backfill.Host) {
 	require.Equal(t, []backfill.JobID{3, 4}, heldIDs(d))
 	require.Empty(t, d.Broken)
 	return s, h
+}
+
+// TestNobodyIsBlocked puts jobs at the head of the queue that can never run: too
+// wide for any slot, a gang too large for all of them, and one without candidates.
+func TestNobodyIsBlocked(t *testing.T) {
+	for _, spec := range policies.All() {
+		s := newState(t, cpus(4), cpus(4))
+		h := newHost(t, s, spec.Name, "fcfs")
+		nowhere := job(3, 0, 10, 1)
+		nowhere.Candidates = 1
+		d, err := h.Decide(t.Context(), backfill.Round{
+			Candidates: []backfill.CandidateSet{candidates(1)},
+			Events:     submitted(job(1, 0, 10, 5), gang(2, 0, 10, 9, 1), nowhere, job(4, 0, 10, 4), job(5, 0, 10, 4), job(6, 0, 10, 4)),
+		})
+		require.NoError(t, err)
+		require.Equal(t, []backfill.JobID{1, 2, 3}, heldIDs(d), spec.Name)
+		require.Equal(t, []backfill.JobID{4, 5}, startedIDs(d), spec.Name)
+		require.Equal(t, []backfill.JobID{6}, ids(s.FirstWaiting(9)), spec.Name)
+		for _, held := range d.Held {
+			require.Equal(t, "fits on no slot of the pool, even an empty one", held.Reason)
+			reason, _ := s.Reason(held.Job.ID)
+			require.Equal(t, backfill.HeldBack, reason.Why)
+			require.Equal(t, held.Reason, reason.Text)
+		}
+		require.Equal(t, []backfill.JobID{6}, startedIDs(decide(t, h, 10, jobEvent(backfill.Completed, 4), jobEvent(backfill.Completed, 5))), spec.Name)
+	}
 }
 
 func TestOutgrownJobsAreHeld(t *testing.T) {

@@ -95,6 +95,9 @@ func (j *Job) validate(resources int) error {
 			return fmt.Errorf("job %d: asks for %d times %v: amounts must be at least 0 and at most %d in all", j.ID, j.Nodes, j.Request, maxAmount)
 		}
 	}
+	if j.Request.Zero() {
+		return fmt.Errorf("job %d: asks for nothing: some amount must be at least 1", j.ID)
+	}
 	return nil
 }
 

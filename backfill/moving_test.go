@@ -15,9 +15,8 @@ import (
 )
 
 // newOrderedHost puts a policy in charge of a driver's pool, under an order.
-func newOrderedHost(t *testing.T, d *backfilltest.Driver, policy string, by backfill.Order) *backfill.Host {
+func newOrderedHost(t *testing.T, d *backfilltest.Driver, main backfill.Decider, by backfill.Order) *backfill.Host {
 	t.Helper()
-	main := link(t, policy, nil)
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	require.NoError(t, err)
 	h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), by, main, fallback, func(r backfill.Refusal) {
@@ -38,7 +37,7 @@ func TestQueueFollowsTime(t *testing.T) {
 				rapid.Check(t, func(rt *rapid.T) {
 					d := backfilltest.NewDriver(rapid.Uint64().Draw(rt, "seed"))
 					d.Calm = rapid.Bool().Draw(rt, "calm")
-					h := newOrderedHost(t, d, policy, o.Order)
+					h := newOrderedHost(t, d, link(t, policy, nil), o.Order)
 					for range 25 {
 						r := d.Round(h.State)
 						r.Keys = nil // those are the order's to say

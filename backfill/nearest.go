@@ -2,6 +2,15 @@ package backfill
 
 import "strings"
 
+// DidYouMean is the end of an error about an unknown name: it asks for the known
+// one that is most like it. It is empty if none is.
+func DidYouMean(written string, known []string) string {
+	if meant := nearest(written, known); meant != "" {
+		return ", did you mean " + meant + "?"
+	}
+	return ""
+}
+
 // nearest is the name that is most like what was written, in whatever case; ""
 // if more than half of it would have to be written anew. Of equally near ones it
 // is the first.

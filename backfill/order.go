@@ -44,11 +44,7 @@ func OrderNamed(name string) (Order, error) {
 		}
 		names = append(names, o.Name)
 	}
-	hint := ""
-	if meant := nearest(name, names); meant != "" {
-		hint = ", did you mean " + meant + "?"
-	}
-	return nil, fmt.Errorf("unknown order %q%s: choose one of %s", name, hint, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown order %q%s: choose one of %s", name, DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // fixed is an order by what time does not change.

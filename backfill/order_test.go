@@ -153,7 +153,7 @@ func TestQueueIsSorted(t *testing.T) {
 		var jobs []*backfill.Job
 		var events []backfill.Event
 		for i := range rapid.IntRange(1, 12).Draw(rt, "jobs") {
-			j := gang(backfill.JobID(i), 0, backfill.Time(rapid.IntRange(1, 3).Draw(rt, "estimate")), rapid.IntRange(1, 2).Draw(rt, "nodes"), rapid.Int64Range(0, 2).Draw(rt, "cpus"))
+			j := gang(backfill.JobID(i), 0, backfill.Time(rapid.IntRange(1, 3).Draw(rt, "estimate")), rapid.IntRange(1, 2).Draw(rt, "nodes"), rapid.Int64Range(1, 3).Draw(rt, "cpus"))
 			j.Submit = backfill.Time(rapid.IntRange(-2, 0).Draw(rt, "submit"))
 			j.Place = backfill.Place{Queue: rapid.SampledFrom([]string{"", "a"}).Draw(rt, "queue"), Cluster: rapid.Int64Range(0, 1).Draw(rt, "cluster")}
 			jobs = append(jobs, j)

@@ -26,8 +26,9 @@ func (f PolicyFunc) Decide(c *Cycle) { f(c) }
 // can be set, and how one is made.
 type Spec struct {
 	Name string
-	// Doc says in one sentence what the policy does, Source where it comes from.
-	Doc, Source string
+	// Doc says in one sentence what the policy does, Promise what a job's owner may
+	// rely on, Source where it comes from.
+	Doc, Promise, Source string
 	// Guarantees declares that every waiting job always has a reservation at or
 	// before the start that it was promised at its arrival. The host refuses
 	// decisions that break this.
@@ -44,6 +45,10 @@ type Option struct {
 	Name, Default, Doc string
 	// Check refuses a value; nil accepts any.
 	Check func(value string) error
+	// OfResources says that the value lists names of the pool's resources. A policy
+	// is made before it sees a pool, so who knows both checks them, with
+	// [Spec.CheckResources].
+	OfResources bool
 }
 
 // Values are a policy's options, complete and checked.
@@ -56,8 +61,10 @@ func (v Values) Int(name string) int {
 }
 
 // List is an option that holds names separated by commas.
-func (v Values) List(name string) []string {
-	return strings.FieldsFunc(v[name], func(r rune) bool { return r == ',' || r == ' ' })
+func (v Values) List(name string) []string { return list(v[name]) }
+
+func list(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // WholeNumber checks that an option is a whole number of at least low.
@@ -81,7 +88,7 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, fmt.Errorf("policy %s has no option %q: %s", s.Name, name, describeKnown(known))
+			return nil, fmt.Errorf("policy %s has no option %q%s: %s", s.Name, name, DidYouMean(name, known), describeKnown(known))
 		}
 		if check := s.Options[i].Check; check != nil {
 			if err := check(given[name]); err != nil {
@@ -91,6 +98,23 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 		values[name] = given[name]
 	}
 	return s.New(values)
+}
+
+// CheckResources refuses given options that name resources which the pool does
+// not have. Defaults are not held against the pool.
+func (s Spec) CheckResources(given map[string]string, resources []string) error {
+	for _, o := range s.Options {
+		if !o.OfResources {
+			continue
+		}
+		for _, name := range list(given[o.Name]) {
+			if !slices.Contains(resources, name) {
+				return fmt.Errorf("policy %s: option %s=%q: the pool has no resource %s%s: it has %s",
+					s.Name, o.Name, given[o.Name], name, DidYouMean(name, resources), strings.Join(resources, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 func describeKnown(names []string) string {

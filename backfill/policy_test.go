@@ -38,8 +38,8 @@ func TestSpecMake(t *testing.T) {
 		{map[string]string{"depth": "0"}, 0, nil, `policy try: option depth="0" must be a whole number of at least 1`},
 		{map[string]string{"depth": "1.5"}, 0, nil, `policy try: option depth="1.5" must be a whole number of at least 1`},
 		{map[string]string{"depth": ""}, 0, nil, `policy try: option depth="" must be a whole number of at least 1`},
-		{map[string]string{"depht": "1"}, 0, nil, `policy try has no option "depht": it has depth, names`},
-		{map[string]string{"z": "1", "a": "1"}, 0, nil, `policy try has no option "a"`}, // the first by name
+		{map[string]string{"depht": "1"}, 0, nil, `policy try has no option "depht", did you mean depth?: it has depth, names`},
+		{map[string]string{"z": "1", "a": "1"}, 0, nil, `policy try has no option "a": it has depth, names`}, // the first by name
 		{map[string]string{"names": "none"}, 0, nil, "one name at least"},
 	} {
 		_, err := spec.Make(tt.given)
@@ -54,6 +54,30 @@ func TestSpecMake(t *testing.T) {
 	spec.Options = nil
 	_, err := spec.Make(map[string]string{"depth": "1"})
 	require.EqualError(t, err, `policy try has no option "depth": it has none`)
+}
+
+// TestCheckResources holds the resources that options name against a pool.
+func TestCheckResources(t *testing.T) {
+	spec := backfill.Spec{Name: "try", Options: []backfill.Option{
+		{Name: "resources", Default: "cpus,licences", OfResources: true}, {Name: "names"},
+	}}
+	for _, tt := range []struct {
+		given map[string]string
+		want  string
+	}{
+		{nil, ""}, // the default is the policy's own affair
+		{map[string]string{"resources": "memory, cpus", "names": "nobody"}, ""},
+		{map[string]string{"resources": ""}, ""},
+		{map[string]string{"resources": "cpus,memroy"}, `policy try: option resources="cpus,memroy": the pool has no resource memroy, did you mean memory?: it has cpus, memory`},
+		{map[string]string{"resources": "licences"}, `policy try: option resources="licences": the pool has no resource licences: it has cpus, memory`},
+	} {
+		err := spec.CheckResources(tt.given, []string{"cpus", "memory"})
+		if tt.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, tt.want)
+		}
+	}
 }
 
 // TestConservativeEasyConservative changes the policy of a pool with jobs that

@@ -3,6 +3,7 @@ package backfill_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -141,32 +142,46 @@ func TestCloneIsIndependent(t *testing.T) {
 	})
 }
 
-// TestSameSeedSameDecisions runs each pool three times: again, with a policy
-// made afresh for each round, and with a state restored from plain data before
-// each round.
+// TestSameSeedSameDecisions runs each pool several times, in an order that time
+// may move: again, with a policy made afresh for each round, with a state restored
+// from plain data before each round, and with one that loses its memo before some
+// of them. No decision may differ.
 func TestSameSeedSameDecisions(t *testing.T) {
+	orders := backfill.Orders()
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(12) {
-				run := func(main backfill.Decider, each func(*pool)) []backfill.Decision {
-					p := newPool(t, seed, main)
+			for seed := range uint64(16) {
+				by := orders[seed%uint64(len(orders))]
+				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
+					d := backfilltest.NewDriver(seed)
+					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
+					h := newOrderedHost(t, d, main, by.Order)
+					var decisions []backfill.Decision
 					for range 80 {
-						p.round()
-						if each != nil {
-							each(p)
-						}
+						h.State = before(h.State)
+						decision, err := h.Decide(t.Context(), d.Round(h.State))
+						require.NoError(t, err)
+						decisions = append(decisions, decision)
 					}
-					return p.decisions
+					return decisions
 				}
-				want := run(link(t, spec.Name, nil), nil)
-				require.Equal(t, want, run(link(t, spec.Name, nil), nil), "seed %d: again", seed)
-				require.Equal(t, want, run(afresh{t, spec.Name}, nil), "seed %d: without memory", seed)
-				require.Equal(t, want, run(link(t, spec.Name, nil), func(p *pool) {
-					restored, err := backfill.Restore(p.host.State.Snapshot())
+				same := func(s *backfill.State) *backfill.State { return s }
+				want := run(link(t, spec.Name, nil), same)
+				require.Equal(t, want, run(link(t, spec.Name, nil), same), "seed %d, %s: again", seed, by.Name)
+				require.Equal(t, want, run(afresh{t, spec.Name}, same), "seed %d, %s: without memory", seed, by.Name)
+				require.Equal(t, want, run(link(t, spec.Name, nil), func(s *backfill.State) *backfill.State {
+					restored, err := backfill.Restore(s.Snapshot())
 					require.NoError(t, err)
-					p.host.State = restored
-				}), "seed %d: restored", seed)
+					return restored
+				}), "seed %d, %s: restored", seed, by.Name)
+				random := rand.New(rand.NewPCG(seed, 4))
+				require.Equal(t, want, run(link(t, spec.Name, nil), func(s *backfill.State) *backfill.State {
+					if random.IntN(3) == 0 {
+						return s.Clone() // it has no memo
+					}
+					return s
+				}), "seed %d, %s: forgetful", seed, by.Name)
 			}
 		})
 	}

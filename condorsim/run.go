@@ -28,6 +28,14 @@ type Result struct {
 	Cycles   int
 	Refusals int // rounds that the fallback policy decided
 	Broken   int // guarantees that could not be kept
+	// ReservedIdle is how many cpu seconds were idle because they were reserved; see
+	// [backfill.State.ReservedIdle].
+	ReservedIdle float64
+	// Unordered says that the order's expression had a number for no job.
+	Unordered bool
+
+	reserved int64 // idle cpus that are reserved since the last cycle
+	last     backfill.Time
 }
 
 // Run simulates the workload under a negotiator's configuration, whose schema
@@ -57,6 +65,8 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 func (r *Result) Cycle(report negotiator.Report) error {
 	r.Cycles++
 	now := report.Delta.Now
+	r.ReservedIdle += float64(r.reserved) * float64(now-r.last)
+	r.reserved, r.last = report.State.ReservedIdle(), now
 	for _, id := range report.Delta.Completed {
 		r.Outcomes[id].End, r.Outcomes[id].Ended = now, true
 	}
@@ -74,6 +84,7 @@ func (r *Result) Cycle(report negotiator.Report) error {
 		r.Outcomes[h.Job.ID].Held = h.Reason // a start clears it
 	}
 	r.Broken += len(report.Decision.Broken)
+	r.Unordered = report.Unordered
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/report"
@@ -156,6 +157,38 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// TestReservedIdle adds up, second by second, what each state says is idle and
+// reserved.
+func TestReservedIdle(t *testing.T) {
+	pool := slots(t)
+	for _, policy := range []string{"fcfs", "first-fit", "easy", "conservative", "dc"} {
+		t.Run(policy, func(outer *testing.T) {
+			some := false
+			rapid.Check(outer, func(t *rapid.T) {
+				var on []*negotiator.Slot
+				if rapid.Bool().Draw(t, "on slots") {
+					on = pool
+				}
+				w, err := condorsim.FromTrace(drawTrace(t), on)
+				require.NoError(t, err)
+				var want, now float64
+				var since int64
+				result, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil), nil, sink(func(r negotiator.Report) error {
+					for ; now < float64(r.Delta.Now); now++ {
+						want += float64(since)
+					}
+					since = backfilltest.ReservedIdle(r.State.Snapshot())
+					return nil
+				}))
+				require.NoError(t, err)
+				require.InDelta(t, want, result.ReservedIdle, 0)
+				some = some || want > 0
+			})
+			require.Equal(outer, policy != "first-fit", some)
+		})
+	}
+}
+
 // checkSchedule adds up what the outcomes say.
 func checkSchedule(t require.TestingT, r *condorsim.Result) {
 	type step struct {
@@ -254,7 +287,7 @@ func FuzzSWF(f *testing.F) {
 		return fmt.Sprintf("%d %d -1 %d %d -1 -1 %d %d -1 1 1 -1 -1 -1 -1 -1 -1\n", id, submit, run, procs, procs, estimate)
 	}
 	f.Add("; MaxProcs: 4\n" + line(1, 0, 10, 4, 20) + line(2, 1, 10, 2, 5) + line(3, 1, 0, 9, -1))
-	f.Add(line(1, 5, 3, 1, 3) + line(1, -2, 3, 1, 3) + line(2, 999999999999, 999999999999, 64, 1))
+	f.Add(line(1, 5, 3, 1, 3) + line(2, -2, 3, 1, 3) + line(3, 999999999999, 999999999999, 64, 1))
 	f.Add("; MaxNodes: 0\n\n1 2 3")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Count(text, "\n") > 50 {

@@ -39,7 +39,8 @@ func commandEnv(t *testing.T, env []string, name string, args ...string) string 
 	return string(out)
 }
 
-// TestBinariesConform holds each policy binary against the conformance suite.
+// TestBinariesConform holds each policy binary against the conformance suite and
+// against the policy's own promises.
 func TestBinariesConform(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
@@ -51,7 +52,7 @@ func TestBinariesConform(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(remote.Close)
 				return remote
-			})
+			}, backfilltest.PromisesOf(spec.Name)...)
 		})
 	}
 }

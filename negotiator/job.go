@@ -173,6 +173,9 @@ func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error)
 		}
 		r[i] = amount
 	}
+	if r.Zero() {
+		return nil, errors.New("it asks for nothing: RequestCpus must be at least 1 where nothing else is requested")
+	}
 	return r, nil
 }
 

@@ -127,11 +127,13 @@ func TestRequest(t *testing.T) {
 	}{
 		{"X = 1", backfill.Vector{1, 0}},
 		{"RequestMemory = 5", backfill.Vector{1, 5}},
-		{"RequestCpus = 0; RequestMemory = 0", backfill.Vector{0, 0}},
+		{"RequestCpus = 0; RequestMemory = 7", backfill.Vector{0, 7}},
 		{"requestcpus = 2 + 2", backfill.Vector{4, 0}},
 	} {
 		r, err := twoResources().Request(ad(t, c.ad), 3)
 		require.NoError(t, err, c.ad)
 		require.Equal(t, c.want, r, c.ad)
 	}
+	_, err := twoResources().Request(ad(t, "RequestCpus = 0; RequestMemory = 0"), 1)
+	require.EqualError(t, err, "it asks for nothing: RequestCpus must be at least 1 where nothing else is requested")
 }

@@ -102,6 +102,9 @@ type Report struct {
 	Held     []Held
 	// State is the schedule after the cycle.
 	State *backfill.State
+	// Unordered says that the order is an expression which so far had a number
+	// for no job; see UnorderedText.
+	Unordered bool
 	// Took is how long the cycle took, by the configured clock.
 	Took time.Duration
 }
@@ -131,7 +134,7 @@ func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
 	n.matchmaker.sent()
 	n.forget(d.Completed)
 	n.forget(d.Removed)
-	report := Report{Delta: d, Decision: decision, Matches: n.matches[:0], State: n.host.State}
+	report := Report{Delta: d, Decision: decision, Matches: n.matches[:0], State: n.host.State, Unordered: n.priorities.unordered()}
 	for _, s := range decision.Started {
 		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
 	}

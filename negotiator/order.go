@@ -41,8 +41,8 @@ In an expression MY is the job's ad. Whatever the ad says, these are what is pla
   Width             the cpus of all chunks
   Owner             as a text, where it is known
 
-CurrentTime and time() are the instant of the cycle. The integer 7/2 is 3: write 1.0*7/2. True counts as 1, false
-as 0; jobs for which there is no number come last.
+CurrentTime and time() are the instant of the cycle. The integer 7/2 is 3: write 1.0*7/2. True
+counts as 1, false as 0; jobs for which there is no number come last.
 `)
 	return text.String()
 }
@@ -76,7 +76,15 @@ type priorities struct {
 	host      classad.Host
 	now       backfill.Time
 	asked     bool // the evaluation under way has looked at the clock
+	evaluated bool // for some job
+	numbers   bool // some job had a number
 }
+
+// UnorderedText warns of an order that orders nothing.
+const UnorderedText = "the order's expression has a number for no job, so the queue is in order of jobs"
+
+// unordered says that the expression was evaluated, and no job had a number.
+func (p *priorities) unordered() bool { return p != nil && p.evaluated && !p.numbers }
 
 // priority is an expression's value for a job.
 type priority struct {
@@ -115,6 +123,7 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 	}
 	p.now, p.asked = now, false
 	known.key, known.at = keyOf(p.order.expression.Eval(classad.Scope{My: known.ad, Host: &p.host})), now
+	p.evaluated, p.numbers = true, p.numbers || !math.IsInf(known.key, 1)
 	if !p.asked {
 		known.ad = nil
 	}

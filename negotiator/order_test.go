@@ -121,6 +121,21 @@ func TestOncePerJob(t *testing.T) {
 	(*priorities)(nil).forget(1)
 }
 
+// TestUnordered asks a few jobs for numbers, and forgets them.
+func TestUnordered(t *testing.T) {
+	p, j := newPriorities(t, "CurrentTime > 130 ? 1 : undefined", "")
+	require.False(t, p.unordered(), "nobody was asked")
+	_, _ = p.key(j, 130)
+	require.True(t, p.unordered())
+	p.forget(1)
+	require.True(t, p.unordered())
+	_, _ = p.key(j, 131)
+	require.False(t, p.unordered())
+	_, _ = p.key(j, 130)
+	require.False(t, p.unordered(), "it had a number once")
+	require.False(t, (*priorities)(nil).unordered())
+}
+
 func TestOrderNamed(t *testing.T) {
 	_, err := OrderNamed("tallest")
 	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor or expr:EXPRESSION`)

@@ -11,34 +11,40 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// Conform drives a policy through random pools, one for each seed, some calm,
-// some full of mishaps, and requires of every decision:
+// Conform drives a policy through random pools, one for each seed: by turns full
+// of mishaps, calm, and such that every job ends when it was expected to. It
+// requires of every decision:
 //
 //   - it is accepted: possible, and true to the guarantees;
-//   - nothing is oversubscribed, at any time now or planned;
+//   - nothing is oversubscribed, at any time now or planned, and nothing runs but
+//     what was started and has not ended;
 //   - every start keeps its job's guarantee, unless that was reported broken;
 //   - no job at the head of the queue could have started, and none is planned
 //     for now;
-//   - the state as plain data makes the same state again.
+//   - the state as plain data makes the same state again;
+//   - what the policy promises beyond that.
 //
 // Decider makes the policy under test, one for each pool.
-func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider) {
+func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider, promises ...Promise) {
 	t.Helper()
 	for seed := range uint64(pools) {
 		t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 			main := decider(t)
 			driver := NewDriver(seed)
-			driver.Calm = seed%2 == 0
+			driver.Calm, driver.Exact = seed%3 == 1, seed%3 == 2
 			host := NewHost(t, driver, main)
-			c := checker{t: t, guarantees: map[backfill.JobID]backfill.Time{}, spec: main.Spec()}
+			c := checker{
+				t: t, spec: main.Spec(), driver: driver, guarantees: map[backfill.JobID]backfill.Time{},
+				runs: map[backfill.JobID]backfill.Placement{}, headPlan: map[backfill.JobID]backfill.Time{},
+			}
 			for range rounds {
 				round := driver.Round(host.State)
-				for _, e := range round.Events {
-					c.shrunk = c.shrunk || e.Kind == backfill.SlotChanged
-				}
 				d, err := host.Decide(t.Context(), round)
 				require.NoError(t, err)
-				c.check(host.State, d)
+				c.check(host.State, round, d)
+				for _, kept := range promises {
+					kept(&c)
+				}
 			}
 		})
 	}
@@ -61,22 +67,33 @@ func NewHost(t *testing.T, d *Driver, main backfill.Decider) *backfill.Host {
 
 // checker holds decisions against promises, from the plain data alone.
 type checker struct {
-	t          *testing.T
-	spec       backfill.Spec
+	t      *testing.T
+	spec   backfill.Spec
+	driver *Driver
+
+	// The round that was decided last, and the state after it.
+	round    backfill.Round
+	decision backfill.Decision
+	snap     backfill.Snapshot
+
 	guarantees map[backfill.JobID]backfill.Time
-	shrunk     bool // a slot has lost capacity under running jobs
+	runs       map[backfill.JobID]backfill.Placement // by rounds and decisions alone
+	headPlan   map[backfill.JobID]backfill.Time      // when a job was planned for as it came to the head of the queue
+	shrunk     bool                                  // a slot has lost capacity under running jobs
 }
 
-func (c *checker) check(s *backfill.State, d backfill.Decision) {
-	snap := s.Snapshot()
-	c.capacity(snap)
-	c.promises(snap, d)
-	c.conservation(s, snap)
-	again, err := backfill.Restore(snap)
+func (c *checker) check(s *backfill.State, r backfill.Round, d backfill.Decision) {
+	c.round, c.decision, c.snap = r, d, s.Snapshot()
+	c.follow()
+	c.capacity()
+	c.promises()
+	c.head()
+	require.Equal(c.t, ReservedIdle(c.snap), s.ReservedIdle())
+	again, err := backfill.Restore(c.snap)
 	require.NoError(c.t, err)
-	require.Equal(c.t, snap, again.Snapshot())
-	for _, slot := range snap.Slots {
-		for t := snap.Now; t < snap.Now+40; t += 3 {
+	require.Equal(c.t, c.snap, again.Snapshot())
+	for _, slot := range c.snap.Slots {
+		for t := c.snap.Now; t < c.snap.Now+40; t += 3 {
 			if slot.Up {
 				require.Equal(c.t, s.Free(slot.ID, t), again.Free(slot.ID, t), "free on %s at %d", slot.Name, t)
 			}
@@ -84,57 +101,83 @@ func (c *checker) check(s *backfill.State, d backfill.Decision) {
 	}
 }
 
+// follow keeps the book of what runs where, and holds the state against it.
+func (c *checker) follow() {
+	for _, e := range c.round.Events {
+		switch e.Kind {
+		case backfill.Completed, backfill.Removed, backfill.StartFailed:
+			delete(c.runs, e.Job)
+		case backfill.SlotLost:
+			for id, at := range c.runs {
+				if slices.ContainsFunc(at, func(on backfill.Chunks) bool { return on.Slot == e.Slot.ID }) {
+					delete(c.runs, id)
+				}
+			}
+		case backfill.SlotChanged:
+			c.shrunk = true
+		default:
+		}
+	}
+	for _, s := range c.decision.Started {
+		require.NotContains(c.t, c.runs, s.Job.ID, "job %d is started twice", s.Job.ID)
+		c.runs[s.Job.ID] = s.Placement
+	}
+	running := map[backfill.JobID]backfill.Placement{}
+	for _, j := range c.snap.Jobs {
+		if j.Running {
+			running[j.Job.ID] = j.Placement
+		}
+	}
+	require.Equal(c.t, c.runs, running)
+}
+
 // capacity adds up what runs and what is planned, second by second. Where a slot
 // has shrunk, what runs there may be more than there is; no job may be planned
 // beside it that asks for the same.
-func (c *checker) capacity(snap backfill.Snapshot) {
-	horizon := snap.Now
-	for _, j := range snap.Jobs {
+func (c *checker) capacity() {
+	horizon := c.snap.Now
+	for _, j := range c.snap.Jobs {
 		horizon = max(horizon, j.End)
+		for _, at := range j.Placement {
+			require.True(c.t, c.snap.Slots[at.Slot].Up, "job %d is on slot %d, which is not there", j.Job.ID, at.Slot)
+		}
 	}
-	horizon = min(horizon, snap.Now+200)
-	for t := snap.Now; t <= horizon; t++ {
-		use, planned := make([]backfill.Vector, len(snap.Slots)), make([]backfill.Vector, len(snap.Slots))
-		for i := range use {
-			use[i], planned[i] = make(backfill.Vector, len(snap.Resources)), make(backfill.Vector, len(snap.Resources))
+	seconds := min(horizon-c.snap.Now, 200)
+	left, unplanned := newGrid(c.snap, seconds), newGrid(c.snap, seconds)
+	for _, j := range c.snap.Jobs {
+		left.take(j, 1)
+		if j.Running {
+			unplanned.take(j, 1)
 		}
-		for _, j := range snap.Jobs {
-			if t < j.Start || j.End <= t {
-				continue
-			}
-			for _, at := range j.Placement {
-				use[at.Slot].AddScaled(j.Job.Request, int64(at.Count))
-				if !j.Running {
-					planned[at.Slot].AddScaled(j.Job.Request, int64(at.Count))
-				}
-			}
-		}
-		for i, slot := range snap.Slots {
-			for k, capacity := range slot.Capacity {
-				fits := use[i][k] <= capacity || c.shrunk && planned[i][k] == 0
-				require.True(c.t, fits, "slot %s at %d (now %d): %v of %v", slot.Name, t, snap.Now, use[i], slot.Capacity)
+	}
+	for i, slot := range c.snap.Slots {
+		for t := range seconds {
+			for k, free := range left.free[i][t] {
+				fits := free >= 0 || c.shrunk && free == unplanned.free[i][t][k]
+				require.True(c.t, fits, "slot %s at %d (now %d): of %v is left %v", slot.Name, c.snap.Now+t, c.snap.Now, slot.Capacity, left.free[i][t])
 			}
 		}
 	}
 }
 
 // promises follows the guarantees from outside.
-func (c *checker) promises(snap backfill.Snapshot, d backfill.Decision) {
-	for _, b := range d.Broken {
+func (c *checker) promises() {
+	for _, b := range c.decision.Broken {
 		require.NotEqual(c.t, backfill.CauseNone, b.Cause)
+		require.False(c.t, c.driver.Calm || c.driver.Exact, "job %d's guarantee is broken, and nothing has happened", b.Job.ID)
 		c.guarantees[b.Job.ID] = b.Now
 	}
 	if !c.spec.Guarantees {
-		require.Empty(c.t, d.Broken)
+		require.Empty(c.t, c.decision.Broken)
 		return
 	}
-	for _, s := range d.Started {
+	for _, s := range c.decision.Started {
 		if latest, ok := c.guarantees[s.Job.ID]; ok {
-			require.LessOrEqual(c.t, d.Now, latest, "job %d starts after its guarantee", s.Job.ID)
+			require.LessOrEqual(c.t, c.decision.Now, latest, "job %d starts after its guarantee", s.Job.ID)
 		}
 		delete(c.guarantees, s.Job.ID)
 	}
-	for _, j := range snap.Jobs {
+	for _, j := range c.snap.Jobs {
 		if j.Running {
 			continue
 		}
@@ -151,28 +194,18 @@ func (c *checker) promises(snap backfill.Snapshot, d backfill.Decision) {
 	}
 }
 
-// conservation looks for a job that stands idle without need.
-func (c *checker) conservation(s *backfill.State, snap backfill.Snapshot) {
-	for _, j := range snap.Jobs {
+// head looks for a job that stands idle without need: planned for now, or first
+// in the queue, where reservations do not bind, though it fits what is idle.
+func (c *checker) head() {
+	for _, j := range c.snap.Jobs {
 		if !j.Running && j.Placement != nil {
-			require.Greater(c.t, j.Start, snap.Now, "job %d is planned for now and was not started", j.Job.ID)
+			require.Greater(c.t, j.Start, c.snap.Now, "job %d is planned for now and was not started", j.Job.ID)
 		}
 	}
-	first := s.FirstWaiting(1)
-	if len(first) == 0 || c.spec.Guarantees {
+	if c.spec.Guarantees {
 		return
 	}
-	// With all reservations gone, the head of the queue must still not fit.
-	snap.Jobs = slices.Clone(snap.Jobs)
-	for i := range snap.Jobs {
-		if j := &snap.Jobs[i]; !j.Running {
-			j.Placement, j.Start, j.End = nil, 0, 0
-		}
+	if queue := c.queue(); len(queue) > 0 {
+		require.False(c.t, c.idle(false).fits(queue[0].Job, c.snap.Now), "job %d at the head of the queue could start", queue[0].Job.ID)
 	}
-	bare, err := backfill.Restore(snap)
-	require.NoError(c.t, err)
-	cycle, err := bare.Open(backfill.Round{Now: snap.Now})
-	require.NoError(c.t, err)
-	_, fits := cycle.FitsNow(first[0])
-	require.False(c.t, fits, "job %d at the head of the queue could start", first[0].ID)
 }

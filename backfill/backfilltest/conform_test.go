@@ -8,19 +8,31 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
 
-// TestLinkedPolicies holds every linked-in policy against the suite.
+// TestLinkedPolicies holds every linked-in policy against the suite and against
+// its own promises.
 func TestLinkedPolicies(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			backfilltest.Conform(t, 40, 150, func(t *testing.T) backfill.Decider {
-				t.Helper()
-				d, err := backfill.Link(spec, nil)
-				require.NoError(t, err)
-				return d
-			})
+			conform(t, spec, nil, 36)
 		})
 	}
+}
+
+// TestEasyDepth holds easy with several reservations against easy's promises.
+func TestEasyDepth(t *testing.T) {
+	conform(t, easy.Spec(), map[string]string{"depth": "3"}, 12)
+}
+
+func conform(t *testing.T, spec backfill.Spec, options map[string]string, pools int) {
+	t.Helper()
+	backfilltest.Conform(t, pools, 120, func(t *testing.T) backfill.Decider {
+		t.Helper()
+		d, err := backfill.Link(spec, options)
+		require.NoError(t, err)
+		return d
+	}, backfilltest.PromisesOf(spec.Name)...)
 }

@@ -9,13 +9,16 @@ import (
 )
 
 // Driver makes up what happens to a pool: jobs come, end early, on time or
-// late, and are taken away; starts fail; slots go, come back and change; so do
-// candidate sets and the queue's order. All of it follows from the seed and from
-// what is decided.
+// late, and are taken away; expected ends move; starts fail; slots go, come back
+// and change; so do candidate sets and the queue's order. All of it follows from
+// the seed and from what is decided.
 type Driver struct {
 	// Calm leaves the mishaps out: no slot and no candidate set is lost or
 	// changed, no start fails, nothing overruns, nothing is taken away.
 	Calm bool
+	// Exact is calm; besides, jobs end exactly when they were expected to, and
+	// the queue stays in order of jobs.
+	Exact bool
 
 	random    *rand.Rand
 	resources []string
@@ -26,10 +29,10 @@ type Driver struct {
 	started   bool
 }
 
-// NewDriver makes a pool of one to five slots and one to three resources.
+// NewDriver makes a pool of one to five slots and one to four resources.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{random: rand.New(rand.NewPCG(seed, 1))}
-	d.resources = []string{"cpus", "memory", "gpus"}[:1+d.random.IntN(3)]
+	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
 		d.slots = append(d.slots, backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: d.capacity()})
 	}
@@ -63,7 +66,7 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 			r.Events = append(r.Events, e)
 		}
 	}
-	if !d.Calm && d.random.IntN(8) == 0 {
+	if !d.calm() && d.random.IntN(8) == 0 {
 		for _, i := range d.random.Perm(len(d.slots))[:1+d.random.IntN(min(2, len(d.slots)))] {
 			r.Events = append(r.Events, d.slotEvent(i))
 		}
@@ -71,7 +74,7 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	if d.random.IntN(12) == 0 {
 		r.Candidates = append(r.Candidates, d.candidates())
 	}
-	if d.random.IntN(12) == 0 {
+	if !d.Exact && d.random.IntN(12) == 0 {
 		r.Keys = d.keys(snap)
 	}
 	for d.random.IntN(3) > 0 {
@@ -80,11 +83,14 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	return r
 }
 
+// calm says that there are no mishaps.
+func (d *Driver) calm() bool { return d.Calm || d.Exact }
+
 // candidates is a set that is new, or in place of another: some of the slots,
 // perhaps none.
 func (d *Driver) candidates() backfill.CandidateSet {
 	set := backfill.CandidateSet{ID: d.sets}
-	if !d.Calm {
+	if !d.calm() {
 		set.ID = d.random.IntN(d.sets + 1)
 	}
 	d.sets = max(d.sets, set.ID+1)
@@ -142,13 +148,16 @@ func (d *Driver) when(s *backfill.State) backfill.Time {
 // mishap is what happens to a job now, if anything does.
 func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event, bool) {
 	switch {
-	case j.Running && d.Calm && now >= j.End:
+	case j.Running && d.calm() && now >= j.End:
 		return backfill.Event{Kind: backfill.Completed, Job: j.Job.ID}, true
+	case d.Exact:
 	case j.Running && (d.random.IntN(6) == 0 || now >= j.End && d.random.IntN(3) > 0):
 		return backfill.Event{Kind: backfill.Completed, Job: j.Job.ID}, true
 	case d.Calm:
 	case j.Running && now == j.Start && d.random.IntN(10) == 0:
 		return backfill.Event{Kind: backfill.StartFailed, Job: j.Job.ID}, true
+	case j.Running && d.random.IntN(20) == 0:
+		return backfill.Event{Kind: backfill.EstimateChanged, Job: j.Job.ID, End: now + 1 + backfill.Time(d.random.IntN(20))}, true
 	case d.random.IntN(40) == 0:
 		return backfill.Event{Kind: backfill.Removed, Job: j.Job.ID}, true
 	case !j.Running && d.random.IntN(40) == 0:
@@ -182,6 +191,12 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	}
 	for i := range j.Request {
 		j.Request[i] = d.random.Int64N(6)
+	}
+	if j.Request.Zero() {
+		j.Request[0] = 1
+	}
+	if d.random.IntN(3) == 0 {
+		j.Limit = 1 + backfill.Time(d.random.IntN(30))
 	}
 	d.nextJob++
 	return backfill.Event{Kind: backfill.Submitted, Spec: j}

@@ -12,7 +12,7 @@ import (
 // Option is the policy option that names the resources which are balanced.
 func Option() backfill.Option {
 	return backfill.Option{
-		Name: "resources", Default: "cpus,memory",
+		Name: "resources", Default: "cpus,memory", OfResources: true,
 		Doc: "the resources that are balanced, separated by commas; those that the pool has none of are left out, all others restrict fitting only",
 	}
 }

@@ -42,7 +42,7 @@ func Named(name string) (backfill.Spec, error) {
 		names = append(names, s.Name)
 	}
 	slices.Sort(names)
-	return backfill.Spec{}, fmt.Errorf("unknown policy %q: choose one of %s, or give the path of a plugin", name, strings.Join(names, ", "))
+	return backfill.Spec{}, fmt.Errorf("unknown policy %q%s: choose one of %s, or give the path of a plugin", name, backfill.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // FallbackFor is the policy that decides where another one fails: conservative

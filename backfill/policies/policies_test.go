@@ -1,6 +1,8 @@
 package policies_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +20,7 @@ func TestNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, spec.Name, found.Name)
 		require.NotEmpty(t, spec.Doc)
+		require.NotEmpty(t, spec.Promise)
 		require.NotEmpty(t, spec.Source)
 		require.NotNil(t, spec.New)
 		fallback := policies.FallbackFor(spec)
@@ -31,9 +34,9 @@ func TestNamed(t *testing.T) {
 	spec, err = policies.Named("bestfit")
 	require.NoError(t, err)
 	require.Equal(t, "best-fit", spec.Name)
-	for _, name := range []string{"", "EASY", "easy ", "backfill-easy"} {
+	for name, hint := range map[string]string{"": "", "EASY": ", did you mean easy?", "easy ": ", did you mean easy?", "conservativ": ", did you mean conservative?", "nothing like them": ""} {
 		_, err = policies.Named(name)
-		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, best-fit, conservative, dc, easy, fcfs, first-fit, ibb, pc, or give the path of a plugin")
+		require.EqualError(t, err, fmt.Sprintf("unknown policy %q%s: choose one of %s, or give the path of a plugin", name, hint, strings.Join(names, ", ")))
 	}
 }
 
@@ -122,40 +125,31 @@ func TestOnePass(t *testing.T) {
 	}
 }
 
-// TestConservativeCompresses in the order of the plan, not of the jobs.
-func TestConservativeCompresses(t *testing.T) {
+// TestBestFit starts the head of the queue, then the widest that fits.
+func TestBestFit(t *testing.T) {
 	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
-	h := host(t, s, "conservative", nil)
-	r := backfill.Round{
-		Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
-		Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: v(4)}}},
-	}
-	// 1 and 2 share the slot until 10 and 20; 3 waits for all of it, 4 fits before it.
-	for i, j := range []a{{10, v(2)}, {20, v(2)}, {10, v(4)}, {10, v(2)}, {20, v(1)}} {
-		id := backfill.JobID(i + 1)
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: j.request, Estimate: j.estimate}})
-	}
-	d, err := h.Decide(t.Context(), r)
-	require.NoError(t, err)
-	require.Len(t, d.Started, 2)
-	at := func(id backfill.JobID) backfill.Time {
-		start, _, ok := s.Planned(id)
-		require.True(t, ok)
-		return start
-	}
-	require.Equal(t, []backfill.Time{20, 10, 30}, []backfill.Time{at(3), at(4), at(5)})
+	// 1 and 2 start from the head; 3 is the pivot; of the rest 5 is the widest
+	// that fits the 5 idle cpus, then 6 before 7, equal ones in order.
+	d := arrive(t, host(t, s, "best-fit", nil), 10, a{10, v(4)}, a{10, v(1)}, a{10, v(8)}, a{10, v(1)}, a{99, v(3)}, a{10, v(1)}, a{10, v(1)}, a{10, v(6)})
+	require.Equal(t, started(1, 2, 5, 4, 6), ids(d))
+	require.Equal(t, 3, s.Waiting())
+}
 
-	// 2 ends early: 4, planned first, moves to now; 3 behind it; 5 cannot pass 3.
-	d, err = h.Decide(t.Context(), backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Completed, Job: 2}}})
-	require.NoError(t, err)
-	require.Empty(t, d.Broken)
-	require.Equal(t, backfill.JobID(4), d.Started[0].Job.ID)
-	require.Equal(t, []backfill.Time{15, 25}, []backfill.Time{at(3), at(5)})
-	latest := map[backfill.JobID]backfill.Time{}
-	for _, j := range s.Snapshot().Jobs {
-		latest[j.Job.ID] = j.Guarantee
+// TestHowUnderGuarantees tells backfilling by the order of jobs, whatever the
+// order of compression is.
+func TestHowUnderGuarantees(t *testing.T) {
+	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+	h := hostOrdered(t, s, "pc", "sjf")
+	arrive(t, h, 4, a{100, v(4)}, a{30, v(3)}, a{10, v(4)}, a{20, v(2)})
+	decide := func(now backfill.Time, ended backfill.JobID) string {
+		d, err := h.Decide(t.Context(), backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Completed, Job: ended}}})
+		require.NoError(t, err)
+		require.Len(t, d.Started, 1)
+		return d.Started[0].How.String()
 	}
-	require.Equal(t, map[backfill.JobID]backfill.Time{1: 0, 3: 20, 4: 10, 5: 30}, latest, "promises do not move")
+	require.Equal(t, "backfill", decide(10, 1), "job 3 starts and job 2 waits")
+	require.Equal(t, "backfill", decide(20, 3), "job 4 starts and job 2 waits")
+	require.Equal(t, "queue", decide(40, 4), "job 2 is the last")
 }
 
 func v(amounts ...int64) backfill.Vector { return amounts }
@@ -188,4 +182,48 @@ func hostOf(t *testing.T, s *backfill.State, policy, order string, options map[s
 	h, err := backfill.NewHost(s, by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	return h
+}
+
+// TestReadmes runs the examples that are drawn in the policies' READMEs: every
+// job ends when it was expected to.
+func TestReadmes(t *testing.T) {
+	common := []a{{10, v(2)}, {10, v(3)}, {5, v(4)}, {12, v(2)}, {30, v(1)}, {10, v(1)}}
+	balanced := []a{{10, v(4, 20)}, {10, v(8, 0)}, {10, v(2, 0)}, {10, v(2, 40)}, {10, v(6, 80)}}
+	for _, tt := range []struct {
+		policy   string
+		options  map[string]string
+		capacity backfill.Vector
+		jobs     []a
+		starts   []backfill.Time
+	}{
+		{"fcfs", nil, v(4), common, []backfill.Time{0, 10, 20, 25, 25, 25}},
+		{"first-fit", nil, v(4), common, []backfill.Time{0, 20, 40, 0, 10, 10}},
+		{"easy", nil, v(4), common, []backfill.Time{0, 10, 30, 35, 0, 0}},
+		{"easy", opt("depth", "2"), v(4), common, []backfill.Time{0, 10, 20, 25, 25, 0}},
+		{"conservative", nil, v(4), common, []backfill.Time{0, 10, 20, 25, 25, 0}},
+		{"bb", nil, v(10, 100), balanced, []backfill.Time{0, 10, 10, 20, 0}},
+		{"ibb", nil, v(10, 100), balanced, []backfill.Time{0, 10, 10, 0, 20}},
+	} {
+		s := backfill.NewState([]string{"cpus", "memory"}[:len(tt.capacity)], profile.ByRank)
+		h := host(t, s, tt.policy, tt.options)
+		starts := make([]backfill.Time, len(tt.jobs))
+		for d := arriveAt(t, h, tt.capacity, tt.jobs...); ; {
+			for _, started := range d.Started {
+				starts[started.Job.ID-1] = d.Now
+			}
+			r := backfill.Round{Now: s.NextWake()}
+			for _, j := range s.Snapshot().Jobs {
+				if j.Running && j.End == r.Now {
+					r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+				}
+			}
+			if r.Now == backfill.Forever {
+				break
+			}
+			var err error
+			d, err = h.Decide(t.Context(), r)
+			require.NoError(t, err)
+		}
+		require.Equal(t, tt.starts, starts, "%s %v", tt.policy, tt.options)
+	}
 }

@@ -1,9 +1,9 @@
 package profile
 
-// AskMany answers requests of so many candidates with a reach, until the test is
-// over.
+// AskMany answers requests of so many candidates with reaches, of short spans,
+// until the test is over.
 func AskMany(t interface{ Cleanup(func()) }, slots int) {
-	before := manySlots
-	manySlots = slots
-	t.Cleanup(func() { manySlots = before })
+	beforeSlots, beforeSpans := manySlots, spans
+	manySlots, spans = slots, []Time{1, 3, 7}
+	t.Cleanup(func() { manySlots, spans = beforeSlots, beforeSpans })
 }

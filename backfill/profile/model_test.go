@@ -1,6 +1,8 @@
 package profile_test
 
 import (
+	"cmp"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -12,22 +14,51 @@ import (
 
 // model is a profile as an array: what is free on each slot in each second.
 type model struct {
+	rule     profile.Rule
+	now      profile.Time
 	capacity []profile.Vector
-	free     [][]profile.Vector // slot, second
+	up       []bool
+	free     [][]profile.Vector // slot, second; the last one is for ever
+	spans    []span
 }
 
-const horizon = 120 // seconds; spans end well before
+// span is what was added.
+type span struct {
+	at         profile.Placement
+	chunk      profile.Vector
+	start, end profile.Time
+}
 
-func newModel(capacity []profile.Vector) *model {
-	m := &model{capacity: capacity}
-	for _, c := range capacity {
-		seconds := make([]profile.Vector, horizon)
+const horizon = 120 // seconds; spans end before
+
+func (m *model) setSlot(id int, capacity profile.Vector) {
+	if id == len(m.free) {
+		seconds := make([]profile.Vector, horizon+1)
 		for t := range seconds {
-			seconds[t] = slices.Clone(c)
+			seconds[t] = slices.Clone(capacity)
 		}
-		m.free = append(m.free, seconds)
+		m.capacity, m.up, m.free = append(m.capacity, capacity), append(m.up, true), append(m.free, seconds)
+		return
 	}
-	return m
+	for _, free := range m.free[id] {
+		free.AddScaled(capacity, 1)
+		free.AddScaled(m.capacity[id], -1)
+	}
+	m.capacity[id], m.up[id] = capacity, true
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.capacity, c.up, c.spans = slices.Clone(m.capacity), slices.Clone(m.up), slices.Clone(m.spans)
+	c.free = nil
+	for _, seconds := range m.free {
+		var copied []profile.Vector
+		for _, free := range seconds {
+			copied = append(copied, slices.Clone(free))
+		}
+		c.free = append(c.free, copied)
+	}
+	return &c
 }
 
 func (m *model) shift(s span, sign int64) {
@@ -38,16 +69,30 @@ func (m *model) shift(s span, sign int64) {
 	}
 }
 
-// chunks is how many chunks fit the slot during the request at start.
-func (m *model) chunks(slot profile.SlotID, r profile.Request, start profile.Time) int {
+// bounds are the least and the most that is free of each resource in [from, to).
+func (m *model) bounds(id profile.SlotID, from, to profile.Time) (low, high profile.Vector) {
+	seconds := m.free[id]
+	low, high = slices.Clone(seconds[min(from, horizon)]), slices.Clone(seconds[min(from, horizon)])
+	for t := from; t < min(to, horizon+1); t++ {
+		for k, free := range seconds[t] {
+			low[k], high[k] = min(low[k], free), max(high[k], free)
+		}
+	}
+	return low, high
+}
+
+// chunks is how many of the request's chunks fit the slot in [start, end).
+func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.Time) int {
+	if int(id) >= len(m.up) || !m.up[id] {
+		return 0
+	}
+	low, _ := m.bounds(id, start, end)
 	for n := r.Nodes; n > 0; n-- {
 		need := make(profile.Vector, len(r.Chunk))
 		need.AddScaled(r.Chunk, int64(n))
 		fits := true
-		for t := start; t < min(start+r.Duration, horizon); t++ {
-			for k, a := range need { // what is not asked for does not matter
-				fits = fits && (a == 0 || a <= m.free[slot][t][k])
-			}
+		for k, a := range need { // what is not asked for does not matter
+			fits = fits && (a == 0 || a <= low[k])
 		}
 		if fits {
 			return n
@@ -56,11 +101,13 @@ func (m *model) chunks(slot profile.SlotID, r profile.Request, start profile.Tim
 	return 0
 }
 
-func (m *model) earliest(r profile.Request, notBefore profile.Time) (profile.Time, bool) {
-	for start := notBefore; start < horizon; start++ {
+// earliest is the first start in [from, limit) at which the request fits, as far
+// as the time before until is concerned.
+func (m *model) earliest(r profile.Request, from, limit, until profile.Time) (profile.Time, bool) {
+	for start := from; start < min(limit, max(from, horizon)+1); start++ {
 		total := 0
-		for _, slot := range r.Candidates.Slots {
-			total += m.chunks(slot, r, start)
+		for _, id := range r.Candidates.Slots {
+			total += m.chunks(id, r, start, min(start+r.Duration, until))
 		}
 		if total >= r.Nodes {
 			return start, true
@@ -69,15 +116,78 @@ func (m *model) earliest(r profile.Request, notBefore profile.Time) (profile.Tim
 	return 0, false
 }
 
-type span struct {
-	at         profile.Placement
-	chunk      profile.Vector
-	start, end profile.Time
+// place chooses slots as the rule says, with fractions.
+func (m *model) place(r profile.Request, start profile.Time) (at profile.Placement) {
+	type host struct {
+		id     profile.SlotID
+		chunks int
+		rank   int32
+		left   *big.Rat
+	}
+	var hosts []host
+	for i, id := range r.Candidates.Slots {
+		h := host{id: id, chunks: m.chunks(id, r, start, start+r.Duration), left: big.NewRat(1, 1)}
+		if h.chunks == 0 {
+			continue
+		}
+		if r.Candidates.Rank != nil {
+			h.rank = r.Candidates.Rank[i]
+		}
+		low, _ := m.bounds(id, start, start+r.Duration)
+		for k, of := range m.capacity[id] {
+			if of > 0 {
+				if left := big.NewRat(low[k]-r.Chunk[k], of); left.Cmp(h.left) < 0 {
+					h.left = left
+				}
+			}
+		}
+		hosts = append(hosts, h)
+	}
+	slices.SortFunc(hosts, func(a, b host) int { // the names are in order of the IDs
+		switch m.rule {
+		case profile.Spread:
+			return cmp.Or(b.left.Cmp(a.left), cmp.Compare(a.id, b.id))
+		case profile.Pack:
+			return cmp.Or(a.left.Cmp(b.left), cmp.Compare(a.id, b.id))
+		default:
+			return cmp.Or(cmp.Compare(b.rank, a.rank), a.left.Cmp(b.left), cmp.Compare(a.id, b.id))
+		}
+	})
+	for round, left := 1, r.Nodes; left > 0; round++ {
+		if round > r.Nodes {
+			return nil // not all of them fit
+		}
+		for i, h := range hosts {
+			n := min(h.chunks, left)
+			if m.rule == profile.Spread { // one a round
+				n = 0
+				if h.chunks >= round && left > 0 {
+					n = 1
+				}
+			} else if round > 1 {
+				n = 0
+			}
+			if n == 0 {
+				continue
+			}
+			if left -= n; round == 1 {
+				at = append(at, profile.Chunks{Slot: h.id, Count: n})
+			} else {
+				at[i].Count += n
+			}
+		}
+	}
+	return at
 }
 
-// TestProfileIsTheArrayModel drives a profile and the array through the same
-// operations and asks both the same questions; a clone in between must not
-// notice what happens to its origin.
+// twin is a profile and its model.
+type twin struct {
+	p *profile.Profile
+	m *model
+}
+
+// TestProfileIsTheArrayModel drives profiles and arrays through the same
+// operations, clones of them too, and asks both of a pair the same questions.
 func TestProfileIsTheArrayModel(t *testing.T) {
 	t.Run("slot by slot", func(t *testing.T) { rapid.Check(t, profileIsTheModel) })
 	t.Run("by reach", func(t *testing.T) {
@@ -87,84 +197,173 @@ func TestProfileIsTheArrayModel(t *testing.T) {
 }
 
 func profileIsTheModel(t *rapid.T) {
-	resources := rapid.IntRange(1, 3).Draw(t, "resources")
-	vector := func(low, high int64, label string) profile.Vector {
+	resources := rapid.IntRange(1, 4).Draw(t, "resources")
+	vector := func(t *rapid.T, low, high int64, label string) profile.Vector {
 		return rapid.SliceOfN(rapid.Int64Range(low, high), resources, resources).Draw(t, label)
 	}
-	rule := rapid.SampledFrom([]profile.Rule{profile.ByRank, profile.Pack, profile.Spread}).Draw(t, "rule")
-	p := profile.New(rule)
-	var capacity []profile.Vector
-	var all profile.Candidates
-	for i := range rapid.IntRange(1, 4).Draw(t, "slots") {
-		capacity = append(capacity, vector(1, 8, "capacity"))
-		p.SetSlot(profile.SlotID(i), string(rune('a'+i)), capacity[i])
-		all.Slots = append(all.Slots, profile.SlotID(i))
-		all.Rank = append(all.Rank, rapid.Int32Range(0, 1).Draw(t, "rank"))
+	between := func(t *rapid.T, low, high profile.Time, label string) profile.Time {
+		return profile.Time(rapid.Int64Range(int64(low), int64(max(low, high))).Draw(t, label))
 	}
-	m := newModel(capacity)
-	var spans []span
-	now := profile.Time(0)
-	var clone *profile.Profile
-	var cloned []profile.Vector // what the clone has at the time of cloning
+	rule := rapid.SampledFrom([]profile.Rule{profile.ByRank, profile.Pack, profile.Spread}).Draw(t, "rule")
+	twins := []*twin{{profile.New(rule), &model{rule: rule}}}
+	slots := rapid.IntRange(1, 4).Draw(t, "slots")
+	for i := range slots {
+		capacity := vector(t, 0, 8, "capacity")
+		twins[0].p.SetSlot(profile.SlotID(i), string(rune('a'+i)), capacity)
+		twins[0].m.setSlot(i, capacity)
+	}
+	one := func(t *rapid.T) *twin { return twins[rapid.IntRange(0, len(twins)-1).Draw(t, "profile")] }
+	// Requests come again, as those of an autocluster do.
+	var sets []*profile.Candidates
+	var chunks []profile.Vector
+	for range 3 {
+		set := &profile.Candidates{}
+		ranked := rapid.Bool().Draw(t, "ranked")
+		for id := range profile.SlotID(slots) {
+			if rapid.IntRange(0, 3).Draw(t, "candidate") > 0 {
+				set.Slots = append(set.Slots, id)
+				if ranked {
+					set.Rank = append(set.Rank, rapid.Int32Range(0, 1).Draw(t, "rank"))
+				}
+			}
+		}
+		sets, chunks = append(sets, set), append(chunks, vector(t, 0, 4, "chunk"))
+	}
+	request := func(t *rapid.T) profile.Request {
+		return profile.Request{
+			Chunk: rapid.SampledFrom(chunks).Draw(t, "chunk"), Nodes: rapid.IntRange(1, 5).Draw(t, "nodes"),
+			Duration: between(t, 1, 12, "duration"), Candidates: rapid.SampledFrom(sets).Draw(t, "candidates"),
+		}
+	}
+	add := func(w *twin, s span) {
+		w.p.Add(s.at, s.chunk, s.start, s.end)
+		w.m.shift(s, -1)
+		w.m.spans = append(w.m.spans, s)
+	}
 
 	t.Repeat(map[string]func(*rapid.T){
 		"place": func(t *rapid.T) {
-			r := profile.Request{
-				Chunk: vector(0, 4, "chunk"), Nodes: rapid.IntRange(1, 5).Draw(t, "nodes"),
-				Duration: profile.Time(rapid.IntRange(1, 12).Draw(t, "duration")), Candidates: &all,
+			w, r := one(t), request(t)
+			start, at, ok := w.p.EarliestFit(r, w.m.now+between(t, 0, 9, "from"))
+			if !ok || start+r.Duration >= horizon {
+				t.Skip("it does not fit, or too late")
 			}
-			from := now + profile.Time(rapid.IntRange(0, 9).Draw(t, "from"))
-			if from+40 > horizon || len(spans) > 12 {
+			add(w, span{at, r.Chunk, start, start + r.Duration})
+		},
+		"occupy": func(t *rapid.T) { // whether it fits or not
+			w := one(t)
+			start := w.m.now + between(t, -5, 30, "start")
+			if start < 0 || start+30 >= horizon {
 				t.Skip("the array ends here")
 			}
-			start, at, ok := p.EarliestFit(r, from)
-			wantStart, wantOK := m.earliest(r, from)
-			require.Equal(t, wantOK, ok)
-			if !ok {
-				require.False(t, p.EverFits(r))
-				return
-			}
-			require.Equal(t, wantStart, start)
-			require.NoError(t, p.Misfit(r, at, start))
-			if end := start + r.Duration; end < horizon {
-				s := span{at, r.Chunk, start, end}
-				p.Add(s.at, s.chunk, s.start, s.end)
-				m.shift(s, -1)
-				spans = append(spans, s)
-			}
+			at := profile.Placement{{Slot: profile.SlotID(rapid.IntRange(0, slots-1).Draw(t, "slot")), Count: rapid.IntRange(1, 3).Draw(t, "count")}}
+			add(w, span{at, vector(t, 0, 3, "chunk"), start, start + between(t, 1, 20, "length")})
 		},
 		"remove": func(t *rapid.T) {
-			if len(spans) == 0 {
+			w := one(t)
+			if len(w.m.spans) == 0 {
 				t.Skip("nothing is there")
 			}
-			i := rapid.IntRange(0, len(spans)-1).Draw(t, "span")
-			p.Remove(spans[i].at, spans[i].chunk, spans[i].start, spans[i].end)
-			m.shift(spans[i], 1)
-			spans = slices.Delete(spans, i, i+1)
+			i := rapid.IntRange(0, len(w.m.spans)-1).Draw(t, "span")
+			s := w.m.spans[i]
+			w.p.Remove(s.at, s.chunk, s.start, s.end)
+			w.m.shift(s, 1)
+			w.m.spans = slices.Delete(w.m.spans, i, i+1)
 		},
 		"pass time": func(t *rapid.T) {
-			if now += profile.Time(rapid.IntRange(0, 5).Draw(t, "seconds")); now > horizon/2 {
-				now = horizon / 2
-			}
-			p.Forget(now)
+			w := one(t)
+			w.m.now = min(w.m.now+between(t, 0, 5, "seconds"), horizon/2)
+			w.p.Forget(w.m.now)
 		},
-		"clone": func(*rapid.T) {
-			clone, cloned = p.Clone(), nil
-			for _, slot := range all.Slots {
-				cloned = append(cloned, p.Free(slot, now))
+		"set a slot": func(t *rapid.T) {
+			w, id, capacity := one(t), rapid.IntRange(0, slots-1).Draw(t, "slot"), vector(t, 0, 8, "capacity")
+			w.p.SetSlot(profile.SlotID(id), string(rune('a'+id)), capacity)
+			w.m.setSlot(id, capacity)
+		},
+		"drop a slot": func(t *rapid.T) {
+			w, id := one(t), rapid.IntRange(0, slots-1).Draw(t, "slot")
+			w.p.DropSlot(profile.SlotID(id))
+			w.m.up[id] = false
+		},
+		"clone": func(t *rapid.T) {
+			w := one(t)
+			c := &twin{w.p.Clone(), w.m.clone()}
+			if len(twins) < 3 {
+				twins = append(twins, c)
+			} else {
+				twins[rapid.IntRange(0, 2).Draw(t, "instead of")] = c
 			}
 		},
 		"": func(t *rapid.T) {
-			for slot := range m.free {
-				for s := now; s < horizon; s += 7 {
-					require.Equal(t, m.free[slot][s], p.Free(profile.SlotID(slot), s), "slot %d at %d", slot, s)
+			for _, w := range twins {
+				for id, up := range w.m.up {
+					require.Equal(t, up, w.p.Up(profile.SlotID(id)))
+					at := between(t, w.m.now, horizon, "at")
+					require.Equal(t, w.m.free[id][at], w.p.Free(profile.SlotID(id), at), "slot %d at %d", id, at)
+					require.Equal(t, w.m.free[id][at][0], w.p.FreeOf(profile.SlotID(id), 0, at))
 				}
 			}
-			if clone != nil && now == 0 {
-				for i, slot := range all.Slots {
-					require.Equal(t, cloned[i], clone.Free(slot, 0))
-				}
+			for range 3 {
+				w, r := one(t), request(t)
+				from := between(t, w.m.now, w.m.now+20, "from") // where the spans are
+				start := between(t, from, from+25, "start")
+				limit := between(t, from, start, "limit")
+				ask(t, w, r, from, limit, start)
 			}
 		},
 	})
+}
+
+// ask asks a profile and its model all that can be asked of a request from an
+// instant on, with a limit and a start behind it.
+func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time) {
+	p, m := w.p, w.m
+	for id := range m.free {
+		slot := profile.SlotID(id)
+		if from < limit {
+			low, high := make(profile.Vector, len(r.Chunk)), make(profile.Vector, len(r.Chunk))
+			p.Bounds(slot, from, limit, low, high)
+			wantLow, wantHigh := m.bounds(slot, from, limit)
+			require.Equal(t, wantLow, low)
+			require.Equal(t, wantHigh, high)
+		}
+		least, _ := m.bounds(slot, from, profile.Forever)
+		require.Equal(t, slices.Min(least) < 0, p.Overfull(slot, from))
+	}
+
+	want := m.place(r, from)
+	at, ok := p.Place(r, from)
+	require.Equal(t, want, at)
+	require.Equal(t, want != nil, ok)
+	if ok {
+		require.NoError(t, p.Misfit(r, at, from))
+	}
+	for id := range m.free { // all on one slot
+		slot := profile.SlotID(id)
+		fits := r.Candidates.Has(slot) && m.chunks(slot, r, from, from+r.Duration) == r.Nodes
+		require.Equal(t, fits, p.Fits(r, profile.Placement{{Slot: slot, Count: r.Nodes}}, from))
+	}
+
+	for _, until := range []profile.Time{profile.Forever, limit} {
+		first, found := m.earliest(r, from, until, profile.Forever)
+		got, where, fits := p.EarliestFitBefore(r, from, until)
+		require.Equal(t, found, fits)
+		if found {
+			require.Equal(t, first, got)
+			require.Equal(t, m.place(r, first), where)
+		}
+	}
+	first, found := m.earliest(r, from, limit, start)
+	got, ok := p.EarliestAhead(r, start, from, limit)
+	require.Equal(t, found, ok)
+	if found {
+		require.Equal(t, first, got)
+	}
+
+	empty := &model{rule: m.rule}
+	for id, capacity := range m.capacity {
+		empty.setSlot(id, capacity)
+	}
+	copy(empty.up, m.up)
+	require.Equal(t, empty.place(r, 0) != nil, p.EverFits(r))
 }

@@ -146,6 +146,11 @@ func (p *Profile) Free(id SlotID, t Time) Vector {
 	return free
 }
 
+// FreeOf is [Profile.Free] for one resource.
+func (p *Profile) FreeOf(id SlotID, resource int, t Time) int64 {
+	return p.slots[id].free[resource].value(t)
+}
+
 // Overfull reports whether more than the slot's capacity is planned at some
 // time from t on.
 func (p *Profile) Overfull(id SlotID, t Time) bool {

@@ -37,8 +37,8 @@ type growth struct {
 	from Time
 }
 
-// spans are those that reaches are kept for.
-var spans = [...]Time{1, 256, 2048, 16384}
+// spans are those that reaches are kept for. It is a variable for the tests only.
+var spans = []Time{1, 256, 2048, 16384}
 
 // reach finds or makes what is known for a request; nil if it has few candidates.
 func (p *Profile) reach(r *Request) *reach {

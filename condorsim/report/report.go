@@ -43,7 +43,8 @@ type machine struct {
 
 type measured struct {
 	metrics.Metrics
-	Cycles int `json:"cycles"`
+	ReservedIdle float64 `json:"reserved_idle"` // cpu seconds
+	Cycles       int     `json:"cycles"`
 }
 
 // Timing is how long the run itself took. It is printed on request only: all
@@ -65,7 +66,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: held(r),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
-		Metrics:  measured{Metrics: r.Metrics(), Cycles: r.Cycles},
+		Metrics:  measured{Metrics: r.Metrics(), ReservedIdle: r.ReservedIdle, Cycles: r.Cycles},
 		Timing:   timing,
 	})
 	if err != nil {
@@ -116,6 +117,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 	rows = append(rows,
 		[2]string{"makespan", strconv.FormatFloat(m.Makespan, 'f', 0, 64) + " s"},
 		[2]string{"jobs that overtook another", count(int(m.Backfilled))},
+		[2]string{"idle while reserved", strconv.FormatFloat(r.ReservedIdle, 'f', 0, 64) + " cpu s"},
 		[2]string{"cycles", count(r.Cycles)},
 	)
 	for _, left := range leftOut(w.Cleaning) {

@@ -39,7 +39,7 @@ func finished() *condorsim.Result {
 			{Started: true, Ended: true, Start: 2, End: 2, How: backfill.ByBackfill, Estimate: 86400, Placement: negotiator.Placement{{Slot: a, Chunks: 1}}},
 			{Held: "fits nowhere"},
 		},
-		Cycles: 7,
+		Cycles: 7, ReservedIdle: 42,
 	}
 }
 
@@ -110,7 +110,7 @@ func TestTable(t *testing.T) {
 	text := table(nothing, report.Run{Policy: "easy", Order: "sjf"}, nil)
 	for _, row := range []string{
 		`small under easy, order sjf`, `slots, cpus +│ +2, 8 `, `jobs +│ +3 `, `mean wait +│ +6\.0 s`, `mean response +│ +11\.0 s`,
-		`mean slowdown +│ +2\.00`, `utilisation, cpus +│ +37\.5 %`, `utilisation, memory +│ +12\.5 %`, `makespan +│ +20 s`, `cycles +│ +7 `,
+		`mean slowdown +│ +2\.00`, `utilisation, cpus +│ +37\.5 %`, `utilisation, memory +│ +12\.5 %`, `makespan +│ +20 s`, `idle while reserved +│ +42 cpu s `, `cycles +│ +7 `,
 	} {
 		require.Regexp(t, row, text)
 	}

@@ -14,6 +14,8 @@ type cleaner struct {
 	opts       Options
 	trace      *Trace
 	lastSubmit int64            // of the job line above
+	highestID  int64            // of the jobs so far
+	ids        map[int64]bool   // of the jobs so far; nil while they ascend
 	labels     map[int64]string // one string for each number
 }
 
@@ -23,13 +25,14 @@ func newCleaner(file string, opts Options) *cleaner {
 		opts:       opts,
 		trace:      &Trace{Name: traceName(file), Header: map[string]string{}},
 		lastSubmit: math.MinInt64,
+		highestID:  math.MinInt64,
 		labels:     map[int64]string{},
 	}
 }
 
 // record turns a job line into a job or drops it, counting why. The rules and
 // their order are those of the studies of these traces.
-func (c *cleaner) record(rec *record) {
+func (c *cleaner) record(rec *record) *Error {
 	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
 	count := &c.trace.Cleaning
 	count.JobsRead++
@@ -42,16 +45,23 @@ func (c *cleaner) record(rec *record) {
 	switch {
 	case c.drops(CleanPartial) && 2 <= status && status <= 4:
 		count.Partial++
-		return
+		return nil
 	case c.drops(CleanCancelled) && status == 5 && run <= 0:
 		count.Cancelled++
-		return
+		return nil
 	case run < 0:
 		count.NegativeRun++
-		return
+		return nil
 	case procs <= 0:
 		count.NoProcessors++
-		return
+		return nil
+	}
+	partial := 2 <= status && status <= 4 // the parts of a job are lines of its number
+	if !partial && c.known(id) {
+		return &Error{
+			Field: 1, Text: strconv.FormatInt(id, 10), Problem: strconv.FormatInt(id, 10) + " is the number of a job above",
+			Hint: "give each job a number of its own",
+		}
 	}
 	run, estimate := c.times(run, rec[8])
 	c.trace.Jobs = append(c.trace.Jobs, Job{
@@ -59,6 +69,25 @@ func (c *cleaner) record(rec *record) {
 		Procs: procs, Memory: c.memory(rec, procs),
 		User: c.label(rec[11]), Group: c.label(rec[12]), Executable: c.label(rec[13]), Queue: c.label(rec[14]),
 	})
+	return nil
+}
+
+// known tells whether a job of that number was there before, and takes note of it.
+// Mostly the numbers ascend, and nothing needs to be remembered.
+func (c *cleaner) known(id int64) bool {
+	if id > c.highestID && c.ids == nil {
+		c.highestID = id
+		return false
+	}
+	if c.ids == nil {
+		c.ids = make(map[int64]bool, len(c.trace.Jobs))
+		for _, j := range c.trace.Jobs {
+			c.ids[j.ID] = true
+		}
+	}
+	known := c.ids[id]
+	c.ids[id] = true
+	return known
 }
 
 // drops tells whether the rule is switched on.

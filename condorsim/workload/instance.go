@@ -99,10 +99,16 @@ func (f *instanceFile) problem() string {
 	case f.Memory < 0 || f.Memory > maxNumber:
 		return fmt.Sprintf("memory: %d: must be 0 (no memory) or MiB up to 1e12", f.Memory)
 	}
+	ids := map[int64]int{}
 	for i, j := range f.Jobs {
-		if problem := j.problem(); problem != "" {
+		problem := j.problem()
+		if first, known := ids[j.ID]; known && problem == "" {
+			problem = fmt.Sprintf("jobs[%d] has the same id", first)
+		}
+		if problem != "" {
 			return fmt.Sprintf("jobs[%d] (id %d): %s", i, j.ID, problem)
 		}
+		ids[j.ID] = i
 	}
 	for _, policy := range slices.Sorted(maps.Keys(f.Expected)) {
 		e := f.Expected[policy]

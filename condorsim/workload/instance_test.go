@@ -58,6 +58,7 @@ func TestReadInstanceErrors(t *testing.T) {
 		{"estimate", `{"processors": 1, "jobs": [{"id": 4, "procs": 1}]}`, "estimate: 0: must be at least 1"},
 		{"overrun", `{"processors": 1, "jobs": [{"id": 4, "run": 3, "estimate": 2, "procs": 1}]}`, "estimate: 2: must be at least run, 3"},
 		{"huge", `{"processors": 1, "jobs": [{"submit": 2000000000000, "estimate": 2, "procs": 1}]}`, "submit: 2000000000000: must be at most 1e12"},
+		{"id", `{"processors": 1, "jobs": [{"id": 4, "estimate": 1, "procs": 1}, {"id": 5, "estimate": 1, "procs": 1}, {"id": 4, "estimate": 1, "procs": 1}]}`, "jobs[2] (id 4): jobs[0] has the same id"},
 		{"entries", `{"processors": 1, "expected": {"easy": {"start": [1]}}}`, "expected.easy: a list of 1 entries for 0 jobs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

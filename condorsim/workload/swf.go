@@ -120,8 +120,7 @@ func (c *cleaner) line(s []byte) *Error {
 	if fault := parseRecord(s, &rec); fault != nil {
 		return fault
 	}
-	c.record(&rec)
-	return nil
+	return c.record(&rec)
 }
 
 // header keeps a line of the form "; Key: value". Other comments have no key,

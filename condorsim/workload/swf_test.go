@@ -190,6 +190,12 @@ func TestMachine(t *testing.T) {
 	}
 }
 
+// The parts in which a job was executed are lines with the number of the job.
+func TestPartsShareANumber(t *testing.T) {
+	trace := read(t, header+line(1, 0, 9, 4, 4, 10, 1)+line(1, 0, 3, 4, 4, 10, 2)+line(1, 5, 6, 4, 4, 10, 3)+line(2, 6, 1, 4, 4, 10, 1), workload.Options{Clean: workload.CleanNone})
+	require.Len(t, trace.Jobs, 4)
+}
+
 func packed(tb testing.TB, text string) []byte {
 	tb.Helper()
 	var b bytes.Buffer
@@ -202,7 +208,11 @@ func packed(tb testing.TB, text string) []byte {
 
 func TestErrors(t *testing.T) {
 	good := header + line(1, 0, 1, 1, 1, 9, 1)
-	gz := packed(t, strings.Repeat(good, 1000))
+	var long strings.Builder
+	for id := range 1000 {
+		long.WriteString(line(id, 0, 1, 1, 1, 9, 1))
+	}
+	gz := packed(t, header+long.String())
 	damaged := bytes.Clone(gz)
 	damaged[len(damaged)-5] ^= 1 // in the length at the end
 	for _, c := range []struct {
@@ -227,6 +237,12 @@ func TestErrors(t *testing.T) {
 			"few fields", good + "\n2 0 -1 1", "trace.swf:4: field 5 (allocated processors): is missing, the line has 4 of 18 fields; complete the line",
 			workload.Error{Line: 4, Field: 5},
 		},
+		{
+			"one number twice", good + line(3, 0, 1, 1, 1, 9, 1) + line(2, 0, 1, 1, 1, 9, 1) + line(3, 0, 1, 1, 1, 9, 1),
+			"trace.swf:5: field 1 (job number): 3 is the number of a job above; give each job a number of its own",
+			workload.Error{Line: 5, Field: 1, Text: "3"},
+		},
+		{"one number twice in a row", good + line(1, 0, 1, 1, 1, 9, 1), "trace.swf:3: field 1 (job number): 1 is the number of a job above", workload.Error{Line: 3, Field: 1, Text: "1"}},
 		{"empty", "", "trace.swf: has no job line; give a file in the Standard Workload Format", workload.Error{}},
 		{"one byte", "\n", "trace.swf: has no job line", workload.Error{}},
 		{"only comments", header, "trace.swf: has no job line", workload.Error{}},

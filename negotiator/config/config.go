@@ -189,7 +189,9 @@ func CheckPolicy(path string) error {
 	spec, err := policies.Named(c.Policy)
 	if err == nil {
 		wrong.path = "policy_options"
-		_, err = spec.Make(c.Options)
+		if _, err = spec.Make(c.Options); err == nil {
+			err = spec.CheckResources(c.Options, c.Schema().Resources)
+		}
 	}
 	if err == nil {
 		return nil

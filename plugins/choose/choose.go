@@ -21,6 +21,8 @@ type Request struct {
 	// Policy is a name, or the path of a plugin (it holds a separator).
 	Policy  string
 	Options map[string]string
+	// Resources are the pool's, which options may name; nil: the pool is not known.
+	Resources []string
 	// Dirs are searched for backfill-NAME, before the folder of this executable.
 	Dirs []string
 	// InProcess links the policy in if it is given by name and no plugin
@@ -67,7 +69,13 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 		}
 		chosen.Main, chosen.close = remote, func() { remote.Close() }
 	}
-	if chosen.Fallback, err = backfill.Link(policies.FallbackFor(chosen.Main.Spec()), nil); err != nil {
+	if r.Resources != nil {
+		err = chosen.Main.Spec().CheckResources(r.Options, r.Resources)
+	}
+	if err == nil {
+		chosen.Fallback, err = backfill.Link(policies.FallbackFor(chosen.Main.Spec()), nil)
+	}
+	if err != nil {
 		chosen.Close()
 		return nil, err
 	}

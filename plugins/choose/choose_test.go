@@ -110,8 +110,11 @@ func TestPolicyErrors(t *testing.T) {
 		{"a path to nothing", Request{Policy: "./nonesuch"}, "nonesuch: is not a policy plugin"},
 		{"a path to a folder", Request{Policy: dir}, "is not a policy plugin: is a directory"},
 		{"a plugin that is none", Request{Policy: "text", Dirs: []string{dir}}, "backfill-text: is not a policy plugin: permission denied"},
-		{"an option that is none", Request{Policy: "easy", Options: map[string]string{"dept": "1"}}, `policy easy has no option "dept": it has depth`},
+		{"an option that is none", Request{Policy: "easy", Options: map[string]string{"dept": "1"}}, `policy easy has no option "dept", did you mean depth?: it has depth`},
 		{"an option that is none, in this process", Request{Policy: "easy", InProcess: true, Options: map[string]string{"dept": "1"}}, `has no option "dept"`},
+		{"a misspelt name", Request{Policy: "esay"}, `unknown policy "esay", did you mean easy?`},
+		{"a resource that the pool has not", Request{Policy: "ibb", InProcess: true, Options: map[string]string{"resources": "cpu"}, Resources: []string{"cpus", "disk"}}, `option resources="cpu": the pool has no resource cpu, did you mean cpus?: it has cpus, disk`},
+		{"a resource that the pool has not, in another process", Request{Policy: "ibb", Options: map[string]string{"resources": "cpu"}, Resources: []string{"cpus", "disk"}}, `the pool has no resource cpu`},
 		{"an option of no worth", Request{Policy: "easy", Options: map[string]string{"depth": "-1"}}, "must be a whole number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

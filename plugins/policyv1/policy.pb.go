@@ -309,7 +309,9 @@ type DescribeResponse struct {
 	// ignores_order declares that the queue is always in order of jobs.
 	IgnoresOrder bool `protobuf:"varint,5,opt,name=ignores_order,json=ignoresOrder,proto3" json:"ignores_order,omitempty"`
 	// options are what can be set.
-	Options       []*Option `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
+	Options []*Option `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
+	// promise says what a job's owner may rely on.
+	Promise       string `protobuf:"bytes,7,opt,name=promise,proto3" json:"promise,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +388,13 @@ func (x *DescribeResponse) GetOptions() []*Option {
 	return nil
 }
 
+func (x *DescribeResponse) GetPromise() string {
+	if x != nil {
+		return x.Promise
+	}
+	return ""
+}
+
 // Option is one thing about a policy that can be set.
 type Option struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -394,7 +403,10 @@ type Option struct {
 	// default_value holds where none is given.
 	DefaultValue string `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
 	// doc says what the option does.
-	Doc           string `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`
+	Doc string `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`
+	// of_resources says that the value lists names of the pool's resources. The
+	// host holds them against its pool.
+	OfResources   bool `protobuf:"varint,4,opt,name=of_resources,json=ofResources,proto3" json:"of_resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -448,6 +460,13 @@ func (x *Option) GetDoc() string {
 		return x.Doc
 	}
 	return ""
+}
+
+func (x *Option) GetOfResources() bool {
+	if x != nil {
+		return x.OfResources
+	}
+	return false
 }
 
 // HostMessage is what the host says in a session.
@@ -2237,7 +2256,7 @@ var File_policy_proto protoreflect.FileDescriptor
 const file_policy_proto_rawDesc = "" +
 	"\n" +
 	"\fpolicy.proto\x12\bpolicyv1\"\x11\n" +
-	"\x0fDescribeRequest\"\xc1\x01\n" +
+	"\x0fDescribeRequest\"\xdb\x01\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x16\n" +
@@ -2246,11 +2265,13 @@ const file_policy_proto_rawDesc = "" +
 	"guarantees\x18\x04 \x01(\bR\n" +
 	"guarantees\x12#\n" +
 	"\rignores_order\x18\x05 \x01(\bR\fignoresOrder\x12*\n" +
-	"\aoptions\x18\x06 \x03(\v2\x10.policyv1.OptionR\aoptions\"S\n" +
+	"\aoptions\x18\x06 \x03(\v2\x10.policyv1.OptionR\aoptions\x12\x18\n" +
+	"\apromise\x18\a \x01(\tR\apromise\"v\n" +
 	"\x06Option\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x10\n" +
-	"\x03doc\x18\x03 \x01(\tR\x03doc\"\xeb\x01\n" +
+	"\x03doc\x18\x03 \x01(\tR\x03doc\x12!\n" +
+	"\fof_resources\x18\x04 \x01(\bR\vofResources\"\xeb\x01\n" +
 	"\vHostMessage\x123\n" +
 	"\tconfigure\x18\x01 \x01(\v2\x13.policyv1.ConfigureH\x00R\tconfigure\x12$\n" +
 	"\x04sync\x18\x02 \x01(\v2\x0e.policyv1.SyncH\x00R\x04sync\x12*\n" +

@@ -20,6 +20,7 @@ func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:    "bb",
 		Doc:     "EASY's reservation; backfills the job that balances the resources best, again and again",
+		Promise: "the first blocked job is not delayed: if estimates are right it starts by the time reserved for it",
 		Source:  "Leinberger, Karypis, Kumar, SC 1999",
 		Options: []backfill.Option{balance.Option()},
 		New: func(v backfill.Values) (backfill.Policy, error) {

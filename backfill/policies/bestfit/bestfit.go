@@ -21,9 +21,10 @@ import (
 // Spec describes the policy.
 func Spec() backfill.Spec {
 	return backfill.Spec{
-		Name:   "best-fit",
-		Doc:    "starts the widest job that fits now, again and again; the widest of all may starve",
-		Source: "Maui administrator's guide, Backfill, BESTFIT",
+		Name:    "best-fit",
+		Doc:     "starts the widest job that fits now, again and again; the widest of all may starve",
+		Promise: "no work is left: what is idle fits no waiting job; no start is promised",
+		Source:  "Maui administrator's guide, Backfill, BESTFIT",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(decide), nil
 		},

@@ -21,6 +21,7 @@ func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:         "conservative",
 		Doc:          "reserves for every job at its arrival and never starts one later than promised",
+		Promise:      "each job starts by the time it was told at its arrival",
 		Source:       "Mu'alem and Feitelson, IEEE TPDS 2001",
 		Guarantees:   true,
 		IgnoresOrder: true,

@@ -22,6 +22,7 @@ func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:       "dc",
 		Doc:        "conservative; when a job ends, jobs move forward only to start, by the queue's order; others do when one arrives that they come before",
+		Promise:    "each job starts by the time it was told at its arrival",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
 		New: func(backfill.Values) (backfill.Policy, error) {

@@ -18,9 +18,10 @@ import (
 // Spec describes the policy.
 func Spec() backfill.Spec {
 	return backfill.Spec{
-		Name:   "easy",
-		Doc:    "reserves for the first blocked jobs and starts any other that does not delay them",
-		Source: "Lifka, JSSPP 1995",
+		Name:    "easy",
+		Doc:     "reserves for the first blocked jobs and starts any other that does not delay them",
+		Promise: "the first blocked job is not delayed: if estimates are right it starts by the time reserved for it",
+		Source:  "Lifka, JSSPP 1995",
 		Options: []backfill.Option{{
 			Name: "depth", Default: "1", Check: backfill.WholeNumber(1),
 			Doc: "how many blocked jobs get a reservation; 1 is EASY",

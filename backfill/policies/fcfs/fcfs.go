@@ -13,9 +13,10 @@ import (
 // Spec describes the policy.
 func Spec() backfill.Spec {
 	return backfill.Spec{
-		Name:   "fcfs",
-		Doc:    "starts jobs in the queue's order; the first that does not fit blocks all behind it",
-		Source: "the base line of the backfilling literature",
+		Name:    "fcfs",
+		Doc:     "starts jobs in the queue's order; the first that does not fit blocks all behind it",
+		Promise: "no job is overtaken",
+		Source:  "the base line of the backfilling literature",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
 				scan.Heads(c) // nobody overtakes the pivot; its reservation is its expected start

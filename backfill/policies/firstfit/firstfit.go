@@ -14,9 +14,10 @@ import (
 // Spec describes the policy.
 func Spec() backfill.Spec {
 	return backfill.Spec{
-		Name:   "first-fit",
-		Doc:    "starts every job that fits now, in the queue's order; wide jobs may starve",
-		Source: "HTCondor's dedicated scheduler, there called best-fit",
+		Name:    "first-fit",
+		Doc:     "starts every job that fits now, in the queue's order; wide jobs may starve",
+		Promise: "no work is left: what is idle fits no waiting job; no start is promised",
+		Source:  "HTCondor's dedicated scheduler, there called best-fit",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
 				scan.AllocateOrReserve(c, 0)

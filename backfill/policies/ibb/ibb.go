@@ -21,6 +21,7 @@ func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:    "ibb",
 		Doc:     "EASY's reservation; backfills the jobs that keep the use of the resources as balanced as it is",
+		Promise: "the first blocked job is not delayed: if estimates are right it starts by the time reserved for it",
 		Source:  "Liu et al., IBB, equation 2",
 		Options: []backfill.Option{balance.Option()},
 		New: func(v backfill.Values) (backfill.Policy, error) {

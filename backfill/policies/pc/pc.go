@@ -21,6 +21,7 @@ func Spec() backfill.Spec {
 	return backfill.Spec{
 		Name:       "pc",
 		Doc:        "conservative; when a job ends early, jobs move forward by the queue's order, beginning again at its front after each move",
+		Promise:    "each job starts by the time it was told at its arrival",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
 		New: func(backfill.Values) (backfill.Policy, error) {

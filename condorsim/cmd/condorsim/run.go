@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type runCommand struct {
 
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"Option of the policy; may be repeated." mapsep:"none"`
-	Order     string            `group:"Policy" default:"fcfs" help:"Order of the queue: fcfs, sjf, ljf, widest, narrowest, wfp, xfactor or expr:EXPRESSION."`
+	Order     string            `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs (the default), sjf, ljf, widest, narrowest, wfp, xfactor or expr:EXPRESSION."`
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 
@@ -67,7 +68,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	config, closePolicy, err := c.config(ctx, logger)
+	config, closePolicy, err := c.config(ctx, w.Schema.Resources, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -89,7 +90,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.Order, Options: c.PolicyOpt}
+	if result.Unordered {
+		logger.Warn(negotiator.UnorderedText, "order", c.Order)
+	}
+	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt}
 	if c.JSON {
 		return report.JSON(os.Stdout, run, result, timing)
 	}
@@ -194,10 +198,14 @@ func abridge(ids []int64) string {
 	return text
 }
 
-// config puts the policy and its fallback together.
-func (c *runCommand) config(ctx context.Context, logger hclog.Logger) (negotiator.Config, func(), error) {
+// order is the name of the queue's order.
+func (c *runCommand) order() string { return cmp.Or(c.Order, "fcfs") }
+
+// config puts the policy and its fallback together, for a pool with these
+// resources.
+func (c *runCommand) config(ctx context.Context, resources []string, logger hclog.Logger) (negotiator.Config, func(), error) {
 	none := func() {}
-	order, err := negotiator.OrderNamed(c.Order)
+	order, err := negotiator.OrderNamed(c.order())
 	if err != nil {
 		return negotiator.Config{}, none, err
 	}
@@ -206,10 +214,13 @@ func (c *runCommand) config(ctx context.Context, logger hclog.Logger) (negotiato
 		return negotiator.Config{}, none, err
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
-		Policy: c.Policy, Options: c.PolicyOpt, Dirs: c.PluginDir, InProcess: !c.Plugin, Logger: logger,
+		Policy: c.Policy, Options: c.PolicyOpt, Resources: resources, Dirs: c.PluginDir, InProcess: !c.Plugin, Logger: logger,
 	})
 	if err != nil {
 		return negotiator.Config{}, none, err
+	}
+	if name := chosen.Main.Spec().Name; c.Order != "" && chosen.Main.Spec().IgnoresOrder {
+		logger.Warn("the policy ignores the order", "policy", name, "order", c.Order)
 	}
 	return negotiator.Config{
 		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback,

@@ -122,11 +122,13 @@ type snapshot struct {
 	at    backfill.Time
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
+
+	unordered bool // the order's expression had a number for no job
 }
 
 // Cycle takes note of a cycle.
 func (s *snapshot) Cycle(r negotiator.Report) error {
-	s.state = r.State
+	s.state, s.unordered = r.State, r.Unordered
 	for _, h := range r.Held {
 		s.held[h.Job.ID] = h.Reason
 	}
@@ -145,6 +147,7 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, er
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}
+	p.warnUnordered(last.unordered)
 	return last, nil
 }
 

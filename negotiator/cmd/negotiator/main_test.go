@@ -13,10 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
 
@@ -171,6 +173,24 @@ func TestAFileIsNamedOnce(t *testing.T) {
 			cmd, _, stderr := launched(t, flag, path)
 			require.Equal(t, 2, code(t, cmd.Run()))
 			require.Equal(t, 1, strings.Count(stderr.String(), path), stderr)
+		}
+	}
+}
+
+func TestThePoliciesFitAHundredColumns(t *testing.T) {
+	var all []policy
+	for _, spec := range policies.All() {
+		all = append(all, describePolicy(spec))
+	}
+	text := describe(all) + negotiator.OrderHelp()
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 100, line)
+	}
+	words := strings.Join(strings.Fields(text), " ")
+	for _, p := range all {
+		require.Contains(t, words, "│ "+p.Name+" │")
+		for _, o := range p.Options {
+			require.Contains(t, words, "│ "+p.Name+" │ "+o.Name+" │ "+o.Default+" │")
 		}
 	}
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"os"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -24,6 +23,7 @@ type policiesCommand struct {
 type policy struct {
 	Name       string         `json:"name"`
 	Doc        string         `json:"doc"`
+	Promise    string         `json:"promise"`
 	Source     string         `json:"source"`
 	Guarantees bool           `json:"guarantees"`
 	UsesOrder  bool           `json:"uses_order"`
@@ -40,39 +40,59 @@ type policyOption struct {
 func (c *policiesCommand) Run() error {
 	var all []policy
 	for _, s := range policies.All() {
-		p := policy{Name: s.Name, Doc: s.Doc, Source: s.Source, Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Options: []policyOption{}}
-		for _, o := range s.Options {
-			p.Options = append(p.Options, policyOption{Name: o.Name, Default: o.Default, Doc: o.Doc})
-		}
-		all = append(all, p)
+		all = append(all, describePolicy(s))
 	}
 	if c.JSON {
 		encoder := json.NewEncoder(os.Stdout)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(all)
 	}
+	_, err := os.Stdout.WriteString(describe(all) + "\n" + negotiator.OrderHelp())
+	return err
+}
+
+// describePolicy tells of one policy.
+func describePolicy(s backfill.Spec) policy {
+	p := policy{
+		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source,
+		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Options: []policyOption{},
+	}
+	for _, o := range s.Options {
+		p.Options = append(p.Options, policyOption{Name: o.Name, Default: o.Default, Doc: o.Doc})
+	}
+	return p
+}
+
+// describe lists policies in tables that fit a hundred columns.
+func describe(all []policy) string {
+	list := wrappedTable([]int{12, 25, 22, 17, 7}, "policy", "what it does", "what it promises", "source", "queue")
+	options := wrappedTable([]int{12, 17, 14, 44}, "policy", "option", "default", "what it sets")
+	for _, p := range all {
+		queue := "order of jobs"
+		if p.UsesOrder {
+			queue = "--order"
+		}
+		list.AppendRow(table.Row{p.Name, p.Doc, p.Promise, p.Source, queue})
+		for _, o := range p.Options {
+			options.AppendRow(table.Row{p.Name, o.Name, o.Default, o.Doc})
+		}
+	}
+	return list.Render() + "\n\nOptions of the policies (--policy-opt OPTION=VALUE):\n\n" + options.Render() + "\n"
+}
+
+// wrappedTable is a table whose columns are no wider than said.
+func wrappedTable(widths []int, header ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Options.SeparateRows = true
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 60, WidthMaxEnforcer: text.WrapSoft}, {Number: 5, WidthMax: 50, WidthMaxEnforcer: text.WrapSoft}})
-	t.AppendHeader(table.Row{"policy", "what it does", "guarantees", "order", "options"})
-	for _, p := range all {
-		var options []string
-		for _, o := range p.Options {
-			options = append(options, o.Name+"="+o.Default+": "+o.Doc)
-		}
-		promise, order := "none", "fcfs"
-		if p.Guarantees {
-			promise = "latest start"
-		}
-		if p.UsesOrder {
-			order = "--order"
-		}
-		t.AppendRow(table.Row{p.Name, p.Doc + " (" + p.Source + ")", promise, order, cmp.Or(strings.Join(options, "\n"), "none")})
+	t.AppendHeader(header)
+	var columns []table.ColumnConfig
+	for i, width := range widths {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
 	}
-	_, err := os.Stdout.WriteString(t.Render() + "\n\n" + negotiator.OrderHelp())
-	return err
+	t.SetColumnConfigs(columns)
+	return t
 }
 
 // configCommands are the commands that concern configuration files.

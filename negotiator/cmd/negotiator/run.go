@@ -101,6 +101,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.warnUnordered(result.Unordered)
 	run := report.Run{Policy: p.config.Policy.Spec().Name, Order: p.settings.Order, Options: p.settings.Options}
 	if c.JSON {
 		return report.JSON(os.Stdout, run, result, nil)
@@ -144,12 +145,16 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 		return nil, err
 	}
 	p.policy, err = choose.Policy(ctx, choose.Request{
-		Policy: s.Policy, Options: s.Options, Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
+		Policy: s.Policy, Options: s.Options, Resources: p.workload.Schema.Resources,
+		Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
 		StartTimeout: time.Duration(s.Plugins.StartTimeout), Deadline: time.Duration(s.Plugins.Deadline), WithoutTLS: s.Plugins.MTLS == "off",
 		Logger: p.logger,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if spec := p.policy.Main.Spec(); spec.IgnoresOrder && (c.Order != nil || s.Order != config.Default().Order) {
+		p.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
 	}
 	p.config = negotiator.Config{
 		Placement: rule, Order: order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
@@ -176,6 +181,13 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 		p.logger.Info("scheduling", "policy", name, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed)
 	}
 	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
+}
+
+// warnUnordered says so if the order's expression had a number for no job.
+func (p *prepared) warnUnordered(unordered bool) {
+	if unordered {
+		p.logger.Warn(negotiator.UnorderedText, "order", p.settings.Order)
+	}
 }
 
 // scaled lets so many simulated seconds pass in one, from the first instant on.

@@ -17,10 +17,10 @@ import (
 // accept any value: the policy's own process checks them.
 func DecodeSpec(m *policyv1.DescribeResponse) backfill.Spec {
 	return backfill.Spec{
-		Name: m.GetName(), Doc: m.GetDoc(), Source: m.GetSource(),
+		Name: m.GetName(), Doc: m.GetDoc(), Promise: m.GetPromise(), Source: m.GetSource(),
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(),
 		Options: each(m.GetOptions(), func(o *policyv1.Option) backfill.Option {
-			return backfill.Option{Name: o.GetName(), Default: o.GetDefaultValue(), Doc: o.GetDoc()}
+			return backfill.Option{Name: o.GetName(), Default: o.GetDefaultValue(), Doc: o.GetDoc(), OfResources: o.GetOfResources()}
 		}),
 	}
 }

@@ -11,9 +11,9 @@ import (
 // EncodeSpec writes what can be told of a policy.
 func EncodeSpec(s backfill.Spec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
-		Name: s.Name, Doc: s.Doc, Source: s.Source, Guarantees: s.Guarantees, IgnoresOrder: s.IgnoresOrder,
+		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees, IgnoresOrder: s.IgnoresOrder,
 		Options: each(s.Options, func(o backfill.Option) *policyv1.Option {
-			return &policyv1.Option{Name: o.Name, DefaultValue: o.Default, Doc: o.Doc}
+			return &policyv1.Option{Name: o.Name, DefaultValue: o.Default, Doc: o.Doc, OfResources: o.OfResources}
 		}),
 	}
 }

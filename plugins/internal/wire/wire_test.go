@@ -52,8 +52,8 @@ func TestASnapshotSurvivesTheWire(t *testing.T) {
 func TestADescriptionSurvivesTheWire(t *testing.T) {
 	t.Parallel()
 	s := backfill.Spec{
-		Name: "n", Doc: "d", Source: "s", Guarantees: true, IgnoresOrder: true,
-		Options: []backfill.Option{{Name: "depth", Default: "1", Doc: "how deep"}},
+		Name: "n", Doc: "d", Promise: "p", Source: "s", Guarantees: true, IgnoresOrder: true,
+		Options: []backfill.Option{{Name: "depth", Default: "1", Doc: "how deep"}, {Name: "resources", Default: "cpus", Doc: "which", OfResources: true}},
 	}
 	require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
 }

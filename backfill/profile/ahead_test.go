@@ -9,25 +9,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestBounds looks at every second.
-func TestBounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p, _ := drawSlot(t)
-		from := profile.Time(rapid.IntRange(0, 50).Draw(t, "from"))
-		to := from + profile.Time(rapid.IntRange(1, 30).Draw(t, "length"))
-		low, high := profile.Vector{0, 0}, profile.Vector{0, 0}
-		p.Bounds(0, from, to, low, high)
-		wantLow, wantHigh := p.Free(0, from), p.Free(0, from)
-		for at := from; at < to; at++ {
-			for k, free := range p.Free(0, at) {
-				wantLow[k], wantHigh[k] = min(wantLow[k], free), max(wantHigh[k], free)
-			}
-		}
-		require.Equal(t, wantLow, low)
-		require.Equal(t, wantHigh, high)
-	})
-}
-
 // TestEarliestAhead takes the job out and looks for its earliest fit.
 func TestEarliestAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

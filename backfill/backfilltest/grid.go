@@ -1,0 +1,95 @@
+package backfilltest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// grid is the array model of a pool: what is free on each slot in each second
+// from now on, added up from plain data alone.
+type grid struct {
+	snap backfill.Snapshot
+	free [][]backfill.Vector // by slot, by second
+}
+
+// newGrid is the pool with nothing in it.
+func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
+	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots))}
+	for i, slot := range snap.Slots {
+		g.free[i] = make([]backfill.Vector, seconds)
+		for t := range g.free[i] {
+			g.free[i][t] = slices.Clone(slot.Capacity)
+		}
+	}
+	return g
+}
+
+// take puts a job where it runs or is planned to, or takes it out (-1).
+func (g *grid) take(j backfill.JobState, n int64) {
+	for _, at := range j.Placement {
+		seconds := g.free[at.Slot]
+		from, to := max(j.Start-g.snap.Now, 0), min(j.End-g.snap.Now, backfill.Time(len(seconds)))
+		for t := from; t < to; t++ {
+			seconds[t].AddScaled(j.Job.Request, -n*int64(at.Count))
+		}
+	}
+}
+
+// fits reports whether the job could start then and stay through its estimate,
+// or as far as the grid goes.
+func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
+	chunks := 0
+	for _, id := range g.snap.Candidates[j.Candidates].Candidates.Slots {
+		if int(id) < len(g.free) && g.snap.Slots[id].Up {
+			chunks += g.chunks(id, j, start-g.snap.Now)
+		}
+	}
+	return chunks >= j.Nodes
+}
+
+// chunks is how many of the job's chunks fit a slot from the second on.
+func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time) int {
+	n := j.Nodes
+	seconds := g.free[id]
+	for _, free := range seconds[second:min(second+j.Estimate, backfill.Time(len(seconds)))] {
+		for k, need := range j.Request {
+			for n > 0 && need > 0 && int64(n)*need > free[k] {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// longest is at least as long as any estimate of a [Driver]'s jobs.
+const longest = 24
+
+// idle is the pool for as long as a job may take, with what runs in it and, if
+// they are to count, the reservations.
+func (c *checker) idle(reservations bool) *grid {
+	g := newGrid(c.snap, longest)
+	for _, j := range c.snap.Jobs {
+		if j.Running || reservations {
+			g.take(j, 1)
+		}
+	}
+	return g
+}
+
+// queue lists the waiting jobs in the queue's order.
+func (c *checker) queue() (waiting []backfill.JobState) {
+	for _, j := range c.snap.Jobs {
+		if !j.Running && j.Held == "" {
+			waiting = append(waiting, j)
+		}
+	}
+	slices.SortFunc(waiting, before)
+	return waiting
+}
+
+// before compares two jobs by the queue's order.
+func before(a, b backfill.JobState) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), backfill.Compare(a.Job, b.Job))
+}

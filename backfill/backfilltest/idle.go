@@ -1,0 +1,46 @@
+package backfilltest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// ReservedIdle is [backfill.State.ReservedIdle] from plain data, cpu by cpu.
+func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
+	idle, all := make([]int64, len(snap.Slots)), int64(0)
+	for i, slot := range snap.Slots {
+		if slot.Up {
+			idle[i] = slot.Capacity[0]
+		}
+	}
+	var planned []backfill.JobState
+	for _, j := range snap.Jobs {
+		for _, at := range j.Placement {
+			if j.Running {
+				idle[at.Slot] -= j.Job.Request[0] * int64(at.Count)
+			}
+		}
+		if !j.Running && j.Placement != nil {
+			planned = append(planned, j)
+		}
+	}
+	for _, n := range idle {
+		all += n
+	}
+	slices.SortFunc(planned, func(a, b backfill.JobState) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job, b.Job))
+	})
+	for _, j := range planned {
+		for _, at := range j.Placement {
+			for range j.Job.Request[0] * int64(at.Count) {
+				if idle[at.Slot] > 0 && cpus < all {
+					idle[at.Slot]--
+					cpus++
+				}
+			}
+		}
+	}
+	return cpus
+}

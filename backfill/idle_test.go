@@ -1,0 +1,83 @@
+package backfill_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// TestDraining reserves for a gang on two busy slots. These drain: what ends in
+// time still starts on them, what does not is not; the other slots are not held
+// back.
+//
+//	a, to 10  │ 1 1 . .     d, to 20  │ 3 3 . .     4: two chunks of 4 cpus on a and b, planned for 20
+//	b, to 20  │ 2 2 . .     c         │ . . . .
+func TestDraining(t *testing.T) {
+	for _, policy := range []string{"easy", "bb", "ibb", "conservative", "pc", "dc"} {
+		t.Run(policy, func(t *testing.T) {
+			s := newState(t, cpus(4), cpus(4), cpus(4), cpus(4)) // a to d, set 0 is all of them
+			h := newHost(t, s, policy, "fcfs")
+			on := func(set int, j *backfill.Job) *backfill.Job {
+				j.Candidates = set
+				return j
+			}
+			d, err := h.Decide(t.Context(), backfill.Round{
+				Candidates: []backfill.CandidateSet{candidates(1, 0), candidates(2, 1), candidates(3, 3), candidates(4, 0, 1)},
+				Events: submitted(
+					on(1, job(1, 0, 10, 2)), on(2, job(2, 0, 20, 2)), on(3, job(3, 0, 20, 2)), on(4, gang(4, 0, 10, 2, 4)),
+				),
+			})
+			require.NoError(t, err)
+			require.Equal(t, []backfill.JobID{1, 2, 3}, startedIDs(d))
+			start, at, planned := s.Planned(4)
+			require.True(t, planned)
+			require.Equal(t, backfill.Time(20), start)
+			require.ElementsMatch(t, []backfill.SlotID{0, 1}, []backfill.SlotID{at[0].Slot, at[1].Slot})
+			require.EqualValues(t, 4, s.ReservedIdle(), "two on a and two on b")
+
+			d = decide(t, h, 1, submitted(on(4, job(5, 1, 20, 1)))...) // a second too long
+			require.Empty(t, startedIDs(d))
+			require.EqualValues(t, 4, s.ReservedIdle())
+			d = decide(t, h, 1, submitted(on(1, job(6, 1, 19, 2)))...) // ends in time
+			require.Equal(t, []backfill.JobID{6}, startedIDs(d))
+			require.EqualValues(t, 2, s.ReservedIdle())
+			d = decide(t, h, 2, submitted(on(0, job(7, 2, 99, 4)), on(3, job(8, 2, 99, 2)))...) // as long as they like, on c and d
+			require.Equal(t, []backfill.JobID{7, 8}, startedIDs(d))
+			require.EqualValues(t, 2, s.ReservedIdle())
+
+			decide(t, h, 10, jobEvent(backfill.Completed, 1))
+			require.EqualValues(t, 4, s.ReservedIdle(), "a has two more to wait with")
+			d = decide(t, h, 20, jobEvent(backfill.Completed, 2), jobEvent(backfill.Completed, 3), jobEvent(backfill.Completed, 6))
+			require.Equal(t, []backfill.JobID{4}, startedIDs(d), "on time")
+			require.Zero(t, s.ReservedIdle(), "what is idle on d, 5 may not use")
+		})
+	}
+}
+
+// TestReservedIdle is of a plan made by hand: who is planned first takes first.
+func TestReservedIdle(t *testing.T) {
+	s := newState(t, cpus(4), cpus(4))
+	reserve := func(j *backfill.Job, start backfill.Time, at backfill.Placement) {
+		accept(t, s, backfill.Round{Now: s.Now(), Events: submitted(j)}, func(c *backfill.Cycle) { c.Reserve(j, start, at) })
+	}
+	require.Zero(t, s.ReservedIdle(), "nothing is planned")
+	one := job(1, 0, 10, 3)
+	accept(t, s, backfill.Round{Events: submitted(one)}, func(c *backfill.Cycle) { c.Start(one, on(0, 1)) })
+	reserve(job(2, 0, 10, 4), 10, on(0, 1))
+	require.EqualValues(t, 1, s.ReservedIdle(), "all that is idle on a, and no more")
+	reserve(gang(3, 0, 10, 3, 1), 20, on(0, 1, 1, 2))
+	require.EqualValues(t, 3, s.ReservedIdle(), "two on b; on a nothing is left")
+	reserve(job(4, 0, 10, 1), 30, on(1, 1))
+	require.EqualValues(t, 4, s.ReservedIdle())
+	reserve(job(5, 0, 10, 4), 40, on(1, 1))
+	require.EqualValues(t, 5, s.ReservedIdle(), "all that is idle")
+	decide := func(events ...backfill.Event) {
+		accept(t, s, backfill.Round{Now: 1, Events: events}, nil)
+	}
+	decide(backfill.Event{Kind: backfill.SlotLost, Slot: slot(1, nil)})
+	require.EqualValues(t, 1, s.ReservedIdle(), "b is gone")
+	decide(backfill.Event{Kind: backfill.SlotChanged, Slot: slot(0, cpus(2))})
+	require.Zero(t, s.ReservedIdle(), "more runs on a than it has")
+}
