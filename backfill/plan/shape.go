@@ -33,7 +33,7 @@ const noSlot backfill.SlotID = -1
 // shape finds or makes the shape of a job with its place.
 func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	request, on := p.c.Request(j), noSlot
-	if slots := request.Candidates.Slots; len(slots) == 1 && at[0].Slot == slots[0] {
+	if slots := request.Candidates.Slots; len(slots) == 1 && len(at) == 1 && at[0].Slot == slots[0] {
 		on = slots[0]
 	}
 	for _, s := range p.shapes {
@@ -87,9 +87,20 @@ func (s *shape) first(from backfill.Time, limit int) int {
 // no.
 func (s *shape) helped(slot backfill.SlotID, low, high backfill.Vector) bool {
 	if s.on != noSlot {
-		return s.on == slot && s.need.Within(high) && !s.need.Within(low)
+		return s.on == slot && fits(s.need, high) && !fits(s.need, low)
 	}
-	return s.request.Chunk.Within(high) && !s.need.Within(low) && s.request.Candidates.Has(slot)
+	return fits(s.request.Chunk, high) && !fits(s.need, low) && s.request.Candidates.Has(slot)
+}
+
+// fits reports whether there is enough of all that is needed; of what is not
+// needed, there may be less than nothing.
+func fits(need, free backfill.Vector) bool {
+	for k, n := range need {
+		if n > 0 && n > free[k] {
+			return false
+		}
+	}
+	return true
 }
 
 // note takes note of a growth, and forgets those that are over.
