@@ -19,8 +19,10 @@ func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots))}
 	for i, slot := range snap.Slots {
 		g.free[i] = make([]backfill.Vector, seconds)
+		k := len(slot.Capacity)
+		all := slices.Repeat(slot.Capacity, int(seconds))
 		for t := range g.free[i] {
-			g.free[i][t] = slices.Clone(slot.Capacity)
+			g.free[i][t] = all[t*k : (t+1)*k]
 		}
 	}
 	return g
