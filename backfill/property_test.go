@@ -162,6 +162,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 						h.State = before(h.State)
 						decision, err := h.Decide(t.Context(), d.Round(h.State))
 						require.NoError(t, err)
+						decision.Actions = slices.Clone(decision.Actions) // they hold until the next round only
 						decisions = append(decisions, decision)
 					}
 					return decisions
