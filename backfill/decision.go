@@ -114,6 +114,7 @@ func (c *Cycle) Close() (Decision, error) {
 	c.s.revision++
 	c.s.memo = c.remembered
 	c.s.profile.Forget(c.round.Now)
+	c.s.freed.forget(c.round.Now)
 	c.classify()
 	c.undo, c.err = nil, errors.New("the cycle is over")
 	return Decision{

@@ -37,6 +37,8 @@ type State struct {
 	held    *btree.BTreeG[queued]  // out of the queue, by what was their place in it
 
 	queueChanges int // counts what came into the queue and left it
+
+	freed freedLog // by jobs, of late
 }
 
 // phase is where a job stands.
@@ -113,6 +115,7 @@ func (s *State) Clone() *State {
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
+	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = s.jobs.Copy(), s.queue.Copy(), s.held.Copy()
 	c.planned, c.running = s.planned.Copy(), s.running.Copy()
 	return &c
