@@ -1,9 +1,9 @@
 // Package scan holds the passes over the queue that the queue policies share:
 // start what stands at the head, then allocate or else reserve for the rest.
 //
-// fcfs, first-fit and easy are one loop with a different number of
-// reservations; bb and ibb share its beginning and choose differently among
-// the jobs that may be backfilled.
+// fcfs, first-fit, easy and the beginning of maui, bb and ibb are one loop,
+// [AllocateOrReserve], under different [Rules]; bb, ibb and maui choose
+// differently among the jobs that may be backfilled.
 package scan
 
 import "github.com/condor-backfill/condor-backfill/backfill"
@@ -19,42 +19,62 @@ func Begin(c *backfill.Cycle) {
 	}
 }
 
+// Rules are what the policies differ in on their way through the queue.
+type Rules struct {
+	// Consider says whether a job may be started or reserved for at all; nil:
+	// each may.
+	Consider func(*backfill.Job) bool
+	// Started is told of each start; nil: it is not.
+	Started func(*backfill.Job)
+	// Blocked says of a job that does not fit now whether it gets a reservation,
+	// and whether the pass goes on behind it.
+	Blocked func(*backfill.Job) (reserve, goOn bool)
+}
+
+// AllocateOrReserve goes once through the queue in its order. Each job that is
+// considered starts if it fits now through its estimate, beside all that runs
+// and all reservations but its own; else it may get a reservation at the
+// earliest time that those leave, or move its own there.
+func AllocateOrReserve(c *backfill.Cycle, r Rules) {
+	for j := range c.Queue() {
+		if r.Consider != nil && !r.Consider(j) {
+			continue
+		}
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
+			if r.Started != nil {
+				r.Started(j)
+			}
+			continue
+		}
+		reserve, goOn := r.Blocked(j)
+		if reserve {
+			if start, at, ok := c.Earliest(j, c.Now()); ok {
+				c.Reserve(j, start, at)
+			}
+		}
+		if !goOn {
+			return
+		}
+	}
+}
+
+// Depth are the rules of one pass in which the first so many blocked jobs get a
+// reservation and every other job that fits starts.
+func Depth(depth int) Rules {
+	return Rules{Blocked: func(*backfill.Job) (reserve, goOn bool) {
+		depth--
+		return depth >= 0, true
+	}}
+}
+
 // Heads opens a pass, starts the first job of the queue as long as it fits now,
 // and reserves for the pivot: the job left at the head, nil if there is none.
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 	Begin(c)
-	for j := range c.Queue() {
-		at, fits := c.FitsNow(j)
-		if !fits {
-			reserve(c, j)
-			return j
-		}
-		c.Start(j, at)
-	}
-	return nil
-}
-
-// AllocateOrReserve opens a pass and goes once through the queue in its order. The first depth
-// jobs that cannot start get a reservation at the earliest time that those
-// before them leave; every other job starts if it fits now through its
-// estimate, beside all that runs and all reservations.
-func AllocateOrReserve(c *backfill.Cycle, depth int) {
-	Begin(c)
-	for j := range c.Queue() {
-		if at, fits := c.FitsNow(j); fits {
-			c.Start(j, at)
-			continue
-		}
-		if depth > 0 {
-			reserve(c, j)
-			depth--
-		}
-	}
-}
-
-// reserve gives a blocked job its earliest place.
-func reserve(c *backfill.Cycle, j *backfill.Job) {
-	if start, at, ok := c.Earliest(j, c.Now()); ok {
-		c.Reserve(j, start, at)
-	}
+	AllocateOrReserve(c, Rules{Blocked: func(j *backfill.Job) (reserve, goOn bool) {
+		pivot = j
+		return true, false
+	}})
+	return pivot
 }

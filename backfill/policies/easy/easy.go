@@ -28,7 +28,8 @@ func Spec() backfill.Spec {
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			depth := v.Int("depth")
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.AllocateOrReserve(c, depth)
+				scan.Begin(c)
+				scan.AllocateOrReserve(c, scan.Depth(depth))
 			}), nil
 		},
 	}

@@ -19,7 +19,8 @@ func Spec() backfill.Spec {
 		Source: "HTCondor's dedicated scheduler, there called best-fit",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.AllocateOrReserve(c, 0)
+				scan.Begin(c)
+				scan.AllocateOrReserve(c, scan.Depth(0))
 			}), nil
 		},
 	}
