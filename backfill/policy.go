@@ -115,6 +115,9 @@ func ParseTime(text string) (Time, error) {
 		}
 		sum += n * units[len(units)-len(parts)+i]
 	}
+	if sum > uint64(maxEstimate) {
+		return 0, fmt.Errorf("must be at most %d seconds", maxEstimate)
+	}
 	return Time(sum), nil
 }
 
