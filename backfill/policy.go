@@ -105,11 +105,12 @@ func LengthOfTime(value string) error {
 
 // ParseTime reads a length of time in seconds, or as [[DD:]HH:]MM:SS.
 func ParseTime(text string) (Time, error) {
+	const bits = 41 // hold the longest, and are too few for the sum to overflow
 	parts := strings.Split(text, ":")
 	units := []uint64{86400, 3600, 60, 1}
 	var sum uint64
 	for i, part := range parts {
-		n, err := strconv.ParseUint(part, 10, 32)
+		n, err := strconv.ParseUint(part, 10, bits)
 		if err != nil || len(parts) > len(units) {
 			return 0, errors.New("must be a number of seconds, or a length of time as [[DD:]HH:]MM:SS")
 		}

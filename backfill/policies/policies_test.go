@@ -33,7 +33,7 @@ func TestNamed(t *testing.T) {
 	require.Equal(t, "best-fit", spec.Name)
 	for _, name := range []string{"", "EASY", "easy ", "backfill-easy"} {
 		_, err = policies.Named(name)
-		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, best-fit, conservative, dc, easy, fcfs, first-fit, ibb, pc, or give the path of a plugin")
+		require.ErrorContains(t, err, "unknown policy \""+name+"\": choose one of bb, best-fit, conservative, dc, easy, fcfs, first-fit, ibb, maui, pc, or give the path of a plugin")
 	}
 }
 

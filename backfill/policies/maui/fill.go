@@ -20,7 +20,7 @@ func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
 		case w.holds(j):
 			i.try(j, l)
 		case j.Estimate > w.within && i.kept.minds(j) && i.use.allow(j, l) && !i.fits(j):
-			i.isBlocked(j) // in every window
+			i.isBlocked(j) // and will be in its own window
 		}
 	}
 }
@@ -50,11 +50,6 @@ func greedy(m metric, schedules int) fill {
 			}
 		}
 	}
-}
-
-// of lists the jobs that belong to the window by their time.
-func (w window) of(jobs []*backfill.Job) []*backfill.Job {
-	return slices.DeleteFunc(slices.Clone(jobs), func(j *backfill.Job) bool { return !w.holds(j) })
 }
 
 // metric is BACKFILLMETRIC: what a job is worth.

@@ -31,6 +31,9 @@ type search struct {
 // FIRSTFIT would start; then it gives the best that it has found.
 func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) []*backfill.Job {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *backfill.Job) bool { return !i.fits(j) })
+	if len(jobs) == 0 {
+		return nil
+	}
 	s := &search{i: i, l: l, jobs: jobs, free: i.c.Profile().Clone(), tries: tries}
 	s.worth, s.rest = make([]amount, len(jobs)), make([]amount, len(jobs)+1)
 	most := int64(0)

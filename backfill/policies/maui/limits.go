@@ -1,6 +1,8 @@
 package maui
 
 import (
+	"fmt"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
@@ -118,20 +120,45 @@ func (u usage) change(j *backfill.Job, change func(a, b amount) amount) {
 	}
 }
 
-// allow says whether a job stays inside the limits if it starts. A job without a
-// user, group, account or QOS is not limited by it.
+// allow says whether a job stays inside the limits if it starts.
 func (u usage) allow(j *backfill.Job, at level) bool {
+	_, over := u.breach(j, at)
+	return !over
+}
+
+// breach is a limit that a job would be over.
+type breach struct {
+	credential
+	kind int
+	most int64
+}
+
+// breach finds a limit that a job is over if it starts, if there is one. A job
+// without a user, group, account or QOS is not limited by it.
+func (u usage) breach(j *backfill.Job, at level) (breach, bool) {
 	for _, l := range u.limits {
-		name := j.Labels[l.label]
-		if name == "" {
+		who := credential{l.label, j.Labels[l.label]}
+		if who.name == "" {
 			continue
 		}
-		sum, t := u.by[credential{l.label, name}], totalOf(j)
-		for k, b := range l.of(name) {
+		sum, t := u.by[who], totalOf(j)
+		for k, b := range l.of(who.name) {
 			if b.set && sum[k].plus(t[k]).compare(b.at(at)) > 0 {
-				return false
+				return breach{who, k, b.hard}, true
 			}
 		}
 	}
-	return true
+	return breach{}, false
+}
+
+// hold takes the jobs out of the queue that are over a hard limit even alone.
+func (ls limits) hold(c *backfill.Cycle) {
+	if len(ls) == 0 {
+		return
+	}
+	for j := range c.Queue() {
+		if b, over := (usage{limits: ls}).breach(j, hard); over {
+			c.Hold(j, fmt.Sprintf("needs more by itself than %s %s may use: %s=%d", b.label, b.name, limitNames[b.kind], b.most))
+		}
+	}
 }

@@ -9,6 +9,7 @@
 //   - fill.go: FIRSTFIT, BESTFIT and GREEDY; greedy.go the search
 //   - chunk.go: what was freed of late is kept from small jobs
 //   - limits.go: MAXJOB, MAXPROC and MAXPS
+//   - amount.go: numbers that hold sums of processor seconds
 //   - options.go: how all of it is set
 //
 // Source: Maui administrator's guide, Backfill, Throttling Policies, Reservation
@@ -57,8 +58,8 @@ type iteration struct {
 	kept    kept
 }
 
-// Decide takes the events, and then schedules: once through the queue, and twice
-// through the windows, inside the soft limits and then inside the hard ones.
+// Decide takes the events, goes through the queue, and then fills the windows,
+// inside the soft limits and then inside the hard ones.
 func (p *policy) Decide(c *backfill.Cycle) {
 	i := &iteration{policy: p, c: c}
 	if p.keep {
@@ -66,8 +67,9 @@ func (p *policy) Decide(c *backfill.Cycle) {
 	} else {
 		scan.Begin(c)
 	}
-	i.kept = p.chunking.open(c)
+	p.limits.hold(c)
 	i.use = p.limits.usage(c)
+	i.kept = p.chunking.open(c)
 	for _, s := range p.stacks {
 		i.room = append(i.room, s.depth)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,11 +133,11 @@ func (m *model) place(j *modelJob, start backfill.Time, kept func(slot, k int) i
 	}
 	slices.SortFunc(hosts, func(a, b host) int {
 		left, rank := a.left.Cmp(b.left), cmp.Compare(b.rank, a.rank)
-		switch m.rule {
-		case profile.Spread:
-			left, rank = -left, 0
-		case profile.Pack:
+		if m.rule != profile.ByRank {
 			rank = 0
+		}
+		if m.rule == profile.Spread {
+			left = -left
 		}
 		return cmp.Or(rank, left, cmp.Compare(a.slot, b.slot))
 	})
@@ -264,6 +265,9 @@ func (m *model) isBlocked(j *modelJob) {
 // decide is one iteration.
 func (m *model) decide() (started []*modelJob) {
 	m.blocked, m.wake = false, backfill.Forever
+	known := m.jobs
+	m.jobs = nil // who is over a hard limit even alone is out
+	m.jobs = slices.DeleteFunc(known, func(j *modelJob) bool { return !j.running && !m.allowed(j, true) })
 	had := map[*modelJob]bool{}
 	for _, j := range m.jobs {
 		if j.reserved && m.site.reservations == "HIGHEST" {
@@ -537,17 +541,17 @@ func drawSite(t *rapid.T, s site) (site, options) {
 	s.metric = rapid.SampledFrom([]string{"PROCS", "PROCSECONDS", "SECONDS"}).Draw(t, "metric")
 	s.depth = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "depth")
 	opt := with("backfillpolicy", s.policy, "backfillmetric", s.metric, "reservationpolicy", s.reservations,
-		"backfilldepth", fmt.Sprint(s.depth), "backfillmaxschedules", "1000000")
+		"backfilldepth", strconv.Itoa(s.depth), "backfillmaxschedules", "1000000")
 	if rapid.Bool().Draw(t, "chunking") {
 		s.chunkSize, s.chunkDuration = rapid.Int64Range(2, 6).Draw(t, "size"), backfill.Time(rapid.IntRange(1, 12).Draw(t, "duration"))
-		opt["bfchunksize"], opt["bfchunkduration"] = fmt.Sprint(s.chunkSize), fmt.Sprintf("0:%02d", s.chunkDuration)
+		opt["bfchunksize"], opt["bfchunkduration"] = strconv.FormatInt(s.chunkSize, 10), fmt.Sprintf("0:%02d", s.chunkDuration)
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "stacks") {
 	case 0:
 		s.stacks = []modelStack{{depth: 1}}
 	case 1:
 		n := rapid.IntRange(0, 3).Draw(t, "reservation depth")
-		s.stacks, opt["reservationdepth"] = []modelStack{{depth: n}}, fmt.Sprint(n)
+		s.stacks, opt["reservationdepth"] = []modelStack{{depth: n}}, strconv.Itoa(n)
 	case 2:
 		s.stacks = []modelStack{{depth: 2, qos: []string{"high"}}, {depth: 1, qos: []string{"low", "high"}}}
 		opt["reservationqoslist"], opt["reservationdepth"] = "[0] high [1] low,high", "[0] 2"
@@ -623,6 +627,7 @@ func compareWithModel(t *rapid.T, s site) {
 		require.NoError(t, err)
 		started := m.decide()
 		require.Equal(t, m.told(started), tell(d, h.State), "at %d, under %v", m.now, opt)
+		require.Equal(t, len(m.queue()), h.State.Waiting(), "at %d, under %v", m.now, opt)
 		require.LessOrEqual(t, h.State.NextWake(), m.wake, "at %d, under %v", m.now, opt)
 		for _, j := range started {
 			ends[j.ID] = m.now + backfill.Time(rapid.IntRange(1, int(j.Estimate)).Draw(t, "run"))

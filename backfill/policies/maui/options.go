@@ -138,27 +138,24 @@ type section struct {
 	words []string
 }
 
-// sections splits "[a] x y [b] z". Commas separate words only where they are
-// told to.
-func sections(text string, separators string) (all []section, err error) {
-	for first := true; first || text != ""; first = false {
-		var s section
-		if strings.HasPrefix(text, "[") {
-			name, rest, closed := strings.Cut(text[1:], "]")
-			if s.name, text = strings.TrimSpace(name), rest; !closed || s.name == "" {
-				return nil, errors.New(`has a "[" without a name and "]" behind it`)
-			}
+// sections splits "[a] x y [b] z"; the separators are between words.
+func sections(text, separators string) (all []section, err error) {
+	split := func(words string) []string {
+		return strings.FieldsFunc(words, func(r rune) bool { return strings.ContainsRune(separators, r) })
+	}
+	unnamed, named, _ := strings.Cut(text, "[")
+	if words := split(unnamed); len(words) > 0 {
+		all = append(all, section{words: words})
+	}
+	if len(unnamed) == len(text) {
+		return all, nil
+	}
+	for part := range strings.SplitSeq(named, "[") {
+		name, words, closed := strings.Cut(part, "]")
+		if name = strings.TrimSpace(name); !closed || name == "" {
+			return nil, errors.New(`has a "[" without a name and "]" behind it`)
 		}
-		words := text
-		if i := strings.Index(text, "["); i >= 0 {
-			words, text = text[:i], text[i:]
-		} else {
-			text = ""
-		}
-		s.words = strings.FieldsFunc(words, func(r rune) bool { return strings.ContainsRune(separators, r) })
-		if s.name != "" || len(s.words) > 0 {
-			all = append(all, s)
-		}
+		all = append(all, section{name, split(words)})
 	}
 	return all, nil
 }

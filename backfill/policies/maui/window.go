@@ -2,50 +2,48 @@ package maui
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// window is a backfill window: what is idle for a length of time. The windows
-// overlap, each is narrower than the one before and lasts longer. A job belongs to the
-// first that lasts long enough for it: what does not fit there, fits in none of
-// the later ones.
+// window is a backfill window: what is idle for a length of time. Windows overlap:
+// each is narrower than the one before, and lasts longer. A job belongs to the
+// first that lasts long enough for it; what has no room there has none in the
+// later ones.
 type window struct {
 	after, within backfill.Time // lengths of time: of the window before, and its own
 }
 
-// holds says whether a job belongs to the window by its time. Whether there is
-// room for it is the profile's to say: of the time until a reservation takes some
-// of what is idle, it says the same as the window would.
+// holds says whether a job belongs to the window. Whether there is room for it, the
+// profile tells: until the next reservation that takes some of what is idle, it has
+// the same to give as the window.
 func (w window) holds(j *backfill.Job) bool {
 	return w.after < j.Estimate && j.Estimate <= w.within
 }
 
-// windows lists the backfill windows, the widest first. Each is found when its
-// turn comes, in what the ones before have left idle.
+// of lists the jobs that belong to the window.
+func (w window) of(jobs []*backfill.Job) []*backfill.Job {
+	return slices.DeleteFunc(slices.Clone(jobs), func(j *backfill.Job) bool { return !w.holds(j) })
+}
+
+// windows lists the backfill windows, the widest first. Each lasts until the next
+// reservation takes some of what the jobs in the windows before have left idle.
 func windows(c *backfill.Cycle) iter.Seq[window] {
 	return func(yield func(window) bool) {
-		reserved := c.Planned()
-		for w := (window{}); w.within < backfill.Forever; {
-			w = window{after: w.within, within: timeLeft(c, reserved, w.within)}
-			if !yield(w) {
+		var w window
+		for _, j := range c.Planned() {
+			start, at, _ := c.Reservation(j)
+			within := start - c.Now()
+			if within == w.within || !takesIdle(c, start, at) {
+				continue
+			}
+			if w = (window{after: w.within, within: within}); !yield(w) {
 				return
 			}
 		}
+		yield(window{after: w.within, within: backfill.Forever})
 	}
-}
-
-// timeLeft is the time until the next reservation takes some of what is idle for
-// longer than after; Forever if none does. The jobs are in order of their
-// reservations.
-func timeLeft(c *backfill.Cycle, reserved []*backfill.Job, after backfill.Time) backfill.Time {
-	for _, j := range reserved {
-		start, at, _ := c.Reservation(j)
-		if within := start - c.Now(); within > after && takesIdle(c, start, at) {
-			return within
-		}
-	}
-	return backfill.Forever
 }
 
 // takesIdle says whether less is free at an instant, on one of the slots, than
