@@ -104,7 +104,7 @@ func TestSameScheduleOfATrace(t *testing.T) {
 
 // TestDeterminism requires the same bytes on any number of cores.
 func TestDeterminism(t *testing.T) {
-	for _, policy := range []string{"ibb", "conservative", "dc"} {
+	for _, policy := range []string{"ibb", "conservative", "dc", "maui"} {
 		var first string
 		for i, cores := range []string{"1", "2", "8"} {
 			out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "negotiator", "--policy", policy, "--speed", "max", "--json", "--log-level", "warn")

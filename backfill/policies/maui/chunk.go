@@ -76,9 +76,6 @@ func (k *kept) look() {
 		freed[f.Slot].AddScaled(f.Amount, 1)
 	}
 	for _, f := range k.c.Freed() {
-		if !k.c.State().SlotUp(f.Slot) {
-			continue
-		}
 		sum := freed[f.Slot]
 		for n, idle := range k.c.Profile().Free(f.Slot, now) {
 			sum[n] = max(0, min(sum[n], idle))

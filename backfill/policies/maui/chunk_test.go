@@ -96,3 +96,22 @@ func TestChunkingOnManySlots(t *testing.T) {
 	}
 	require.Equal(t, ids(5), p.at(30, nil))
 }
+
+// TestKeptIsCountedOnce lets two jobs give cpus back one after the other: 4 are
+// kept and 2 are not.
+func TestKeptIsCountedOnce(t *testing.T) {
+	p := newPool(t, with("bfchunksize", "4", "bfchunkduration", "10"), 8)
+	require.Equal(t, ids(1, 2, 3), p.at(0, nil, job(2, 100), job(2, 100), job(2, 100), job(8, 100)))
+	require.Empty(t, p.at(20, ids(1)))
+	require.Equal(t, ids(5, 6), p.at(25, ids(2), job(1, 60), job(1, 60), job(1, 60), job(1, 60)))
+	require.Equal(t, ids(7, 8), p.at(30, nil), "what job 1 has left")
+}
+
+// TestKeptNowAndNotLater lets a job start whose place a reservation leaves with
+// less than what is kept now.
+func TestKeptNowAndNotLater(t *testing.T) {
+	p := newPool(t, with("bfchunksize", "4", "bfchunkduration", "500"), 8)
+	require.Equal(t, ids(1, 2), p.at(0, nil, job(4, 100), job(2, 100), job(7, 100)))
+	require.Equal(t, ids(4), p.at(20, ids(1), job(1, 90)))
+	require.Equal(t, plan{3: 100}, p.plan())
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
 // TestWorkedExample is the one of the Maui administrator's guide, in hours, on
@@ -154,4 +155,47 @@ func TestReservationPolicies(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWhoKeepsAReservation has HIGHEST, and job 2 wait with a reservation behind
+// job 1 while job 3 comes, which is shorter.
+func TestWhoKeepsAReservation(t *testing.T) {
+	story := func(t *testing.T, slots ...int64) *pool {
+		t.Helper()
+		p := newPoolOrdered(t, with("reservationpolicy", "HIGHEST"), "sjf", slots...)
+		require.Equal(t, ids(1), p.at(0, nil, job(4, 10)))
+		p.at(1, nil, job(4, 9))
+		p.at(2, nil, job(4, 8))
+		require.Equal(t, plan{2: 10, 3: 19}, p.plan())
+		return p
+	}
+	t.Run("edited", func(t *testing.T) {
+		p := story(t, 4)
+		edited := job(4, 9)
+		edited.ID, edited.Submit, edited.Place.Cluster = 2, 1, 2
+		p.decide(backfill.Round{Now: 3, Events: []backfill.Event{{Kind: backfill.Changed, Spec: &edited}}})
+		require.Equal(t, plan{3: 10}, p.plan())
+	})
+	t.Run("displaced", func(t *testing.T) {
+		p := story(t, 4)
+		p.decide(backfill.Round{Now: 10, Events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 1, End: 12}}})
+		require.Equal(t, plan{2: 20, 3: 12}, p.plan(), "3 comes first, and 2 is not left without")
+		require.Equal(t, ids(3), p.at(11, ids(1)))
+		require.Equal(t, plan{2: 19}, p.plan())
+	})
+	t.Run("planned by another policy", func(t *testing.T) {
+		p := story(t, 4)
+		conservative, err := policies.Named("conservative")
+		require.NoError(t, err)
+		main, err := backfill.Link(conservative, nil)
+		require.NoError(t, err)
+		h, err := backfill.NewHost(p.host.State, nil, main, main, nil)
+		require.NoError(t, err)
+		_, err = h.Decide(t.Context(), backfill.Round{Now: 3})
+		require.NoError(t, err)
+		require.Len(t, p.plan(), 2)
+		p.host = newHost(t, p.host.State, with("reservationpolicy", "HIGHEST"), "sjf")
+		p.at(4, nil)
+		require.Equal(t, plan{3: 10}, p.plan())
+	})
 }
