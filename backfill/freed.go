@@ -37,11 +37,8 @@ func (c *Cycle) KeepFreed(keep Time) {
 	c.log(Action{Kind: ActKeepFreed, At: keep})
 }
 
-// FreedKept is how long what was freed is remembered; 0: not at all.
-func (c *Cycle) FreedKept() Time { return c.s.freed.keep }
-
-// Freed lists what was given back less than FreedKept ago, the earliest first.
-// Others may have taken it since. It must not be changed.
+// Freed lists what was given back and is still to be remembered, the earliest
+// first. Others may have taken it since. It must not be changed.
 func (c *Cycle) Freed() []Freed { return c.s.freed.since(c.round.Now) }
 
 // setFreed changes the log so that it can be undone.

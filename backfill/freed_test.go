@@ -12,10 +12,14 @@ import (
 func keepFreed(keep backfill.Time) func(*backfill.Cycle) {
 	return func(c *backfill.Cycle) {
 		c.KeepFreed(keep)
-		for j := range c.Queue() {
-			if at, fits := c.FitsNow(j); fits {
-				c.Start(j, at)
-			}
+		startAll(c)
+	}
+}
+
+func startAll(c *backfill.Cycle) {
+	for j := range c.Queue() {
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
 		}
 	}
 }
@@ -81,16 +85,15 @@ func TestFreedOnRequest(t *testing.T) {
 	ended := func(now backfill.Time, id backfill.JobID) backfill.Round {
 		return backfill.Round{Now: now, Events: append([]backfill.Event{jobEvent(backfill.Completed, id)}, submitted(job(id+1, now, 10, 1))...)}
 	}
-	start := func(c *backfill.Cycle) { keepFreed(c.FreedKept())(c) }
-	accept(t, s, backfill.Round{Events: submitted(job(1, 0, 10, 1))}, start)
-	d := accept(t, s, ended(1, 1), start)
+	accept(t, s, backfill.Round{Events: submitted(job(1, 0, 10, 1))}, startAll)
+	d := accept(t, s, ended(1, 1), keepFreed(0))
 	require.Len(t, d.Actions, 1, "asking for what is so already is no action")
 	require.Zero(t, s.Snapshot().Freed)
 
 	d = accept(t, s, ended(2, 2), keepFreed(100))
 	require.Equal(t, backfill.Action{After: 2, Kind: backfill.ActKeepFreed, At: 100}, d.Actions[0])
 	require.Empty(t, freedAt(t, s, 2), "what was freed before it was asked for is not known")
-	accept(t, s, ended(3, 3), start)
+	accept(t, s, ended(3, 3), startAll)
 	require.Len(t, freedAt(t, s, 3), 1)
 	accept(t, s, ended(4, 4), keepFreed(200))
 	require.Len(t, freedAt(t, s, 4), 2, "longer: what is known stays")
