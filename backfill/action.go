@@ -16,6 +16,7 @@ const (
 	ActGuarantee                       // promise the latest start
 	ActHold                            // take a job out of the queue
 	ActWake                            // ask for a cycle at a later time
+	ActKeepFreed                       // ask the state to remember what jobs give back
 )
 
 // Action is one entry of the journal that a policy's decision is. Replaying the
@@ -25,7 +26,8 @@ type Action struct {
 	After int
 	Kind  ActionKind
 	Job   JobID
-	// At is the planned start, the guarantee or the time to wake.
+	// At is the planned start, the guarantee, the time to wake, or for how long
+	// to remember.
 	At        Time
 	Placement Placement
 	Reason    string // ActHold
@@ -223,6 +225,8 @@ func (c *Cycle) replay(a Action) {
 		c.Hold(j, a.Reason)
 	case ActWake:
 		c.Wake(a.At)
+	case ActKeepFreed:
+		c.KeepFreed(a.At)
 	default:
 		c.fail("unknown action %d", a.Kind)
 	}

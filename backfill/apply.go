@@ -154,6 +154,7 @@ func (c *Cycle) changePolicy(e *Event) {
 	policy, guarantees := c.s.policy, c.s.guarantees
 	c.onUndo(func() { c.s.policy, c.s.guarantees = policy, guarantees })
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
+	c.setFreed(freedLog{}) // the new policy asks for itself
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
 		next := r

@@ -295,7 +295,11 @@ type change struct {
 
 // set changes a job's record so that it can be undone.
 func (c *Cycle) set(id JobID, now *record) {
-	c.undo = append(c.undo, change{job: id, old: c.s.set(id, now)})
+	old := c.s.set(id, now)
+	c.undo = append(c.undo, change{job: id, old: old})
+	if c.s.freed.keep > 0 {
+		c.recordFreed(&old, now)
+	}
 }
 
 func (c *Cycle) onUndo(f func()) { c.undo = append(c.undo, change{do: f}) }

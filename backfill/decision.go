@@ -118,6 +118,7 @@ func (c *Cycle) Close() (Decision, error) {
 	c.s.revision++
 	c.s.memo = c.remembered
 	c.s.profile.Forget(c.round.Now)
+	c.s.freed.forget(c.round.Now)
 	c.classify()
 	c.end(errCycleOver)
 	d := Decision{Now: c.round.Now, Revision: c.s.revision, Started: c.started, Held: c.stillHeld(), Broken: c.broken}

@@ -6,8 +6,8 @@
 // [Policy] is a function of it. Each round of events opens a [Cycle] on the
 // state; the policy takes the events one by one with [Cycle.Next], reads, and
 // acts: [Cycle.Start], [Cycle.Reserve], [Cycle.Release], [Cycle.Guarantee],
-// [Cycle.Hold], [Cycle.Wake]. What it did is the [Decision], a journal of
-// [Action]s, accepted or refused whole.
+// [Cycle.Hold], [Cycle.Wake], [Cycle.KeepFreed]. What it did is the [Decision],
+// a journal of [Action]s, accepted or refused whole.
 //
 // A whole policy, first come first served:
 //
@@ -35,7 +35,7 @@
 // Files: job.go, event.go, action.go, decision.go the nouns; state.go the state
 // and its indexes; cycle.go opening, reading, undoing; apply.go what each event
 // does, validate.go what rounds cannot be true; policy.go and order.go what can be chosen; host.go who decides;
-// snapshot.go the state as plain data; memo.go what spares a policy work; reason.go why a job waits; idle.go what reservations cost.
+// snapshot.go the state as plain data; memo.go what spares a policy work; freed.go what jobs gave back of late; reason.go why a job waits; idle.go what reservations cost.
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan,
 // balance and plan, what they share; backfilltest, the conformance suite for policies.

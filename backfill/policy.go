@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,6 +61,22 @@ func (v Values) Int(name string) int {
 	return n
 }
 
+// Time is an option that was checked to be a length of time.
+func (v Values) Time(name string) Time {
+	t, _ := ParseTime(v[name])
+	return t
+}
+
+// Choice is an option that was checked to be one of some words, as it is
+// written there.
+func (v Values) Choice(name string, words ...string) string {
+	i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, v[name]) })
+	if i < 0 {
+		return ""
+	}
+	return words[i]
+}
+
 // List is an option that holds names separated by commas.
 func (v Values) List(name string) []string { return list(v[name]) }
 
@@ -75,6 +92,41 @@ func WholeNumber(low int) func(string) error {
 		}
 		return nil
 	}
+}
+
+// OneOf checks that an option is one of some words, in whatever case.
+func OneOf(words ...string) func(string) error {
+	return func(value string) error {
+		if !slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, value) }) {
+			return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		}
+		return nil
+	}
+}
+
+// LengthOfTime checks that an option is a length of time as ParseTime reads it.
+func LengthOfTime(value string) error {
+	_, err := ParseTime(value)
+	return err
+}
+
+// ParseTime reads a length of time in seconds, or as [[DD:]HH:]MM:SS.
+func ParseTime(text string) (Time, error) {
+	const bits = 41 // hold the longest, and are too few for the sum to overflow
+	parts := strings.Split(text, ":")
+	units := []uint64{86400, 3600, 60, 1}
+	var sum uint64
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, bits)
+		if err != nil || len(parts) > len(units) {
+			return 0, errors.New("must be a number of seconds, or a length of time as [[DD:]HH:]MM:SS")
+		}
+		sum += n * units[len(units)-len(parts)+i]
+	}
+	if sum > uint64(maxEstimate) {
+		return 0, fmt.Errorf("must be at most %d seconds", maxEstimate)
+	}
+	return Time(sum), nil
 }
 
 // Make checks the given options, fills in the defaults, and makes a policy.

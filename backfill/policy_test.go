@@ -80,6 +80,36 @@ func TestCheckResources(t *testing.T) {
 	}
 }
 
+// TestParseTime reads lengths of time as Maui writes them.
+func TestParseTime(t *testing.T) {
+	for text, want := range map[string]backfill.Time{
+		"0": 0, "90": 90, "1:30": 90, "00:90": 90, "90:00": 5400, "1:00:00": 3600, "2:03:04:05": 2*86400 + 3*3600 + 4*60 + 5, "1099511627776": 1 << 40,
+	} {
+		got, err := backfill.ParseTime(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got, text)
+		require.NoError(t, backfill.LengthOfTime(text))
+		require.Equal(t, want, backfill.Values{"t": text}.Time("t"))
+	}
+	for _, text := range []string{"", "-1", "+1", "1.5", " 1", "1h", ":1", "1:", "1::1", "0:1:2:3:4", "99999999999999999999", "1:-1"} {
+		_, err := backfill.ParseTime(text)
+		require.ErrorContains(t, err, "must be a number of seconds", text)
+	}
+	_, err := backfill.ParseTime("1099511627777")
+	require.EqualError(t, err, "must be at most 1099511627776 seconds")
+}
+
+// TestOneOf takes words in whatever case.
+func TestOneOf(t *testing.T) {
+	check := backfill.OneOf("NEVER", "Always")
+	for text, want := range map[string]string{"never": "NEVER", "NEVER": "NEVER", "ALWAYS": "Always"} {
+		require.NoError(t, check(text))
+		require.Equal(t, want, backfill.Values{"when": text}.Choice("when", "NEVER", "Always"))
+	}
+	require.EqualError(t, check("often"), "must be one of NEVER, Always")
+	require.Empty(t, backfill.Values{"when": "often"}.Choice("when", "NEVER"))
+}
+
 // TestConservativeEasyConservative changes the policy of a pool with jobs that
 // run and wait, there and back.
 func TestConservativeEasyConservative(t *testing.T) {

@@ -204,7 +204,7 @@ func (a afresh) Decided(backfill.Round, backfill.Decision, bool) {}
 // and run. Under one that gives guarantees every waiting job has one at once,
 // and none of them is lifted for another cause than what happened.
 func TestPolicyChangesOnTheWay(t *testing.T) {
-	names := []string{"conservative", "easy", "conservative", "fcfs", "bb", "conservative", "ibb", "pc", "first-fit", "dc", "pc"}
+	names := []string{"conservative", "easy", "conservative", "fcfs", "bb", "conservative", "ibb", "pc", "first-fit", "dc", "maui", "pc"}
 	for seed := range uint64(24) {
 		p := newPool(t, seed, link(t, names[0], nil))
 		for i := range 40 {

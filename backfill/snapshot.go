@@ -3,6 +3,7 @@ package backfill
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
@@ -20,6 +21,10 @@ type Snapshot struct {
 	Candidates []CandidateSet
 	Jobs       []JobState
 	Wakes      []Time
+	// KeepFreed is how long the state remembers what jobs gave back, and Freed
+	// what it remembers; see [Cycle.KeepFreed].
+	KeepFreed Time
+	Freed     []Freed
 }
 
 // SlotState is a slot and whether it is there.
@@ -47,6 +52,7 @@ func (s *State) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
 		Policy: s.policy, Guarantees: s.guarantees, Wakes: s.wakes,
+		KeepFreed: s.freed.keep, Freed: s.freed.parts,
 	}
 	for _, slot := range s.slots {
 		snap.Slots = append(snap.Slots, SlotState{Slot: slot, Up: s.profile.Up(slot.ID)})
@@ -98,6 +104,10 @@ func Restore(snap Snapshot) (*State, error) {
 		if err := s.restoreJob(j); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
+	}
+	s.freed = freedLog{keep: snap.KeepFreed, parts: slices.Clone(snap.Freed)}
+	if err := s.freed.validate(len(s.slots), len(s.resources)); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	return s, nil
 }

@@ -41,6 +41,8 @@ type State struct {
 	// Room for what the next cycle does.
 	actions []Action
 	undo    []change
+
+	freed freedLog // by jobs, of late
 }
 
 // maxSpare bounds the room that is kept for the next round.
@@ -123,6 +125,7 @@ func (s *State) Clone() *State {
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
+	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = s.jobs.Copy(), s.queue.Copy(), s.held.Copy()
 	c.planned, c.running = s.planned.Copy(), s.running.Copy()
 	return &c

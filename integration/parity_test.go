@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,12 +80,19 @@ func TestSameScheduleOfATrace(t *testing.T) {
 	if _, err := os.Stat(kth); err != nil {
 		t.Skip("skipped: a real trace; shared/traces is not here")
 	}
+	variants := map[string][]string{
+		"maui, chunking": {"--policy", "maui", "--policy-opt", "bfchunksize=8", "--policy-opt", "bfchunkduration=10:00"},
+		"maui, limits":   {"--policy", "maui", "--policy-opt", "usercfg=[DEFAULT] MAXJOB=2,6", "--policy-opt", "reservationpolicy=HIGHEST"},
+	}
 	for _, spec := range policies.All() {
-		t.Run(spec.Name, func(t *testing.T) {
+		variants[spec.Name] = []string{"--policy", spec.Name}
+	}
+	for name, policy := range variants {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := func(args ...string) string {
 				rows := filepath.Join(t.TempDir(), "jobs.csv")
-				command(t, "condorsim", append([]string{"run", "--workload", kth, "--jobs", "2000", "--policy", spec.Name, "--order", "sjf", "--jobs-out", rows}, args...)...)
+				command(t, "condorsim", slices.Concat([]string{"run", "--workload", kth, "--jobs", "2000", "--order", "sjf", "--jobs-out", rows}, policy, args)...)
 				text, err := os.ReadFile(rows)
 				require.NoError(t, err)
 				require.Equal(t, 2001, strings.Count(string(text), "\n"))
@@ -97,7 +105,7 @@ func TestSameScheduleOfATrace(t *testing.T) {
 
 // TestDeterminism requires the same bytes on any number of cores.
 func TestDeterminism(t *testing.T) {
-	for _, policy := range []string{"ibb", "conservative", "dc"} {
+	for _, policy := range []string{"ibb", "conservative", "dc", "maui"} {
 		var first string
 		for i, cores := range []string{"1", "2", "8"} {
 			out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "negotiator", "--policy", policy, "--speed", "max", "--json", "--log-level", "warn")

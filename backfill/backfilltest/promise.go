@@ -24,6 +24,7 @@ func PromisesOf(policy string) []Promise {
 		"conservative": {TightOnOneSlot},
 		"pc":           {Tight},
 		"dc":           {Filled},
+		"maui":         {NoneFits, HeadOnTime}, // as it comes
 	}[policy]
 }
 

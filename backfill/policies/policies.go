@@ -16,13 +16,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/fcfs"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/firstfit"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/ibb"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/pc"
 )
 
 // All lists the linked-in policies by name.
 func All() []backfill.Spec {
 	return []backfill.Spec{
-		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(), ibb.Spec(), pc.Spec(),
+		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(), ibb.Spec(),
+		maui.Spec(), pc.Spec(),
 	}
 }
 

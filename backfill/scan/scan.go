@@ -1,56 +1,25 @@
 // Package scan holds the passes over the queue that the queue policies share:
 // start what stands at the head, then allocate or else reserve for the rest.
 //
-// fcfs, first-fit and easy are one loop with a different number of
-// reservations; bb and ibb share its beginning and choose differently among
-// the jobs that may be backfilled.
+// fcfs, first-fit, easy and the beginning of maui, bb and ibb are one loop,
+// [AllocateOrReserve], under different [Rules]; bb, ibb and maui choose
+// differently among the jobs that may be backfilled.
 //
-// A pass leaves a memo: every job that it passed by is blocked, and stays so
-// until something is given back, for what is free changes with time only where
-// a running job is expected to end or a reservation to begin, and a job's run
-// begins later, not earlier, as time goes by. So where jobs arrived and nothing
-// else happened, only those are looked at.
+// A pass of [Heads] or [Depth] leaves a memo: every job that it passed by is
+// blocked, and stays so until something is given back, for what is free changes
+// with time only where a running job is expected to end or a reservation to
+// begin, and a job's run begins later, not earlier, as time goes by. So where
+// jobs arrived and nothing else happened, only those are looked at.
+//
+//   - scan.go: the loop and the passes made of it
+//   - memo.go: what a pass knows when it is over
 package scan
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
-
-// Heads opens a pass, starts the first job of the queue as long as it fits now,
-// and reserves for the pivot: the job left at the head, nil if there is none.
-func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
-	p := begin(c, 1)
-	if p.kept && p.last != nil {
-		c.Remember(p.memo)
-		return p.last
-	}
-	for j := range p.jobs() {
-		if !p.allocate(j) {
-			p.reserve(j)
-			break
-		}
-	}
-	p.sure = p.sure && p.settled // what the policy starts now may be in the way
-	c.Remember(p.memo)
-	return p.last
-}
-
-// AllocateOrReserve opens a pass and goes once through the queue in its order. The first depth
-// jobs that cannot start get a reservation at the earliest time that those
-// before them leave; every other job starts if it fits now through its
-// estimate, beside all that runs and all reservations.
-func AllocateOrReserve(c *backfill.Cycle, depth int) {
-	p := begin(c, depth)
-	for j := range p.jobs() {
-		if !p.allocate(j) && p.reserved < depth {
-			p.reserve(j)
-		}
-	}
-	c.Remember(p.memo)
-}
 
 // Begin opens a pass without a memo: it takes all events and gives up the
 // reservations of the last pass, which are rebuilt each time.
@@ -63,103 +32,72 @@ func Begin(c *backfill.Cycle) {
 	}
 }
 
-// pass is one pass over the queue.
-type pass struct {
-	*memo
-	c        *backfill.Cycle
-	kept     bool            // the memo holds, but for those who arrived
-	arrivals []*backfill.Job // in the queue's order
+// Rules are what the policies differ in on their way through the queue.
+type Rules struct {
+	// Consider says whether a job may be started or reserved for at all; nil:
+	// each may.
+	Consider func(*backfill.Job) bool
+	// Started is told of each start; nil: it is not.
+	Started func(*backfill.Job)
+	// Blocked says of a job that does not fit now whether it gets a reservation,
+	// and whether the pass goes on behind it.
+	Blocked func(*backfill.Job) (reserve, goOn bool)
 }
 
-// memo is what a pass knows when it is over.
-type memo struct {
-	depth    int           // reservations that it may have made
-	reserved int           // and has
-	last     *backfill.Job // the last job that got one
-	settled  bool          // each reservation is of a job that can use one slot alone
-	sure     bool          // a new pass would come to the same reservations
-}
+// AllocateOrReserve goes once through the queue in its order. Each job that is
+// considered starts if it fits now through its estimate, beside all that runs
+// and all reservations but its own; else it may get a reservation at the
+// earliest time that those leave, or move its own there.
+func AllocateOrReserve(c *backfill.Cycle, r Rules) { allocateOrReserve(c, c.Queue(), r) }
 
-// begin takes all events. Unless the memo of the last pass holds, it gives up
-// the reservations; they are rebuilt.
-func begin(c *backfill.Cycle, depth int) *pass {
-	p := &pass{c: c}
-	only := true // jobs arrived, and nothing else happened
-	for e, more := c.Next(); more; e, more = c.Next() {
-		switch e.Kind {
-		case backfill.Submitted:
-			p.arrivals = append(p.arrivals, e.Spec)
-		case backfill.Wake:
-		default:
-			only = false
+func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules) {
+	for j := range jobs {
+		if r.Consider != nil && !r.Consider(j) {
+			continue
 		}
-	}
-	known, ok := c.Memo().(*memo)
-	if ok && only && known.holds(c, depth) {
-		slices.SortFunc(p.arrivals, c.Compare)
-		if known.last == nil || len(p.arrivals) == 0 || c.Compare(known.last, p.arrivals[0]) < 0 {
-			p.memo, p.kept = known, true
-			return p
-		}
-	}
-	if !ok {
-		known = new(memo)
-	}
-	*known = memo{depth: depth, settled: true, sure: true}
-	p.memo = known
-	p.release()
-	return p
-}
-
-// holds reports whether what the last pass found is still so.
-func (m *memo) holds(c *backfill.Cycle, depth int) bool {
-	round := c.Round()
-	return m.sure && m.depth == depth && len(round.Keys) == 0 && len(round.Candidates) == 0 && len(c.Due()) == 0
-}
-
-// release gives the reservations up. A single one of the first job in the queue
-// may as well be moved: nothing is started before that, and on one slot it makes no
-// difference to where.
-func (p *pass) release() {
-	planned := p.c.Planned()
-	if len(planned) == 1 && single(p.c, planned[0]) {
-		for first := range p.c.Queue() {
-			if first == planned[0] {
-				return
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
+			if r.Started != nil {
+				r.Started(j)
 			}
-			break
+			continue
+		}
+		reserve, goOn := r.Blocked(j)
+		if reserve {
+			if start, at, ok := c.Earliest(j, c.Now()); ok {
+				c.Reserve(j, start, at)
+			}
+		}
+		if !goOn {
+			return
 		}
 	}
-	for _, j := range planned {
-		p.c.Release(j)
-	}
 }
 
-// single reports whether the job can use one slot alone.
-func single(c *backfill.Cycle, j *backfill.Job) bool { return len(c.Request(j).Candidates.Slots) == 1 }
-
-// jobs are those that the pass has to look at.
-func (p *pass) jobs() iter.Seq[*backfill.Job] {
-	if p.kept {
-		return slices.Values(p.arrivals)
-	}
-	return p.c.Queue()
+// Depth is a pass in which the first so many blocked jobs get a reservation and
+// every other job that fits starts.
+func Depth(c *backfill.Cycle, depth int) {
+	p := begin(c, depth)
+	allocateOrReserve(c, p.jobs(), Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
+		if reserve = p.reserved < depth; reserve {
+			p.reserve(j)
+		}
+		return reserve, true
+	}})
+	c.Remember(p.memo)
 }
 
-// allocate starts a job if it fits now.
-func (p *pass) allocate(j *backfill.Job) bool {
-	at, fits := p.c.FitsNow(j)
-	if fits {
-		p.c.Start(j, at)
-		p.sure = p.sure && (p.reserved == 0 || p.settled)
+// Heads opens a pass, starts the first job of the queue as long as it fits now,
+// and reserves for the pivot: the job left at the head, nil if there is none.
+func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
+	p := begin(c, 1)
+	if !p.kept || p.last == nil {
+		allocateOrReserve(c, p.jobs(), Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
+			p.reserve(j)
+			return true, false
+		}})
+		p.sure = p.sure && p.settled // what the policy starts now may be in the way
 	}
-	return fits
-}
-
-// reserve gives a blocked job its earliest place.
-func (p *pass) reserve(j *backfill.Job) {
-	if start, at, ok := p.c.Earliest(j, p.c.Now()); ok {
-		p.c.Reserve(j, start, at)
-	}
-	p.reserved, p.last, p.settled = p.reserved+1, j, p.settled && single(p.c, j)
+	c.Remember(p.memo)
+	return p.last
 }

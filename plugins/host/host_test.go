@@ -200,6 +200,37 @@ func TestRemoteAndLinkedAgree(t *testing.T) {
 	}
 }
 
+// What the state carries for a policy's options alone crosses the boundary, step
+// by step and with the whole state.
+func TestOptionsAgree(t *testing.T) {
+	for _, options := range []map[string]string{
+		{"bfchunksize": "2", "bfchunkduration": "30"},
+		{"reservationpolicy": "HIGHEST", "reservationdepth": "2", "bfchunksize": "4", "bfchunkduration": "1:00"},
+		{"usercfg": "[DEFAULT] MAXJOB=1,3 MAXPROC=9 MAXPS=600", "backfillpolicy": "GREEDY", "backfillmaxschedules": "50"},
+	} {
+		for _, keeps := range []bool{true, false} {
+			remote := inProcess(t, Options{Policy: options}, sdk.NewServer(named(t, "maui"), hclog.NewNullLogger()))
+			main, err := backfill.Link(named(t, "maui"), options)
+			require.NoError(t, err)
+			a, b := newHost(t, "sjf", main), newHost(t, "sjf", remote)
+			g := newScenario(11)
+			for range 200 {
+				r := g.next(a.State)
+				if !keeps {
+					remote.trunk.lose() // the whole state comes again
+				}
+				want, err := a.Decide(t.Context(), copyOf(r))
+				require.NoError(t, err)
+				got, err := b.Decide(t.Context(), copyOf(r))
+				require.NoError(t, err)
+				require.Empty(t, b.refusals)
+				samePlan(t, want, got)
+			}
+			sameState(t, a.State.Snapshot(), b.State.Snapshot())
+		}
+	}
+}
+
 func TestChildrenOfThisExecutableAgree(t *testing.T) {
 	for _, name := range names() {
 		t.Run(name, func(t *testing.T) {

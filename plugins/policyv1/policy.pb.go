@@ -147,6 +147,8 @@ const (
 	ActionKind_ACTION_KIND_HOLD ActionKind = 5
 	// ACTION_KIND_WAKE asks for a round at a later time.
 	ActionKind_ACTION_KIND_WAKE ActionKind = 6
+	// ACTION_KIND_KEEP_FREED asks the state to remember what jobs give back.
+	ActionKind_ACTION_KIND_KEEP_FREED ActionKind = 7
 )
 
 // Enum value maps for ActionKind.
@@ -159,6 +161,7 @@ var (
 		4: "ACTION_KIND_GUARANTEE",
 		5: "ACTION_KIND_HOLD",
 		6: "ACTION_KIND_WAKE",
+		7: "ACTION_KIND_KEEP_FREED",
 	}
 	ActionKind_value = map[string]int32{
 		"ACTION_KIND_UNSPECIFIED": 0,
@@ -168,6 +171,7 @@ var (
 		"ACTION_KIND_GUARANTEE":   4,
 		"ACTION_KIND_HOLD":        5,
 		"ACTION_KIND_WAKE":        6,
+		"ACTION_KIND_KEEP_FREED":  7,
 	}
 )
 
@@ -1860,7 +1864,8 @@ type Action struct {
 	Kind ActionKind `protobuf:"varint,2,opt,name=kind,proto3,enum=policyv1.ActionKind" json:"kind,omitempty"`
 	// job is the ID of the job that it was done to.
 	Job int64 `protobuf:"varint,3,opt,name=job,proto3" json:"job,omitempty"`
-	// at is the planned start, the guarantee or the time to wake.
+	// at is the planned start, the guarantee, the time to wake, or for how long
+	// to remember.
 	At int64 `protobuf:"zigzag64,4,opt,name=at,proto3" json:"at,omitempty"`
 	// placement is where: start, reserve.
 	Placement *Placement `protobuf:"bytes,5,opt,name=placement,proto3" json:"placement,omitempty"`
@@ -1964,7 +1969,11 @@ type Snapshot struct {
 	// wakes are the times that the policy asked for, ascending.
 	Wakes []int64 `protobuf:"zigzag64,9,rep,packed,name=wakes,proto3" json:"wakes,omitempty"`
 	// policy is the name of the policy in charge; empty if there was none yet.
-	Policy        string `protobuf:"bytes,10,opt,name=policy,proto3" json:"policy,omitempty"`
+	Policy string `protobuf:"bytes,10,opt,name=policy,proto3" json:"policy,omitempty"`
+	// keep_freed is how long it is remembered what jobs gave back; 0: not at all.
+	KeepFreed int64 `protobuf:"varint,11,opt,name=keep_freed,json=keepFreed,proto3" json:"keep_freed,omitempty"`
+	// freed is what is remembered of it, the earliest first.
+	Freed         []*Freed `protobuf:"bytes,12,rep,name=freed,proto3" json:"freed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2069,6 +2078,84 @@ func (x *Snapshot) GetPolicy() string {
 	return ""
 }
 
+func (x *Snapshot) GetKeepFreed() int64 {
+	if x != nil {
+		return x.KeepFreed
+	}
+	return 0
+}
+
+func (x *Snapshot) GetFreed() []*Freed {
+	if x != nil {
+		return x.Freed
+	}
+	return nil
+}
+
+// Freed is what one job gave back on one slot when it ended or was taken off it.
+type Freed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// at is when.
+	At int64 `protobuf:"zigzag64,1,opt,name=at,proto3" json:"at,omitempty"`
+	// slot is the slot's ID.
+	Slot int32 `protobuf:"varint,2,opt,name=slot,proto3" json:"slot,omitempty"`
+	// amount is how much of each resource, of all its chunks there.
+	Amount        []int64 `protobuf:"varint,3,rep,packed,name=amount,proto3" json:"amount,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Freed) Reset() {
+	*x = Freed{}
+	mi := &file_policy_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Freed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Freed) ProtoMessage() {}
+
+func (x *Freed) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Freed.ProtoReflect.Descriptor instead.
+func (*Freed) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Freed) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *Freed) GetSlot() int32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+func (x *Freed) GetAmount() []int64 {
+	if x != nil {
+		return x.Amount
+	}
+	return nil
+}
+
 // SlotState is a slot and whether it is there.
 type SlotState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2082,7 +2169,7 @@ type SlotState struct {
 
 func (x *SlotState) Reset() {
 	*x = SlotState{}
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2181,7 @@ func (x *SlotState) String() string {
 func (*SlotState) ProtoMessage() {}
 
 func (x *SlotState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2194,7 @@ func (x *SlotState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotState.ProtoReflect.Descriptor instead.
 func (*SlotState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{24}
+	return file_policy_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SlotState) GetSlot() *Slot {
@@ -2153,7 +2240,7 @@ type JobState struct {
 
 func (x *JobState) Reset() {
 	*x = JobState{}
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2252,7 @@ func (x *JobState) String() string {
 func (*JobState) ProtoMessage() {}
 
 func (x *JobState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2265,7 @@ func (x *JobState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobState.ProtoReflect.Descriptor instead.
 func (*JobState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{25}
+	return file_policy_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *JobState) GetJob() *Job {
@@ -2377,7 +2464,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x03job\x18\x03 \x01(\x03R\x03job\x12\x0e\n" +
 	"\x02at\x18\x04 \x01(\x12R\x02at\x121\n" +
 	"\tplacement\x18\x05 \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xdc\x02\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xa2\x03\n" +
 	"\bSnapshot\x12\x1c\n" +
 	"\tresources\x18\x01 \x03(\tR\tresources\x12+\n" +
 	"\x04rule\x18\x02 \x01(\x0e2\x17.policyv1.PlacementRuleR\x04rule\x12\x10\n" +
@@ -2393,7 +2480,14 @@ const file_policy_proto_rawDesc = "" +
 	"\x04jobs\x18\b \x03(\v2\x12.policyv1.JobStateR\x04jobs\x12\x14\n" +
 	"\x05wakes\x18\t \x03(\x12R\x05wakes\x12\x16\n" +
 	"\x06policy\x18\n" +
-	" \x01(\tR\x06policy\"?\n" +
+	" \x01(\tR\x06policy\x12\x1d\n" +
+	"\n" +
+	"keep_freed\x18\v \x01(\x03R\tkeepFreed\x12%\n" +
+	"\x05freed\x18\f \x03(\v2\x0f.policyv1.FreedR\x05freed\"C\n" +
+	"\x05Freed\x12\x0e\n" +
+	"\x02at\x18\x01 \x01(\x12R\x02at\x12\x12\n" +
+	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x16\n" +
+	"\x06amount\x18\x03 \x03(\x03R\x06amount\"?\n" +
 	"\tSlotState\x12\"\n" +
 	"\x04slot\x18\x01 \x01(\v2\x0e.policyv1.SlotR\x04slot\x12\x0e\n" +
 	"\x02up\x18\x02 \x01(\bR\x02up\"\x96\x02\n" +
@@ -2422,7 +2516,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x12EVENT_KIND_CHANGED\x10\t\x12\x18\n" +
 	"\x14EVENT_KIND_SUBMITTED\x10\n" +
 	"\x12\x13\n" +
-	"\x0fEVENT_KIND_WAKE\x10\v*\xb9\x01\n" +
+	"\x0fEVENT_KIND_WAKE\x10\v*\xd5\x01\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -2431,7 +2525,8 @@ const file_policy_proto_rawDesc = "" +
 	"\x13ACTION_KIND_RELEASE\x10\x03\x12\x19\n" +
 	"\x15ACTION_KIND_GUARANTEE\x10\x04\x12\x14\n" +
 	"\x10ACTION_KIND_HOLD\x10\x05\x12\x14\n" +
-	"\x10ACTION_KIND_WAKE\x10\x06*|\n" +
+	"\x10ACTION_KIND_WAKE\x10\x06\x12\x1a\n" +
+	"\x16ACTION_KIND_KEEP_FREED\x10\a*|\n" +
 	"\rPlacementRule\x12\x1e\n" +
 	"\x1aPLACEMENT_RULE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13PLACEMENT_RULE_RANK\x10\x01\x12\x17\n" +
@@ -2454,7 +2549,7 @@ func file_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_policy_proto_goTypes = []any{
 	(EventKind)(0),           // 0: policyv1.EventKind
 	(ActionKind)(0),          // 1: policyv1.ActionKind
@@ -2483,10 +2578,11 @@ var file_policy_proto_goTypes = []any{
 	(*Placement)(nil),        // 24: policyv1.Placement
 	(*Action)(nil),           // 25: policyv1.Action
 	(*Snapshot)(nil),         // 26: policyv1.Snapshot
-	(*SlotState)(nil),        // 27: policyv1.SlotState
-	(*JobState)(nil),         // 28: policyv1.JobState
-	nil,                      // 29: policyv1.Configure.OptionsEntry
-	nil,                      // 30: policyv1.Job.LabelsEntry
+	(*Freed)(nil),            // 27: policyv1.Freed
+	(*SlotState)(nil),        // 28: policyv1.SlotState
+	(*JobState)(nil),         // 29: policyv1.JobState
+	nil,                      // 30: policyv1.Configure.OptionsEntry
+	nil,                      // 31: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
 	5,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
@@ -2499,7 +2595,7 @@ var file_policy_proto_depIdxs = []int32{
 	15, // 7: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
 	16, // 8: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
 	17, // 9: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	29, // 10: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	30, // 10: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
 	26, // 11: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
 	14, // 12: policyv1.Decide.settled:type_name -> policyv1.Settled
 	18, // 13: policyv1.Decide.round:type_name -> policyv1.Round
@@ -2512,25 +2608,26 @@ var file_policy_proto_depIdxs = []int32{
 	0,  // 20: policyv1.Event.kind:type_name -> policyv1.EventKind
 	22, // 21: policyv1.Event.spec:type_name -> policyv1.Job
 	23, // 22: policyv1.Event.slot:type_name -> policyv1.Slot
-	30, // 23: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	31, // 23: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
 	1,  // 24: policyv1.Action.kind:type_name -> policyv1.ActionKind
 	24, // 25: policyv1.Action.placement:type_name -> policyv1.Placement
 	2,  // 26: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	27, // 27: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	28, // 27: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
 	20, // 28: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	28, // 29: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	23, // 30: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	22, // 31: policyv1.JobState.job:type_name -> policyv1.Job
-	24, // 32: policyv1.JobState.placement:type_name -> policyv1.Placement
-	3,  // 33: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	6,  // 34: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	4,  // 35: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	7,  // 36: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	35, // [35:37] is the sub-list for method output_type
-	33, // [33:35] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	29, // 29: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	27, // 30: policyv1.Snapshot.freed:type_name -> policyv1.Freed
+	23, // 31: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	22, // 32: policyv1.JobState.job:type_name -> policyv1.Job
+	24, // 33: policyv1.JobState.placement:type_name -> policyv1.Placement
+	3,  // 34: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	6,  // 35: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	4,  // 36: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	7,  // 37: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	36, // [36:38] is the sub-list for method output_type
+	34, // [34:36] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -2557,7 +2654,7 @@ func file_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

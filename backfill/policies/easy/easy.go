@@ -29,7 +29,7 @@ func Spec() backfill.Spec {
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			depth := v.Int("depth")
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.AllocateOrReserve(c, depth)
+				scan.Depth(c, depth)
 			}), nil
 		},
 	}

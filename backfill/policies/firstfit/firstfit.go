@@ -20,7 +20,7 @@ func Spec() backfill.Spec {
 		Source:  "HTCondor's dedicated scheduler, there called best-fit",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.AllocateOrReserve(c, 0)
+				scan.Depth(c, 0)
 			}), nil
 		},
 	}

@@ -74,7 +74,11 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 				Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()),
 			}
 		}),
-		Wakes: each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),
+		Wakes:     each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),
+		KeepFreed: backfill.Time(m.GetKeepFreed()),
+		Freed: each(m.GetFreed(), func(f *policyv1.Freed) backfill.Freed {
+			return backfill.Freed{At: backfill.Time(f.GetAt()), Slot: backfill.SlotID(f.GetSlot()), Amount: f.GetAmount()}
+		}),
 	}, nil
 }
 

@@ -67,7 +67,11 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 				Promised: j.Promised, Guarantee: int64(j.Guarantee),
 			}
 		}),
-		Wakes: each(s.Wakes, func(t backfill.Time) int64 { return int64(t) }),
+		Wakes:     each(s.Wakes, func(t backfill.Time) int64 { return int64(t) }),
+		KeepFreed: int64(s.KeepFreed),
+		Freed: each(s.Freed, func(f backfill.Freed) *policyv1.Freed {
+			return &policyv1.Freed{At: int64(f.At), Slot: int32(f.Slot), Amount: f.Amount}
+		}),
 	}
 }
 

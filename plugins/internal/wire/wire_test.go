@@ -78,6 +78,7 @@ func TestEnumerationsAgree(t *testing.T) {
 	require.EqualValues(t, backfill.ActGuarantee, policyv1.ActionKind_ACTION_KIND_GUARANTEE)
 	require.EqualValues(t, backfill.ActHold, policyv1.ActionKind_ACTION_KIND_HOLD)
 	require.EqualValues(t, backfill.ActWake, policyv1.ActionKind_ACTION_KIND_WAKE)
+	require.EqualValues(t, backfill.ActKeepFreed, policyv1.ActionKind_ACTION_KIND_KEEP_FREED)
 	require.EqualValues(t, profile.ByRank+1, policyv1.PlacementRule_PLACEMENT_RULE_RANK)
 	require.EqualValues(t, profile.Pack+1, policyv1.PlacementRule_PLACEMENT_RULE_PACK)
 	require.EqualValues(t, profile.Spread+1, policyv1.PlacementRule_PLACEMENT_RULE_SPREAD)
@@ -198,7 +199,7 @@ func action() *rapid.Generator[backfill.Action] {
 	return rapid.Custom(func(t *rapid.T) backfill.Action {
 		return backfill.Action{
 			After: rapid.IntRange(0, math.MaxInt32).Draw(t, "after"),
-			Kind:  backfill.ActionKind(rapid.IntRange(1, int(backfill.ActWake)).Draw(t, "kind")),
+			Kind:  backfill.ActionKind(rapid.IntRange(1, int(backfill.ActKeepFreed)).Draw(t, "kind")),
 			Job:   backfill.JobID(rapid.Int64().Draw(t, "job")), At: instant().Draw(t, "at"),
 			Placement: placement().Draw(t, "placement"), Reason: rapid.String().Draw(t, "reason"),
 		}
@@ -217,6 +218,9 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 			Promised: rapid.Bool().Draw(t, "promised"), Guarantee: instant().Draw(t, "guarantee"),
 		}
 	})
+	freed := rapid.Custom(func(t *rapid.T) backfill.Freed {
+		return backfill.Freed{At: instant().Draw(t, "at"), Slot: slotID().Draw(t, "slot"), Amount: vector().Draw(t, "amount")}
+	})
 	return rapid.Custom(func(t *rapid.T) backfill.Snapshot {
 		return backfill.Snapshot{
 			Resources: list(rapid.String()).Draw(t, "resources"), Rule: profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
@@ -224,6 +228,7 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 			Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
 			Slots: list(slots).Draw(t, "slots"), Candidates: list(candidates()).Draw(t, "candidates"),
 			Jobs: list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
+			KeepFreed: instant().Draw(t, "keep freed"), Freed: list(freed).Draw(t, "freed"),
 		}
 	})
 }

@@ -1,0 +1,78 @@
+package maui
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// fill starts jobs in a window, as many as fit. The jobs are in the queue's
+// order.
+//
+// A start only takes away: a job that does not fit, or is beyond its limits, need
+// not be asked again in this pass.
+type fill func(i *iteration, jobs []*backfill.Job, w window, l level)
+
+// firstFit starts the first job that fits, again and again.
+func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
+	for _, j := range jobs {
+		switch {
+		case w.holds(j):
+			i.try(j, l)
+		case j.Estimate > w.within && i.kept.minds(j) && i.use.allow(j, l) && !i.fits(j):
+			i.isBlocked(j) // and will be in its own window
+		}
+	}
+}
+
+// bestFit starts the job with the largest metric that fits, again and again.
+func bestFit(m metric) fill {
+	return func(i *iteration, jobs []*backfill.Job, w window, l level) {
+		jobs = w.of(jobs)
+		slices.SortStableFunc(jobs, func(a, b *backfill.Job) int { return m.of(b).compare(m.of(a)) })
+		for _, j := range jobs {
+			i.try(j, l)
+		}
+	}
+}
+
+// greedy starts the combination of jobs with the largest sum of the metric that
+// it finds, and then whoever still fits.
+func greedy(m metric, schedules int) fill {
+	return func(i *iteration, jobs []*backfill.Job, w window, l level) {
+		jobs = w.of(jobs)
+		for _, j := range i.bestOf(jobs, l, m, schedules) {
+			i.try(j, l)
+		}
+		for _, j := range jobs {
+			if !i.runs(j) {
+				i.try(j, l)
+			}
+		}
+	}
+}
+
+// metric is BACKFILLMETRIC: what a job is worth.
+type metric struct {
+	each  func(*backfill.Job) int64
+	byCPU bool // each cpu is worth that
+}
+
+// metricNames are Maui's.
+var metricNames = []string{"PROCS", "PROCSECONDS", "SECONDS"}
+
+// metrics are by metricNames.
+var metrics = map[string]metric{
+	"PROCS":       {each: func(*backfill.Job) int64 { return 1 }, byCPU: true},
+	"PROCSECONDS": {each: length, byCPU: true},
+	"SECONDS":     {each: length},
+}
+
+func length(j *backfill.Job) int64 { return int64(j.Estimate) }
+
+func (m metric) of(j *backfill.Job) amount {
+	if m.byCPU {
+		return product(j.Width(), m.each(j))
+	}
+	return product(1, m.each(j))
+}

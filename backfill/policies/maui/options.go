@@ -1,0 +1,264 @@
+package maui
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// The words that options take are Maui's, in whatever case.
+var (
+	fills        = []string{"FIRSTFIT", "BESTFIT", "GREEDY", "NONE"}
+	reservations = []string{"CURRENTHIGHEST", "HIGHEST", "NEVER"}
+)
+
+// limited are the options that limit, with the label of the jobs by which each
+// does.
+var limited = []struct{ option, label, example string }{
+	{"usercfg", "owner", "fred"},
+	{"groupcfg", "group", "physics"},
+	{"accountcfg", "account", "apollo"},
+	{"qoscfg", "qos", "batch"},
+}
+
+// options are Maui's parameters of the same names.
+func options() []backfill.Option {
+	all := []backfill.Option{
+		{
+			Name: "backfillpolicy", Default: "FIRSTFIT", Check: backfill.OneOf(fills...),
+			Doc: "which jobs start in a backfill window: FIRSTFIT the first in the queue, BESTFIT the largest, GREEDY the best combination, NONE nobody",
+		},
+		{
+			Name: "backfillmetric", Default: "PROCS", Check: backfill.OneOf(metricNames...),
+			Doc: "what is large to BESTFIT and GREEDY: PROCS, PROCSECONDS or SECONDS",
+		},
+		{
+			Name: "backfilldepth", Default: "0", Check: backfill.WholeNumber(0),
+			Doc: "how many jobs are looked at for backfill; 0: all",
+		},
+		{
+			Name: "backfillmaxschedules", Default: "1000", Check: backfill.WholeNumber(1),
+			Doc: "how often GREEDY tries to add a job to a combination, in each window; then it takes the best found",
+		},
+		{
+			Name: "bfchunksize", Default: "0", Check: backfill.WholeNumber(0),
+			Doc: "with FIRSTFIT: once a job of so many cpus was blocked, what was freed of late is kept from smaller ones; 0: never",
+		},
+		{
+			Name: "bfchunkduration", Default: "0", Check: backfill.LengthOfTime,
+			Doc: "for how long that is kept, in seconds or as [[DD:]HH:]MM:SS; 0: not at all",
+		},
+		{
+			Name: "reservationpolicy", Default: "CURRENTHIGHEST", Check: backfill.OneOf(reservations...),
+			Doc: "who has a reservation: CURRENTHIGHEST the first blocked jobs, HIGHEST also whoever once had one, NEVER nobody",
+		},
+		{
+			Name: "reservationdepth", Default: "1", Check: check(parseDepths),
+			Doc: `how many blocked jobs get a reservation; of each list of QOS's: "[0] 8 [1] 2"`,
+		},
+		{
+			Name: "reservationqoslist", Default: "ALL", Check: check(parseLists),
+			Doc: `the QOS's whose jobs get reservations; several lists, each with its own depth: "[0] high debug [1] batch"`,
+		},
+	}
+	for _, by := range limited {
+		all = append(all, backfill.Option{
+			Name: by.option, Check: check(parseBounds),
+			Doc: fmt.Sprintf(`limits of each %s on what its running jobs use, soft,hard: "[%s] MAXJOB=2,4 MAXPS=7200 [DEFAULT] MAXPROC=16,32"`, by.label, by.example),
+		})
+	}
+	return all
+}
+
+// newPolicy makes the policy of options that were checked.
+func newPolicy(v backfill.Values) *policy {
+	p := &policy{depth: v.Int("backfilldepth")}
+	m := metrics[v.Choice("backfillmetric", metricNames...)]
+	switch v.Choice("backfillpolicy", fills...) {
+	case "FIRSTFIT":
+		p.fill = firstFit
+		if size, duration := v.Int("bfchunksize"), v.Time("bfchunkduration"); size > 0 && duration > 0 {
+			p.chunking = chunking{size: int64(size), duration: duration}
+		}
+	case "BESTFIT":
+		p.fill = bestFit(m)
+	case "GREEDY":
+		p.fill = greedy(m, v.Int("backfillmaxschedules"))
+	}
+	switch v.Choice("reservationpolicy", reservations...) {
+	case "HIGHEST":
+		p.keep = true
+		fallthrough
+	case "CURRENTHIGHEST":
+		depths, _ := parseDepths(v["reservationdepth"])
+		lists, _ := parseLists(v["reservationqoslist"])
+		p.stacks = stacks(depths, lists)
+	}
+	for _, by := range limited {
+		if who, _ := parseBounds(v[by.option]); len(who) > 0 {
+			p.limits = append(p.limits, limitsBy{label: by.label, who: who})
+		}
+	}
+	return p
+}
+
+// stacks joins the depths and the lists of the same number. A stack without a
+// depth has one reservation, and one without a list is for all jobs.
+func stacks(depths map[int]int, lists map[int][]string) (all []stack) {
+	numbers := maps.Clone(depths)
+	for n := range lists {
+		if _, ok := depths[n]; !ok {
+			numbers[n] = 1
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(numbers)) {
+		all = append(all, stack{depth: numbers[n], qos: lists[n]})
+	}
+	return all
+}
+
+// check makes a check of a parser.
+func check[A any](parse func(string) (A, error)) func(string) error {
+	return func(value string) error {
+		_, err := parse(value)
+		return err
+	}
+}
+
+// section is a part of an option: words, behind the name in brackets that they
+// are about. What stands before the first bracket has the name "".
+type section struct {
+	name  string
+	words []string
+}
+
+// sections splits "[a] x y [b] z"; the separators are between words.
+func sections(text, separators string) (all []section, err error) {
+	split := func(words string) []string {
+		return strings.FieldsFunc(words, func(r rune) bool { return strings.ContainsRune(separators, r) })
+	}
+	unnamed, named, _ := strings.Cut(text, "[")
+	if words := split(unnamed); len(words) > 0 {
+		all = append(all, section{words: words})
+	}
+	if len(unnamed) == len(text) {
+		return all, nil
+	}
+	for part := range strings.SplitSeq(named, "[") {
+		name, words, closed := strings.Cut(part, "]")
+		if name = strings.TrimSpace(name); !closed || name == "" {
+			return nil, errors.New(`has a "[" without a name and "]" behind it`)
+		}
+		all = append(all, section{name, split(words)})
+	}
+	return all, nil
+}
+
+// numbered reads sections whose names are numbers: "x [1] y"; what has no name
+// has number 0.
+func numbered[A any](text string, read func([]string) (A, error)) (map[int]A, error) {
+	parts, err := sections(text, " \t,")
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[int]A, len(parts))
+	for _, s := range parts {
+		n, err := strconv.Atoi(cmp.Or(s.name, "0"))
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("has [%s], which is no number of a list: must be like [0]", s.name)
+		}
+		if _, twice := all[n]; twice {
+			return nil, fmt.Errorf("has [%d] twice", n)
+		}
+		if all[n], err = read(s.words); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// parseDepths reads RESERVATIONDEPTH: the number of reservations of each stack.
+func parseDepths(text string) (map[int]int, error) {
+	depths, err := numbered(text, func(words []string) (int, error) {
+		if len(words) != 1 || backfill.WholeNumber(0)(words[0]) != nil {
+			return 0, errors.New(`must be a whole number of at least 0, or one for each list, like "[0] 8 [1] 2"`)
+		}
+		return strconv.Atoi(words[0])
+	})
+	if err == nil && len(depths) == 0 {
+		return nil, errors.New("must be a whole number of at least 0")
+	}
+	return depths, err
+}
+
+// parseLists reads RESERVATIONQOSLIST: the QOS's of each stack; nil: all jobs.
+func parseLists(text string) (map[int][]string, error) {
+	lists, err := numbered(text, func(words []string) ([]string, error) {
+		switch {
+		case len(words) == 0:
+			return nil, errors.New("has a list without a QOS: must name some, or ALL")
+		case slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, "ALL") }):
+			return nil, nil
+		}
+		return words, nil
+	})
+	if err == nil && len(lists) == 0 {
+		return nil, errors.New("must be ALL or names of QOS's")
+	}
+	return lists, err
+}
+
+// parseBounds reads the limits of USERCFG and the like, by name.
+func parseBounds(text string) (map[string]bounds, error) {
+	parts, err := sections(text, " \t")
+	if err != nil {
+		return nil, err
+	}
+	who := make(map[string]bounds, len(parts))
+	for _, s := range parts {
+		if s.name == "" {
+			return nil, fmt.Errorf(`has %s before it says whose that is: must be like "[fred] MAXJOB=2,4 [DEFAULT] MAXPROC=16,32"`, s.words[0])
+		}
+		own := who[s.name]
+		for _, word := range s.words {
+			if err := own.read(word); err != nil {
+				return nil, fmt.Errorf("has for [%s] %s: %w", s.name, word, err)
+			}
+		}
+		if own == (bounds{}) {
+			return nil, fmt.Errorf("has no limit for [%s]: must be like MAXJOB=2,4", s.name)
+		}
+		who[s.name] = own
+	}
+	return who, nil
+}
+
+// read reads a limit, NAME=[SOFT,]HARD. A soft limit that is not given, or is
+// above the hard one, is the same as the hard one.
+func (b *bounds) read(word string) error {
+	name, value, _ := strings.Cut(word, "=")
+	k := slices.Index(limitNames[:], strings.ToUpper(name))
+	if k < 0 {
+		return fmt.Errorf("must be one of %s", strings.Join(limitNames[:], ", "))
+	}
+	if b[k].set {
+		return fmt.Errorf("%s is given twice", limitNames[k])
+	}
+	softer, harder, both := strings.Cut(value, ",")
+	if !both {
+		harder = softer
+	}
+	low, err := strconv.ParseInt(softer, 10, 64)
+	high, err2 := strconv.ParseInt(harder, 10, 64)
+	if err != nil || err2 != nil || low < 1 || high < 1 {
+		return fmt.Errorf("must be like %s=4, or %s=2,4 for a soft and a hard limit, in whole numbers of at least 1", limitNames[k], limitNames[k])
+	}
+	b[k] = bound{set: true, soft: min(low, high), hard: high}
+	return nil
+}

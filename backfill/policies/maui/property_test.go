@@ -1,0 +1,389 @@
+package maui_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
+)
+
+// settings are ways to set maui, each of which rests on something else.
+var settings = map[string]options{
+	"default":            nil,
+	"bestfit":            with("backfillpolicy", "BESTFIT", "backfillmetric", "PROCSECONDS"),
+	"greedy":             with("backfillpolicy", "GREEDY", "backfillmaxschedules", "30"),
+	"none":               with("backfillpolicy", "NONE", "reservationdepth", "3"),
+	"never":              with("reservationpolicy", "NEVER"),
+	"deep":               with("reservationdepth", "4", "backfilldepth", "3"),
+	"lists":              with("reservationqoslist", "[0] low [1] high", "reservationdepth", "[0] 1 [1] 2"),
+	"chunking":           with("bfchunksize", "3", "bfchunkduration", "7"),
+	"highest":            with("reservationpolicy", "HIGHEST", "reservationdepth", "2"),
+	"highest, greedy":    with("reservationpolicy", "HIGHEST", "backfillpolicy", "GREEDY"),
+	"highest, none":      with("reservationpolicy", "HIGHEST", "backfillpolicy", "NONE"),
+	"limits":             with("usercfg", "[DEFAULT] MAXJOB=1,3 MAXPROC=4,9 MAXPS=40,90", "qoscfg", "[low] MAXJOB=1"),
+	"limits, none":       with("usercfg", "[DEFAULT] MAXJOB=1,2", "backfillpolicy", "NONE"),
+	"everything at once": with("reservationpolicy", "HIGHEST", "reservationdepth", "2", "bfchunksize", "3", "bfchunkduration", "7", "backfilldepth", "9", "usercfg", "[DEFAULT] MAXJOB=2,3 MAXPS=60"),
+}
+
+// idles are the settings under which the head of the queue may have to wait
+// although it would fit: for a reservation that somebody keeps, or for a limit.
+var idles = []string{"highest", "highest, greedy", "highest, none", "limits", "limits, none", "everything at once"}
+
+// wild is a random pool, some full of mishaps, whose jobs have labels.
+type wild struct {
+	*backfilltest.Driver
+	host *backfill.Host
+}
+
+func newWild(t *testing.T, seed uint64, spec backfill.Spec, opt options) *wild {
+	t.Helper()
+	w := &wild{Driver: backfilltest.NewDriver(seed)}
+	w.Calm = seed%2 == 0
+	main, err := backfill.Link(spec, opt)
+	require.NoError(t, err)
+	w.host = backfilltest.NewHost(t, w.Driver, main) // fails on a refusal
+	return w
+}
+
+// round lets something happen.
+func (w *wild) round(t *testing.T) (backfill.Round, backfill.Decision) {
+	t.Helper()
+	r := w.Round(w.host.State)
+	for i := range r.Events {
+		if j := r.Events[i].Spec; j != nil {
+			labelled := *j
+			labelled.Labels = map[string]string{"owner": []string{"fred", "eve", "bob"}[j.ID%3], "qos": []string{"high", "low"}[j.ID/3%2]}
+			r.Events[i].Spec = &labelled
+		}
+	}
+	d, err := w.host.Decide(t.Context(), r)
+	require.NoError(t, err)
+	d.Actions = slices.Clone(d.Actions) // they hold until the next round only
+	return r, d
+}
+
+// TestConforms holds each setting against the suite for policies.
+func TestConforms(t *testing.T) {
+	for name, opt := range settings {
+		if slices.Contains(idles, name) {
+			continue // the suite asks that the head does not wait
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backfilltest.Conform(t, 12, 100, func(t *testing.T) backfill.Decider {
+				t.Helper()
+				d, err := backfill.Link(maui.Spec(), opt)
+				require.NoError(t, err)
+				return d
+			})
+		})
+	}
+}
+
+// TestNothingIsOversubscribedOrLost adds up, after each round, what runs and what
+// is planned, and looks for every job that has come.
+func TestNothingIsOversubscribedOrLost(t *testing.T) {
+	for name, opt := range settings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(10) {
+				w := newWild(t, seed, maui.Spec(), opt)
+				here := map[id]bool{}
+				for range 80 {
+					r, _ := w.round(t)
+					for _, e := range r.Events {
+						switch e.Kind {
+						case backfill.Submitted:
+							here[e.Spec.ID] = true
+						case backfill.Completed, backfill.Removed:
+							delete(here, e.Job)
+						default:
+						}
+					}
+					snap := w.host.State.Snapshot()
+					require.Len(t, snap.Jobs, len(here))
+					if !w.Calm { // a slot may have shrunk under what runs
+						continue
+					}
+					for at := snap.Now; at < snap.Now+60; at++ {
+						for _, slot := range snap.Slots {
+							use := make(backfill.Vector, len(slot.Capacity))
+							for _, j := range snap.Jobs {
+								for _, c := range j.Placement {
+									if c.Slot == slot.ID && j.Start <= at && at < j.End {
+										use.AddScaled(j.Job.Request, int64(c.Count))
+									}
+								}
+							}
+							require.True(t, use.Within(slot.Capacity), "%v of %v on %s at %d", use, slot.Capacity, slot.Name, at)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestHardLimitsHold adds up what each user runs.
+func TestHardLimitsHold(t *testing.T) {
+	for seed := range uint64(30) {
+		w := newWild(t, seed, maui.Spec(), settings["limits"])
+		for range 80 {
+			w.round(t)
+			jobs, cpus, area, low := map[string]int{}, map[string]int64{}, map[string]int64{}, 0
+			for _, j := range w.host.State.Snapshot().Jobs {
+				if j.Running {
+					owner := j.Job.Labels["owner"]
+					jobs[owner]++
+					cpus[owner] += j.Job.Width()
+					area[owner] += j.Job.Width() * int64(j.Job.Estimate)
+					if j.Job.Labels["qos"] == "low" {
+						low++
+					}
+				}
+			}
+			for owner := range jobs {
+				require.LessOrEqual(t, jobs[owner], 3)
+				require.LessOrEqual(t, cpus[owner], int64(9))
+				require.LessOrEqual(t, area[owner], int64(90))
+			}
+			require.LessOrEqual(t, low, 1)
+		}
+	}
+}
+
+// TestReservationsAreRespected follows reservations through calm pools: a kept
+// one never moves back, and the one of the first blocked job does not as long as
+// nobody comes before it.
+func TestReservationsAreRespected(t *testing.T) {
+	for _, name := range []string{"highest", "highest, greedy", "highest, none"} {
+		for seed := uint64(0); seed < 40; seed += 2 {
+			w := newWild(t, seed, maui.Spec(), settings[name])
+			planned := map[id]backfill.Time{}
+			for range 80 {
+				_, d := w.round(t)
+				for _, s := range d.Started {
+					if latest, ok := planned[s.Job.ID]; ok {
+						require.LessOrEqual(t, d.Now, latest)
+					}
+					delete(planned, s.Job.ID)
+				}
+				for _, j := range w.host.State.Snapshot().Jobs {
+					start, _, ok := w.host.State.Planned(j.Job.ID)
+					if latest, had := planned[j.Job.ID]; had {
+						require.True(t, ok, "job %d keeps its reservation", j.Job.ID)
+						require.LessOrEqual(t, start, latest)
+					}
+					if ok {
+						planned[j.Job.ID] = start
+					}
+				}
+			}
+		}
+	}
+	for _, name := range []string{"default", "bestfit", "greedy", "none", "chunking", "lists"} {
+		for seed := uint64(0); seed < 40; seed += 2 {
+			w := newWild(t, seed, maui.Spec(), settings[name])
+			var first id
+			var latest backfill.Time
+			for range 80 {
+				_, d := w.round(t)
+				head := w.host.State.FirstWaiting(1)
+				if len(head) == 0 {
+					continue
+				}
+				start, _, ok := w.host.State.Planned(head[0].ID)
+				before := slices.ContainsFunc(d.Started, func(s backfill.Started) bool { return s.How != backfill.ByBackfill })
+				if ok && head[0].ID == first && !before {
+					require.LessOrEqual(t, start, latest, "%s, seed %d: job %d moved back", name, seed, first)
+				}
+				if first = -1; ok {
+					first, latest = head[0].ID, start
+				}
+			}
+		}
+	}
+}
+
+// TestDeterminism runs each setting again, with a policy made afresh for each
+// round, and with a state made of plain data before each round.
+func TestDeterminism(t *testing.T) {
+	for name, opt := range settings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(6) {
+				run := func(spec backfill.Spec, restored bool) (all []backfill.Decision) {
+					w := newWild(t, seed, spec, opt)
+					for range 80 {
+						if restored {
+							again, err := backfill.Restore(w.host.State.Snapshot())
+							require.NoError(t, err)
+							w.host.State = again
+						}
+						_, d := w.round(t)
+						all = append(all, d)
+					}
+					return all
+				}
+				want := run(maui.Spec(), false)
+				require.Equal(t, want, run(maui.Spec(), false), "seed %d: again", seed)
+				require.Equal(t, want, run(maui.Spec(), true), "seed %d: restored", seed)
+				afresh := maui.Spec()
+				afresh.New = func(v backfill.Values) (backfill.Policy, error) {
+					return backfill.PolicyFunc(func(c *backfill.Cycle) {
+						p, err := maui.Spec().New(v)
+						require.NoError(t, err)
+						p.Decide(c)
+					}), nil
+				}
+				require.Equal(t, want, run(afresh, false), "seed %d: without memory", seed)
+			}
+		})
+	}
+}
+
+// TestSameAsOthers sets maui to be another policy. It is EASY, of whatever depth,
+// only if all jobs are of the same length: else it fills the windows one after
+// the other, which puts short jobs before long ones.
+func TestSameAsOthers(t *testing.T) {
+	for _, tt := range []struct {
+		other         string
+		others, mauis options
+		same          bool // all jobs are of the same length
+	}{
+		{"fcfs", nil, with("backfillpolicy", "NONE"), false},
+		{"first-fit", nil, with("reservationpolicy", "NEVER"), false},
+		{"first-fit", nil, with("reservationdepth", "0"), false},
+		{"best-fit", nil, with("reservationpolicy", "NEVER", "backfillpolicy", "BESTFIT"), false},
+		{"easy", nil, nil, true},
+		{"easy", with("depth", "2"), with("reservationdepth", "2"), true},
+		{"easy", with("depth", "5"), with("reservationdepth", "5"), true},
+		{"easy", with("depth", "1000"), with("reservationdepth", "1000"), false}, // it never comes to backfill
+	} {
+		t.Run(fmt.Sprint(tt.other, tt.mauis), func(t *testing.T) {
+			other, err := policies.Named(tt.other)
+			require.NoError(t, err)
+			for seed := range uint64(30) {
+				run := func(spec backfill.Spec, opt options) (told []string) {
+					w := newWild(t, seed, spec, opt)
+					for range 100 {
+						r := w.Round(w.host.State)
+						for i, e := range r.Events {
+							if e.Spec != nil && tt.same {
+								j := *e.Spec
+								j.Estimate = 10
+								r.Events[i].Spec = &j
+							}
+						}
+						d, err := w.host.Decide(t.Context(), r)
+						require.NoError(t, err)
+						told = append(told, tell(d, w.host.State))
+					}
+					return told
+				}
+				require.Equal(t, run(other, tt.others), run(maui.Spec(), tt.mauis), "seed %d", seed)
+			}
+		})
+	}
+}
+
+// TestNotEasy is where maui and EASY differ: the short job comes first, although
+// the long one is before it in the queue and fits as well.
+func TestNotEasy(t *testing.T) {
+	p := newPool(t, nil, 10)
+	require.Equal(t, ids(1, 4), p.at(0, nil, job(6, 10), job(8, 10), job(2, 50), job(4, 10)))
+}
+
+// TestGreedy compares with all combinations of the jobs behind a blocked one, on
+// one slot, where a combination fits if its sums do.
+func TestGreedy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		worth := map[string]func(j backfill.Job) int64{
+			"PROCS":       func(j backfill.Job) int64 { return j.Request[0] },
+			"PROCSECONDS": func(j backfill.Job) int64 { return j.Request[0] * int64(j.Estimate) },
+			"SECONDS":     func(j backfill.Job) int64 { return int64(j.Estimate) },
+		}
+		metric := rapid.SampledFrom(slices.Sorted(maps.Keys(worth))).Draw(t, "metric")
+		resources := rapid.IntRange(1, 3).Draw(t, "resources")
+		idle := make(backfill.Vector, resources)
+		for k := range idle {
+			idle[k] = rapid.Int64Range(1, 12).Draw(t, "idle")
+		}
+		jobs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) backfill.Job {
+			j := backfill.Job{Nodes: 1, Request: make(backfill.Vector, resources), Estimate: backfill.Time(rapid.IntRange(1, 20).Draw(t, "estimate"))}
+			for k := range j.Request {
+				j.Request[k] = rapid.Int64Range(0, 8).Draw(t, "request")
+			}
+			if j.Request.Zero() {
+				j.Request[0] = 1
+			}
+			return j
+		}), 0, 9).Draw(t, "jobs")
+
+		// One more cpu than is idle is in use, for whom nobody else is waiting.
+		capacity := slices.Clone(idle)
+		capacity[0]++
+		first, blocked := make(backfill.Vector, resources), make(backfill.Vector, resources)
+		first[0], blocked[0] = 1, capacity[0]
+		all := append([]backfill.Job{{Nodes: 1, Request: first, Estimate: 100}, {Nodes: 1, Request: blocked, Estimate: 1}}, jobs...)
+		sum := func(started []id) (n int64) {
+			for _, j := range started {
+				if j >= 2 {
+					n += worth[metric](all[j])
+				}
+			}
+			return n
+		}
+		run := func(opt options) (started []id) {
+			h := newHost(t, backfill.NewState([]string{"cpus", "memory", "gpus"}[:resources], 0), opt, "fcfs")
+			r := backfill.Round{
+				Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+				Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: capacity}}},
+			}
+			for i := range all {
+				j := all[i]
+				j.ID, j.Place.Cluster = id(i), int64(i)
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &j})
+			}
+			d, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			for _, s := range d.Started {
+				started = append(started, s.Job.ID)
+			}
+			return started
+		}
+		most := int64(0)
+		for mask := range 1 << len(jobs) {
+			use, n := make(backfill.Vector, resources), int64(0)
+			for i, j := range jobs {
+				if mask>>i&1 == 1 {
+					use.AddScaled(j.Request, 1)
+					n += worth[metric](j)
+				}
+			}
+			if use.Within(idle) {
+				most = max(most, n)
+			}
+		}
+		greedy := with("backfillpolicy", "GREEDY", "backfillmetric", metric, "reservationpolicy", "NEVER", "backfillmaxschedules", "100000")
+		require.Equal(t, most, sum(run(greedy)))
+
+		// The bound gives away some of it, and never falls behind FIRSTFIT.
+		least := sum(run(with("reservationpolicy", "NEVER")))
+		for _, bound := range []string{"1", "3", "10", "30"} {
+			greedy["backfillmaxschedules"] = bound
+			n := sum(run(greedy))
+			require.GreaterOrEqual(t, n, least)
+			least = n
+		}
+		require.LessOrEqual(t, least, most)
+	})
+}
