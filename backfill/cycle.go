@@ -17,7 +17,7 @@ import (
 //
 // Actions are checked as they are taken. The first one that is not possible
 // spoils the cycle: it and all that follow do nothing, and [Cycle.Close]
-// refuses the decision whole.
+// refuses the decision whole. A cycle that was closed is not to be used again.
 type Cycle struct {
 	s       *State
 	round   Round
@@ -41,8 +41,12 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	if err := s.validate(r); err != nil {
 		return nil, err
 	}
-	c := &Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: s.actions[:0], undo: s.undo[:0]}
-	s.memo, s.actions, s.undo = nil, nil, nil
+	c := s.cycle
+	if c == nil {
+		c = new(Cycle)
+	}
+	*c = Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: c.actions[:0], undo: c.undo[:0]}
+	s.memo, s.cycle = nil, nil
 	s.now = r.Now
 	for _, set := range r.Candidates {
 		candidates := set.Candidates
@@ -319,13 +323,10 @@ func (c *Cycle) Rollback() {
 
 // end leaves the cycle unusable, and its room to the next one.
 func (c *Cycle) end(why error) {
-	if cap(c.actions) <= maxSpare {
-		c.s.actions = c.actions
+	c.undo, c.err = c.undo[:0], why
+	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare {
+		c.s.cycle = c
 	}
-	if cap(c.undo) <= maxSpare {
-		c.s.undo = c.undo
-	}
-	c.undo, c.err = nil, why
 }
 
 // fail spoils the cycle.

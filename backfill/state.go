@@ -38,9 +38,7 @@ type State struct {
 
 	queueChanges int // counts what came into the queue and left it
 
-	// Room for what the next cycle does.
-	actions []Action
-	undo    []change
+	cycle *Cycle // the last one, whose room the next may use; nil while one is open
 
 	freed freedLog // by jobs, of late
 }
@@ -121,7 +119,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 // Clone returns an independent copy that shares what neither side changes.
 func (s *State) Clone() *State {
 	c := *s
-	c.memo, c.actions, c.undo = nil, nil, nil
+	c.memo, c.cycle = nil, nil
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)

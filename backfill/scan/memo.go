@@ -7,33 +7,28 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// memo is what a pass knows when it is over.
-type memo struct {
-	depth    int           // reservations that it may have made
+// pass is one pass over the queue, and what it knows when it is over: the memo
+// for the next one.
+type pass struct {
+	c        *backfill.Cycle
+	arrivals []*backfill.Job // in the queue's order
+	kept     bool            // what the last pass found is still so, but for those who arrived
+
+	depth    int           // reservations that it may make
 	reserved int           // and has
 	last     *backfill.Job // the last job that got one
 	settled  bool          // each reservation is of a job that can use one slot alone
 	sure     bool          // a new pass would come to the same reservations
 }
 
-// holds reports whether what the last pass found is still so.
-func (m *memo) holds(c *backfill.Cycle, depth int) bool {
-	round := c.Round()
-	return m.sure && m.depth == depth && len(round.Keys) == 0 && len(round.Candidates) == 0 && len(c.Due()) == 0
-}
-
-// pass is one pass over the queue, with the memo that it will leave.
-type pass struct {
-	*memo
-	c        *backfill.Cycle
-	kept     bool            // the memo of the last pass holds, but for those who arrived
-	arrivals []*backfill.Job // in the queue's order
-}
-
-// begin takes all events. Unless the memo of the last pass holds, it gives up
-// the reservations; they are rebuilt.
+// begin takes all events. Unless what the last pass found is still so, it gives
+// up the reservations; they are rebuilt.
 func begin(c *backfill.Cycle, depth int) *pass {
-	p := &pass{c: c}
+	p, ok := c.Memo().(*pass)
+	if !ok {
+		p = new(pass)
+	}
+	p.c, p.arrivals = c, p.arrivals[:0]
 	only := true // jobs arrived, and nothing else happened
 	for e, more := c.Next(); more; e, more = c.Next() {
 		switch e.Kind {
@@ -44,21 +39,20 @@ func begin(c *backfill.Cycle, depth int) *pass {
 			only = false
 		}
 	}
-	known, ok := c.Memo().(*memo)
-	if ok && only && known.holds(c, depth) {
-		slices.SortFunc(p.arrivals, c.Compare)
-		if known.last == nil || len(p.arrivals) == 0 || c.Compare(known.last, p.arrivals[0]) < 0 {
-			p.memo, p.kept = known, true
-			return p
-		}
+	slices.SortFunc(p.arrivals, c.Compare)
+	if p.kept = ok && only && p.holds(depth); !p.kept {
+		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true}
+		p.release()
 	}
-	if !ok {
-		known = new(memo)
-	}
-	*known = memo{depth: depth, settled: true, sure: true}
-	p.memo = known
-	p.release()
 	return p
+}
+
+// holds reports whether what the last pass found is still so, now that jobs have
+// arrived. Those must stand behind the ones that have a reservation.
+func (p *pass) holds(depth int) bool {
+	round := p.c.Round()
+	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
+		(p.last == nil || len(p.arrivals) == 0 || p.c.Compare(p.last, p.arrivals[0]) < 0)
 }
 
 // release gives the reservations up. A single one of the first job in the queue

@@ -84,7 +84,7 @@ func Depth(c *backfill.Cycle, depth int) {
 		}
 		return reserve, true
 	}})
-	c.Remember(p.memo)
+	c.Remember(p)
 }
 
 // Heads opens a pass, starts the first job of the queue as long as it fits now,
@@ -98,6 +98,6 @@ func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 		}})
 		p.sure = p.sure && p.settled // what the policy starts now may be in the way
 	}
-	c.Remember(p.memo)
+	c.Remember(p)
 	return p.last
 }
