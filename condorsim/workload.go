@@ -59,6 +59,21 @@ const (
 	jobRequirements  = "TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory"
 )
 
+// traceLabels are the labels of a trace's jobs. The queue that a job was submitted
+// to says what service it gets, so it stands as the qos.
+func traceLabels(j workload.Job) (labels map[string]string) {
+	for _, l := range [][2]string{{"owner", j.User}, {"group", j.Group}, {"executable", j.Executable}, {"qos", j.Queue}} {
+		if l[1] == "" {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[l[0]] = l[1]
+	}
+	return labels
+}
+
 // FromTrace makes a workload of a trace. Its machine is one slot with all the
 // processors; given slots replace it, and a job of p processors is then p chunks
 // of one cpu each.
@@ -77,7 +92,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 		w.Slots = []*negotiator.Slot{machine}
 	}
 	ads := requestAds{}
-	labels := map[string]map[string]string{}
+	labels := map[[4]string]map[string]string{} // shared by the jobs that have the same
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i, j := range t.Jobs {
@@ -89,13 +104,14 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 		if err != nil {
 			return nil, err
 		}
-		if labels[j.User] == nil && j.User != "" {
-			labels[j.User] = map[string]string{"owner": j.User}
+		label := [4]string{j.User, j.Group, j.Executable, j.Queue}
+		if labels[label] == nil {
+			labels[label] = traceLabels(j)
 		}
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
 			Place: backfill.Place{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
-			Labels: labels[j.User], Ad: ad,
+			Labels: labels[label], Ad: ad,
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
 	}

@@ -44,7 +44,7 @@ func trace(jobs ...workload.Job) *workload.Trace {
 
 func TestFromTraceOnOneMachine(t *testing.T) {
 	in := trace(
-		workload.Job{Submit: 3, Run: 5, Estimate: 9, Procs: 2, Memory: 70, User: "7"},
+		workload.Job{Submit: 3, Run: 5, Estimate: 9, Procs: 2, Memory: 70, User: "7", Group: "1", Executable: "12", Queue: "0"},
 		workload.Job{Submit: 4, Run: 6, Procs: 2, Memory: 70, User: "7"},
 		workload.Job{Submit: 4, Run: 0, Procs: 1},
 	)
@@ -61,7 +61,7 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 
 	j := w.Jobs[0]
 	require.Equal(t, &negotiator.Job{
-		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9, Labels: map[string]string{"owner": "7"}, Ad: j.Ad,
+		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9, Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
 	}, j.Job)
 	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, User: "7", Cpus: 2, Memory: 70}, j)
 	require.Same(t, j.Ad, w.Jobs[1].Ad, "the same request, the same ad")

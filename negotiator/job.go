@@ -35,6 +35,11 @@ func DefaultSchema() Schema {
 	}
 }
 
+// labels are what a job's ad says of whose it is, and under which attributes.
+var labels = []struct{ label, attr string }{
+	{"owner", "Owner"}, {"group", "AcctGroup"}, {"account", "AccountingGroup"}, {"project", "ProjectName"}, {"qos", "QOS"}, {"executable", "Cmd"},
+}
+
 // Numbers in ads are bounded, so that sums stay far from overflow.
 const (
 	maxAmount  = 1_000_000_000_000_000 // of a resource
@@ -152,8 +157,13 @@ func (s Schema) readJob(j *Job) error {
 	if j.Limit, err = first(j.Ad, s.Limits); err != nil {
 		return err
 	}
-	if owner, found := j.Ad.Text("Owner"); found {
-		j.Labels = map[string]string{"owner": owner}
+	for _, l := range labels {
+		if text, found := j.Ad.Text(l.attr); found && text != "" {
+			if j.Labels == nil {
+				j.Labels = map[string]string{}
+			}
+			j.Labels[l.label] = text
+		}
 	}
 	_, err = s.Request(j.Ad, j.Nodes)
 	return err

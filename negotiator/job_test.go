@@ -84,6 +84,9 @@ func TestJobFromAd(t *testing.T) {
 		{"the second of the estimates", named + "AllowedJobDuration = 70", func(j *Job) { j.Estimate, j.Limit = 70, 70 }, ""},
 		{"the first estimate counts", named + "AllowedJobDuration = 70; EstimatedRunTime = 60", func(j *Job) { j.Estimate, j.Limit = 60, 70 }, ""},
 		{"owner", named + `Owner = "eve"`, func(j *Job) { j.Labels = map[string]string{"owner": "eve"} }, ""},
+		{"labels", named + `Owner = "eve"; AcctGroup = "physics"; AccountingGroup = "physics.eve"; ProjectName = ""; QOS = "fast"; Cmd = "/bin/a"`, func(j *Job) {
+			j.Labels = map[string]string{"owner": "eve", "group": "physics", "account": "physics.eve", "qos": "fast", "executable": "/bin/a"}
+		}, ""},
 		{"an expression", named + "EstimatedRunTime = 60 * Minutes; Minutes = 3", func(j *Job) { j.Estimate = 180 }, ""},
 		{"no ClusterId", "ProcId = 3; QDate = 50", nil, "the job ad has no ClusterId and ProcId"},
 		{"no ProcId", "ClusterId = 7; QDate = 50", nil, "the job ad has no ClusterId and ProcId"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 
@@ -66,7 +67,7 @@ func describePolicy(s backfill.Spec) policy {
 // describe lists policies in tables that fit a hundred columns.
 func describe(all []policy) string {
 	list := wrappedTable([]int{12, 25, 22, 17, 7}, "policy", "what it does", "what it promises", "source", "queue")
-	options := wrappedTable([]int{12, 17, 14, 44}, "policy", "option", "default", "what it sets")
+	options := wrappedTable([]int{12, 20, 14, 41}, "policy", "option", "default", "what it sets")
 	for _, p := range all {
 		queue := "order of jobs"
 		if p.UsesOrder {
@@ -74,7 +75,7 @@ func describe(all []policy) string {
 		}
 		list.AppendRow(table.Row{p.Name, p.Doc, p.Promise, p.Source, queue})
 		for _, o := range p.Options {
-			options.AppendRow(table.Row{p.Name, o.Name, o.Default, o.Doc})
+			options.AppendRow(table.Row{p.Name, o.Name, cmp.Or(o.Default, "none"), o.Doc})
 		}
 	}
 	return list.Render() + "\n\nOptions of the policies (--policy-opt OPTION=VALUE):\n\n" + options.Render() + "\n"
