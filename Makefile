@@ -4,7 +4,7 @@ LINT = bin/golangci-lint-$(GOLANGCI_LINT)
 FUZZTIME ?= 10s
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help build test race lint fmt fuzz bench generate ci
+.PHONY: help build test race lint fmt fuzz bench ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

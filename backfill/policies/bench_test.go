@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,44 +97,60 @@ func hostBench(b *testing.B, s *backfill.State, policy string) *backfill.Host {
 	return h
 }
 
-// BenchmarkCycle measures, for each policy, the first pass over a busy pool and
-// a cycle in which one job has ended and one came.
+// copy is an independent pool in the same state, under a policy.
+func (p *busyPool) copy(b *testing.B, policy string) *busyPool {
+	b.Helper()
+	return &busyPool{gangs: p.gangs, jobs: p.jobs, running: slices.Clone(p.running), host: hostBench(b, p.host.State.Clone(), policy)}
+}
+
+// first lets the policy pass over the pool for the first time.
+func (p *busyPool) first(b *testing.B) {
+	b.Helper()
+	_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
+	require.NoError(b, err)
+}
+
+// next is a cycle in which one job has ended and one came.
+func (p *busyPool) next(b *testing.B, now backfill.Time) {
+	b.Helper()
+	d, err := p.host.Decide(b.Context(), backfill.Round{Now: now, Events: []backfill.Event{
+		{Kind: backfill.Completed, Job: p.running[0]}, {Kind: backfill.Submitted, Spec: p.job(now)},
+	}})
+	require.NoError(b, err)
+	p.running = p.running[1:]
+	for _, started := range d.Started {
+		p.running = append(p.running, started.Job.ID)
+	}
+}
+
+// BenchmarkCycle measures, for pools of all sizes and for each policy, the first
+// pass, and a cycle in which one job has ended and one came.
 func BenchmarkCycle(b *testing.B) {
-	for _, spec := range policies.All() {
-		for _, size := range []struct {
-			slots, waiting int
-			gangs          bool
-		}{{1, 100, false}, {1, 5000, false}, {100, 1000, false}, {10000, 5000, false}, {10000, 5000, true}} {
-			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d/gangs=%t", spec.Name, size.slots, size.waiting, size.gangs)
-			b.Run(name+"/first", func(b *testing.B) {
-				p := newBusyPool(b, spec.Name, size.slots, size.waiting, size.gangs)
-				state := p.host.State
-				for b.Loop() {
-					b.StopTimer()
-					p.host = hostBench(b, state.Clone(), spec.Name)
-					b.StartTimer()
-					_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
-					require.NoError(b, err)
-				}
-			})
-			b.Run(name+"/next", func(b *testing.B) {
-				p := newBusyPool(b, spec.Name, size.slots, size.waiting, size.gangs)
-				_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
-				require.NoError(b, err)
-				now := backfill.Time(2)
-				for b.Loop() {
-					now++
-					r := backfill.Round{Now: now, Events: []backfill.Event{
-						{Kind: backfill.Completed, Job: p.running[0]}, {Kind: backfill.Submitted, Spec: p.job(now)},
-					}}
-					d, err := p.host.Decide(b.Context(), r)
-					require.NoError(b, err)
-					p.running = p.running[1:]
-					for _, started := range d.Started {
-						p.running = append(p.running, started.Job.ID)
+	for _, size := range []struct {
+		slots, waiting int
+		gangs          bool
+	}{{1, 100, false}, {1, 5000, false}, {100, 1000, false}, {10000, 5000, false}, {10000, 5000, true}} {
+		b.Run(fmt.Sprintf("slots=%d/waiting=%d/gangs=%t", size.slots, size.waiting, size.gangs), func(b *testing.B) {
+			pool := newBusyPool(b, "first-fit", size.slots, size.waiting, size.gangs)
+			for _, spec := range policies.All() {
+				b.Run("policy="+spec.Name+"/first", func(b *testing.B) {
+					for b.Loop() {
+						b.StopTimer()
+						p := pool.copy(b, spec.Name)
+						b.StartTimer()
+						p.first(b)
 					}
-				}
-			})
-		}
+				})
+				b.Run("policy="+spec.Name+"/next", func(b *testing.B) {
+					p := pool.copy(b, spec.Name)
+					p.first(b)
+					now := backfill.Time(2)
+					for b.Loop() {
+						now++
+						p.next(b, now)
+					}
+				})
+			}
+		})
 	}
 }
