@@ -13,8 +13,8 @@
 //   - options.go: how all of it is set
 //
 // Source: Maui administrator's guide, Backfill, Throttling Policies, Reservation
-// Policies and Parameters. Where it says nothing, see backfill/DECISIONS.md, 30
-// and after.
+// Policies and Parameters. Where it says nothing, see backfill/DECISIONS.md, 21
+// to 30.
 package maui
 
 import (
