@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"time"
 
@@ -57,7 +58,6 @@ func (*runCommand) Help() string { return negotiator.OrderHelp() }
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
 	began := time.Now()
-	limitMemory(0)
 	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
 	jobsOut, err := c.createJobs()
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
-	limitMemory(len(w.Jobs))
+	collectSeldom(len(w.Jobs))
 
 	bar := cli.NewProgress("jobs")
 	result, err := condorsim.Run(ctx, w, config, nil, &progress{bar: bar, total: int64(len(w.Jobs))})
@@ -100,16 +100,21 @@ func (c *runCommand) Run(ctx context.Context) error {
 	return report.Table(os.Stdout, run, result, timing)
 }
 
-// limitMemory has garbage collected seldom as long as the process stays small: in
-// all, it is to take no more than 60 MB and 500 bytes a job. What the environment
-// says of it has precedence.
-func limitMemory(jobs int) {
-	const base, perJob = 48 << 20, 400
+// collectSeldom has garbage collected as seldom as 60 MB and 500 bytes a job allow.
+// What the environment says of it has precedence.
+func collectSeldom(jobs int) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(base + perJob*int64(jobs))
+	const (
+		allowed, perJob = 40 << 20, 350 // bytes; the rest is the program and what the metrics need
+		outcome         = 100           // what a job will leave behind
+		least, most     = 50, 400
+	)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	kept := int64(live[0].Value.Uint64()) + outcome*int64(jobs) + 1<<20
+	debug.SetGCPercent(int(min(most, max(least, 100*(allowed+perJob*int64(jobs))/kept-100))))
 }
 
 // createJobs prepares the table of jobs; nil if none is wanted. It must not take
