@@ -19,6 +19,8 @@ type pass struct {
 	last     *backfill.Job // the last job that got one
 	settled  bool          // each reservation is of a job that can use one slot alone
 	sure     bool          // a new pass would come to the same reservations
+
+	deep, heads Rules // of Depth and of Heads, made once
 }
 
 // begin takes all events. Unless what the last pass found is still so, it gives
@@ -41,7 +43,7 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	}
 	slices.SortFunc(p.arrivals, c.Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
-		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true}
+		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true, deep: p.deep, heads: p.heads}
 		p.release()
 	}
 	return p

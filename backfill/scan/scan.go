@@ -78,12 +78,15 @@ func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules)
 // every other job that fits starts.
 func Depth(c *backfill.Cycle, depth int) {
 	p := begin(c, depth)
-	allocateOrReserve(c, p.jobs(), Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
-		if reserve = p.reserved < depth; reserve {
-			p.reserve(j)
-		}
-		return reserve, true
-	}})
+	if p.deep.Blocked == nil {
+		p.deep = Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
+			if reserve = p.reserved < p.depth; reserve {
+				p.reserve(j)
+			}
+			return reserve, true
+		}}
+	}
+	allocateOrReserve(c, p.jobs(), p.deep)
 	c.Remember(p)
 }
 
@@ -92,10 +95,13 @@ func Depth(c *backfill.Cycle, depth int) {
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 	p := begin(c, 1)
 	if !p.kept || p.last == nil {
-		allocateOrReserve(c, p.jobs(), Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
-			p.reserve(j)
-			return true, false
-		}})
+		if p.heads.Blocked == nil {
+			p.heads = Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
+				p.reserve(j)
+				return true, false
+			}}
+		}
+		allocateOrReserve(c, p.jobs(), p.heads)
 		p.sure = p.sure && p.settled // what the policy starts now may be in the way
 	}
 	c.Remember(p)

@@ -152,6 +152,10 @@ func parseRecord(s []byte, rec *record) *Error {
 			}
 		}
 		begin := at
+		if value, end := wholeNumber(s, at); end > 0 {
+			rec[n], at = value, end
+			continue
+		}
 		for at < len(s) && !isBlank(s[at]) {
 			at++
 		}
@@ -166,6 +170,31 @@ func parseRecord(s []byte, rec *record) *Error {
 		rec[n] = value
 	}
 	return nil
+}
+
+// wholeNumber reads what nearly all fields are: a whole number of up to ten digits
+// and a blank or the end behind it. The end is 0 if it is something else.
+func wholeNumber(s []byte, at int) (value int64, end int) {
+	negative := s[at] == '-'
+	if negative {
+		at++
+	}
+	first := at
+	for at < len(s) && at < first+10 {
+		digit := s[at] - '0'
+		if digit > 9 {
+			break
+		}
+		value = value*10 + int64(digit)
+		at++
+	}
+	if at == first || at < len(s) && !isBlank(s[at]) {
+		return 0, 0
+	}
+	if negative {
+		value = -value
+	}
+	return value, at
 }
 
 func isBlank(b byte) bool { return b == ' ' || b == '\t' }
