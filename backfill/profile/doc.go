@@ -16,5 +16,6 @@
 //   - steps.go: the step function of one resource on one slot
 //   - node.go: the tree of its changes
 //   - profile.go: many slots, many resources, the five operations
+//   - reach.go: many slots, and which of them need not be asked
 //   - placement.go: which of the slots that could host a request do
 package profile

@@ -1,9 +1,9 @@
 package profile
 
-// AskMany answers requests of so many candidates with reaches, of short spans,
-// until the test is over.
+// AskMany answers requests of so many candidates with reaches, of short spans and
+// with room for a few, until the test is over.
 func AskMany(t interface{ Cleanup(func()) }, slots int) {
-	beforeSlots, beforeSpans := manySlots, spans
-	manySlots, spans = slots, []Time{1, 3, 7}
-	t.Cleanup(func() { manySlots, spans = beforeSlots, beforeSpans })
+	beforeSlots, beforeSpans, beforeReach, beforeGrown := manySlots, spans, maxReach, maxGrown
+	manySlots, spans, maxReach, maxGrown = slots, []Time{1, 3, 7}, 12, 5
+	t.Cleanup(func() { manySlots, spans, maxReach, maxGrown = beforeSlots, beforeSpans, beforeReach, beforeGrown })
 }

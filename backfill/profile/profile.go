@@ -16,6 +16,7 @@ type Profile struct {
 	past  Time // the origin: instants before it do not matter
 
 	reaches     map[*Candidates][]*reach
+	reached     int      // bounds in all of them
 	grown       []growth // that not all reaches have heeded
 	grownBefore int      // and how many there were before
 	changes     slotChanges

@@ -9,8 +9,13 @@ import (
 // rather than by asking every slot. It is a variable for the tests only.
 var manySlots = 32
 
-// maxGrown is how many growths are noted before the reaches must heed them.
-const maxGrown = 4096
+// maxReach is how many bounds are kept in all, of 16 bytes each. It is a variable
+// for the tests only.
+var maxReach = 8 << 20
+
+// maxGrown is how many growths are noted before the reaches must heed them. It is a
+// variable for the tests only.
+var maxGrown = 4096
 
 // reach knows for a request of many candidates how early each of them might host
 // a chunk, so that a question passes by most slots: those that cannot before the
@@ -18,8 +23,8 @@ const maxGrown = 4096
 // least a span.
 //
 // What it knows are lower bounds. A span that is added leaves them true; one that
-// is removed lowers that of its slot, as does a slot that changes; and a slot
-// that was looked at in vain gets its bound anew.
+// is removed lowers that of its slot; a slot that was looked at in vain gets its
+// bound anew. When slots come, go or change, all is forgotten.
 type reach struct {
 	candidates *Candidates
 	chunk      Vector
@@ -57,6 +62,10 @@ func (p *Profile) reach(r *Request) *reach {
 			p.heed(x)
 			return x
 		}
+	}
+	if p.reached += len(r.Candidates.Slots); p.reached > maxReach {
+		p.forgetReaches()
+		known, p.reached = nil, len(r.Candidates.Slots)
 	}
 	x := &reach{
 		candidates: r.Candidates, chunk: r.Chunk, span: span, heeded: p.grownBefore + len(p.grown), used: true,
@@ -98,7 +107,12 @@ func (p *Profile) grew(slot SlotID, from Time) {
 	}
 	if len(p.grown) == maxGrown {
 		for candidates, known := range p.reaches {
-			known = slices.DeleteFunc(known, func(x *reach) bool { return !x.used })
+			known = slices.DeleteFunc(known, func(x *reach) bool {
+				if !x.used {
+					p.reached -= len(x.bound)
+				}
+				return !x.used
+			})
 			for _, x := range known {
 				p.heed(x)
 				x.used = false
@@ -126,7 +140,7 @@ func (p *Profile) heed(x *reach) {
 }
 
 // forgetReaches drops all that is known, as slots have come, gone or changed.
-func (p *Profile) forgetReaches() { p.reaches, p.grown, p.grownBefore = nil, nil, 0 }
+func (p *Profile) forgetReaches() { p.reaches, p.reached, p.grown, p.grownBefore = nil, 0, nil, 0 }
 
 // upTo lists the candidates whose bound is limit or earlier.
 func (x *reach) upTo(limit Time, list []int32) []int32 {
