@@ -24,8 +24,8 @@ func (p *Plan) Compress() {
 	}
 }
 
-// CompressOnce moves each job to its earliest start, once, in the plan's order as
-// it is at the beginning.
+// CompressOnce moves each job to its earliest start, once, in the order of a plan
+// by start as it is at the beginning.
 func (p *Plan) CompressOnce() {
 	p.refresh()
 	now := p.c.Now()
@@ -44,9 +44,9 @@ func (p *Plan) CompressOnce() {
 	p.resort(moved)
 }
 
-// resort brings the jobs into order of which some have moved.
+// resort brings the jobs of a plan by start into order, of which some have moved.
 func (p *Plan) resort(moved []int) {
-	if len(moved) == 0 || p.order == ByQueue {
+	if len(moved) == 0 {
 		return
 	}
 	out := p.out[:0]

@@ -271,7 +271,8 @@ func (c *slotChanges) pop() slotChange {
 	}
 }
 
-// Len, Less, Swap, Push and Pop are for container/heap.
+// Len, Less, Swap, Push and Pop are for container/heap. Candidates only change
+// places: the last two are never called.
 func (x *reach) Len() int           { return len(x.heap) }
 func (x *reach) Less(i, j int) bool { return x.bound[x.heap[i]] < x.bound[x.heap[j]] }
 func (x *reach) Swap(i, j int) {

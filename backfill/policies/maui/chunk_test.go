@@ -115,3 +115,16 @@ func TestKeptNowAndNotLater(t *testing.T) {
 	require.Equal(t, ids(4), p.at(20, ids(1), job(1, 90)))
 	require.Equal(t, plan{3: 100}, p.plan())
 }
+
+// TestChunkingMindsWhoLosesItsRoom lets job 6 fit as it is passed by, since it is
+// too long for the first window, and job 7, behind it, take some of its room there:
+// from then on it is blocked, and job 8 gets nothing of what was freed.
+//
+// At 5, 5 cpus are given back on each of two slots of 8. Job 5 wants 6 on one slot
+// and gets them at 8, on a; job 6 wants seven times one.
+func TestChunkingMindsWhoLosesItsRoom(t *testing.T) {
+	p := newPool(t, with("bfchunksize", "7", "bfchunkduration", "4"), 8, 8)
+	require.Equal(t, ids(1, 2, 3, 4), p.at(0, nil, job(5, 100), job(5, 100), job(3, 8), job(3, 100)))
+	require.Equal(t, ids(7), p.at(5, ids(1, 2), job(6, 5), gang(7, 1, 10), job(4, 2), job(1, 2)))
+	require.Equal(t, plan{5: 8}, p.plan())
+}

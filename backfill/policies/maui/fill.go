@@ -13,14 +13,26 @@ import (
 // not be asked again in this pass.
 type fill func(i *iteration, jobs []*backfill.Job, w window, l level)
 
-// firstFit starts the first job that fits, again and again.
+// firstFit starts the first job that fits, again and again. A large job that is for
+// a later window is passed by; where somebody behind it takes its room, it is
+// blocked.
 func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
+	var passed []*backfill.Job
 	for _, j := range jobs {
 		switch {
 		case w.holds(j):
-			i.try(j, l)
-		case j.Estimate > w.within && i.kept.minds(j) && i.use.allow(j, l) && !i.fits(j):
-			i.isBlocked(j) // and will be in its own window
+			if i.try(j, l); !i.runs(j) {
+				continue
+			}
+		case j.Estimate > w.within && i.kept.minds(j):
+			passed = append(passed, j)
+		default:
+			continue
+		}
+		blocked := slices.IndexFunc(passed, func(p *backfill.Job) bool { return i.use.allow(p, l) && !i.fits(p) })
+		if blocked >= 0 {
+			i.isBlocked(passed[blocked])
+			passed = nil // one is enough
 		}
 	}
 }
