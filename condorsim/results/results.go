@@ -1,0 +1,83 @@
+// Package results is the form of finished simulations on disk, between those who
+// write them (sweeps) and those who read them (reports, other tools).
+//
+// A folder of results holds
+//
+//	sweep.json           a [Manifest]: what was to be run
+//	cells/ID.json        a [Cell] each: one finished simulation
+//	results.csv|json|parquet
+//	                     a row for each finished cell
+//
+// A cell is there whole or not at all; a folder with fewer cells than its manifest
+// lists is one that was interrupted, and every reader says so.
+package results
+
+import (
+	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+)
+
+// Manifest says what a folder of results was to hold, and how to make it again.
+type Manifest struct {
+	// Name is the sweep's, Title and Description are for people.
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// Claims names the set of a paper's claims that the results are held against:
+	// guarantees, fairness or ibb; "" for none.
+	Claims string `json:"claims,omitempty"`
+	// Baseline is the label of the scheduler that others are compared with.
+	Baseline string `json:"baseline"`
+	// Version is that of the program, Command what repeats the sweep.
+	Version string `json:"version"`
+	Command string `json:"command"`
+	// File is the text of the sweep's file.
+	File   string      `json:"file"`
+	Traces []TraceFile `json:"traces"`
+	// Cells are the keys of all cells, in their order.
+	Cells []Key `json:"cells"`
+	// Skipped says what was left out and why, such as a trace that is not there.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// TraceFile is what a trace was read from.
+type TraceFile struct {
+	Name   string `json:"name"`
+	File   string `json:"file"`   // without folder
+	SHA256 string `json:"sha256"` // of the file as it lies on disk; "" if it was generated
+}
+
+// Key says which cell of a sweep's matrix something is. Its texts are what the
+// sweep's file gives.
+type Key struct {
+	// ID is the name of the cell's file, made from what follows.
+	ID    string `json:"id"`
+	Trace string `json:"trace"`
+	// Scheduler is the label of policy, order and options together, such as pc-sjf.
+	Scheduler string            `json:"scheduler"`
+	Policy    string            `json:"policy"`
+	Order     string            `json:"order"`
+	Options   map[string]string `json:"options,omitempty"`
+	Load      float64           `json:"load"`      // 1: as in the trace
+	Estimates string            `json:"estimates"` // the estimate model; "given": as in the trace
+	Seed      uint64            `json:"seed"`
+}
+
+// Cell is one finished simulation.
+type Cell struct {
+	Key
+	Jobs     int               `json:"jobs"`
+	Held     int               `json:"held"` // could never run, left out of the means
+	Machine  Machine           `json:"machine"`
+	Cleaning workload.Cleaning `json:"cleaning"`
+	// Metrics are by name, as condorsim run --json names them.
+	Metrics map[string]float64 `json:"metrics"`
+	Series  metrics.Series     `json:"series"`
+}
+
+// Machine is what the jobs of a cell ran on.
+type Machine struct {
+	Slots  int   `json:"slots"`
+	Cpus   int64 `json:"cpus"`
+	Memory int64 `json:"memory"` // MiB; 0: no resource
+}
