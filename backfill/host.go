@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -23,8 +24,9 @@ type Decider interface {
 
 // Linked is a policy that runs in this process.
 type Linked struct {
-	spec   Spec
-	policy Policy
+	spec    Spec
+	options map[string]string
+	policy  Policy
 }
 
 // Link makes a linked-in decider of a policy with the given options.
@@ -33,8 +35,12 @@ func Link(spec Spec, options map[string]string) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Linked{spec: spec, policy: p}, nil
+	return &Linked{spec: spec, options: maps.Clone(options), policy: p}, nil
 }
+
+// Again links the same policy in once more, with the same options, for another
+// goroutine: one decider serves one at a time.
+func (l *Linked) Again() (*Linked, error) { return Link(l.spec, l.options) }
 
 // Spec is the policy's.
 func (l *Linked) Spec() Spec { return l.spec }

@@ -308,6 +308,12 @@ func (s *State) IsRunning(id JobID) bool {
 	return r != nil && r.phase == running
 }
 
+// IsWaiting reports whether the job is in the queue.
+func (s *State) IsWaiting(id JobID) bool {
+	r := s.jobs.Find(id)
+	return r != nil && r.phase == waiting
+}
+
 // Planned is a waiting job's reservation, if it has one.
 func (s *State) Planned(id JobID) (start Time, at Placement, ok bool) {
 	r := s.jobs.Find(id)

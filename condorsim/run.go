@@ -33,6 +33,9 @@ type Result struct {
 	ReservedIdle float64
 	// Unordered says that the order's expression had a number for no job.
 	Unordered bool
+	// StrictFST and RelaxedFST are the fair start times by job, if they were asked
+	// for; see [RunFair]. Those of jobs that never ran mean nothing.
+	StrictFST, RelaxedFST []backfill.Time
 
 	reserved int64 // idle cpus that are reserved since the last cycle
 	last     backfill.Time

@@ -36,6 +36,14 @@ type Job struct {
 	Cpus, Memory int64
 }
 
+// runs is for how long the job runs: to its end, or to its limit.
+func (j Job) runs() backfill.Time {
+	if j.Limit > 0 {
+		return min(j.Run, j.Limit)
+	}
+	return j.Run
+}
+
 // Capacity is the sum of the slots.
 func (w *Workload) Capacity() backfill.Vector {
 	sum := make(backfill.Vector, len(w.Schema.Resources))

@@ -108,6 +108,14 @@ func (o Order) of(jobs map[backfill.JobID]*Job, resources []string) (backfill.Or
 	return p.key, p
 }
 
+// Of is the order of jobs that are known by ID, of a pool with these resources,
+// first of which are cpus. It serves one goroutine at a time and keeps something
+// of each job that it was asked for.
+func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Order {
+	order, _ := o.of(jobs, resources)
+	return order
+}
+
 // key is a [backfill.Order].
 func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves bool) {
 	known := p.known[j.ID]

@@ -7,14 +7,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 )
 
-// columns of the table of jobs.
-var columns = [...]string{"id", "submit", "start", "end", "guarantee", "nodes", "cpus", "memory", "estimate", "run", "user", "how", "slots"}
+// columns of the table of jobs, behind which stand the fair start times if they were
+// asked for.
+var columns = []string{"id", "submit", "start", "end", "guarantee", "nodes", "cpus", "memory", "estimate", "run", "user", "how", "slots"}
 
 // JobsFile is a table of jobs that will be a file: either whole or not at all.
 type JobsFile struct {
@@ -97,12 +99,24 @@ func (j *JobsFile) Discard() {
 // jobs. What never happened, and a user who is not known, is left empty.
 func WriteJobs(out io.Writer, r *condorsim.Result) error {
 	rows := csv.NewWriter(out)
-	if err := rows.Write(columns[:]); err != nil {
+	header := slices.Clone(columns)
+	var fair [][]backfill.Time
+	if r.StrictFST != nil {
+		header, fair = append(header, "strict_fst"), append(fair, r.StrictFST)
+	}
+	if r.RelaxedFST != nil {
+		header, fair = append(header, "relaxed_fst"), append(fair, r.RelaxedFST)
+	}
+	if err := rows.Write(header); err != nil {
 		return err
 	}
-	row := make([]string, len(columns))
+	row := make([]string, len(header))
 	for i := range r.Outcomes {
-		fillRow(row, r.Workload.Jobs[i], &r.Outcomes[i])
+		o := &r.Outcomes[i]
+		fillRow(row, r.Workload.Jobs[i], o)
+		for k, starts := range fair {
+			row[len(columns)+k] = when(o.Started, starts[i])
+		}
 		if err := rows.Write(row); err != nil {
 			return err
 		}
@@ -112,12 +126,6 @@ func WriteJobs(out io.Writer, r *condorsim.Result) error {
 }
 
 func fillRow(row []string, j condorsim.Job, o *condorsim.Outcome) {
-	when := func(happened bool, t backfill.Time) string {
-		if !happened {
-			return ""
-		}
-		return strconv.FormatInt(int64(t), 10)
-	}
 	how := ""
 	if o.Started {
 		how = o.How.String()
@@ -127,4 +135,12 @@ func fillRow(row []string, j condorsim.Job, o *condorsim.Outcome) {
 		strconv.Itoa(j.Nodes), strconv.FormatInt(j.Cpus, 10), strconv.FormatInt(j.Memory, 10),
 		when(j.Estimate > 0, j.Estimate), when(true, j.Run), j.User, how, o.Placement.String(),
 	})
+}
+
+// when is an instant, and empty if it never came.
+func when(happened bool, t backfill.Time) string {
+	if !happened {
+		return ""
+	}
+	return strconv.FormatInt(int64(t), 10)
 }

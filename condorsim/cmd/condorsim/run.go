@@ -46,10 +46,11 @@ type runCommand struct {
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 
-	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
-	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
-	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
-	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
+	JobsOut  string  `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	JSON     bool    `group:"Output" name:"json" help:"Print the summary as one JSON object."`
+	Fst      fstFlag `group:"Output" placeholder:"KINDS" help:"Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be if nobody came after it."`
+	Timing   bool    `group:"Output" help:"Say how long it took, reading included."`
+	LogLevel string  `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
 }
 
 // Help is shown below the flags.
@@ -76,7 +77,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	collectSeldom(len(w.Jobs))
 
 	bar := cli.NewProgress("jobs")
-	result, err := condorsim.Run(ctx, w, config, nil, &progress{bar: bar, total: int64(len(w.Jobs))})
+	result, err := c.simulate(ctx, w, config, &progress{bar: bar, total: int64(len(w.Jobs))})
 	bar.Done()
 	if err != nil {
 		return err

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// fstFlag is the fair start times that are wanted: strict, relaxed or both.
+type fstFlag condorsim.Fair
+
+// UnmarshalText reads a list such as strict,relaxed.
+func (f *fstFlag) UnmarshalText(text []byte) error {
+	for kind := range strings.SplitSeq(string(text), ",") {
+		switch kind {
+		case "strict":
+			f.Strict = true
+		case "relaxed":
+			f.Relaxed = true
+		default:
+			return fmt.Errorf("%q: must be strict, relaxed or strict,relaxed", kind)
+		}
+	}
+	return nil
+}
+
+// simulate runs the workload, with fair start times if they are wanted.
+func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config negotiator.Config, sinks ...negotiator.Sink) (*condorsim.Result, error) {
+	if c.Fst == (fstFlag{}) {
+		return condorsim.Run(ctx, w, config, nil, sinks...)
+	}
+	if _, linked := config.Policy.(*backfill.Linked); !linked {
+		return nil, cli.Bad(errors.New("--fst: fair start times need a policy that is linked in: give its name, without --plugin"))
+	}
+	return condorsim.RunFair(ctx, w, config, condorsim.Fair(c.Fst), sinks...)
+}

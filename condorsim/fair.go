@@ -1,0 +1,257 @@
+package condorsim
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Fair says which fair start times are wanted.
+type Fair struct {
+	// Strict is a job's start if no job came after it.
+	Strict bool
+	// Relaxed is its start if, besides, it came after every job that waits at its
+	// arrival had started.
+	Relaxed bool
+	// Workers is how many copies of the simulation run at a time; 0: as many as there
+	// are processors. The results do not depend on it.
+	Workers int
+}
+
+// RunFair is [Run] without a pace, and finds fair start times on the way: what
+// each job's start would have been in a copy of the simulation in which nobody
+// comes after it. Sources: Sabin, Kochhar and Sadayappan, Job fairness in
+// non-preemptive job scheduling, ICPP 2004; Rajbhandary et al., Variations of
+// Conservative backfilling to improve fairness.
+//
+// The policies must be linked in. In a copy no slot is lost.
+func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, sinks ...negotiator.Sink) (*Result, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	f, err := newFairStarts(ctx, fail, w, c, fair)
+	if err != nil {
+		return nil, err
+	}
+	c.Policy = f
+	r, err := Run(ctx, w, c, nil, sinks...)
+	close(f.copies)
+	f.working.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause // of a copy, or the caller's
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.settle(r)
+	return r, nil
+}
+
+// fairStarts is the policy in charge, and makes copies of the simulation as jobs
+// arrive. As long as no other job arrives, the simulation is itself the copy in
+// which none does; so a copy for a job is made only when the next one comes, if it
+// waits until then.
+type fairStarts struct {
+	backfill.Decider
+
+	w               *Workload
+	fair            Fair
+	strict, relaxed []backfill.Time // by job; unknown: no copy was needed
+	last            *backfill.Job   // the last job that arrived
+	alone           bool            // nobody else waited then
+	copies          chan fairCopy
+	working         sync.WaitGroup
+}
+
+const unknown = -backfill.Forever
+
+// fairCopy is a copy of the simulation, in which nobody arrives, and the job whose
+// start there is looked for.
+type fairCopy struct {
+	state  *backfill.State
+	now    backfill.Time
+	events []backfill.Event // of the first round
+	due    bool             // the first round takes place even without events
+	ends   endings          // of what runs
+	job    *backfill.Job
+	late   bool           // the job arrives once nobody else waits
+	start  *backfill.Time // where the answer goes
+}
+
+func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workload, c negotiator.Config, fair Fair) (*fairStarts, error) {
+	main, ok := c.Policy.(*backfill.Linked)
+	fallback, fallbackOK := c.Fallback.(*backfill.Linked)
+	if !ok || !fallbackOK {
+		return nil, errors.New("fair start times need a policy that is linked in: they are found in many copies of the simulation at once")
+	}
+	if fair.Workers <= 0 {
+		fair.Workers = runtime.GOMAXPROCS(0)
+	}
+	const ahead = 16 // copies that wait for each worker
+	f := &fairStarts{
+		Decider: main, w: w, fair: fair, copies: make(chan fairCopy, ahead*fair.Workers),
+		strict:  slices.Repeat([]backfill.Time{unknown}, len(w.Jobs)),
+		relaxed: slices.Repeat([]backfill.Time{unknown}, len(w.Jobs)),
+	}
+	jobs := make(map[backfill.JobID]*negotiator.Job, len(w.Jobs))
+	for _, j := range w.Jobs {
+		jobs[j.ID] = j.Job
+	}
+	for range fair.Workers {
+		host, err := hostOfCopies(main, fallback, c.Order.Of(jobs, w.Schema.Resources))
+		if err != nil {
+			return nil, err
+		}
+		f.working.Go(func() {
+			for copied := range f.copies {
+				if err := f.follow(ctx, host, copied); err != nil {
+					fail(fmt.Errorf("fair start time of job %s: %w", w.Jobs[copied.job.ID].Name, err))
+				}
+			}
+		})
+	}
+	return f, nil
+}
+
+// hostOfCopies makes a host that has no state yet.
+func hostOfCopies(main, fallback *backfill.Linked, order backfill.Order) (*backfill.Host, error) {
+	main, err := main.Again()
+	if err != nil {
+		return nil, err
+	}
+	if fallback, err = fallback.Again(); err != nil {
+		return nil, err
+	}
+	return backfill.NewHost(nil, order, main, fallback, nil)
+}
+
+// Decide makes copies for the jobs that arrive, before anything is decided.
+func (f *fairStarts) Decide(ctx context.Context, c *backfill.Cycle) error {
+	for k, e := range c.Round().Events {
+		if e.Kind != backfill.Submitted {
+			continue
+		}
+		before := c.Round().Events[:k]
+		together := k > 0 && before[k-1].Kind == backfill.Submitted // another one arrives at this instant
+		if together || f.last != nil && c.State().IsWaiting(f.last.ID) {
+			f.nobodyAfter(c, before, together)
+		}
+		f.last, f.alone = e.Spec, !together && c.State().Waiting() == 0
+		if f.fair.Relaxed && !f.alone {
+			f.afterAll(c, before)
+		}
+	}
+	return f.Decider.Decide(ctx, c)
+}
+
+// nobodyAfter makes the copy in which nobody comes after the last job. It goes on
+// with what happens now before another one arrives; if the job itself arrives now,
+// that includes a round in any case.
+func (f *fairStarts) nobodyAfter(c *backfill.Cycle, before []backfill.Event, due bool) {
+	if f.fair.Strict || f.alone {
+		f.follower(c, fairCopy{events: before, due: due, job: f.last, start: &f.strict[f.last.ID]})
+	}
+}
+
+// afterAll makes the copy in which the last job arrives once nobody else waits.
+func (f *fairStarts) afterAll(c *backfill.Cycle, before []backfill.Event) {
+	f.follower(c, fairCopy{events: before, due: true, job: f.last, late: true, start: &f.relaxed[f.last.ID]})
+}
+
+// follower hands a copy of the simulation as it is now to a worker.
+func (f *fairStarts) follower(c *backfill.Cycle, copied fairCopy) {
+	copied.state, copied.now, copied.events = c.State().Clone(), c.Now(), slices.Clone(copied.events)
+	for r := range c.Running() {
+		if end := f.end(r.Job, r.Start); end > copied.now { // what ends now is among the events
+			copied.ends = append(copied.ends, ending{at: end, job: r.Job.ID})
+		}
+	}
+	heap.Init(&copied.ends)
+	f.copies <- copied
+}
+
+// end is when a job that started will end.
+func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
+	return start + f.w.Jobs[j.ID].runs()
+}
+
+// follow runs a copy until the job starts there.
+func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied fairCopy) error {
+	host.State = copied.state
+	round := backfill.Round{Now: copied.now, Events: copied.events}
+	if !copied.due && len(round.Events) == 0 {
+		round = f.next(&copied)
+	}
+	for round.Now < backfill.Forever {
+		d, err := host.Decide(ctx, round)
+		if err != nil {
+			return err
+		}
+		for _, s := range d.Started {
+			if s.Job == copied.job {
+				*copied.start = d.Now
+				return nil
+			}
+			heap.Push(&copied.ends, ending{at: f.end(s.Job, d.Now), job: s.Job.ID})
+		}
+		if copied.late && host.State.Waiting() == 0 {
+			copied.late = false
+			round = backfill.Round{Now: d.Now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: copied.job}}}
+			continue
+		}
+		round = f.next(&copied)
+	}
+	return nil // it is held
+}
+
+// next is the next round of a copy; at the end of time there is none.
+func (f *fairStarts) next(copied *fairCopy) backfill.Round {
+	r := backfill.Round{Now: copied.state.NextWake(), Events: copied.events[:0]}
+	if len(copied.ends) > 0 {
+		r.Now = min(r.Now, copied.ends[0].at)
+	}
+	for len(copied.ends) > 0 && copied.ends[0].at <= r.Now {
+		ended, _ := heap.Pop(&copied.ends).(ending)
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: ended.job})
+	}
+	copied.events = r.Events
+	return r
+}
+
+// settle fills in what none was needed for: the job's own
+// start, and where nobody else waited, the strict one.
+func (f *fairStarts) settle(r *Result) {
+	for i, o := range r.Outcomes {
+		if f.strict[i] == unknown {
+			f.strict[i] = o.Start
+		}
+		if f.relaxed[i] == unknown {
+			f.relaxed[i] = f.strict[i]
+		}
+	}
+	if f.fair.Strict {
+		r.StrictFST = f.strict
+	}
+	if f.fair.Relaxed {
+		r.RelaxedFST = f.relaxed
+	}
+}
+
+// Unfairness is by how much the jobs that ran started later than the given fair
+// start times, on average: the mean of max(0, start − fair start), in seconds.
+func (r *Result) Unfairness(fair []backfill.Time) float64 {
+	var sum, n float64
+	for i, o := range r.Outcomes {
+		if o.Ended {
+			sum += float64(max(0, o.Start-fair[i]))
+			n++
+		}
+	}
+	return sum / max(n, 1)
+}
