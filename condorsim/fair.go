@@ -55,8 +55,9 @@ func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, s
 
 // fairStarts is the policy in charge, and makes copies of the simulation as jobs
 // arrive. As long as no other job arrives, the simulation is itself the copy in
-// which none does; so a copy for a job is made only when the next one comes, if it
-// waits until then.
+// which none does. So a copy is made when the next job comes, as things are just
+// before: it tells the strict start of the job that came last, if that still waits,
+// and then, as all who wait have started there, the relaxed one of the next.
 type fairStarts struct {
 	backfill.Decider
 
@@ -71,17 +72,15 @@ type fairStarts struct {
 
 const unknown = -backfill.Forever
 
-// fairCopy is a copy of the simulation, in which nobody arrives, and the job whose
-// start there is looked for.
+// fairCopy is a copy of the simulation, in which nobody arrives but late, if it is
+// not nil, as soon as nobody waits.
 type fairCopy struct {
-	state  *backfill.State
-	now    backfill.Time
-	events []backfill.Event // of the first round
-	due    bool             // the first round takes place even without events
-	ends   endings          // of what runs
-	job    *backfill.Job
-	late   bool           // the job arrives once nobody else waits
-	start  *backfill.Time // where the answer goes
+	state      *backfill.State
+	now        backfill.Time
+	events     []backfill.Event // of the first round, if there is one now
+	ends       endings          // of what runs
+	last, late *backfill.Job    // whose starts are looked for; nil: none
+	arrived    bool             // late has
 }
 
 func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workload, c negotiator.Config, fair Fair) (*fairStarts, error) {
@@ -111,7 +110,7 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 		f.working.Go(func() {
 			for copied := range f.copies {
 				if err := f.follow(ctx, host, copied); err != nil {
-					fail(fmt.Errorf("fair start time of job %s: %w", w.Jobs[copied.job.ID].Name, err))
+					fail(fmt.Errorf("fair start times, in the copy of the simulation at %d: %w", copied.now, err))
 				}
 			}
 		})
@@ -131,49 +130,39 @@ func hostOfCopies(main, fallback *backfill.Linked, order backfill.Order) (*backf
 	return backfill.NewHost(nil, order, main, fallback, nil)
 }
 
-// Decide makes copies for the jobs that arrive, before anything is decided.
+// Decide makes copies as jobs arrive, before anything is decided.
 func (f *fairStarts) Decide(ctx context.Context, c *backfill.Cycle) error {
 	for k, e := range c.Round().Events {
 		if e.Kind != backfill.Submitted {
 			continue
 		}
 		before := c.Round().Events[:k]
-		together := k > 0 && before[k-1].Kind == backfill.Submitted // another one arrives at this instant
-		if together || f.last != nil && c.State().IsWaiting(f.last.ID) {
-			f.nobodyAfter(c, before, together)
+		together := k > 0 && before[k-1].Kind == backfill.Submitted // the last job arrives at this very instant
+		var copied fairCopy
+		if (f.fair.Strict || f.alone) && (together || f.last != nil && c.State().IsWaiting(f.last.ID)) {
+			copied.last = f.last
 		}
 		f.last, f.alone = e.Spec, !together && c.State().Waiting() == 0
 		if f.fair.Relaxed && !f.alone {
-			f.afterAll(c, before)
+			copied.late = e.Spec
+		}
+		if copied.last != nil || copied.late != nil {
+			f.copies <- f.fill(copied, c, before)
 		}
 	}
 	return f.Decider.Decide(ctx, c)
 }
 
-// nobodyAfter makes the copy in which nobody comes after the last job. It goes on
-// with what happens now before another one arrives; if the job itself arrives now,
-// that includes a round in any case.
-func (f *fairStarts) nobodyAfter(c *backfill.Cycle, before []backfill.Event, due bool) {
-	if f.fair.Strict || f.alone {
-		f.follower(c, fairCopy{events: before, due: due, job: f.last, start: &f.strict[f.last.ID]})
-	}
-}
-
-// afterAll makes the copy in which the last job arrives once nobody else waits.
-func (f *fairStarts) afterAll(c *backfill.Cycle, before []backfill.Event) {
-	f.follower(c, fairCopy{events: before, due: true, job: f.last, late: true, start: &f.relaxed[f.last.ID]})
-}
-
-// follower hands a copy of the simulation as it is now to a worker.
-func (f *fairStarts) follower(c *backfill.Cycle, copied fairCopy) {
-	copied.state, copied.now, copied.events = c.State().Clone(), c.Now(), slices.Clone(copied.events)
+// fill makes a copy of the simulation as it is before some event of the round.
+func (f *fairStarts) fill(copied fairCopy, c *backfill.Cycle, before []backfill.Event) fairCopy {
+	copied.state, copied.now, copied.events = c.State().Clone(), c.Now(), slices.Clone(before)
 	for r := range c.Running() {
 		if end := f.end(r.Job, r.Start); end > copied.now { // what ends now is among the events
 			copied.ends = append(copied.ends, ending{at: end, job: r.Job.ID})
 		}
 	}
 	heap.Init(&copied.ends)
-	f.copies <- copied
+	return copied
 }
 
 // end is when a job that started will end.
@@ -181,33 +170,35 @@ func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
 	return start + f.w.Jobs[j.ID].runs()
 }
 
-// follow runs a copy until the job starts there.
+// follow runs a copy until it has told what it is to tell.
 func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied fairCopy) error {
 	host.State = copied.state
 	round := backfill.Round{Now: copied.now, Events: copied.events}
-	if !copied.due && len(round.Events) == 0 {
+	if len(round.Events) == 0 {
 		round = f.next(&copied)
 	}
-	for round.Now < backfill.Forever {
+	for round.Now < backfill.Forever && (copied.last != nil || copied.late != nil) {
 		d, err := host.Decide(ctx, round)
 		if err != nil {
 			return err
 		}
 		for _, s := range d.Started {
-			if s.Job == copied.job {
-				*copied.start = d.Now
-				return nil
-			}
 			heap.Push(&copied.ends, ending{at: f.end(s.Job, d.Now), job: s.Job.ID})
+			switch s.Job {
+			case copied.last:
+				f.strict[s.Job.ID], copied.last = d.Now, nil
+			case copied.late:
+				f.relaxed[s.Job.ID], copied.late = d.Now, nil
+			}
 		}
-		if copied.late && host.State.Waiting() == 0 {
-			copied.late = false
-			round = backfill.Round{Now: d.Now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: copied.job}}}
+		if copied.late != nil && !copied.arrived && host.State.Waiting() == 0 {
+			copied.arrived = true
+			round = backfill.Round{Now: d.Now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: copied.late}}}
 			continue
 		}
 		round = f.next(&copied)
 	}
-	return nil // it is held
+	return nil
 }
 
 // next is the next round of a copy; at the end of time there is none.

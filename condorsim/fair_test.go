@@ -131,14 +131,13 @@ type latePool struct {
 
 func (p *latePool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
 	state := p.n.State()
-	switch {
-	case p.late == nil:
-	case state.Now() < p.late.Submit:
+	if p.late != nil && state.Waiting() == 0 {
+		if state.Now() >= p.late.Submit {
+			d := negotiator.Delta{Now: state.Now(), Submitted: []*negotiator.Job{p.late}}
+			p.late = nil
+			return d, nil
+		}
 		wake = min(wake, p.late.Submit)
-	case state.Waiting() == 0:
-		d := negotiator.Delta{Now: state.Now(), Submitted: []*negotiator.Job{p.late}}
-		p.late = nil
-		return d, nil
 	}
 	return p.Pool.Fetch(ctx, wake)
 }
