@@ -1,0 +1,232 @@
+// Package claims holds results against what papers say, claim by claim.
+//
+// [Of] takes a folder of results, whose manifest names the paper, and gives a [Row]
+// for each claim: what the paper says, what came out here, and whether that agrees.
+// Where it does not, the row says what the likely cause is; where the results
+// needed are not there, that nothing can be said.
+//
+//   - guarantees.go: Lindsay, Galloway-Carson, Johnson, Bunde and Leung, Backfilling
+//     with guarantees granted upon job submission, Euro-Par 2011
+//   - fairness.go: Rajbhandary, Bunde and Leung, Variations of Conservative
+//     backfilling to improve fairness, JSSPP 2013
+//   - ibb.go: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced Scheduling
+//     for HTCondor
+//
+// Improvements are as in the papers, (base − X) / base of the same measure.
+package claims
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+)
+
+// Row is a claim and what became of it.
+type Row struct {
+	Claim   string  `json:"claim"`
+	Paper   string  `json:"paper"` // what the paper says
+	Ours    string  `json:"ours"`  // what we get
+	Verdict Verdict `json:"verdict"`
+	// Why is the likely cause of a disagreement, or what is missing.
+	Why string `json:"why,omitempty"`
+}
+
+// Verdict is whether results agree with a claim.
+type Verdict string
+
+// What can be said of a claim.
+const (
+	Agrees   Verdict = "agrees"
+	Partly   Verdict = "partly" // in direction, not in every case or in size
+	Differs  Verdict = "differs"
+	Untested Verdict = "not tested" // the results needed are not there
+)
+
+// Sets are the names of the sets of claims, as sweep files give them.
+func Sets() []string { return []string{"guarantees", "fairness", "ibb"} }
+
+// Of gives the rows for a folder of results; none if it names no set of claims.
+func Of(f *results.Folder) ([]Row, error) {
+	g := newGrid(f)
+	switch f.Manifest.Claims {
+	case "":
+		return nil, nil
+	case "guarantees":
+		return guarantees(g), nil
+	case "fairness":
+		return fairness(g), nil
+	case "ibb":
+		return ibb(g), nil
+	default:
+		return nil, fmt.Errorf("unknown set of claims %q: choose one of %s", f.Manifest.Claims, strings.Join(Sets(), ", "))
+	}
+}
+
+// scheduler is a policy and its order.
+type scheduler struct{ policy, order string }
+
+func (s scheduler) String() string {
+	if s.order == fcfs {
+		return s.policy
+	}
+	return s.policy + "-" + s.order
+}
+
+// The orders of compression, and the schedulers that all are compared with.
+const fcfs = "fcfs"
+
+var (
+	conservative = scheduler{"conservative", fcfs} //nolint:gochecknoglobals // a constant
+	easy         = scheduler{"easy", fcfs}         //nolint:gochecknoglobals // a constant
+)
+
+// grid finds results by what they are of.
+type grid struct {
+	traces []string // in the order of the sweep
+	loads  []float64
+	cells  map[cellKey]*results.Cell
+}
+
+type cellKey struct {
+	trace string
+	scheduler
+	load float64
+}
+
+func newGrid(f *results.Folder) *grid {
+	g := &grid{cells: map[cellKey]*results.Cell{}}
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		order := c.Order
+		if order == "fifo" || order == "" {
+			order = fcfs
+		}
+		key := cellKey{c.Trace, scheduler{c.Policy, order}, c.Load}
+		if g.cells[key] != nil { // another estimate model or seed: the first is the paper's
+			continue
+		}
+		g.cells[key] = c
+		if !slices.Contains(g.traces, c.Trace) {
+			g.traces = append(g.traces, c.Trace)
+		}
+		if !slices.Contains(g.loads, c.Load) {
+			g.loads = append(g.loads, c.Load)
+		}
+	}
+	slices.Sort(g.loads)
+	return g
+}
+
+// value is a metric at the trace's own load.
+func (g *grid) value(trace string, s scheduler, metric string) (float64, bool) {
+	return g.at(trace, s, 1, metric)
+}
+
+func (g *grid) at(trace string, s scheduler, load float64, metric string) (float64, bool) {
+	c := g.cells[cellKey{trace, s, load}]
+	if c == nil {
+		return 0, false
+	}
+	v, ok := c.Metrics[metric]
+	return v, ok
+}
+
+// improvement is that of s over base at the trace's own load, as a share. It is 0
+// where both measure nothing, and unknown where only the base does.
+func (g *grid) improvement(trace string, s, base scheduler, metric string) (float64, bool) {
+	x, ok := g.value(trace, s, metric)
+	b, baseOK := g.value(trace, base, metric)
+	switch {
+	case !ok || !baseOK || b == 0 && x != 0:
+		return 0, false
+	case b == 0:
+		return 0, true
+	default:
+		return (b - x) / b, true
+	}
+}
+
+// tally is for how many traces something holds, and for which it does not.
+type tally struct {
+	holds, of int
+	except    []string
+}
+
+// count asks of each trace, which may not be able to tell.
+func (g *grid) count(holds func(trace string) (yes, known bool)) (t tally) {
+	for _, trace := range g.traces {
+		yes, known := holds(trace)
+		if !known {
+			continue
+		}
+		t.of++
+		if yes {
+			t.holds++
+		} else {
+			t.except = append(t.except, trace)
+		}
+	}
+	return t
+}
+
+// better counts the traces on which s improves on the base.
+func (g *grid) better(s, base scheduler, metric string) tally {
+	return g.count(func(trace string) (bool, bool) {
+		i, known := g.improvement(trace, s, base, metric)
+		return i > 0, known
+	})
+}
+
+func (t tally) String() string {
+	text := fmt.Sprintf("%d of %d", t.holds, t.of)
+	if len(t.except) > 0 && len(t.except) <= t.of/2+1 {
+		text += " (not " + strings.Join(t.except, ", ") + ")"
+	}
+	return text
+}
+
+// onlyExcept judges a claim that holds on all traces but some.
+func (t tally) onlyExcept(traces ...string) Verdict {
+	wrong := 0
+	for _, trace := range t.except {
+		if !slices.Contains(traces, trace) {
+			wrong++
+		}
+	}
+	switch {
+	case t.of == 0:
+		return Untested
+	case wrong == 0:
+		return Agrees
+	case 4*wrong <= t.of:
+		return Partly
+	default:
+		return Differs
+	}
+}
+
+// percent prints a share with its sign.
+func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
+
+// pair is an improvement on one trace, as text; false if it is not known.
+func (g *grid) pair(trace string, s scheduler, metric string) (string, float64, bool) {
+	i, ok := g.improvement(trace, s, conservative, metric)
+	if !ok {
+		return "", 0, false
+	}
+	return fmt.Sprintf("%v %s", s, percent(i)), i, true
+}
+
+// because gives the cause unless the claim holds.
+func (r Row) because(why string) Row {
+	switch r.Verdict {
+	case Partly, Differs:
+		r.Why = why
+	case Untested:
+		r.Why = "the results needed are not there"
+	case Agrees:
+	}
+	return r
+}
