@@ -38,5 +38,7 @@ func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config
 	if _, linked := config.Policy.(*backfill.Linked); !linked {
 		return nil, cli.Bad(errors.New("--fst: fair start times need a policy that is linked in: give its name, without --plugin"))
 	}
-	return condorsim.RunFair(ctx, w, config, condorsim.Fair(c.Fst), sinks...)
+	fair := condorsim.Fair(c.Fst)
+	fair.Capped = c.JobsOut == "" // the table has columns for them
+	return condorsim.RunFair(ctx, w, config, fair, sinks...)
 }
