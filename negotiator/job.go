@@ -3,6 +3,7 @@ package negotiator
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,14 +48,18 @@ const (
 	maxNodes   = 1 << 20
 )
 
-// whole reads an attribute that is a whole number within bounds. One that is
-// missing or undefined is not given; any other value is an error.
+// whole reads an attribute that is a whole number within bounds, be it an integer
+// or a real: startds print TotalSlotDisk as 1448969220.0. One that is missing or
+// undefined is not given; any other value is an error.
 func whole(ad *classad.ClassAd, attr string, low, high int64) (v int64, given bool, err error) {
 	value := ad.Eval(attr, nil)
 	if value.Kind() == classad.Undefined {
 		return 0, false, nil
 	}
 	v, ok := value.Int()
+	if n, isNumber := value.Number(); !ok && isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+		v, ok = int64(n), true
+	}
 	if !ok || v < low || v > high {
 		return 0, false, fmt.Errorf("%s is %v: must be a whole number from %d to %d", attr, value, low, high)
 	}
