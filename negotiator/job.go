@@ -41,6 +41,19 @@ var labels = []struct{ label, attr string }{
 	{"owner", "Owner"}, {"group", "AcctGroup"}, {"account", "AccountingGroup"}, {"project", "ProjectName"}, {"qos", "QOS"}, {"executable", "Cmd"},
 }
 
+// LabelsOf is what a job's ad says of whose it is; nil if it says nothing.
+func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
+	for _, l := range labels {
+		if text, given := ad.Text(l.attr); given && text != "" {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[l.label] = text
+		}
+	}
+	return found
+}
+
 // Numbers in ads are bounded, so that sums stay far from overflow.
 const (
 	maxAmount  = 1_000_000_000_000_000 // of a resource
@@ -162,14 +175,7 @@ func (s Schema) readJob(j *Job) error {
 	if j.Limit, err = first(j.Ad, s.Limits); err != nil {
 		return err
 	}
-	for _, l := range labels {
-		if text, found := j.Ad.Text(l.attr); found && text != "" {
-			if j.Labels == nil {
-				j.Labels = map[string]string{}
-			}
-			j.Labels[l.label] = text
-		}
-	}
+	j.Labels = LabelsOf(j.Ad)
 	_, err = s.Request(j.Ad, j.Nodes)
 	return err
 }
