@@ -148,9 +148,14 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 	if err != nil {
 		return nil, err
 	}
-	if ads {
+	switch {
+	case ads && c.ProcsField != "allocated":
+		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", c.Workload)
+	case ads:
 		w, err = c.history(pool, logger)
-	} else {
+	case len(c.EstimateAttr) > 0:
+		return nil, errors.New("--estimate-attr says how job ads are read; the workload holds none")
+	default:
 		w, err = c.fromTrace(pool, logger)
 	}
 	if err != nil {
