@@ -185,7 +185,22 @@ func (c *Cycle) loseSlot(e *Event) {
 	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, CauseSlotLost)...)
 	e.Freed = len(jobs) > 0
 	c.holdOutgrown(e.Slot.ID)
+	for _, r := range requeued {
+		c.holdRequeued(r.job)
+	}
 	e.place(c, jobs)
+}
+
+// holdRequeued takes a job that came back to the queue out of it again if its
+// candidates, which did not matter while it ran, would not do for it any more.
+func (c *Cycle) holdRequeued(j *Job) {
+	next, _ := c.s.jobs.Get(j.ID)
+	if next.phase != waiting {
+		return
+	}
+	if c.holdIfItNeverFits(&next); next.phase == held {
+		c.set(j.ID, &next)
+	}
 }
 
 // failStart takes back a start that did not come about, or a planned start that
@@ -200,7 +215,9 @@ func (c *Cycle) failStart(e *Event) {
 	if r.phase == waiting {
 		cause = CauseStartLate
 	}
-	e.Displaced = []*Job{c.requeue(&r, cause)}
+	j := c.requeue(&r, cause)
+	c.holdRequeued(j)
+	e.place(c, []planned{{c.round.Now, j}})
 }
 
 // changeEnd moves a running job's expected end. Reservations that are now in

@@ -209,3 +209,44 @@ func TestChangedCandidates(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere takes a running job's only
+// candidate away and then its run: it must not block the others, and returns when
+// it has a candidate again.
+func TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere(t *testing.T) {
+	for _, lost := range []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(0, nil)}, jobEvent(backfill.StartFailed, 1)} {
+		for _, spec := range policies.All() {
+			s := newState(t, cpus(4), cpus(4))
+			h := newHost(t, s, spec.Name, "fcfs")
+			one := job(1, 0, 10, 4)
+			one.Candidates = 1
+			_, err := h.Decide(t.Context(), backfill.Round{Candidates: []backfill.CandidateSet{candidates(1, 0)}, Events: submitted(one)})
+			require.NoError(t, err)
+			_, err = h.Decide(t.Context(), backfill.Round{Now: 1, Candidates: []backfill.CandidateSet{candidates(1)}})
+			require.NoError(t, err)
+			require.True(t, s.IsRunning(1), "no candidates are no reason to end it")
+
+			two := job(2, 2, 10, 4)
+			two.Candidates = 2
+			d, err := h.Decide(t.Context(), backfill.Round{Now: 2, Candidates: []backfill.CandidateSet{candidates(2, 1)}, Events: append(submitted(two), lost)})
+			require.NoError(t, err)
+			require.Equal(t, []backfill.JobID{1}, heldIDs(d), spec.Name)
+			require.Equal(t, backfill.ReasonNeverFits, jobState(t, s, 1).Held, spec.Name)
+			require.Equal(t, []backfill.JobID{2}, startedIDs(d), spec.Name)
+
+			d, err = h.Decide(t.Context(), backfill.Round{
+				Now: 3, Candidates: []backfill.CandidateSet{candidates(1, 0)}, Events: []backfill.Event{slotEvent(comes(s), 0, 4)},
+			})
+			require.NoError(t, err)
+			require.Equal(t, []backfill.JobID{1}, startedIDs(d), spec.Name)
+		}
+	}
+}
+
+// comes is what brings the first slot up, or leaves it as it is.
+func comes(s *backfill.State) backfill.EventKind {
+	if s.SlotUp(0) {
+		return backfill.SlotChanged
+	}
+	return backfill.SlotAdded
+}

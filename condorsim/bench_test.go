@@ -3,12 +3,15 @@ package condorsim_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // madeUp is a trace that keeps a machine of 128 processors four fifths busy: widths are
@@ -43,5 +46,31 @@ func BenchmarkRun(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*jobs), "ns/job")
 			})
 		}
+	}
+}
+
+// BenchmarkFailures is a pool of 10,000 slots on which little runs, without
+// failures and with about one a minute: the difference is what failures cost.
+func BenchmarkFailures(b *testing.B) {
+	const text = "classes:\n  - {name: node, count: 10000, cpus: 32, memory: 128GiB}\npack: {chunk_cpus: 32}\n"
+	for _, c := range []struct{ name, failures string }{
+		{"none", ""}, {"often", "failures:\n  - {mtbf: 7d, mttr: 4h}\n"}, {"drains", "drains:\n  - {slots: [node1?], at: 1h, for: 1h}\n"},
+	} {
+		pool, err := pools.Read(strings.NewReader(text+c.failures), "bench.yaml")
+		require.NoError(b, err)
+		trace := madeUp(1000)
+		b.Run(c.name, func(b *testing.B) {
+			turns := 0
+			for b.Loop() {
+				w, err := condorsim.OnPool(trace, pool)
+				require.NoError(b, err)
+				_, err = condorsim.Run(b.Context(), w, link(b, "easy", nil), nil, sink(func(r negotiator.Report) error {
+					turns += len(r.Delta.SlotsUp) + len(r.Delta.SlotsDown)
+					return nil
+				}))
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(turns)/float64(b.N)-10_000, "turns")
+		})
 	}
 }

@@ -1,15 +1,16 @@
 // Package condorsim is a pool that exists in memory: workloads in, schedules
 // out, on the negotiator's own code.
 //
-// A [Workload] is slots and jobs, made from a trace ([FromTrace]) or from ads
-// ([FromAds]). A [Pool] runs it: it submits each job at its time, starts what
-// the negotiator matches, and ends it after its actual run time, in virtual
-// time or, with a pace, in scaled real time. [Run] puts a negotiator in front of
+// A [Workload] is slots and jobs, made from a trace ([FromTrace], [OnPool]), from a
+// history ([FromHistory]) or from ads ([FromAds]). A [Pool] runs it: it submits each
+// job at its time, starts what the negotiator matches, and ends it after its actual
+// run time, in virtual time or, with a pace, in scaled real time; slots fail and are
+// drained as the workload says (outage.go). [Run] puts a negotiator in front of
 // the pool and returns the [Result]: what became of every job.
 //
 // Nothing of matching, ordering, planning or checking is written here; the
 // package knows when things happen, and no more.
 //
-// Below it: workload reads traces, metrics computes what the literature
-// measures, report prints.
+// Below it: workload reads traces, history job ads, pools descriptions of pools;
+// metrics computes what the literature measures, report prints.
 package condorsim

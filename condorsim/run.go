@@ -3,6 +3,7 @@ package condorsim
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
@@ -19,6 +20,10 @@ type Outcome struct {
 	Promised       bool
 	Guarantee      backfill.Time // the latest start that was promised at arrival, if Promised
 	Held           string        // the reason, if it never was to run
+	// Requeues is how often the job lost its slot and went back to the queue; all
+	// but the last run are void. Lost is what they took, in cpu seconds.
+	Requeues int
+	Lost     float64
 }
 
 // Result is a finished simulation.
@@ -27,7 +32,14 @@ type Result struct {
 	Outcomes []Outcome // by job, as in Workload.Jobs
 	Cycles   int
 	Refusals int // rounds that the fallback policy decided
-	Broken   int // guarantees that could not be kept
+	// Broken is how many guarantees could not be kept, BrokenBy by why: a cause of
+	// the core or [BrokenByDrain]. What a job was promised before it had to be held
+	// counts.
+	Broken   int
+	BrokenBy map[string]int
+	// Requeues and LostCoreSeconds are the sums over the jobs of what Outcome says.
+	Requeues        int
+	LostCoreSeconds float64
 	// ReservedIdle is how many cpu seconds were idle because they were reserved; see
 	// [backfill.State.ReservedIdle].
 	ReservedIdle float64
@@ -37,14 +49,25 @@ type Result struct {
 	// for; see [RunFair]. Those of jobs that never ran mean nothing.
 	StrictFST, RelaxedFST []backfill.Time
 
-	reserved int64 // idle cpus that are reserved since the last cycle
-	last     backfill.Time
+	pool       *Pool
+	guarantees bool
+	reserved   int64 // idle cpus that are reserved since the last cycle
+	last       backfill.Time
 }
+
+// BrokenByDrain is why a guarantee is broken whose slot takes no new work.
+const BrokenByDrain = "slot drained"
+
+// GivenUp is why a job is held that lost its slot too often.
+const GivenUp = "given up: it lost its slot too often"
 
 // Run simulates the workload under a negotiator's configuration, whose schema
 // is the workload's. The sinks see each cycle.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
-	r := &Result{Workload: w, Outcomes: make([]Outcome, len(w.Jobs))}
+	r := &Result{
+		Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), BrokenBy: map[string]int{},
+		pool: NewPool(w, pace), guarantees: c.Policy.Spec().Guarantees,
+	}
 	c.Schema = w.Schema
 	report := c.Refused
 	c.Refused = func(refusal backfill.Refusal) {
@@ -58,7 +81,7 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 		return nil, err
 	}
 	all := append([]negotiator.Sink{r}, sinks...)
-	if err = negotiator.Run(ctx, n, NewPool(w, pace), all...); err != nil {
+	if err = negotiator.Run(ctx, n, r.pool, all...); err != nil {
 		return nil, err
 	}
 	return r, r.complete()
@@ -73,6 +96,12 @@ func (r *Result) Cycle(report negotiator.Report) error {
 	for _, id := range report.Delta.Completed {
 		r.Outcomes[id].End, r.Outcomes[id].Ended = now, true
 	}
+	for _, id := range r.pool.lost {
+		r.lose(id, now)
+	}
+	for _, id := range report.Delta.Removed {
+		r.Outcomes[id].Held = GivenUp
+	}
 	for i, s := range report.Decision.Started {
 		o := &r.Outcomes[s.Job.ID]
 		if o.Started {
@@ -80,15 +109,55 @@ func (r *Result) Cycle(report negotiator.Report) error {
 		}
 		*o = Outcome{
 			Started: true, Start: now, How: s.How, Placement: report.Matches[i].Placement, Estimate: s.Job.Estimate,
-			Promised: s.Promised, Guarantee: s.Guarantee,
+			Promised: s.Promised, Guarantee: s.Guarantee, Requeues: o.Requeues, Lost: o.Lost,
 		}
 	}
+	r.countBroken(&report)
 	for _, h := range report.Held {
 		r.Outcomes[h.Job.ID].Held = h.Reason // a start clears it
 	}
-	r.Broken += len(report.Decision.Broken)
 	r.Unordered = report.Unordered
 	return nil
+}
+
+// lose sends a running job back to the queue.
+func (r *Result) lose(id backfill.JobID, now backfill.Time) {
+	o := &r.Outcomes[id]
+	lost := float64(r.Workload.Jobs[id].Cpus) * float64(now-o.Start)
+	*o = Outcome{Requeues: o.Requeues + 1, Lost: o.Lost + lost}
+	r.Requeues++
+	r.LostCoreSeconds += lost
+}
+
+// countBroken counts the guarantees that a cycle broke. Nobody edits a job here, so
+// a change of one is a change of its candidates: a slot is drained. A job that had
+// to be held after it waited or ran will start later than promised, if ever, and
+// the core, which lets its promise end, does not report that.
+func (r *Result) countBroken(report *negotiator.Report) {
+	count := func(cause string) {
+		r.Broken++
+		r.BrokenBy[cause]++
+	}
+	for _, b := range report.Decision.Broken {
+		if b.Cause == backfill.CauseJobChanged {
+			count(BrokenByDrain)
+		} else {
+			count(b.Cause.String())
+		}
+	}
+	if !r.guarantees || len(report.Held) == 0 {
+		return
+	}
+	cause := BrokenByDrain
+	if len(report.Delta.SlotsDown) > 0 {
+		cause = backfill.CauseSlotLost.String()
+	}
+	for _, h := range report.Held {
+		arrived := slices.Contains(report.Delta.Submitted, h.Job)
+		if !arrived && r.Outcomes[h.Job.ID].Held == "" {
+			count(cause)
+		}
+	}
 }
 
 // complete makes sure that no job was lost.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -23,6 +25,13 @@ type Workload struct {
 	Jobs   []Job // in order of jobs; the ID of each is its index
 	// Cleaning says what was left out of a trace.
 	Cleaning workload.Cleaning
+
+	// Outages are what goes wrong with the slots, and Seed what those by chance
+	// follow from. A job that loses its slot more often than GiveUpAfter is held;
+	// 0: more often than [pools.DefaultGiveUpAfter].
+	Outages     []pools.Outage
+	GiveUpAfter int
+	Seed        uint64
 }
 
 // Job is a job and what only the simulated pool knows of it.
@@ -83,32 +92,39 @@ func traceLabels(j workload.Job) (labels map[string]string) {
 }
 
 // FromTrace makes a workload of a trace. Its machine is one slot with all the
-// processors; given slots replace it, and a job of p processors is then p chunks
-// of one cpu each.
+// processors, and a job one chunk; given slots replace it, and a job of p
+// processors is then p chunks of one cpu each.
 func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
-	w := &Workload{Name: t.Name, Schema: negotiator.DefaultSchema(), Slots: slots, Cleaning: t.Cleaning}
-	chunked := slots != nil
-	if !chunked {
-		w.Schema.Resources = []string{"cpus", "memory"}
-		if t.Machine.Memory == 0 {
-			w.Schema.Resources = []string{"cpus"}
-		}
-		machine, err := machineSlot(w.Schema, t.Machine)
-		if err != nil {
-			return nil, err
-		}
-		w.Slots = []*negotiator.Slot{machine}
+	if slots != nil {
+		return OnPool(t, &pools.Pool{Schema: negotiator.DefaultSchema(), Slots: slots})
 	}
-	ads := requestAds{}
+	schema := negotiator.DefaultSchema()
+	schema.Resources = []string{"cpus", "memory"}
+	if t.Machine.Memory == 0 {
+		schema.Resources = []string{"cpus"}
+	}
+	machine, err := machineSlot(schema, t.Machine)
+	if err != nil {
+		return nil, err
+	}
+	one := pools.Pack{ChunkCpus: math.MaxInt64}
+	return OnPool(t, &pools.Pool{Schema: schema, Slots: []*negotiator.Slot{machine}, Pack: one})
+}
+
+// OnPool makes a workload of a trace's jobs for a pool, which says how they are cut
+// into chunks and what goes wrong.
+func OnPool(t *workload.Trace, pool *pools.Pool) (*Workload, error) {
+	w := &Workload{
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
+		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
+	}
+	ads := newRequestAds(pool)
 	labels := map[[4]string]map[string]string{} // shared by the jobs that have the same
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i, j := range t.Jobs {
-		nodes, cpus, memory := int64(1), j.Procs, j.Memory
-		if chunked {
-			nodes, cpus, memory = j.Procs, 1, (j.Memory+j.Procs-1)/j.Procs
-		}
-		ad, err := ads.get(cpus, memory)
+		nodes, cpus, memory := pool.Pack.Chunks(j.Procs, j.Memory)
+		ad, err := ads.get(cpus, memory, j)
 		if err != nil {
 			return nil, err
 		}
@@ -146,22 +162,61 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 }
 
 // requestAds holds one ad for each request that occurs: jobs that ask for the
-// same share it, as the procs of an HTCondor cluster share theirs.
-type requestAds map[[2]int64]*classad.ClassAd
+// same share it, as the procs of an HTCondor cluster share theirs. Whose a job is
+// stands in its ad if slots ask.
+type requestAds struct {
+	resources      []string
+	whole          bool // each chunk wants a slot for itself
+	owners, groups bool // slots ask for them
+	known          map[request]*classad.ClassAd
+}
 
-func (r requestAds) get(cpus, memory int64) (*classad.ClassAd, error) {
-	key := [2]int64{cpus, memory}
-	if ad, ok := r[key]; ok {
+// request is what a trace's job says to slots.
+type request struct {
+	cpus, memory int64 // of each chunk
+	owner, group string
+}
+
+func newRequestAds(pool *pools.Pool) *requestAds {
+	asked := pool.Asked()
+	return &requestAds{
+		resources: pool.Schema.Resources, whole: pool.Pack.WholeSlots,
+		owners: slices.Contains(asked, "owner"), groups: slices.Contains(asked, "acctgroup"),
+		known: map[request]*classad.ClassAd{},
+	}
+}
+
+func (r *requestAds) get(cpus, memory int64, j workload.Job) (*classad.ClassAd, error) {
+	key := request{cpus: cpus, memory: memory}
+	if r.owners {
+		key.owner = j.User
+	}
+	if r.groups {
+		key.group = j.Group
+	}
+	if ad, ok := r.known[key]; ok {
 		return ad, nil
 	}
 	ad := classad.New()
 	ad.SetString("MyType", "Job")
+	if key.owner != "" {
+		ad.SetString("Owner", key.owner)
+	}
+	if key.group != "" {
+		ad.SetString("AcctGroup", key.group)
+	}
+	for _, resource := range r.resources {
+		ad.SetInt("Request"+strings.ToUpper(resource[:1])+resource[1:], 0)
+	}
 	ad.SetInt("RequestCpus", cpus)
 	ad.SetInt("RequestMemory", memory)
+	if r.whole {
+		ad.SetInt("RequestSlots", 1) // see pools.Whole
+	}
 	if err := ad.SetExpr("Requirements", jobRequirements); err != nil {
 		return nil, err
 	}
-	r[key] = ad
+	r.known[key] = ad
 	return ad, nil
 }
 

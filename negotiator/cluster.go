@@ -49,7 +49,8 @@ type autocluster struct {
 	ad         *classad.ClassAd
 	request    backfill.Vector
 	candidates backfill.Candidates
-	void       bool // slots have come that can tell its jobs apart
+	rank       float64 // of each of them, if they are of one rank class
+	void       bool    // slots have come that can tell its jobs apart
 }
 
 func newMatchmaker(schema Schema) *matchmaker {
@@ -63,7 +64,11 @@ func newMatchmaker(schema Schema) *matchmaker {
 
 // addSlots takes slots in. It reports whether they look at job attributes that
 // none did before: the autoclusters are void then, and have no candidates.
+//
+// A slot that comes back as it went, or changes in what no job asks about, costs
+// nothing; one that matters to jobs is matched with each autocluster.
 func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
+	var moved []backfill.SlotID
 	for _, slot := range slots {
 		id, known := m.ids[slot.Name]
 		if !known {
@@ -71,9 +76,15 @@ func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 			m.ids[slot.Name] = id
 			m.slots, m.classOf, m.singles = append(m.slots, nil), append(m.classOf, 0), append(m.singles, nil)
 		}
+		if m.slots[id] == slot {
+			continue
+		}
 		m.slots[id] = slot
 		m.singles[id] = Placement{{Slot: slot, Chunks: 1}}
-		m.classOf[id] = m.class(slot.Ad)
+		if class := m.class(slot.Ad); !known || class != m.classOf[id] {
+			m.classOf[id] = class
+			moved = append(moved, id)
+		}
 		if notice(m.seen, slot.Ad) {
 			recluster = true
 		}
@@ -86,7 +97,9 @@ func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 		}
 	}
 	for _, c := range m.clusters {
-		m.match(c)
+		if recluster || !m.rematch(c, moved) {
+			m.match(c)
+		}
 	}
 	return recluster
 }
@@ -219,6 +232,9 @@ func (m *matchmaker) match(c *autocluster) {
 		}
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(ranks)))
+	if len(distinct) > 0 {
+		c.rank = distinct[0]
+	}
 	if len(distinct) > 1 {
 		for _, r := range ranks {
 			class, _ := slices.BinarySearch(distinct, r)
@@ -230,6 +246,34 @@ func (m *matchmaker) match(c *autocluster) {
 	}
 	c.candidates = found
 	m.news[c.id] = true
+}
+
+// rematch brings an autocluster's candidates along for a few slots that belong to
+// another class now. It is false, and does nothing, where that is more than adding
+// and leaving out some.
+func (m *matchmaker) rematch(c *autocluster, moved []backfill.SlotID) bool {
+	const few = 64
+	if c.candidates.Rank != nil || len(moved) > few {
+		return false
+	}
+	found := c.candidates.Slots
+	for _, id := range moved {
+		v := m.verdict(c, m.classOf[id], m.slots[id])
+		at, was := slices.BinarySearch(found, id)
+		switch matches := v.match && !c.void; {
+		case matches && v.rank != c.rank:
+			return false
+		case matches && !was:
+			found = slices.Insert(slices.Clone(found), at, id) // the old set is the policy's
+		case was && !matches:
+			found = slices.Delete(slices.Clone(found), at, at+1)
+		}
+	}
+	if !slices.Equal(found, c.candidates.Slots) {
+		c.candidates.Slots = found
+		m.news[c.id] = true
+	}
+	return true
 }
 
 // verdict matches a pair, or remembers that it did.

@@ -1,11 +1,13 @@
 package negotiator
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -89,7 +91,7 @@ func TestEachPairIsMatchedOnce(t *testing.T) {
 	m.verdicts[pair{0, m.classOf[0]}] = verdict{} // a lie
 	m.addSlots([]*Slot{newSlot(t, "f", 4, "")})
 	require.Len(t, m.verdicts, 4)
-	require.Equal(t, []backfill.SlotID{4}, m.clusters[0].candidates.Slots)
+	require.Equal(t, []backfill.SlotID{0, 1, 2, 3, 4}, m.clusters[0].candidates.Slots, "f is thought to be as the lie has it")
 	require.Equal(t, []backfill.SlotID{0, 1, 2, 3, 4, 5}, m.clusters[1].candidates.Slots)
 }
 
@@ -206,4 +208,56 @@ func TestJobsAreMatchedWithTheWholeSlot(t *testing.T) {
 		Submitted: []*Job{newJob(t, 1, 4, "Requirements = TARGET.Cpus >= RequestCpus")},
 	})
 	require.Equal(t, []string{"1.1@a×1"}, started(r))
+}
+
+// Slots that come back, changed or not, leave each autocluster with the candidates
+// that matching everything anew would find.
+func TestSlotsThatComeBackAreMatchedAsIfAnew(t *testing.T) {
+	jobs := []string{"", "Requirements = TARGET.Kind == 1", "Rank = TARGET.Kind", "Requirements = TARGET.Kind > 0; Rank = 5", "Requirements = false"}
+	rapid.Check(t, func(rt *rapid.T) {
+		newest := map[string]*Slot{}
+		m := newMatchmaker(twoResources())
+		draw := func() (slots []*Slot) {
+			for _, name := range []string{"a", "b", "c", "d"} {
+				kind := rapid.IntRange(-1, 3).Draw(rt, "kind")
+				switch {
+				case kind < 0:
+					continue
+				case kind == 3 && newest[name] != nil: // as it went
+				default:
+					refuses := rapid.SampledFrom([]string{"", "Requirements = false"}).Draw(rt, "refuses")
+					newest[name] = newSlot(t, name, 4, fmt.Sprintf("Kind = %d; %s", kind, refuses))
+				}
+				slots = append(slots, newest[name])
+			}
+			return slots
+		}
+		m.addSlots(draw())
+		for _, job := range jobs {
+			clusterOf(t, m, newJob(t, 1, 1, job).Ad)
+		}
+		for range 5 {
+			m.sent()
+			before := make([]backfill.Candidates, len(jobs))
+			for i, c := range m.clusters {
+				before[i] = backfill.Candidates{Slots: slices.Clone(c.candidates.Slots), Rank: slices.Clone(c.candidates.Rank)}
+			}
+			old := make([]backfill.Candidates, len(jobs))
+			for i, c := range m.clusters {
+				old[i] = c.candidates
+			}
+			m.addSlots(draw())
+			fresh := newMatchmaker(twoResources())
+			fresh.addSlots(m.slots)
+			for i, job := range jobs {
+				clusterOf(t, fresh, newJob(t, 1, 1, job).Ad)
+				want, got := fresh.clusters[i].candidates, m.clusters[i].candidates
+				require.True(rt, slices.Equal(want.Slots, got.Slots), "%s: %v, want %v", job, got, want)
+				require.True(rt, slices.Equal(want.Rank, got.Rank), "%s: %v, want %v", job, got, want)
+				require.True(rt, slices.Equal(before[i].Slots, old[i].Slots) && slices.Equal(before[i].Rank, old[i].Rank), "what was sent stays as it was")
+				changed := !slices.Equal(got.Slots, old[i].Slots) || !slices.Equal(got.Rank, old[i].Rank)
+				require.Equal(rt, changed, m.news[i], job)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,19 @@ var labels = []struct{ label, attr string }{
 	{"owner", "Owner"}, {"group", "AcctGroup"}, {"account", "AccountingGroup"}, {"project", "ProjectName"}, {"qos", "QOS"}, {"executable", "Cmd"},
 }
 
+// LabelsOf is what a job's ad says of whose it is; nil if it says nothing.
+func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
+	for _, l := range labels {
+		if text, given := ad.Text(l.attr); given && text != "" {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[l.label] = text
+		}
+	}
+	return found
+}
+
 // Numbers in ads are bounded, so that sums stay far from overflow.
 const (
 	maxAmount  = 1_000_000_000_000_000 // of a resource
@@ -47,14 +61,18 @@ const (
 	maxNodes   = 1 << 20
 )
 
-// whole reads an attribute that is a whole number within bounds. One that is
-// missing or undefined is not given; any other value is an error.
+// whole reads an attribute that is a whole number within bounds, be it an integer
+// or a real: startds print TotalSlotDisk as 1448969220.0. One that is missing or
+// undefined is not given; any other value is an error.
 func whole(ad *classad.ClassAd, attr string, low, high int64) (v int64, given bool, err error) {
 	value := ad.Eval(attr, nil)
 	if value.Kind() == classad.Undefined {
 		return 0, false, nil
 	}
 	v, ok := value.Int()
+	if n, isNumber := value.Number(); !ok && isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+		v, ok = int64(n), true
+	}
 	if !ok || v < low || v > high {
 		return 0, false, fmt.Errorf("%s is %v: must be a whole number from %d to %d", attr, value, low, high)
 	}
@@ -157,14 +175,7 @@ func (s Schema) readJob(j *Job) error {
 	if j.Limit, err = first(j.Ad, s.Limits); err != nil {
 		return err
 	}
-	for _, l := range labels {
-		if text, found := j.Ad.Text(l.attr); found && text != "" {
-			if j.Labels == nil {
-				j.Labels = map[string]string{}
-			}
-			j.Labels[l.label] = text
-		}
-	}
+	j.Labels = LabelsOf(j.Ad)
 	_, err = s.Request(j.Ad, j.Nodes)
 	return err
 }

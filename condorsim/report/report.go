@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type summary struct {
 	Machine  machine           `json:"machine"`
 	Cleaning workload.Cleaning `json:"cleaning"`
 	Metrics  measured          `json:"metrics"`
+	BrokenBy map[string]int    `json:"broken_by,omitempty"` // guarantees, by their causes
 	Timing   *Timing           `json:"timing,omitempty"`
 }
 
@@ -43,8 +45,11 @@ type machine struct {
 
 type measured struct {
 	metrics.Metrics
-	ReservedIdle float64 `json:"reserved_idle"` // cpu seconds
-	Cycles       int     `json:"cycles"`
+	ReservedIdle     float64 `json:"reserved_idle"` // cpu seconds
+	Cycles           int     `json:"cycles"`
+	BrokenGuarantees int     `json:"broken_guarantees"`
+	Requeues         int     `json:"requeues"`          // runs that lost a slot
+	LostCoreSeconds  float64 `json:"lost_core_seconds"` // of these
 }
 
 // Timing is how long the run itself took. It is printed on request only: all
@@ -66,7 +71,11 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: held(r),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
-		Metrics:  measured{Metrics: r.Metrics(), ReservedIdle: r.ReservedIdle, Cycles: r.Cycles},
+		Metrics: measured{
+			Metrics: r.Metrics(), ReservedIdle: r.ReservedIdle, Cycles: r.Cycles,
+			BrokenGuarantees: r.Broken, Requeues: r.Requeues, LostCoreSeconds: r.LostCoreSeconds,
+		},
+		BrokenBy: r.BrokenBy,
 		Timing:   timing,
 	})
 	if err != nil {
@@ -128,6 +137,15 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 	}
 	if r.Broken > 0 {
 		rows = append(rows, [2]string{"guarantees broken", count(r.Broken)})
+		for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
+			rows = append(rows, [2]string{"  " + cause, count(r.BrokenBy[cause])})
+		}
+	}
+	if r.Requeues > 0 {
+		rows = append(rows,
+			[2]string{"runs that lost a slot", count(r.Requeues)},
+			[2]string{"lost with them", strconv.FormatFloat(r.LostCoreSeconds, 'f', 0, 64) + " cpu s"},
+		)
 	}
 	if r.Refusals > 0 {
 		rows = append(rows, [2]string{"decisions refused", count(r.Refusals)})
@@ -157,6 +175,11 @@ func leftOut(c workload.Cleaning) []omission {
 		{"cancelled before the start", c.Cancelled},
 		{"run time unknown", c.NegativeRun},
 		{"no processors", c.NoProcessors},
+		{"ads that tell too little", c.Unreadable},
+		{"scheduler, local and grid universe", c.NotOnSlots},
+		{"removed while they ran", c.Removed},
+		{"still in a queue", c.Unfinished},
+		{"older ads of a job", c.Repeated},
 		{"wider than the machine", c.TooWide},
 		{"more memory than the machine", c.TooMuchMemory},
 		{"beyond the number asked for", c.BeyondMax},

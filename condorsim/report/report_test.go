@@ -39,7 +39,7 @@ func finished() *condorsim.Result {
 			{Started: true, Ended: true, Start: 2, End: 2, How: backfill.ByBackfill, Estimate: 86400, Placement: negotiator.Placement{{Slot: a, Chunks: 1}}},
 			{Held: "fits nowhere"},
 		},
-		Cycles: 7, ReservedIdle: 42,
+		Cycles: 7, ReservedIdle: 42, Requeues: 2, LostCoreSeconds: 30.5,
 	}
 }
 
@@ -126,6 +126,9 @@ func TestTable(t *testing.T) {
 		{`job lines left out: partial executions +│ +5 `, func(r *condorsim.Result) { r.Workload.Cleaning.Partial = 5 }, nothing},
 		{`job lines left out: beyond the number asked for +│ +6 `, func(r *condorsim.Result) { r.Workload.Cleaning.BeyondMax = 6 }, nothing},
 		{`guarantees broken +│ +3 `, func(r *condorsim.Result) { r.Broken = 3 }, nothing},
+		{`  slot drained +│ +2 `, func(r *condorsim.Result) { r.Broken, r.BrokenBy = 3, map[string]int{"slot drained": 2, "overrun": 1} }, nothing},
+		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
+		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
 		{`decisions refused +│ +4 `, func(r *condorsim.Result) { r.Refusals = 4 }, nothing},
 		{`utilisation, memory`, nothing, func(r *condorsim.Result) {
 			r.Workload.Schema.Resources = []string{"cpus"}

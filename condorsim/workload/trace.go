@@ -43,11 +43,19 @@ type Cleaning struct {
 	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
 	BeyondMax     int `json:"beyond_max"`             // behind the first Options.Max jobs
 
+	// Dropped ads of an HTCondor history; a trace has none of these.
+	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or amounts that cannot be
+	NotOnSlots int `json:"not_on_slots,omitempty"` // universes scheduler, local and grid
+	Removed    int `json:"removed,omitempty"`      // while they ran
+	Unfinished int `json:"unfinished,omitempty"`   // idle, running, held, suspended
+	Repeated   int `json:"repeated_ads,omitempty"` // older ads of a job
+
 	// Changed.
-	EstimateUnknown int `json:"estimate_unknown"` // the run time stands in
-	EstimateRaised  int `json:"estimate_raised"`  // to the run time, with OverrunRaise
-	RunCut          int `json:"run_cut"`          // to the estimate, with OverrunKill
-	OutOfOrder      int `json:"out_of_order"`     // job lines submitted before the job line above
+	EstimateUnknown int `json:"estimate_unknown"`      // the run time stands in
+	EstimateRaised  int `json:"estimate_raised"`       // to the run time, with OverrunRaise
+	RunCut          int `json:"run_cut"`               // to the estimate, with OverrunKill
+	RunAssumed      int `json:"run_assumed,omitempty"` // the estimate stands in: ads of jobs that did not finish
+	OutOfOrder      int `json:"out_of_order"`          // job lines submitted before the job line above
 
 	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
 

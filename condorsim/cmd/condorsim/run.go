@@ -15,8 +15,8 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/report"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -26,7 +26,7 @@ import (
 
 // runCommand is condorsim run.
 type runCommand struct {
-	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, plain or gzipped."`
+	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, or job ads as condor_history -long, -json or -xml prints them; plain or gzipped."`
 	Instance string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Small JSON instance."`
 	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
 	Load     float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
@@ -35,9 +35,12 @@ type runCommand struct {
 	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"Which field holds a job's processors: allocated or requested."`
 	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"Jobs that ran longer than estimated: raise the estimate, or kill."`
 
-	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says."`
+	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"Attribute of job ads with the estimated run time in seconds; several are tried in turn."`
+
+	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says, or the most that job ads had at one time."`
 	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
-	Pool      string `group:"Pool" placeholder:"FILE" help:"Slot ads to run on instead of one machine; a job of p processors is then p chunks."`
+	Pool      string `group:"Pool" placeholder:"FILE" help:"Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise."`
+	Seed      uint64 `group:"Pool" placeholder:"N" help:"What failures by chance follow from."`
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"How slots are chosen: rank, pack or spread."`
 
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
@@ -135,26 +138,46 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 }
 
 // load reads the workload and the pool.
-func (c *runCommand) load(logger hclog.Logger) (*condorsim.Workload, error) {
-	trace, err := c.trace(logger)
+func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
+	var pool *pools.Pool
+	if c.Pool != "" {
+		if pool, err = readPool(c.Pool, logger); err != nil {
+			return nil, err
+		}
+	}
+	ads, err := c.holdsAds()
 	if err != nil {
 		return nil, err
 	}
-	var slots []*negotiator.Slot
-	if c.Pool != "" {
-		file, openErr := os.Open(c.Pool)
-		if openErr != nil {
-			return nil, fmt.Errorf("read the pool: %w", openErr)
-		}
-		defer file.Close() //nolint:errcheck // only read
-		if slots, err = condorsim.SlotsFromAds(c.Pool, negotiator.DefaultSchema(), classad.ReadAds(file, c.Pool)); err != nil {
-			return nil, fmt.Errorf("read the pool: %w", err)
-		}
+	switch {
+	case ads && c.ProcsField != "allocated":
+		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", c.Workload)
+	case ads:
+		w, err = c.history(pool, logger)
+	case len(c.EstimateAttr) > 0:
+		return nil, errors.New("--estimate-attr says how job ads are read; the workload holds none")
+	default:
+		w, err = c.fromTrace(pool, logger)
 	}
-	return condorsim.FromTrace(trace, slots)
+	if err != nil {
+		return nil, err
+	}
+	w.Seed = c.Seed
+	return w, nil
 }
 
-func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
+func (c *runCommand) fromTrace(pool *pools.Pool, logger hclog.Logger) (*condorsim.Workload, error) {
+	trace, err := c.trace(pool, logger)
+	if err != nil {
+		return nil, err
+	}
+	if pool != nil {
+		return condorsim.OnPool(trace, pool)
+	}
+	return condorsim.FromTrace(trace, nil)
+}
+
+func (c *runCommand) trace(pool *pools.Pool, logger hclog.Logger) (*workload.Trace, error) {
 	if c.Instance != "" {
 		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" {
 			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field and --overrun say how a trace is read; an instance is taken as it is")
@@ -165,19 +188,35 @@ func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 		}
 		return instance.Trace, nil
 	}
-	cpus := c.Cpus
-	if cpus == 0 && c.Pool != "" {
-		cpus = anyWidth // the pool, not the trace's machine, says what is too wide
-	}
 	bar := cli.NewProgress("reading")
 	defer bar.Done()
-	trace, err := workload.Open(c.Workload, workload.Options{
-		Clean: workload.Clean(c.Clean), ProcsField: workload.ProcsField(c.ProcsField), Overrun: workload.Overrun(c.Overrun),
-		CPUs: cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs, Progress: bar.Update,
-	})
+	options := c.options(pool)
+	options.Progress = bar.Update
+	trace, err := workload.Open(c.Workload, options)
 	if err != nil {
 		return nil, err
 	}
+	return trace, c.tell(trace, logger)
+}
+
+// options are how a trace is read. The pool, not the trace's machine, says what is
+// too large, and whether memory counts.
+func (c *runCommand) options(pool *pools.Pool) workload.Options {
+	o := workload.Options{
+		Clean: workload.Clean(c.Clean), ProcsField: workload.ProcsField(c.ProcsField), Overrun: workload.Overrun(c.Overrun),
+		CPUs: c.Cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs,
+	}
+	if pool != nil && o.CPUs == 0 {
+		o.CPUs = anyWidth
+	}
+	if pool != nil && pool.HasMemory() && o.Memory == 0 {
+		o.Memory = anyMemory
+	}
+	return o
+}
+
+// tell logs what was read, and refuses what holds no job.
+func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
 	if n := trace.Cleaning.TooWide; n > 0 {
 		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs", abridge(trace.Cleaning.TooWideIDs))
@@ -186,13 +225,17 @@ func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs", abridge(trace.Cleaning.TooMuchMemoryIDs))
 	}
 	if len(trace.Jobs) == 0 {
-		return nil, errors.New(c.Workload + ": no job is left to be run; --clean none keeps more")
+		return errors.New(c.Workload + ": no job is left to be run; --clean none keeps more")
 	}
-	return trace, nil
+	return nil
 }
 
-// anyWidth is as many chunks as a job may have.
-const anyWidth = 1 << 20
+// anyWidth is as many chunks as a job may have, anyMemory as much as a trace may ask
+// for.
+const (
+	anyWidth  = 1 << 20
+	anyMemory = 1e12
+)
 
 // abridge lists some of many numbers.
 func abridge(ids []int64) string {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// holdsAds says that the workload is a file of job ads and no trace.
+func (c *runCommand) holdsAds() (bool, error) {
+	if c.Workload == "" {
+		return false, nil
+	}
+	file, err := os.Open(c.Workload)
+	if err != nil {
+		return false, fmt.Errorf("read the workload: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return history.IsAds(file), nil
+}
+
+// history reads the job ads of the workload, for the pool or, if there is none, for
+// a machine of its own.
+func (c *runCommand) history(pool *pools.Pool, logger hclog.Logger) (*condorsim.Workload, error) {
+	file, err := os.Open(c.Workload)
+	if err != nil {
+		return nil, fmt.Errorf("read the workload: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	o := history.Options{Clean: workload.Clean(c.Clean), Schema: negotiator.DefaultSchema()}
+	if pool != nil {
+		o.Schema, o.WithAds, o.Asked = pool.Schema, true, append(pool.Asked(), c.asked()...)
+	}
+	if len(c.EstimateAttr) > 0 {
+		o.Schema.Estimates = c.EstimateAttr
+	}
+	h, err := history.Read(file, c.Workload, o)
+	if err != nil {
+		return nil, err
+	}
+	trace, err := h.Trace(c.options(pool))
+	if err != nil {
+		return nil, err
+	}
+	if err = c.tell(trace, logger); err != nil {
+		return nil, err
+	}
+	if pool == nil {
+		logger.Info("the machine", "processors", trace.Machine.Processors, "most in use at one time", h.Peak)
+	}
+	return condorsim.FromHistory(h, trace, pool)
+}
+
+// asked lists the attributes of jobs that the order's expression refers to.
+func (c *runCommand) asked() []string {
+	text, is := strings.CutPrefix(c.Order, "expr:")
+	if !is {
+		return nil
+	}
+	expression, err := classad.ParseExpr(text)
+	if err != nil {
+		return nil // who makes the order complains
+	}
+	_, names, _ := expression.Refs(classad.New())
+	return names
+}

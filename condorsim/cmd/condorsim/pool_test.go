@@ -1,0 +1,32 @@
+package main
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/configs"
+)
+
+// Every pool that is built in can be read by its name.
+func TestBuiltInPools(t *testing.T) {
+	entries, err := fs.ReadDir(configs.Files(), "pools")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(entries), 3)
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+		pool, readErr := readPool(name, hclog.NewNullLogger())
+		require.NoError(t, readErr)
+		require.Equal(t, name, pool.Name)
+		require.NotEmpty(t, pool.Slots)
+	}
+	_, err = readPool("five-nodes", hclog.NewNullLogger())
+	require.ErrorContains(t, err, "built in are failing, four-nodes, mixed")
+	_, err = readPool("./five-nodes", hclog.NewNullLogger())
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NotContains(t, err.Error(), "built in")
+}

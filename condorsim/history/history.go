@@ -1,0 +1,257 @@
+// Package history turns the job ads that HTCondor leaves behind into a workload:
+// what condor_history and condor_q print with -long, -json, -jsonl or -xml, and the
+// history files themselves.
+//
+// [Read] goes through the ads one at a time and keeps a few hundred bytes of each
+// job. What does not belong into a workload is dropped and counted: one ad that
+// cannot be used must not lose a year of history. Only what is no ad at all is an
+// error, with its place.
+//
+// What becomes of an attribute:
+//
+//	QDate                  submit time, counted from the first
+//	RemoteWallClockTime    run time; of a job that ran several times, CommittedTime
+//	RequestCpus…           evaluated; if undefined, CpusProvisioned, MemoryUsage…
+//	MinHosts, MachineCount chunks of a parallel job
+//	JobStatus              4 counts; see workload.Clean for the others
+//	JobUniverse            scheduler, local and grid jobs need no slot
+//	Owner, AcctGroup…      labels
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Options say how a history is read.
+type Options struct {
+	// Clean says what becomes of jobs that did not finish. By default all of them
+	// are dropped; [workload.CleanPartial] drops those that are still in a queue,
+	// [workload.CleanCancelled] those that were removed, and [workload.CleanNone]
+	// neither: who was removed counts for as long as it ran, and who is still in a
+	// queue for as long as it was estimated to run, if it was.
+	Clean workload.Clean
+	// Schema says which attributes may hold the estimate, in seconds, and what is
+	// requested of a pool.
+	Schema negotiator.Schema
+	// Asked are the job attributes that slots or the queue's order ask about, beside
+	// Requirements, Rank and requests; see [Job.Ad].
+	Asked []string
+	// WithAds keeps the job ads, reduced; a trace needs none.
+	WithAds bool
+}
+
+// Job is a job of a history. ID is its place in History.Jobs, from 1, and Estimate
+// is 0 if it has none.
+type Job struct {
+	workload.Job
+	Name  string // ClusterId.ProcId, and @schedd if there are several schedds
+	Place backfill.Place
+	Nodes int // chunks
+	// Labels and Ad are shared by the jobs that have the same. Ad holds what matters
+	// to slots alone: Requirements, Rank, what is requested of each chunk as numbers,
+	// what is asked about, and what these refer to. It is nil without
+	// Options.WithAds.
+	Labels map[string]string
+	Ad     *classad.ClassAd
+
+	changed int64 // when its status did, to know the latest ad of a job
+}
+
+// History is what was read, in order of jobs.
+type History struct {
+	Name     string // of the file, as it was given
+	Jobs     []Job
+	Cleaning workload.Cleaning
+	// Peak is the most cpus that these jobs had at one time, by their recorded
+	// starts; 0 if none has one.
+	Peak int64
+}
+
+// Read reads job ads in any form that classad.ReadAds knows, compressed or not.
+func Read(r io.Reader, name string, o Options) (*History, error) {
+	text, stop, err := workload.Text(r)
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %s: %w", name, err)
+	}
+	defer stop()
+	c := collector{o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o)}
+	for ad, err := range classad.ReadAds(text, name) {
+		if err != nil {
+			return nil, fmt.Errorf("read the history: %w", err)
+		}
+		c.add(ad)
+	}
+	if c.h.Cleaning.JobsRead == 0 {
+		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
+	}
+	c.finish()
+	return c.h, nil
+}
+
+// Trace is the history as a trace of one machine: a job of several chunks is one of
+// as many processors in all. Without a size in the options, the machine has as many
+// processors as these jobs ever had at one time.
+func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
+	jobs := make([]workload.Job, len(h.Jobs))
+	var widest int64
+	for i := range h.Jobs {
+		jobs[i] = h.Jobs[i].Job
+		widest = max(widest, jobs[i].Procs)
+	}
+	if o.CPUs == 0 {
+		if h.Peak == 0 && len(jobs) > 0 {
+			return nil, errors.New(h.Name + ": no ad says when its job started, so nothing is known of the machine; give its processors with --cpus, or slots with --pool")
+		}
+		o.CPUs = max(h.Peak, widest, 1)
+	}
+	t, err := workload.Collect(h.Name, jobs, h.Cleaning, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, ext := range []string{".ads", ".long", ".json", ".jsonl", ".xml"} {
+		t.Name = strings.TrimSuffix(t.Name, ext)
+	}
+	return t, nil
+}
+
+// ReadTrace reads job ads as a trace of one machine; see [History.Trace]. The
+// estimate is in the first of the attributes that a job has; without any, those of
+// the default schema count.
+func ReadTrace(r io.Reader, name string, estimates []string, o workload.Options) (*workload.Trace, error) {
+	schema := negotiator.DefaultSchema()
+	if len(estimates) > 0 {
+		schema.Estimates = estimates
+	}
+	h, err := Read(r, name, Options{Clean: o.Clean, Schema: schema})
+	if err != nil {
+		return nil, err
+	}
+	return h.Trace(o)
+}
+
+// adsBegin is how a file of ads begins: with an attribute, a bracket of any form,
+// or what HTCondor prints above and between ads.
+var adsBegin = regexp.MustCompile(`^(\*\*\*|-- |#|//|[\[{<]|[A-Za-z_][\w.]*\s*=)`)
+
+// IsAds looks whether a file, compressed or not, holds ads, by how it begins. One
+// that cannot be read does not; whoever reads it for something else says why.
+func IsAds(r io.Reader) bool {
+	text, stop, err := workload.Text(r)
+	if err != nil {
+		return false
+	}
+	defer stop()
+	for {
+		c, err := text.ReadByte()
+		if err != nil {
+			return false
+		}
+		if strings.IndexByte(" \t\r\n", c) >= 0 {
+			continue
+		}
+		if err = text.UnreadByte(); err != nil {
+			return false
+		}
+		head, _ := text.Peek(256) // the end of a short file is no error
+		return adsBegin.Match(head)
+	}
+}
+
+// key tells jobs apart. A schedd may begin to count anew, so the time of submission
+// belongs to it.
+type key struct {
+	schedd        string
+	cluster, proc int64
+	submit        int64
+}
+
+// collector puts a history together.
+type collector struct {
+	o      Options
+	h      *History
+	index  map[key]int // in h.Jobs
+	shared *shared
+	spans  []span // of jobs that say when they started
+}
+
+// add takes an ad in, or drops it and counts why.
+func (c *collector) add(ad *classad.ClassAd) {
+	count := &c.h.Cleaning
+	count.JobsRead++
+	j, err := c.job(ad)
+	switch {
+	case errors.Is(err, errDropped):
+		return
+	case err != nil:
+		count.Unreadable++
+		return
+	}
+	k := key{j.Place.Queue, j.Place.Cluster, j.Place.Proc, j.Submit}
+	i, known := c.index[k]
+	switch {
+	case !known:
+		c.index[k] = len(c.h.Jobs)
+		c.h.Jobs = append(c.h.Jobs, j)
+		return
+	case j.changed >= c.h.Jobs[i].changed:
+		c.h.Jobs[i] = j
+	}
+	count.Repeated++
+}
+
+// finish brings the jobs into their order, numbers them, and counts times from the
+// first submission.
+func (c *collector) finish() {
+	jobs := c.h.Jobs
+	schedds := map[string]bool{}
+	for i := range jobs {
+		schedds[jobs[i].Place.Queue] = true
+	}
+	slices.SortStableFunc(jobs, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Submit, b.Submit), strings.Compare(a.Place.Queue, b.Place.Queue),
+			cmp.Compare(a.Place.Cluster, b.Place.Cluster), cmp.Compare(a.Place.Proc, b.Place.Proc))
+	})
+	for i := range jobs {
+		j := &jobs[i]
+		j.ID = int64(i + 1)
+		j.Name = strconv.FormatInt(j.Place.Cluster, 10) + "." + strconv.FormatInt(j.Place.Proc, 10)
+		if len(schedds) > 1 && j.Place.Queue != "" {
+			j.Name += "@" + j.Place.Queue
+		}
+	}
+	for i := range slices.Backward(jobs) { // the first is the last to change
+		jobs[i].Submit -= jobs[0].Submit
+	}
+	c.h.Peak = peak(c.spans)
+}
+
+// span is a time in which cpus were in use.
+type span struct{ start, end, cpus int64 }
+
+// peak is the most cpus in use at one time; what ends makes room for what starts.
+func peak(spans []span) (most int64) {
+	type step struct{ at, cpus int64 }
+	steps := make([]step, 0, 2*len(spans))
+	for _, s := range spans {
+		steps = append(steps, step{s.start, s.cpus}, step{s.end, -s.cpus})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.cpus, b.cpus)) })
+	var used int64
+	for _, s := range steps {
+		used += s.cpus
+		most = max(most, used)
+	}
+	return most
+}

@@ -1,0 +1,284 @@
+package condorsim
+
+import (
+	"cmp"
+	"container/heap"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// outages know when which slots are not to be had, and what runs where. A slot is
+// gone for as long as any failure lasts, and takes no new work for as long as any
+// drain does.
+type outages struct {
+	slots   []slotState
+	index   map[string]int // in slots, by name
+	due     turns
+	chances []chance
+	back    int // turns to come that give a slot back
+	placed  map[backfill.JobID]negotiator.Placement
+	touched []int // slots about which something changed at this instant
+}
+
+// slotState is a slot and how it stands.
+type slotState struct {
+	slot     *negotiator.Slot
+	drained  *negotiator.Slot // the same as it is while it is drained; made when needed
+	failures int              // that last
+	drains   int              // that last
+	known    standing         // to the negotiator
+	jobs     []backfill.JobID // that run there
+}
+
+// standing is what can be had of a slot.
+type standing uint8
+
+const (
+	gone standing = iota
+	drained
+	whole
+)
+
+func (s *slotState) standing() standing {
+	switch {
+	case s.failures > 0:
+		return gone
+	case s.drains > 0:
+		return drained
+	default:
+		return whole
+	}
+}
+
+// turn is an instant at which an outage of a slot begins or ends.
+type turn struct {
+	at     backfill.Time
+	slot   int32
+	drain  bool
+	begins bool
+	chance int32         // in outages.chances; -1: by schedule
+	length backfill.Time // of an outage by schedule that begins; 0: for good
+}
+
+// chance is what fails a slot again and again. Its failures and repairs depend on
+// the seed, the slot's name and the outage alone, not on what runs: they are the
+// same under every policy and for every workload.
+type chance struct {
+	random *rand.Rand
+	outage *pools.Outage
+	scale  float64 // of the Weibull distribution
+}
+
+// newOutages prepares what goes wrong with a workload's slots from an instant on;
+// nil if nothing ever does.
+func newOutages(w *Workload, origin backfill.Time) *outages {
+	if len(w.Outages) == 0 {
+		return nil
+	}
+	o := &outages{slots: make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)), placed: map[backfill.JobID]negotiator.Placement{}}
+	for i, s := range w.Slots {
+		o.slots[i].slot = s
+		o.index[s.Name] = i
+	}
+	for n := range w.Outages {
+		outage := &w.Outages[n]
+		for _, i := range outage.Slots {
+			t := turn{at: origin + outage.At, slot: int32(i), drain: outage.Drain, begins: true, chance: -1, length: outage.For}
+			if outage.MTBF > 0 {
+				c := newChance(w.Seed, uint64(n), w.Slots[i].Name, outage)
+				t.at, t.chance = origin+c.untilFailure(), int32(len(o.chances))
+				o.chances = append(o.chances, c)
+			}
+			o.due = append(o.due, t)
+		}
+	}
+	heap.Init(&o.due)
+	return o
+}
+
+func newChance(seed, number uint64, name string, outage *pools.Outage) chance {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // it never fails
+	return chance{
+		random: rand.New(rand.NewPCG(seed, h.Sum64()+number)),
+		outage: outage, scale: float64(outage.MTBF) / math.Gamma(1+1/outage.Shape),
+	}
+}
+
+// untilFailure and untilRepair draw lengths of time, by the inverses of the
+// distributions.
+func (c *chance) untilFailure() backfill.Time {
+	return seconds(c.scale * math.Pow(-math.Log1p(-c.random.Float64()), 1/c.outage.Shape))
+}
+
+func (c *chance) untilRepair() backfill.Time {
+	return seconds(-float64(c.outage.MTTR) * math.Log1p(-c.random.Float64()))
+}
+
+// seconds rounds a length of time, which lasts at least a second and ends.
+func seconds(t float64) backfill.Time {
+	return backfill.Time(math.Round(min(max(t, 1), maxRun)))
+}
+
+// next is when something changes next. In an idle pool, where nothing runs and
+// nothing is to come, jobs can only wait for slots to be given back: nothing fails
+// by chance there, and when all is given back, nothing changes any more.
+func (o *outages) next(idle bool) backfill.Time {
+	if idle && o.back == 0 {
+		return backfill.Forever
+	}
+	for len(o.due) > 0 {
+		first := o.due[0]
+		if !idle || first.chance < 0 || !first.begins {
+			return first.at
+		}
+		o.pass(first)
+	}
+	return backfill.Forever
+}
+
+// pass leaves out the failure by chance that is due first.
+func (o *outages) pass(first turn) {
+	c := &o.chances[first.chance]
+	first.at += c.untilRepair()
+	first.at += c.untilFailure()
+	o.due[0] = first
+	heap.Fix(&o.due, 0)
+}
+
+// advance takes the turns up to an instant and says which slots are gone since and
+// which came up or changed, in the order of the pool; all of them at first.
+func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot, down []string) {
+	o.touched = o.touched[:0]
+	for len(o.due) > 0 && o.due[0].at <= now {
+		o.take(o.due[0])
+	}
+	if first {
+		for i := range o.slots {
+			o.touched = append(o.touched, i)
+		}
+	}
+	slices.Sort(o.touched)
+	for _, i := range slices.Compact(o.touched) {
+		s := &o.slots[i]
+		is := s.standing()
+		if is == s.known {
+			continue
+		}
+		switch is {
+		case gone:
+			down = append(down, s.slot.Name)
+		case drained:
+			if s.drained == nil {
+				s.drained = drainedSlot(s.slot)
+			}
+			up = append(up, s.drained)
+		case whole:
+			up = append(up, s.slot)
+		}
+		s.known = is
+	}
+	return up, down
+}
+
+// take counts the turn that is due first and puts what follows from it in its
+// place.
+func (o *outages) take(t turn) {
+	s := &o.slots[t.slot]
+	o.touched = append(o.touched, int(t.slot))
+	by := -1
+	if t.begins {
+		by = 1
+	}
+	if t.drain {
+		s.drains += by
+	} else {
+		s.failures += by
+	}
+	follows := t
+	follows.begins = !t.begins
+	switch {
+	case t.chance >= 0 && t.begins:
+		follows.at += o.chances[t.chance].untilRepair()
+	case t.chance >= 0:
+		follows.at += o.chances[t.chance].untilFailure()
+	case t.begins && t.length > 0:
+		follows.at += t.length
+	default: // it lasts for good, or is over
+		heap.Pop(&o.due)
+		if !t.begins {
+			o.back--
+		}
+		return
+	}
+	o.back += by
+	o.due[0] = follows
+	heap.Fix(&o.due, 0)
+}
+
+// drainedSlot is the slot as it is advertised while it takes no new work.
+func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
+	ad := s.Ad.Clone()
+	ad.SetBool("START", false)
+	ad.SetBool("Requirements", false)
+	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
+}
+
+// start takes note of where a job runs, end that it does not any more.
+func (o *outages) start(job backfill.JobID, at negotiator.Placement) {
+	o.placed[job] = at
+	for _, place := range at {
+		s := &o.slots[o.index[place.Slot.Name]]
+		s.jobs = append(s.jobs, job)
+	}
+}
+
+func (o *outages) end(job backfill.JobID) {
+	for _, place := range o.placed[job] {
+		s := &o.slots[o.index[place.Slot.Name]]
+		i := slices.Index(s.jobs, job)
+		s.jobs[i] = s.jobs[len(s.jobs)-1]
+		s.jobs = s.jobs[:len(s.jobs)-1]
+	}
+	delete(o.placed, job)
+}
+
+// lost ends the jobs that ran on slots that are gone, and lists them by ID.
+func (o *outages) lost(down []string) (jobs []backfill.JobID) {
+	for _, name := range down {
+		for on := &o.slots[o.index[name]]; len(on.jobs) > 0; {
+			job := on.jobs[0]
+			o.end(job)
+			jobs = append(jobs, job)
+		}
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
+// turns is a heap by time; what happens at one instant counts as a whole.
+type turns []turn
+
+func (h turns) Len() int           { return len(h) }
+func (h turns) Less(i, j int) bool { return cmp.Less(h[i].at, h[j].at) }
+func (h turns) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push appends a turn, for container/heap.
+func (h *turns) Push(x any) {
+	if t, ok := x.(turn); ok {
+		*h = append(*h, t)
+	}
+}
+
+// Pop takes the last turn off, for container/heap.
+func (h *turns) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
