@@ -39,7 +39,7 @@ func TestReadSWF(t *testing.T) {
 	trace := read(t, text, workload.Options{})
 	require.Equal(t, "test", trace.Name)
 	require.Equal(t, workload.Machine{Processors: 32}, trace.Machine)
-	require.Equal(t, map[string]string{
+	require.Equal(t, workload.Header{
 		"Version": "2.2", "MaxNodes": "8 (quad)", "MaxProcs": "32 (all of them)", "Note": "one\ntwo: three",
 	}, trace.Header)
 	require.Equal(t, []workload.Job{
@@ -196,7 +196,7 @@ func TestPartsShareANumber(t *testing.T) {
 	require.Len(t, trace.Jobs, 4)
 }
 
-func packed(tb testing.TB, text string) []byte {
+func gzipped(tb testing.TB, text string) []byte {
 	tb.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 	for id := range 1000 {
 		long.WriteString(line(id, 0, 1, 1, 1, 9, 1))
 	}
-	gz := packed(t, header+long.String())
+	gz := gzipped(t, header+long.String())
 	damaged := bytes.Clone(gz)
 	damaged[len(damaged)-5] ^= 1 // in the length at the end
 	for _, c := range []struct {
@@ -309,7 +309,7 @@ func TestOptions(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	text := synthetic(2000)
-	for name, content := range map[string][]byte{"plain.swf": []byte(text), "packed.swf.gz": packed(t, text), "odd.swf": packed(t, text)} {
+	for name, content := range map[string][]byte{"plain.swf": []byte(text), "packed.swf.gz": gzipped(t, text), "odd.swf": gzipped(t, text)} {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		var last, total int64
@@ -366,7 +366,7 @@ func FuzzReadSWF(f *testing.F) {
 	good := header + line(1, 5, 1, 1, 1, 9, 1) + line(2, 0, -1, 1, 99, 9, 5)
 	for _, seed := range []string{
 		"", ";", header, good, good + "3 0 -1 abc", good + "1.5 -0.5 .", strings.ReplaceAll(good, "\n", "\r\n"),
-		strings.ReplaceAll(good, "9", "999999999999999"), "\x1f\x8b", string(packed(f, good)),
+		strings.ReplaceAll(good, "9", "999999999999999"), "\x1f\x8b", string(gzipped(f, good)),
 	} {
 		f.Add(seed, 3.0)
 	}
@@ -401,7 +401,7 @@ func synthetic(n int) string {
 
 func BenchmarkReadSWF(b *testing.B) {
 	text := synthetic(100_000)
-	for name, content := range map[string]string{"plain": text, "gzip": string(packed(b, text))} {
+	for name, content := range map[string]string{"plain": text, "gzip": string(gzipped(b, text))} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()

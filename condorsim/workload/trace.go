@@ -15,7 +15,8 @@ type Job struct {
 	Procs    int64 // in total, at least 1
 	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
 
-	// Labels are the numbers of the file as text, "" if unknown.
+	// Labels are the numbers of the file as text, or the names that its header
+	// gives them; "" if unknown.
 	User, Group, Executable, Queue string
 }
 
@@ -23,9 +24,10 @@ type Job struct {
 type Trace struct {
 	Name     string // of the file without folder and extension, or as the instance says
 	Machine  Machine
-	Jobs     []Job             // in order of jobs: by submit time, equal ones as in the file
-	Cleaning Cleaning          // what was dropped and changed
-	Header   map[string]string // the file's header; lines of a repeated key are joined by "\n"
+	Jobs     []Job         // in order of jobs: by submit time, equal ones as in the file
+	Cleaning Cleaning      // what was dropped and changed
+	Header   Header        // of the file
+	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
 // Cleaning counts what reading a trace did. The counts of jobs dropped and
@@ -41,7 +43,8 @@ type Cleaning struct {
 	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
 	TooWide       int `json:"too_wide"`               // more processors than the machine
 	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
-	BeyondMax     int `json:"beyond_max"`             // behind the first Options.Max jobs
+	BeyondMax     int `json:"beyond_max"`             // behind the first Max jobs
+	CutOut        int `json:"cut_out,omitempty"`      // submitted outside of From and Until; see Transform
 
 	// Changed.
 	EstimateUnknown int `json:"estimate_unknown"` // the run time stands in
