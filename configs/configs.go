@@ -1,10 +1,12 @@
 // Package configs holds the files that are built into the binaries: pools and
 // workloads that can be run with nothing else at hand.
 //
-// The files are ClassAds in the line form: one "Name = expression" a line, an
-// empty line behind each ad, comment lines with # at the top.
+// Those that end with .ads are ClassAds in the line form: one "Name = expression"
+// a line, an empty line behind each ad, comment lines with # at the top.
 //
 //	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
+//	workloads/*.swf.gz     synthetic traces for one machine, in the Standard
+//	                       Workload Format
 //	workloads/npb54.ads    54 parallel jobs that together overload it; how they
 //	                       come about is told in workloads/README.md
 //
@@ -24,7 +26,7 @@ const (
 	NPB54     = "workloads/npb54.ads"  // job ads, in order of submit time
 )
 
-//go:embed pools/*.ads workloads/*.ads
+//go:embed pools/*.ads workloads/*.ads workloads/*.swf.gz
 var files embed.FS
 
 // Files returns the embedded files. It is read-only and never fails on the

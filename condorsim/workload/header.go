@@ -93,10 +93,10 @@ func (h Header) add(key, value string) {
 }
 
 // comment keeps a line of the form "; Key: value". Other comments have no key,
-// or blanks in what stands before the colon.
+// blanks in what stands before the colon, or an address.
 func (c *cleaner) comment(s string) {
 	key, value, found := strings.Cut(strings.TrimLeft(s, "; \t"), ":")
-	if !found || key == "" || strings.ContainsAny(key, " \t") {
+	if !found || key == "" || strings.ContainsAny(key, " \t") || strings.HasPrefix(value, "//") {
 		return
 	}
 	value = strings.TrimSpace(value)

@@ -21,6 +21,7 @@ func TestHeader(t *testing.T) {
 ; UserName: seven
 ; GroupName: 3 unquoted
 ; Zoo: x
+; http://www.example.org/
 ; Note: n
 `
 	trace := read(t, text+line(1, 0, 1, 1, 1, 9, 1), workload.Options{})

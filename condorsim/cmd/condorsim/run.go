@@ -26,14 +26,13 @@ import (
 
 // runCommand is condorsim run.
 type runCommand struct {
-	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, plain or gzipped."`
+	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, plain, .gz, .xz or .zst, or the name of one that is built in, such as lublin-128."`
 	Instance string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Small JSON instance."`
 	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
 	Load     float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
 
-	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"Which jobs that never really ran are dropped: papers, partial, cancelled or none."`
-	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"Which field holds a job's processors: allocated or requested."`
-	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"Jobs that ran longer than estimated: raise the estimate, or kill."`
+	traceFlags
+	modelFlags
 
 	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says."`
 	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
@@ -155,8 +154,8 @@ func (c *runCommand) load(logger hclog.Logger) (*condorsim.Workload, error) {
 
 func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 	if c.Instance != "" {
-		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" {
-			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field and --overrun say how a trace is read; an instance is taken as it is")
+		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.modelFlags.given() {
+			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags that change a trace say how it is read; an instance is taken as it is")
 		}
 		instance, err := workload.ReadInstance(c.Instance)
 		if err != nil {
@@ -168,12 +167,7 @@ func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 	if cpus == 0 && c.Pool != "" {
 		cpus = anyWidth // the pool, not the trace's machine, says what is too wide
 	}
-	bar := cli.NewProgress("reading")
-	defer bar.Done()
-	trace, err := workload.Open(c.Workload, workload.Options{
-		Clean: workload.Clean(c.Clean), ProcsField: workload.ProcsField(c.ProcsField), Overrun: workload.Overrun(c.Overrun),
-		CPUs: cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs, Progress: bar.Update,
-	})
+	trace, err := openTrace(c.Workload, c.options(machineFlags{Cpus: cpus, Memory: c.Memory}, c.MemoryModel), c.transform(c.Load, c.Jobs))
 	if err != nil {
 		return nil, err
 	}
