@@ -10,6 +10,6 @@
 // Nothing of matching, ordering, planning or checking is written here; the
 // package knows when things happen, and no more.
 //
-// Below it: workload reads traces, metrics computes what the literature
+// Below it: workload reads, changes and makes up traces, metrics computes what the literature
 // measures, report prints.
 package condorsim

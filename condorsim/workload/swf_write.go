@@ -152,14 +152,25 @@ func (t *Trace) labelNumbers() *[len(nameKeys)]map[string]int64 {
 	return &numbers
 }
 
-// numberedTwice tells whether two jobs have the same number.
+// numberedTwice tells whether two jobs have the same number. Mostly the numbers
+// ascend, and nothing needs to be remembered.
 func (t *Trace) numberedTwice() bool {
-	seen := make(map[int64]bool, len(t.Jobs))
+	var seen map[int64]bool
 	for i := range t.Jobs {
-		if seen[t.Jobs[i].ID] {
+		id := t.Jobs[i].ID
+		if seen == nil && (i == 0 || t.Jobs[i-1].ID < id) {
+			continue
+		}
+		if seen == nil {
+			seen = make(map[int64]bool, len(t.Jobs))
+			for _, j := range t.Jobs[:i] {
+				seen[j.ID] = true
+			}
+		}
+		if seen[id] {
 			return true
 		}
-		seen[t.Jobs[i].ID] = true
+		seen[id] = true
 	}
 	return false
 }

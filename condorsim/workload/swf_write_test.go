@@ -61,9 +61,15 @@ func TestWriteSWF(t *testing.T) {
 }
 
 func TestJobsOfOneNumberAreNumberedAnew(t *testing.T) {
-	job := workload.Job{ID: 7, Run: 1, Estimate: 1, Procs: 1}
-	again := back(t, &workload.Trace{Name: "t", Machine: workload.Machine{Processors: 1}, Jobs: []workload.Job{job, job}})
-	require.Equal(t, []int64{1, 2}, []int64{again.Jobs[0].ID, again.Jobs[1].ID})
+	for _, c := range [][2][]int64{
+		{{7, 7}, {1, 2}}, {{3, 9, 3}, {1, 2, 3}}, {{9, 3, 4, 9}, {1, 2, 3, 4}}, {{3, 9, 4}, {3, 9, 4}}, {{5, 6, 8}, {5, 6, 8}}, {{9, 1}, {9, 1}},
+	} {
+		trace := &workload.Trace{Name: "t", Machine: workload.Machine{Processors: 1}}
+		for _, number := range c[0] {
+			trace.Jobs = append(trace.Jobs, workload.Job{ID: number, Run: 1, Estimate: 1, Procs: 1})
+		}
+		require.Equal(t, c[1], column(back(t, trace), id))
+	}
 }
 
 // anyTrace draws a trace such as ReadSWF gives.

@@ -154,7 +154,7 @@ func (c *runCommand) load(logger hclog.Logger) (*condorsim.Workload, error) {
 
 func (c *runCommand) trace(logger hclog.Logger) (*workload.Trace, error) {
 	if c.Instance != "" {
-		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.modelFlags.given() {
+		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes() {
 			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags that change a trace say how it is read; an instance is taken as it is")
 		}
 		instance, err := workload.ReadInstance(c.Instance)

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -51,7 +51,7 @@ type modelFlags struct {
 }
 
 // given tells whether any of them is.
-func (f modelFlags) given() bool { return f != modelFlags{} }
+func (f modelFlags) changes() bool { return f != modelFlags{} }
 
 // options are those with which a trace is to be read.
 func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options {
@@ -93,7 +93,7 @@ func openTrace(file string, opts workload.Options, x workload.Transform) (*workl
 	opts.Progress = bar.Update
 	trace, err := workload.Open(file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
-		trace, err = openBuiltIn(file, opts, err)
+		trace, err = readBuiltIn(file, opts, err)
 	}
 	if err != nil || x.IsZero() {
 		return trace, err
@@ -106,19 +106,30 @@ const (
 	builtInEnd    = ".swf.gz"
 )
 
-// openBuiltIn reads a trace that is part of the program; missing is the error of
+// readBuiltIn reads a trace that is part of the program; missing is the error of
 // the file of that name.
-func openBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
-	names := builtIn()
-	if !slices.Contains(names, name) {
-		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(names, ", "))
-	}
-	file, err := configs.Files().Open(path.Join(builtInFolder, name+builtInEnd))
+func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
+	file, err := openBuiltIn(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(builtIn(), ", "))
 	}
 	defer file.Close() //nolint:errcheck // only read
 	return workload.ReadSWF(file, name, opts)
+}
+
+func openBuiltIn(name string) (fs.File, error) {
+	return configs.Files().Open(path.Join(builtInFolder, name+builtInEnd))
+}
+
+// openFile opens a file, or else a trace that is built in.
+func openFile(name string) (fs.File, error) {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if part, builtInErr := openBuiltIn(name); builtInErr == nil {
+			return part, nil
+		}
+	}
+	return file, err
 }
 
 // builtIn are the names of the traces that are part of the program.
@@ -153,33 +164,45 @@ func (f outFlags) create() (*outFile, error) {
 // discard removes what is there, if it is not whole.
 func (o *outFile) discard() { o.file.Discard() }
 
-// write writes the trace, and says so if it goes to a file.
+// write writes the trace, says on standard error what was dropped from it and, unless it
+// goes there itself, on standard output what was written.
 func (o *outFile) write(trace *workload.Trace) error {
+	for _, left := range survey.Dropped(trace.Cleaning) {
+		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
+			return err
+		}
+	}
 	if len(trace.Jobs) == 0 {
 		return cli.Bad(fmt.Errorf("no job of %s is left to be written", trace.Name))
 	}
-	if o.file == nil {
-		return o.encode(os.Stdout, trace)
+	encode := trace.WriteSWF
+	if o.isInstance() {
+		encode = trace.WriteInstance
 	}
-	if err := o.encode(o.file, trace); err != nil {
-		return o.file.Fault(err)
-	}
-	if err := o.file.Commit(); err != nil {
-		return err
-	}
-	_, err := fmt.Printf("%s: %d jobs, %d processors\n", o.name, len(trace.Jobs), trace.Machine.Processors)
-	return err
+	return o.put(encode, fmt.Sprintf("%d jobs, %d processors", len(trace.Jobs), trace.Machine.Processors))
 }
 
-// encode writes in the format of which the name speaks.
-func (o *outFile) encode(w io.Writer, trace *workload.Trace) error {
-	pack, err := packed.NewWriter(w, o.name)
+// isInstance tells whether the name is that of a JSON instance.
+func (o *outFile) isInstance() bool {
+	_, plain := packed.ByName(o.name)
+	return strings.HasSuffix(plain, ".json")
+}
+
+// put compresses what is encoded, as the name says, and says what was written.
+func (o *outFile) put(encode func(io.Writer) error, what string) error {
+	if o.file == nil {
+		return encode(os.Stdout)
+	}
+	pack, err := packed.NewWriter(o.file, o.name)
 	if err != nil {
+		return o.file.Fault(err)
+	}
+	if err = errors.Join(encode(pack), pack.Close()); err != nil {
+		return o.file.Fault(err)
+	}
+	if err = o.file.Commit(); err != nil {
 		return err
 	}
-	write := trace.WriteSWF
-	if _, plain := packed.ByName(o.name); strings.HasSuffix(plain, ".json") {
-		write = trace.WriteInstance
-	}
-	return errors.Join(write(pack), pack.Close())
+	_, err = fmt.Printf("%s: %s\n", o.name, what)
+	return err
 }

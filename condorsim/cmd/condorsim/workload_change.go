@@ -1,16 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -42,11 +36,6 @@ func (c *cleanCommand) Run() error {
 	trace, err := openTrace(c.Trace, c.options(c.machineFlags, ""), workload.Transform{})
 	if err != nil {
 		return cli.Bad(err)
-	}
-	for _, o := range survey.Dropped(trace.Cleaning) {
-		if _, err = fmt.Fprintf(os.Stderr, "dropped %d: %s\n", o.Jobs, o.Why); err != nil {
-			return err
-		}
 	}
 	return out.write(trace)
 }
@@ -136,73 +125,4 @@ func (c *mergeCommand) Run() error {
 		return cli.Bad(err)
 	}
 	return out.write(merged)
-}
-
-// convertCommand is condorsim workload convert.
-type convertCommand struct {
-	From string `arg:"" help:"What to read: SWF or a JSON instance, plain, .gz, .xz or .zst."`
-	traceFlags
-	machineFlags
-	outFlags
-}
-
-// Help is shown below the flags.
-func (*convertCommand) Help() string {
-	return `The jobs are cleaned on the way; --clean none keeps all that can run. A JSON instance has neither users
-nor a header, and what is expected of an instance is not kept.
-
-Examples:
-  condorsim workload convert trace.swf.gz --out trace.swf.zst
-  condorsim workload convert small.json --out small.swf
-  condorsim workload convert small.swf --out small.json`
-}
-
-// Run converts.
-func (c *convertCommand) Run() error {
-	out, err := c.create()
-	if err != nil {
-		return cli.Bad(err)
-	}
-	defer out.discard()
-	trace, err := c.read()
-	if err != nil {
-		return cli.Bad(err)
-	}
-	return out.write(trace)
-}
-
-// read reads a trace in whatever format it has. More formats, such as HTCondor's
-// history, are to be told apart here.
-func (c *convertCommand) read() (*workload.Trace, error) {
-	begin, err := firstLetter(c.From)
-	switch {
-	case err == nil && begin == '{':
-		instance, instanceErr := workload.ReadInstance(c.From)
-		if instanceErr != nil {
-			return nil, instanceErr
-		}
-		return instance.Trace, nil
-	default: // SWF, or a file that cannot be read, of which its reader knows to complain
-		return openTrace(c.From, c.options(c.machineFlags, ""), workload.Transform{})
-	}
-}
-
-// firstLetter is the first byte of a text that is no blank.
-func firstLetter(name string) (byte, error) {
-	file, err := os.Open(filepath.Clean(name))
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, err := packed.NewReader(file)
-	if err != nil {
-		return 0, err
-	}
-	defer text.Close() //nolint:errcheck // only read
-	letters := bufio.NewReader(text)
-	for {
-		if b, err := letters.ReadByte(); err != nil || !strings.ContainsRune(" \t\r\n", rune(b)) {
-			return b, err
-		}
-	}
 }

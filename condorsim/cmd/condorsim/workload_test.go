@@ -67,7 +67,7 @@ func TestBuiltInTraces(t *testing.T) {
 		trace, err := openTrace(name, workload.Options{}, workload.Transform{})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
-		require.Equal(t, trace.Cleaning.JobsRead, len(trace.Jobs), "nothing of it is dropped")
+		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")
 	}
 	require.Len(t, builtIn(), len(made))
 }

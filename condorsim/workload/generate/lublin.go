@@ -105,7 +105,7 @@ const (
 	maxLogRun   = 12   // e^12 s are two days
 	maxLogGap   = 13   // e^13 s are five days
 	firstBucket = 11   // the day of the gamma distribution begins with this half hour
-	mostJobs    = 10_000_000
+	mostJobs    = 5_000_000
 	mostCPUs    = 1 << 40
 )
 

@@ -142,3 +142,27 @@ func TestClosedEarly(t *testing.T) {
 		require.NoError(t, r.Close())
 	}
 }
+
+// FuzzReader reads whatever there may be: it comes to an end, and what is no
+// compressed file comes out as it is.
+func FuzzReader(f *testing.F) {
+	for name := range formats() {
+		whole := pack(f, name, lines(5))
+		f.Add(whole)
+		f.Add(whole[:len(whole)-3])
+		f.Add(append(bytes.Clone(whole), whole...))
+		f.Add(append(bytes.Clone(whole), 0, 0, 0, 0))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := packed.NewReader(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+		require.NoError(t, r.Close())
+		if r.Format == packed.Plain {
+			require.NoError(t, err)
+			require.Equal(t, file[:min(len(file), 1<<20)], text)
+		}
+	})
+}

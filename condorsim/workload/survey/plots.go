@@ -15,6 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 )
 
+const accuracyFile = "accuracy.svg"
+
 // chart is a bar chart.
 type chart struct {
 	file, title, x string
@@ -25,7 +27,7 @@ func (s *Survey) charts() []chart {
 	return []chart{
 		{"widths.svg", s.Trace + ": processors of a job", "processors", s.Widths.Bins},
 		{"run-times.svg", s.Trace + ": run time of a job", "run time", s.RunTimes.Bins},
-		{"accuracy.svg", s.Trace + ": accuracy of estimates", "R = run time / estimate", s.Estimates.R.Bins},
+		{accuracyFile, s.Trace + ": accuracy of estimates", "R = run time / estimate", s.Estimates.R.Bins},
 		{"memory.svg", s.Trace + ": memory per processor", "memory per processor", s.Memory.PerCPU.Bins},
 		{"arrivals.svg", s.Trace + ": submissions by the hour of the day", "hour" + s.zone(), s.Arrivals},
 	}
@@ -41,7 +43,7 @@ func (s *Survey) Plots(folder string) ([]string, error) {
 	}
 	var files []string
 	for _, c := range s.charts() {
-		if len(c.bins) == 0 || s.Jobs == 0 {
+		if len(c.bins) == 0 || s.Jobs == 0 || c.file == accuracyFile && !s.Estimates.known(s.Cleaning) {
 			continue
 		}
 		path := filepath.Join(folder, c.file)

@@ -85,8 +85,18 @@ func widthBounds(processors int64) []bound {
 func runBounds() []bound {
 	const minute, hour, day = 60, 3600, 86400
 	return []bound{
-		{0, "0 s"}, {10, "≤ 10 s"}, {minute, "≤ 1 min"}, {5 * minute, "≤ 5 min"}, {15 * minute, "≤ 15 min"}, {hour, "≤ 1 h"},
-		{3 * hour, "≤ 3 h"}, {6 * hour, "≤ 6 h"}, {12 * hour, "≤ 12 h"}, {day, "≤ 1 d"}, {2 * day, "≤ 2 d"}, {7 * day, "≤ 7 d"},
+		{0, "0 s"},
+		{10, "≤ 10 s"},
+		{minute, "≤ 1 min"},
+		{5 * minute, "≤ 5 min"},
+		{15 * minute, "≤ 15 min"},
+		{hour, "≤ 1 h"},
+		{3 * hour, "≤ 3 h"},
+		{6 * hour, "≤ 6 h"},
+		{12 * hour, "≤ 12 h"},
+		{day, "≤ 1 d"},
+		{2 * day, "≤ 2 d"},
+		{7 * day, "≤ 7 d"},
 		{math.Inf(1), "longer"},
 	}
 }

@@ -113,6 +113,9 @@ type Name struct {
 	Work float64 `json:"work"`
 }
 
+// known tells whether any job line has an estimate.
+func (e Estimates) known(c workload.Cleaning) bool { return e.Unknown < c.JobsRead }
+
 const (
 	topUsers     = 10
 	topEstimates = 20

@@ -89,7 +89,7 @@ func TestNumbers(t *testing.T) {
 // TestBins has each job once in each distribution.
 func TestBins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		trace := &workload.Trace{Machine: workload.Machine{Processors: rapid.Int64Range(1, 3000).Draw(t, "processors"), Memory: 1 << 40}}
+		trace := &workload.Trace{Cleaning: workload.Cleaning{JobsRead: 1}, Machine: workload.Machine{Processors: rapid.Int64Range(1, 3000).Draw(t, "processors"), Memory: 1 << 40}}
 		n := rapid.IntRange(0, 30).Draw(t, "jobs")
 		for range n {
 			run := rapid.Int64Range(0, 1e7).Draw(t, "run")
@@ -118,15 +118,15 @@ func TestPlots(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 5)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
+		text, readErr := os.ReadFile(file)
+		require.NoError(t, readErr)
 		require.NoError(t, xml.Unmarshal(text, new(struct{ XMLName xml.Name })))
 		require.Contains(t, string(text), "small: ")
 		again := filepath.Join(t.TempDir(), "again")
-		_, err = s.Plots(again)
-		require.NoError(t, err)
-		same, err := os.ReadFile(filepath.Join(again, filepath.Base(file)))
-		require.NoError(t, err)
+		_, readErr = s.Plots(again)
+		require.NoError(t, readErr)
+		same, readErr := os.ReadFile(filepath.Join(again, filepath.Base(file)))
+		require.NoError(t, readErr)
 		require.Equal(t, text, same)
 	}
 	empty := survey.Of(&workload.Trace{Name: "none", Machine: workload.Machine{Processors: 1}})
@@ -134,6 +134,10 @@ func TestPlots(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, files)
 	require.NoError(t, empty.Table(io.Discard))
+
+	files, err = survey.Of(read(t, "; MaxProcs: 4\n1 0 -1 9 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n")).Plots(t.TempDir())
+	require.NoError(t, err)
+	require.Len(t, files, 3, "neither estimates nor memory")
 
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

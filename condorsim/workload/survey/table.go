@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -23,9 +24,14 @@ type Omission struct {
 func Dropped(c workload.Cleaning) []Omission {
 	var list []Omission
 	for _, o := range []Omission{
-		{"partial executions (status 2, 3, 4)", c.Partial}, {"cancelled before they started (status 5)", c.Cancelled},
-		{"unknown run time", c.NegativeRun}, {"unknown number of processors", c.NoProcessors}, {"wider than the machine", c.TooWide},
-		{"more memory than the machine", c.TooMuchMemory}, {"submitted earlier or later", c.CutOut}, {"behind the first jobs", c.BeyondMax},
+		{"partial executions (status 2, 3, 4)", c.Partial},
+		{"cancelled before they started (status 5)", c.Cancelled},
+		{"unknown run time", c.NegativeRun},
+		{"unknown number of processors", c.NoProcessors},
+		{"wider than the machine", c.TooWide},
+		{"more memory than the machine", c.TooMuchMemory},
+		{"submitted earlier or later", c.CutOut},
+		{"behind the first jobs", c.BeyondMax},
 	} {
 		if o.Jobs > 0 {
 			list = append(list, o)
@@ -55,10 +61,14 @@ func (s *Survey) Table(out io.Writer) error {
 	if s.Jobs > 0 {
 		p.bars("Processors of a job", s.Widths.Bins)
 		p.bars("Run time of a job", s.RunTimes.Bins)
-		p.bars("Accuracy of estimates: R = run time / estimate", s.Estimates.R.Bins)
+		if s.Estimates.known(s.Cleaning) {
+			p.bars("Accuracy of estimates: R = run time / estimate", s.Estimates.R.Bins)
+		}
 		p.bars("Memory per processor", s.Memory.PerCPU.Bins)
 		p.bars("Submissions by the hour of the day"+s.zone(), s.Arrivals)
-		s.printPopular(p)
+		if s.Estimates.known(s.Cleaning) {
+			s.printPopular(p)
+		}
 		p.names("Users with most jobs", s.Users.Top, s)
 		p.names("Queues", s.Queues, s)
 	}
@@ -102,7 +112,7 @@ func (s *Survey) printHeader(p *printer) {
 	t.AppendHeader(table.Row{"header", ""})
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: widest}})
 	for _, line := range s.Header[:min(most, len(s.Header))] {
-		t.AppendRow(table.Row{line.Key, line.Value})
+		t.AppendRow(table.Row{printable(line.Key), printable(line.Value)})
 	}
 	p.print(t.Render() + "\n")
 	if more := len(s.Header) - most; more > 0 {
@@ -130,8 +140,10 @@ func (s *Survey) printSummary(p *printer) {
 	}
 	row("jobs left", "%d", s.Jobs)
 	for _, c := range []Omission{
-		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown}, {"estimate raised to the run time", s.Cleaning.EstimateRaised},
-		{"run time cut to the estimate", s.Cleaning.RunCut}, {"lines out of order", s.Cleaning.OutOfOrder},
+		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown},
+		{"estimate raised to the run time", s.Cleaning.EstimateRaised},
+		{"run time cut to the estimate", s.Cleaning.RunCut},
+		{"lines out of order", s.Cleaning.OutOfOrder},
 	} {
 		if c.Jobs > 0 {
 			row("  "+c.Why, "%d", c.Jobs)
@@ -146,8 +158,10 @@ func (s *Survey) printSummary(p *printer) {
 		row("processors: median, mean, 90 %, 99 %, most", "%g, %.1f, %g, %g, %g", s.Widths.Median, s.Widths.Mean, s.Widths.P90, s.Widths.P99, s.Widths.Most)
 		r := s.RunTimes
 		row("run time: median, mean, 90 %, 99 %, longest", "%s, %s, %s, %s, %s", duration(r.Median), duration(r.Mean), duration(r.P90), duration(r.P99), duration(r.Most))
-		row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
-		row("estimates: distinct, exact", "%d, %s", s.Estimates.Distinct, percent(s.Estimates.Exact, s.Jobs))
+		if s.Estimates.known(s.Cleaning) {
+			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
+			row("estimates: distinct, exact", "%d, %s", s.Estimates.Distinct, percent(s.Estimates.Exact, s.Jobs))
+		}
 	}
 	if s.Memory.Jobs > 0 {
 		row("jobs with memory", "%d", s.Memory.Jobs)
@@ -156,6 +170,16 @@ func (s *Survey) printSummary(p *printer) {
 	}
 	row("users", "%d", s.Users.Known)
 	p.print(t.Render() + "\n")
+}
+
+// printable is a text of a file as a terminal may have it.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, strings.ReplaceAll(s, "\t", " "))
 }
 
 func percent(part, of int) string {
@@ -233,7 +257,7 @@ func (p *printer) names(title string, names []Name, s *Survey) {
 		if s.Work > 0 {
 			share = 100 * n.Work / s.Work
 		}
-		t.AppendRow(table.Row{strings.TrimSpace(n.Name + "  " + n.Says), n.Jobs, percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share)})
+		t.AppendRow(table.Row{strings.TrimSpace(printable(n.Name + "  " + n.Says)), n.Jobs, percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share)})
 	}
 	p.print("\n" + title + "\n" + t.Render() + "\n")
 }
