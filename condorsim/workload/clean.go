@@ -130,7 +130,7 @@ func (c *cleaner) memory(rec *record, procs int64) int64 {
 	if c.opts.MemoryField == MemoryRequested {
 		kb = firstPositive(rec[9], rec[6])
 	}
-	if c.machineMemory() == 0 || kb <= 0 {
+	if kb <= 0 {
 		return 0
 	}
 	if kb > (math.MaxInt64-1023)/procs {
@@ -176,6 +176,11 @@ func (c *cleaner) finish() (*Trace, error) {
 		}
 	}
 	c.trace.Machine = machine
+	if machine.Memory == 0 { // it is no resource
+		for i := range c.trace.Jobs {
+			c.trace.Jobs[i].Memory = 0
+		}
+	}
 	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, func(j Job) bool { return count.neverFits(j, machine) })
 	if count.OutOfOrder > 0 {
 		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })

@@ -84,12 +84,17 @@ func (h Header) processors() int64 {
 	return firstPositive(h.Number("MaxProcs"), h.Number("MaxNodes"))
 }
 
-// add adds a line to a key's.
+// maxValue bounds what is kept of a key, in bytes; the archive has some thousand.
+const maxValue = 64 << 10
+
+// add adds a line to a key's, if there is room.
 func (h Header) add(key, value string) {
 	if before, again := h[key]; again {
 		value = before + "\n" + value
 	}
-	h[key] = value
+	if len(value) <= maxValue {
+		h[key] = value
+	}
 }
 
 // comment keeps a line of the form "; Key: value". Other comments have no key,

@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,4 +40,7 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, "alice", trace.Jobs[0].User, "number 7")
 	require.Equal(t, "seven", h["UserName"], "what is no name stays in the header")
 	require.Equal(t, map[int64]int{1: 1}, trace.Statuses)
+
+	endless := read(t, header+strings.Repeat("; Note: again and again\n", 100_000)+line(1, 0, 1, 1, 1, 9, 1), workload.Options{})
+	require.Len(t, endless.Header["Note"], 64<<10-1, "no more is kept")
 }

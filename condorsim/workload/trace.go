@@ -1,5 +1,7 @@
 package workload
 
+import "slices"
+
 // Machine is the one slot a trace runs on.
 type Machine struct {
 	Processors int64 // at least 1
@@ -58,4 +60,25 @@ type Cleaning struct {
 	// never run on the machine, in the order of the file, for a log.
 	TooWideIDs       []int64 `json:"-"`
 	TooMuchMemoryIDs []int64 `json:"-"`
+}
+
+// Omission is a number of job lines and why they were dropped.
+type Omission struct {
+	Why  string
+	Jobs int
+}
+
+// Dropped lists what was dropped, in the order of the rules.
+func (count Cleaning) Dropped() []Omission {
+	all := []Omission{
+		{"partial executions", count.Partial},
+		{"cancelled before the start", count.Cancelled},
+		{"run time unknown", count.NegativeRun},
+		{"no processors", count.NoProcessors},
+		{"wider than the machine", count.TooWide},
+		{"more memory than the machine", count.TooMuchMemory},
+		{"outside of the time asked for", count.CutOut},
+		{"beyond the number asked for", count.BeyondMax},
+	}
+	return slices.DeleteFunc(all, func(o Omission) bool { return o.Jobs == 0 })
 }

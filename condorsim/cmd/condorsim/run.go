@@ -35,7 +35,7 @@ type runCommand struct {
 	modelFlags
 
 	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says."`
-	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
+	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default what the header says, else memory is no resource."`
 	Pool      string `group:"Pool" placeholder:"FILE" help:"Slot ads to run on instead of one machine; a job of p processors is then p chunks."`
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"How slots are chosen: rank, pack or spread."`
 

@@ -12,7 +12,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -167,7 +166,7 @@ func (o *outFile) discard() { o.file.Discard() }
 // write writes the trace, says on standard error what was dropped from it and, unless it
 // goes there itself, on standard output what was written.
 func (o *outFile) write(trace *workload.Trace) error {
-	for _, left := range survey.Dropped(trace.Cleaning) {
+	for _, left := range trace.Cleaning.Dropped() {
 		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
 			return err
 		}

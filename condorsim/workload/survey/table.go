@@ -10,35 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 )
-
-// Omission is a number of job lines and why they were left out.
-type Omission struct {
-	Why  string
-	Jobs int
-}
-
-// Dropped lists what was left out of a trace.
-func Dropped(c workload.Cleaning) []Omission {
-	var list []Omission
-	for _, o := range []Omission{
-		{"partial executions (status 2, 3, 4)", c.Partial},
-		{"cancelled before they started (status 5)", c.Cancelled},
-		{"unknown run time", c.NegativeRun},
-		{"unknown number of processors", c.NoProcessors},
-		{"wider than the machine", c.TooWide},
-		{"more memory than the machine", c.TooMuchMemory},
-		{"submitted earlier or later", c.CutOut},
-		{"behind the first jobs", c.BeyondMax},
-	} {
-		if o.Jobs > 0 {
-			list = append(list, o)
-		}
-	}
-	return list
-}
 
 // printer keeps the first error.
 type printer struct {
@@ -135,18 +107,21 @@ func (s *Survey) printSummary(p *printer) {
 	for _, status := range s.Statuses {
 		row("  of status "+strconv.FormatInt(status.Status, 10)+", "+status.Meaning, "%d", status.Jobs)
 	}
-	for _, o := range Dropped(s.Cleaning) {
+	for _, o := range s.Cleaning.Dropped() {
 		row("dropped: "+o.Why, "%d", o.Jobs)
 	}
 	row("jobs left", "%d", s.Jobs)
-	for _, c := range []Omission{
+	for _, c := range []struct {
+		what string
+		jobs int
+	}{
 		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown},
 		{"estimate raised to the run time", s.Cleaning.EstimateRaised},
 		{"run time cut to the estimate", s.Cleaning.RunCut},
 		{"lines out of order", s.Cleaning.OutOfOrder},
 	} {
-		if c.Jobs > 0 {
-			row("  "+c.Why, "%d", c.Jobs)
+		if c.jobs > 0 {
+			row("  "+c.what, "%d", c.jobs)
 		}
 	}
 	if s.Starts != "" {
