@@ -11,6 +11,6 @@
 // Nothing of matching, ordering, planning or checking is written here; the
 // package knows when things happen, and no more.
 //
-// Below it: workload reads traces, history job ads, pools descriptions of pools;
-// metrics computes what the literature measures, report prints.
+// Below it: workload reads, changes and makes up traces, history reads job ads, pools
+// descriptions of pools; metrics computes what the literature measures, report prints.
 package condorsim

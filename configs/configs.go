@@ -7,6 +7,8 @@
 //	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
 //	pools/mixed.yaml       three classes of nodes, for condorsim
 //	pools/failing.yaml     nodes that fail and are drained, for condorsim
+//	workloads/*.swf.gz     synthetic traces for one machine, in the Standard
+//	                       Workload Format
 //	workloads/npb54.ads    54 parallel jobs that together overload it; how they
 //	                       come about is told in workloads/README.md
 //
@@ -26,7 +28,7 @@ const (
 	NPB54     = "workloads/npb54.ads"  // job ads, in order of submit time
 )
 
-//go:embed pools/*.ads pools/*.yaml workloads/*.ads
+//go:embed pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz
 var files embed.FS
 
 // Files returns the embedded files. It is read-only and never fails on the

@@ -129,8 +129,8 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		[2]string{"idle while reserved", strconv.FormatFloat(r.ReservedIdle, 'f', 0, 64) + " cpu s"},
 		[2]string{"cycles", count(r.Cycles)},
 	)
-	for _, left := range leftOut(w.Cleaning) {
-		rows = append(rows, [2]string{"job lines left out: " + left.why, count(left.n)})
+	for _, left := range w.Cleaning.Dropped() {
+		rows = append(rows, [2]string{"job lines left out: " + left.Why, count(left.Jobs)})
 	}
 	if n := held(r); n > 0 {
 		rows = append(rows, [2]string{"jobs held (left out of the means)", count(n)})
@@ -160,31 +160,6 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
-}
-
-// omission is a number of job lines and why they were left out.
-type omission struct {
-	why string
-	n   int
-}
-
-// leftOut lists the job lines of a trace that were not run.
-func leftOut(c workload.Cleaning) []omission {
-	all := []omission{
-		{"partial executions", c.Partial},
-		{"cancelled before the start", c.Cancelled},
-		{"run time unknown", c.NegativeRun},
-		{"no processors", c.NoProcessors},
-		{"ads that tell too little", c.Unreadable},
-		{"scheduler, local and grid universe", c.NotOnSlots},
-		{"removed while they ran", c.Removed},
-		{"still in a queue", c.Unfinished},
-		{"older ads of a job", c.Repeated},
-		{"wider than the machine", c.TooWide},
-		{"more memory than the machine", c.TooMuchMemory},
-		{"beyond the number asked for", c.BeyondMax},
-	}
-	return slices.DeleteFunc(all, func(o omission) bool { return o.n == 0 })
 }
 
 // whyHeld tells of held jobs, a line each, but not of all if there are many.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // cleaner builds a trace from the lines of a file.
@@ -13,17 +12,18 @@ type cleaner struct {
 	file       string
 	opts       Options
 	trace      *Trace
-	lastSubmit int64            // of the job line above
-	highestID  int64            // of the jobs so far
-	ids        map[int64]bool   // of the jobs so far; nil while they ascend
-	labels     map[int64]string // one string for each number
+	lastSubmit int64                           // of the job line above
+	highestID  int64                           // of the jobs so far
+	ids        map[int64]bool                  // of the jobs so far; nil while they ascend
+	labels     map[int64]string                // one string for each number
+	names      [len(nameKeys)]map[int64]string // what the header calls them
 }
 
 func newCleaner(file string, opts Options) *cleaner {
 	return &cleaner{
 		file:       file,
 		opts:       opts,
-		trace:      &Trace{Name: traceName(file), Header: map[string]string{}},
+		trace:      &Trace{Name: traceName(file), Header: Header{}, Statuses: map[int64]int{}},
 		lastSubmit: math.MinInt64,
 		highestID:  math.MinInt64,
 		labels:     map[int64]string{},
@@ -36,6 +36,7 @@ func (c *cleaner) record(rec *record) *Error {
 	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
 	count := &c.trace.Cleaning
 	count.JobsRead++
+	c.trace.Statuses[status]++
 	if submit < c.lastSubmit {
 		count.OutOfOrder++
 	}
@@ -67,7 +68,7 @@ func (c *cleaner) record(rec *record) *Error {
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: run, Estimate: estimate,
 		Procs: procs, Memory: c.memory(rec, procs),
-		User: c.label(rec[11]), Group: c.label(rec[12]), Executable: c.label(rec[13]), Queue: c.label(rec[14]),
+		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]), Queue: c.label(3, rec[14]),
 	})
 	return nil
 }
@@ -126,7 +127,10 @@ func (c *cleaner) times(run, requested int64) (newRun, estimate int64) {
 // used in field 7 and requested in field 10.
 func (c *cleaner) memory(rec *record, procs int64) int64 {
 	kb := firstPositive(rec[6], rec[9])
-	if c.opts.Memory == 0 || kb <= 0 {
+	if c.opts.MemoryField == MemoryRequested {
+		kb = firstPositive(rec[9], rec[6])
+	}
+	if kb <= 0 {
 		return 0
 	}
 	if kb > (math.MaxInt64-1023)/procs {
@@ -142,9 +146,13 @@ func firstPositive(a, b int64) int64 {
 	return b
 }
 
-func (c *cleaner) label(number int64) string {
+// label is the text for a number of one of the four kinds of labels.
+func (c *cleaner) label(kind int, number int64) string {
 	if number < 0 {
 		return ""
+	}
+	if name, named := c.names[kind][number]; named {
+		return name
 	}
 	s, known := c.labels[number]
 	if !known {
@@ -160,7 +168,7 @@ func (c *cleaner) finish() (*Trace, error) {
 	if count.JobsRead == 0 {
 		return nil, &Error{File: c.file, Problem: "has no job line", Hint: "give a file in the Standard Workload Format"}
 	}
-	machine := Machine{Processors: c.machineProcessors(), Memory: c.opts.Memory}
+	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory()}
 	if machine.Processors == 0 {
 		return nil, &Error{
 			File: c.file, Problem: "the header has neither MaxProcs nor MaxNodes",
@@ -168,15 +176,17 @@ func (c *cleaner) finish() (*Trace, error) {
 		}
 	}
 	c.trace.Machine = machine
+	if machine.Memory == 0 { // it is no resource
+		for i := range c.trace.Jobs {
+			c.trace.Jobs[i].Memory = 0
+		}
+	}
 	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, func(j Job) bool { return count.neverFits(j, machine) })
 	if count.OutOfOrder > 0 {
 		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	}
-	if limit := c.opts.Max; limit > 0 && limit < len(c.trace.Jobs) {
-		count.BeyondMax = len(c.trace.Jobs) - limit
-		c.trace.Jobs = c.trace.Jobs[:limit:limit]
-	}
-	scaleLoad(c.trace.Jobs, c.opts.Load)
+	c.trace.cut(0, 0, c.opts.Max)
+	c.trace.scaleLoad(c.opts.Load)
 	count.JobsLeft = len(c.trace.Jobs)
 	return c.trace, nil
 }
@@ -186,21 +196,15 @@ func (c *cleaner) machineProcessors() int64 {
 	if c.opts.CPUs > 0 {
 		return c.opts.CPUs
 	}
-	return firstPositive(leadingNumber(c.trace.Header["MaxProcs"]), leadingNumber(c.trace.Header["MaxNodes"]))
+	return c.trace.Header.processors()
 }
 
-// leadingNumber reads values such as "338 (batch partition; 512 total)"; what
-// is no positive number counts as 0.
-func leadingNumber(value string) int64 {
-	end := strings.IndexFunc(value, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(value)
+// machineMemory is what the options say, else the header.
+func (c *cleaner) machineMemory() int64 {
+	if c.opts.Memory > 0 {
+		return c.opts.Memory
 	}
-	number, problem := parseNumber([]byte(value[:end]))
-	if problem != "" {
-		return 0
-	}
-	return number
+	return c.trace.Header.Number(keyMemory)
 }
 
 // neverFits tells whether a job is larger than the machine, and counts it.
@@ -216,15 +220,4 @@ func (count *Cleaning) neverFits(j Job, m Machine) bool {
 		return false
 	}
 	return true
-}
-
-// scaleLoad moves the jobs together or apart, from the first one on.
-func scaleLoad(jobs []Job, load float64) {
-	if load == 0 || load == 1 || len(jobs) == 0 {
-		return
-	}
-	first := jobs[0].Submit
-	for i := range jobs {
-		jobs[i].Submit = first + int64(math.Floor(float64(jobs[i].Submit-first)/load))
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
 )
 
 // Error is a fault in a file of jobs. Its text has the form
@@ -50,6 +52,6 @@ func fieldName(n int) string {
 
 // traceName is a file's name without its folder and extensions.
 func traceName(file string) string {
-	name := strings.TrimSuffix(filepath.Base(file), ".gz")
+	_, name := packed.ByName(filepath.Base(file))
 	return strings.TrimSuffix(name, ".swf")
 }

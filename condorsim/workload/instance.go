@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
 )
 
 // Instance is a small workload and the results that are expected of it.
@@ -47,14 +50,24 @@ type instanceJob struct {
 	Memory   int64 `json:"memory"`
 }
 
-// ReadInstance reads a JSON instance. Unknown keys are faults, and so are values
+// ReadInstance reads a JSON instance, which may be compressed. Unknown keys are faults, and so are values
 // no scheduler can work with; they come back as *Error, with the line where JSON
 // tells it. Jobs are sorted by submit time if they are not, expected results
 // with them. Jobs larger than the machine stay: the pool holds them.
 func ReadInstance(path string) (*Instance, error) {
-	text, err := os.ReadFile(path)
+	from, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read instance: %w; check the path", err)
+	}
+	defer from.Close() //nolint:errcheck // only read
+	unpacked, err := packed.NewReader(from)
+	if err != nil {
+		return nil, unreadable(path, 0, err)
+	}
+	defer unpacked.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		return nil, unreadable(path, 0, err)
 	}
 	var file instanceFile
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -69,6 +82,35 @@ func ReadInstance(path string) (*Instance, error) {
 		return nil, &Error{File: path, Problem: problem, Hint: "correct the instance"}
 	}
 	return file.instance(), nil
+}
+
+// WriteInstance writes the trace as a JSON instance, a line for each job. It has
+// no place for labels and the header. Errors are those of w.
+func (t *Trace) WriteInstance(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	name, err := json.Marshal(t.Name)
+	if err != nil {
+		return fmt.Errorf("write instance %s: %w", t.Name, err)
+	}
+	_, _ = fmt.Fprintf(out, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n \"jobs\": [", name, t.Machine.Processors, t.Machine.Memory)
+	between := "\n"
+	anew := t.numberedTwice()
+	for i, j := range t.Jobs {
+		if anew {
+			j.ID = int64(i) + 1
+		}
+		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d}`,
+			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory)
+		if err != nil {
+			return fmt.Errorf("write instance %s: %w", t.Name, err)
+		}
+		between = ",\n"
+	}
+	_, _ = out.WriteString("\n ]\n}\n") // Flush has the error
+	if err = out.Flush(); err != nil {
+		return fmt.Errorf("write instance %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 // jsonFault adds the line: of the fault if the decoder names its offset, else

@@ -3,6 +3,7 @@ package workload_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,42 @@ func TestReadAllExamples(t *testing.T) {
 			require.Len(t, e.Start, len(instance.Trace.Jobs), policy)
 		}
 	}
+}
+
+func TestWriteInstance(t *testing.T) {
+	trace := toy()
+	var b strings.Builder
+	require.NoError(t, trace.WriteInstance(&b))
+	again, err := readInstance(t, b.String())
+	require.NoError(t, err)
+	require.Equal(t, trace.Jobs, again.Trace.Jobs)
+	require.Equal(t, trace.Machine, again.Trace.Machine)
+	require.Equal(t, "toy", again.Trace.Name)
+	packed, err := readInstance(t, string(compressed(t, ".xz", b.String())))
+	require.NoError(t, err)
+	require.Equal(t, again, packed)
+	_, err = readInstance(t, string(compressed(t, ".xz", b.String())[:50]))
+	require.ErrorContains(t, err, "i.json: the xz file is truncated; fetch it again")
+	require.EqualError(t, trace.WriteInstance(fullDisk{}), "write instance toy: disk full")
+}
+
+func FuzzReadInstance(f *testing.F) {
+	var b strings.Builder
+	require.NoError(f, toy().WriteInstance(&b))
+	for _, seed := range []string{"", "{", b.String(), strings.ReplaceAll(b.String(), "10", "-1"), b.String() + "x", strings.ReplaceAll(b.String(), "5", "1e99")} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		instance, err := readInstance(t, text)
+		if err != nil {
+			require.Nil(t, instance)
+			return
+		}
+		var b strings.Builder
+		require.NoError(t, instance.Trace.WriteInstance(&b))
+		again, err := readInstance(t, b.String())
+		require.NoError(t, err)
+		require.Equal(t, instance.Trace.Jobs, again.Trace.Jobs)
+		require.Equal(t, instance.Trace.Machine, again.Trace.Machine)
+	})
 }

@@ -28,6 +28,16 @@ const (
 	ProcsRequested ProcsField = "requested" // field 8
 )
 
+// MemoryField says which field has a job's memory; the other one stands in where
+// it is not positive.
+type MemoryField string
+
+// The values of MemoryField; "" is MemoryUsed.
+const (
+	MemoryUsed      MemoryField = "used"      // field 7
+	MemoryRequested MemoryField = "requested" // field 10
+)
+
 // Overrun says what becomes of a job that ran longer than its estimate.
 type Overrun string
 
@@ -39,21 +49,21 @@ const (
 
 // Options say how a trace is read. The zero value reads it as the studies do.
 type Options struct {
-	Clean      Clean
-	ProcsField ProcsField
-	Overrun    Overrun
-	CPUs       int64   // processors of the machine; 0: as the header says
-	Memory     int64   // MiB of the whole machine; 0: memory is no resource
-	Load       float64 // submit times are divided by it, from the first job on; 0 or 1: as they are
-	Max        int     // keep the first Max jobs; 0: all
+	Clean       Clean
+	ProcsField  ProcsField
+	MemoryField MemoryField
+	Overrun     Overrun
+	CPUs        int64 // processors of the machine; 0: as the header says
+	// Memory is MiB of the whole machine; 0: memory is no resource, unless the
+	// trace was written by [Trace.WriteSWF] for a machine with memory.
+	Memory int64
+	Load   float64 // see Transform, which has more of the kind
+	Max    int
 
 	// Progress, if not nil, is called by Open as the file is read: bytes read
 	// so far, of the file as it lies on disk, and its size.
 	Progress func(done, total int64)
 }
-
-// The load is bounded so that scaled submit times stay far from overflow.
-const minLoad, maxLoad = 0.001, 1000
 
 // Validate returns an error which names field, value and rule of everything
 // that is wrong, or nil.
@@ -68,11 +78,11 @@ func (o Options) Validate() error {
 		quoted(o.Clean), "papers, partial, cancelled or none")
 	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "ProcsField",
 		quoted(o.ProcsField), "allocated or requested")
+	check(oneOf(o.MemoryField, MemoryUsed, MemoryRequested), "MemoryField", quoted(o.MemoryField), "used or requested")
 	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "Overrun", quoted(o.Overrun), "raise or kill")
 	check(0 <= o.CPUs && o.CPUs <= maxNumber, "CPUs", o.CPUs, "0 (as the header says) or a number of processors up to 1e12")
 	check(0 <= o.Memory && o.Memory <= maxNumber, "Memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
-	check(o.Load == 0 || minLoad <= o.Load && o.Load <= maxLoad, "Load", o.Load, "0 (as it is) or from 0.001 to 1000")
-	check(o.Max >= 0, "Max", o.Max, "0 (all jobs) or a number of jobs")
+	errs = append(errs, Transform{Load: o.Load, Max: o.Max}.Validate())
 	return errors.Join(errs...)
 }
 

@@ -8,7 +8,8 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // record has the fields of one job line; field n of the format is record[n-1].
 type record [numFields]int64
 
-// Open reads the trace in the file path, which may be gzipped; see ReadSWF.
+// Open reads the trace in the file path; see ReadSWF.
 func Open(path string, opts Options) (*Trace, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -41,8 +42,8 @@ func Open(path string, opts Options) (*Trace, error) {
 }
 
 // ReadSWF reads, cleans and sorts a trace in the Standard Workload Format. The
-// text may be gzipped, whatever its name says. The name stands in errors and,
-// without folder and extension, in the trace.
+// text may be compressed with gzip, xz or zstd, whatever its name says. The name
+// stands in errors and, without folder and extensions, in the trace.
 //
 // Lines are counted from 1; blank ones are skipped; those that begin with ';'
 // are header or comment. Fields behind the eighteenth are ignored. Faults in
@@ -53,11 +54,12 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 		return nil, err
 	}
 	c := newCleaner(name, opts)
-	text, stop, err := plain(r)
+	file, err := packed.NewReader(r)
 	if err != nil {
 		return nil, unreadable(name, 0, err)
 	}
-	defer stop()
+	defer file.Close() //nolint:errcheck // only read
+	text := bufio.NewReaderSize(file, maxLine)
 	for line := 1; err == nil; line++ {
 		var s []byte
 		s, err = text.ReadSlice('\n')
@@ -70,7 +72,7 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 		c.trace.Cleaning.Lines = line
 		if fault := c.line(bytes.TrimSpace(s)); fault != nil {
 			fault.File, fault.Line = name, line
-			return nil, c.blame(fault, text)
+			return nil, blame(fault, file.Format, text)
 		}
 	}
 	if !errors.Is(err, io.EOF) {
@@ -81,11 +83,12 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 
 // blame says whether a line is at fault or the file that it was unpacked from:
 // what comes behind the line tells, down to the checksum.
-func (c *cleaner) blame(fault *Error, rest io.Reader) error {
-	if _, err := io.Copy(io.Discard, rest); err != nil {
-		damage := &Error{File: fault.File, Line: fault.Line, Err: err}
-		damage.Problem, damage.Hint = "the gzip file is damaged ("+err.Error()+")", "fetch it again"
-		return damage
+func blame(fault *Error, format packed.Format, rest io.Reader) error {
+	if _, err := io.Copy(io.Discard, rest); err != nil && format != packed.Plain {
+		return &Error{
+			File: fault.File, Line: fault.Line, Err: err,
+			Problem: fmt.Sprintf("the %s file is damaged (%v)", format, err), Hint: "fetch it again",
+		}
 	}
 	return fault
 }
@@ -93,12 +96,13 @@ func (c *cleaner) blame(fault *Error, rest io.Reader) error {
 // unreadable is the fault of a file whose text breaks off or cannot be had.
 func unreadable(name string, line int, err error) error {
 	fault := &Error{File: name, Line: line, Err: err}
+	var truncated *packed.TruncatedError
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
 		fault.Hint = "this is no SWF file"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		fault.Problem = "the gzip file is truncated"
+	case errors.As(err, &truncated):
+		fault.Problem = err.Error()
 		fault.Hint = "fetch it again"
 	default:
 		fault.Problem = "cannot be read: " + err.Error()
@@ -113,7 +117,7 @@ func (c *cleaner) line(s []byte) *Error {
 		return nil
 	}
 	if s[0] == ';' {
-		c.header(string(s))
+		c.comment(string(s))
 		return nil
 	}
 	var rec record
@@ -121,20 +125,6 @@ func (c *cleaner) line(s []byte) *Error {
 		return fault
 	}
 	return c.record(&rec)
-}
-
-// header keeps a line of the form "; Key: value". Other comments have no key,
-// or blanks in what stands before the colon.
-func (c *cleaner) header(s string) {
-	key, value, found := strings.Cut(strings.TrimLeft(s, "; \t"), ":")
-	if !found || key == "" || strings.ContainsAny(key, " \t") {
-		return
-	}
-	value = strings.TrimSpace(value)
-	if before, again := c.trace.Header[key]; again {
-		value = before + "\n" + value
-	}
-	c.trace.Header[key] = value
 }
 
 // parseRecord reads the first eighteen fields of a job line.

@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
 )
 
 // line is one job line; the fields not given are unknown.
@@ -39,7 +41,7 @@ func TestReadSWF(t *testing.T) {
 	trace := read(t, text, workload.Options{})
 	require.Equal(t, "test", trace.Name)
 	require.Equal(t, workload.Machine{Processors: 32}, trace.Machine)
-	require.Equal(t, map[string]string{
+	require.Equal(t, workload.Header{
 		"Version": "2.2", "MaxNodes": "8 (quad)", "MaxProcs": "32 (all of them)", "Note": "one\ntwo: three",
 	}, trace.Header)
 	require.Equal(t, []workload.Job{
@@ -196,11 +198,23 @@ func TestPartsShareANumber(t *testing.T) {
 	require.Len(t, trace.Jobs, 4)
 }
 
-func packed(tb testing.TB, text string) []byte {
+func gzipped(tb testing.TB, text string) []byte {
 	tb.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err := io.WriteString(w, text)
+	require.NoError(tb, err)
+	require.NoError(tb, w.Close())
+	return b.Bytes()
+}
+
+// compressed is a text as a file of this end of its name.
+func compressed(tb testing.TB, end, text string) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	w, err := packed.NewWriter(&b, end)
+	require.NoError(tb, err)
+	_, err = io.WriteString(w, text)
 	require.NoError(tb, err)
 	require.NoError(tb, w.Close())
 	return b.Bytes()
@@ -212,7 +226,8 @@ func TestErrors(t *testing.T) {
 	for id := range 1000 {
 		long.WriteString(line(id, 0, 1, 1, 1, 9, 1))
 	}
-	gz := packed(t, header+long.String())
+	gz := gzipped(t, header+long.String())
+	xz, zst := compressed(t, ".xz", header+long.String()), compressed(t, ".zst", header+long.String())
 	damaged := bytes.Clone(gz)
 	damaged[len(damaged)-5] ^= 1 // in the length at the end
 	for _, c := range []struct {
@@ -249,6 +264,10 @@ func TestErrors(t *testing.T) {
 		{"no machine", line(1, 0, 1, 1, 1, 9, 1), "trace.swf: the header has neither MaxProcs nor MaxNodes; give the machine's processors with --cpus", workload.Error{}},
 		{"long line", good + strings.Repeat("1", 2<<20), "trace.swf:3: the line has more than 1048576 bytes; this is no SWF file", workload.Error{Line: 3}},
 		{"truncated gzip", string(gz[:len(gz)-20]), "the gzip file is truncated; fetch it again", workload.Error{Line: -1}},
+		{"truncated xz", string(xz[:len(xz)-20]), "the xz file is truncated; fetch it again", workload.Error{Line: -1}},
+		{"truncated zstd", string(zst[:len(zst)-20]), "the zstd file is truncated; fetch it again", workload.Error{Line: -1}},
+		{"only the xz header", string(xz[:12]), "trace.swf:1: the xz file is truncated; fetch it again", workload.Error{Line: -1}},
+		{"only the zstd magic", string(zst[:6]), "trace.swf:1: the zstd file is truncated; fetch it again", workload.Error{Line: -1}},
 		{"only the gzip header", string(gz[:4]), "trace.swf: the gzip file is truncated; fetch it again", workload.Error{}},
 		{"damaged gzip", string(damaged), "cannot be read: gzip: invalid checksum; if the file is damaged, fetch it again", workload.Error{Line: -1}},
 		{"not really gzip", "\x1f\x8bxyz12345678", "trace.swf: cannot be read: gzip: invalid header", workload.Error{}},
@@ -309,7 +328,10 @@ func TestOptions(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	text := synthetic(2000)
-	for name, content := range map[string][]byte{"plain.swf": []byte(text), "packed.swf.gz": packed(t, text), "odd.swf": packed(t, text)} {
+	for name, content := range map[string][]byte{
+		"plain.swf": []byte(text), "packed.swf.gz": gzipped(t, text), "odd.swf": gzipped(t, text),
+		"packed.swf.xz": compressed(t, ".xz", text), "packed.swf.zst": compressed(t, ".zst", text), "odd.swf.gz": compressed(t, ".zst", text),
+	} {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		var last, total int64
@@ -366,9 +388,14 @@ func FuzzReadSWF(f *testing.F) {
 	good := header + line(1, 5, 1, 1, 1, 9, 1) + line(2, 0, -1, 1, 99, 9, 5)
 	for _, seed := range []string{
 		"", ";", header, good, good + "3 0 -1 abc", good + "1.5 -0.5 .", strings.ReplaceAll(good, "\n", "\r\n"),
-		strings.ReplaceAll(good, "9", "999999999999999"), "\x1f\x8b", string(packed(f, good)),
+		strings.ReplaceAll(good, "9", "999999999999999"), "\x1f\x8b", string(gzipped(f, good)),
 	} {
 		f.Add(seed, 3.0)
+	}
+	for _, end := range []string{".xz", ".zst"} {
+		file := string(compressed(f, end, good))
+		f.Add(file, 0.0)
+		f.Add(file[:len(file)-3], 0.0)
 	}
 	f.Fuzz(func(t *testing.T, text string, load float64) {
 		opts := workload.Options{CPUs: 64, Memory: 1000, Load: load}
@@ -382,6 +409,14 @@ func FuzzReadSWF(f *testing.F) {
 			require.True(t, 1 <= j.Procs && j.Procs <= 64 && 0 <= j.Memory && j.Memory <= 1000, "%+v", j)
 			require.True(t, j.Run >= 0 && j.Estimate >= 1 && j.Estimate >= j.Run, "%+v", j)
 			require.True(t, i == 0 || trace.Jobs[i-1].Submit <= j.Submit, "%+v", j)
+			if j.Submit > 1e12 || j.Submit < -1e12 {
+				return // scaled to where no reader goes
+			}
+		}
+		if len(trace.Jobs) > 0 {
+			again := back(t, trace)
+			require.Equal(t, trace.Jobs, again.Jobs)
+			require.Equal(t, trace.Machine, again.Machine)
 		}
 	})
 }
@@ -401,7 +436,9 @@ func synthetic(n int) string {
 
 func BenchmarkReadSWF(b *testing.B) {
 	text := synthetic(100_000)
-	for name, content := range map[string]string{"plain": text, "gzip": string(packed(b, text))} {
+	for name, content := range map[string]string{
+		"plain": text, "gzip": string(gzipped(b, text)), "xz": string(compressed(b, ".xz", text)), "zstd": string(compressed(b, ".zst", text)),
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
@@ -409,6 +446,7 @@ func BenchmarkReadSWF(b *testing.B) {
 				_, err := workload.ReadSWF(strings.NewReader(content), "b.swf", workload.Options{Memory: 1 << 20})
 				require.NoError(b, err)
 			}
+			b.ReportMetric(100_000*float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
 		})
 	}
 }
@@ -434,4 +472,27 @@ func TestDamagedGzip(t *testing.T) {
 	_, err = workload.ReadSWF(bytes.NewReader(damaged), "t.swf.gz", workload.Options{})
 	require.ErrorContains(t, err, "t.swf.gz:2002: the gzip file is damaged")
 	require.ErrorContains(t, err, "fetch it again")
+}
+
+// TestWhatAJobCosts holds a trace that was read to 500 bytes a job, room for more
+// of them included.
+func TestWhatAJobCosts(t *testing.T) {
+	const jobs = 100_000
+	file := compressed(t, ".gz", synthetic(jobs))
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	trace, err := workload.ReadSWF(bytes.NewReader(file), "t.swf.gz", workload.Options{Memory: 1 << 20})
+	require.NoError(t, err)
+	cost := float64(int64(heap())-int64(before)) / jobs
+	t.Logf("%.0f bytes a job", cost)
+	require.Less(t, cost, 500.0)
+	require.Positive(t, cost)
+	runtime.KeepAlive(trace)
+	runtime.KeepAlive(file)
 }

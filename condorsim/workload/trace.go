@@ -1,5 +1,7 @@
 package workload
 
+import "slices"
+
 // Machine is the one slot a trace runs on.
 type Machine struct {
 	Processors int64 // at least 1
@@ -15,7 +17,8 @@ type Job struct {
 	Procs    int64 // in total, at least 1
 	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
 
-	// Labels are the numbers of the file as text, "" if unknown.
+	// Labels are the numbers of the file as text, or the names that its header
+	// gives them; "" if unknown.
 	User, Group, Executable, Queue string
 }
 
@@ -23,9 +26,10 @@ type Job struct {
 type Trace struct {
 	Name     string // of the file without folder and extension, or as the instance says
 	Machine  Machine
-	Jobs     []Job             // in order of jobs: by submit time, equal ones as in the file
-	Cleaning Cleaning          // what was dropped and changed
-	Header   map[string]string // the file's header; lines of a repeated key are joined by "\n"
+	Jobs     []Job         // in order of jobs: by submit time, equal ones as in the file
+	Cleaning Cleaning      // what was dropped and changed
+	Header   Header        // of the file
+	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
 // Cleaning counts what reading a trace did. The counts of jobs dropped and
@@ -41,7 +45,8 @@ type Cleaning struct {
 	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
 	TooWide       int `json:"too_wide"`               // more processors than the machine
 	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
-	BeyondMax     int `json:"beyond_max"`             // behind the first Options.Max jobs
+	BeyondMax     int `json:"beyond_max"`             // behind the first Max jobs
+	CutOut        int `json:"cut_out,omitempty"`      // submitted outside of From and Until; see Transform
 
 	// Dropped ads of an HTCondor history; a trace has none of these.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or amounts that cannot be
@@ -63,4 +68,30 @@ type Cleaning struct {
 	// never run on the machine, in the order of the file, for a log.
 	TooWideIDs       []int64 `json:"-"`
 	TooMuchMemoryIDs []int64 `json:"-"`
+}
+
+// Omission is a number of job lines and why they were dropped.
+type Omission struct {
+	Why  string
+	Jobs int
+}
+
+// Dropped lists what was dropped, in the order of the rules.
+func (count Cleaning) Dropped() []Omission {
+	all := []Omission{
+		{"partial executions", count.Partial},
+		{"cancelled before the start", count.Cancelled},
+		{"run time unknown", count.NegativeRun},
+		{"no processors", count.NoProcessors},
+		{"ads that tell too little", count.Unreadable},
+		{"scheduler, local and grid universe", count.NotOnSlots},
+		{"removed while they ran", count.Removed},
+		{"still in a queue", count.Unfinished},
+		{"older ads of a job", count.Repeated},
+		{"wider than the machine", count.TooWide},
+		{"more memory than the machine", count.TooMuchMemory},
+		{"outside of the time asked for", count.CutOut},
+		{"beyond the number asked for", count.BeyondMax},
+	}
+	return slices.DeleteFunc(all, func(o Omission) bool { return o.Jobs == 0 })
 }

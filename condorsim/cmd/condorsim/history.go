@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -15,12 +17,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// holdsAds says that the workload is a file of job ads and no trace.
-func (c *runCommand) holdsAds() (bool, error) {
-	if c.Workload == "" {
-		return false, nil
+// holdsAds says that a workload is a file of job ads and no trace.
+func holdsAds(name string) (bool, error) {
+	file, err := openFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // who reads traces says which are built in
 	}
-	file, err := os.Open(c.Workload)
 	if err != nil {
 		return false, fmt.Errorf("read the workload: %w", err)
 	}
@@ -36,6 +38,9 @@ func (c *runCommand) history(pool *pools.Pool, logger hclog.Logger) (*condorsim.
 		return nil, fmt.Errorf("read the workload: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
+	if pool != nil && (c.ScaleWidths != 0 || c.MemoryModel != "") {
+		return nil, errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what each job asks for")
+	}
 	o := history.Options{Clean: workload.Clean(c.Clean), Schema: negotiator.DefaultSchema()}
 	if pool != nil {
 		o.Schema, o.WithAds, o.Asked = pool.Schema, true, append(pool.Asked(), c.asked()...)
@@ -47,9 +52,14 @@ func (c *runCommand) history(pool *pools.Pool, logger hclog.Logger) (*condorsim.
 	if err != nil {
 		return nil, err
 	}
-	trace, err := h.Trace(c.options(pool))
+	trace, err := h.Trace(c.readOptions(pool))
 	if err != nil {
 		return nil, err
+	}
+	if x := c.transform(c.Load, c.Jobs); !x.IsZero() {
+		if trace, err = trace.Transform(x); err != nil {
+			return nil, err
+		}
 	}
 	if err = c.tell(trace, logger); err != nil {
 		return nil, err

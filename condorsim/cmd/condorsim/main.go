@@ -21,12 +21,16 @@ Examples:
   condorsim run --workload trace.swf --pool failing --seed 7
   condorsim run --workload history.ads --pool pool.yaml --estimate-attr MaxRuntime
   condorsim run --instance small.json --policy ./backfill-mine
+  condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
+  condorsim workload info KTH-SP2-1996-2.swf.gz
+  condorsim workload generate lublin --jobs 5000 --cpus 256 --seed 1 --out lublin.swf.gz
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Run runCommand `cmd:"" help:"Run one workload under one policy."`
+	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
+	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 }
 
 func main() {

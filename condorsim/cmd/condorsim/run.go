@@ -26,21 +26,19 @@ import (
 
 // runCommand is condorsim run.
 type runCommand struct {
-	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, or job ads as condor_history -long, -json or -xml prints them; plain or gzipped."`
+	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, or job ads as condor_history -long, -json or -xml prints them, plain, .gz, .xz or .zst; or the name of a trace that is built in, such as lublin-128."`
 	Instance string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Small JSON instance."`
 	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
 	Load     float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
 
-	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"Which jobs that never really ran are dropped: papers, partial, cancelled or none."`
-	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"Which field holds a job's processors: allocated or requested."`
-	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"Jobs that ran longer than estimated: raise the estimate, or kill."`
+	traceFlags
+	modelFlags
 
 	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"Attribute of job ads with the estimated run time in seconds; several are tried in turn."`
 
 	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says, or the most that job ads had at one time."`
-	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
+	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default what the header says, else memory is no resource."`
 	Pool      string `group:"Pool" placeholder:"FILE" help:"Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise."`
-	Seed      uint64 `group:"Pool" placeholder:"N" help:"What failures by chance follow from."`
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"How slots are chosen: rank, pack or spread."`
 
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
@@ -145,9 +143,11 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 			return nil, err
 		}
 	}
-	ads, err := c.holdsAds()
-	if err != nil {
-		return nil, err
+	ads := false
+	if c.Workload != "" {
+		if ads, err = holdsAds(c.Workload); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case ads && c.ProcsField != "allocated":
@@ -179,8 +179,8 @@ func (c *runCommand) fromTrace(pool *pools.Pool, logger hclog.Logger) (*condorsi
 
 func (c *runCommand) trace(pool *pools.Pool, logger hclog.Logger) (*workload.Trace, error) {
 	if c.Instance != "" {
-		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" {
-			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field and --overrun say how a trace is read; an instance is taken as it is")
+		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes() {
+			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags that change a trace say how it is read; an instance is taken as it is")
 		}
 		instance, err := workload.ReadInstance(c.Instance)
 		if err != nil {
@@ -188,31 +188,24 @@ func (c *runCommand) trace(pool *pools.Pool, logger hclog.Logger) (*workload.Tra
 		}
 		return instance.Trace, nil
 	}
-	bar := cli.NewProgress("reading")
-	defer bar.Done()
-	options := c.options(pool)
-	options.Progress = bar.Update
-	trace, err := workload.Open(c.Workload, options)
+	trace, err := openTrace(c.Workload, c.readOptions(pool), c.transform(c.Load, c.Jobs))
 	if err != nil {
 		return nil, err
 	}
 	return trace, c.tell(trace, logger)
 }
 
-// options are how a trace is read. The pool, not the trace's machine, says what is
-// too large, and whether memory counts.
-func (c *runCommand) options(pool *pools.Pool) workload.Options {
-	o := workload.Options{
-		Clean: workload.Clean(c.Clean), ProcsField: workload.ProcsField(c.ProcsField), Overrun: workload.Overrun(c.Overrun),
-		CPUs: c.Cpus, Memory: c.Memory, Load: c.Load, Max: c.Jobs,
+// readOptions are how a trace is read. The pool, not the trace's machine, says what
+// is too large, and whether memory counts.
+func (c *runCommand) readOptions(pool *pools.Pool) workload.Options {
+	m := machineFlags{Cpus: c.Cpus, Memory: c.Memory}
+	if pool != nil && m.Cpus == 0 {
+		m.Cpus = anyWidth
 	}
-	if pool != nil && o.CPUs == 0 {
-		o.CPUs = anyWidth
+	if pool != nil && pool.HasMemory() && m.Memory == 0 {
+		m.Memory = anyMemory
 	}
-	if pool != nil && pool.HasMemory() && o.Memory == 0 {
-		o.Memory = anyMemory
-	}
-	return o
+	return c.options(m, c.MemoryModel)
 }
 
 // tell logs what was read, and refuses what holds no job.

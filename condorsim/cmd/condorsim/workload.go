@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// workloadCommand is condorsim workload.
+type workloadCommand struct {
+	Info     infoCommand     `cmd:"" help:"Say what a trace holds."`
+	Clean    cleanCommand    `cmd:"" help:"Drop jobs that never really ran."`
+	Scale    scaleCommand    `cmd:"" help:"Scale load and widths, cut, and model estimates and memory anew."`
+	Merge    mergeCommand    `cmd:"" help:"Make one trace of several."`
+	Generate generateCommand `cmd:"" help:"Make up a trace."`
+	Convert  convertCommand  `cmd:"" help:"Convert between formats and compressions."`
+}
+
+// traceFlags say how the lines of a trace are read.
+type traceFlags struct {
+	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"Which jobs that never really ran are dropped: papers, partial, cancelled or none."`
+	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"Which field holds a job's processors: allocated or requested."`
+	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"Jobs that ran longer than estimated: raise the estimate, or kill."`
+}
+
+// machineFlags say what a trace runs on.
+type machineFlags struct {
+	Cpus   int64 `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says."`
+	Memory int64 `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default what the header says, else memory is no resource."`
+}
+
+// modelFlags change a trace that was read.
+type modelFlags struct {
+	From          int64   `group:"Workload" placeholder:"S" help:"Leave out jobs submitted before this second of the trace."`
+	Until         int64   `group:"Workload" placeholder:"S" help:"Leave out jobs submitted at this second or later."`
+	ScaleWidths   float64 `group:"Workload" placeholder:"F" help:"Multiply the processors of each job by F."`
+	EstimateModel string  `group:"Workload" placeholder:"MODEL" help:"Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular round values) or tsafrir:LONGEST."`
+	MemoryModel   string  `group:"Workload" placeholder:"MODEL" help:"Memory: used or requested (the field to read), per-cpu:MIB, or lognormal:MEDIAN:SIGMA (MiB per processor)."`
+	Seed          uint64  `group:"Workload" placeholder:"N" help:"Seed of what is drawn at random: models, and failures of slots."`
+}
+
+// changes tells whether they ask for another trace. A seed alone does not.
+func (f modelFlags) changes() bool {
+	f.Seed = 0
+	return f != modelFlags{}
+}
+
+// options are those with which a trace is to be read.
+func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options {
+	opts := workload.Options{
+		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField), Overrun: workload.Overrun(f.Overrun),
+		CPUs: m.Cpus, Memory: m.Memory,
+	}
+	if isField(memoryModel) {
+		opts.MemoryField = workload.MemoryField(memoryModel)
+	}
+	return opts
+}
+
+// isField tells whether a memory model is a field of the trace.
+func isField(memoryModel string) bool {
+	return memoryModel == string(workload.MemoryUsed) || memoryModel == string(workload.MemoryRequested)
+}
+
+// transform is what the flags ask for, with those that have a name of their own.
+func (f modelFlags) transform(load float64, jobs int) workload.Transform {
+	x := workload.Transform{
+		From: f.From, Until: f.Until, Max: jobs, Widths: f.ScaleWidths, Load: load,
+		Estimates: workload.EstimateModel(f.EstimateModel), Seed: f.Seed,
+	}
+	if !isField(f.MemoryModel) {
+		x.Memory = workload.MemoryModel(f.MemoryModel)
+	}
+	return x
+}
+
+// openTrace reads a trace, with a progress bar, and changes it. A name that is no
+// file's may be that of a trace that is built in.
+func openTrace(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
+	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
+		return nil, err
+	}
+	bar := cli.NewProgress("reading")
+	defer bar.Done()
+	opts.Progress = bar.Update
+	trace, err := workload.Open(file, opts)
+	if errors.Is(err, fs.ErrNotExist) {
+		trace, err = readBuiltIn(file, opts, err)
+	}
+	if err != nil || x.IsZero() {
+		return trace, err
+	}
+	return trace.Transform(x)
+}
+
+const (
+	builtInFolder = "workloads"
+	builtInEnd    = ".swf.gz"
+)
+
+// readBuiltIn reads a trace that is part of the program; missing is the error of
+// the file of that name.
+func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
+	file, err := openBuiltIn(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(builtIn(), ", "))
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return workload.ReadSWF(file, name, opts)
+}
+
+func openBuiltIn(name string) (fs.File, error) {
+	return configs.Files().Open(path.Join(builtInFolder, name+builtInEnd))
+}
+
+// openFile opens a file, or else a trace that is built in.
+func openFile(name string) (fs.File, error) {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if part, builtInErr := openBuiltIn(name); builtInErr == nil {
+			return part, nil
+		}
+	}
+	return file, err
+}
+
+// builtIn are the names of the traces that are part of the program.
+func builtIn() []string {
+	files, _ := fs.Glob(configs.Files(), path.Join(builtInFolder, "*"+builtInEnd)) // the pattern is a good one
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(path.Base(file), builtInEnd)
+	}
+	return files
+}
+
+// outFlags say where a trace goes.
+type outFlags struct {
+	Out string `short:"o" default:"-" placeholder:"FILE" help:"Where to write the trace: standard output by default. The end of the name says the format, .json or SWF, and the compression, .gz, .xz or .zst."`
+}
+
+// outFile is a trace in the making.
+type outFile struct {
+	name string // "-": standard output
+	file *wholefile.File
+}
+
+// create makes sure that the trace can be written.
+func (f outFlags) create() (*outFile, error) {
+	if f.Out == "-" {
+		return &outFile{name: f.Out}, nil
+	}
+	file, err := wholefile.Create("the trace", f.Out)
+	return &outFile{f.Out, file}, err
+}
+
+// discard removes what is there, if it is not whole.
+func (o *outFile) discard() { o.file.Discard() }
+
+// write writes the trace, says on standard error what was dropped from it and, unless it
+// goes there itself, on standard output what was written.
+func (o *outFile) write(trace *workload.Trace) error {
+	for _, left := range trace.Cleaning.Dropped() {
+		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
+			return err
+		}
+	}
+	if len(trace.Jobs) == 0 {
+		return cli.Bad(fmt.Errorf("no job of %s is left to be written", trace.Name))
+	}
+	encode := trace.WriteSWF
+	if o.isInstance() {
+		encode = trace.WriteInstance
+	}
+	return o.put(encode, fmt.Sprintf("%d jobs, %d processors", len(trace.Jobs), trace.Machine.Processors))
+}
+
+// isInstance tells whether the name is that of a JSON instance.
+func (o *outFile) isInstance() bool {
+	_, plain := packed.ByName(o.name)
+	return strings.HasSuffix(plain, ".json")
+}
+
+// put compresses what is encoded, as the name says, and says what was written.
+func (o *outFile) put(encode func(io.Writer) error, what string) error {
+	if o.file == nil {
+		return encode(os.Stdout)
+	}
+	pack, err := packed.NewWriter(o.file, o.name)
+	if err != nil {
+		return o.file.Fault(err)
+	}
+	if err = errors.Join(encode(pack), pack.Close()); err != nil {
+		return o.file.Fault(err)
+	}
+	if err = o.file.Commit(); err != nil {
+		return err
+	}
+	_, err = fmt.Printf("%s: %s\n", o.name, what)
+	return err
+}

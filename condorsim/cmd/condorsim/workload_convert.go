@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// convertCommand is condorsim workload convert.
+type convertCommand struct {
+	From         string   `arg:"" help:"What to read: SWF, a JSON instance, or job ads as condor_history -long, -json or -xml prints them; plain, .gz, .xz or .zst."`
+	EstimateAttr []string `placeholder:"NAME" help:"Attribute of job ads with the estimated run time in seconds; several are tried in turn."`
+	traceFlags
+	machineFlags
+	outFlags
+}
+
+// Help is shown below the flags.
+func (*convertCommand) Help() string {
+	return `From SWF to SWF every line stays as it is. Job ads are cleaned and become a trace of one machine, as
+large as they ever were together unless --cpus says otherwise. From SWF to a JSON instance the jobs are cleaned; --clean none
+keeps all that can run. An instance has neither users nor a header, and SWF has no place for the results
+that an instance expects.
+
+Examples:
+  condorsim workload convert trace.swf.gz --out trace.swf.zst
+  condorsim workload convert history.ads --out history.swf.gz
+  condorsim workload convert small.json --out small.swf
+  condorsim workload convert small.swf --out small.json`
+}
+
+// Run converts.
+func (c *convertCommand) Run() error {
+	out, err := c.create()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer out.discard()
+	trace, err := c.read(out)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	if trace == nil {
+		return c.repack(out)
+	}
+	return out.write(trace)
+}
+
+// read reads a trace in whatever format it has; it is nil if it is SWF and is to
+// stay so, and has no fault.
+func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
+	begin, err := firstLetter(c.From)
+	ads, adsErr := holdsAds(c.From)
+	switch {
+	case adsErr != nil:
+		return nil, adsErr
+	case ads && begin != '{':
+		return c.history()
+	case err == nil && begin == '{':
+		instance, instanceErr := workload.ReadInstance(c.From)
+		if instanceErr != nil {
+			return nil, instanceErr
+		}
+		return instance.Trace, nil
+	case out.isInstance(): // also of a file that cannot be read, of which its reader knows to complain
+		return openTrace(c.From, c.options(c.machineFlags, ""), workload.Transform{})
+	default:
+		_, err = openTrace(c.From, workload.Options{Clean: workload.CleanNone, CPUs: anyWidth}, workload.Transform{})
+		return nil, err
+	}
+}
+
+// history reads job ads.
+func (c *convertCommand) history() (*workload.Trace, error) {
+	file, err := os.Open(c.From)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return history.ReadTrace(file, c.From, c.EstimateAttr, c.options(c.machineFlags, ""))
+}
+
+// repack copies the text.
+func (c *convertCommand) repack(out *outFile) error {
+	file, err := openFile(c.From)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, err := packed.NewReader(file)
+	if err != nil {
+		return cli.Bad(fmt.Errorf("%s: %w", c.From, err))
+	}
+	defer text.Close() //nolint:errcheck // only read
+	return out.put(func(w io.Writer) error {
+		_, copyErr := io.Copy(w, text)
+		return copyErr
+	}, "every line as it was")
+}
+
+// firstLetter is the first byte of a text that is no blank.
+func firstLetter(name string) (byte, error) {
+	file, err := openFile(name)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, err := packed.NewReader(file)
+	if err != nil {
+		return 0, err
+	}
+	defer text.Close() //nolint:errcheck // only read
+	letters := bufio.NewReader(text)
+	for {
+		if b, err := letters.ReadByte(); err != nil || !strings.ContainsRune(" \t\r\n", rune(b)) {
+			return b, err
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/generate"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// generateCommand is condorsim workload generate.
+type generateCommand struct {
+	Lublin lublinCommand `cmd:"" help:"By the model of Lublin and Feitelson."`
+	Simple simpleCommand `cmd:"" help:"By a few distributions."`
+}
+
+// generateFlags are those of all generators.
+type generateFlags struct {
+	Jobs          int    `default:"10000" placeholder:"N" help:"How many jobs."`
+	Cpus          int64  `default:"128" placeholder:"N" help:"Processors of the machine."`
+	Memory        int64  `placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
+	Seed          uint64 `placeholder:"N" help:"The same seed gives the same trace."`
+	EstimateModel string `default:"accurate" placeholder:"MODEL" help:"Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST."`
+	MemoryModel   string `placeholder:"MODEL" help:"Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by default none is needed."`
+	outFlags
+}
+
+// generator makes up a trace of a name.
+type generator interface {
+	Trace(name string) (*workload.Trace, error)
+}
+
+// run generates and writes; load is what the jobs are to offer, 0 being what they
+// do.
+func (f generateFlags) run(g generator, fallback string, load float64) error {
+	name := fallback
+	if f.Out != "-" {
+		_, plain := packed.ByName(filepath.Base(f.Out))
+		name = strings.TrimSuffix(plain, filepath.Ext(plain))
+	}
+	out, err := f.create()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer out.discard()
+	trace, err := g.Trace(name)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	trace.Machine.Memory = f.Memory
+	x := workload.Transform{Estimates: workload.EstimateModel(f.EstimateModel), Memory: workload.MemoryModel(f.MemoryModel), Seed: f.Seed}
+	if load != 0 {
+		offered := survey.Of(trace).Load
+		if offered == 0 {
+			return cli.Bad(fmt.Errorf("a load of %v cannot be had from jobs that offer none; generate more of them", load))
+		}
+		x.Load = load / offered
+	}
+	if trace, err = trace.Transform(x); err != nil {
+		return cli.Bad(err)
+	}
+	return out.write(trace)
+}
+
+// lublinCommand is condorsim workload generate lublin.
+type lublinCommand struct {
+	generateFlags
+	Kind       string  `enum:"all,batch,interactive,both" default:"all" help:"Which jobs: all (one sort that fits all), batch, interactive or both."`
+	TargetLoad float64 `placeholder:"F" help:"Load that the jobs are to offer; by default what the model gives. It is met by scaling time, and the cycle of the day with it."`
+}
+
+// Help is shown below the flags.
+func (*lublinCommand) Help() string {
+	return `The model of Lublin and Feitelson (J. Parallel and Distributed Computing 63(11), 2003), with the
+parameters of the authors' program.
+
+Examples:
+  condorsim workload generate lublin --jobs 5000 --cpus 256 --seed 1 --out lublin.swf.gz
+  condorsim workload generate lublin --kind both --target-load 0.9 --estimate-model tsafrir > trace.swf`
+}
+
+// Run generates.
+func (c *lublinCommand) Run() error {
+	g := generate.Lublin{Jobs: c.Jobs, Processors: c.Cpus, Kind: generate.Kind(c.Kind), Seed: c.Seed}
+	return c.run(g, "lublin", c.TargetLoad)
+}
+
+// simpleCommand is condorsim workload generate simple.
+type simpleCommand struct {
+	generateFlags
+	TargetLoad float64 `default:"0.9" placeholder:"F" help:"Load that the jobs offer."`
+	Shape      float64 `default:"1" placeholder:"K" help:"Shape of the Weibull distribution of gaps between submissions: 1 a Poisson process, less comes in bursts."`
+	Widths     string  `enum:"powers,uniform" default:"powers" help:"Processors of a job: powers of two, or uniform."`
+	Widest     int64   `placeholder:"N" help:"Processors of the widest job; by default the machine's."`
+	RunMedian  float64 `default:"1800" placeholder:"S" help:"Median of the run times, which are log-normal."`
+	RunSigma   float64 `default:"1.5" placeholder:"SIGMA" help:"Standard deviation of their logarithm."`
+	RunLongest int64   `placeholder:"S" help:"Longest run time; by default a week."`
+	Users      int     `default:"20" placeholder:"N" help:"How many users there are."`
+	Zipf       float64 `default:"1.2" placeholder:"S" help:"Users have jobs by Zipf's law with this exponent."`
+}
+
+// Help is shown below the flags.
+func (*simpleCommand) Help() string {
+	return `Gaps, widths, run times, users and memory are independent of each other.
+
+Examples:
+  condorsim workload generate simple --jobs 2000 --cpus 64 --target-load 0.95 --seed 1 --out simple.swf.gz
+  condorsim workload generate simple --estimate-model f:3 --memory 262144 --memory-model lognormal:1024:1
+  condorsim workload generate simple --shape 0.6 --widths uniform --widest 32 --run-sigma 2`
+}
+
+// Run generates.
+func (c *simpleCommand) Run() error {
+	g := generate.Simple{
+		Jobs: c.Jobs, Processors: c.Cpus, Memory: c.Memory, Seed: c.Seed, Load: c.TargetLoad, Shape: c.Shape,
+		Widths: generate.Widths(c.Widths), Widest: c.Widest, RunMedian: c.RunMedian, RunSigma: c.RunSigma, RunLongest: c.RunLongest,
+		Users: c.Users, ZipfExponent: c.Zipf,
+	}
+	return c.run(g, "simple", 0)
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// infoCommand is condorsim workload info.
+type infoCommand struct {
+	Trace string `arg:"" help:"Trace in the Standard Workload Format, plain, .gz, .xz or .zst, or the name of one that is built in."`
+	traceFlags
+	machineFlags
+	modelFlags
+	JSON  bool   `group:"Output" name:"json" help:"Print one JSON object."`
+	Plots string `group:"Output" placeholder:"DIR" help:"Draw SVG charts into this folder as well."`
+}
+
+// Help is shown below the flags.
+func (*infoCommand) Help() string {
+	return `Prints the header, the job lines by their status, what cleaning drops, the offered load, and how
+widths, run times, accuracy of estimates, memory and submissions are distributed.
+
+Examples:
+  condorsim workload info lublin-128
+  condorsim workload info KTH-SP2-1996-2.swf.gz --plots charts
+  condorsim workload info LANL-CM5-1994-4.1-cln.swf.gz --memory 32768 --json
+  condorsim workload info trace.swf --clean none`
+}
+
+// Run prints the survey.
+func (c *infoCommand) Run() error {
+	trace, err := openTrace(c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(0, 0))
+	if err != nil {
+		return cli.Bad(err)
+	}
+	found := survey.Of(trace)
+	if c.JSON {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(found)
+	} else {
+		err = found.Table(os.Stdout)
+	}
+	if err != nil || c.Plots == "" {
+		return err
+	}
+	files, err := found.Plots(c.Plots)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	for _, file := range files {
+		if _, err = fmt.Fprintln(os.Stderr, "drew", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}

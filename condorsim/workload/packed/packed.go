@@ -1,0 +1,168 @@
+// Package packed reads and writes text that may be compressed with gzip, xz or
+// zstd. What is read is known by how it begins, whatever its name says; what is
+// written, by the end of its name.
+package packed
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// Format is how a file is compressed.
+type Format string
+
+// The formats; each but Plain is the name of its tool.
+const (
+	Plain Format = ""
+	Gzip  Format = "gzip"
+	XZ    Format = "xz"
+	Zstd  Format = "zstd"
+)
+
+// format is what there is to know of one.
+type format struct {
+	name  Format
+	end   string // of a file's name
+	magic []byte // what a file begins with
+}
+
+func formats() []format {
+	return []format{
+		{Gzip, ".gz", []byte{0x1f, 0x8b}},
+		{XZ, ".xz", []byte{0xfd, '7', 'z', 'X', 'Z', 0}},
+		{Zstd, ".zst", []byte{0x28, 0xb5, 0x2f, 0xfd}},
+	}
+}
+
+// ByName is the format of which a file's name speaks, and the name without it.
+func ByName(file string) (f Format, rest string) {
+	for _, f := range formats() {
+		if rest, ok := strings.CutSuffix(file, f.end); ok {
+			return f.name, rest
+		}
+	}
+	return Plain, file
+}
+
+// TruncatedError says that a compressed file breaks off.
+type TruncatedError struct{ Format Format }
+
+// Error returns what is wrong.
+func (e *TruncatedError) Error() string { return fmt.Sprintf("the %s file is truncated", e.Format) }
+
+// Reader gives the text of a file.
+type Reader struct {
+	Format Format
+	text   io.Reader
+	stop   func()
+}
+
+// readAhead is how much of a file is read in one step: little, for progress.
+const readAhead = 64 << 10
+
+// NewReader looks how r begins. What is compressed is unpacked ahead, while what
+// came before is used; Close ends that. A file that breaks off gives a
+// *TruncatedError, here or from Read.
+func NewReader(r io.Reader) (*Reader, error) {
+	file := bufio.NewReaderSize(r, readAhead)
+	begin, err := file.Peek(6) // the longest magic
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	p := &Reader{text: file, stop: func() {}}
+	for _, f := range formats() {
+		if bytes.HasPrefix(begin, f.magic) {
+			p.Format = f.name
+		}
+	}
+	if p.Format == Plain {
+		return p, nil
+	}
+	unpacked, err := unpack(p.Format, file)
+	if err != nil {
+		return nil, p.fault(err)
+	}
+	from, to := io.Pipe()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		defer unpacked.Close() //nolint:errcheck // only read
+		_, err := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
+		_ = to.CloseWithError(err) // it never fails
+	}()
+	p.text, p.stop = from, func() {
+		_ = from.Close() // it never fails
+		<-over
+	}
+	return p, nil
+}
+
+func unpack(f Format, file io.Reader) (io.ReadCloser, error) {
+	switch f {
+	case Gzip:
+		return gzip.NewReader(file)
+	case XZ:
+		return newXZ(file)
+	case Zstd:
+		r, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		return r.IOReadCloser(), nil
+	default:
+		return io.NopCloser(file), nil
+	}
+}
+
+// fault tells a compressed file that breaks off from what else can go wrong.
+func (p *Reader) fault(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return &TruncatedError{p.Format}
+	}
+	return err
+}
+
+// Read reads text.
+func (p *Reader) Read(b []byte) (int, error) {
+	n, err := p.text.Read(b)
+	if err != nil && err != io.EOF { //nolint:errorlint // readers return it bare
+		err = p.fault(err)
+	}
+	return n, err
+}
+
+// Close stops reading and waits until the file is not read any more.
+func (p *Reader) Close() error {
+	p.stop()
+	return nil
+}
+
+// NewWriter compresses what is written to it, into w, as the end of the file's
+// name says. Close completes it and leaves w open. The same text gives the same
+// bytes.
+func NewWriter(w io.Writer, file string) (io.WriteCloser, error) {
+	f, _ := ByName(file)
+	switch f {
+	case Gzip:
+		return gzip.NewWriterLevel(w, gzip.BestCompression)
+	case XZ:
+		return xz.NewWriter(w)
+	case Zstd:
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	default:
+		return nopCloser{w}, nil
+	}
+}
+
+type nopCloser struct{ io.Writer }
+
+// Close does nothing.
+func (nopCloser) Close() error { return nil }
