@@ -71,11 +71,7 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 // Act starts the matched jobs.
 func (p *Pool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
-		run := p.w.Jobs[m.Job.ID].Run
-		if m.Job.Limit > 0 {
-			run = min(run, m.Job.Limit)
-		}
-		heap.Push(&p.ends, ending{at: p.now + run, job: m.Job.ID})
+		heap.Push(&p.ends, ending{at: p.now + p.w.Jobs[m.Job.ID].runs(), job: m.Job.ID})
 	}
 	return nil
 }

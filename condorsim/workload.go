@@ -36,6 +36,14 @@ type Job struct {
 	Cpus, Memory int64
 }
 
+// runs is how long the pool lets the job run.
+func (j Job) runs() backfill.Time {
+	if j.Limit > 0 {
+		return min(j.Run, j.Limit)
+	}
+	return j.Run
+}
+
 // Capacity is the sum of the slots.
 func (w *Workload) Capacity() backfill.Vector {
 	sum := make(backfill.Vector, len(w.Schema.Resources))
