@@ -18,6 +18,8 @@ Examples:
   condorsim run --workload trace.swf --policy conservative --json --jobs-out jobs.csv
   condorsim run --workload trace.swf --policy easy --policy-opt depth=4 --load 1.2
   condorsim run --workload trace.swf --pool slots.ads --placement spread
+  condorsim run --workload trace.swf --policy pc --order sjf --count-events
+  condorsim run --workload trace.swf --policy easy --bound 60 --per-user --json
   condorsim run --instance small.json --policy ./backfill-mine
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
