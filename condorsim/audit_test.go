@@ -3,6 +3,7 @@ package condorsim_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,6 +139,45 @@ func (p *stopping) Fetch(ctx context.Context, wake backfill.Time) (negotiator.De
 		wake = backfill.Forever
 	}
 	return p.wrongPool.Fetch(ctx, wake)
+}
+
+// scripted is a pool that reports what was written down, and nothing in between.
+type scripted struct{ deltas []negotiator.Delta }
+
+func (p *scripted) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta, error) {
+	if len(p.deltas) == 0 {
+		return negotiator.Delta{}, io.EOF
+	}
+	d := p.deltas[0]
+	if wake < d.Now {
+		return negotiator.Delta{Now: wake}, nil
+	}
+	p.deltas = p.deltas[1:]
+	return d, nil
+}
+
+func (*scripted) Act(context.Context, []negotiator.Match) error { return nil }
+
+// TestALostSlot takes the machine away and brings it back: both jobs are out of the
+// queue meanwhile, the first starts anew, and the books still agree. What it had
+// done counts as work of the pool, but not as work that was of use.
+func TestALostSlot(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative"} {
+		w := newWorkload(t, workload.Job{Run: 10, Estimate: 20, Procs: 8}, workload.Job{Submit: 1, Run: 5, Procs: 2})
+		pool := &scripted{[]negotiator.Delta{
+			{Now: 0, SlotsUp: w.Slots, Submitted: []*negotiator.Job{w.Jobs[0].Job}},
+			{Now: 1, Submitted: []*negotiator.Job{w.Jobs[1].Job}},
+			{Now: 4, SlotsDown: []string{"machine"}},
+			{Now: 7, SlotsUp: w.Slots},
+			{Now: 17, Completed: []backfill.JobID{0}},
+			{Now: 22, Completed: []backfill.JobID{1}},
+		}}
+		result, err := condorsim.RunOn(t.Context(), w, link(t, policy, nil), pool)
+		require.NoError(t, err, policy)
+		require.EqualValues(t, 7, result.Outcomes[0].Start, policy)
+		require.EqualValues(t, 17, result.Outcomes[1].Start, policy)
+		require.Equal(t, []float64{8*10 + 2*5, 0}, result.Work, policy)
+	}
 }
 
 func TestACaseThatCannotBeSaved(t *testing.T) {

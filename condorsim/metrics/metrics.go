@@ -60,7 +60,7 @@ type Metrics struct {
 	P95BoundedSlowdown   float64 `json:"p95_bounded_slowdown" unit:"ratio" label:"95th percentile of bounded slowdowns"`
 	Utilisation          float64 `json:"utilisation" unit:"share" label:"utilisation, cpus"`           // processor seconds used over those there were, 0 to 1
 	UtilisationMemory    float64 `json:"utilisation_memory" unit:"share" label:"utilisation, memory"`  // MiB seconds; 0 if memory is no resource
-	LossOfCapacity       float64 `json:"loss_of_capacity" unit:"share" label:"idle while jobs waited"` // processor seconds idle while jobs waited, over those there were; see lossOfCapacity
+	LossOfCapacity       float64 `json:"loss_of_capacity" unit:"share" label:"idle while jobs waited"` // processor seconds idle while jobs waited, over those there were; see lost
 	Makespan             float64 `json:"makespan" unit:"whole s" label:"makespan"`                     // last completion less first submit
 	Backfilled           float64 `json:"backfilled" unit:"count" label:"jobs that overtook another"`   // jobs that start before one earlier in order
 	FairshareUnweighted  float64 `json:"fairshare_unweighted" unit:"cpu s"`                            // mean shortfall, equal shares
