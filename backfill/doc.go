@@ -38,5 +38,6 @@
 // snapshot.go the state as plain data; memo.go what spares a policy work; freed.go what jobs gave back of late; reason.go why a job waits; idle.go what reservations cost.
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan,
-// balance and plan, what they share; backfilltest, the conformance suite for policies.
+// balance and plan, what they share; profileevents, what they would cost by the book;
+// backfilltest, the conformance suite for policies.
 package backfill

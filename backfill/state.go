@@ -157,6 +157,9 @@ func (s *State) Capacity() Vector { return s.capacity }
 // Waiting counts the jobs in the queue.
 func (s *State) Waiting() int { return s.queue.Len() }
 
+// Held counts the jobs that are out of the queue without running.
+func (s *State) Held() int { return s.held.Len() }
+
 // RunningJobs counts the jobs that run.
 func (s *State) RunningJobs() int { return s.running.Len() }
 

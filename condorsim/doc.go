@@ -8,6 +8,11 @@
 // drained as the workload says (outage.go). [Run] puts a negotiator in front of
 // the pool and returns the [Result]: what became of every job.
 //
+// Every run is audited on the way: books of its own are held against what the
+// negotiator says, and what cannot be is a [Violation], which can be saved as a
+// case to be run again. [Result.Measured] is every number of a run, [CountEvents]
+// counts profile events beside it.
+//
 // Nothing of matching, ordering, planning or checking is written here; the
 // package knows when things happen, and no more.
 //

@@ -1,8 +1,8 @@
 package condorsim
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -18,7 +18,7 @@ type Outcome struct {
 	Placement      negotiator.Placement
 	Estimate       backfill.Time // what was planned with
 	Promised       bool
-	Guarantee      backfill.Time // the latest start that was promised at arrival, if Promised
+	Guarantee      backfill.Time // the latest start that was promised at first, mostly at arrival, if Promised
 	Held           string        // the reason, if it never was to run
 	// Requeues is how often the job lost its slot and went back to the queue; all
 	// but the last run are void. Lost is what they took, in cpu seconds.
@@ -48,11 +48,18 @@ type Result struct {
 	// StrictFST and RelaxedFST are the fair start times by job, if they were asked
 	// for; see [RunFair]. Those of jobs that never ran mean nothing.
 	StrictFST, RelaxedFST []backfill.Time
+	// Bound is that of the bounded slowdowns; 0: the usual one.
+	Bound backfill.Time
+	// Work is what the jobs that ran used of each resource, in amounts times
+	// seconds.
+	Work []float64
+	// Extra are measures that were asked for.
+	Extra metrics.Measures
 
-	pool       *Pool
-	guarantees bool
-	reserved   int64 // idle cpus that are reserved since the last cycle
-	last       backfill.Time
+	pool     *Pool
+	promises bool
+	reserved int64 // idle cpus that are reserved since the last cycle
+	last     backfill.Time
 }
 
 // BrokenByDrain is why a guarantee is broken whose slot takes no new work.
@@ -62,11 +69,19 @@ const BrokenByDrain = "slot drained"
 const GivenUp = "given up: it lost its slot too often"
 
 // Run simulates the workload under a negotiator's configuration, whose schema
-// is the workload's. The sinks see each cycle.
+// is the workload's. The sinks see each cycle. An error of type [*Violation] is
+// the program's own fault.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
+	return run(ctx, w, c, NewPool(w, pace), sinks...)
+}
+
+func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool, sinks ...negotiator.Sink) (*Result, error) {
 	r := &Result{
 		Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), BrokenBy: map[string]int{},
-		pool: NewPool(w, pace), guarantees: c.Policy.Spec().Guarantees,
+		promises: c.Policy.Spec().Guarantees,
+	}
+	if p, ok := pool.(*Pool); ok {
+		r.pool = p
 	}
 	c.Schema = w.Schema
 	report := c.Refused
@@ -80,11 +95,16 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 	if err != nil {
 		return nil, err
 	}
-	all := append([]negotiator.Sink{r}, sinks...)
-	if err = negotiator.Run(ctx, n, r.pool, all...); err != nil {
+	books := newAudit(w, r.Outcomes)
+	all := append([]negotiator.Sink{books, r}, sinks...)
+	if err = negotiator.Run(ctx, n, pool, all...); err != nil {
 		return nil, err
 	}
-	return r, r.complete()
+	if err = books.close(); err != nil {
+		return nil, err
+	}
+	r.Work = books.done
+	return r, nil
 }
 
 // Cycle records what a cycle did.
@@ -96,35 +116,42 @@ func (r *Result) Cycle(report negotiator.Report) error {
 	for _, id := range report.Delta.Completed {
 		r.Outcomes[id].End, r.Outcomes[id].Ended = now, true
 	}
-	for _, id := range r.pool.lost {
-		r.lose(id, now)
+	if r.pool != nil {
+		for _, id := range r.pool.lost {
+			r.lose(id, now)
+		}
 	}
 	for _, id := range report.Delta.Removed {
 		r.Outcomes[id].Held = GivenUp
 	}
+	if len(report.Delta.Submitted) > 0 {
+		r.promise(report.Decision.Actions)
+	}
 	for i, s := range report.Decision.Started {
 		o := &r.Outcomes[s.Job.ID]
-		if o.Started {
-			return fmt.Errorf("internal error at %d: job %d is started twice", now, s.Job.ID)
-		}
+		first := *o
 		*o = Outcome{
 			Started: true, Start: now, How: s.How, Placement: report.Matches[i].Placement, Estimate: s.Job.Estimate,
 			Promised: s.Promised, Guarantee: s.Guarantee, Requeues: o.Requeues, Lost: o.Lost,
 		}
+		if first.Promised { // it may have been broken since
+			o.Promised, o.Guarantee = true, first.Guarantee
+		}
 	}
 	r.countBroken(&report)
 	for _, h := range report.Held {
-		r.Outcomes[h.Job.ID].Held = h.Reason // a start clears it
+		o := &r.Outcomes[h.Job.ID]
+		*o = Outcome{Held: h.Reason, Requeues: o.Requeues, Lost: o.Lost} // a start clears it
 	}
 	r.Unordered = report.Unordered
 	return nil
 }
 
-// lose sends a running job back to the queue.
+// lose sends a running job back to the queue. What it was promised stands.
 func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	o := &r.Outcomes[id]
 	lost := float64(r.Workload.Jobs[id].Cpus) * float64(now-o.Start)
-	*o = Outcome{Requeues: o.Requeues + 1, Lost: o.Lost + lost}
+	*o = Outcome{Requeues: o.Requeues + 1, Lost: o.Lost + lost, Promised: o.Promised, Guarantee: o.Guarantee}
 	r.Requeues++
 	r.LostCoreSeconds += lost
 }
@@ -145,7 +172,7 @@ func (r *Result) countBroken(report *negotiator.Report) {
 			count(b.Cause.String())
 		}
 	}
-	if !r.guarantees || len(report.Held) == 0 {
+	if !r.promises || len(report.Held) == 0 {
 		return
 	}
 	cause := BrokenByDrain
@@ -160,14 +187,13 @@ func (r *Result) countBroken(report *negotiator.Report) {
 	}
 }
 
-// complete makes sure that no job was lost.
-func (r *Result) complete() error {
-	for i, o := range r.Outcomes {
-		if !o.Ended && o.Held == "" {
-			return fmt.Errorf("internal error: job %s neither ran nor was held", r.Workload.Jobs[i].Name)
+// promise records what was promised to jobs at their arrival.
+func (r *Result) promise(actions []backfill.Action) {
+	for _, a := range actions {
+		if a.Kind == backfill.ActGuarantee {
+			r.Outcomes[a.Job].Promised, r.Outcomes[a.Job].Guarantee = true, a.At
 		}
 	}
-	return nil
 }
 
 // Ran are the jobs that ran, as the metrics want them; held ones are left out.
@@ -180,7 +206,7 @@ func (r *Result) Ran() []metrics.Job {
 		j := r.Workload.Jobs[i]
 		jobs = append(jobs, metrics.Job{
 			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
-			Procs: j.Cpus, Memory: j.Memory,
+			Procs: j.Cpus, Memory: j.Memory, User: j.User,
 		})
 	}
 	return jobs
@@ -189,5 +215,11 @@ func (r *Result) Ran() []metrics.Job {
 // Metrics measures the schedule.
 func (r *Result) Metrics() metrics.Metrics {
 	capacity := r.Workload.Capacity()
-	return metrics.Compute(metrics.Machine{Processors: capacity[0], Memory: r.Workload.Memory()}, r.Ran())
+	machine := metrics.Machine{Processors: capacity[0], Memory: r.Workload.Memory()}
+	return metrics.ComputeBounded(machine, r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
+}
+
+// Users tells what each user got.
+func (r *Result) Users() []metrics.User {
+	return metrics.ByUser(r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
 }

@@ -116,3 +116,46 @@ func TestDeterminism(t *testing.T) {
 		}
 	}
 }
+
+// TestSimulatorDeterminism requires the same bytes of the simulator's JSON and of
+// its table of jobs on any number of cores, for a real trace.
+func TestSimulatorDeterminism(t *testing.T) {
+	if _, err := os.Stat(kth); err != nil {
+		t.Skip("skipped: a real trace; shared/traces is not here")
+	}
+	for _, args := range [][]string{
+		{"--policy", "easy", "--order", "wfp"},
+		{"--policy", "pc", "--order", "sjf", "--count-events", "--per-user"},
+		{"--policy", "dc", "--order", "ljf", "--count-events", "--bound", "60"},
+		{"--policy", "maui", "--policy-opt", "reservationdepth=3"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			var first string
+			for i, cores := range []string{"1", "2", "8"} {
+				rows := filepath.Join(t.TempDir(), "jobs.csv")
+				out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "condorsim",
+					slices.Concat([]string{"run", "--workload", kth, "--jobs", "4000", "--json", "--jobs-out", rows}, args)...)
+				text, err := os.ReadFile(rows)
+				require.NoError(t, err)
+				if out += string(text); i == 0 {
+					first = out
+				}
+				require.Equal(t, first, out, "on %s cores", cores)
+			}
+		})
+	}
+}
+
+// TestScaledTime lets the negotiator schedule in scaled real time and requires what
+// comes out in virtual time.
+func TestScaledTime(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative", "pc", "dc", "maui"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			run := func(speed string) string {
+				return command(t, "negotiator", "--policy", policy, "--order", "sjf", "--in-process", "--speed", speed, "--json", "--log-level", "error")
+			}
+			require.Equal(t, run("max"), run("5000"))
+		})
+	}
+}

@@ -4,5 +4,6 @@
 // behind the plugin boundary, and of a stranger's binary.
 //
 // [Driver] is the random pool by itself, for tests that compare two ways of
-// running the same policy.
+// running the same policy. [Textbook] is conservative, pc and dc without anything
+// that spares work, to compare with.
 package backfilltest

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
@@ -164,12 +165,12 @@ func TestFigureUnnecessaryGap(t *testing.T) {
 	once := backfill.PolicyFunc(func(c *backfill.Cycle) {
 		for e, more := c.Next(); more; e, more = c.Next() {
 			switch {
-			case e.Kind == backfill.Submitted && (naive{}).place(c, e.Spec):
+			case e.Kind == backfill.Submitted && (backfilltest.Textbook{}).Place(c, e.Spec):
 				start, _, _ := c.Reservation(e.Spec)
 				c.Guarantee(e.Spec, start)
 			case e.Freed:
 				for j := range c.Queue() {
-					(naive{}).place(c, j)
+					(backfilltest.Textbook{}).Place(c, j)
 				}
 			}
 		}

@@ -35,7 +35,7 @@ type slot struct {
 // New returns a profile without slots. The rule says how it places requests
 // when several slots could host them.
 func New(rule Rule) *Profile {
-	return &Profile{rule: rule, owner: new(owner)}
+	return &Profile{rule: rule, owner: new(owner), past: -Forever}
 }
 
 // SetSlot adds the slot, or gives it another name and capacity; what occupies it
@@ -232,7 +232,7 @@ func (p *Profile) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Pla
 // at all if there is no such. On a single slot it is possible: from start on the
 // request stands on its own place.
 func (p *Profile) EarliestAhead(r Request, start, notBefore, limit Time) (Time, bool) {
-	r.until = start
+	r.until, r.bounded = start, true
 	return p.earliestStart(r, notBefore, limit)
 }
 

@@ -211,3 +211,22 @@ func TestVectors(t *testing.T) {
 	require.Zero(t, profile.Placement(nil).Count())
 	require.Equal(t, 3, place(0, 1, 1, 2).Count())
 }
+
+// Instants before the origin are as good as others, and 0 is no special one.
+func TestNegativeInstants(t *testing.T) {
+	p := profile.New(profile.ByRank)
+	p.SetSlot(0, "a", vec(4))
+	one := profile.Placement{{Slot: 0, Count: 1}}
+	r := profile.Request{Chunk: vec(3), Nodes: 1, Duration: 10, Candidates: &profile.Candidates{Slots: []profile.SlotID{0}}}
+	p.Add(one, vec(2), -20, -15)
+	p.Add(one, vec(3), 0, 10)
+	require.Equal(t, vec(2), p.Free(0, -20))
+	require.Equal(t, vec(4), p.Free(0, -15))
+	require.Equal(t, vec(1), p.Free(0, 0))
+	start, _, ok := p.EarliestFit(r, -20)
+	require.True(t, ok)
+	require.EqualValues(t, -15, start)
+	start, ok = p.EarliestAhead(r, 0, -5, 0)
+	require.True(t, ok, "what stands at 0 is its own place")
+	require.EqualValues(t, -5, start)
+}

@@ -52,7 +52,7 @@ func (p *Profile) reach(r *Request) *reach {
 	}
 	span := spans[0]
 	for _, s := range spans {
-		if r.until == 0 && s <= r.Duration {
+		if !r.bounded && s <= r.Duration {
 			span = s
 		}
 	}
@@ -222,7 +222,7 @@ func (p *Profile) nextChange(id SlotID, r *Request, n int, now, limit Time) Time
 		if need == 0 {
 			continue
 		}
-		if short, ok := p.slots[id].free[k].firstBelow(now, need*int64(n)); ok && (r.until == 0 || short < r.until) {
+		if short, ok := p.slots[id].free[k].firstBelow(now, need*int64(n)); ok && (!r.bounded || short < r.until) {
 			next = min(next, max(now+1, short-r.Duration+1))
 		}
 	}

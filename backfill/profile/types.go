@@ -112,12 +112,13 @@ type Request struct {
 	Duration   Time
 	Candidates *Candidates
 
-	until Time // what is later does not matter; 0: all does
+	until   Time // what is later does not matter, if bounded
+	bounded bool
 }
 
 // end is the end of the time that matters to a start.
 func (r *Request) end(start Time) Time {
-	if r.until > 0 {
+	if r.bounded {
 		return min(start+r.Duration, r.until)
 	}
 	return start + r.Duration

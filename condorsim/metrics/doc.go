@@ -4,10 +4,12 @@
 // A tour:
 //
 //   - [Compute] takes the machine and the finished jobs in order of jobs and
-//     gives [Metrics].
+//     gives [Metrics]; [ComputeBounded] has the bound of bounded slowdowns set.
 //   - [Metrics] is one number per metric, under the name of its JSON key;
-//     [Metrics.All] ranges over names and values in the order of the fields, for
-//     tables and CSV files.
+//     [Metrics.All] ranges over names and values in the order of the fields, and
+//     [Metrics.List] adds labels and units, for tables and CSV files.
+//   - [ComputeSeries] condenses the schedule for charts: [Series].
+//   - [ByUser] tells what each user got.
 //
 // Terms: the wait of a job is its start less its submit time, the response its
 // end less its submit time. A slowdown is a response over a run time. The order

@@ -19,7 +19,7 @@ import (
 // completes. The weighted one is p times an integral that all jobs share. The
 // unweighted one depends on the width: see capped. One sweep over the events in
 // time, each O(log widths), so n jobs take O(n log n).
-func fairshare(jobs []Job) (unweighted, weighted float64) {
+func fairshare(jobs []Job, list []event) (unweighted, weighted float64) {
 	widths := distinctWidths(jobs)
 	equal := newCapped(widths)
 	var perProcessor float64 // integral of U/P
@@ -28,7 +28,7 @@ func fairshare(jobs []Job) (unweighted, weighted float64) {
 	shares := make([]struct{ unweighted, weighted float64 }, len(jobs))
 	var inUse, active, wanted int64
 	var now int64
-	for _, e := range events(jobs) {
+	for _, e := range list {
 		if inUse > 0 && e.time > now {
 			dt := e.time - now
 			equal.add(float64(inUse)/float64(active), dt)
@@ -60,66 +60,6 @@ func fairshare(jobs []Job) (unweighted, weighted float64) {
 	}
 	n := float64(len(jobs))
 	return unweighted / n, weighted / n
-}
-
-type kind uint8
-
-const (
-	arrives kind = iota
-	starts
-	completes
-)
-
-// event is a change of what is active or in use.
-type event struct {
-	time int64
-	job  int32
-	kind kind
-}
-
-// events returns arrival, start and completion of all jobs by time. How equal
-// times are ordered makes no difference to the integrals; they stay in the order
-// of jobs, and a job's own in theirs.
-func events(jobs []Job) []event {
-	list := make([]event, 0, 3*len(jobs))
-	for i, j := range jobs {
-		job := int32(i)
-		list = append(list, event{j.Submit, job, arrives}, event{j.Start, job, starts}, event{j.end(), job, completes})
-	}
-	return sortByTime(list)
-}
-
-// sortByTime is a radix sort, stable and without comparisons: there are few
-// seconds for many events.
-func sortByTime(list []event) []event {
-	if len(list) == 0 {
-		return list
-	}
-	first, last := list[0].time, list[0].time
-	for _, e := range list {
-		first, last = min(first, e.time), max(last, e.time)
-	}
-	const digit = 11 // bits
-	sorted := make([]event, len(list))
-	var ends [1 << digit]int
-	for shift := 0; uint64(last-first)>>shift > 0; shift += digit {
-		clear(ends[:])
-		at := func(e event) *int { return &ends[uint64(e.time-first)>>shift%(1<<digit)] }
-		for _, e := range list {
-			*at(e)++
-		}
-		sum := 0
-		for i, n := range ends {
-			ends[i], sum = sum, sum+n
-		}
-		for _, e := range list {
-			i := at(e)
-			sorted[*i] = e
-			*i++
-		}
-		list, sorted = sorted, list
-	}
-	return list
 }
 
 func distinctWidths(jobs []Job) []int64 {

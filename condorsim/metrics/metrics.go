@@ -3,7 +3,6 @@ package metrics
 import (
 	"iter"
 	"math"
-	"reflect"
 	"slices"
 )
 
@@ -19,59 +18,96 @@ type Job struct {
 	Estimate           int64 // at least 1
 	Procs              int64 // in total
 	Memory             int64 // MiB in total
+	User               string
 }
 
 func (j Job) end() int64        { return j.Start + j.Run }
 func (j Job) wait() float64     { return float64(j.Start - j.Submit) }
 func (j Job) response() float64 { return float64(j.end() - j.Submit) }
 
+// DefaultBound is the usual bound of bounded slowdowns, in seconds.
+const DefaultBound = 10
+
+// boundedSlowdown is the response over the run time, where a run time counts as
+// at least the bound, and a slowdown as at least 1 (Feitelson et al., Theory and
+// practice in parallel job scheduling, JSSPP 1997).
+func (j Job) boundedSlowdown(bound int64) float64 {
+	return max(1, j.response()/float64(max(j.Run, bound)))
+}
+
 // Metrics has one number per metric; without jobs all are 0. Times are in
-// seconds, shares in processor seconds.
+// seconds, shares in processor seconds. The labels are for people; what has none
+// is of use to programs only.
 type Metrics struct {
-	MeanWait             float64 `json:"mean_wait"`
-	MeanResponse         float64 `json:"mean_response"`
-	MeanSlowdown         float64 `json:"mean_slowdown"`           // a run time counts as at least 1 s
-	MeanBoundedSlowdown  float64 `json:"mean_bounded_slowdown"`   // as at least 10 s; a slowdown as at least 1
-	Top5Wait             float64 `json:"top5_wait"`               // mean of the greatest 5 % of the waits
-	Top1Wait             float64 `json:"top1_wait"`               // mean of the greatest 1 %
-	Widest10Wait         float64 `json:"widest10_wait"`           // mean wait of the 10 % with most processors, then first in order
-	Widest10WithTiesWait float64 `json:"widest10_with_ties_wait"` // the same and all as wide as the last of them
-	Utilisation          float64 `json:"utilisation"`             // processor seconds used over those there were, 0 to 1
-	Makespan             float64 `json:"makespan"`                // last completion less first submit
-	Backfilled           float64 `json:"backfilled"`              // jobs that start before one earlier in order
-	FairshareUnweighted  float64 `json:"fairshare_unweighted"`    // mean shortfall, equal shares
-	FairshareWeighted    float64 `json:"fairshare_weighted"`      // mean shortfall, shares by processors
-	MedianWait           float64 `json:"median_wait"`             //
-	P99Wait              float64 `json:"p99_wait"`                // 99th percentile
-	MeanWaitBelowP99     float64 `json:"mean_wait_below_p99"`     // all but the greatest ⌈n/100⌉
-	MeanUwait            float64 `json:"mean_uwait"`              // wait over estimate
-	UtilisationMemory    float64 `json:"utilisation_memory"`      // MiB seconds; 0 if memory is no resource
+	MeanWait             float64 `json:"mean_wait" unit:"s" label:"mean wait"`
+	MedianWait           float64 `json:"median_wait" unit:"s" label:"median wait"`
+	P90Wait              float64 `json:"p90_wait" unit:"s"`
+	P95Wait              float64 `json:"p95_wait" unit:"s" label:"95th percentile of waits"`
+	P99Wait              float64 `json:"p99_wait" unit:"s" label:"99th percentile of waits"`
+	MeanWaitBelowP99     float64 `json:"mean_wait_below_p99" unit:"s"`                                // all but the greatest ⌈n/100⌉
+	Top5Wait             float64 `json:"top5_wait" unit:"s"`                                          // mean of the greatest 5 % of the waits
+	Top1Wait             float64 `json:"top1_wait" unit:"s"`                                          // mean of the greatest 1 %
+	Widest10Wait         float64 `json:"widest10_wait" unit:"s" label:"mean wait of the widest 10 %"` // mean wait of the 10 % with most processors, then first in order
+	Widest10WithTiesWait float64 `json:"widest10_with_ties_wait" unit:"s"`                            // the same and all as wide as the last of them
+	MeanUwait            float64 `json:"mean_uwait" unit:"ratio"`                                     // wait over estimate
+	MeanResponse         float64 `json:"mean_response" unit:"s" label:"mean response"`
+	MedianResponse       float64 `json:"median_response" unit:"s"`
+	P90Response          float64 `json:"p90_response" unit:"s"`
+	P95Response          float64 `json:"p95_response" unit:"s"`
+	P99Response          float64 `json:"p99_response" unit:"s"`
+	MeanSlowdown         float64 `json:"mean_slowdown" unit:"ratio" label:"mean slowdown"`                 // a run time counts as at least 1 s
+	MeanBoundedSlowdown  float64 `json:"mean_bounded_slowdown" unit:"ratio" label:"mean bounded slowdown"` // as at least the bound; a slowdown as at least 1
+	P95BoundedSlowdown   float64 `json:"p95_bounded_slowdown" unit:"ratio" label:"95th percentile of bounded slowdowns"`
+	Utilisation          float64 `json:"utilisation" unit:"share" label:"utilisation, cpus"`           // processor seconds used over those there were, 0 to 1
+	UtilisationMemory    float64 `json:"utilisation_memory" unit:"share" label:"utilisation, memory"`  // MiB seconds; 0 if memory is no resource
+	LossOfCapacity       float64 `json:"loss_of_capacity" unit:"share" label:"idle while jobs waited"` // processor seconds idle while jobs waited, over those there were; see lost
+	Makespan             float64 `json:"makespan" unit:"whole s" label:"makespan"`                     // last completion less first submit
+	Backfilled           float64 `json:"backfilled" unit:"count" label:"jobs that overtook another"`   // jobs that start before one earlier in order
+	FairshareUnweighted  float64 `json:"fairshare_unweighted" unit:"cpu s"`                            // mean shortfall, equal shares
+	FairshareWeighted    float64 `json:"fairshare_weighted" unit:"cpu s"`                              // mean shortfall, shares by processors
+
+	// What users got, as far as they are known; see users.go.
+	Users                    float64 `json:"users" unit:"count"`
+	UserFairness             float64 `json:"user_fairness" unit:"ratio" label:"fairness among users"` // Jain's index of their mean bounded slowdowns, 1/users to 1
+	WorstUserBoundedSlowdown float64 `json:"worst_user_bounded_slowdown" unit:"ratio"`                // the greatest of those means
 }
 
 // All ranges over the names and values in the order of the fields.
 func (m Metrics) All() iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
-		for field, value := range reflect.ValueOf(m).Fields() {
-			if !yield(field.Tag.Get("json"), value.Float()) {
+		for _, measure := range m.List() {
+			if !yield(measure.Name, measure.Value) {
 				return
 			}
 		}
 	}
 }
 
-// Compute measures a schedule. The jobs must be in order of jobs and each must
-// have started at or after its submit time; they are not changed.
+// Compute measures a schedule, with the usual bound of slowdowns. The jobs must
+// be in order of jobs and each must have started at or after its submit time;
+// they are not changed.
 func Compute(machine Machine, jobs []Job) Metrics {
+	return ComputeBounded(machine, jobs, DefaultBound)
+}
+
+// ComputeBounded is Compute with another bound for the bounded slowdowns, at
+// least 1.
+func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
 	if len(jobs) == 0 {
 		return Metrics{}
 	}
 	var m Metrics
 	m.means(jobs)
 	m.waits(jobs)
+	m.responses(jobs)
+	m.slowdowns(jobs, bound)
 	m.widest(jobs)
 	m.usage(machine, jobs)
 	m.Backfilled = backfilled(jobs)
-	m.FairshareUnweighted, m.FairshareWeighted = fairshare(jobs)
+	list := events(jobs)
+	m.FairshareUnweighted, m.FairshareWeighted = fairshare(jobs, list)
+	m.LossOfCapacity = ratio(lost(machine, jobs, list), float64(machine.Processors)*m.Makespan)
+	m.users(ByUser(jobs, bound))
 	return m
 }
 
@@ -79,24 +115,29 @@ func (m *Metrics) means(jobs []Job) {
 	m.MeanWait = mean(jobs, Job.wait)
 	m.MeanResponse = mean(jobs, Job.response)
 	m.MeanSlowdown = mean(jobs, func(j Job) float64 { return j.response() / float64(max(j.Run, 1)) })
-	m.MeanBoundedSlowdown = mean(jobs, func(j Job) float64 { return max(1, j.response()/float64(max(j.Run, 10))) })
 	m.MeanUwait = mean(jobs, func(j Job) float64 { return j.wait() / float64(max(j.Estimate, 1)) })
 }
 
 // waits fills in what depends on the waits sorted by size.
 func (m *Metrics) waits(jobs []Job) {
-	waits := make([]float64, len(jobs))
-	for i, j := range jobs {
-		waits[i] = j.wait()
-	}
-	slices.Sort(waits)
+	waits := sorted(jobs, Job.wait)
 	n := len(waits)
 	self := func(wait float64) float64 { return wait }
 	m.Top5Wait = mean(waits[n-percent(n, 5):], self)
 	m.Top1Wait = mean(waits[n-percent(n, 1):], self)
-	m.MedianWait = waits[percent(n, 50)-1]
-	m.P99Wait = waits[percent(n, 99)-1]
+	m.MedianWait, m.P90Wait, m.P95Wait, m.P99Wait = Percentile(waits, 50), Percentile(waits, 90), Percentile(waits, 95), Percentile(waits, 99)
 	m.MeanWaitBelowP99 = mean(waits[:n-percent(n, 1)], self)
+}
+
+func (m *Metrics) responses(jobs []Job) {
+	all := sorted(jobs, Job.response)
+	m.MedianResponse, m.P90Response, m.P95Response, m.P99Response = Percentile(all, 50), Percentile(all, 90), Percentile(all, 95), Percentile(all, 99)
+}
+
+func (m *Metrics) slowdowns(jobs []Job, bound int64) {
+	bounded := func(j Job) float64 { return j.boundedSlowdown(bound) }
+	m.MeanBoundedSlowdown = mean(jobs, bounded)
+	m.P95BoundedSlowdown = Percentile(sorted(jobs, bounded), 95)
 }
 
 func (m *Metrics) widest(jobs []Job) {
@@ -152,6 +193,25 @@ func backfilled(jobs []Job) float64 {
 		latest = max(latest, j.Start)
 	}
 	return float64(count)
+}
+
+// Percentile is that of values in ascending order, by nearest rank: the
+// ⌈p·n/100⌉-th smallest; 0 of none.
+func Percentile(ascending []float64, p int) float64 {
+	if len(ascending) == 0 {
+		return 0
+	}
+	return ascending[percent(len(ascending), p)-1]
+}
+
+// sorted are the values of the jobs in ascending order.
+func sorted(jobs []Job, value func(Job) float64) []float64 {
+	values := make([]float64, len(jobs))
+	for i, j := range jobs {
+		values[i] = value(j)
+	}
+	slices.Sort(values)
+	return values
 }
 
 // percent is ⌈n·p/100⌉.

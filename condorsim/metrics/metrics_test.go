@@ -15,9 +15,10 @@ import (
 )
 
 var names = []string{
-	"mean_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown", "top5_wait", "top1_wait", "widest10_wait",
-	"widest10_with_ties_wait", "utilisation", "makespan", "backfilled", "fairshare_unweighted", "fairshare_weighted",
-	"median_wait", "p99_wait", "mean_wait_below_p99", "mean_uwait", "utilisation_memory",
+	"mean_wait", "median_wait", "p90_wait", "p95_wait", "p99_wait", "mean_wait_below_p99", "top5_wait", "top1_wait", "widest10_wait",
+	"widest10_with_ties_wait", "mean_uwait", "mean_response", "median_response", "p90_response", "p95_response", "p99_response",
+	"mean_slowdown", "mean_bounded_slowdown", "p95_bounded_slowdown", "utilisation", "utilisation_memory", "loss_of_capacity",
+	"makespan", "backfilled", "fairshare_unweighted", "fairshare_weighted", "users", "user_fairness", "worst_user_bounded_slowdown",
 }
 
 func TestAll(t *testing.T) {
@@ -55,7 +56,7 @@ func TestByHand(t *testing.T) {
 			name:    "one job without run time: no division by zero",
 			machine: metrics.Machine{Processors: 4, Memory: 8},
 			jobs:    []metrics.Job{{Submit: 3, Start: 3, Run: 0, Estimate: 1, Procs: 4, Memory: 8}},
-			want:    metrics.Metrics{MeanBoundedSlowdown: 1},
+			want:    metrics.Metrics{MeanBoundedSlowdown: 1, P95BoundedSlowdown: 1},
 		},
 		{
 			name:    "one job that waited",
@@ -63,8 +64,9 @@ func TestByHand(t *testing.T) {
 			jobs:    []metrics.Job{{Submit: 10, Start: 30, Run: 20, Estimate: 40, Procs: 2, Memory: 4}},
 			want: metrics.Metrics{
 				MeanWait: 20, MeanResponse: 40, MeanSlowdown: 2, MeanBoundedSlowdown: 2, Top5Wait: 20, Top1Wait: 20,
-				Widest10Wait: 20, Widest10WithTiesWait: 20, Utilisation: 0.25, Makespan: 40, MedianWait: 20, P99Wait: 20,
-				MeanUwait: 0.5, UtilisationMemory: 0.25,
+				Widest10Wait: 20, Widest10WithTiesWait: 20, Utilisation: 0.25, Makespan: 40, MedianWait: 20, P90Wait: 20, P95Wait: 20, P99Wait: 20,
+				MedianResponse: 40, P90Response: 40, P95Response: 40, P99Response: 40, P95BoundedSlowdown: 2,
+				MeanUwait: 0.5, UtilisationMemory: 0.25, LossOfCapacity: 0.5,
 			},
 		},
 		{
@@ -73,12 +75,13 @@ func TestByHand(t *testing.T) {
 			// until 10, then 1/2 for C until 14, then 2 for B alone:
 			// A 40/3 < 40; B 40/3 + 2 + 12 − 12 = 46/3; C 10 (capped at 1) + 2 − 4 = 8.
 			// Weighted rates per processor: 4/7, 1/3, 1:
+			// B waits until 14, and 3 processors are idle for the last 4 s of that.
 			// A 160/7 < 40; B 2·(40/7 + 4/3 + 6) − 12 = 296/21; C 40/7 + 4/3 − 4 = 64/21.
 			name:    "three jobs, one backfilled",
 			machine: metrics.Machine{Processors: 4},
 			jobs: []metrics.Job{
-				{Start: 0, Run: 10, Estimate: 10, Procs: 4, Memory: 9},
-				{Start: 14, Run: 6, Estimate: 7, Procs: 2},
+				{Start: 0, Run: 10, Estimate: 10, Procs: 4, Memory: 9, User: "ann"},
+				{Start: 14, Run: 6, Estimate: 7, Procs: 2, User: "bob"},
 				{Start: 10, Run: 4, Estimate: 5, Procs: 1},
 			},
 			want: metrics.Metrics{
@@ -86,7 +89,9 @@ func TestByHand(t *testing.T) {
 				Top5Wait: 14, Top1Wait: 14, Widest10Wait: 0, Widest10WithTiesWait: 0,
 				Utilisation: 56.0 / 80, Makespan: 20, Backfilled: 1,
 				FairshareUnweighted: (46.0/3 + 8) / 3, FairshareWeighted: (296.0/21 + 64.0/21) / 3,
-				MedianWait: 10, P99Wait: 14, MeanWaitBelowP99: 5, MeanUwait: (0.0 + 2 + 2) / 3,
+				MedianWait: 10, P90Wait: 14, P95Wait: 14, P99Wait: 14, MeanWaitBelowP99: 5, MeanUwait: (0.0 + 2 + 2) / 3,
+				MedianResponse: 14, P90Response: 20, P95Response: 20, P99Response: 20, P95BoundedSlowdown: 2,
+				LossOfCapacity: 12.0 / 80, Users: 2, UserFairness: 9.0 / (2 * 5), WorstUserBoundedSlowdown: 2,
 			},
 		},
 	} {
@@ -107,7 +112,11 @@ func TestShares(t *testing.T) {
 	require.InDelta(t, (95+96+97+98+99+100)/6.0, got.Top5Wait, 1e-9)
 	require.InDelta(t, 99.5, got.Top1Wait, 1e-9)
 	require.InDelta(t, 50, got.MedianWait, 0)
+	require.InDelta(t, 90, got.P90Wait, 0)
+	require.InDelta(t, 95, got.P95Wait, 0)
 	require.InDelta(t, 99, got.P99Wait, 0)
+	require.InDelta(t, 51, got.MedianResponse, 0)
+	require.InDelta(t, 100, got.P99Response, 0)
 	require.InDelta(t, 49, got.MeanWaitBelowP99, 1e-9)
 
 	var first11, all float64 // the 50 wide ones are jobs 51 to 100
@@ -210,10 +219,59 @@ func schedule(seed uint64, n int, widest, longest int64) []metrics.Job {
 		run := random.Int64N(longest)
 		jobs[i] = metrics.Job{
 			Submit: now, Start: now + random.Int64N(4*longest), Run: run, Estimate: run + 1,
-			Procs: 1 + random.Int64N(widest), Memory: random.Int64N(1000),
+			Procs: 1 + random.Int64N(widest), Memory: random.Int64N(1000), User: string(rune('a' + random.Int64N(26))),
 		}
 	}
 	return jobs
+}
+
+func TestBound(t *testing.T) {
+	jobs := []metrics.Job{{Start: 30, Run: 10, Estimate: 10, Procs: 1, User: "ann"}, {Start: 0, Run: 1, Estimate: 1, Procs: 1, User: "bob"}}
+	for bound, want := range map[int64]float64{1: 4, 10: 4, 20: 2, 1000: 1} {
+		got := metrics.ComputeBounded(metrics.Machine{Processors: 8}, jobs, bound)
+		require.InDelta(t, (want+1)/2, got.MeanBoundedSlowdown, 1e-12)
+		require.InDelta(t, want, got.P95BoundedSlowdown, 1e-12)
+		require.InDelta(t, want, got.WorstUserBoundedSlowdown, 1e-12)
+		require.InDelta(t, 20.5, got.MeanSlowdown, 20, "has no bound")
+	}
+}
+
+func TestByUser(t *testing.T) {
+	jobs := []metrics.Job{
+		{Start: 30, Run: 10, Procs: 2, User: "bob"}, {Start: 5, Run: 10, Procs: 1, User: "ann"}, {Start: 99, Run: 9, Procs: 1}, {Start: 10, Run: 20, Procs: 3, User: "bob"},
+	}
+	require.Equal(t, []metrics.User{
+		{Name: "ann", Jobs: 1, CPUSeconds: 10, MeanWait: 5, MeanBoundedSlowdown: 1.5},
+		{Name: "bob", Jobs: 2, CPUSeconds: 80, MeanWait: 20, MeanBoundedSlowdown: 2.75},
+	}, metrics.ByUser(jobs, 10))
+	require.Empty(t, metrics.ByUser(jobs[2:3], 10))
+	require.Zero(t, metrics.Compute(metrics.Machine{Processors: 4}, jobs[2:3]).UserFairness, "nobody is known")
+}
+
+// TestLossOfCapacityAgainstDefinition adds up second by second.
+func TestLossOfCapacityAgainstDefinition(t *testing.T) {
+	for seed := range uint64(20) {
+		jobs := schedule(seed, 40, 8, 20)
+		var lost, first, last int64
+		first = jobs[0].Submit
+		for _, j := range jobs {
+			last = max(last, j.Start+j.Run)
+		}
+		for now := first; now < last; now++ {
+			idle, waits := int64(400), false
+			for _, j := range jobs {
+				waits = waits || j.Submit <= now && now < j.Start
+				if j.Start <= now && now < j.Start+j.Run {
+					idle -= j.Procs
+				}
+			}
+			if waits {
+				lost += idle
+			}
+		}
+		got := metrics.Compute(metrics.Machine{Processors: 400}, jobs)
+		require.InEpsilon(t, float64(lost)/float64(400*(last-first)), got.LossOfCapacity, 1e-12)
+	}
 }
 
 func requireClose(t *testing.T, want, got metrics.Metrics) {

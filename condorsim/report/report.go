@@ -32,8 +32,10 @@ type summary struct {
 	Held     int               `json:"held,omitempty"` // jobs that could never run, left out of the means
 	Machine  machine           `json:"machine"`
 	Cleaning workload.Cleaning `json:"cleaning"`
-	Metrics  measured          `json:"metrics"`
+	Bound    int64             `json:"bound,omitempty"` // of bounded slowdowns, unless it is the usual one
+	Metrics  metrics.Measures  `json:"metrics"`
 	BrokenBy map[string]int    `json:"broken_by,omitempty"` // guarantees, by their causes
+	Users    []metrics.User    `json:"users,omitempty"`
 	Timing   *Timing           `json:"timing,omitempty"`
 }
 
@@ -43,40 +45,43 @@ type machine struct {
 	Memory int64 `json:"memory"`
 }
 
-type measured struct {
-	metrics.Metrics
-	ReservedIdle     float64 `json:"reserved_idle"` // cpu seconds
-	Cycles           int     `json:"cycles"`
-	BrokenGuarantees int     `json:"broken_guarantees"`
-	Requeues         int     `json:"requeues"`          // runs that lost a slot
-	LostCoreSeconds  float64 `json:"lost_core_seconds"` // of these
-}
-
 // Timing is how long the run itself took. It is printed on request only: all
 // else is the same whenever and wherever it is run.
 type Timing struct {
 	WallSeconds float64 `json:"wall_seconds"`
 }
 
-// JSON prints one object: what was run, on what, and every metric. Timing may
-// be nil.
-func JSON(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
+// Extras are printed on request only.
+type Extras struct {
+	Timing *Timing // nil: not asked for
+	Users  bool    // what each user got; by JSON alone
+}
+
+// JSON prints one object: what was run, on what, and every metric. Extras may be
+// nil.
+func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	if run.Options == nil {
 		run.Options = map[string]string{}
 	}
 	w := r.Workload
+	if extras == nil {
+		extras = &Extras{}
+	}
+	var users []metrics.User
+	if extras.Users {
+		users = r.Users()
+	}
+	var bound int64
+	if r.Bound != metrics.DefaultBound { // 0 is left out as well
+		bound = int64(r.Bound)
+	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
 		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: held(r),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
-		Metrics: measured{
-			Metrics: r.Metrics(), ReservedIdle: r.ReservedIdle, Cycles: r.Cycles,
-			BrokenGuarantees: r.Broken, Requeues: r.Requeues, LostCoreSeconds: r.LostCoreSeconds,
-		},
-		BrokenBy: r.BrokenBy,
-		Timing:   timing,
+		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Users: users, Timing: extras.Timing,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -94,9 +99,9 @@ func held(r *condorsim.Result) int {
 	return n
 }
 
-// Table prints the summary for people.
-func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
-	w, m := r.Workload, r.Metrics()
+// Table prints the summary for people. Extras may be nil.
+func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
+	w := r.Workload
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
@@ -106,52 +111,31 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		order = ", order " + run.Order
 	}
 	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
-	seconds := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
-	percent := func(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
 	count := func(n int) string { return strconv.Itoa(n) }
 	rows := [][2]string{
 		{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])},
 		{"jobs", count(len(w.Jobs))},
-		{"mean wait", seconds(m.MeanWait)},
-		{"median wait", seconds(m.MedianWait)},
-		{"mean response", seconds(m.MeanResponse)},
-		{"mean slowdown", strconv.FormatFloat(m.MeanSlowdown, 'f', 2, 64)},
-		{"mean bounded slowdown", strconv.FormatFloat(m.MeanBoundedSlowdown, 'f', 2, 64)},
-		{"mean wait of the widest 10 %", seconds(m.Widest10Wait)},
-		{"utilisation, cpus", percent(m.Utilisation)},
 	}
-	if w.Memory() > 0 {
-		rows = append(rows, [2]string{"utilisation, memory", percent(m.UtilisationMemory)})
+	for _, m := range r.Measured() {
+		if m.Label == "" || m.Name == "utilisation_memory" && w.Memory() == 0 || m.Name == "user_fairness" && m.Value == 0 {
+			continue // for programs only, no resource, or no user is known
+		}
+		rows = append(rows, [2]string{m.Label, format(m)})
 	}
-	rows = append(rows,
-		[2]string{"makespan", strconv.FormatFloat(m.Makespan, 'f', 0, 64) + " s"},
-		[2]string{"jobs that overtook another", count(int(m.Backfilled))},
-		[2]string{"idle while reserved", strconv.FormatFloat(r.ReservedIdle, 'f', 0, 64) + " cpu s"},
-		[2]string{"cycles", count(r.Cycles)},
-	)
+	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
+		rows = append(rows, [2]string{"guarantees broken: " + cause, count(r.BrokenBy[cause])})
+	}
 	for _, left := range w.Cleaning.Dropped() {
 		rows = append(rows, [2]string{"job lines left out: " + left.Why, count(left.Jobs)})
 	}
 	if n := held(r); n > 0 {
 		rows = append(rows, [2]string{"jobs held (left out of the means)", count(n)})
 	}
-	if r.Broken > 0 {
-		rows = append(rows, [2]string{"guarantees broken", count(r.Broken)})
-		for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
-			rows = append(rows, [2]string{"  " + cause, count(r.BrokenBy[cause])})
-		}
-	}
-	if r.Requeues > 0 {
-		rows = append(rows,
-			[2]string{"runs that lost a slot", count(r.Requeues)},
-			[2]string{"lost with them", strconv.FormatFloat(r.LostCoreSeconds, 'f', 0, 64) + " cpu s"},
-		)
-	}
 	if r.Refusals > 0 {
 		rows = append(rows, [2]string{"decisions refused", count(r.Refusals)})
 	}
-	if timing != nil {
-		rows = append(rows, [2]string{"wall time", strconv.FormatFloat(timing.WallSeconds, 'f', 2, 64) + " s"})
+	if extras != nil && extras.Timing != nil {
+		rows = append(rows, [2]string{"wall time", strconv.FormatFloat(extras.Timing.WallSeconds, 'f', 2, 64) + " s"})
 	}
 	for _, row := range rows {
 		t.AppendRow(table.Row{row[0], row[1]})
@@ -160,6 +144,25 @@ func Table(out io.Writer, run Run, r *condorsim.Result, timing *Timing) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
+}
+
+// format writes a measure as people read it.
+func format(m metrics.Measure) string {
+	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
+	switch m.Unit {
+	case metrics.Seconds:
+		return decimals(m.Value, 1) + " s"
+	case metrics.WholeSeconds:
+		return decimals(m.Value, 0) + " s"
+	case metrics.CPUSeconds:
+		return decimals(m.Value, 0) + " cpu s"
+	case metrics.Share:
+		return decimals(100*m.Value, 1) + " %"
+	case metrics.Count:
+		return decimals(m.Value, 0)
+	default:
+		return decimals(m.Value, 2)
+	}
 }
 
 // whyHeld tells of held jobs, a line each, but not of all if there are many.

@@ -65,7 +65,7 @@ func TestJobs(t *testing.T) {
 func TestJSON(t *testing.T) {
 	var out strings.Builder
 	run := report.Run{Policy: "easy", Order: "fcfs", Options: map[string]string{"depth": "2"}}
-	require.NoError(t, report.JSON(&out, run, finished(), &report.Timing{WallSeconds: 1.5}))
+	require.NoError(t, report.JSON(&out, run, finished(), &report.Extras{Timing: &report.Timing{WallSeconds: 1.5}}))
 	golden(t, "summary.json", out.String())
 
 	out.Reset()
@@ -99,18 +99,18 @@ func TestErrorsOfTheWriter(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	table := func(edit func(*condorsim.Result), run report.Run, timing *report.Timing) string {
+	table := func(edit func(*condorsim.Result), run report.Run, extras *report.Extras) string {
 		r := finished()
 		edit(r)
 		var out strings.Builder
-		require.NoError(t, report.Table(&out, run, r, timing))
+		require.NoError(t, report.Table(&out, run, r, extras))
 		return out.String()
 	}
 	nothing := func(*condorsim.Result) {}
 	text := table(nothing, report.Run{Policy: "easy", Order: "sjf"}, nil)
 	for _, row := range []string{
 		`small under easy, order sjf`, `slots, cpus +│ +2, 8 `, `jobs +│ +3 `, `mean wait +│ +6\.0 s`, `mean response +│ +11\.0 s`,
-		`mean slowdown +│ +2\.00`, `utilisation, cpus +│ +37\.5 %`, `utilisation, memory +│ +12\.5 %`, `makespan +│ +20 s`, `idle while reserved +│ +42 cpu s `, `cycles +│ +7 `,
+		`mean slowdown +│ +2\.00`, `utilisation, cpus +│ +37\.5 %`, `utilisation, memory +│ +12\.5 %`, `makespan +│ +20 s`, `idle while jobs waited +│ +50\.0 %`, `guarantees kept +│ +1 `, `mean time before the guarantee +│ +3\.0 s`, `idle while reserved +│ +42 cpu s `, `cycles +│ +7 `,
 	} {
 		require.Regexp(t, row, text)
 	}
@@ -126,7 +126,7 @@ func TestTable(t *testing.T) {
 		{`job lines left out: partial executions +│ +5 `, func(r *condorsim.Result) { r.Workload.Cleaning.Partial = 5 }, nothing},
 		{`job lines left out: beyond the number asked for +│ +6 `, func(r *condorsim.Result) { r.Workload.Cleaning.BeyondMax = 6 }, nothing},
 		{`guarantees broken +│ +3 `, func(r *condorsim.Result) { r.Broken = 3 }, nothing},
-		{`  slot drained +│ +2 `, func(r *condorsim.Result) { r.Broken, r.BrokenBy = 3, map[string]int{"slot drained": 2, "overrun": 1} }, nothing},
+		{`guarantees broken: slot drained +│ +2 `, func(r *condorsim.Result) { r.Broken, r.BrokenBy = 3, map[string]int{"slot drained": 2, "overrun": 1} }, nothing},
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
 		{`decisions refused +│ +4 `, func(r *condorsim.Result) { r.Refusals = 4 }, nothing},
@@ -140,7 +140,7 @@ func TestTable(t *testing.T) {
 		require.Regexp(t, c.row, table(c.with, report.Run{}, nil))
 		require.NotRegexp(t, c.row, table(c.sans, report.Run{}, nil))
 	}
-	require.Regexp(t, `wall time +│ +1\.50 s`, table(nothing, report.Run{}, &report.Timing{WallSeconds: 1.5}))
+	require.Regexp(t, `wall time +│ +1\.50 s`, table(nothing, report.Run{}, &report.Extras{Timing: &report.Timing{WallSeconds: 1.5}}))
 	require.NotContains(t, text, "wall time")
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
 }

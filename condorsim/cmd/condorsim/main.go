@@ -20,6 +20,8 @@ Examples:
   condorsim run --workload trace.swf --pool slots.ads --placement spread
   condorsim run --workload trace.swf --pool failing --seed 7
   condorsim run --workload history.ads --pool pool.yaml --estimate-attr MaxRuntime
+  condorsim run --workload trace.swf --policy pc --order sjf --count-events
+  condorsim run --workload trace.swf --policy easy --bound 60 --per-user --json
   condorsim run --instance small.json --policy ./backfill-mine
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
   condorsim workload info KTH-SP2-1996-2.swf.gz

@@ -89,6 +89,11 @@ func TestExitCodes(t *testing.T) {
 		{"--workload small.swf --instance instance.json", 2, "can't be used together"},
 		{"--workload small.swf --pool none.ads", 2, "none.ads"},
 		{"--workload small.swf --jobs-out .", 2, "write the table of jobs"},
+		{"--workload small.swf --bound 0", 2, "--bound=0: must be at least 1 s"},
+		{"--workload small.swf --bound nan", 2, "--bound"},
+		{"--workload small.swf --per-user", 2, "--per-user is a part of the JSON object; add --json"},
+		{"--workload small.swf --policy maui --count-events", 2, "--count-events: policy maui keeps no profile"},
+		{"--workload small.swf --policy dc --count-events --jobs 2", 0, ""},
 		{"", 2, "--workload=FILE or --instance=FILE"},
 	} {
 		cmd, stdout, stderr := launched(t, strings.Fields(c.args)...)

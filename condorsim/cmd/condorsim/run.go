@@ -47,11 +47,16 @@ type runCommand struct {
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 
-	JobsOut  string  `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
-	JSON     bool    `group:"Output" name:"json" help:"Print the summary as one JSON object."`
-	Fst      fstFlag `group:"Output" placeholder:"KINDS" help:"Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be if nobody came after it."`
-	Timing   bool    `group:"Output" help:"Say how long it took, reading included."`
-	LogLevel string  `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
+	Fst         fstFlag `group:"Metrics" placeholder:"KINDS" help:"Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be if nobody came after it."`
+	Bound       int64   `group:"Metrics" default:"10" placeholder:"SECONDS" help:"Run time that a job counts as having at least in bounded slowdowns; 10 by default."`
+	CountEvents bool    `group:"Metrics" help:"Count the profile events that textbook versions of conservative, pc or dc would scan."`
+	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
+
+	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
+	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
+	DumpDir  string `group:"Output" default:"." placeholder:"DIR" help:"Where a case is saved that shows an error of the simulator itself; the working folder by default."`
+	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
 }
 
 // Help is shown below the flags.
@@ -61,6 +66,9 @@ func (*runCommand) Help() string { return negotiator.OrderHelp() }
 func (c *runCommand) Run(ctx context.Context) error {
 	began := time.Now()
 	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	if err := c.check(); err != nil {
+		return cli.Bad(err)
+	}
 	jobsOut, err := c.createJobs()
 	if err != nil {
 		return cli.Bad(err)
@@ -75,17 +83,27 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
+	counter, err := c.counter(w, &config)
+	if err != nil {
+		return cli.Bad(err)
+	}
 	collectSeldom(len(w.Jobs))
 
 	bar := cli.NewProgress("jobs")
 	result, err := c.simulate(ctx, w, config, &progress{bar: bar, total: int64(len(w.Jobs))})
 	bar.Done()
 	if err != nil {
-		return err
+		return c.saved(err)
 	}
-	var timing *report.Timing
+	result.Bound = backfill.Time(c.Bound)
+	if counter != nil {
+		if err = counter.Add(result); err != nil {
+			return err
+		}
+	}
+	extras := &report.Extras{Users: c.PerUser}
 	if c.Timing {
-		timing = &report.Timing{WallSeconds: time.Since(began).Seconds()}
+		extras.Timing = &report.Timing{WallSeconds: time.Since(began).Seconds()}
 	}
 	if jobsOut != nil {
 		if err = jobsOut.Write(result); err != nil {
@@ -97,9 +115,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt}
 	if c.JSON {
-		return report.JSON(os.Stdout, run, result, timing)
+		return report.JSON(os.Stdout, run, result, extras)
 	}
-	return report.Table(os.Stdout, run, result, timing)
+	return report.Table(os.Stdout, run, result, extras)
 }
 
 // collectSeldom has garbage collected as seldom as 60 MB and 500 bytes a job allow.

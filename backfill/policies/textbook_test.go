@@ -13,99 +13,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
 )
 
-// naive is conservative, pc or dc as the paper tells it: every job is tried, every
-// time.
-type naive struct{ conservative, dc bool }
-
-func (n naive) Decide(c *backfill.Cycle) {
-	for e, more := c.Next(); more; e, more = c.Next() {
-		for _, j := range e.Displaced {
-			n.place(c, j)
-		}
-		if e.Kind == backfill.Submitted {
-			if n.dc {
-				n.advance(c, e.Spec)
-			}
-			if n.place(c, e.Spec) {
-				start, _, _ := c.Reservation(e.Spec)
-				c.Guarantee(e.Spec, start)
-			}
-		}
-		if n.conservative && e.Freed {
-			n.compressOnce(c)
-			continue
-		}
-		again := e.Freed || n.dc && e.Kind == backfill.Completed
-		for again {
-			again = n.dc && n.fill(c) || !n.dc && n.compress(c)
-		}
-	}
-	for _, j := range c.Due() {
-		_, at, _ := c.Reservation(j)
-		c.Start(j, at)
-	}
-}
-
-func (naive) place(c *backfill.Cycle, j *backfill.Job) bool {
-	start, at, ok := c.Earliest(j, c.Now())
-	if ok {
-		c.Reserve(j, start, at)
-	} else {
-		c.Hold(j, "fits at no time that can be foreseen")
-	}
-	return ok
-}
-
-// compressOnce tries each job once, in the order of the plan as it is now.
-func (n naive) compressOnce(c *backfill.Cycle) {
-	for _, j := range c.Planned() {
-		n.place(c, j)
-	}
-}
-
-// compress moves the first job that can move.
-func (naive) compress(c *backfill.Cycle) bool {
-	for j := range c.Queue() {
-		planned, _, has := c.Reservation(j)
-		if start, at, ok := c.Earliest(j, c.Now()); has && ok && start < planned {
-			c.Reserve(j, start, at)
-			return true
-		}
-	}
-	return false
-}
-
-// fill is one round.
-func (naive) fill(c *backfill.Cycle) (moved bool) {
-	for j := range c.Queue() {
-		planned, _, has := c.Reservation(j)
-		if at, fits := c.FitsNow(j); has && fits && planned > c.Now() {
-			c.Reserve(j, c.Now(), at)
-			moved = true
-		}
-	}
-	return moved
-}
-
-func (naive) advance(c *backfill.Cycle, arrived *backfill.Job) {
-	limit, _, ok := c.Earliest(arrived, c.Now())
-	if !ok {
-		return
-	}
-	limit += arrived.Estimate
-	for j := range c.Queue() {
-		if j == arrived {
-			return
-		}
-		planned, _, has := c.Reservation(j)
-		if start, at, fits := c.Earliest(j, c.Now()); has && fits && start < planned && start <= limit {
-			c.Reserve(j, start, at)
-		}
-	}
-}
-
 // TestWindowsChangeNothing drives random pools under each policy in every order,
-// beside the naive one, and beside the same policy on a state that forgets
+// beside the textbook one, and beside the same policy on a state that forgets
 // its memo every other round. All must decide the same.
 func TestWindowsChangeNothing(t *testing.T) {
 	for _, name := range []string{"conservative", "pc", "dc"} {
@@ -118,7 +27,7 @@ func TestWindowsChangeNothing(t *testing.T) {
 					require.NoError(t, err)
 					reference := spec
 					reference.New = func(backfill.Values) (backfill.Policy, error) {
-						return naive{conservative: name == "conservative", dc: name == "dc"}, nil
+						return backfilltest.Textbook{Conservative: name == "conservative", DC: name == "dc"}, nil
 					}
 					want := run(t, seed, reference, order, false)
 					require.Equal(t, want, run(t, seed, spec, order, false), "seed %d", seed)

@@ -1,0 +1,191 @@
+package profileevents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// Counter is a linked-in policy that decides as ever, while the events are counted
+// that its textbook version would scan.
+type Counter struct {
+	*backfill.Linked
+	react func(*Counter, *job, backfill.Event) // to an arrival or a completion
+	order func(a, b *job) int                  // of jobs below
+
+	now      backfill.Time
+	jobs     []*job                  // that wait
+	known    map[backfill.JobID]*job // that wait or run
+	instants instants
+	past     int // how many of them are before now
+	sets     []*backfill.Candidates
+	profile  *profile.Profile // the slot; what is planned on it, if the policy searches
+	searches bool
+	moves    []backfill.Action // of the policy, in reaction to an event
+	ranks    []int             // room for those of jobs
+
+	count int64
+	err   error
+}
+
+// job is one that waits or runs. Start and end are planned, or of its run.
+type job struct {
+	*backfill.Job
+	key        float64
+	start, end backfill.Time
+	placed     bool // start and end are set
+}
+
+// Count makes a counter of a policy. It fails for policies other than
+// conservative, pc and dc: they have no profile that is scanned.
+func Count(policy *backfill.Linked) (*Counter, error) {
+	c := &Counter{Linked: policy, known: map[backfill.JobID]*job{}, profile: profile.New(profile.ByRank)}
+	c.order = func(a, b *job) int { return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job)) }
+	switch name := policy.Spec().Name; name {
+	case "conservative":
+		c.react = (*Counter).conservative
+		c.order = func(a, b *job) int { return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job)) }
+	case "pc":
+		c.react = (*Counter).pc
+	case "dc":
+		c.react, c.searches = (*Counter).dc, true
+	default:
+		return nil, fmt.Errorf("policy %s keeps no profile whose events could be counted; conservative, pc and dc do", name)
+	}
+	return c, nil
+}
+
+// Count is how many profile events were scanned so far. It fails if something
+// happened that it does not cover.
+func (c *Counter) Count() (int64, error) { return c.count, c.err }
+
+// Decided follows a round.
+func (c *Counter) Decided(r backfill.Round, d backfill.Decision, own bool) {
+	c.Linked.Decided(r, d, own)
+	if c.err != nil {
+		return
+	}
+	if c.err = c.follow(r, d, own); c.err != nil {
+		c.err = fmt.Errorf("count profile events at %d: %w", r.Now, c.err)
+	}
+}
+
+func (c *Counter) follow(r backfill.Round, d backfill.Decision, own bool) error {
+	if !own && d.By != "" { // but for rounds that leave nothing to decide
+		return errors.New("the decision was taken by the fallback " + d.By)
+	}
+	c.now, c.past = r.Now, c.instants.before(r.Now)
+	c.profile.Forget(r.Now)
+	c.open(r)
+	actions := d.Actions
+	for i, e := range r.Events {
+		c.moves = c.moves[:0]
+		for ; len(actions) > 0 && actions[0].After <= i+1 && actions[0].Kind != backfill.ActStart; actions = actions[1:] {
+			if actions[0].Kind == backfill.ActReserve {
+				c.moves = append(c.moves, actions[0])
+			}
+		}
+		if err := c.take(e); err != nil {
+			return err
+		}
+		if len(c.moves) > 0 && c.err == nil {
+			return fmt.Errorf("job %d was planned for %d, and no textbook would", c.moves[0].Job, c.moves[0].At)
+		}
+		if c.err != nil {
+			return c.err
+		}
+	}
+	return c.begin(d.Started)
+}
+
+// open takes in what holds from the opening of a round.
+func (c *Counter) open(r backfill.Round) {
+	for _, set := range r.Candidates {
+		if set.ID == len(c.sets) {
+			c.sets = append(c.sets, nil)
+		}
+		c.sets[set.ID] = &set.Candidates
+	}
+	for _, k := range r.Keys {
+		if j := c.known[k.Job]; j != nil {
+			j.key = k.Key
+		}
+	}
+	if len(r.Keys) > 0 {
+		slices.SortFunc(c.jobs, c.order)
+	}
+}
+
+// take follows one event and the reaction to it.
+func (c *Counter) take(e backfill.Event) error {
+	switch e.Kind {
+	case backfill.PolicyChanged:
+		if len(c.jobs) > 0 {
+			return errors.New("the policy was changed while jobs waited")
+		}
+	case backfill.SlotAdded:
+		if e.Slot.ID > 0 || c.profile.Up(0) {
+			return errors.New("the pool has more than one slot")
+		}
+		c.profile.SetSlot(0, e.Slot.Name, e.Slot.Capacity)
+	case backfill.Wake:
+	case backfill.Completed:
+		j := c.known[e.Job]
+		if j == nil {
+			return fmt.Errorf("job %d ended and had not started", e.Job)
+		}
+		delete(c.known, e.Job)
+		c.instants.remove(j.start)
+		c.instants.remove(j.end)
+		c.past = c.instants.before(c.now)
+		c.unplan(j)
+		c.react(c, j, e)
+	case backfill.Submitted:
+		j := &job{Job: e.Spec, key: e.Key}
+		if c.profile.Up(0) && c.profile.EverFits(c.request(j)) {
+			c.react(c, j, e)
+		}
+	default:
+		return fmt.Errorf("%s is not covered by the count", e.Kind)
+	}
+	return nil
+}
+
+// begin notes the jobs that were started.
+func (c *Counter) begin(started []backfill.Started) error {
+	for _, s := range started {
+		if j := c.known[s.Job.ID]; j == nil || j.start != c.now {
+			return fmt.Errorf("job %d was started, and no textbook would", s.Job.ID)
+		}
+	}
+	if len(started) > 0 {
+		due := len(c.jobs)
+		c.jobs = slices.DeleteFunc(c.jobs, func(j *job) bool { return j.start == c.now })
+		if due -= len(c.jobs); due != len(started) {
+			return fmt.Errorf("%d jobs were started and %d were due", len(started), due)
+		}
+	}
+	return nil
+}
+
+func (c *Counter) request(j *job) profile.Request {
+	return profile.Request{Chunk: j.Request, Nodes: j.Nodes, Duration: j.Estimate, Candidates: c.sets[j.Candidates]}
+}
+
+// plan enters a job's place into the profile.
+func (c *Counter) plan(j *job) {
+	if c.searches {
+		c.profile.Add(backfill.Placement{{Slot: 0, Count: j.Nodes}}, j.Request, j.start, j.end)
+	}
+}
+
+// unplan is the inverse of plan.
+func (c *Counter) unplan(j *job) {
+	if c.searches {
+		c.profile.Remove(backfill.Placement{{Slot: 0, Count: j.Nodes}}, j.Request, j.start, j.end)
+	}
+}

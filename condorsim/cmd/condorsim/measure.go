@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// check refuses flags that say how to measure and cannot be meant.
+func (c *runCommand) check() error {
+	switch {
+	case c.Bound < 1:
+		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
+	case c.PerUser && !c.JSON:
+		return errors.New("--per-user is a part of the JSON object; add --json")
+	default:
+		return nil
+	}
+}
+
+// counter counts profile events beside the configured policy; nil if that is not
+// asked for.
+func (c *runCommand) counter(w *condorsim.Workload, config *negotiator.Config) (*condorsim.EventCounter, error) {
+	if !c.CountEvents {
+		return nil, nil //nolint:nilnil // nil is a counter that is not wanted
+	}
+	counter, err := condorsim.CountEvents(w, config)
+	if err != nil {
+		return nil, fmt.Errorf("--count-events: %w", err)
+	}
+	return counter, nil
+}
+
+// saved adds to an error of the simulator itself how to see it again.
+func (c *runCommand) saved(err error) error {
+	var violation *condorsim.Violation
+	if !errors.As(err, &violation) {
+		return err
+	}
+	path, saveErr := violation.Save(c.DumpDir)
+	if saveErr != nil {
+		return fmt.Errorf("%w; the case could not be saved: %w", err, saveErr)
+	}
+	again := []string{"condorsim run --instance", path, "--policy", c.Policy}
+	for _, name := range slices.Sorted(maps.Keys(c.PolicyOpt)) {
+		again = append(again, "--policy-opt", fmt.Sprintf("%s=%q", name, c.PolicyOpt[name]))
+	}
+	for _, flag := range [][2]string{{"--order", c.Order}, {"--pool", c.Pool}} {
+		if flag[1] != "" {
+			again = append(again, flag[0], fmt.Sprintf("%q", flag[1]))
+		}
+	}
+	if c.Placement != "rank" {
+		again = append(again, "--placement", c.Placement)
+	}
+	return fmt.Errorf("%w; please report it with the case that was saved, which shows it again: %s", err, strings.Join(again, " "))
+}

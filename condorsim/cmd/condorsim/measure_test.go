@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// meddling changes how long the first job was to run, when it runs already.
+type meddling struct{ w *condorsim.Workload }
+
+func (m meddling) Cycle(r negotiator.Report) error {
+	if len(r.Matches) > 0 {
+		m.w.Jobs[0].Run++
+	}
+	return nil
+}
+
+// TestAnErrorOfTheSimulatorIsSaved saves the case that shows an error, and says how
+// to run it again.
+func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
+	w, err := condorsim.FromTrace(&workload.Trace{
+		Name: "a trace", Machine: workload.Machine{Processors: 4}, Jobs: []workload.Job{{ID: 7, Run: 5, Estimate: 9, Procs: 2}},
+	}, nil)
+	require.NoError(t, err)
+	c := &runCommand{
+		Policy: "easy", Placement: "rank", Order: "expr:WaitTime * 2", PolicyOpt: map[string]string{"depth": "2"}, DumpDir: t.TempDir(),
+	}
+	config, closePolicy, err := c.config(t.Context(), w.Schema.Resources, hclog.NewNullLogger())
+	require.NoError(t, err)
+	defer closePolicy()
+	_, err = condorsim.Run(t.Context(), w, config, nil, meddling{w})
+	require.Error(t, err)
+
+	path := filepath.Join(c.DumpDir, "condorsim-error-a-trace-at-5.json")
+	require.EqualError(t, c.saved(err), "internal error at 5, job 7: ended after 5 s, but was to run for 6 s; "+
+		"please report it with the case that was saved, which shows it again: condorsim run --instance "+path+
+		` --policy easy --policy-opt depth="2" --order "expr:WaitTime * 2"`)
+	instance, readErr := workload.ReadInstance(path)
+	require.NoError(t, readErr)
+	require.Equal(t, []workload.Job{{ID: 7, Run: 6, Estimate: 9, Procs: 2}}, instance.Trace.Jobs)
+	files, readErr := os.ReadDir(c.DumpDir)
+	require.NoError(t, readErr)
+	require.Len(t, files, 1)
+
+	c.DumpDir = filepath.Join(c.DumpDir, "none")
+	require.ErrorContains(t, c.saved(err), "was to run for 6 s; the case could not be saved: ")
+	other := errors.New("something else")
+	require.Equal(t, other, c.saved(other))
+}

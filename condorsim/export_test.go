@@ -1,0 +1,29 @@
+package condorsim
+
+import (
+	"context"
+
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// RunOn is Run on a pool of the test's own.
+func RunOn(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool) (*Result, error) {
+	return run(ctx, w, c, pool)
+}
+
+// Audited feeds reports to the audit of a workload, as if they came from a run.
+func Audited(w *Workload) (sink negotiator.Sink, closeBooks func() error) {
+	outcomes := make([]Outcome, len(w.Jobs))
+	r := &Result{Workload: w, Outcomes: outcomes}
+	books := newAudit(w, outcomes)
+	return both{books, r}, books.close
+}
+
+type both [2]negotiator.Sink
+
+func (b both) Cycle(r negotiator.Report) error {
+	if err := b[0].Cycle(r); err != nil {
+		return err
+	}
+	return b[1].Cycle(r)
+}

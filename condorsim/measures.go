@@ -1,0 +1,121 @@
+package condorsim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+)
+
+// Measures are all numbers of the run by name: what run --json prints as
+// "metrics", in plain form.
+func (r *Result) Measures() map[string]float64 {
+	return maps.Collect(func(yield func(string, float64) bool) {
+		for _, m := range r.Measured() {
+			if !yield(m.Name, m.Value) {
+				return
+			}
+		}
+	})
+}
+
+// Measured lists the same with labels and units, in the order in which they are
+// printed. What does not apply is not in it: nothing is said of guarantees where
+// none was given.
+func (r *Result) Measured() metrics.Measures {
+	list := metrics.Measures(r.Metrics().List())
+	list = append(list, r.otherResources(list)...)
+	list = append(list, r.starts()...)
+	list = append(list, r.guarantees()...)
+	list = append(
+		list,
+		metrics.Measure{Name: "reserved_idle", Label: "idle while reserved", Unit: metrics.CPUSeconds, Value: r.ReservedIdle},
+		metrics.Measure{Name: "cycles", Label: "cycles", Unit: metrics.Count, Value: float64(r.Cycles)},
+	)
+	if r.Requeues > 0 || len(r.Workload.Outages) > 0 {
+		list = append(
+			list,
+			metrics.Measure{Name: "requeues", Label: "runs that lost a slot", Unit: metrics.Count, Value: float64(r.Requeues)},
+			metrics.Measure{Name: "lost_core_seconds", Label: "lost with them", Unit: metrics.CPUSeconds, Value: r.LostCoreSeconds},
+		)
+	}
+	if r.StrictFST != nil {
+		list = append(list, metrics.Measure{Name: "strict_unfairness", Label: "strict unfairness", Unit: metrics.Seconds, Value: r.Unfairness(r.StrictFST)})
+	}
+	if r.RelaxedFST != nil {
+		list = append(list, metrics.Measure{Name: "relaxed_unfairness", Label: "relaxed unfairness", Unit: metrics.Seconds, Value: r.Unfairness(r.RelaxedFST)})
+	}
+	return append(list, r.Extra...)
+}
+
+// otherResources are the utilisations of those that the metrics do not know.
+func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) {
+	if len(r.Work) == 0 {
+		return nil
+	}
+	makespan := known[slices.IndexFunc(known, func(m metrics.Measure) bool { return m.Name == "makespan" })].Value
+	capacity := r.Workload.Capacity()
+	for k, name := range r.Workload.Schema.Resources {
+		if k == 0 || name == "memory" || capacity[k] == 0 {
+			continue
+		}
+		m := metrics.Measure{Name: "utilisation_" + name, Label: "utilisation, " + name, Unit: metrics.Share}
+		if makespan > 0 {
+			m.Value = r.Work[k] / (float64(capacity[k]) * makespan)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// starts counts in which way jobs came to start; see [backfill.How].
+func (r *Result) starts() metrics.Measures {
+	var n [3]int
+	for _, o := range r.Outcomes {
+		if o.Started && int(o.How) < len(n) {
+			n[o.How]++
+		}
+	}
+	count := func(name, label string, how backfill.How) metrics.Measure {
+		return metrics.Measure{Name: name, Label: label, Unit: metrics.Count, Value: float64(n[how])}
+	}
+	return metrics.Measures{
+		count("started_backfill", "started past a waiting job", backfill.ByBackfill),
+		count("started_head", "started with nobody waiting before", backfill.AtHead),
+		count("started_queue", "started from the front of the queue", backfill.ByQueue),
+	}
+}
+
+// guarantees says how the first promises to the jobs that ran were kept, and by
+// how much: the slack is the guarantee less the start, negative if it was broken.
+// The number of those broken counts every promise that a job was given anew, too.
+func (r *Result) guarantees() metrics.Measures {
+	var slack []float64
+	var sum float64
+	kept := 0
+	for _, o := range r.Outcomes {
+		if !o.Started || !o.Promised {
+			continue
+		}
+		if o.Start <= o.Guarantee {
+			kept++
+		}
+		s := float64(o.Guarantee - o.Start)
+		sum += s
+		slack = append(slack, s)
+	}
+	if len(slack) == 0 {
+		return nil
+	}
+	slices.Sort(slack)
+	return metrics.Measures{
+		{Name: "guarantees_given", Label: "guarantees given", Unit: metrics.Count, Value: float64(len(slack))},
+		{Name: "guarantees_kept", Label: "guarantees kept", Unit: metrics.Count, Value: float64(kept)},
+		{Name: "guarantees_broken", Label: "guarantees broken", Unit: metrics.Count, Value: float64(r.Broken)},
+		{Name: "mean_slack", Label: "mean time before the guarantee", Unit: metrics.Seconds, Value: sum / float64(len(slack))},
+		{Name: "median_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 50)},
+		{Name: "p90_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 90)},
+		{Name: "p99_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 99)},
+	}
+}

@@ -1,0 +1,83 @@
+package condorsim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+func TestMeasures(t *testing.T) {
+	w := newWorkload(t,
+		workload.Job{Submit: 0, Run: 5, Estimate: 10, Procs: 6, User: "1"},
+		workload.Job{Submit: 1, Run: 4, Procs: 8, User: "2"},
+		workload.Job{Submit: 2, Run: 3, Procs: 2, User: "1"},
+		workload.Job{Submit: 3, Run: 3, Procs: 9},
+	)
+	result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
+	require.NoError(t, err)
+	got := result.Measures()
+	for name, value := range map[string]float64{
+		"started_backfill": 1, "started_head": 2, "started_queue": 0,
+		"guarantees_given": 3, "guarantees_kept": 3, "guarantees_broken": 0,
+		"mean_slack": 5.0 / 3, "median_slack": 0, "p90_slack": 5, "p99_slack": 5,
+		"users": 2, "cycles": float64(result.Cycles), "reserved_idle": result.ReservedIdle,
+		"loss_of_capacity": 2.0 / (8 * 9), // job 2 waits from 1 on; from 2 on nothing is idle
+	} {
+		require.Contains(t, got, name)
+		require.InDelta(t, value, got[name], 1e-12, name)
+	}
+	require.Equal(t, []metrics.User{
+		{Name: "1", Jobs: 2, CPUSeconds: 36, MeanBoundedSlowdown: 1}, {Name: "2", Jobs: 1, CPUSeconds: 32, MeanWait: 4, MeanBoundedSlowdown: 1},
+	}, result.Users())
+	result.Bound = 1
+	require.InDelta(t, 2, result.Users()[1].MeanBoundedSlowdown, 0)
+	require.InDelta(t, (1+2+1)/3.0, result.Measures()["mean_bounded_slowdown"], 1e-12)
+	names := map[string]bool{}
+	for _, m := range result.Measured() {
+		require.False(t, names[m.Name], "%s is there twice", m.Name)
+		names[m.Name] = true
+	}
+	require.Len(t, result.Measures(), len(names))
+
+	result, err = condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
+	require.NoError(t, err)
+	require.NotContains(t, result.Measures(), "guarantees_given", "easy promises nothing")
+}
+
+// A promise that was broken is measured against what was promised at first.
+func TestBrokenGuaranteesInTheMeasures(t *testing.T) {
+	w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
+		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; RequestCpus = 3; RequestGPUs = 0; Requirements = TARGET.Name == "b";;`+
+			`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; RequestCpus = 3; Requirements = TARGET.Name == "b"`))
+	require.NoError(t, err)
+	result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 10, result.Outcomes[1].Guarantee)
+	got := result.Measures()
+	require.InDelta(t, 2, got["guarantees_given"], 0)
+	require.InDelta(t, 1, got["guarantees_kept"], 0)
+	require.InDelta(t, result.Broken, got["guarantees_broken"], 0)
+	require.InDelta(t, -45, got["mean_slack"], 0)
+	require.InDelta(t, -90, got["median_slack"], 0)
+}
+
+// Resources beyond cpus and memory are measured where there are any.
+func TestOtherResources(t *testing.T) {
+	schema := negotiator.DefaultSchema()
+	pool, err := condorsim.SlotsFromAds("test.ads", schema, ads(`Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`))
+	require.NoError(t, err)
+	w, err := condorsim.FromAds("test.ads", schema, pool, ads(
+		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 10; EstimatedRunTime = 10; RequestCpus = 1; RequestGPUs = 2; Requirements = true;;`+
+			`ClusterId = 1; ProcId = 1; QDate = 0; RemoteWallClockTime = 30; EstimatedRunTime = 30; RequestCpus = 1; RequestGPUs = 1; Requirements = true`))
+	require.NoError(t, err)
+	result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
+	require.NoError(t, err)
+	got := result.Measures()
+	require.InDelta(t, (2*10+1*30)/(2.0*40), got["utilisation_gpus"], 1e-12)
+	require.NotContains(t, got, "utilisation_disk", "there is none")
+}
