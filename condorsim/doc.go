@@ -11,5 +11,6 @@
 // package knows when things happen, and no more.
 //
 // Below it: workload reads traces, metrics computes what the literature
-// measures, report prints.
+// measures, report prints, sweep runs matrices of simulations, and results is
+// what those leave on disk.
 package condorsim

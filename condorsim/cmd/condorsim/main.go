@@ -19,12 +19,14 @@ Examples:
   condorsim run --workload trace.swf --policy easy --policy-opt depth=4 --load 1.2
   condorsim run --workload trace.swf --pool slots.ads --placement spread
   condorsim run --instance small.json --policy ./backfill-mine
+  condorsim sweep guarantees --traces ~/traces --out guarantees
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Run runCommand `cmd:"" help:"Run one workload under one policy."`
+	Run   runCommand   `cmd:"" help:"Run one workload under one policy."`
+	Sweep sweepCommand `cmd:"" help:"Run a matrix of workloads and policies."`
 }
 
 func main() {
