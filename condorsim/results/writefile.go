@@ -15,7 +15,7 @@ import (
 func writeFile(path string, fill func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), temporary)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fault(path, err)
 	}
 	buffer := bufio.NewWriter(file)
 	err = fill(buffer)
@@ -34,9 +34,19 @@ func writeFile(path string, fill func(io.Writer) error) error {
 	}
 	if err != nil {
 		_ = os.Remove(file.Name()) // nothing better can be done
-		return fmt.Errorf("write %s: %w", path, err)
+		return fault(path, err)
 	}
 	return nil
+}
+
+// fault names the file that was to be, not the one on its way.
+func fault(path string, err error) error {
+	if on, ok := errors.AsType[*os.PathError](err); ok {
+		err = on.Err
+	} else if link, ok := errors.AsType[*os.LinkError](err); ok {
+		err = link.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 // temporary is the pattern of files on their way.

@@ -23,7 +23,11 @@ import (
 //	>  3 | shcedulers: …
 //	       ^
 func Parse(name string, text []byte) (*File, error) {
-	file, err := parser.ParseBytes(text, 0)
+	var file *ast.File
+	err := calm(func() (err error) {
+		file, err = parser.ParseBytes(text, 0)
+		return err
+	})
 	if err != nil {
 		return nil, placed(name, err)
 	}
@@ -34,14 +38,26 @@ func Parse(name string, text []byte) (*File, error) {
 	case len(documents) > 1:
 		return nil, fmt.Errorf("%s: [%d:1] there is a second document: one is all that is read", name, documents[1].Start.Position.Line)
 	}
-	f := &File{path: name, text: text, tree: file}
-	if err = yaml.UnmarshalWithOptions(text, f, yaml.Strict()); err != nil {
+	f := &File{}
+	if err = calm(func() error { return yaml.UnmarshalWithOptions(text, f, yaml.Strict()) }); err != nil {
 		return nil, placed(name, suggest(file, err))
 	}
+	f.path, f.text, f.tree = name, text, file
 	if err = f.report(f.faults()); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// calm makes errors of the library's panics: there is odd text for which it has no
+// other answer.
+func calm(do func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("it cannot be read as YAML (%v); write it more plainly", fault)
+		}
+	}()
+	return do()
 }
 
 // report tells of faults with their places.

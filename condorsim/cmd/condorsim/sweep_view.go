@@ -76,9 +76,11 @@ func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 // progress moves the bar.
 func (v *sweepView) progress(share float64) {
 	const parts = 1000
+	what := fmt.Sprintf("%d/%d cells", v.done, v.cells)
 	if left := eta(time.Since(v.began), share); left > 0 {
-		v.bar.Say(fmt.Sprintf("%d/%d cells, %v left", v.done, v.cells, left))
+		what += fmt.Sprintf(", %v left", left)
 	}
+	v.bar.Say(what)
 	v.bar.Update(int64(parts*share), parts)
 }
 
