@@ -81,9 +81,9 @@ func (t *task) guessedJobs() int64 {
 func (t *task) cost() float64 {
 	weight := 2.0
 	switch t.of.key.Policy { // as measured on several traces
-	case "fcfs", "easy", "first-fit", "firstfit", "bb", "ibb":
+	case "fcfs", "easy", "first-fit", "firstfit":
 		weight = 1
-	case "conservative":
+	case "conservative", "bb", "ibb":
 		weight = 3
 	case "pc":
 		weight = 5

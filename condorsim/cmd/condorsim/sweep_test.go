@@ -86,9 +86,10 @@ func TestKilledSweeps(t *testing.T) {
 
 	random := rand.New(rand.NewPCG(3, 4))
 	finished := 0
+	longest := 60 * time.Millisecond
 	for kill := 0; ; kill++ {
-		// In the end it is let go on for long enough.
-		patience := time.Duration(40+random.IntN(20*(1+kill))) * time.Millisecond
+		longest += longest / 4 // in the end it is let go on for long enough, on any machine
+		patience := longest/2 + time.Duration(random.Int64N(int64(longest/2)))
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		cmd, killed := sweeping(ctx, dir, "matrix.yaml", "--out", "killed", "--parallel", "2")
 		err := cmd.Run() // the end of the context kills it
