@@ -17,5 +17,6 @@
 // package knows when things happen, and no more.
 //
 // Below it: workload reads, changes and makes up traces, history reads job ads, pools
-// descriptions of pools; metrics computes what the literature measures, report prints.
+// descriptions of pools; metrics computes what the literature measures, report prints;
+// sweep runs matrices of simulations, and results is what those leave on disk.
 package condorsim

@@ -34,7 +34,7 @@ type Fair struct {
 // non-preemptive job scheduling, ICPP 2004; Rajbhandary et al., Variations of
 // Conservative backfilling to improve fairness.
 //
-// The policies must be linked in. In a copy no slot is lost.
+// The policies must be linked in, and nothing may go wrong in the pool.
 func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, sinks ...negotiator.Sink) (*Result, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -102,6 +102,9 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	fallback, fallbackOK := c.Fallback.(*backfill.Linked)
 	if !ok || !fallbackOK {
 		return nil, errors.New("fair start times need a policy that is linked in: they are found in many copies of the simulation at once")
+	}
+	if len(w.Outages) > 0 {
+		return nil, errors.New("fair start times are those of a pool in which nothing fails: leave its failures and drains out")
 	}
 	if fair.Workers <= 0 {
 		fair.Workers = runtime.GOMAXPROCS(0)

@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -145,6 +146,13 @@ func (p *latePool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.De
 		wake = min(wake, p.late.Submit)
 	}
 	return p.Pool.Fetch(ctx, wake)
+}
+
+func TestFairStartsNeedAPoolThatDoesNotFail(t *testing.T) {
+	w := newWorkload(t, workload.Job{Run: 5})
+	w.Outages = []pools.Outage{{}}
+	_, err := condorsim.RunFair(t.Context(), w, link(t, "easy", nil), condorsim.Fair{Strict: true})
+	require.ErrorContains(t, err, "nothing fails")
 }
 
 func TestFairStartsNeedALinkedPolicy(t *testing.T) {

@@ -20,6 +20,11 @@ func (r *Result) Measures() map[string]float64 {
 	})
 }
 
+// Series is what charts are drawn from.
+func (r *Result) Series() metrics.Series {
+	return metrics.ComputeSeries(metrics.Machine{Processors: r.Workload.Capacity()[0], Memory: r.Workload.Memory()}, r.Ran())
+}
+
 // Measured lists the same with labels and units, in the order in which they are
 // printed. What does not apply is not in it: nothing is said of guarantees where
 // none was given.

@@ -1,5 +1,5 @@
 // Package configs holds the files that are built into the binaries: pools and
-// workloads that can be run with nothing else at hand.
+// workloads that can be run with nothing else at hand, and sweeps.
 //
 // Files called .ads are ClassAds in the line form: one "Name = expression" a line, an
 // empty line behind each ad, comment lines with # at the top.
@@ -11,6 +11,8 @@
 //	                       Workload Format
 //	workloads/npb54.ads    54 parallel jobs that together overload it; how they
 //	                       come about is told in workloads/README.md
+//	sweeps/*.yaml          matrices of simulations that reproduce studies, for
+//	                       condorsim sweep NAME; each says which figures
 //
 // Read one with
 //
@@ -28,7 +30,7 @@ const (
 	NPB54     = "workloads/npb54.ads"  // job ads, in order of submit time
 )
 
-//go:embed pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz
+//go:embed pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
 var files embed.FS
 
 // Files returns the embedded files. It is read-only and never fails on the

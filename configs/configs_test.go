@@ -1,16 +1,21 @@
 package configs_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/configs"
 )
 
@@ -115,4 +120,53 @@ func TestReadme(t *testing.T) {
 		}
 		require.Contains(t, string(text), fmt.Sprintf("| %s | %.1f | %.3f |", strings.ToUpper(b.name), b.rate, b.comm))
 	}
+}
+
+// TestSweeps reads every sweep as strictly as the command does, down to the
+// policies' options, and says how large each is with all of its traces.
+func TestSweeps(t *testing.T) {
+	cells := map[string]int{
+		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 16 * 4, "ibb": 2 * 5 * 7, "ibb-nodes": 3,
+	}
+	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
+	require.NoError(t, err)
+	require.Len(t, paths, len(cells))
+	for _, path := range paths {
+		text, err := fs.ReadFile(configs.Files(), path)
+		require.NoError(t, err)
+		file, err := sweep.Parse(path, text)
+		require.NoError(t, err)
+		require.Equal(t, path, "sweeps/"+file.Name+".yaml", "it is found by its name")
+		require.NotEmpty(t, file.Title)
+		require.NotEmpty(t, file.Description)
+		require.NotEmpty(t, file.Claims)
+
+		// Empty files stand for the archive's.
+		traces := t.TempDir()
+		for _, trace := range file.Traces {
+			for _, source := range append(trace.Merge, trace.Source) {
+				if source.File != "" {
+					require.NoError(t, os.WriteFile(filepath.Join(traces, source.File), nil, 0o600))
+				}
+			}
+		}
+		plan, err := sweep.Prepare(t.Context(), file, sweep.Settings{
+			Places: sweep.Places{Dirs: []string{traces}, BuiltIn: configs.Files()}, Policies: linked,
+		})
+		require.NoError(t, err)
+		require.Len(t, plan.Manifest.Cells, cells[file.Name], file.Name)
+	}
+}
+
+// linked makes policies that are linked in.
+func linked(_ context.Context, policy string, options map[string]string, resources []string) (sweep.Deciders, error) {
+	spec, err := policies.Named(policy)
+	if err != nil {
+		return sweep.Deciders{}, err
+	}
+	main, err := backfill.Link(spec, options)
+	if err != nil {
+		return sweep.Deciders{}, err
+	}
+	return sweep.Deciders{Main: main}, spec.CheckResources(options, resources)
 }

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 )
 
+// Format is the version of what stands in a folder of results.
+const Format = 1
+
 // Folder is what was found in a folder of results.
 type Folder struct {
 	Path     string
@@ -20,16 +23,32 @@ type Folder struct {
 // Complete tells whether every cell of the manifest is there.
 func (f *Folder) Complete() bool { return len(f.Cells) == len(f.Manifest.Cells) }
 
-// Read reads a folder of results, finished or not.
+// Missing are the cells of the manifest that are not there.
+func (f *Folder) Missing() []Key {
+	var missing []Key
+	next := 0
+	for _, key := range f.Manifest.Cells {
+		if next < len(f.Cells) && f.Cells[next].ID == key.ID {
+			next++
+			continue
+		}
+		missing = append(missing, key)
+	}
+	return missing
+}
+
+// Read reads a folder of results, finished or not. A cell that was made from
+// other inputs than the manifest's is not there.
 func Read(path string) (*Folder, error) {
 	f := &Folder{Path: path}
-	if err := readJSON(filepath.Join(path, "sweep.json"), &f.Manifest); err != nil {
+	manifest, err := ReadManifest(path)
+	if err != nil {
 		return nil, fmt.Errorf("%s is no folder of results: %w; condorsim sweep makes one", path, err)
 	}
+	f.Manifest = manifest
 	for _, key := range f.Manifest.Cells {
-		var cell Cell
-		err := readJSON(CellPath(path, key.ID), &cell)
-		if errors.Is(err, fs.ErrNotExist) {
+		cell, err := ReadCell(path, key)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrOtherInputs) {
 			continue
 		}
 		if err != nil {
@@ -40,8 +59,47 @@ func Read(path string) (*Folder, error) {
 	return f, nil
 }
 
+// ReadManifest reads what a folder of results was to hold.
+func ReadManifest(path string) (Manifest, error) {
+	var m Manifest
+	if err := readJSON(filepath.Join(path, manifestName), &m); err != nil {
+		return m, err
+	}
+	if m.Format != Format {
+		return m, fmt.Errorf("%s has format %d, this program reads %d; sweep again", filepath.Join(path, manifestName), m.Format, Format)
+	}
+	return m, nil
+}
+
+// ErrOtherInputs says of a cell that it is not that of the key.
+var ErrOtherInputs = errors.New("it was made from other inputs")
+
+// ReadCell reads a finished cell. The error is [fs.ErrNotExist] if there is none,
+// [ErrOtherInputs] if it is another simulation's; any other says that the file is
+// damaged.
+func ReadCell(folder string, key Key) (Cell, error) {
+	var cell Cell
+	path := CellPath(folder, key.ID)
+	if err := readJSON(path, &cell); err != nil {
+		return Cell{}, err
+	}
+	if cell.ID != key.ID || cell.Inputs != key.Inputs {
+		return Cell{}, fmt.Errorf("%s: %w", path, ErrOtherInputs)
+	}
+	return cell, nil
+}
+
+// The names of what is in a folder of results.
+const (
+	manifestName = "sweep.json"
+	cellsName    = "cells"
+	lockName     = ".lock"
+	tableName    = "results"            // .csv, .json, .parquet: of every cell
+	partName     = "results-incomplete" // of some of them
+)
+
 // CellPath is the file of a cell in a folder of results.
-func CellPath(folder, id string) string { return filepath.Join(folder, "cells", id+".json") }
+func CellPath(folder, id string) string { return filepath.Join(folder, cellsName, id+".json") }
 
 func readJSON(path string, into any) error {
 	text, err := os.ReadFile(path)

@@ -19,6 +19,8 @@ import (
 
 // Manifest says what a folder of results was to hold, and how to make it again.
 type Manifest struct {
+	// Format is [Format] of the program that wrote the folder.
+	Format int `json:"format"`
 	// Name is the sweep's, Title and Description are for people.
 	Name        string `json:"name"`
 	Title       string `json:"title"`
@@ -51,8 +53,12 @@ type TraceFile struct {
 // sweep's file gives.
 type Key struct {
 	// ID is the name of the cell's file, made from what follows.
-	ID    string `json:"id"`
-	Trace string `json:"trace"`
+	ID string `json:"id"`
+	// Inputs is a digest of all that the result depends on: the trace's file, how it
+	// is read, the machine, the scheduler, and the program. A cell with another one
+	// is of another simulation, whatever its name.
+	Inputs string `json:"inputs"`
+	Trace  string `json:"trace"`
 	// Scheduler is the label of policy, order and options together, such as pc-sjf.
 	Scheduler string            `json:"scheduler"`
 	Policy    string            `json:"policy"`

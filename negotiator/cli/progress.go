@@ -51,6 +51,14 @@ func (p *Progress) Update(done, total int64) {
 	p.tracker.SetValue(done)
 }
 
+// Say changes what stands beside the bar.
+func (p *Progress) Say(what string) {
+	p.what = what
+	if p.tracker != nil {
+		p.tracker.UpdateMessage(what)
+	}
+}
+
 // Done takes the bar away.
 func (p *Progress) Done() {
 	if p.writer == nil {

@@ -35,8 +35,14 @@ func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config
 	if c.Fst == (fstFlag{}) {
 		return condorsim.Run(ctx, w, config, nil, sinks...)
 	}
+	if c.CountEvents {
+		return nil, cli.Bad(errors.New("--fst and --count-events: ask for one at a time"))
+	}
 	if _, linked := config.Policy.(*backfill.Linked); !linked {
 		return nil, cli.Bad(errors.New("--fst: fair start times need a policy that is linked in: give its name, without --plugin"))
+	}
+	if len(w.Outages) > 0 {
+		return nil, cli.Bad(errors.New("--fst: fair start times are those of a pool in which nothing fails"))
 	}
 	fair := condorsim.Fair(c.Fst)
 	fair.Capped = c.JobsOut == "" // the table has columns for them

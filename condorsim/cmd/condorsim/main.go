@@ -24,6 +24,7 @@ Examples:
   condorsim run --workload trace.swf --policy easy --bound 60 --per-user --json
   condorsim run --instance small.json --policy ./backfill-mine
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
+  condorsim sweep guarantees --traces ~/traces --out guarantees
   condorsim workload info KTH-SP2-1996-2.swf.gz
   condorsim workload generate lublin --jobs 5000 --cpus 256 --seed 1 --out lublin.swf.gz
 
@@ -32,6 +33,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 // commands is the grammar of the command line.
 type commands struct {
 	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
+	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 }
 

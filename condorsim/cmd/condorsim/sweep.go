@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
+	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/plugins/choose"
+)
+
+// sweepCommand is condorsim sweep.
+type sweepCommand struct {
+	File string `arg:"" help:"File of the sweep, or the name of one that is built in."`
+
+	Traces []string `placeholder:"DIR" help:"Where to look for traces first; may be repeated."`
+	Jobs   int      `placeholder:"N" help:"Take the first N jobs of each trace only."`
+
+	Out   string `placeholder:"DIR" help:"Folder of the results; by default the sweep's name."`
+	Only  string `placeholder:"GLOB" help:"Run only cells with such names, as --list shows them."`
+	Fresh bool   `help:"Run also what is finished already."`
+	List  bool   `help:"Show the cells and what is done of them, and run nothing."`
+
+	Parallel int    `placeholder:"N" help:"How many simulations at a time; by default one a core."`
+	JSON     bool   `name:"json" help:"Print the results, or the list, as one JSON object."`
+	LogLevel string `enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
+}
+
+// Help is shown below the flags.
+func (*sweepCommand) Help() string {
+	return `Sweeps that are built in: ` + strings.Join(builtInSweeps(), ", ") + `.
+
+Examples:
+  condorsim sweep guarantees --traces ~/traces
+  condorsim sweep guarantees --traces ~/traces --only 'KTH-SP2,*' --list
+  condorsim sweep mine.yaml --out mine && condorsim sweep mine.yaml --out mine --json
+
+The files of traces are looked for in --traces, beside the sweep's file, and here. Traces that are
+not there are left out, which is said, and stands in the results.
+
+The folder of results has a file for each finished simulation (cells/*.json). The same command goes
+on where it was interrupted, and only runs what is new or has changed: the sweep's file, a trace, or
+the program. At the end there are results.csv, results.json and results.parquet, with a row for each
+simulation; as long as some are missing, they are called results-incomplete.
+`
+}
+
+// Run sweeps and prints.
+func (c *sweepCommand) Run(ctx context.Context) error {
+	if c.Jobs < 0 || c.Parallel < 0 {
+		return cli.Bad(errors.New("--jobs and --parallel must not be negative"))
+	}
+	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	plan, err := c.plan(ctx, logger)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	out := c.Out
+	if out == "" {
+		out = plan.Manifest.Name
+	}
+	say := &sweepView{out: os.Stderr}
+	say.skipped(plan.Manifest.Skipped)
+	if c.List {
+		return c.list(plan, out)
+	}
+	folder, err := results.Open(out)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer folder.Close() //nolint:errcheck // nothing is lost
+	if c.Fresh {
+		if err = folder.Clear(); err != nil {
+			return err
+		}
+	}
+	state := plan.Split(out)
+	todo, err := c.only(plan, state.Todo)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	say.state(plan, state, len(todo))
+	if err = folder.Manifest(plan.Manifest); err != nil {
+		return err
+	}
+	failures, err := c.run(ctx, plan, todo, folder, say)
+	if err != nil {
+		say.givenUp(out)
+		return err
+	}
+	done, err := folder.Tables()
+	if err != nil {
+		return err
+	}
+	if err = c.print(done); err != nil {
+		return err
+	}
+	say.results(done)
+	return say.failed(failures)
+}
+
+// plan reads the sweep's file and finds what it names.
+func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Plan, error) {
+	text, beside, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	file, err := sweep.Parse(c.File, text)
+	if err != nil {
+		return nil, err
+	}
+	version, err := programVersion()
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Prepare(ctx, file, sweep.Settings{
+		Places:   sweep.Places{Dirs: append(append([]string(nil), c.Traces...), beside...), BuiltIn: configs.Files()},
+		Policies: makePolicies(logger), Jobs: c.Jobs, Version: version, Command: c.command(),
+	})
+}
+
+// read finds the sweep's file, and where else its traces may be.
+func (c *sweepCommand) read() (text []byte, beside []string, err error) {
+	text, err = os.ReadFile(c.File)
+	if err == nil {
+		if dir := filepath.Dir(c.File); dir != "." {
+			beside = append(beside, dir)
+		}
+		return text, append(beside, "."), nil
+	}
+	name := strings.TrimSuffix(c.File, ".yaml")
+	if !errors.Is(err, fs.ErrNotExist) || path.Base(name) != name {
+		return nil, nil, fmt.Errorf("read the sweep: %w", err)
+	}
+	text, builtInErr := fs.ReadFile(configs.Files(), path.Join("sweeps", name+".yaml"))
+	if builtInErr != nil {
+		known := builtInSweeps()
+		return nil, nil, fmt.Errorf("read the sweep: %w, and none of that name is built in%s (there are %s)", err, backfill.DidYouMean(name, known), strings.Join(known, ", "))
+	}
+	return text, []string{"."}, nil
+}
+
+func builtInSweeps() []string {
+	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
+	if err != nil {
+		return nil // the pattern is right
+	}
+	for i, p := range paths {
+		paths[i] = strings.TrimSuffix(path.Base(p), ".yaml")
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// command repeats the sweep, wherever its results go and however many cores there
+// are.
+func (c *sweepCommand) command() string {
+	words := []string{"condorsim", "sweep", quoted(c.File)}
+	for _, dir := range c.Traces {
+		words = append(words, "--traces", quoted(dir))
+	}
+	if c.Jobs > 0 {
+		words = append(words, "--jobs", strconv.Itoa(c.Jobs))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell wants it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:=@~", r)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// makePolicies makes policies ready, linked in where that is possible.
+func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]string, []string) (sweep.Deciders, error) {
+	return func(ctx context.Context, policy string, options map[string]string, resources []string) (sweep.Deciders, error) {
+		chosen, err := choose.Policy(ctx, choose.Request{Policy: policy, Options: options, Resources: resources, InProcess: true, Logger: logger})
+		if err != nil {
+			return sweep.Deciders{}, err
+		}
+		return sweep.Deciders{Main: chosen.Main, Fallback: chosen.Fallback, Close: chosen.Close}, nil
+	}
+}
+
+// only keeps the cells that are asked for.
+func (c *sweepCommand) only(plan *sweep.Plan, cells []int) ([]int, error) {
+	if c.Only == "" {
+		return cells, nil
+	}
+	all := make([]int, len(plan.Manifest.Cells))
+	for i := range all {
+		all[i] = i
+	}
+	matching, err := plan.Only(all, c.Only)
+	if err != nil {
+		return nil, fmt.Errorf("--only %s: %w", c.Only, err)
+	}
+	if len(matching) == 0 {
+		return nil, fmt.Errorf("--only %s: no cell has such a name, the first is %s; --list shows them", c.Only, plan.Manifest.Cells[0].ID)
+	}
+	return plan.Only(cells, c.Only)
+}
+
+// The memory that a sweep makes do with, in bytes: what its simulations are
+// guessed to need, and from where garbage is collected more eagerly.
+const (
+	roomForCells = 1200 << 20
+	softLimit    = 1700 << 20
+)
+
+func (c *sweepCommand) run(ctx context.Context, plan *sweep.Plan, todo []int, folder *results.Writer, say *sweepView) ([]sweep.Failure, error) {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(300)
+		debug.SetMemoryLimit(softLimit)
+	}
+	parallel := c.Parallel
+	if parallel == 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	say.begin(len(todo), time.Now())
+	defer say.end()
+	return plan.Run(ctx, todo, sweep.Runner{
+		Parallel: parallel, Memory: roomForCells, Save: folder.Cell, Finished: say.finished, Progress: say.progress,
+	})
+}
+
+// print shows what is finished.
+func (c *sweepCommand) print(done *results.Folder) error {
+	if c.JSON {
+		return results.WriteJSON(os.Stdout, done)
+	}
+	return newResultsTable(done).write(os.Stdout)
+}

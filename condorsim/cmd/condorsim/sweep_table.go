@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+)
+
+// resultsTable shows finished cells in short, and how much better they are than
+// the baseline: the files of results have the rest.
+type resultsTable struct {
+	folder   *results.Folder
+	baseline map[shared]*results.Cell // by what others share with it
+	columns  []resultsColumn
+}
+
+type resultsColumn struct {
+	name   string
+	number bool // is aligned to the right
+	value  func(*results.Cell) string
+}
+
+// shared is what the cells have in common that are compared with each other.
+type shared struct {
+	trace, estimates string
+	load             float64
+	seed             uint64
+}
+
+func sharedBy(k results.Key) shared { return shared{k.Trace, k.Estimates, k.Load, k.Seed} }
+
+func newResultsTable(f *results.Folder) *resultsTable {
+	t := &resultsTable{folder: f, baseline: map[shared]*results.Cell{}}
+	loads, models, seeds := map[float64]bool{}, map[string]bool{}, map[uint64]bool{}
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		if c.Scheduler == f.Manifest.Baseline {
+			t.baseline[sharedBy(c.Key)] = c
+		}
+		loads[c.Load], models[c.Estimates], seeds[c.Seed] = true, true, true
+	}
+	t.add("trace", false, func(c *results.Cell) string { return c.Trace })
+	if len(loads) > 1 {
+		t.add("load", true, func(c *results.Cell) string { return strconv.FormatFloat(c.Load, 'g', -1, 64) })
+	}
+	if len(models) > 1 {
+		t.add("estimates", false, func(c *results.Cell) string { return c.Estimates })
+	}
+	if len(seeds) > 1 {
+		t.add("seed", true, func(c *results.Cell) string { return strconv.FormatUint(c.Seed, 10) })
+	}
+	t.add("scheduler", false, func(c *results.Cell) string { return c.Scheduler })
+	t.add("jobs", true, func(c *results.Cell) string { return strconv.Itoa(c.Jobs - c.Held) })
+	t.metric("mean wait", "mean_wait", 1, " s")
+	t.metric("bounded slowdown", "mean_bounded_slowdown", 2, "")
+	return t
+}
+
+func (t *resultsTable) add(name string, number bool, value func(*results.Cell) string) {
+	t.columns = append(t.columns, resultsColumn{name, number, value})
+}
+
+// metric adds a metric and, if there is a baseline, what is gained over it.
+func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
+	t.add(name, true, func(c *results.Cell) string {
+		return strconv.FormatFloat(c.Metrics[metric], 'f', decimals, 64) + unit
+	})
+	if t.folder.Manifest.Baseline != "" {
+		t.add("gain over "+t.folder.Manifest.Baseline, true, func(c *results.Cell) string { return t.gain(c, metric) })
+	}
+}
+
+// gain is (baseline − value) / baseline, as the studies have it; "" if there is
+// nothing to compare with.
+func (t *resultsTable) gain(c *results.Cell, metric string) string {
+	base := t.baseline[sharedBy(c.Key)]
+	if base == nil || base == c || base.Metrics[metric] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f %%", 100*(base.Metrics[metric]-c.Metrics[metric])/base.Metrics[metric])
+}
+
+// write prints the table; nothing if nothing is finished.
+func (t *resultsTable) write(out io.Writer) error {
+	if len(t.folder.Cells) == 0 {
+		return nil
+	}
+	w := table.NewWriter()
+	w.SetStyle(table.StyleLight)
+	w.Style().Format.Header = text.FormatDefault
+	var header table.Row
+	var alignment []table.ColumnConfig
+	for i, column := range t.columns {
+		header = append(header, column.name)
+		align := text.AlignLeft
+		if column.number {
+			align = text.AlignRight
+		}
+		alignment = append(alignment, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+	}
+	w.AppendHeader(header)
+	w.SetColumnConfigs(alignment)
+	for i := range t.folder.Cells {
+		c := &t.folder.Cells[i]
+		if i > 0 && c.Trace != t.folder.Cells[i-1].Trace {
+			w.AppendSeparator()
+		}
+		var row table.Row
+		for _, column := range t.columns {
+			row = append(row, column.value(c))
+		}
+		w.AppendRow(row)
+	}
+	if _, err := io.WriteString(out, w.Render()+"\n"); err != nil {
+		return fmt.Errorf("print the table: %w", err)
+	}
+	return nil
+}

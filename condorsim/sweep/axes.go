@@ -1,0 +1,102 @@
+package sweep
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+)
+
+// given is the estimate model that leaves estimates as the trace has them.
+const given = "given"
+
+func (f *File) loads() []float64 { return orElse(f.Loads, 1) }
+
+func (f *File) estimates() []string { return orElse(f.Estimates, given) }
+
+func (f *File) seeds() []uint64 { return orElse(f.Seeds, 0) }
+
+// fair are the fair start times to be found. Only the unfairness is kept, and a cell
+// has one core.
+func (f *File) fair() condorsim.Fair {
+	return condorsim.Fair{
+		Strict: slices.Contains(f.FST, "strict"), Relaxed: slices.Contains(f.FST, "relaxed"),
+		Capped: true, Workers: 1,
+	}
+}
+
+func orElse[T any](list []T, one T) []T {
+	if len(list) == 0 {
+		return []T{one}
+	}
+	return list
+}
+
+func formatLoad(load float64) string { return strconv.FormatFloat(load, 'g', -1, 64) }
+
+// scheduler is one scheduler of a sweep.
+type scheduler struct {
+	label, policy, order, placement string
+	options                         map[string]string
+	orderGiven                      bool
+	policyPath, orderPath           string // in the file
+}
+
+// schedulers are all of a file, in its order.
+func (f *File) schedulers() []scheduler {
+	var all []scheduler
+	for i := range f.Schedulers {
+		for _, one := range f.Schedulers[i].expand() {
+			one.policyPath = at("schedulers")(i) + one.policyPath
+			one.orderPath = at("schedulers")(i) + one.orderPath
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
+
+// expand gives the pairs of policies and orders, policy by policy.
+func (s *Scheduler) expand() []scheduler {
+	policies, policyPath := s.Policies, at(".policies")
+	orders, orderPath := s.Orders, at(".orders")
+	if s.Policy != "" {
+		policies, policyPath = []string{s.Policy}, func(int) string { return ".policy" }
+	}
+	if len(orders) == 0 {
+		orders, orderPath = []string{s.Order}, func(int) string { return ".order" }
+	}
+	var all []scheduler
+	for i, policy := range policies {
+		for n, order := range orders {
+			label := policy
+			if order != "" {
+				label += "-" + order
+			}
+			all = append(all, scheduler{
+				label: cmp.Or(s.Label, label), policy: policy, order: cmp.Or(order, "fcfs"), placement: s.placement(),
+				options: s.Options, orderGiven: order != "", policyPath: policyPath(i), orderPath: orderPath(n),
+			})
+		}
+	}
+	return all
+}
+
+// cellID names a cell. What is as the trace has it is left out, so that a cell
+// keeps its name when a sweep grows.
+func cellID(trace, label string, load float64, estimates string, seed uint64) string {
+	parts := []string{trace, label}
+	if load != 1 {
+		parts = append(parts, "load="+formatLoad(load))
+	}
+	if estimates != given {
+		parts = append(parts, "estimates="+strings.ReplaceAll(estimates, ":", "="))
+	}
+	if seed != 0 {
+		parts = append(parts, "seed="+strconv.FormatUint(seed, 10))
+	}
+	return strings.Join(parts, ",")
+}

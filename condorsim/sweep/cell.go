@@ -1,0 +1,88 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// simulate runs a cell. Whatever goes wrong in it is its error: the others do not
+// suffer from it. The sink sees each cycle.
+func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sink negotiator.Sink) (done results.Cell, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("internal error: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	order, err := negotiator.OrderNamed(c.key.Order)
+	if err != nil {
+		return done, err
+	}
+	rule, err := profile.ParseRule(c.scheduler.placement)
+	if err != nil {
+		return done, err
+	}
+	deciders, err := p.settings.Policies(ctx, c.key.Policy, c.key.Options, w.Schema.Resources)
+	if err != nil {
+		return done, err
+	}
+	defer deciders.close()
+	var refused error
+	r, err := p.run(ctx, w, negotiator.Config{
+		Placement: rule, Order: order, Policy: deciders.Main, Fallback: deciders.Fallback,
+		Refused: func(r backfill.Refusal) {
+			if refused == nil {
+				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w", r.Now, r.Err)
+			}
+		},
+	}, sink)
+	switch {
+	case err != nil:
+		return done, err
+	case refused != nil:
+		return done, refused
+	case r.Unordered:
+		return done, errors.New(negotiator.UnorderedText)
+	}
+	return results.Cell{
+		Key: c.key, Jobs: len(w.Jobs), Held: held(r),
+		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
+		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(),
+	}, nil
+}
+
+// run simulates, and measures what else is asked for.
+func (p *Plan) run(ctx context.Context, w *condorsim.Workload, c negotiator.Config, sink negotiator.Sink) (*condorsim.Result, error) {
+	if p.fair.Strict || p.fair.Relaxed {
+		return condorsim.RunFair(ctx, w, c, p.fair, sink)
+	}
+	if !p.countEvents {
+		return condorsim.Run(ctx, w, c, nil, sink)
+	}
+	counter, err := condorsim.CountEvents(w, &c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := condorsim.Run(ctx, w, c, nil, sink)
+	if err != nil {
+		return nil, err
+	}
+	return r, counter.Add(r)
+}
+
+func held(r *condorsim.Result) int {
+	n := 0
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,246 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// checker gathers faults.
+type checker struct{ faults []fault }
+
+func (c *checker) say(path, format string, args ...any) {
+	c.faults = append(c.faults, fault{path, fmt.Sprintf(format, args...)})
+}
+
+// err says what an error says, if it is one.
+func (c *checker) err(path string, err error) {
+	if err != nil {
+		c.say(path, "%v", err)
+	}
+}
+
+// oneOf wants a text, if it is given, to be one of some.
+func (c *checker) oneOf(path, text string, known ...string) {
+	if text != "" && !slices.Contains(known, text) {
+		c.say(path, "%q%s: must be one of %s", text, backfill.DidYouMean(text, known), strings.Join(known, ", "))
+	}
+}
+
+// names of traces, labels and sweeps become names of files.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) //nolint:gochecknoglobals // a constant
+
+const longestName = 60
+
+func isName(text string) bool { return names.MatchString(text) && len(text) <= longestName }
+
+func (c *checker) name(path, name string) {
+	if !isName(name) {
+		c.say(path, "%q cannot be a name: it must be of letters, digits, dots, underscores and hyphens, %d at most", name, longestName)
+	}
+}
+
+// unique wants all of some to differ, in whatever case, as the names of files must.
+func unique[T any](c *checker, list []T, path func(i int) string, text func(T) string) {
+	seen := map[string]bool{}
+	for i, v := range list {
+		folded := strings.ToLower(text(v))
+		if seen[folded] {
+			c.say(path(i), "%s is there twice", text(v))
+		}
+		seen[folded] = true
+	}
+}
+
+// at is the path of an element of a list.
+func at(list string) func(i int) string {
+	return func(i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+}
+
+// faults are all that is wrong with a file and can be said without looking at
+// anything else.
+func (f *File) faults() []fault {
+	c := &checker{}
+	c.name("name", f.Name)
+	c.oneOf("claims", f.Claims, "guarantees", "fairness", "ibb")
+	for i, kind := range f.FST {
+		if kind == "" {
+			c.say(at("fst")(i), "must be one of strict, relaxed")
+		}
+		c.oneOf(at("fst")(i), kind, "strict", "relaxed")
+	}
+	unique(c, f.FST, at("fst"), func(s string) string { return s })
+	if f.CountEvents && len(f.FST) > 0 {
+		c.say("count_events", "profile events and fair start times cannot be had in one sweep: make two of it")
+	}
+	if len(f.Traces) == 0 {
+		c.say("traces", "there is no trace to run")
+	}
+	for i := range f.Traces {
+		c.trace(at("traces")(i), &f.Traces[i])
+	}
+	unique(c, f.Traces, func(i int) string { return at("traces")(i) + ".name" }, func(t Trace) string { return t.Name })
+	c.schedulers(f)
+	c.axes(f)
+	return c.faults
+}
+
+func (c *checker) trace(path string, t *Trace) {
+	c.name(path+".name", t.Name)
+	kinds := 0
+	for _, given := range []bool{t.File != "", t.Ads != "", t.Merge != nil, t.Generate != nil} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		c.say(path, "a trace has one of file, ads, merge and generate; this one has %d of them", kinds)
+	}
+	if t.Merge != nil && len(t.Merge) == 0 {
+		c.say(path+".merge", "there is nothing to merge")
+	}
+	if t.Merge != nil && t.CPUs == 0 && t.Pool == "" && t.Nodes == nil {
+		c.say(path, "what the merged traces run on is not said: give cpus")
+	}
+	if t.Merge != nil && (t.Max != 0 || t.Until != 0) {
+		c.say(path, "max and until belong to each of the merged traces")
+	}
+	for i, part := range t.Merge {
+		if part.File == "" {
+			c.say(at(path+".merge")(i), "there is no file to merge")
+		}
+		c.source(at(path+".merge")(i), part)
+	}
+	c.source(path, t.Source)
+	if t.Pool != "" && t.Nodes != nil {
+		c.say(path+".nodes", "there is a pool already")
+	}
+	if t.Ads != "" && t.Pool == "" && t.Nodes == nil {
+		c.say(path, "what the jobs run on is not said: give pool or nodes")
+	}
+	if t.Generate != nil {
+		c.generate(path+".generate", t.Generate)
+		if t.Source != (Source{}) {
+			c.say(path, "a trace that is made up is said all of in generate")
+		}
+	}
+	if t.Ads != "" && t.Source != (Source{}) {
+		c.say(path, "job ads are taken as they are: nothing else can be said of how they are read")
+	}
+	if n := t.Nodes; n != nil {
+		const most = 1 << 20
+		if n.Count < 1 || n.Count > most || n.CPUs < 1 || n.CPUs > most || n.Memory < 0 || n.Memory > most<<20 {
+			c.say(path+".nodes", "nodes need a count and cpus from 1 to %d, and memory in MiB", most)
+		}
+	}
+}
+
+func (c *checker) source(path string, s Source) {
+	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none")
+	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
+	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
+	s.Clean, s.ProcsField, s.Overrun = "", "", ""
+	c.err(path, s.options(0).Validate())
+	if s.Max < 0 {
+		c.say(path+".max", "%d: must be a number of jobs", s.Max)
+	}
+	if s.Until < 0 {
+		c.say(path+".until", "%d: must be a second of the trace", s.Until)
+	}
+}
+
+func (c *checker) schedulers(f *File) {
+	if len(f.Schedulers) == 0 {
+		c.say("schedulers", "there is no scheduler to run")
+	}
+	var labels, places []string
+	for i := range f.Schedulers {
+		path, s := at("schedulers")(i), &f.Schedulers[i]
+		c.scheduler(path, s)
+		all := s.expand()
+		if s.Label != "" && len(all) > 1 {
+			c.say(path+".label", "one label for %d schedulers: leave it out, or write them one by one", len(all))
+			all = all[:1]
+		}
+		for _, one := range all {
+			if !isName(one.label) {
+				c.say(path, "%q cannot be a label: give one of letters, digits, dots, underscores and hyphens, %d at most", one.label, longestName)
+			}
+			labels, places = append(labels, one.label), append(places, path)
+		}
+	}
+	unique(c, labels, func(i int) string { return places[i] }, func(s string) string { return "the label " + s })
+	if f.Baseline != "" && !slices.Contains(labels, f.Baseline) {
+		c.say("baseline", "%q is no scheduler's label%s: there are %s", f.Baseline, backfill.DidYouMean(f.Baseline, labels), strings.Join(labels, ", "))
+	}
+}
+
+// scheduler checks one entry by itself.
+func (c *checker) scheduler(path string, s *Scheduler) {
+	if (s.Policy == "") == (len(s.Policies) == 0) {
+		c.say(path, "a scheduler has either a policy or policies")
+	}
+	if s.Order != "" && s.Orders != nil {
+		c.say(path+".order", "a scheduler has either an order or orders")
+	}
+	if s.Orders != nil && len(s.Orders) == 0 {
+		c.say(path+".orders", "there is no order")
+	}
+	_, err := profile.ParseRule(s.placement())
+	c.err(path+".placement", err)
+	if s.Order != "" {
+		c.order(path+".order", s.Order)
+	}
+	for n, order := range s.Orders {
+		c.order(at(path+".orders")(n), order)
+	}
+}
+
+func (c *checker) order(path, name string) {
+	_, err := negotiator.OrderNamed(name)
+	c.err(path, err)
+}
+
+// axes checks the dimensions of the matrix that are plain lists.
+func (c *checker) axes(f *File) {
+	for _, axis := range []struct {
+		name  string
+		empty bool
+	}{
+		{"loads", f.Loads != nil && len(f.Loads) == 0},
+		{"estimates", f.Estimates != nil && len(f.Estimates) == 0},
+		{"seeds", f.Seeds != nil && len(f.Seeds) == 0},
+	} {
+		if axis.empty {
+			c.say(axis.name, "the list is empty, and so is the matrix; leave it out to have one")
+		}
+	}
+	for i, load := range f.Loads {
+		switch {
+		case math.IsNaN(load) || math.IsInf(load, 0) || load <= 0:
+			c.say(at("loads")(i), "%v: a load must be a positive number", load)
+		default:
+			c.err(at("loads")(i), workload.Options{Load: load}.Validate())
+		}
+	}
+	unique(c, f.Loads, at("loads"), formatLoad)
+	for i, model := range f.Estimates {
+		c.err(at("estimates")(i), workload.Transform{Estimates: workload.EstimateModel(model)}.Validate())
+	}
+	unique(c, f.Estimates, at("estimates"), func(s string) string { return s })
+	unique(c, f.Seeds, at("seeds"), func(s uint64) string { return strconv.FormatUint(s, 10) })
+	for i, t := range f.Traces {
+		plain := slices.Equal(f.loads(), []float64{1}) && slices.Equal(f.estimates(), []string{given})
+		if t.Ads != "" && !plain {
+			c.say(at("traces")(i)+".ads", "job ads are taken as they are: there can be no other loads and estimates")
+		}
+	}
+}

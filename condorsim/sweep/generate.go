@@ -1,0 +1,67 @@
+package sweep
+
+import (
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload/generate"
+)
+
+// Generate is a trace that is made up, anew for each seed of the sweep. What a model
+// does not know must be left out.
+type Generate struct {
+	Model string `yaml:"model"` // lublin or simple
+	Jobs  int    `yaml:"jobs"`
+	CPUs  int64  `yaml:"cpus"`
+
+	Kind string `yaml:"kind"` // lublin
+
+	// Of simple; see generate.Simple.
+	Memory     int64   `yaml:"memory"` // MiB
+	Load       float64 `yaml:"load"`
+	Shape      float64 `yaml:"shape"`
+	Widths     string  `yaml:"widths"`
+	Widest     int64   `yaml:"widest"`
+	RunMedian  float64 `yaml:"run_median"`
+	RunSigma   float64 `yaml:"run_sigma"`
+	RunLongest int64   `yaml:"run_longest"`
+	Users      int     `yaml:"users"`
+	Zipf       float64 `yaml:"zipf"`
+}
+
+// trace makes the trace up.
+func (g *Generate) trace(name string, seed uint64) (*workload.Trace, error) {
+	if g.Model == "lublin" {
+		return generate.Lublin{Jobs: g.Jobs, Processors: g.CPUs, Kind: generate.Kind(g.Kind), Seed: seed}.Trace(name)
+	}
+	return g.simple(seed).Trace(name)
+}
+
+func (g *Generate) simple(seed uint64) generate.Simple {
+	return generate.Simple{
+		Jobs: g.Jobs, Processors: g.CPUs, Memory: g.Memory, Seed: seed, Load: g.Load, Shape: g.Shape,
+		Widths: generate.Widths(g.Widths), Widest: g.Widest, RunMedian: g.RunMedian, RunSigma: g.RunSigma,
+		RunLongest: g.RunLongest, Users: g.Users, ZipfExponent: g.Zipf,
+	}
+}
+
+// generate tries the model on few jobs.
+func (c *checker) generate(path string, g *Generate) {
+	c.oneOf(path+".model", g.Model, "lublin", "simple")
+	few := *g
+	few.Jobs = min(g.Jobs, 2)
+	switch g.Model {
+	case "":
+		c.say(path, "which model makes the trace up is not said: model must be lublin or simple")
+	case "lublin":
+		if g.simple(0) != (generate.Simple{Jobs: g.Jobs, Processors: g.CPUs}) {
+			c.say(path, "the model lublin knows jobs, cpus and kind only")
+		}
+		_, err := few.trace("check", 0)
+		c.err(path, err)
+	case "simple":
+		if g.Kind != "" {
+			c.say(path+".kind", "the model simple has no kinds")
+		}
+		_, err := few.trace("check", 0)
+		c.err(path, err)
+	}
+}

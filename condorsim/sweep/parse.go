@@ -1,0 +1,187 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Parse reads a sweep's file. Every fault is told with its place:
+//
+//	easy.yaml: [3:1] unknown field "shcedulers", did you mean schedulers?
+//	   2 | traces: …
+//	>  3 | shcedulers: …
+//	       ^
+func Parse(name string, text []byte) (*File, error) {
+	var file *ast.File
+	err := calm(func() (err error) {
+		file, err = parser.ParseBytes(text, 0)
+		return err
+	})
+	if err != nil {
+		return nil, placed(name, err)
+	}
+	documents := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType })
+	switch {
+	case len(documents) == 0:
+		return nil, fmt.Errorf("%s: there is nothing in it; a sweep has a name, traces and schedulers", name)
+	case len(documents) > 1:
+		return nil, fmt.Errorf("%s: [%d:1] there is a second document: one is all that is read", name, documents[1].Start.Position.Line)
+	}
+	f := &File{}
+	if err = calm(func() error { return yaml.UnmarshalWithOptions(text, f, yaml.Strict()) }); err != nil {
+		return nil, placed(name, suggest(file, err))
+	}
+	f.path, f.text, f.tree = name, text, file
+	if err = f.report(f.faults()); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// calm makes errors of the library's panics: there is odd text for which it has no
+// other answer.
+func calm(do func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("it cannot be read as YAML (%v); write it more plainly", fault)
+		}
+	}()
+	return do()
+}
+
+// report tells of faults with their places.
+func (f *File) report(faults []fault) error {
+	var errs []error
+	for _, wrong := range faults {
+		errs = append(errs, placed(f.path, wrong.locate(f.tree)))
+	}
+	return errors.Join(errs...)
+}
+
+// placed is an error of the library as text, with the lines around it.
+func placed(name string, err error) error {
+	return fmt.Errorf("%s: %s", name, strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
+}
+
+// suggest says of an unknown field which one may have been meant.
+func suggest(file *ast.File, err error) error {
+	unknown, ok := errors.AsType[*yaml.UnknownFieldError](err)
+	if !ok {
+		return err
+	}
+	known := fieldsAt(pathOf(file, unknown.Token))
+	return &yaml.SyntaxError{
+		Message: unknown.Message + backfill.DidYouMean(unknown.Token.Value, known) + " (known here: " + strings.Join(known, ", ") + ")",
+		Token:   unknown.Token,
+	}
+}
+
+// pathOf is the path of the mapping in which a key stands, such as $.traces[0].
+func pathOf(file *ast.File, key *token.Token) string {
+	found := finder{key: key}
+	for _, d := range file.Docs {
+		if d.Body != nil {
+			ast.Walk(&found, d.Body)
+		}
+	}
+	return found.path
+}
+
+// finder looks for the mapping that has a key.
+type finder struct {
+	key  *token.Token
+	path string
+}
+
+// Visit looks at a node.
+func (f *finder) Visit(node ast.Node) ast.Visitor {
+	if pair, ok := node.(*ast.MappingValueNode); ok {
+		at := pair.Key.GetToken().Position
+		if at.Line == f.key.Position.Line && at.Column == f.key.Position.Column {
+			f.path = strings.TrimSuffix(pair.Key.GetPath(), "."+f.key.Value)
+		}
+	}
+	return f
+}
+
+var steps = regexp.MustCompile(`[a-z_]+`) //nolint:gochecknoglobals // a constant
+
+// fieldsAt are the names that the mapping at a path of a sweep's file may have.
+func fieldsAt(path string) []string {
+	at := reflect.TypeFor[File]()
+	for _, step := range steps.FindAllString(path, -1) {
+		for _, field := range fields(at) {
+			if field.name != step {
+				continue
+			}
+			at = field.kind
+			for at.Kind() == reflect.Slice || at.Kind() == reflect.Pointer {
+				at = at.Elem()
+			}
+		}
+	}
+	var names []string
+	for _, field := range fields(at) {
+		names = append(names, field.name)
+	}
+	return names
+}
+
+type field struct {
+	name string
+	kind reflect.Type
+}
+
+// fields are the names in a file of a struct's fields.
+func fields(of reflect.Type) []field {
+	var all []field
+	if of.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range of.Fields() {
+		if f.Anonymous {
+			all = append(all, fields(f.Type)...)
+			continue
+		}
+		if name := f.Tag.Get("yaml"); name != "" {
+			all = append(all, field{name, f.Type})
+		}
+	}
+	return all
+}
+
+// fault is a setting that cannot be.
+type fault struct {
+	path string // of the setting in the file, such as traces[0].cpus
+	text string
+}
+
+// locate names the place of a fault: of the setting, or of what it is missing in.
+func (f fault) locate(file *ast.File) error {
+	for path := "$." + f.path; path != "$" && path != ""; path = parent(path) {
+		at, err := yaml.PathString(path)
+		if err != nil {
+			continue
+		}
+		if node, err := at.FilterFile(file); err == nil && node != nil && node.GetToken() != nil {
+			return &yaml.SyntaxError{Message: f.text, Token: node.GetToken()}
+		}
+	}
+	return &yaml.SyntaxError{Message: f.text, Token: file.Docs[0].Body.GetToken()}
+}
+
+// parent is the path without its last step.
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}

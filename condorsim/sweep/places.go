@@ -1,0 +1,87 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Places are where the files are that a sweep names.
+type Places struct {
+	// Dirs are looked into in their order.
+	Dirs []string
+	// BuiltIn has files that are part of the program; they come last. It may be nil.
+	BuiltIn fs.FS
+}
+
+// located is a file that was found.
+type located struct {
+	name   string // as the sweep has it
+	path   string
+	within fs.FS // nil: on disk
+}
+
+// find looks for a file by its name; an absolute path is taken as it is.
+func (p Places) find(name string) (located, bool) {
+	paths := make([]string, 0, len(p.Dirs))
+	for _, dir := range p.Dirs {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	if filepath.IsAbs(name) {
+		paths = []string{name}
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return located{name: name, path: path}, true
+		}
+	}
+	if p.BuiltIn != nil && fs.ValidPath(name) {
+		if info, err := fs.Stat(p.BuiltIn, name); err == nil && !info.IsDir() {
+			return located{name: name, path: name, within: p.BuiltIn}, true
+		}
+	}
+	return located{}, false
+}
+
+// looked says where a file was looked for.
+func (p Places) looked() string { return strings.Join(p.Dirs, ", ") }
+
+func (l located) open() (fs.File, error) {
+	if l.within != nil {
+		return l.within.Open(l.path)
+	}
+	return os.Open(l.path)
+}
+
+// digest is the SHA256 of the file as it lies on disk.
+func (l located) digest() (string, error) {
+	file, err := l.open()
+	if err != nil {
+		return "", fmt.Errorf("read the workload: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	sum := sha256.New()
+	if _, err = io.Copy(sum, file); err != nil {
+		return "", fmt.Errorf("read the workload: %s: %w", l.path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// size in bytes; 0 if it is not known.
+func (l located) size() int64 {
+	file, err := l.open()
+	if err != nil {
+		return 0
+	}
+	defer file.Close() //nolint:errcheck // only looked at
+	info, err := file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

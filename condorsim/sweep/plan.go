@@ -1,0 +1,227 @@
+package sweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Settings are what a sweep depends on beside its file.
+type Settings struct {
+	Places Places
+	// Policies makes a policy ready for a pool with these resources.
+	Policies func(ctx context.Context, policy string, options map[string]string, resources []string) (Deciders, error)
+	// Jobs takes the first so many jobs of each trace only; 0: all.
+	Jobs int
+	// Version is the program's: results of another one are not taken for its own.
+	Version string
+	// Command repeats the sweep.
+	Command string
+}
+
+// Deciders are a policy and what decides where it fails.
+type Deciders struct {
+	Main, Fallback backfill.Decider
+	Close          func() // may be nil
+}
+
+func (d Deciders) close() {
+	if d.Close != nil {
+		d.Close()
+	}
+}
+
+// Plan is a sweep that can be run.
+type Plan struct {
+	Manifest results.Manifest
+	settings Settings
+	cells    []cell // as in Manifest.Cells
+
+	fair        condorsim.Fair
+	countEvents bool
+}
+
+// cell is one simulation to be run.
+type cell struct {
+	key       results.Key
+	input     *input
+	scheduler scheduler
+}
+
+// input is a trace of the sweep that is there.
+type input struct {
+	Trace
+	files []located // as Trace.files names them
+	sums  []string  // of the files
+	jobs  int       // Settings.Jobs
+}
+
+// Prepare finds the traces and checks the policies. A trace that is not there is
+// left out and said to be in Manifest.Skipped, unless none is.
+func Prepare(ctx context.Context, f *File, s Settings) (*Plan, error) {
+	p := &Plan{settings: s, countEvents: f.CountEvents, fair: f.fair(), Manifest: results.Manifest{
+		Format: results.Format,
+		Name:   f.Name, Title: f.Title, Description: f.Description, Claims: f.Claims, Baseline: f.Baseline,
+		Version: s.Version, Command: s.Command, File: string(f.text),
+	}}
+	if err := f.checkPolicies(ctx, s); err != nil {
+		return nil, err
+	}
+	inputs, err := p.inputs(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range inputs {
+		for i, file := range in.files {
+			p.Manifest.Traces = append(p.Manifest.Traces, results.TraceFile{Name: in.Name, File: filepath.Base(file.name), SHA256: in.sums[i]})
+		}
+		if err = p.expand(f, in); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// inputs are the traces that are there.
+func (p *Plan) inputs(f *File) ([]*input, error) {
+	var all []*input
+	var missing []string
+	places := p.settings.Places
+	for i := range f.Traces {
+		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs}
+		var absent []string
+		for _, name := range in.Trace.files() {
+			file, found := places.find(name)
+			if !found {
+				absent = append(absent, name)
+				continue
+			}
+			in.files = append(in.files, file)
+		}
+		if len(absent) > 0 {
+			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name, strings.Join(absent, ", "), places.looked()))
+			continue
+		}
+		for _, file := range in.files {
+			sum, err := file.digest()
+			if err != nil {
+				return nil, err
+			}
+			in.sums = append(in.sums, sum)
+		}
+		all = append(all, in)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: none of its traces is there; say with --traces where they are:\n  %s", f.path, strings.Join(missing, "\n  "))
+	}
+	p.Manifest.Skipped = append(p.Manifest.Skipped, missing...)
+	return all, nil
+}
+
+// expand makes the cells of a trace.
+func (p *Plan) expand(f *File, in *input) error {
+	for _, load := range f.loads() {
+		for _, estimates := range f.estimates() {
+			for _, seed := range f.seeds() {
+				for _, s := range f.schedulers() {
+					key := results.Key{
+						ID: cellID(in.Name, s.label, load, estimates, seed), Trace: in.Name,
+						Scheduler: s.label, Policy: s.policy, Order: s.order, Options: s.options,
+						Load: load, Estimates: estimates, Seed: seed,
+					}
+					var err error
+					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
+						return err
+					}
+					p.Manifest.Cells = append(p.Manifest.Cells, key)
+					p.cells = append(p.cells, cell{key: key, input: in, scheduler: s})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// digest sums up all that a cell's result depends on.
+func (p *Plan) digest(f *File, in *input, s scheduler, key results.Key) (string, error) {
+	plugin := ""
+	if filepath.Base(s.policy) != s.policy { // a program, which may change
+		sum, err := located{path: s.policy}.digest()
+		if err != nil {
+			return "", err
+		}
+		plugin = sum
+	}
+	text, err := json.Marshal(struct {
+		Format      int
+		Version     string
+		Key         results.Key
+		Placement   string
+		Plugin      string
+		Trace       Trace
+		Files       []string
+		Jobs        int
+		FST         []string
+		CountEvents bool
+	}{results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST, f.CountEvents})
+	if err != nil {
+		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// checkPolicies makes each policy once for each kind of pool, so that what is
+// wrong with one is known before anything runs.
+func (f *File) checkPolicies(ctx context.Context, s Settings) error {
+	var pools [][]string
+	for i := range f.Traces {
+		r := f.Traces[i].resources()
+		if !slices.ContainsFunc(pools, func(p []string) bool { return slices.Equal(p, r) }) {
+			pools = append(pools, r)
+		}
+	}
+	c := &checker{}
+	told := map[string]bool{}
+	for _, one := range f.schedulers() {
+		if told[one.policyPath] {
+			continue
+		}
+		for _, resources := range pools {
+			deciders, err := s.Policies(ctx, one.policy, one.options, resources)
+			if err != nil {
+				told[one.policyPath] = true
+				c.say(one.policyPath, "%v", err)
+				break
+			}
+			if one.orderGiven && deciders.Main.Spec().IgnoresOrder && !told[one.policyPath] {
+				told[one.policyPath] = true
+				c.say(one.orderPath, "%s ignores the order: leave it out", one.policy)
+			}
+			deciders.close()
+		}
+	}
+	return f.report(c.faults)
+}
+
+// resources are those of the pool that the trace runs on.
+func (t *Trace) resources() []string {
+	switch {
+	case t.Ads != "" || t.Pool != "" || t.Nodes != nil:
+		return negotiator.DefaultSchema().Resources
+	case t.Memory > 0 || t.Generate != nil && t.Generate.Memory > 0:
+		return []string{"cpus", "memory"}
+	default:
+		return []string{"cpus"}
+	}
+}

@@ -1,0 +1,204 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Runner is who runs the cells of a plan.
+type Runner struct {
+	// Parallel is how many cells run at a time, at least 1.
+	Parallel int
+	// Memory bounds what they are guessed to need together, in bytes; one cell runs
+	// at any rate.
+	Memory int64
+	// Save keeps a finished cell; if it fails, so does the sweep.
+	Save func(results.Cell) error
+	// Finished is told of each cell, in the order in which they are finished. The
+	// error is why it failed.
+	Finished func(key results.Key, cell results.Cell, err error)
+	// Progress is told which share of the work is done, from 0 to 1, by guess.
+	Progress func(share float64)
+}
+
+// Failure is a cell that could not be run.
+type Failure struct {
+	Key results.Key
+	Err error
+}
+
+// Run runs some of the plan's cells. Save, Finished and Progress are called by one
+// goroutine at a time. A failing cell does not keep others from running; the
+// failures come back in the order of the cells. The error is why the sweep was
+// given up: the context's end, or a cell that could not be saved.
+func (p *Plan) Run(ctx context.Context, cells []int, r Runner) ([]Failure, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tasks := p.tasks(cells)
+	s := &running{plan: p, runner: r, cancel: cancel, room: newRoom(r.Memory), failed: make([]error, len(p.cells))}
+	for _, t := range tasks {
+		s.work += t.cost()
+	}
+	queue := make(chan *task, len(tasks))
+	for _, t := range tasks {
+		queue <- t
+	}
+	close(queue)
+	var all sync.WaitGroup
+	for range max(1, min(r.Parallel, len(tasks))) {
+		all.Go(func() {
+			for t := range queue {
+				if ctx.Err() != nil {
+					return
+				}
+				s.run(ctx, t)
+			}
+		})
+	}
+	all.Wait()
+	var failures []Failure
+	for i, err := range s.failed {
+		if err != nil {
+			failures = append(failures, Failure{p.cells[i].key, err})
+		}
+	}
+	return failures, context.Cause(ctx)
+}
+
+// running is a sweep that is being run.
+type running struct {
+	plan   *Plan
+	runner Runner
+	cancel context.CancelCauseFunc
+	room   *room
+
+	mu         sync.Mutex // for what follows, and for the calls of the runner
+	work, done float64
+	failed     []error // by cell
+}
+
+// run runs one cell.
+func (s *running) run(ctx context.Context, t *task) {
+	s.room.enter(t.need())
+	defer s.room.leave(t.need())
+	defer t.leave()
+	part := &progress{running: s, cost: t.cost()}
+	c := &s.plan.cells[t.cell]
+	w, err := t.workload()
+	var cell results.Cell
+	if err == nil {
+		part.jobs = len(w.Jobs)
+		cell, err = s.plan.simulate(ctx, c, w, part)
+	}
+	if ctx.Err() != nil {
+		return // whatever became of it: it was given up
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.runner.Save != nil {
+		if saveErr := s.runner.Save(cell); saveErr != nil {
+			s.cancel(saveErr)
+			return
+		}
+	}
+	s.failed[t.cell] = err
+	s.done += part.cost - part.told
+	if s.runner.Finished != nil {
+		s.runner.Finished(c.key, cell, err)
+	}
+	s.tell()
+}
+
+// tell says how much is done. It is called with the lock.
+func (s *running) tell() {
+	if s.runner.Progress != nil && s.work > 0 {
+		s.runner.Progress(min(1, s.done/s.work))
+	}
+}
+
+// progress counts the jobs of a cell that have ended; it is a sink.
+type progress struct {
+	running    *running
+	jobs, done int
+	cost, told float64
+}
+
+// Cycle tells of each hundredth of the jobs.
+func (p *progress) Cycle(report negotiator.Report) error {
+	before := p.done * 100 / p.jobs
+	p.done += len(report.Delta.Completed)
+	if p.done*100/p.jobs == before {
+		return nil
+	}
+	s := p.running
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := p.cost * float64(p.done) / float64(p.jobs)
+	s.done += now - p.told
+	p.told = now
+	s.tell()
+	return nil
+}
+
+// shared is what several tasks need, made when the first one asks and dropped
+// after the last one has left.
+type shared[T any] struct {
+	mu    sync.Mutex
+	users int
+	made  bool
+	value T
+	err   error
+}
+
+func (s *shared[T]) get(produce func() (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.made {
+		s.value, s.err = produce()
+		s.made = true
+	}
+	return s.value, s.err
+}
+
+func (s *shared[T]) leave() (last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	if s.users == 0 {
+		var none T
+		s.value, s.err = none, errors.New("internal error: it was dropped")
+	}
+	return s.users == 0
+}
+
+// task is a cell to be run.
+type task struct {
+	cell    int
+	of      *cell
+	trace   *shared[*workload.Trace]
+	variant *shared[*condorsim.Workload]
+	size    int64 // of the trace's files in bytes
+}
+
+// workload is the task's, which others may use too: nobody changes it.
+func (t *task) workload() (*condorsim.Workload, error) {
+	return t.variant.get(func() (*condorsim.Workload, error) {
+		trace, err := t.trace.get(t.of.input.trace)
+		if err != nil {
+			return nil, err
+		}
+		key := t.of.key
+		return t.of.input.workload(trace, key.Load, key.Estimates, key.Seed)
+	})
+}
+
+func (t *task) leave() {
+	t.variant.leave()
+	t.trace.leave()
+}

@@ -1,0 +1,128 @@
+package sweep
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+)
+
+// tasks lists cells in the order in which they are begun: the trace with most
+// work first, so that the cores are done at about the same time; the cells of a
+// trace together, so that few traces are in memory; those of one load, estimate
+// model and seed together for the same reason, and the longest first.
+func (p *Plan) tasks(cells []int) []*task {
+	type variant struct {
+		input     *input
+		load      float64
+		estimates string
+		seed      uint64
+	}
+	traces := map[*input]*shared[*workload.Trace]{}
+	variants := map[variant]*shared[*condorsim.Workload]{}
+	begin := map[*shared[*condorsim.Workload]]int{} // the place of a variant
+	work := map[*input]float64{}
+	var all []*task
+	for _, i := range cells {
+		c := &p.cells[i]
+		v := variant{c.input, c.key.Load, c.key.Estimates, c.key.Seed}
+		if traces[c.input] == nil {
+			traces[c.input] = &shared[*workload.Trace]{}
+		}
+		if variants[v] == nil {
+			variants[v] = &shared[*condorsim.Workload]{}
+			begin[variants[v]] = i
+		}
+		t := &task{cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size()}
+		t.trace.users++
+		t.variant.users++
+		work[c.input] += t.cost()
+		all = append(all, t)
+	}
+	slices.SortStableFunc(all, func(a, b *task) int {
+		return cmp.Or(
+			cmp.Compare(work[b.of.input], work[a.of.input]),
+			cmp.Compare(strings.ToLower(a.of.input.Name), strings.ToLower(b.of.input.Name)),
+			cmp.Compare(begin[a.variant], begin[b.variant]),
+			cmp.Compare(b.cost(), a.cost()),
+		)
+	})
+	return all
+}
+
+// size of the files in bytes.
+func (in *input) size() int64 {
+	var sum int64
+	for _, file := range in.files {
+		sum += file.size()
+	}
+	return sum
+}
+
+// guessedJobs is how many jobs the files may hold. A job takes about 10 bytes of a
+// packed file and 40 of a plain one.
+func (t *task) guessedJobs() int64 {
+	perJob := int64(40)
+	if in := t.of.input; len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
+		perJob = 10
+	}
+	n := t.size / perJob
+	if limit := int64(t.of.input.jobs); limit > 0 {
+		n = min(n, limit)
+	}
+	return n + 1
+}
+
+// cost guesses how long a cell takes, in no unit.
+func (t *task) cost() float64 {
+	weight := 2.0
+	switch t.of.key.Policy { // as measured on several traces
+	case "fcfs", "easy", "first-fit", "firstfit":
+		weight = 1
+	case "conservative", "bb", "ibb":
+		weight = 3
+	case "pc":
+		weight = 5
+	}
+	return weight * float64(t.guessedJobs()) * t.of.key.Load
+}
+
+// need guesses how much memory a cell takes, in bytes.
+func (t *task) need() int64 {
+	const base, perJob = 32 << 20, 1200 // with the garbage
+	return base + perJob*t.guessedJobs()
+}
+
+// room is an amount that several share.
+type room struct {
+	mu         sync.Mutex
+	freed      *sync.Cond
+	size, used int64
+}
+
+func newRoom(size int64) *room {
+	r := &room{size: size}
+	r.freed = sync.NewCond(&r.mu)
+	return r
+}
+
+// enter waits until there is room, or nobody else.
+func (r *room) enter(need int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.used > 0 && r.used+need > r.size {
+		r.freed.Wait()
+	}
+	r.used += need
+}
+
+func (r *room) leave(need int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used -= need
+	r.freed.Broadcast()
+}
