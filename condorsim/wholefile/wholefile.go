@@ -1,0 +1,101 @@
+// Package wholefile writes files that are there whole or not at all: beside
+// their place first, and moved there once all is written.
+//
+//	f, err := wholefile.Create("the trace", path) // before the work, so that it fails early
+//	defer f.Discard()
+//	…write to f…
+//	err = f.Commit()
+//
+// What is no regular file, such as a device or a pipe, is written to directly,
+// and a link is followed. Errors name the file that was asked for.
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// File is a file in the making.
+type File struct {
+	what string   // for errors: what is in the file
+	path string   // as it was asked for
+	file *os.File // beside the target until it is whole; or a device or pipe itself; nil: done
+	real string   // the target, links resolved; "": file is the target
+}
+
+// Create makes sure that a file can be written at path. What it will hold, such
+// as "the table of jobs", stands in errors.
+func Create(what, path string) (*File, error) {
+	f := &File{what: what, path: path, real: resolve(path)}
+	info, err := os.Stat(f.real)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("write %s: %s is a directory", what, path)
+	case err == nil && !info.Mode().IsRegular():
+		f.real = ""
+		f.file, err = os.OpenFile(path, os.O_WRONLY, 0)
+	default:
+		f.file, err = os.OpenFile(filepath.Join(filepath.Dir(f.real), fmt.Sprintf(".%s.%d", filepath.Base(f.real), os.Getpid())), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	}
+	if err != nil {
+		return nil, f.Fault(err)
+	}
+	return f, nil
+}
+
+// resolve is where a link leads, even if nothing is there yet.
+func resolve(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	target, err := os.Readlink(path)
+	switch {
+	case err != nil:
+		return path
+	case filepath.IsAbs(target):
+		return target
+	default:
+		return filepath.Join(filepath.Dir(path), target)
+	}
+}
+
+// Fault says of an error, such as one of Write, which file it is about.
+func (f *File) Fault(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err
+	} else if link, ok := errors.AsType[*os.LinkError](err); ok {
+		err = link.Err
+	}
+	return fmt.Errorf("write %s to %s: %w", f.what, f.path, err)
+}
+
+// Write writes.
+func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
+
+// Commit puts the file in its place.
+func (f *File) Commit() error {
+	err := f.file.Close()
+	if err == nil && f.real != "" {
+		err = os.Rename(f.file.Name(), f.real)
+	}
+	if err != nil {
+		return f.Fault(err)
+	}
+	f.file = nil
+	return nil
+}
+
+// Discard removes what is there of the file, if it was not committed; nil has
+// nothing.
+func (f *File) Discard() {
+	if f == nil || f.file == nil {
+		return
+	}
+	_ = f.file.Close() // it may be closed already
+	if f.real != "" {
+		_ = os.Remove(f.file.Name()) // nothing better can be done
+	}
+	f.file = nil
+}

@@ -1,0 +1,92 @@
+package wholefile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
+)
+
+// names are the files of a folder.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+
+	f, err := wholefile.Create("the text", path)
+	require.NoError(t, err)
+	_, err = f.Write([]byte("half"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(text), "nothing is there before all is")
+	f.Discard()
+	f.Discard()
+	require.Equal(t, []string{"a.txt"}, names(t, dir))
+
+	f, err = wholefile.Create("the text", path)
+	require.NoError(t, err)
+	_, err = f.Write([]byte("new"))
+	require.NoError(t, err)
+	require.NoError(t, f.Commit())
+	f.Discard()
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(text))
+	require.Equal(t, []string{"a.txt"}, names(t, dir))
+	(*wholefile.File)(nil).Discard()
+}
+
+func TestALinkIsFollowed(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("b.txt", filepath.Join(dir, "link")))
+	f, err := wholefile.Create("the text", filepath.Join(dir, "link"))
+	require.NoError(t, err)
+	require.NoError(t, f.Commit())
+	require.Equal(t, []string{"b.txt", "link"}, names(t, dir))
+}
+
+func TestFaults(t *testing.T) {
+	dir := t.TempDir()
+	_, err := wholefile.Create("the text", dir)
+	require.EqualError(t, err, "write the text: "+dir+" is a directory")
+	nowhere := filepath.Join(dir, "none", "a.txt")
+	_, err = wholefile.Create("the text", nowhere)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.EqualError(t, err, "write the text to "+nowhere+": no such file or directory")
+
+	path := filepath.Join(dir, "gone", "a.txt")
+	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+	f, err := wholefile.Create("the text", path)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
+	require.EqualError(t, f.Commit(), "write the text to "+path+": no such file or directory")
+	require.EqualError(t, f.Fault(errors.New("x")), "write the text to "+path+": x")
+	f.Discard()
+}
+
+func TestADevice(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("skipped: there is no /dev/full")
+	}
+	f, err := wholefile.Create("the text", "/dev/full")
+	require.NoError(t, err)
+	defer f.Discard()
+	_, err = f.Write([]byte("x"))
+	require.ErrorContains(t, f.Fault(err), "write the text to /dev/full: no space left on device")
+}
