@@ -18,13 +18,16 @@ Examples:
   condorsim run --workload trace.swf --policy conservative --json --jobs-out jobs.csv
   condorsim run --workload trace.swf --policy easy --policy-opt depth=4 --load 1.2
   condorsim run --workload trace.swf --pool slots.ads --placement spread
+  condorsim run --workload trace.swf --policy conservative --gantt gantt.html
   condorsim run --instance small.json --policy ./backfill-mine
+  condorsim report results/ --baseline easy
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Run runCommand `cmd:"" help:"Run one workload under one policy."`
+	Run    runCommand    `cmd:"" help:"Run one workload under one policy."`
+	Report reportCommand `cmd:"" help:"Show the results of a sweep in one HTML page."`
 }
 
 func main() {
