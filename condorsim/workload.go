@@ -23,6 +23,8 @@ type Workload struct {
 	Jobs   []Job // in order of jobs; the ID of each is its index
 	// Cleaning says what was left out of a trace.
 	Cleaning workload.Cleaning
+	// UnixStart is when second 0 of the trace was, in Unix time; 0 if unknown.
+	UnixStart int64
 }
 
 // Job is a job and what only the simulated pool knows of it.
@@ -78,7 +80,7 @@ func traceLabels(j workload.Job) (labels map[string]string) {
 // processors; given slots replace it, and a job of p processors is then p chunks
 // of one cpu each.
 func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
-	w := &Workload{Name: t.Name, Schema: negotiator.DefaultSchema(), Slots: slots, Cleaning: t.Cleaning}
+	w := &Workload{Name: t.Name, Schema: negotiator.DefaultSchema(), Slots: slots, Cleaning: t.Cleaning, UnixStart: unixStart(t.Header)}
 	chunked := slots != nil
 	if !chunked {
 		w.Schema.Resources = []string{"cpus", "memory"}
@@ -116,6 +118,16 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
 	}
 	return w, nil
+}
+
+// unixStart is what the header of a trace says; 0 if it says nothing that is a time.
+func unixStart(header map[string]string) int64 {
+	first, _, _ := strings.Cut(header["UnixStartTime"], "\n")
+	t, err := strconv.ParseInt(strings.TrimSpace(first), 10, 64)
+	if err != nil || t < 0 || t > 1<<40 {
+		return 0
+	}
+	return t
 }
 
 // machineSlot is the machine of a trace, as one slot.

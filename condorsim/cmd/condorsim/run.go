@@ -47,6 +47,7 @@ type runCommand struct {
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 
 	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	Gantt    string `group:"Output" placeholder:"FILE" help:"Write a Gantt chart of the jobs, an HTML page that stands alone."`
 	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
 	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
@@ -64,6 +65,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer jobsOut.Discard()
+	ganttOut, err := c.createGantt()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer ganttOut.Discard()
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -89,6 +95,13 @@ func (c *runCommand) Run(ctx context.Context) error {
 		if err = jobsOut.Write(result); err != nil {
 			return err
 		}
+	}
+	title := w.Name + " under " + config.Policy.Spec().Name
+	if c.Order != "" {
+		title += ", order " + c.Order
+	}
+	if err = writeGantt(ganttOut, title, result); err != nil {
+		return err
 	}
 	if result.Unordered {
 		logger.Warn(negotiator.UnorderedText, "order", c.Order)
