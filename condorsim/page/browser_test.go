@@ -23,7 +23,7 @@ func opened(t *testing.T, dir string, v pagetest.View) *pagetest.Page {
 	file := filepath.Join(dir, "report.html")
 	s := study(t, dir, "")
 	s.Extra = []page.Table{page.Claims("Paper says / we get", []page.Claim{{Claim: "dc-sjf beats conservative", Paper: "20 %", Ours: "12 %", Why: "made-up workloads"}})}
-	_, err := s.Write(page.Output{Page: file})
+	_, err := s.Write(page.Output{Page: created(t, file)})
 	require.NoError(t, err)
 	return pagetest.Open(t, file, v)
 }

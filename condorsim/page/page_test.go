@@ -17,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/page/pagetest"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 )
 
@@ -241,11 +242,21 @@ func TestClaims(t *testing.T) {
 	require.Equal(t, "claims", s.Tables()[0].Name, "and it is written as CSV")
 }
 
+// created is a file in the making, gone with the test if it is not written.
+func created(tb testing.TB, path string) *wholefile.File {
+	tb.Helper()
+	file, err := wholefile.Create("the report", path)
+	require.NoError(tb, err)
+	tb.Cleanup(file.Discard)
+	return file
+}
+
 func TestWrite(t *testing.T) {
 	dir := folder(t)
 	s := study(t, dir, "easy")
 	var steps []int64
-	o := page.Output{Page: filepath.Join(dir, "r.html"), Charts: filepath.Join(dir, "charts"), Tables: filepath.Join(dir, "tables"), Formats: []string{"svg", "png"}, Progress: func(done, _ int64) { steps = append(steps, done) }}
+	path := filepath.Join(dir, "r.html")
+	o := page.Output{Page: created(t, path), Charts: filepath.Join(dir, "charts"), Tables: filepath.Join(dir, "tables"), Formats: []string{"svg", "png"}, Progress: func(done, _ int64) { steps = append(steps, done) }}
 	made, err := s.Write(o)
 	require.NoError(t, err)
 	require.IsIncreasing(t, steps)
@@ -274,19 +285,16 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2*1180, image.Bounds().Dx())
 
-	before, err := os.ReadFile(o.Page)
+	before, err := os.ReadFile(path)
 	require.NoError(t, err)
-	o.Formats = []string{"svg"}
+	o.Formats, o.Page = []string{"svg"}, created(t, path)
 	_, err = s.Write(o)
 	require.NoError(t, err)
-	after, err := os.ReadFile(o.Page)
+	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
-	o.Page = filepath.Join(dir, "nowhere", "r.html")
-	_, err = s.Write(o)
-	require.ErrorContains(t, err, "write the report to "+o.Page)
-	o.Page, o.Charts = filepath.Join(dir, "r.html"), filepath.Join(dir, "sweep.json")
+	o.Page, o.Charts = created(t, path), filepath.Join(dir, "sweep.json")
 	_, err = s.Write(o)
 	require.ErrorContains(t, err, "make a folder for the charts")
 }

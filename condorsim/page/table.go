@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/csv"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -267,6 +268,15 @@ func (s *Study) all() Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// options is a scheduler's options as text.
+func options(of map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, name+"="+of[name])
+	}
+	return strings.Join(all, " ")
 }
 
 // Claim is a row of a table of what a paper says and what came out here.

@@ -17,8 +17,8 @@ import (
 
 // Output says where a report goes.
 type Output struct {
-	// Page is the HTML file.
-	Page string
+	// Page is the HTML file, created beforehand so that a wrong place shows early.
+	Page *wholefile.File
 	// Charts and Tables are folders, which are made if they are not there; "" for
 	// none. Formats are the kinds of files of each chart: svg, png.
 	Charts, Tables string
@@ -71,7 +71,7 @@ func (s *Study) Write(o Output) (Written, error) {
 	if err != nil {
 		return made, err
 	}
-	return made, whole("the report", o.Page, func(out io.Writer) error { return s.HTML(out, figures) }) // last: it is there when all is
+	return made, fill(o.Page, func(out io.Writer) error { return s.HTML(out, figures) }) // last: it is there when all is
 }
 
 // whole writes a file that is there whole or not at all.
@@ -81,8 +81,13 @@ func whole(what, path string, write func(io.Writer) error) error {
 		return err
 	}
 	defer file.Discard()
+	return fill(file, write)
+}
+
+func fill(file *wholefile.File, write func(io.Writer) error) error {
 	buffer := bufio.NewWriter(file)
-	if err = write(buffer); err == nil {
+	err := write(buffer)
+	if err == nil {
 		err = buffer.Flush()
 	}
 	if err != nil {

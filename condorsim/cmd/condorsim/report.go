@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -58,10 +60,12 @@ func (c *reportCommand) Run() error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	out := c.Out
-	if out == "" {
-		out = filepath.Join(c.Folder, "report.html")
+	path := cmp.Or(c.Out, filepath.Join(c.Folder, "report.html"))
+	out, err := c.create(path)
+	if err != nil {
+		return cli.Bad(err)
 	}
+	defer out.Discard()
 	bar := cli.NewProgress("charts and tables")
 	made, err := study.Write(page.Output{
 		Page: out, Tables: filepath.Join(c.Folder, "tables"), Charts: filepath.Join(c.Folder, "charts"), Formats: formats, Progress: bar.Update,
@@ -74,8 +78,22 @@ func (c *reportCommand) Run() error {
 		cli.Logger("condorsim", "warn", os.Stderr).Warn("the results are partial, and the report says so", "cells", len(folder.Cells), "of", len(folder.Manifest.Cells))
 	}
 	return c.print(written{
-		Report: out, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells), Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
+		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells), Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
 	})
+}
+
+// create prepares the report's file. It must not take the place of results.
+func (c *reportCommand) create(path string) (*wholefile.File, error) {
+	if there, err := os.Stat(path); err == nil {
+		if manifest, inErr := os.Stat(filepath.Join(c.Folder, "sweep.json")); inErr == nil && os.SameFile(there, manifest) {
+			return nil, fmt.Errorf("--out %s: that is what the report is made of; choose another file", path)
+		}
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if cells, inErr := os.Stat(filepath.Join(c.Folder, "cells")); err == nil && inErr == nil && os.SameFile(folder, cells) {
+		return nil, fmt.Errorf("--out %s: that folder holds what the report is made of; choose another one", path)
+	}
+	return wholefile.Create("the report", path)
 }
 
 // formats are the kinds of files of the charts.
