@@ -11,5 +11,6 @@
 // package knows when things happen, and no more.
 //
 // Below it: workload reads traces, metrics computes what the literature
-// measures, report prints.
+// measures, report prints; results is what sweeps leave on disk, page shows it
+// with the charts of chart, gantt shows a single run.
 package condorsim

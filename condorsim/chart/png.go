@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/vg"
@@ -86,7 +87,7 @@ func (l label) png(c *pngCanvas) {
 	c.ink(l.ink, 0)
 	style := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(l.size)}
 	if l.bold {
-		style.Weight = 700
+		style.Weight = xfont.WeightBold
 	}
 	face := c.fonts.Lookup(style, style.Size)
 	shift := -face.Width(l.text) * vg.Length(l.anchor) / 2
