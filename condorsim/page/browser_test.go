@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"bytes"
-	"math"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -89,15 +88,18 @@ func TestLegendAndReadingOff(t *testing.T) {
 	// the pointer is moved until what is wanted is read.
 	reads := func(selector string, right float64, want string) {
 		t.Helper()
-		p.Do(chromedp.ScrollIntoView(chromedp.CSS(selector)))
-		at := pagetest.Eval[[]float64](p, `(() => { const b = document.querySelector('`+selector+`').getBoundingClientRect(); return [b.left, b.top, b.width, b.height] })()`)
-		said, tries := "", 0.0
-		require.Eventually(t, func() bool {
-			tries++
-			p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0]+right*at[2], at[1]+at[3]/2+math.Mod(tries, 2)))
+		said := ""
+		for try := range 100 {
+			at := pagetest.Eval[[]float64](p, `(() => { const e = document.querySelector('`+selector+`'); e.scrollIntoView({block: "center"});
+				const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height] })()`)
+			p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0]+right*at[2], at[1]+at[3]/2+float64(try%2)))
 			said = pagetest.Eval[string](p, `document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`)
-			return regexp.MustCompile(want).MatchString(said)
-		}, 10*time.Second, 50*time.Millisecond, "%s is told", want)
+			if regexp.MustCompile(want).MatchString(said) {
+				return
+			}
+			p.Do(chromedp.Sleep(20 * time.Millisecond))
+		}
+		require.Regexp(t, want, said)
 	}
 	reads(`#compare .chosen rect[data-tip]`, 0.5, `^easy on one\n[\d.]+ % (better|worse) than conservative\n`)
 	reads(`#details .chosen figure .plot`, 0.999, `(?s)^wait [\d.]+ h\n.*easy: 100 %`)
