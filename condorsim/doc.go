@@ -17,6 +17,8 @@
 // package knows when things happen, and no more.
 //
 // Below it: workload reads, changes and makes up traces, history reads job ads, pools
-// descriptions of pools; metrics computes what the literature measures, report prints;
-// sweep runs matrices of simulations, and results is what those leave on disk.
+// descriptions of pools; metrics computes what the literature measures, report prints,
+// gantt draws a single run. sweep runs matrices of simulations, and results is what
+// those leave on disk; claims holds it against what papers say, and page shows it, with
+// the charts of chart.
 package condorsim

@@ -32,6 +32,8 @@ type Workload struct {
 	Outages     []pools.Outage
 	GiveUpAfter int
 	Seed        uint64
+	// UnixStart is when second 0 of the trace was, in Unix time; 0 if unknown.
+	UnixStart int64
 }
 
 // Job is a job and what only the simulated pool knows of it.
@@ -116,7 +118,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Pool) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
-		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
+		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
 	}
 	ads := newRequestAds(pool)
 	labels := map[[4]string]map[string]string{} // shared by the jobs that have the same
@@ -140,6 +142,15 @@ func OnPool(t *workload.Trace, pool *pools.Pool) (*Workload, error) {
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
 	}
 	return w, nil
+}
+
+// unixStart is what the header of a trace says; 0 if it says nothing that is a time.
+func unixStart(h workload.Header) int64 {
+	t := h.Number("UnixStartTime")
+	if t > 1<<40 {
+		return 0
+	}
+	return t
 }
 
 // machineSlot is the machine of a trace, as one slot.

@@ -22,9 +22,11 @@ Examples:
   condorsim run --workload history.ads --pool pool.yaml --estimate-attr MaxRuntime
   condorsim run --workload trace.swf --policy pc --order sjf --count-events
   condorsim run --workload trace.swf --policy easy --bound 60 --per-user --json
+  condorsim run --workload trace.swf --policy conservative --gantt gantt.html
   condorsim run --instance small.json --policy ./backfill-mine
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
   condorsim sweep guarantees --traces ~/traces --out guarantees
+  condorsim report guarantees --baseline easy
   condorsim workload info KTH-SP2-1996-2.swf.gz
   condorsim workload generate lublin --jobs 5000 --cpus 256 --seed 1 --out lublin.swf.gz
 
@@ -34,6 +36,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 type commands struct {
 	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
+	Report   reportCommand   `cmd:"" help:"Show the results of a sweep in one HTML page."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 }
 

@@ -53,6 +53,7 @@ type runCommand struct {
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
 
 	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	Gantt    string `group:"Output" placeholder:"FILE" help:"Write a Gantt chart of the jobs, an HTML page that stands alone."`
 	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
 	DumpDir  string `group:"Output" default:"." placeholder:"DIR" help:"Where a case is saved that shows an error of the simulator itself; the working folder by default."`
@@ -74,6 +75,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer jobsOut.Discard()
+	ganttOut, err := c.createGantt()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	defer ganttOut.Discard()
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -109,6 +115,13 @@ func (c *runCommand) Run(ctx context.Context) error {
 		if err = jobsOut.Write(result); err != nil {
 			return err
 		}
+	}
+	title := w.Name + " under " + config.Policy.Spec().Name
+	if c.Order != "" {
+		title += ", order " + c.Order
+	}
+	if err = writeGantt(ganttOut, title, result); err != nil {
+		return err
 	}
 	if result.Unordered {
 		logger.Warn(negotiator.UnorderedText, "order", c.Order)

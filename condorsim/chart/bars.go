@@ -1,0 +1,169 @@
+package chart
+
+import (
+	"math"
+	"strings"
+)
+
+// Grouped is a chart of bars: for each group, such as a trace, a bar for each
+// series, such as a scheduler.
+type Grouped struct {
+	Name, Title, Alt, Note string
+	Groups, Series         []string
+	// Values are by group, then by series; NaN is no value.
+	Values [][]float64
+	// Tips are what a pointer on a bar is told, by group, then by series.
+	Tips [][]string
+	Unit Unit
+	// Skip is the series that gets no room, such as the baseline; none if negative.
+	Skip int
+	// Low and High are where bars are cut off; a cut bar shows its value.
+	Low, High float64
+}
+
+// Bars draws grouped bars, in as many rows as they need.
+func Bars(g Grouped) *Figure {
+	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Width: wide}
+	y := f.head(g.Series, g.Skip, false)
+	const left, gap, leastBar, height, under = 52.0, 22.0, 9.0, 210.0, 44.0
+	bars := 0
+	for i := range g.Series {
+		if i != g.Skip {
+			bars++
+		}
+	}
+	room := wide - margin - left
+	perRow := max(1, int(room/(float64(bars)*leastBar+gap)))
+	rows := (len(g.Groups) + perRow - 1) / perRow
+	perRow = (len(g.Groups) + rows - 1) / max(rows, 1)
+	axis := g.axis()
+	for from := 0; from < len(g.Groups); from += perRow {
+		y += 14
+		g.row(f, bay{left, y, room, height}, axis, from, min(from+perRow, len(g.Groups)), perRow, gap)
+		y += height + under
+	}
+	f.foot(y - 8)
+	return f
+}
+
+// wide is the width of a chart that has a page's width.
+const wide = 1180.0
+
+// bay is where something is drawn.
+type bay struct{ x, y, w, h float64 }
+
+// axis holds all values, cut off, and 0.
+func (g Grouped) axis() Axis {
+	low, high := 0.0, 0.0
+	for _, values := range g.Values {
+		for i, v := range values {
+			if i != g.Skip && !math.IsNaN(v) {
+				low, high = min(low, max(v, g.Low)), max(high, min(v, g.High))
+			}
+		}
+	}
+	return NewAxis(Linear, g.Unit, low, high)
+}
+
+func (g Grouped) row(f *Figure, b bay, axis Axis, from, to, perRow int, gap float64) {
+	at := func(v float64) float64 { return b.y + b.h*(1-axis.place(v)) }
+	for _, m := range axis.marks(5) {
+		ink := inkGrid
+		if m.at == 0 {
+			ink = inkAxis
+		}
+		f.add(hline(b.x, b.x+b.w, at(m.at), ink), note(b.x-7, at(m.at)+4, m.text, end))
+	}
+	each := b.w / float64(perRow)
+	if perRow <= 2 {
+		each = min(each, 420)
+	}
+	for group := from; group < to; group++ {
+		x := b.x + float64(group-from)*each
+		g.group(f, group, bay{x + gap/2, b.y, each - gap, b.h}, at)
+		for i, line := range wrap(g.Groups[group], each-4, 2) {
+			f.add(label{at: point{x + each/2, b.y + b.h + 16 + 14*float64(i)}, text: line, ink: inkText, size: normal, anchor: middle, series: none})
+		}
+	}
+}
+
+func (g Grouped) group(f *Figure, group int, b bay, at func(float64) float64) {
+	bars := 0
+	for i := range g.Series {
+		if i != g.Skip {
+			bars++
+		}
+	}
+	width := min(b.w/float64(bars), 40)
+	x := b.x + (b.w-width*float64(bars))/2
+	for i, v := range g.Values[group] {
+		if i == g.Skip {
+			continue
+		}
+		switch {
+		case math.IsNaN(v):
+			f.add(label{at: point{x + width/2, at(0) - 3}, text: "–", ink: inkMuted, size: small, anchor: middle, series: i})
+		default:
+			g.bar(f, group, i, v, x, width, at)
+		}
+		x += width
+	}
+}
+
+func (g Grouped) bar(f *Figure, group, series int, v, x, width float64, at func(float64) float64) {
+	cut := min(max(v, g.Low), g.High)
+	top, bottom := min(at(cut), at(0)), max(at(cut), at(0))
+	tip := ""
+	if g.Tips != nil {
+		tip = g.Tips[group][series]
+	}
+	f.add(rect{x: x + 0.5, y: top, w: width - 1, h: max(bottom-top, 1), ink: Series(series), series: series, tip: tip})
+	if cut == v {
+		return
+	}
+	text := g.Unit.Format(v)
+	l := label{text: text, ink: inkText, size: 10, series: series, upright: textWidth(text, 10) > width}
+	switch inset := textWidth(text, 10); {
+	case l.upright && v < cut:
+		l.at = point{x + width/2 + 3.5, bottom - 4}
+		f.add(chip(x, bottom-inset-8, width, inset+8, series), l)
+		return
+	case l.upright:
+		l.at = point{x + width/2 + 3.5, top + inset + 4}
+		f.add(chip(x, top, width, inset+8, series), l)
+		return
+	case v < cut:
+		l.at = point{x + width/2, bottom - 4}
+	default:
+		l.at = point{x + width/2, top + 12}
+	}
+	l.anchor = middle
+	f.add(chip(x, l.at.y-11, width, 14, series), l)
+}
+
+// chip is the ground of a text on a bar.
+func chip(x, y, w, h float64, series int) rect {
+	return rect{x: x + 0.5, y: y, w: w - 1, h: h, ink: inkGround, opacity: 0.85, series: series}
+}
+
+// wrap breaks a name into lines at its hyphens and blanks; what is still too long is cut off.
+func wrap(text string, width float64, most int) []string {
+	var lines []string
+	line := ""
+	for _, part := range strings.SplitAfter(strings.ReplaceAll(text, " ", "\u200b \u200b"), "-") {
+		for word := range strings.SplitSeq(part, "\u200b") {
+			if line != "" && textWidth(line+word, normal) > width && len(lines) < most-1 {
+				lines = append(lines, strings.TrimSpace(line))
+				line = ""
+			}
+			line += word
+		}
+	}
+	lines = append(lines, strings.TrimSpace(line))
+	for i, l := range lines {
+		if fits := int(width / textWidth("m", normal)); len([]rune(l)) > fits && fits > 1 {
+			lines[i] = string([]rune(l)[:fits-1]) + "…"
+		}
+	}
+	return lines
+}

@@ -1,0 +1,222 @@
+package page
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/chart"
+	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+)
+
+// Figures are all charts of the study.
+type Figures struct {
+	// Improvement and Load are by measure, as in Study.Measures; nil where a measure
+	// has none. Load is over the load.
+	Improvement, Load []*chart.Figure
+	// Groups are the charts of each group: the distribution of waits, and so on.
+	Groups [][]*chart.Figure
+}
+
+// All are the figures in the order of the report.
+func (f Figures) All() []*chart.Figure {
+	all := slices.Concat(f.Improvement, f.Load)
+	for _, figures := range f.Groups {
+		all = append(all, figures...)
+	}
+	return slices.DeleteFunc(all, func(f *chart.Figure) bool { return f == nil })
+}
+
+// Figures draws everything.
+func (s *Study) Figures() Figures {
+	var f Figures
+	for _, m := range s.Measures {
+		f.Improvement = append(f.Improvement, s.bars(m))
+		f.Load = append(f.Load, s.overLoad(m))
+	}
+	for i := range s.Groups {
+		f.Groups = append(f.Groups, s.details(i))
+	}
+	return f
+}
+
+// cut is where bars of improvements are cut off: as much worse or better as the
+// baseline itself.
+const cut = 1.0
+
+// bars is the improvement over the baseline; nil with nothing to compare.
+func (s *Study) bars(m Measure) *chart.Figure {
+	if len(s.Schedulers) < 2 || m.Better == Neither {
+		return nil
+	}
+	base := s.Schedulers[s.Baseline]
+	g := chart.Grouped{
+		Name: "improvement-" + fileName(m.Name), Title: m.Label + ": improvement over " + base, Note: s.partial(),
+		Alt:    "Bars for each trace and scheduler: " + m.formula() + ". Above 0 is better. The table below has the numbers.",
+		Series: s.Schedulers, Unit: chart.Percent, Skip: s.Baseline, Low: -cut, High: cut,
+	}
+	for i, group := range s.Groups {
+		g.Groups = append(g.Groups, group.Label)
+		values, tips := make([]float64, len(s.Schedulers)), make([]string, len(s.Schedulers))
+		for j, name := range s.Schedulers {
+			v := s.improvement(m, i, j)
+			values[j] = v
+			word := "better"
+			if v < 0 {
+				word = "worse"
+			}
+			tips[j] = fmt.Sprintf("%s on %s\n%s %s than %s\n%s instead of %s", name, group.Label, chart.Percent.Format(math.Abs(v)), word, base, m.format(s.value(m, i, j)), m.format(s.value(m, i, s.Baseline)))
+		}
+		g.Values, g.Tips = append(g.Values, values), append(g.Tips, tips)
+	}
+	return chart.Bars(g)
+}
+
+// format is a value with its unit.
+func (m Measure) format(v float64) string {
+	text := m.Unit.Format(v)
+	if m.Of != "" {
+		text += " " + m.Of
+	}
+	return text
+}
+
+// overLoad is a measure over the load, a panel for each trace and estimate model;
+// nil where there is one load only.
+func (s *Study) overLoad(m Measure) *chart.Figure {
+	l := chart.Lined{
+		Name: "load-" + fileName(m.Name), Title: m.Label + " over load", Note: s.partial(), Series: s.Schedulers, PerRow: 2, Height: 230,
+		Alt: "A curve for each scheduler, a panel for each trace. The table below has the numbers.",
+	}
+	done := map[[2]string]bool{}
+	estimates := s.vary(func(g Group) any { return g.Estimates })
+	for _, first := range s.Groups {
+		which := [2]string{first.Trace, first.Estimates}
+		if done[which] {
+			continue
+		}
+		done[which] = true
+		p := chart.Panel{Title: first.Trace, AcrossIs: "load, relative to the trace", UpIs: m.upIs(), Curves: make([][]chart.Point, len(s.Schedulers)), Dots: true}
+		if estimates {
+			p.Title += ", estimates " + first.Estimates
+		}
+		loads, low, high := map[float64]bool{}, 0.0, 0.0
+		for i, g := range s.Groups {
+			if g.Trace != first.Trace || g.Estimates != first.Estimates {
+				continue
+			}
+			loads[g.Load] = true
+			for j := range s.Schedulers {
+				if v := s.value(m, i, j); !math.IsNaN(v) {
+					p.Curves[j] = append(p.Curves[j], chart.Point{Across: g.Load, Up: v})
+					low, high = min(low, v), max(high, v)
+				}
+			}
+		}
+		if len(loads) < 2 {
+			continue
+		}
+		for _, c := range p.Curves {
+			slices.SortFunc(c, func(a, b chart.Point) int { return int(math.Copysign(1, a.Across-b.Across)) })
+		}
+		all := slices.Sorted(maps.Keys(loads))
+		p.Across = chart.Axis{Min: all[0], Max: all[len(all)-1]}
+		p.Up = chart.NewAxis(chart.Linear, m.Unit, low, high)
+		l.Panels = append(l.Panels, p)
+	}
+	if len(l.Panels) == 0 {
+		return nil
+	}
+	return chart.Lines(l)
+}
+
+func (m Measure) upIs() string {
+	if m.Of != "" {
+		return m.Label + " [" + m.Of + "]"
+	}
+	return m.Label
+}
+
+// details are the charts of one group.
+func (s *Study) details(group int) []*chart.Figure {
+	cells := make([]metrics.Series, len(s.Schedulers))
+	for i := range s.Schedulers {
+		if c, ok := s.cell(group, i); ok {
+			cells[i] = c.Series
+		}
+	}
+	figures := []*chart.Figure{
+		s.waits(group, cells),
+		s.overTime(group, "utilisation", "Utilisation over time", chart.Percent, "cpus in use", cells, func(c metrics.Series) []float64 { return c.Utilisation }),
+		s.overTime(group, "queue", "Queue length over time", chart.Number, "waiting jobs", cells, func(c metrics.Series) []float64 { return c.Queue }),
+		s.heat(group, "wait", "Mean wait by width and length", chart.Seconds, cells, func(c metrics.Category) float64 { return c.MeanWait }),
+		s.heat(group, "slowdown", "Mean bounded slowdown by width and length", chart.Number, cells, func(c metrics.Category) float64 { return c.MeanBoundedSlowdown }),
+	}
+	return slices.DeleteFunc(figures, func(f *chart.Figure) bool { return f == nil })
+}
+
+// lined is a chart of one panel for a group.
+func (s *Study) lined(group int, name, title, alt string, p chart.Panel) *chart.Figure {
+	if !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 }) {
+		return nil
+	}
+	g := s.Groups[group]
+	if n := len(s.seeds()); n > 1 {
+		title += " (first seed of " + strconv.Itoa(n) + ")"
+	}
+	return chart.Lines(chart.Lined{
+		Name: name + "-" + g.ID, Title: title + ": " + g.Label, Alt: alt, Note: s.partial(), Series: s.Schedulers, Panels: []chart.Panel{p}, PerRow: 1, Height: 250,
+	})
+}
+
+// waits is the empirical distribution of the waits.
+func (s *Study) waits(group int, cells []metrics.Series) *chart.Figure {
+	curves, longest := make([][]chart.Point, len(cells)), 0.0
+	for i, c := range cells {
+		n := len(c.WaitQuantiles)
+		for j, wait := range c.WaitQuantiles {
+			if j == 0 {
+				curves[i] = append(curves[i], chart.Point{Across: wait, Up: 0})
+			}
+			curves[i] = append(curves[i], chart.Point{Across: wait, Up: float64(j+1) / float64(n)})
+			longest = max(longest, wait)
+		}
+	}
+	for i := range curves {
+		if len(curves[i]) > 0 {
+			curves[i] = append(curves[i], chart.Point{Across: longest, Up: 1})
+		}
+	}
+	return s.lined(group, "waits", "Distribution of waits", "For each scheduler, the share of the jobs that wait no longer than the time on the axis.", chart.Panel{
+		Across: chart.NewAxis(chart.Log, chart.Seconds, 0, longest), Up: chart.Axis{Unit: chart.Percent, Max: 1},
+		AcrossIs: "wait, logarithmic", UpIs: "jobs that wait no longer", Curves: curves,
+	})
+}
+
+// overTime is something in the bins of time, against the time since the first bin.
+func (s *Study) overTime(group int, name, title string, unit chart.Unit, upIs string, cells []metrics.Series, of func(metrics.Series) []float64) *chart.Figure {
+	curves := make([][]chart.Point, len(cells))
+	var begin int64 = math.MaxInt64
+	for _, c := range cells {
+		if len(of(c)) > 0 {
+			begin = min(begin, c.Begin)
+		}
+	}
+	last, high := 0.0, 0.0
+	for i, c := range cells {
+		for j, v := range of(c) {
+			at := float64(c.Begin-begin) + (float64(j)+0.5)*float64(c.Step)
+			curves[i] = append(curves[i], chart.Point{Across: at, Up: v})
+			last, high = max(last, at+0.5*float64(c.Step)), max(high, v)
+		}
+	}
+	up := chart.NewAxis(chart.Linear, unit, 0, high)
+	if unit == chart.Percent {
+		up = chart.Axis{Unit: unit, Max: max(1, high)}
+	}
+	return s.lined(group, name, title, "A curve for each scheduler, means over short spans.", chart.Panel{
+		Across: chart.Axis{Unit: chart.Seconds, Max: last}, Up: up, AcrossIs: "time since the first submission", UpIs: upIs, Curves: curves,
+	})
+}

@@ -1,0 +1,135 @@
+package page
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/chart"
+)
+
+// Measure is a metric and how it is to be read.
+type Measure struct {
+	Name  string // as in the results
+	Label string
+	// Unit says how numbers are written, Of what they count.
+	Unit   chart.Unit
+	Of     string
+	Better Better
+}
+
+// Better says which of two values is better.
+type Better int
+
+// The directions.
+const (
+	Neither Better = iota
+	Lower
+	Higher
+)
+
+// known are the measures in the order in which they are offered.
+var known = []Measure{ //nolint:gochecknoglobals // a table
+	{"mean_wait", "Mean wait", chart.Seconds, "", Lower},
+	{"median_wait", "Median wait", chart.Seconds, "", Lower},
+	{"p99_wait", "99th percentile of the waits", chart.Seconds, "", Lower},
+	{"mean_wait_below_p99", "Mean wait below the 99th percentile", chart.Seconds, "", Lower},
+	{"top5_wait", "Mean of the longest 5 % of waits", chart.Seconds, "", Lower},
+	{"top1_wait", "Mean of the longest 1 % of waits", chart.Seconds, "", Lower},
+	{"widest10_wait", "Mean wait of the widest 10 %", chart.Seconds, "", Lower},
+	{"widest10_with_ties_wait", "Mean wait of the widest 10 %, with ties", chart.Seconds, "", Lower},
+	{"mean_response", "Mean response", chart.Seconds, "", Lower},
+	{"mean_slowdown", "Mean slowdown", chart.Number, "", Lower},
+	{"mean_bounded_slowdown", "Mean bounded slowdown", chart.Number, "", Lower},
+	{"mean_uwait", "Mean wait over estimate", chart.Number, "", Lower},
+	{"strict_unfairness", "Strict fair start time unfairness", chart.Seconds, "", Lower},
+	{"relaxed_unfairness", "Relaxed fair start time unfairness", chart.Seconds, "", Lower},
+	{"fairshare_unweighted", "Unweighted fair-share unfairness", chart.Number, "cpu s", Lower},
+	{"fairshare_weighted", "Weighted fair-share unfairness", chart.Number, "cpu s", Lower},
+	{"utilisation", "Utilisation of cpus", chart.Percent, "", Higher},
+	{"utilisation_memory", "Utilisation of memory", chart.Percent, "", Higher},
+	{"loss_of_capacity", "Loss of capacity", chart.Percent, "", Lower},
+	{"reserved_idle", "Idle while reserved", chart.Number, "cpu s", Lower},
+	{"makespan", "Makespan", chart.Seconds, "", Lower},
+	{"backfilled", "Jobs that overtook another", chart.Number, "jobs", Neither},
+	{"cycles", "Cycles", chart.Number, "", Neither},
+	{"profile_events", "Profile events examined", chart.Number, "", Lower},
+}
+
+// measures are those that occur: known ones first, others by name.
+func measures(names map[string]bool) []Measure {
+	var all []Measure
+	left := maps.Clone(names)
+	for _, m := range known {
+		if left[m.Name] {
+			all = append(all, m)
+			delete(left, m.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		all = append(all, guess(name))
+	}
+	return all
+}
+
+// guess makes a measure of a metric that this package does not know. What is not
+// sure to be better low or high is left open.
+func guess(name string) Measure {
+	m := Measure{Name: name, Label: strings.ReplaceAll(name, "_", " ")}
+	m.Label = strings.ToUpper(m.Label[:1]) + m.Label[1:]
+	switch {
+	case strings.HasPrefix(name, "utilisation"):
+		m.Unit, m.Better = chart.Percent, Higher
+	case strings.Contains(name, "slowdown"), strings.Contains(name, "unfairness"), strings.Contains(name, "fairshare"), strings.Contains(name, "uwait"):
+		m.Better = Lower
+	case strings.HasSuffix(name, "wait"), strings.HasSuffix(name, "response"):
+		m.Unit, m.Better = chart.Seconds, Lower
+	}
+	return m
+}
+
+// unit is what stands in a table's header: values there are in one unit.
+func (m Measure) unit() string {
+	switch m.Unit {
+	case chart.Seconds:
+		return "s"
+	case chart.Percent:
+		return "%"
+	default:
+		return m.Of
+	}
+}
+
+// scaled is a value in the unit of tables.
+func (m Measure) scaled(v float64) float64 {
+	if m.Unit == chart.Percent {
+		return 100 * v
+	}
+	return v
+}
+
+// compare orders values, better ones first; 0 if neither is better.
+func (m Measure) compare(a, b float64) int {
+	switch m.Better {
+	case Lower:
+		return cmp.Compare(a, b)
+	case Higher:
+		return cmp.Compare(b, a)
+	default:
+		return 0
+	}
+}
+
+// improvement is by how much a value is better than the baseline's, as a share
+// of it: (baseline − value)/baseline, as in the papers; where more is better,
+// the other way round. There is none over a baseline of 0, unless nothing changed.
+func (m Measure) improvement(baseline, value float64) (float64, bool) {
+	if baseline == 0 {
+		return 0, value == 0
+	}
+	if m.Better == Higher {
+		return (value - baseline) / baseline, true
+	}
+	return (baseline - value) / baseline, true
+}

@@ -1,0 +1,22 @@
+package pagetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Slot is a slot that takes whatever fits.
+func Slot(tb testing.TB, name string, cpus int) *negotiator.Slot {
+	tb.Helper()
+	ad := fmt.Sprintf("Name = %q\nCpus = %d\nMemory = 100000\nRequirements = true\n", name, cpus)
+	slots, err := condorsim.SlotsFromAds(name, negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(ad), name))
+	require.NoError(tb, err)
+	return slots[0]
+}

@@ -1,0 +1,157 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/chart"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+)
+
+var body = template.Must(template.New("report").Parse(asset("report.html"))) //nolint:gochecknoglobals // parsed once
+
+// view is what the report's template sees.
+type view struct {
+	Title, Baseline, Partial string
+	Manifest                 results.Manifest
+	Missing                  []results.Key
+	Sections                 []section
+	Facts                    []fact
+	Extra                    []Table
+	Measures                 []measureView
+	Groups                   []groupView
+	All, Traces              Table
+	Schedulers               []string
+	Seeds                    []uint64
+}
+
+type section struct{ ID, Title string }
+
+type fact struct{ Value, Label string }
+
+type measureView struct {
+	Measure
+	Improvement, Load template.HTML
+	Values            Table
+	Improvements      *Table // nil where there is nothing to compare
+}
+
+type groupView struct {
+	Group
+	Figures []template.HTML
+}
+
+// HTML writes the report as one page.
+func (s *Study) HTML(out io.Writer, figures Figures) error {
+	v := view{
+		Title: s.title(), Baseline: s.Schedulers[s.Baseline], Partial: s.partial(), Manifest: s.Folder.Manifest, Missing: s.Missing,
+		Sections: []section{{"compare", "Compared"}, {"details", "Waits, use, queue"}, {"cells", "All cells"}, {"run", "What was run"}},
+		Facts:    s.facts(), Extra: s.Extra, All: s.all(), Traces: s.traces(), Schedulers: s.Schedulers, Seeds: s.seeds(),
+	}
+	if len(s.Extra) > 0 {
+		v.Sections = slices.Insert(v.Sections, 0, section{"claims", "Claims"})
+	}
+	for i, m := range s.Measures {
+		mv := measureView{Measure: m, Improvement: markup(figures.Improvement[i]), Load: markup(figures.Load[i]), Values: s.measured(m)}
+		if figures.Improvement[i] != nil {
+			table := s.improvements(m)
+			mv.Improvements = &table
+		}
+		v.Measures = append(v.Measures, mv)
+	}
+	for i, g := range s.Groups {
+		gv := groupView{Group: g}
+		for _, f := range figures.Groups[i] {
+			gv.Figures = append(gv.Figures, markup(f))
+		}
+		v.Groups = append(v.Groups, gv)
+	}
+	var text markupWriter
+	if err := body.Execute(&text, v); err != nil {
+		return fmt.Errorf("make the report: %w", err)
+	}
+	return Shell{
+		Title: s.title(), Style: asset("report.css"), Script: asset("choose.js") + asset("tables.js") + asset("charts.js"),
+		Body: template.HTML(text), //nolint:gosec // a template made it
+	}.Write(out)
+}
+
+// markupWriter collects what a template makes.
+type markupWriter []byte
+
+func (w *markupWriter) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}
+
+// markup is a figure as part of a page; "" of nil.
+func markup(f *chart.Figure) template.HTML {
+	if f == nil {
+		return ""
+	}
+	return template.HTML(f.SVG()) //nolint:gosec // its texts are escaped
+}
+
+func (s *Study) title() string {
+	if title := s.Folder.Manifest.Title; title != "" {
+		return title
+	}
+	return s.Folder.Manifest.Name
+}
+
+func (s *Study) facts() []fact {
+	traces, jobs := map[string]bool{}, 0
+	for _, g := range s.Groups {
+		traces[g.Trace] = true
+	}
+	for _, c := range s.Folder.Cells {
+		jobs += c.Jobs
+	}
+	cells := strconv.Itoa(len(s.Folder.Cells))
+	if len(s.Missing) > 0 {
+		cells += " of " + strconv.Itoa(len(s.Folder.Manifest.Cells))
+	}
+	all := []fact{
+		{strconv.Itoa(len(traces)), plural(len(traces), "trace")},
+		{strconv.Itoa(len(s.Schedulers)), plural(len(s.Schedulers), "scheduler")},
+		{cells, "simulations"},
+		{shown(float64(jobs)), "jobs simulated"},
+	}
+	if n := len(s.seeds()); n > 1 {
+		all = append(all, fact{strconv.Itoa(n), "seeds"})
+	}
+	return all
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// traces is the table of what the jobs were read from.
+func (s *Study) traces() Table {
+	t := Table{Name: "traces", Title: "Traces", Caption: "What the jobs were read from", Columns: []Column{
+		{Title: "Trace"}, {Title: "File"}, {Title: "Jobs", Number: true}, {Title: "Cpus", Number: true}, {Title: "Slots", Number: true}, {Title: "SHA-256 of the file"},
+	}}
+	for _, f := range s.Folder.Manifest.Traces {
+		hash := f.SHA256
+		if hash == "" {
+			hash = "generated"
+		}
+		row := []Value{Text(f.Name), Text(f.File), missing(), missing(), missing(), Text(hash)}
+		if i := slices.IndexFunc(s.Folder.Cells, func(c results.Cell) bool { return c.Trace == f.Name }); i >= 0 {
+			c := s.Folder.Cells[i]
+			row[2], row[3], row[4] = Number(float64(c.Jobs)), Number(float64(c.Machine.Cpus)), Number(float64(c.Machine.Slots))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Wordy tells whether the table is mostly sentences, which may be broken.
+func (t Table) Wordy() bool { return t.Name == "claims" }

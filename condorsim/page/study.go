@@ -1,0 +1,217 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+)
+
+// Study is a folder of results, arranged for a reader.
+type Study struct {
+	Folder *results.Folder
+	// Schedulers are the labels, in the order of the manifest; Baseline is the
+	// place of the one that others are compared with.
+	Schedulers []string
+	Baseline   int
+	Groups     []Group
+	Measures   []Measure
+	// Missing are the cells of the manifest that are not there.
+	Missing []results.Key
+	// Extra are tables that others made of the same results.
+	Extra []Table
+	cells map[place][]results.Cell // by seed
+}
+
+// Group is the cells that differ in the scheduler and the seed alone.
+type Group struct {
+	Trace     string
+	Load      float64
+	Estimates string
+	// Label names the group among the others; ID is the same for files and links.
+	Label, ID string
+}
+
+type place struct{ group, scheduler int }
+
+// NewStudy arranges a folder. The baseline is a scheduler's label; "" is what the
+// manifest says, or the first one. A wrong baseline, a folder without a finished
+// cell, and a cell that is not what its file's name says are errors.
+func NewStudy(folder *results.Folder, baseline string) (*Study, error) {
+	s := &Study{Folder: folder, cells: map[place][]results.Cell{}}
+	if len(folder.Cells) == 0 {
+		return nil, fmt.Errorf("%s has no finished cell of %d; run condorsim sweep to its end", folder.Path, len(folder.Manifest.Cells))
+	}
+	s.arrange()
+	if err := s.take(); err != nil {
+		return nil, err
+	}
+	wanted := baseline
+	if wanted == "" {
+		wanted = folder.Manifest.Baseline
+	}
+	s.Baseline = slices.Index(s.Schedulers, wanted)
+	if s.Baseline < 0 && wanted != "" {
+		return nil, fmt.Errorf("the baseline %q is no scheduler of %s; there are %s", wanted, folder.Path, strings.Join(s.Schedulers, ", "))
+	}
+	s.Baseline = max(s.Baseline, 0)
+	return s, nil
+}
+
+// arrange finds the schedulers and the groups of the manifest.
+func (s *Study) arrange() {
+	keys := s.Folder.Manifest.Cells
+	for _, k := range keys {
+		if !slices.Contains(s.Schedulers, k.Scheduler) {
+			s.Schedulers = append(s.Schedulers, k.Scheduler)
+		}
+		if s.group(k) < 0 {
+			s.Groups = append(s.Groups, Group{Trace: k.Trace, Load: k.Load, Estimates: k.Estimates})
+		}
+	}
+	loads, estimates := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.Estimates })
+	taken := map[string]int{}
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		g.Label = g.Trace
+		if loads {
+			g.Label += " load " + number(g.Load)
+		}
+		if estimates {
+			g.Label += " " + g.Estimates
+		}
+		g.ID = fileName(g.Label)
+		if taken[g.ID]++; taken[g.ID] > 1 {
+			g.ID += "-" + strconv.Itoa(i+1)
+		}
+	}
+}
+
+func (s *Study) vary(of func(Group) any) bool {
+	return slices.ContainsFunc(s.Groups, func(g Group) bool { return of(g) != of(s.Groups[0]) })
+}
+
+// group is the place of a cell's group; −1 if there is none yet.
+func (s *Study) group(k results.Key) int {
+	return slices.IndexFunc(s.Groups, func(g Group) bool {
+		return g.Trace == k.Trace && g.Load == k.Load && g.Estimates == k.Estimates
+	})
+}
+
+// take puts the finished cells in their places.
+func (s *Study) take() error {
+	found := map[string]results.Cell{}
+	for _, c := range s.Folder.Cells {
+		found[c.ID] = c
+	}
+	names := map[string]bool{}
+	for _, k := range s.Folder.Manifest.Cells {
+		c, ok := found[k.ID]
+		if !ok {
+			s.Missing = append(s.Missing, k)
+			continue
+		}
+		if c.Trace != k.Trace || c.Scheduler != k.Scheduler || c.Load != k.Load || c.Estimates != k.Estimates || c.Seed != k.Seed {
+			return fmt.Errorf("the cell %s is not what the manifest says of it; delete the file and sweep again", results.CellPath(s.Folder.Path, k.ID))
+		}
+		at := place{s.group(k), slices.Index(s.Schedulers, k.Scheduler)}
+		s.cells[at] = append(s.cells[at], c)
+		for name := range c.Metrics {
+			if name == "" {
+				return fmt.Errorf("the cell %s has a metric without a name; delete the file and sweep again", results.CellPath(s.Folder.Path, k.ID))
+			}
+			names[name] = true
+		}
+	}
+	if len(s.Folder.Cells)+len(s.Missing) != len(s.Folder.Manifest.Cells) {
+		return errors.New(s.Folder.Path + ": cells are not what the manifest says of them, or are there twice; sweep again")
+	}
+	s.Measures = measures(names)
+	return nil
+}
+
+// value is a measure of a scheduler in a group: the mean over the seeds that are
+// there; NaN if there is none.
+func (s *Study) value(m Measure, group, scheduler int) float64 {
+	sum, n := 0.0, 0
+	for _, c := range s.cells[place{group, scheduler}] {
+		if v, ok := c.Metrics[m.Name]; ok {
+			sum += v
+			n++
+		}
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	return sum / float64(n)
+}
+
+// improvement is by how much a scheduler is better than the baseline in a group;
+// NaN if that cannot be said. Seeds are compared with the baseline's of the same.
+func (s *Study) improvement(m Measure, group, scheduler int) float64 {
+	base, own := s.cells[place{group, s.Baseline}], s.cells[place{group, scheduler}]
+	var baseline, value float64
+	n := 0
+	for _, b := range base {
+		for _, c := range own {
+			x, ok := b.Metrics[m.Name]
+			y, too := c.Metrics[m.Name]
+			if b.Seed == c.Seed && ok && too {
+				baseline, value, n = baseline+x, value+y, n+1
+			}
+		}
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	if share, ok := m.improvement(baseline, value); ok {
+		return share
+	}
+	return math.NaN()
+}
+
+// cell is what the charts of a scheduler in a group are drawn from: the first
+// seed's.
+func (s *Study) cell(group, scheduler int) (results.Cell, bool) {
+	cells := s.cells[place{group, scheduler}]
+	if len(cells) == 0 {
+		return results.Cell{}, false
+	}
+	return cells[0], true
+}
+
+// seeds are all that occur.
+func (s *Study) seeds() []uint64 {
+	var all []uint64
+	for _, k := range s.Folder.Manifest.Cells {
+		if !slices.Contains(all, k.Seed) {
+			all = append(all, k.Seed)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// partial says how much of the results is there; "" if all is.
+func (s *Study) partial() string {
+	if len(s.Missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Partial results: %d of %d cells are finished.", len(s.Folder.Cells), len(s.Folder.Manifest.Cells))
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// fileName is a text as part of a file's name or of a link.
+func fileName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, text)
+}
