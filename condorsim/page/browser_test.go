@@ -14,15 +14,19 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/page/pagetest"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
 // opened is the report of a folder in a browser.
 func opened(t *testing.T, dir string, v pagetest.View) *pagetest.Page {
 	t.Helper()
 	file := filepath.Join(dir, "report.html")
-	s := study(t, dir, "")
-	s.Extra = []page.Table{page.Claims("Paper says / we get", []page.Claim{{Claim: "dc-sjf beats conservative", Paper: "20 %", Ours: "12 %", Why: "made-up workloads"}})}
-	_, err := s.Write(page.Output{Page: created(t, file)})
+	f, err := results.Read(dir)
+	require.NoError(t, err)
+	f.Manifest.Claims = "guarantees"
+	s, err := page.NewStudy(f, "")
+	require.NoError(t, err)
+	_, err = s.Write(page.Output{Page: created(t, file)})
 	require.NoError(t, err)
 	return pagetest.Open(t, file, v)
 }

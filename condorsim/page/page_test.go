@@ -64,7 +64,8 @@ func tiny() *results.Folder {
 		}
 	}
 	f := &results.Folder{Path: "tiny", Manifest: results.Manifest{
-		Name: "tiny", Title: "A tiny study", Description: "Made up.", Baseline: "easy", Version: "v1", Command: "condorsim sweep tiny.yaml", File: "name: tiny\n",
+		Format: results.Format,
+		Name:   "tiny", Title: "A tiny study", Description: "Made up.", Baseline: "easy", Version: "v1", Command: "condorsim sweep tiny.yaml", File: "name: tiny\n",
 		Traces: []results.TraceFile{{Name: "t", File: "t.swf", SHA256: "abc"}},
 	}}
 	f.Cells = []results.Cell{cell("easy", 100, 0.5), cell("fcfs", 400, 0.4), cell("dc", 50, 0.5)}
@@ -233,13 +234,16 @@ func TestErrorsOfAStudy(t *testing.T) {
 }
 
 func TestClaims(t *testing.T) {
-	s := ofTiny(t, tiny())
-	s.Extra = []page.Table{page.Claims("Paper says / we get", []page.Claim{{Claim: "easy < fcfs", Paper: "yes", Ours: "yes", Agrees: true}, {Claim: "dc wins", Paper: "9 %", Ours: "2 %", Why: "another trace"}})}
+	f := tiny()
+	f.Manifest.Claims = "guarantees"
+	s := ofTiny(t, f)
 	text := html(t, s)
-	has(t, text, "✓ yes")
-	has(t, text, "✗ no")
-	has(t, text, "easy &lt; fcfs")
+	has(t, text, "not tested")
+	has(t, text, "49 of 150")
 	require.Equal(t, "claims", s.Tables()[0].Name, "and it is written as CSV")
+	f.Manifest.Claims = "guarantee"
+	_, err := page.NewStudy(f, "")
+	require.ErrorContains(t, err, "unknown set of claims")
 }
 
 // created is a file in the making, gone with the test if it is not written.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/claims"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
@@ -22,7 +23,8 @@ type Study struct {
 	Measures   []Measure
 	// Missing are the cells of the manifest that are not there.
 	Missing []results.Key
-	// Extra are tables that others made of the same results.
+	// Extra are tables beside those of measures: what a paper claims, if the manifest
+	// names one.
 	Extra []Table
 	cells map[place][]results.Cell // by seed
 }
@@ -59,6 +61,13 @@ func NewStudy(folder *results.Folder, baseline string) (*Study, error) {
 		return nil, fmt.Errorf("the baseline %q is no scheduler of %s; there are %s", wanted, folder.Path, strings.Join(s.Schedulers, ", "))
 	}
 	s.Baseline = max(s.Baseline, 0)
+	rows, err := claims.Of(folder)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) > 0 {
+		s.Extra = []Table{claimsTable(rows)}
+	}
 	return s, nil
 }
 

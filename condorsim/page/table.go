@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/claims"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
@@ -279,22 +280,18 @@ func options(of map[string]string) string {
 	return strings.Join(all, " ")
 }
 
-// Claim is a row of a table of what a paper says and what came out here.
-type Claim struct {
-	Claim, Paper, Ours string
-	Agrees             bool
-	Why                string // the likely cause, where they do not agree
-}
-
-// Claims is the table of a paper's claims.
-func Claims(title string, rows []Claim) Table {
-	t := Table{Name: "claims", Title: title, Caption: title, Columns: []Column{{Title: "Claim"}, {Title: "Paper says"}, {Title: "We get"}, {Title: "Agrees"}, {Title: "Why"}}}
+// claimsTable holds results against what a paper says.
+func claimsTable(rows []claims.Row) Table {
+	const title = "Paper says / we get"
+	t := Table{Name: "claims", Title: title, Caption: title, Columns: []Column{{Title: "Claim"}, {Title: "Paper says"}, {Title: "We get"}, {Title: "Verdict"}, {Title: "Why"}}}
 	for _, r := range rows {
-		verdict := Value{Text: "no", Show: "✗ no", Bad: true, number: math.NaN()}
-		if r.Agrees {
-			verdict = Value{Text: "yes", Show: "✓ yes", Good: true, number: math.NaN()}
-		}
-		t.Rows = append(t.Rows, []Value{Text(r.Claim), Text(r.Paper), Text(r.Ours), verdict, Text(r.Why)})
+		t.Rows = append(t.Rows, []Value{Text(r.Claim), Text(r.Paper), Text(r.Ours), verdict(r.Verdict), Text(r.Why)})
 	}
 	return t
+}
+
+// verdict is one at a glance.
+func verdict(v claims.Verdict) Value {
+	marks := map[claims.Verdict]string{claims.Agrees: "✓ ", claims.Partly: "~ ", claims.Differs: "✗ "}
+	return Value{Text: string(v), Show: marks[v] + string(v), Good: v == claims.Agrees, Bad: v == claims.Differs, number: math.NaN()}
 }

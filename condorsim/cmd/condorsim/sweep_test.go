@@ -93,6 +93,7 @@ func TestKilledSweeps(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		cmd, killed := sweeping(ctx, dir, "matrix.yaml", "--out", "killed", "--parallel", "2")
 		err := cmd.Run() // the end of the context kills it
+		ended := ctx.Err()
 		cancel()
 		cells, globErr := filepath.Glob(filepath.Join(dir, "killed", "cells", "*.json"))
 		require.NoError(t, globErr)
@@ -106,7 +107,7 @@ func TestKilledSweeps(t *testing.T) {
 			t.Logf("killed %d times", kill)
 			break
 		}
-		require.Error(t, ctx.Err(), "%s", killed)
+		require.Error(t, ended, "%s", killed)
 	}
 	require.Equal(t, want, contents(t, filepath.Join(dir, "killed")))
 }

@@ -84,7 +84,8 @@ type Matrix struct {
 // Folder simulates all cells of the matrix and writes them to a folder.
 func Folder(dir string, m Matrix) error {
 	manifest := results.Manifest{
-		Name: "made-up", Title: "Schedulers on made-up workloads", Description: "Small workloads <made up> & simulated.",
+		Format: results.Format,
+		Name:   "made-up", Title: "Schedulers on made-up workloads", Description: "Small workloads <made up> & simulated.",
 		Baseline: m.Baseline, Version: "v0.0.0", Command: "condorsim sweep made-up.yaml --out results", File: "name: made-up\nloads: [1] # <as they are>\n",
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "cells"), 0o755); err != nil { //nolint:gosec // for tests
