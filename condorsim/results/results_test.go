@@ -139,20 +139,25 @@ func TestOpenRefusesWhatIsNoFolderOfResults(t *testing.T) {
 
 // What a killed process left on its way is removed, and was never in the way.
 func TestLeftOvers(t *testing.T) {
-	path := t.TempDir()
+	path := filepath.Join(t.TempDir(), "odd[1]*")
+	require.NoError(t, os.MkdirAll(path, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(path, ".writing-0"), []byte("{"), 0o600), "of the first manifest")
 	w, err := Open(path)
 	require.NoError(t, err)
 	m, _ := sample()
 	require.NoError(t, w.Manifest(m))
 	require.NoError(t, w.Close())
-	left := []string{filepath.Join(path, ".writing-1"), filepath.Join(path, "cells", ".writing-2")}
+	left := []string{filepath.Join(path, ".writing-0"), filepath.Join(path, ".writing-1"), filepath.Join(path, "cells", ".writing-2")}
 	for _, name := range left {
 		require.NoError(t, os.WriteFile(name, []byte("{"), 0o600))
 	}
-	open(t, path)
+	w = open(t, path)
 	for _, name := range left {
 		require.NoFileExists(t, name)
 	}
+	require.NoError(t, w.Cell(Cell{Key: m.Cells[0]}))
+	require.NoError(t, w.Clear())
+	require.NoFileExists(t, CellPath(path, m.Cells[0].ID))
 }
 
 // A file is there whole or not at all, and what was there before stays.

@@ -53,12 +53,12 @@ func usable(path string) error {
 	}
 	foreign := ""
 	for _, e := range entries {
-		switch e.Name() {
-		case manifestName:
+		switch name := e.Name(); {
+		case name == manifestName:
 			return nil
-		case cellsName, lockName:
+		case name == cellsName, name == lockName, isTemporary(name): // all that there is of a first sweep that was killed early
 		default:
-			foreign = e.Name()
+			foreign = name
 		}
 	}
 	if foreign != "" {
@@ -90,11 +90,8 @@ func (w *Writer) Cell(c Cell) error { return w.writeJSON(CellPath(w.path, c.ID),
 
 // Clear removes all finished cells.
 func (w *Writer) Clear() error {
-	cells, err := filepath.Glob(CellPath(w.path, "*"))
-	for _, path := range cells {
-		err = errors.Join(err, os.Remove(path))
-	}
-	if err != nil {
+	isCell := func(name string) bool { return filepath.Ext(name) == cellEnd }
+	if err := removeFiles(filepath.Join(w.path, cellsName), isCell); err != nil {
 		return fmt.Errorf("remove finished cells: %w", err)
 	}
 	return nil
