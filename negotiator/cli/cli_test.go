@@ -72,6 +72,57 @@ func TestMainParses(t *testing.T) {
 	require.Equal(t, Failed, Main("prog", "", 1, nil), "no grammar at all")
 }
 
+// What needs no orderly end is left at the first interrupt, what does at the second.
+func TestUntilInterrupted(t *testing.T) {
+	failure := errors.New("failure")
+	forever := make(chan struct{})
+	defer close(forever)
+	hang := func() error {
+		<-forever
+		return nil
+	}
+	for _, c := range []struct {
+		name       string
+		interrupts int
+		want       error
+		run        func(ctx func() (context.Context, error)) error
+	}{
+		{"done", 0, nil, func(func() (context.Context, error)) error { return nil }},
+		{"failed", 0, failure, func(func() (context.Context, error)) error { return failure }},
+		{"no context", 1, context.Canceled, func(func() (context.Context, error)) error { return hang() }},
+		{"orderly", 1, failure, func(ctx func() (context.Context, error)) error {
+			until, err := ctx()
+			require.NoError(t, err)
+			<-until.Done()
+			return failure
+		}},
+		{"stuck", 2, context.Canceled, func(ctx func() (context.Context, error)) error {
+			_, err := ctx()
+			require.NoError(t, err)
+			return hang()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			interrupts := make(chan os.Signal, 2)
+			if c.name == "no context" {
+				interrupts <- os.Interrupt
+			}
+			err := untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
+				return c.run(func() (context.Context, error) {
+					defer func() {
+						for range c.interrupts {
+							interrupts <- os.Interrupt
+						}
+						c.interrupts = 0
+					}()
+					return ctx()
+				})
+			})
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+}
+
 func TestLogger(t *testing.T) {
 	for level := range strings.SplitSeq(LogLevels, ",") {
 		require.Equal(t, hclog.LevelFromString(level), Logger("prog", level, &bytes.Buffer{}).GetLevel(), level)

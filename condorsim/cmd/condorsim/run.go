@@ -75,7 +75,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer jobsOut.Discard()
-	ganttOut, err := c.createGantt()
+	ganttOut, err := c.createGantt(jobsOut.File())
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -156,12 +156,8 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 	if c.JobsOut == "" {
 		return nil, nil //nolint:nilnil // nil is a table that is not wanted
 	}
-	if out, err := os.Stat(c.JobsOut); err == nil {
-		for _, path := range []string{c.Workload, c.Instance, c.Pool} {
-			if in, inErr := os.Stat(path); inErr == nil && os.SameFile(in, out) {
-				return nil, fmt.Errorf("--jobs-out %s: that is where %s is read from; choose another file", c.JobsOut, path)
-			}
-		}
+	if err := c.isNoInput("--jobs-out", c.JobsOut); err != nil {
+		return nil, err
 	}
 	return report.CreateJobs(c.JobsOut)
 }

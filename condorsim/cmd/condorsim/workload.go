@@ -93,7 +93,7 @@ func openTrace(file string, opts workload.Options, x workload.Transform) (*workl
 	bar := cli.NewProgress("reading")
 	defer bar.Done()
 	opts.Progress = bar.Update
-	trace, err := workload.Open(file, opts)
+	trace, err := readTrace(file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		trace, err = readBuiltIn(file, opts, err)
 	}
@@ -101,6 +101,16 @@ func openTrace(file string, opts workload.Options, x workload.Transform) (*workl
 		return trace, err
 	}
 	return trace.Transform(x)
+}
+
+func readTrace(name string, opts workload.Options) (*workload.Trace, error) {
+	if pipe, err := openPipe(name); err != nil || pipe != nil {
+		if err != nil {
+			return nil, fmt.Errorf("read trace: %w", err)
+		}
+		return workload.ReadSWF(pipe, name, opts)
+	}
+	return workload.Open(name, opts)
 }
 
 const (
@@ -125,6 +135,9 @@ func openBuiltIn(name string) (fs.File, error) {
 
 // openFile opens a file, or else a trace that is built in.
 func openFile(name string) (fs.File, error) {
+	if pipe, err := openPipe(name); err != nil || pipe != nil {
+		return pipe, err
+	}
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if part, builtInErr := openBuiltIn(name); builtInErr == nil {
