@@ -93,14 +93,13 @@ func ReadCell(folder string, key Key) (Cell, error) {
 const (
 	manifestName = "sweep.json"
 	cellsName    = "cells"
-	cellEnd      = ".json"
 	lockName     = ".lock"
 	tableName    = "results"            // .csv, .json, .parquet: of every cell
 	partName     = "results-incomplete" // of some of them
 )
 
 // CellPath is the file of a cell in a folder of results.
-func CellPath(folder, id string) string { return filepath.Join(folder, cellsName, id+cellEnd) }
+func CellPath(folder, id string) string { return filepath.Join(folder, cellsName, id+".json") }
 
 func readJSON(path string, into any) error {
 	text, err := os.ReadFile(path)

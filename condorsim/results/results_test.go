@@ -85,7 +85,7 @@ func TestWriteAndRead(t *testing.T) {
 	_, err = ReadCell(path, m.Cells[0])
 	require.ErrorIs(t, err, ErrOtherInputs)
 
-	require.NoError(t, w.Clear())
+	require.NoError(t, w.Remove(m.Cells...))
 	_, err = ReadCell(path, m.Cells[1])
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
@@ -156,7 +156,7 @@ func TestLeftOvers(t *testing.T) {
 		require.NoFileExists(t, name)
 	}
 	require.NoError(t, w.Cell(Cell{Key: m.Cells[0]}))
-	require.NoError(t, w.Clear())
+	require.NoError(t, w.Remove(m.Cells...))
 	require.NoFileExists(t, CellPath(path, m.Cells[0].ID))
 }
 

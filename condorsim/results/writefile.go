@@ -58,13 +58,10 @@ func isTemporary(name string) bool {
 }
 
 // sweepAway removes what a process that was killed left on its way.
-func sweepAway(folder string) error { return removeFiles(folder, isTemporary) }
-
-// removeFiles removes the files of a folder that have such names.
-func removeFiles(folder string, such func(name string) bool) error {
+func sweepAway(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
-		if such(e.Name()) {
+		if isTemporary(e.Name()) {
 			err = errors.Join(err, os.Remove(filepath.Join(folder, e.Name())))
 		}
 	}

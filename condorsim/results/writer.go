@@ -88,11 +88,12 @@ func (w *Writer) Manifest(m Manifest) error {
 // Cell writes a finished cell.
 func (w *Writer) Cell(c Cell) error { return w.writeJSON(CellPath(w.path, c.ID), c) }
 
-// Clear removes all finished cells.
-func (w *Writer) Clear() error {
-	isCell := func(name string) bool { return filepath.Ext(name) == cellEnd }
-	if err := removeFiles(filepath.Join(w.path, cellsName), isCell); err != nil {
-		return fmt.Errorf("remove finished cells: %w", err)
+// Remove removes finished cells, if they are there.
+func (w *Writer) Remove(cells ...Key) error {
+	for _, key := range cells {
+		if err := os.Remove(CellPath(w.path, key.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a finished cell: %w", err)
+		}
 	}
 	return nil
 }

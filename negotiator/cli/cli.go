@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 	"github.com/hashicorp/go-hclog"
@@ -131,9 +132,28 @@ func report(out io.Writer, name string, err error) int {
 	case Interrupted:
 		_, _ = fmt.Fprintf(out, "%s: interrupted\n", name)
 	default:
-		_, _ = fmt.Fprintf(out, "%s: %s\n", name, strings.TrimRight(err.Error(), "\n"))
+		_, _ = fmt.Fprintf(out, "%s: %s\n", name, shown(err.Error()))
 	}
 	return code
+}
+
+// shown is a text as a terminal can bear it, whatever file it cites: lines of some
+// length, of letters.
+func shown(text string) string {
+	const longest = 1000
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.TrimRight(text, "\n"))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if letters := []rune(line); len(letters) > longest {
+			lines[i] = string(letters[:longest]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // IsTerminal reports whether a person looks at the file.

@@ -62,7 +62,7 @@ func TestFromAPipe(t *testing.T) {
 		cmd, stdout, stderr := launched(t, "--workload", "/dev/stdin", "--json")
 		text, err := os.Open(filepath.Join(cmd.Dir, file))
 		require.NoError(t, err)
-		defer text.Close() //nolint:errcheck // a test's
+		defer text.Close()               //nolint:errcheck // a test's
 		cmd.Stdin = io.MultiReader(text) // no file, so that there is a pipe
 		require.NoError(t, cmd.Run(), "%s", stderr)
 		require.Contains(t, stdout.String(), `"jobs": 2`)

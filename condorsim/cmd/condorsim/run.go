@@ -61,7 +61,14 @@ type runCommand struct {
 }
 
 // Help is shown below the flags.
-func (*runCommand) Help() string { return negotiator.OrderHelp() }
+func (*runCommand) Help() string {
+	return `Examples:
+  condorsim run --workload lublin-128
+  condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
+  condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
+
+` + negotiator.OrderHelp()
+}
 
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
@@ -80,10 +87,12 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer ganttOut.Discard()
+	cli.Tell("reading %s, to run it under %s, order %s", cmp.Or(c.Workload, c.Instance), c.Policy, c.order())
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
+	cli.Tell("running %d jobs of %s on %s", len(w.Jobs), w.Name, machineText(w))
 	config, closePolicy, err := c.config(ctx, w.Schema.Resources, logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -131,6 +140,18 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return report.JSON(os.Stdout, run, result, extras)
 	}
 	return report.Table(os.Stdout, run, result, extras)
+}
+
+// machineText says what the jobs run on.
+func machineText(w *condorsim.Workload) string {
+	text := fmt.Sprintf("%d cpus", w.Capacity()[0])
+	if n := len(w.Slots); n > 1 {
+		text += fmt.Sprintf(" of %d slots", n)
+	}
+	if m := w.Memory(); m > 0 {
+		text += fmt.Sprintf(" with %d MiB", m)
+	}
+	return text
 }
 
 // collectSeldom has garbage collected as seldom as 60 MB and 500 bytes a job allow.
