@@ -108,6 +108,10 @@ func TestReadRefuses(t *testing.T) {
 		require.Error(t, err)
 		require.NotErrorIs(t, err, ErrOtherInputs)
 	}
+	require.NoError(t, w.Cell(cells[1]))
+	require.NoError(t, os.Rename(CellPath(path, m.Cells[1].ID), CellPath(path, m.Cells[0].ID)))
+	_, err = Read(path)
+	require.ErrorContains(t, err, `it holds the cell "a,mine", under a wrong name; delete the file and sweep again`)
 	require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(`{"format": 7}`), 0o600))
 	_, err = Read(path)
 	require.ErrorContains(t, err, "has format 7, this program reads 1")

@@ -105,7 +105,7 @@ func TestUntilInterrupted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			interrupts := make(chan os.Signal, 2)
-			if c.name == "no context" {
+			if c.name == "no context" { // which is not asked for
 				interrupts <- os.Interrupt
 			}
 			err := untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
