@@ -87,12 +87,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer ganttOut.Discard()
-	cli.Tell("reading %s, to run it under %s, order %s", cmp.Or(c.Workload, c.Instance), c.Policy, c.order())
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
-	cli.Tell("running %d jobs of %s on %s", len(w.Jobs), w.Name, machineText(w))
 	config, closePolicy, err := c.config(ctx, w.Schema.Resources, logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -185,6 +183,7 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 
 // load reads the workload and the pool.
 func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
+	cli.Tell("reading %s, to run it under %s, order %s", cmp.Or(c.Workload, c.Instance), c.Policy, c.order())
 	var pool *pools.Pool
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
@@ -211,6 +210,7 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 		return nil, err
 	}
 	w.Seed = c.Seed
+	cli.Tell("running %d jobs of %s on %s", len(w.Jobs), w.Name, machineText(w))
 	return w, nil
 }
 

@@ -101,7 +101,7 @@ func (c *convertCommand) repack(out *outFile) error {
 	return out.put(func(w io.Writer) error {
 		_, copyErr := io.Copy(w, text)
 		return copyErr
-	}, "every line as it was")
+	}, madeTrace{Out: out.name}, "every line as it was")
 }
 
 // firstLetter is the first byte of a text that is no blank.
