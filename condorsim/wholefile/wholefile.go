@@ -67,7 +67,7 @@ func beside(path string) (*os.File, error) {
 		return nil, errAbandoned
 	}
 	for {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".writing-%08x", rand.Uint32()))
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".making-%08x", rand.Uint32()))
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		if errors.Is(err, os.ErrExist) {
 			continue

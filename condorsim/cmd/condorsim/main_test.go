@@ -80,7 +80,7 @@ func TestExitCodes(t *testing.T) {
 		{"--instance instance.json", 0, ""},
 		{"--workload cut.swf.gz", 2, "cut.swf.gz:5: the gzip file is truncated"},
 		{"--workload nohead.swf", 2, "nohead.swf: the header has neither MaxProcs nor MaxNodes"},
-		{"--workload small.swf --cpus=-1", 2, "CPUs"},
+		{"--workload small.swf --cpus=-1", 2, "cpus: -1"},
 		{"--workload small.swf --cpus 99999999999999999999", 2, "--cpus"},
 		{"--workload small.swf --load nan", 2, "Load"},
 		{"--workload small.swf --jobs=-1", 2, "Max"},
