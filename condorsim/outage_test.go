@@ -193,6 +193,38 @@ func TestBrokenGuarantees(t *testing.T) {
 	}
 }
 
+// What a job was promised at first is what it is measured by, even if it was held
+// meanwhile, came back and was promised another start.
+func TestTheFirstPromiseCounts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outages []pools.Outage
+		jobs    []workload.Job
+		start   backfill.Time // of the second job
+	}{
+		{"promised nothing anew", []pools.Outage{drains(10, 100, 0)}, []workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}}, 110},
+		{
+			"promised anew as another job arrives",
+			[]pools.Outage{drains(10, 100, 0)},
+			[]workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}, {Submit: 105, Run: 30, Procs: 4}, {Submit: 110, Run: 1, Procs: 1}}, 135,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := onNodes(t, c.outages, c.jobs...)
+			result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
+			require.NoError(t, err)
+			second := result.Outcomes[1]
+			require.Equal(t, c.start, second.Start)
+			require.True(t, second.Promised)
+			require.EqualValues(t, 20, second.Guarantee)
+			measures := result.Measures()
+			require.EqualValues(t, len(c.jobs), measures["guarantees_given"])
+			require.EqualValues(t, len(c.jobs)-1, measures["guarantees_kept"])
+			require.EqualValues(t, 1, measures["guarantees_broken"])
+		})
+	}
+}
+
 func TestAJobThatLosesItsSlotTooOften(t *testing.T) {
 	var outages []pools.Outage
 	for i := range 5 {
