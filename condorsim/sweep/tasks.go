@@ -54,24 +54,27 @@ func (p *Plan) tasks(cells []int) []*task {
 	return all
 }
 
-// size of the files in bytes.
+// size of the files of jobs in bytes.
 func (in *input) size() int64 {
 	var sum int64
-	for _, file := range in.files {
+	for _, file := range in.files[:len(in.Trace.files())] {
 		sum += file.size()
 	}
 	return sum
 }
 
-// guessedJobs is how many jobs the files may hold. A job takes about 10 bytes of a
-// packed file and 40 of a plain one.
+// guessedJobs is how many jobs there may be. A job takes about 10 bytes of a packed
+// file and 40 of a plain one.
 func (t *task) guessedJobs() int64 {
-	perJob := int64(40)
-	if in := t.of.input; len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
+	in, perJob := t.of.input, int64(40)
+	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
 		perJob = 10
 	}
 	n := t.size / perJob
-	if limit := int64(t.of.input.jobs); limit > 0 {
+	if in.Generate != nil {
+		n = int64(in.Generate.Jobs)
+	}
+	if limit := int64(in.jobs); limit > 0 {
 		n = min(n, limit)
 	}
 	return n + 1
