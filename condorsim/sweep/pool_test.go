@@ -89,4 +89,7 @@ schedulers: [{policy: easy}]
 	require.Equal(t, guessed["a"], guessed["p"])
 	require.InDelta(t, 20, guessed["a"], 20)
 	require.EqualValues(t, 5001, guessed["g"])
+	few := p.tasks(whole(p))[0].need()
+	p.fair = condorsim.Fair{Relaxed: true}
+	require.Greater(t, p.tasks(whole(p))[0].need(), few, "copies of simulations need memory, too")
 }

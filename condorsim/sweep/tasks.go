@@ -37,7 +37,7 @@ func (p *Plan) tasks(cells []int) []*task {
 			variants[v] = &shared[*condorsim.Workload]{}
 			begin[variants[v]] = i
 		}
-		t := &task{cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size()}
+		t := &task{cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size(), copies: p.fair.Strict || p.fair.Relaxed}
 		t.trace.users++
 		t.variant.users++
 		work[c.input] += t.cost()
@@ -96,8 +96,12 @@ func (t *task) cost() float64 {
 
 // need guesses how much memory a cell takes, in bytes.
 func (t *task) need() int64 {
-	const base, perJob = 32 << 20, 1200 // with the garbage
-	return base + perJob*t.guessedJobs()
+	const base, perJob, copies = 32 << 20, 1200, 256 << 20 // with the garbage
+	need := base + perJob*t.guessedJobs()
+	if t.copies {
+		need += copies
+	}
+	return need
 }
 
 // room is an amount that several share.
