@@ -223,6 +223,17 @@ func (r *Result) Ran() []metrics.Job {
 	return jobs
 }
 
+// Held counts the jobs that never were to run.
+func (r *Result) Held() int {
+	n := 0
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // Metrics measures the schedule.
 func (r *Result) Metrics() metrics.Metrics {
 	capacity := r.Workload.Capacity()

@@ -6,13 +6,20 @@
 //	…write to f…
 //	err = f.Commit()
 //
+// [File.Fill] does both of the latter, [Write] all of it. A process that is killed
+// leaves what it had written of a file beside it: [SweepAway] removes that.
+//
 // What is no regular file, such as a device or a pipe, is written to directly,
 // and a link is followed. Errors name the file that was asked for.
 package wholefile
 
 import (
+	"bufio"
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -24,6 +31,10 @@ type File struct {
 	file *os.File // beside the target until it is whole; or a device or pipe itself; nil: done
 	real string   // the target, links resolved; "": file is the target
 }
+
+// partPrefix begins the names of files in the making. What follows is drawn at
+// random: a process that was killed may have had the same ID.
+const partPrefix = ".writing-"
 
 // Create makes sure that a file can be written at path. What it will hold, such
 // as "the table of jobs", stands in errors.
@@ -37,7 +48,7 @@ func Create(what, path string) (*File, error) {
 		f.real = ""
 		f.file, err = os.OpenFile(path, os.O_WRONLY, 0)
 	default:
-		f.file, err = os.OpenFile(filepath.Join(filepath.Dir(f.real), fmt.Sprintf(".%s.%d", filepath.Base(f.real), os.Getpid())), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		f.file, err = os.OpenFile(filepath.Join(filepath.Dir(f.real), partPrefix+rand.Text()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	}
 	if err != nil {
 		return nil, f.Fault(err)
@@ -74,9 +85,46 @@ func (f *File) Fault(err error) error {
 // Write writes.
 func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
 
-// Commit puts the file in its place.
-func (f *File) Commit() error {
-	err := f.file.Close()
+// Fill writes all of the file and commits it.
+func (f *File) Fill(write func(io.Writer) error) error {
+	buffer := bufio.NewWriter(f)
+	err := write(buffer)
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err != nil {
+		return f.Fault(err)
+	}
+	return f.Commit()
+}
+
+// Write writes a file; see [Create].
+func Write(what, path string, write func(io.Writer) error) error {
+	f, err := Create(what, path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	return f.Fill(write)
+}
+
+// SweepAway removes what processes that were killed left in a folder, where nobody
+// may be writing.
+func SweepAway(folder string) error {
+	left, err := filepath.Glob(filepath.Join(folder, partPrefix+"*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// Commit puts the file in its place, forced to the disk: it is whole even if the
+// machine is stopped just then.
+func (f *File) Commit() (err error) {
+	if f.real != "" { // nothing else is on a disk
+		err = f.file.Sync()
+	}
+	err = cmp.Or(err, f.file.Close())
 	if err == nil && f.real != "" {
 		err = os.Rename(f.file.Name(), f.real)
 	}

@@ -2,8 +2,10 @@ package wholefile_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,4 +91,39 @@ func TestADevice(t *testing.T) {
 	defer f.Discard()
 	_, err = f.Write([]byte("x"))
 	require.ErrorContains(t, f.Fault(err), "write the text to /dev/full: no space left on device")
+}
+
+// A file is there whole or not at all, and what was there before stays.
+func TestWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, wholefile.Write("the text", path, func(out io.Writer) error {
+		_, err := io.WriteString(out, "before")
+		return err
+	}))
+	err := wholefile.Write("the text", path, func(out io.Writer) error {
+		_, err := out.Write(make([]byte, 1<<20))
+		return errors.Join(err, syscall.ENOSPC)
+	})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.ErrorContains(t, err, path)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "before", string(text))
+	require.Equal(t, []string{"file"}, names(t, filepath.Dir(path)), "nothing is left")
+	require.Error(t, wholefile.Write("the text", filepath.Join(path, "below"), func(io.Writer) error { return nil }))
+	require.NoError(t, os.Mkdir(path+"d", 0o700))
+	require.Error(t, wholefile.Write("the text", path+"d", func(io.Writer) error { return nil }), "a directory is in its place")
+}
+
+// A process that was killed does not keep the next one of its ID from writing.
+func TestLeftOvers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	killed, err := wholefile.Create("the text", path)
+	require.NoError(t, err)
+	defer killed.Discard()
+	require.NoError(t, wholefile.Write("the text", path, func(io.Writer) error { return nil }))
+	require.Len(t, names(t, dir), 2)
+	require.NoError(t, wholefile.SweepAway(dir))
+	require.Equal(t, []string{"a.txt"}, names(t, dir))
 }
