@@ -442,10 +442,14 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 		t.Run(policy.Name, func(outer *testing.T) {
 			rapid.Check(outer, func(t *rapid.T) {
 				in := drawTrace(t)
+				origin := rapid.SampledFrom([]int64{0, -50, -1e6}).Draw(t, "origin")
+				for i := range in.Jobs {
+					in.Jobs[i].Submit += origin
+				}
 				outages := drawOutages(t)
 				seed := rapid.Uint64().Draw(t, "seed")
 				giveUp := rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "give up after")
-				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp"}).Draw(t, "order")
+				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:WaitTime * Width"}).Draw(t, "order")
 				var bytesOf [2]bytes.Buffer
 				for i := range bytesOf {
 					w := onNodes(outer, outages, in.Jobs...)
@@ -470,7 +474,7 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 // requireAccounted holds a result against the model's.
 func requireAccounted(t require.TestingT, m *model, r *condorsim.Result) {
 	require.Empty(t, m.runs)
-	requeues, lost := 0, 0.0
+	requeues, lost, late := 0, 0.0, 0
 	for i, o := range r.Outcomes {
 		id := backfill.JobID(i)
 		requeues, lost = requeues+o.Requeues, lost+o.Lost
@@ -482,7 +486,11 @@ func requireAccounted(t require.TestingT, m *model, r *condorsim.Result) {
 		require.True(t, o.Started && o.Ended)
 		require.Equal(t, 1, m.ended[id])
 		require.Equal(t, o.Start+r.Workload.Jobs[i].Run, o.End)
+		if o.Promised && o.Start > o.Guarantee {
+			late++
+		}
 	}
+	require.LessOrEqual(t, late, r.Broken)
 	require.Equal(t, requeues, r.Requeues)
 	require.InDelta(t, lost, r.LostCoreSeconds, 0)
 	if len(r.Workload.Outages) == 0 {
