@@ -76,6 +76,11 @@ func (a *audit) Cycle(r negotiator.Report) error {
 	for _, b := range r.Decision.Broken {
 		a.broken[b.Job.ID] = true
 	}
+	for _, h := range r.Held { // whom the core's promise ends for
+		if a.outcomes[h.Job.ID].Promised {
+			a.broken[h.Job.ID] = true
+		}
+	}
 	if err := a.arrive(&r); err != nil {
 		return err
 	}

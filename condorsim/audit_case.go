@@ -1,15 +1,14 @@
 package condorsim
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 )
 
 // Violation is something that a simulation did and no simulation may do: an
@@ -37,10 +36,6 @@ func (v *Violation) Error() string {
 // nothing waited or ran. The labels of jobs are not in it, nor are the slots of a
 // pool. The file is there whole or not at all.
 func (v *Violation) Save(dir string) (path string, err error) {
-	text, err := v.instance()
-	if err != nil {
-		return "", fmt.Errorf("describe the case: %w", err)
-	}
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\: `, r) {
 			return '-'
@@ -48,74 +43,25 @@ func (v *Violation) Save(dir string) (path string, err error) {
 		return r
 	}, v.w.Name)
 	path = filepath.Join(dir, fmt.Sprintf("condorsim-error-%s-at-%d.json", name, v.At))
-	file, err := os.CreateTemp(dir, ".condorsim-error-*")
-	if err != nil {
-		return "", fmt.Errorf("save the case: %w", err)
-	}
-	_, err = file.Write(text)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // nothing better can be done
-		return "", fmt.Errorf("save the case: %w", err)
-	}
-	return path, nil
+	return path, wholefile.Write("the case", path, v.trace().WriteInstance)
 }
 
-// caseJob is a job as instances list them.
-type caseJob struct {
-	ID       int64 `json:"id"`
-	Submit   int64 `json:"submit"`
-	Run      int64 `json:"run"`
-	Estimate int64 `json:"estimate"`
-	Procs    int64 `json:"procs"`
-	Memory   int64 `json:"memory"`
-}
-
-// instance is the case as JSON, a line for each job.
-func (v *Violation) instance() ([]byte, error) {
-	var text bytes.Buffer
-	name, err := json.Marshal(fmt.Sprintf("%s at %d", v.w.Name, v.At))
-	if err != nil {
-		return nil, err
+// trace is the case. Jobs whose names are no numbers, as those of a trace are, are
+// numbered anew.
+func (v *Violation) trace() *workload.Trace {
+	t := &workload.Trace{
+		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
+		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
 	}
-	fmt.Fprintf(&text, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n \"jobs\": [", name, v.w.Capacity()[0], v.w.Memory())
-	ids := v.ids()
-	for i, j := range v.w.Jobs[v.from:v.to] {
-		row, err := json.Marshal(caseJob{
-			ID: ids[i], Submit: int64(j.Submit), Run: int64(j.runs()),
-			Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			text.WriteByte(',')
-		}
-		text.WriteString("\n  ")
-		text.Write(row)
-	}
-	text.WriteString("\n ]\n}\n")
-	return text.Bytes(), nil
-}
-
-// ids are the jobs' own numbers, as in a trace, or if they have none, numbers
-// from 1.
-func (v *Violation) ids() []int64 {
-	ids := make([]int64, v.to-v.from)
-	for i, j := range v.w.Jobs[v.from:v.to] {
+	for _, j := range v.w.Jobs[v.from:v.to] {
 		id, err := strconv.ParseInt(j.Name, 10, 64)
 		if err != nil {
-			for i := range ids {
-				ids[i] = int64(i + 1)
-			}
-			return ids
+			id = 0
 		}
-		ids[i] = id
+		t.Jobs = append(t.Jobs, workload.Job{
+			ID: id, Submit: int64(j.Submit), Run: int64(j.runs()),
+			Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory,
+		})
 	}
-	return ids
+	return t
 }

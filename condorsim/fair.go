@@ -183,12 +183,13 @@ func (f *fairStarts) fill(copied *fairCopy, c *backfill.Cycle, before []backfill
 	heap.Init(&copied.ends)
 }
 
-// maxHeld bounds the copies that wait for their caps, and so the memory.
-const maxHeld = 2000
+// The copies that wait for their caps are bounded, and so is their memory: each takes
+// some 500 bytes for a slot, and what differs from the others.
+const maxHeld, maxHeldSlots = 2000, 1 << 18
 
 // hand gives a copy to the workers, or puts it by until its caps are known.
 func (f *fairStarts) hand(copied *fairCopy) {
-	if !f.fair.Capped || f.held >= maxHeld {
+	if !f.fair.Capped || f.held >= min(maxHeld, maxHeldSlots/len(f.w.Slots)) {
 		f.copies <- copied
 		return
 	}

@@ -96,3 +96,24 @@ func TestFromHistory(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, result.Outcomes[1].End)
 }
+
+// Where no slot has memory, nobody asks for any, whatever the trace says.
+func TestAPoolWithoutMemory(t *testing.T) {
+	for _, c := range []struct{ name, text string }{
+		{"ads that do not speak of it", "Name = \"a\"\nCpus = 8\nRequirements = true\n"},
+		{"ads that say 0", "Name = \"a\"\nCpus = 8\nMemory = 0\nRequirements = MY.Memory >= TARGET.RequestMemory\n"},
+		{"a class without", "classes: [{name: a, cpus: 8}]\n"},
+		{"a class whose memory is not planned with", "classes: [{name: a, cpus: 8, memory: 1}]\nresources: [cpus]\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pool, err := pools.Read(strings.NewReader(c.text), "pool")
+			require.NoError(t, err)
+			w, err := condorsim.OnPool(trace(workload.Job{Run: 5, Procs: 2, Memory: 700}), pool)
+			require.NoError(t, err)
+			result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
+			require.NoError(t, err)
+			require.Empty(t, result.Outcomes[0].Held)
+			require.True(t, result.Outcomes[0].Ended)
+		})
+	}
+}

@@ -193,6 +193,38 @@ func TestBrokenGuarantees(t *testing.T) {
 	}
 }
 
+// What a job was promised at first is what it is measured by, even if it was held
+// meanwhile, came back and was promised another start.
+func TestTheFirstPromiseCounts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outages []pools.Outage
+		jobs    []workload.Job
+		start   backfill.Time // of the second job
+	}{
+		{"promised nothing anew", []pools.Outage{drains(10, 100, 0)}, []workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}}, 110},
+		{
+			"promised anew as another job arrives",
+			[]pools.Outage{drains(10, 100, 0)},
+			[]workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}, {Submit: 105, Run: 30, Procs: 4}, {Submit: 110, Run: 1, Procs: 1}},
+			135,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := onNodes(t, c.outages, c.jobs...)
+			result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
+			require.NoError(t, err)
+			second := result.Outcomes[1]
+			require.Equal(t, c.start, second.Start)
+			require.True(t, second.Promised)
+			require.EqualValues(t, 20, second.Guarantee)
+			measures := result.Measures()
+			n := float64(len(c.jobs))
+			require.Equal(t, []float64{n, n - 1, 1}, []float64{measures["guarantees_given"], measures["guarantees_kept"], measures["guarantees_broken"]})
+		})
+	}
+}
+
 func TestAJobThatLosesItsSlotTooOften(t *testing.T) {
 	var outages []pools.Outage
 	for i := range 5 {
@@ -410,10 +442,14 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 		t.Run(policy.Name, func(outer *testing.T) {
 			rapid.Check(outer, func(t *rapid.T) {
 				in := drawTrace(t)
+				origin := rapid.SampledFrom([]int64{0, -50, -1e6}).Draw(t, "origin")
+				for i := range in.Jobs {
+					in.Jobs[i].Submit += origin
+				}
 				outages := drawOutages(t)
 				seed := rapid.Uint64().Draw(t, "seed")
 				giveUp := rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "give up after")
-				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp"}).Draw(t, "order")
+				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:WaitTime * Width"}).Draw(t, "order")
 				var bytesOf [2]bytes.Buffer
 				for i := range bytesOf {
 					w := onNodes(outer, outages, in.Jobs...)
@@ -438,7 +474,7 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 // requireAccounted holds a result against the model's.
 func requireAccounted(t require.TestingT, m *model, r *condorsim.Result) {
 	require.Empty(t, m.runs)
-	requeues, lost := 0, 0.0
+	requeues, lost, late := 0, 0.0, 0
 	for i, o := range r.Outcomes {
 		id := backfill.JobID(i)
 		requeues, lost = requeues+o.Requeues, lost+o.Lost
@@ -450,7 +486,11 @@ func requireAccounted(t require.TestingT, m *model, r *condorsim.Result) {
 		require.True(t, o.Started && o.Ended)
 		require.Equal(t, 1, m.ended[id])
 		require.Equal(t, o.Start+r.Workload.Jobs[i].Run, o.End)
+		if o.Promised && o.Start > o.Guarantee {
+			late++
+		}
 	}
+	require.LessOrEqual(t, late, r.Broken)
 	require.Equal(t, requeues, r.Requeues)
 	require.InDelta(t, lost, r.LostCoreSeconds, 0)
 	if len(r.Workload.Outages) == 0 {

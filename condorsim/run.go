@@ -124,34 +124,46 @@ func (r *Result) Cycle(report negotiator.Report) error {
 	for _, id := range report.Delta.Removed {
 		r.Outcomes[id].Held = GivenUp
 	}
-	if len(report.Delta.Submitted) > 0 {
-		r.promise(report.Decision.Actions)
+	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp) > 0 { // those who are held come back with slots
+		for _, a := range report.Decision.Actions {
+			if a.Kind == backfill.ActGuarantee {
+				r.promise(a.Job, a.At)
+			}
+		}
+	}
+	for _, b := range report.Decision.Broken {
+		r.promise(b.Job.ID, b.Promised)
 	}
 	for i, s := range report.Decision.Started {
+		if s.Promised {
+			r.promise(s.Job.ID, s.Guarantee)
+		}
 		o := &r.Outcomes[s.Job.ID]
-		first := *o
-		*o = Outcome{
-			Started: true, Start: now, How: s.How, Placement: report.Matches[i].Placement, Estimate: s.Job.Estimate,
-			Promised: s.Promised, Guarantee: s.Guarantee, Requeues: o.Requeues, Lost: o.Lost,
-		}
-		if first.Promised { // it may have been broken since
-			o.Promised, o.Guarantee = true, first.Guarantee
-		}
+		*o = o.kept()
+		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, now, s.How, report.Matches[i].Placement, s.Job.Estimate
 	}
 	r.countBroken(&report)
 	for _, h := range report.Held {
 		o := &r.Outcomes[h.Job.ID]
-		*o = Outcome{Held: h.Reason, Requeues: o.Requeues, Lost: o.Lost} // a start clears it
+		*o = o.kept()
+		o.Held = h.Reason // a start clears it
 	}
 	r.Unordered = report.Unordered
 	return nil
 }
 
-// lose sends a running job back to the queue. What it was promised stands.
+// kept is what stays true of a job whatever becomes of it.
+func (o Outcome) kept() Outcome {
+	return Outcome{Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost}
+}
+
+// lose sends a running job back to the queue.
 func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	o := &r.Outcomes[id]
 	lost := float64(r.Workload.Jobs[id].Cpus) * float64(now-o.Start)
-	*o = Outcome{Requeues: o.Requeues + 1, Lost: o.Lost + lost, Promised: o.Promised, Guarantee: o.Guarantee}
+	*o = o.kept()
+	o.Requeues++
+	o.Lost += lost
 	r.Requeues++
 	r.LostCoreSeconds += lost
 }
@@ -187,12 +199,11 @@ func (r *Result) countBroken(report *negotiator.Report) {
 	}
 }
 
-// promise records what was promised to jobs at their arrival.
-func (r *Result) promise(actions []backfill.Action) {
-	for _, a := range actions {
-		if a.Kind == backfill.ActGuarantee {
-			r.Outcomes[a.Job].Promised, r.Outcomes[a.Job].Guarantee = true, a.At
-		}
+// promise records what a job was promised at first. Later promises take the place of
+// broken ones.
+func (r *Result) promise(id backfill.JobID, latest backfill.Time) {
+	if o := &r.Outcomes[id]; !o.Promised {
+		o.Promised, o.Guarantee = true, latest
 	}
 }
 
@@ -210,6 +221,17 @@ func (r *Result) Ran() []metrics.Job {
 		})
 	}
 	return jobs
+}
+
+// Held counts the jobs that never were to run.
+func (r *Result) Held() int {
+	n := 0
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Metrics measures the schedule.

@@ -74,8 +74,9 @@ func (w *Workload) Memory() int64 {
 
 // requirements of a simulated machine and of a trace's job: that it fits.
 const (
-	slotRequirements = "START && WithinResourceLimits"
-	jobRequirements  = "TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory"
+	slotRequirements   = "START && WithinResourceLimits"
+	cpuRequirements    = "TARGET.Cpus >= RequestCpus"
+	memoryRequirements = cpuRequirements + " && TARGET.Memory >= RequestMemory"
 )
 
 // traceLabels are the labels of a trace's jobs. The queue that a job was submitted
@@ -177,6 +178,7 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 // stands in its ad if slots ask.
 type requestAds struct {
 	resources      []string
+	memory         bool // it counts
 	whole          bool // each chunk wants a slot for itself
 	owners, groups bool // slots ask for them
 	known          map[request]*classad.ClassAd
@@ -191,14 +193,17 @@ type request struct {
 func newRequestAds(pool *pools.Pool) *requestAds {
 	asked := pool.Asked()
 	return &requestAds{
-		resources: pool.Schema.Resources, whole: pool.Pack.WholeSlots,
+		resources: pool.Schema.Resources, memory: pool.HasMemory(), whole: pool.Pack.WholeSlots,
 		owners: slices.Contains(asked, "owner"), groups: slices.Contains(asked, "acctgroup"),
 		known: map[request]*classad.ClassAd{},
 	}
 }
 
 func (r *requestAds) get(cpus, memory int64, j workload.Job) (*classad.ClassAd, error) {
-	key := request{cpus: cpus, memory: memory}
+	key, requirements := request{cpus: cpus, memory: memory}, memoryRequirements
+	if !r.memory { // slots may not even speak of it
+		key.memory, requirements = 0, cpuRequirements
+	}
 	if r.owners {
 		key.owner = j.User
 	}
@@ -220,11 +225,11 @@ func (r *requestAds) get(cpus, memory int64, j workload.Job) (*classad.ClassAd, 
 		ad.SetInt("Request"+strings.ToUpper(resource[:1])+resource[1:], 0)
 	}
 	ad.SetInt("RequestCpus", cpus)
-	ad.SetInt("RequestMemory", memory)
+	ad.SetInt("RequestMemory", key.memory)
 	if r.whole {
 		ad.SetInt("RequestSlots", 1) // see pools.Whole
 	}
-	if err := ad.SetExpr("Requirements", jobRequirements); err != nil {
+	if err := ad.SetExpr("Requirements", requirements); err != nil {
 		return nil, err
 	}
 	r.known[key] = ad

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +35,7 @@ func (s *Study) Write(o Output) (Written, error) {
 	figures := s.Figures()
 	var files []func() error
 	file := func(what, path string, write func(io.Writer) error) {
-		files = append(files, func() error { return whole(what, path, write) })
+		files = append(files, func() error { return wholefile.Write(what, path, write) })
 	}
 	if o.Tables != "" {
 		if err := os.MkdirAll(o.Tables, 0o777); err != nil { //nolint:gosec // the umask says
@@ -71,29 +70,7 @@ func (s *Study) Write(o Output) (Written, error) {
 	if err != nil {
 		return made, err
 	}
-	return made, fill(o.Page, func(out io.Writer) error { return s.HTML(out, figures) }) // last: it is there when all is
-}
-
-// whole writes a file that is there whole or not at all.
-func whole(what, path string, write func(io.Writer) error) error {
-	file, err := wholefile.Create(what, path)
-	if err != nil {
-		return err
-	}
-	defer file.Discard()
-	return fill(file, write)
-}
-
-func fill(file *wholefile.File, write func(io.Writer) error) error {
-	buffer := bufio.NewWriter(file)
-	err := write(buffer)
-	if err == nil {
-		err = buffer.Flush()
-	}
-	if err != nil {
-		return file.Fault(err)
-	}
-	return file.Commit()
+	return made, o.Page.Fill(func(out io.Writer) error { return s.HTML(out, figures) }) // last: it is there when all is
 }
 
 // inParallel runs independent tasks on all cores and returns the errors in the

@@ -130,3 +130,12 @@ func TestALargeDump(t *testing.T) {
 	require.Len(t, p.Slots, 1250)
 	require.Equal(t, pools.LeftOut{Dynamic: 8750}, p.LeftOut)
 }
+
+// Slots that say nothing of memory have none, and jobs are not asked for theirs.
+func TestSlotsWithoutMemory(t *testing.T) {
+	for text, has := range map[string]bool{"Cpus = 4\n": false, "Cpus = 4\nMemory = 8\n": true} {
+		p, err := pools.Read(strings.NewReader("Name = \"a\"\nCpus = 4\n\nName = \"b\"\n"+text), "slots")
+		require.NoError(t, err)
+		require.Equal(t, has, p.HasMemory(), text)
+	}
+}

@@ -32,6 +32,7 @@ import (
 // Pool is a pool to be simulated.
 type Pool struct {
 	Name   string // of the file, without folder and extensions
+	Ads    string // the file of slot ads that a description refers to; "": none
 	Schema negotiator.Schema
 	Slots  []*negotiator.Slot
 	// Pack cuts a trace's jobs into chunks; job ads say themselves how many they
@@ -77,8 +78,11 @@ type Outage struct {
 	Shape      float64
 }
 
-// HasMemory says that the pool's memory is planned with.
-func (p *Pool) HasMemory() bool { return slices.Contains(p.Schema.Resources, "memory") }
+// HasMemory says that memory is planned with and there is some.
+func (p *Pool) HasMemory() bool {
+	i := slices.Index(p.Schema.Resources, "memory")
+	return i >= 0 && slices.ContainsFunc(p.Slots, func(s *negotiator.Slot) bool { return s.Capacity[i] > 0 })
+}
 
 // Asked lists the attributes of jobs that any expression of the slots refers to, in
 // lower case.

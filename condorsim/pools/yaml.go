@@ -175,6 +175,7 @@ func (b *builder) readAds(folder string) error {
 		return b.wrong("ads", "%v", err)
 	}
 	b.pool = *pool
+	b.pool.Ads = name
 	return b.checkResources()
 }
 

@@ -38,10 +38,7 @@ func (j *JobsFile) File() *wholefile.File {
 
 // Write writes the table and puts it in its place.
 func (j *JobsFile) Write(r *condorsim.Result) error {
-	if err := WriteJobs(j.file, r); err != nil {
-		return j.file.Fault(err)
-	}
-	return j.file.Commit()
+	return j.file.Fill(func(out io.Writer) error { return WriteJobs(out, r) })
 }
 
 // Discard removes what is there of the table, if it was not written.

@@ -78,7 +78,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
-		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: held(r),
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Users: users, Timing: extras.Timing,
@@ -87,16 +87,6 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
-}
-
-func held(r *condorsim.Result) int {
-	n := 0
-	for _, o := range r.Outcomes {
-		if o.Held != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // Table prints the summary for people. Extras may be nil.
@@ -133,7 +123,7 @@ func groups(r *condorsim.Result, extras *Extras) [][][2]string {
 		{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])},
 		{"jobs", count(len(w.Jobs))},
 	}
-	if n := held(r); n > 0 {
+	if n := r.Held(); n > 0 {
 		ran = append(ran, [2]string{"jobs held (left out of the means)", count(n)})
 	}
 	var waits, use, rest [][2]string

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -162,30 +161,6 @@ func TestLeftOvers(t *testing.T) {
 	require.NoError(t, w.Cell(Cell{Key: m.Cells[0]}))
 	require.NoError(t, w.Remove(m.Cells...))
 	require.NoFileExists(t, CellPath(path, m.Cells[0].ID))
-}
-
-// A file is there whole or not at all, and what was there before stays.
-func TestWriteFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, writeFile(path, func(out io.Writer) error {
-		_, err := io.WriteString(out, "before")
-		return err
-	}))
-	err := writeFile(path, func(out io.Writer) error {
-		_, err := out.Write(make([]byte, 1<<20))
-		return errors.Join(err, syscall.ENOSPC)
-	})
-	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.ErrorContains(t, err, path)
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "before", string(text))
-	entries, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing is left")
-	require.Error(t, writeFile(filepath.Join(path, "below"), func(io.Writer) error { return nil }))
-	require.NoError(t, os.Mkdir(path+"d", 0o755))
-	require.Error(t, writeFile(path+"d", func(io.Writer) error { return nil }), "a directory is in its place")
 }
 
 func folder() *Folder {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 )
 
 // Writer fills a folder of results, the only one at a time to do so.
@@ -36,7 +38,7 @@ func Open(path string) (*Writer, error) {
 		return nil, fmt.Errorf("%s: another sweep is writing its results there; wait for it, or give another folder", path)
 	}
 	w := &Writer{path: path, lock: lock}
-	if err = errors.Join(sweepAway(path), sweepAway(filepath.Join(path, cellsName))); err != nil {
+	if err = errors.Join(wholefile.SweepAway(path), wholefile.SweepAway(filepath.Join(path, cellsName))); err != nil {
 		return nil, errors.Join(fmt.Errorf("tidy the folder of results: %w", err), w.Close())
 	}
 	return w, nil
@@ -56,7 +58,7 @@ func usable(path string) error {
 		switch name := e.Name(); {
 		case name == manifestName:
 			return nil
-		case name == cellsName, name == lockName, isTemporary(name): // all that there is of a first sweep that was killed early
+		case name == cellsName, name == lockName, wholefile.IsPart(name): // all that there is of a first sweep that was killed early
 		default:
 			foreign = name
 		}
@@ -114,7 +116,7 @@ func (w *Writer) Tables() (*Folder, error) {
 	}
 	for _, format := range formats() {
 		path := filepath.Join(w.path, name+format.extension)
-		if err = writeFile(path, func(out io.Writer) error { return format.write(out, f) }); err != nil {
+		if err = wholefile.Write("the results", path, func(out io.Writer) error { return format.write(out, f) }); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +135,7 @@ func (w *Writer) removeTables(names ...string) error {
 }
 
 func (w *Writer) writeJSON(path string, v any) error {
-	return writeFile(path, func(out io.Writer) error {
+	return wholefile.Write("the results", path, func(out io.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", " ")
 		return encoder.Encode(v)

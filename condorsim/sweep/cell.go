@@ -52,7 +52,7 @@ func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sin
 		return done, errors.New(negotiator.UnorderedText)
 	}
 	return results.Cell{
-		Key: c.key, Jobs: len(w.Jobs), Held: held(r),
+		Key: c.key, Jobs: len(w.Jobs), Held: r.Held(),
 		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(),
 	}, nil
@@ -75,14 +75,4 @@ func (p *Plan) run(ctx context.Context, w *condorsim.Workload, c negotiator.Conf
 		return nil, err
 	}
 	return r, counter.Add(r)
-}
-
-func held(r *condorsim.Result) int {
-	n := 0
-	for _, o := range r.Outcomes {
-		if o.Held != "" {
-			n++
-		}
-	}
-	return n
 }

@@ -104,20 +104,8 @@ func (c *checker) trace(path string, t *Trace) {
 	if kinds != 1 {
 		c.say(path, "a trace has one of file, ads, merge and generate; this one has %d of them", kinds)
 	}
-	if t.Merge != nil && len(t.Merge) == 0 {
-		c.say(path+".merge", "there is nothing to merge")
-	}
-	if t.Merge != nil && t.CPUs == 0 && t.Pool == "" && t.Nodes == nil {
-		c.say(path, "what the merged traces run on is not said: give cpus")
-	}
-	if t.Merge != nil && (t.Max != 0 || t.Until != 0) {
-		c.say(path, "max and until belong to each of the merged traces")
-	}
-	for i, part := range t.Merge {
-		if part.File == "" {
-			c.say(at(path+".merge")(i), "there is no file to merge")
-		}
-		c.source(at(path+".merge")(i), part)
+	if t.Merge != nil {
+		c.merge(path, t)
 	}
 	c.source(path, t.Source)
 	if t.Pool != "" && t.Nodes != nil {
@@ -143,12 +131,30 @@ func (c *checker) trace(path string, t *Trace) {
 	}
 }
 
+func (c *checker) merge(path string, t *Trace) {
+	if len(t.Merge) == 0 {
+		c.say(path+".merge", "there is nothing to merge")
+	}
+	if t.CPUs == 0 && t.Pool == "" && t.Nodes == nil {
+		c.say(path, "what the merged traces run on is not said: give cpus")
+	}
+	if t.Max != 0 || t.Until != 0 {
+		c.say(path, "max and until belong to each of the merged traces")
+	}
+	for i, part := range t.Merge {
+		if part.File == "" {
+			c.say(at(path+".merge")(i), "there is no file to merge")
+		}
+		c.source(at(path+".merge")(i), part)
+	}
+}
+
 func (c *checker) source(path string, s Source) {
 	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none")
 	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
 	s.Clean, s.ProcsField, s.Overrun = "", "", ""
-	c.err(path, s.options(0).Validate())
+	c.err(path, s.options(workload.Machine{}).Validate())
 	if s.Max < 0 {
 		c.say(path+".max", "%d: must be a number of jobs", s.Max)
 	}

@@ -41,8 +41,8 @@ type Trace struct {
 	Ads string `yaml:"ads"`
 	// Generate makes a trace up.
 	Generate *Generate `yaml:"generate"`
-	// Pool is a file of slot ads or a description of a pool, Nodes a number of slots that are all alike; if
-	// neither is given, the trace's machine is one slot.
+	// Pool is a file of slot ads or a description of a pool, Nodes a number of slots
+	// that are all alike; if neither is given, the trace's machine is one slot.
 	Pool  string `yaml:"pool"`
 	Nodes *Nodes `yaml:"nodes"`
 }
@@ -116,16 +116,14 @@ func (s Source) within(whole Source) Source {
 	return s
 }
 
-// files are the names of all files that the trace needs.
+// files are the names of the files that the jobs come from.
 func (t *Trace) files() []string {
 	var names []string
 	for _, s := range t.sources() {
 		names = append(names, s.File)
 	}
-	for _, name := range []string{t.Ads, t.Pool} {
-		if name != "" {
-			names = append(names, name)
-		}
+	if t.Ads != "" {
+		names = append(names, t.Ads)
 	}
 	return names
 }

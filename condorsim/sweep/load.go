@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,20 +20,32 @@ func (e *BadInput) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *BadInput) Unwrap() error { return e.Err }
 
-// anyWidth is as many chunks as a job may have: the pool, not the trace's
-// machine, says what is too wide.
-const anyWidth = 1 << 20
+// anyWidth is as many chunks as a job may have, anyMemory as much as a trace may ask
+// for: the pool, not the trace's machine, says what is too much.
+const (
+	anyWidth  = 1 << 20
+	anyMemory = 1e12
+)
 
-// options are how the source is read.
-func (s Source) options(wide int64) workload.Options {
-	cpus := s.CPUs
-	if cpus == 0 {
-		cpus = wide
-	}
+// options are how the source is read; the machine is what it does not say itself.
+func (s Source) options(machine workload.Machine) workload.Options {
 	return workload.Options{
 		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField), Overrun: workload.Overrun(s.Overrun),
-		CPUs: cpus, Memory: s.Memory,
+		CPUs: cmp.Or(s.CPUs, machine.Processors), Memory: cmp.Or(s.Memory, machine.Memory),
 	}
+}
+
+// machine bounds what jobs may ask for where a pool takes the place of the trace's
+// machine.
+func (in *input) machine() (m workload.Machine) {
+	if in.pool == nil {
+		return m
+	}
+	m.Processors = anyWidth
+	if in.pool.HasMemory() {
+		m.Memory = anyMemory
+	}
+	return m
 }
 
 // trace reads the trace's files; nil if it is one of job ads.
@@ -41,13 +54,9 @@ func (in *input) trace() (*workload.Trace, error) {
 	if sources == nil {
 		return nil, nil //nolint:nilnil // nil is a trace that is none
 	}
-	wide := int64(0)
-	if in.Pool != "" || in.Nodes != nil {
-		wide = anyWidth
-	}
 	parts := make([]*workload.Trace, len(sources))
 	for i, s := range sources {
-		part, err := read(in.files[i], s, wide)
+		part, err := read(in.files[i], s, in.machine())
 		if err != nil {
 			return nil, &BadInput{err}
 		}
@@ -69,13 +78,13 @@ func (in *input) trace() (*workload.Trace, error) {
 	return whole, nil
 }
 
-func read(file located, s Source, wide int64) (*workload.Trace, error) {
+func read(file located, s Source, machine workload.Machine) (*workload.Trace, error) {
 	in, err := file.open()
 	if err != nil {
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
 	defer in.Close() //nolint:errcheck // only read
-	trace, err := workload.ReadSWF(in, file.path, s.options(wide))
+	trace, err := workload.ReadSWF(in, file.path, s.options(machine))
 	cut := workload.Transform{Until: s.Until, Max: s.Max}
 	if err != nil || cut.IsZero() {
 		return trace, err
@@ -95,12 +104,10 @@ func (in *input) workload(t *workload.Trace, load float64, estimates string, see
 }
 
 func (in *input) make(t *workload.Trace, x workload.Transform) (*condorsim.Workload, error) {
-	pool, err := in.pool()
+	var err error
 	switch {
-	case err != nil:
-		return nil, err
 	case in.Ads != "":
-		return in.fromAds(pool)
+		return in.fromAds()
 	case in.Generate != nil:
 		if t, err = in.Generate.trace(in.Name, x.Seed); err != nil {
 			return nil, err
@@ -112,29 +119,29 @@ func (in *input) make(t *workload.Trace, x workload.Transform) (*condorsim.Workl
 			return nil, err
 		}
 	}
-	if pool == nil {
+	if in.pool == nil {
 		return condorsim.FromTrace(t, nil)
 	}
-	return condorsim.OnPool(t, pool)
+	return condorsim.OnPool(t, in.pool)
 }
 
-// pool is what the trace runs on; nil: the machine of the trace.
-func (in *input) pool() (*pools.Pool, error) {
+// readPool reads what the trace runs on instead of its own machine.
+func (in *input) readPool() (err error) {
 	switch {
 	case in.Pool != "":
-		file := in.files[len(in.files)-1] // behind the workload's
-		text, err := file.open()
-		if err != nil {
-			return nil, fmt.Errorf("read the pool: %w", err)
+		file := in.files[len(in.files)-1]
+		text, openErr := file.open()
+		if openErr != nil {
+			return fmt.Errorf("read the pool: %w", openErr)
 		}
 		defer text.Close() //nolint:errcheck // only read
-		return pools.Read(text, file.path)
+		if in.pool, err = pools.Read(text, file.path); err == nil && in.pool.Ads != "" {
+			in.files = append(in.files, located{name: in.pool.Ads, path: in.pool.Ads})
+		}
 	case in.Nodes != nil:
-		text := in.Nodes.ads()
-		return pools.FromAds("nodes", negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(text), "nodes"))
-	default:
-		return nil, nil //nolint:nilnil // nil is a pool that is not wanted
+		in.pool, err = pools.FromAds("nodes", negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(in.Nodes.ads()), "nodes"))
 	}
+	return err
 }
 
 // ads describes the nodes.
@@ -151,18 +158,18 @@ Requirements = MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemor
 	return text.String()
 }
 
-func (in *input) fromAds(pool *pools.Pool) (*condorsim.Workload, error) {
+func (in *input) fromAds() (*condorsim.Workload, error) {
 	file := in.files[0]
 	text, err := file.open()
 	if err != nil {
 		return nil, fmt.Errorf("read the jobs: %w", err)
 	}
 	defer text.Close() //nolint:errcheck // only read
-	w, err := condorsim.FromAds(file.path, pool.Schema, pool.Slots, classad.ReadAds(text, file.path))
+	w, err := condorsim.FromAds(file.path, in.pool.Schema, in.pool.Slots, classad.ReadAds(text, file.path))
 	if err != nil {
 		return nil, err
 	}
-	w.Outages, w.GiveUpAfter = pool.Outages, pool.GiveUpAfter
+	w.Outages, w.GiveUpAfter = in.pool.Outages, in.pool.GiveUpAfter
 	if in.jobs > 0 && in.jobs < len(w.Jobs) {
 		w.Jobs = w.Jobs[:in.jobs]
 	}

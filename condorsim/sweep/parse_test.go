@@ -46,7 +46,7 @@ schedulers:
 		{File: "a.swf", Max: 3, CPUs: 16, Clean: "none"}, {File: "b.swf", CPUs: 4, Clean: "papers"},
 	}, f.Traces[1].sources(), "what the parts do not say, the whole does")
 	require.Equal(t, []string{"jobs.ads"}, f.Traces[2].files())
-	require.Equal(t, []string{"a.swf", "slots.ads"}, f.Traces[3].files())
+	require.Equal(t, []string{"a.swf"}, f.Traces[3].files())
 	var labels []string
 	for _, s := range f.schedulers() {
 		labels = append(labels, s.label)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Settings are what a sweep depends on beside its file.
@@ -61,9 +61,10 @@ type cell struct {
 // input is a trace of the sweep that is there.
 type input struct {
 	Trace
-	files []located // as Trace.files names them
-	sums  []string  // of the files
-	jobs  int       // Settings.Jobs
+	files []located   // as Trace.files names them, and those of the pool
+	sums  []string    // of the files
+	pool  *pools.Pool // what it runs on; nil: the machine of the trace
+	jobs  int         // Settings.Jobs
 }
 
 // Prepare finds the traces and checks the policies. A trace that is not there is
@@ -74,11 +75,11 @@ func Prepare(ctx context.Context, f *File, s Settings) (*Plan, error) {
 		Name:   f.Name, Title: f.Title, Description: f.Description, Claims: f.Claims, Baseline: f.Baseline,
 		Version: s.Version, Command: s.Command, File: string(f.text),
 	}}
-	if err := f.checkPolicies(ctx, s); err != nil {
-		return nil, err
-	}
 	inputs, err := p.inputs(f)
 	if err != nil {
+		return nil, err
+	}
+	if err = f.checkPolicies(ctx, s, inputs); err != nil {
 		return nil, err
 	}
 	for _, in := range inputs {
@@ -100,7 +101,11 @@ func (p *Plan) inputs(f *File) ([]*input, error) {
 	for i := range f.Traces {
 		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs}
 		var absent []string
-		for _, name := range in.Trace.files() {
+		names := in.Trace.files()
+		if in.Pool != "" {
+			names = append(names, in.Pool)
+		}
+		for _, name := range names {
 			file, found := places.find(name)
 			if !found {
 				absent = append(absent, name)
@@ -111,6 +116,9 @@ func (p *Plan) inputs(f *File) ([]*input, error) {
 		if len(absent) > 0 {
 			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name, strings.Join(absent, ", "), places.looked()))
 			continue
+		}
+		if err := in.readPool(); err != nil {
+			return nil, fmt.Errorf("trace %s: %w", in.Name, err)
 		}
 		for _, file := range in.files {
 			sum, err := file.digest()
@@ -183,12 +191,12 @@ func (p *Plan) digest(f *File, in *input, s scheduler, key results.Key) (string,
 
 // checkPolicies makes each policy once for each kind of pool, so that what is
 // wrong with one is known before anything runs.
-func (f *File) checkPolicies(ctx context.Context, s Settings) error {
-	var pools [][]string
-	for i := range f.Traces {
-		r := f.Traces[i].resources()
-		if !slices.ContainsFunc(pools, func(p []string) bool { return slices.Equal(p, r) }) {
-			pools = append(pools, r)
+func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) error {
+	var kinds [][]string
+	for _, in := range inputs {
+		r := in.resources()
+		if !slices.ContainsFunc(kinds, func(k []string) bool { return slices.Equal(k, r) }) {
+			kinds = append(kinds, r)
 		}
 	}
 	c := &checker{}
@@ -197,7 +205,7 @@ func (f *File) checkPolicies(ctx context.Context, s Settings) error {
 		if told[one.policyPath] {
 			continue
 		}
-		for _, resources := range pools {
+		for _, resources := range kinds {
 			deciders, err := s.Policies(ctx, one.policy, one.options, resources)
 			if err != nil {
 				told[one.policyPath] = true
@@ -215,11 +223,11 @@ func (f *File) checkPolicies(ctx context.Context, s Settings) error {
 }
 
 // resources are those of the pool that the trace runs on.
-func (t *Trace) resources() []string {
+func (in *input) resources() []string {
 	switch {
-	case t.Ads != "" || t.Pool != "" || t.Nodes != nil:
-		return negotiator.DefaultSchema().Resources
-	case t.Memory > 0 || t.Generate != nil && t.Generate.Memory > 0:
+	case in.pool != nil:
+		return in.pool.Schema.Resources
+	case in.Memory > 0 || in.Generate != nil && in.Generate.Memory > 0:
 		return []string{"cpus", "memory"}
 	default:
 		return []string{"cpus"}

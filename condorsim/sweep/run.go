@@ -184,6 +184,7 @@ type task struct {
 	trace   *shared[*workload.Trace]
 	variant *shared[*condorsim.Workload]
 	size    int64 // of the trace's files in bytes
+	copies  bool  // of the simulation are kept beside it, for fair start times
 }
 
 // workload is the task's, which others may use too: nobody changes it.

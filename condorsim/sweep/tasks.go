@@ -37,7 +37,7 @@ func (p *Plan) tasks(cells []int) []*task {
 			variants[v] = &shared[*condorsim.Workload]{}
 			begin[variants[v]] = i
 		}
-		t := &task{cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size()}
+		t := &task{cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size(), copies: p.fair.Strict || p.fair.Relaxed}
 		t.trace.users++
 		t.variant.users++
 		work[c.input] += t.cost()
@@ -54,24 +54,27 @@ func (p *Plan) tasks(cells []int) []*task {
 	return all
 }
 
-// size of the files in bytes.
+// size of the files of jobs in bytes.
 func (in *input) size() int64 {
 	var sum int64
-	for _, file := range in.files {
+	for _, file := range in.files[:len(in.Trace.files())] {
 		sum += file.size()
 	}
 	return sum
 }
 
-// guessedJobs is how many jobs the files may hold. A job takes about 10 bytes of a
-// packed file and 40 of a plain one.
+// guessedJobs is how many jobs there may be. A job takes about 10 bytes of a packed
+// file and 40 of a plain one.
 func (t *task) guessedJobs() int64 {
-	perJob := int64(40)
-	if in := t.of.input; len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
+	in, perJob := t.of.input, int64(40)
+	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
 		perJob = 10
 	}
 	n := t.size / perJob
-	if limit := int64(t.of.input.jobs); limit > 0 {
+	if in.Generate != nil {
+		n = int64(in.Generate.Jobs)
+	}
+	if limit := int64(in.jobs); limit > 0 {
 		n = min(n, limit)
 	}
 	return n + 1
@@ -93,8 +96,12 @@ func (t *task) cost() float64 {
 
 // need guesses how much memory a cell takes, in bytes.
 func (t *task) need() int64 {
-	const base, perJob = 32 << 20, 1200 // with the garbage
-	return base + perJob*t.guessedJobs()
+	const base, perJob, copies = 32 << 20, 1200, 256 << 20 // with the garbage
+	need := base + perJob*t.guessedJobs()
+	if t.copies {
+		need += copies
+	}
+	return need
 }
 
 // room is an amount that several share.

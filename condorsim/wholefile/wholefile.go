@@ -6,6 +6,9 @@
 //	…write to f…
 //	err = f.Commit()
 //
+// [File.Fill] does both of the latter, [Write] all of it. A process that is killed
+// leaves what it had written of a file beside it: [SweepAway] removes that.
+//
 // What is no regular file, such as a device or a pipe, is written to directly,
 // and a link is followed. Errors name the file that was asked for.
 //
@@ -13,11 +16,15 @@
 package wholefile
 
 import (
+	"bufio"
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -28,6 +35,10 @@ type File struct {
 	file *os.File // beside the target until it is whole; or a device or pipe itself; nil: done
 	real string   // the target, links resolved; "": file is the target
 }
+
+// partPrefix begins the names of files in the making. What follows is drawn at
+// random: a process that was killed may have had the same ID.
+const partPrefix = ".writing-"
 
 // Create makes sure that a file can be written at path. What it will hold, such
 // as "the table of jobs", stands in errors.
@@ -58,28 +69,22 @@ var inTheMaking struct { //nolint:gochecknoglobals // they are the process's
 
 var errAbandoned = errors.New("given up")
 
-// beside makes a file in the folder of another one. The name is short and nobody
-// else's: not even one that a process of the same number left when it was killed.
+// beside makes a file in the folder of another one.
 func beside(path string) (*os.File, error) {
 	inTheMaking.Lock()
 	defer inTheMaking.Unlock()
 	if inTheMaking.abandoned {
 		return nil, errAbandoned
 	}
-	for {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".making-%08x", rand.Uint32()))
-		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-		if errors.Is(err, os.ErrExist) {
-			continue
+	name := filepath.Join(filepath.Dir(path), partPrefix+rand.Text())
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err == nil {
+		if inTheMaking.names == nil {
+			inTheMaking.names = map[string]bool{}
 		}
-		if err == nil {
-			if inTheMaking.names == nil {
-				inTheMaking.names = map[string]bool{}
-			}
-			inTheMaking.names[name] = true
-		}
-		return file, err
+		inTheMaking.names[name] = true
 	}
+	return file, err
 }
 
 // settle ends the making of a file: it is moved to its place or, if that is "",
@@ -152,9 +157,51 @@ func (f *File) Fault(err error) error {
 // Write writes.
 func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
 
-// Commit puts the file in its place.
-func (f *File) Commit() error {
-	err := f.file.Close()
+// Fill writes all of the file and commits it.
+func (f *File) Fill(write func(io.Writer) error) error {
+	buffer := bufio.NewWriter(f)
+	err := write(buffer)
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err != nil {
+		return f.Fault(err)
+	}
+	return f.Commit()
+}
+
+// Write writes a file; see [Create].
+func Write(what, path string, write func(io.Writer) error) error {
+	f, err := Create(what, path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	return f.Fill(write)
+}
+
+// SweepAway removes what processes that were killed left in a folder, where nobody
+// may be writing.
+func SweepAway(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if IsPart(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, e.Name())))
+		}
+	}
+	return err
+}
+
+// IsPart tells from its name whether a file is one in the making.
+func IsPart(name string) bool { return strings.HasPrefix(name, partPrefix) }
+
+// Commit puts the file in its place, forced to the disk: it is whole even if the
+// machine is stopped just then.
+func (f *File) Commit() (err error) {
+	if f.real != "" { // nothing else is on a disk
+		err = f.file.Sync()
+	}
+	err = cmp.Or(err, f.file.Close())
 	if err == nil && f.real != "" {
 		err = settle(f.file.Name(), f.real)
 	}

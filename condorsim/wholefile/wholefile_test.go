@@ -2,11 +2,12 @@ package wholefile_test
 
 import (
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,17 +95,13 @@ func TestADevice(t *testing.T) {
 	require.ErrorContains(t, f.Fault(err), "write the text to /dev/full: no space left on device")
 }
 
-// What a killed process left is in nobody's way, whatever its number was; nor is a
-// long name.
-func TestLeftOvers(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf(".a.txt.%d", os.Getpid())), nil, 0o600))
-	for _, name := range []string{"a.txt", strings.Repeat("a", 255)} {
-		f, err := wholefile.Create("the text", filepath.Join(dir, name))
-		require.NoError(t, err)
-		require.NoError(t, f.Commit())
-		require.FileExists(t, filepath.Join(dir, name))
-	}
+// A long name leaves room for the one on the way.
+func TestALongName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("a", 255))
+	f, err := wholefile.Create("the text", path)
+	require.NoError(t, err)
+	require.NoError(t, f.Commit())
+	require.FileExists(t, path)
 }
 
 func TestSame(t *testing.T) {
@@ -147,4 +144,39 @@ func TestAbandon(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Empty(t, names(t, dir))
+}
+
+// A file is there whole or not at all, and what was there before stays.
+func TestWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, wholefile.Write("the text", path, func(out io.Writer) error {
+		_, err := io.WriteString(out, "before")
+		return err
+	}))
+	err := wholefile.Write("the text", path, func(out io.Writer) error {
+		_, err := out.Write(make([]byte, 1<<20))
+		return errors.Join(err, syscall.ENOSPC)
+	})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.ErrorContains(t, err, path)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "before", string(text))
+	require.Equal(t, []string{"file"}, names(t, filepath.Dir(path)), "nothing is left")
+	require.Error(t, wholefile.Write("the text", filepath.Join(path, "below"), func(io.Writer) error { return nil }))
+	require.NoError(t, os.Mkdir(path+"d", 0o700))
+	require.Error(t, wholefile.Write("the text", path+"d", func(io.Writer) error { return nil }), "a directory is in its place")
+}
+
+// What a killed process left is in nobody's way, and can be swept away.
+func TestSweepAway(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	killed, err := wholefile.Create("the text", path)
+	require.NoError(t, err)
+	defer killed.Discard()
+	require.NoError(t, wholefile.Write("the text", path, func(io.Writer) error { return nil }))
+	require.Len(t, names(t, dir), 2)
+	require.NoError(t, wholefile.SweepAway(dir))
+	require.Equal(t, []string{"a.txt"}, names(t, dir))
 }

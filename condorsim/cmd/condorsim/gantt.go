@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 
@@ -53,12 +52,5 @@ func writeGantt(file *wholefile.File, title string, result *condorsim.Result) er
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(file)
-	if err = chart.Write(out); err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
-		return file.Fault(err)
-	}
-	return file.Commit()
+	return file.Fill(chart.Write)
 }

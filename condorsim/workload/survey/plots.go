@@ -3,6 +3,7 @@ package survey
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -89,13 +90,8 @@ func (c chart) draw(path string) error {
 	p.NominalX(labels...)
 	canvas := vgsvg.New(width, height)
 	p.Draw(draw.New(canvas))
-	file, err := wholefile.Create("the chart", path)
-	if err != nil {
+	return wholefile.Write("the chart", path, func(out io.Writer) error {
+		_, err := canvas.WriteTo(out)
 		return err
-	}
-	defer file.Discard()
-	if _, err = canvas.WriteTo(file); err != nil {
-		return file.Fault(err)
-	}
-	return file.Commit()
+	})
 }
