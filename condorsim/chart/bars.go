@@ -10,6 +10,9 @@ import (
 type Grouped struct {
 	Name, Title, Alt, Note string
 	Groups, Series         []string
+	// Over are what groups belong to, such as loads to a trace; nil if to nothing.
+	// What neighbours have in common is written once.
+	Over []string
 	// Values are by group, then by series; NaN is no value.
 	Values [][]float64
 	// Tips are what a pointer on a bar is told, by group, then by series.
@@ -25,7 +28,11 @@ type Grouped struct {
 func Bars(g Grouped) *Figure {
 	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Width: wide}
 	y := f.head(g.Series, g.Skip, false)
-	const left, gap, leastBar, height, under = 52.0, 22.0, 9.0, 210.0, 44.0
+	const left, gap, leastBar, height = 52.0, 22.0, 9.0, 210.0
+	under := 44.0
+	if g.Over != nil {
+		under += 30
+	}
 	bars := 0
 	for i := range g.Series {
 		if i != g.Skip {
@@ -84,7 +91,20 @@ func (g Grouped) row(f *Figure, b bay, axis Axis, from, to, perRow int, gap floa
 		for i, line := range wrap(g.Groups[group], each-4, 2) {
 			f.add(label{at: point{x + each/2, b.y + b.h + 16 + 14*float64(i)}, text: line, ink: inkText, size: normal, anchor: middle, series: none})
 		}
+		if g.Over != nil && (group == from || g.Over[group] != g.Over[group-1]) {
+			n := 1
+			for group+n < to && g.Over[group+n] == g.Over[group] {
+				n++
+			}
+			g.over(f, g.Over[group], x, each*float64(n), b.y+b.h+42)
+		}
 	}
+}
+
+// over writes what neighbouring groups belong to below a line across them.
+func (g Grouped) over(f *Figure, name string, x, width, y float64) {
+	f.add(hline(x+6, x+width-6, y-4, inkAxis))
+	f.add(label{at: point{x + width/2, y + 12}, text: wrap(name, width-4, 1)[0], ink: inkText, size: normal, anchor: middle, bold: true, series: none})
 }
 
 func (g Grouped) group(f *Figure, group int, b bay, at func(float64) float64) {

@@ -46,9 +46,12 @@ func (s *Study) Figures() Figures {
 // baseline itself.
 const cut = 1.0
 
+// compares tells whether there are improvements of a measure.
+func (s *Study) compares(m Measure) bool { return len(s.Schedulers) > 1 && m.Better != Neither }
+
 // bars is the improvement over the baseline; nil with nothing to compare.
 func (s *Study) bars(m Measure) *chart.Figure {
-	if len(s.Schedulers) < 2 || m.Better == Neither {
+	if !s.compares(m) {
 		return nil
 	}
 	base := s.Schedulers[s.Baseline]
@@ -58,7 +61,11 @@ func (s *Study) bars(m Measure) *chart.Figure {
 		Series: s.Schedulers, Unit: chart.Percent, Skip: s.Baseline, Low: -cut, High: cut,
 	}
 	for i, group := range s.Groups {
-		g.Groups = append(g.Groups, group.Label)
+		if group.Variant == "" {
+			g.Groups = append(g.Groups, group.Trace)
+		} else {
+			g.Groups, g.Over = append(g.Groups, group.Variant), append(g.Over, group.Trace)
+		}
 		values, tips := make([]float64, len(s.Schedulers)), make([]string, len(s.Schedulers))
 		for j, name := range s.Schedulers {
 			v := s.improvement(m, i, j)
@@ -122,7 +129,7 @@ func (s *Study) overLoad(m Measure) *chart.Figure {
 			slices.SortFunc(c, func(a, b chart.Point) int { return int(math.Copysign(1, a.Across-b.Across)) })
 		}
 		all := slices.Sorted(maps.Keys(loads))
-		p.Across = chart.Axis{Min: all[0], Max: all[len(all)-1]}
+		p.Across = chart.Axis{Min: all[0], Max: all[len(all)-1], At: all}
 		p.Up = chart.NewAxis(chart.Linear, m.Unit, low, high)
 		l.Panels = append(l.Panels, p)
 	}
