@@ -73,8 +73,12 @@ const shapesCSS = `.chart .f{fill:currentColor}
 .chart text{fill:currentColor;font-family:` + family + `}
 `
 
-// family is the typeface.
-const family = `system-ui,"Liberation Sans",Arial,sans-serif`
+// typeface is that of drawings of their own, which are the same everywhere; a page
+// follows its reader's system (family).
+const (
+	typeface = `"Liberation Sans",Arial,Helvetica,sans-serif`
+	family   = `system-ui,` + typeface
+)
 
 // Colours declares the inks as custom properties, on light or on dark ground.
 func Colours(dark bool) string {

@@ -15,7 +15,7 @@ import (
 )
 
 // heat is a value of the categories of jobs, a map for each scheduler.
-func (s *Study) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series, of func(metrics.Category) float64) *chart.Figure {
+func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series, of func(metrics.Category) float64) *chart.Figure {
 	widths, lengths := map[string]bool{}, map[string]bool{}
 	for _, c := range cells {
 		for _, category := range c.Categories {
@@ -27,7 +27,7 @@ func (s *Study) heat(group int, name, title string, unit chart.Unit, cells []met
 	}
 	g := s.Groups[group]
 	h := chart.Heated{
-		Name: "categories-" + name + "-" + g.ID, Title: title + ": " + g.Label, Alt: "A map for each scheduler: rows are classes of processors, columns classes of run times.", Note: s.partial(),
+		Name: "categories-" + name + "-" + g.ID, Title: title + ": " + g.Label, Alt: "A map for each scheduler: rows are classes of processors, columns classes of run times.", Note: s.partial(), Width: s.width,
 		Rows: ascending(widths), Columns: ascending(lengths), RowsAre: "cpus", ColumnsAre: "run time", Unit: unit,
 	}
 	for i, c := range cells {

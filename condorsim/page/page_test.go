@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/chart"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/page/pagetest"
@@ -50,7 +51,7 @@ func study(tb testing.TB, dir, baseline string) *page.Study {
 func html(tb testing.TB, s *page.Study) string {
 	tb.Helper()
 	var out bytes.Buffer
-	require.NoError(tb, s.HTML(&out, s.Figures()))
+	require.NoError(tb, s.HTML(&out, s.Figures(chart.Page)))
 	return out.String()
 }
 
@@ -207,7 +208,7 @@ func TestPartialResultsAreSaidEverywhere(t *testing.T) {
 	has(t, text, "<strong>"+says+"</strong>")
 	has(t, text, "<code>one-easy-1</code>")
 	has(t, text, "trace three: not there")
-	for _, f := range s.Figures().All() {
+	for _, f := range s.Figures(chart.Page).All() {
 		has(t, f.SVG(), says)
 	}
 	missing := 0
@@ -286,7 +287,7 @@ func TestWrite(t *testing.T) {
 	require.Len(t, files("charts/*.svg"), made.Charts/2)
 	require.Len(t, files("charts/*.png"), made.Charts/2)
 	require.Len(t, files("tables/*.csv"), made.Tables)
-	require.Len(t, s.Figures().All(), made.Charts/2, "no two have the same name")
+	require.Len(t, s.Figures(chart.Page).All(), made.Charts/2, "no two have the same name")
 	require.Len(t, s.Tables(), made.Tables)
 	require.Empty(t, files(".*"))
 	for _, path := range files("tables/*.csv") {
@@ -301,7 +302,7 @@ func TestWrite(t *testing.T) {
 	defer picture.Close() //nolint:errcheck // only read
 	image, err := png.Decode(picture)
 	require.NoError(t, err)
-	require.Equal(t, 2*1180, image.Bounds().Dx())
+	require.Equal(t, 3*720, image.Bounds().Dx())
 
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -91,7 +91,7 @@ func TestChartsOverLoads(t *testing.T) {
 	require.NoError(t, err)
 	s, err := NewStudy(f, "")
 	require.NoError(t, err)
-	figures := s.Figures()
+	figures := s.Figures(chart.Page)
 	for _, load := range []string{"0.6", "0.7", "1", "1.1"} {
 		require.Contains(t, figures.Load[0].SVG(), `text-anchor="middle">`+load+"</text>")
 		require.Contains(t, figures.Improvement[0].SVG(), ">load "+load+"</text>", "each bar says its load")
