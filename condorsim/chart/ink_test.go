@@ -80,7 +80,7 @@ func TestColours(t *testing.T) {
 						}
 						seen[k] = c.lab()
 					}
-					far := math.Sqrt(math.Pow(seen[0][0]-seen[1][0], 2) + math.Pow(seen[0][1]-seen[1][1], 2) + math.Pow(seen[0][2]-seen[1][2], 2))
+					far := math.Hypot(math.Hypot(seen[0][0]-seen[1][0], seen[0][1]-seen[1][1]), seen[0][2]-seen[1][2])
 					require.Greater(t, far, 0.08, "%s and %s, %s, dark: %v", Series(i), Series(j), name, dark)
 				}
 			}
