@@ -289,3 +289,15 @@ func TestLostAndHeldJobs(t *testing.T) {
 	require.NotContains(t, held, "started")
 	require.NotContains(t, said("job0"), "lost")
 }
+
+// What is printed is in the colours of paper, and is as it was afterwards.
+func TestPaper(t *testing.T) {
+	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 1400, Height: 900, Dark: true})
+	pagetest.Eval[bool](p, `(() => { window.drawn = []; const draw = painter.draw.bind(painter); painter.draw = () => { drawn.push(painter.ink.ink); draw(); }; return true })()`)
+	dark := pagetest.Eval[string](p, "painter.ink.ink")
+	require.NotEmpty(t, p.PDF())
+	settle(p)
+	drawn := pagetest.Eval[[]string](p, "drawn")
+	require.Contains(t, drawn, "#111", "on paper")
+	require.Equal(t, dark, drawn[len(drawn)-1], "on the screen again")
+}

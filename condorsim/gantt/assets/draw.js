@@ -157,7 +157,8 @@ class Painter {
   // Draws what follows the pointer: the instant, what is reserved at it, the job
   // under it and the chosen one.
   follow({ time, hovered, chosen, reserved }) {
-    const c = this.context(this.over), v = this.view;
+    // On paper a canvas above another is not clear but white.
+    const c = paper.matches ? this.base.getContext("2d") : this.context(this.over), v = this.view;
     this.clip(c);
     if (time !== null) {
       if (reserved) this.reserved(c, time);
