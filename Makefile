@@ -18,6 +18,8 @@ test: ## run all tests
 race: ## run the tests of what is concurrent under the race detector
 	go test -race ./plugins/... ./negotiator/... ./backfill/backfilltest/...
 	go test -race -run 'Outlive|Goroutines|Concurrently' ./classad
+	go test -race -run 'FairStarts$$' ./condorsim -rapid.checks=10
+	go test -race -run 'AnyNumberOfCores' ./condorsim/sweep
 
 lint: $(LINT) ## vet, lint, and check that go.mod is tidy
 	go vet ./...

@@ -74,3 +74,20 @@ func BenchmarkFailures(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRunFair finds both fair start times of every job on the way; one worker,
+// so that the copies' work is what is measured.
+func BenchmarkRunFair(b *testing.B) {
+	trace := madeUp(1_000)
+	for _, policy := range []string{"easy", "conservative", "pc"} {
+		b.Run(policy, func(b *testing.B) {
+			for b.Loop() {
+				w, err := condorsim.FromTrace(trace, nil)
+				require.NoError(b, err)
+				_, err = condorsim.RunFair(b.Context(), w, link(b, policy, nil), condorsim.Fair{Strict: true, Relaxed: true, Workers: 1})
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(trace.Jobs)), "ns/job")
+		})
+	}
+}

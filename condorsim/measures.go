@@ -36,7 +36,7 @@ func (r *Result) Measured() metrics.Measures {
 	list = append(
 		list,
 		metrics.Measure{Name: "reserved_idle", Label: "idle while reserved", Unit: metrics.CPUSeconds, Value: r.ReservedIdle},
-		metrics.Measure{Name: "cycles", Label: "cycles", Unit: metrics.Count, Value: float64(r.Cycles)},
+		metrics.Measure{Name: "cycles", Unit: metrics.Count, Value: float64(r.Cycles)},
 	)
 	if r.Requeues > 0 || len(r.Workload.Outages) > 0 {
 		list = append(
@@ -82,13 +82,13 @@ func (r *Result) starts() metrics.Measures {
 			n[o.How]++
 		}
 	}
-	count := func(name, label string, how backfill.How) metrics.Measure {
-		return metrics.Measure{Name: name, Label: label, Unit: metrics.Count, Value: float64(n[how])}
+	count := func(name string, how backfill.How) metrics.Measure {
+		return metrics.Measure{Name: name, Unit: metrics.Count, Value: float64(n[how])}
 	}
 	return metrics.Measures{
-		count("started_backfill", "started past a waiting job", backfill.ByBackfill),
-		count("started_head", "started with nobody waiting before", backfill.AtHead),
-		count("started_queue", "started from the front of the queue", backfill.ByQueue),
+		count("started_backfill", backfill.ByBackfill),
+		count("started_head", backfill.AtHead),
+		count("started_queue", backfill.ByQueue),
 	}
 }
 

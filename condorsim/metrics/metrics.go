@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Machine is what the jobs ran on.
@@ -96,18 +97,27 @@ func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
 	if len(jobs) == 0 {
 		return Metrics{}
 	}
+	// Each measure is of one goroutine, so that nothing depends on their number.
 	var m Metrics
-	m.means(jobs)
-	m.waits(jobs)
-	m.responses(jobs)
-	m.slowdowns(jobs, bound)
-	m.widest(jobs)
-	m.usage(machine, jobs)
-	m.Backfilled = backfilled(jobs)
-	list := events(jobs)
-	m.FairshareUnweighted, m.FairshareWeighted = fairshare(jobs, list)
-	m.LossOfCapacity = ratio(lost(machine, jobs, list), float64(machine.Processors)*m.Makespan)
-	m.users(ByUser(jobs, bound))
+	var all sync.WaitGroup
+	all.Go(func() {
+		m.usage(machine, jobs)
+		list := events(jobs)
+		m.FairshareUnweighted, m.FairshareWeighted = fairshare(jobs, list)
+		m.LossOfCapacity = ratio(lost(machine, jobs, list), float64(machine.Processors)*m.Makespan)
+	})
+	all.Go(func() {
+		m.means(jobs)
+		m.waits(jobs)
+		m.responses(jobs)
+	})
+	all.Go(func() {
+		m.slowdowns(jobs, bound)
+		m.widest(jobs)
+		m.Backfilled = backfilled(jobs)
+		m.users(ByUser(jobs, bound))
+	})
+	all.Wait()
 	return m
 }
 

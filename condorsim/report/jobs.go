@@ -28,6 +28,14 @@ func CreateJobs(path string) (*JobsFile, error) {
 	return &JobsFile{file}, nil
 }
 
+// File is the file in the making; nil has none.
+func (j *JobsFile) File() *wholefile.File {
+	if j == nil {
+		return nil
+	}
+	return j.file
+}
+
 // Write writes the table and puts it in its place.
 func (j *JobsFile) Write(r *condorsim.Result) error {
 	if err := WriteJobs(j.file, r); err != nil {

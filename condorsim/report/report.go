@@ -111,39 +111,59 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		order = ", order " + run.Order
 	}
 	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
-	count := func(n int) string { return strconv.Itoa(n) }
-	rows := [][2]string{
-		{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])},
-		{"jobs", count(len(w.Jobs))},
-	}
-	for _, m := range r.Measured() {
-		if m.Label == "" || m.Name == "utilisation_memory" && w.Memory() == 0 || m.Name == "user_fairness" && m.Value == 0 {
-			continue // for programs only, no resource, or no user is known
+	for _, rows := range groups(r, extras) {
+		for _, row := range rows {
+			t.AppendRow(table.Row{row[0], row[1]})
 		}
-		rows = append(rows, [2]string{m.Label, format(m)})
-	}
-	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
-		rows = append(rows, [2]string{"guarantees broken: " + cause, count(r.BrokenBy[cause])})
-	}
-	for _, left := range w.Cleaning.Dropped() {
-		rows = append(rows, [2]string{"job lines left out: " + left.Why, count(left.Jobs)})
-	}
-	if n := held(r); n > 0 {
-		rows = append(rows, [2]string{"jobs held (left out of the means)", count(n)})
-	}
-	if r.Refusals > 0 {
-		rows = append(rows, [2]string{"decisions refused", count(r.Refusals)})
-	}
-	if extras != nil && extras.Timing != nil {
-		rows = append(rows, [2]string{"wall time", strconv.FormatFloat(extras.Timing.WallSeconds, 'f', 2, 64) + " s"})
-	}
-	for _, row := range rows {
-		t.AppendRow(table.Row{row[0], row[1]})
+		t.AppendSeparator()
 	}
 	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
+}
+
+// groups are the rows of the table: what was run, how long jobs waited, how the
+// machine was used, and then whatever else there is to know. The JSON object has
+// more.
+func groups(r *condorsim.Result, extras *Extras) [][][2]string {
+	w := r.Workload
+	count := func(n int) string { return strconv.Itoa(n) }
+	ran := [][2]string{
+		{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])},
+		{"jobs", count(len(w.Jobs))},
+	}
+	if n := held(r); n > 0 {
+		ran = append(ran, [2]string{"jobs held (left out of the means)", count(n)})
+	}
+	var waits, use, rest [][2]string
+	for _, m := range r.Measured() {
+		if m.Label == "" || m.Name == "utilisation_memory" && w.Memory() == 0 || m.Name == "user_fairness" && m.Value == 0 {
+			continue // for programs only, no resource, or no user is known
+		}
+		group := &rest
+		switch name := m.Name; {
+		case strings.HasSuffix(name, "_wait"), strings.HasSuffix(name, "_response"), strings.HasSuffix(name, "_slowdown"):
+			group = &waits
+		case strings.HasPrefix(name, "utilisation"), name == "loss_of_capacity", name == "makespan", name == "reserved_idle":
+			group = &use
+		}
+		*group = append(*group, [2]string{m.Label, format(m)})
+	}
+	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
+		rest = append(rest, [2]string{"guarantees broken: " + cause, count(r.BrokenBy[cause])})
+	}
+	if r.Refusals > 0 {
+		rest = append(rest, [2]string{"decisions refused", count(r.Refusals)})
+	}
+	var read [][2]string
+	for _, left := range w.Cleaning.Dropped() {
+		read = append(read, [2]string{"job lines left out: " + left.Why, count(left.Jobs)})
+	}
+	if extras != nil && extras.Timing != nil {
+		read = append(read, [2]string{"wall time", strconv.FormatFloat(extras.Timing.WallSeconds, 'f', 2, 64) + " s"})
+	}
+	return [][][2]string{ran, waits, use, rest, read}
 }
 
 // format writes a measure as people read it.
@@ -155,6 +175,9 @@ func format(m metrics.Measure) string {
 	case metrics.WholeSeconds:
 		return decimals(m.Value, 0) + " s"
 	case metrics.CPUSeconds:
+		if m.Value >= 1e6 {
+			return decimals(m.Value/3600, 0) + " cpu h"
+		}
 		return decimals(m.Value, 0) + " cpu s"
 	case metrics.Share:
 		return decimals(100*m.Value, 1) + " %"

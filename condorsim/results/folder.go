@@ -83,7 +83,10 @@ func ReadCell(folder string, key Key) (Cell, error) {
 	if err := readJSON(path, &cell); err != nil {
 		return Cell{}, err
 	}
-	if cell.ID != key.ID || cell.Inputs != key.Inputs {
+	if cell.ID != key.ID {
+		return Cell{}, fmt.Errorf("%s: it holds the cell %q, under a wrong name", path, cell.ID)
+	}
+	if cell.Inputs != key.Inputs {
 		return Cell{}, fmt.Errorf("%s: %w", path, ErrOtherInputs)
 	}
 	return cell, nil

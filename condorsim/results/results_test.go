@@ -85,7 +85,7 @@ func TestWriteAndRead(t *testing.T) {
 	_, err = ReadCell(path, m.Cells[0])
 	require.ErrorIs(t, err, ErrOtherInputs)
 
-	require.NoError(t, w.Clear())
+	require.NoError(t, w.Remove(m.Cells...))
 	_, err = ReadCell(path, m.Cells[1])
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
@@ -108,6 +108,10 @@ func TestReadRefuses(t *testing.T) {
 		require.Error(t, err)
 		require.NotErrorIs(t, err, ErrOtherInputs)
 	}
+	require.NoError(t, w.Cell(cells[1]))
+	require.NoError(t, os.Rename(CellPath(path, m.Cells[1].ID), CellPath(path, m.Cells[0].ID)))
+	_, err = Read(path)
+	require.ErrorContains(t, err, `it holds the cell "a,mine", under a wrong name; delete the file and sweep again`)
 	require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(`{"format": 7}`), 0o600))
 	_, err = Read(path)
 	require.ErrorContains(t, err, "has format 7, this program reads 1")
@@ -139,20 +143,25 @@ func TestOpenRefusesWhatIsNoFolderOfResults(t *testing.T) {
 
 // What a killed process left on its way is removed, and was never in the way.
 func TestLeftOvers(t *testing.T) {
-	path := t.TempDir()
+	path := filepath.Join(t.TempDir(), "odd[1]*")
+	require.NoError(t, os.MkdirAll(path, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(path, ".writing-0"), []byte("{"), 0o600), "of the first manifest")
 	w, err := Open(path)
 	require.NoError(t, err)
 	m, _ := sample()
 	require.NoError(t, w.Manifest(m))
 	require.NoError(t, w.Close())
-	left := []string{filepath.Join(path, ".writing-1"), filepath.Join(path, "cells", ".writing-2")}
+	left := []string{filepath.Join(path, ".writing-0"), filepath.Join(path, ".writing-1"), filepath.Join(path, "cells", ".writing-2")}
 	for _, name := range left {
 		require.NoError(t, os.WriteFile(name, []byte("{"), 0o600))
 	}
-	open(t, path)
+	w = open(t, path)
 	for _, name := range left {
 		require.NoFileExists(t, name)
 	}
+	require.NoError(t, w.Cell(Cell{Key: m.Cells[0]}))
+	require.NoError(t, w.Remove(m.Cells...))
+	require.NoFileExists(t, CellPath(path, m.Cells[0].ID))
 }
 
 // A file is there whole or not at all, and what was there before stays.

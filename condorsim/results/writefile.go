@@ -52,11 +52,18 @@ func fault(path string, err error) error {
 // temporary is the pattern of files on their way.
 const temporary = ".writing-*"
 
+func isTemporary(name string) bool {
+	is, _ := filepath.Match(temporary, name) // the pattern is a good one
+	return is
+}
+
 // sweepAway removes what a process that was killed left on its way.
 func sweepAway(folder string) error {
-	left, err := filepath.Glob(filepath.Join(folder, temporary))
-	for _, path := range left {
-		err = errors.Join(err, os.Remove(path))
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if isTemporary(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, e.Name())))
+		}
 	}
 	return err
 }

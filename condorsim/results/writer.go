@@ -53,12 +53,12 @@ func usable(path string) error {
 	}
 	foreign := ""
 	for _, e := range entries {
-		switch e.Name() {
-		case manifestName:
+		switch name := e.Name(); {
+		case name == manifestName:
 			return nil
-		case cellsName, lockName:
+		case name == cellsName, name == lockName, isTemporary(name): // all that there is of a first sweep that was killed early
 		default:
-			foreign = e.Name()
+			foreign = name
 		}
 	}
 	if foreign != "" {
@@ -88,14 +88,12 @@ func (w *Writer) Manifest(m Manifest) error {
 // Cell writes a finished cell.
 func (w *Writer) Cell(c Cell) error { return w.writeJSON(CellPath(w.path, c.ID), c) }
 
-// Clear removes all finished cells.
-func (w *Writer) Clear() error {
-	cells, err := filepath.Glob(CellPath(w.path, "*"))
-	for _, path := range cells {
-		err = errors.Join(err, os.Remove(path))
-	}
-	if err != nil {
-		return fmt.Errorf("remove finished cells: %w", err)
+// Remove removes finished cells, if they are there.
+func (w *Writer) Remove(cells ...Key) error {
+	for _, key := range cells {
+		if err := os.Remove(CellPath(w.path, key.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a finished cell: %w", err)
+		}
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package sweep
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -23,6 +25,7 @@ import (
 //	>  3 | shcedulers: …
 //	       ^
 func Parse(name string, text []byte) (*File, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // the mark that some editors put before a text
 	var file *ast.File
 	err := calm(func() (err error) {
 		file, err = parser.ParseBytes(text, 0)
@@ -43,6 +46,11 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, placed(name, suggest(file, err))
 	}
 	f.path, f.text, f.tree = name, text, file
+	odd := &fractions{}
+	ast.Walk(odd, documents[0].Body)
+	if err = f.report(odd.faults); err != nil {
+		return nil, err
+	}
 	if err = f.report(f.faults()); err != nil {
 		return nil, err
 	}
@@ -53,8 +61,8 @@ func Parse(name string, text []byte) (*File, error) {
 // other answer.
 func calm(do func() error) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("it cannot be read as YAML (%v); write it more plainly", fault)
+		if recover() != nil {
+			err = errors.New("it cannot be read as YAML; write it more plainly: no tags, anchors or odd keys")
 		}
 	}()
 	return do()
@@ -69,9 +77,57 @@ func (f *File) report(faults []fault) error {
 	return errors.Join(errs...)
 }
 
+// fractions finds the numbers that are to be whole and are not: the library drops
+// the fraction.
+type fractions struct{ checker }
+
+// Visit looks at a node.
+func (f *fractions) Visit(node ast.Node) ast.Visitor {
+	number, ok := node.(*ast.FloatNode)
+	if !ok || number.Value == math.Trunc(number.Value) {
+		return f
+	}
+	path := strings.TrimPrefix(number.GetPath(), "$.")
+	switch typeAt(path).Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		f.say(path, "%s: must be a whole number", number.GetToken().Value)
+	default:
+	}
+	return f
+}
+
 // placed is an error of the library as text, with the lines around it.
 func placed(name string, err error) error {
-	return fmt.Errorf("%s: %s", name, strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
+	text := mistyped.ReplaceAllStringFunc(yaml.FormatError(err, false, true), func(text string) string {
+		part := mistyped.FindStringSubmatch(text)
+		return fmt.Sprintf("%s is given where %s is expected", inWords(part[1]), inWords(part[2]))
+	})
+	return fmt.Errorf("%s: %s", name, strings.TrimRight(text, "\n"))
+}
+
+// mistyped is how the library speaks of types.
+var mistyped = regexp.MustCompile(`cannot unmarshal (.+) into Go (?:struct field \S+ of type|value of type) (\w+)(?: \( overflow \))?`) //nolint:gochecknoglobals // a constant
+
+// inWords says what a type of the library is.
+func inWords(name string) string {
+	switch name {
+	case "map[string]interface {}":
+		return "a mapping"
+	case "[]interface {}":
+		return "a list"
+	case "string":
+		return "a text"
+	case "float64":
+		return "a number"
+	case "int", "int64":
+		return "a whole number"
+	case "uint64":
+		return "a whole number from 0 to 2^64-1"
+	case "bool":
+		return "true or false"
+	default:
+		return name
+	}
 }
 
 // suggest says of an unknown field which one may have been meant.
@@ -117,8 +173,8 @@ func (f *finder) Visit(node ast.Node) ast.Visitor {
 
 var steps = regexp.MustCompile(`[a-z_]+`) //nolint:gochecknoglobals // a constant
 
-// fieldsAt are the names that the mapping at a path of a sweep's file may have.
-func fieldsAt(path string) []string {
+// typeAt is the type of what stands at a path of a sweep's file, without lists.
+func typeAt(path string) reflect.Type {
 	at := reflect.TypeFor[File]()
 	for _, step := range steps.FindAllString(path, -1) {
 		for _, field := range fields(at) {
@@ -131,8 +187,13 @@ func fieldsAt(path string) []string {
 			}
 		}
 	}
+	return at
+}
+
+// fieldsAt are the names that the mapping at a path of a sweep's file may have.
+func fieldsAt(path string) []string {
 	var names []string
-	for _, field := range fields(at) {
+	for _, field := range fields(typeAt(path)) {
 		names = append(names, field.name)
 	}
 	return names

@@ -72,8 +72,8 @@ func TestTypos(t *testing.T) {
 		{"twice", "traces:", "name: b\ntraces:", "[2:1] mapping key \"name\" already defined at [1:1]"},
 		{"no YAML", "[", "", ""},
 		{"kind", "traces:", "loads: many\ntraces:", "[2:8] string was used where sequence is expected"},
-		{"number", "a.swf", "a.swf, cpus: many", "[3:34] cannot unmarshal string"},
-		{"negative seed", "traces:", "seeds: [-1]\ntraces:", "[2:9] cannot unmarshal -1"},
+		{"number", "a.swf", "a.swf, cpus: many", "[3:34] a text is given where a whole number is expected"},
+		{"negative seed", "traces:", "seeds: [-1]\ntraces:", "[2:9] -1 is given where a whole number from 0 to 2^64-1 is expected"},
 
 		{"no name", "name: small", "title: small", `"" cannot be a name`},
 		{"name of a path", "name: small", "name: ../small", `[1:7] "../small" cannot be a name`},
@@ -100,8 +100,9 @@ func TestTypos(t *testing.T) {
 		{"clean", "a.swf", "a.swf, clean: paper", `"paper", did you mean papers?`},
 		{"procs", "a.swf", "a.swf, procs_field: x", `"x": must be one of allocated, requested`},
 		{"overrun", "a.swf", "a.swf, overrun: kil", `"kil", did you mean kill?`},
-		{"cpus", "a.swf", "a.swf, cpus: -1", "option CPUs: -1: must be 0"},
-		{"memory", "a.swf", "a.swf, memory: -1", "option Memory: -1: must be 0"},
+		{"cpus", "a.swf", "a.swf, cpus: -1", "cpus: -1: must be 0"},
+		{"memory", "a.swf", "a.swf, memory: -1", "memory: -1: must be 0"},
+		{"fraction", "a.swf", "a.swf, max: 2.5", "[3:33] 2.5: must be a whole number"},
 		{"max", "a.swf", "a.swf, max: -1", "[3:33] -1: must be a number of jobs"},
 		{"until", "a.swf", "a.swf, until: -5", "[3:35] -5: must be a second of the trace"},
 		{"two pools", "a.swf", "a.swf, pool: p.ads, nodes: {count: 1, cpus: 1}", "there is a pool already"},
@@ -201,4 +202,12 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The mark that some editors put before a text is no part of its first name.
+func TestMark(t *testing.T) {
+	const text = "name: small\ntraces:\n  - {name: a, file: a.swf}\nschedulers:\n  - {policy: easy}\nloads: [0.5]\n"
+	f, err := Parse("x.yaml", []byte("\ufeff"+text))
+	require.NoError(t, err)
+	require.Equal(t, "small", f.Name)
 }

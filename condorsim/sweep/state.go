@@ -58,6 +58,15 @@ func (p *Plan) Split(folder string) State {
 	return s
 }
 
+// All are all cells.
+func (p *Plan) All() []int {
+	all := make([]int, len(p.cells))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // Only keeps those of some cells whose names match a pattern in which * is any
 // text and ? any letter.
 func (p *Plan) Only(cells []int, pattern string) ([]int, error) {

@@ -2,8 +2,11 @@ package wholefile_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,4 +92,59 @@ func TestADevice(t *testing.T) {
 	defer f.Discard()
 	_, err = f.Write([]byte("x"))
 	require.ErrorContains(t, f.Fault(err), "write the text to /dev/full: no space left on device")
+}
+
+// What a killed process left is in nobody's way, whatever its number was; nor is a
+// long name.
+func TestLeftOvers(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf(".a.txt.%d", os.Getpid())), nil, 0o600))
+	for _, name := range []string{"a.txt", strings.Repeat("a", 255)} {
+		f, err := wholefile.Create("the text", filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NoError(t, f.Commit())
+		require.FileExists(t, filepath.Join(dir, name))
+	}
+}
+
+func TestSame(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("a.txt", filepath.Join(dir, "link")))
+	require.NoError(t, os.Symlink(".", filepath.Join(dir, "here")))
+	create := func(name string) *wholefile.File {
+		f, err := wholefile.Create("the text", filepath.Join(dir, name))
+		require.NoError(t, err)
+		t.Cleanup(f.Discard)
+		return f
+	}
+	a := create("a.txt")
+	for name, same := range map[string]bool{"a.txt": true, "link": true, "here/a.txt": true, "b.txt": false} {
+		require.Equal(t, same, a.Same(create(name)), name)
+	}
+	require.False(t, a.Same(nil))
+	require.False(t, (*wholefile.File)(nil).Same(a))
+}
+
+// Nothing can be made any more in the process that abandons what it makes, so that
+// is another one.
+func TestAbandon(t *testing.T) {
+	const there = "TEST_ABANDON"
+	if dir := os.Getenv(there); dir != "" {
+		f, err := wholefile.Create("the text", filepath.Join(dir, "a.txt"))
+		require.NoError(t, err)
+		_, err = f.Write([]byte("half"))
+		require.NoError(t, err)
+		wholefile.Abandon()
+		require.Error(t, f.Commit())
+		f.Discard()
+		_, err = wholefile.Create("the text", filepath.Join(dir, "b.txt"))
+		require.Error(t, err)
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbandon$")
+	cmd.Env = append(os.Environ(), there+"="+dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, names(t, dir))
 }

@@ -65,23 +65,23 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Validate returns an error which names field, value and rule of everything
+// Validate returns an error which names setting (as the command line does), value and rule of everything
 // that is wrong, or nil.
 func (o Options) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, value any, rule string) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("option %s: %v: must be %s", field, value, rule))
+			errs = append(errs, fmt.Errorf("%s: %v: must be %s", field, value, rule))
 		}
 	}
-	check(oneOf(o.Clean, CleanPapers, CleanPartial, CleanCancelled, CleanNone), "Clean",
+	check(oneOf(o.Clean, CleanPapers, CleanPartial, CleanCancelled, CleanNone), "clean",
 		quoted(o.Clean), "papers, partial, cancelled or none")
-	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "ProcsField",
+	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "procs-field",
 		quoted(o.ProcsField), "allocated or requested")
-	check(oneOf(o.MemoryField, MemoryUsed, MemoryRequested), "MemoryField", quoted(o.MemoryField), "used or requested")
-	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "Overrun", quoted(o.Overrun), "raise or kill")
-	check(0 <= o.CPUs && o.CPUs <= maxNumber, "CPUs", o.CPUs, "0 (as the header says) or a number of processors up to 1e12")
-	check(0 <= o.Memory && o.Memory <= maxNumber, "Memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
+	check(oneOf(o.MemoryField, MemoryUsed, MemoryRequested), "memory-model", quoted(o.MemoryField), "used or requested")
+	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "overrun", quoted(o.Overrun), "raise or kill")
+	check(0 <= o.CPUs && o.CPUs <= maxNumber, "cpus", o.CPUs, "0 (as the header says) or a number of processors up to 1e12")
+	check(0 <= o.Memory && o.Memory <= maxNumber, "memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
 	errs = append(errs, Transform{Load: o.Load, Max: o.Max}.Validate())
 	return errors.Join(errs...)
 }

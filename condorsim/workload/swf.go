@@ -93,6 +93,15 @@ func blame(fault *Error, format packed.Format, rest io.Reader) error {
 	return fault
 }
 
+// headOf is a text as far as there is room for it.
+func headOf(text string) string {
+	const room = 40
+	if len(text) > room {
+		return text[:room] + "…"
+	}
+	return text
+}
+
 // unreadable is the fault of a file whose text breaks off or cannot be had.
 func unreadable(name string, line int, err error) error {
 	fault := &Error{File: name, Line: line, Err: err}
@@ -153,7 +162,7 @@ func parseRecord(s []byte, rec *record) *Error {
 		if problem != "" {
 			text := string(s[begin:at])
 			return &Error{
-				Field: n + 1, Text: text, Problem: strconv.Quote(text) + problem,
+				Field: n + 1, Text: text, Problem: strconv.Quote(headOf(text)) + problem,
 				Hint: "correct the line (-1: unknown) or delete it",
 			}
 		}

@@ -310,20 +310,20 @@ func TestOptions(t *testing.T) {
 		opts workload.Options
 		want string
 	}{
-		{workload.Options{Clean: "some"}, `option Clean: "some": must be papers, partial, cancelled or none`},
-		{workload.Options{ProcsField: "x"}, `option ProcsField: "x": must be allocated or requested`},
-		{workload.Options{Overrun: "x"}, `option Overrun: "x": must be raise or kill`},
-		{workload.Options{CPUs: -1}, `option CPUs: -1: must be 0 (as the header says)`},
-		{workload.Options{Memory: -1}, `option Memory: -1: must be 0 (no memory)`},
-		{workload.Options{Load: -0.5}, `option Load: -0.5: must be 0 (as it is) or from 0.001 to 1000`},
-		{workload.Options{Max: -1}, `option Max: -1: must be 0 (all jobs)`},
+		{workload.Options{Clean: "some"}, `clean: "some": must be papers, partial, cancelled or none`},
+		{workload.Options{ProcsField: "x"}, `procs-field: "x": must be allocated or requested`},
+		{workload.Options{Overrun: "x"}, `overrun: "x": must be raise or kill`},
+		{workload.Options{CPUs: -1}, `cpus: -1: must be 0 (as the header says)`},
+		{workload.Options{Memory: -1}, `memory: -1: must be 0 (no memory)`},
+		{workload.Options{Load: -0.5}, `load: -0.5: must be 0 (as it is) or from 0.001 to 1000`},
+		{workload.Options{Max: -1}, `jobs: -1: must be 0 (all jobs)`},
 	} {
 		_, err := workload.ReadSWF(strings.NewReader(""), "trace.swf", c.opts)
 		require.ErrorContains(t, err, c.want)
 	}
 	err := workload.Options{Max: -1, CPUs: -2}.Validate()
-	require.ErrorContains(t, err, "Max")
-	require.ErrorContains(t, err, "CPUs")
+	require.ErrorContains(t, err, "jobs: -1")
+	require.ErrorContains(t, err, "cpus: -2")
 }
 
 func TestOpen(t *testing.T) {

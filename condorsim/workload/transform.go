@@ -43,22 +43,22 @@ const (
 // IsZero tells whether nothing is to be changed.
 func (x Transform) IsZero() bool { x.Seed = 0; return x == Transform{} }
 
-// Validate returns an error which names field, value and rule of everything that
+// Validate returns an error which names setting (as the command line does), value and rule of everything that
 // is wrong, or nil.
 func (x Transform) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, value any, rule string) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("option %s: %v: must be %s", field, value, rule))
+			errs = append(errs, fmt.Errorf("%s: %v: must be %s", field, value, rule))
 		}
 	}
 	factor := func(f float64) bool { return f == 0 || minFactor <= f && f <= maxFactor }
-	check(x.From >= 0, "From", x.From, "a number of seconds")
-	check(x.Until >= 0, "Until", x.Until, "0 (the end) or a number of seconds")
-	check(x.Until <= 0 || x.Until > x.From, "Until", x.Until, fmt.Sprintf("later than From, %d", x.From))
-	check(x.Max >= 0, "Max", x.Max, "0 (all jobs) or a number of jobs")
-	check(factor(x.Widths), "Widths", x.Widths, "0 (as they are) or from 0.001 to 1000")
-	check(factor(x.Load), "Load", x.Load, "0 (as it is) or from 0.001 to 1000")
+	check(x.From >= 0, "from", x.From, "a number of seconds")
+	check(x.Until >= 0, "until", x.Until, "0 (the end) or a number of seconds")
+	check(x.Until <= 0 || x.Until > x.From, "until", x.Until, fmt.Sprintf("later than from, %d", x.From))
+	check(x.Max >= 0, "jobs", x.Max, "0 (all jobs) or a number of jobs")
+	check(factor(x.Widths), "scale-widths", x.Widths, "0 (as they are) or from 0.001 to 1000")
+	check(factor(x.Load), "load", x.Load, "0 (as it is) or from 0.001 to 1000")
 	return errors.Join(append(errs, x.Memory.validate(), x.Estimates.validate())...)
 }
 

@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 	"github.com/hashicorp/go-hclog"
@@ -52,9 +55,15 @@ func Code(err error) int {
 	}
 }
 
+// grace is how long an interrupted command may take for an orderly end.
+const grace = 10 * time.Second
+
 // Main parses the arguments into the grammar, runs the command that they name,
-// and returns the exit code. Commands may ask for a context.Context, which ends
-// at the first interrupt; a second one ends the process at once.
+// and returns the exit code.
+//
+// A command that needs an orderly end asks for a context.Context, which ends at the
+// first interrupt; it may take ten seconds then, and less at the second interrupt.
+// For any other, Main returns at the first one: the process is to end.
 func Main(name, description string, grammar any, args []string) int {
 	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
@@ -63,13 +72,56 @@ func Main(name, description string, grammar any, args []string) int {
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		return report(os.Stderr, name, Bad(fmt.Errorf("%w; see %s --help", err, name)))
+		return report(os.Stderr, name, Bad(fmt.Errorf("%w; see %s --help", err, asked(name, err))))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // the second interrupt has its usual effect
-	command.BindTo(ctx, (*context.Context)(nil))
-	return report(os.Stderr, name, command.Run())
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupts)
+	return report(os.Stderr, name, untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
+		if err := command.BindToProvider(ctx); err != nil {
+			return err
+		}
+		return command.Run()
+	}))
+}
+
+// asked is the command that was asked for, as far as it was understood.
+func asked(name string, err error) string {
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
+		return parse.Context.Selected().FullPath()
+	}
+	return name
+}
+
+// untilInterrupted runs a command. Whether it asks for a context tells how it is
+// interrupted.
+func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func() (context.Context, error)) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var orderly atomic.Bool
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(func() (context.Context, error) {
+			orderly.Store(true)
+			return ctx, nil
+		})
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-interrupts:
+		cancel()
+	}
+	if !orderly.Load() {
+		return context.Canceled
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-interrupts:
+	case <-time.After(grace):
+	}
+	return context.Canceled
 }
 
 // report prints an error, if there is one, and returns its exit code.
@@ -80,9 +132,28 @@ func report(out io.Writer, name string, err error) int {
 	case Interrupted:
 		_, _ = fmt.Fprintf(out, "%s: interrupted\n", name)
 	default:
-		_, _ = fmt.Fprintf(out, "%s: %s\n", name, strings.TrimRight(err.Error(), "\n"))
+		_, _ = fmt.Fprintf(out, "%s: %s\n", name, shown(err.Error()))
 	}
 	return code
+}
+
+// shown is a text as a terminal can bear it, whatever file it cites: lines of some
+// length, of letters.
+func shown(text string) string {
+	const longest = 1000
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.TrimRight(text, "\n"))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if letters := []rune(line); len(letters) > longest {
+			lines[i] = string(letters[:longest]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // IsTerminal reports whether a person looks at the file.

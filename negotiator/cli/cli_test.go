@@ -37,6 +37,7 @@ func TestCode(t *testing.T) {
 		{"interrupted, wrapped", fmt.Errorf("plan: %w", context.Canceled), 130, "prog: interrupted\n"},
 		{"interrupted while reading", Bad(context.Canceled), 130, "prog: interrupted\n"},
 		{"too late", context.DeadlineExceeded, 1, "prog: context deadline exceeded\n"},
+		{"what a terminal cannot bear", Bad(errors.New("a\x1b[2J\xff\x00ü\tb\n" + strings.Repeat("x", 2000) + "\n^")), 2, "prog: a\ufffd[2J\ufffd\ufffdü\tb\n" + strings.Repeat("x", 1000) + "…\n^\n"},
 		{"ends of lines are trimmed", Bad(fmt.Errorf("%s", "x\n\n")), 2, "prog: x\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,6 +71,57 @@ func TestMainParses(t *testing.T) {
 		require.Equal(t, BadInput, Main("prog", "", &grammar{}, args), "%q", args)
 	}
 	require.Equal(t, Failed, Main("prog", "", 1, nil), "no grammar at all")
+}
+
+// What needs no orderly end is left at the first interrupt, what does at the second.
+func TestUntilInterrupted(t *testing.T) {
+	failure := errors.New("failure")
+	forever := make(chan struct{})
+	defer close(forever)
+	hang := func() error {
+		<-forever
+		return nil
+	}
+	for _, c := range []struct {
+		name       string
+		interrupts int
+		want       error
+		run        func(ctx func() (context.Context, error)) error
+	}{
+		{"done", 0, nil, func(func() (context.Context, error)) error { return nil }},
+		{"failed", 0, failure, func(func() (context.Context, error)) error { return failure }},
+		{"no context", 1, context.Canceled, func(func() (context.Context, error)) error { return hang() }},
+		{"orderly", 1, failure, func(ctx func() (context.Context, error)) error {
+			until, err := ctx()
+			require.NoError(t, err)
+			<-until.Done()
+			return failure
+		}},
+		{"stuck", 2, context.Canceled, func(ctx func() (context.Context, error)) error {
+			_, err := ctx()
+			require.NoError(t, err)
+			return hang()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			interrupts := make(chan os.Signal, 2)
+			if c.name == "no context" { // which is not asked for
+				interrupts <- os.Interrupt
+			}
+			err := untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
+				return c.run(func() (context.Context, error) {
+					defer func() {
+						for range c.interrupts {
+							interrupts <- os.Interrupt
+						}
+						c.interrupts = 0
+					}()
+					return ctx()
+				})
+			})
+			require.ErrorIs(t, err, c.want)
+		})
+	}
 }
 
 func TestLogger(t *testing.T) {

@@ -1,12 +1,20 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
+
+// Tell tells a person at a terminal what goes on; nobody else is told.
+func Tell(format string, args ...any) {
+	if IsTerminal(os.Stderr) {
+		_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // nobody may be there to read
+	}
+}
 
 // patience is how long work may take before a bar is shown.
 const patience = 2 * time.Second

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/gantt"
@@ -12,22 +11,37 @@ import (
 )
 
 // createGantt prepares the Gantt chart; nil if none is wanted. It must not take
-// the place of what it is made from.
-func (c *runCommand) createGantt() (*wholefile.File, error) {
+// the place of what it is made from, nor that of the table of jobs.
+func (c *runCommand) createGantt(jobsOut *wholefile.File) (*wholefile.File, error) {
 	if c.Gantt == "" {
 		return nil, nil //nolint:nilnil // nil is a chart that is not wanted
 	}
-	if c.JobsOut != "" && filepath.Clean(c.Gantt) == filepath.Clean(c.JobsOut) {
+	if err := c.isNoInput("--gantt", c.Gantt); err != nil {
+		return nil, err
+	}
+	file, err := wholefile.Create("the Gantt chart", c.Gantt)
+	if err != nil {
+		return nil, err
+	}
+	if jobsOut.Same(file) {
+		file.Discard()
 		return nil, fmt.Errorf("--gantt %s: --jobs-out writes there; choose another file", c.Gantt)
 	}
-	if out, err := os.Stat(c.Gantt); err == nil {
-		for _, path := range []string{c.Workload, c.Instance, c.Pool} {
-			if in, inErr := os.Stat(path); inErr == nil && os.SameFile(in, out) {
-				return nil, fmt.Errorf("--gantt %s: that is where %s is read from; choose another file", c.Gantt, path)
-			}
+	return file, nil
+}
+
+// isNoInput refuses to write to where the run is read from.
+func (c *runCommand) isNoInput(flag, path string) error {
+	out, err := os.Stat(path)
+	if err != nil || !out.Mode().IsRegular() {
+		return nil //nolint:nilerr // nothing is there that could be lost
+	}
+	for _, input := range []string{c.Workload, c.Instance, c.Pool} {
+		if in, inErr := os.Stat(input); inErr == nil && os.SameFile(in, out) {
+			return fmt.Errorf("%s %s: that is where %s is read from; choose another file", flag, path, input)
 		}
 	}
-	return wholefile.Create("the Gantt chart", c.Gantt)
+	return nil
 }
 
 // writeGantt writes the chart, if one is wanted.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -33,7 +32,7 @@ func holdsAds(name string) (bool, error) {
 // history reads the job ads of the workload, for the pool or, if there is none, for
 // a machine of its own.
 func (c *runCommand) history(pool *pools.Pool, logger hclog.Logger) (*condorsim.Workload, error) {
-	file, err := os.Open(c.Workload)
+	file, err := openFile(c.Workload)
 	if err != nil {
 		return nil, fmt.Errorf("read the workload: %w", err)
 	}

@@ -85,8 +85,12 @@ func (c *reportCommand) Run() error {
 // create prepares the report's file. It must not take the place of results.
 func (c *reportCommand) create(path string) (*wholefile.File, error) {
 	if there, err := os.Stat(path); err == nil {
-		if manifest, inErr := os.Stat(filepath.Join(c.Folder, "sweep.json")); inErr == nil && os.SameFile(there, manifest) {
-			return nil, fmt.Errorf("--out %s: that is what the report is made of; choose another file", path)
+		entries, _ := os.ReadDir(c.Folder) // what it is read from was read before
+		for _, e := range entries {
+			kept, inErr := os.Stat(filepath.Join(c.Folder, e.Name()))
+			if inErr == nil && os.SameFile(there, kept) && !kept.IsDir() && filepath.Ext(e.Name()) != ".html" {
+				return nil, fmt.Errorf("--out %s: that is %s of the results; choose another file", path, e.Name())
+			}
 		}
 	}
 	folder, err := os.Stat(filepath.Dir(path))

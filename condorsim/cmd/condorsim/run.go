@@ -61,7 +61,14 @@ type runCommand struct {
 }
 
 // Help is shown below the flags.
-func (*runCommand) Help() string { return negotiator.OrderHelp() }
+func (*runCommand) Help() string {
+	return `Examples:
+  condorsim run --workload lublin-128
+  condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
+  condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
+
+` + negotiator.OrderHelp()
+}
 
 // Run simulates and prints.
 func (c *runCommand) Run(ctx context.Context) error {
@@ -75,7 +82,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer jobsOut.Discard()
-	ganttOut, err := c.createGantt()
+	ganttOut, err := c.createGantt(jobsOut.File())
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -133,6 +140,18 @@ func (c *runCommand) Run(ctx context.Context) error {
 	return report.Table(os.Stdout, run, result, extras)
 }
 
+// machineText says what the jobs run on.
+func machineText(w *condorsim.Workload) string {
+	text := fmt.Sprintf("%d cpus", w.Capacity()[0])
+	if n := len(w.Slots); n > 1 {
+		text += fmt.Sprintf(" of %d slots", n)
+	}
+	if m := w.Memory(); m > 0 {
+		text += fmt.Sprintf(" with %d MiB", m)
+	}
+	return text
+}
+
 // collectSeldom has garbage collected as seldom as 60 MB and 500 bytes a job allow.
 // What the environment says of it has precedence.
 func collectSeldom(jobs int) {
@@ -156,18 +175,15 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 	if c.JobsOut == "" {
 		return nil, nil //nolint:nilnil // nil is a table that is not wanted
 	}
-	if out, err := os.Stat(c.JobsOut); err == nil {
-		for _, path := range []string{c.Workload, c.Instance, c.Pool} {
-			if in, inErr := os.Stat(path); inErr == nil && os.SameFile(in, out) {
-				return nil, fmt.Errorf("--jobs-out %s: that is where %s is read from; choose another file", c.JobsOut, path)
-			}
-		}
+	if err := c.isNoInput("--jobs-out", c.JobsOut); err != nil {
+		return nil, err
 	}
 	return report.CreateJobs(c.JobsOut)
 }
 
 // load reads the workload and the pool.
 func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
+	cli.Tell("reading %s, to run it under %s, order %s", cmp.Or(c.Workload, c.Instance), c.Policy, c.order())
 	var pool *pools.Pool
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
@@ -194,6 +210,7 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 		return nil, err
 	}
 	w.Seed = c.Seed
+	cli.Tell("running %d jobs of %s on %s", len(w.Jobs), w.Name, machineText(w))
 	return w, nil
 }
 

@@ -34,7 +34,7 @@ type sweepCommand struct {
 
 	Out   string `placeholder:"DIR" help:"Folder of the results; by default the sweep's name."`
 	Only  string `placeholder:"GLOB" help:"Run only cells with such names, as --list shows them."`
-	Fresh bool   `help:"Run also what is finished already."`
+	Fresh bool   `help:"Run also what is finished already; with --only, of those cells."`
 	List  bool   `help:"Show the cells and what is done of them, and run nothing."`
 
 	Parallel int    `placeholder:"N" help:"How many simulations at a time; by default one a core."`
@@ -86,7 +86,7 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	}
 	defer folder.Close() //nolint:errcheck // nothing is lost
 	if c.Fresh {
-		if err = folder.Clear(); err != nil {
+		if err = c.remove(plan, folder); err != nil {
 			return err
 		}
 	}
@@ -203,16 +203,25 @@ func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]
 	}
 }
 
+// remove removes the finished cells that are to be run again.
+func (c *sweepCommand) remove(plan *sweep.Plan, folder *results.Writer) error {
+	asked, err := c.only(plan, plan.All())
+	if err != nil {
+		return cli.Bad(err)
+	}
+	keys := make([]results.Key, len(asked))
+	for i, n := range asked {
+		keys[i] = plan.Manifest.Cells[n]
+	}
+	return folder.Remove(keys...)
+}
+
 // only keeps the cells that are asked for.
 func (c *sweepCommand) only(plan *sweep.Plan, cells []int) ([]int, error) {
 	if c.Only == "" {
 		return cells, nil
 	}
-	all := make([]int, len(plan.Manifest.Cells))
-	for i := range all {
-		all[i] = i
-	}
-	matching, err := plan.Only(all, c.Only)
+	matching, err := plan.Only(plan.All(), c.Only)
 	if err != nil {
 		return nil, fmt.Errorf("--only %s: %w", c.Only, err)
 	}

@@ -13,15 +13,11 @@ import (
 // list shows the cells and what is done of them.
 func (c *sweepCommand) list(plan *sweep.Plan, out string) error {
 	state := plan.Split(out)
-	all := make([]int, len(plan.Manifest.Cells))
 	todo := map[int]bool{}
-	for i := range all {
-		all[i] = i
-	}
 	for _, i := range state.Todo {
 		todo[i] = true
 	}
-	cells, err := c.only(plan, all)
+	cells, err := c.only(plan, plan.All())
 	if err != nil {
 		return cli.Bad(err)
 	}

@@ -17,11 +17,7 @@ func programVersion() (string, error) {
 	if ok && strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+") {
 		return info.Main.Version, nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program, to know its version: %w", err)
-	}
-	file, err := os.Open(self)
+	file, err := openSelf()
 	if err != nil {
 		return "", fmt.Errorf("read this program, to know its version: %w", err)
 	}
@@ -31,4 +27,17 @@ func programVersion() (string, error) {
 		return "", fmt.Errorf("read this program, to know its version: %w", err)
 	}
 	return "devel-" + hex.EncodeToString(sum.Sum(nil)[:6]), nil
+}
+
+// openSelf opens the program that runs, even if another one has taken its place
+// meanwhile.
+func openSelf() (*os.File, error) {
+	if file, err := os.Open("/proc/self/exe"); err == nil {
+		return file, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(self)
 }

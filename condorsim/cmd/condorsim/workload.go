@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -93,7 +94,7 @@ func openTrace(file string, opts workload.Options, x workload.Transform) (*workl
 	bar := cli.NewProgress("reading")
 	defer bar.Done()
 	opts.Progress = bar.Update
-	trace, err := workload.Open(file, opts)
+	trace, err := readTrace(file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		trace, err = readBuiltIn(file, opts, err)
 	}
@@ -101,6 +102,16 @@ func openTrace(file string, opts workload.Options, x workload.Transform) (*workl
 		return trace, err
 	}
 	return trace.Transform(x)
+}
+
+func readTrace(name string, opts workload.Options) (*workload.Trace, error) {
+	if pipe, err := openPipe(name); err != nil || pipe != nil {
+		if err != nil {
+			return nil, fmt.Errorf("read trace: %w", err)
+		}
+		return workload.ReadSWF(pipe, name, opts)
+	}
+	return workload.Open(name, opts)
 }
 
 const (
@@ -125,6 +136,9 @@ func openBuiltIn(name string) (fs.File, error) {
 
 // openFile opens a file, or else a trace that is built in.
 func openFile(name string) (fs.File, error) {
+	if pipe, err := openPipe(name); err != nil || pipe != nil {
+		return pipe, err
+	}
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if part, builtInErr := openBuiltIn(name); builtInErr == nil {
@@ -145,22 +159,35 @@ func builtIn() []string {
 
 // outFlags say where a trace goes.
 type outFlags struct {
-	Out string `short:"o" default:"-" placeholder:"FILE" help:"Where to write the trace: standard output by default. The end of the name says the format, .json or SWF, and the compression, .gz, .xz or .zst."`
+	Out  string `short:"o" default:"-" placeholder:"FILE" help:"Where to write the trace: standard output by default. The end of the name says the format, .json or SWF, and the compression, .gz, .xz or .zst."`
+	JSON bool   `name:"json" help:"With --out: say what was written as one JSON object."`
 }
 
 // outFile is a trace in the making.
 type outFile struct {
 	name string // "-": standard output
 	file *wholefile.File
+	json bool
+}
+
+// madeTrace says what was written.
+type madeTrace struct {
+	Out        string         `json:"out"`
+	Jobs       int            `json:"jobs,omitempty"`
+	Processors int64          `json:"processors,omitempty"`
+	Dropped    map[string]int `json:"dropped,omitempty"` // jobs, by why
 }
 
 // create makes sure that the trace can be written.
 func (f outFlags) create() (*outFile, error) {
 	if f.Out == "-" {
+		if f.JSON {
+			return nil, errors.New("--json: the trace itself goes to standard output; say with --out where else it goes")
+		}
 		return &outFile{name: f.Out}, nil
 	}
 	file, err := wholefile.Create("the trace", f.Out)
-	return &outFile{f.Out, file}, err
+	return &outFile{f.Out, file, f.JSON}, err
 }
 
 // discard removes what is there, if it is not whole.
@@ -169,7 +196,9 @@ func (o *outFile) discard() { o.file.Discard() }
 // write writes the trace, says on standard error what was dropped from it and, unless it
 // goes there itself, on standard output what was written.
 func (o *outFile) write(trace *workload.Trace) error {
+	made := madeTrace{Out: o.name, Jobs: len(trace.Jobs), Processors: trace.Machine.Processors, Dropped: map[string]int{}}
 	for _, left := range trace.Cleaning.Dropped() {
+		made.Dropped[left.Why] = left.Jobs
 		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
 			return err
 		}
@@ -181,7 +210,7 @@ func (o *outFile) write(trace *workload.Trace) error {
 	if o.isInstance() {
 		encode = trace.WriteInstance
 	}
-	return o.put(encode, fmt.Sprintf("%d jobs, %d processors", len(trace.Jobs), trace.Machine.Processors))
+	return o.put(encode, made, fmt.Sprintf("%d jobs, %d processors", made.Jobs, made.Processors))
 }
 
 // isInstance tells whether the name is that of a JSON instance.
@@ -191,7 +220,7 @@ func (o *outFile) isInstance() bool {
 }
 
 // put compresses what is encoded, as the name says, and says what was written.
-func (o *outFile) put(encode func(io.Writer) error, what string) error {
+func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string) error {
 	if o.file == nil {
 		return encode(os.Stdout)
 	}
@@ -204,6 +233,11 @@ func (o *outFile) put(encode func(io.Writer) error, what string) error {
 	}
 	if err = o.file.Commit(); err != nil {
 		return err
+	}
+	if o.json {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(made)
 	}
 	_, err = fmt.Printf("%s: %s\n", o.name, what)
 	return err

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/history"
@@ -79,7 +78,7 @@ func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 
 // history reads job ads.
 func (c *convertCommand) history() (*workload.Trace, error) {
-	file, err := os.Open(c.From)
+	file, err := openFile(c.From)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (c *convertCommand) repack(out *outFile) error {
 	return out.put(func(w io.Writer) error {
 		_, copyErr := io.Copy(w, text)
 		return copyErr
-	}, "every line as it was")
+	}, madeTrace{Out: out.name}, "every line as it was")
 }
 
 // firstLetter is the first byte of a text that is no blank.

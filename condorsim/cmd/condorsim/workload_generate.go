@@ -20,10 +20,10 @@ type generateCommand struct {
 
 // generateFlags are those of all generators.
 type generateFlags struct {
-	Jobs          int    `default:"10000" placeholder:"N" help:"How many jobs."`
-	Cpus          int64  `default:"128" placeholder:"N" help:"Processors of the machine."`
+	Jobs          int    `default:"10000" placeholder:"N" help:"How many jobs, 10000 by default."`
+	Cpus          int64  `default:"128" placeholder:"N" help:"Processors of the machine, 128 by default."`
 	Memory        int64  `placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
-	Seed          uint64 `placeholder:"N" help:"The same seed gives the same trace."`
+	Seed          uint64 `placeholder:"N" help:"The same seed gives the same trace; 0 by default."`
 	EstimateModel string `default:"accurate" placeholder:"MODEL" help:"Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST."`
 	MemoryModel   string `placeholder:"MODEL" help:"Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by default none is needed."`
 	outFlags
@@ -54,6 +54,10 @@ func (f generateFlags) run(g generator, fallback string, load float64) error {
 	trace.Machine.Memory = f.Memory
 	x := workload.Transform{Estimates: workload.EstimateModel(f.EstimateModel), Memory: workload.MemoryModel(f.MemoryModel), Seed: f.Seed}
 	if load != 0 {
+		const least, most = 0.001, 1000
+		if !(least <= load && load <= most) { // nor NaN
+			return cli.Bad(fmt.Errorf("target-load: %v: must be from %v to %v", load, least, most))
+		}
 		offered := survey.Of(trace).Load
 		if offered == 0 {
 			return cli.Bad(fmt.Errorf("a load of %v cannot be had from jobs that offer none; generate more of them", load))
@@ -92,15 +96,15 @@ func (c *lublinCommand) Run() error {
 // simpleCommand is condorsim workload generate simple.
 type simpleCommand struct {
 	generateFlags
-	TargetLoad float64 `default:"0.9" placeholder:"F" help:"Load that the jobs offer."`
-	Shape      float64 `default:"1" placeholder:"K" help:"Shape of the Weibull distribution of gaps between submissions: 1 a Poisson process, less comes in bursts."`
+	TargetLoad float64 `default:"0.9" placeholder:"F" help:"Load that the jobs offer, 0.9 by default."`
+	Shape      float64 `default:"1" placeholder:"K" help:"Shape of the Weibull distribution of gaps between submissions: 1, the default, is a Poisson process, less comes in bursts."`
 	Widths     string  `enum:"powers,uniform" default:"powers" help:"Processors of a job: powers of two, or uniform."`
 	Widest     int64   `placeholder:"N" help:"Processors of the widest job; by default the machine's."`
-	RunMedian  float64 `default:"1800" placeholder:"S" help:"Median of the run times, which are log-normal."`
-	RunSigma   float64 `default:"1.5" placeholder:"SIGMA" help:"Standard deviation of their logarithm."`
+	RunMedian  float64 `default:"1800" placeholder:"S" help:"Median of the run times, which are log-normal; 1800 by default."`
+	RunSigma   float64 `default:"1.5" placeholder:"SIGMA" help:"Standard deviation of their logarithm, 1.5 by default."`
 	RunLongest int64   `placeholder:"S" help:"Longest run time; by default a week."`
-	Users      int     `default:"20" placeholder:"N" help:"How many users there are."`
-	Zipf       float64 `default:"1.2" placeholder:"S" help:"Users have jobs by Zipf's law with this exponent."`
+	Users      int     `default:"20" placeholder:"N" help:"How many users there are, 20 by default."`
+	Zipf       float64 `default:"1.2" placeholder:"S" help:"Users have jobs by Zipf's law with this exponent, 1.2 by default."`
 }
 
 // Help is shown below the flags.

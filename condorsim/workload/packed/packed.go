@@ -84,6 +84,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		}
 	}
 	if p.Format == Plain {
+		skipMark(file)
 		return p, nil
 	}
 	unpacked, err := unpack(p.Format, file)
@@ -98,11 +99,22 @@ func NewReader(r io.Reader) (*Reader, error) {
 		_, err := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
 		_ = to.CloseWithError(err) // it never fails
 	}()
-	p.text, p.stop = from, func() {
+	text := bufio.NewReader(from)
+	skipMark(text)
+	p.text, p.stop = text, func() {
 		_ = from.Close() // it never fails
 		<-over
 	}
 	return p, nil
+}
+
+// skipMark skips the byte order mark that some editors put before a text. A text
+// that cannot be read says so to the next who reads it.
+func skipMark(text *bufio.Reader) {
+	const mark = "\ufeff"
+	if begin, _ := text.Peek(len(mark)); string(begin) == mark {
+		_, _ = text.Discard(len(mark))
+	}
 }
 
 func unpack(f Format, file io.Reader) (io.ReadCloser, error) {

@@ -71,6 +71,17 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// The mark that some editors put before a text is no part of it.
+func TestMark(t *testing.T) {
+	for name := range formats() {
+		for _, want := range []string{"", "1", "; a trace\n"} {
+			text, _, err := unpack(pack(t, name, "\ufeff"+want))
+			require.NoError(t, err)
+			require.Equal(t, want, text)
+		}
+	}
+}
+
 // TestFilesThatAreJoined are one text, as the tools have it.
 func TestFilesThatAreJoined(t *testing.T) {
 	for name := range formats() {
