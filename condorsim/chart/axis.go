@@ -31,6 +31,8 @@ type Axis struct {
 	Kind     Kind
 	Unit     Unit
 	Min, Max float64
+	// At are the values with a mark; nil: round ones.
+	At []float64
 }
 
 // zeroPart is the share of a logarithmic axis from 0 to 1.
@@ -106,7 +108,10 @@ const (
 
 // ticks are the values with a mark, about n of them.
 func (a Axis) ticks(n float64) []float64 {
-	if a.Kind == Log {
+	switch {
+	case a.At != nil:
+		return a.At
+	case a.Kind == Log:
 		return a.logTicks()
 	}
 	step := a.step(n)

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"strings"
 )
@@ -10,6 +11,9 @@ import (
 type Grouped struct {
 	Name, Title, Alt, Note string
 	Groups, Series         []string
+	// Over are what groups belong to, such as loads to a trace; nil if to nothing.
+	// What neighbours have in common is written once.
+	Over []string
 	// Values are by group, then by series; NaN is no value.
 	Values [][]float64
 	// Tips are what a pointer on a bar is told, by group, then by series.
@@ -19,20 +23,26 @@ type Grouped struct {
 	Skip int
 	// Low and High are where bars are cut off; a cut bar shows its value.
 	Low, High float64
+	// Width is [Page] if 0.
+	Width float64
 }
 
 // Bars draws grouped bars, in as many rows as they need.
 func Bars(g Grouped) *Figure {
-	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Width: wide}
+	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Width: cmp.Or(g.Width, Page)}
 	y := f.head(g.Series, g.Skip, false)
-	const left, gap, leastBar, height, under = 52.0, 22.0, 9.0, 210.0, 44.0
+	const left, gap, leastBar, height = 52.0, 22.0, 9.0, 210.0
+	under := 44.0
+	if g.Over != nil {
+		under += 30
+	}
 	bars := 0
 	for i := range g.Series {
 		if i != g.Skip {
 			bars++
 		}
 	}
-	room := wide - margin - left
+	room := f.Width - margin - left
 	perRow := max(1, int(room/(float64(bars)*leastBar+gap)))
 	rows := (len(g.Groups) + perRow - 1) / perRow
 	perRow = (len(g.Groups) + rows - 1) / max(rows, 1)
@@ -45,9 +55,6 @@ func Bars(g Grouped) *Figure {
 	f.foot(y - 8)
 	return f
 }
-
-// wide is the width of a chart that has a page's width.
-const wide = 1180.0
 
 // bay is where something is drawn.
 type bay struct{ x, y, w, h float64 }
@@ -81,10 +88,23 @@ func (g Grouped) row(f *Figure, b bay, axis Axis, from, to, perRow int, gap floa
 	for group := from; group < to; group++ {
 		x := b.x + float64(group-from)*each
 		g.group(f, group, bay{x + gap/2, b.y, each - gap, b.h}, at)
-		for i, line := range wrap(g.Groups[group], each-4, 2) {
+		for i, line := range wrap(g.Groups[group], normal, each-4, 2) {
 			f.add(label{at: point{x + each/2, b.y + b.h + 16 + 14*float64(i)}, text: line, ink: inkText, size: normal, anchor: middle, series: none})
 		}
+		if g.Over != nil && (group == from || g.Over[group] != g.Over[group-1]) {
+			n := 1
+			for group+n < to && g.Over[group+n] == g.Over[group] {
+				n++
+			}
+			g.over(f, g.Over[group], x, each*float64(n), b.y+b.h+42)
+		}
 	}
+}
+
+// over writes what neighbouring groups belong to below a line across them.
+func (g Grouped) over(f *Figure, name string, x, width, y float64) {
+	f.add(hline(x+6, x+width-6, y-4, inkAxis))
+	f.add(label{at: point{x + width/2, y + 12}, text: wrap(name, normal, width-4, 1)[0], ink: inkText, size: normal, anchor: middle, bold: true, series: none})
 }
 
 func (g Grouped) group(f *Figure, group int, b bay, at func(float64) float64) {
@@ -147,12 +167,12 @@ func chip(x, y, w, h float64, series int) rect {
 }
 
 // wrap breaks a name into lines at its hyphens and blanks; what is still too long is cut off.
-func wrap(text string, width float64, most int) []string {
+func wrap(text string, size, width float64, most int) []string {
 	var lines []string
 	line := ""
 	for _, part := range strings.SplitAfter(strings.ReplaceAll(text, " ", "\u200b \u200b"), "-") {
 		for word := range strings.SplitSeq(part, "\u200b") {
-			if line != "" && textWidth(line+word, normal) > width && len(lines) < most-1 {
+			if line != "" && textWidth(line+word, size) > width && len(lines) < most-1 {
 				lines = append(lines, strings.TrimSpace(line))
 				line = ""
 			}
@@ -161,7 +181,7 @@ func wrap(text string, width float64, most int) []string {
 	}
 	lines = append(lines, strings.TrimSpace(line))
 	for i, l := range lines {
-		if fits := int(width / textWidth("m", normal)); len([]rune(l)) > fits && fits > 1 {
+		if fits := int(width / textWidth("m", size)); len([]rune(l)) > fits && fits > 1 {
 			lines[i] = string([]rune(l)[:fits-1]) + "…"
 		}
 	}

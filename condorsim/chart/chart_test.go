@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
@@ -78,12 +79,12 @@ func TestPictures(t *testing.T) {
 		require.Equal(t, one.Bytes(), two.Bytes(), name)
 		image, err := png.Decode(&one)
 		require.NoError(t, err)
-		require.Equal(t, int(math.Round(2*figure.Width)), image.Bounds().Dx())
-		require.InDelta(t, 2*figure.Height, image.Bounds().Dy(), 1)
-		colours := map[string]bool{}
+		require.Equal(t, int(math.Round(sharpness*figure.Width)), image.Bounds().Dx())
+		require.InDelta(t, sharpness*figure.Height, image.Bounds().Dy(), 1)
+		colours := map[color.Color]bool{}
 		for x := range image.Bounds().Dx() {
 			for y := range image.Bounds().Dy() {
-				colours[fmt.Sprint(image.At(x, y))] = true
+				colours[image.At(x, y)] = true
 			}
 		}
 		require.Greater(t, len(colours), 20, "text and shapes are there")
@@ -99,7 +100,7 @@ func TestACutBarShowsItsValue(t *testing.T) {
 }
 
 func TestManySeriesWrap(t *testing.T) {
-	g := Grouped{Title: "x", Skip: -1, Low: -1, High: 1}
+	g := Grouped{Title: strings.Repeat("long title ", 11), Skip: -1, Low: -1, High: 1, Width: Paper}
 	for i := range 30 {
 		g.Series = append(g.Series, fmt.Sprint("a long name of a scheduler ", i))
 	}
@@ -117,6 +118,9 @@ func TestManySeriesWrap(t *testing.T) {
 			require.LessOrEqual(t, s.at.x+textWidth(s.name, normal), f.Width)
 		case label:
 			require.LessOrEqual(t, s.at.y, f.Height)
+			if s.anchor == start {
+				require.LessOrEqual(t, s.at.x+textWidth(s.text, s.size), f.Width)
+			}
 		}
 	}
 }
@@ -197,8 +201,8 @@ func TestAxes(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
-	require.Equal(t, []string{"KTH-SP2-1996-2"}, wrap("KTH-SP2-1996-2", 200, 2))
-	require.Equal(t, []string{"KTH-SP2-", "1996-2"}, wrap("KTH-SP2-1996-2", 60, 2))
-	require.Equal(t, []string{"a load", "1.2"}, wrap("a load 1.2", 50, 2))
-	require.Equal(t, "…", string([]rune(wrap(strings.Repeat("x", 50), 60, 2)[0])[7:]), "what is too long is cut off")
+	require.Equal(t, []string{"KTH-SP2-1996-2"}, wrap("KTH-SP2-1996-2", normal, 200, 2))
+	require.Equal(t, []string{"KTH-SP2-", "1996-2"}, wrap("KTH-SP2-1996-2", normal, 60, 2))
+	require.Equal(t, []string{"a load", "1.2"}, wrap("a load 1.2", normal, 50, 2))
+	require.Equal(t, "…", string([]rune(wrap(strings.Repeat("x", 50), normal, 60, 2)[0])[7:]), "what is too long is cut off")
 }

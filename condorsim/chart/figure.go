@@ -13,6 +13,13 @@ type Figure struct {
 	plots  []plot
 }
 
+// Widths of figures: that of a page on a screen, and one with which small text is
+// still of 7 points where the figure is as wide as a paper's text.
+const (
+	Page  = 1180.0
+	Paper = 720.0
+)
+
 // Ink is the colour of a shape by its role; the theme says which colour that is.
 type Ink string
 
@@ -123,9 +130,13 @@ func textWidth(text string, size float64) float64 {
 
 // head puts the title and the legend on top and returns where they end.
 func (f *Figure) head(names []string, skip int, line bool) float64 {
-	y := margin + large
-	f.add(label{at: point{margin, y}, text: f.Title, ink: inkText, size: large, bold: true, series: none})
-	y += 12
+	y := margin
+	for _, line := range wrap(f.Title, large, f.Width-2*margin, 2) {
+		y += large
+		f.add(label{at: point{margin, y}, text: line, ink: inkText, size: large, bold: true, series: none})
+		y += 4
+	}
+	y += 8
 	x, drawn := margin, 0
 	for i, name := range names {
 		if i == skip {

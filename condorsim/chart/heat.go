@@ -1,6 +1,9 @@
 package chart
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Map is a grid of values, the darker the greater.
 type Map struct {
@@ -17,11 +20,13 @@ type Heated struct {
 	RowsAre, ColumnsAre    string
 	Maps                   []Map
 	Unit                   Unit
+	// Width is [Page] if 0.
+	Width float64
 }
 
 // Heat draws heat maps beside and below each other. The scale is logarithmic.
 func Heat(h Heated) *Figure {
-	f := &Figure{Name: h.Name, Title: h.Title, Alt: h.Alt, Note: h.Note, Width: wide}
+	f := &Figure{Name: h.Name, Title: h.Title, Alt: h.Alt, Note: h.Note, Width: cmp.Or(h.Width, Page)}
 	y := f.head(nil, none, false)
 	const cellHeight, above, under, gap = 24.0, 24.0, 44.0, 18.0
 	left := 12.0
@@ -33,8 +38,8 @@ func Heat(h Heated) *Figure {
 		leastCell = max(leastCell, textWidth(column, small)+6)
 	}
 	least := left + leastCell*float64(len(h.Columns)) + gap
-	perRow := max(1, min(int((wide-2*margin)/least), len(h.Maps)))
-	each := min((wide-2*margin)/float64(perRow), least*1.5)
+	perRow := max(1, min(int((f.Width-2*margin)/least), len(h.Maps)))
+	each := min((f.Width-2*margin)/float64(perRow), least*1.5)
 	height := cellHeight * float64(len(h.Rows))
 	low, top := h.extremes()
 	for i, m := range h.Maps {

@@ -10,7 +10,8 @@ import (
 type tone struct{ light, dark string }
 
 // inks are the colours of the roles. Text has a contrast of at least 4.5 : 1
-// with the ground.
+// with the ground, series 3 : 1. Any two series differ for readers of whatever kind
+// of colour vision, by lightness where not by hue; see TestColours.
 var inks = []struct { //nolint:gochecknoglobals // a table
 	Ink
 	tone
@@ -22,18 +23,18 @@ var inks = []struct { //nolint:gochecknoglobals // a table
 	{inkHeat, tone{"#c2410c", "#f97316"}},
 	{inkAlarm, tone{"#a8331a", "#ffb08a"}},
 	{inkGround, tone{"#ffffff", "#171b24"}},
-	{"s0", tone{"#2563cf", "#6ea2ff"}},
-	{"s1", tone{"#dd7500", "#ffab4d"}},
-	{"s2", tone{"#12875c", "#4fd1a1"}},
-	{"s3", tone{"#c42f53", "#ff7a94"}},
-	{"s4", tone{"#7547c4", "#b59cff"}},
-	{"s5", tone{"#8a6a35", "#cfae76"}},
-	{"s6", tone{"#cc45a0", "#ff93d8"}},
-	{"s7", tone{"#0093ab", "#4fd8ee"}},
-	{"s8", tone{"#6f8a00", "#b9d84a"}},
-	{"s9", tone{"#5b6b7f", "#a9b8cb"}},
-	{"s10", tone{"#b58900", "#f2cd45"}},
-	{"s11", tone{"#30349a", "#979dff"}},
+	{"s0", tone{"#525cd6", "#278dfd"}},
+	{"s1", tone{"#e36314", "#c67400"}},
+	{"s2", tone{"#65906b", "#28cf9f"}},
+	{"s3", tone{"#c97da6", "#bf3340"}},
+	{"s4", tone{"#4f0262", "#5a57d7"}},
+	{"s5", tone{"#a0560a", "#ff9f49"}},
+	{"s6", tone{"#832160", "#9b5096"}},
+	{"s7", tone{"#0c9ee1", "#00eeff"}},
+	{"s8", tone{"#16350a", "#c0ebb8"}},
+	{"s9", tone{"#706771", "#91868d"}},
+	{"s10", tone{"#5a4800", "#ffd609"}},
+	{"s11", tone{"#3a2aaf", "#a9a8e3"}},
 }
 
 // hues is how many series have a colour of their own; curves of more are dashed.
@@ -72,8 +73,12 @@ const shapesCSS = `.chart .f{fill:currentColor}
 .chart text{fill:currentColor;font-family:` + family + `}
 `
 
-// family is the typeface.
-const family = `system-ui,"Liberation Sans",Arial,sans-serif`
+// typeface is that of drawings of their own, which are the same everywhere; a page
+// follows its reader's system (family).
+const (
+	typeface = `"Liberation Sans",Arial,Helvetica,sans-serif`
+	family   = `system-ui,` + typeface
+)
 
 // Colours declares the inks as custom properties, on light or on dark ground.
 func Colours(dark bool) string {

@@ -1,5 +1,7 @@
 package chart
 
+import "cmp"
+
 // Panel is one coordinate system with curves.
 type Panel struct {
 	Title string
@@ -25,15 +27,17 @@ type Lined struct {
 	PerRow int
 	// Height is that of a panel's coordinate system.
 	Height float64
+	// Width is [Page] if 0.
+	Width float64
 }
 
 // Lines draws curves.
 func Lines(l Lined) *Figure {
-	f := &Figure{Name: l.Name, Title: l.Title, Alt: l.Alt, Note: l.Note, Width: wide}
+	f := &Figure{Name: l.Name, Title: l.Title, Alt: l.Alt, Note: l.Note, Width: cmp.Or(l.Width, Page)}
 	y := f.head(l.Series, none, true)
 	const left, right, above, under = 64.0, 14.0, 26.0, 46.0
 	perRow := max(1, min(l.PerRow, len(l.Panels)))
-	each := (wide - 2*margin) / float64(perRow)
+	each := (f.Width - 2*margin) / float64(perRow)
 	for i, p := range l.Panels {
 		column := i % perRow
 		if i > 0 && column == 0 {

@@ -37,7 +37,7 @@ func (f *Figure) WriteSVG(out io.Writer) error {
 	for _, i := range inks {
 		w.put(".f.%s,text.%[1]s{fill:%s}.k.%[1]s{stroke:%[2]s}\n", i.Ink, i.light)
 	}
-	w.put(".k{fill:none;stroke-linejoin:round}\ntext{font-family:%s}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n", family, ground)
+	w.put(".k{fill:none;stroke-linejoin:round}\ntext{font-family:%s}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n", typeface, ground)
 	f.body(&w)
 	w.WriteString("\n</svg>\n")
 	_, err := io.WriteString(out, w.String())

@@ -240,3 +240,64 @@ func TestThePageOfNothing(t *testing.T) {
 	p.Do(chromedp.Focus(chromedp.CSS("#stage")), chromedp.KeyEvent("+"), chromedp.KeyEvent("]"), chromedp.MouseClickXY(400, 400))
 	require.Equal(t, "No job chosen", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
 }
+
+// byHand is a schedule of a job that has two of three slots, of one that lost a
+// slot twice, and of one that is held.
+func byHand() *condorsim.Result {
+	r := &condorsim.Result{Workload: &condorsim.Workload{Schema: negotiator.Schema{Resources: []string{"cpus"}}}}
+	for _, name := range []string{"node-a", "node-b", "node-c"} {
+		r.Workload.Slots = append(r.Workload.Slots, &negotiator.Slot{Name: name, Capacity: backfill.Vector{4}})
+	}
+	for i := range 3 {
+		r.Workload.Jobs = append(r.Workload.Jobs, condorsim.Job{Job: &negotiator.Job{Name: fmt.Sprint("job", i), Nodes: 2, Submit: backfill.Time(i), Estimate: 500}, Cpus: 8})
+	}
+	on := func(start backfill.Time, slots ...int) condorsim.Outcome {
+		o := condorsim.Outcome{Started: true, Ended: true, Start: start, End: start + 400, Estimate: 500}
+		for _, s := range slots {
+			o.Placement = append(o.Placement, negotiator.Place{Slot: r.Workload.Slots[s], Chunks: 1})
+		}
+		return o
+	}
+	r.Outcomes = []condorsim.Outcome{on(10, 0, 2), on(450, 0, 1), {Held: "fits nowhere <now>"}}
+	r.Outcomes[1].Requeues, r.Outcomes[1].Lost = 2, 3600
+	return r
+}
+
+func TestEveryPieceOfAJobHasItsColour(t *testing.T) {
+	p := opened(t, byHand(), pagetest.View{Width: 1400, Height: 900})
+	pixels := pagetest.Eval[[]string](p, `(() => {
+		const all = painter.base.getContext("2d").getImageData(Math.round(view.x(300) * painter.ratio), 0, 1, painter.base.height).data;
+		return [2, 6, 10].map((lane) => [...all.slice(4 * Math.round(view.y(lane) * painter.ratio)).slice(0, 4)].join()) })()`)
+	require.Equal(t, pixels[0], pixels[2], "on the first slot and on the third")
+	require.NotEqual(t, pixels[0], pixels[1], "and it has nothing of the second")
+}
+
+func TestLostAndHeldJobs(t *testing.T) {
+	p := opened(t, byHand(), pagetest.View{Width: 1400, Height: 900})
+	said := func(name string) string {
+		p.Do(chromedp.SetValue(chromedp.CSS("#query"), name), chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter))
+		settle(p)
+		return pagetest.Eval[string](p, "document.getElementById('job').textContent")
+	}
+	lost := said("job1")
+	require.Contains(t, lost, "slots lost2 times3600 cpu s for nothing")
+	require.Contains(t, lost, "node-a node-b")
+	held := said("job2")
+	require.Contains(t, held, "It never ran.")
+	require.Contains(t, held, "heldfits nowhere <now>")
+	require.Contains(t, held, "estimate8 min 20 s")
+	require.NotContains(t, held, "started")
+	require.NotContains(t, said("job0"), "lost")
+}
+
+// What is printed is in the colours of paper, and is as it was afterwards.
+func TestPaper(t *testing.T) {
+	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 1400, Height: 900, Dark: true})
+	pagetest.Eval[bool](p, `(() => { window.drawn = []; const draw = painter.draw.bind(painter); painter.draw = () => { drawn.push(painter.ink.ink); draw(); }; return true })()`)
+	dark := pagetest.Eval[string](p, "painter.ink.ink")
+	require.NotEmpty(t, p.PDF())
+	settle(p)
+	drawn := pagetest.Eval[[]string](p, "drawn")
+	require.Contains(t, drawn, "#111", "on paper")
+	require.Equal(t, dark, drawn[len(drawn)-1], "on the screen again")
+}

@@ -26,6 +26,10 @@ type data struct {
 	// Names are the jobs' if they are not all numbers, else the column ids is there.
 	Names   []string          `json:"names,omitempty"`
 	Columns map[string]string `json:"columns"`
+	// Held says why, and Requeued how many runs were lost and their cpu seconds, by the
+	// place of the job: they are few.
+	Held     map[int]string   `json:"held"`
+	Requeued map[int][2]int64 `json:"requeued"`
 }
 
 type slotData struct {
@@ -43,7 +47,7 @@ func (c *column) put(v int64) { *c = binary.AppendVarint(*c, v) }
 func encode(r *condorsim.Result, packed [][]piece) data {
 	w := r.Workload
 	begin, end := span(r)
-	d := data{Begin: int64(begin), End: int64(end), UnixStart: w.UnixStart, Memory: w.Memory() > 0, Count: len(w.Jobs), Columns: map[string]string{}, Users: []string{}, Hows: []string{}}
+	d := data{Begin: int64(begin), End: int64(end), UnixStart: w.UnixStart, Memory: w.Memory() > 0, Count: len(w.Jobs), Columns: map[string]string{}, Users: []string{}, Hows: []string{}, Held: map[int]string{}, Requeued: map[int][2]int64{}}
 	for _, s := range w.Slots {
 		d.Slots = append(d.Slots, slotData{s.Name, s.Capacity[0]})
 	}
@@ -61,6 +65,12 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 		put("cpus", j.Cpus)
 		put("memory", j.Memory)
 		put("user", index(&d.Users, j.User))
+		if o.Requeues > 0 {
+			d.Requeued[i] = [2]int64{int64(o.Requeues), int64(o.Lost)}
+		}
+		if o.Held != "" {
+			d.Held[i] = o.Held
+		}
 		if !o.Ended {
 			put("wait", -1) // never ran
 			put("run", 0)

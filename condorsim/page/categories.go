@@ -15,7 +15,7 @@ import (
 )
 
 // heat is a value of the categories of jobs, a map for each scheduler.
-func (s *Study) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series, of func(metrics.Category) float64) *chart.Figure {
+func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series, of func(metrics.Category) float64) *chart.Figure {
 	widths, lengths := map[string]bool{}, map[string]bool{}
 	for _, c := range cells {
 		for _, category := range c.Categories {
@@ -27,7 +27,7 @@ func (s *Study) heat(group int, name, title string, unit chart.Unit, cells []met
 	}
 	g := s.Groups[group]
 	h := chart.Heated{
-		Name: "categories-" + name + "-" + g.ID, Title: title + ": " + g.Label, Alt: "A map for each scheduler: rows are classes of processors, columns classes of run times.", Note: s.partial(),
+		Name: "categories-" + name + "-" + g.ID, Title: title + ": " + g.Label, Alt: "A map for each scheduler: rows are classes of processors, columns classes of run times.", Note: s.partial(), Width: s.width,
 		Rows: ascending(widths), Columns: ascending(lengths), RowsAre: "cpus", ColumnsAre: "run time", Unit: unit,
 	}
 	for i, c := range cells {
@@ -54,19 +54,21 @@ func (s *Study) heat(group int, name, title string, unit chart.Unit, cells []met
 	return chart.Heat(h)
 }
 
-// bound is the first number of a class, with a unit of time or without.
+// bound is a number of a class, with a unit of time or without.
 var bound = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*([smhdw]?)`)
 
-// ascending orders classes such as 5-8 or 10m-1h by their first number; one that
-// begins with < or ≤ is below it, with > or ≥ above.
+// ascending orders classes such as 5-8, 1-10m or 10m-1h by their first number, in
+// the unit of the second if it has none itself; one that begins with < or ≤ is
+// below it, with > or ≥ above.
 func ascending(classes map[string]bool) []string {
 	size := func(class string) float64 {
-		found := bound.FindStringSubmatch(class)
+		found := bound.FindAllStringSubmatch(class, 2)
 		if found == nil {
 			return math.Inf(1)
 		}
-		v, _ := strconv.ParseFloat(found[1], 64) // the expression lets numbers through only
-		v *= map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}[found[2]]
+		v, _ := strconv.ParseFloat(found[0][1], 64) // the expression lets numbers through only
+		unit := cmp.Or(found[0][2], found[len(found)-1][2])
+		v *= map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}[unit]
 		switch {
 		case strings.HasPrefix(class, "<"), strings.HasPrefix(class, "≤"):
 			return v - 0.5

@@ -29,15 +29,22 @@ func (f Figures) All() []*chart.Figure {
 	return slices.DeleteFunc(all, func(f *chart.Figure) bool { return f == nil })
 }
 
-// Figures draws everything.
-func (s *Study) Figures() Figures {
+// drawing is a study of which charts of some width are drawn.
+type drawing struct {
+	*Study
+	width float64
+}
+
+// Figures draws everything, as wide as [chart.Page] or [chart.Paper].
+func (s *Study) Figures(width float64) Figures {
 	var f Figures
+	d := drawing{s, width}
 	for _, m := range s.Measures {
-		f.Improvement = append(f.Improvement, s.bars(m))
-		f.Load = append(f.Load, s.overLoad(m))
+		f.Improvement = append(f.Improvement, d.bars(m))
+		f.Load = append(f.Load, d.overLoad(m))
 	}
 	for i := range s.Groups {
-		f.Groups = append(f.Groups, s.details(i))
+		f.Groups = append(f.Groups, d.details(i))
 	}
 	return f
 }
@@ -46,19 +53,26 @@ func (s *Study) Figures() Figures {
 // baseline itself.
 const cut = 1.0
 
+// compares tells whether there are improvements of a measure.
+func (s *Study) compares(m Measure) bool { return len(s.Schedulers) > 1 && m.Better != Neither }
+
 // bars is the improvement over the baseline; nil with nothing to compare.
-func (s *Study) bars(m Measure) *chart.Figure {
-	if len(s.Schedulers) < 2 || m.Better == Neither {
+func (s drawing) bars(m Measure) *chart.Figure {
+	if !s.compares(m) {
 		return nil
 	}
 	base := s.Schedulers[s.Baseline]
 	g := chart.Grouped{
-		Name: "improvement-" + fileName(m.Name), Title: m.Label + ": improvement over " + base, Note: s.partial(),
+		Name: "improvement-" + fileName(m.Name), Title: m.Label + ": improvement over " + base, Note: s.partial(), Width: s.width,
 		Alt:    "Bars for each trace and scheduler: " + m.formula() + ". Above 0 is better. The table below has the numbers.",
 		Series: s.Schedulers, Unit: chart.Percent, Skip: s.Baseline, Low: -cut, High: cut,
 	}
 	for i, group := range s.Groups {
-		g.Groups = append(g.Groups, group.Label)
+		if group.Variant == "" {
+			g.Groups = append(g.Groups, group.Trace)
+		} else {
+			g.Groups, g.Over = append(g.Groups, group.Variant), append(g.Over, group.Trace)
+		}
 		values, tips := make([]float64, len(s.Schedulers)), make([]string, len(s.Schedulers))
 		for j, name := range s.Schedulers {
 			v := s.improvement(m, i, j)
@@ -85,9 +99,9 @@ func (m Measure) format(v float64) string {
 
 // overLoad is a measure over the load, a panel for each trace and estimate model;
 // nil where there is one load only.
-func (s *Study) overLoad(m Measure) *chart.Figure {
+func (s drawing) overLoad(m Measure) *chart.Figure {
 	l := chart.Lined{
-		Name: "load-" + fileName(m.Name), Title: m.Label + " over load", Note: s.partial(), Series: s.Schedulers, PerRow: 2, Height: 230,
+		Name: "load-" + fileName(m.Name), Title: m.Label + " over load", Note: s.partial(), Width: s.width, Series: s.Schedulers, PerRow: 2, Height: 230,
 		Alt: "A curve for each scheduler, a panel for each trace. The table below has the numbers.",
 	}
 	done := map[[2]string]bool{}
@@ -122,7 +136,7 @@ func (s *Study) overLoad(m Measure) *chart.Figure {
 			slices.SortFunc(c, func(a, b chart.Point) int { return int(math.Copysign(1, a.Across-b.Across)) })
 		}
 		all := slices.Sorted(maps.Keys(loads))
-		p.Across = chart.Axis{Min: all[0], Max: all[len(all)-1]}
+		p.Across = chart.Axis{Min: all[0], Max: all[len(all)-1], At: all}
 		p.Up = chart.NewAxis(chart.Linear, m.Unit, low, high)
 		l.Panels = append(l.Panels, p)
 	}
@@ -140,7 +154,7 @@ func (m Measure) upIs() string {
 }
 
 // details are the charts of one group.
-func (s *Study) details(group int) []*chart.Figure {
+func (s drawing) details(group int) []*chart.Figure {
 	cells := make([]metrics.Series, len(s.Schedulers))
 	for i := range s.Schedulers {
 		if c, ok := s.cell(group, i); ok {
@@ -158,7 +172,7 @@ func (s *Study) details(group int) []*chart.Figure {
 }
 
 // lined is a chart of one panel for a group.
-func (s *Study) lined(group int, name, title, alt string, p chart.Panel) *chart.Figure {
+func (s drawing) lined(group int, name, title, alt string, p chart.Panel) *chart.Figure {
 	if !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 }) {
 		return nil
 	}
@@ -167,12 +181,12 @@ func (s *Study) lined(group int, name, title, alt string, p chart.Panel) *chart.
 		title += " (first seed of " + strconv.Itoa(n) + ")"
 	}
 	return chart.Lines(chart.Lined{
-		Name: name + "-" + g.ID, Title: title + ": " + g.Label, Alt: alt, Note: s.partial(), Series: s.Schedulers, Panels: []chart.Panel{p}, PerRow: 1, Height: 250,
+		Name: name + "-" + g.ID, Title: title + ": " + g.Label, Alt: alt, Note: s.partial(), Width: s.width, Series: s.Schedulers, Panels: []chart.Panel{p}, PerRow: 1, Height: 250,
 	})
 }
 
 // waits is the empirical distribution of the waits.
-func (s *Study) waits(group int, cells []metrics.Series) *chart.Figure {
+func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 	curves, longest := make([][]chart.Point, len(cells)), 0.0
 	for i, c := range cells {
 		n := len(c.WaitQuantiles)
@@ -196,7 +210,7 @@ func (s *Study) waits(group int, cells []metrics.Series) *chart.Figure {
 }
 
 // overTime is something in the bins of time, against the time since the first bin.
-func (s *Study) overTime(group int, name, title string, unit chart.Unit, upIs string, cells []metrics.Series, of func(metrics.Series) []float64) *chart.Figure {
+func (s drawing) overTime(group int, name, title string, unit chart.Unit, upIs string, cells []metrics.Series, of func(metrics.Series) []float64) *chart.Figure {
 	curves := make([][]chart.Point, len(cells))
 	var begin int64 = math.MaxInt64
 	for _, c := range cells {

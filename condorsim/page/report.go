@@ -1,11 +1,15 @@
 package page
 
 import (
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/chart"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
@@ -23,6 +27,8 @@ type view struct {
 	Extra                    []Table
 	Measures                 []measureView
 	Groups                   []groupView
+	// MeasureParts and GroupParts are what is shown of each, all but the first packed.
+	MeasureParts, GroupParts []template.HTML
 	All, Traces              Table
 	Schedulers               []string
 	Seeds                    []uint64
@@ -61,6 +67,11 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 			mv.Improvements = &table
 		}
 		v.Measures = append(v.Measures, mv)
+		part, err := part("measure", mv, i > 0)
+		if err != nil {
+			return err
+		}
+		v.MeasureParts = append(v.MeasureParts, part)
 	}
 	for i, g := range s.Groups {
 		gv := groupView{Group: g}
@@ -68,23 +79,54 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 			gv.Figures = append(gv.Figures, markup(f))
 		}
 		v.Groups = append(v.Groups, gv)
+		part, err := part("group", gv, i > 0)
+		if err != nil {
+			return err
+		}
+		v.GroupParts = append(v.GroupParts, part)
 	}
-	var text markupWriter
-	if err := body.Execute(&text, v); err != nil {
-		return fmt.Errorf("make the report: %w", err)
+	text, err := filled("report", v)
+	if err != nil {
+		return err
 	}
 	return Shell{
 		Title: s.title(), Style: asset("report.css"), Script: asset("choose.js") + asset("tables.js") + asset("charts.js"),
-		Body: template.HTML(text), //nolint:gosec // a template made it
+		Body: text,
 	}.Write(out)
 }
 
-// markupWriter collects what a template makes.
-type markupWriter []byte
+// filled is a template of the report with what it shows.
+func filled(name string, of any) (template.HTML, error) {
+	var text strings.Builder
+	if err := body.ExecuteTemplate(&text, name, of); err != nil {
+		return "", fmt.Errorf("make the report: %w", err)
+	}
+	return template.HTML(text.String()), nil //nolint:gosec // a template made it
+}
 
-func (w *markupWriter) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
+// part is a part of the page of which one at a time is shown. One that is packed
+// is gzip in base64, which the page's script unpacks when the reader chooses it:
+// charts of a big sweep are many megabytes, which a browser need not read at once.
+func part(name string, of any, packed bool) (template.HTML, error) {
+	text, err := filled(name, of)
+	if err != nil || !packed {
+		return text, err
+	}
+	var out strings.Builder
+	out.WriteString(`<script type="text/plain">`)
+	encoder := base64.NewEncoder(base64.StdEncoding, &out)
+	packer, err := gzip.NewWriterLevel(encoder, gzip.BestCompression)
+	if err == nil {
+		_, err = io.WriteString(packer, string(text))
+	}
+	if err == nil {
+		err = errors.Join(packer.Close(), encoder.Close())
+	}
+	if err != nil {
+		return "", fmt.Errorf("pack a part of the report: %w", err)
+	}
+	out.WriteString("</script>")
+	return template.HTML(out.String()), nil //nolint:gosec // base64
 }
 
 // markup is a figure as part of a page; "" of nil.
@@ -152,6 +194,3 @@ func (s *Study) traces() Table {
 	}
 	return t
 }
-
-// Wordy tells whether the table is mostly sentences, which may be broken.
-func (t Table) Wordy() bool { return t.Name == "claims" }

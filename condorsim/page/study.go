@@ -34,6 +34,8 @@ type Group struct {
 	Trace     string
 	Load      float64
 	Estimates string
+	// Variant is what tells it from other groups of the trace; "" where nothing does.
+	Variant string
 	// Label names the group among the others; ID is the same for files and links.
 	Label, ID string
 }
@@ -86,13 +88,15 @@ func (s *Study) arrange() {
 	taken := map[string]int{}
 	for i := range s.Groups {
 		g := &s.Groups[i]
-		g.Label = g.Trace
+		var variant []string
 		if loads {
-			g.Label += " load " + number(g.Load)
+			variant = append(variant, "load "+number(g.Load))
 		}
 		if estimates {
-			g.Label += " " + g.Estimates
+			variant = append(variant, g.Estimates)
 		}
+		g.Variant = strings.Join(variant, " ")
+		g.Label = strings.Join(append([]string{g.Trace}, variant...), " ")
 		g.ID = fileName(g.Label)
 		if taken[g.ID]++; taken[g.ID] > 1 {
 			g.ID += "-" + strconv.Itoa(i+1)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/claims"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
@@ -33,9 +32,9 @@ type Value struct {
 	// Show is how the page shows it; "" as Text.
 	Show string
 	Best bool // the best of its row
-	// Good and Bad colour a verdict.
-	Good, Bad bool
-	number    float64
+	// Mark is the kind of a verdict: good, partly, bad or open; "" for none.
+	Mark   string
+	number float64
 }
 
 // Text is an entry of words.
@@ -48,6 +47,9 @@ func Number(v float64) Value {
 	}
 	return Value{Text: strconv.FormatFloat(v, 'f', -1, 64), Show: shown(v), number: v}
 }
+
+// load is a load as the sweep's file has it.
+func load(v float64) Value { return Value{Text: number(v), number: v} }
 
 // missing is the entry of what is not there.
 func missing() Value { return Value{Text: "missing", Show: "–", number: math.NaN()} }
@@ -126,7 +128,10 @@ func (t Table) CSV(out io.Writer) error {
 func (s *Study) Tables() []Table {
 	all := slices.Clone(s.Extra)
 	for _, m := range s.Measures {
-		all = append(all, s.measured(m), s.improvements(m))
+		all = append(all, s.measured(m))
+		if s.compares(m) {
+			all = append(all, s.improvements(m))
+		}
 	}
 	return append(all, s.all())
 }
@@ -147,7 +152,7 @@ func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
 	for i, g := range s.Groups {
 		row := []Value{Text(g.Trace)}
 		if loads {
-			row = append(row, Number(g.Load))
+			row = append(row, load(g.Load))
 		}
 		if estimates {
 			row = append(row, Text(g.Estimates))
@@ -245,12 +250,12 @@ func (s *Study) all() Table {
 	for _, k := range s.Folder.Manifest.Cells {
 		row := []Value{
 			Text(k.ID), Text("finished"), Text(k.Trace), Text(k.Scheduler), Text(k.Policy), Text(k.Order), Text(options(k.Options)),
-			Number(k.Load), Text(k.Estimates),
+			load(k.Load), Text(k.Estimates),
 			{Text: strconv.FormatUint(k.Seed, 10), number: float64(k.Seed)},
 		}
 		at := slices.IndexFunc(s.Folder.Cells, func(c results.Cell) bool { return c.ID == k.ID })
 		if at < 0 {
-			row[1] = Value{Text: "missing", Bad: true, number: math.NaN()}
+			row[1] = Value{Text: "missing", Mark: "bad", number: math.NaN()}
 			for len(row) < len(t.Columns) {
 				row = append(row, missing())
 			}
@@ -278,20 +283,4 @@ func options(of map[string]string) string {
 		all = append(all, name+"="+of[name])
 	}
 	return strings.Join(all, " ")
-}
-
-// claimsTable holds results against what a paper says.
-func claimsTable(rows []claims.Row) Table {
-	const title = "Paper says / we get"
-	t := Table{Name: "claims", Title: title, Caption: title, Columns: []Column{{Title: "Claim"}, {Title: "Paper says"}, {Title: "We get"}, {Title: "Verdict"}, {Title: "Why"}}}
-	for _, r := range rows {
-		t.Rows = append(t.Rows, []Value{Text(r.Claim), Text(r.Paper), Text(r.Ours), verdict(r.Verdict), Text(r.Why)})
-	}
-	return t
-}
-
-// verdict is one at a glance.
-func verdict(v claims.Verdict) Value {
-	marks := map[claims.Verdict]string{claims.Agrees: "✓ ", claims.Partly: "~ ", claims.Differs: "✗ "}
-	return Value{Text: string(v), Show: marks[v] + string(v), Good: v == claims.Agrees, Bad: v == claims.Differs, number: math.NaN()}
 }

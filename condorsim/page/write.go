@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/chart"
 	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
 )
 
@@ -32,7 +33,6 @@ type Written struct{ Charts, Tables int }
 // Write writes the report. Each file is there whole or as it was before.
 func (s *Study) Write(o Output) (Written, error) {
 	var made Written
-	figures := s.Figures()
 	var files []func() error
 	file := func(what, path string, write func(io.Writer) error) {
 		files = append(files, func() error { return wholefile.Write(what, path, write) })
@@ -50,7 +50,7 @@ func (s *Study) Write(o Output) (Written, error) {
 		if err := os.MkdirAll(o.Charts, 0o777); err != nil { //nolint:gosec // the umask says
 			return made, fmt.Errorf("make a folder for the charts: %w", err)
 		}
-		for _, f := range figures.All() {
+		for _, f := range s.Figures(chart.Paper).All() {
 			path := filepath.Join(o.Charts, f.Name)
 			if slices.Contains(o.Formats, "svg") {
 				made.Charts++
@@ -70,7 +70,7 @@ func (s *Study) Write(o Output) (Written, error) {
 	if err != nil {
 		return made, err
 	}
-	return made, o.Page.Fill(func(out io.Writer) error { return s.HTML(out, figures) }) // last: it is there when all is
+	return made, o.Page.Fill(func(out io.Writer) error { return s.HTML(out, s.Figures(chart.Page)) }) // last: it is there when all is
 }
 
 // inParallel runs independent tasks on all cores and returns the errors in the

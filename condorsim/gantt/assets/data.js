@@ -22,7 +22,7 @@ const jobs = (() => {
   const n = encoded.count;
   const [wait, run, rest, promise] = ["wait", "run", "rest", "promise"].map(column);
   const submit = new Float64Array(n), start = new Float64Array(n), end = new Float64Array(n);
-  const planned = new Float64Array(n), promised = new Float64Array(n);
+  const planned = new Float64Array(n), promised = new Float64Array(n), estimate = new Float64Array(n);
   let at = encoded.begin;
   column("submit").forEach((step, i) => {
     at += step;
@@ -30,6 +30,7 @@ const jobs = (() => {
     start[i] = wait[i] < 0 ? NaN : at + wait[i];
     end[i] = start[i] + run[i];
     planned[i] = end[i] + rest[i];
+    estimate[i] = run[i] + rest[i];
     promised[i] = promise[i] < 0 ? NaN : at + promise[i];
   });
   const pieces = column("pieces"), flat = column("lanes");
@@ -40,7 +41,7 @@ const jobs = (() => {
   let id = 0;
   const names = encoded.names || column("ids").map((step) => String(id += step));
   return {
-    n, submit, start, end, planned, promised, first, lane, lanes, names,
+    n, submit, start, end, planned, promised, estimate, first, lane, lanes, names,
     cpus: column("cpus"), memory: column("memory"), user: column("user"), how: column("how"),
   };
 })();

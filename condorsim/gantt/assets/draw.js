@@ -22,6 +22,7 @@ class Painter {
     const palette = [...this.palette, this.ink.soft];
     this.legend = classes.names.map((name, i) => ({ name, colour: palette[Math.min(i, palette.length - 1)] }));
     this.colours = classes.of.map((c) => this.legend[c].colour);
+    this.onColour = Object.fromEntries(palette.map((colour) => [colour, readable(colour)]));
   }
   resize() {
     const box = this.base.getBoundingClientRect();
@@ -58,7 +59,9 @@ class Painter {
       const x = v.x(jobs.start[job]), width = v.x(jobs.end[job]) - x;
       c.fillStyle = this.colours[job];
       for (let p = jobs.first[job]; p < jobs.first[job + 1]; p++) {
-        const y = v.y(jobs.lane[p]), height = v.y(jobs.lane[p] + jobs.lanes[p]) - y;
+        const lane = jobs.lane[p];
+        while (p + 1 < jobs.first[job + 1] && jobs.lane[p + 1] === jobs.lane[p] + jobs.lanes[p]) p++; // on neighbouring slots
+        const y = v.y(lane), height = v.y(jobs.lane[p] + jobs.lanes[p]) - y;
         if (y > v.height || y + height < v.top) continue;
         if (width < 1) {
           const dot = Math.floor(x), from = Math.max(0, Math.floor(y)), to = Math.min(painted.length - 1, Math.floor(y + height - 0.01));
@@ -79,8 +82,9 @@ class Painter {
     const left = Math.max(x, this.view.left) + 4, room = x + width - left - 4;
     const name = jobs.names[job];
     if (c.measureText(name).width > room) return;
-    c.fillStyle = this.ink.card;
+    c.fillStyle = this.onColour[this.colours[job]];
     c.fillText(name, left, y + Math.min(height / 2 + 4, 18));
+    c.fillStyle = this.colours[job];
   }
   grid(c) {
     const v = this.view;
@@ -153,7 +157,8 @@ class Painter {
   // Draws what follows the pointer: the instant, what is reserved at it, the job
   // under it and the chosen one.
   follow({ time, hovered, chosen, reserved }) {
-    const c = this.context(this.over), v = this.view;
+    // On paper a canvas above another is not clear but white.
+    const c = paper.matches ? this.base.getContext("2d") : this.context(this.over), v = this.view;
     this.clip(c);
     if (time !== null) {
       if (reserved) this.reserved(c, time);
@@ -244,6 +249,12 @@ class Painter {
     t.stroke();
     return c.createPattern(tile, "repeat");
   }
+}
+
+// Black or white, whichever is read better on a colour.
+function readable(colour) {
+  const light = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000" : "#fff";
 }
 
 // The ways to colour: names of classes, and the class of each job.

@@ -1,4 +1,5 @@
 // Puts the parts together and answers to pointer, wheel and keys.
+const paper = matchMedia("print");
 const view = new View();
 const painter = new Painter(view);
 const overview = new Overview(view, painter);
@@ -9,19 +10,26 @@ const state = { time: null, hovered: null, chosen: null, reserved: true };
 let pending = 0;
 const all = 2, above = 1;
 function redraw(what) {
-  if (!pending) {
-    requestAnimationFrame(() => {
-      const wanted = pending;
-      pending = 0;
-      if (wanted === all) {
-        painter.draw();
-        overview.draw();
-      }
-      painter.follow(state);
-      showInstant(state.time);
-    });
-  }
+  if (!pending) requestAnimationFrame(draw);
   pending = Math.max(pending, what);
+}
+function draw() {
+  const wanted = pending;
+  pending = 0;
+  if (wanted === all) {
+    painter.draw();
+    overview.draw();
+  }
+  if (wanted) {
+    painter.follow(state);
+    showInstant(state.time);
+  }
+}
+// A change of size empties the canvases, so they are drawn before anybody sees it.
+function fit() {
+  painter.resize();
+  pending = all;
+  draw();
 }
 view.listeners.push(() => redraw(all));
 
@@ -140,15 +148,18 @@ document.getElementById("search").addEventListener("submit", (event) => {
   choose(job);
   if (!Number.isNaN(jobs.start[job])) view.reveal(job);
 });
-addEventListener("themechange", () => {
+function dress() {
   painter.theme();
   showLegend(painter.legend);
   redraw(all);
+}
+addEventListener("themechange", dress);
+// Paper has colours and a size of its own, and waits for no frame.
+paper.addEventListener("change", () => {
+  dress();
+  fit();
 });
-new ResizeObserver(() => {
-  painter.resize();
-  redraw(all);
-}).observe(stage);
+new ResizeObserver(() => { if (!paper.matches) fit(); }).observe(stage);
 
 painter.resize();
 showLegend(painter.legend);

@@ -11,26 +11,30 @@ const instant = (t) => (Number.isNaN(t) ? "–" : Math.round(t) + " s");
 
 // Rows of what is known of a job: name, value, and a date or the like.
 function facts(job) {
-  const wait = jobs.start[job] - jobs.submit[job];
-  const rows = [
-    ["submitted", instant(jobs.submit[job]), date(jobs.submit[job])],
-    ["started", instant(jobs.start[job]), date(jobs.start[job])],
-    ["ended", instant(jobs.end[job]), date(jobs.end[job])],
-    ["wait", duration(wait), ""],
-    ["run time", duration(jobs.end[job] - jobs.start[job]), ""],
-    ["estimate", duration(jobs.planned[job] - jobs.start[job]), ""],
-    ["cpus", String(jobs.cpus[job]), ""],
-  ];
+  const never = Number.isNaN(jobs.start[job]), [requeues, lost] = encoded.requeued[job] || [0, 0];
+  const rows = [["submitted", instant(jobs.submit[job]), date(jobs.submit[job])]];
+  if (!never) {
+    rows.push(
+      ["started", instant(jobs.start[job]), date(jobs.start[job])],
+      ["ended", instant(jobs.end[job]), date(jobs.end[job])],
+      ["wait", duration(jobs.start[job] - jobs.submit[job]), requeues ? "with the runs that were lost" : ""],
+      ["run time", duration(jobs.end[job] - jobs.start[job]), ""],
+    );
+  }
+  if (requeues) rows.push(["slots lost", requeues + (requeues === 1 ? " time" : " times"), lost + " cpu s for nothing"]);
+  rows.push(["estimate", duration(jobs.estimate[job]), ""], ["cpus", String(jobs.cpus[job]), ""]);
   if (encoded.memory) rows.push(["memory", jobs.memory[job] + " MiB", ""]);
-  if (Number.isNaN(jobs.promised[job])) rows.push(["guarantee", "none", ""]);
+  if (never) rows.push(["held", encoded.held[job] || "to the end", ""]);
+  else if (Number.isNaN(jobs.promised[job])) rows.push(["guarantee", "none", ""]);
   else {
     const ahead = jobs.promised[job] - jobs.start[job];
     rows.push(["guarantee", instant(jobs.promised[job]), (ahead > 0 ? duration(ahead) + " before it" : ahead < 0 ? duration(-ahead) + " after it: broken" : "just then")]);
   }
-  rows.push(["how", encoded.hows[jobs.how[job]], ""], ["user", encoded.users[jobs.user[job]] || "unknown", ""]);
+  if (!never) rows.push(["how", encoded.hows[jobs.how[job]], ""]);
+  rows.push(["user", encoded.users[jobs.user[job]] || "unknown", ""]);
   const slots = new Set();
   for (let p = jobs.first[job]; p < jobs.first[job + 1]; p++) slots.add(slotOf(jobs.lane[p]));
-  if (encoded.slots.length > 1) rows.push(["slots", [...slots].slice(0, 6).join(" ") + (slots.size > 6 ? " and " + (slots.size - 6) + " more" : ""), ""]);
+  if (encoded.slots.length > 1 && !never) rows.push(["slots", [...slots].slice(0, 6).join(" ") + (slots.size > 6 ? " and " + (slots.size - 6) + " more" : ""), ""]);
   return rows;
 }
 

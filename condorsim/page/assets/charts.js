@@ -18,8 +18,11 @@
   const off = new Set();
   function toggle(series) {
     if (!off.delete(series)) off.add(series);
-    for (const part of document.querySelectorAll(".chart [data-s]")) part.classList.toggle("off", off.has(part.dataset.s));
-    for (const key of document.querySelectorAll(".chart .key")) key.setAttribute("aria-pressed", String(!off.has(key.dataset.s)));
+    hide(document);
+  }
+  function hide(root) {
+    for (const part of root.querySelectorAll(".chart [data-s]")) part.classList.toggle("off", off.has(part.dataset.s));
+    for (const key of root.querySelectorAll(".chart .key")) key.setAttribute("aria-pressed", String(!off.has(key.dataset.s)));
   }
   function highlight(chart, series) {
     for (const part of chart.querySelectorAll("[data-s]:not(.key)")) {
@@ -27,10 +30,9 @@
       part.classList.toggle("strong", part.dataset.s === series);
     }
   }
-  for (const key of document.querySelectorAll(".chart .key")) {
+  prepare((root) => root.querySelectorAll(".chart .key").forEach((key) => {
     key.setAttribute("role", "button");
     key.setAttribute("tabindex", "0");
-    key.setAttribute("aria-pressed", "true");
     key.setAttribute("aria-label", "Show " + key.textContent);
     const chart = key.closest(".chart");
     chart.setAttribute("role", "group");
@@ -42,7 +44,8 @@
     });
     for (const name of ["pointerenter", "focus"]) key.addEventListener(name, () => highlight(chart, key.dataset.s));
     for (const name of ["pointerleave", "blur"]) key.addEventListener(name, () => highlight(chart, null));
-  }
+  }));
+  prepare(hide);
 
   // An axis is written as kind, unit, minimum and maximum.
   const zeroPart = 0.07; // of a logarithmic axis, from 0 to 1
@@ -90,7 +93,7 @@
     const [a, b] = [list[low], list[low + 1]];
     return b && b[0] > a[0] ? a[1] + (b[1] - a[1]) * Math.max(0, (x - a[0]) / (b[0] - a[0])) : a[1];
   }
-  for (const plot of document.querySelectorAll(".chart .plot")) {
+  prepare((root) => root.querySelectorAll(".chart .plot").forEach((plot) => {
     const chart = plot.closest(".chart");
     const across = axis(plot.dataset.across), up = axis(plot.dataset.up);
     const [x0, y0, w, h] = ["x", "y", "width", "height"].map((name) => Number(plot.getAttribute(name)));
@@ -119,7 +122,7 @@
       if (guide) guide.remove();
       guide = null;
     });
-  }
+  }));
   document.addEventListener("pointerover", (event) => {
     const part = event.target.closest && event.target.closest("[data-tip]");
     if (part) showTip(event, part.dataset.tip);

@@ -17,7 +17,7 @@
     });
     body.append(...rows.map((r) => r.row));
   }
-  for (const table of document.querySelectorAll("table.sortable")) {
+  prepare((root) => root.querySelectorAll("table.sortable").forEach((table) => {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       head.querySelector("button").addEventListener("click", () => {
         const descending = head.getAttribute("aria-sort") === "ascending";
@@ -26,5 +26,5 @@
         sort(table, column, descending);
       });
     });
-  }
+  }));
 })();
