@@ -19,6 +19,6 @@
 // Below it: workload reads, changes and makes up traces, history reads job ads, pools
 // descriptions of pools; metrics computes what the literature measures, report prints,
 // gantt draws a single run. sweep runs matrices of simulations, and results is what
-// those leave on disk; claims holds it against what papers say, and page shows it, with
+// those leave on disk; papers holds it against what studies say, and page shows it, with
 // the charts of chart.
 package condorsim

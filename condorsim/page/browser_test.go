@@ -23,7 +23,7 @@ func opened(t *testing.T, dir string, v pagetest.View) *pagetest.Page {
 	file := filepath.Join(dir, "report.html")
 	f, err := results.Read(dir)
 	require.NoError(t, err)
-	f.Manifest.Claims = "guarantees"
+	f.Manifest.Paper = "guarantees"
 	s, err := page.NewStudy(f, "")
 	require.NoError(t, err)
 	_, err = s.Write(page.Output{Page: created(t, file)})

@@ -248,17 +248,17 @@ func TestErrorsOfAStudy(t *testing.T) {
 	require.ErrorContains(t, err, "or are there twice")
 }
 
-func TestClaims(t *testing.T) {
+func TestPaper(t *testing.T) {
 	f := tiny()
-	f.Manifest.Claims = "guarantees"
+	f.Manifest.Paper = "guarantees"
 	s := ofTiny(t, f)
 	text := html(t, s)
 	has(t, text, "not tested")
 	has(t, text, "49 of 150")
-	require.Equal(t, "claims", s.Tables()[0].Name, "and it is written as CSV")
-	f.Manifest.Claims = "guarantee"
+	require.Equal(t, "paper", s.Tables()[0].Name, "and it is written as CSV")
+	f.Manifest.Paper = "guarantee"
 	_, err := page.NewStudy(f, "")
-	require.ErrorContains(t, err, "unknown set of claims")
+	require.ErrorContains(t, err, "unknown paper")
 }
 
 // created is a file in the making, gone with the test if it is not written.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/chart"
-	"github.com/condor-backfill/condor-backfill/condorsim/claims"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/page/pagetest"
+	"github.com/condor-backfill/condor-backfill/condorsim/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 )
@@ -52,12 +52,12 @@ func TestAPackedPart(t *testing.T) {
 }
 
 func TestVerdicts(t *testing.T) {
-	var rows []claims.Row
-	for _, v := range []claims.Verdict{claims.Differs, claims.Agrees, claims.Untested, claims.Partly, claims.Agrees} {
-		rows = append(rows, claims.Row{Claim: "c", Paper: "by 5 %", Ours: "-3.1 % on a-1, +2 %", Verdict: v, Why: "w"})
+	var rows []papers.Row
+	for _, v := range []papers.Verdict{papers.Differs, papers.Agrees, papers.Untested, papers.Partly, papers.Agrees} {
+		rows = append(rows, papers.Row{Statement: "c", Paper: "by 5 %", Ours: "-3.1 % on a-1, +2 %", Verdict: v, Why: "w"})
 	}
-	table := claimsTable(rows)
-	require.Equal(t, "5 claims. ✓ agrees: 2, ≈ partly: 1, ✗ differs: 1, ○ not tested: 1", table.Caption)
+	table := paperTable(rows)
+	require.Equal(t, "5 statements. ✓ agrees: 2, ≈ partly: 1, ✗ differs: 1, ○ not tested: 1", table.Caption)
 	marks := map[string]bool{}
 	for _, row := range table.Rows {
 		require.NotEmpty(t, row[3].Mark, row[3].Text)

@@ -58,7 +58,7 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 		Facts:    s.facts(), Extra: s.Extra, All: s.all(), Traces: s.traces(), Schedulers: s.Schedulers, Seeds: s.seeds(),
 	}
 	if len(s.Extra) > 0 {
-		v.Sections = slices.Insert(v.Sections, 0, section{"claims", "Claims"})
+		v.Sections = slices.Insert(v.Sections, 0, section{"paper", "Paper"})
 	}
 	for i, m := range s.Measures {
 		mv := measureView{Measure: m, Improvement: markup(figures.Improvement[i]), Load: markup(figures.Load[i]), Values: s.measured(m)}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/claims"
+	"github.com/condor-backfill/condor-backfill/condorsim/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
@@ -63,12 +63,12 @@ func NewStudy(folder *results.Folder, baseline string) (*Study, error) {
 		return nil, fmt.Errorf("the baseline %q is no scheduler of %s; there are %s", wanted, folder.Path, strings.Join(s.Schedulers, ", "))
 	}
 	s.Baseline = max(s.Baseline, 0)
-	rows, err := claims.Of(folder)
+	rows, err := papers.Of(folder)
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) > 0 {
-		s.Extra = []Table{claimsTable(rows)}
+		s.Extra = []Table{paperTable(rows)}
 	}
 	return s, nil
 }

@@ -25,9 +25,9 @@ type Manifest struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
-	// Claims names the set of a paper's claims that the results are held against:
+	// Paper names the one whose statements the results are held against:
 	// guarantees, fairness or ibb; "" for none.
-	Claims string `json:"claims,omitempty"`
+	Paper string `json:"paper,omitempty"`
 	// Baseline is the label of the scheduler that others are compared with.
 	Baseline string `json:"baseline"`
 	// Version is that of the program, Command what repeats the sweep.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -70,7 +71,7 @@ func at(list string) func(i int) string {
 func (f *File) faults() []fault {
 	c := &checker{}
 	c.name("name", f.Name)
-	c.oneOf("claims", f.Claims, "guarantees", "fairness", "ibb")
+	c.oneOf("paper", f.Paper, papers.Names()...)
 	for i, kind := range f.FST {
 		if kind == "" {
 			c.say(at("fst")(i), "must be one of strict, relaxed")

@@ -9,8 +9,8 @@ type File struct {
 	Name        string `yaml:"name"`
 	Title       string `yaml:"title"`
 	Description string `yaml:"description"`
-	// Claims names the set of a paper's claims that the results are held against.
-	Claims string `yaml:"claims"`
+	// Paper names the one whose statements the results are held against; see package papers.
+	Paper string `yaml:"paper"`
 	// Baseline is the label of the scheduler that others are compared with; "": none.
 	Baseline string `yaml:"baseline"`
 	// FST are the fair start times to be found: strict, relaxed.

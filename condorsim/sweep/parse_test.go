@@ -20,7 +20,7 @@ name: all-there-is
 title: T
 description: |
   D
-claims: ibb
+paper: ibb
 baseline: mine
 fst: [strict, relaxed]
 traces:
@@ -77,7 +77,7 @@ func TestTypos(t *testing.T) {
 
 		{"no name", "name: small", "title: small", `"" cannot be a name`},
 		{"name of a path", "name: small", "name: ../small", `[1:7] "../small" cannot be a name`},
-		{"claims", "traces:", "claims: ib\ntraces:", `[2:9] "ib", did you mean ibb?: must be one of guarantees, fairness, ibb`},
+		{"paper", "traces:", "paper: ib\ntraces:", `[2:8] "ib", did you mean ibb?: must be one of guarantees, fairness, ibb`},
 		{"fst", "traces:", "fst: [strict, lax]\ntraces:", `[2:15] "lax": must be one of strict, relaxed`},
 		{"fst and events", "traces:", "count_events: true\nfst: [strict]\ntraces:", "[2:15] profile events and fair start times cannot be had in one sweep"},
 		{"model", "file: a.swf", "generate: {model: lubin}", `[3:33] "lubin", did you mean lublin?`},

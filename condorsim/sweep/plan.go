@@ -72,7 +72,7 @@ type input struct {
 func Prepare(ctx context.Context, f *File, s Settings) (*Plan, error) {
 	p := &Plan{settings: s, countEvents: f.CountEvents, fair: f.fair(), Manifest: results.Manifest{
 		Format: results.Format,
-		Name:   f.Name, Title: f.Title, Description: f.Description, Claims: f.Claims, Baseline: f.Baseline,
+		Name:   f.Name, Title: f.Title, Description: f.Description, Paper: f.Paper, Baseline: f.Baseline,
 		Version: s.Version, Command: s.Command, File: string(f.text),
 	}}
 	inputs, err := p.inputs(f)

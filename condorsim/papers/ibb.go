@@ -1,4 +1,4 @@
-package claims
+package papers
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func ibb(g *grid) []Row {
 // overBB is by how much IBB is better than BB, over all loads.
 func overBB(g *grid, trace, metric, paper string) Row {
 	ibb, bb := scheduler{"ibb", fcfs}, scheduler{"bb", fcfs}
-	r := Row{Claim: fmt.Sprintf("%s: %s of IBB against BB, over relative loads", trace, name(metric)), Paper: paper, Verdict: Untested}
+	r := Row{Statement: fmt.Sprintf("%s: %s of IBB against BB, over relative loads", trace, name(metric)), Paper: paper, Verdict: Untested}
 	var texts []string
 	best := -1.0
 	for _, load := range g.loads {

@@ -1,4 +1,4 @@
-package claims_test
+package papers_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/claims"
+	"github.com/condor-backfill/condor-backfill/condorsim/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
@@ -19,21 +19,21 @@ func cell(trace, policy, order string, value float64, metrics ...string) results
 	return c
 }
 
-func rows(t *testing.T, set string, cells ...results.Cell) []claims.Row {
+func rows(t *testing.T, set string, cells ...results.Cell) []papers.Row {
 	t.Helper()
-	all, err := claims.Of(&results.Folder{Manifest: results.Manifest{Claims: set}, Cells: cells})
+	all, err := papers.Of(&results.Folder{Manifest: results.Manifest{Paper: set}, Cells: cells})
 	require.NoError(t, err)
 	return all
 }
 
-// row is the one whose claim has all the words.
-func row(t *testing.T, all []claims.Row, words ...string) claims.Row {
+// row is the one whose statement has all the words.
+func row(t *testing.T, all []papers.Row, words ...string) papers.Row {
 	t.Helper()
-	var found []claims.Row
+	var found []papers.Row
 next:
 	for _, r := range all {
 		for _, w := range words {
-			if !strings.Contains(r.Claim, w) {
+			if !strings.Contains(r.Statement, w) {
 				continue next
 			}
 		}
@@ -43,15 +43,15 @@ next:
 	return found[0]
 }
 
-func TestSets(t *testing.T) {
+func TestNames(t *testing.T) {
 	require.Empty(t, rows(t, ""))
-	_, err := claims.Of(&results.Folder{Manifest: results.Manifest{Claims: "guarantee"}})
+	_, err := papers.Of(&results.Folder{Manifest: results.Manifest{Paper: "guarantee"}})
 	require.ErrorContains(t, err, "guarantees, fairness, ibb")
-	for _, set := range claims.Sets() {
+	for _, set := range papers.Names() {
 		for _, r := range rows(t, set) {
-			require.Equal(t, claims.Untested, r.Verdict, r.Claim)
-			require.NotEmpty(t, r.Why, r.Claim)
-			require.NotEmpty(t, r.Paper, r.Claim)
+			require.Equal(t, papers.Untested, r.Verdict, r.Statement)
+			require.NotEmpty(t, r.Why, r.Statement)
+			require.NotEmpty(t, r.Paper, r.Statement)
 		}
 	}
 }
@@ -67,24 +67,24 @@ func TestGuarantees(t *testing.T) {
 	)
 	r := row(t, all, "PC with sjf", "mean wait")
 	require.Equal(t, "on 1 of 2 (not LANL-CM5)", r.Ours)
-	require.Equal(t, claims.Differs, r.Verdict)
+	require.Equal(t, papers.Differs, r.Verdict)
 	require.NotEmpty(t, r.Why)
 	r = row(t, all, "PC with sjf", "5 %")
-	require.Equal(t, claims.Agrees, r.Verdict, "LANL-CM5 is an exception of the paper's")
+	require.Equal(t, papers.Agrees, r.Verdict, "LANL-CM5 is an exception of the paper's")
 	require.Empty(t, r.Why)
 	require.Equal(t, "on 2 of 2", row(t, all, "DC with sjf has").Ours)
 	require.Equal(t, "on 1 of 2 (not LANL-CM5)", row(t, all, "beats both").Ours)
 	require.Equal(t, "on 0 of 2", row(t, all, "worse than both").Ours)
-	require.Equal(t, claims.Row{
-		Claim: "combinations of trace, PC or DC, and five orders in which the mean wait is worse than Conservative's",
-		Paper: "49 of 150 (33 %)", Ours: "3 of 7 (43 %)", Verdict: claims.Agrees,
+	require.Equal(t, papers.Row{
+		Statement: "combinations of trace, PC or DC, and five orders in which the mean wait is worse than Conservative's",
+		Paper:     "49 of 150 (33 %)", Ours: "3 of 7 (43 %)", Verdict: papers.Agrees,
 	}, row(t, all, "combinations of trace"))
 	require.Equal(t, "2 of 3", row(t, all, "worse by less").Ours)
 	r = row(t, all, "the worst of all")
 	require.Equal(t, "-38.0 %, dc-ljf on A", r.Ours)
-	require.Equal(t, claims.Agrees, r.Verdict)
+	require.Equal(t, papers.Agrees, r.Verdict)
 	require.Equal(t, "on 1 of 1, by 25–25 %", row(t, all, "PC with widest").Ours)
-	require.Equal(t, claims.Untested, row(t, all, "LLNL-Thunder is").Verdict)
+	require.Equal(t, papers.Untested, row(t, all, "LLNL-Thunder is").Verdict)
 }
 
 func TestEvents(t *testing.T) {
@@ -94,10 +94,10 @@ func TestEvents(t *testing.T) {
 		cell("B", "conservative", "fcfs", 10, n), cell("B", "pc", "sjf", 900, n))
 	r := row(t, all, "HPC2N, the most")
 	require.Equal(t, "127.0 times", r.Ours)
-	require.Equal(t, claims.Agrees, r.Verdict)
+	require.Equal(t, papers.Agrees, r.Verdict)
 	r = row(t, all, "other traces")
 	require.Equal(t, "at most 90.0 times, pc-sjf on B", r.Ours)
-	require.Equal(t, claims.Differs, r.Verdict)
+	require.Equal(t, papers.Differs, r.Verdict)
 }
 
 func TestFairness(t *testing.T) {
@@ -107,14 +107,14 @@ func TestFairness(t *testing.T) {
 		cell("DAS2-fs1", "easy", "fcfs", 5, m...), cell("DAS2-fs1", "dc", "fifo", 9, m...),
 		cell("LPC-EGEE", "conservative", "fcfs", 0, m...), cell("LPC-EGEE", "pc", "fifo", 0, m...),
 		cell("LPC-EGEE", "easy", "fcfs", 0, m...), cell("LPC-EGEE", "dc", "fifo", 3, m...))
-	require.Equal(t, claims.Row{
-		Claim: "PC on DAS2-fs1: strict unfairness over Conservative, with fifo", Paper: "+61.9 %", Ours: "+61.9 %", Verdict: claims.Agrees,
+	require.Equal(t, papers.Row{
+		Statement: "PC on DAS2-fs1: strict unfairness over Conservative, with fifo", Paper: "+61.9 %", Ours: "+61.9 %", Verdict: papers.Agrees,
 	}, row(t, all, "PC on DAS2-fs1"))
 	r := row(t, all, "EASY on DAS2-fs1")
 	require.Equal(t, "-3.3 %", r.Ours)
-	require.Equal(t, claims.Differs, r.Verdict)
-	require.Equal(t, claims.Agrees, row(t, all, "no difference but").Verdict)
-	require.Equal(t, claims.Untested, row(t, all, "DC on LPC-EGEE", "strict").Verdict, "nothing was unfair under Conservative")
+	require.Equal(t, papers.Differs, r.Verdict)
+	require.Equal(t, papers.Agrees, row(t, all, "no difference but").Verdict)
+	require.Equal(t, papers.Untested, row(t, all, "DC on LPC-EGEE", "strict").Verdict, "nothing was unfair under Conservative")
 	require.Equal(t, "on 1 of 1", row(t, all, "DC is worse", "strict").Ours)
 }
 
@@ -125,6 +125,6 @@ func TestIBB(t *testing.T) {
 		cell("LANL-CM5", "ibb", "fcfs", 60, "mean_wait"), cell("LANL-CM5", "ibb", "fcfs", 1, "mean_wait"))
 	r := row(t, all, "mean wait")
 	require.Equal(t, "+40.0 % at 1", r.Ours, "the first cell of its kind counts")
-	require.Equal(t, claims.Partly, r.Verdict)
-	require.Equal(t, claims.Untested, row(t, all, "mean response").Verdict)
+	require.Equal(t, papers.Partly, r.Verdict)
+	require.Equal(t, papers.Untested, row(t, all, "mean response").Verdict)
 }

@@ -5,31 +5,31 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/claims"
+	"github.com/condor-backfill/condor-backfill/condorsim/papers"
 )
 
 // verdicts are the kinds, in the order in which they are counted.
 var verdicts = []struct { //nolint:gochecknoglobals // a table
-	claims.Verdict
+	papers.Verdict
 	sign, mark string
 }{
-	{claims.Agrees, "✓", "good"},
-	{claims.Partly, "≈", "partly"},
-	{claims.Differs, "✗", "bad"},
-	{claims.Untested, "○", "open"},
+	{papers.Agrees, "✓", "good"},
+	{papers.Partly, "≈", "partly"},
+	{papers.Differs, "✗", "bad"},
+	{papers.Untested, "○", "open"},
 }
 
-// claimsTable holds results against what a paper says.
-func claimsTable(rows []claims.Row) Table {
-	t := Table{Name: "claims", Title: "Paper says / we get", Caption: tally(rows), Columns: []Column{{Title: "Claim"}, {Title: "Paper says"}, {Title: "We get"}, {Title: "Verdict"}, {Title: "Why"}}}
+// paperTable holds results against what a paper says.
+func paperTable(rows []papers.Row) Table {
+	t := Table{Name: "paper", Title: "Paper says / we get", Caption: tally(rows), Columns: []Column{{Title: "Statement"}, {Title: "Paper says"}, {Title: "We get"}, {Title: "Verdict"}, {Title: "Why"}}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, []Value{words(r.Claim), words(r.Paper), words(r.Ours), verdict(r.Verdict), words(r.Why)})
+		t.Rows = append(t.Rows, []Value{words(r.Statement), words(r.Paper), words(r.Ours), verdict(r.Verdict), words(r.Why)})
 	}
 	return t
 }
 
 // Wordy tells whether the table is mostly sentences, which may be broken.
-func (t Table) Wordy() bool { return t.Name == "claims" }
+func (t Table) Wordy() bool { return t.Name == "paper" }
 
 // words is a text in which lines are not broken before a %, and a minus is one.
 func words(text string) Value {
@@ -41,7 +41,7 @@ func words(text string) Value {
 var minus = regexp.MustCompile(`(^|\s)-(\d)`)
 
 // verdict is one at a glance.
-func verdict(v claims.Verdict) Value {
+func verdict(v papers.Verdict) Value {
 	value := Text(string(v))
 	for _, known := range verdicts {
 		if known.Verdict == v {
@@ -52,7 +52,7 @@ func verdict(v claims.Verdict) Value {
 }
 
 // tally counts the verdicts.
-func tally(rows []claims.Row) string {
+func tally(rows []papers.Row) string {
 	var counts []string
 	for _, v := range verdicts {
 		n := 0
@@ -65,5 +65,5 @@ func tally(rows []claims.Row) string {
 			counts = append(counts, fmt.Sprintf("%s %s: %d", v.sign, v.Verdict, n))
 		}
 	}
-	return fmt.Sprintf("%d %s. ", len(rows), plural(len(rows), "claim")) + strings.Join(counts, ", ")
+	return fmt.Sprintf("%d %s. ", len(rows), plural(len(rows), "statement")) + strings.Join(counts, ", ")
 }

@@ -1,7 +1,7 @@
-// Package claims holds results against what papers say, claim by claim.
+// Package papers holds results against what papers say, statement by statement.
 //
 // [Of] takes a folder of results, whose manifest names the paper, and gives a [Row]
-// for each claim: what the paper says, what came out here, and whether that agrees.
+// for each statement: what the paper says, what came out here, and whether that agrees.
 // Where it does not, the row says what the likely cause is; where the results
 // needed are not there, that nothing can be said.
 //
@@ -13,7 +13,7 @@
 //     for HTCondor
 //
 // Improvements are as in the papers, (base − X) / base of the same measure.
-package claims
+package papers
 
 import (
 	"fmt"
@@ -23,20 +23,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
-// Row is a claim and what became of it.
+// Row is a statement of a paper and what became of it.
 type Row struct {
-	Claim   string  `json:"claim"`
-	Paper   string  `json:"paper"` // what the paper says
-	Ours    string  `json:"ours"`  // what we get
-	Verdict Verdict `json:"verdict"`
+	Statement string  `json:"statement"`
+	Paper     string  `json:"paper"` // what the paper says
+	Ours      string  `json:"ours"`  // what we get
+	Verdict   Verdict `json:"verdict"`
 	// Why is the likely cause of a disagreement, or what is missing.
 	Why string `json:"why,omitempty"`
 }
 
-// Verdict is whether results agree with a claim.
+// Verdict is whether results agree with a statement.
 type Verdict string
 
-// What can be said of a claim.
+// What can be said of a statement.
 const (
 	Agrees   Verdict = "agrees"
 	Partly   Verdict = "partly" // in direction, not in every case or in size
@@ -44,13 +44,13 @@ const (
 	Untested Verdict = "not tested" // the results needed are not there
 )
 
-// Sets are the names of the sets of claims, as sweep files give them.
-func Sets() []string { return []string{"guarantees", "fairness", "ibb"} }
+// Names are those of the papers, as sweep files give them.
+func Names() []string { return []string{"guarantees", "fairness", "ibb"} }
 
-// Of gives the rows for a folder of results; none if it names no set of claims.
+// Of gives the rows for a folder of results; none if it names no set of papers.
 func Of(f *results.Folder) ([]Row, error) {
 	g := newGrid(f)
-	switch f.Manifest.Claims {
+	switch f.Manifest.Paper {
 	case "":
 		return nil, nil
 	case "guarantees":
@@ -60,7 +60,7 @@ func Of(f *results.Folder) ([]Row, error) {
 	case "ibb":
 		return ibb(g), nil
 	default:
-		return nil, fmt.Errorf("unknown set of claims %q: choose one of %s", f.Manifest.Claims, strings.Join(Sets(), ", "))
+		return nil, fmt.Errorf("unknown paper %q: choose one of %s", f.Manifest.Paper, strings.Join(Names(), ", "))
 	}
 }
 
@@ -187,7 +187,7 @@ func (t tally) String() string {
 	return text
 }
 
-// onlyExcept judges a claim that holds on all traces but some.
+// onlyExcept judges what holds on all traces but some.
 func (t tally) onlyExcept(traces ...string) Verdict {
 	wrong := 0
 	for _, trace := range t.except {
@@ -219,7 +219,7 @@ func (g *grid) pair(trace string, s scheduler, metric string) (string, float64, 
 	return fmt.Sprintf("%v %s", s, percent(i)), i, true
 }
 
-// because gives the cause unless the claim holds.
+// because gives the cause unless the results agree.
 func (r Row) because(why string) Row {
 	switch r.Verdict {
 	case Partly, Differs:

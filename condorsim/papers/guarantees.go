@@ -1,4 +1,4 @@
-package claims
+package papers
 
 import (
 	"fmt"
@@ -29,9 +29,9 @@ func guarantees(g *grid) []Row {
 }
 
 // beats judges that a scheduler is better than Conservative on all traces but some.
-func beats(g *grid, s scheduler, metric, claim, paper string, except ...string) Row {
+func beats(g *grid, s scheduler, metric, statement, paper string, except ...string) Row {
 	t := g.better(s, conservative, metric)
-	return Row{Claim: claim, Paper: paper, Ours: "on " + t.String(), Verdict: t.onlyExcept(except...)}.because(t.cause(except...))
+	return Row{Statement: statement, Paper: paper, Ours: "on " + t.String(), Verdict: t.onlyExcept(except...)}.because(t.cause(except...))
 }
 
 // cause is the likely one of exceptions that the paper does not have.
@@ -43,7 +43,7 @@ func (t tally) cause(known ...string) string {
 	return versions
 }
 
-const machineOfCTC = "the machine of CTC-SP2: its header says 338 processors in the batch partition and 512 in all, and we take the former; with --cpus 512 the claim holds there too"
+const machineOfCTC = "the machine of CTC-SP2: its header says 338 processors in the batch partition and 512 in all, and we take the former; with --cpus 512 it holds there too"
 
 const versions = "small differences on single traces turn with the version of the log and with ties; the improvements there are in the table of this report"
 
@@ -54,7 +54,7 @@ func bestOfThree(g *grid, s scheduler) Row {
 		overEASY, easyOK := g.improvement(trace, s, easy, "mean_wait")
 		return overConservative > 0 && overEASY > 0, ok && easyOK
 	})
-	r := Row{Claim: "DC with sjf beats both EASY and Conservative in mean wait", Paper: "on 11 of 15 traces", Ours: "on " + t.String()}
+	r := Row{Statement: "DC with sjf beats both EASY and Conservative in mean wait", Paper: "on 11 of 15 traces", Ours: "on " + t.String()}
 	r.Verdict = t.near(11, 15)
 	return r.because(versions)
 }
@@ -66,7 +66,7 @@ func worstOfThree(g *grid, s scheduler) Row {
 		overEASY, easyOK := g.improvement(trace, s, easy, "mean_wait")
 		return overConservative < 0 && overEASY < 0, ok && easyOK
 	})
-	r := Row{Claim: "DC with sjf is worse than both", Paper: "once", Ours: fmt.Sprintf("on %d of %d", t.holds, t.of)}
+	r := Row{Statement: "DC with sjf is worse than both", Paper: "once", Ours: fmt.Sprintf("on %d of %d", t.holds, t.of)}
 	switch {
 	case t.of == 0:
 		r.Verdict = Untested
@@ -96,7 +96,7 @@ func (t tally) near(holds, of int) Verdict {
 // thunder is the trace on which EASY is far better than all others.
 func thunder(g *grid, pc, dc scheduler) Row {
 	const trace = "LLNL-Thunder"
-	r := Row{Claim: "LLNL-Thunder is the exception on which EASY is far better, in mean wait", Paper: "EASY far ahead of PC and DC", Verdict: Untested}
+	r := Row{Statement: "LLNL-Thunder is the exception on which EASY is far better, in mean wait", Paper: "EASY far ahead of PC and DC", Verdict: Untested}
 	e, eImproves, ok := g.pair(trace, easy, "mean_wait")
 	p, pImproves, pOK := g.pair(trace, pc, "mean_wait")
 	d, dImproves, dOK := g.pair(trace, dc, "mean_wait")
@@ -135,9 +135,9 @@ func (g *grid) combinations() (all []combination) {
 }
 
 func combinations(g *grid) []Row {
-	count := Row{Claim: "combinations of trace, PC or DC, and five orders in which the mean wait is worse than Conservative's", Paper: "49 of 150 (33 %)", Verdict: Untested}
-	most := Row{Claim: "most of these are worse by less than 10 %", Paper: "most", Verdict: Untested}
-	extreme := Row{Claim: "the worst of all combinations", Paper: "−38 %, a DC with ljf", Verdict: Untested}
+	count := Row{Statement: "combinations of trace, PC or DC, and five orders in which the mean wait is worse than Conservative's", Paper: "49 of 150 (33 %)", Verdict: Untested}
+	most := Row{Statement: "most of these are worse by less than 10 %", Paper: "most", Verdict: Untested}
+	extreme := Row{Statement: "the worst of all combinations", Paper: "−38 %, a DC with ljf", Verdict: Untested}
 	all := g.combinations()
 	if len(all) > 0 {
 		worse, mild, worst := 0, 0, all[0]
@@ -181,9 +181,9 @@ func widest(g *grid, s scheduler) Row {
 		}
 	}
 	r := Row{
-		Claim: strings.ToUpper(s.policy) + " with widest: mean wait of the widest 10 % of the jobs below Conservative's",
-		Paper: "on all but LLNL-Thunder (LPC-EGEE has only one-processor jobs), by 10–35 %",
-		Ours:  "on " + t.String(), Verdict: t.onlyExcept("LLNL-Thunder", "LPC-EGEE"),
+		Statement: strings.ToUpper(s.policy) + " with widest: mean wait of the widest 10 % of the jobs below Conservative's",
+		Paper:     "on all but LLNL-Thunder (LPC-EGEE has only one-processor jobs), by 10–35 %",
+		Ours:      "on " + t.String(), Verdict: t.onlyExcept("LLNL-Thunder", "LPC-EGEE"),
 	}
 	if t.holds > 0 {
 		r.Ours += fmt.Sprintf(", by %.0f–%.0f %%", 100*low, 100*high)
@@ -216,14 +216,14 @@ func events(g *grid) []Row {
 	}
 	var rows []Row
 	if hpc2n > 0 {
-		r := Row{Claim: "profile events of PC over Conservative's on HPC2N, the most of the five orders", Paper: "127 times", Ours: fmt.Sprintf("%.1f times", hpc2n), Verdict: Partly}
+		r := Row{Statement: "profile events of PC over Conservative's on HPC2N, the most of the five orders", Paper: "127 times", Ours: fmt.Sprintf("%.1f times", hpc2n), Verdict: Partly}
 		if hpc2n > 127/1.25 && hpc2n < 127*1.25 {
 			r.Verdict = Agrees
 		}
 		rows = append(rows, r.because(eventsCounted))
 	}
 	if where != "" {
-		r := Row{Claim: "profile events of PC over Conservative's on other traces than HPC2N, DAS2-fs0 and DAS2-fs3", Paper: "at most 43 times", Ours: fmt.Sprintf("at most %.1f times, %s", most, where), Verdict: Differs}
+		r := Row{Statement: "profile events of PC over Conservative's on other traces than HPC2N, DAS2-fs0 and DAS2-fs3", Paper: "at most 43 times", Ours: fmt.Sprintf("at most %.1f times, %s", most, where), Verdict: Differs}
 		if most <= 43*1.25 {
 			r.Verdict = Agrees
 		}

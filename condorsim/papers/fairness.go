@@ -1,4 +1,4 @@
-package claims
+package papers
 
 import (
 	"fmt"
@@ -29,13 +29,13 @@ func fairness(g *grid) []Row {
 	t := g.better(dc, conservative, "fairshare_unweighted")
 	rows = append(rows,
 		Row{
-			Claim: "DC has less unweighted fair-share unfairness than Conservative", Paper: "on all but DAS2-fs1, DAS2-fs3, LLNL-Thunder",
+			Statement: "DC has less unweighted fair-share unfairness than Conservative", Paper: "on all but DAS2-fs1, DAS2-fs3, LLNL-Thunder",
 			Ours: "on " + t.String(), Verdict: t.onlyExcept("DAS2-fs1", "DAS2-fs3", "LLNL-Thunder"),
 		}.because(versions),
 		smallImprovements(g, dc))
 	t = g.better(dc, conservative, "mean_wait")
 	rows = append(rows, Row{
-		Claim: "DC with fifo has a lower mean wait than Conservative", Paper: "on all but DAS2-fs3",
+		Statement: "DC with fifo has a lower mean wait than Conservative", Paper: "on all but DAS2-fs3",
 		Ours: "on " + t.String(), Verdict: t.onlyExcept("DAS2-fs3"),
 	}.because(versions))
 	return append(rows, pcWorse(g, pc))
@@ -44,7 +44,7 @@ func fairness(g *grid) []Row {
 // size judges the size of an improvement over Conservative: within 5 percentage
 // points, or a tenth of it, it agrees; of the same sign, partly.
 func size(g *grid, trace string, s scheduler, metric string, paper float64) Row {
-	r := Row{Claim: fmt.Sprintf("%s on %s: %s over Conservative, with fifo", strings.ToUpper(s.policy), trace, name(metric)), Paper: percent(paper), Verdict: Untested}
+	r := Row{Statement: fmt.Sprintf("%s on %s: %s over Conservative, with fifo", strings.ToUpper(s.policy), trace, name(metric)), Paper: percent(paper), Verdict: Untested}
 	i, ok := g.improvement(trace, s, conservative, metric)
 	if ok {
 		r.Ours = percent(i)
@@ -76,7 +76,7 @@ func name(metric string) string {
 // onlyDCGains is LPC-EGEE, where nothing else makes a difference.
 func onlyDCGains(g *grid) Row {
 	const trace = "LPC-EGEE"
-	r := Row{Claim: "LPC-EGEE, all jobs of one processor: no difference but DC's", Paper: "PC and EASY 0 in both unfairnesses", Verdict: Untested}
+	r := Row{Statement: "LPC-EGEE, all jobs of one processor: no difference but DC's", Paper: "PC and EASY 0 in both unfairnesses", Verdict: Untested}
 	var texts []string
 	same := true
 	for _, s := range []scheduler{{"pc", fcfs}, easy} {
@@ -102,7 +102,7 @@ func mostlyWorse(g *grid, s scheduler, metric string) Row {
 		i, ok := g.improvement(trace, s, conservative, metric)
 		return i < 0, ok
 	})
-	r := Row{Claim: fmt.Sprintf("%s is worse than Conservative in %s", strings.ToUpper(s.policy), name(metric)), Paper: "nearly always", Ours: "on " + t.String()}
+	r := Row{Statement: fmt.Sprintf("%s is worse than Conservative in %s", strings.ToUpper(s.policy), name(metric)), Paper: "nearly always", Ours: "on " + t.String()}
 	switch {
 	case t.of == 0:
 		r.Verdict = Untested
@@ -124,7 +124,7 @@ func pcOverEASY(g *grid, pc scheduler) Row {
 		return p <= e, ok && easyOK
 	})
 	return Row{
-		Claim: "PC is at least as good as EASY in strict unfairness", Paper: "on all but DAS2-fs1 and LLNL-Thunder",
+		Statement: "PC is at least as good as EASY in strict unfairness", Paper: "on all but DAS2-fs1 and LLNL-Thunder",
 		Ours: "on " + t.String(), Verdict: t.onlyExcept("DAS2-fs1", "LLNL-Thunder"),
 	}.because(versions)
 }
@@ -135,7 +135,7 @@ func smallImprovements(g *grid, s scheduler) Row {
 		i, ok := g.improvement(trace, s, conservative, "fairshare_unweighted")
 		return math.Abs(i) < 0.05, ok
 	})
-	r := Row{Claim: "these differences are small", Paper: "mostly below 5 %", Ours: "on " + t.String(), Verdict: Differs}
+	r := Row{Statement: "these differences are small", Paper: "mostly below 5 %", Ours: "on " + t.String(), Verdict: Differs}
 	switch {
 	case t.of == 0:
 		r.Verdict = Untested
@@ -154,7 +154,7 @@ func pcWorse(g *grid, pc scheduler) Row {
 		return i < 0, ok
 	})
 	r := Row{
-		Claim: "PC with fifo has a longer mean wait than Conservative", Paper: "on 9 of 14, by less than 3.5 %",
+		Statement: "PC with fifo has a longer mean wait than Conservative", Paper: "on 9 of 14, by less than 3.5 %",
 		Ours: fmt.Sprintf("on %v, at the worst %s", t, percent(least)), Verdict: t.near(9, 14),
 	}
 	if r.Verdict == Agrees && least < -0.05 {
