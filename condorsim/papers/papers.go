@@ -17,6 +17,7 @@ package papers
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -207,8 +208,13 @@ func (t tally) onlyExcept(traces ...string) Verdict {
 	}
 }
 
-// percent prints a share with its sign.
-func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
+// percent prints a share with its sign, small ones with more digits.
+func percent(share float64) string {
+	if math.Abs(share) < 0.01 && share != 0 {
+		return fmt.Sprintf("%+.2f %%", 100*share)
+	}
+	return fmt.Sprintf("%+.1f %%", 100*share)
+}
 
 // pair is an improvement on one trace, as text; false if it is not known.
 func (g *grid) pair(trace string, s scheduler, metric string) (string, float64, bool) {
