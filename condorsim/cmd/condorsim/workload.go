@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
@@ -185,6 +187,9 @@ func (f outFlags) create() (*outFile, error) {
 			return nil, errors.New("--json: the trace itself goes to standard output; say with --out where else it goes")
 		}
 		return &outFile{name: f.Out}, nil
+	}
+	if end := filepath.Ext(f.Out); slices.Contains([]string{".bz2", ".zip", ".7z", ".lz4", ".br", ".Z"}, end) {
+		return nil, fmt.Errorf("--out %s: there is no compression for %s; end the name with .gz, .xz or .zst, or with none of these", f.Out, end)
 	}
 	file, err := wholefile.Create("the trace", f.Out)
 	return &outFile{f.Out, file, f.JSON}, err
