@@ -145,7 +145,9 @@ func (c *sweepCommand) read() (text []byte, beside []string, err error) {
 		return text, append(beside, "."), nil
 	}
 	name := strings.TrimSuffix(c.File, ".yaml")
-	if !errors.Is(err, fs.ErrNotExist) || path.Base(name) != name {
+	info, statErr := os.Stat(c.File)
+	results := statErr == nil && info.IsDir() // of a sweep that is built in, under its name
+	if !results && !errors.Is(err, fs.ErrNotExist) || path.Base(name) != name {
 		return nil, nil, fmt.Errorf("read the sweep: %w", err)
 	}
 	text, builtInErr := fs.ReadFile(configs.Files(), path.Join("sweeps", name+".yaml"))
