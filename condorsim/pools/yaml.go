@@ -11,11 +11,11 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // description is the YAML form of a pool. Slots are those of the classes, named
@@ -94,16 +94,12 @@ func readYAML(r io.Reader, name string) (*Pool, error) {
 }
 
 func parse(content []byte, folder string) (*Pool, error) {
-	file, err := parser.ParseBytes(content, 0)
+	file, err := strictyaml.Parse(content)
 	if err != nil {
 		return nil, err
 	}
-	documents := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType })
-	if len(documents) > 1 {
-		return nil, &yaml.SyntaxError{Message: "there is a second document: one is all that is read", Token: documents[1].Start}
-	}
 	b := builder{file: file}
-	if err = yaml.UnmarshalWithOptions(content, &b.d, yaml.Strict()); err != nil {
+	if err = strictyaml.Decode(content, &b.d); err != nil {
 		return nil, err
 	}
 	if b.d.Ads != "" {

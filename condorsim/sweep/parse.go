@@ -1,21 +1,19 @@
 package sweep
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // Parse reads a sweep's file. Every fault is told with its place:
@@ -25,29 +23,20 @@ import (
 //	>  3 | shcedulers: …
 //	       ^
 func Parse(name string, text []byte) (*File, error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // the mark that some editors put before a text
-	var file *ast.File
-	err := calm(func() (err error) {
-		file, err = parser.ParseBytes(text, 0)
-		return err
-	})
+	file, err := strictyaml.Parse(text)
 	if err != nil {
 		return nil, placed(name, err)
 	}
-	documents := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType })
-	switch {
-	case len(documents) == 0:
+	if len(file.Docs) == 0 {
 		return nil, fmt.Errorf("%s: there is nothing in it; a sweep has a name, traces and schedulers", name)
-	case len(documents) > 1:
-		return nil, fmt.Errorf("%s: [%d:1] there is a second document: one is all that is read", name, documents[1].Start.Position.Line)
 	}
 	f := &File{}
-	if err = calm(func() error { return yaml.UnmarshalWithOptions(text, f, yaml.Strict()) }); err != nil {
+	if err = strictyaml.Decode(text, f); err != nil {
 		return nil, placed(name, suggest(file, err))
 	}
 	f.path, f.text, f.tree = name, text, file
 	odd := &fractions{}
-	ast.Walk(odd, documents[0].Body)
+	ast.Walk(odd, file.Docs[0].Body)
 	if err = f.report(odd.faults); err != nil {
 		return nil, err
 	}
@@ -55,17 +44,6 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// calm makes errors of the library's panics: there is odd text for which it has no
-// other answer.
-func calm(do func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("it cannot be read as YAML; write it more plainly: no tags, anchors or odd keys")
-		}
-	}()
-	return do()
 }
 
 // report tells of faults with their places.

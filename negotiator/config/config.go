@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // Config is what a configuration file may say. [Default] is what counts where
@@ -83,17 +84,14 @@ func Load(path string) (Config, error) {
 }
 
 func (c *Config) decode(content []byte) error {
-	file, err := parser.ParseBytes(content, 0)
+	file, err := strictyaml.Parse(content)
 	if err != nil {
 		return errors.New(yaml.FormatError(err, false, true))
 	}
-	switch documents := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType }); {
-	case len(documents) == 0:
+	if len(file.Docs) == 0 {
 		return nil
-	case len(documents) > 1:
-		return fmt.Errorf("[%d:1] there is a second document: one is all that is read", documents[1].Start.Position.Line)
 	}
-	if err = yaml.UnmarshalWithOptions(content, c, yaml.Strict()); err != nil {
+	if err = strictyaml.Decode(content, c); err != nil {
 		return errors.New(yaml.FormatError(err, false, true))
 	}
 	var errs []error
