@@ -130,3 +130,10 @@ func TestIBB(t *testing.T) {
 	require.Equal(t, papers.Partly, r.Verdict)
 	require.Equal(t, papers.Untested, row(t, all, "mean response").Verdict)
 }
+
+func TestIBBOnNodes(t *testing.T) {
+	all := rows(t, "ibb", cell("npb54", "fcfs", "fcfs", 3, "mean_wait", "makespan"), cell("npb54", "ibb", "fcfs", 2, "mean_wait", "makespan"))
+	require.Len(t, all, 1)
+	require.Equal(t, "fcfs 3.0 s and 3 s, ibb 2.0 s and 2 s", all[0].Ours)
+	require.Equal(t, papers.Untested, all[0].Verdict)
+}
