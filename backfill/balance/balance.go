@@ -4,6 +4,7 @@ package balance
 
 import (
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -24,6 +25,7 @@ type Scale struct {
 	index  []int      // of the balanced resources
 	weight []*big.Int // what one unit of each counts for
 	whole  *big.Int   // a resource in full use
+	small  []uint64   // the weights, where utilisations are numbers of 62 bits; else nil
 }
 
 // NewScale makes the scale for a pool as it is now. Names that the pool does
@@ -38,6 +40,11 @@ func NewScale(c *backfill.Cycle, resources []string) Scale {
 	}
 	for _, i := range s.index {
 		s.weight = append(s.weight, new(big.Int).Quo(s.whole, big.NewInt(c.Capacity()[i])))
+	}
+	if s.whole.BitLen()+bits.Len(uint(len(s.index))) <= 62 {
+		for _, w := range s.weight {
+			s.small = append(s.small, w.Uint64())
+		}
 	}
 	return s
 }
@@ -82,6 +89,31 @@ func (u Utilisation) CompareImbalance(v Utilisation) int {
 	// u.highest/u.sum against v.highest/v.sum; K cancels.
 	a := new(big.Int).Mul(u.highest, v.sum)
 	return a.Cmp(new(big.Int).Mul(v.highest, u.sum))
+}
+
+// Worsens reports whether max/mean is more with the job beside what is in use than
+// it was before. It asks the same as [Utilisation.CompareImbalance] and mostly
+// without large numbers, as ibb asks it of every waiting job.
+func (s Scale) Worsens(use backfill.Vector, j *backfill.Job, before Utilisation) bool {
+	if s.small == nil || !before.sum.IsUint64() {
+		return s.With(use, j).CompareImbalance(before) > 0
+	}
+	var highest, sum uint64
+	for n, i := range s.index {
+		used := uint64(use[i] + j.Request[i]*int64(j.Nodes))
+		high, x := bits.Mul64(used, s.small[n])
+		if high != 0 || x >= 1<<62 || sum+x >= 1<<62 { // more is in use than there is
+			return s.With(use, j).CompareImbalance(before) > 0
+		}
+		sum += x
+		highest = max(highest, x)
+	}
+	if sum == 0 || before.sum.Sign() == 0 {
+		return false
+	}
+	high, low := bits.Mul64(highest, before.sum.Uint64())
+	highBefore, lowBefore := bits.Mul64(before.highest.Uint64(), sum)
+	return high > highBefore || high == highBefore && low > lowBefore
 }
 
 // CompareScore compares BB's score max/mean · (1 − mean) of two utilisations,

@@ -156,3 +156,18 @@ func fractions(use, capacity backfill.Vector) (score, ratio *big.Rat) {
 	ratio = new(big.Rat).Quo(highest, mean)
 	return new(big.Rat).Mul(ratio, new(big.Rat).Sub(big.NewRat(1, 1), mean)), ratio
 }
+
+// What is asked of one job after another is the same with small and large numbers,
+// also where more is in use than there is.
+func TestWorsens(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		most := rapid.SampledFrom([]int64{4, 1000, 1 << 20, 1_000_000_000_000_000}).Draw(rt, "most")
+		vector := func(name string, most int64) backfill.Vector {
+			return rapid.SliceOfN(rapid.Int64Range(0, most), 2, 2).Draw(rt, name)
+		}
+		scale := balance.NewScale(open(t, names(), vector("capacity", most)), names())
+		use, before := vector("use", most), scale.Of(vector("before", 2*most))
+		j := &backfill.Job{Nodes: rapid.IntRange(1, 3).Draw(rt, "nodes"), Request: vector("request", most)}
+		require.Equal(rt, scale.With(use, j).CompareImbalance(before) > 0, scale.Worsens(use, j, before))
+	})
+}

@@ -39,8 +39,10 @@ func decide(c *backfill.Cycle, resources []string) {
 	scale := balance.NewScale(c, resources)
 	before := scale.Of(c.Use())
 	for j := range c.Behind(pivot) {
-		at, eligible := c.FitsNow(j)
-		if eligible && scale.With(c.Use(), j).CompareImbalance(before) <= 0 {
+		if scale.Worsens(c.Use(), j, before) {
+			continue
+		}
+		if at, eligible := c.FitsNow(j); eligible {
 			c.Start(j, at)
 		}
 	}
