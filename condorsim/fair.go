@@ -78,8 +78,8 @@ type fairStarts struct {
 
 const unknown = -backfill.Forever
 
-// fairCopy is a copy of the simulation, in which nobody arrives but late, if it is
-// not nil, as soon as nobody waits.
+// fairCopy is a copy of the simulation, in which nobody arrives but late, if it is a
+// job, as soon as nobody waits.
 type fairCopy struct {
 	state      *backfill.State
 	now        backfill.Time
@@ -120,11 +120,14 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	for _, j := range w.Jobs {
 		jobs[j.ID] = j.Job
 	}
-	for range fair.Workers {
-		host, err := hostOfCopies(main, fallback, c.Order.Of(jobs, w.Schema.Resources))
-		if err != nil {
+	hosts := make([]*backfill.Host, fair.Workers)
+	for i := range hosts {
+		var err error
+		if hosts[i], err = hostOfCopies(main, fallback, c.Order.Of(jobs, w.Schema.Resources)); err != nil {
 			return nil, err
 		}
+	}
+	for _, host := range hosts {
 		f.working.Go(func() {
 			for copied := range f.copies {
 				if err := f.follow(ctx, host, copied); err != nil {
@@ -301,8 +304,8 @@ func (f *fairStarts) next(copied *fairCopy) backfill.Round {
 	return r
 }
 
-// settle fills in what none was needed for: the job's own
-// start, and where nobody else waited, the strict one.
+// settle fills in what no copy was needed for: the job's own start, and where nobody
+// else waited, the strict one.
 func (f *fairStarts) settle(r *Result) {
 	for i, o := range r.Outcomes {
 		if f.strict[i] == unknown {

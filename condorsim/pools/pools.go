@@ -78,6 +78,22 @@ type Outage struct {
 	Shape      float64
 }
 
+// Bounds stands for the trace's machine where the pool takes its place: a trace is
+// read as if that had as many processors as a job may have chunks and, if the pool has
+// memory, any amount of it, since the pool holds what is too much. A nil pool leaves it
+// to the trace.
+func (p *Pool) Bounds() (m workload.Machine) {
+	const chunks, memory = 1 << 20, 1e12
+	if p == nil {
+		return m
+	}
+	m.Processors = chunks
+	if p.HasMemory() {
+		m.Memory = memory
+	}
+	return m
+}
+
 // HasMemory says that memory is planned with and there is some.
 func (p *Pool) HasMemory() bool {
 	i := slices.Index(p.Schema.Resources, "memory")

@@ -20,32 +20,12 @@ func (e *BadInput) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *BadInput) Unwrap() error { return e.Err }
 
-// anyWidth is as many chunks as a job may have, anyMemory as much as a trace may ask
-// for: the pool, not the trace's machine, says what is too much.
-const (
-	anyWidth  = 1 << 20
-	anyMemory = 1e12
-)
-
 // options are how the source is read; the machine is what it does not say itself.
 func (s Source) options(machine workload.Machine) workload.Options {
 	return workload.Options{
 		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField), Overrun: workload.Overrun(s.Overrun),
 		CPUs: cmp.Or(s.CPUs, machine.Processors), Memory: cmp.Or(s.Memory, machine.Memory),
 	}
-}
-
-// machine bounds what jobs may ask for where a pool takes the place of the trace's
-// machine.
-func (in *input) machine() (m workload.Machine) {
-	if in.pool == nil {
-		return m
-	}
-	m.Processors = anyWidth
-	if in.pool.HasMemory() {
-		m.Memory = anyMemory
-	}
-	return m
 }
 
 // trace reads the trace's files; nil if it is one of job ads.
@@ -56,7 +36,7 @@ func (in *input) trace() (*workload.Trace, error) {
 	}
 	parts := make([]*workload.Trace, len(sources))
 	for i, s := range sources {
-		part, err := read(in.files[i], s, in.machine())
+		part, err := read(in.files[i], s, in.pool.Bounds())
 		if err != nil {
 			return nil, &BadInput{err}
 		}

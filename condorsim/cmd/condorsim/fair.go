@@ -35,9 +35,6 @@ func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config
 	if c.Fst == (fstFlag{}) {
 		return condorsim.Run(ctx, w, config, nil, sinks...)
 	}
-	if c.CountEvents {
-		return nil, cli.Bad(errors.New("--fst and --count-events: ask for one at a time"))
-	}
 	if _, linked := config.Policy.(*backfill.Linked); !linked {
 		return nil, cli.Bad(errors.New("--fst: fair start times need a policy that is linked in: give its name, without --plugin"))
 	}

@@ -18,6 +18,8 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
+	case c.CountEvents && c.Fst != (fstFlag{}):
+		return errors.New("--fst and --count-events: ask for one at a time")
 	default:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -50,6 +53,14 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 	files, readErr := os.ReadDir(c.DumpDir)
 	require.NoError(t, readErr)
 	require.Len(t, files, 1)
+
+	t.Chdir(t.TempDir())
+	var told bytes.Buffer
+	view := &sweepView{out: &told}
+	key := results.Key{ID: "a,easy", Policy: "easy", Order: "fcfs"}
+	require.EqualError(t, view.failed([]sweep.Failure{{Key: key, Err: err}}), "1 cell failed, see above; the others are finished")
+	require.Contains(t, told.String(), "condorsim run --instance condorsim-error-a-trace-at-5.json --policy easy")
+	require.FileExists(t, "condorsim-error-a-trace-at-5.json")
 
 	c.DumpDir = filepath.Join(c.DumpDir, "none")
 	require.ErrorContains(t, c.saved(err), "was to run for 6 s; the case could not be saved: ")

@@ -246,13 +246,8 @@ func (c *runCommand) trace(pool *pools.Pool, logger hclog.Logger) (*workload.Tra
 // readOptions are how a trace is read. The pool, not the trace's machine, says what
 // is too large, and whether memory counts.
 func (c *runCommand) readOptions(pool *pools.Pool) workload.Options {
-	m := machineFlags{Cpus: c.Cpus, Memory: c.Memory}
-	if pool != nil && m.Cpus == 0 {
-		m.Cpus = anyWidth
-	}
-	if pool != nil && pool.HasMemory() && m.Memory == 0 {
-		m.Memory = anyMemory
-	}
+	bounds := pool.Bounds()
+	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}
 	return c.options(m, c.MemoryModel)
 }
 
@@ -270,13 +265,6 @@ func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 	}
 	return nil
 }
-
-// anyWidth is as many chunks as a job may have, anyMemory as much as a trace may ask
-// for.
-const (
-	anyWidth  = 1 << 20
-	anyMemory = 1e12
-)
 
 // abridge lists some of many numbers.
 func abridge(ids []int64) string {

@@ -107,7 +107,8 @@ func (v *sweepView) failed(failures []sweep.Failure) error {
 		v.line("FAILED: %s", f.Key.ID)
 		if why := f.Err.Error(); !told[why] { // the cells of a trace fail together
 			told[why] = true
-			v.line("  %s", why)
+			again := runCommand{Policy: f.Key.Policy, PolicyOpt: f.Key.Options, Order: f.Key.Order, Placement: "rank", DumpDir: "."}
+			v.line("  %v", again.saved(f.Err))
 		}
 		_, isBad := errors.AsType[*sweep.BadInput](f.Err)
 		bad = bad || isBad

@@ -71,7 +71,8 @@ func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 	case out.isInstance(): // also of a file that cannot be read, of which its reader knows to complain
 		return openTrace(c.From, c.options(c.machineFlags, ""), workload.Transform{})
 	default:
-		_, err = openTrace(c.From, workload.Options{Clean: workload.CleanNone, CPUs: anyWidth}, workload.Transform{})
+		const large = 1 << 20 // the lines are looked at, whatever the machine
+		_, err = openTrace(c.From, workload.Options{Clean: workload.CleanNone, CPUs: large}, workload.Transform{})
 		return nil, err
 	}
 }
