@@ -12,6 +12,13 @@
 // up by one. Where the copy is not at the revision that the host names, the
 // plugin answers OutOfStep and gets the whole state anew.
 //
+// A session is an rpc, or, for speed, it is held on a socket that the plugin
+// inherits: where the environment has CONDOR_BACKFILL_CHANNEL=N, descriptor N is
+// one end of a stream socket whose other end the host has, and nobody else. A
+// plugin that takes the offer says so in its description. The same messages
+// then go over that socket, each after its length in four bytes, the least
+// significant first; the rpc Session is not called.
+//
 // Instants and lengths of time are whole seconds. Resource vectors are in the
 // order of Snapshot.resources. Lists of numbers are packed.
 
@@ -37,6 +44,85 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// OptionType says what the values of an option look like. The host holds values
+// against it before the policy sees them.
+type OptionType int32
+
+const (
+	// OPTION_TYPE_UNSPECIFIED is any text.
+	OptionType_OPTION_TYPE_UNSPECIFIED OptionType = 0
+	// OPTION_TYPE_TEXT is any text.
+	OptionType_OPTION_TYPE_TEXT OptionType = 1
+	// OPTION_TYPE_WHOLE_NUMBER is a whole number in decimal digits.
+	OptionType_OPTION_TYPE_WHOLE_NUMBER OptionType = 2
+	// OPTION_TYPE_NUMBER is a number, perhaps with a fraction.
+	OptionType_OPTION_TYPE_NUMBER OptionType = 3
+	// OPTION_TYPE_LENGTH_OF_TIME is a number of seconds, or [[DD:]HH:]MM:SS.
+	OptionType_OPTION_TYPE_LENGTH_OF_TIME OptionType = 4
+	// OPTION_TYPE_FLAG is true or false.
+	OptionType_OPTION_TYPE_FLAG OptionType = 5
+	// OPTION_TYPE_CHOICE is one of Option.choices, in whatever case.
+	OptionType_OPTION_TYPE_CHOICE OptionType = 6
+	// OPTION_TYPE_LIST is a list of words, separated by commas.
+	OptionType_OPTION_TYPE_LIST OptionType = 7
+	// OPTION_TYPE_RESOURCES is a list of names of the pool's resources, separated
+	// by commas.
+	OptionType_OPTION_TYPE_RESOURCES OptionType = 8
+)
+
+// Enum value maps for OptionType.
+var (
+	OptionType_name = map[int32]string{
+		0: "OPTION_TYPE_UNSPECIFIED",
+		1: "OPTION_TYPE_TEXT",
+		2: "OPTION_TYPE_WHOLE_NUMBER",
+		3: "OPTION_TYPE_NUMBER",
+		4: "OPTION_TYPE_LENGTH_OF_TIME",
+		5: "OPTION_TYPE_FLAG",
+		6: "OPTION_TYPE_CHOICE",
+		7: "OPTION_TYPE_LIST",
+		8: "OPTION_TYPE_RESOURCES",
+	}
+	OptionType_value = map[string]int32{
+		"OPTION_TYPE_UNSPECIFIED":    0,
+		"OPTION_TYPE_TEXT":           1,
+		"OPTION_TYPE_WHOLE_NUMBER":   2,
+		"OPTION_TYPE_NUMBER":         3,
+		"OPTION_TYPE_LENGTH_OF_TIME": 4,
+		"OPTION_TYPE_FLAG":           5,
+		"OPTION_TYPE_CHOICE":         6,
+		"OPTION_TYPE_LIST":           7,
+		"OPTION_TYPE_RESOURCES":      8,
+	}
+)
+
+func (x OptionType) Enum() *OptionType {
+	p := new(OptionType)
+	*p = x
+	return p
+}
+
+func (x OptionType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OptionType) Descriptor() protoreflect.EnumDescriptor {
+	return file_policy_proto_enumTypes[0].Descriptor()
+}
+
+func (OptionType) Type() protoreflect.EnumType {
+	return &file_policy_proto_enumTypes[0]
+}
+
+func (x OptionType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OptionType.Descriptor instead.
+func (OptionType) EnumDescriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{0}
+}
 
 // EventKind says what happened.
 type EventKind int32
@@ -113,11 +199,11 @@ func (x EventKind) String() string {
 }
 
 func (EventKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_policy_proto_enumTypes[0].Descriptor()
+	return file_policy_proto_enumTypes[1].Descriptor()
 }
 
 func (EventKind) Type() protoreflect.EnumType {
-	return &file_policy_proto_enumTypes[0]
+	return &file_policy_proto_enumTypes[1]
 }
 
 func (x EventKind) Number() protoreflect.EnumNumber {
@@ -126,7 +212,7 @@ func (x EventKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EventKind.Descriptor instead.
 func (EventKind) EnumDescriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{0}
+	return file_policy_proto_rawDescGZIP(), []int{1}
 }
 
 // ActionKind says what a policy did.
@@ -186,11 +272,11 @@ func (x ActionKind) String() string {
 }
 
 func (ActionKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_policy_proto_enumTypes[1].Descriptor()
+	return file_policy_proto_enumTypes[2].Descriptor()
 }
 
 func (ActionKind) Type() protoreflect.EnumType {
-	return &file_policy_proto_enumTypes[1]
+	return &file_policy_proto_enumTypes[2]
 }
 
 func (x ActionKind) Number() protoreflect.EnumNumber {
@@ -199,7 +285,7 @@ func (x ActionKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActionKind.Descriptor instead.
 func (ActionKind) EnumDescriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{1}
+	return file_policy_proto_rawDescGZIP(), []int{2}
 }
 
 // PlacementRule says which of the slots that could host a job do.
@@ -245,11 +331,11 @@ func (x PlacementRule) String() string {
 }
 
 func (PlacementRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_policy_proto_enumTypes[2].Descriptor()
+	return file_policy_proto_enumTypes[3].Descriptor()
 }
 
 func (PlacementRule) Type() protoreflect.EnumType {
-	return &file_policy_proto_enumTypes[2]
+	return &file_policy_proto_enumTypes[3]
 }
 
 func (x PlacementRule) Number() protoreflect.EnumNumber {
@@ -258,7 +344,7 @@ func (x PlacementRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PlacementRule.Descriptor instead.
 func (PlacementRule) EnumDescriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{2}
+	return file_policy_proto_rawDescGZIP(), []int{3}
 }
 
 // DescribeRequest asks for the description.
@@ -315,7 +401,10 @@ type DescribeResponse struct {
 	// options are what can be set.
 	Options []*Option `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
 	// promise says what a job's owner may rely on.
-	Promise       string `protobuf:"bytes,7,opt,name=promise,proto3" json:"promise,omitempty"`
+	Promise string `protobuf:"bytes,7,opt,name=promise,proto3" json:"promise,omitempty"`
+	// channel says that the plugin has taken the offered socket and holds its
+	// session there.
+	Channel       bool `protobuf:"varint,8,opt,name=channel,proto3" json:"channel,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -399,6 +488,13 @@ func (x *DescribeResponse) GetPromise() string {
 	return ""
 }
 
+func (x *DescribeResponse) GetChannel() bool {
+	if x != nil {
+		return x.Channel
+	}
+	return false
+}
+
 // Option is one thing about a policy that can be set.
 type Option struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -408,9 +504,14 @@ type Option struct {
 	DefaultValue string `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
 	// doc says what the option does.
 	Doc string `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`
-	// of_resources says that the value lists names of the pool's resources. The
-	// host holds them against its pool.
-	OfResources   bool `protobuf:"varint,4,opt,name=of_resources,json=ofResources,proto3" json:"of_resources,omitempty"`
+	// type says what its values look like.
+	Type OptionType `protobuf:"varint,4,opt,name=type,proto3,enum=policyv1.OptionType" json:"type,omitempty"`
+	// low is the least value, of numbers and lengths of time; none: any.
+	Low *float64 `protobuf:"fixed64,5,opt,name=low,proto3,oneof" json:"low,omitempty"`
+	// high is the greatest value, of numbers and lengths of time; none: any.
+	High *float64 `protobuf:"fixed64,6,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	// choices are the words of a choice.
+	Choices       []string `protobuf:"bytes,7,rep,name=choices,proto3" json:"choices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,11 +567,32 @@ func (x *Option) GetDoc() string {
 	return ""
 }
 
-func (x *Option) GetOfResources() bool {
+func (x *Option) GetType() OptionType {
 	if x != nil {
-		return x.OfResources
+		return x.Type
 	}
-	return false
+	return OptionType_OPTION_TYPE_UNSPECIFIED
+}
+
+func (x *Option) GetLow() float64 {
+	if x != nil && x.Low != nil {
+		return *x.Low
+	}
+	return 0
+}
+
+func (x *Option) GetHigh() float64 {
+	if x != nil && x.High != nil {
+		return *x.High
+	}
+	return 0
+}
+
+func (x *Option) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
 }
 
 // HostMessage is what the host says in a session.
@@ -2343,7 +2465,7 @@ var File_policy_proto protoreflect.FileDescriptor
 const file_policy_proto_rawDesc = "" +
 	"\n" +
 	"\fpolicy.proto\x12\bpolicyv1\"\x11\n" +
-	"\x0fDescribeRequest\"\xdb\x01\n" +
+	"\x0fDescribeRequest\"\xf5\x01\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x16\n" +
@@ -2353,12 +2475,18 @@ const file_policy_proto_rawDesc = "" +
 	"guarantees\x12#\n" +
 	"\rignores_order\x18\x05 \x01(\bR\fignoresOrder\x12*\n" +
 	"\aoptions\x18\x06 \x03(\v2\x10.policyv1.OptionR\aoptions\x12\x18\n" +
-	"\apromise\x18\a \x01(\tR\apromise\"v\n" +
+	"\apromise\x18\a \x01(\tR\apromise\x12\x18\n" +
+	"\achannel\x18\b \x01(\bR\achannel\"\xd8\x01\n" +
 	"\x06Option\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x10\n" +
-	"\x03doc\x18\x03 \x01(\tR\x03doc\x12!\n" +
-	"\fof_resources\x18\x04 \x01(\bR\vofResources\"\xeb\x01\n" +
+	"\x03doc\x18\x03 \x01(\tR\x03doc\x12(\n" +
+	"\x04type\x18\x04 \x01(\x0e2\x14.policyv1.OptionTypeR\x04type\x12\x15\n" +
+	"\x03low\x18\x05 \x01(\x01H\x00R\x03low\x88\x01\x01\x12\x17\n" +
+	"\x04high\x18\x06 \x01(\x01H\x01R\x04high\x88\x01\x01\x12\x18\n" +
+	"\achoices\x18\a \x03(\tR\achoicesB\x06\n" +
+	"\x04_lowB\a\n" +
+	"\x05_high\"\xeb\x01\n" +
 	"\vHostMessage\x123\n" +
 	"\tconfigure\x18\x01 \x01(\v2\x13.policyv1.ConfigureH\x00R\tconfigure\x12$\n" +
 	"\x04sync\x18\x02 \x01(\v2\x0e.policyv1.SyncH\x00R\x04sync\x12*\n" +
@@ -2502,7 +2630,18 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*\xcf\x02\n" +
+	" \x01(\x12R\tguarantee*\xf4\x01\n" +
+	"\n" +
+	"OptionType\x12\x1b\n" +
+	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10OPTION_TYPE_TEXT\x10\x01\x12\x1c\n" +
+	"\x18OPTION_TYPE_WHOLE_NUMBER\x10\x02\x12\x16\n" +
+	"\x12OPTION_TYPE_NUMBER\x10\x03\x12\x1e\n" +
+	"\x1aOPTION_TYPE_LENGTH_OF_TIME\x10\x04\x12\x14\n" +
+	"\x10OPTION_TYPE_FLAG\x10\x05\x12\x16\n" +
+	"\x12OPTION_TYPE_CHOICE\x10\x06\x12\x14\n" +
+	"\x10OPTION_TYPE_LIST\x10\a\x12\x19\n" +
+	"\x15OPTION_TYPE_RESOURCES\x10\b*\xcf\x02\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19EVENT_KIND_POLICY_CHANGED\x10\x01\x12\x19\n" +
@@ -2548,86 +2687,88 @@ func file_policy_proto_rawDescGZIP() []byte {
 	return file_policy_proto_rawDescData
 }
 
-var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_policy_proto_goTypes = []any{
-	(EventKind)(0),           // 0: policyv1.EventKind
-	(ActionKind)(0),          // 1: policyv1.ActionKind
-	(PlacementRule)(0),       // 2: policyv1.PlacementRule
-	(*DescribeRequest)(nil),  // 3: policyv1.DescribeRequest
-	(*DescribeResponse)(nil), // 4: policyv1.DescribeResponse
-	(*Option)(nil),           // 5: policyv1.Option
-	(*HostMessage)(nil),      // 6: policyv1.HostMessage
-	(*PolicyMessage)(nil),    // 7: policyv1.PolicyMessage
-	(*Configure)(nil),        // 8: policyv1.Configure
-	(*Ready)(nil),            // 9: policyv1.Ready
-	(*Sync)(nil),             // 10: policyv1.Sync
-	(*Fork)(nil),             // 11: policyv1.Fork
-	(*Drop)(nil),             // 12: policyv1.Drop
-	(*Decide)(nil),           // 13: policyv1.Decide
-	(*Settled)(nil),          // 14: policyv1.Settled
-	(*Decision)(nil),         // 15: policyv1.Decision
-	(*OutOfStep)(nil),        // 16: policyv1.OutOfStep
-	(*Failure)(nil),          // 17: policyv1.Failure
-	(*Round)(nil),            // 18: policyv1.Round
-	(*JobKey)(nil),           // 19: policyv1.JobKey
-	(*CandidateSet)(nil),     // 20: policyv1.CandidateSet
-	(*Event)(nil),            // 21: policyv1.Event
-	(*Job)(nil),              // 22: policyv1.Job
-	(*Slot)(nil),             // 23: policyv1.Slot
-	(*Placement)(nil),        // 24: policyv1.Placement
-	(*Action)(nil),           // 25: policyv1.Action
-	(*Snapshot)(nil),         // 26: policyv1.Snapshot
-	(*Freed)(nil),            // 27: policyv1.Freed
-	(*SlotState)(nil),        // 28: policyv1.SlotState
-	(*JobState)(nil),         // 29: policyv1.JobState
-	nil,                      // 30: policyv1.Configure.OptionsEntry
-	nil,                      // 31: policyv1.Job.LabelsEntry
+	(OptionType)(0),          // 0: policyv1.OptionType
+	(EventKind)(0),           // 1: policyv1.EventKind
+	(ActionKind)(0),          // 2: policyv1.ActionKind
+	(PlacementRule)(0),       // 3: policyv1.PlacementRule
+	(*DescribeRequest)(nil),  // 4: policyv1.DescribeRequest
+	(*DescribeResponse)(nil), // 5: policyv1.DescribeResponse
+	(*Option)(nil),           // 6: policyv1.Option
+	(*HostMessage)(nil),      // 7: policyv1.HostMessage
+	(*PolicyMessage)(nil),    // 8: policyv1.PolicyMessage
+	(*Configure)(nil),        // 9: policyv1.Configure
+	(*Ready)(nil),            // 10: policyv1.Ready
+	(*Sync)(nil),             // 11: policyv1.Sync
+	(*Fork)(nil),             // 12: policyv1.Fork
+	(*Drop)(nil),             // 13: policyv1.Drop
+	(*Decide)(nil),           // 14: policyv1.Decide
+	(*Settled)(nil),          // 15: policyv1.Settled
+	(*Decision)(nil),         // 16: policyv1.Decision
+	(*OutOfStep)(nil),        // 17: policyv1.OutOfStep
+	(*Failure)(nil),          // 18: policyv1.Failure
+	(*Round)(nil),            // 19: policyv1.Round
+	(*JobKey)(nil),           // 20: policyv1.JobKey
+	(*CandidateSet)(nil),     // 21: policyv1.CandidateSet
+	(*Event)(nil),            // 22: policyv1.Event
+	(*Job)(nil),              // 23: policyv1.Job
+	(*Slot)(nil),             // 24: policyv1.Slot
+	(*Placement)(nil),        // 25: policyv1.Placement
+	(*Action)(nil),           // 26: policyv1.Action
+	(*Snapshot)(nil),         // 27: policyv1.Snapshot
+	(*Freed)(nil),            // 28: policyv1.Freed
+	(*SlotState)(nil),        // 29: policyv1.SlotState
+	(*JobState)(nil),         // 30: policyv1.JobState
+	nil,                      // 31: policyv1.Configure.OptionsEntry
+	nil,                      // 32: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
-	5,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
-	8,  // 1: policyv1.HostMessage.configure:type_name -> policyv1.Configure
-	10, // 2: policyv1.HostMessage.sync:type_name -> policyv1.Sync
-	13, // 3: policyv1.HostMessage.decide:type_name -> policyv1.Decide
-	11, // 4: policyv1.HostMessage.fork:type_name -> policyv1.Fork
-	12, // 5: policyv1.HostMessage.drop:type_name -> policyv1.Drop
-	9,  // 6: policyv1.PolicyMessage.ready:type_name -> policyv1.Ready
-	15, // 7: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
-	16, // 8: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
-	17, // 9: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	30, // 10: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
-	26, // 11: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
-	14, // 12: policyv1.Decide.settled:type_name -> policyv1.Settled
-	18, // 13: policyv1.Decide.round:type_name -> policyv1.Round
-	18, // 14: policyv1.Settled.round:type_name -> policyv1.Round
-	25, // 15: policyv1.Settled.journal:type_name -> policyv1.Action
-	25, // 16: policyv1.Decision.journal:type_name -> policyv1.Action
-	20, // 17: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
-	21, // 18: policyv1.Round.events:type_name -> policyv1.Event
-	19, // 19: policyv1.Round.keys:type_name -> policyv1.JobKey
-	0,  // 20: policyv1.Event.kind:type_name -> policyv1.EventKind
-	22, // 21: policyv1.Event.spec:type_name -> policyv1.Job
-	23, // 22: policyv1.Event.slot:type_name -> policyv1.Slot
-	31, // 23: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
-	1,  // 24: policyv1.Action.kind:type_name -> policyv1.ActionKind
-	24, // 25: policyv1.Action.placement:type_name -> policyv1.Placement
-	2,  // 26: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	28, // 27: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
-	20, // 28: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	29, // 29: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	27, // 30: policyv1.Snapshot.freed:type_name -> policyv1.Freed
-	23, // 31: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	22, // 32: policyv1.JobState.job:type_name -> policyv1.Job
-	24, // 33: policyv1.JobState.placement:type_name -> policyv1.Placement
-	3,  // 34: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	6,  // 35: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	4,  // 36: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	7,  // 37: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	36, // [36:38] is the sub-list for method output_type
-	34, // [34:36] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	6,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
+	0,  // 1: policyv1.Option.type:type_name -> policyv1.OptionType
+	9,  // 2: policyv1.HostMessage.configure:type_name -> policyv1.Configure
+	11, // 3: policyv1.HostMessage.sync:type_name -> policyv1.Sync
+	14, // 4: policyv1.HostMessage.decide:type_name -> policyv1.Decide
+	12, // 5: policyv1.HostMessage.fork:type_name -> policyv1.Fork
+	13, // 6: policyv1.HostMessage.drop:type_name -> policyv1.Drop
+	10, // 7: policyv1.PolicyMessage.ready:type_name -> policyv1.Ready
+	16, // 8: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
+	17, // 9: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
+	18, // 10: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
+	31, // 11: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	27, // 12: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
+	15, // 13: policyv1.Decide.settled:type_name -> policyv1.Settled
+	19, // 14: policyv1.Decide.round:type_name -> policyv1.Round
+	19, // 15: policyv1.Settled.round:type_name -> policyv1.Round
+	26, // 16: policyv1.Settled.journal:type_name -> policyv1.Action
+	26, // 17: policyv1.Decision.journal:type_name -> policyv1.Action
+	21, // 18: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
+	22, // 19: policyv1.Round.events:type_name -> policyv1.Event
+	20, // 20: policyv1.Round.keys:type_name -> policyv1.JobKey
+	1,  // 21: policyv1.Event.kind:type_name -> policyv1.EventKind
+	23, // 22: policyv1.Event.spec:type_name -> policyv1.Job
+	24, // 23: policyv1.Event.slot:type_name -> policyv1.Slot
+	32, // 24: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	2,  // 25: policyv1.Action.kind:type_name -> policyv1.ActionKind
+	25, // 26: policyv1.Action.placement:type_name -> policyv1.Placement
+	3,  // 27: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
+	29, // 28: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	21, // 29: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
+	30, // 30: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	28, // 31: policyv1.Snapshot.freed:type_name -> policyv1.Freed
+	24, // 32: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	23, // 33: policyv1.JobState.job:type_name -> policyv1.Job
+	25, // 34: policyv1.JobState.placement:type_name -> policyv1.Placement
+	4,  // 35: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	7,  // 36: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	5,  // 37: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	8,  // 38: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	37, // [37:39] is the sub-list for method output_type
+	35, // [35:37] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -2635,6 +2776,7 @@ func file_policy_proto_init() {
 	if File_policy_proto != nil {
 		return
 	}
+	file_policy_proto_msgTypes[2].OneofWrappers = []any{}
 	file_policy_proto_msgTypes[3].OneofWrappers = []any{
 		(*HostMessage_Configure)(nil),
 		(*HostMessage_Sync)(nil),
@@ -2653,7 +2795,7 @@ func file_policy_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,

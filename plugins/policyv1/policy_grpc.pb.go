@@ -12,6 +12,13 @@
 // up by one. Where the copy is not at the revision that the host names, the
 // plugin answers OutOfStep and gets the whole state anew.
 //
+// A session is an rpc, or, for speed, it is held on a socket that the plugin
+// inherits: where the environment has CONDOR_BACKFILL_CHANNEL=N, descriptor N is
+// one end of a stream socket whose other end the host has, and nobody else. A
+// plugin that takes the offer says so in its description. The same messages
+// then go over that socket, each after its length in four bytes, the least
+// significant first; the rpc Session is not called.
+//
 // Instants and lengths of time are whole seconds. Resource vectors are in the
 // order of Snapshot.resources. Lists of numbers are packed.
 

@@ -20,7 +20,7 @@ func DecodeSpec(m *policyv1.DescribeResponse) backfill.Spec {
 		Name: m.GetName(), Doc: m.GetDoc(), Promise: m.GetPromise(), Source: m.GetSource(),
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(),
 		Options: each(m.GetOptions(), func(o *policyv1.Option) backfill.Option {
-			return backfill.Option{Name: o.GetName(), Default: o.GetDefaultValue(), Doc: o.GetDoc(), OfResources: o.GetOfResources()}
+			return backfill.Option{Name: o.GetName(), Default: o.GetDefaultValue(), Doc: o.GetDoc(), OfResources: o.GetType() == policyv1.OptionType_OPTION_TYPE_RESOURCES}
 		}),
 	}
 }
