@@ -1,0 +1,174 @@
+// Package examples holds policies in other languages. It has no code but their
+// tests: each is held against the suite that every policy passes, and against one
+// linked in that decides the same.
+package examples
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+// example is a policy in another language, and one linked in that decides the
+// same.
+type example struct {
+	path     string
+	needs    []string // the command that succeeds if the example can run
+	promises []backfilltest.Promise
+	options  map[string]string // under which it is the twin
+	twin     backfill.Spec
+}
+
+func examples(t *testing.T) map[string]example {
+	t.Helper()
+	easy, err := policies.Named("easy")
+	require.NoError(t, err)
+	return map[string]example{
+		"python": {
+			path:     "python/backfill-shortest",
+			needs:    []string{"/usr/bin/python3", "-c", "import grpc, google.protobuf"},
+			promises: []backfilltest.Promise{backfilltest.NoneFits, backfilltest.HeadOnTime},
+			options:  map[string]string{"backfill": "queue"},
+			twin:     easy,
+		},
+		"node": {
+			path:     "node/backfill-narrow",
+			needs:    []string{"node", "-e", "require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')"},
+			promises: []backfilltest.Promise{backfilltest.NoneFits},
+			twin:     backfill.Spec{Name: "narrow", New: func(backfill.Values) (backfill.Policy, error) { return backfill.PolicyFunc(narrow), nil }},
+		},
+	}
+}
+
+// narrow is the policy of the plugins' README.
+func narrow(c *backfill.Cycle) {
+	scan.Begin(c)
+	for _, j := range slices.SortedStableFunc(c.Queue(), func(a, b *backfill.Job) int { return int(a.Width() - b.Width()) }) {
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
+		}
+	}
+}
+
+// each runs a test on every example that can run here.
+func each(t *testing.T, test func(t *testing.T, e example)) {
+	t.Helper()
+	for name, e := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			if out, err := exec.CommandContext(t.Context(), e.needs[0], e.needs[1:]...).CombinedOutput(); err != nil {
+				t.Skipf("what it needs is not installed, see its README: %v: %.300s", err, out)
+			}
+			test(t, e)
+		})
+	}
+}
+
+func (e example) start(t *testing.T, options host.Options) *host.Remote {
+	t.Helper()
+	options.Logger = hclog.NewNullLogger()
+	remote, err := host.Start(t.Context(), host.Command{Path: e.path}, options)
+	require.NoError(t, err)
+	t.Cleanup(remote.Close)
+	return remote
+}
+
+func TestExamplesConform(t *testing.T) {
+	each(t, func(t *testing.T, e example) {
+		backfilltest.Conform(t, 9, 100, func(t *testing.T) backfill.Decider {
+			t.Helper()
+			return e.start(t, host.Options{})
+		}, e.promises...)
+	})
+}
+
+// An example decides what its twin does, however it came by the state: it took
+// the decision before, was told of somebody else's, or got the whole state.
+func TestExamplesFollowTheState(t *testing.T) {
+	each(t, func(t *testing.T, e example) {
+		for seed := range uint64(9) {
+			t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
+				driver := backfilltest.NewDriver(seed)
+				rule := driver.Rule()
+				twin, err := backfill.Link(e.twin, nil)
+				require.NoError(t, err)
+				remote := e.start(t, host.Options{Policy: e.options, NoMTLS: seed%2 == 0})
+				ours := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: twin}, onlyInterrupted(t))
+				theirs := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: remote}, onlyInterrupted(t))
+				for range 150 {
+					same(t, ours, theirs, driver.Round(ours.State))
+				}
+				require.Greater(t, remote.Stats().Syncs, 1)
+				require.Zero(t, remote.Stats().Failures)
+			})
+		}
+	})
+}
+
+// interrupted leaves some rounds to the fallback, and does not tell of all of
+// these.
+type interrupted struct {
+	backfill.Decider
+	rounds int
+}
+
+var errInterrupted = errors.New("this round is not for the policy")
+
+func (d *interrupted) Decide(ctx context.Context, c *backfill.Cycle) error {
+	if d.rounds++; d.rounds%5 == 0 {
+		return errInterrupted
+	}
+	return d.Decider.Decide(ctx, c)
+}
+
+func (d *interrupted) Decided(r backfill.Round, decision backfill.Decision, own bool) {
+	if d.rounds%15 != 0 {
+		d.Decider.Decided(r, decision, own)
+	}
+}
+
+func onlyInterrupted(t *testing.T) func(backfill.Refusal) {
+	t.Helper()
+	return func(r backfill.Refusal) { require.ErrorIs(t, r.Err, errInterrupted) }
+}
+
+// newHost puts a policy in charge; where nobody is to hear of refusals, there
+// must be none.
+func newHost(t *testing.T, s *backfill.State, main backfill.Decider, refused func(backfill.Refusal)) *backfill.Host {
+	t.Helper()
+	if refused == nil {
+		refused = func(r backfill.Refusal) { require.NoError(t, r.Err) }
+	}
+	easy, err := policies.Named("easy")
+	require.NoError(t, err)
+	fallback, err := backfill.Link(easy, nil)
+	require.NoError(t, err)
+	h, err := backfill.NewHost(s, nil, main, fallback, refused)
+	require.NoError(t, err)
+	return h
+}
+
+// same requires two hosts to start the same jobs in the same places.
+func same(t *testing.T, want, got *backfill.Host, r backfill.Round) {
+	t.Helper()
+	a, err := want.Decide(t.Context(), r)
+	require.NoError(t, err)
+	b, err := got.Decide(t.Context(), r)
+	require.NoError(t, err)
+	require.Len(t, b.Started, len(a.Started))
+	for i := range a.Started {
+		require.Equal(t, a.Started[i].Job.ID, b.Started[i].Job.ID)
+		require.Equal(t, a.Started[i].Placement, b.Started[i].Placement)
+	}
+}

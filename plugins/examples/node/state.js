@@ -1,0 +1,286 @@
+// The plugin's copy of the host's state, and what a policy does to it.
+//
+// It serves policies that reserve for no job. Such a policy releases what others
+// have reserved as each of its rounds begins, so that the copy need not know when
+// and where that is: nothing here has a time axis. Whole numbers arrive as text,
+// since some do not fit a Number; amounts do.
+'use strict';
+
+// why the state itself holds a job
+const NEVER_FITS = 'fits on no slot of the pool, even an empty one';
+
+// Job is a job and where it stands. Policies read it and do not change it.
+class Job {
+  constructor(spec, key) {
+    this.id = spec.id;
+    this.nodes = Number(spec.nodes);
+    this.request = spec.request.map(Number); // of each chunk
+    this.estimate = Number(spec.estimate); // seconds
+    this.labels = spec.labels;
+    this.candidates = spec.candidates;
+    this.order = [BigInt(spec.submit), Buffer.from(spec.place_queue), BigInt(spec.place_cluster), BigInt(spec.place_proc), BigInt(spec.id)];
+    this.key = key; // in the queue's order, lower first
+    this.at = null; // where it runs: [{slot, count}]
+    this.held = '';
+    this.reserved = false; // perhaps
+  }
+
+  get waits() { return !this.at && !this.held; }
+
+  // The cpus of all chunks together.
+  get width() { return this.nodes * this.request[0]; }
+}
+
+class State {
+  constructor(snapshot) {
+    this.rule = snapshot.rule;
+    this.revision = BigInt(snapshot.revision);
+    this.resources = snapshot.resources;
+    this.slots = snapshot.slots.map(({ slot, up }) => newSlot(slot, up));
+    this.sets = new Map();
+    this.jobs = new Map();
+    this.redefine(snapshot.candidates);
+    for (const j of snapshot.jobs) {
+      const job = new Job(j.job, j.key);
+      job.held = j.held;
+      job.reserved = !j.running && Boolean(j.placement);
+      this.jobs.set(job.id, job);
+      if (j.running) this.run(job, placement(j.placement));
+    }
+  }
+
+  // An independent copy.
+  fork() {
+    const copy = Object.assign(Object.create(State.prototype), this);
+    copy.slots = this.slots.map((slot) => ({ ...slot, free: [...slot.free] }));
+    copy.sets = new Map(this.sets);
+    copy.jobs = new Map([...this.jobs].map(([id, job]) => [id, Object.assign(Object.create(Job.prototype), job)]));
+    return copy;
+  }
+
+  run(job, at) {
+    this.take(at, job, 1);
+    job.at = at;
+    job.reserved = false;
+  }
+
+  requeue(job) {
+    if (job.at) this.take(job.at, job, -1);
+    job.at = null;
+    job.reserved = false;
+  }
+
+  take(at, job, sign) {
+    for (const { slot, count } of at) job.request.forEach((amount, k) => { this.slots[slot].free[k] -= sign * count * amount; });
+  }
+
+  // Whether the empty pool could run the job.
+  everFits(job) {
+    const fitting = [...this.sets.get(job.candidates).keys()].filter((id) => this.slots[id]?.up);
+    return sum(fitting.map((id) => chunks(job, this.slots[id].capacity))) >= job.nodes;
+  }
+
+  holdIfItNeverFits(job) {
+    if (job.waits && !this.everFits(job)) this.hold(job, NEVER_FITS);
+  }
+
+  hold(job, reason) {
+    job.held = reason;
+    job.reserved = false;
+  }
+
+  // Where the host would place the job now, if no job had a reservation; null
+  // where it does not fit.
+  place(job) {
+    const hosts = [];
+    for (const [id, rank] of this.sets.get(job.candidates)) {
+      const slot = this.slots[id];
+      const fit = slot.up ? chunks(job, slot.free) : 0;
+      if (fit > 0) hosts.push({ slot: id, fit, rank, name: slot.nameBytes, left: leftOf(slot, job), count: 0 });
+    }
+    if (sum(hosts.map((host) => host.fit)) < job.nodes) return null;
+    hosts.sort((a, b) => this.prefer(a, b));
+    const round = this.rule === 'PLACEMENT_RULE_SPREAD' ? 1 : job.nodes; // chunks that a slot gets at a time
+    for (let left = job.nodes; left > 0;) {
+      for (const host of hosts) {
+        const n = Math.min(round, host.fit - host.count, left);
+        host.count += n;
+        left -= n;
+      }
+    }
+    return hosts.filter((host) => host.count > 0).map(({ slot, count }) => ({ slot, count }));
+  }
+
+  // The order in which slots are taken.
+  prefer(a, b) {
+    const byLeft = compare(a.left[0] * b.left[1], b.left[0] * a.left[1]);
+    switch (this.rule) {
+      case 'PLACEMENT_RULE_SPREAD': return -byLeft || Buffer.compare(a.name, b.name);
+      case 'PLACEMENT_RULE_PACK': return byLeft || Buffer.compare(a.name, b.name);
+      default: return b.rank - a.rank || byLeft || Buffer.compare(a.name, b.name);
+    }
+  }
+
+  redefine(candidates) {
+    for (const c of candidates) this.sets.set(c.id, new Map(c.slots.map((id, i) => [id, c.rank[i] ?? 0])));
+  }
+
+  // What holds from the opening of a round.
+  open(round) {
+    this.redefine(round.candidates);
+    for (const k of round.keys) this.jobs.get(k.job).key = k.key;
+  }
+
+  // Follows a round that was decided elsewhere.
+  replay(round, journal) {
+    this.open(round);
+    let applied = 0;
+    for (const action of journal) {
+      while (applied < action.after) this.apply(round.events[applied++]);
+      this.act(action);
+    }
+    while (applied < round.events.length) this.apply(round.events[applied++]);
+    this.revision++;
+  }
+
+  act(action) {
+    const job = this.jobs.get(action.job);
+    switch (action.kind) {
+      case 'ACTION_KIND_START': this.run(job, placement(action.placement)); break;
+      case 'ACTION_KIND_RESERVE': job.reserved = true; break;
+      case 'ACTION_KIND_RELEASE': job.reserved = false; break;
+      case 'ACTION_KIND_HOLD': this.hold(job, action.reason); break;
+      default: // changes nothing that is kept here
+    }
+  }
+
+  apply(event) {
+    switch (event.kind) {
+      case 'EVENT_KIND_SLOT_ADDED':
+      case 'EVENT_KIND_SLOT_CHANGED': return this.setSlot(event.slot);
+      case 'EVENT_KIND_SLOT_LOST': return this.loseSlot(event.slot.id);
+      case 'EVENT_KIND_COMPLETED':
+      case 'EVENT_KIND_REMOVED': return this.remove(event.job);
+      case 'EVENT_KIND_START_FAILED': return this.failStart(this.jobs.get(event.job));
+      case 'EVENT_KIND_CHANGED': this.remove(event.spec.id); // and come again
+      case 'EVENT_KIND_SUBMITTED': return this.submit(event.spec, event.key);
+      case 'EVENT_KIND_POLICY_CHANGED':
+      case 'EVENT_KIND_ESTIMATE_CHANGED':
+      case 'EVENT_KIND_WAKE': return undefined; // changes nothing that is kept here
+      default: throw new Error(`unknown event ${event.kind}`);
+    }
+  }
+
+  setSlot(spec) {
+    const slot = newSlot(spec, true);
+    const before = this.slots[spec.id];
+    // What runs there stays, even if it is more than there is now.
+    if (before) slot.free = slot.free.map((free, k) => free - before.capacity[k] + before.free[k]);
+    this.slots[spec.id] = slot;
+    if (before?.up) this.holdOutgrown(spec.id);
+    for (const job of this.jobs.values()) if (job.held === NEVER_FITS && this.everFits(job)) job.held = '';
+  }
+
+  loseSlot(id) {
+    const requeued = [...this.jobs.values()].filter((job) => job.at?.some(({ slot }) => slot === id));
+    requeued.forEach((job) => this.requeue(job));
+    this.slots[id].up = false;
+    this.holdOutgrown(id);
+    requeued.forEach((job) => this.holdIfItNeverFits(job));
+  }
+
+  holdOutgrown(id) {
+    for (const job of this.jobs.values()) if (this.sets.get(job.candidates).has(id)) this.holdIfItNeverFits(job);
+  }
+
+  failStart(job) {
+    if (!job.at && !job.reserved) return; // it lost its slot in this very round
+    this.requeue(job);
+    this.holdIfItNeverFits(job);
+  }
+
+  remove(id) {
+    this.requeue(this.jobs.get(id));
+    this.jobs.delete(id);
+  }
+
+  submit(spec, key) {
+    const job = new Job(spec, key);
+    this.jobs.set(job.id, job);
+    this.holdIfItNeverFits(job);
+  }
+}
+
+// Cycle is a round for a policy to act on, after all its events. No job has a
+// reservation.
+class Cycle {
+  constructor(state, round) {
+    this.state = state;
+    this.now = Number(round.now);
+    this.events = round.events.length;
+    this.journal = []; // what the policy did
+    state.open(round);
+    round.events.forEach((event) => state.apply(event));
+    for (const job of state.jobs.values()) if (job.reserved) this.do({ kind: 'ACTION_KIND_RELEASE', job: job.id });
+  }
+
+  // The waiting jobs in the queue's order.
+  queue() {
+    return [...this.state.jobs.values()].filter((job) => job.waits).sort((a, b) => compare(a.key, b.key) || byOrder(a, b));
+  }
+
+  // Starts the job if it fits now; tells whether it did.
+  start(job) {
+    const at = this.state.place(job);
+    if (!at) return false;
+    this.do({ kind: 'ACTION_KIND_START', job: job.id, placement: { slots: at.map((on) => on.slot), counts: at.map((on) => on.count) } });
+    return true;
+  }
+
+  // Takes the job out of the queue, for a reason that its owner will read.
+  hold(job, reason) { this.do({ kind: 'ACTION_KIND_HOLD', job: job.id, reason }); }
+
+  do(action) {
+    action.after = this.events;
+    this.journal.push(action);
+    this.state.act(action);
+  }
+}
+
+function newSlot({ name, capacity }, up) {
+  const amounts = capacity.map(Number);
+  return { nameBytes: Buffer.from(name), capacity: amounts, free: [...amounts], up };
+}
+
+function placement({ slots, counts }) {
+  return slots.map((slot, i) => ({ slot, count: counts.length ? Number(counts[i]) : 1 }));
+}
+
+// How many of the job's chunks fit an amount.
+function chunks(job, amount) {
+  return Math.min(job.nodes, ...job.request.flatMap((need, k) => (need > 0 ? [Math.floor(Math.max(0, amount[k]) / need)] : [])));
+}
+
+// The least fraction of a resource that one chunk leaves free on the slot, exactly.
+function leftOf(slot, job) {
+  let least = [1n, 1n];
+  slot.capacity.forEach((capacity, k) => {
+    const left = [BigInt(slot.free[k] - job.request[k]), BigInt(capacity)];
+    if (capacity > 0 && left[0] * least[1] < least[0] * left[1]) least = left;
+  });
+  return least;
+}
+
+function byOrder(a, b) {
+  for (let i = 0; i < a.order.length; i++) {
+    const c = i === 1 ? Buffer.compare(a.order[i], b.order[i]) : compare(a.order[i], b.order[i]);
+    if (c !== 0) return c;
+  }
+  return 0;
+}
+
+function compare(a, b) { return a < b ? -1 : Number(a > b); }
+
+function sum(numbers) { return numbers.reduce((a, b) => a + b, 0); }
+
+module.exports = { State, Cycle };

@@ -1,0 +1,349 @@
+"""The plugin's copy of the host's state, and what a policy does to it.
+
+State follows the host: events and journals bring it from one revision to the
+next, exactly as they do there. Cycle is what a policy acts on. Both serve
+policies that give no guarantees. Everything is computed from what runs and what
+is reserved, by plain loops: right for some hundred slots.
+"""
+
+import copy
+from fractions import Fraction
+
+FOREVER = (2**63 - 1) // 4  # later than any instant
+NEVER_FITS = "fits on no slot of the pool, even an empty one"  # why the state itself holds a job
+SPREAD, PACK = 3, 2  # of PlacementRule
+
+
+class Job:
+    """A job and where it stands. Policies read it and do not change it."""
+
+    def __init__(self, spec, key):
+        self.id, self.nodes, self.request = spec.id, spec.nodes, tuple(spec.request)
+        self.submit, self.estimate, self.labels = spec.submit, spec.estimate, dict(spec.labels)
+        self.candidates = spec.candidates
+        self.place = (spec.submit, spec.place_queue, spec.place_cluster, spec.place_proc, spec.id)  # the order of jobs
+        self.key = key  # in the queue's order, lower first
+        self.running, self.held = False, ""
+        self.at, self.start, self.end = None, 0, 0  # where it runs or is reserved: [(slot, chunks)]
+
+    @property
+    def waits(self):
+        return not self.running and not self.held
+
+    @property
+    def width(self):
+        """The cpus of all chunks together."""
+        return self.nodes * self.request[0]
+
+
+class Slot:
+    def __init__(self, spec, up):
+        self.name, self.capacity, self.up = spec.name, tuple(spec.capacity), up
+        self.jobs = {}  # that run or are reserved here, with how much of each resource
+
+
+class State:
+    def __init__(self, snapshot):
+        self.rule, self.now, self.revision = snapshot.rule, snapshot.now, snapshot.revision
+        self.resources = list(snapshot.resources)
+        self.slots = [Slot(s.slot, s.up) for s in snapshot.slots]
+        self.sets, self.jobs = {}, {}
+        self._redefine(snapshot.candidates)
+        for j in snapshot.jobs:
+            job = self.jobs[j.job.id] = Job(j.job, j.key)
+            job.running, job.held = j.running, j.held
+            if j.HasField("placement"):
+                self.put(job, placement(j.placement), j.start, j.end)
+
+    def fork(self):
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+    # What is free when.
+
+    def free(self, slot, start, end):
+        """The least that is free of each resource of the slot during [start, end)."""
+        slot = self.slots[slot]
+        spans = [(job.start, job.end, amount) for job, amount in slot.jobs.items() if job.start < end and job.end > start]
+        least = None
+        for t in {start}.union(s[0] for s in spans if s[0] > start):  # it gets less where one begins
+            left = list(slot.capacity)
+            for begin, until, amount in spans:
+                if begin <= t < until:
+                    left = [a - b for a, b in zip(left, amount)]
+            least = left if least is None else [min(a, b) for a, b in zip(least, left)]
+        return least
+
+    def chunks(self, job, slot, start):
+        """How many of the job's chunks fit the slot from start through its estimate."""
+        if not self.slots[slot].up:
+            return 0
+        return within(self.free(slot, start, start + job.estimate), job)
+
+    def ever_fits(self, job):
+        """Whether the empty pool could run the job."""
+        up = (self.slots[s] for s in self.sets[job.candidates] if s < len(self.slots) and self.slots[s].up)
+        return sum(within(s.capacity, job) for s in up) >= job.nodes
+
+    def place(self, job, start):
+        """Where the host would place the job from start on; None where it does not fit."""
+        ranks, hosts, total = self.sets[job.candidates], [], 0
+        for slot in ranks:
+            n = self.chunks(job, slot, start)
+            if n > 0:
+                hosts.append((slot, n))
+                total += n
+        if total < job.nodes:
+            return None
+        if len(hosts) > 1:
+            hosts.sort(key=lambda host: self._preference(job, host[0], ranks[host[0]], start))
+        if self.rule == SPREAD:
+            return spread(hosts, job.nodes)
+        at, left = [], job.nodes
+        for slot, n in hosts:
+            at.append((slot, min(n, left)))
+            left -= min(n, left)
+            if left == 0:
+                return at
+        return None
+
+    def _preference(self, job, slot, rank, start):
+        """Sorts slots: by rank, then by the least fraction that one chunk leaves free, then by name."""
+        free, of = self.free(slot, start, start + job.estimate), self.slots[slot]
+        left = min([Fraction(f - need, c) for f, need, c in zip(free, job.request, of.capacity) if c > 0] + [Fraction(1)])
+        if self.rule == SPREAD:
+            return -left, of.name
+        return (0 if self.rule == PACK else -rank), left, of.name
+
+    def earliest(self, job):
+        """The earliest start and the place there, or None. More is free only where a span ends."""
+        slots = [s for s in self.sets[job.candidates] if self.slots[s].up]
+        ends = {j.end for s in slots for j in self.slots[s].jobs if self.now < j.end < FOREVER}
+        for start in sorted(ends | {self.now}):
+            at = self.place(job, start)
+            if at is not None:
+                return start, at
+        return None
+
+    # Where jobs stand.
+
+    def put(self, job, at, start, end):
+        """Gives a job a place, in place of the one that it has; None: no place."""
+        for slot, _ in job.at or ():
+            del self.slots[slot].jobs[job]
+        job.at, job.start, job.end = at, start, end
+        for slot, n in at or ():
+            self.slots[slot].jobs[job] = [n * amount for amount in job.request]
+
+    def _requeue(self, job):
+        job.running = False
+        self.put(job, None, 0, 0)
+
+    def _hold_if_it_never_fits(self, job):
+        if job.waits and job.at is None and not self.ever_fits(job):
+            job.held = NEVER_FITS
+
+    def _displace(self, slots):
+        """Voids the reservations that do not fit on these slots any more.
+
+        Going by planned start, each that fits beside what runs and those before it stays.
+        """
+        slots = {s for s in slots if not self.slots[s].up or min(self.free(s, self.now, FOREVER)) < 0}
+        planned = {j for s in slots for j in self.slots[s].jobs if not j.running}
+        places = [(j, j.at, j.start, j.end) for j in sorted(planned, key=lambda j: (j.start, j.place))]
+        for job in planned:
+            self.put(job, None, 0, 0)
+        for job, at, start, end in places:
+            candidates = self.sets[job.candidates]
+            if start >= self.now and all(s in candidates and self.chunks(job, s, start) >= n for s, n in at):
+                self.put(job, at, start, end)
+
+    # Events, in the words of EventKind.
+
+    def open(self, round):
+        """Begins a round: what holds from its opening."""
+        self.now = round.now
+        self._redefine(round.candidates)
+        for k in round.keys:
+            self.jobs[k.job].key = k.key
+
+    def close(self):
+        self.revision += 1
+
+    def apply(self, event):
+        """Applies one event."""
+        kind = event.DESCRIPTOR.fields_by_name["kind"].enum_type.values_by_number[event.kind].name
+        getattr(self, "_on_" + kind.removeprefix("EVENT_KIND_").lower())(event)
+
+    def _redefine(self, candidates):
+        for c in candidates:
+            self.sets[c.id] = dict(zip(c.slots, c.rank or [0] * len(c.slots)))
+
+    def _on_policy_changed(self, event):
+        pass
+
+    def _on_wake(self, event):
+        pass
+
+    def _on_slot_added(self, event):
+        self._set_slot(event.slot)
+
+    def _on_slot_changed(self, event):
+        self._set_slot(event.slot)
+
+    def _set_slot(self, spec):
+        if spec.id == len(self.slots):
+            self.slots.append(Slot(spec, False))
+        slot = self.slots[spec.id]
+        before = slot.capacity if slot.up else None
+        slot.name, slot.capacity, slot.up = spec.name, tuple(spec.capacity), True
+        self._displace([spec.id])
+        if before is not None:
+            self._hold_outgrown(spec.id)
+        for job in self.jobs.values():
+            if job.held == NEVER_FITS and self.ever_fits(job):
+                job.held = ""
+
+    def _on_slot_lost(self, event):
+        slot = self.slots[event.slot.id]
+        requeued = [j for j in slot.jobs if j.running]
+        for job in requeued:
+            self._requeue(job)
+        slot.up = False
+        self._displace([event.slot.id])
+        self._hold_outgrown(event.slot.id)
+        for job in requeued:
+            self._hold_if_it_never_fits(job)
+
+    def _hold_outgrown(self, slot):
+        for job in self.jobs.values():
+            if slot in self.sets[job.candidates]:
+                self._hold_if_it_never_fits(job)
+
+    def _on_completed(self, event):
+        self.put(self.jobs.pop(event.job), None, 0, 0)
+
+    _on_removed = _on_completed
+
+    def _on_start_failed(self, event):
+        job = self.jobs[event.job]
+        if job.at is not None:  # else it lost its slot in this very round
+            self._requeue(job)
+            self._hold_if_it_never_fits(job)
+
+    def _on_estimate_changed(self, event):
+        job = self.jobs[event.job]
+        if job.running:  # else it lost its slot in this very round
+            job.end = event.end
+            self._displace([s for s, _ in job.at])
+
+    def _on_changed(self, event):
+        self.put(self.jobs.pop(event.spec.id), None, 0, 0)
+        self._on_submitted(event)
+
+    def _on_submitted(self, event):
+        job = self.jobs[event.spec.id] = Job(event.spec, event.key)
+        self._hold_if_it_never_fits(job)
+
+    # Decisions of others.
+
+    def replay(self, round, journal):
+        """Follows a round that was decided elsewhere."""
+        self.open(round)
+        applied = 0
+        for action in journal:
+            for event in round.events[applied:action.after]:
+                self.apply(event)
+            applied = action.after
+            self._act(action)
+        for event in round.events[applied:]:
+            self.apply(event)
+        self.close()
+
+    def _act(self, action):
+        kind = action.DESCRIPTOR.fields_by_name["kind"].enum_type.values_by_number[action.kind].name
+        job = self.jobs.get(action.job)
+        if kind == "ACTION_KIND_START":
+            self.put(job, placement(action.placement), self.now, self.now + job.estimate)
+            job.running = True
+        elif kind == "ACTION_KIND_RESERVE":
+            self.put(job, placement(action.placement), action.at, action.at + job.estimate)
+        elif kind == "ACTION_KIND_RELEASE":
+            self.put(job, None, 0, 0)
+        elif kind == "ACTION_KIND_HOLD":
+            self.put(job, None, 0, 0)
+            job.held = action.reason
+        # The other kinds change nothing that is kept here.
+
+
+class Cycle:
+    """A round for a policy to act on, after all its events."""
+
+    def __init__(self, state, round, action):
+        self.state, self._action, self._events = state, action, len(round.events)
+        self.journal = []  # what the policy did
+        state.open(round)
+        for event in round.events:
+            state.apply(event)
+
+    @property
+    def now(self):
+        return self.state.now
+
+    def queue(self):
+        """The waiting jobs in the queue's order."""
+        return sorted((j for j in self.state.jobs.values() if j.waits), key=lambda j: (j.key, j.place))
+
+    def reserved(self):
+        """The waiting jobs that have a reservation."""
+        return [j for j in self.queue() if j.at is not None]
+
+    def release(self, job):
+        """Gives the job's reservation up."""
+        self._do("RELEASE", job)
+
+    def start(self, job):
+        """Starts the job if it fits now, beside all that runs or is reserved; tells whether it did."""
+        at = self.state.place(job, self.now)
+        if at is not None:
+            self._do("START", job, at=self.now, placement=at)
+        return at is not None
+
+    def reserve(self, job):
+        """Reserves the earliest place for the job, which must have none."""
+        earliest = self.state.earliest(job)
+        if earliest is not None:
+            self._do("RESERVE", job, at=earliest[0], placement=earliest[1])
+
+    def hold(self, job, reason):
+        """Takes the job out of the queue, for a reason that its owner will read."""
+        self._do("HOLD", job, reason=reason)
+
+    def _do(self, kind, job, placement=None, **fields):
+        action = self._action(after=self._events, kind="ACTION_KIND_" + kind, job=job.id, **fields)
+        if placement is not None:
+            action.placement.slots.extend(slot for slot, _ in placement)
+            action.placement.counts.extend(n for _, n in placement)
+        self.journal.append(action)
+        self.state._act(action)
+
+
+def placement(message):
+    """Slots with the chunks there."""
+    return list(zip(message.slots, message.counts or [1] * len(message.slots)))
+
+
+def within(amount, job):
+    """How many of the job's chunks fit an amount."""
+    return min([job.nodes] + [max(0, a) // need for a, need in zip(amount, job.request) if need > 0])
+
+
+def spread(hosts, nodes):
+    """One chunk for each slot in turn."""
+    hosts, counts = hosts[:nodes], {}
+    while nodes > 0:
+        for slot, n in hosts:
+            if nodes > 0 and counts.get(slot, 0) < n:
+                counts[slot] = counts.get(slot, 0) + 1
+                nodes -= 1
+    return list(counts.items())
