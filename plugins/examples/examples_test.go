@@ -106,8 +106,12 @@ func TestExamplesFollowTheState(t *testing.T) {
 				remote := e.start(t, host.Options{Policy: e.options, NoMTLS: seed%2 == 0})
 				ours := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: twin}, onlyInterrupted(t))
 				theirs := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: remote}, onlyInterrupted(t))
-				for range 150 {
-					same(t, ours, theirs, driver.Round(ours.State))
+				for round := range 150 {
+					r := driver.Round(ours.State)
+					if round%10 == 9 && !slices.ContainsFunc(r.Events, isEstimateChanged) {
+						r.Now += 4 // later than it had to be: planned starts and expected ends were missed
+					}
+					same(t, ours, theirs, r)
 				}
 				require.Greater(t, remote.Stats().Syncs, 1)
 				require.Zero(t, remote.Stats().Failures)
@@ -115,6 +119,8 @@ func TestExamplesFollowTheState(t *testing.T) {
 		}
 	})
 }
+
+func isEstimateChanged(e backfill.Event) bool { return e.Kind == backfill.EstimateChanged }
 
 // interrupted leaves some rounds to the fallback, and does not tell of all of
 // these.
@@ -152,7 +158,7 @@ func newHost(t *testing.T, s *backfill.State, main backfill.Decider, refused fun
 	}
 	easy, err := policies.Named("easy")
 	require.NoError(t, err)
-	fallback, err := backfill.Link(easy, nil)
+	fallback, err := backfill.Link(easy, map[string]string{"depth": "5"}) // leaves many reservations to follow
 	require.NoError(t, err)
 	h, err := backfill.NewHost(s, nil, main, fallback, refused)
 	require.NoError(t, err)
