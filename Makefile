@@ -1,10 +1,14 @@
 # Targets print their help from the text behind ##.
 GOLANGCI_LINT = v2.15.0
 LINT = bin/golangci-lint-$(GOLANGCI_LINT)
+BUF = v1.75.0
+PROTOC_GEN_GO = v1.36.12
+PROTOC_GEN_GO_GRPC = v1.6.2
+PROTO = bin/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)
 FUZZTIME ?= 10s
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help build test race lint fmt fuzz bench ci
+.PHONY: help build test race lint fmt fuzz bench proto baseline ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,9 +42,21 @@ fuzz: ## run each fuzz target for FUZZTIME
 bench: ## run the benchmarks, six times each, for benchstat
 	go test -run '^$$' -bench . -benchmem -count 6 ./classad/... ./backfill/... ./plugins/... ./condorsim/...
 
+proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
+	cd plugins/policyv1 && PATH="$(CURDIR)/$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate
+
+baseline: $(PROTO) ## make the protocol as it is the last released one
+	cd plugins/policyv1 && $(CURDIR)/$(PROTO)/buf build --exclude-source-info -o baseline.binpb
+
 ci: ## run what continuous integration runs
 	bash .ci/run
 
 $(LINT):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
 	mv bin/golangci-lint $@
+
+$(PROTO):
+	GOBIN=$(CURDIR)/$@.part go install github.com/bufbuild/buf/cmd/buf@$(BUF)
+	GOBIN=$(CURDIR)/$@.part go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO)
+	GOBIN=$(CURDIR)/$@.part go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC)
+	mv $@.part $@

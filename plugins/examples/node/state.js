@@ -76,8 +76,12 @@ class State {
 
   // Whether the empty pool could run the job.
   everFits(job) {
-    const fitting = [...this.sets.get(job.candidates).keys()].filter((id) => this.slots[id]?.up);
-    return sum(fitting.map((id) => chunks(job, this.slots[id].capacity))) >= job.nodes;
+    let fit = 0;
+    for (const id of this.sets.get(job.candidates).keys()) {
+      if (this.slots[id]?.up) fit += chunks(job, this.slots[id].capacity);
+      if (fit >= job.nodes) return true; // mostly the first slot will do
+    }
+    return false;
   }
 
   holdIfItNeverFits(job) {
@@ -98,7 +102,7 @@ class State {
       const fit = slot.up ? chunks(job, slot.free) : 0;
       if (fit > 0) hosts.push({ slot: id, fit, rank, name: slot.nameBytes, left: leftOf(slot, job), count: 0 });
     }
-    if (sum(hosts.map((host) => host.fit)) < job.nodes) return null;
+    if (hosts.reduce((fit, host) => fit + host.fit, 0) < job.nodes) return null;
     hosts.sort((a, b) => this.prefer(a, b));
     const round = this.rule === 'PLACEMENT_RULE_SPREAD' ? 1 : job.nodes; // chunks that a slot gets at a time
     for (let left = job.nodes; left > 0;) {
@@ -219,6 +223,7 @@ class Cycle {
     this.now = Number(round.now);
     this.events = round.events.length;
     this.journal = []; // what the policy did
+    this.failed = new Set(); // what did not fit, and does not later in the round
     state.open(round);
     round.events.forEach((event) => state.apply(event));
     for (const job of state.jobs.values()) if (job.reserved) this.do({ kind: 'ACTION_KIND_RELEASE', job: job.id });
@@ -231,8 +236,12 @@ class Cycle {
 
   // Starts the job if it fits now; tells whether it did.
   start(job) {
-    const at = this.state.place(job);
-    if (!at) return false;
+    const kind = `${job.candidates} ${job.nodes} ${job.request}`;
+    const at = this.failed.has(kind) ? null : this.state.place(job);
+    if (!at) {
+      this.failed.add(kind);
+      return false;
+    }
     this.do({ kind: 'ACTION_KIND_START', job: job.id, placement: { slots: at.map((on) => on.slot), counts: at.map((on) => on.count) } });
     return true;
   }
@@ -280,7 +289,5 @@ function byOrder(a, b) {
 }
 
 function compare(a, b) { return a < b ? -1 : Number(a > b); }
-
-function sum(numbers) { return numbers.reduce((a, b) => a + b, 0); }
 
 module.exports = { State, Cycle };

@@ -76,27 +76,31 @@ class State:
 
     def chunks(self, job, slot, start):
         """How many of the job's chunks fit the slot from start through its estimate."""
-        if not self.slots[slot].up:
-            return 0
-        return within(self.free(slot, start, start + job.estimate), job)
+        return within(self.free(slot, start, start + job.estimate), job) if self.slots[slot].up else 0
 
     def ever_fits(self, job):
         """Whether the empty pool could run the job."""
-        up = (self.slots[s] for s in self.sets[job.candidates] if s < len(self.slots) and self.slots[s].up)
-        return sum(within(s.capacity, job) for s in up) >= job.nodes
+        chunks = 0
+        for s in self.sets[job.candidates]:
+            if s < len(self.slots) and self.slots[s].up:
+                chunks += within(self.slots[s].capacity, job)
+            if chunks >= job.nodes:  # mostly the first slot will do
+                return True
+        return False
 
     def place(self, job, start):
         """Where the host would place the job from start on; None where it does not fit."""
-        ranks, hosts, total = self.sets[job.candidates], [], 0
-        for slot in ranks:
-            n = self.chunks(job, slot, start)
+        hosts, total = [], 0
+        for slot, rank in self.sets[job.candidates].items():
+            free = self.free(slot, start, start + job.estimate) if self.slots[slot].up else []
+            n = within(free, job) if free else 0
             if n > 0:
-                hosts.append((slot, n))
+                hosts.append((self._preference(job, slot, rank, free), slot, n))
                 total += n
         if total < job.nodes:
             return None
-        if len(hosts) > 1:
-            hosts.sort(key=lambda host: self._preference(job, host[0], ranks[host[0]], start))
+        hosts.sort()
+        hosts = [(slot, n) for _, slot, n in hosts]
         if self.rule == SPREAD:
             return spread(hosts, job.nodes)
         at, left = [], job.nodes
@@ -104,16 +108,16 @@ class State:
             at.append((slot, min(n, left)))
             left -= min(n, left)
             if left == 0:
-                return at
-        return None
+                break
+        return at
 
-    def _preference(self, job, slot, rank, start):
+    def _preference(self, job, slot, rank, free):
         """Sorts slots: by rank, then by the least fraction that one chunk leaves free, then by name."""
-        free, of = self.free(slot, start, start + job.estimate), self.slots[slot]
-        left = min([Fraction(f - need, c) for f, need, c in zip(free, job.request, of.capacity) if c > 0] + [Fraction(1)])
+        slot = self.slots[slot]
+        left = min((Fraction(f - need, c) for f, need, c in zip(free, job.request, slot.capacity) if c > 0), default=1)
         if self.rule == SPREAD:
-            return -left, of.name
-        return (0 if self.rule == PACK else -rank), left, of.name
+            return -left, slot.name
+        return (0 if self.rule == PACK else -rank), left, slot.name
 
     def earliest(self, job):
         """The earliest start and the place there, or None. More is free only where a span ends."""
@@ -282,6 +286,7 @@ class Cycle:
     def __init__(self, state, round, action):
         self.state, self._action, self._events = state, action, len(round.events)
         self.journal = []  # what the policy did
+        self._failed = {}  # the shortest estimate that did not fit now, by what else matters
         state.open(round)
         for event in round.events:
             state.apply(event)
@@ -301,13 +306,19 @@ class Cycle:
     def release(self, job):
         """Gives the job's reservation up."""
         self._do("RELEASE", job)
+        self._failed.clear()
 
     def start(self, job):
         """Starts the job if it fits now, beside all that runs or is reserved; tells whether it did."""
+        kind = job.candidates, job.nodes, job.request
+        if job.estimate >= self._failed.get(kind, FOREVER):
+            return False
         at = self.state.place(job, self.now)
-        if at is not None:
-            self._do("START", job, at=self.now, placement=at)
-        return at is not None
+        if at is None:
+            self._failed[kind] = job.estimate
+            return False
+        self._do("START", job, placement=at)
+        return True
 
     def reserve(self, job):
         """Reserves the earliest place for the job, which must have none."""
