@@ -6,5 +6,6 @@
 //   - host finds plugins, starts them, and lets them decide;
 //   - serve makes an executable its own plugin;
 //   - choose turns what a user calls a policy into one, linked in or not;
+//   - examples are policies in other languages;
 //   - backfill-NAME are the policies of this project as plugins.
 package plugins

@@ -86,6 +86,7 @@ func (e example) start(t *testing.T, options host.Options) *host.Remote {
 
 func TestExamplesConform(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
+		t.Helper()
 		backfilltest.Conform(t, 9, 100, func(t *testing.T) backfill.Decider {
 			t.Helper()
 			return e.start(t, host.Options{})
@@ -97,6 +98,7 @@ func TestExamplesConform(t *testing.T) {
 // the decision before, was told of somebody else's, or got the whole state.
 func TestExamplesFollowTheState(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
+		t.Helper()
 		for seed := range uint64(9) {
 			t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 				driver := backfilltest.NewDriver(seed)

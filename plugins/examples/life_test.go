@@ -66,6 +66,7 @@ func busy(t *testing.T, path string) string {
 
 func TestExamplesEndWithAKilledHost(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
+		t.Helper()
 		for name, path := range map[string]string{"idle": e.path, "busy": busy(t, e.path)} {
 			t.Run(name, func(t *testing.T) {
 				executable, err := os.Executable()
@@ -97,6 +98,7 @@ func gone(pid int) bool {
 // A plugin that was killed comes back, gets the whole state, and decides again.
 func TestExamplesComeBack(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
+		t.Helper()
 		remote := e.start(t, host.Options{})
 		driver := backfilltest.NewDriver(3)
 		refused := 0
@@ -119,6 +121,7 @@ func TestExamplesComeBack(t *testing.T) {
 // What-ifs: a branch decides on a copy, and the trunk goes on as if nothing was.
 func TestExamplesFork(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
+		t.Helper()
 		twin, err := backfill.Link(e.twin, nil)
 		require.NoError(t, err)
 		remote := e.start(t, host.Options{Policy: e.options})
