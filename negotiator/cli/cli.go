@@ -168,9 +168,5 @@ const LogLevels = "trace,debug,info,warn,error,off"
 func Logger(name, level string, out io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name: name, Level: hclog.LevelFromString(level), Output: out,
-		Exclude: func(level hclog.Level, message string, _ ...any) bool {
-			// go-plugin says so of every plugin that ends when it should.
-			return level == hclog.Info && message == "plugin process exited"
-		},
 	})
 }

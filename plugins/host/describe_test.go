@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -45,6 +46,19 @@ func TestADescriptionIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, test.want)
 		require.Less(t, len(err.Error()), 500)
 	}
+}
+
+// wrong is a policy that is wrong in itself.
+func wrong() backfill.Spec {
+	return backfill.Spec{Name: "wrong", Options: []backfill.Option{{Name: "depth", Type: backfill.WholeNumber}}}
+}
+
+// What keeps a plugin from serving, its author reads where it was to be started.
+func TestAWrongPolicyIsNotServed(t *testing.T) {
+	command, err := Self("wrong")
+	require.NoError(t, err)
+	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
+	require.ErrorContains(t, err, `it ended without a word on its standard output; it said: this policy cannot be served: policy wrong: option depth: its default "" must be a whole number`)
 }
 
 // The host refuses what the types of options tell, the policy the rest; both with
