@@ -70,21 +70,32 @@ func AtLeast(low float64) Range { return Range{low, math.Inf(1)} }
 // AtMost is the range up to high.
 func AtMost(high float64) Range { return Range{math.Inf(-1), high} }
 
+// Bounds are Low and High, each nil where there is no such bound.
+func (r Range) Bounds() (low, high *float64) {
+	if r != (Range{}) && !math.IsInf(r.Low, -1) {
+		low = &r.Low
+	}
+	if r != (Range{}) && !math.IsInf(r.High, 1) {
+		high = &r.High
+	}
+	return low, high
+}
+
 // holds reports whether a number is in the range.
 func (r Range) holds(x float64) bool { return r == Range{} || r.Low <= x && x <= r.High }
 
 // String is how the range goes on after "a number"; empty if it does not bound.
 func (r Range) String() string {
-	low, high := plainNumber(r.Low), plainNumber(r.High)
-	switch above, below := math.IsInf(r.Low, -1), math.IsInf(r.High, 1); {
-	case r == Range{}, above && below:
+	switch low, high := r.Bounds(); {
+	case low == nil && high == nil:
 		return ""
-	case below:
-		return " of at least " + low
-	case above:
-		return " of at most " + high
+	case high == nil:
+		return " of at least " + plainNumber(*low)
+	case low == nil:
+		return " of at most " + plainNumber(*high)
+	default:
+		return " from " + plainNumber(*low) + " to " + plainNumber(*high)
 	}
-	return " from " + low + " to " + high
 }
 
 func plainNumber(x float64) string {
@@ -113,7 +124,7 @@ func (o Option) Accepts() string {
 	case Resources:
 		return "names of resources, separated by commas"
 	default:
-		return "any text"
+		return "text"
 	}
 }
 

@@ -189,7 +189,7 @@ func TestValidate(t *testing.T) {
 
 func TestRangesAndTypesAreToldInWords(t *testing.T) {
 	for want, o := range map[string]backfill.Option{
-		"any text":                                {},
+		"text":                                    {},
 		"a number":                                {Type: backfill.Number},
 		"a number of at most 2.5":                 {Type: backfill.Number, Range: backfill.AtMost(2.5)},
 		"a whole number of at least 1000000":      {Type: backfill.WholeNumber, Range: backfill.AtLeast(1e6)},

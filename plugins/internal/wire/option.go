@@ -10,18 +10,11 @@ import (
 // encodeOption writes what can be told of an option. The types are translated by
 // number: the protocol has one more, the unspecified, in front.
 func encodeOption(o backfill.Option) *policyv1.Option {
+	low, high := o.Range.Bounds()
 	return &policyv1.Option{
 		Name: Text(o.Name), DefaultValue: Text(o.Default), Doc: Text(o.Doc),
-		Type: policyv1.OptionType(o.Type) + 1, Choices: each(o.Choices, Text),
-		Low: encodeBound(o.Range, o.Range.Low), High: encodeBound(o.Range, o.Range.High),
+		Type: policyv1.OptionType(o.Type) + 1, Low: low, High: high, Choices: each(o.Choices, Text),
 	}
-}
-
-func encodeBound(r backfill.Range, bound float64) *float64 {
-	if r == (backfill.Range{}) || math.IsInf(bound, 0) {
-		return nil
-	}
-	return &bound
 }
 
 // decodeOption reads an option. One of a type that is not known here, as a newer
