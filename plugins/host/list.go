@@ -11,8 +11,8 @@ import (
 // and name: all files that [Find] looks at, be they plugins or not.
 func List(dirs []string) ([]string, error) {
 	var paths []string
-	for _, dir := range dirs {
-		dir, err := filepath.Abs(dir)
+	for _, given := range dirs {
+		dir, err := filepath.Abs(given)
 		if err != nil {
 			return nil, fmt.Errorf("plugin directory: %w", err)
 		}
@@ -22,8 +22,8 @@ func List(dirs []string) ([]string, error) {
 		}
 		for _, entry := range entries {
 			path := filepath.Join(dir, entry.Name())
-			info, err := os.Stat(path)
-			if strings.HasPrefix(entry.Name(), Prefix) && (err != nil || !info.IsDir()) {
+			info, statErr := os.Stat(path)
+			if strings.HasPrefix(entry.Name(), Prefix) && (statErr != nil || !info.IsDir()) {
 				paths = append(paths, path)
 			}
 		}

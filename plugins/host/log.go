@@ -17,98 +17,85 @@ import (
 
 // The bounds of what one line of a plugin adds to the log.
 const (
-	maxLine  = 64 << 10 // bytes that are read of it
+	maxLine  = 64 << 10 // bytes that are read of it; what is beyond is left out
 	maxShown = 4 << 10  // letters of each of its texts that are shown
 	maxWords = 200      // letters of it that become part of an error
 )
 
-// output is what a plugin's process writes, as lines of the host's log: what it
-// logs as hclog does, in JSON, with its level, keys and values, and all else as it
+// printer makes lines of the host's log of what a plugin writes: of what it logs
+// as hclog does, in JSON, with its level, keys and values, and of all else as it
 // stands. go-plugin would do so as well, but a line of JSON with other types in it
 // than it expects makes it panic.
-type output struct {
+type printer struct {
 	log     hclog.Logger
 	printed io.Writer // of the log: finds the level that a line begins with
 
-	mu       sync.Mutex
-	streams  []*stream
-	crashing bool   // what comes next is the trace of a crash
-	words    string // that tell best why the process ended
+	mu                 sync.Mutex
+	begun              []byte // of a line
+	crashing           bool   // what comes next is the trace of a crash
+	first, last, worst string // of what it wrote
 }
 
-func newOutput(log hclog.Logger) *output {
-	return &output{log: log, printed: log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})}
-}
-
-// stream is one more writer whose lines go to the log.
-func (o *output) stream() io.Writer {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s := &stream{output: o}
-	o.streams = append(o.streams, s)
-	return s
-}
-
-// end shows what has no end of line, as nothing comes any more.
-func (o *output) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, s := range o.streams {
-		o.line(s.part)
-		s.part = nil
-	}
-}
-
-// explain adds the plugin's last words to why there is none.
-func (o *output) explain(err error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.words == "" {
-		return err
-	}
-	return fmt.Errorf("%w; it said: %s", err, cut(o.words, maxWords))
-}
-
-// stream is one of the ways in which a plugin writes.
-type stream struct {
-	output *output
-	part   []byte // of a line; what is beyond the bound is left out
+func newPrinter(log hclog.Logger) *printer {
+	return &printer{log: log, printed: log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})}
 }
 
 // Write takes what comes, in pieces of any size.
-func (s *stream) Write(data []byte) (int, error) {
-	s.output.mu.Lock()
-	defer s.output.mu.Unlock()
-	for piece := range bytes.Lines(data) {
-		line, ended := bytes.CutSuffix(piece, []byte{'\n'})
-		s.part = append(s.part, line[:min(len(line), maxLine-len(s.part))]...)
+func (p *printer) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for line := range bytes.Lines(data) {
+		piece, ended := bytes.CutSuffix(line, []byte{'\n'})
+		p.begun = append(p.begun, piece[:min(len(piece), maxLine-len(p.begun))]...)
 		if ended {
-			s.output.line(s.part)
-			s.part = s.part[:0]
+			p.line(p.begun)
+			p.begun = p.begun[:0]
 		}
 	}
 	return len(data), nil
 }
 
+// end shows what has no end of line, as nothing comes any more.
+func (p *printer) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(p.begun)
+	p.begun = nil
+}
+
+// words are those that tell best why the plugin ended: of a crash or an error, else
+// the first and the last.
+func (p *printer) words() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.worst != "":
+		return cut(p.worst, maxWords)
+	case p.first == p.last:
+		return cut(p.first, maxWords)
+	}
+	return cut(p.first, maxWords) + " … " + cut(p.last, maxWords)
+}
+
 // line shows one line.
-func (o *output) line(line []byte) {
+func (p *printer) line(line []byte) {
 	if entry, ok := parseEntry(line); ok {
-		o.entry(entry)
+		p.entry(entry)
 		return
 	}
 	text := strings.TrimRightFunc(harmless(string(line)), unicode.IsSpace)
 	if text == "" {
 		return
 	}
-	crashes := strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")
-	if !o.crashing {
-		o.words = text
+	p.first, p.last = cmp.Or(p.first, text), text
+	if !p.crashing && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
+		p.crashing, p.worst = true, text
 	}
-	if o.crashing = o.crashing || crashes; o.crashing {
-		o.log.Error(text)
+	if p.crashing {
+		p.log.Error(text)
 		return
 	}
-	_, _ = o.printed.Write([]byte(text)) // a log does not fail
+	_, _ = p.printed.Write([]byte(text)) // a log does not fail
 }
 
 // parseEntry reads a line as hclog writes it.
@@ -127,7 +114,7 @@ func parseEntry(line []byte) (map[string]any, bool) {
 }
 
 // entry shows what the plugin logged. The time is the host's.
-func (o *output) entry(entry map[string]any) {
+func (p *printer) entry(entry map[string]any) {
 	text := func(key string) string {
 		s, _ := entry[key].(string)
 		delete(entry, key)
@@ -139,13 +126,13 @@ func (o *output) entry(entry map[string]any) {
 		level = hclog.Info
 	}
 	if level == hclog.Error {
-		o.words = cmp.Or(message, o.words)
+		p.worst = message
 	}
 	var args []any
 	for _, key := range slices.Sorted(maps.Keys(entry)) {
 		args = append(args, harmless(key), harmlessValue(entry[key]))
 	}
-	log := o.log
+	log := p.log
 	if name != "" {
 		log = log.Named(name)
 	}

@@ -135,17 +135,16 @@ func TestACrashIsLoggedOnce(t *testing.T) {
 }
 
 // plainLog is a host's log of what a plugin wrote, in pieces of some size.
-func plainLog(level hclog.Level, size int, text string) (string, *output) {
+func plainLog(level hclog.Level, size int, text string) (shown, words string) {
 	var log logged
-	o := newOutput(log.logger(level))
-	s := o.stream()
+	p := newPrinter(log.logger(level))
 	for len(text) > 0 {
 		n := min(size, len(text))
-		_, _ = s.Write([]byte(text[:n]))
+		_, _ = p.Write([]byte(text[:n]))
 		text = text[n:]
 	}
-	o.end()
-	return log.String(), o
+	p.end()
+	return log.String(), p.words()
 }
 
 func TestWhatAPluginWritesBecomesLines(t *testing.T) {
@@ -153,26 +152,26 @@ func TestWhatAPluginWritesBecomesLines(t *testing.T) {
 	for name, test := range map[string]struct{ written, want, words string }{
 		"nothing":              {"", "", ""},
 		"empty lines":          {"\n \n\t\n", "", ""},
-		"lines":                {"a\nb\n", "[INFO]  host: a\n[INFO]  host: b\n", "b"},
-		"no end of line":       {"a\nb", "[INFO]  host: a\n[INFO]  host: b\n", "b"},
-		"levels":               {"[ERROR] a\n[WARN] b\n[TRACE] c\n", "[ERROR] host: a\n[WARN]  host: b\n", "[TRACE] c"},
+		"lines":                {"a\nb\n", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
+		"no end of line":       {"a\nb", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
+		"levels":               {"[ERROR] a\n[WARN] b\n[TRACE] c\n", "[ERROR] host: a\n[WARN]  host: b\n", "[ERROR] a … [TRACE] c"},
 		"a panic":              {"a\npanic: b\n\ngoroutine 1 [running]:\n", "[INFO]  host: a\n[ERROR] host: panic: b\n[ERROR] host: goroutine 1 [running]:\n", "panic: b"},
 		"control characters":   {"a\x1b[2J\rb\x00\xff\u202e\n", "[INFO]  host: a\uFFFD[2J\uFFFDb\uFFFD\uFFFD\uFFFD\n", "a\uFFFD[2J\uFFFDb\uFFFD\uFFFD\uFFFD"},
-		"a long line":          {long + "\nb\n", "[INFO]  host: " + long[:maxShown] + "…\n[INFO]  host: b\n", "b"},
+		"a long line":          {long + "\nb\n", "[INFO]  host: " + long[:maxShown] + "…\n[INFO]  host: b\n", long[:maxWords] + "… … b"},
 		"an entry":             {`{"@level":"warn","@message":"m","@module":"a.b","@timestamp":"2026-01-01T00:00:00Z","n":12345678901234567890,"z":null}` + "\n", "[WARN]  host.a.b: m: n=12345678901234567890 z=<nil>\n", ""},
 		"an entry of no level": {`{"@level":"off","@message":"m"}`, "[INFO]  host: m\n", ""},
 		"an error":             {`{"@level":"error","@message":"m"}`, "[ERROR] host: m\n", "m"},
 		"an entry below":       {`{"@level":"debug","@message":"m"}`, "", ""},
 		"other lines in it":    {`{"@level":"info","@message":"m\n[ERROR] forged","k\n":"a\nb"}`, "[INFO]  host: m\uFFFD[ERROR] forged:\n  k\uFFFD=\n  | a\n  | b\n  \n", ""},
 		"what would kill some": {`{"@message":1}` + "\n" + `{"@message":"m","@level":[]}` + "\n" + `{"@message":"m","@timestamp":{}}` + "\n", "[INFO]  host: {\"@message\":1}\n[INFO]  host: m\n[INFO]  host: m\n", `{"@message":1}`},
-		"other JSON":           {"{}\n[1]\nnull\n", "[INFO]  host: {}\n[INFO]  host: [1]\n[INFO]  host: null\n", "null"},
+		"other JSON":           {"{}\n[1]\nnull\n", "[INFO]  host: {}\n[INFO]  host: [1]\n[INFO]  host: null\n", "{} … null"},
 		"a long entry":         {`{"@message":"` + long[:30_000] + `","k":"` + long[:30_000] + `"}`, "[INFO]  host: " + long[:maxShown] + "…: k=\"" + long[:maxShown] + "…\"\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{1, 7, 1024, 1 << 20} {
-				text, o := plainLog(hclog.Info, size, test.written)
+				text, words := plainLog(hclog.Info, size, test.written)
 				require.True(t, test.want == text, "%.500q", text) //nolint:testifylint // Equal would print pages
-				require.Equal(t, test.words, o.words)
+				require.Equal(t, test.words, words)
 			}
 		})
 	}

@@ -27,7 +27,8 @@ type process struct {
 	client *plugin.Client
 	end    context.CancelFunc // kills it and all that it started
 	dir    string             // of its socket
-	output *output
+	// What it prints over the connection, and what it prints past that.
+	stdout, stderr, said *printer
 }
 
 // launch starts a plugin's process and shakes hands with it. The process
@@ -43,12 +44,15 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	cmd := exec.CommandContext(life, command.Path, command.Args...)
 	cmd.Env = append(append(os.Environ(), command.Env...), plugin.EnvUnixSocketDir+"="+dir, wire.LogLevel+"="+log.GetLevel().String())
 	ownGroup(cmd)
-	p := &process{end: end, dir: dir, output: newOutput(log)}
+	p := &process{end: end, dir: dir, stdout: newPrinter(log), stderr: newPrinter(log), said: newPrinter(log)}
 	p.client = plugin.NewClient(p.config(cmd, command, options, log))
 	service, err := p.shakeHands(ctx)
 	if err != nil {
 		p.stop(false)
-		return nil, nil, p.output.explain(err)
+		if words := p.said.words(); words != "" {
+			err = fmt.Errorf("%w; it said: %s", err, words)
+		}
+		return nil, nil, err
 	}
 	return p, service, nil
 }
@@ -66,9 +70,9 @@ func (p *process) config(cmd *exec.Cmd, command Command, options Options, log hc
 		},
 		StartTimeout: 2 * options.StartTimeout, // ours comes first and says more
 		Logger:       libraryLog{log},
-		Stderr:       p.output.stream(),
-		SyncStdout:   p.output.stream(),
-		SyncStderr:   p.output.stream(),
+		Stderr:       p.said,
+		SyncStdout:   p.stdout,
+		SyncStderr:   p.stderr,
 	}
 	if command.SHA256 != nil {
 		config.SecureConfig = &plugin.SecureConfig{Checksum: command.SHA256, Hash: sha256.New()}
@@ -132,7 +136,9 @@ func (p *process) stop(graceful bool) {
 	}
 	p.client.Kill()
 	p.end()
-	p.output.end()
+	for _, printed := range []*printer{p.stdout, p.stderr, p.said} {
+		printed.end()
+	}
 	// What cannot be removed here is left to those who tidy temporary files.
 	_ = os.RemoveAll(p.dir)
 }
