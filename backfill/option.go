@@ -84,8 +84,8 @@ func (r Range) Bounds() (low, high *float64) {
 // holds reports whether a number is in the range.
 func (r Range) holds(x float64) bool { return r == Range{} || r.Low <= x && x <= r.High }
 
-// String is how the range goes on after "a number"; empty if it does not bound.
-func (r Range) String() string {
+// words are how the range goes on after "a number"; none if it does not bound.
+func (r Range) words() string {
 	switch low, high := r.Bounds(); {
 	case low == nil && high == nil:
 		return ""
@@ -109,9 +109,9 @@ func plainNumber(x float64) string {
 func (o Option) Accepts() string {
 	switch o.Type {
 	case WholeNumber, Number:
-		return "a " + o.Type.String() + o.Range.String()
+		return "a " + o.Type.String() + o.Range.words()
 	case LengthOfTime:
-		if bounds := o.Range.String(); bounds != "" {
+		if bounds := o.Range.words(); bounds != "" {
 			return timeForms + "," + bounds + " seconds"
 		}
 		return timeForms

@@ -44,7 +44,7 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 	if err := s.CheckOptions(given); err != nil {
 		return nil, err
 	}
-	return s.New(Values{options: s.Options, given: given})
+	return s.New(Values{options: s.Options, given: maps.Clone(given)})
 }
 
 // CheckOptions refuses given options that the policy does not have, and values
