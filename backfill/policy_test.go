@@ -2,6 +2,7 @@ package backfill_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,11 +17,11 @@ func TestSpecMake(t *testing.T) {
 	spec := backfill.Spec{
 		Name: "try",
 		Options: []backfill.Option{
-			{Name: "depth", Default: "1", Check: backfill.WholeNumber(1)},
-			{Name: "names", Default: "a,b"},
+			{Name: "depth", Default: "1", Type: backfill.WholeNumber, Range: backfill.AtLeast(1)},
+			{Name: "names", Default: "a,b", Type: backfill.List},
 		},
 		New: func(v backfill.Values) (backfill.Policy, error) {
-			if got = v; v["names"] == "none" {
+			if got = v; slices.Equal(v.List("names"), []string{"none"}) {
 				return nil, errors.New("one name at least")
 			}
 			return backfill.PolicyFunc(func(*backfill.Cycle) {}), nil
@@ -59,7 +60,7 @@ func TestSpecMake(t *testing.T) {
 // TestCheckResources holds the resources that options name against a pool.
 func TestCheckResources(t *testing.T) {
 	spec := backfill.Spec{Name: "try", Options: []backfill.Option{
-		{Name: "resources", Default: "cpus,licences", OfResources: true}, {Name: "names"},
+		{Name: "resources", Default: "cpus,licences", Type: backfill.Resources}, {Name: "names"},
 	}}
 	for _, tt := range []struct {
 		given map[string]string
@@ -88,8 +89,6 @@ func TestParseTime(t *testing.T) {
 		got, err := backfill.ParseTime(text)
 		require.NoError(t, err)
 		require.Equal(t, want, got, text)
-		require.NoError(t, backfill.LengthOfTime(text))
-		require.Equal(t, want, backfill.Values{"t": text}.Time("t"))
 	}
 	for _, text := range []string{"", "-1", "+1", "1.5", " 1", "1h", ":1", "1:", "1::1", "0:1:2:3:4", "99999999999999999999", "1:-1"} {
 		_, err := backfill.ParseTime(text)
@@ -97,17 +96,6 @@ func TestParseTime(t *testing.T) {
 	}
 	_, err := backfill.ParseTime("1099511627777")
 	require.EqualError(t, err, "must be at most 1099511627776 seconds")
-}
-
-// TestOneOf takes words in whatever case.
-func TestOneOf(t *testing.T) {
-	check := backfill.OneOf("NEVER", "Always")
-	for text, want := range map[string]string{"never": "NEVER", "NEVER": "NEVER", "ALWAYS": "Always"} {
-		require.NoError(t, check(text))
-		require.Equal(t, want, backfill.Values{"when": text}.Choice("when", "NEVER", "Always"))
-	}
-	require.EqualError(t, check("often"), "must be one of NEVER, Always")
-	require.Empty(t, backfill.Values{"when": "often"}.Choice("when", "NEVER"))
 }
 
 // TestConservativeEasyConservative changes the policy of a pool with jobs that

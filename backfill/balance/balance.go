@@ -13,8 +13,8 @@ import (
 // Option is the policy option that names the resources which are balanced.
 func Option() backfill.Option {
 	return backfill.Option{
-		Name: "resources", Default: "cpus,memory", OfResources: true,
-		Doc: "the resources that are balanced, separated by commas; those that the pool has none of are left out, all others restrict fitting only",
+		Name: "resources", Default: "cpus,memory", Type: backfill.Resources,
+		Doc: "the resources that are balanced; those that the pool has none of are left out, all others restrict fitting only",
 	}
 }
 

@@ -227,3 +227,13 @@ func TestReadmes(t *testing.T) {
 		require.Equal(t, tt.starts, starts, "%s %v", tt.policy, tt.options)
 	}
 }
+
+// Every policy describes itself well.
+func TestDescriptions(t *testing.T) {
+	for _, spec := range policies.All() {
+		require.NoError(t, spec.Validate())
+		for _, o := range spec.Options {
+			require.NotEmpty(t, o.Doc, "%s: %s", spec.Name, o.Name)
+		}
+	}
+}

@@ -132,14 +132,14 @@ func report(out io.Writer, name string, err error) int {
 	case Interrupted:
 		_, _ = fmt.Fprintf(out, "%s: interrupted\n", name)
 	default:
-		_, _ = fmt.Fprintf(out, "%s: %s\n", name, shown(err.Error()))
+		_, _ = fmt.Fprintf(out, "%s: %s\n", name, Shown(err.Error()))
 	}
 	return code
 }
 
-// shown is a text as a terminal can bear it, whatever file it cites: lines of some
+// Shown is a text as a terminal can bear it, whatever file it cites: lines of some
 // length, of letters.
-func shown(text string) string {
+func Shown(text string) string {
 	const longest = 1000
 	text = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
@@ -168,9 +168,5 @@ const LogLevels = "trace,debug,info,warn,error,off"
 func Logger(name, level string, out io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name: name, Level: hclog.LevelFromString(level), Output: out,
-		Exclude: func(level hclog.Level, message string, _ ...any) bool {
-			// go-plugin says so of every plugin that ends when it should.
-			return level == hclog.Info && message == "plugin process exited"
-		},
 	})
 }

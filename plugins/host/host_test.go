@@ -26,7 +26,7 @@ import (
 
 // The tests' executable is its own plugin.
 func TestMain(m *testing.M) {
-	serve.IfChild(os.Args[1:], append(policies.All(), misbehaving()...))
+	serve.IfChild(os.Args[1:], append(append(policies.All(), misbehaving()...), talking(), wrong()))
 	if slices.Equal(os.Args[1:], []string{killedHost}) {
 		beKilled()
 	}

@@ -27,6 +27,8 @@ type process struct {
 	client *plugin.Client
 	end    context.CancelFunc // kills it and all that it started
 	dir    string             // of its socket
+	// What it prints over the connection, and what it prints past that.
+	stdout, stderr, said *printer
 }
 
 // launch starts a plugin's process and shakes hands with it. The process
@@ -40,19 +42,22 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	cmd := exec.CommandContext(life, command.Path, command.Args...)
-	cmd.Env = append(append(os.Environ(), command.Env...), plugin.EnvUnixSocketDir+"="+dir)
+	cmd.Env = append(append(os.Environ(), command.Env...), plugin.EnvUnixSocketDir+"="+dir, wire.LogLevel+"="+log.GetLevel().String())
 	ownGroup(cmd)
-	p := &process{client: plugin.NewClient(clientConfig(cmd, command, options, log)), end: end, dir: dir}
+	p := &process{end: end, dir: dir, stdout: newPrinter(log), stderr: newPrinter(log), said: newPrinter(log)}
+	p.client = plugin.NewClient(p.config(cmd, command, options, log))
 	service, err := p.shakeHands(ctx)
 	if err != nil {
 		p.stop(false)
+		if words := p.said.words(); words != "" {
+			err = fmt.Errorf("%w; it said: %s", err, words)
+		}
 		return nil, nil, err
 	}
 	return p, service, nil
 }
 
-func clientConfig(cmd *exec.Cmd, command Command, options Options, log hclog.Logger) *plugin.ClientConfig {
-	printed := log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})
+func (p *process) config(cmd *exec.Cmd, command Command, options Options, log hclog.Logger) *plugin.ClientConfig {
 	config := &plugin.ClientConfig{
 		HandshakeConfig:  wire.Handshake(),
 		Plugins:          plugin.PluginSet{wire.PluginName: &dispensed{}},
@@ -64,9 +69,10 @@ func clientConfig(cmd *exec.Cmd, command Command, options Options, log hclog.Log
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},
 		StartTimeout: 2 * options.StartTimeout, // ours comes first and says more
-		Logger:       log,
-		SyncStdout:   printed,
-		SyncStderr:   printed,
+		Logger:       libraryLog{log},
+		Stderr:       p.said,
+		SyncStdout:   p.stdout,
+		SyncStderr:   p.stderr,
 	}
 	if command.SHA256 != nil {
 		config.SecureConfig = &plugin.SecureConfig{Checksum: command.SHA256, Hash: sha256.New()}
@@ -130,6 +136,9 @@ func (p *process) stop(graceful bool) {
 	}
 	p.client.Kill()
 	p.end()
+	for _, printed := range []*printer{p.stdout, p.stderr, p.said} {
+		printed.end()
+	}
 	// What cannot be removed here is left to those who tidy temporary files.
 	_ = os.RemoveAll(p.dir)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/go-plugin"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -133,14 +132,15 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, options ma
 		end(false)
 		return nil, backfill.Spec{}, fmt.Errorf("describe: %w", plain(err))
 	}
-	s, err := open(ctx, service, end)
+	spec, err := described(description, options)
 	if err != nil {
 		end(false)
 		return nil, backfill.Spec{}, err
 	}
-	if description.GetName() == "" {
-		s.close(false)
-		return nil, backfill.Spec{}, errors.New("the policy has no name")
+	s, err := open(ctx, service, end)
+	if err != nil {
+		end(false)
+		return nil, backfill.Spec{}, err
 	}
 	answer, err := s.ask(ctx, &policyv1.HostMessage{Message: &policyv1.HostMessage_Configure{
 		Configure: &policyv1.Configure{Options: options},
@@ -156,11 +156,10 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, options ma
 		s.close(false)
 		return nil, backfill.Spec{}, err
 	}
-	return s, wire.DecodeSpec(description), nil
+	return s, spec, nil
 }
 
-// Spec is the policy's, as it described itself. It has no New, and accepts any
-// value of its options.
+// Spec is the policy's, as it described itself: it has no New.
 func (r *Remote) Spec() backfill.Spec { return r.spec }
 
 // Decide lets the policy act on the open cycle of the trunk.

@@ -11,10 +11,10 @@ package sdk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
@@ -26,12 +26,15 @@ import (
 
 // Serve serves the policy to the host that started this process, and returns
 // when the host is done with it. Started by hand, the program says that it is a
-// plugin and exits with status 1.
+// plugin and exits with status 1, as it does if the spec itself is wrong.
 //
-// What the policy prints, and what it logs with hclog as JSON to the standard
-// error, appears in the host's log.
+// What the policy logs with [Logger] or prints appears in the host's log.
 func Serve(spec backfill.Spec) {
-	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: os.Stderr, JSONFormat: true})
+	if err := servable(spec); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "this policy cannot be served: %v\n", err)
+		os.Exit(1)
+	}
+	log := Logger()
 	life := newEndWithHost(patience, os.Exit)
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: wire.Handshake(),
@@ -42,6 +45,17 @@ func Serve(spec backfill.Spec) {
 		},
 		Logger: log,
 	})
+}
+
+// servable finds what is wrong with a policy before a host does.
+func servable(spec backfill.Spec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if spec.New == nil {
+		return fmt.Errorf("policy %s: it has no New, which makes one", spec.Name)
+	}
+	return nil
 }
 
 // served registers a server with go-plugin.

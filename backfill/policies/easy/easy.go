@@ -23,7 +23,7 @@ func Spec() backfill.Spec {
 		Promise: "the first blocked job is not delayed: if estimates are right it starts by the time reserved for it",
 		Source:  "Lifka, JSSPP 1995",
 		Options: []backfill.Option{{
-			Name: "depth", Default: "1", Check: backfill.WholeNumber(1),
+			Name: "depth", Default: "1", Type: backfill.WholeNumber, Range: backfill.AtLeast(1),
 			Doc: "how many blocked jobs get a reservation; 1 is EASY",
 		}},
 		New: func(v backfill.Values) (backfill.Policy, error) {

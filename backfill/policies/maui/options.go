@@ -31,31 +31,31 @@ var limited = []struct{ option, label, example string }{
 func options() []backfill.Option {
 	all := []backfill.Option{
 		{
-			Name: "backfillpolicy", Default: "FIRSTFIT", Check: backfill.OneOf(fills...),
+			Name: "backfillpolicy", Default: "FIRSTFIT", Type: backfill.Choice, Choices: fills,
 			Doc: "which jobs start in a backfill window: FIRSTFIT the first in the queue, BESTFIT the largest, GREEDY the best combination, NONE nobody",
 		},
 		{
-			Name: "backfillmetric", Default: "PROCS", Check: backfill.OneOf(metricNames...),
-			Doc: "what is large to BESTFIT and GREEDY: PROCS, PROCSECONDS or SECONDS",
+			Name: "backfillmetric", Default: "PROCS", Type: backfill.Choice, Choices: metricNames,
+			Doc: "what is large to BESTFIT and GREEDY",
 		},
 		{
-			Name: "backfilldepth", Default: "0", Check: backfill.WholeNumber(0),
+			Name: "backfilldepth", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtLeast(0),
 			Doc: "how many jobs are looked at for backfill; 0: all",
 		},
 		{
-			Name: "backfillmaxschedules", Default: "1000", Check: backfill.WholeNumber(1),
+			Name: "backfillmaxschedules", Default: "1000", Type: backfill.WholeNumber, Range: backfill.AtLeast(1),
 			Doc: "how often GREEDY tries to add a job to a combination, in each window; then it takes the best found",
 		},
 		{
-			Name: "bfchunksize", Default: "0", Check: backfill.WholeNumber(0),
+			Name: "bfchunksize", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtLeast(0),
 			Doc: "with FIRSTFIT: once a job of so many cpus was blocked, what was freed of late is kept from smaller ones; 0: never",
 		},
 		{
-			Name: "bfchunkduration", Default: "0", Check: backfill.LengthOfTime,
-			Doc: "for how long that is kept, in seconds or as [[DD:]HH:]MM:SS; 0: not at all",
+			Name: "bfchunkduration", Default: "0", Type: backfill.LengthOfTime,
+			Doc: "for how long that is kept; 0: not at all",
 		},
 		{
-			Name: "reservationpolicy", Default: "CURRENTHIGHEST", Check: backfill.OneOf(reservations...),
+			Name: "reservationpolicy", Default: "CURRENTHIGHEST", Type: backfill.Choice, Choices: reservations,
 			Doc: "who has a reservation: CURRENTHIGHEST the first blocked jobs, HIGHEST also whoever once had one, NEVER nobody",
 		},
 		{
@@ -79,8 +79,8 @@ func options() []backfill.Option {
 // newPolicy makes the policy of options that were checked.
 func newPolicy(v backfill.Values) *policy {
 	p := &policy{depth: v.Int("backfilldepth")}
-	m := metrics[v.Choice("backfillmetric", metricNames...)]
-	switch v.Choice("backfillpolicy", fills...) {
+	m := metrics[v.Choice("backfillmetric")]
+	switch v.Choice("backfillpolicy") {
 	case "FIRSTFIT":
 		p.fill = firstFit
 		if size, duration := v.Int("bfchunksize"), v.Time("bfchunkduration"); size > 0 && duration > 0 {
@@ -91,17 +91,17 @@ func newPolicy(v backfill.Values) *policy {
 	case "GREEDY":
 		p.fill = greedy(m, v.Int("backfillmaxschedules"))
 	}
-	switch v.Choice("reservationpolicy", reservations...) {
+	switch v.Choice("reservationpolicy") {
 	case "HIGHEST":
 		p.keep = true
 		fallthrough
 	case "CURRENTHIGHEST":
-		depths, _ := parseDepths(v["reservationdepth"])
-		lists, _ := parseLists(v["reservationqoslist"])
+		depths, _ := parseDepths(v.Text("reservationdepth"))
+		lists, _ := parseLists(v.Text("reservationqoslist"))
 		p.stacks = stacks(depths, lists)
 	}
 	for _, by := range limited {
-		if who, _ := parseBounds(v[by.option]); len(who) > 0 {
+		if who, _ := parseBounds(v.Text(by.option)); len(who) > 0 {
 			p.limits = append(p.limits, limitsBy{label: by.label, who: who})
 		}
 	}
@@ -186,10 +186,11 @@ func numbered[A any](text string, read func([]string) (A, error)) (map[int]A, er
 // parseDepths reads RESERVATIONDEPTH: the number of reservations of each stack.
 func parseDepths(text string) (map[int]int, error) {
 	depths, err := numbered(text, func(words []string) (int, error) {
-		if len(words) != 1 || backfill.WholeNumber(0)(words[0]) != nil {
+		depth, err := strconv.Atoi(strings.Join(words, " "))
+		if err != nil || depth < 0 {
 			return 0, errors.New(`must be a whole number of at least 0, or one for each list, like "[0] 8 [1] 2"`)
 		}
-		return strconv.Atoi(words[0])
+		return depth, nil
 	})
 	if err == nil && len(depths) == 0 {
 		return nil, errors.New("must be a whole number of at least 0")

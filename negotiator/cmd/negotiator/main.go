@@ -31,7 +31,7 @@ type commands struct {
 	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
 	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs, at a given time."`
 	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start, at a given time."`
-	Policies   policiesCommand   `cmd:"" help:"List the policies that are linked in, with their options, and the orders."`
+	Policies   policiesCommand   `cmd:"" help:"List the policies, linked in and plugins, with their options, and the orders."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
 }
 

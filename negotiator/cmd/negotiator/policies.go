@@ -2,9 +2,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"os"
+	"strings"
+	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
@@ -13,14 +17,35 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/plugins/choose"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
 // policiesCommand is negotiator policies.
 type policiesCommand struct {
-	JSON bool `name:"json" help:"Print a JSON array."`
+	Policy    []string `arg:"" optional:"" help:"Policy's name or plugin's path; without any, all that are linked in."`
+	PluginDir []string `placeholder:"DIR" help:"List the plugins in it, backfill-NAME, as well; may be repeated."`
+	JSON      bool     `name:"json" help:"Print a JSON array."`
 }
 
-// policy is what is told of a policy.
+// Help is shown below the flags.
+func (*policiesCommand) Help() string {
+	return `To ask a plugin what it is and what can be set, it is started and ended again.
+One in a directory that cannot be asked is listed with the reason; one that is
+named is an error.
+
+Examples:
+  negotiator policies
+  negotiator policies easy ./backfill-mine
+  negotiator policies --plugin-dir /usr/local/lib/condor-backfill --json`
+}
+
+// startTimeout is how long a plugin may take to say what it is.
+const startTimeout = 5 * time.Second
+
+// policy is what is told of a policy. From is where it was found: the path of a
+// plugin, else linkedIn. Of a plugin that could not be asked only From and Error,
+// the reason, are known.
 type policy struct {
 	Name       string         `json:"name"`
 	Doc        string         `json:"doc"`
@@ -28,38 +53,96 @@ type policy struct {
 	Source     string         `json:"source"`
 	Guarantees bool           `json:"guarantees"`
 	UsesOrder  bool           `json:"uses_order"`
+	From       string         `json:"from"`
 	Options    []policyOption `json:"options"`
+	Error      string         `json:"error,omitempty"`
 }
 
+const linkedIn = "linked in"
+
+// policyOption is one option; the bounds are null where there is none.
 type policyOption struct {
-	Name    string `json:"name"`
-	Default string `json:"default"`
-	Doc     string `json:"doc"`
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Default string   `json:"default"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
+	Choices []string `json:"choices"`
+	Doc     string   `json:"doc"`
+
+	accepts string
 }
 
 // Run lists the policies.
-func (c *policiesCommand) Run() error {
-	var all []policy
-	for _, s := range policies.All() {
-		all = append(all, describePolicy(s))
+func (c *policiesCommand) Run(ctx context.Context) error {
+	all, err := c.find(ctx)
+	if err != nil {
+		return cli.Bad(err)
 	}
 	if c.JSON {
 		encoder := json.NewEncoder(os.Stdout)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(all)
 	}
-	_, err := os.Stdout.WriteString(describe(all) + "\n" + negotiator.OrderHelp())
+	out := describe(all)
+	if len(c.Policy) == 0 {
+		out += "\n" + negotiator.OrderHelp()
+	}
+	_, err = os.Stdout.WriteString(out)
 	return err
 }
 
+// find gathers the policies that are named or, if none is, all that are linked in
+// or lie in the directories.
+func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
+	request := choose.Request{Dirs: c.PluginDir, StartTimeout: startTimeout, Logger: hclog.NewNullLogger()}
+	var all []policy
+	for _, name := range c.Policy {
+		request.Policy = name
+		spec, path, err := choose.Describe(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, describePolicy(spec, cmp.Or(path, linkedIn)))
+	}
+	if len(c.Policy) > 0 {
+		return all, nil
+	}
+	for _, spec := range policies.All() {
+		all = append(all, describePolicy(spec, linkedIn))
+	}
+	paths, err := host.List(c.PluginDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		request.Policy = path
+		spec, _, err := choose.Describe(ctx, request)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "start "), path+": ")
+			all = append(all, policy{From: path, Options: []policyOption{}, Error: why})
+		default:
+			all = append(all, describePolicy(spec, path))
+		}
+	}
+	return all, nil
+}
+
 // describePolicy tells of one policy.
-func describePolicy(s backfill.Spec) policy {
+func describePolicy(s backfill.Spec, from string) policy {
 	p := policy{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source,
-		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Options: []policyOption{},
+		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, From: from, Options: []policyOption{},
 	}
 	for _, o := range s.Options {
-		p.Options = append(p.Options, policyOption{Name: o.Name, Default: o.Default, Doc: o.Doc})
+		low, high := o.Range.Bounds()
+		p.Options = append(p.Options, policyOption{
+			Name: o.Name, Type: o.Type.String(), Default: o.Default, Low: low, High: high,
+			Choices: append([]string{}, o.Choices...), Doc: o.Doc, accepts: o.Accepts(),
+		})
 	}
 	return p
 }
@@ -67,18 +150,32 @@ func describePolicy(s backfill.Spec) policy {
 // describe lists policies in tables that fit a hundred columns.
 func describe(all []policy) string {
 	list := wrappedTable([]int{12, 25, 22, 17, 7}, "policy", "what it does", "what it promises", "source", "queue")
-	options := wrappedTable([]int{12, 20, 14, 41}, "policy", "option", "default", "what it sets")
+	plugins := wrappedTable([]int{12, 38, 40}, "policy", "plugin", "why it cannot be used")
+	options := wrappedTable([]int{10, 20, 14, 16, 24}, "policy", "option", "default", "values", "what it sets")
 	for _, p := range all {
+		if p.From != linkedIn {
+			plugins.AppendRow(table.Row{p.Name, cli.Shown(p.From), cli.Shown(p.Error)})
+		}
+		if p.Error != "" {
+			continue
+		}
 		queue := "order of jobs"
 		if p.UsesOrder {
 			queue = "--order"
 		}
 		list.AppendRow(table.Row{p.Name, p.Doc, p.Promise, p.Source, queue})
 		for _, o := range p.Options {
-			options.AppendRow(table.Row{p.Name, o.Name, cmp.Or(o.Default, "none"), o.Doc})
+			options.AppendRow(table.Row{p.Name, o.Name, cmp.Or(o.Default, "none"), o.accepts, o.Doc})
 		}
 	}
-	return list.Render() + "\n\nOptions of the policies (--policy-opt OPTION=VALUE):\n\n" + options.Render() + "\n"
+	out := list.Render() + "\n"
+	if plugins.Length() > 0 {
+		out += "\nPlugins:\n\n" + plugins.Render() + "\n"
+	}
+	if options.Length() > 0 {
+		out += "\nOptions of the policies (--policy-opt OPTION=VALUE):\n\n" + options.Render() + "\n"
+	}
+	return out
 }
 
 // wrappedTable is a table whose columns are no wider than said.

@@ -13,15 +13,13 @@ import (
 // shape; whether they make sense is for the core to check, which refuses what
 // does not.
 
-// DecodeSpec reads what was told of a policy. Its New is nil, and its options
-// accept any value: the policy's own process checks them.
+// DecodeSpec reads what was told of a policy. Its New is nil, and its options have
+// no Check: what their types cannot say, the policy's own process checks.
 func DecodeSpec(m *policyv1.DescribeResponse) backfill.Spec {
 	return backfill.Spec{
 		Name: m.GetName(), Doc: m.GetDoc(), Promise: m.GetPromise(), Source: m.GetSource(),
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(),
-		Options: each(m.GetOptions(), func(o *policyv1.Option) backfill.Option {
-			return backfill.Option{Name: o.GetName(), Default: o.GetDefaultValue(), Doc: o.GetDoc(), OfResources: o.GetType() == policyv1.OptionType_OPTION_TYPE_RESOURCES}
-		}),
+		Options: each(m.GetOptions(), decodeOption),
 	}
 }
 

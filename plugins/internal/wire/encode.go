@@ -12,13 +12,7 @@ import (
 func EncodeSpec(s backfill.Spec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees, IgnoresOrder: s.IgnoresOrder,
-		Options: each(s.Options, func(o backfill.Option) *policyv1.Option {
-			m := &policyv1.Option{Name: o.Name, DefaultValue: o.Default, Doc: o.Doc}
-			if o.OfResources {
-				m.Type = policyv1.OptionType_OPTION_TYPE_RESOURCES
-			}
-			return m
-		}),
+		Options: each(s.Options, encodeOption),
 	}
 }
 

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,16 +52,38 @@ func TestASnapshotSurvivesTheWire(t *testing.T) {
 
 func TestADescriptionSurvivesTheWire(t *testing.T) {
 	t.Parallel()
-	s := backfill.Spec{
-		Name: "n", Doc: "d", Promise: "p", Source: "s", Guarantees: true, IgnoresOrder: true,
-		Options: []backfill.Option{{Name: "depth", Default: "1", Doc: "how deep"}, {Name: "resources", Default: "cpus", Doc: "which", OfResources: true}},
+	rapid.Check(t, func(t *rapid.T) {
+		s := backfill.Spec{
+			Name: rapid.String().Draw(t, "name"), Doc: rapid.String().Draw(t, "doc"),
+			Promise: rapid.String().Draw(t, "promise"), Source: rapid.String().Draw(t, "source"),
+			Guarantees: rapid.Bool().Draw(t, "guarantees"), IgnoresOrder: rapid.Bool().Draw(t, "ignores order"),
+			Options: list(option()).Draw(t, "options"),
+		}
+		require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
+	})
+}
+
+// What an option of an unknown type takes, only the plugin knows.
+func TestAnOptionOfAnUnknownTypeIsAText(t *testing.T) {
+	t.Parallel()
+	low := 1.0
+	for _, kind := range []policyv1.OptionType{-1, policyv1.OptionType_OPTION_TYPE_UNSPECIFIED, 9, 1 << 30} {
+		got := wire.DecodeSpec(&policyv1.DescribeResponse{Options: []*policyv1.Option{
+			{Name: "o", DefaultValue: "d", Doc: "?", Type: kind, Low: &low, Choices: []string{"a"}},
+		}})
+		require.Equal(t, []backfill.Option{{Name: "o", Default: "d", Doc: "?"}}, got.Options)
 	}
-	require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
 }
 
 // The enumerations are translated by number.
 func TestEnumerationsAgree(t *testing.T) {
 	t.Parallel()
+	for option, name := range policyv1.OptionType_name {
+		if option > 0 {
+			want := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "OPTION_TYPE_")), "_", " ")
+			require.Equal(t, want, backfill.OptionType(option-1).String())
+		}
+	}
 	require.EqualValues(t, backfill.PolicyChanged, policyv1.EventKind_EVENT_KIND_POLICY_CHANGED)
 	require.EqualValues(t, backfill.SlotAdded, policyv1.EventKind_EVENT_KIND_SLOT_ADDED)
 	require.EqualValues(t, backfill.Completed, policyv1.EventKind_EVENT_KIND_COMPLETED)
@@ -137,6 +160,25 @@ func placement() *rapid.Generator[backfill.Placement] {
 		return profile.Chunks{Slot: slotID().Draw(t, "slot"), Count: rapid.OneOf(rapid.Just(1), rapid.Int()).Draw(t, "count")}
 	})
 	return rapid.Map(list(chunks), func(p []profile.Chunks) backfill.Placement { return p })
+}
+
+func option() *rapid.Generator[backfill.Option] {
+	ranges := rapid.OneOf(
+		rapid.Just(backfill.Range{}), rapid.Map(rapid.Float64Range(-1e9, 1e9), backfill.AtLeast), rapid.Map(rapid.Float64Range(-1e9, 1e9), backfill.AtMost),
+		rapid.Custom(func(t *rapid.T) backfill.Range {
+			return backfill.Range{Low: rapid.Float64Range(-1e9, 1e9).Draw(t, "low"), High: rapid.Float64Range(-1e9, 1e9).Draw(t, "high")}
+		}),
+	)
+	return rapid.Custom(func(t *rapid.T) backfill.Option {
+		o := backfill.Option{
+			Name: rapid.String().Draw(t, "name"), Default: rapid.String().Draw(t, "default"), Doc: rapid.String().Draw(t, "doc"),
+			Type: backfill.OptionType(rapid.IntRange(0, int(backfill.Resources)).Draw(t, "type")),
+		}
+		if o.Type != backfill.Text {
+			o.Range, o.Choices = ranges.Draw(t, "range"), list(rapid.String()).Draw(t, "choices")
+		}
+		return o
+	})
 }
 
 func job() *rapid.Generator[*backfill.Job] {

@@ -1,0 +1,140 @@
+package backfill
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds of what a policy may say of itself. It is printed on terminals and
+// written to logs, and may come from a stranger's plugin.
+const (
+	maxName    = 40   // letters in a policy's or an option's name, or a choice
+	maxText    = 2000 // letters in any other text
+	maxOptions = 100  // and choices of one option
+)
+
+// Validate finds what is wrong in the description of a policy itself: names that
+// are none, options that occur twice, ranges and defaults that no value suits.
+func (s Spec) Validate() error {
+	if err := checkName(s.Name); err != nil {
+		return fmt.Errorf("the policy's name %w", err)
+	}
+	if err := s.validate(); err != nil {
+		return fmt.Errorf("policy %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (s Spec) validate() error {
+	for _, text := range []struct{ what, text string }{{"description", s.Doc}, {"promise", s.Promise}, {"source", s.Source}} {
+		if err := checkText(text.text); err != nil {
+			return fmt.Errorf("its %s %w", text.what, err)
+		}
+	}
+	if len(s.Options) > maxOptions {
+		return fmt.Errorf("it has %d options: must be at most %d", len(s.Options), maxOptions)
+	}
+	seen := make(map[string]bool, len(s.Options))
+	for _, o := range s.Options {
+		if err := checkName(o.Name); err != nil {
+			return fmt.Errorf("the name of an option %w", err)
+		}
+		if seen[o.Name] {
+			return fmt.Errorf("option %s is there twice", o.Name)
+		}
+		seen[o.Name] = true
+		if err := o.validate(); err != nil {
+			return fmt.Errorf("option %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+func (o Option) validate() error {
+	if err := checkText(o.Doc); err != nil {
+		return fmt.Errorf("its description %w", err)
+	}
+	if int(o.Type) >= len(optionTypes) {
+		return fmt.Errorf("there is no %v of options", o.Type)
+	}
+	if err := o.validateRange(); err != nil {
+		return err
+	}
+	if err := o.validateChoices(); err != nil {
+		return err
+	}
+	if err := checkText(o.Default); err != nil {
+		return fmt.Errorf("its default %w", err)
+	}
+	if err := o.check(o.Default); err != nil {
+		return fmt.Errorf("its default %q %w", o.Default, err)
+	}
+	return nil
+}
+
+func (o Option) validateRange() error {
+	switch r := o.Range; {
+	case r == Range{}:
+	case o.Type != WholeNumber && o.Type != Number && o.Type != LengthOfTime:
+		return fmt.Errorf("it has a range: a %v has none", o.Type)
+	case math.IsNaN(r.Low) || math.IsNaN(r.High):
+		return errors.New("its range has a bound that is no number")
+	case r.Low > r.High || math.IsInf(r.Low, 1) || math.IsInf(r.High, -1):
+		return fmt.Errorf("its range from %v to %v holds nothing: use AtLeast or AtMost for one bound", r.Low, r.High)
+	}
+	return nil
+}
+
+func (o Option) validateChoices() error {
+	switch {
+	case o.Type != Choice && len(o.Choices) > 0:
+		return fmt.Errorf("it has choices: a %v has none", o.Type)
+	case o.Type == Choice && len(o.Choices) == 0:
+		return errors.New("it is a choice without choices")
+	case len(o.Choices) > maxOptions:
+		return fmt.Errorf("it has %d choices: must be at most %d", len(o.Choices), maxOptions)
+	}
+	for i, word := range o.Choices {
+		if err := checkName(word); err != nil {
+			return fmt.Errorf("its choice %w", err)
+		}
+		if o.choice(word) != i {
+			return fmt.Errorf("its choice %s is there twice", word)
+		}
+	}
+	return nil
+}
+
+// checkName refuses what is not a word of letters and digits, - _ . and +
+// included, that begins with a letter or digit.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("is missing")
+	case utf8.RuneCountInString(name) > maxName:
+		return fmt.Errorf("%.*q… must have at most %d letters", maxName, name, maxName)
+	}
+	for i, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && (i == 0 || !strings.ContainsRune("-_.+", r)) {
+			return fmt.Errorf("%q must be a word of letters and digits, or - _ . + behind the first", name)
+		}
+	}
+	return nil
+}
+
+// checkText refuses text that is too long or would move a terminal's cursor.
+func checkText(text string) error {
+	if n := utf8.RuneCountInString(text); n > maxText {
+		return fmt.Errorf("has %d letters: must have at most %d", n, maxText)
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return fmt.Errorf("has %q in it: must be printable text in one line", r)
+		}
+	}
+	return nil
+}

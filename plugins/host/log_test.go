@@ -1,0 +1,192 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+)
+
+// talking is EASY that logs and prints in the troubled round.
+func talking() backfill.Spec {
+	spec := easy.Spec()
+	build := spec.New
+	spec.Name = "talking"
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		policy, err := build(v)
+		log := sdk.Logger()
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			policy.Decide(c)
+			if !isTrouble(c.Round()) {
+				return
+			}
+			log.Trace("looked", "at", 1<<60)
+			log.Debug("thought")
+			log.Info("decided", "jobs", 3, "why", "it fits", "all", true, "share", 0.5, "of", []string{"a", "b"}, "level", log.GetLevel().String())
+			log.Named("part").Warn("doubted")
+			log.Error("stumbled", "over", "a\x1b[2J\nstone")
+			_, _ = fmt.Fprint(os.Stdout, "printed \x1b[1m", "and ended\n\n[DEBUG] printed for few\n")
+			_, _ = fmt.Fprintln(os.Stderr, "grumbled")
+		}), err
+	}
+	return spec
+}
+
+// logged is what a host logged.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logged) logger(level hclog.Level) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Name: "host", Level: level, Output: l, DisableTime: true})
+}
+
+// What a policy logs and prints appears in the host's log, at each level and no
+// more than that; beside it there is nothing.
+func TestALogPassesTheBoundary(t *testing.T) {
+	lines := []struct {
+		level hclog.Level
+		line  string
+	}{
+		{hclog.Trace, "[TRACE] host.talking: looked: at=1152921504606846976"},
+		{hclog.Debug, "[DEBUG] host.talking: thought"},
+		{hclog.Info, `[INFO]  host.talking: decided: all=true jobs=3 level=LEVEL of=[a, b] share=0.5 why="it fits"`},
+		{hclog.Warn, "[WARN]  host.talking.part: doubted"},
+		{hclog.Error, "[ERROR] host.talking: stumbled:\n  over=\n  | a\uFFFD[2J\n  | stone"},
+		{hclog.Info, "[INFO]  host.talking: printed \uFFFD[1mand ended"},
+		{hclog.Debug, "[DEBUG] host.talking: printed for few"},
+		{hclog.Info, "[INFO]  host.talking: grumbled"},
+	}
+	for _, level := range []hclog.Level{hclog.Trace, hclog.Debug, hclog.Info, hclog.Warn, hclog.Error, hclog.Off} {
+		t.Run(level.String(), func(t *testing.T) {
+			var log logged
+			remote := child(t, "talking", Options{Logger: log.logger(level)})
+			host, g := newHost(t, "fcfs", remote), newScenario(1)
+			r := g.next(host.State)
+			j := g.job(1000)
+			j.Labels[trouble] = "yes"
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+			_, err := host.Decide(t.Context(), r)
+			require.NoError(t, err)
+			require.Empty(t, host.refusals)
+			all := 0
+			for _, l := range lines {
+				if l.level >= level {
+					want := strings.ReplaceAll(l.line, "LEVEL", level.String()) + "\n"
+					require.Eventually(t, func() bool { return strings.Contains(log.String(), want) }, 10*time.Second, time.Millisecond, "%s in %s", want, &log)
+					all += len(want)
+				}
+			}
+			remote.Close()
+			if level > hclog.Debug {
+				text := strings.ReplaceAll(log.String(), "\n  \n", "\n") // the end of lines that are apart
+				require.Len(t, text, all, text)
+			}
+		})
+	}
+}
+
+// A crash is told once, with what the plugin said as it crashed.
+func TestACrashIsLoggedOnce(t *testing.T) {
+	for policy, want := range map[string][]string{
+		"crashing":  {"[ERROR] host.crashing: the policy plugin failed: "},
+		"hanging":   {`[ERROR] host.hanging: the policy plugin failed: error="no decision within 1s"`},
+		"panicking": {"[ERROR] host.panicking: policy panicked: "},
+	} {
+		t.Run(policy, func(t *testing.T) {
+			var log logged
+			remote := child(t, policy, Options{Deadline: time.Second, Logger: log.logger(hclog.Info)})
+			runThroughTrouble(t, remote, func() {})
+			remote.Close()
+			if policy != "panicking" { // which does not end
+				want = append(want, "[INFO]  host."+policy+": restarting the policy plugin: failures=1\n")
+			}
+			text := log.String()
+			require.Equal(t, len(want), strings.Count("\n"+text, "\n["), text)
+			for _, line := range want {
+				require.Contains(t, text, line)
+			}
+		})
+	}
+}
+
+// plainLog is a host's log of what a plugin wrote, in pieces of some size.
+func plainLog(level hclog.Level, size int, text string) (shown, words string) {
+	var log logged
+	p := newPrinter(log.logger(level))
+	for len(text) > 0 {
+		n := min(size, len(text))
+		_, _ = p.Write([]byte(text[:n]))
+		text = text[n:]
+	}
+	p.end()
+	return log.String(), p.words()
+}
+
+func TestWhatAPluginWritesBecomesLines(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	for name, test := range map[string]struct{ written, want, words string }{
+		"nothing":              {"", "", ""},
+		"empty lines":          {"\n \n\t\n", "", ""},
+		"lines":                {"a\nb\n", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
+		"no end of line":       {"a\nb", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
+		"levels":               {"[ERROR] a\n[WARN] b\n[TRACE] c\n", "[ERROR] host: a\n[WARN]  host: b\n", "[ERROR] a … [TRACE] c"},
+		"a panic":              {"a\npanic: b\n\ngoroutine 1 [running]:\n", "[INFO]  host: a\n[ERROR] host: panic: b\n[ERROR] host: goroutine 1 [running]:\n", "panic: b"},
+		"control characters":   {"a\x1b[2J\rb\x00\xff\u202e\n", "[INFO]  host: a\uFFFD[2J\uFFFDb\uFFFD\uFFFD\uFFFD\n", "a\uFFFD[2J\uFFFDb\uFFFD\uFFFD\uFFFD"},
+		"a long line":          {long + "\nb\n", "[INFO]  host: " + long[:maxShown] + "…\n[INFO]  host: b\n", long[:maxWords] + "… … b"},
+		"an entry":             {`{"@level":"warn","@message":"m","@module":"a.b","@timestamp":"2026-01-01T00:00:00Z","n":12345678901234567890,"z":null}` + "\n", "[WARN]  host.a.b: m: n=12345678901234567890 z=<nil>\n", ""},
+		"an entry of no level": {`{"@level":"off","@message":"m"}`, "[INFO]  host: m\n", ""},
+		"an error":             {`{"@level":"error","@message":"m"}`, "[ERROR] host: m\n", "m"},
+		"an entry below":       {`{"@level":"debug","@message":"m"}`, "", ""},
+		"other lines in it":    {`{"@level":"info","@message":"m\n[ERROR] forged","k\n":"a\nb"}`, "[INFO]  host: m\uFFFD[ERROR] forged:\n  k\uFFFD=\n  | a\n  | b\n  \n", ""},
+		"what would kill some": {`{"@message":1}` + "\n" + `{"@message":"m","@level":[]}` + "\n" + `{"@message":"m","@timestamp":{}}` + "\n", "[INFO]  host: {\"@message\":1}\n[INFO]  host: m\n[INFO]  host: m\n", `{"@message":1}`},
+		"other JSON":           {"{}\n[1]\nnull\n", "[INFO]  host: {}\n[INFO]  host: [1]\n[INFO]  host: null\n", "{} … null"},
+		"a long entry":         {`{"@message":"` + long[:30_000] + `","k":"` + long[:30_000] + `"}`, "[INFO]  host: " + long[:maxShown] + "…: k=\"" + long[:maxShown] + "…\"\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{1, 7, 1024, 1 << 20} {
+				text, words := plainLog(hclog.Info, size, test.written)
+				require.True(t, test.want == text, "%.500q", text) //nolint:testifylint // Equal would print pages
+				require.Equal(t, test.words, words)
+			}
+		})
+	}
+}
+
+// Whatever a plugin writes, and in whatever pieces, every line of the log is the
+// host's.
+func TestALogCannotBeForged(t *testing.T) {
+	piece := rapid.OneOf(rapid.String(), rapid.StringMatching("[\n\r\x1b\\[\\]{}\":,@a]{0,20}"), rapid.SampledFrom([]string{"\n", `{"@message":"`, `"}`, `{"@message":"m","k":"`}))
+	rapid.Check(t, func(t *rapid.T) {
+		text, _ := plainLog(hclog.Trace, rapid.IntRange(1, 50).Draw(t, "size"), strings.Join(rapid.SliceOf(piece).Draw(t, "written"), ""))
+		for line := range strings.Lines(text) {
+			require.Regexp(t, `^(\[(TRACE|DEBUG|INFO|WARN|ERROR)\] {1,2}host|  )`, line)
+			require.NotContains(t, line, "\x1b")
+			require.NotContains(t, line, "\r")
+		}
+	})
+}

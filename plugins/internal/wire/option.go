@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"math"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// encodeOption writes what can be told of an option. The types are translated by
+// number: the protocol has one more, the unspecified, in front.
+func encodeOption(o backfill.Option) *policyv1.Option {
+	low, high := o.Range.Bounds()
+	return &policyv1.Option{
+		Name: Text(o.Name), DefaultValue: Text(o.Default), Doc: Text(o.Doc),
+		Type: policyv1.OptionType(o.Type) + 1, Low: low, High: high, Choices: each(o.Choices, Text),
+	}
+}
+
+// decodeOption reads an option. One of a type that is not known here, as a newer
+// plugin may have, is a text, whose values only the plugin checks.
+func decodeOption(m *policyv1.Option) backfill.Option {
+	o := backfill.Option{Name: m.GetName(), Default: m.GetDefaultValue(), Doc: m.GetDoc()}
+	if m.GetType() <= policyv1.OptionType_OPTION_TYPE_TEXT || m.GetType() > policyv1.OptionType_OPTION_TYPE_RESOURCES {
+		return o
+	}
+	o.Type, o.Choices = backfill.OptionType(m.GetType()-1), m.GetChoices()
+	if m.Low == nil && m.High == nil {
+		return o
+	}
+	o.Range = backfill.Range{Low: math.Inf(-1), High: math.Inf(1)}
+	if m.Low != nil {
+		o.Range.Low = m.GetLow()
+	}
+	if m.High != nil {
+		o.Range.High = m.GetHigh()
+	}
+	return o
+}
