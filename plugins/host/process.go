@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,6 +28,8 @@ type process struct {
 	client *plugin.Client
 	end    context.CancelFunc // kills it and all that it started
 	dir    string             // of its socket
+	// channel was offered for the session; nil: none.
+	channel net.Conn
 }
 
 // launch starts a plugin's process and shakes hands with it. The process
@@ -42,10 +45,21 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	cmd := exec.CommandContext(life, command.Path, command.Args...)
 	cmd.Env = append(append(os.Environ(), command.Env...), plugin.EnvUnixSocketDir+"="+dir)
 	ownGroup(cmd)
-	p := &process{client: plugin.NewClient(clientConfig(cmd, command, options, log)), end: end, dir: dir}
+	p := &process{end: end, dir: dir}
+	inherited := func() {}
+	if !options.NoChannel {
+		if p.channel, inherited, err = offerChannel(cmd); err != nil {
+			return nil, nil, errors.Join(err, os.Remove(dir))
+		}
+	}
+	p.client = plugin.NewClient(clientConfig(cmd, command, options, log))
 	service, err := p.shakeHands(ctx)
+	inherited()
 	if err != nil {
 		p.stop(false)
+		if p.channel != nil {
+			_ = p.channel.Close()
+		}
 		return nil, nil, err
 	}
 	return p, service, nil

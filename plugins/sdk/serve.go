@@ -33,9 +33,19 @@ import (
 func Serve(spec backfill.Spec) {
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: os.Stderr, JSONFormat: true})
 	life := newEndWithHost(patience, os.Exit)
+	server := &server{spec: spec, log: log}
+	if channel := takeChannel(); channel != nil {
+		server.channel = true
+		go func() {
+			if err := server.converse(wire.NewChannel(channel)); err != nil {
+				log.Error("the session broke", "error", err)
+			}
+			life.exit(0) // nobody will ask any more
+		}()
+	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: wire.Handshake(),
-		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: NewServer(spec, log)}},
+		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: server}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(options, grpc.StatsHandler(life),
 				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
