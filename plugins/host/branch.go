@@ -75,8 +75,7 @@ func (b *Branch) decide(ctx context.Context, c *backfill.Cycle) error {
 
 // ask puts the round before the policy, with the whole state if need be.
 func (b *Branch) ask(ctx context.Context, s *session, c *backfill.Cycle) (*policyv1.PolicyMessage, error) {
-	limit := b.remote.options.Deadline
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no decision within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.remote.options.Deadline, b.remote.late)
 	defer cancel()
 	if b.at == s && b.state == c.State() && b.revision == c.State().Revision() && !b.asked {
 		answer, err := s.ask(ctx, b.question(c))

@@ -116,10 +116,15 @@ type pool struct {
 
 func newHost(tb testing.TB, order string, main backfill.Decider) *pool {
 	tb.Helper()
+	return newHostOn(tb, newPool(), order, main)
+}
+
+func newHostOn(tb testing.TB, state *backfill.State, order string, main backfill.Decider) *pool {
+	tb.Helper()
 	o, err := backfill.OrderNamed(order)
 	require.NoError(tb, err)
 	p := &pool{}
-	p.Host, err = backfill.NewHost(newPool(), o, main, linked(tb, policies.FallbackFor(main.Spec())), func(r backfill.Refusal) {
+	p.Host, err = backfill.NewHost(state, o, main, linked(tb, policies.FallbackFor(main.Spec())), func(r backfill.Refusal) {
 		p.refusals = append(p.refusals, r)
 	})
 	require.NoError(tb, err)

@@ -61,6 +61,7 @@ type Remote struct {
 	log     hclog.Logger
 	connect func(context.Context) (*session, backfill.Spec, error)
 	spec    backfill.Spec
+	late    error // what a missed deadline is
 
 	mu       sync.Mutex
 	session  *session // nil: none, to be started by the next Decide
@@ -113,6 +114,7 @@ func (o Options) complete() Options {
 
 func newRemote(ctx context.Context, options Options, log hclog.Logger, connect func(context.Context) (*session, backfill.Spec, error)) (*Remote, error) {
 	r := &Remote{options: options, log: log, connect: connect, backOff: backOff{limit: options.Restarts}}
+	r.late = fmt.Errorf("no decision within %v", options.Deadline)
 	r.trunk = &Branch{remote: r}
 	s, spec, err := r.start(ctx)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"google.golang.org/protobuf/proto"
 )
 
 // ChannelEnv names the environment variable that offers a plugin a socket for
@@ -37,17 +35,25 @@ func NewChannel(stream io.ReadWriter) *Channel {
 	return &Channel{out: stream, in: bufio.NewReader(stream)}
 }
 
+// message is one that reads and writes itself, without reflection.
+type message interface {
+	SizeVT() int
+	MarshalToSizedBufferVT(into []byte) (int, error)
+	UnmarshalVT(from []byte) error
+}
+
 // Send writes a message and returns how many bytes it took. An error leaves the
 // channel unusable, unless the message was too large.
-func (c *Channel) Send(m proto.Message) (int, error) {
-	frame, err := proto.MarshalOptions{}.MarshalAppend(append(c.written[:0], 0, 0, 0, 0), m)
-	if err != nil {
+func (c *Channel) Send(m message) (int, error) {
+	size := m.SizeVT()
+	if size > MaxMessage {
+		return 0, fmt.Errorf("a message of %d bytes is larger than %d", size, MaxMessage)
+	}
+	frame := slices.Grow(c.written[:0], lengthBytes+size)[:lengthBytes+size]
+	binary.LittleEndian.PutUint32(frame, uint32(size))
+	if _, err := m.MarshalToSizedBufferVT(frame[lengthBytes:]); err != nil {
 		return 0, fmt.Errorf("encode: %w", err)
 	}
-	if len(frame) > MaxMessage {
-		return 0, fmt.Errorf("a message of %d bytes is larger than %d", len(frame), MaxMessage)
-	}
-	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-lengthBytes))
 	if c.written = frame; cap(frame) > spareRoom {
 		c.written = nil
 	}
@@ -57,7 +63,7 @@ func (c *Channel) Send(m proto.Message) (int, error) {
 // Receive reads a message and returns how many bytes it took. The error is io.EOF
 // if the other side has ended the stream. What the other side says of a message's
 // length is believed only as far as the message has come.
-func (c *Channel) Receive(m proto.Message) (int, error) {
+func (c *Channel) Receive(m message) (int, error) {
 	header, err := c.in.Peek(lengthBytes)
 	if err != nil {
 		if len(header) > 0 && errors.Is(err, io.EOF) {
@@ -66,7 +72,7 @@ func (c *Channel) Receive(m proto.Message) (int, error) {
 		return 0, err
 	}
 	length := binary.LittleEndian.Uint32(header)
-	if length > MaxMessage-lengthBytes {
+	if length > MaxMessage {
 		return 0, fmt.Errorf("a message of %d bytes is announced, larger than %d", length, MaxMessage)
 	}
 	_, _ = c.in.Discard(lengthBytes) // they were seen
@@ -83,7 +89,7 @@ func (c *Channel) Receive(m proto.Message) (int, error) {
 	if c.read = body; cap(body) > spareRoom {
 		c.read = nil
 	}
-	if err := proto.Unmarshal(body, m); err != nil {
+	if err := m.UnmarshalVT(body); err != nil {
 		return 0, fmt.Errorf("decode: %w", err)
 	}
 	return lengthBytes + int(length), nil
