@@ -3,12 +3,12 @@ package host
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
@@ -28,10 +28,12 @@ func BenchmarkCycle(b *testing.B) {
 // BenchmarkPolicies is the table in the README.
 func BenchmarkPolicies(b *testing.B) {
 	for _, policy := range []string{"fcfs", "easy", "conservative", "maui"} {
-		for _, size := range []struct{ running, waiting int }{{10, 10}, {1000, 100}, {10_000, 1000}} {
-			name := fmt.Sprintf("policy=%s/running=%d/waiting=%d", policy, size.running, size.waiting)
-			b.Run(name+"/linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, policy)), size.running, size.waiting) })
-			b.Run(name+"/plugin", func(b *testing.B) { benchmarkCycle(b, child(b, policy, Options{}), size.running, size.waiting) })
+		for _, size := range []struct{ slots, waiting int }{{10, 10}, {1000, 100}, {10_000, 1000}} {
+			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d", policy, size.slots, size.waiting)
+			b.Run(name+"/linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, policy)), size.slots, size.waiting) })
+			b.Run(name+"/plugin", func(b *testing.B) {
+				benchmarkCycle(b, child(b, policy, Options{Deadline: time.Minute}), size.slots, size.waiting)
+			})
 		}
 	}
 }
@@ -40,20 +42,12 @@ func BenchmarkPolicies(b *testing.B) {
 // in each round one ends and one arrives.
 func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) {
 	b.Helper()
-	host := newHostOn(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), "fcfs", decider)
-	r := backfill.Round{Candidates: []backfill.CandidateSet{everySlot(slots)}}
-	for i := range slots {
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: benchSlot(i)})
+	jobs := slots + waiting
+	host := newHostOn(b, busyState(b, slots, slots, jobs), "fcfs", decider)
+	running := make([]backfill.JobID, slots)
+	for i := range running {
+		running[i] = backfill.JobID(i + 1)
 	}
-	jobs := 0
-	submit := func(r *backfill.Round, n int) {
-		for range n {
-			jobs++
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: benchJob(jobs, r.Now)})
-		}
-	}
-	submit(&r, slots+waiting)
-	var running []backfill.JobID
 	decide := func(r backfill.Round) {
 		d, err := host.Decide(b.Context(), r)
 		if err != nil || len(host.refusals) > 0 {
@@ -64,7 +58,7 @@ func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) 
 			running = append(running, s.Job.ID)
 		}
 	}
-	decide(r)
+	decide(backfill.Round{Events: []backfill.Event{{Kind: backfill.Wake}}})
 	var before Stats
 	remote, _ := decider.(*Remote)
 	if remote != nil {
@@ -73,9 +67,11 @@ func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) 
 	var now backfill.Time
 	for b.Loop() {
 		now++
-		r = backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Completed, Job: running[0]}}}
+		jobs++
+		r := backfill.Round{Now: now, Events: []backfill.Event{
+			{Kind: backfill.Completed, Job: running[0]}, {Kind: backfill.Submitted, Spec: benchJob(jobs, now)},
+		}}
 		running = running[1:]
-		submit(&r, 1)
 		decide(r)
 	}
 	if remote != nil {
@@ -90,7 +86,7 @@ func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) 
 func BenchmarkResync(b *testing.B) {
 	const slots, jobs = 10_000, 100_000
 	remote := child(b, "fcfs", Options{})
-	host := newHostOn(b, largeState(b, slots, jobs), "fcfs", remote)
+	host := newHostOn(b, busyState(b, slots, slots, jobs), "fcfs", remote)
 	now := backfill.Time(0)
 	resync := func() {
 		remote.trunk.lose()
@@ -107,8 +103,8 @@ func BenchmarkResync(b *testing.B) {
 	b.ReportMetric(float64(remote.Stats().Sent-before)/float64(b.N)/1e6, "MB/op")
 }
 
-// largeState is a busy pool with a fifth of its jobs running.
-func largeState(tb testing.TB, slots, jobs int) *backfill.State {
+// busyState is a pool with jobs, of which the first run.
+func busyState(tb testing.TB, slots, running, jobs int) *backfill.State {
 	tb.Helper()
 	snapshot := backfill.Snapshot{Resources: []string{"cpus", "memory"}, Candidates: []backfill.CandidateSet{everySlot(slots)}}
 	for i := range slots {
@@ -116,8 +112,7 @@ func largeState(tb testing.TB, slots, jobs int) *backfill.State {
 	}
 	for i := range jobs {
 		j := backfill.JobState{Job: benchJob(i+1, 0)}
-		j.Job.Request = backfill.Vector{4, 10}
-		if i < jobs/5 {
+		if i < running {
 			j.Running, j.Placement = true, backfill.Placement{{Slot: backfill.SlotID(i % slots), Count: 1}}
 			j.End = j.Job.Estimate + backfill.Time(i)
 		}
@@ -156,7 +151,7 @@ func benchJob(id int, now backfill.Time) *backfill.Job {
 // state as large as they come is far from the bound of a message.
 func TestMessagesAreSmall(t *testing.T) {
 	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
-	host := newHostOn(t, largeState(t, 10, 100), "fcfs", remote)
+	host := newHostOn(t, busyState(t, 10, 10, 100), "fcfs", remote)
 	for now := range backfill.Time(3) {
 		before := remote.Stats()
 		_, err := host.Decide(t.Context(), backfill.Round{Now: now, Events: []backfill.Event{
@@ -170,6 +165,6 @@ func TestMessagesAreSmall(t *testing.T) {
 		}
 	}
 	require.Empty(t, host.refusals)
-	state := wire.EncodeSnapshot(largeState(t, 10_000, 100_000).Snapshot())
+	state := wire.EncodeSnapshot(busyState(t, 10_000, 10_000, 100_000).Snapshot())
 	require.Less(t, state.SizeVT(), wire.MaxMessage/4)
 }

@@ -114,10 +114,14 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	switch {
 	case b.at == nil: // it gets the whole state anyway
 		return
-	case own != asked, b.events+len(round.Events) >= maxPending:
-		b.lose() // its own decision did not count, or there is too much to tell
+	case own != asked: // its own decision did not count
+		b.lose()
 		return
-	case !own:
+	case own:
+	case b.events+len(round.Events) >= maxPending: // there is too much to tell
+		b.lose()
+		return
+	default:
 		b.pending = append(b.pending, &policyv1.Settled{Round: wire.EncodeRound(round), Journal: wire.EncodeJournal(d.Actions)})
 		b.events += 1 + len(round.Events)
 	}
