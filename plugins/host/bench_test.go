@@ -16,13 +16,12 @@ import (
 // BenchmarkCycle is the time of a round in a busy pool, by where the policy
 // runs.
 func BenchmarkCycle(b *testing.B) {
-	run := func(way string, decider func(b *testing.B) backfill.Decider) {
-		b.Run(way, func(b *testing.B) { benchmarkCycle(b, decider(b), 8, 10) })
+	b.Run("linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, "easy")), 8, 10) })
+	for name, options := range map[string]Options{
+		"plugin": {}, "plugin-grpc": {NoChannel: true, NoMTLS: true}, "plugin-grpc-mtls": {NoChannel: true},
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkCycle(b, child(b, "easy", options), 8, 10) })
 	}
-	run("linked", func(b *testing.B) backfill.Decider { return linked(b, named(b, "easy")) })
-	run("plugin", func(b *testing.B) backfill.Decider { return child(b, "easy", Options{}) })
-	run("plugin-grpc", func(b *testing.B) backfill.Decider { return child(b, "easy", Options{NoChannel: true, NoMTLS: true}) })
-	run("plugin-grpc-mtls", func(b *testing.B) backfill.Decider { return child(b, "easy", Options{NoChannel: true}) })
 }
 
 // BenchmarkPolicies is the table in the README.

@@ -102,11 +102,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	collectSeldom(len(w.Jobs))
 
-	var timing *timed
-	if c.Timing && c.Fst == (fstFlag{}) { // with fair start times, much else is going on beside the decisions
-		timing = &timed{Decider: config.Policy, clock: time.Now}
-		config.Policy = timing
-	}
+	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
 	result, err := c.simulate(ctx, w, config, &progress{bar: bar, total: int64(len(w.Jobs))})
 	bar.Done()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // timed is a decider whose decisions are timed, as its host sees them.
@@ -14,6 +15,17 @@ type timed struct {
 	backfill.Decider
 	clock func() time.Time
 	took  []time.Duration
+}
+
+// timed has the decisions of a run timed, if that is wanted: nil if not. With fair
+// start times much else is going on beside them.
+func (c *runCommand) timed(config *negotiator.Config) *timed {
+	if !c.Timing || c.Fst != (fstFlag{}) {
+		return nil
+	}
+	t := &timed{Decider: config.Policy, clock: time.Now}
+	config.Policy = t
+	return t
 }
 
 // Decide lets the decider decide and notes how long it took.
