@@ -49,6 +49,7 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	inherited := func() {}
 	if !options.NoChannel {
 		if p.channel, inherited, err = offerChannel(cmd); err != nil {
+			end()
 			return nil, nil, errors.Join(err, os.Remove(dir))
 		}
 	}

@@ -62,7 +62,7 @@ func TestNonsenseOnASocketBreaksTheSession(t *testing.T) {
 		"the plugin ended it, or its process died": "",
 		"a message of 4294967295 bytes":            "\xff\xff\xff\xff",
 		"unexpected EOF":                           "\x02\x00\x00\x00a",
-		"cannot parse":                             "\x02\x00\x00\x00ab",
+		"decode":                                   "\x02\x00\x00\x00ab",
 	} {
 		s, there := onSocket(t)
 		go func() {

@@ -39,8 +39,9 @@ func Serve(spec backfill.Spec) {
 		go func() {
 			if err := server.converse(wire.NewChannel(channel)); err != nil {
 				log.Error("the session broke", "error", err)
+				life.exit(1)
 			}
-			life.exit(0) // nobody will ask any more
+			life.exit(0) // the host is gone
 		}()
 	}
 	plugin.Serve(&plugin.ServeConfig{
