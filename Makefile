@@ -4,7 +4,8 @@ LINT = bin/golangci-lint-$(GOLANGCI_LINT)
 BUF = v1.75.0
 PROTOC_GEN_GO = v1.36.12
 PROTOC_GEN_GO_GRPC = v1.6.2
-PROTO = bin/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)
+PROTOC_GEN_GO_VTPROTO = v0.6.1-0.20240319094008-0393e58bdf10
+PROTO = bin/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)-$(PROTOC_GEN_GO_VTPROTO)
 FUZZTIME ?= 10s
 export GOFLAGS := -buildvcs=false
 
@@ -59,4 +60,5 @@ $(PROTO):
 	GOBIN=$(CURDIR)/$@.part go install github.com/bufbuild/buf/cmd/buf@$(BUF)
 	GOBIN=$(CURDIR)/$@.part go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO)
 	GOBIN=$(CURDIR)/$@.part go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC)
+	GOBIN=$(CURDIR)/$@.part go install github.com/planetscale/vtprotobuf/cmd/protoc-gen-go-vtproto@$(PROTOC_GEN_GO_VTPROTO)
 	mv $@.part $@

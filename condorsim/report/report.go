@@ -49,6 +49,11 @@ type machine struct {
 // else is the same whenever and wherever it is run.
 type Timing struct {
 	WallSeconds float64 `json:"wall_seconds"`
+	// Decisions are the cycles that the policy was asked about; 0: they were not
+	// timed. The others are how long one took, as its host sees it.
+	Decisions     int     `json:"decisions,omitempty"`
+	MedianSeconds float64 `json:"decision_median_seconds,omitempty"`
+	P99Seconds    float64 `json:"decision_p99_seconds,omitempty"`
 }
 
 // Extras are printed on request only.
@@ -151,9 +156,22 @@ func groups(r *condorsim.Result, extras *Extras) [][][2]string {
 		read = append(read, [2]string{"job lines left out: " + left.Why, count(left.Jobs)})
 	}
 	if extras != nil && extras.Timing != nil {
-		read = append(read, [2]string{"wall time", strconv.FormatFloat(extras.Timing.WallSeconds, 'f', 2, 64) + " s"})
+		read = append(read, extras.Timing.rows()...)
 	}
 	return [][][2]string{ran, waits, use, rest, read}
+}
+
+// rows tell the timing in the table.
+func (t *Timing) rows() [][2]string {
+	rows := [][2]string{{"wall time", strconv.FormatFloat(t.WallSeconds, 'f', 2, 64) + " s"}}
+	if t.Decisions > 0 {
+		micro := func(seconds float64) string { return strconv.FormatFloat(seconds*1e6, 'f', 1, 64) + " µs" }
+		rows = append(rows,
+			[2]string{"decisions of the policy", strconv.Itoa(t.Decisions)},
+			[2]string{"time of a decision, median", micro(t.MedianSeconds)},
+			[2]string{"time of a decision, 99th percentile", micro(t.P99Seconds)})
+	}
+	return rows
 }
 
 // format writes a measure as people read it.

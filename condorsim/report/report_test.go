@@ -141,6 +141,10 @@ func TestTable(t *testing.T) {
 		require.NotRegexp(t, c.row, table(c.sans, report.Run{}, nil))
 	}
 	require.Regexp(t, `wall time +│ +1\.50 s`, table(nothing, report.Run{}, &report.Extras{Timing: &report.Timing{WallSeconds: 1.5}}))
+	timed := table(nothing, report.Run{}, &report.Extras{Timing: &report.Timing{Decisions: 12, MedianSeconds: 25e-6, P99Seconds: 0.0125}})
+	require.Regexp(t, `decisions of the policy +│ +12 `, timed)
+	require.Regexp(t, `time of a decision, median +│ +25\.0 µs`, timed)
+	require.Regexp(t, `time of a decision, 99th percentile +│ +12500\.0 µs`, timed)
 	require.NotContains(t, text, "wall time")
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
 }

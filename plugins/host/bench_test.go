@@ -1,44 +1,52 @@
 package host
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
 // BenchmarkCycle is the time of a round in a busy pool, by where the policy
 // runs.
 func BenchmarkCycle(b *testing.B) {
-	b.Run("linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, "easy"))) })
-	b.Run("in-process", func(b *testing.B) {
-		benchmarkCycle(b, inProcess(b, Options{}, sdk.NewServer(named(b, "easy"), hclog.NewNullLogger())))
-	})
-	b.Run("plugin", func(b *testing.B) { benchmarkCycle(b, child(b, "easy", Options{NoMTLS: true})) })
-	b.Run("plugin-mtls", func(b *testing.B) { benchmarkCycle(b, child(b, "easy", Options{})) })
+	b.Run("linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, "easy")), 8, 10) })
+	for name, options := range map[string]Options{
+		"plugin": {}, "plugin-grpc": {NoChannel: true, NoMTLS: true}, "plugin-grpc-mtls": {NoChannel: true},
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkCycle(b, child(b, "easy", options), 8, 10) })
+	}
 }
 
-// benchmarkCycle keeps eight jobs running and ten waiting: in each round one
-// ends and one arrives.
-func benchmarkCycle(b *testing.B, decider backfill.Decider) {
-	b.Helper()
-	host := newHost(b, "fcfs", decider)
-	g := newScenario(1)
-	r := g.next(host.State)
-	submit := func(r *backfill.Round, n int) {
-		for range n {
-			g.jobs++
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-				ID: g.jobs, Submit: g.now, Nodes: 1, Request: backfill.Vector{4, 10}, Estimate: 1 << 40,
-				Labels: map[string]string{"owner": "someone", "group": "physics"},
-			}})
+// BenchmarkPolicies is the table in the README.
+func BenchmarkPolicies(b *testing.B) {
+	for _, policy := range []string{"fcfs", "easy", "conservative", "maui"} {
+		for _, size := range []struct{ slots, waiting int }{{10, 10}, {1000, 100}, {10_000, 1000}} {
+			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d", policy, size.slots, size.waiting)
+			b.Run(name+"/linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, policy)), size.slots, size.waiting) })
+			b.Run(name+"/plugin", func(b *testing.B) {
+				benchmarkCycle(b, child(b, policy, Options{Deadline: time.Minute}), size.slots, size.waiting)
+			})
 		}
 	}
-	submit(&r, 18)
-	var running []backfill.JobID
+}
+
+// benchmarkCycle keeps a pool of slots busy, each with a job, and others waiting:
+// in each round one ends and one arrives.
+func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) {
+	b.Helper()
+	jobs := slots + waiting
+	host := newHostOn(b, busyState(b, slots, slots, jobs), "fcfs", decider)
+	running := make([]backfill.JobID, slots)
+	for i := range running {
+		running[i] = backfill.JobID(i + 1)
+	}
 	decide := func(r backfill.Round) {
 		d, err := host.Decide(b.Context(), r)
 		if err != nil || len(host.refusals) > 0 {
@@ -49,12 +57,113 @@ func benchmarkCycle(b *testing.B, decider backfill.Decider) {
 			running = append(running, s.Job.ID)
 		}
 	}
-	decide(r)
+	decide(backfill.Round{Events: []backfill.Event{{Kind: backfill.Wake}}})
+	var before Stats
+	remote, _ := decider.(*Remote)
+	if remote != nil {
+		before = remote.Stats()
+	}
+	var now backfill.Time
 	for b.Loop() {
-		g.now++
-		r = backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Completed, Job: running[0]}}}
+		now++
+		jobs++
+		r := backfill.Round{Now: now, Events: []backfill.Event{
+			{Kind: backfill.Completed, Job: running[0]}, {Kind: backfill.Submitted, Spec: benchJob(jobs, now)},
+		}}
 		running = running[1:]
-		submit(&r, 1)
 		decide(r)
 	}
+	if remote != nil {
+		after := remote.Stats()
+		b.ReportMetric(float64(after.Sent-before.Sent)/float64(b.N), "sent-B/op")
+		b.ReportMetric(float64(after.Received-before.Received)/float64(b.N), "received-B/op")
+	}
+}
+
+// BenchmarkResync is the time until a plugin that has no state decides on a large
+// one.
+func BenchmarkResync(b *testing.B) {
+	const slots, jobs = 10_000, 100_000
+	remote := child(b, "fcfs", Options{})
+	host := newHostOn(b, busyState(b, slots, slots, jobs), "fcfs", remote)
+	now := backfill.Time(0)
+	resync := func() {
+		remote.trunk.lose()
+		now++
+		_, err := host.Decide(b.Context(), backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Wake}}})
+		require.NoError(b, err)
+		require.Empty(b, host.refusals)
+	}
+	resync()
+	before := remote.Stats().Sent
+	for b.Loop() {
+		resync()
+	}
+	b.ReportMetric(float64(remote.Stats().Sent-before)/float64(b.N)/1e6, "MB/op")
+}
+
+// busyState is a pool with jobs, of which the first run.
+func busyState(tb testing.TB, slots, running, jobs int) *backfill.State {
+	tb.Helper()
+	snapshot := backfill.Snapshot{Resources: []string{"cpus", "memory"}, Candidates: []backfill.CandidateSet{everySlot(slots)}}
+	for i := range slots {
+		snapshot.Slots = append(snapshot.Slots, backfill.SlotState{Slot: benchSlot(i), Up: true})
+	}
+	for i := range jobs {
+		j := backfill.JobState{Job: benchJob(i+1, 0)}
+		if i < running {
+			j.Running, j.Placement = true, backfill.Placement{{Slot: backfill.SlotID(i % slots), Count: 1}}
+			j.End = j.Job.Estimate + backfill.Time(i)
+		}
+		snapshot.Jobs = append(snapshot.Jobs, j)
+	}
+	state, err := backfill.Restore(snapshot)
+	require.NoError(tb, err)
+	return state
+}
+
+func everySlot(slots int) backfill.CandidateSet {
+	var set backfill.CandidateSet
+	for i := range slots {
+		set.Candidates.Slots = append(set.Candidates.Slots, backfill.SlotID(i))
+	}
+	return set
+}
+
+func benchSlot(id int) backfill.Slot {
+	return backfill.Slot{ID: backfill.SlotID(id), Name: fmt.Sprintf("slot1@node%05d.cluster.example.org", id), Capacity: backfill.Vector{8, 80}}
+}
+
+// benchJob is a job with labels as real ones have them.
+func benchJob(id int, now backfill.Time) *backfill.Job {
+	return &backfill.Job{
+		ID: backfill.JobID(id), Submit: now, Place: backfill.Place{Queue: "schedd.cluster.example.org", Cluster: int64(id)},
+		Nodes: 1, Request: backfill.Vector{8, 10}, Estimate: 1 << 30,
+		Labels: map[string]string{
+			"owner": fmt.Sprint("user", id%100), "group": "physics.theory.lattice", "project": "AB-1234",
+			"account": "physics@cluster.example.org", "qos": "normal", "executable": "/home/physics/bin/simulate",
+		},
+	}
+}
+
+// What crosses the boundary when one job arrives and one ends is small, and a
+// state as large as they come is far from the bound of a message.
+func TestMessagesAreSmall(t *testing.T) {
+	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
+	host := newHostOn(t, busyState(t, 10, 10, 100), "fcfs", remote)
+	for now := range backfill.Time(3) {
+		before := remote.Stats()
+		_, err := host.Decide(t.Context(), backfill.Round{Now: now, Events: []backfill.Event{
+			{Kind: backfill.Completed, Job: backfill.JobID(now) + 1},
+			{Kind: backfill.Submitted, Spec: benchJob(1000+int(now), now)},
+		}})
+		require.NoError(t, err)
+		if now > 0 { // the first takes the whole state
+			require.Less(t, remote.Stats().Sent-before.Sent, int64(1<<10))
+			require.Less(t, remote.Stats().Received-before.Received, int64(1<<10))
+		}
+	}
+	require.Empty(t, host.refusals)
+	state := wire.EncodeSnapshot(busyState(t, 10_000, 10_000, 100_000).Snapshot())
+	require.Less(t, state.SizeVT(), wire.MaxMessage/4)
 }

@@ -32,13 +32,13 @@ func build(tb testing.TB) string {
 func TestBinariesAgree(t *testing.T) {
 	dir := build(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, mtls := range []bool{true, false} {
+	for _, options := range []Options{{}, {NoChannel: true}, {NoChannel: true, NoMTLS: true}} {
 		for _, name := range names() {
 			t.Run(name, func(t *testing.T) {
 				path, found, err := Find(name, []string{dir})
 				require.NoError(t, err)
 				require.True(t, found)
-				remote := started(t, Command{Path: path}, Options{NoMTLS: !mtls})
+				remote := started(t, Command{Path: path}, options)
 				runBeside(t, 9, 100, newHost(t, "sjf", linked(t, named(t, name))), newHost(t, "sjf", remote))
 			})
 		}

@@ -75,8 +75,7 @@ func (b *Branch) decide(ctx context.Context, c *backfill.Cycle) error {
 
 // ask puts the round before the policy, with the whole state if need be.
 func (b *Branch) ask(ctx context.Context, s *session, c *backfill.Cycle) (*policyv1.PolicyMessage, error) {
-	limit := b.remote.options.Deadline
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no decision within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.remote.options.Deadline, b.remote.late)
 	defer cancel()
 	if b.at == s && b.state == c.State() && b.revision == c.State().Revision() && !b.asked {
 		answer, err := s.ask(ctx, b.question(c))
@@ -115,10 +114,14 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	switch {
 	case b.at == nil: // it gets the whole state anyway
 		return
-	case own != asked, b.events+len(round.Events) >= maxPending:
-		b.lose() // its own decision did not count, or there is too much to tell
+	case own != asked: // its own decision did not count
+		b.lose()
 		return
-	case !own:
+	case own:
+	case b.events+len(round.Events) >= maxPending: // there is too much to tell
+		b.lose()
+		return
+	default:
 		b.pending = append(b.pending, &policyv1.Settled{Round: wire.EncodeRound(round), Journal: wire.EncodeJournal(d.Actions)})
 		b.events += 1 + len(round.Events)
 	}

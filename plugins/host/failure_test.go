@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -62,15 +63,15 @@ func TestAFailureCostsOneRound(t *testing.T) {
 		{"inventing", "start job 999999: there is no such job", Stats{Starts: 1, Syncs: 2}},
 		{"oversubscribing", "the decision is not possible", Stats{Starts: 1, Syncs: 2}},
 	} {
-		t.Run(test.policy, func(t *testing.T) {
-			remote := child(t, test.policy, Options{Deadline: time.Second})
-			refusals := runThroughTrouble(t, remote, func() {})
-			require.ErrorContains(t, refusals[0].Err, test.refusal)
-			stats := remote.Stats()
-			require.NotZero(t, stats.PID, "it runs")
-			stats.PID = 0
-			require.Equal(t, test.want, stats)
-		})
+		for _, noChannel := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/no channel %t", test.policy, noChannel), func(t *testing.T) {
+				remote := child(t, test.policy, Options{Deadline: time.Second, NoChannel: noChannel})
+				refusals := runThroughTrouble(t, remote, func() {})
+				require.ErrorContains(t, refusals[0].Err, test.refusal)
+				require.NotZero(t, remote.Stats().PID, "it runs")
+				require.Equal(t, test.want, happened(remote))
+			})
+		}
 	}
 }
 
@@ -144,7 +145,7 @@ func TestALieCostsOneRound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), test.lie})
 			require.ErrorContains(t, runThroughTrouble(t, remote, func() {})[0].Err, test.refusal)
-			require.Equal(t, test.want, remote.Stats())
+			require.Equal(t, test.want, happened(remote))
 		})
 	}
 }
@@ -170,7 +171,7 @@ func TestAPluginThatIsOutOfStepIsSyncedAtOnce(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Empty(t, host.refusals)
-	require.Equal(t, Stats{Starts: 1, Syncs: 2}, remote.Stats())
+	require.Equal(t, Stats{Starts: 1, Syncs: 2}, happened(remote))
 }
 
 // A decision that the mirror takes for possible and that the host refuses only
@@ -191,7 +192,7 @@ func TestADecisionRefusedAtTheEndLeadsToASync(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Empty(t, host.refusals)
-	require.Equal(t, Stats{Starts: 1, Syncs: 2}, remote.Stats())
+	require.Equal(t, Stats{Starts: 1, Syncs: 2}, happened(remote))
 }
 
 func TestRestartsBackOffAndEnd(t *testing.T) {
@@ -300,7 +301,7 @@ func TestBranchesFollowCopiesOfTheState(t *testing.T) {
 		samePlan(t, a, b)
 	}
 	require.Empty(t, got.refusals)
-	require.Equal(t, Stats{Starts: 1, Syncs: 1}, remote.Stats(), "a fork sends no state")
+	require.Equal(t, Stats{Starts: 1, Syncs: 1}, happened(remote), "a fork sends no state")
 }
 
 func TestAForeignStateIsSynced(t *testing.T) {

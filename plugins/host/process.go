@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,6 +28,8 @@ type process struct {
 	client *plugin.Client
 	end    context.CancelFunc // kills it and all that it started
 	dir    string             // of its socket
+	// channel was offered for the session; nil: none.
+	channel net.Conn
 	// What it prints over the connection, and what it prints past that.
 	stdout, stderr, said *printer
 }
@@ -45,10 +48,21 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	cmd.Env = append(append(os.Environ(), command.Env...), plugin.EnvUnixSocketDir+"="+dir, wire.LogLevel+"="+log.GetLevel().String())
 	ownGroup(cmd)
 	p := &process{end: end, dir: dir, stdout: newPrinter(log), stderr: newPrinter(log), said: newPrinter(log)}
+	inherited := func() {}
+	if !options.NoChannel {
+		if p.channel, inherited, err = offerChannel(cmd); err != nil {
+			end()
+			return nil, nil, errors.Join(err, os.Remove(dir))
+		}
+	}
 	p.client = plugin.NewClient(p.config(cmd, command, options, log))
 	service, err := p.shakeHands(ctx)
+	inherited()
 	if err != nil {
 		p.stop(false)
+		if p.channel != nil {
+			_ = p.channel.Close()
+		}
 		if words := p.said.words(); words != "" {
 			err = fmt.Errorf("%w; it said: %s", err, words)
 		}

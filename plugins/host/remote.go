@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -29,6 +30,9 @@ type Options struct {
 	// NoMTLS leaves the connection unencrypted. It is a Unix socket that only
 	// this user can reach.
 	NoMTLS bool
+	// NoChannel holds the session over gRPC, even if the plugin could hold it on
+	// a socket of its own.
+	NoChannel bool
 	// Logger gets the plugin's log and that of its supervision; nil: hclog's
 	// default.
 	Logger hclog.Logger
@@ -40,6 +44,8 @@ type Stats struct {
 	Syncs    int // transfers of the whole state
 	Failures int // crashes, missed deadlines, breaches of the protocol
 	PID      int // of the process as it runs now; 0: none
+	// Sent and Received are the bytes of all messages of sessions.
+	Sent, Received int64
 }
 
 // Remote is a policy in a process of its own, as a [backfill.Decider]. The
@@ -54,6 +60,7 @@ type Remote struct {
 	log     hclog.Logger
 	connect func(context.Context) (*session, backfill.Spec, error)
 	spec    backfill.Spec
+	late    error // what a missed deadline is
 
 	mu       sync.Mutex
 	session  *session // nil: none, to be started by the next Decide
@@ -79,7 +86,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 		if err != nil {
 			return nil, backfill.Spec{}, startError(ctx, command.Path, err)
 		}
-		s, spec, err := greet(ctx, service, options.Policy, p.stop)
+		s, spec, err := greet(ctx, service, p.channel, options.Policy, p.stop)
 		if err != nil {
 			return nil, backfill.Spec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
@@ -106,6 +113,7 @@ func (o Options) complete() Options {
 
 func newRemote(ctx context.Context, options Options, log hclog.Logger, connect func(context.Context) (*session, backfill.Spec, error)) (*Remote, error) {
 	r := &Remote{options: options, log: log, connect: connect, backOff: backOff{limit: options.Restarts}}
+	r.late = fmt.Errorf("no decision within %v", options.Deadline)
 	r.trunk = &Branch{remote: r}
 	s, spec, err := r.start(ctx)
 	if err != nil {
@@ -124,22 +132,18 @@ func (r *Remote) start(ctx context.Context) (*session, backfill.Spec, error) {
 	return r.connect(ctx)
 }
 
-// greet asks who the policy is and gives it its options. On an error the
-// process is ended.
-func greet(ctx context.Context, service policyv1.PolicyServiceClient, options map[string]string, end func(graceful bool)) (*session, backfill.Spec, error) {
-	description, err := service.Describe(ctx, &policyv1.DescribeRequest{})
-	if err != nil {
-		end(false)
-		return nil, backfill.Spec{}, fmt.Errorf("describe: %w", plain(err))
-	}
-	spec, err := described(description, options)
+// greet asks who the policy is and gives it its options. The channel is nil if
+// none was offered. On an error the process is ended.
+func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn, options map[string]string, end func(graceful bool)) (*session, backfill.Spec, error) {
+	carrier, description, err := meet(ctx, service, channel)
 	if err != nil {
 		end(false)
 		return nil, backfill.Spec{}, err
 	}
-	s, err := open(ctx, service, end)
+	s := &session{transport: carrier, end: end}
+	spec, err := described(description, options)
 	if err != nil {
-		end(false)
+		s.close(false)
 		return nil, backfill.Spec{}, err
 	}
 	answer, err := s.ask(ctx, &policyv1.HostMessage{Message: &policyv1.HostMessage_Configure{
@@ -157,6 +161,23 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, options ma
 		return nil, backfill.Spec{}, err
 	}
 	return s, spec, nil
+}
+
+// meet asks the plugin to describe itself and opens a session: over the channel
+// if one was offered and taken.
+func meet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn) (transport, *policyv1.DescribeResponse, error) {
+	description, err := service.Describe(ctx, &policyv1.DescribeRequest{})
+	if err == nil && description.GetChannel() && channel != nil {
+		return newSocket(channel), description, nil
+	}
+	if channel != nil {
+		_ = channel.Close()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("describe: %w", plain(err))
+	}
+	carrier, err := openRPC(ctx, service)
+	return carrier, description, err
 }
 
 // Spec is the policy's, as it described itself: it has no New.
@@ -181,6 +202,8 @@ func (r *Remote) Stats() Stats {
 	stats := r.stats
 	if r.session != nil {
 		stats.PID = r.session.pid
+		stats.Sent += r.session.sent
+		stats.Received += r.session.received
 	}
 	return stats
 }
@@ -191,10 +214,7 @@ func (r *Remote) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	if r.session != nil {
-		r.session.close(true)
-		r.session = nil
-	}
+	r.leave(true)
 }
 
 // live is the session with a running plugin; where there is none it is time,
@@ -230,10 +250,7 @@ func same(a, b backfill.Spec) bool {
 // failed ends the process after a failure that was its own, and returns the
 // error.
 func (r *Remote) failed(ctx context.Context, err error) error {
-	if r.session != nil {
-		r.session.close(false)
-		r.session = nil
-	}
+	r.leave(false)
 	if ctx.Err() != nil { // the host does not want to know any more
 		return err
 	}
@@ -241,6 +258,16 @@ func (r *Remote) failed(ctx context.Context, err error) error {
 	r.backOff.failed()
 	r.log.Error("the policy plugin failed", "error", err, "next", r.backOff.String())
 	return err
+}
+
+// leave ends the session, if there is one.
+func (r *Remote) leave(graceful bool) {
+	if s := r.session; s != nil {
+		s.close(graceful)
+		r.stats.Sent += s.sent
+		r.stats.Received += s.received
+		r.session = nil
+	}
 }
 
 // unexpected is an answer to another question.

@@ -36,9 +36,20 @@ func Serve(spec backfill.Spec) {
 	}
 	log := Logger()
 	life := newEndWithHost(patience, os.Exit)
+	server := &server{spec: spec, log: log}
+	if channel := takeChannel(); channel != nil {
+		server.channel = true
+		go func() {
+			if err := server.converse(wire.NewChannel(channel)); err != nil {
+				log.Error("the session broke", "error", err)
+				life.exit(1)
+			}
+			life.exit(0) // the host is gone
+		}()
+	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: wire.Handshake(),
-		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: NewServer(spec, log)}},
+		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: server}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(options, grpc.StatsHandler(life),
 				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)

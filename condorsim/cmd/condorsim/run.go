@@ -55,7 +55,7 @@ type runCommand struct {
 	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
 	Gantt    string `group:"Output" placeholder:"FILE" help:"Write a Gantt chart of the jobs, an HTML page that stands alone."`
 	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
-	Timing   bool   `group:"Output" help:"Say how long it took, reading included."`
+	Timing   bool   `group:"Output" help:"Say how long it took, reading included, and how long the policy's decisions took (not with --fst)."`
 	DumpDir  string `group:"Output" default:"." placeholder:"DIR" help:"Where a case is saved that shows an error of the simulator itself; the working folder by default."`
 	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
 }
@@ -102,6 +102,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	collectSeldom(len(w.Jobs))
 
+	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
 	result, err := c.simulate(ctx, w, config, &progress{bar: bar, total: int64(len(w.Jobs))})
 	bar.Done()
@@ -116,7 +117,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	extras := &report.Extras{Users: c.PerUser}
 	if c.Timing {
-		extras.Timing = &report.Timing{WallSeconds: time.Since(began).Seconds()}
+		extras.Timing = timing.summary(time.Since(began))
 	}
 	if jobsOut != nil {
 		if err = jobsOut.Write(result); err != nil {

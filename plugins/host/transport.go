@@ -1,0 +1,88 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// transport carries the messages of one session, and says how many bytes each
+// took.
+type transport interface {
+	send(m *policyv1.HostMessage) (int, error)
+	receive() (*policyv1.PolicyMessage, int, error)
+	// cut ends it, and with it a send or receive that waits.
+	cut()
+}
+
+// rpc is the session as an rpc.
+type rpc struct {
+	stream policyv1.PolicyService_SessionClient
+	cancel context.CancelFunc
+}
+
+// openRPC begins an rpc that outlives ctx.
+func openRPC(ctx context.Context, service policyv1.PolicyServiceClient) (*rpc, error) {
+	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stream, err := service.Session(streaming)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("open a session: %w", plain(err))
+	}
+	return &rpc{stream, cancel}, nil
+}
+
+func (r *rpc) send(m *policyv1.HostMessage) (int, error) {
+	err := r.stream.Send(m)
+	if err != nil && !errors.Is(err, io.EOF) { // what lies behind io.EOF is for receive to say
+		return 0, plain(err)
+	}
+	return proto.Size(m), nil
+}
+
+func (r *rpc) receive() (*policyv1.PolicyMessage, int, error) {
+	m, err := r.stream.Recv()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, 0, errors.New("the plugin ended it")
+	case err != nil:
+		return nil, 0, plain(err)
+	}
+	return m, proto.Size(m), nil
+}
+
+func (r *rpc) cut() { r.cancel() }
+
+// plain is a gRPC error without its code.
+func plain(err error) error {
+	return errors.New(status.Convert(err).Message())
+}
+
+// socket is the session on a socket of its own.
+type socket struct {
+	conn    net.Conn
+	channel *wire.Channel
+}
+
+func newSocket(conn net.Conn) *socket { return &socket{conn, wire.NewChannel(conn)} }
+
+func (s *socket) send(m *policyv1.HostMessage) (int, error) { return s.channel.Send(m) }
+
+func (s *socket) receive() (*policyv1.PolicyMessage, int, error) {
+	m := &policyv1.PolicyMessage{}
+	n, err := s.channel.Receive(m)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the plugin ended it, or its process died")
+	}
+	return m, n, err
+}
+
+func (s *socket) cut() { _ = s.conn.Close() }

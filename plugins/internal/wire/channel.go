@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// ChannelEnv names the environment variable that offers a plugin a socket for
+// its session: it holds the number of the descriptor.
+const ChannelEnv = "CONDOR_BACKFILL_CHANNEL"
+
+// Channel carries messages over a stream, each after its length, as the protocol
+// says. One goroutine may send while another receives.
+type Channel struct {
+	out     io.Writer
+	in      *bufio.Reader
+	written []byte // room for what is sent
+	read    []byte // room for what is received
+}
+
+const (
+	lengthBytes = 4
+	// spareRoom bounds the room that is kept from message to message.
+	spareRoom = 1 << 20
+	// firstRoom is what is set aside for a message before any of it has come.
+	firstRoom = 64 << 10
+)
+
+// NewChannel makes a channel of a stream. It reads ahead.
+func NewChannel(stream io.ReadWriter) *Channel {
+	return &Channel{out: stream, in: bufio.NewReader(stream)}
+}
+
+// message is one that reads and writes itself, without reflection.
+type message interface {
+	SizeVT() int
+	MarshalToSizedBufferVT(into []byte) (int, error)
+	UnmarshalVT(from []byte) error
+}
+
+// Send writes a message and returns how many bytes it took. An error leaves the
+// channel unusable, unless the message was too large.
+func (c *Channel) Send(m message) (int, error) {
+	size := m.SizeVT()
+	if size > MaxMessage {
+		return 0, fmt.Errorf("a message of %d bytes is larger than %d", size, MaxMessage)
+	}
+	frame := slices.Grow(c.written[:0], lengthBytes+size)[:lengthBytes+size]
+	binary.LittleEndian.PutUint32(frame, uint32(size))
+	if _, err := m.MarshalToSizedBufferVT(frame[lengthBytes:]); err != nil {
+		return 0, fmt.Errorf("encode: %w", err)
+	}
+	if c.written = frame; cap(frame) > spareRoom {
+		c.written = nil
+	}
+	return c.out.Write(frame)
+}
+
+// Receive reads a message and returns how many bytes it took. The error is io.EOF
+// if the other side has ended the stream. What the other side says of a message's
+// length is believed only as far as the message has come.
+func (c *Channel) Receive(m message) (int, error) {
+	header, err := c.in.Peek(lengthBytes)
+	if err != nil {
+		if len(header) > 0 && errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, err
+	}
+	length := binary.LittleEndian.Uint32(header)
+	if length > MaxMessage {
+		return 0, fmt.Errorf("a message of %d bytes is announced, larger than %d", length, MaxMessage)
+	}
+	_, _ = c.in.Discard(lengthBytes) // they were seen
+	body := c.read[:0]
+	for left := int(length); left > 0; {
+		step := min(left, max(firstRoom, len(body))) // at most doubles what has come
+		body = slices.Grow(body, step)[:len(body)+step]
+		n, err := io.ReadFull(c.in, body[len(body)-step:])
+		if err != nil {
+			return 0, fmt.Errorf("%d of %d bytes of a message came: %w", len(body)-step+n, length, io.ErrUnexpectedEOF)
+		}
+		left -= step
+	}
+	if c.read = body; cap(body) > spareRoom {
+		c.read = nil
+	}
+	if err := m.UnmarshalVT(body); err != nil {
+		return 0, fmt.Errorf("decode: %w", err)
+	}
+	return lengthBytes + int(length), nil
+}

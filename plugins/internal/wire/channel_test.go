@@ -1,0 +1,90 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// stream is a stream whose two directions are apart.
+type stream struct {
+	io.Reader
+	io.Writer
+}
+
+func failure(text string) *policyv1.PolicyMessage {
+	return &policyv1.PolicyMessage{Message: &policyv1.PolicyMessage_Failure{Failure: &policyv1.Failure{Text: text}}}
+}
+
+func TestMessagesSurviveTheChannel(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "short", strings.Repeat("long", 100_000), strings.Repeat("x", 3<<20), "short again"}
+	var sent bytes.Buffer
+	there := wire.NewChannel(stream{Writer: &sent})
+	for _, text := range texts {
+		before := sent.Len()
+		n, err := there.Send(failure(text))
+		require.NoError(t, err)
+		require.Equal(t, sent.Len()-before, n)
+	}
+	for name, way := range map[string]func(io.Reader) io.Reader{
+		"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "with its end": iotest.DataErrReader,
+	} {
+		here, bytesRead := wire.NewChannel(stream{Reader: way(bytes.NewReader(sent.Bytes()))}), 0
+		for _, text := range texts {
+			m := &policyv1.PolicyMessage{}
+			n, err := here.Receive(m)
+			require.NoError(t, err, name)
+			require.Equal(t, text, m.GetFailure().GetText())
+			bytesRead += n
+		}
+		require.Equal(t, sent.Len(), bytesRead)
+		_, err := here.Receive(&policyv1.PolicyMessage{})
+		require.ErrorIs(t, err, io.EOF, name)
+	}
+}
+
+func TestWhatIsNoMessageIsRefused(t *testing.T) {
+	t.Parallel()
+	for want, sent := range map[string]string{
+		"unexpected EOF":                         "\x05\x00",
+		"3 of 5 bytes of a message came":         "\x05\x00\x00\x00abc",
+		"a message of 4294967295 bytes is annou": "\xff\xff\xff\xff",
+		"decode":                                 "\x01\x00\x00\x00\xff",
+	} {
+		_, err := wire.NewChannel(stream{Reader: strings.NewReader(sent)}).Receive(&policyv1.PolicyMessage{})
+		require.ErrorContains(t, err, want)
+		require.NotErrorIs(t, err, io.EOF)
+	}
+}
+
+// A length is announced in four bytes; the room for it is had only as it comes.
+func TestALengthIsNotBelieved(t *testing.T) { //nolint:paralleltest // it looks at what is allocated
+	header := binary.LittleEndian.AppendUint32(nil, wire.MaxMessage)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := wire.NewChannel(stream{Reader: io.MultiReader(bytes.NewReader(header), strings.NewReader("few"))}).Receive(&policyv1.PolicyMessage{})
+	runtime.ReadMemStats(&after)
+	require.ErrorContains(t, err, "3 of 268435456 bytes of a message came")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+}
+
+func TestATooLargeMessageIsNotSent(t *testing.T) {
+	t.Parallel()
+	var sent bytes.Buffer
+	c := wire.NewChannel(stream{Writer: &sent})
+	_, err := c.Send(failure(strings.Repeat("x", wire.MaxMessage)))
+	require.ErrorContains(t, err, "is larger than")
+	require.Empty(t, sent.Bytes())
+	_, err = c.Send(failure("x"))
+	require.NoError(t, err)
+}
