@@ -27,6 +27,10 @@ type Options struct {
 	// Restarts is how often a plugin that fails again and again is restarted
 	// before it is given up; 0: 5, negative: never.
 	Restarts int
+	// Memory is how many bytes the plugin may use, and each process that it
+	// starts; 0: no limit. A Go plugin needs 128 MiB at least. Only Linux has such
+	// a limit; elsewhere the log says that there is none.
+	Memory int64
 	// NoMTLS leaves the connection unencrypted. It is a Unix socket that only
 	// this user can reach.
 	NoMTLS bool
@@ -75,6 +79,9 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 	}
 	log = log.Named(command.name())
 	options = options.complete()
+	if options.Memory > 0 && !canLimit {
+		log.Warn("this system cannot limit the memory of a policy plugin", "limit", options.Memory)
+	}
 	return newRemote(ctx, options, log, func(ctx context.Context) (*session, backfill.Spec, error) {
 		p, service, err := launch(ctx, command, options, log)
 		if err != nil {
@@ -84,7 +91,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 		if err != nil {
 			return nil, backfill.Spec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
-		s.pid = p.client.ReattachConfig().Pid
+		s.pid = p.pid()
 		return s, spec, nil
 	})
 }
@@ -92,7 +99,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 // startError says why there is no plugin: it is none, unless the reason lies
 // elsewhere.
 func startError(ctx context.Context, path string, err error) error {
-	if errors.Is(err, plugin.ErrChecksumsDoNotMatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	return notPlugin(path, err)
@@ -249,5 +256,5 @@ func unexpected(m *policyv1.PolicyMessage) error {
 	return fmt.Errorf("the plugin broke the protocol: unexpected %T", m.GetMessage())
 }
 
-// brief bounds what a plugin can write into an error.
-func brief(text string) string { return fmt.Sprintf("%.1000s", text) }
+// brief bounds what a plugin can write into an error, and how that looks.
+func brief(text string) string { return clean(fmt.Sprintf("%.1000s", text)) }

@@ -34,8 +34,8 @@ func Serve(spec backfill.Spec) {
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: os.Stderr, JSONFormat: true})
 	life := newEndWithHost(patience, os.Exit)
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: wire.Handshake(),
-		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: NewServer(spec, log)}},
+		HandshakeConfig:  wire.Handshake(),
+		VersionedPlugins: wire.Versions(&served{server: NewServer(spec, log)}),
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(options, grpc.StatsHandler(life),
 				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
