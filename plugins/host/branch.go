@@ -70,6 +70,9 @@ func (b *Branch) decide(ctx context.Context, c *backfill.Cycle) error {
 		return r.failed(ctx, unexpected(answer))
 	}
 	r.backOff.succeeded()
+	if err = bounded(decision.GetJournal(), c); err != nil {
+		return err
+	}
 	return c.Replay(wire.DecodeJournal(decision.GetJournal()))
 }
 

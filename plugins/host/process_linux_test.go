@@ -3,7 +3,6 @@ package host
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,21 +18,22 @@ import (
 func TestAKilledProcessIsReplaced(t *testing.T) {
 	remote := child(t, "easy", Options{})
 	before := remote.Stats().PID
-	runThroughTrouble(t, remote, func() { signal(t, before, syscall.SIGKILL, gone) })
+	require.Len(t, runThroughTrouble(t, remote, 0, func() { send(t, before, syscall.SIGKILL, gone) }), 1)
 	require.NotEqual(t, before, remote.Stats().PID)
 	require.ErrorIs(t, syscall.Kill(before, 0), syscall.ESRCH, "nothing is left of it")
 }
 
 // A process that does not even run any more must not keep the host.
 func TestAStoppedProcessIsReplaced(t *testing.T) {
-	remote := child(t, "easy", Options{Deadline: time.Second})
-	runThroughTrouble(t, remote, func() { signal(t, remote.Stats().PID, syscall.SIGSTOP, stopped) })
+	remote := child(t, "easy", Options{})
+	stop := func() { send(t, remote.Stats().PID, syscall.SIGSTOP, stopped) }
+	require.Len(t, runThroughTrouble(t, remote, 200*time.Millisecond, stop), 1)
 }
 
 func TestCloseEndsAStoppedProcess(t *testing.T) {
 	remote := child(t, "easy", Options{})
 	pid := remote.Stats().PID
-	signal(t, pid, syscall.SIGSTOP, stopped)
+	send(t, pid, syscall.SIGSTOP, stopped)
 	remote.Close()
 	require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 	remote.Close()
@@ -42,25 +42,8 @@ func TestCloseEndsAStoppedProcess(t *testing.T) {
 	require.ErrorContains(t, remote.Decide(t.Context(), c), "it was closed")
 }
 
-func TestAPluginEndsWithAKilledHost(t *testing.T) {
-	executable, err := os.Executable()
-	require.NoError(t, err)
-	t.Setenv("TMPDIR", t.TempDir()) // a killed host cannot tidy up
-	host := exec.CommandContext(t.Context(), executable, killedHost)
-	out, err := host.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, host.Start())
-	var pid int
-	_, err = fmt.Fscan(out, &pid)
-	require.NoError(t, err)
-	require.NoError(t, syscall.Kill(pid, 0))
-	require.NoError(t, host.Process.Kill())
-	require.Error(t, host.Wait())
-	await(t, pid, gone)
-}
-
-// signal sends a signal, which takes its time, and waits for what it brings.
-func signal(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
+// send sends a signal, which takes its time, and waits for what it brings.
+func send(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, s))
 	await(t, pid, done)
