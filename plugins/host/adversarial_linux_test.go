@@ -280,3 +280,38 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 		})
 	}
 }
+
+// A plugin without the race detector's memory is needed for it.
+func TestMemoryIsLimitedAtEveryStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a plugin")
+	}
+	a := newAdversary(t, "", "")
+	a.command.Path = filepath.Join(t.TempDir(), "eater")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", a.command.Path, "./testdata/eater").CombinedOutput()
+	require.NoError(t, err, string(out))
+	const limit = 256 << 20
+	_, err = a.start(t, Options{Memory: limit, Policy: map[string]string{"fill": "300"}})
+	require.ErrorContains(t, err, a.command.Path)
+	require.Contains(t, a.log.String(), "out of memory")
+	_, err = a.start(t, Options{Policy: map[string]string{"fill": "300"}})
+	require.NoError(t, err, "it is the limit that it cannot bear")
+
+	remote, err := a.start(t, Options{Memory: limit})
+	require.NoError(t, err)
+	limited := func() {
+		limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", remote.Stats().PID))
+		require.NoError(t, err)
+		require.Regexp(t, fmt.Sprintf(`Max data size +%d +%d `, limit, limit), string(limits))
+		require.Regexp(t, `Max core file size +0 +0 `, string(limits))
+		require.Regexp(t, `Max open files +\d+ +(1024|\d{1,3}) `, string(limits))
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", remote.Stats().PID))
+		require.NoError(t, err)
+		require.Contains(t, string(environ), fmt.Sprintf("\x00GOMEMLIMIT=%d\x00", limit/10*9))
+	}
+	limited()
+	before := remote.Stats().PID
+	runThroughTrouble(t, remote, 0, func() { send(t, before, syscall.SIGKILL, gone) })
+	require.NotEqual(t, before, remote.Stats().PID)
+	limited()
+}
