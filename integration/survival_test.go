@@ -24,8 +24,8 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"), "--policy", policy, "--speed", "max", "--json")
 		var log bytes.Buffer
 		cmd.Env, cmd.Stderr = append(os.Environ(), mark), &log
-		printed, err := cmd.Output()
-		require.NoError(t, err, log.String())
+		printed, failed := cmd.Output()
+		require.NoError(t, failed, log.String())
 		var summary map[string]any
 		require.NoError(t, json.Unmarshal(printed, &summary))
 		return summary, log.String()

@@ -264,7 +264,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, host.Start())
 			if test.how == "hang" {
-				require.Eventually(t, func() bool { _, err := os.Stat(a.file); return err == nil }, time.Minute, time.Millisecond)
+				require.Eventually(t, func() bool { _, absent := os.Stat(a.file); return absent == nil }, time.Minute, time.Millisecond)
 			} else {
 				var said string
 				_, err = fmt.Fscan(out, &said)

@@ -97,6 +97,10 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	_, err := Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}}, Options{Logger: hclog.NewNullLogger()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotContains(t, err.Error(), "is not a policy plugin")
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	_, err = Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}}, Options{StartTimeout: time.Hour, Logger: hclog.NewNullLogger()})
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestBadOptionsAreRefusedAtTheStart(t *testing.T) {

@@ -69,7 +69,7 @@ func (p *printer) words() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.first == p.last && len(p.first) == 0:
+	case p.last == "":
 		return ""
 	case p.first == p.last:
 		return fmt.Sprintf("%.200q", p.first)
@@ -103,8 +103,9 @@ func (p *printer) line(line []byte) {
 // entry logs what was logged as JSON, if it was.
 func (p *printer) entry(fields map[string]any) bool {
 	message, isText := fields["@message"].(string)
-	level, hasLevel := fields["@level"].(string)
-	if !isText || !hasLevel || hclog.LevelFromString(level) == hclog.NoLevel {
+	name, _ := fields["@level"].(string)
+	level := hclog.LevelFromString(name)
+	if !isText || level == hclog.NoLevel || level == hclog.Off {
 		return false
 	}
 	var args []any
@@ -118,7 +119,7 @@ func (p *printer) entry(fields map[string]any) bool {
 		}
 		args = append(args, clean(key), clean(value))
 	}
-	p.log.Log(hclog.LevelFromString(level), clean(message), args...)
+	p.log.Log(level, clean(message), args...)
 	return true
 }
 

@@ -46,6 +46,7 @@ type supervised struct {
 
 	mu      sync.Mutex
 	running bool
+	doomed  bool  // to be killed, perhaps before it runs
 	refused error // why hands are not shaken
 }
 
@@ -120,15 +121,17 @@ func (c *supervised) begin() (buryGuard func(), err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.running = true
+	if c.running = true; c.doomed {
+		killGroup(c.cmd.Process)
+	}
 	return buryGuard, nil
 }
 
-// kill ends the process and what it started.
+// kill ends the process and what it started, now or as soon as it has started.
 func (c *supervised) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running {
+	if c.doomed = true; c.running {
 		killGroup(c.cmd.Process)
 	}
 }
