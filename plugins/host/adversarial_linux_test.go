@@ -241,46 +241,6 @@ func copyExecutable(t *testing.T, from, to string) []byte {
 	return sum.Sum(nil)
 }
 
-func TestNothingOutlivesAKilledHost(t *testing.T) {
-	for name, test := range map[string]struct {
-		when, how string
-		args      []string
-		started   int // processes with the mark, the host and the guard among them
-	}{
-		"idle":         {args: []string{"plugin-serve", "bad"}, started: 3},
-		"hanging":      {when: "decide", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
-		"unready":      {when: "start", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
-		"deaf":         {when: "start", how: "deaf", args: []string{"plugin-serve", "bad"}, started: 3},
-		"foreign":      {args: []string{foreign}, started: 3},
-		"with a child": {when: "decide", how: "fork and stay", args: []string{"plugin-serve", "bad"}, started: 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := newAdversary(t, test.when, test.how)
-			sockets := t.TempDir()
-			host := exec.CommandContext(t.Context(), a.command.Path, append([]string{killedHost, a.command.Path}, test.args...)...)
-			host.Env = append(append(os.Environ(), a.command.Env...), "TMPDIR="+sockets)
-			out, err := host.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, host.Start())
-			if test.how == "hang" {
-				require.Eventually(t, func() bool { _, absent := os.Stat(a.file); return absent == nil }, time.Minute, time.Millisecond)
-			} else {
-				var said string
-				_, err = fmt.Fscan(out, &said)
-				require.NoError(t, err)
-			}
-			require.Eventually(t, func() bool { return len(a.processes(t)) == test.started }, time.Minute, time.Millisecond)
-			require.NoError(t, host.Process.Kill())
-			require.Error(t, host.Wait())
-			require.Eventually(t, func() bool { return len(a.processes(t)) == 0 }, time.Minute, time.Millisecond)
-			left, err := os.ReadDir(sockets)
-			require.NoError(t, err)
-			require.Empty(t, left)
-		})
-	}
-}
-
 // A plugin without the race detector's memory is needed for it.
 func TestMemoryIsLimitedAtEveryStart(t *testing.T) {
 	if testing.Short() {

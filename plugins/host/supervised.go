@@ -114,7 +114,8 @@ func (c *supervised) begin() (buryGuard func(), err error) {
 	}
 	if err = limit(c.cmd.Process.Pid, c.memory); err != nil {
 		killGroup(c.cmd.Process)
-		return nil, errors.Join(fmt.Errorf("limit its memory: %w", err), c.cmd.Wait())
+		_ = c.cmd.Wait() // it was killed
+		return nil, fmt.Errorf("limit its memory: %w", err)
 	}
 	if buryGuard, err = startGuard(c.cmd.Process.Pid, c.dir); err != nil {
 		c.log.Warn("what the policy plugin starts will outlive a host that is killed", "error", err)
