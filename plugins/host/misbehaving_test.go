@@ -43,6 +43,7 @@ const (
 // acted on it.
 func misbehaving() []backfill.Spec {
 	return []backfill.Spec{
+		failing("hanging", func(*backfill.Cycle) { select {} }),
 		failing("panicking", func(*backfill.Cycle) { panic("on \xffpurpose") }),
 		failing("inventing", func(c *backfill.Cycle) { c.Start(&backfill.Job{ID: 999_999}, nil) }),
 		failing("promising", func(c *backfill.Cycle) {
