@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
@@ -70,12 +71,16 @@ func (b *Branch) decide(ctx context.Context, c *backfill.Cycle) error {
 		return r.failed(ctx, unexpected(answer))
 	}
 	r.backOff.succeeded()
+	if err = bounded(decision.GetJournal(), c); err != nil {
+		return err
+	}
 	return c.Replay(wire.DecodeJournal(decision.GetJournal()))
 }
 
 // ask puts the round before the policy, with the whole state if need be.
 func (b *Branch) ask(ctx context.Context, s *session, c *backfill.Cycle) (*policyv1.PolicyMessage, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, b.remote.options.Deadline, b.remote.late)
+	limit := b.remote.options.Deadline
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
 	defer cancel()
 	if b.at == s && b.state == c.State() && b.revision == c.State().Revision() && !b.asked {
 		answer, err := s.ask(ctx, b.question(c))
@@ -159,3 +164,8 @@ func (b *Branch) Drop() {
 	}
 	b.lose()
 }
+
+// late is a missed deadline.
+type late time.Duration
+
+func (l late) Error() string { return "no decision within " + time.Duration(l).String() }

@@ -58,7 +58,7 @@ func TestAWrongPolicyIsNotServed(t *testing.T) {
 	command, err := Self("wrong")
 	require.NoError(t, err)
 	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
-	require.ErrorContains(t, err, `it ended without a word on its standard output; it said: this policy cannot be served: policy wrong: option depth: its default "" must be a whole number`)
+	require.ErrorContains(t, err, `it ended without a handshake: exit status 1; it said: this policy cannot be served: policy wrong: option depth: its default "" must be a whole number`)
 }
 
 // The host refuses what the types of options tell, the policy the rest; both with

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,18 +21,23 @@ import (
 
 // runThroughTrouble lets a policy decide that is EASY where it decides at all.
 // The fallback is EASY too, so that the run must be that of EASY throughout,
-// and only in the troubled round may the policy be refused.
-func runThroughTrouble(t *testing.T, remote backfill.Decider, strike func()) []backfill.Refusal {
+// whatever the policy does. In the troubled round its deadlines are short (if not
+// 0); what happens until then may take its time.
+func runThroughTrouble(t *testing.T, remote *Remote, short time.Duration, strike func()) []backfill.Refusal {
 	t.Helper()
 	want, got := newHost(t, "fcfs", linked(t, named(t, "easy"))), newHost(t, "fcfs", remote)
 	g := newScenario(3)
 	for round := range 60 {
-		r := g.next(want.State)
+		r, patience := g.next(want.State), remote.options.Deadline
 		if round == 20 {
+			require.Empty(t, got.refusals)
 			g.jobs++
 			j := g.job(g.jobs)
 			j.Labels[trouble] = "yes"
 			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+			if short != 0 {
+				remote.options.Deadline = short
+			}
 			strike()
 		}
 		a, err := want.Decide(t.Context(), copyOf(r))
@@ -39,37 +45,38 @@ func runThroughTrouble(t *testing.T, remote backfill.Decider, strike func()) []b
 		b, err := got.Decide(t.Context(), copyOf(r))
 		require.NoError(t, err)
 		samePlan(t, a, b)
-		if round == 20 {
-			require.Len(t, got.refusals, 1)
-			require.Equal(t, "easy", b.By)
-		}
+		remote.options.Deadline = patience
 	}
 	easy, other := want.State.Snapshot(), got.State.Snapshot()
 	require.Equal(t, remote.Spec().Name, other.Policy, "the fallback decides in its name")
 	easy.Policy = other.Policy
 	sameState(t, easy, other)
-	require.Len(t, got.refusals, 1)
+	for _, r := range got.refusals {
+		require.Equal(t, remote.Spec().Name, r.Policy)
+		require.ErrorContains(t, r.Err, "policy plugin "+r.Policy+": ")
+		require.NotRegexp(t, `[[:cntrl:]]`, r.Err.Error())
+	}
 	return got.refusals
 }
 
+func nothingHappens() {}
+
 func TestAFailureCostsOneRound(t *testing.T) {
-	for _, test := range []struct {
-		policy, refusal string
-		want            Stats
-	}{
-		{"crashing", "the session broke", Stats{Starts: 2, Syncs: 2, Failures: 1}},
-		{"hanging", "no decision within 1s", Stats{Starts: 2, Syncs: 2, Failures: 1}},
-		{"panicking", "policy panicking panicked: on \uFFFDpurpose", Stats{Starts: 1, Syncs: 2}},
-		{"inventing", "start job 999999: there is no such job", Stats{Starts: 1, Syncs: 2}},
-		{"oversubscribing", "the decision is not possible", Stats{Starts: 1, Syncs: 2}},
+	for _, test := range []struct{ policy, refusal string }{
+		{"panicking", "policy panicking panicked: on \uFFFDpurpose"},
+		{"inventing", "start job 999999: there is no such job"},
+		{"promising", "the policy in charge gives none"},
+		{"repeating", "it runs since"},
+		{"oversubscribing", "the decision is not possible"},
 	} {
 		for _, noChannel := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/no channel %t", test.policy, noChannel), func(t *testing.T) {
-				remote := child(t, test.policy, Options{Deadline: time.Second, NoChannel: noChannel})
-				refusals := runThroughTrouble(t, remote, func() {})
+				remote := child(t, test.policy, Options{NoChannel: noChannel})
+				refusals := runThroughTrouble(t, remote, 0, nothingHappens)
+				require.Len(t, refusals, 1)
 				require.ErrorContains(t, refusals[0].Err, test.refusal)
 				require.NotZero(t, remote.Stats().PID, "it runs")
-				require.Equal(t, test.want, happened(remote))
+				require.Equal(t, Stats{Starts: 1, Syncs: 2}, happened(remote))
 			})
 		}
 	}
@@ -78,17 +85,18 @@ func TestAFailureCostsOneRound(t *testing.T) {
 // liar is a plugin whose copy is right, but which reports other things.
 type liar struct {
 	policyv1.PolicyServiceServer
-	lie func(asked *policyv1.Decide, answer *policyv1.PolicyMessage)
+	lie   func(asked *policyv1.Decide, answer *policyv1.PolicyMessage) // nil: says it often
+	waits bool                                                         // until nobody wants to know any more
 }
 
 type lyingStream struct {
 	policyv1.PolicyService_SessionServer
-	lie   func(asked *policyv1.Decide, answer *policyv1.PolicyMessage)
+	liar
 	asked *policyv1.Decide
 }
 
 func (l liar) Session(stream policyv1.PolicyService_SessionServer) error {
-	return l.PolicyServiceServer.Session(&lyingStream{PolicyService_SessionServer: stream, lie: l.lie})
+	return l.PolicyServiceServer.Session(&lyingStream{PolicyService_SessionServer: stream, liar: l})
 }
 
 func (s *lyingStream) Recv() (*policyv1.HostMessage, error) {
@@ -99,7 +107,18 @@ func (s *lyingStream) Recv() (*policyv1.HostMessage, error) {
 
 func (s *lyingStream) Send(m *policyv1.PolicyMessage) error {
 	if s.asked != nil && isTrouble(wire.DecodeRound(s.asked.GetRound())) {
-		s.lie(s.asked, m)
+		switch {
+		case s.waits:
+			<-s.Context().Done()
+		case s.lie == nil:
+			for range 1000 {
+				if err := s.PolicyService_SessionServer.Send(m); err != nil {
+					return err
+				}
+			}
+		default:
+			s.lie(s.asked, m)
+		}
 	}
 	return s.PolicyService_SessionServer.Send(m)
 }
@@ -115,6 +134,9 @@ func TestALieCostsOneRound(t *testing.T) {
 		}
 	}
 	everywhere := &policyv1.Placement{Slots: []int32{0, 1, 2, 3, 1 << 30, -1}, Counts: []int64{1 << 40, -7}}
+	many := func(n int, a *policyv1.Action) func(*policyv1.Decide, *policyv1.PolicyMessage) {
+		return decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, slices.Repeat([]*policyv1.Action{a}, n)...) })
+	}
 	refused, broken := Stats{Starts: 1, Syncs: 2}, Stats{Starts: 2, Syncs: 2, Failures: 1}
 	for name, test := range map[string]struct {
 		lie     func(*policyv1.Decide, *policyv1.PolicyMessage)
@@ -131,7 +153,15 @@ func TestALieCostsOneRound(t *testing.T) {
 				After: int32(len(events)), Kind: policyv1.ActionKind_ACTION_KIND_START, Job: int64(arrived.ID), Placement: everywhere,
 			}}
 		}, "chunks on slot", refused},
-		"out of order": {decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, &policyv1.Action{After: 1 << 30}) }), "the journal goes from event", refused},
+		"out of order":     {decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, &policyv1.Action{After: 1 << 30}) }), "the journal goes from event", refused},
+		"too many actions": {many(200_000, &policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_KEEP_FREED, At: 1}), "actions, more than", refused},
+		"many wakes":       {many(1001, &policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: 1 << 40}), "asks to be woken more than 1000 times", refused},
+		"many places":      {many(1, &policyv1.Action{Placement: &policyv1.Placement{Slots: make([]int32, 1_000_000)}}), "on 1000000 slots, and there are", refused},
+		"a long story":     {many(1, &policyv1.Action{Reason: strings.Repeat("x", 5000)}), "for a reason of 5000 bytes", refused},
+		"odd text":         {many(1, &policyv1.Action{Reason: "\xff"}), "the session broke", broken},
+		"an odd failure": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
+			m.Message = &policyv1.PolicyMessage_Failure{Failure: &policyv1.Failure{Text: "\x1b[2J\n" + strings.Repeat("x", 1<<20)}}
+		}, "\uFFFD[2J\uFFFDxxxx", refused},
 		"other branch": {decision(func(d *policyv1.Decision) { d.Branch = 9 }), "broke the protocol", broken},
 		"old revision": {decision(func(d *policyv1.Decision) { d.BaseRevision-- }), "broke the protocol", broken},
 		"not an answer": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
@@ -143,16 +173,38 @@ func TestALieCostsOneRound(t *testing.T) {
 		}, "it does not take the state over: lost", Stats{Starts: 2, Syncs: 3, Failures: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), test.lie})
-			require.ErrorContains(t, runThroughTrouble(t, remote, func() {})[0].Err, test.refusal)
+			remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), test.lie, false})
+			refusals := runThroughTrouble(t, remote, 0, nothingHappens)
+			require.Len(t, refusals, 1)
+			require.ErrorContains(t, refusals[0].Err, test.refusal)
 			require.Equal(t, test.want, happened(remote))
 		})
 	}
 }
 
+// Nobody listens between questions, so that what is too much is found at the next
+// one.
+func TestAFloodOfAnswersCostsOneRound(t *testing.T) {
+	remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), nil, false})
+	refusals := runThroughTrouble(t, remote, 0, nothingHappens)
+	require.Len(t, refusals, 1)
+	require.ErrorContains(t, refusals[0].Err, "broke the protocol")
+	require.Equal(t, Stats{Starts: 2, Syncs: 2, Failures: 1}, happened(remote))
+}
+
+func TestAnAnswerThatIsLateCostsOneRound(t *testing.T) {
+	server := liar{PolicyServiceServer: sdk.NewServer(named(t, "easy"), hclog.NewNullLogger())}
+	server.waits = true
+	remote := inProcess(t, Options{}, server)
+	refusals := runThroughTrouble(t, remote, 50*time.Millisecond, nothingHappens)
+	require.Len(t, refusals, 1)
+	require.ErrorContains(t, refusals[0].Err, "no decision within 50ms")
+	require.Equal(t, Stats{Starts: 2, Syncs: 2, Failures: 1}, happened(remote))
+}
+
 func TestAPluginThatIsOutOfStepIsSyncedAtOnce(t *testing.T) {
 	var once sync.Once
-	remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
+	remote := inProcess(t, Options{}, liar{PolicyServiceServer: sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), lie: func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
 		once.Do(func() {
 			m.Message = &policyv1.PolicyMessage_OutOfStep{OutOfStep: &policyv1.OutOfStep{Branch: asked.GetBranch(), Text: "lost"}}
 		})

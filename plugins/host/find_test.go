@@ -54,20 +54,29 @@ func TestFind(t *testing.T) {
 func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ script, want string }{
-		"silent":    {"#!/bin/sh\nexit 0\n", "it ended without a word on its standard output"},
-		"talking":   {"#!/bin/sh\necho hello\nsleep 100\n", `it printed "hello" instead of a handshake`},
-		"sleeping":  {"#!/bin/sh\nsleep 100\n", "not ready within 2s"},
-		"old":       {"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "incompatible API version with plugin"},
-		"not there": {"", "no such file or directory"},
-		"unclear":   {"\x01\x02", "exec format error"},
-		"dead end":  {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
+		"silent":          {"#!/bin/sh\nexit 0\n", "it ended without a handshake; build one"},
+		"complaining":     {"#!/bin/sh\necho one >&2\nprintf 'no \\033[31mtwo' >&2\nexit 3\n", "it ended without a handshake: exit status 3; it said: one … no \ufffd[31mtwo"},
+		"closed":          {"#!/bin/sh\nexec >&- 2>&-\nsleep 100\n", "it ended without a handshake"},
+		"endless":         {"#!/bin/sh\nexec cat /dev/zero\n", `it printed "\x00`},
+		"another's":       {"#!/bin/sh\necho This binary is a plugin. These are not meant to be executed directly. >&2\nexit 1\n", "it is a plugin of another program, with another magic cookie: rebuild it"},
+		"old core":        {"#!/bin/sh\necho '0|1|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "it shakes hands as in version 0 of go-plugin's protocol, this host as in version 1: rebuild it"},
+		"other rpc":       {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|netrpc'\nsleep 100\n", "it does not serve its policy over gRPC: rebuild it"},
+		"no rpc":          {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1'\nsleep 100\n", "it does not serve its policy over gRPC"},
+		"odd numbers":     {"#!/bin/sh\necho '1|one|tcp|127.0.0.1:1|grpc'\nsleep 100\n", `it printed "1|one|tcp|127.0.0.1:1|grpc" instead of a handshake`},
+		"odd network":     {"#!/bin/sh\necho '1|1|fax|127.0.0.1:1|grpc'\nsleep 100\n", "unknown address type"},
+		"odd certificate": {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|grpc|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'\nsleep 100\n", "error parsing server cert"},
+		"talking":         {"#!/bin/sh\necho hello\nsleep 100\n", `it printed "hello" instead of a handshake`},
+		"old":             {"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "it speaks version 99 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk"},
+		"not there":       {"", "no such file or directory"},
+		"unclear":         {"\x01\x02", "exec format error"},
+		"dead end":        {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, name)
 			if test.script != "" {
 				write(t, path, test.script, 0o755)
 			}
-			_, err := Start(t.Context(), Command{Path: path}, Options{StartTimeout: 2 * time.Second, NoMTLS: true, Logger: hclog.NewNullLogger()})
+			_, err := Start(t.Context(), Command{Path: path}, Options{StartTimeout: time.Minute, NoMTLS: true, Logger: hclog.NewNullLogger()})
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, path)
 			require.NotContains(t, err.Error(), "\n")
@@ -78,8 +87,8 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 func TestABinaryThatReadsForEverIsNoPlugin(t *testing.T) {
 	path, err := exec.LookPath("sleep")
 	require.NoError(t, err)
-	_, err = Start(t.Context(), Command{Path: path, Args: []string{"100"}}, Options{StartTimeout: 2 * time.Second, Logger: hclog.NewNullLogger()})
-	require.EqualError(t, err, path+": is not a policy plugin: not ready within 2s; build one with plugins/sdk")
+	_, err = Start(t.Context(), Command{Path: path, Args: []string{"100"}}, Options{StartTimeout: 200 * time.Millisecond, Logger: hclog.NewNullLogger()})
+	require.EqualError(t, err, path+": is not a policy plugin: not ready within 200ms; build one with plugins/sdk")
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {
@@ -88,6 +97,10 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	_, err := Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}}, Options{Logger: hclog.NewNullLogger()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotContains(t, err.Error(), "is not a policy plugin")
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	_, err = Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}}, Options{StartTimeout: time.Hour, Logger: hclog.NewNullLogger()})
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestBadOptionsAreRefusedAtTheStart(t *testing.T) {
@@ -101,7 +114,7 @@ func TestAPolicyThatIsNotLinkedIn(t *testing.T) {
 	command, err := Self("nobody's")
 	require.NoError(t, err)
 	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
-	require.ErrorContains(t, err, "is not a policy plugin: it ended without a word")
+	require.ErrorContains(t, err, `it ended without a handshake: exit status 2; it said: plugin-serve: no policy`)
 }
 
 func TestTheSumOfTheExecutableIsChecked(t *testing.T) {
@@ -109,7 +122,7 @@ func TestTheSumOfTheExecutableIsChecked(t *testing.T) {
 	require.NoError(t, err)
 	command.SHA256 = make([]byte, sha256.Size)
 	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
-	require.EqualError(t, err, "start "+command.Path+": checksums did not match")
+	require.ErrorContains(t, err, "start "+command.Path+": checksums did not match: its SHA-256 is ")
 	executable, err := os.ReadFile(command.Path)
 	require.NoError(t, err)
 	sum := sha256.Sum256(executable)

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
@@ -27,26 +29,49 @@ import (
 // The tests' executable is its own plugin.
 func TestMain(m *testing.M) {
 	serve.IfChild(os.Args[1:], append(append(policies.All(), misbehaving()...), talking(), wrong()))
-	if slices.Equal(os.Args[1:], []string{killedHost}) {
-		beKilled()
+	switch {
+	case slices.Equal(os.Args[1:], []string{foreign}):
+		beForeign()
+	case len(os.Args) > 1 && os.Args[1] == killedHost:
+		beKilled(os.Args[2], os.Args[3:])
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // killedHost is the argument that makes the tests' executable a host which
-// starts a plugin, says its process, and waits.
+// starts the plugin that the others name, asks it once, and waits.
 const killedHost = "be-a-killed-host"
 
-func beKilled() {
-	command, err := Self("easy")
+func beKilled(path string, args []string) {
+	_, err := func() (backfill.Decision, error) {
+		remote, err := Start(context.Background(), Command{Path: path, Args: args}, Options{StartTimeout: time.Hour, Deadline: time.Hour})
+		if err != nil {
+			return backfill.Decision{}, err
+		}
+		order, err := backfill.OrderNamed("fcfs")
+		if err != nil {
+			return backfill.Decision{}, err
+		}
+		fallback, err := backfill.Link(policies.FallbackFor(remote.Spec()), nil)
+		if err != nil {
+			return backfill.Decision{}, err
+		}
+		host, err := backfill.NewHost(newPool(), order, remote, fallback, nil)
+		if err != nil {
+			return backfill.Decision{}, err
+		}
+		g := newScenario(1)
+		r := g.next(host.State)
+		j := g.job(1)
+		j.Labels[trouble] = "yes"
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+		return host.Decide(context.Background(), r)
+	}()
 	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	remote, err := Start(context.Background(), command, Options{})
-	if err != nil {
-		os.Exit(1)
-	}
-	_, _ = fmt.Fprintln(os.Stdout, remote.Stats().PID)
+	_, _ = fmt.Fprintln(os.Stdout, "decided")
 	select {}
 }
 
@@ -87,6 +112,9 @@ func started(tb testing.TB, command Command, options Options) *Remote {
 	if options.Logger == nil {
 		options.Logger = hclog.NewNullLogger()
 	}
+	// No test depends on a plugin being quick.
+	options.StartTimeout = cmp.Or(options.StartTimeout, time.Minute)
+	options.Deadline = cmp.Or(options.Deadline, time.Minute)
 	r, err := Start(tb.Context(), command, options)
 	require.NoError(tb, err)
 	tb.Cleanup(r.Close)

@@ -55,8 +55,10 @@ func (p *printer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// end shows what has no end of line, as nothing comes any more.
-func (p *printer) end() {
+// drain takes all that can be read. What has no end of line is shown as well.
+func (p *printer) drain(from io.Reader) {
+	// The end of a pipe is no error, and neither is that it was closed.
+	_, _ = io.Copy(p, from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line(p.begun)
@@ -75,6 +77,16 @@ func (p *printer) words() string {
 		return cut(p.first, maxWords)
 	}
 	return cut(p.first, maxWords) + " … " + cut(p.last, maxWords)
+}
+
+// crash is how the plugin said that it crashed, if it did.
+func (p *printer) crash() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.crashing {
+		return ""
+	}
+	return cut(p.worst, maxWords)
 }
 
 // line shows one line.

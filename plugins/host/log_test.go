@@ -112,15 +112,21 @@ func TestALogPassesTheBoundary(t *testing.T) {
 
 // A crash is told once, with what the plugin said as it crashed.
 func TestACrashIsLoggedOnce(t *testing.T) {
+	t.Setenv(badWhen, "decide")
+	t.Setenv(badHow, "crash")
 	for policy, want := range map[string][]string{
-		"crashing":  {"[ERROR] host.crashing: the policy plugin failed: "},
+		"bad":       {"[ERROR] host.bad: the policy plugin failed: "},
 		"hanging":   {`[ERROR] host.hanging: the policy plugin failed: error="no decision within 1s"`},
 		"panicking": {"[ERROR] host.panicking: policy panicked: "},
 	} {
 		t.Run(policy, func(t *testing.T) {
 			var log logged
-			remote := child(t, policy, Options{Deadline: time.Second, Logger: log.logger(hclog.Info)})
-			runThroughTrouble(t, remote, func() {})
+			remote := child(t, policy, Options{Logger: log.logger(hclog.Info)})
+			short := time.Duration(0)
+			if policy == "hanging" {
+				short = time.Second
+			}
+			runThroughTrouble(t, remote, short, nothingHappens)
 			remote.Close()
 			if policy != "panicking" { // which does not end
 				want = append(want, "[INFO]  host."+policy+": restarting the policy plugin: failures=1\n")
@@ -143,7 +149,7 @@ func plainLog(level hclog.Level, size int, text string) (shown, words string) {
 		_, _ = p.Write([]byte(text[:n]))
 		text = text[n:]
 	}
-	p.end()
+	p.drain(strings.NewReader(""))
 	return log.String(), p.words()
 }
 

@@ -1,11 +1,25 @@
 package host
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
+	"os/signal"
 	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
 // trouble labels the job at whose arrival the misbehaving policies misbehave.
@@ -16,20 +30,39 @@ func isTrouble(r backfill.Round) bool {
 	return slices.ContainsFunc(r.Events, func(e backfill.Event) bool { return e.Spec != nil && e.Spec.Labels[trouble] != "" })
 }
 
+const (
+	// badWhen and badHow name the variables that tell a process when and how it
+	// misbehaves; badMark that of a file which says that it did, or once ran.
+	badWhen, badHow, badMark = "TEST_BAD_WHEN", "TEST_BAD_HOW", "TEST_BAD_MARK"
+	// foreign is the argument that makes the tests' executable a plugin as another
+	// language's would be: over gRPC, and deaf to the end of its host.
+	foreign = "be-foreign"
+)
+
 // misbehaving are policies that fail in the middle of a cycle, after they have
 // acted on it.
 func misbehaving() []backfill.Spec {
 	return []backfill.Spec{
-		failing("crashing", func(*backfill.Cycle) { os.Exit(3) }),
 		failing("hanging", func(*backfill.Cycle) { select {} }),
 		failing("panicking", func(*backfill.Cycle) { panic("on \xffpurpose") }),
 		failing("inventing", func(c *backfill.Cycle) { c.Start(&backfill.Job{ID: 999_999}, nil) }),
+		failing("promising", func(c *backfill.Cycle) {
+			for j := range c.Queue() {
+				c.Guarantee(j, c.Now()-1)
+			}
+		}),
+		failing("repeating", func(c *backfill.Cycle) {
+			for r := range c.Running() {
+				c.Start(r.Job, r.Placement)
+			}
+		}),
 		failing("oversubscribing", func(c *backfill.Cycle) {
 			for j := range c.Queue() {
 				c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
 			}
 			c.Wake(0) // in case that they all fitted
 		}),
+		bad(),
 	}
 }
 
@@ -47,4 +80,126 @@ func failing(name string, fail func(*backfill.Cycle)) backfill.Spec {
 		}), err
 	}
 	return spec
+}
+
+// bad is a policy that misbehaves as its environment says: at the start, in
+// Configure ("configure"), in Decide ("decide"), or once it was restarted, in
+// these ("restart", "reconfigure", "resync").
+func bad() backfill.Spec {
+	when := os.Getenv(badWhen)
+	if strings.HasPrefix(when, "re") {
+		if _, err := os.Stat(os.Getenv(badMark)); err != nil { // its first life
+			when = "crash at decide"
+			leaveMark()
+		}
+	}
+	spec := failing("bad", func(*backfill.Cycle) {
+		switch when {
+		case "decide":
+			misbehave()
+		case "crash at decide":
+			os.Exit(3)
+		}
+	})
+	build := spec.New
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		if when == "configure" || when == "reconfigure" {
+			misbehave()
+		}
+		policy, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			if when == "resync" {
+				misbehave()
+			}
+			policy.Decide(c)
+		}), err
+	}
+	if len(os.Args) == 3 && os.Args[2] == "bad" && (when == "start" || when == "restart") {
+		misbehave()
+	}
+	return spec
+}
+
+// misbehave does what the environment says.
+func misbehave() {
+	switch how := os.Getenv(badHow); how {
+	case "crash":
+		os.Exit(3)
+	case "words":
+		_, _ = fmt.Fprintln(os.NewFile(2, "stderr"), "I do not feel well") // that of go-plugin would be lost
+		os.Exit(4)
+	case "hang":
+		leaveMark()
+		select {}
+	case "garbage":
+		garbage := append(bytes.Repeat([]byte("\x1b[2J\x00\xff\a\r"), 200_000), []byte("\n{\"@message\":5,\"@level\":1}\nthe end of it\n")...)
+		for _, to := range []*os.File{os.Stdout, os.Stderr, os.NewFile(1, "1"), os.NewFile(2, "2")} {
+			_, _ = to.Write(garbage)
+		}
+	case "close":
+		for fd := 3; fd < 100; fd++ {
+			if name, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); strings.HasPrefix(name, "socket:") {
+				_ = syscall.Shutdown(fd, syscall.SHUT_RDWR)
+				_ = syscall.Close(fd)
+			}
+		}
+	case "fork":
+		fork(false)
+		fork(true)
+		os.Exit(3)
+	case "fork and stay":
+		fork(false)
+	case "deaf":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+		leaveMark()
+	}
+}
+
+// fork starts a process that holds this one's outputs open.
+func fork(escape bool) {
+	cmd := exec.CommandContext(context.Background(), "sleep", "300")
+	cmd.Stdout, cmd.Stderr = os.NewFile(1, "1"), os.NewFile(2, "2")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: escape}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	leaveMark()
+}
+
+func leaveMark() {
+	if mark := os.Getenv(badMark); mark != "" {
+		if err := os.WriteFile(mark, nil, 0o600); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// beForeign serves a lying EASY with go-plugin alone, in two versions of the
+// protocol at once.
+func beForeign() {
+	versions := wire.Versions(&served{})
+	switch os.Getenv(badHow) {
+	case "newer":
+		versions[2] = versions[1]
+	case "newest":
+		versions = map[int]plugin.PluginSet{7: versions[1]}
+	}
+	plugin.Serve(&plugin.ServeConfig{HandshakeConfig: wire.Handshake(), VersionedPlugins: versions, GRPCServer: plugin.DefaultGRPCServer})
+	select {} // deaf to its host
+}
+
+type served struct{ plugin.NetRPCUnsupportedPlugin }
+
+func (*served) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	spec := easy.Spec()
+	policyv1.RegisterPolicyServiceServer(s, liar{PolicyServiceServer: sdk.NewServer(spec, hclog.NewNullLogger()), lie: func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
+		if os.Getenv(badHow) == "gigabyte" {
+			m.GetDecision().Journal = append(m.GetDecision().Journal, &policyv1.Action{Reason: strings.Repeat("no", 100<<20)})
+		}
+	}})
+	return nil
+}
+
+func (*served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil //nolint:nilnil // never asked for
 }

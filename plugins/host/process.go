@@ -1,19 +1,22 @@
 package host
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
@@ -23,80 +26,80 @@ import (
 // grace is how long a process may take to end when it is asked to.
 const grace = 2 * time.Second
 
-// process is a running plugin.
+// process is a running plugin with which hands were shaken.
 type process struct {
+	*supervised
 	client *plugin.Client
-	end    context.CancelFunc // kills it and all that it started
-	dir    string             // of its socket
+	dir    string // of its socket
 	// channel was offered for the session; nil: none.
 	channel net.Conn
-	// What it prints over the connection, and what it prints past that.
-	stdout, stderr, said *printer
 }
 
 // launch starts a plugin's process and shakes hands with it. The process
 // outlives ctx, unless that ends before launch returns.
 func launch(ctx context.Context, command Command, options Options, log hclog.Logger) (*process, policyv1.PolicyServiceClient, error) {
+	if err := command.check(); err != nil {
+		return nil, nil, err
+	}
 	// A directory of its own keeps the socket from other users, and a killed
 	// plugin's socket from lying about.
 	dir, err := os.MkdirTemp("", Prefix)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a directory for the plugin's socket: %w", err)
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	cmd := exec.CommandContext(life, command.Path, command.Args...)
-	cmd.Env = append(append(os.Environ(), command.Env...), plugin.EnvUnixSocketDir+"="+dir, wire.LogLevel+"="+log.GetLevel().String())
-	ownGroup(cmd)
-	p := &process{end: end, dir: dir, stdout: newPrinter(log), stderr: newPrinter(log), said: newPrinter(log)}
+	cmd := exec.Command(command.Path, command.Args...)
+	cmd.Env = os.Environ()
+	if options.Memory > 0 { // Go plugins collect their garbage before the limit is reached
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", options.Memory/10*9))
+	}
+	cmd.Env = append(append(cmd.Env, command.Env...), wire.LogLevel+"="+log.GetLevel().String())
+	p := &process{supervised: newSupervised(cmd, dir, options.Memory, log), dir: dir}
 	inherited := func() {}
 	if !options.NoChannel {
 		if p.channel, inherited, err = offerChannel(cmd); err != nil {
-			end()
 			return nil, nil, errors.Join(err, os.Remove(dir))
 		}
 	}
-	p.client = plugin.NewClient(p.config(cmd, command, options, log))
+	p.client = plugin.NewClient(p.config(options, log))
 	service, err := p.shakeHands(ctx)
 	inherited()
+	if p.channel != nil {
+		// What the plugin started may hold its end open, and be out of reach.
+		context.AfterFunc(p.life, func() { _ = p.channel.Close() })
+	}
 	if err != nil {
 		p.stop(false)
-		if p.channel != nil {
-			_ = p.channel.Close()
-		}
-		if words := p.said.words(); words != "" {
-			err = fmt.Errorf("%w; it said: %s", err, words)
-		}
 		return nil, nil, err
 	}
 	return p, service, nil
 }
 
-func (p *process) config(cmd *exec.Cmd, command Command, options Options, log hclog.Logger) *plugin.ClientConfig {
-	config := &plugin.ClientConfig{
+func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig {
+	return &plugin.ClientConfig{
 		HandshakeConfig:  wire.Handshake(),
-		Plugins:          plugin.PluginSet{wire.PluginName: &dispensed{}},
-		Cmd:              cmd,
-		SkipHostEnv:      true, // it is in cmd.Env already, where ours has the last word
+		VersionedPlugins: wire.Versions(&dispensed{}),
+		RunnerFunc: func(_ hclog.Logger, told *exec.Cmd, _ string) (runner.Runner, error) {
+			p.cmd.Env = append(append(p.cmd.Env, told.Env...), plugin.EnvUnixSocketDir+"="+p.dir) // ours has the last word
+			return p.supervised, nil
+		},
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.dir},
+		SkipHostEnv:      true, // it is in ours
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         !options.NoMTLS,
 		GRPCDialOptions: []grpc.DialOption{
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+			grpc.WithContextDialer(p.dial),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxAnswer), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},
 		StartTimeout: 2 * options.StartTimeout, // ours comes first and says more
 		Logger:       libraryLog{log},
-		Stderr:       p.said,
-		SyncStdout:   p.stdout,
-		SyncStderr:   p.stderr,
+		SyncStdout:   newPrinter(log),
+		SyncStderr:   newPrinter(log),
 	}
-	if command.SHA256 != nil {
-		config.SecureConfig = &plugin.SecureConfig{Checksum: command.SHA256, Hash: sha256.New()}
-	}
-	return config
 }
 
 func (p *process) shakeHands(ctx context.Context) (policyv1.PolicyServiceClient, error) {
 	// go-plugin waits without a context: ending the process ends the wait.
-	stop := context.AfterFunc(ctx, p.end)
+	stop := context.AfterFunc(ctx, p.kill)
 	service, err := p.dispense()
 	if !stop() {
 		return nil, context.Cause(ctx)
@@ -106,8 +109,13 @@ func (p *process) shakeHands(ctx context.Context) (policyv1.PolicyServiceClient,
 
 func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 	protocol, err := p.client.Client()
+	close(p.settled)
 	if err != nil {
-		return nil, handshakeError(err)
+		err = cmp.Or(p.refusal(), err)
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		return nil, err
 	}
 	raw, err := protocol.Dispense(wire.PluginName)
 	if err != nil {
@@ -120,41 +128,42 @@ func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 	return service, nil
 }
 
-// handshakeError brings go-plugin's pages down to one line.
-func handshakeError(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	first, _, more := strings.Cut(err.Error(), "\n")
-	said, unrecognized := strings.CutPrefix(first, "Unrecognized remote plugin message:")
-	said = strings.TrimSpace(said)
-	switch {
-	case unrecognized && said == "":
-		return errors.New("it ended without a word on its standard output")
-	case unrecognized:
-		return fmt.Errorf("it printed %.80q instead of a handshake", said)
-	case more:
-		return errors.New(first)
-	}
-	return err
-}
-
 // stop ends the process, by force if it does not go when asked or is not to be
 // asked, and puts away what it leaves behind.
 func (p *process) stop(graceful bool) {
 	if graceful {
-		timer := time.AfterFunc(grace, p.end)
+		timer := time.AfterFunc(grace, p.kill)
 		defer timer.Stop()
 	} else {
-		p.end()
+		p.kill()
 	}
 	p.client.Kill()
-	p.end()
-	for _, printed := range []*printer{p.stdout, p.stderr, p.said} {
-		printed.end()
+	p.kill()
+	if p.channel != nil {
+		_ = p.channel.Close()
 	}
 	// What cannot be removed here is left to those who tidy temporary files.
 	_ = os.RemoveAll(p.dir)
+}
+
+// check refuses an executable that does not have the sum that it should.
+func (c Command) check() error {
+	if c.SHA256 == nil {
+		return nil
+	}
+	file, err := os.Open(c.Path)
+	if err != nil {
+		return fmt.Errorf("check its sum: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	sum := sha256.New()
+	if _, err = io.Copy(sum, file); err != nil {
+		return fmt.Errorf("check its sum: %w", err)
+	}
+	if got := sum.Sum(nil); !bytes.Equal(got, c.SHA256) {
+		return fmt.Errorf("%w: its SHA-256 is %x, and should be %x", plugin.ErrChecksumsDoNotMatch, got, c.SHA256)
+	}
+	return nil
 }
 
 // dispensed makes a client of go-plugin's connection.

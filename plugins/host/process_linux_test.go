@@ -19,21 +19,22 @@ import (
 func TestAKilledProcessIsReplaced(t *testing.T) {
 	remote := child(t, "easy", Options{})
 	before := remote.Stats().PID
-	runThroughTrouble(t, remote, func() { signal(t, before, syscall.SIGKILL, gone) })
+	require.Len(t, runThroughTrouble(t, remote, 0, func() { send(t, before, syscall.SIGKILL, gone) }), 1)
 	require.NotEqual(t, before, remote.Stats().PID)
 	require.ErrorIs(t, syscall.Kill(before, 0), syscall.ESRCH, "nothing is left of it")
 }
 
 // A process that does not even run any more must not keep the host.
 func TestAStoppedProcessIsReplaced(t *testing.T) {
-	remote := child(t, "easy", Options{Deadline: time.Second})
-	runThroughTrouble(t, remote, func() { signal(t, remote.Stats().PID, syscall.SIGSTOP, stopped) })
+	remote := child(t, "easy", Options{})
+	stop := func() { send(t, remote.Stats().PID, syscall.SIGSTOP, stopped) }
+	require.Len(t, runThroughTrouble(t, remote, 200*time.Millisecond, stop), 1)
 }
 
 func TestCloseEndsAStoppedProcess(t *testing.T) {
 	remote := child(t, "easy", Options{})
 	pid := remote.Stats().PID
-	signal(t, pid, syscall.SIGSTOP, stopped)
+	send(t, pid, syscall.SIGSTOP, stopped)
 	remote.Close()
 	require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 	remote.Close()
@@ -42,25 +43,48 @@ func TestCloseEndsAStoppedProcess(t *testing.T) {
 	require.ErrorContains(t, remote.Decide(t.Context(), c), "it was closed")
 }
 
-func TestAPluginEndsWithAKilledHost(t *testing.T) {
-	executable, err := os.Executable()
-	require.NoError(t, err)
-	t.Setenv("TMPDIR", t.TempDir()) // a killed host cannot tidy up
-	host := exec.CommandContext(t.Context(), executable, killedHost)
-	out, err := host.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, host.Start())
-	var pid int
-	_, err = fmt.Fscan(out, &pid)
-	require.NoError(t, err)
-	require.NoError(t, syscall.Kill(pid, 0))
-	require.NoError(t, host.Process.Kill())
-	require.Error(t, host.Wait())
-	await(t, pid, gone)
+func TestNothingOutlivesAKilledHost(t *testing.T) {
+	for name, test := range map[string]struct {
+		when, how string
+		args      []string
+		started   int // processes with the mark, the host and the guard among them
+	}{
+		"idle":         {args: []string{"plugin-serve", "bad"}, started: 3},
+		"hanging":      {when: "decide", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
+		"unready":      {when: "start", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
+		"deaf":         {when: "start", how: "deaf", args: []string{"plugin-serve", "bad"}, started: 3},
+		"foreign":      {args: []string{foreign}, started: 3},
+		"with a child": {when: "decide", how: "fork and stay", args: []string{"plugin-serve", "bad"}, started: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAdversary(t, test.when, test.how)
+			sockets := t.TempDir()
+			host := exec.CommandContext(t.Context(), a.command.Path, append([]string{killedHost, a.command.Path}, test.args...)...)
+			host.Env = append(append(os.Environ(), a.command.Env...), "TMPDIR="+sockets)
+			out, err := host.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, host.Start())
+			if test.how == "hang" {
+				require.Eventually(t, func() bool { _, absent := os.Stat(a.file); return absent == nil }, time.Minute, time.Millisecond)
+			} else {
+				var said string
+				_, err = fmt.Fscan(out, &said)
+				require.NoError(t, err)
+			}
+			require.Eventually(t, func() bool { return len(a.processes(t)) == test.started }, time.Minute, time.Millisecond)
+			require.NoError(t, host.Process.Kill())
+			require.Error(t, host.Wait())
+			require.Eventually(t, func() bool { return len(a.processes(t)) == 0 }, time.Minute, time.Millisecond)
+			left, err := os.ReadDir(sockets)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
 }
 
-// signal sends a signal, which takes its time, and waits for what it brings.
-func signal(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
+// send sends a signal, which takes its time, and waits for what it brings.
+func send(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, s))
 	await(t, pid, done)

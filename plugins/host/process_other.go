@@ -2,8 +2,16 @@
 
 package host
 
-import "os/exec"
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
 
-// ownGroup does nothing where there are no process groups: the process alone is
-// ended.
+// Where there are no process groups the process alone is ended.
+
 func ownGroup(*exec.Cmd) {}
+
+func killGroup(p *os.Process) { _ = p.Kill() }
+
+func startGuard(int, string) (func(), error) { return func() {}, errors.ErrUnsupported }

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-plugin"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -27,6 +28,10 @@ type Options struct {
 	// Restarts is how often a plugin that fails again and again is restarted
 	// before it is given up; 0: 5, negative: never.
 	Restarts int
+	// Memory is how many bytes the plugin may use, and each process that it
+	// starts; 0: no limit. A Go plugin needs 128 MiB at least. Only Linux has such
+	// a limit; elsewhere the log says that there is none.
+	Memory int64
 	// NoMTLS leaves the connection unencrypted. It is a Unix socket that only
 	// this user can reach.
 	NoMTLS bool
@@ -60,7 +65,6 @@ type Remote struct {
 	log     hclog.Logger
 	connect func(context.Context) (*session, backfill.Spec, error)
 	spec    backfill.Spec
-	late    error // what a missed deadline is
 
 	mu       sync.Mutex
 	session  *session // nil: none, to be started by the next Decide
@@ -81,6 +85,9 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 	}
 	log = log.Named(command.name())
 	options = options.complete()
+	if options.Memory > 0 && !canLimit {
+		log.Warn("this system cannot limit the memory of a policy plugin", "limit", options.Memory)
+	}
 	return newRemote(ctx, options, log, func(ctx context.Context) (*session, backfill.Spec, error) {
 		p, service, err := launch(ctx, command, options, log)
 		if err != nil {
@@ -90,7 +97,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 		if err != nil {
 			return nil, backfill.Spec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
-		s.pid = p.client.ReattachConfig().Pid
+		s.pid, s.fate = p.pid(), p.fate
 		return s, spec, nil
 	})
 }
@@ -98,7 +105,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 // startError says why there is no plugin: it is none, unless the reason lies
 // elsewhere.
 func startError(ctx context.Context, path string, err error) error {
-	if errors.Is(err, plugin.ErrChecksumsDoNotMatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	return notPlugin(path, err)
@@ -113,7 +120,6 @@ func (o Options) complete() Options {
 
 func newRemote(ctx context.Context, options Options, log hclog.Logger, connect func(context.Context) (*session, backfill.Spec, error)) (*Remote, error) {
 	r := &Remote{options: options, log: log, connect: connect, backOff: backOff{limit: options.Restarts}}
-	r.late = fmt.Errorf("no decision within %v", options.Deadline)
 	r.trunk = &Branch{remote: r}
 	s, spec, err := r.start(ctx)
 	if err != nil {
@@ -275,5 +281,5 @@ func unexpected(m *policyv1.PolicyMessage) error {
 	return fmt.Errorf("the plugin broke the protocol: unexpected %T", m.GetMessage())
 }
 
-// brief bounds what a plugin can write into an error.
-func brief(text string) string { return fmt.Sprintf("%.1000s", text) }
+// brief bounds what a plugin can write into an error, and how that looks.
+func brief(text string) string { return harmless(fmt.Sprintf("%.1000s", text)) }

@@ -11,8 +11,9 @@ import (
 // that nobody has to listen in between.
 type session struct {
 	transport
-	end func(graceful bool) // of what is behind it
-	pid int                 // of the process behind it, if there is one
+	end  func(graceful bool)   // of what is behind it
+	fate func(err error) error // adds to an error how the process behind it ended; nil: there is none
+	pid  int                   // of the process behind it, if there is one
 	// outbox waits for the next question, whose deadline then bounds its sending.
 	outbox         []*policyv1.HostMessage
 	sent, received int64 // bytes
@@ -24,10 +25,15 @@ func (s *session) ask(ctx context.Context, messages ...*policyv1.HostMessage) (*
 	stop := context.AfterFunc(ctx, s.cut)
 	answer, err := s.exchange(append(s.outbox, messages...))
 	s.outbox = nil
-	if !stop() {
+	switch {
+	case !stop():
 		return nil, context.Cause(ctx)
+	case err == nil:
+		return answer, nil
+	case s.fate != nil:
+		err = s.fate(err)
 	}
-	return answer, err
+	return nil, fmt.Errorf("the session broke: %w", err)
 }
 
 func (s *session) exchange(messages []*policyv1.HostMessage) (*policyv1.PolicyMessage, error) {
@@ -38,10 +44,8 @@ func (s *session) exchange(messages []*policyv1.HostMessage) (*policyv1.PolicyMe
 		}
 	}
 	answer, n, err := s.receive()
-	if s.received += int64(n); err != nil {
-		return nil, fmt.Errorf("the session broke: %w", err)
-	}
-	return answer, nil
+	s.received += int64(n)
+	return answer, err
 }
 
 // tell sends a message that has no answer, before the next question.

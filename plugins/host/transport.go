@@ -72,14 +72,14 @@ type socket struct {
 	channel *wire.Channel
 }
 
-func newSocket(conn net.Conn) *socket { return &socket{conn, wire.NewChannel(conn)} }
+func newSocket(conn net.Conn) *socket { return &socket{conn, wire.NewChannel(conn, wire.MaxAnswer)} }
 
 func (s *socket) send(m *policyv1.HostMessage) (int, error) { return s.channel.Send(m) }
 
 func (s *socket) receive() (*policyv1.PolicyMessage, int, error) {
 	m := &policyv1.PolicyMessage{}
 	n, err := s.channel.Receive(m)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 		err = errors.New("the plugin ended it, or its process died")
 	}
 	return m, n, err

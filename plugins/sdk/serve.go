@@ -40,7 +40,7 @@ func Serve(spec backfill.Spec) {
 	if channel := takeChannel(); channel != nil {
 		server.channel = true
 		go func() {
-			if err := server.converse(wire.NewChannel(channel)); err != nil {
+			if err := server.converse(wire.NewChannel(channel, wire.MaxMessage)); err != nil {
 				log.Error("the session broke", "error", err)
 				life.exit(1)
 			}
@@ -48,8 +48,8 @@ func Serve(spec backfill.Spec) {
 		}()
 	}
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: wire.Handshake(),
-		Plugins:         map[string]plugin.Plugin{wire.PluginName: &served{server: server}},
+		HandshakeConfig:  wire.Handshake(),
+		VersionedPlugins: wire.Versions(&served{server: server}),
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(options, grpc.StatsHandler(life),
 				grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)

@@ -21,7 +21,7 @@ func talk(t *testing.T) (host net.Conn, over <-chan error) {
 	host, plugin := net.Pipe()
 	ended := make(chan error, 1)
 	s := &server{spec: easy.Spec(), log: hclog.NewNullLogger()}
-	go func() { ended <- s.converse(wire.NewChannel(plugin)) }()
+	go func() { ended <- s.converse(wire.NewChannel(plugin, wire.MaxMessage)) }()
 	t.Cleanup(func() { _ = host.Close() })
 	return host, ended
 }
@@ -29,7 +29,7 @@ func talk(t *testing.T) (host net.Conn, over <-chan error) {
 func TestASessionOnAChannel(t *testing.T) {
 	t.Parallel()
 	conn, over := talk(t)
-	host := wire.NewChannel(conn)
+	host := wire.NewChannel(conn, wire.MaxMessage)
 	say := func(messages ...*policyv1.HostMessage) *policyv1.PolicyMessage {
 		for _, m := range messages {
 			_, err := host.Send(m)

@@ -18,6 +18,7 @@ const ChannelEnv = "CONDOR_BACKFILL_CHANNEL"
 type Channel struct {
 	out     io.Writer
 	in      *bufio.Reader
+	limit   int    // bytes of a message that is received
 	written []byte // room for what is sent
 	read    []byte // room for what is received
 }
@@ -30,9 +31,10 @@ const (
 	firstRoom = 64 << 10
 )
 
-// NewChannel makes a channel of a stream. It reads ahead.
-func NewChannel(stream io.ReadWriter) *Channel {
-	return &Channel{out: stream, in: bufio.NewReader(stream)}
+// NewChannel makes a channel of a stream, on which no message is received that is
+// larger than the limit. It reads ahead.
+func NewChannel(stream io.ReadWriter, limit int) *Channel {
+	return &Channel{out: stream, in: bufio.NewReader(stream), limit: limit}
 }
 
 // message is one that reads and writes itself, without reflection.
@@ -72,8 +74,8 @@ func (c *Channel) Receive(m message) (int, error) {
 		return 0, err
 	}
 	length := binary.LittleEndian.Uint32(header)
-	if length > MaxMessage {
-		return 0, fmt.Errorf("a message of %d bytes is announced, larger than %d", length, MaxMessage)
+	if uint64(length) > uint64(c.limit) {
+		return 0, fmt.Errorf("a message of %d bytes is announced, larger than %d", length, c.limit)
 	}
 	_, _ = c.in.Discard(lengthBytes) // they were seen
 	body := c.read[:0]

@@ -29,7 +29,7 @@ func TestMessagesSurviveTheChannel(t *testing.T) {
 	t.Parallel()
 	texts := []string{"", "short", strings.Repeat("long", 100_000), strings.Repeat("x", 3<<20), "short again"}
 	var sent bytes.Buffer
-	there := wire.NewChannel(stream{Writer: &sent})
+	there := wire.NewChannel(stream{Writer: &sent}, wire.MaxMessage)
 	for _, text := range texts {
 		before := sent.Len()
 		n, err := there.Send(failure(text))
@@ -39,7 +39,7 @@ func TestMessagesSurviveTheChannel(t *testing.T) {
 	for name, way := range map[string]func(io.Reader) io.Reader{
 		"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "with its end": iotest.DataErrReader,
 	} {
-		here, bytesRead := wire.NewChannel(stream{Reader: way(bytes.NewReader(sent.Bytes()))}), 0
+		here, bytesRead := wire.NewChannel(stream{Reader: way(bytes.NewReader(sent.Bytes()))}, wire.MaxMessage), 0
 		for _, text := range texts {
 			m := &policyv1.PolicyMessage{}
 			n, err := here.Receive(m)
@@ -61,7 +61,7 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 		"a message of 4294967295 bytes is annou": "\xff\xff\xff\xff",
 		"decode":                                 "\x01\x00\x00\x00\xff",
 	} {
-		_, err := wire.NewChannel(stream{Reader: strings.NewReader(sent)}).Receive(&policyv1.PolicyMessage{})
+		_, err := wire.NewChannel(stream{Reader: strings.NewReader(sent)}, wire.MaxMessage).Receive(&policyv1.PolicyMessage{})
 		require.ErrorContains(t, err, want)
 		require.NotErrorIs(t, err, io.EOF)
 	}
@@ -72,7 +72,7 @@ func TestALengthIsNotBelieved(t *testing.T) { //nolint:paralleltest // it looks 
 	header := binary.LittleEndian.AppendUint32(nil, wire.MaxMessage)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := wire.NewChannel(stream{Reader: io.MultiReader(bytes.NewReader(header), strings.NewReader("few"))}).Receive(&policyv1.PolicyMessage{})
+	_, err := wire.NewChannel(stream{Reader: io.MultiReader(bytes.NewReader(header), strings.NewReader("few"))}, wire.MaxMessage).Receive(&policyv1.PolicyMessage{})
 	runtime.ReadMemStats(&after)
 	require.ErrorContains(t, err, "3 of 268435456 bytes of a message came")
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
@@ -81,7 +81,7 @@ func TestALengthIsNotBelieved(t *testing.T) { //nolint:paralleltest // it looks 
 func TestATooLargeMessageIsNotSent(t *testing.T) {
 	t.Parallel()
 	var sent bytes.Buffer
-	c := wire.NewChannel(stream{Writer: &sent})
+	c := wire.NewChannel(stream{Writer: &sent}, wire.MaxMessage)
 	_, err := c.Send(failure(strings.Repeat("x", wire.MaxMessage)))
 	require.ErrorContains(t, err, "is larger than")
 	require.Empty(t, sent.Bytes())

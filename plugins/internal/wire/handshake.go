@@ -3,7 +3,16 @@
 // are written as messages.
 package wire
 
-import "github.com/hashicorp/go-plugin"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-plugin"
+)
 
 const (
 	// PluginName is the name under which a plugin serves its policy.
@@ -14,14 +23,49 @@ const (
 	// MaxMessage bounds a message. The state of a pool with a hundred thousand
 	// jobs takes about ten megabytes.
 	MaxMessage = 256 << 20
+	// MaxAnswer bounds a message of a plugin. Reservations for a hundred thousand
+	// jobs take about five megabytes.
+	MaxAnswer = 32 << 20
 )
 
 // Handshake tells a policy plugin from any other executable. The cookie is no
 // secret.
 func Handshake() plugin.HandshakeConfig {
 	return plugin.HandshakeConfig{
-		ProtocolVersion:  1,
 		MagicCookieKey:   "CONDOR_BACKFILL_POLICY",
 		MagicCookieValue: "9e7c1f0a-policyv1",
 	}
+}
+
+// Versions are the versions of the protocol that this side speaks, with what it
+// serves or asks for in each. A plugin and a host use the latest that both speak.
+func Versions(p plugin.Plugin) map[int]plugin.PluginSet {
+	return map[int]plugin.PluginSet{1: {PluginName: p}}
+}
+
+// ErrMismatch says that a plugin does not fit this host.
+var ErrMismatch = errors.New("rebuild it with this host's plugins/sdk")
+
+// CheckHello refuses the line with which a plugin begins to speak, if it is none
+// or this host cannot understand what would follow.
+func CheckHello(line string) error {
+	line = strings.TrimSpace(line)
+	fields := strings.Split(line, "|")
+	if len(fields) < 4 {
+		return fmt.Errorf("it printed %.80q instead of a handshake", line)
+	}
+	core, err := strconv.Atoi(fields[0])
+	version, err2 := strconv.Atoi(fields[1])
+	known := slices.Sorted(maps.Keys(Versions(nil)))
+	switch {
+	case err != nil || err2 != nil:
+		return fmt.Errorf("it printed %.80q instead of a handshake", line)
+	case core != plugin.CoreProtocolVersion:
+		return fmt.Errorf("it shakes hands as in version %d of go-plugin's protocol, this host as in version %d: %w", core, plugin.CoreProtocolVersion, ErrMismatch)
+	case !slices.Contains(known, version):
+		return fmt.Errorf("it speaks version %d of the policy protocol, this host %s: %w", version, strings.Trim(fmt.Sprint(known), "[]"), ErrMismatch)
+	case len(fields) < 5 || fields[4] != string(plugin.ProtocolGRPC):
+		return fmt.Errorf("it does not serve its policy over gRPC: %w", ErrMismatch)
+	}
+	return nil
 }

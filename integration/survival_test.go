@@ -1,0 +1,49 @@
+package integration_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and
+// again: every job runs all the same, as under the policy without its crashes, and
+// no process is left.
+func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "backfill-bad")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bad, "./testdata/backfill-bad").CombinedOutput()
+	require.NoError(t, err, string(out))
+	mark := "TEST_MARK=" + bad
+	run := func(policy string) (map[string]any, string) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"), "--policy", policy, "--speed", "max", "--json")
+		var log bytes.Buffer
+		cmd.Env, cmd.Stderr = append(os.Environ(), mark), &log
+		printed, failed := cmd.Output()
+		require.NoError(t, failed, log.String())
+		var summary map[string]any
+		require.NoError(t, json.Unmarshal(printed, &summary))
+		return summary, log.String()
+	}
+	got, log := run(bad)
+	want, _ := run("easy")
+	require.Contains(t, log, "exit status 7")
+	require.Contains(t, log, "restarting the policy plugin")
+	require.Greater(t, strings.Count(log, "decision refused"), 3)
+	require.EqualValues(t, 54, got["jobs"])
+	for _, metric := range []string{"mean_wait", "makespan", "utilisation", "started_backfill"} {
+		require.Equal(t, want["metrics"].(map[string]any)[metric], got["metrics"].(map[string]any)[metric], metric)
+	}
+
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, path := range environs {
+		environ, err := os.ReadFile(path)
+		require.False(t, err == nil && bytes.Contains(environ, []byte(mark)), path)
+	}
+}

@@ -1,0 +1,52 @@
+package host
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+const (
+	// fewActions are looked at whatever the pool is like.
+	fewActions = 1000
+	// maxWakes bounds how often a policy may ask to be woken in one decision.
+	maxWakes = 1000
+	// maxReason bounds the text that a job's owner reads.
+	maxReason = 4 << 10
+)
+
+// bounded refuses a journal that would take the core long to look at. That it is
+// possible is for the core to say.
+func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
+	if len(journal) > fewActions {
+		// A policy may move each job after each event.
+		events := len(c.Round().Events)
+		if most := fewActions + 4*(1+events)*(count(c.Queue())+count(c.Running())+events); len(journal) > most {
+			return fmt.Errorf("the decision has %d actions, more than %d", len(journal), most)
+		}
+	}
+	slots, wakes := len(c.State().Slots())+len(c.Round().Events), 0
+	for _, a := range journal {
+		if a.GetKind() == policyv1.ActionKind_ACTION_KIND_WAKE {
+			wakes++
+		}
+		switch chunks := len(a.GetPlacement().GetSlots()); {
+		case wakes > maxWakes:
+			return fmt.Errorf("the decision asks to be woken more than %d times", maxWakes)
+		case chunks > slots:
+			return fmt.Errorf("the decision puts job %d on %d slots, and there are %d at most", a.GetJob(), chunks, slots)
+		case len(a.GetReason()) > maxReason:
+			return fmt.Errorf("the decision holds job %d for a reason of %d bytes, more than %d", a.GetJob(), len(a.GetReason()), maxReason)
+		}
+	}
+	return nil
+}
+
+func count[T any](seq iter.Seq[T]) (n int) {
+	for range seq {
+		n++
+	}
+	return n
+}

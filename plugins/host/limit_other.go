@@ -1,0 +1,11 @@
+//go:build !linux
+
+package host
+
+import "syscall"
+
+const canLimit = false
+
+func limit(int, int64) error { return nil }
+
+func endWithThread(*syscall.SysProcAttr) {}
