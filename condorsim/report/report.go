@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
@@ -35,8 +37,44 @@ type summary struct {
 	Bound    int64             `json:"bound,omitempty"` // of bounded slowdowns, unless it is the usual one
 	Metrics  metrics.Measures  `json:"metrics"`
 	BrokenBy map[string]int    `json:"broken_by,omitempty"` // guarantees, by their causes
+	Refused  []refused         `json:"refused,omitempty"`   // decisions, by their policies
 	Users    []metrics.User    `json:"users,omitempty"`
 	Timing   *Timing           `json:"timing,omitempty"`
+}
+
+// refused are the decisions of a policy that did not count.
+type refused struct {
+	Policy string        `json:"policy"`
+	Count  int           `json:"count"`
+	At     backfill.Time `json:"at"` // of the first
+	Reason string        `json:"reason"`
+	// GivenUp says that the policy was not asked any more in the end.
+	GivenUp bool `json:"given_up"`
+}
+
+func refusals(r *condorsim.Result) (all []refused) {
+	for _, of := range r.Refusals {
+		all = append(all, refused{
+			Policy: printable(of.Policy), Count: of.Count, At: of.First.Now, Reason: printable(of.First.Err.Error()), GivenUp: of.GivenUp,
+		})
+	}
+	return all
+}
+
+// printable is a line that another process had a say in, as a terminal can bear
+// it.
+func printable(line string) string {
+	const longest = 300
+	letters := []rune(strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return ' '
+	}, line))
+	if len(letters) > longest {
+		letters = append(letters[:longest], '…')
+	}
+	return string(letters)
 }
 
 type machine struct {
@@ -81,7 +119,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
-		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Users: users, Timing: extras.Timing,
+		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users, Timing: extras.Timing,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -107,7 +145,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		}
 		t.AppendSeparator()
 	}
-	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)); err != nil {
+	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)+whyRefused(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
@@ -143,8 +181,8 @@ func groups(r *condorsim.Result, extras *Extras) [][][2]string {
 	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
 		rest = append(rest, [2]string{"guarantees broken: " + cause, count(r.BrokenBy[cause])})
 	}
-	if r.Refusals > 0 {
-		rest = append(rest, [2]string{"decisions refused", count(r.Refusals)})
+	for _, of := range refusals(r) {
+		rest = append(rest, [2]string{"decisions refused: " + of.Policy, count(of.Count)})
 	}
 	var read [][2]string
 	for _, left := range w.Cleaning.Dropped() {
@@ -193,6 +231,18 @@ func whyHeld(r *condorsim.Result) string {
 	}
 	if told > most {
 		text.WriteString("held: " + strconv.Itoa(told-most) + " more\n")
+	}
+	return text.String()
+}
+
+// whyRefused tells of refused decisions, a line for each policy.
+func whyRefused(r *condorsim.Result) string {
+	var text strings.Builder
+	for _, of := range refusals(r) {
+		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", of.Policy, of.Count, of.At, of.Reason)
+		if of.GivenUp {
+			text.WriteString("given up: " + of.Policy + ", its fallback decided in the end\n")
+		}
 	}
 	return text.String()
 }

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -129,7 +130,9 @@ func TestTable(t *testing.T) {
 		{`guarantees broken: slot drained +│ +2 `, func(r *condorsim.Result) { r.Broken, r.BrokenBy = 3, map[string]int{"slot drained": 2, "overrun": 1} }, nothing},
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
-		{`decisions refused +│ +4 `, func(r *condorsim.Result) { r.Refusals = 4 }, nothing},
+		{`decisions refused: mine +│ +4 `, refuse, nothing},
+		{`(?m)^refused: mine 4, first at 7: no  \[2Jidea$`, refuse, nothing},
+		{`(?m)^given up: mine, its fallback decided in the end$`, func(r *condorsim.Result) { refuse(r); r.Refusals[0].GivenUp = true }, refuse},
 		{`utilisation, memory`, nothing, func(r *condorsim.Result) {
 			r.Workload.Schema.Resources = []string{"cpus"}
 			for _, s := range r.Workload.Slots {
@@ -143,6 +146,25 @@ func TestTable(t *testing.T) {
 	require.Regexp(t, `wall time +│ +1\.50 s`, table(nothing, report.Run{}, &report.Extras{Timing: &report.Timing{WallSeconds: 1.5}}))
 	require.NotContains(t, text, "wall time")
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
+}
+
+// refuse lets four decisions of a plugin be refused, which says why with what a
+// terminal would obey.
+func refuse(r *condorsim.Result) {
+	r.Refusals = []condorsim.Refusals{{
+		Policy: "mine", Count: 4, First: backfill.Refusal{Now: 7, Policy: "mine", Err: errors.New("no\n\x1b[2Jidea")},
+	}}
+}
+
+func TestJSONOfRefusals(t *testing.T) {
+	r := finished()
+	refuse(r)
+	r.Refusals[0].First.Err = errors.New(strings.Repeat("x", 400))
+	var out strings.Builder
+	require.NoError(t, report.JSON(&out, report.Run{}, r, nil))
+	var told struct{ Refused []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &told))
+	require.Equal(t, []map[string]any{{"policy": "mine", "count": 4.0, "at": 7.0, "reason": strings.Repeat("x", 300) + "…", "given_up": false}}, told.Refused)
 }
 
 func TestTableOfManyHeldJobs(t *testing.T) {
