@@ -24,6 +24,16 @@ type Run struct {
 	Policy  string            `json:"policy"`
 	Order   string            `json:"order"`
 	Options map[string]string `json:"options"`
+	// Changes are what was in charge later on.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change is what was in charge from a time on.
+type Change struct {
+	At      backfill.Time     `json:"at"`
+	Policy  string            `json:"policy"`
+	Order   string            `json:"order"`
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // summary is the JSON object, in the order in which it is printed.
@@ -139,7 +149,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		order = ", order " + run.Order
 	}
 	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
-	for _, rows := range groups(r, extras) {
+	for _, rows := range groups(run, r, extras) {
 		for _, row := range rows {
 			t.AppendRow(table.Row{row[0], row[1]})
 		}
@@ -154,7 +164,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 // groups are the rows of the table: what was run, how long jobs waited, how the
 // machine was used, and then whatever else there is to know. The JSON object has
 // more.
-func groups(r *condorsim.Result, extras *Extras) [][][2]string {
+func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	w := r.Workload
 	count := func(n int) string { return strconv.Itoa(n) }
 	ran := [][2]string{
@@ -163,6 +173,9 @@ func groups(r *condorsim.Result, extras *Extras) [][][2]string {
 	}
 	if n := r.Held(); n > 0 {
 		ran = append(ran, [2]string{"jobs held (left out of the means)", count(n)})
+	}
+	for _, c := range run.Changes {
+		ran = append(ran, [2]string{"then under " + printable(c.Policy) + ", order " + c.Order + ", from", fmt.Sprintf("t = %d s", c.At)})
 	}
 	var waits, use, rest [][2]string
 	for _, m := range r.Measured() {

@@ -27,6 +27,8 @@ type Options struct {
 	// Restarts is how often a plugin that fails again and again is restarted
 	// before it is given up; 0: 5, negative: never.
 	Restarts int
+	// Memory is how many bytes the plugin may use; 0: as many as there are.
+	Memory int64
 	// NoMTLS leaves the connection unencrypted. It is a Unix socket that only
 	// this user can reach.
 	NoMTLS bool
