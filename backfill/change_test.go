@@ -214,8 +214,11 @@ func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
 
 	other := link(t, "pc", nil)
 	late := &recorder{Decider: other, act: func(c *backfill.Cycle) error {
+		taken := 0
 		for _, more := c.Next(); more; _, more = c.Next() {
+			taken++
 		}
+		require.Positive(t, taken)
 		_, at, _ := c.Reservation(job(3, 0, 10, 4))
 		c.Release(job(3, 0, 10, 4))
 		c.Reserve(job(3, 0, 10, 4), 30, at)

@@ -52,7 +52,8 @@ func TestRunTakesChanges(t *testing.T) {
 	require.NoError(t, err)
 	s := &script{end: io.EOF, deltas: []Delta{
 		{Now: 5, SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")}},
-		{Now: 8}, {Now: 9},
+		{Now: 8},
+		{Now: 9},
 	}}
 	made := func(now backfill.Time, err error) {
 		s.heard = append(s.heard, fmt.Sprint("changed at ", now, " ", err))

@@ -73,6 +73,11 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, report.JSON(&out, report.Run{}, finished(), nil))
 	require.Contains(t, out.String(), `"options": {}`, "not null")
 	require.NotContains(t, out.String(), "timing")
+	require.NotContains(t, out.String(), "changes")
+
+	out.Reset()
+	require.NoError(t, report.JSON(&out, report.Run{Changes: []report.Change{{At: 7, Policy: "mine", Order: "sjf"}}}, finished(), nil))
+	require.Regexp(t, `"changes": \[\s+\{\s+"at": 7,\s+"policy": "mine",\s+"order": "sjf"\s+\}\s+\]`, out.String())
 }
 
 func TestJSONOfNothing(t *testing.T) {
@@ -145,6 +150,8 @@ func TestTable(t *testing.T) {
 	}
 	require.Regexp(t, `wall time +│ +1\.50 s`, table(nothing, report.Run{}, &report.Extras{Timing: &report.Timing{WallSeconds: 1.5}}))
 	require.NotContains(t, text, "wall time")
+	changed := report.Run{Policy: "easy", Changes: []report.Change{{At: 7, Policy: "mine", Order: "sjf"}}}
+	require.Regexp(t, `then under mine, order sjf, from +│ +t = 7 s `, table(nothing, changed, nil))
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
 }
 

@@ -77,7 +77,7 @@ func Load(path string) (Config, error) {
 func (c *Config) decode(content []byte) error {
 	file, err := strictyaml.Parse(content)
 	if err != nil {
-		return errors.New(yaml.FormatError(err, false, true))
+		return shown(err)
 	}
 	if len(file.Docs) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (c *Config) decode(content []byte) error {
 		err = c.Plugins.complete(file)
 	}
 	if err != nil {
-		return errors.New(yaml.FormatError(err, false, true))
+		return shown(err)
 	}
 	var errs []error
 	for _, f := range c.faults() {
@@ -125,7 +125,12 @@ func (f fault) locate(file *ast.File) error {
 	if err != nil {
 		return f
 	}
-	return errors.New(yaml.FormatError(&yaml.SyntaxError{Message: f.Error(), Token: node.GetToken()}, false, true))
+	return shown(&yaml.SyntaxError{Message: f.Error(), Token: node.GetToken()})
+}
+
+// shown is an error with the lines around its place.
+func shown(err error) error {
+	return errors.New(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
 }
 
 // find is the value of a setting.

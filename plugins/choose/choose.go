@@ -6,7 +6,10 @@ package choose
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -80,6 +83,9 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 			options.Logger.Debug("the plugin's connection is not encrypted: it is a socket for this user alone", "plugin", r.Policy)
 		}
 		remote, startErr := host.Start(ctx, found.command, options)
+		if errors.Is(startErr, goplugin.ErrChecksumsDoNotMatch) {
+			startErr = fmt.Errorf("%w: the file is not the one that plugins.checksums means", startErr)
+		}
 		if startErr != nil {
 			return nil, startErr
 		}

@@ -94,8 +94,10 @@ func (p *prepared) succeed(now backfill.Time, next *charge) {
 		p.ran.Changes = append(p.ran.Changes, is)
 	}
 	p.charge = next
-	p.logger.SetLevel(p.level())
+	level := p.level()
+	p.logger.SetLevel(min(level, p.logger.GetLevel())) // whichever lets the next line pass
 	p.logger.Info("reloaded", "t", now, "policy", is.Policy, "changed", cmp.Or(changed, "nothing, but the policy was started anew"))
+	p.logger.SetLevel(level)
 }
 
 // level is what is logged from.
