@@ -93,7 +93,9 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 	if refused == nil {
 		refused = func(Refusal) {}
 	}
-	s.memo = nil // another policy's, or another's of the same name
+	if s != nil { // it may come later
+		s.memo = nil // another policy's, or another's of the same name
+	}
 	return &Host{State: s, order: order, main: main, fallback: fallback, refused: refused}, nil
 }
 
