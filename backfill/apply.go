@@ -149,7 +149,7 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 
 // changePolicy puts another policy in charge. All guarantees are lifted; under
 // one that gives them, each waiting job gets a place and a promise in this
-// round.
+// round, and a promise of another such policy that it outlives is broken.
 func (c *Cycle) changePolicy(e *Event) {
 	policy, guarantees := c.s.policy, c.s.guarantees
 	c.onUndo(func() { c.s.policy, c.s.guarantees = policy, guarantees })
@@ -158,7 +158,7 @@ func (c *Cycle) changePolicy(e *Event) {
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
 		next := r
-		next.promised, next.lifted = false, c.lift(CausePolicyChanged)
+		next.promised, next.lifted = r.promised && guarantees && e.Guarantees, c.lift(CausePolicyChanged)
 		c.set(j.ID, &next)
 		if r.placement == nil {
 			e.Displaced = append(e.Displaced, j)

@@ -54,6 +54,10 @@ func (l *Linked) Decide(_ context.Context, c *Cycle) error {
 // Decided does nothing: a linked-in policy sees the host's own state.
 func (l *Linked) Decided(Round, Decision, bool) {}
 
+// ErrGivenUp is wrapped by the error of a [Decider] that will decide no more,
+// whatever the rounds to come: only another one in its place will.
+var ErrGivenUp = errors.New("given up")
+
 // Refusal is a decision of the main policy that did not count, because it was
 // not possible or was not given.
 type Refusal struct {
@@ -89,7 +93,25 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 	if refused == nil {
 		refused = func(Refusal) {}
 	}
+	if s != nil { // it may come later
+		s.memo = nil // another policy's, or another's of the same name
+	}
 	return &Host{State: s, order: order, main: main, fallback: fallback, refused: refused}, nil
+}
+
+// Change puts another policy, its fallback and an order in charge, from the next
+// round on. The state stays: what runs, waits, and is reserved. A policy of
+// another name, or one that begins or ceases to give guarantees, is announced by
+// PolicyChanged; one of the same name has to keep the guarantees that it finds.
+// The order is asked for the keys of all jobs anew. An error changes nothing.
+func (h *Host) Change(order Order, main, fallback Decider) error {
+	next, err := NewHost(h.State, order, main, fallback, h.refused)
+	if err != nil {
+		return err
+	}
+	next.events = h.events
+	*h = *next
+	return nil
 }
 
 // Decide puts one round before the policy and returns what was decided. The
@@ -180,6 +202,7 @@ func (h *Host) decide(ctx context.Context, r Round) (d Decision, own bool, err e
 	if d, err = h.State.take(ctx, r, h.fallback); err != nil {
 		return Decision{}, false, fmt.Errorf("fallback policy %s failed as well: %w", h.fallback.Spec().Name, err)
 	}
+	h.State.memo = nil // not the main policy's
 	return d, false, nil
 }
 

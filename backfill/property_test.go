@@ -199,31 +199,3 @@ func (a afresh) Decide(ctx context.Context, c *backfill.Cycle) error {
 	return link(a.t, a.name, nil).Decide(ctx, c)
 }
 func (a afresh) Decided(backfill.Round, backfill.Decision, bool) {}
-
-// TestPolicyChangesOnTheWay changes the policy every few rounds while jobs wait
-// and run. Under one that gives guarantees every waiting job has one at once,
-// and none of them is lifted for another cause than what happened.
-func TestPolicyChangesOnTheWay(t *testing.T) {
-	names := []string{"conservative", "easy", "conservative", "fcfs", "bb", "conservative", "ibb", "pc", "first-fit", "dc", "maui", "pc"}
-	for seed := range uint64(24) {
-		p := newPool(t, seed, link(t, names[0], nil))
-		for i := range 40 {
-			name := names[i%len(names)]
-			p.host = newHost(t, p.host.State, name, "fcfs")
-			for range 4 {
-				_, err := p.host.Decide(t.Context(), p.driver.Round(p.host.State))
-				require.NoError(t, err)
-				snap := p.host.State.Snapshot()
-				require.Equal(t, slices.Contains([]string{"conservative", "pc", "dc"}, name), snap.Guarantees)
-				for _, j := range snap.Jobs {
-					if j.Running || j.Held != "" || !snap.Guarantees {
-						continue
-					}
-					require.True(t, j.Promised, "seed %d: job %d waits without a guarantee", seed, j.Job.ID)
-					require.NotNil(t, j.Placement)
-					require.LessOrEqual(t, j.Start, j.Guarantee)
-				}
-			}
-		}
-	}
-}

@@ -135,6 +135,10 @@ func (s *State) Now() Time { return s.now }
 // Revision counts the decisions that led to this state.
 func (s *State) Revision() uint64 { return s.revision }
 
+// Policy is the policy in charge, and whether it gives guarantees; "": none has
+// decided yet.
+func (s *State) Policy() (name string, guarantees bool) { return s.policy, s.guarantees }
+
 // Resources are the names of the pool's resources, cpus first.
 func (s *State) Resources() []string { return s.resources }
 

@@ -3,6 +3,7 @@ package condorsim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -31,7 +32,9 @@ type Result struct {
 	Workload *Workload
 	Outcomes []Outcome // by job, as in Workload.Jobs
 	Cycles   int
-	Refusals int // rounds that the fallback policy decided
+	// Refusals are the rounds that a fallback policy decided, by the policies that
+	// could not.
+	Refusals []Refusals
 	// Broken is how many guarantees could not be kept, BrokenBy by why: a cause of
 	// the core or [BrokenByDrain]. What a job was promised before it had to be held
 	// counts.
@@ -62,6 +65,26 @@ type Result struct {
 	last     backfill.Time
 }
 
+// Refusals are the decisions of one policy that did not count.
+type Refusals struct {
+	Policy string
+	Count  int
+	First  backfill.Refusal
+	// GivenUp says that the policy would have decided no more.
+	GivenUp bool
+}
+
+// refuse counts a refusal.
+func (r *Result) refuse(refusal backfill.Refusal) {
+	i := slices.IndexFunc(r.Refusals, func(other Refusals) bool { return other.Policy == refusal.Policy })
+	if i < 0 {
+		i = len(r.Refusals)
+		r.Refusals = append(r.Refusals, Refusals{Policy: refusal.Policy, First: refusal})
+	}
+	r.Refusals[i].Count++
+	r.Refusals[i].GivenUp = r.Refusals[i].GivenUp || errors.Is(refusal.Err, backfill.ErrGivenUp)
+}
+
 // BrokenByDrain is why a guarantee is broken whose slot takes no new work.
 const BrokenByDrain = "slot drained"
 
@@ -76,17 +99,14 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 }
 
 func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool, sinks ...negotiator.Sink) (*Result, error) {
-	r := &Result{
-		Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), BrokenBy: map[string]int{},
-		promises: c.Policy.Spec().Guarantees,
-	}
+	r := &Result{Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), BrokenBy: map[string]int{}}
 	if p, ok := pool.(*Pool); ok {
 		r.pool = p
 	}
 	c.Schema = w.Schema
 	report := c.Refused
 	c.Refused = func(refusal backfill.Refusal) {
-		r.Refusals++
+		r.refuse(refusal)
 		if report != nil {
 			report(refusal)
 		}
@@ -111,6 +131,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 func (r *Result) Cycle(report negotiator.Report) error {
 	r.Cycles++
 	now := report.Delta.Now
+	r.withdraw(report.State)
 	r.ReservedIdle += float64(r.reserved) * float64(now-r.last)
 	r.reserved, r.last = report.State.ReservedIdle(), now
 	for _, id := range report.Delta.Completed {
@@ -150,6 +171,20 @@ func (r *Result) Cycle(report negotiator.Report) error {
 	}
 	r.Unordered = report.Unordered
 	return nil
+}
+
+// withdraw forgets what jobs that wait were promised, if a policy that promises
+// nothing has taken over.
+func (r *Result) withdraw(s *backfill.State) {
+	_, promises := s.Policy()
+	if r.promises && !promises {
+		for i := range r.Outcomes {
+			if o := &r.Outcomes[i]; !o.Started {
+				o.Promised, o.Guarantee = false, 0
+			}
+		}
+	}
+	r.promises = promises
 }
 
 // kept is what stays true of a job whatever becomes of it.

@@ -57,8 +57,12 @@ func TestRefusalsAreCountedAndPassedOn(t *testing.T) {
 	c.Refused = func(backfill.Refusal) { told++ }
 	result, err := condorsim.Run(t.Context(), newWorkload(t, workload.Job{Run: 5}, workload.Job{Submit: 1, Run: 5, Procs: 8}), c, nil)
 	require.NoError(t, err)
-	require.Positive(t, result.Refusals)
-	require.Equal(t, told, result.Refusals)
+	require.Positive(t, told)
+	require.Len(t, result.Refusals, 1)
+	of := result.Refusals[0]
+	require.Equal(t, []any{"easy", told, false}, []any{of.Policy, of.Count, of.GivenUp})
+	require.EqualError(t, of.First.Err, "no")
+	require.Zero(t, of.First.Now)
 	require.True(t, result.Outcomes[1].Ended)
 }
 

@@ -4,6 +4,7 @@
 // Files called .ads are ClassAds in the line form: one "Name = expression" a line, an
 // empty line behind each ad, comment lines with # at the top.
 //
+//	negotiator.yaml        the negotiator's configuration, every key explained
 //	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
 //	pools/mixed.yaml       three classes of nodes, for condorsim
 //	pools/failing.yaml     nodes that fail and are drained, for condorsim
@@ -26,11 +27,12 @@ import (
 
 // Paths of the files in Files.
 const (
-	FourNodes = "pools/four-nodes.ads" // machine ads
-	NPB54     = "workloads/npb54.ads"  // job ads, in order of submit time
+	FourNodes  = "pools/four-nodes.ads" // machine ads
+	NPB54      = "workloads/npb54.ads"  // job ads, in order of submit time
+	Negotiator = "negotiator.yaml"      // as it is by default
 )
 
-//go:embed pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
+//go:embed negotiator.yaml pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
 var files embed.FS
 
 // Files returns the embedded files. It is read-only and never fails on the

@@ -24,8 +24,20 @@ type Config struct {
 	DefaultEstimate backfill.Time
 	// Refused is told of each decision that did not count; may be nil.
 	Refused func(backfill.Refusal)
+	// Changes are what else is to be in charge while [Run] runs; may be nil.
+	Changes <-chan Change
 	// Clock measures how long cycles take, and nothing else; may be nil.
 	Clock func() time.Time
+}
+
+// Change puts another policy in charge, with its fallback and an order.
+type Change struct {
+	Order            Order
+	Policy, Fallback backfill.Decider
+	// Made is told between two cycles when it is so, and at which instant the first
+	// one under the new policy is; or that the policies do not go together and
+	// nothing was changed. May be nil.
+	Made func(now backfill.Time, err error)
 }
 
 // Negotiator schedules one pool. It is not safe for concurrent use.
@@ -37,6 +49,7 @@ type Negotiator struct {
 	jobs            map[backfill.JobID]*Job // that wait, run or are held
 	priorities      *priorities             // nil: the order is no expression
 	stale           []backfill.JobID        // of void autoclusters: to be matched anew once they do not run
+	changes         <-chan Change
 	clock           func() time.Time
 
 	// Room for what a cycle needs.
@@ -71,8 +84,32 @@ func New(c Config) (*Negotiator, error) {
 		jobs:            jobs,
 		told:            map[backfill.JobID]bool{},
 		priorities:      priorities,
+		changes:         c.Changes,
 		clock:           c.Clock,
 	}, nil
+}
+
+// Change puts another policy in charge from the next cycle on. What runs and
+// waits stays as it is, and so do guarantees as long as the policy's name is the
+// same; see [backfill.Host.Change]. An error changes nothing.
+func (n *Negotiator) Change(c Change) error {
+	order, priorities := c.Order.of(n.jobs, n.schema.Resources)
+	if err := n.host.Change(order, c.Policy, c.Fallback); err != nil {
+		return err
+	}
+	n.priorities = priorities
+	return nil
+}
+
+// takeChange makes the change that waits, if one does, before a cycle.
+func (n *Negotiator) takeChange(now backfill.Time) {
+	select {
+	case c := <-n.changes:
+		if err := n.Change(c); c.Made != nil {
+			c.Made(now, err)
+		}
+	default:
+	}
 }
 
 // State is the schedule as it stands, for reading between cycles.

@@ -13,7 +13,8 @@ type Sink interface {
 
 // Run schedules a pool, cycle by cycle, until it has nothing more to say or the
 // context ends. The sinks see each cycle, in their order; the first error
-// of anyone ends the run.
+// of anyone ends the run. A change of the policy that is waiting is made just
+// before a cycle; nothing waits for one.
 func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 	for {
 		delta, err := pool.Fetch(ctx, n.NextWake())
@@ -23,6 +24,7 @@ func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 		if err != nil {
 			return err
 		}
+		n.takeChange(delta.Now)
 		report, err := n.RunCycle(ctx, delta)
 		if err != nil {
 			return err

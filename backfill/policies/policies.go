@@ -55,3 +55,27 @@ func FallbackFor(s backfill.Spec) backfill.Spec {
 	}
 	return easy.Spec()
 }
+
+// FallbackError says that a policy cannot be another one's fallback.
+type FallbackError struct{ text string }
+
+func (e *FallbackError) Error() string { return e.text }
+
+// FallbackNamed is the linked-in policy of that name as another one's fallback:
+// both of them give guarantees, or neither does, or it is a [*FallbackError].
+// Without a name it is [FallbackFor].
+func FallbackNamed(name string, main backfill.Spec) (backfill.Spec, error) {
+	if name == "" {
+		return FallbackFor(main), nil
+	}
+	spec, err := Named(name)
+	switch {
+	case err != nil:
+		return spec, &FallbackError{err.Error()}
+	case main.Guarantees && !spec.Guarantees:
+		return spec, &FallbackError{fmt.Sprintf("%s gives guarantees, so its fallback must as well, and %s does not: choose conservative, dc or pc", main.Name, spec.Name)}
+	case !main.Guarantees && spec.Guarantees:
+		return spec, &FallbackError{fmt.Sprintf("%s gives no guarantees, so its fallback must not either, and %s does: choose easy, or another that does not", main.Name, spec.Name)}
+	}
+	return spec, nil
+}

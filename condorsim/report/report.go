@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
@@ -22,6 +24,16 @@ type Run struct {
 	Policy  string            `json:"policy"`
 	Order   string            `json:"order"`
 	Options map[string]string `json:"options"`
+	// Changes are what was in charge later on.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change is what was in charge from a time on.
+type Change struct {
+	At      backfill.Time     `json:"at"`
+	Policy  string            `json:"policy"`
+	Order   string            `json:"order"`
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // summary is the JSON object, in the order in which it is printed.
@@ -35,8 +47,44 @@ type summary struct {
 	Bound    int64             `json:"bound,omitempty"` // of bounded slowdowns, unless it is the usual one
 	Metrics  metrics.Measures  `json:"metrics"`
 	BrokenBy map[string]int    `json:"broken_by,omitempty"` // guarantees, by their causes
+	Refused  []refused         `json:"refused,omitempty"`   // decisions, by their policies
 	Users    []metrics.User    `json:"users,omitempty"`
 	Timing   *Timing           `json:"timing,omitempty"`
+}
+
+// refused are the decisions of a policy that did not count.
+type refused struct {
+	Policy string        `json:"policy"`
+	Count  int           `json:"count"`
+	At     backfill.Time `json:"at"` // of the first
+	Reason string        `json:"reason"`
+	// GivenUp says that the policy was not asked any more in the end.
+	GivenUp bool `json:"given_up"`
+}
+
+func refusals(r *condorsim.Result) (all []refused) {
+	for _, of := range r.Refusals {
+		all = append(all, refused{
+			Policy: printable(of.Policy), Count: of.Count, At: of.First.Now, Reason: printable(of.First.Err.Error()), GivenUp: of.GivenUp,
+		})
+	}
+	return all
+}
+
+// printable is a line that another process had a say in, as a terminal can bear
+// it.
+func printable(line string) string {
+	const longest = 300
+	letters := []rune(strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return ' '
+	}, line))
+	if len(letters) > longest {
+		letters = append(letters[:longest], '…')
+	}
+	return string(letters)
 }
 
 type machine struct {
@@ -86,7 +134,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(),
 		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
-		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Users: users, Timing: extras.Timing,
+		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users, Timing: extras.Timing,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -106,13 +154,13 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		order = ", order " + run.Order
 	}
 	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
-	for _, rows := range groups(r, extras) {
+	for _, rows := range groups(run, r, extras) {
 		for _, row := range rows {
 			t.AppendRow(table.Row{row[0], row[1]})
 		}
 		t.AppendSeparator()
 	}
-	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)); err != nil {
+	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)+whyRefused(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
@@ -121,7 +169,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 // groups are the rows of the table: what was run, how long jobs waited, how the
 // machine was used, and then whatever else there is to know. The JSON object has
 // more.
-func groups(r *condorsim.Result, extras *Extras) [][][2]string {
+func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	w := r.Workload
 	count := func(n int) string { return strconv.Itoa(n) }
 	ran := [][2]string{
@@ -130,6 +178,9 @@ func groups(r *condorsim.Result, extras *Extras) [][][2]string {
 	}
 	if n := r.Held(); n > 0 {
 		ran = append(ran, [2]string{"jobs held (left out of the means)", count(n)})
+	}
+	for _, c := range run.Changes {
+		ran = append(ran, [2]string{"then under " + printable(c.Policy) + ", order " + c.Order + ", from", fmt.Sprintf("t = %d s", c.At)})
 	}
 	var waits, use, rest [][2]string
 	for _, m := range r.Measured() {
@@ -148,8 +199,8 @@ func groups(r *condorsim.Result, extras *Extras) [][][2]string {
 	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
 		rest = append(rest, [2]string{"guarantees broken: " + cause, count(r.BrokenBy[cause])})
 	}
-	if r.Refusals > 0 {
-		rest = append(rest, [2]string{"decisions refused", count(r.Refusals)})
+	for _, of := range refusals(r) {
+		rest = append(rest, [2]string{"decisions refused: " + of.Policy, count(of.Count)})
 	}
 	var read [][2]string
 	for _, left := range w.Cleaning.Dropped() {
@@ -211,6 +262,18 @@ func whyHeld(r *condorsim.Result) string {
 	}
 	if told > most {
 		text.WriteString("held: " + strconv.Itoa(told-most) + " more\n")
+	}
+	return text.String()
+}
+
+// whyRefused tells of refused decisions, a line for each policy.
+func whyRefused(r *condorsim.Result) string {
+	var text strings.Builder
+	for _, of := range refusals(r) {
+		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", of.Policy, of.Count, of.At, of.Reason)
+		if of.GivenUp {
+			text.WriteString("given up: " + of.Policy + ", its fallback decided in the end\n")
+		}
 	}
 	return text.String()
 }

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -72,6 +73,11 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, report.JSON(&out, report.Run{}, finished(), nil))
 	require.Contains(t, out.String(), `"options": {}`, "not null")
 	require.NotContains(t, out.String(), "timing")
+	require.NotContains(t, out.String(), "changes")
+
+	out.Reset()
+	require.NoError(t, report.JSON(&out, report.Run{Changes: []report.Change{{At: 7, Policy: "mine", Order: "sjf"}}}, finished(), nil))
+	require.Regexp(t, `"changes": \[\s+\{\s+"at": 7,\s+"policy": "mine",\s+"order": "sjf"\s+\}\s+\]`, out.String())
 }
 
 func TestJSONOfNothing(t *testing.T) {
@@ -129,7 +135,9 @@ func TestTable(t *testing.T) {
 		{`guarantees broken: slot drained +│ +2 `, func(r *condorsim.Result) { r.Broken, r.BrokenBy = 3, map[string]int{"slot drained": 2, "overrun": 1} }, nothing},
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
-		{`decisions refused +│ +4 `, func(r *condorsim.Result) { r.Refusals = 4 }, nothing},
+		{`decisions refused: mine +│ +4 `, refuse, nothing},
+		{`(?m)^refused: mine 4, first at 7: no  \[2Jidea$`, refuse, nothing},
+		{`(?m)^given up: mine, its fallback decided in the end$`, func(r *condorsim.Result) { refuse(r); r.Refusals[0].GivenUp = true }, refuse},
 		{`utilisation, memory`, nothing, func(r *condorsim.Result) {
 			r.Workload.Schema.Resources = []string{"cpus"}
 			for _, s := range r.Workload.Slots {
@@ -146,7 +154,28 @@ func TestTable(t *testing.T) {
 	require.Regexp(t, `time of a decision, median +│ +25\.0 µs`, timed)
 	require.Regexp(t, `time of a decision, 99th percentile +│ +12500\.0 µs`, timed)
 	require.NotContains(t, text, "wall time")
+	changed := report.Run{Policy: "easy", Changes: []report.Change{{At: 7, Policy: "mine", Order: "sjf"}}}
+	require.Regexp(t, `then under mine, order sjf, from +│ +t = 7 s `, table(nothing, changed, nil))
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
+}
+
+// refuse lets four decisions of a plugin be refused, which says why with what a
+// terminal would obey.
+func refuse(r *condorsim.Result) {
+	r.Refusals = []condorsim.Refusals{{
+		Policy: "mine", Count: 4, First: backfill.Refusal{Now: 7, Policy: "mine", Err: errors.New("no\n\x1b[2Jidea")},
+	}}
+}
+
+func TestJSONOfRefusals(t *testing.T) {
+	r := finished()
+	refuse(r)
+	r.Refusals[0].First.Err = errors.New(strings.Repeat("x", 400))
+	var out strings.Builder
+	require.NoError(t, report.JSON(&out, report.Run{}, r, nil))
+	var told struct{ Refused []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &told))
+	require.Equal(t, []map[string]any{{"policy": "mine", "count": 4.0, "at": 7.0, "reason": strings.Repeat("x", 300) + "…", "given_up": false}}, told.Refused)
 }
 
 func TestTableOfManyHeldJobs(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
@@ -27,6 +26,9 @@ type Config struct {
 	// Policy is a policy's name or a plugin's path; Options are its settings.
 	Policy  string            `yaml:"policy"`
 	Options map[string]string `yaml:"policy_options"`
+	// Fallback is the linked-in policy that decides where Policy cannot; "":
+	// conservative where guarantees are given, else easy.
+	Fallback string `yaml:"fallback"`
 	// Order is the queue's priority function, Placement the choice of slots.
 	Order     string `yaml:"order"`
 	Placement string `yaml:"placement"`
@@ -46,19 +48,6 @@ type Config struct {
 	LogLevel string `yaml:"log_level"`
 }
 
-// Plugins is how policies in other processes are found and watched.
-type Plugins struct {
-	Dirs []string `yaml:"dirs"`
-	// InProcess links the policy in, where that is possible.
-	InProcess bool `yaml:"in_process"`
-	// StartTimeout is how long a plugin may take to say hello, Deadline how long
-	// to decide a cycle.
-	StartTimeout Duration `yaml:"start_timeout"`
-	Deadline     Duration `yaml:"deadline"`
-	// MTLS is auto, or off for a plugin that cannot do it.
-	MTLS string `yaml:"mtls"`
-}
-
 // Default is the configuration of a negotiator that was told nothing.
 func Default() Config {
 	return Config{
@@ -66,7 +55,9 @@ func Default() Config {
 		Pool: "simulated", Speed: "40",
 		Estimates:       negotiator.DefaultSchema().Estimates,
 		DefaultEstimate: Duration(time.Duration(negotiator.DefaultEstimate) * time.Second),
-		Plugins:         Plugins{StartTimeout: Duration(10 * time.Second), Deadline: Duration(10 * time.Second), MTLS: "auto"},
+		Plugins: Plugins{Running: Running{
+			StartTimeout: Duration(10 * time.Second), Deadline: Duration(10 * time.Second), MTLS: "auto", Restarts: 5,
+		}},
 	}
 }
 
@@ -86,13 +77,16 @@ func Load(path string) (Config, error) {
 func (c *Config) decode(content []byte) error {
 	file, err := strictyaml.Parse(content)
 	if err != nil {
-		return errors.New(yaml.FormatError(err, false, true))
+		return shown(err)
 	}
 	if len(file.Docs) == 0 {
 		return nil
 	}
-	if err = strictyaml.Decode(content, c); err != nil {
-		return errors.New(yaml.FormatError(err, false, true))
+	if err = strictyaml.Decode(content, c); err == nil {
+		err = c.Plugins.complete(file)
+	}
+	if err != nil {
+		return shown(err)
 	}
 	var errs []error
 	for _, f := range c.faults() {
@@ -106,7 +100,7 @@ type Duration time.Duration
 
 // UnmarshalYAML reads a duration; what is wrong is told with its place.
 func (d *Duration) UnmarshalYAML(node ast.Node) error {
-	parsed, err := time.ParseDuration(strings.Trim(node.String(), `"'`))
+	parsed, err := time.ParseDuration(plain(node))
 	if err != nil {
 		return &yaml.SyntaxError{Message: node.String() + " is no length of time such as 10s or 24h", Token: node.GetToken()}
 	}
@@ -118,24 +112,47 @@ func (d Duration) String() string { return time.Duration(d).String() }
 
 // fault is a setting that cannot be.
 type fault struct {
-	path string // of the setting in the file, such as plugins.mtls
+	path []string // of the setting in the file, such as plugins, mtls
 	err  error
 }
 
-func (f fault) Error() string { return f.path + ": " + f.err.Error() }
+func (f fault) Error() string { return strings.Join(f.path, ".") + ": " + f.err.Error() }
+func (f fault) Unwrap() error { return f.err }
 
-// locate names the place of the fault in the file, if the setting stands there.
+// locate shows the place of the fault in the file, if the setting stands there.
 func (f fault) locate(file *ast.File) error {
-	path, err := yaml.PathString("$." + f.path)
+	node, err := find(file, f.path...)
 	if err != nil {
 		return f
 	}
-	node, err := path.FilterFile(file)
-	if err != nil {
-		return f
+	return shown(&yaml.SyntaxError{Message: f.Error(), Token: node.GetToken()})
+}
+
+// shown is an error with the lines around its place.
+func shown(err error) error {
+	return errors.New(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
+}
+
+// find is the value of a setting.
+func find(file *ast.File, keys ...string) (ast.Node, error) {
+	path := (&yaml.PathBuilder{}).Root()
+	for _, key := range keys {
+		path = path.Child(key)
 	}
-	at := node.GetToken().Position
-	return fmt.Errorf("[%d:%d] %w", at.Line, at.Column, f)
+	return path.Build().FilterFile(file)
+}
+
+// Locate says of an error that came of a setting where a file sets it, if it does.
+func Locate(path, key string, wrong error) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return wrong
+	}
+	file, err := strictyaml.Parse(content)
+	if err != nil {
+		return wrong
+	}
+	return fmt.Errorf("%s: %w", path, fault{[]string{key}, wrong}.locate(file))
 }
 
 // Validate names every setting that cannot be, with its value and the rule.
@@ -150,7 +167,7 @@ func (c Config) Validate() error {
 func (c Config) faults() (all []fault) {
 	check := func(path string, err error) {
 		if err != nil {
-			all = append(all, fault{path, err})
+			all = append(all, fault{[]string{path}, err})
 		}
 	}
 	must := func(path string, ok bool, value any, rule string) {
@@ -168,12 +185,13 @@ func (c Config) faults() (all []fault) {
 	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
 	must("estimates", !slices.Contains(c.Estimates, ""), fmt.Sprintf("%q", c.Estimates), "must be names of attributes")
 	must("default_estimate", c.DefaultEstimate >= second, c.DefaultEstimate, "must be at least 1s")
-	must("plugins.start_timeout", c.Plugins.StartTimeout > 0, c.Plugins.StartTimeout, "must be positive")
-	must("plugins.deadline", c.Plugins.Deadline > 0, c.Plugins.Deadline, "must be positive")
-	must("plugins.mtls", c.Plugins.MTLS == "auto" || c.Plugins.MTLS == "off", c.Plugins.MTLS, "must be auto or off")
 	levels := []string{"", "trace", "debug", "info", "warn", "error", "off"}
 	must("log_level", slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
-	return all
+	if c.Fallback != "" {
+		_, err = policies.Named(c.Fallback)
+		check("fallback", err)
+	}
+	return append(all, c.Plugins.faults()...)
 }
 
 // CheckPolicy makes sure that the policy that a file gives by name is linked in
@@ -183,27 +201,22 @@ func CheckPolicy(path string) error {
 	if err != nil || strings.ContainsRune(c.Policy, os.PathSeparator) || len(c.Plugins.Dirs) > 0 {
 		return err
 	}
-	wrong := fault{path: "policy"}
+	wrong := "policy"
 	spec, err := policies.Named(c.Policy)
 	if err == nil {
-		wrong.path = "policy_options"
+		wrong = "policy_options"
 		if _, err = spec.Make(c.Options); err == nil {
 			err = spec.CheckResources(c.Options, c.Schema().Resources)
 		}
 	}
 	if err == nil {
+		wrong = "fallback"
+		_, err = policies.FallbackNamed(c.Fallback, spec)
+	}
+	if err == nil {
 		return nil
 	}
-	wrong.err = err
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read the configuration: %w", err)
-	}
-	file, err := parser.ParseBytes(content, 0)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return fmt.Errorf("%s: %w", path, wrong.locate(file))
+	return Locate(path, wrong, err)
 }
 
 // Schema is how ads are read under this configuration.

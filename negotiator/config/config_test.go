@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,14 +49,36 @@ plugins:
   start_timeout: 1s
   deadline: 500ms
   mtls: "off"
+  memory: 2GiB
+  restarts: 0
+  allow: [mine, /opt/a/backfill-b]
+  checksums:
+    ./backfill-mine: 0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789abcdef
+  each:
+    backfill-py: {mtls: auto, deadline: 2s}
+    ./x.y z: {memory: 0, restarts: 3}
+    nothing:
 log_level: debug
+fallback: first-fit
 `)
 	require.NoError(t, err)
+	running := Running{StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off", Memory: 2 << 30}
+	py, odd := running, running
+	py.MTLS, py.Deadline = "auto", Duration(2*time.Second)
+	odd.Memory, odd.Restarts = 0, 3
+	var sum Checksum
+	for i := range sum {
+		sum[i] = []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}[i%8]
+	}
 	require.Equal(t, Config{
 		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf", Placement: "spread",
 		Pool: "slots.ads", Workload: "jobs.ads", Speed: "2.5", Estimates: []string{"MyEstimate"}, DefaultEstimate: Duration(90 * time.Minute),
-		Plugins:  Plugins{Dirs: []string{"/opt/a", "b"}, InProcess: true, StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off"},
-		LogLevel: "debug",
+		Plugins: Plugins{
+			Dirs: []string{"/opt/a", "b"}, InProcess: true, Running: running,
+			Allow: []string{"mine", "/opt/a/backfill-b"}, Checksums: map[string]Checksum{"./backfill-mine": sum},
+			Each: map[string]Running{"backfill-py": py, "./x.y z": odd, "nothing": running},
+		},
+		LogLevel: "debug", Fallback: "first-fit",
 	}, c)
 	require.Equal(t, []string{"MyEstimate"}, c.Schema().Estimates)
 	require.Equal(t, []string{"cpus", "memory", "disk", "gpus"}, c.Schema().Resources)
@@ -76,6 +99,16 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"a second document", "policy: easy\n---\nordr: fcfs\n", "negotiator.yaml: [2:1] there is a second document"},
 		{"a word for a duration", "policy: easy\ndefault_estimate: long\n", "negotiator.yaml: [2:19] long is no length of time such as 10s or 24h"},
 		{"a number for a duration", "plugins:\n  deadline: 10\n", "negotiator.yaml: [2:13] 10 is no length of time"},
+		{"no size", "plugins:\n  memory: 2 GB\n", "negotiator.yaml: [2:11] 2 GB is no size such as 512MiB or 2GiB\n   1 | plugins:\n>  2 |   memory: 2 GB\n                 ^"},
+		{"less than nothing", "plugins: {memory: -1}\n", "[1:19] -1 is no size"},
+		{"more than there can be", "plugins: {memory: 9999999TiB}\n", "is no size"},
+		{"a list for a size", "plugins: {memory: [1]}\n", "[1:19] [1] is no size"},
+		{"a sum that is too short", "plugins:\n  checksums:\n    mine: 0123\n", "negotiator.yaml: [3:11] 0123 is no SHA-256 sum: 64 hexadecimal digits"},
+		{"a sum of other letters", "plugins: {checksums: {mine: " + strings.Repeat("xy", 32) + "}}\n", "xyxy is no SHA-256 sum"},
+		{"unknown key of one plugin", "plugins:\n  each:\n    mine: {deadlin: 2s}\n", `negotiator.yaml: [3:12] unknown field "deadlin"`},
+		{"a word for one plugin", "plugins:\n  each:\n    mine: fast\n", `negotiator.yaml: [3:11] `},
+		{"a list for one plugin's duration", "plugins:\n  each:\n    mine: {deadline: [2s]}\n", `[3:22] [2s] is no length of time`},
+		{"where plugins are found is for all", "plugins:\n  each:\n    mine: {dirs: [a]}\n", `[3:12] unknown field "dirs"`},
 		{"a list for a duration", "plugins:\n  deadline: [10s]\n", "negotiator.yaml: [2:13] [10s] is no length of time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,6 +134,11 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {deadline: -1s}", "[1:21] plugins.deadline: -1s: must be positive"},
 		{"plugins: {mtls: perhaps}", "[1:17] plugins.mtls: perhaps: must be auto or off"},
 		{"plugins: {mtls: ''}", "must be auto or off"},
+		{"plugins: {restarts: -1}", "[1:21] plugins.restarts: -1: must be at least 0\n>  1 | plugins: {restarts: -1}\n                           ^"},
+		{"plugins: {allow: ['']}", "[1:18] plugins.allow: [\"\"]: must be names or paths"},
+		{"plugins: {each: {./a.b: {deadline: 0s}}}", "[1:36] plugins.each../a.b.deadline: 0s: must be positive"},
+		{"plugins: {mtls: perhaps, each: {a: {mtls: auto}}}", "[1:17] plugins.mtls: perhaps"},
+		{"fallback: nonesuch", `[1:11] fallback: unknown policy "nonesuch": choose one of`},
 		{"estimates: ['']", `estimates: [""]: must be names of attributes`},
 		{"log_level: loud", "[1:12] log_level: loud: must be one of trace debug info warn error off"},
 	} {
@@ -126,6 +164,9 @@ func TestCheckPolicy(t *testing.T) {
 		"unknown":                  {"speed: max\npolicy: nonesuch", `.yaml: [2:9] policy: unknown policy "nonesuch"`},
 		"unknown option":           {"policy: easy\npolicy_options: {dept: '2'}", `[2:17] policy_options: policy easy has no option "dept"`},
 		"wrong option":             {"policy: easy\npolicy_options: {depth: '0'}", "must be a whole number"},
+		"a fallback":               {"policy: ibb\nfallback: fcfs", ""},
+		"no promises":              {"policy: pc\nfallback: easy", "[2:11] fallback: pc gives guarantees, so its fallback must as well, and easy does not: choose conservative, dc or pc\n   1 | policy: pc\n>  2 | fallback: easy\n                 ^"},
+		"promises":                 {"policy: ibb\nfallback: dc", "[2:11] fallback: ibb gives no guarantees, so its fallback must not either"},
 		"a path may be anything":   {"policy: ./mine\npolicy_options: {x: y}", ""},
 		"a plugin may be anything": {"policy: mine\nplugins: {dirs: [d]}", ""},
 		"a file that is wrong":     {"polcy: mine", `unknown field "polcy"`},

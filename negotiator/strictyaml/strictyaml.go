@@ -36,6 +36,11 @@ func Decode(text []byte, into any) error {
 	return calm(func() error { return yaml.UnmarshalWithOptions(plain(text), into, yaml.Strict()) })
 }
 
+// DecodeNode is Decode of a part of what Parse read.
+func DecodeNode(node ast.Node, into any) error {
+	return calm(func() error { return yaml.NodeToValue(node, into, yaml.Strict()) })
+}
+
 // plain is a text without the mark that some editors put before it.
 func plain(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 

@@ -6,10 +6,10 @@ package choose
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
-	"time"
 
-	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -21,6 +21,9 @@ type Request struct {
 	// Policy is a name, or the path of a plugin (it holds a separator).
 	Policy  string
 	Options map[string]string
+	// Fallback is the name of a linked-in policy that decides where Policy cannot;
+	// "": conservative where guarantees are given, else easy.
+	Fallback string
 	// Resources are the pool's, which options may name; nil: the pool is not known.
 	Resources []string
 	// Dirs are searched for backfill-NAME, before the folder of this executable.
@@ -28,10 +31,21 @@ type Request struct {
 	// InProcess links the policy in if it is given by name and no plugin
 	// directory is: no boundary, no child process.
 	InProcess bool
-	// WithoutTLS leaves AutoMTLS off.
-	WithoutTLS             bool
-	StartTimeout, Deadline time.Duration // 0: the host's defaults
-	Logger                 hclog.Logger
+	Plugins
+}
+
+// Plugins say which plugins are run, and how. Single ones are given as Policy
+// would be, a name with or without backfill-; what counts is the file that is
+// meant, whatever links or ways lead to it. The zero value is good.
+type Plugins struct {
+	// Run is how they are run, Each how some are instead. What Policy says in them
+	// does not count.
+	Run  host.Options
+	Each map[string]host.Options
+	// Allow are those that may be started; nil: all. What is linked in always may.
+	Allow []string
+	// Checksums are the SHA-256 sums that some must have at every start.
+	Checksums map[string][]byte
 }
 
 // Chosen is a policy and its fallback.
@@ -51,29 +65,37 @@ func (c *Chosen) Close() {
 // backfill-NAME in the plugin directories, else a linked-in policy, which runs
 // as a child of this executable behind the same boundary, or in this process.
 func Policy(ctx context.Context, r Request) (*Chosen, error) {
-	command, spec, err := locate(r)
+	found, spec, err := locate(r)
 	if err != nil {
 		return nil, err
 	}
 	chosen := &Chosen{}
-	if command == nil {
+	if found == nil {
 		if chosen.Main, err = backfill.Link(spec, r.Options); err != nil {
 			return nil, err
 		}
 	} else {
-		remote, startErr := host.Start(ctx, *command, host.Options{
-			Policy: r.Options, Deadline: r.Deadline, StartTimeout: r.StartTimeout, NoMTLS: r.WithoutTLS, Logger: r.Logger,
-		})
+		options, optionsErr := r.options(found)
+		if optionsErr != nil {
+			return nil, optionsErr
+		}
+		if options.NoMTLS && options.Logger != nil {
+			options.Logger.Debug("the plugin's connection is not encrypted: it is a socket for this user alone", "plugin", r.Policy)
+		}
+		remote, startErr := host.Start(ctx, found.command, options)
+		if errors.Is(startErr, goplugin.ErrChecksumsDoNotMatch) {
+			startErr = fmt.Errorf("%w: the file is not the one that plugins.checksums means", startErr)
+		}
 		if startErr != nil {
 			return nil, startErr
 		}
-		chosen.Main, chosen.close = remote, func() { remote.Close() }
+		chosen.Main, chosen.close = remote, remote.Close
 	}
 	if r.Resources != nil {
 		err = chosen.Main.Spec().CheckResources(r.Options, r.Resources)
 	}
 	if err == nil {
-		chosen.Fallback, err = backfill.Link(policies.FallbackFor(chosen.Main.Spec()), nil)
+		chosen.Fallback, err = fallback(r.Fallback, chosen.Main.Spec())
 	}
 	if err != nil {
 		chosen.Close()
@@ -82,9 +104,18 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 	return chosen, nil
 }
 
-// locate finds the command of a plugin, or, if there is none to be started, the
-// linked-in policy.
-func locate(r Request) (*host.Command, backfill.Spec, error) {
+// fallback links in what decides where the main policy cannot.
+func fallback(name string, main backfill.Spec) (backfill.Decider, error) {
+	spec, err := policies.FallbackNamed(name, main)
+	if err != nil {
+		return nil, err
+	}
+	return backfill.Link(spec, nil)
+}
+
+// locate finds the plugin, or, if there is none to be started, the linked-in
+// policy.
+func locate(r Request) (*executable, backfill.Spec, error) {
 	if r.Policy == "" {
 		return nil, backfill.Spec{}, errors.New("no policy is named")
 	}
@@ -98,7 +129,8 @@ func locate(r Request) (*host.Command, backfill.Spec, error) {
 		return nil, backfill.Spec{}, err
 	}
 	if found {
-		return &host.Command{Path: path}, backfill.Spec{}, nil
+		file, permitErr := r.permit(path)
+		return file, backfill.Spec{}, permitErr
 	}
 	spec, err := policies.Named(r.Policy)
 	if err != nil {
@@ -111,7 +143,7 @@ func locate(r Request) (*host.Command, backfill.Spec, error) {
 		return nil, spec, err
 	}
 	self, err := host.Self(spec.Name)
-	return &self, spec, err
+	return &executable{command: self, linked: spec.Name}, spec, err
 }
 
 // searchPath is where plugins are looked for.

@@ -38,7 +38,7 @@ func plugin(t *testing.T, path, policy string) string {
 
 // choice is a request that asks for little.
 func choice(r Request) Request {
-	r.Logger, r.WithoutTLS = hclog.NewNullLogger(), true
+	r.Run = host.Options{Logger: hclog.NewNullLogger(), NoMTLS: true}
 	return r
 }
 

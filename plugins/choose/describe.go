@@ -23,7 +23,15 @@ func Describe(ctx context.Context, r Request) (spec backfill.Spec, path string, 
 		spec, err = policies.Named(r.Policy)
 		return spec, "", err
 	}
-	remote, err := host.Start(ctx, host.Command{Path: path}, host.Options{StartTimeout: r.StartTimeout, NoMTLS: r.WithoutTLS, Logger: r.Logger})
+	file, err := r.permit(path)
+	if err != nil {
+		return backfill.Spec{}, "", err
+	}
+	options, err := r.options(file)
+	if err != nil {
+		return backfill.Spec{}, "", err
+	}
+	remote, err := host.Start(ctx, file.command, options)
 	if err != nil {
 		return backfill.Spec{}, "", err
 	}

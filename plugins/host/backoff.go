@@ -3,6 +3,8 @@ package host
 import (
 	"errors"
 	"fmt"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // healthy is the number of decisions in a row after which failures are
@@ -30,11 +32,12 @@ func (b *backOff) succeeded() {
 	}
 }
 
-// ready is nil if it is time to try; otherwise a round passes.
+// ready is nil if it is time to try; otherwise a round passes. It will never be
+// again if the error is [backfill.ErrGivenUp].
 func (b *backOff) ready() error {
 	switch {
 	case b.failures > b.limit:
-		return errors.New(b.String())
+		return fmt.Errorf("%w after %d failures", backfill.ErrGivenUp, b.failures)
 	case b.wait > 0:
 		defer func() { b.wait-- }()
 		return errors.New(b.String())

@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
 // runCommand is condorsim run.
@@ -293,7 +294,8 @@ func (c *runCommand) config(ctx context.Context, resources []string, logger hclo
 		return negotiator.Config{}, none, err
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
-		Policy: c.Policy, Options: c.PolicyOpt, Resources: resources, Dirs: c.PluginDir, InProcess: !c.Plugin, Logger: logger,
+		Policy: c.Policy, Options: c.PolicyOpt, Resources: resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
+		Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}, // on a socket that is private
 	})
 	if err != nil {
 		return negotiator.Config{}, none, err
@@ -303,9 +305,7 @@ func (c *runCommand) config(ctx context.Context, resources []string, logger hclo
 	}
 	return negotiator.Config{
 		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback,
-		Refused: func(r backfill.Refusal) {
-			logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
-		},
+		Refused: cli.LogRefusals(logger),
 	}, chosen.Close, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
 // sweepCommand is condorsim sweep.
@@ -197,7 +198,7 @@ func quoted(word string) string {
 // makePolicies makes policies ready, linked in where that is possible.
 func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]string, []string) (sweep.Deciders, error) {
 	return func(ctx context.Context, policy string, options map[string]string, resources []string) (sweep.Deciders, error) {
-		chosen, err := choose.Policy(ctx, choose.Request{Policy: policy, Options: options, Resources: resources, InProcess: true, Logger: logger})
+		chosen, err := choose.Policy(ctx, choose.Request{Policy: policy, Options: options, Resources: resources, InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}})
 		if err != nil {
 			return sweep.Deciders{}, err
 		}

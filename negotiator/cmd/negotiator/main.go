@@ -24,6 +24,8 @@ Examples:
   negotiator policies
   negotiator config check negotiator.yaml
 
+While it runs, kill -HUP has it read --config anew and start the policy anew.
+
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 
 // commands is the grammar of the command line.

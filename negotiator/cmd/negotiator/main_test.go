@@ -145,7 +145,7 @@ func TestAKilledPluginCostsOneCycle(t *testing.T) {
 	require.NoError(t, syscall.Kill(child, syscall.SIGKILL))
 	text := log()
 	require.Equal(t, 0, code(t, cmd.Wait()), text)
-	require.Regexp(t, `decisions refused +│ +1 `, stdout.String())
+	require.Regexp(t, `decisions refused: ibb +│ +1 `, stdout.String())
 	require.Contains(t, text, "decision refused, the fallback decides: policy=ibb")
 }
 

@@ -95,7 +95,10 @@ func (c *policiesCommand) Run(ctx context.Context) error {
 // find gathers the policies that are named or, if none is, all that are linked in
 // or lie in the directories.
 func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
-	request := choose.Request{Dirs: c.PluginDir, StartTimeout: startTimeout, Logger: hclog.NewNullLogger()}
+	request := choose.Request{
+		Dirs:    c.PluginDir,
+		Plugins: choose.Plugins{Run: host.Options{StartTimeout: startTimeout, Logger: hclog.NewNullLogger()}},
+	}
 	var all []policy
 	for _, name := range c.Policy {
 		request.Policy = name

@@ -8,7 +8,11 @@ import (
 	"iter"
 	"math"
 	"os"
+	"os/signal"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -22,7 +26,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
-	"github.com/condor-backfill/condor-backfill/plugins/choose"
 )
 
 // poolFlags say what is scheduled and how. Flags that are not given leave the
@@ -85,39 +88,43 @@ func (c *poolFlags) settings() (config.Config, error) {
 	if c.PolicyOpt != nil {
 		s.Options = c.PolicyOpt
 	}
-	s.Plugins.Dirs = append(c.PluginDir, s.Plugins.Dirs...)
+	s.Plugins.Dirs = slices.Concat(c.PluginDir, s.Plugins.Dirs)
 	s.Plugins.InProcess = s.Plugins.InProcess || c.InProcess
 	return s, s.Validate()
 }
 
 // Run schedules the pool until all its jobs have ended.
 func (c *runCommand) Run(ctx context.Context) error {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGHUP)
+	defer signal.Stop(told)
 	p, err := c.prepare(ctx, "info")
 	if err != nil {
 		return cli.Bad(err)
 	}
-	defer p.policy.Close()
-	result, err := p.show(ctx)
+	defer func() { p.policy.Close() }()
+	result, err := p.showAndReload(ctx, told)
 	if err != nil {
 		return err
 	}
 	p.warnUnordered(result.Unordered)
-	run := report.Run{Policy: p.config.Policy.Spec().Name, Order: p.settings.Order, Options: p.settings.Options}
 	if c.JSON {
-		return report.JSON(os.Stdout, run, result, nil)
+		return report.JSON(os.Stdout, p.ran, result, nil)
 	}
-	return report.Table(os.Stdout, run, result, nil)
+	return report.Table(os.Stdout, p.ran, result, nil)
 }
 
 // prepared is a pool with its jobs and a policy, ready to be scheduled.
 type prepared struct {
-	settings config.Config
+	flags    *poolFlags
 	speed    float64
 	log      *cli.Holdable
 	logger   hclog.Logger
+	logLevel string // where nothing else is set
 	workload *condorsim.Workload
-	policy   *choose.Chosen
 	config   negotiator.Config
+	ran      report.Run // what was in charge so far
+	*charge
 }
 
 // prepare reads what the flags name and starts the policy. All its errors are
@@ -128,12 +135,8 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{settings: s, log: cli.NewHoldable(os.Stderr)}
+	p := &prepared{flags: c, log: cli.NewHoldable(os.Stderr), logLevel: logLevel}
 	p.logger = cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), p.log)
-	order, err := negotiator.OrderNamed(s.Order)
-	if err != nil {
-		return nil, err
-	}
 	rule, err := profile.ParseRule(s.Placement)
 	if err != nil {
 		return nil, err
@@ -144,41 +147,43 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if p.workload, err = loadWorkload(s); err != nil {
 		return nil, err
 	}
-	p.policy, err = choose.Policy(ctx, choose.Request{
-		Policy: s.Policy, Options: s.Options, Resources: p.workload.Schema.Resources,
-		Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess,
-		StartTimeout: time.Duration(s.Plugins.StartTimeout), Deadline: time.Duration(s.Plugins.Deadline), WithoutTLS: s.Plugins.MTLS == "off",
-		Logger: p.logger,
-	})
-	if err != nil {
+	if p.charge, err = p.appoint(ctx, s); err != nil {
 		return nil, err
 	}
-	if spec := p.policy.Main.Spec(); spec.IgnoresOrder && (c.Order != nil || s.Order != config.Default().Order) {
-		p.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
-	}
+	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options}
 	p.config = negotiator.Config{
-		Placement: rule, Order: order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
-		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now,
-		Refused: func(r backfill.Refusal) {
-			p.logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
-		},
+		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
+		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now, Refused: p.refused,
 	}
 	return p, nil
+}
+
+// showAndReload runs the workload, and takes the configuration up anew when it is
+// told to.
+func (p *prepared) showAndReload(ctx context.Context, told <-chan os.Signal) (*condorsim.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	changes := make(chan negotiator.Change)
+	p.config.Changes = changes
+	var reloading sync.WaitGroup
+	reloading.Go(func() { p.reload(ctx, told, changes) })
+	defer reloading.Wait()
+	defer cancel()
+	return p.show(ctx)
 }
 
 // show runs the workload on the simulated pool, in scaled time: with a live view
 // on a terminal, with log lines elsewhere.
 func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
-	name := p.config.Policy.Spec().Name
 	var watch negotiator.Sink = &logLines{logger: p.logger, w: p.workload}
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
-		view := newView(os.Stdout, p.workload, name, p.settings.Speed)
+		view := newView(os.Stdout, p.workload, p.settings.Speed)
+		view.standIn = p.standIn
 		p.log.Hold() // the log would tear the picture
 		defer p.log.Release()
 		defer view.close()
 		watch = view
 	} else {
-		p.logger.Info("scheduling", "policy", name, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed)
+		p.logger.Info("scheduling", "policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed)
 	}
 	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
 }

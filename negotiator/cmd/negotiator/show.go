@@ -23,12 +23,17 @@ import (
 // command is what a job runs, as its ad says.
 func command(j *negotiator.Job) string {
 	cmd, _ := j.Ad.Text("Cmd")
+	return printable(cmd)
+}
+
+// printable is a text that is about to be printed on a terminal.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) { // it is about to be printed on a terminal
+		if unicode.IsControl(r) {
 			return '?'
 		}
 		return r
-	}, cmd)
+	}, text)
 }
 
 // logLines writes what happens as log lines.
@@ -59,14 +64,16 @@ func (l *logLines) Cycle(r negotiator.Report) error {
 // view is the live picture on a terminal: it is drawn over itself each cycle, on
 // the terminal's other screen, and leaves nothing behind.
 type view struct {
-	out    io.Writer
-	size   func() (width, height int)
-	w      *condorsim.Workload
-	title  string
-	on     map[string][]string // what runs on each slot
-	held   map[string]string   // why jobs are held, by label
-	ended  int
-	cycles int
+	out   io.Writer
+	size  func() (width, height int)
+	w     *condorsim.Workload
+	speed string
+	// standIn names the fallback of a policy that was given up; "": it was not.
+	standIn func() string
+	on      map[string][]string // what runs on each slot
+	held    map[string]string   // why jobs are held, by label
+	ended   int
+	cycles  int
 }
 
 // What a terminal is told to do (ECMA-48 and xterm).
@@ -78,8 +85,8 @@ const (
 	clearRest   = "\x1b[J"
 )
 
-func newView(out *os.File, w *condorsim.Workload, policy, speed string) *view {
-	v := makeView(out, w, policy, speed)
+func newView(out *os.File, w *condorsim.Workload, speed string) *view {
+	v := makeView(out, w, speed)
 	v.size = func() (int, int) {
 		width, height, err := term.GetSize(int(out.Fd()))
 		if err != nil {
@@ -92,9 +99,9 @@ func newView(out *os.File, w *condorsim.Workload, policy, speed string) *view {
 }
 
 // makeView is newView for any writer, 80 by 24.
-func makeView(out io.Writer, w *condorsim.Workload, policy, speed string) *view {
+func makeView(out io.Writer, w *condorsim.Workload, speed string) *view {
 	return &view{
-		out: out, w: w, title: w.Name + " under " + policy + ", " + speed + " s a second",
+		out: out, w: w, speed: speed, standIn: func() string { return "" },
 		on: map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
 	}
 }
@@ -148,7 +155,11 @@ func (v *view) close() { _, _ = io.WriteString(v.out, backAgain) }
 func (v *view) draw(r negotiator.Report) string {
 	var b strings.Builder
 	now := r.Delta.Now
-	_, _ = fmt.Fprintf(&b, "%s   t = %d s   cycle %d took %s\n", v.title, now, v.cycles, r.Took.Round(10*time.Microsecond))
+	under, _ := r.State.Policy()
+	if fallback := v.standIn(); fallback != "" {
+		under = fallback + " (fallback of " + under + ")"
+	}
+	_, _ = fmt.Fprintf(&b, "%s under %s, %s s a second   t = %d s   cycle %d took %s\n", v.w.Name, printable(under), v.speed, now, v.cycles, r.Took.Round(10*time.Microsecond))
 	_, _ = fmt.Fprintf(&b, "jobs: %d to come, %d waiting, %d running, %d ended, %d held\n\n",
 		len(v.w.Jobs)-v.ended-len(v.held)-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(), r.State.RunningJobs(), v.ended, len(v.held))
 	for i, name := range r.State.Resources() {

@@ -56,7 +56,7 @@ func (s *screens) Write(b []byte) (int, error) {
 func watch(t *testing.T, w *condorsim.Workload, width, height int) (screens, *condorsim.Result) {
 	t.Helper()
 	var seen screens
-	v := makeView(&seen, w, "easy", "40")
+	v := makeView(&seen, w, "40")
 	v.size = func() (int, int) { return width, height }
 	result, err := condorsim.Run(t.Context(), w, link(t), nil, v)
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestTheViewIsAsLargeAsTheTerminal(t *testing.T) {
 
 func TestTheViewClearsWhatWasThere(t *testing.T) {
 	var out bytes.Buffer
-	v := makeView(&out, fourNodes(t), "easy", "40")
+	v := makeView(&out, fourNodes(t), "40")
 	require.Equal(t, home+"ab"+clearLine+"\n"+clearLine+"\nc"+clearLine+"\n"+clearRest, v.fit("ab\n\nc\n\n"))
 	v.close()
 	require.Equal(t, backAgain, out.String())
@@ -104,14 +104,14 @@ func TestViewOfNothing(t *testing.T) {
 		r, err := n.RunCycle(t.Context(), d)
 		require.NoError(t, err)
 		var out bytes.Buffer
-		require.NoError(t, makeView(&out, w, "easy", "40").Cycle(r))
+		require.NoError(t, makeView(&out, w, "40").Cycle(r))
 		require.Contains(t, out.String(), "jobs: 0 to come, 0 waiting, 0 running, 0 ended, 0 held")
 	}
 }
 
 func TestViewOfAFullDevice(t *testing.T) {
 	failure := errors.New("no room is left")
-	_, err := condorsim.Run(t.Context(), fourNodes(t), link(t), nil, makeView(failing{failure}, fourNodes(t), "easy", "40"))
+	_, err := condorsim.Run(t.Context(), fourNodes(t), link(t), nil, makeView(failing{failure}, fourNodes(t), "40"))
 	require.ErrorIs(t, err, failure)
 }
 

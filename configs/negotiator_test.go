@@ -1,0 +1,69 @@
+package configs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+)
+
+// TestNegotiator reads the negotiator's configuration strictly: it holds every key,
+// says what is so by default, and its examples can be taken up.
+func TestNegotiator(t *testing.T) {
+	text, err := fs.ReadFile(configs.Files(), configs.Negotiator)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "negotiator.yaml")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	require.NoError(t, config.CheckPolicy(path))
+	c, err := config.Load(path)
+	require.NoError(t, err)
+	c.Options, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil // empty
+	require.Equal(t, config.Default(), c)
+
+	for _, key := range keys(reflect.TypeFor[config.Config]()) {
+		require.Regexp(t, `(?m)^#? *`+key+`:( |$)`, string(text))
+	}
+
+	example := regexp.MustCompile(`^#( *)(\w+):`)
+	lines := strings.Split(string(text), "\n")
+	examples := 0
+	for i, line := range lines {
+		if key := example.FindStringSubmatch(line); key != nil {
+			examples++
+			lines[i] = line[1:]
+			if before := key[1] + key[2] + ":"; strings.HasPrefix(lines[i-1], before) {
+				lines[i-1] = ""
+			}
+		}
+	}
+	require.Equal(t, 5, examples)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+	c, err = config.Load(path)
+	require.NoError(t, err)
+	require.Equal(t, "off", c.Plugins.Each["backfill-py"].MTLS)
+	require.Len(t, c.Plugins.Allow, 2)
+	require.Len(t, c.Plugins.Checksums, 1)
+	require.Equal(t, "2", c.Options["depth"])
+}
+
+// keys are the keys of a struct in YAML, with those of structs in it.
+func keys(of reflect.Type) (all []string) {
+	for field := range of.Fields() {
+		key, inline, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		if inline == "" {
+			all = append(all, key)
+		}
+		if field.Type.Kind() == reflect.Struct {
+			all = append(all, keys(field.Type)...)
+		}
+	}
+	return all
+}

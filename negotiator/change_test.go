@@ -1,0 +1,72 @@
+package negotiator
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// TestChange changes policy and order, an expression included, and keeps the queue.
+func TestChange(t *testing.T) {
+	n, err := New(Config{Schema: twoResources(), Policy: linked(t, "fcfs"), Fallback: linked(t, "easy")})
+	require.NoError(t, err)
+	d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}}
+	for i, more := range []string{"", "RequestCpus = 2; JobPrio = 1", "JobPrio = 5; EstimatedRunTime = 20", "JobPrio = 3"} {
+		d.Submitted = append(d.Submitted, newJob(t, i, 1, more))
+	}
+	require.Equal(t, []string{"1.0@a×1"}, started(cycle(t, n, d)))
+	require.Equal(t, "[1 2 3]", waitingJobs(n))
+
+	byPriority, err := OrderNamed("expr:JobPrio")
+	require.NoError(t, err)
+	require.NoError(t, n.Change(Change{Order: byPriority, Policy: linked(t, "first-fit"), Fallback: linked(t, "easy")}))
+	r := cycle(t, n, Delta{Now: 1})
+	require.Equal(t, []string{"1.2@a×1"}, started(r))
+	require.Equal(t, "first-fit", r.Decision.By)
+	require.Equal(t, "[3 1]", waitingJobs(n))
+
+	require.Error(t, n.Change(Change{Policy: linked(t, "conservative"), Fallback: linked(t, "easy")}))
+	_ = cycle(t, n, Delta{Now: 2})
+	require.Equal(t, "[3 1]", waitingJobs(n), "a refused change changes nothing")
+
+	require.NoError(t, n.Change(Change{Policy: linked(t, "conservative"), Fallback: linked(t, "conservative")}))
+	_ = cycle(t, n, Delta{Now: 3})
+	require.Equal(t, "[1 3]", waitingJobs(n))
+	_, guarantees := n.State().Policy()
+	require.True(t, guarantees)
+	at, _, planned := n.State().Planned(1)
+	require.True(t, planned)
+	require.EqualValues(t, 21, at, "behind the job that runs")
+	require.Nil(t, n.priorities)
+}
+
+// TestRunTakesChanges makes a change between two cycles, the last one that waits
+// included, and none after the last cycle.
+func TestRunTakesChanges(t *testing.T) {
+	changes := make(chan Change, 3)
+	n, err := New(Config{Schema: twoResources(), Policy: linked(t, "easy"), Fallback: linked(t, "easy"), Changes: changes})
+	require.NoError(t, err)
+	s := &script{end: io.EOF, deltas: []Delta{
+		{Now: 5, SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")}},
+		{Now: 8},
+		{Now: 9},
+	}}
+	made := func(now backfill.Time, err error) {
+		s.heard = append(s.heard, fmt.Sprint("changed at ", now, " ", err))
+	}
+	changes <- Change{Policy: linked(t, "conservative"), Fallback: linked(t, "conservative"), Made: made}
+	changes <- Change{Policy: linked(t, "conservative"), Fallback: linked(t, "easy"), Made: made}
+	changes <- Change{Policy: linked(t, "fcfs"), Fallback: linked(t, "easy")}
+	require.NoError(t, Run(t.Context(), n, s, &watcher{"one", s, nil}))
+	require.Equal(t, []string{
+		"fetch", "changed at 5 <nil>", "act [1.1@a×1]", "one sees 5",
+		"fetch by 15", "changed at 8 policy conservative cannot fall back to easy: one of them gives guarantees and the other does not", "one sees 8",
+		"fetch by 15", "one sees 9", "fetch by 15",
+	}, s.heard)
+	name, _ := n.State().Policy()
+	require.Equal(t, "fcfs", name)
+}

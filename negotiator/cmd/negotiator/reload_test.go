@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+// daemon is the command, with its log read line by line.
+type daemon struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout *bytes.Buffer
+	lines  *bufio.Reader
+	log    strings.Builder // what was read of it
+}
+
+// start starts the command and waits until a job runs.
+func start(t *testing.T, args ...string) *daemon {
+	t.Helper()
+	d := &daemon{t: t}
+	d.cmd, d.stdout, _ = launched(t, args...)
+	d.cmd.Stderr = nil
+	stderr, err := d.cmd.StderrPipe()
+	require.NoError(t, err)
+	d.lines = bufio.NewReader(stderr)
+	require.NoError(t, d.cmd.Start())
+	d.await("started: ")
+	return d
+}
+
+// await reads the log until a line holds a text.
+func (d *daemon) await(text string) string {
+	d.t.Helper()
+	for {
+		line, err := d.lines.ReadString('\n')
+		d.log.WriteString(line)
+		require.NoError(d.t, err, "waiting for %q in\n%s", text, &d.log)
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+}
+
+// reload tells it to reload and waits for what it says.
+func (d *daemon) reload(text string) {
+	d.t.Helper()
+	require.NoError(d.t, d.cmd.Process.Signal(syscall.SIGHUP))
+	d.await(text)
+}
+
+// end reads the rest of the log and gives the exit code.
+func (d *daemon) end() int {
+	d.t.Helper()
+	for {
+		line, err := d.lines.ReadString('\n')
+		d.log.WriteString(line)
+		if err != nil {
+			break
+		}
+	}
+	return code(d.t, d.cmd.Wait())
+}
+
+// onlyChild waits until the daemon has one child process, and gives it.
+func (d *daemon) onlyChild() (child int) {
+	d.t.Helper()
+	if _, err := os.Stat("/proc/self/task"); err != nil {
+		d.t.Skip("skipped: there is no /proc to find the plugin's process in")
+	}
+	require.Eventually(d.t, func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", d.cmd.Process.Pid))
+		require.NoError(d.t, err)
+		var children []string
+		for _, path := range threads {
+			text, _ := os.ReadFile(path) // a thread may be gone by now
+			children = append(children, strings.Fields(string(text))...)
+		}
+		if len(children) != 1 {
+			return false
+		}
+		child, err = strconv.Atoi(children[0])
+		require.NoError(d.t, err)
+		return true
+	}, 20*time.Second, 5*time.Millisecond, "one process of a policy")
+	return child
+}
+
+// stand writes a plugin that serves a linked-in policy.
+func stand(t *testing.T, path, policy string) {
+	t.Helper()
+	self, err := host.Self(policy)
+	require.NoError(t, err)
+	text := "#!/bin/sh\nexec '" + self.Path + "' " + strings.Join(self.Args, " ") + "\n"
+	require.NoError(t, os.WriteFile(path+".new", []byte(text), 0o755)) //nolint:gosec // it is executed
+	require.NoError(t, os.Rename(path+".new", path))
+}
+
+// TestSwapWhileJobsRun goes from policy to policy, to a stranger's, and to what is
+// none, while jobs run.
+func TestSwapWhileJobsRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, mine := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-x")
+	stand(t, mine, "first-fit")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+
+	write("policy: easy\n")
+	d := start(t, "--config", file, "--speed", "30", "--json")
+	easy := d.onlyChild()
+
+	write("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n")
+	d.reload("only a new start changes these settings, they stay: settings=placement")
+	require.Contains(t, d.await("reloaded: "), `policy=conservative changed="policy: easy → conservative, order: fcfs → sjf"`)
+	conservative := d.onlyChild()
+	require.NotEqual(t, easy, conservative)
+
+	write("policy: " + mine + "\norder: expr:JobPrio\n")
+	d.reload("policy=first-fit")
+	stranger := d.onlyChild()
+
+	for text, says := range map[string]string{
+		"policy: nonsense\n":                                    "unknown policy \"nonsense\"",
+		"policy: /bin/false\n":                                  "negotiator.yaml: [1:9] policy: /bin/false: is not a policy plugin",
+		"policy: pc\nfallback: easy\n":                          "negotiator.yaml: [2:11] fallback: pc gives guarantees",
+		"policy: [\n":                                           "negotiator.yaml: [1:",
+		"order: tallest\n":                                      "negotiator.yaml: [1:8] order: unknown order",
+		"policy: " + mine + "\nplugins: {allow: [ibb]}\n":       "may not be started, since plugins.allow does not name it",
+		"policy: " + mine + "\nplugins:\n  checksums: {x: y}\n": "y is no SHA-256 sum",
+	} {
+		write(text)
+		d.reload("nothing is changed: ")
+		d.await(says)
+		require.Equal(t, stranger, d.onlyChild(), "it goes on")
+	}
+	require.Zero(t, d.end(), &d.log)
+
+	for _, process := range []int{easy, conservative, stranger} {
+		require.ErrorIs(t, syscall.Kill(process, 0), syscall.ESRCH, "no process is left")
+	}
+	var told struct {
+		Jobs    int
+		Policy  string
+		Refused []any
+		Changes []struct{ Policy, Order string }
+	}
+	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &told))
+	require.Equal(t, 54, told.Jobs)
+	require.Equal(t, "easy", told.Policy)
+	require.Empty(t, told.Refused)
+	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}, {"first-fit", "expr:JobPrio"}}, told.Changes)
+	for proc := range 54 {
+		for _, what := range []string{"started", "ended"} {
+			count := 0
+			for line := range strings.Lines(d.log.String()) {
+				if strings.Contains(line, what+": ") && strings.Contains(line, fmt.Sprintf(" job=1.%d ", proc)) {
+					count++
+				}
+			}
+			require.Equal(t, 1, count, "job 1.%d %s", proc, what)
+		}
+	}
+}
+
+// TestARebuiltPluginIsTakenUp without a configuration. Flags have the last word,
+// and what comes while the change is under way does as well.
+func TestARebuiltPluginIsTakenUp(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "backfill-mine")
+	stand(t, path, "easy")
+	d := start(t, "--policy", path, "--speed", "10", "--log-level", "info")
+	before := d.onlyChild()
+	d.reload(`policy=easy changed="nothing, but the policy was started anew"`)
+	again := d.onlyChild()
+	require.NotEqual(t, before, again)
+	stand(t, path, "conservative")
+	d.reload("policy=conservative")
+	rebuilt := d.onlyChild()
+	require.NoError(t, os.Remove(path))
+	d.reload("nothing is changed: ")
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, d.end(), &d.log)
+	for _, process := range []int{before, again, rebuilt} {
+		require.ErrorIs(t, syscall.Kill(process, 0), syscall.ESRCH)
+	}
+}
+
+// TestAnEndWhileReloading leaves no process, whatever the reload has come to.
+func TestAnEndWhileReloading(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pids := filepath.Join(dir, "pids")
+	path := filepath.Join(dir, "backfill-mine")
+	self, err := host.Self("easy")
+	require.NoError(t, err)
+	text := "#!/bin/sh\necho $$ >>" + pids + "\nexec '" + self.Path + "' " + strings.Join(self.Args, " ") + "\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o755)) //nolint:gosec // it is executed
+	for _, pause := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
+		d := start(t, "--policy", path, "--speed", "0.01")
+		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+		time.Sleep(pause)
+		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+		require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+		require.Equal(t, 130, d.end(), &d.log)
+	}
+	list, err := os.ReadFile(pids)
+	require.NoError(t, err)
+	for field := range strings.FieldsSeq(string(list)) {
+		pid, err := strconv.Atoi(field)
+		require.NoError(t, err)
+		require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
+	}
+}
+
+// TestTheLogLevelReachesThePlugin, as a flag and when it changes.
+func TestTheLogLevelReachesThePlugin(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "negotiator.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("policy: easy\n"), 0o600))
+	d := start(t, "--config", file, "--speed", "10")
+	require.NotContains(t, d.log.String(), "plugin address")
+	require.NoError(t, os.WriteFile(file, []byte("policy: easy\nlog_level: debug\n"), 0o600))
+	d.reload("log_level: by default → debug")
+	d.reload("plugin address") // the plugin's own word, at level debug
+	d.await("reloaded: ")
+	require.NoError(t, os.WriteFile(file, []byte("policy: easy\nlog_level: warn\n"), 0o600))
+	d.reload("log_level: debug → warn")
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	before := d.log.Len()
+	require.Equal(t, 130, d.end())
+	require.NotContains(t, d.log.String()[before:], "started: ")
+}
+
+// TestGivenUp says loudly, once, that a plugin is given up, and again in the end.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, path := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-mine")
+	stand(t, path, "easy")
+	require.NoError(t, os.WriteFile(file, []byte("policy: "+path+"\nplugins: {restarts: 0}\n"), 0o600))
+	d := start(t, "--config", file, "--speed", "300")
+	require.NoError(t, syscall.Kill(d.onlyChild(), syscall.SIGKILL))
+	require.Zero(t, d.end())
+	require.Equal(t, 1, strings.Count(d.log.String(), "the policy is given up for good, the fallback decides from now on: policy=easy"))
+	require.Equal(t, 1, strings.Count(d.log.String(), "decision refused, the fallback decides: policy=easy"))
+	require.Regexp(t, `decisions refused: easy +│ +\d+ `, d.stdout.String())
+	require.Regexp(t, `(?m)^refused: easy \d+, first at \d+: policy plugin easy: the session broke: `, d.stdout.String())
+	require.Contains(t, d.stdout.String(), "\ngiven up: easy, its fallback decided in the end\n")
+}
