@@ -13,6 +13,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -53,7 +54,7 @@ func TestBinariesConform(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(remote.Close)
 				return remote
-			}, backfilltest.PromisesOf(spec.Name)...)
+			}, conformance.PromisesOf(spec.Name)...)
 		})
 	}
 }
