@@ -100,6 +100,12 @@ func (r *Run) decide(ctx context.Context, round backfill.Round) (d backfill.Deci
 	return d, nil
 }
 
+// Seed is that of the pool.
+func (r *Run) Seed() uint64 { return r.seed }
+
+// Rounds is how many rounds were decided.
+func (r *Run) Rounds() int { return r.rounds }
+
 // Refusals is how many decisions did not count so far.
 func (r *Run) Refusals() int { return r.refusals }
 
