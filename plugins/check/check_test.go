@@ -79,7 +79,7 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 		{own("panics"), "conformance", check.Failed, "panicked: on purpose"},
 		{own("crashes"), "conformance", check.Failed, "the session broke"},
 		{own("hangs"), "conformance", check.Failed, "no decision within 1s"},
-		{own("slow"), "latency", check.Failed, "1 slots, 1000 jobs: no decision within 1s"},
+		{own("slow"), "latency", check.Failed, "with 1 slot and 1000 waiting jobs: no decision within 1s"},
 		{own("oversubscribes"), "conformance", check.Failed, "does not count"},
 		{own("replans"), "conformance", check.Failed, "was promised to start at"},
 		{own("refuses"), "options", check.Failed, "refuses its own defaults: no"},

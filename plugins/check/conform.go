@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
@@ -47,10 +48,15 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	if more := len(broken) - 1; more > 0 {
 		check.Seen += fmt.Sprintf(" (and in %d more of %d pools)", more, pools)
 	}
-	if remote.Stats().Failures > 0 {
+	check.Seen = strings.Replace(check.Seen, "policy plugin "+c.spec.Name+": ", "", 1)
+	switch {
+	case remote.Stats().Failures > 0:
 		check.Do = "make the policy answer every round within the deadline: it must not exit, hang or break the protocol, whatever the pool looks like"
 		check.Log = c.tail.last()
 		c.stop = "the plugin failed in the conformance check"
+	case strings.Contains(first.Text, "panicked"):
+		check.Do = "mend the panic: the plugin's log has its stack"
+		check.Log = c.tail.last()
 	}
 	return check, nil
 }

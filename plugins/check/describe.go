@@ -149,7 +149,11 @@ func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 			return failed("refuse options that are not declared, and declare types and ranges for the host to refuse wrong values", "%s is accepted", shown(w)), nil
 		}
 	}
-	return passed("defaults and %s accepted, %s refused", count(len(good)-1, "good value"), count(len(wrong), "wrong one")), nil
+	if len(good) == 1 {
+		return passed("its defaults are accepted, and an option that it does not have is refused"), nil
+	}
+	return passed("its defaults and %s are accepted, %s and an option that it does not have are refused",
+		count(len(good)-1, "good value"), count(len(wrong)-1, "wrong one")), nil
 }
 
 func shown(given map[string]string) string {

@@ -12,7 +12,7 @@ import (
 )
 
 // tailLines is how much of a log is kept.
-const tailLines = 12
+const tailLines = 16
 
 // tail keeps the last lines that were written to it.
 type tail struct {
@@ -45,9 +45,14 @@ func (t *tail) last() []string {
 // Accept takes a line of the log: what the plugin says, and how its process ended, but
 // not what go-plugin and the host do about it.
 func (t *tail) Accept(name string, level hclog.Level, message string, args ...any) {
-	ended := strings.HasPrefix(message, "plugin process exited")
-	own := strings.Count(name, ".") > 1 || level >= hclog.Info && !strings.Contains(message, "the policy plugin")
-	if !ended && !own {
+	switch {
+	case strings.HasPrefix(message, "plugin process exited"):
+		if strings.Contains(fmt.Sprint(args...), "signal: killed") { // by the host
+			return
+		}
+	case strings.Contains(message, "the policy plugin"), strings.HasSuffix(name, ".stdio"), // the host's and go-plugin's own
+		message == "configuring server automatic mTLS", message == "plugin address",
+		strings.Count(name, ".") < 2 && level < hclog.Info:
 		return
 	}
 	for i := 0; i+1 < len(args); i += 2 {
@@ -55,17 +60,20 @@ func (t *tail) Accept(name string, level hclog.Level, message string, args ...an
 			message += fmt.Sprintf(" %v=%v", key, args[i+1])
 		}
 	}
+	if lines := strings.SplitAfter(message, "\n"); len(lines) > tailLines { // a stack is of use at its top
+		message = strings.Join(lines[:tailLines], "")
+	}
 	_, _ = t.Write([]byte(message))
 }
 
 // log makes the logger of the plugin's host: what the plugin says goes to the tail, and
 // what the user wants to the user.
 func (c *checker) log() {
-	out := c.options.Log
-	if out == nil {
-		out = io.Discard
+	out, level := c.options.Log, c.options.LogLevel
+	if out == nil || level == hclog.Off { // go-plugin spares itself the plugin's log if its logger is off
+		out, level = io.Discard, hclog.Error
 	}
-	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "check", Level: c.options.LogLevel, Output: out})
+	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "check", Level: level, Output: out})
 	logger.RegisterSink(&c.tail)
 	c.logger = logger
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,7 @@ func (c *pluginCheck) Run(ctx context.Context) error {
 		return err
 	}
 	if !report.Passed {
-		return errors.New(sum(report))
+		return cli.ErrTold
 	}
 	return nil
 }
@@ -119,24 +120,21 @@ func (c *pluginCheck) again(seed *uint64) string {
 	if c.Quick {
 		words = append(words, "--quick")
 	}
+	if c.MTLS == "off" {
+		words = append(words, "--mtls off")
+	}
+	if c.Deadline != 10*time.Second {
+		words = append(words, "--deadline "+c.Deadline.String())
+	}
 	at := c.Seed
 	if seed != nil {
 		at = *seed
 	}
 	words = append(words, "--seed "+strconv.FormatUint(at, 10))
-	for _, name := range sortedKeys(c.PolicyOpt) {
+	for _, name := range slices.Sorted(maps.Keys(c.PolicyOpt)) {
 		words = append(words, "--policy-opt "+name+"="+c.PolicyOpt[name])
 	}
 	return strings.Join(append(words, c.Binary), " ")
-}
-
-func sortedKeys(m map[string]string) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // verdict is a report for people, a hundred columns wide.
@@ -158,7 +156,7 @@ func verdict(r *check.Report, again func(seed *uint64) string) string {
 		if k.Do == "" {
 			continue
 		}
-		_, _ = fmt.Fprintf(&b, "\n%s %s: %s\n", k.Name, k.Verdict, k.Seen)
+		_, _ = fmt.Fprintf(&b, "\n%d %s, %s\n", k.Number, k.Name, k.Verdict)
 		_, _ = fmt.Fprintf(&b, "  to do: %s\n", k.Do)
 		_, _ = fmt.Fprintf(&b, "  again: %s\n", again(k.Seed))
 		if len(k.Log) > 0 {
