@@ -59,6 +59,20 @@ func TestBinariesConform(t *testing.T) {
 	}
 }
 
+// TestBinariesPassTheCheck gives each policy binary to what strangers' plugins are
+// checked with.
+func TestBinariesPassTheCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			out := command(t, "negotiator", "plugin", "check", "--quick", "--plugin-dir", pluginDir(), spec.Name)
+			require.Contains(t, out, "backfill-"+spec.Name+": all 11 checks passed\n")
+		})
+	}
+}
+
 // TestSameDecisionsEverywhere runs the built-in workload linked in, as a child
 // of the same executable and as a binary of its own.
 func TestSameDecisionsEverywhere(t *testing.T) {

@@ -22,24 +22,27 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 	if err != nil {
 		return Check{}, err
 	}
-	killed, lost, back := false, 0, 0 // decisions
+	killed, own, lost := false, false, 0
+	back := 0 // rounds since it is
 	var down, up time.Time
 	for range 10 * c.scale.rounds {
 		if !killed && run.Rounds() >= c.scale.rounds/2 {
-			killed, down = true, c.options.Clock()
+			killed, lost, down = true, run.Refusals(), c.options.Clock()
 			kill(remote.Stats().PID)
 		}
 		d, err := run.Next(ctx)
 		if err != nil {
 			return Check{}, err
 		}
+		decided := d.By == c.spec.Name
 		if !killed {
-			lost = run.Refusals() // those are not the killing's fault
+			own = own || decided
 			continue
 		}
-		if remote.Stats().Starts > 1 && d.By == c.spec.Name {
+		// Whoever gave no decision that counts before need not do so now.
+		if remote.Stats().Starts > 1 && remote.Stats().PID != 0 && (decided || !own) {
 			if back++; back == 1 {
-				up = c.options.Clock()
+				up, lost = c.options.Clock(), run.Refusals()-lost
 			}
 			if back > c.scale.rounds/4 {
 				break
@@ -57,7 +60,7 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		check.Log = c.tail.last()
 		return check, nil
 	}
-	return passed("killed in the middle of a pool: %s decided by the fallback, back with the whole state after %s", count(max(1, run.Refusals()-lost), "round"), up.Sub(down).Round(time.Millisecond)), nil
+	return passed("killed in the middle of a pool: %s decided by the fallback, back with the whole state after %s", count(lost, "round"), up.Sub(down).Round(time.Millisecond)), nil
 }
 
 func kill(pid int) {
