@@ -20,14 +20,18 @@ func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider
 		return nil, err
 	}
 	for range rounds {
-		if _, err = r.Next(ctx); err != nil {
-			return nil, err
+		if _, err = r.Next(ctx); err == nil {
+			r.Check(promises...)
 		}
-		if r.Check(promises...); r.broken() {
+		if r.broken() && ctx.Err() == nil { // an error is then what came of it
 			return r.findings, nil
 		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return r.findings, r.drain(ctx)
+	err = r.drain(ctx)
+	return r.findings, err
 }
 
 // Run is a policy in charge of a random pool.

@@ -25,8 +25,8 @@ func bad() []backfill.Spec {
 	rounds, revision := 0, uint64(0)
 	return []backfill.Spec{
 		arranged("dice", func(jobs []*backfill.Job) {
-			rand.Shuffle(len(jobs), func(i, k int) { jobs[i], jobs[k] = jobs[k], jobs[i] })
-		}), //nolint:forbidigo // it is what is wrong with it
+			rand.Shuffle(len(jobs), func(i, k int) { jobs[i], jobs[k] = jobs[k], jobs[i] }) //nolint:forbidigo // it is what is wrong with it
+		}),
 		arranged("clock", func(jobs []*backfill.Job) {
 			if time.Now().UnixNano()>>10&1 == 0 { //nolint:forbidigo // it is what is wrong with it
 				slices.Reverse(jobs)

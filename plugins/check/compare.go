@@ -18,8 +18,11 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 		name string
 		env  []string
 	}{
-		{"the first process", nil}, {"a second process", nil},
-		{"a process with GOMAXPROCS=1", []string{"GOMAXPROCS=1"}}, {"a process with GOMAXPROCS=2", []string{"GOMAXPROCS=2"}}, {"a process with GOMAXPROCS=8", []string{"GOMAXPROCS=8"}},
+		{"the first process", nil},
+		{"a second process", nil},
+		{"a process with GOMAXPROCS=1", []string{"GOMAXPROCS=1"}},
+		{"a process with GOMAXPROCS=2", []string{"GOMAXPROCS=2"}},
+		{"a process with GOMAXPROCS=8", []string{"GOMAXPROCS=8"}},
 	}
 	const do = "let nothing but the cycle decide: no clock, no random numbers, no order of a map, no race between goroutines"
 	for i, p := range processes {
@@ -146,9 +149,9 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 		var alive []*whatIf
 		got, err := c.record(ctx, seed, main, func(run *conformance.Run, round int) (err error) {
 			if round > 0 && round%4 == 0 && len(alive) < branchesAtOnce {
-				w, err := fork(run, seed+uint64(round), main, fresh)
-				if err != nil {
-					return err
+				w, forkErr := fork(run, seed+uint64(round), main, fresh)
+				if forkErr != nil {
+					return forkErr
 				}
 				alive = append(alive, w)
 				forks++

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -108,8 +109,10 @@ func (c *checker) end(ctx context.Context) (Check, error) {
 	}
 	after := c.options.Clock().Sub(begun).Round(time.Millisecond)
 	if took > slow {
-		return Check{Verdict: Warning, Seen: "asked to end it did nothing, and was killed; " + after.String() + " after its host had vanished it was gone",
-			Do: "end at go-plugin's Shutdown, or when the connection ends; otherwise each stop of the host takes two seconds"}, nil
+		return Check{
+			Verdict: Warning, Seen: fmt.Sprintf("asked to end it did nothing, and was killed; %s after its host had vanished it was gone", after),
+			Do: "end at go-plugin's Shutdown, or when the connection ends; otherwise each stop of the host takes two seconds",
+		}, nil
 	}
 	return passed("gone %s after it was asked to end, and %s after its host vanished", took.Round(time.Millisecond), after), nil
 }

@@ -55,15 +55,15 @@ func (t *tail) Accept(name string, level hclog.Level, message string, args ...an
 		strings.Count(name, ".") < 2 && level < hclog.Info:
 		return
 	}
+	var text strings.Builder
+	text.WriteString(message)
 	for i := 0; i+1 < len(args); i += 2 {
 		if key := args[i]; key != "plugin" && key != "id" && key != "timestamp" {
-			message += fmt.Sprintf(" %v=%v", key, args[i+1])
+			_, _ = fmt.Fprintf(&text, " %v=%v", key, args[i+1])
 		}
 	}
-	if lines := strings.SplitAfter(message, "\n"); len(lines) > tailLines { // a stack is of use at its top
-		message = strings.Join(lines[:tailLines], "")
-	}
-	_, _ = t.Write([]byte(message))
+	lines := strings.SplitAfter(text.String(), "\n") // a stack is of use at its top
+	_, _ = t.Write([]byte(strings.Join(lines[:min(len(lines), tailLines)], "")))
 }
 
 // log makes the logger of the plugin's host: what the plugin says goes to the tail, and

@@ -24,7 +24,8 @@ var update = flag.Bool("update", false, "rewrite the expected files") //nolint:g
 func greedy() backfill.Spec {
 	return backfill.Spec{Name: "greedy", Doc: "starts everything", New: func(backfill.Values) (backfill.Policy, error) {
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
-			for _, more := c.Next(); more; _, more = c.Next() {
+			for _, more := c.Next(); more; {
+				_, more = c.Next()
 			}
 			for j := range c.Queue() {
 				c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
