@@ -34,6 +34,8 @@ type Options struct {
 	LogLevel hclog.Level
 	// Progress hears what is being checked, and how much of all is done, up to 1.
 	Progress func(check string, done float64)
+
+	scale *scale // of tests
 }
 
 // Verdict is what a check came to.
@@ -103,6 +105,9 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 	}
 	if options.Quick {
 		c.scale = quick()
+	}
+	if options.scale != nil {
+		c.scale = *options.scale
 	}
 	c.log()
 	steps := []step{

@@ -42,7 +42,7 @@ func checked(t *testing.T, command host.Command, options check.Options) *check.R
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	t.Setenv("TMPDIR", dir)
-	report, err := check.Run(t.Context(), command, options)
+	report, err := check.Run(t.Context(), command, options.Small())
 	require.NoError(t, err)
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestGoodPoliciesPass(t *testing.T) {
 			}
 			require.True(t, report.Passed)
 			require.Zero(t, report.Failed())
-			require.Len(t, report.Latency, 9)
+			require.Len(t, report.Latency, 6)
 			require.NotNil(t, report.Resync)
 			text, err := json.Marshal(report)
 			require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestWhatHasNoVerdict(t *testing.T) {
 				cancel()
 			}
 		}
-		_, err = check.Run(ctx, self(t, "easy"), stopped)
+		_, err = check.Run(ctx, self(t, "easy"), stopped.Small())
 		require.ErrorIs(t, err, context.Canceled, at)
 	}
 }
