@@ -21,7 +21,7 @@ test: ## run all tests
 	go test ./...
 
 race: ## run the tests of what is concurrent under the race detector
-	go test -race ./plugins/... ./negotiator/... ./backfill/backfilltest/...
+	go test -race ./plugins/... ./negotiator/... ./backfill/backfilltest/... ./backfill/conformance
 	go test -race -run 'Outlive|Goroutines|Concurrently' ./classad
 	go test -race -run 'FairStarts$$' ./condorsim -rapid.checks=10
 	go test -race -run 'AnyNumberOfCores' ./condorsim/sweep

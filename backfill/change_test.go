@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
@@ -48,7 +48,7 @@ func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 9))
-		d := backfilltest.NewDriver(seed)
+		d := conformance.NewDriver(seed)
 		d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 		of := all[random.IntN(len(all))]
 		by, main, fallback := of.deciders(t)

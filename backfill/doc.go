@@ -39,5 +39,5 @@
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan,
 // balance and plan, what they share; profileevents, what they would cost by the book;
-// backfilltest, the conformance suite for policies.
+// conformance, what is asked of every policy.
 package backfill

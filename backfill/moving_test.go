@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
 // newOrderedHost puts a policy in charge of a driver's pool, under an order.
-func newOrderedHost(t *testing.T, d *backfilltest.Driver, main backfill.Decider, by backfill.Order) *backfill.Host {
+func newOrderedHost(t *testing.T, d *conformance.Driver, main backfill.Decider, by backfill.Order) *backfill.Host {
 	t.Helper()
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestQueueFollowsTime(t *testing.T) {
 			t.Run(o.Name+" "+policy, func(t *testing.T) {
 				t.Parallel()
 				rapid.Check(t, func(rt *rapid.T) {
-					d := backfilltest.NewDriver(rapid.Uint64().Draw(rt, "seed"))
+					d := conformance.NewDriver(rapid.Uint64().Draw(rt, "seed"))
 					d.Calm = rapid.Bool().Draw(rt, "calm")
 					h := newOrderedHost(t, d, link(t, policy, nil), o.Order)
 					for range 25 {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
 // pool is a random pool under a policy, the rounds and decisions written down.
 type pool struct {
 	t         *testing.T
-	driver    *backfilltest.Driver
+	driver    *conformance.Driver
 	main      *recorder
 	host      *backfill.Host
 	before    func(backfill.Round) // sees each round just before it is decided
@@ -26,7 +27,7 @@ type pool struct {
 
 func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	t.Helper()
-	p := &pool{t: t, driver: backfilltest.NewDriver(seed)}
+	p := &pool{t: t, driver: conformance.NewDriver(seed)}
 	p.driver.Calm = seed%3 == 0
 	p.main = &recorder{Decider: main}
 	p.host = backfilltest.NewHost(t, p.driver, p.main)
@@ -154,7 +155,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 			for seed := range uint64(16) {
 				by := orders[seed%uint64(len(orders))]
 				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
-					d := backfilltest.NewDriver(seed)
+					d := conformance.NewDriver(seed)
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 					h := newOrderedHost(t, d, main, by.Order)
 					var decisions []backfill.Decision

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
@@ -120,7 +120,7 @@ func requireSound(t *testing.T, s *backfill.State) {
 		}
 	}
 	require.Equal(t, capacity, facts.Capacity)
-	require.Equal(t, backfilltest.ReservedIdle(facts.Snapshot), s.ReservedIdle())
+	require.Equal(t, conformance.ReservedIdle(facts.Snapshot), s.ReservedIdle())
 }
 
 // TestHostilePolicy takes random actions, possible and impossible, between the

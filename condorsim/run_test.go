@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/report"
@@ -181,7 +181,7 @@ func TestReservedIdle(t *testing.T) {
 					for ; now < float64(r.Delta.Now); now++ {
 						want += float64(since)
 					}
-					since = backfilltest.ReservedIdle(r.State.Snapshot())
+					since = conformance.ReservedIdle(r.State.Snapshot())
 					return nil
 				}))
 				require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -53,7 +54,21 @@ func TestBinariesConform(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(remote.Close)
 				return remote
-			}, backfilltest.PromisesOf(spec.Name)...)
+			}, conformance.PromisesOf(spec.Name)...)
+		})
+	}
+}
+
+// TestBinariesPassTheCheck gives each policy binary to what strangers' plugins are
+// checked with.
+func TestBinariesPassTheCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			out := command(t, "negotiator", "plugin", "check", "--quick", "--plugin-dir", pluginDir(), spec.Name)
+			require.Contains(t, out, "backfill-"+spec.Name+": all 11 checks passed\n")
 		})
 	}
 }

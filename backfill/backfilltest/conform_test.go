@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
@@ -34,5 +35,5 @@ func conform(t *testing.T, spec backfill.Spec, options map[string]string, pools 
 		d, err := backfill.Link(spec, options)
 		require.NoError(t, err)
 		return d
-	}, backfilltest.PromisesOf(spec.Name)...)
+	}, conformance.PromisesOf(spec.Name)...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
@@ -22,7 +23,7 @@ func FuzzConform(f *testing.F) {
 		all := policies.All()
 		main, err := backfill.Link(all[int(policy)%len(all)], nil)
 		require.NoError(t, err)
-		driver := backfilltest.NewDriver(seed)
+		driver := conformance.NewDriver(seed)
 		driver.Calm = calm
 		host := backfilltest.NewHost(t, driver, main) // fails on a refusal
 		for range 60 {

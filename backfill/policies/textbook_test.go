@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
 )
@@ -42,7 +43,7 @@ func TestWindowsChangeNothing(t *testing.T) {
 // broken.
 func run(t *testing.T, seed uint64, spec backfill.Spec, order string, forget bool) (told []string) {
 	t.Helper()
-	driver := backfilltest.NewDriver(seed)
+	driver := conformance.NewDriver(seed)
 	driver.Calm = seed%2 == 0
 	main, err := backfill.Link(spec, nil)
 	require.NoError(t, err)

@@ -40,6 +40,9 @@ func Bad(err error) error {
 	return &inputError{err}
 }
 
+// ErrTold is the failure of a command that has said itself what failed.
+var ErrTold = errors.New("failed; it was said why")
+
 // Code is the exit code for an error.
 func Code(err error) int {
 	var input *inputError
@@ -127,9 +130,9 @@ func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func() (context.
 // report prints an error, if there is one, and returns its exit code.
 func report(out io.Writer, name string, err error) int {
 	code := Code(err)
-	switch code {
-	case OK:
-	case Interrupted:
+	switch {
+	case code == OK, errors.Is(err, ErrTold):
+	case code == Interrupted:
 		_, _ = fmt.Fprintf(out, "%s: interrupted\n", name)
 	default:
 		_, _ = fmt.Fprintf(out, "%s: %s\n", name, Shown(err.Error()))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
@@ -26,7 +27,7 @@ import (
 type example struct {
 	path     string
 	needs    []string // the command that succeeds if the example can run
-	promises []backfilltest.Promise
+	promises []conformance.Promise
 	options  map[string]string // under which it is the twin
 	twin     backfill.Spec
 }
@@ -39,14 +40,14 @@ func examples(t *testing.T) map[string]example {
 		"python": {
 			path:     "python/backfill-shortest",
 			needs:    []string{"/usr/bin/python3", "-c", "import grpc, google.protobuf"},
-			promises: []backfilltest.Promise{backfilltest.NoneFits, backfilltest.HeadOnTime},
+			promises: []conformance.Promise{conformance.NoneFits, conformance.HeadOnTime},
 			options:  map[string]string{"backfill": "queue"},
 			twin:     easy,
 		},
 		"node": {
 			path:     "node/backfill-narrow",
 			needs:    []string{"node", "-e", "require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')"},
-			promises: []backfilltest.Promise{backfilltest.NoneFits},
+			promises: []conformance.Promise{conformance.NoneFits},
 			twin:     backfill.Spec{Name: "narrow", New: func(backfill.Values) (backfill.Policy, error) { return backfill.PolicyFunc(narrow), nil }},
 		},
 	}
@@ -101,7 +102,7 @@ func TestExamplesFollowTheState(t *testing.T) {
 		t.Helper()
 		for seed := range uint64(9) {
 			t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
-				driver := backfilltest.NewDriver(seed)
+				driver := conformance.NewDriver(seed)
 				rule := driver.Rule()
 				twin, err := backfill.Link(e.twin, nil)
 				require.NoError(t, err)

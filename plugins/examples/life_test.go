@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -100,7 +100,7 @@ func TestExamplesComeBack(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
 		remote := e.start(t, host.Options{})
-		driver := backfilltest.NewDriver(3)
+		driver := conformance.NewDriver(3)
 		refused := 0
 		h := newHost(t, backfill.NewState(driver.Resources(), driver.Rule()), remote, func(backfill.Refusal) { refused++ })
 		for round := range 60 {
@@ -125,7 +125,7 @@ func TestExamplesFork(t *testing.T) {
 		twin, err := backfill.Link(e.twin, nil)
 		require.NoError(t, err)
 		remote := e.start(t, host.Options{Policy: e.options})
-		driver := backfilltest.NewDriver(5)
+		driver := conformance.NewDriver(5)
 		rule := driver.Rule()
 		want := newHost(t, backfill.NewState(driver.Resources(), rule), twin, nil)
 		got := newHost(t, backfill.NewState(driver.Resources(), rule), remote, nil)

@@ -77,6 +77,9 @@ func executable(path string) (string, error) {
 	return found, nil
 }
 
+// ErrNotPlugin is in the error of what cannot be started or does not shake hands.
+var ErrNotPlugin = errors.New("is not a policy plugin")
+
 func notPlugin(path string, err error) error {
-	return fmt.Errorf("%s: is not a policy plugin: %w; build one with plugins/sdk", path, err)
+	return fmt.Errorf("%s: %w: %w; build one with plugins/sdk", path, ErrNotPlugin, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
 )
@@ -39,13 +40,13 @@ var idles = []string{"highest", "highest, greedy", "highest, none", "limits", "l
 
 // wild is a random pool, some full of mishaps, whose jobs have labels.
 type wild struct {
-	*backfilltest.Driver
+	*conformance.Driver
 	host *backfill.Host
 }
 
 func newWild(t *testing.T, seed uint64, spec backfill.Spec, opt options) *wild {
 	t.Helper()
-	w := &wild{Driver: backfilltest.NewDriver(seed)}
+	w := &wild{Driver: conformance.NewDriver(seed)}
 	w.Calm = seed%2 == 0
 	main, err := backfill.Link(spec, opt)
 	require.NoError(t, err)

@@ -22,6 +22,7 @@ Examples:
   negotiator explain 1.23 --at 60
   negotiator start-times --at 60 --policy conservative
   negotiator policies
+  negotiator plugin check ./backfill-mine
   negotiator config check negotiator.yaml
 
 While it runs, kill -HUP has it read --config anew and start the policy anew.
@@ -34,6 +35,7 @@ type commands struct {
 	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs, at a given time."`
 	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start, at a given time."`
 	Policies   policiesCommand   `cmd:"" help:"List the policies, linked in and plugins, with their options, and the orders."`
+	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
 }
 

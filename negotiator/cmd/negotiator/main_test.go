@@ -29,7 +29,7 @@ const asCommand = "TEST_AS_NEGOTIATOR"
 
 // The tests' executable is the command, and its own plugin.
 func TestMain(m *testing.M) {
-	serve.IfChild(os.Args[1:], policies.All())
+	serve.IfChild(os.Args[1:], append(policies.All(), greedy()))
 	if os.Getenv(asCommand) != "" {
 		main()
 	}

@@ -20,6 +20,8 @@ const (
 	// ServeArg is the hidden first argument that makes an executable serve one
 	// of its linked-in policies, named by the second.
 	ServeArg = "plugin-serve"
+	// Version is that of the protocol.
+	Version = 1
 	// MaxMessage bounds a message. The state of a pool with a hundred thousand
 	// jobs takes about ten megabytes.
 	MaxMessage = 256 << 20
@@ -40,7 +42,7 @@ func Handshake() plugin.HandshakeConfig {
 // Versions are the versions of the protocol that this side speaks, with what it
 // serves or asks for in each. A plugin and a host use the latest that both speak.
 func Versions(p plugin.Plugin) map[int]plugin.PluginSet {
-	return map[int]plugin.PluginSet{1: {PluginName: p}}
+	return map[int]plugin.PluginSet{Version: {PluginName: p}}
 }
 
 // ErrMismatch says that a plugin does not fit this host.

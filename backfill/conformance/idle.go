@@ -1,4 +1,4 @@
-package backfilltest
+package conformance
 
 import (
 	"cmp"

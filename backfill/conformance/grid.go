@@ -1,4 +1,4 @@
-package backfilltest
+package conformance
 
 import (
 	"cmp"
@@ -70,9 +70,9 @@ const longest = 24
 
 // idle is the pool for as long as a job may take, with what runs in it and, if
 // they are to count, the reservations.
-func (c *checker) idle(reservations bool) *grid {
-	g := newGrid(c.snap, longest)
-	for _, j := range c.snap.Jobs {
+func (r *Run) idle(reservations bool) *grid {
+	g := newGrid(r.snap, longest)
+	for _, j := range r.snap.Jobs {
 		if j.Running || reservations {
 			g.take(j, 1)
 		}
@@ -81,8 +81,8 @@ func (c *checker) idle(reservations bool) *grid {
 }
 
 // queue lists the waiting jobs in the queue's order.
-func (c *checker) queue() (waiting []backfill.JobState) {
-	for _, j := range c.snap.Jobs {
+func (r *Run) queue() (waiting []backfill.JobState) {
+	for _, j := range r.snap.Jobs {
 		if !j.Running && j.Held == "" {
 			waiting = append(waiting, j)
 		}

@@ -1,4 +1,4 @@
-package backfilltest
+package conformance
 
 import (
 	"math/rand/v2"
@@ -38,6 +38,15 @@ func NewDriver(seed uint64) *Driver {
 	}
 	d.up = make([]bool, len(d.slots))
 	return d
+}
+
+// Branch is a driver for a copy of the pool as it is now, in which other things
+// happen.
+func (d *Driver) Branch(seed uint64) *Driver {
+	b := *d
+	b.random = rand.New(rand.NewPCG(seed, 2))
+	b.slots, b.up = slices.Clone(d.slots), slices.Clone(d.up)
+	return &b
 }
 
 // Resources are the pool's.

@@ -1,0 +1,174 @@
+package conformance
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Check holds the last round against the rules and the promises, from the plain
+// data alone, and notes what it finds.
+func (r *Run) Check(promises ...Promise) {
+	r.snap = r.Host.State.Snapshot()
+	r.follow()
+	r.capacity()
+	r.promised()
+	r.head()
+	r.restores()
+	for _, kept := range promises {
+		kept(r)
+	}
+}
+
+// follow keeps the book of what runs where, and holds the state against it.
+func (r *Run) follow() {
+	for _, e := range r.round.Events {
+		switch e.Kind {
+		case backfill.Completed, backfill.Removed, backfill.StartFailed:
+			delete(r.runs, e.Job)
+		case backfill.SlotLost:
+			for id, at := range r.runs {
+				if slices.ContainsFunc(at, func(on backfill.Chunks) bool { return on.Slot == e.Slot.ID }) {
+					delete(r.runs, id)
+				}
+			}
+		case backfill.SlotChanged:
+			r.shrunk = true
+		default:
+		}
+	}
+	for _, s := range r.decision.Started {
+		if _, runs := r.runs[s.Job.ID]; runs {
+			r.find(Booked, s.Job, "job %d is started twice", s.Job.ID)
+		}
+		r.runs[s.Job.ID] = s.Placement
+	}
+	running := map[backfill.JobID]backfill.Placement{}
+	for _, j := range r.snap.Jobs {
+		if j.Running {
+			running[j.Job.ID] = j.Placement
+		}
+	}
+	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
+		r.find(Booked, nil, "%v run, and by what was started and has ended it is %v", running, r.runs)
+	}
+}
+
+// capacity adds up what runs and what is planned, second by second. Where a slot
+// has shrunk, what runs there may be more than there is; no job may be planned
+// beside it that asks for the same.
+func (r *Run) capacity() {
+	horizon := r.snap.Now
+	for _, j := range r.snap.Jobs {
+		horizon = max(horizon, j.End)
+		for _, at := range j.Placement {
+			if !r.snap.Slots[at.Slot].Up {
+				r.find(Capacity, j.Job, "job %d is on slot %d, which is not there", j.Job.ID, at.Slot)
+			}
+		}
+	}
+	seconds := min(horizon-r.snap.Now, 200)
+	left, unplanned := newGrid(r.snap, seconds), newGrid(r.snap, seconds)
+	for _, j := range r.snap.Jobs {
+		left.take(j, 1)
+		if j.Running {
+			unplanned.take(j, 1)
+		}
+	}
+	for i, slot := range r.snap.Slots {
+		for t := range seconds {
+			for k, free := range left.free[i][t] {
+				planned := free != unplanned.free[i][t][k]
+				if free < 0 && (planned || !r.shrunk) {
+					r.find(Capacity, nil, "slot %s is oversubscribed at %d: of %v is left %v", slot.Name, r.snap.Now+t, slot.Capacity, left.free[i][t])
+				}
+			}
+		}
+	}
+}
+
+// promised follows the guarantees from outside.
+func (r *Run) promised() {
+	for _, b := range r.decision.Broken {
+		if b.Cause == backfill.CauseNone || r.Driver.calm() {
+			r.find(Guaranteed, b.Job, "job %d's guarantee is broken, and nothing has happened", b.Job.ID)
+		}
+		r.guarantees[b.Job.ID] = b.Now
+	}
+	if !r.spec.Guarantees {
+		if len(r.decision.Broken) > 0 {
+			r.find(Guaranteed, r.decision.Broken[0].Job, "a guarantee is broken, and the policy gives none")
+		}
+		return
+	}
+	for _, s := range r.decision.Started {
+		if latest, ok := r.guarantees[s.Job.ID]; ok && r.decision.Now > latest {
+			r.find(Guaranteed, s.Job, "job %d starts after its guarantee, which was %d", s.Job.ID, latest)
+		}
+		delete(r.guarantees, s.Job.ID)
+	}
+	for _, j := range r.snap.Jobs {
+		if !j.Running {
+			r.guarantee(j)
+		}
+	}
+}
+
+// guarantee follows that of one job which does not run.
+func (r *Run) guarantee(j backfill.JobState) {
+	if j.Held != "" {
+		delete(r.guarantees, j.Job.ID)
+		return
+	}
+	latest, known := r.guarantees[j.Job.ID]
+	switch {
+	case !j.Promised:
+		r.find(Guaranteed, j.Job, "job %d waits without a guarantee", j.Job.ID)
+	case j.Start > j.Guarantee:
+		r.find(Guaranteed, j.Job, "job %d is planned for %d, after its guarantee, which is %d", j.Job.ID, j.Start, j.Guarantee)
+	case known && latest != j.Guarantee:
+		r.find(Guaranteed, j.Job, "job %d's guarantee changed unreported: it is %d and was %d", j.Job.ID, j.Guarantee, latest)
+	}
+	r.guarantees[j.Job.ID] = j.Guarantee
+}
+
+// head looks for a job that stands idle without need: planned for now, or first
+// in the queue, where reservations do not bind, though it fits what is idle.
+func (r *Run) head() {
+	for _, j := range r.snap.Jobs {
+		if !j.Running && j.Placement != nil && j.Start <= r.snap.Now {
+			r.find(Started, j.Job, "job %d is planned for %d and was not started", j.Job.ID, j.Start)
+		}
+	}
+	if r.spec.Guarantees {
+		return
+	}
+	if queue := r.queue(); len(queue) > 0 && r.idle(false).fits(queue[0].Job, r.snap.Now) {
+		r.find(HeadStarts, queue[0].Job, "job %d at the head of the queue could start and waits", queue[0].Job.ID)
+	}
+}
+
+// restores makes the state again from its plain data.
+func (r *Run) restores() {
+	state := r.Host.State
+	if got, want := state.ReservedIdle(), ReservedIdle(r.snap); got != want {
+		r.find(Restored, nil, "%d cpus are idle and reserved; cpu by cpu it is %d", got, want)
+	}
+	again, err := backfill.Restore(r.snap)
+	if err != nil {
+		r.find(Restored, nil, "the state as plain data makes none: %v", err)
+		return
+	}
+	if !reflect.DeepEqual(r.snap, again.Snapshot()) {
+		r.find(Restored, nil, "the state as plain data makes another one")
+	}
+	for _, slot := range r.snap.Slots {
+		for t := r.snap.Now; t < r.snap.Now+40; t += 3 {
+			if slot.Up && !slices.Equal(state.Free(slot.ID, t), again.Free(slot.ID, t)) {
+				r.find(Restored, nil, "on slot %s %v is free at %d; made again from its plain data, %v", slot.Name, state.Free(slot.ID, t), t, again.Free(slot.ID, t))
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package conformance_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
+)
+
+// bad are policies that do what they should not, and the rule which says so.
+func bad() map[conformance.Rule]backfill.Spec {
+	policy := func(decide func(*backfill.Cycle)) backfill.Spec {
+		return backfill.Spec{Name: "bad", New: func(backfill.Values) (backfill.Policy, error) { return backfill.PolicyFunc(decide), nil }}
+	}
+	replans := conservative.Spec()
+	build := replans.New
+	replans.New = func(v backfill.Values) (backfill.Policy, error) {
+		good, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			good.Decide(c)
+			for _, j := range c.Planned() {
+				start, at, _ := c.Reservation(j)
+				c.Reserve(j, start+1000, at)
+			}
+		}), err
+	}
+	return map[conformance.Rule]backfill.Spec{
+		conformance.Accepted: replans,
+		conformance.HeadStarts: policy(func(c *backfill.Cycle) { // the last first, if anything
+			scan.Begin(c)
+			jobs := slices.Collect(c.Queue())
+			for _, j := range slices.Backward(jobs) {
+				if at, fits := c.FitsNow(j); fits && (len(jobs) == 1 || j != jobs[0]) {
+					c.Start(j, at)
+				}
+			}
+		}),
+		conformance.Drains: policy(func(c *backfill.Cycle) { // for one of the jobs, never
+			scan.Begin(c)
+			for j := range c.Queue() {
+				if at, fits := c.FitsNow(j); fits && j.ID != 1 {
+					c.Start(j, at)
+				}
+			}
+		}),
+	}
+}
+
+func TestWhatIsNotKeptIsFound(t *testing.T) {
+	for rule, spec := range bad() {
+		t.Run(string(rule), func(t *testing.T) {
+			found := map[conformance.Rule]int{}
+			for seed := range uint64(6) {
+				main, err := backfill.Link(spec, nil)
+				require.NoError(t, err)
+				findings, err := conformance.Conform(t.Context(), seed, 60, main)
+				require.NoError(t, err)
+				for _, f := range findings {
+					require.Equal(t, seed, f.Seed)
+					require.NotZero(t, f.Round)
+					require.NotEmpty(t, f.Text)
+					found[f.Rule]++
+				}
+			}
+			require.NotZero(t, found[rule], found)
+			if rule == conformance.Accepted {
+				require.Len(t, found, 1)
+			} else {
+				require.Zero(t, found[conformance.Accepted])
+			}
+		})
+	}
+}
+
+// What the core itself refuses can only be found if it is put past it: the checks
+// must not rest on the core being right.
+func TestTheChecksDoNotTrustTheCore(t *testing.T) {
+	main, err := backfill.Link(policies.All()[0], nil)
+	require.NoError(t, err)
+	run, err := conformance.Start(1, main)
+	require.NoError(t, err)
+	for len(run.Findings()) == 0 && run.Host.State.RunningJobs() < 3 {
+		_, err = run.Next(t.Context())
+		require.NoError(t, err)
+		run.Check()
+	}
+	require.Empty(t, run.Findings())
+	snap := run.Host.State.Snapshot()
+	for i := range snap.Slots {
+		snap.Slots[i].Capacity = make(backfill.Vector, len(snap.Resources))
+	}
+	snap.Jobs = slices.DeleteFunc(snap.Jobs, func(j backfill.JobState) bool { return j.Running && j.Job.ID%2 == 0 })
+	run.Host.State, err = backfill.Restore(snap)
+	require.NoError(t, err)
+	run.Check()
+	var rules []conformance.Rule
+	for _, f := range run.Findings() {
+		rules = append(rules, f.Rule)
+	}
+	require.Subset(t, rules, []conformance.Rule{conformance.Booked, conformance.Capacity})
+}
+
+// A run that goes on with a state made of plain data, and a branch of it, decide as
+// the run itself would.
+func TestRenewedAndBranched(t *testing.T) {
+	link := func() backfill.Decider {
+		main, err := backfill.Link(conservative.Spec(), nil)
+		require.NoError(t, err)
+		return main
+	}
+	for seed := range uint64(3) {
+		a, err := conformance.Start(seed, link())
+		require.NoError(t, err)
+		b, err := conformance.Start(seed, link())
+		require.NoError(t, err)
+		for round := range 60 {
+			want, err := a.Next(t.Context())
+			require.NoError(t, err)
+			got, err := b.Next(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			a.Check()
+			if round%7 == 0 {
+				require.NoError(t, b.Renew())
+			}
+			if round%10 != 0 {
+				continue
+			}
+			before := a.Host.State.Snapshot()
+			branch, err := a.Branch(9, a.Host.State.Clone(), link())
+			require.NoError(t, err)
+			for range 5 {
+				_, err = branch.Next(t.Context())
+				require.NoError(t, err)
+				branch.Check()
+			}
+			require.Empty(t, branch.Findings())
+			require.Equal(t, before, a.Host.State.Snapshot())
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Promise is what some policies promise beyond what is asked of all. It is held
+// against the state after each round.
+type Promise func(*Run)
+
+// PromisesOf lists what a linked-in policy promises.
+func PromisesOf(policy string) []Promise {
+	return map[string][]Promise{
+		"fcfs":         {NoneOvertaken, HeadOnTime},
+		"first-fit":    {NoneFits},
+		"best-fit":     {NoneFits},
+		"easy":         {NoneFits, HeadOnTime},
+		"bb":           {NoneFits, HeadOnTime},
+		"ibb":          {HeadOnTime},
+		"conservative": {TightOnOneSlot},
+		"pc":           {Tight},
+		"dc":           {Filled},
+		"maui":         {NoneFits, HeadOnTime}, // as it comes
+	}[policy]
+}
+
+// NoneOvertaken promises that no job starts while one before it in the queue's
+// order waits.
+func NoneOvertaken(r *Run) {
+	queue := r.queue()
+	if len(queue) == 0 {
+		return
+	}
+	for _, s := range r.decision.Started {
+		i := slices.IndexFunc(r.snap.Jobs, func(j backfill.JobState) bool { return j.Job.ID == s.Job.ID })
+		if before(r.snap.Jobs[i], queue[0]) >= 0 {
+			r.find(Promised, s.Job, "job %d starts and job %d, which is before it, waits", s.Job.ID, queue[0].Job.ID)
+		}
+	}
+}
+
+// NoneFits promises to conserve work: no waiting job could start now, through its
+// estimate, beside what runs and what is reserved.
+func NoneFits(r *Run) {
+	r.noneFits(r.queue(), r.idle(true), r.snap.Now)
+}
+
+// noneFits finds jobs that could start then, their own places taken out.
+func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
+	for _, j := range jobs {
+		g.take(j, -1)
+		if g.fits(j.Job, start) {
+			r.find(Promised, j.Job, "job %d could start at %d", j.Job.ID, start)
+		}
+		g.take(j, 1)
+	}
+}
+
+// HeadOnTime promises that a job which comes to the head of the queue is planned
+// for, and never starts later than it was planned to then, as long as estimates are right, nothing
+// fails and the order stays: EASY's promise.
+func HeadOnTime(r *Run) {
+	if !r.Driver.Exact {
+		return
+	}
+	for _, s := range r.decision.Started {
+		if latest, ok := r.headPlan[s.Job.ID]; ok && r.decision.Now > latest {
+			r.find(Promised, s.Job, "job %d starts later than planned, which was %d", s.Job.ID, latest)
+		}
+	}
+	queue := r.queue()
+	if len(queue) == 0 {
+		return
+	}
+	first := queue[0]
+	latest, known := r.headPlan[first.Job.ID]
+	switch {
+	case first.Placement == nil:
+		r.find(Promised, first.Job, "job %d at the head of the queue has no reservation", first.Job.ID)
+	case !known:
+		r.headPlan[first.Job.ID] = first.Start
+	case first.Start > latest:
+		r.find(Promised, first.Job, "job %d is planned for %d, later than before (%d)", first.Job.ID, first.Start, latest)
+	}
+}
+
+// Tight promises that no job is planned for later than it could start, the others
+// being where they are, as long as nothing but early ends happens to the pool.
+func Tight(r *Run) {
+	if !r.Driver.calm() {
+		return
+	}
+	const ahead = 40 // seconds that are looked at
+	soon := slices.DeleteFunc(r.queue(), func(j backfill.JobState) bool { return j.Start > r.snap.Now+ahead })
+	g := newGrid(r.snap, ahead+longest)
+	for _, j := range r.snap.Jobs {
+		g.take(j, 1)
+	}
+	for _, j := range soon {
+		for start := r.snap.Now; start < j.Start; start++ {
+			r.noneFits([]backfill.JobState{j}, g, start)
+		}
+	}
+}
+
+// TightOnOneSlot is Tight where there is one slot. On several a job may stand in
+// the way of one that is planned before it, and move off later in the same
+// compression.
+func TightOnOneSlot(r *Run) {
+	if len(r.snap.Slots) == 1 {
+		Tight(r)
+	}
+}
+
+// Filled promises that after a completion, if nobody arrived since, no waiting job
+// could start now, the others being where they are.
+func Filled(r *Run) {
+	has := func(kind backfill.EventKind) bool {
+		return slices.ContainsFunc(r.round.Events, func(e backfill.Event) bool { return e.Kind == kind })
+	}
+	if has(backfill.Completed) && !has(backfill.Submitted) && r.Driver.calm() {
+		NoneFits(r)
+	}
+}

@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+)
+
+// Conform drives a policy through the pool of a seed for so many rounds, then
+// until its queue is empty, and returns what it found: the first finding of each
+// rule. It stops at the first that is not advice. An error means that the context
+// ended, or that the pool could not go on.
+func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider, promises ...Promise) ([]Finding, error) {
+	r, err := Start(seed, main)
+	if err != nil {
+		return nil, err
+	}
+	for range rounds {
+		if _, err = r.Next(ctx); err == nil {
+			r.Check(promises...)
+		}
+		if r.broken() && ctx.Err() == nil { // an error is then what came of it
+			return r.findings, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = r.drain(ctx)
+	return r.findings, err
+}
+
+// Run is a policy in charge of a random pool.
+type Run struct {
+	Host   *backfill.Host
+	Driver *Driver
+
+	seed     uint64
+	rounds   int
+	refusals int
+	findings []Finding
+	spec     backfill.Spec
+
+	// The round that was decided last, and the state after it.
+	round    backfill.Round
+	decision backfill.Decision
+	snap     backfill.Snapshot
+
+	guarantees map[backfill.JobID]backfill.Time
+	runs       map[backfill.JobID]backfill.Placement // by rounds and decisions alone
+	headPlan   map[backfill.JobID]backfill.Time      // when a job was planned for as it came to the head of the queue
+	shrunk     bool                                  // a slot has lost capacity under running jobs
+}
+
+// Start puts a policy in charge of the pool of a seed, which is, by turns, full of
+// mishaps, calm, and such that every job ends when it was expected to. Refused
+// decisions are findings.
+func Start(seed uint64, main backfill.Decider) (*Run, error) {
+	d := NewDriver(seed)
+	d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
+	r := &Run{
+		Driver: d, seed: seed, spec: main.Spec(),
+		guarantees: map[backfill.JobID]backfill.Time{},
+		runs:       map[backfill.JobID]backfill.Placement{},
+		headPlan:   map[backfill.JobID]backfill.Time{},
+	}
+	var err error
+	r.Host, err = NewHost(d, main, func(refusal backfill.Refusal) {
+		r.refusals++
+		r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
+	})
+	return r, err
+}
+
+// NewHost puts a policy in charge of a driver's pool.
+func NewHost(d *Driver, main backfill.Decider, refused func(backfill.Refusal)) (*backfill.Host, error) {
+	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
+	if err != nil {
+		return nil, err
+	}
+	fcfs, err := backfill.OrderNamed("fcfs")
+	if err != nil {
+		return nil, err
+	}
+	return backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), fcfs, main, fallback, refused)
+}
+
+// Next lets something happen and the policy decide on it. What the decision holds
+// is good until the next one.
+func (r *Run) Next(ctx context.Context) (backfill.Decision, error) {
+	return r.decide(ctx, r.Driver.Round(r.Host.State))
+}
+
+func (r *Run) decide(ctx context.Context, round backfill.Round) (d backfill.Decision, err error) {
+	r.rounds++
+	if d, err = r.Host.Decide(ctx, round); err != nil {
+		return d, fmt.Errorf("pool %d, round %d: %w", r.seed, r.rounds, err)
+	}
+	r.round, r.decision = round, d
+	return d, nil
+}
+
+// Seed is that of the pool.
+func (r *Run) Seed() uint64 { return r.seed }
+
+// Rounds is how many rounds were decided.
+func (r *Run) Rounds() int { return r.rounds }
+
+// Refusals is how many decisions did not count so far.
+func (r *Run) Refusals() int { return r.refusals }
+
+// Findings are the first of each rule so far.
+func (r *Run) Findings() []Finding { return r.findings }
+
+// Renew puts a state in the place of the host's that is made of its plain data:
+// whoever kept something beside the state does not know this one.
+func (r *Run) Renew() error {
+	state, err := backfill.Restore(r.Host.State.Snapshot())
+	if err != nil {
+		return fmt.Errorf("pool %d, round %d: %w", r.seed, r.rounds, err)
+	}
+	r.Host.State = state
+	return nil
+}
+
+// Branch puts a policy in charge of a copy of the pool as it is now, with a clone of
+// its state, in which other things will happen.
+func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) (*Run, error) {
+	b, err := Start(r.seed, main)
+	if err != nil {
+		return nil, err
+	}
+	b.Driver, b.Host.State, b.rounds = r.Driver.Branch(seed), state, r.rounds
+	b.guarantees, b.runs, b.headPlan, b.shrunk = maps.Clone(r.guarantees), maps.Clone(r.runs), maps.Clone(r.headPlan), r.shrunk
+	return b, nil
+}
+
+// drain lets no more jobs come, and every job end when it is expected to, until
+// nothing waits.
+func (r *Run) drain(ctx context.Context) error {
+	for patience := 1000; !r.broken(); patience-- {
+		state := r.Host.State
+		now := state.NextWake()
+		stuck := now == backfill.Forever
+		if stuck {
+			now = state.Now() + 1
+		}
+		round := backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Wake}}}
+		for _, j := range state.Snapshot().Jobs {
+			if j.Running && j.End <= now {
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+			}
+		}
+		if _, err := r.decide(ctx, round); err != nil {
+			return err
+		}
+		left := r.Host.State.FirstWaiting(1)
+		switch {
+		case len(left) == 0:
+			return nil
+		case patience == 0 || stuck && r.Host.State.RunningJobs() == 0 && r.Host.State.NextWake() == backfill.Forever:
+			r.find(Drains, left[0], "job %d waits for good, though no more jobs come and it could run (%d wait, %d run)",
+				left[0].ID, r.Host.State.Waiting(), r.Host.State.RunningJobs())
+			return nil
+		}
+	}
+	return nil
+}
+
+// broken reports whether a rule that must be kept was not.
+func (r *Run) broken() bool {
+	return slices.ContainsFunc(r.findings, func(f Finding) bool { return !f.Rule.Advice() })
+}
+
+// find notes that the last round does not keep a rule.
+func (r *Run) find(rule Rule, j *backfill.Job, format string, args ...any) {
+	var id *backfill.JobID
+	if j != nil {
+		id = &j.ID
+	}
+	r.note(rule, r.decision.Now, id, format, args...)
+}
+
+func (r *Run) note(rule Rule, now backfill.Time, job *backfill.JobID, format string, args ...any) {
+	if !slices.ContainsFunc(r.findings, func(f Finding) bool { return f.Rule == rule }) {
+		r.findings = append(r.findings, Finding{Rule: rule, Seed: r.seed, Round: r.rounds, Now: now, Job: job, Text: fmt.Sprintf(format, args...)})
+	}
+}

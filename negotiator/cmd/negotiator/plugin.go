@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/plugins/check"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+// pluginCommands are the commands that concern policy plugins.
+type pluginCommands struct {
+	Check pluginCheck `cmd:"" help:"Say whether a policy plugin does what is asked of one."`
+}
+
+// pluginCheck is negotiator plugin check.
+type pluginCheck struct {
+	Binary    string            `arg:"" help:"The plugin: a path, or NAME for backfill-NAME in a plugin directory."`
+	Quick     bool              `help:"Try less of everything, in a few seconds."`
+	Seed      uint64            `placeholder:"N" help:"Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0."`
+	PolicyOpt map[string]string `placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
+	PluginDir []string          `placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
+	MTLS      string            `name:"mtls" enum:"auto,off" default:"auto" help:"auto, or off: do not encrypt what is said to the plugin."`
+	Deadline  time.Duration     `default:"10s" help:"How long one decision may take."`
+	JSON      bool              `name:"json" help:"Print the report as one JSON object."`
+	Verbose   bool              `short:"v" help:"Show the plugin's log: the same as --log-level debug."`
+	LogLevel  string            `enum:"trace,debug,info,warn,error,off" default:"off" help:"From which level on the plugin's log is shown: ${enum}."`
+}
+
+// Help is shown below the flags.
+func (*pluginCheck) Help() string {
+	return `Examples:
+  negotiator plugin check ./backfill-mine
+  negotiator plugin check --quick --policy-opt depth=3 ./backfill-mine
+  negotiator plugin check --json --seed 17 ./backfill-mine | jq .checks
+
+Exit codes: 0 it passed, perhaps with warnings; 1 a check failed; 2 it is no plugin; 130 interrupted.`
+}
+
+// Run checks the plugin and prints the verdict.
+func (c *pluginCheck) Run(ctx context.Context) error {
+	if c.Deadline <= 0 {
+		return cli.Bad(fmt.Errorf("--deadline %v: must be more than nothing", c.Deadline))
+	}
+	path, err := c.find()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	level := hclog.LevelFromString(c.LogLevel)
+	if c.Verbose {
+		level = hclog.Debug
+	}
+	bar := cli.NewProgress("check")
+	report, err := check.Run(ctx, host.Command{Path: path}, check.Options{
+		Policy: c.PolicyOpt, Seed: c.Seed, Quick: c.Quick, NoMTLS: c.MTLS == "off", Deadline: c.Deadline,
+		Clock: time.Now, Log: os.Stderr, LogLevel: level,
+		Progress: func(name string, done float64) {
+			const parts = 1000
+			bar.Say(name)
+			bar.Update(int64(done*parts), parts)
+		},
+	})
+	bar.Done()
+	if _, options := errors.AsType[*check.OptionsError](err); options || errors.Is(err, host.ErrNotPlugin) {
+		return cli.Bad(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err = c.print(os.Stdout, report); err != nil {
+		return err
+	}
+	if !report.Passed {
+		return cli.ErrTold
+	}
+	return nil
+}
+
+// find resolves the binary as --policy does, but for linked-in policies.
+func (c *pluginCheck) find() (string, error) {
+	dirs := c.PluginDir
+	if self, err := os.Executable(); err == nil {
+		dirs = append(slices.Clone(dirs), filepath.Dir(self))
+	}
+	path, found, err := host.Find(c.Binary, dirs)
+	if err == nil && !found {
+		err = fmt.Errorf("%s%s is in none of %s: give the plugin's path, as in ./%s", host.Prefix, c.Binary, strings.Join(dirs, ", "), filepath.Base(c.Binary))
+	}
+	return path, err
+}
+
+func (c *pluginCheck) print(out io.Writer, r *check.Report) error {
+	if c.JSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(r)
+	}
+	_, err := io.WriteString(out, verdict(r, c.again))
+	return err
+}
+
+// again is the command line that shows a finding again.
+func (c *pluginCheck) again(seed *uint64) string {
+	words := []string{"negotiator plugin check"}
+	if c.Quick {
+		words = append(words, "--quick")
+	}
+	if c.MTLS == "off" {
+		words = append(words, "--mtls off")
+	}
+	if c.Deadline != 10*time.Second {
+		words = append(words, "--deadline "+c.Deadline.String())
+	}
+	at := c.Seed
+	if seed != nil {
+		at = *seed
+	}
+	words = append(words, "--seed "+strconv.FormatUint(at, 10))
+	for _, name := range slices.Sorted(maps.Keys(c.PolicyOpt)) {
+		words = append(words, "--policy-opt "+name+"="+c.PolicyOpt[name])
+	}
+	return strings.Join(append(words, c.Binary), " ")
+}
+
+// verdict is a report for people, a hundred columns wide.
+func verdict(r *check.Report, again func(seed *uint64) string) string {
+	var b strings.Builder
+	if r.Policy != "" {
+		_, _ = fmt.Fprintf(&b, "%s: policy %s: %s\n\n", filepath.Base(r.Plugin), r.Policy, r.Doc)
+	}
+	t := wrappedTable([]int{2, 11, 7, 67}, "", "check", "verdict", "what was seen")
+	t.Style().Options.SeparateRows = false
+	for _, k := range r.Checks {
+		t.AppendRow(table.Row{k.Number, k.Name, k.Verdict, k.Seen})
+	}
+	b.WriteString(t.Render() + "\n")
+	if len(r.Latency) > 0 {
+		b.WriteString("\n" + latencies(r) + "\n")
+	}
+	for _, k := range r.Checks {
+		if k.Do == "" {
+			continue
+		}
+		_, _ = fmt.Fprintf(&b, "\n%d %s, %s\n", k.Number, k.Name, k.Verdict)
+		_, _ = fmt.Fprintf(&b, "  to do: %s\n", k.Do)
+		_, _ = fmt.Fprintf(&b, "  again: %s\n", again(k.Seed))
+		if len(k.Log) > 0 {
+			b.WriteString("  the plugin's last words:\n")
+		}
+		for _, line := range k.Log {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	return b.String() + "\n" + sum(r) + "\n"
+}
+
+// latencies is how long decisions took, by the size of the pool.
+func latencies(r *check.Report) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"slots", "waiting", "decisions", "median", "90 %", "99 %", "longest", "bytes"})
+	var columns []table.ColumnConfig
+	for i := range 8 {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	for _, l := range r.Latency {
+		t.AppendRow(table.Row{l.Slots, l.Jobs, l.Decisions, millis(l.P50), millis(l.P90), millis(l.P99), millis(l.Max), l.Bytes})
+	}
+	s := t.Render()
+	if r.Resync != nil {
+		s += fmt.Sprintf("\nThe whole state of %d slots and %d jobs: %d bytes, handed over and decided on in %s.", r.Resync.Slots, r.Resync.Jobs, r.Resync.Bytes, millis(r.Resync.Took))
+	}
+	return s
+}
+
+// millis is a time in milliseconds, given in microseconds.
+func millis(us float64) string { return fmt.Sprintf("%.2f ms", us/1000) }
+
+// sum says in one line what came out.
+func sum(r *check.Report) string {
+	counts := map[check.Verdict]int{}
+	for _, k := range r.Checks {
+		counts[k.Verdict]++
+	}
+	name := filepath.Base(r.Plugin)
+	warnings := ""
+	if n := counts[check.Warning]; n > 0 {
+		warnings = fmt.Sprintf(", %d with a warning", n)
+	}
+	if r.Passed {
+		return fmt.Sprintf("%s: all %d checks passed%s", name, len(r.Checks), warnings)
+	}
+	if n := counts[check.Skipped]; n > 0 {
+		warnings += fmt.Sprintf(", %d were skipped", n)
+	}
+	return fmt.Sprintf("%s: %d of %d checks failed%s", name, counts[check.Failed], len(r.Checks), warnings)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/check"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected files") //nolint:gochecknoglobals // a flag of the test binary
+
+// greedy is a policy that starts everything, whether there is room or not.
+func greedy() backfill.Spec {
+	return backfill.Spec{Name: "greedy", Doc: "starts everything", New: func(backfill.Values) (backfill.Policy, error) {
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			for _, more := c.Next(); more; {
+				_, more = c.Next()
+			}
+			for j := range c.Queue() {
+				c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
+			}
+		}), nil
+	}}
+}
+
+// TestVerdict compares what is printed of a good plugin and of a bad one. The clock is
+// such that whatever is timed takes the same.
+func TestVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	var text strings.Builder
+	for _, name := range []string{"conservative", "greedy"} {
+		command, err := host.Self(name)
+		require.NoError(t, err)
+		var now time.Time
+		report, err := check.Run(t.Context(), command, check.Options{Quick: true, Seed: 7, Clock: func() time.Time {
+			now = now.Add(time.Millisecond)
+			return now
+		}})
+		require.NoError(t, err)
+		report.Plugin = "/home/somebody/backfill-" + name
+		cmd := pluginCheck{Binary: "./backfill-" + name, Quick: true, Seed: 7, MTLS: "auto", Deadline: time.Minute, PolicyOpt: map[string]string{"b": "2", "a": "1"}}
+		_, _ = fmt.Fprintf(&text, "%s\n", verdict(report, cmd.again))
+	}
+	const path = "testdata/verdict.txt"
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text.String())
+	for line := range strings.Lines(text.String()) {
+		if strings.Contains(line, "│") {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 100, line)
+		}
+	}
+}
+
+// TestAnInterruptEndsTheCheck requires that no process is left.
+func TestAnInterruptEndsTheCheck(t *testing.T) {
+	plugin := filepath.Join(t.TempDir(), "backfill-wrapped")
+	pid := filepath.Join(t.TempDir(), "pid")
+	script := fmt.Sprintf("#!/bin/sh\necho $$ >%q\nexec %q plugin-serve easy\n", pid, os.Args[0])
+	require.NoError(t, os.WriteFile(plugin, []byte(script), 0o700)) //nolint:gosec // it is to be run
+	cmd, stdout, stderr := launched(t, "plugin", "check", plugin)
+	require.NoError(t, cmd.Start())
+	var child int
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(pid)
+		n, _ := fmt.Sscan(string(text), &child)
+		return err == nil && n == 1
+	}, time.Minute, 5*time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, code(t, cmd.Wait()))
+	require.Empty(t, stdout.String())
+	require.Equal(t, "negotiator: interrupted\n", stderr.String())
+	text, err := os.ReadFile(pid) // another one may have been started meanwhile
+	require.NoError(t, err)
+	_, err = fmt.Sscan(string(text), &child)
+	require.NoError(t, err)
+	require.ErrorIs(t, syscall.Kill(child, 0), syscall.ESRCH)
+}

@@ -1,0 +1,190 @@
+package check_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+)
+
+// bad are policies that each do one thing wrong.
+func bad() []backfill.Spec {
+	rounds, revision := 0, uint64(0)
+	return []backfill.Spec{
+		arranged("dice", func(jobs []*backfill.Job) {
+			rand.Shuffle(len(jobs), func(i, k int) { jobs[i], jobs[k] = jobs[k], jobs[i] }) //nolint:forbidigo // it is what is wrong with it
+		}),
+		arranged("clock", func(jobs []*backfill.Job) {
+			if time.Now().UnixNano()>>10&1 == 0 { //nolint:forbidigo // it is what is wrong with it
+				slices.Reverse(jobs)
+			}
+		}),
+		arranged("remembers", func(jobs []*backfill.Job) {
+			if rounds++; rounds%3 == 0 {
+				slices.Reverse(jobs)
+			}
+		}),
+		before(easy.Spec(), "confuses-branches", func(c *backfill.Cycle) bool {
+			back := c.State().Revision() < revision && revision > 10 && c.State().Revision() > 10
+			revision = c.State().Revision()
+			return !back
+		}),
+		picky("idles", func(*backfill.Job) bool { return false }),
+		picky("starves", func(j *backfill.Job) bool { return j.Nodes == 1 }),
+		before(easy.Spec(), "panics", func(c *backfill.Cycle) bool {
+			if waiting(c) == 5 {
+				panic("on purpose")
+			}
+			return true
+		}),
+		before(easy.Spec(), "crashes", func(c *backfill.Cycle) bool {
+			if waiting(c) == 5 {
+				go panic("these are the last words")
+				select {}
+			}
+			return true
+		}),
+		before(easy.Spec(), "hangs", func(c *backfill.Cycle) bool {
+			if waiting(c) == 5 {
+				select {}
+			}
+			return true
+		}),
+		before(easy.Spec(), "slow", func(c *backfill.Cycle) bool {
+			if waiting(c) > 500 {
+				select {}
+			}
+			return true
+		}),
+		before(easy.Spec(), "oversubscribes", func(c *backfill.Cycle) bool {
+			scan.Begin(c)
+			for j := range c.Queue() {
+				c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
+			}
+			return false
+		}),
+		replans(),
+		refuses(),
+	}
+}
+
+func waiting(c *backfill.Cycle) (n int) { return c.State().Waiting() }
+
+// policy starts what fits, of the jobs that are chosen, in that order.
+func policy(name string, choose func([]*backfill.Job) []*backfill.Job) backfill.Spec {
+	return backfill.Spec{Name: name, Doc: "does something wrong", New: func(backfill.Values) (backfill.Policy, error) {
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			scan.Begin(c)
+			for _, j := range choose(slices.Collect(c.Queue())) {
+				if at, fits := c.FitsNow(j); fits {
+					c.Start(j, at)
+				}
+			}
+		}), nil
+	}}
+}
+
+// picky starts what it likes.
+func picky(name string, likes func(*backfill.Job) bool) backfill.Spec {
+	return policy(name, func(jobs []*backfill.Job) []*backfill.Job {
+		return slices.DeleteFunc(jobs, func(j *backfill.Job) bool { return !likes(j) })
+	})
+}
+
+// arranged starts jobs in another order.
+func arranged(name string, arrange func([]*backfill.Job)) backfill.Spec {
+	return policy(name, func(jobs []*backfill.Job) []*backfill.Job {
+		arrange(jobs)
+		return jobs
+	})
+}
+
+// before does something before a good policy, which decides then or does not.
+func before(spec backfill.Spec, name string, do func(*backfill.Cycle) bool) backfill.Spec {
+	build := spec.New
+	spec.Name, spec.Doc = name, "is easy, but for something"
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		good, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			if do(c) {
+				good.Decide(c)
+			}
+		}), err
+	}
+	return spec
+}
+
+// replans promises, and then plans for later.
+func replans() backfill.Spec {
+	spec := conservative.Spec()
+	build := spec.New
+	spec.Name = "replans"
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		good, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			good.Decide(c)
+			for _, j := range c.Planned() {
+				start, at, _ := c.Reservation(j)
+				c.Reserve(j, start+1000, at)
+			}
+		}), err
+	}
+	return spec
+}
+
+// refuses does not take its own defaults.
+func refuses() backfill.Spec {
+	spec := easy.Spec()
+	spec.Name = "refuses"
+	spec.New = func(backfill.Values) (backfill.Policy, error) { return nil, errors.New("no") }
+	return spec
+}
+
+// serveRaw serves a good policy without the sdk's care: it says nonsense of itself,
+// or does not end with its host.
+func serveRaw(what string) {
+	good := sdk.NewServer(easy.Spec(), hclog.NewNullLogger())
+	var served policyv1.PolicyServiceServer = &nonsense{good}
+	if what == "orphan" {
+		served = good
+	}
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: wire.Handshake(),
+		Plugins:         plugin.PluginSet{wire.PluginName: &raw{server: served}},
+		GRPCServer:      plugin.DefaultGRPCServer,
+		Logger:          hclog.NewNullLogger(),
+	})
+}
+
+type nonsense struct{ policyv1.PolicyServiceServer }
+
+func (*nonsense) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
+	return &policyv1.DescribeResponse{Doc: "has no name"}, nil
+}
+
+type raw struct {
+	plugin.NetRPCUnsupportedPlugin
+	server policyv1.PolicyServiceServer
+}
+
+func (r *raw) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	policyv1.RegisterPolicyServiceServer(s, r.server)
+	return nil
+}
+
+func (*raw) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("this side serves")
+}

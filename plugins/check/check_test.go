@@ -1,0 +1,164 @@
+package check_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/plugins/check"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+	"github.com/condor-backfill/condor-backfill/plugins/serve"
+)
+
+// rawArg makes the tests' executable a plugin that the sdk would not serve.
+const rawArg = "raw"
+
+// The tests' executable is its own plugin.
+func TestMain(m *testing.M) {
+	serve.IfChild(os.Args[1:], append(policies.All(), bad()...))
+	if len(os.Args) == 3 && os.Args[1] == rawArg {
+		serveRaw(os.Args[2])
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// checked is the report on a policy of this executable.
+func checked(t *testing.T, command host.Command, options check.Options) *check.Report {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	options.Quick, options.Clock = true, time.Now //nolint:forbidigo // what is timed is not looked at
+	dir, err := os.MkdirTemp("", "check")         //nolint:usetesting // a socket's path must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Setenv("TMPDIR", dir)
+	report, err := check.Run(t.Context(), command, options.Small())
+	require.NoError(t, err)
+	left, err := os.ReadDir(os.TempDir())
+	require.NoError(t, err)
+	require.Empty(t, left, "no socket is left")
+	return report
+}
+
+func self(t *testing.T, policy string) host.Command {
+	t.Helper()
+	command, err := host.Self(policy)
+	require.NoError(t, err)
+	return command
+}
+
+func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
+	own := func(name string) host.Command { return self(t, name) }
+	raw := func(what string) host.Command {
+		command := self(t, what)
+		command.Args = []string{rawArg, what}
+		return command
+	}
+	for _, c := range []struct {
+		plugin  host.Command
+		check   string
+		verdict check.Verdict
+		seen    string
+	}{
+		{own("dice"), "determinism", check.Failed, "in one run and"},
+		{own("clock"), "determinism", check.Failed, "in one run and"},
+		{own("remembers"), "memory-less", check.Failed, "in one run and"},
+		{own("confuses-branches"), "branches", check.Failed, "a what-if in pool"},
+		{own("idles"), "advice", check.Warning, "waits for good"},
+		{own("starves"), "advice", check.Warning, "waits for good"},
+		{own("panics"), "conformance", check.Failed, "panicked: on purpose"},
+		{own("crashes"), "conformance", check.Failed, "the session broke"},
+		{own("hangs"), "conformance", check.Failed, "no decision within 3s"},
+		{own("slow"), "latency", check.Failed, "with 1 slot and 1000 waiting jobs: no decision within 3s"},
+		{own("oversubscribes"), "conformance", check.Failed, "does not count"},
+		{own("replans"), "conformance", check.Failed, "was promised to start at"},
+		{own("refuses"), "options", check.Failed, "refuses its own defaults: no"},
+		{raw("nonsense"), "describe", check.Failed, "name"},
+		{raw("orphan"), "end", check.Failed, "after its host had vanished it still ran"},
+	} {
+		t.Run(c.plugin.Args[1], func(t *testing.T) {
+			options := check.Options{}
+			if strings.Contains(c.seen, "within") {
+				options.Deadline = 3 * time.Second
+			}
+			report := checked(t, c.plugin, options)
+			require.Equal(t, c.verdict == check.Warning, report.Passed)
+			require.Len(t, report.Checks, 11)
+			for i, k := range report.Checks {
+				require.Equal(t, i+1, k.Number)
+				require.NotEmpty(t, k.Seen)
+				if k.Name != c.check {
+					require.Contains(t, []check.Verdict{check.Passed, check.Skipped}, k.Verdict, "%s: %s", k.Name, k.Seen)
+					continue
+				}
+				require.Equal(t, c.verdict, k.Verdict, k.Seen)
+				require.Contains(t, k.Seen, c.seen)
+				require.NotEmpty(t, k.Do)
+				if c.plugin.Args[1] == "crashes" {
+					require.Contains(t, strings.Join(k.Log, "\n"), "panic: these are the last words")
+				}
+			}
+		})
+	}
+}
+
+func TestGoodPoliciesPass(t *testing.T) {
+	for _, name := range []string{"easy", "conservative", "maui"} {
+		t.Run(name, func(t *testing.T) {
+			report := checked(t, self(t, name), check.Options{NoMTLS: name == "easy", Seed: 1 << 40})
+			for _, k := range report.Checks {
+				require.Equal(t, check.Passed, k.Verdict, "%s: %s", k.Name, k.Seen)
+			}
+			require.True(t, report.Passed)
+			require.Zero(t, report.Failed())
+			require.Len(t, report.Latency, 6)
+			require.NotNil(t, report.Resync)
+			text, err := json.Marshal(report)
+			require.NoError(t, err)
+			var again check.Report
+			require.NoError(t, json.Unmarshal(text, &again))
+			require.Equal(t, *report, again)
+		})
+	}
+}
+
+func TestWhatHasNoVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	options := check.Options{Quick: true, Clock: time.Now} //nolint:forbidigo // what is timed is not looked at
+	script := filepath.Join(t.TempDir(), "backfill-script")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho hello\n"), 0o700)) //nolint:gosec // it is to be run
+	_, err := check.Run(t.Context(), host.Command{Path: script}, options)
+	require.ErrorIs(t, err, host.ErrNotPlugin)
+
+	wrong := options
+	wrong.Policy = map[string]string{"depth": "none"}
+	_, err = check.Run(t.Context(), self(t, "easy"), wrong)
+	require.ErrorAs(t, err, new(*check.OptionsError))
+	require.ErrorContains(t, err, "depth")
+	_, err = check.Run(t.Context(), self(t, "refuses"), wrong)
+	require.NoError(t, err, "it refuses its defaults as well")
+
+	for _, at := range []string{"handshake", "describe", "options", "conformance", "determinism", "memory-less", "branches", "restart", "end", "latency"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := options
+		stopped.Progress = func(check string, _ float64) {
+			if check == at {
+				cancel()
+			}
+		}
+		_, err = check.Run(ctx, self(t, "easy"), stopped.Small())
+		require.ErrorIs(t, err, context.Canceled, at)
+	}
+}

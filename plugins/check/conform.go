@@ -1,0 +1,103 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
+)
+
+// enough findings to go by; whoever mends one sees the next.
+const enough = 3
+
+// conformance drives the policy through random pools.
+func (c *checker) conformance(ctx context.Context) (Check, error) {
+	remote, err := c.start(ctx, c.options.Policy)
+	if err != nil {
+		return c.died(ctx, err)
+	}
+	defer remote.Close()
+	var broken []conformance.Finding
+	advice := map[conformance.Rule][]conformance.Finding{}
+	pools := 0
+	for i := range c.scale.pools {
+		c.progress(float64(i) / float64(c.scale.pools))
+		findings, err := conformance.Conform(ctx, c.options.Seed+uint64(i), c.scale.rounds, remote)
+		if err != nil {
+			return Check{}, err
+		}
+		pools++
+		for _, f := range findings {
+			if f.Rule.Advice() {
+				advice[f.Rule] = append(advice[f.Rule], f)
+			} else {
+				broken = append(broken, f)
+			}
+		}
+		if len(broken) >= enough || remote.Stats().Failures > 0 {
+			break
+		}
+	}
+	c.advised = advised(advice, pools)
+	if len(broken) == 0 {
+		return passed("%d random pools of %d rounds: every decision is possible, nothing is oversubscribed, every guarantee is kept", pools, c.scale.rounds), nil
+	}
+	first := broken[0]
+	check := failed(remedy(first.Rule), "%s", first).at(first.Seed)
+	if more := len(broken) - 1; more > 0 {
+		check.Seen += fmt.Sprintf(" (and in %d more of %d pools)", more, pools)
+	}
+	check.Seen = strings.Replace(check.Seen, "policy plugin "+c.spec.Name+": ", "", 1)
+	switch {
+	case remote.Stats().Failures > 0:
+		check.Do = "make the policy answer every round within the deadline: it must not exit, hang or break the protocol, whatever the pool looks like"
+		check.Log = c.tail.last()
+		c.stop = "the plugin failed in the conformance check"
+	case strings.Contains(first.Text, "panicked"):
+		check.Do = "mend the panic: the plugin's log has its stack"
+		check.Log = c.tail.last()
+	}
+	return check, nil
+}
+
+// remedy says what to do where a rule is not kept.
+func remedy(rule conformance.Rule) string {
+	switch rule {
+	case conformance.Accepted:
+		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow or Cycle.Earliest says; keep what was guaranteed"
+	case conformance.Guaranteed, conformance.Started:
+		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before their guarantees"
+	default:
+		return "this is not the policy's fault: please report it with the seed"
+	}
+}
+
+// advised says what a policy should do and this one does not.
+func advised(found map[conformance.Rule][]conformance.Finding, pools int) Check {
+	for _, advice := range []struct {
+		rule conformance.Rule
+		do   string
+	}{
+		{conformance.Drains, "if the policy does not mean to leave jobs waiting for good, look at why it never starts this one"},
+		{conformance.HeadStarts, "if the policy does not wait on purpose, start the first job of the queue when it fits"},
+	} {
+		if at := found[advice.rule]; len(at) > 0 {
+			return Check{Verdict: Warning, Do: advice.do, Seen: fmt.Sprintf("%s (in %d of %d pools)", at[0], len(at), pools)}.at(at[0].Seed)
+		}
+	}
+	return passed("no job at the head of the queue is left waiting while it fits, and in the end every job has run")
+}
+
+// advice tells what the conformance check saw beside the rules.
+func (c *checker) advice(context.Context) (Check, error) { return c.advised, nil }
+
+// died is what a check comes to whose plugin does not even start any more.
+func (c *checker) died(ctx context.Context, err error) (Check, error) {
+	if ctx.Err() != nil {
+		return Check{}, ctx.Err()
+	}
+	check := failed("make the plugin start every time, whatever else runs on the machine", "it started before and now it does not: %s", c.plain(err))
+	check.Log = c.tail.last()
+	return check, nil
+}

@@ -1,0 +1,193 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// handshake starts the plugin as every host does.
+func (c *checker) handshake(ctx context.Context) (Check, error) {
+	begun := c.options.Clock()
+	remote, err := c.start(ctx, c.options.Policy)
+	took := c.options.Clock().Sub(begun)
+	if err == nil {
+		c.spec = remote.Spec()
+		remote.Close()
+		c.report.Policy, c.report.Doc = c.spec.Name, c.spec.Doc
+		return passed("ready after %s; speaks protocol %d, %s", took.Round(time.Millisecond), wire.Version, c.encryption()), nil
+	}
+	if errors.Is(err, host.ErrNotPlugin) || ctx.Err() != nil {
+		return Check{}, err
+	}
+	if len(c.options.Policy) > 0 {
+		if remote, plain := c.start(ctx, nil); plain == nil {
+			remote.Close()
+			return Check{}, &OptionsError{err}
+		}
+	}
+	// It shook hands; what it does not like is for the next checks to say.
+	return passed("it starts and speaks protocol %d, %s", wire.Version, c.encryption()), nil
+}
+
+func (c *checker) encryption() string {
+	if c.options.NoMTLS {
+		return "unencrypted on a private socket"
+	}
+	return "encrypted (mTLS)"
+}
+
+// describe holds what the plugin says of itself against what users are shown.
+func (c *checker) describe(ctx context.Context) (Check, error) {
+	const do = "describe the policy with a name of one word, a sentence, and options that each have a name of their own, a type, a fitting default and a sentence"
+	p, err := c.dial(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Check{}, ctx.Err()
+		}
+		c.stop = "the plugin does not describe itself"
+		check := failed("look at the plugin's log below", "%v", err)
+		check.Log = c.tail.last()
+		return check, nil
+	}
+	p.close()
+	spec := wire.DecodeSpec(p.description)
+	if err = spec.Validate(); err != nil {
+		c.stop = "the plugin's description cannot be used"
+		return failed(do, "%v", err), nil
+	}
+	c.report.Policy, c.report.Doc = spec.Name, spec.Doc
+	c.declared = p.description.GetOptions()
+	var missing []string
+	if strings.TrimSpace(spec.Doc) == "" {
+		missing = append(missing, "what the policy does")
+	}
+	for _, o := range spec.Options {
+		if strings.TrimSpace(o.Doc) == "" {
+			missing = append(missing, "what option "+o.Name+" does")
+		}
+	}
+	if len(missing) > 0 {
+		return Check{Verdict: Warning, Seen: fmt.Sprintf("policy %s does not say %s", spec.Name, strings.Join(missing, ", nor ")), Do: "write a sentence that users are shown"}, nil
+	}
+	gives := "gives no guarantees"
+	if spec.Guarantees {
+		gives = "gives guarantees"
+	}
+	return passed("policy %s, %s, %s", spec.Name, count(len(spec.Options), "option"), gives), nil
+}
+
+// tryOptions gives the policy its own defaults, good values, wrong ones, and an option that
+// it does not have.
+func (c *checker) tryOptions(ctx context.Context) (Check, error) {
+	accepted := func(given map[string]string) (string, error) {
+		remote, err := c.start(ctx, given)
+		if err != nil {
+			return c.plain(err), ctx.Err()
+		}
+		remote.Close()
+		return "", nil
+	}
+	if why, err := accepted(nil); why != "" {
+		c.stop = "the policy refuses its own defaults"
+		check := failed("let the policy take a Configure without options, and every declared default", "the policy refuses its own defaults: %s", why)
+		check.Log = c.tail.last()
+		return check, err
+	}
+	given := map[string]string{}
+	good, wrong := []map[string]string{}, []map[string]string{{"no-such-option": "1"}}
+	for _, o := range c.declared {
+		if o.GetDefaultValue() != "" {
+			given[o.GetName()] = o.GetDefaultValue()
+		}
+		right, not := values(o)
+		for _, v := range right {
+			good = append(good, map[string]string{o.GetName(): v})
+		}
+		for _, v := range not {
+			wrong = append(wrong, map[string]string{o.GetName(): v})
+		}
+	}
+	good = append(good, given)
+	for i, g := range good {
+		c.progress(float64(i) / float64(len(good)+len(wrong)))
+		why, err := accepted(g)
+		if err != nil {
+			return Check{}, err
+		}
+		if why != "" {
+			return failed("accept what the option's type and range declare, or declare less", "%s is refused: %s", shown(g), why), nil
+		}
+	}
+	for _, w := range wrong {
+		why, err := accepted(w)
+		if err != nil {
+			return Check{}, err
+		}
+		if why == "" {
+			return failed("refuse options that are not declared, and declare types and ranges for the host to refuse wrong values", "%s is accepted", shown(w)), nil
+		}
+	}
+	if len(good) == 1 {
+		return passed("its defaults are accepted, and an option that it does not have is refused"), nil
+	}
+	return passed("its defaults and %s are accepted, %s and an option that it does not have are refused",
+		count(len(good)-1, "good value"), count(len(wrong)-1, "wrong one")), nil
+}
+
+func shown(given map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		all = append(all, name+"="+strconv.Quote(given[name]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// values are some that an option must accept, and some that it must not.
+func values(o *policyv1.Option) (good, wrong []string) {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	bounds := func() {
+		if o.Low != nil {
+			good, wrong = append(good, number(o.GetLow())), append(wrong, number(o.GetLow()-1))
+		}
+		if o.High != nil {
+			good, wrong = append(good, number(o.GetHigh())), append(wrong, number(o.GetHigh()+1))
+		}
+	}
+	switch o.GetType() {
+	case policyv1.OptionType_OPTION_TYPE_WHOLE_NUMBER:
+		wrong = append(wrong, "many", "1.5")
+		bounds()
+	case policyv1.OptionType_OPTION_TYPE_NUMBER:
+		wrong = append(wrong, "much")
+		bounds()
+	case policyv1.OptionType_OPTION_TYPE_LENGTH_OF_TIME:
+		wrong = append(wrong, "soon", "1:1:1:1:1")
+		bounds()
+	case policyv1.OptionType_OPTION_TYPE_FLAG:
+		good, wrong = []string{"true", "false"}, []string{"perhaps"}
+	case policyv1.OptionType_OPTION_TYPE_CHOICE:
+		wrong = []string{"no-such-choice"}
+		for _, choice := range o.GetChoices() {
+			good = append(good, choice, strings.ToUpper(choice))
+		}
+	default: // any text, or what only the policy and the pool know
+	}
+	return good, wrong
+}

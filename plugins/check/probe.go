@@ -1,0 +1,150 @@
+package check
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// probe is a conversation with a plugin as the protocol tells it, without anything
+// that supervises it: for what the host would refuse to begin with, and to see what a
+// plugin does whose host is killed.
+type probe struct {
+	description *policyv1.DescribeResponse
+	conn        *grpc.ClientConn
+	stdout      io.Closer
+	ended       chan struct{} // closed when the process has
+	kill        context.CancelFunc
+	dir         string // of the socket
+}
+
+// startTimeout is how long a plugin may take to say hello.
+const startTimeout = 10 * time.Second
+
+// dial starts the plugin, asks it to describe itself and opens a session.
+func (c *checker) dial(ctx context.Context) (p *probe, err error) {
+	p = &probe{ended: make(chan struct{})}
+	if p.dir, err = os.MkdirTemp("", host.Prefix); err != nil {
+		return nil, err
+	}
+	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	p.kill = kill
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, kill)
+	defer stop()
+	stdout, err := p.run(c.processOf(life, p.dir))
+	if err != nil {
+		kill()
+		return nil, errors.Join(err, os.RemoveAll(p.dir))
+	}
+	if err = p.talk(ctx, stdout); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// processOf is the plugin's process, with what it must know to serve.
+func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
+	c.tail.clear()
+	handshake := wire.Handshake()
+	cmd := exec.CommandContext(life, c.command.Path, c.command.Args...)
+	cmd.Env = append(append(os.Environ(), c.command.Env...), handshake.MagicCookieKey+"="+handshake.MagicCookieValue,
+		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", handshake.ProtocolVersion), plugin.EnvUnixSocketDir+"="+dir)
+	cmd.Stderr = &c.tail
+	cmd.WaitDelay = time.Second // for what it leaves behind with its pipes
+	return cmd
+}
+
+// run starts the process and waits for its end beside.
+func (p *probe) run(cmd *exec.Cmd) (*os.File, error) {
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, p.stdout = theirs, ours
+	err = cmd.Start()
+	_ = theirs.Close()
+	if err != nil {
+		_ = ours.Close()
+		return nil, err
+	}
+	go func() {
+		_ = cmd.Wait() // how it ends is not asked
+		close(p.ended)
+	}()
+	return ours, nil
+}
+
+func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		return errors.New("it ended before it said where it serves")
+	}
+	fields := strings.Split(strings.TrimSpace(line), "|")
+	if len(fields) < 5 || fields[4] != "grpc" {
+		return fmt.Errorf("it printed %.80q instead of a handshake", line)
+	}
+	target := fields[3]
+	if fields[2] == "unix" {
+		target = "unix:" + target
+	}
+	p.conn, err = grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	service := policyv1.NewPolicyServiceClient(p.conn)
+	if p.description, err = service.Describe(ctx, &policyv1.DescribeRequest{}); err != nil {
+		return fmt.Errorf("describe: %w", err)
+	}
+	// The session lasts until the connection ends.
+	session, err := service.Session(context.WithoutCancel(ctx))
+	if err != nil {
+		return fmt.Errorf("open a session: %w", err)
+	}
+	configure := &policyv1.HostMessage{Message: &policyv1.HostMessage_Configure{Configure: &policyv1.Configure{}}}
+	return session.Send(configure) // whether it likes its options is asked elsewhere
+}
+
+// vanish is what a killed host does. It reports whether the plugin ended in time.
+func (p *probe) vanish(ctx context.Context, patience time.Duration) bool {
+	p.hangUp()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-p.ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *probe) hangUp() {
+	if p.conn != nil {
+		_ = p.conn.Close()
+	}
+	_ = p.stdout.Close()
+}
+
+// close ends the process.
+func (p *probe) close() {
+	p.kill()
+	p.hangUp()
+	<-p.ended
+	_ = os.RemoveAll(p.dir)
+}
