@@ -162,10 +162,10 @@ func serveRaw(what string) {
 		served = good
 	}
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: wire.Handshake(),
-		Plugins:         plugin.PluginSet{wire.PluginName: &raw{server: served}},
-		GRPCServer:      plugin.DefaultGRPCServer,
-		Logger:          hclog.NewNullLogger(),
+		HandshakeConfig:  wire.Handshake(),
+		VersionedPlugins: wire.Versions(&raw{server: served}),
+		GRPCServer:       plugin.DefaultGRPCServer,
+		Logger:           hclog.NewNullLogger(),
 	})
 }
 

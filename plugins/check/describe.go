@@ -26,7 +26,7 @@ func (c *checker) handshake(ctx context.Context) (Check, error) {
 		c.report.Policy, c.report.Doc = c.spec.Name, c.spec.Doc
 		return passed("ready after %s; speaks protocol %d, %s", took.Round(time.Millisecond), wire.Version, c.encryption()), nil
 	}
-	if errors.Is(err, host.ErrNotPlugin) || ctx.Err() != nil {
+	if errors.Is(err, host.ErrNotPlugin) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil {
 		return Check{}, err
 	}
 	if len(c.options.Policy) > 0 {

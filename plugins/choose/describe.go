@@ -31,6 +31,7 @@ func Describe(ctx context.Context, r Request) (spec backfill.Spec, path string, 
 	if err != nil {
 		return backfill.Spec{}, "", err
 	}
+	options.Policy = nil // what it is does not depend on them
 	remote, err := host.Start(ctx, file.command, options)
 	if err != nil {
 		return backfill.Spec{}, "", err

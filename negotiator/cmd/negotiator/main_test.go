@@ -109,21 +109,34 @@ func running(t *testing.T, cmd *exec.Cmd) (child int, log func() string) {
 		line, err = lines.ReadString('\n')
 		require.NoError(t, err)
 	}
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
-	require.NoError(t, err)
-	for _, path := range threads {
-		text, _ := os.ReadFile(path) // a thread may be gone by now
-		for field := range strings.FieldsSeq(string(text)) {
-			child, err = strconv.Atoi(field)
-			require.NoError(t, err)
-		}
-	}
-	require.NotZero(t, child)
+	found := plugins(t, cmd.Process.Pid)
+	require.Len(t, found, 1)
+	child = found[0]
 	return child, func() string {
 		rest, readErr := io.ReadAll(lines)
 		require.NoError(t, readErr)
 		return string(rest)
 	}
+}
+
+// plugins lists the children of a process, without the guards that stand by them.
+func plugins(t *testing.T, host int) (pids []int) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
+	require.NoError(t, err)
+	for _, path := range threads {
+		text, _ := os.ReadFile(path) // a thread may be gone by now
+		for field := range strings.FieldsSeq(string(text)) {
+			command, _ := os.ReadFile("/proc/" + field + "/cmdline") // so may a process
+			if bytes.Contains(command, []byte("guard of ")) {
+				continue
+			}
+			pid, err := strconv.Atoi(field)
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func TestAnInterruptEndsItAndItsPlugin(t *testing.T) {

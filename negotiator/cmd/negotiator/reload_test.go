@@ -82,18 +82,11 @@ func (d *daemon) onlyChild() (child int) {
 		d.t.Skip("skipped: there is no /proc to find the plugin's process in")
 	}
 	require.Eventually(d.t, func() bool {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", d.cmd.Process.Pid))
-		require.NoError(d.t, err)
-		var children []string
-		for _, path := range threads {
-			text, _ := os.ReadFile(path) // a thread may be gone by now
-			children = append(children, strings.Fields(string(text))...)
-		}
-		if len(children) != 1 {
+		found := plugins(d.t, d.cmd.Process.Pid)
+		if len(found) != 1 {
 			return false
 		}
-		child, err = strconv.Atoi(children[0])
-		require.NoError(d.t, err)
+		child = found[0]
 		return true
 	}, 20*time.Second, 5*time.Millisecond, "one process of a policy")
 	return child

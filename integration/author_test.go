@@ -1,0 +1,49 @@
+package integration_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheReadmeLeadsToAPolicy does in an empty folder what plugins/README.md
+// tells a newcomer: nothing but its commands, and the files that it names.
+func TestTheReadmeLeadsToAPolicy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: builds a module of its own")
+	}
+	readme, err := os.ReadFile("../plugins/README.md")
+	require.NoError(t, err)
+	_, tutorial, found := strings.Cut(string(readme), "\n## From nothing to a running policy\n")
+	require.True(t, found)
+	tutorial, _, _ = strings.Cut(tutorial, "\n## ")
+
+	checkout, err := filepath.Abs("..")
+	require.NoError(t, err)
+	home := t.TempDir()
+	require.NoError(t, os.Symlink(checkout, filepath.Join(home, "condor-backfill")))
+	script := "set -e\n"
+	for _, block := range regexp.MustCompile("(?s)(?:Write `([^`]*)`:\n\n)?```(go|sh)\n(.*?)```").FindAllStringSubmatch(tutorial, -1) {
+		file, language, text := block[1], block[2], block[3]
+		if language == "go" {
+			require.NotEmpty(t, file, "the README does not name the file of\n%s", text)
+			text = "cat >" + file + " <<'END OF FILE'\n" + text + "END OF FILE\n"
+		}
+		script += text
+	}
+	shell := exec.CommandContext(t.Context(), "bash", "-c", script)
+	shell.Dir = home
+	shell.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOBIN="+filepath.Join(home, "bin"), "PATH="+filepath.Join(home, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	var out, said bytes.Buffer
+	shell.Stdout, shell.Stderr = &out, &said
+	require.NoError(t, shell.Run(), "%s\n%s", &out, &said)
+	require.Contains(t, out.String(), "mean wait")
+	require.NotContains(t, out.String(), "refused")
+	t.Log(out.String())
+}
