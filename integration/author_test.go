@@ -44,6 +44,6 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 	shell.Stdout, shell.Stderr = &out, &said
 	require.NoError(t, shell.Run(), "%s\n%s", &out, &said)
 	require.Contains(t, out.String(), "mean wait")
-	require.NotContains(t, out.String(), "refused")
+	require.NotContains(t, out.String(), "decisions refused")
 	t.Log(out.String())
 }

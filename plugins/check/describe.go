@@ -137,11 +137,14 @@ func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 			return failed("refuse options that are not declared, and declare types and ranges for the host to refuse wrong values", "%s is accepted", shown(w)), nil
 		}
 	}
-	if len(good) == 1 {
-		return passed("its defaults are accepted, and an option that it does not have is refused"), nil
+	accepts, refuses := "its defaults are accepted", "an option that it does not have is refused"
+	if n := len(good) - 1; n > 0 {
+		accepts = "its defaults and " + count(n, "good value") + " are accepted"
 	}
-	return passed("its defaults and %s are accepted, %s and an option that it does not have are refused",
-		count(len(good)-1, "good value"), count(len(wrong)-1, "wrong one")), nil
+	if n := len(wrong) - 1; n > 0 {
+		refuses = count(n, "wrong value") + " and an option that it does not have are refused"
+	}
+	return passed("%s; %s", accepts, refuses), nil
 }
 
 func shown(given map[string]string) string {

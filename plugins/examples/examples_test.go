@@ -53,7 +53,7 @@ func examples(t *testing.T) map[string]example {
 	}
 }
 
-// narrow is the policy of the plugins' README.
+// narrow is the policy of the plugins' README without its patience.
 func narrow(c *backfill.Cycle) {
 	scan.Begin(c)
 	for _, j := range slices.SortedStableFunc(c.Queue(), func(a, b *backfill.Job) int { return int(a.Width() - b.Width()) }) {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,29 +49,4 @@ func TestBinariesAgree(t *testing.T) {
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, left, "the sockets and their directories are removed")
-}
-
-// The policy in the README is a policy.
-func TestTheReadmesPolicyRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a plugin")
-	}
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
-	_, code, _ := strings.Cut(string(readme), "```go\n")
-	code, _, _ = strings.Cut(code, "```")
-	source := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(source, []byte(code), 0o600))
-	binary := filepath.Join(t.TempDir(), Prefix+"narrow")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source).CombinedOutput()
-	require.NoError(t, err, string(out))
-	host, g := newHost(t, "fcfs", started(t, Command{Path: binary}, Options{})), newScenario(2)
-	started := 0
-	for range 50 {
-		d, err := host.Decide(t.Context(), g.next(host.State))
-		require.NoError(t, err)
-		started += len(d.Started)
-	}
-	require.Empty(t, host.refusals)
-	require.NotZero(t, started)
 }
