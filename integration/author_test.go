@@ -28,16 +28,17 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 	require.NoError(t, err)
 	home := t.TempDir()
 	require.NoError(t, os.Symlink(checkout, filepath.Join(home, "condor-backfill")))
-	script := "set -e\n"
+	var script strings.Builder
+	script.WriteString("set -e\n")
 	for _, block := range regexp.MustCompile("(?s)(?:Write `([^`]*)`:\n\n)?```(go|sh)\n(.*?)```").FindAllStringSubmatch(tutorial, -1) {
 		file, language, text := block[1], block[2], block[3]
 		if language == "go" {
 			require.NotEmpty(t, file, "the README does not name the file of\n%s", text)
 			text = "cat >" + file + " <<'END OF FILE'\n" + text + "END OF FILE\n"
 		}
-		script += text
+		script.WriteString(text)
 	}
-	shell := exec.CommandContext(t.Context(), "bash", "-c", script)
+	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	shell.Dir = home
 	shell.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOBIN="+filepath.Join(home, "bin"), "PATH="+filepath.Join(home, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var out, said bytes.Buffer
