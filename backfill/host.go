@@ -38,9 +38,17 @@ func Link(spec Spec, options map[string]string) (*Linked, error) {
 	return &Linked{spec: spec, options: maps.Clone(options), policy: p}, nil
 }
 
-// Again links the same policy in once more, with the same options, for another
-// goroutine: one decider serves one at a time.
-func (l *Linked) Again() (*Linked, error) { return Link(l.spec, l.options) }
+// Repeatable is a decider of which there can be more, for other goroutines: one
+// serves one at a time.
+type Repeatable interface {
+	Decider
+	// Again makes another decider of the same policy with the same options. Close it
+	// after use if it can be closed.
+	Again(ctx context.Context) (Decider, error)
+}
+
+// Again links the same policy in once more.
+func (l *Linked) Again(context.Context) (Decider, error) { return Link(l.spec, l.options) }
 
 // Spec is the policy's.
 func (l *Linked) Spec() Spec { return l.spec }

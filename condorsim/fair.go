@@ -34,7 +34,7 @@ type Fair struct {
 // non-preemptive job scheduling, ICPP 2004; Rajbhandary et al., Variations of
 // Conservative backfilling to improve fairness.
 //
-// The policies must be linked in, and nothing may go wrong in the pool.
+// The policies must be [backfill.Repeatable], and nothing may go wrong in the pool.
 func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, sinks ...negotiator.Sink) (*Result, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -48,6 +48,7 @@ func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, s
 		fail(err) // nobody needs the copies
 	}
 	f.finish()
+	f.close()
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause // of a copy, or the caller's
 	}
@@ -70,6 +71,7 @@ type fairStarts struct {
 	alone           bool            // nobody else waited then
 	copies          chan *fairCopy
 	working         sync.WaitGroup
+	close           func() // of the copies' policies
 
 	// With caps, copies wait until it is known when the jobs start that they are for.
 	waiting map[backfill.JobID][]*fairCopy
@@ -98,10 +100,10 @@ type fairJob struct {
 }
 
 func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workload, c negotiator.Config, fair Fair) (*fairStarts, error) {
-	main, ok := c.Policy.(*backfill.Linked)
-	fallback, fallbackOK := c.Fallback.(*backfill.Linked)
+	main, ok := c.Policy.(backfill.Repeatable)
+	fallback, fallbackOK := c.Fallback.(backfill.Repeatable)
 	if !ok || !fallbackOK {
-		return nil, errors.New("fair start times need a policy that is linked in: they are found in many copies of the simulation at once")
+		return nil, errors.New("fair start times are found in many copies of the simulation at once, and there cannot be more than one of this policy")
 	}
 	if len(w.Outages) > 0 {
 		return nil, errors.New("fair start times are those of a pool in which nothing fails: leave its failures and drains out")
@@ -121,9 +123,25 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 		jobs[j.ID] = j.Job
 	}
 	hosts := make([]*backfill.Host, fair.Workers)
+	var deciders []backfill.Decider
+	f.close = func() {
+		for _, d := range deciders {
+			if d, closes := d.(interface{ Close() }); closes {
+				d.Close()
+			}
+		}
+	}
+	refused := func(r backfill.Refusal) { // its fallback's start would not be the policy's
+		fail(fmt.Errorf("fair start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
+	}
 	for i := range hosts {
-		var err error
-		if hosts[i], err = hostOfCopies(main, fallback, c.Order.Of(jobs, w.Schema.Resources)); err != nil {
+		ours, err := main.Again(ctx)
+		if err == nil {
+			deciders = append(deciders, ours)
+			hosts[i], err = hostOfCopies(ctx, ours, fallback, c.Order.Of(jobs, w.Schema.Resources), refused)
+		}
+		if err != nil {
+			f.close()
 			return nil, err
 		}
 	}
@@ -140,15 +158,12 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 }
 
 // hostOfCopies makes a host that has no state yet.
-func hostOfCopies(main, fallback *backfill.Linked, order backfill.Order) (*backfill.Host, error) {
-	main, err := main.Again()
+func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.Repeatable, order backfill.Order, refused func(backfill.Refusal)) (*backfill.Host, error) {
+	second, err := fallback.Again(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if fallback, err = fallback.Again(); err != nil {
-		return nil, err
-	}
-	return backfill.NewHost(nil, order, main, fallback, nil)
+	return backfill.NewHost(nil, order, main, second, refused)
 }
 
 // Decide makes copies as jobs arrive, before anything is decided.

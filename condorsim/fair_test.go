@@ -155,11 +155,11 @@ func TestFairStartsNeedAPoolThatDoesNotFail(t *testing.T) {
 	require.ErrorContains(t, err, "nothing fails")
 }
 
-func TestFairStartsNeedALinkedPolicy(t *testing.T) {
+func TestFairStartsNeedAPolicyTwice(t *testing.T) {
 	c := link(t, "easy", nil)
 	c.Policy = refusing{c.Policy}
 	_, err := condorsim.RunFair(t.Context(), newWorkload(t, workload.Job{Run: 5}), c, condorsim.Fair{Strict: true})
-	require.ErrorContains(t, err, "linked in")
+	require.ErrorContains(t, err, "more than one of this policy")
 }
 
 func TestFairStartsEndWithTheContext(t *testing.T) {

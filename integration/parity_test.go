@@ -174,3 +174,21 @@ func TestScaledTime(t *testing.T) {
 		})
 	}
 }
+
+// TestSameFairStartTimes finds them in copies of the simulation, each with a policy
+// of its own, linked in and as processes.
+func TestSameFairStartTimes(t *testing.T) {
+	for _, policy := range []string{"easy", "pc"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			run := func(args ...string) string {
+				rows := filepath.Join(t.TempDir(), "jobs.csv")
+				command(t, "condorsim", append([]string{"run", "--workload", "lublin-128", "--jobs", "300", "--policy", policy, "--fst", "strict,relaxed", "--jobs-out", rows}, args...)...)
+				table, err := os.ReadFile(rows)
+				require.NoError(t, err)
+				return string(table)
+			}
+			require.Equal(t, run(), run("--plugin-dir", pluginDir()))
+		})
+	}
+}

@@ -74,7 +74,7 @@ type Remote struct {
 	stats    Stats
 }
 
-var _ backfill.Decider = (*Remote)(nil)
+var _ backfill.Repeatable = (*Remote)(nil)
 
 // Start starts a plugin and gives its policy its options. It fails if the
 // command is no policy plugin, is not ready in time, or refuses the options.
@@ -184,6 +184,11 @@ func meet(ctx context.Context, service policyv1.PolicyServiceClient, channel net
 	}
 	carrier, err := openRPC(ctx, service)
 	return carrier, description, err
+}
+
+// Again starts the same plugin in a process of its own.
+func (r *Remote) Again(ctx context.Context) (backfill.Decider, error) {
+	return newRemote(ctx, r.options, r.log, r.connect)
 }
 
 // Spec is the policy's, as it described itself: it has no New.

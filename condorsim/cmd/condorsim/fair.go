@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -34,9 +33,6 @@ func (f *fstFlag) UnmarshalText(text []byte) error {
 func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config negotiator.Config, sinks ...negotiator.Sink) (*condorsim.Result, error) {
 	if c.Fst == (fstFlag{}) {
 		return condorsim.Run(ctx, w, config, nil, sinks...)
-	}
-	if _, linked := config.Policy.(*backfill.Linked); !linked {
-		return nil, cli.Bad(errors.New("--fst: fair start times need a policy that is linked in: give its name, without --plugin"))
 	}
 	if len(w.Outages) > 0 {
 		return nil, cli.Bad(errors.New("--fst: fair start times are those of a pool in which nothing fails"))
