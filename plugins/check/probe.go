@@ -65,7 +65,7 @@ func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
 	handshake := wire.Handshake()
 	cmd := exec.CommandContext(life, c.command.Path, c.command.Args...)
 	cmd.Env = append(append(os.Environ(), c.command.Env...), handshake.MagicCookieKey+"="+handshake.MagicCookieValue,
-		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", handshake.ProtocolVersion), plugin.EnvUnixSocketDir+"="+dir)
+		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", wire.Version), plugin.EnvUnixSocketDir+"="+dir)
 	cmd.Stderr = &c.tail
 	cmd.WaitDelay = time.Second // for what it leaves behind with its pipes
 	return cmd
