@@ -251,5 +251,5 @@ func TestGivenUp(t *testing.T) {
 	require.Equal(t, 1, strings.Count(d.log.String(), "decision refused, the fallback decides: policy=easy"))
 	require.Regexp(t, `decisions refused: easy +│ +\d+ `, d.stdout.String())
 	require.Regexp(t, `(?m)^refused: easy \d+, first at \d+: policy plugin easy: the session broke: `, d.stdout.String())
-	require.Contains(t, d.stdout.String(), "\ngiven up: easy, its fallback decided in the end\n")
+	require.Contains(t, d.stdout.String(), "\nGIVEN UP: easy; its fallback decided the rest, so these are not its results\n")
 }
