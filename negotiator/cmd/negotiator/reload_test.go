@@ -131,7 +131,7 @@ func TestSwapWhileJobsRun(t *testing.T) {
 		"policy: pc\nfallback: easy\n":                          "negotiator.yaml: [2:11] fallback: pc gives guarantees",
 		"policy: [\n":                                           "negotiator.yaml: [1:",
 		"order: tallest\n":                                      "negotiator.yaml: [1:8] order: unknown order",
-		"policy: " + mine + "\nplugins: {allow: [ibb]}\n":       "may not be started, since plugins.allow does not name it",
+		"policy: " + mine + "\nplugins: {allow: [ibb]}\n":       "negotiator.yaml: [2:18] plugins.allow: " + mine + " may not be started",
 		"policy: " + mine + "\nplugins:\n  checksums: {x: y}\n": "y is no SHA-256 sum",
 	} {
 		write(text)

@@ -35,7 +35,7 @@ func link(t *testing.T) negotiator.Config {
 // fourNodes is the built-in workload.
 func fourNodes(t *testing.T) *condorsim.Workload {
 	t.Helper()
-	w, err := loadWorkload(config.Default())
+	w, err := new(poolFlags).load(config.Default())
 	require.NoError(t, err)
 	return w
 }
@@ -126,7 +126,7 @@ func TestBar(t *testing.T) {
 }
 
 func TestLogLines(t *testing.T) {
-	w, err := loadWorkload(files(t, "Name = \"s\"\nCpus = 2\nRequirements = true\n",
+	w, err := new(poolFlags).load(files(t, "Name = \"s\"\nCpus = 2\nRequirements = true\n",
 		job("1", "0", "5", "Cmd = \"first\"", "RequestCpus = 2"), job("1", "1", "5", "Cmd = \"second\"", "RequestCpus = 3"), job("2", "0", "5", "RequestCpus = 1")))
 	require.NoError(t, err)
 	var out bytes.Buffer
@@ -167,7 +167,7 @@ func TestLoadWorkload(t *testing.T) {
 	require.Equal(t, "npb54", w.Name)
 	require.Len(t, w.Jobs, 54)
 	require.Len(t, w.Slots, 4)
-	w, err := loadWorkload(files(t, slotAd, job("1", "0", "5")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5")))
 	require.NoError(t, err)
 	require.Equal(t, "jobs", w.Name)
 
@@ -183,7 +183,7 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := files(t, c.pool, c.jobs)
-			_, err := loadWorkload(s)
+			_, err := new(poolFlags).load(s)
 			require.ErrorContains(t, err, strings.ReplaceAll(c.err, "DIR", filepath.Dir(s.Pool)))
 		})
 	}
@@ -193,14 +193,14 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		s := config.Default()
 		edit(&s)
-		_, err := loadWorkload(s)
+		_, err := new(poolFlags).load(s)
 		require.ErrorIs(t, err, os.ErrNotExist)
 		require.ErrorContains(t, err, "no/such/pool.ads")
 	}
 }
 
 func TestExplain(t *testing.T) {
-	w, err := loadWorkload(files(t, slotAd,
+	w, err := new(poolFlags).load(files(t, slotAd,
 		job("1", "0", "5", "RequestCpus = 2"), job("1", "1", "5", "RequestCpus = 2"), job("1", "2", "5", "RequestCpus = 2"),
 		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"), strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")))
 	require.NoError(t, err)
@@ -251,7 +251,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestControlCharactersOfJobs(t *testing.T) {
-	w, err := loadWorkload(files(t, slotAd, job("1", "0", "5", "Cmd = \"a\x1b[2J\\nb\"")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5", "Cmd = \"a\x1b[2J\\nb\"")))
 	require.NoError(t, err)
 	seen, _ := watch(t, w, 80, 24)
 	require.NotContains(t, seen[0], "\x1b")
@@ -259,7 +259,7 @@ func TestControlCharactersOfJobs(t *testing.T) {
 }
 
 func TestTheViewSaysWhyJobsAreHeld(t *testing.T) {
-	w, err := loadWorkload(files(t, slotAd, job("1", "0", "5", "RequestCpus = 3", "Cmd = \"wide\""), job("1", "1", "5")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5", "RequestCpus = 3", "Cmd = \"wide\""), job("1", "1", "5")))
 	require.NoError(t, err)
 	seen, _ := watch(t, w, 80, 24)
 	require.Contains(t, seen[0], "jobs: 0 to come, 0 waiting, 1 running, 0 ended, 1 held\n")
