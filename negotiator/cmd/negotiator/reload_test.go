@@ -253,3 +253,23 @@ func TestGivenUp(t *testing.T) {
 	require.Regexp(t, `(?m)^refused: easy \d+, first at \d+: policy plugin easy: the session broke: `, d.stdout.String())
 	require.Contains(t, d.stdout.String(), "\nGIVEN UP: easy; its fallback decided the rest, so these are not its results\n")
 }
+
+// TestAReloadDoesNotWaitForAnother that a hanging plugin holds up, and jobs start
+// meanwhile.
+func TestAReloadDoesNotWaitForAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, hangs := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-hangs")
+	require.NoError(t, os.WriteFile(hangs, []byte("#!/bin/sh\necho hanging >&2\nexec sleep 1000\n"), 0o755)) //nolint:gosec // it is executed
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("policy: easy\n")
+	d := start(t, "--config", file, "--speed", "20")
+	write("policy: " + hangs + "\nplugins: {start_timeout: 1h}\n")
+	d.reload("hanging")
+	d.await("started: ")
+	write("policy: conservative\n")
+	d.reload(`policy=conservative changed="policy: easy → conservative"`)
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, d.end())
+	require.NotContains(t, d.log.String(), "nothing is changed")
+}
