@@ -102,25 +102,56 @@ func stand(t *testing.T, path, policy string) {
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// TestSwapWhileJobsRun goes from policy to policy, to a stranger's, and to what is
-// none, while jobs run.
+// TestSwapWhileJobsRun goes from one policy to another, and on to the end: each job
+// runs once.
 func TestSwapWhileJobsRun(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "negotiator.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("policy: easy\n"), 0o600))
+	d := start(t, "--config", file, "--speed", "60", "--json")
+	easy := d.onlyChild()
+	require.NoError(t, os.WriteFile(file, []byte("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n"), 0o600))
+	d.reload("only a new start changes these settings, they stay: settings=placement")
+	require.Contains(t, d.await("reloaded: "), `policy=conservative changed="policy: easy → conservative, order: fcfs → sjf"`)
+	conservative := d.onlyChild()
+	require.NotEqual(t, easy, conservative)
+	require.Zero(t, d.end(), &d.log)
+	for _, process := range []int{easy, conservative} {
+		require.ErrorIs(t, syscall.Kill(process, 0), syscall.ESRCH, "no process is left")
+	}
+	var told struct {
+		Jobs    int
+		Policy  string
+		Refused []any
+		Changes []struct{ Policy, Order string }
+	}
+	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &told))
+	require.Equal(t, 54, told.Jobs)
+	require.Equal(t, "easy", told.Policy)
+	require.Empty(t, told.Refused)
+	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}}, told.Changes)
+	for proc := range 54 {
+		for _, what := range []string{"started", "ended"} {
+			count := 0
+			for line := range strings.Lines(d.log.String()) {
+				if strings.Contains(line, what+": ") && strings.Contains(line, fmt.Sprintf(" job=1.%d ", proc)) {
+					count++
+				}
+			}
+			require.Equal(t, 1, count, "job 1.%d %s", proc, what)
+		}
+	}
+}
+
+// TestWhatCannotTakeOver leaves a stranger's policy in charge.
+func TestWhatCannotTakeOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, mine := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-x")
 	stand(t, mine, "first-fit")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-
 	write("policy: easy\n")
-	d := start(t, "--config", file, "--speed", "30", "--json")
-	easy := d.onlyChild()
-
-	write("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n")
-	d.reload("only a new start changes these settings, they stay: settings=placement")
-	require.Contains(t, d.await("reloaded: "), `policy=conservative changed="policy: easy → conservative, order: fcfs → sjf"`)
-	conservative := d.onlyChild()
-	require.NotEqual(t, easy, conservative)
-
+	d := start(t, "--config", file, "--speed", "5")
 	write("policy: " + mine + "\norder: expr:JobPrio\n")
 	d.reload("policy=first-fit")
 	stranger := d.onlyChild()
@@ -139,33 +170,9 @@ func TestSwapWhileJobsRun(t *testing.T) {
 		d.await(says)
 		require.Equal(t, stranger, d.onlyChild(), "it goes on")
 	}
-	require.Zero(t, d.end(), &d.log)
-
-	for _, process := range []int{easy, conservative, stranger} {
-		require.ErrorIs(t, syscall.Kill(process, 0), syscall.ESRCH, "no process is left")
-	}
-	var told struct {
-		Jobs    int
-		Policy  string
-		Refused []any
-		Changes []struct{ Policy, Order string }
-	}
-	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &told))
-	require.Equal(t, 54, told.Jobs)
-	require.Equal(t, "easy", told.Policy)
-	require.Empty(t, told.Refused)
-	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}, {"first-fit", "expr:JobPrio"}}, told.Changes)
-	for proc := range 54 {
-		for _, what := range []string{"started", "ended"} {
-			count := 0
-			for line := range strings.Lines(d.log.String()) {
-				if strings.Contains(line, what+": ") && strings.Contains(line, fmt.Sprintf(" job=1.%d ", proc)) {
-					count++
-				}
-			}
-			require.Equal(t, 1, count, "job 1.%d %s", proc, what)
-		}
-	}
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, d.end(), &d.log)
+	require.ErrorIs(t, syscall.Kill(stranger, 0), syscall.ESRCH, "no process is left")
 }
 
 // TestARebuiltPluginIsTakenUp without a configuration. Flags have the last word,

@@ -172,7 +172,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	var watch negotiator.Sink = &logLines{logger: p.logger, w: p.workload}
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
 		view := newView(os.Stdout, p.workload, p.settings.Speed)
-		view.standIn = p.standIn
+		view.standIn, view.news = p.standIn, p.log.Last
 		p.log.Hold() // the log would tear the picture
 		defer p.log.Release()
 		defer view.close()

@@ -119,6 +119,21 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
+// TestTheViewShowsTheLastEntryOfTheLog, which is held back meanwhile.
+func TestTheViewShowsTheLastEntryOfTheLog(t *testing.T) {
+	v := makeView(new(bytes.Buffer), nil, "40")
+	require.Empty(t, v.lastNews())
+	v.news = func() string {
+		return "2026-01-01T00:00:00Z [ERROR] negotiator: nothing is changed:\n  error=\n  | n.yaml: \x1b[2J" + strings.Repeat(" word", 40)
+	}
+	lines := strings.Split(v.lastNews(), "\n")
+	require.Len(t, lines, 4, "two, an empty one, and an end")
+	require.Regexp(t, `^\[ERROR\] nothing is changed: error= \| n.yaml: \?\[2J word`, lines[0])
+	for _, line := range lines {
+		require.Less(t, len(line), 80)
+	}
+}
+
 func TestBar(t *testing.T) {
 	for share, want := range map[float64]string{0: "░░░░", 0.1: "░░░░", 0.13: "█░░░", 0.5: "██░░", 1: "████", 7: "████"} {
 		require.Equal(t, want, bar(share, 4), share)
