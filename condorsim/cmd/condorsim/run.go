@@ -68,6 +68,9 @@ func (*runCommand) Help() string {
   condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
 
+Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
+--json). If the policy was given up, the results are the fallback's: the exit code is 1 then.
+
 ` + negotiator.OrderHelp()
 }
 
