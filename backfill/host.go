@@ -203,8 +203,11 @@ func (h *Host) decide(ctx context.Context, r Round) (d Decision, own bool, err e
 		return d, true, nil
 	}
 	var refused *refusedError
-	if !errors.As(err, &refused) || ctx.Err() != nil {
+	if !errors.As(err, &refused) {
 		return Decision{}, false, err
+	}
+	if ctx.Err() != nil { // whatever the decider makes of it
+		return Decision{}, false, errors.Join(context.Cause(ctx), err)
 	}
 	h.refused(Refusal{Now: r.Now, Policy: h.main.Spec().Name, Err: refused.err})
 	if d, err = h.State.take(ctx, r, h.fallback); err != nil {

@@ -161,6 +161,7 @@ func TestNoFallback(t *testing.T) {
 			main.act = fails
 			_, err := h.Decide(tt.ctx, tt.round)
 			require.ErrorContains(t, err, tt.want)
+			require.Equal(t, tt.ctx.Err() != nil, errors.Is(err, context.Canceled))
 			require.Equal(t, tt.calls, main.calls)
 			require.Zero(t, fallback.calls)
 			require.Empty(t, *refusals)

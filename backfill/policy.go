@@ -44,11 +44,21 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 	if err := s.CheckOptions(given); err != nil {
 		return nil, err
 	}
-	return s.New(Values{options: s.Options, given: maps.Clone(given)})
+	p, err := s.New(Values{options: s.Options, given: maps.Clone(given)})
+	if err != nil {
+		return nil, &OptionsError{err}
+	}
+	return p, nil
 }
 
+// OptionsError says that a policy does not take the options that it is given.
+type OptionsError struct{ Err error }
+
+func (e *OptionsError) Error() string { return e.Err.Error() }
+func (e *OptionsError) Unwrap() error { return e.Err }
+
 // CheckOptions refuses given options that the policy does not have, and values
-// that do not suit them.
+// that do not suit them, with an [*OptionsError].
 func (s Spec) CheckOptions(given map[string]string) error {
 	known := make([]string, len(s.Options))
 	for i, o := range s.Options {
@@ -57,17 +67,17 @@ func (s Spec) CheckOptions(given map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return fmt.Errorf("policy %s has no option %q%s: %s", s.Name, name, DidYouMean(name, known), describeKnown(known))
+			return &OptionsError{Err: fmt.Errorf("policy %s has no option %q%s: %s", s.Name, name, DidYouMean(name, known), describeKnown(known))}
 		}
 		if err := s.Options[i].check(given[name]); err != nil {
-			return fmt.Errorf("policy %s: option %s=%q %w", s.Name, name, given[name], err)
+			return &OptionsError{Err: fmt.Errorf("policy %s: option %s=%q %w", s.Name, name, given[name], err)}
 		}
 	}
 	return nil
 }
 
 // CheckResources refuses given options that name resources which the pool does
-// not have. Defaults are not held against the pool.
+// not have, with an [*OptionsError]. Defaults are not held against the pool.
 func (s Spec) CheckResources(given map[string]string, resources []string) error {
 	for _, o := range s.Options {
 		if o.Type != Resources {
@@ -75,8 +85,8 @@ func (s Spec) CheckResources(given map[string]string, resources []string) error 
 		}
 		for _, name := range words(given[o.Name]) {
 			if !slices.Contains(resources, name) {
-				return fmt.Errorf("policy %s: option %s=%q: the pool has no resource %s%s: it has %s",
-					s.Name, o.Name, given[o.Name], name, DidYouMean(name, resources), strings.Join(resources, ", "))
+				return &OptionsError{Err: fmt.Errorf("policy %s: option %s=%q: the pool has no resource %s%s: it has %s",
+					s.Name, o.Name, given[o.Name], name, DidYouMean(name, resources), strings.Join(resources, ", "))}
 			}
 		}
 	}

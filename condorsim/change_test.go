@@ -1,6 +1,7 @@
 package condorsim_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -71,4 +72,38 @@ func TestPoliciesChangeOnTheWay(t *testing.T) {
 		}
 	}
 	t.Log("guarantees broken by changes:", broken)
+}
+
+// dead is a policy that was given up.
+type dead struct{ backfill.Decider }
+
+func (dead) Decide(context.Context, *backfill.Cycle) error { return backfill.ErrGivenUp }
+
+// TestAnotherTakesThePlaceOfTheOneGivenUp, even of the same name, or nobody does.
+func TestAnotherTakesThePlaceOfTheOneGivenUp(t *testing.T) {
+	jobs := []workload.Job{{Run: 5, Estimate: 5, Procs: 8}, {Submit: 1, Run: 5, Estimate: 5, Procs: 8}, {Submit: 2, Run: 5, Estimate: 5, Procs: 8}}
+	for _, again := range []bool{false, true} {
+		changes := make(chan negotiator.Change, 1)
+		c := link(t, "easy", nil)
+		c.Policy, c.Changes, c.Refused = dead{c.Policy}, changes, nil
+		asked := false
+		result, err := condorsim.Run(t.Context(), newWorkload(t, jobs...), c, nil, cycles(func() {
+			if again && !asked {
+				to := link(t, "easy", nil)
+				changes <- negotiator.Change{Policy: to.Policy, Fallback: to.Fallback}
+				asked = true
+			}
+		}))
+		require.NoError(t, err)
+		require.Len(t, result.Refusals, 1)
+		require.Equal(t, !again, result.Refusals[0].GivenUp)
+	}
+}
+
+// cycles is called after each cycle.
+type cycles func()
+
+func (c cycles) Cycle(negotiator.Report) error {
+	c()
+	return nil
 }

@@ -70,7 +70,8 @@ type Refusals struct {
 	Policy string
 	Count  int
 	First  backfill.Refusal
-	// GivenUp says that the policy would have decided no more.
+	// GivenUp says that the policy would have decided no more, and that nobody took
+	// its place: the fallback decided the rest.
 	GivenUp bool
 }
 
@@ -82,7 +83,7 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 		r.Refusals = append(r.Refusals, Refusals{Policy: refusal.Policy, First: refusal})
 	}
 	r.Refusals[i].Count++
-	r.Refusals[i].GivenUp = r.Refusals[i].GivenUp || errors.Is(refusal.Err, backfill.ErrGivenUp)
+	r.Refusals[i].GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp)
 }
 
 // BrokenByDrain is why a guarantee is broken whose slot takes no new work.
@@ -130,6 +131,11 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 // Cycle records what a cycle did.
 func (r *Result) Cycle(report negotiator.Report) error {
 	r.Cycles++
+	if report.Changed {
+		for i := range r.Refusals {
+			r.Refusals[i].GivenUp = false
+		}
+	}
 	now := report.Delta.Now
 	r.withdraw(report.State)
 	r.ReservedIdle += float64(r.reserved) * float64(now-r.last)

@@ -40,6 +40,16 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 		require.Equal(t, want["metrics"].(map[string]any)[metric], got["metrics"].(map[string]any)[metric], metric)
 	}
 
+	// A simulation is of the policy that was asked for, or it has failed.
+	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), "run", "--workload", "lublin-128", "--policy", bad, "--json")
+	var told bytes.Buffer
+	cmd.Env, cmd.Stderr = append(os.Environ(), mark), &told
+	printed, err := cmd.Output()
+	require.Error(t, err)
+	require.Equal(t, 1, cmd.ProcessState.ExitCode())
+	require.Regexp(t, `condorsim: policy bad was given up: its fallback, easy, decided \d+ rounds, so these are not its results`, told.String())
+	require.Contains(t, string(printed), `"given_up": true`)
+
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, path := range environs {

@@ -102,13 +102,16 @@ func (n *Negotiator) Change(c Change) error {
 }
 
 // takeChange makes the change that waits, if one does, before a cycle.
-func (n *Negotiator) takeChange(now backfill.Time) {
+func (n *Negotiator) takeChange(now backfill.Time) (made bool) {
 	select {
 	case c := <-n.changes:
-		if err := n.Change(c); c.Made != nil {
+		err := n.Change(c)
+		if c.Made != nil {
 			c.Made(now, err)
 		}
+		return err == nil
 	default:
+		return false
 	}
 }
 
@@ -142,6 +145,8 @@ type Report struct {
 	// Unordered says that the order is an expression which so far had a number
 	// for no job; see UnorderedText.
 	Unordered bool
+	// Changed says that a policy took over with this cycle, see [Config.Changes].
+	Changed bool
 	// Took is how long the cycle took, by the configured clock.
 	Took time.Duration
 }

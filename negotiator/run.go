@@ -24,11 +24,12 @@ func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 		if err != nil {
 			return err
 		}
-		n.takeChange(delta.Now)
+		changed := n.takeChange(delta.Now)
 		report, err := n.RunCycle(ctx, delta)
 		if err != nil {
 			return err
 		}
+		report.Changed = changed
 		if len(report.Matches) > 0 {
 			if err = pool.Act(ctx, report.Matches); err != nil {
 				return err

@@ -58,7 +58,8 @@ type refused struct {
 	Count  int           `json:"count"`
 	At     backfill.Time `json:"at"` // of the first
 	Reason string        `json:"reason"`
-	// GivenUp says that the policy was not asked any more in the end.
+	// GivenUp says that the policy was not asked any more in the end, and nobody
+	// took its place: the metrics are those of its fallback.
 	GivenUp bool `json:"given_up"`
 }
 
@@ -272,7 +273,7 @@ func whyRefused(r *condorsim.Result) string {
 	for _, of := range refusals(r) {
 		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", of.Policy, of.Count, of.At, of.Reason)
 		if of.GivenUp {
-			text.WriteString("given up: " + of.Policy + ", its fallback decided in the end\n")
+			text.WriteString("GIVEN UP: " + of.Policy + "; its fallback decided the rest, so these are not its results\n")
 		}
 	}
 	return text.String()

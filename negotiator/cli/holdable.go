@@ -13,6 +13,7 @@ type Holdable struct {
 	out     io.Writer
 	holding bool
 	held    bytes.Buffer
+	last    int // where the last entry in held begins
 }
 
 // NewHoldable makes a writer to out.
@@ -23,6 +24,7 @@ func (h *Holdable) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holding {
+		h.last = h.held.Len()
 		return h.held.Write(p)
 	}
 	return h.out.Write(p)
@@ -35,10 +37,17 @@ func (h *Holdable) Hold() {
 	h.holding = true
 }
 
+// Last is what was written last of what is kept back.
+func (h *Holdable) Last() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(h.held.Bytes()[min(h.last, h.held.Len()):])
+}
+
 // Release writes what was kept back, and all that follows at once.
 func (h *Holdable) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.holding = false
+	h.holding, h.last = false, 0
 	_, _ = h.held.WriteTo(h.out) // a log that cannot be written has nowhere to complain
 }

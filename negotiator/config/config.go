@@ -142,8 +142,9 @@ func find(file *ast.File, keys ...string) (ast.Node, error) {
 	return path.Build().FilterFile(file)
 }
 
-// Locate says of an error that came of a setting where a file sets it, if it does.
-func Locate(path, key string, wrong error) error {
+// Locate says of an error that came of a setting, such as plugins, mtls, where a
+// file sets it, if it does.
+func Locate(path string, wrong error, key ...string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return wrong
@@ -152,7 +153,7 @@ func Locate(path, key string, wrong error) error {
 	if err != nil {
 		return wrong
 	}
-	return fmt.Errorf("%s: %w", path, fault{[]string{key}, wrong}.locate(file))
+	return fmt.Errorf("%s: %w", path, fault{key, wrong}.locate(file))
 }
 
 // Validate names every setting that cannot be, with its value and the rule.
@@ -184,7 +185,7 @@ func (c Config) faults() (all []fault) {
 	second := Duration(time.Second)
 	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
 	must("estimates", !slices.Contains(c.Estimates, ""), fmt.Sprintf("%q", c.Estimates), "must be names of attributes")
-	must("default_estimate", c.DefaultEstimate >= second, c.DefaultEstimate, "must be at least 1s")
+	must("default_estimate", c.DefaultEstimate >= second && c.DefaultEstimate%second == 0, c.DefaultEstimate, "must be at least 1s, in whole seconds")
 	levels := []string{"", "trace", "debug", "info", "warn", "error", "off"}
 	must("log_level", slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
 	if c.Fallback != "" {
@@ -192,31 +193,6 @@ func (c Config) faults() (all []fault) {
 		check("fallback", err)
 	}
 	return append(all, c.Plugins.faults()...)
-}
-
-// CheckPolicy makes sure that the policy that a file gives by name is linked in
-// and knows the options. Of a plugin, nothing can be said before it runs.
-func CheckPolicy(path string) error {
-	c, err := Load(path)
-	if err != nil || strings.ContainsRune(c.Policy, os.PathSeparator) || len(c.Plugins.Dirs) > 0 {
-		return err
-	}
-	wrong := "policy"
-	spec, err := policies.Named(c.Policy)
-	if err == nil {
-		wrong = "policy_options"
-		if _, err = spec.Make(c.Options); err == nil {
-			err = spec.CheckResources(c.Options, c.Schema().Resources)
-		}
-	}
-	if err == nil {
-		wrong = "fallback"
-		_, err = policies.FallbackNamed(c.Fallback, spec)
-	}
-	if err == nil {
-		return nil
-	}
-	return Locate(path, wrong, err)
 }
 
 // Schema is how ads are read under this configuration.

@@ -134,7 +134,15 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {deadline: -1s}", "[1:21] plugins.deadline: -1s: must be positive"},
 		{"plugins: {mtls: perhaps}", "[1:17] plugins.mtls: perhaps: must be auto or off"},
 		{"plugins: {mtls: ''}", "must be auto or off"},
-		{"plugins: {restarts: -1}", "[1:21] plugins.restarts: -1: must be at least 0\n>  1 | plugins: {restarts: -1}\n                           ^"},
+		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n>  1 | plugins: {restarts: -1}\n                           ^"},
+		{"plugins: {restarts: 1.5}", "[1:21] 1.5 is no whole number"},
+		{"plugins: {restarts: 99999999999}", "[1:21] 99999999999 is no whole number"},
+		{"plugins: {memory: 5}", "[1:19] plugins.memory: 5: must be 0 or at least 1MiB"},
+		{"plugins: {mtls: ''}", `[1:17] plugins.mtls: "": must be auto or off`},
+		{"plugins: {dirs: ['']}", `[1:17] plugins.dirs: [""]: must be paths`},
+		{"plugins: {each: {'': {deadline: 1s}}}", `plugins.each: [""]: must be given for names or paths`},
+		{"plugins: {checksums: {'': " + strings.Repeat("ab", 32) + "}}", `plugins.checksums: [""]: must be given for names or paths`},
+		{"default_estimate: 1.5s", "[1:19] default_estimate: 1.5s: must be at least 1s, in whole seconds"},
 		{"plugins: {allow: ['']}", "[1:18] plugins.allow: [\"\"]: must be names or paths"},
 		{"plugins: {each: {./a.b: {deadline: 0s}}}", "[1:36] plugins.each../a.b.deadline: 0s: must be positive"},
 		{"plugins: {mtls: perhaps, each: {a: {mtls: auto}}}", "[1:17] plugins.mtls: perhaps"},
@@ -155,32 +163,6 @@ func TestFaultsOfSettings(t *testing.T) {
 	d := Default()
 	d.Speed, d.Plugins.MTLS = "fast", "perhaps"
 	require.EqualError(t, d.Validate(), "speed: \"fast\": must be max or a number of at least 0.001\nplugins.mtls: perhaps: must be auto or off", "without a file")
-}
-
-func TestCheckPolicy(t *testing.T) {
-	for name, c := range map[string]struct{ text, err string }{
-		"linked in":                {"policy: easy\npolicy_options: {depth: '2'}", ""},
-		"nothing said":             {"", ""},
-		"unknown":                  {"speed: max\npolicy: nonesuch", `.yaml: [2:9] policy: unknown policy "nonesuch"`},
-		"unknown option":           {"policy: easy\npolicy_options: {dept: '2'}", `[2:17] policy_options: policy easy has no option "dept"`},
-		"wrong option":             {"policy: easy\npolicy_options: {depth: '0'}", "must be a whole number"},
-		"a fallback":               {"policy: ibb\nfallback: fcfs", ""},
-		"no promises":              {"policy: pc\nfallback: easy", "[2:11] fallback: pc gives guarantees, so its fallback must as well, and easy does not: choose conservative, dc or pc\n   1 | policy: pc\n>  2 | fallback: easy\n                 ^"},
-		"promises":                 {"policy: ibb\nfallback: dc", "[2:11] fallback: ibb gives no guarantees, so its fallback must not either"},
-		"a path may be anything":   {"policy: ./mine\npolicy_options: {x: y}", ""},
-		"a plugin may be anything": {"policy: mine\nplugins: {dirs: [d]}", ""},
-		"a file that is wrong":     {"polcy: mine", `unknown field "polcy"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "c.yaml")
-			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
-			if err := CheckPolicy(path); c.err != "" {
-				require.ErrorContains(t, err, c.err)
-			} else {
-				require.NoError(t, err)
-			}
-		})
-	}
 }
 
 func TestParseSpeed(t *testing.T) {

@@ -13,7 +13,7 @@ func TestOddNames(t *testing.T) {
 		c, err := load(t, fmt.Sprintf("plugins:\n  each:\n    %q: {mtls: \"off\"}\n", name))
 		require.NoError(t, err, name)
 		require.Equal(t, "off", c.Plugins.Each[name].MTLS, name)
-		require.Equal(t, 5, c.Plugins.Each[name].Restarts, name)
+		require.EqualValues(t, 5, c.Plugins.Each[name].Restarts, name)
 		_, err = load(t, fmt.Sprintf("plugins:\n  each:\n    %q: {mtls: perhaps}\n", name))
 		require.ErrorContains(t, err, "perhaps: must be auto or off", name)
 	}

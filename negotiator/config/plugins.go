@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ type Running struct {
 	Memory Size `yaml:"memory"`
 	// Restarts is how often a plugin that fails again and again is restarted
 	// before it is given up.
-	Restarts int `yaml:"restarts"`
+	Restarts Count `yaml:"restarts"`
 }
 
 // complete reads what is said of single plugins over what is said of all.
@@ -70,9 +71,15 @@ func (p Plugins) faults() (all []fault) {
 	for _, r := range append([]setting{{p.Running, []string{"plugins"}}}, p.each()...) {
 		all = append(all, r.faults()...)
 	}
-	if slices.Contains(p.Allow, "") {
-		all = append(all, fault{[]string{"plugins", "allow"}, fmt.Errorf("%q: must be names or paths", p.Allow)})
+	named := func(key string, names []string, rule string) {
+		if slices.Contains(names, "") {
+			all = append(all, fault{[]string{"plugins", key}, fmt.Errorf("%q: must be %s", names, rule)})
+		}
 	}
+	named("dirs", p.Dirs, "paths")
+	named("allow", p.Allow, "names or paths")
+	named("each", slices.Sorted(maps.Keys(p.Each)), "given for names or paths")
+	named("checksums", slices.Sorted(maps.Keys(p.Checksums)), "given for names or paths")
 	return all
 }
 
@@ -97,9 +104,26 @@ func (s setting) faults() (all []fault) {
 	}
 	must("start_timeout", s.StartTimeout > 0, s.StartTimeout, "must be positive")
 	must("deadline", s.Deadline > 0, s.Deadline, "must be positive")
-	must("mtls", s.MTLS == "auto" || s.MTLS == "off", s.MTLS, "must be auto or off")
-	must("restarts", s.Restarts >= 0, s.Restarts, "must be at least 0")
+	must("mtls", s.MTLS == "auto" || s.MTLS == "off", cmp.Or(s.MTLS, `""`), "must be auto or off")
+	must("memory", s.Memory == 0 || s.Memory >= leastMemory, int64(s.Memory), "must be 0 or at least 1MiB, and a plugin written in Go needs 128MiB")
 	return all
+}
+
+// leastMemory catches a forgotten unit.
+const leastMemory = 1 << 20
+
+// Count is a whole number of at least 0 in a configuration file.
+type Count int
+
+// UnmarshalYAML reads a number; what is wrong is told with its place.
+func (c *Count) UnmarshalYAML(node ast.Node) error {
+	text := plain(node)
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return &yaml.SyntaxError{Message: text + " is no whole number of at least 0, or too large", Token: node.GetToken()}
+	}
+	*c = Count(n)
+	return nil
 }
 
 // Size is an amount of bytes in a configuration file, such as 512MiB.

@@ -6,7 +6,6 @@ package choose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -65,6 +64,7 @@ func (c *Chosen) Close() {
 // backfill-NAME in the plugin directories, else a linked-in policy, which runs
 // as a child of this executable behind the same boundary, or in this process.
 func Policy(ctx context.Context, r Request) (*Chosen, error) {
+	r.warn()
 	found, spec, err := locate(r)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 		}
 		remote, startErr := host.Start(ctx, found.command, options)
 		if errors.Is(startErr, goplugin.ErrChecksumsDoNotMatch) {
-			startErr = fmt.Errorf("%w: the file is not the one that plugins.checksums means", startErr)
+			startErr = setting("checksums", "%w: the file is not the one that is meant here", startErr)
 		}
 		if startErr != nil {
 			return nil, startErr

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
@@ -19,11 +20,26 @@ type executable struct {
 	linked  string // the name of what is linked in, else ""
 }
 
+// SettingError says which of [Plugins] an error comes of, as configuration files
+// call it.
+type SettingError struct {
+	Key []string // such as plugins, allow
+	Err error
+}
+
+func (e *SettingError) Error() string { return strings.Join(e.Key, ".") + ": " + e.Err.Error() }
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// setting makes an error of one of the tables.
+func setting(table, format string, args ...any) error {
+	return &SettingError{[]string{"plugins", table}, fmt.Errorf(format, args...)}
+}
+
 // permit makes a command of a file, if it may be started at all.
 func (r Request) permit(path string) (*executable, error) {
 	p := &executable{command: host.Command{Path: path}}
 	if r.Allow != nil && !slices.ContainsFunc(r.Allow, func(key string) bool { return r.means(key, p) }) {
-		return nil, fmt.Errorf("%s may not be started, since plugins.allow does not name it; if it may, add the line \"- %s\" there", path, path)
+		return nil, setting("allow", "%s may not be started, since it is not named here; if it may, add the line \"- %s\"", path, path)
 	}
 	sum, checked, err := one(r, "checksums", r.Checksums, p)
 	if err != nil {
@@ -62,19 +78,61 @@ func one[T any](r Request, table string, of map[string]T, p *executable) (value 
 			continue
 		}
 		if found {
-			return value, false, fmt.Errorf("plugins.%s: %s and %s are the same file, %s: give it once", table, by, key, p.command.Path)
+			return value, false, setting(table, "%s and %s are the same file, %s: give it once", by, key, p.command.Path)
 		}
 		value, found, by = of[key], true, key
 	}
 	return value, found, nil
 }
 
+// find finds the file that a name or path in a table means, as for a policy, but
+// that a name may have its prefix.
+func (r Request) find(key string) (name, path string, found bool, err error) {
+	name = key
+	if filepath.Base(key) == key {
+		name = strings.TrimPrefix(key, host.Prefix)
+	}
+	path, found, err = host.Find(name, searchPath(r))
+	return name, path, found, err
+}
+
+// warn tells of what has no effect: a name that is misspelt protects nothing.
+func (r Request) warn() {
+	log := r.Run.Logger
+	if log == nil {
+		return
+	}
+	for _, dir := range r.Dirs {
+		if _, err := os.Stat(dir); err != nil {
+			log.Warn("no plugin is found in a directory that cannot be read", "error", err)
+		}
+	}
+	for _, table := range []struct {
+		name  string
+		keys  []string
+		files bool // only these can be meant
+	}{
+		{"allow", r.Allow, false},
+		{"each", slices.Sorted(maps.Keys(r.Each)), false},
+		{"checksums", slices.Sorted(maps.Keys(r.Checksums)), true},
+	} {
+		for _, key := range table.keys {
+			name, _, found, _ := r.find(key)
+			_, err := policies.Named(name)
+			switch linked := err == nil; {
+			case found || linked && !table.files:
+			case linked:
+				log.Warn("a policy that is linked in has no file of which the sum could be checked", "setting", "plugins."+table.name, "policy", key)
+			default:
+				log.Warn("a setting is for a plugin that is not there", "setting", "plugins."+table.name, "plugin", key)
+			}
+		}
+	}
+}
+
 // means says that a name or path is this plugin's.
 func (r Request) means(key string, p *executable) bool {
-	if filepath.Base(key) == key {
-		key = strings.TrimPrefix(key, host.Prefix)
-	}
-	path, found, err := host.Find(key, searchPath(r))
+	key, path, found, err := r.find(key)
 	if p.linked != "" {
 		return !found && key == p.linked
 	}

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -38,7 +40,7 @@ func TestPermit(t *testing.T) {
 	require.NoError(t, os.Link(mine, hard))
 	good, bad := sumOf(t, mine), sumOf(t, evil)
 
-	const refused, unlike = "may not be started, since plugins.allow does not name it; if it may, add the line \"- ", "checksums did not match"
+	const refused, unlike = "may not be started, since it is not named here; if it may, add the line \"- ", "checksums did not match"
 	for _, c := range []struct {
 		name, policy string
 		plugins      Plugins
@@ -51,7 +53,7 @@ func TestPermit(t *testing.T) {
 		{"by a link", "mine", Plugins{Allow: []string{link}}, ""},
 		{"a path to what is allowed by name", "./dir/backfill-mine", Plugins{Allow: []string{"mine"}}, ""},
 		{"a link to what is allowed", link, Plugins{Allow: []string{"other", "mine"}}, ""},
-		{"nothing is allowed", "mine", Plugins{Allow: []string{}}, mine + " " + refused + mine + `" there`},
+		{"nothing is allowed", "mine", Plugins{Allow: []string{}}, "plugins.allow: " + mine + " " + refused + mine + `"`},
 		{"another is allowed", evil, Plugins{Allow: []string{mine}}, refused},
 		{"another of that name", evil, Plugins{Allow: []string{"mine"}}, refused},
 		{"another of that name, by a relative path", "other/backfill-mine", Plugins{Allow: []string{"mine", "none", "./none"}}, refused},
@@ -193,4 +195,31 @@ func TestFallback(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, chosen.Fallback.Spec().Name)
 	}
+}
+
+// TestWarnings tell of settings that have no effect.
+func TestWarnings(t *testing.T) {
+	dir := t.TempDir()
+	mine := plugin(t, filepath.Join(dir, "backfill-mine"), "easy")
+	var log strings.Builder
+	warned := func(r Request) string {
+		log.Reset()
+		r.Policy, r.InProcess, r.Run.Logger = "easy", true, hclog.New(&hclog.LoggerOptions{Output: &log, DisableTime: true})
+		r.Dirs = append(r.Dirs, dir)
+		chosen, err := Policy(t.Context(), r)
+		require.NoError(t, err)
+		chosen.Close()
+		return log.String()
+	}
+	sum := sumOf(t, mine)
+	require.Empty(t, warned(Request{Plugins: Plugins{
+		Allow: []string{"mine", "easy"}, Each: map[string]host.Options{"backfill-mine": {}, "easy": {}}, Checksums: map[string][]byte{mine: sum},
+	}}))
+	require.Regexp(t, "no plugin is found in a directory that cannot be read: error=.*nowhere", warned(Request{Dirs: []string{"nowhere"}}))
+	const stray = `[WARN]  a setting is for a plugin that is not there: setting=plugins.`
+	require.Equal(t, stray+"allow plugin=./mine\n"+stray+"each plugin=mien\n"+stray+"checksums plugin=mien\n", warned(Request{Plugins: Plugins{
+		Allow: []string{"./mine"}, Each: map[string]host.Options{"mien": {}}, Checksums: map[string][]byte{"mien": sum},
+	}}))
+	require.Contains(t, warned(Request{Plugins: Plugins{Checksums: map[string][]byte{"easy": sum}}}),
+		"has no file of which the sum could be checked: setting=plugins.checksums policy=easy")
 }

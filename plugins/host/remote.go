@@ -158,7 +158,7 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 	switch {
 	case err != nil:
 	case answer.GetFailure() != nil:
-		err = errors.New(brief(answer.GetFailure().GetText()))
+		err = &backfill.OptionsError{Err: errors.New(brief(answer.GetFailure().GetText()))}
 	case answer.GetReady() == nil:
 		err = unexpected(answer)
 	}

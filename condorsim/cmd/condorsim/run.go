@@ -68,6 +68,9 @@ func (*runCommand) Help() string {
   condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
 
+Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
+--json). If the policy was given up, the results are the fallback's: the exit code is 1 then.
+
 ` + negotiator.OrderHelp()
 }
 
@@ -137,9 +140,23 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt}
 	if c.JSON {
-		return report.JSON(os.Stdout, run, result, extras)
+		err = report.JSON(os.Stdout, run, result, extras)
+	} else {
+		err = report.Table(os.Stdout, run, result, extras)
 	}
-	return report.Table(os.Stdout, run, result, extras)
+	return cmp.Or(err, ownResults(result, config.Fallback))
+}
+
+// ownResults is an error if the results are not those of the policy that was asked
+// for.
+func ownResults(r *condorsim.Result, fallback backfill.Decider) error {
+	for _, of := range r.Refusals {
+		if of.GivenUp {
+			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d rounds, so these are not its results; it failed first at %d: %w",
+				of.Policy, fallback.Spec().Name, of.Count, of.First.Now, of.First.Err)
+		}
+	}
+	return nil
 }
 
 // machineText says what the jobs run on.

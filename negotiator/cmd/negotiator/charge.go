@@ -51,7 +51,7 @@ func (p *prepared) plugins(s config.Plugins) choose.Plugins {
 		const never = -1
 		return host.Options{
 			StartTimeout: time.Duration(r.StartTimeout), Deadline: time.Duration(r.Deadline), Memory: int64(r.Memory),
-			Restarts: cmp.Or(r.Restarts, never), NoMTLS: r.MTLS == "off", Logger: p.logger,
+			Restarts: cmp.Or(int(r.Restarts), never), NoMTLS: r.MTLS == "off", Logger: p.logger,
 		}
 	}
 	all := choose.Plugins{Run: options(s.Running), Each: map[string]host.Options{}, Allow: s.Allow, Checksums: map[string][]byte{}}
@@ -64,17 +64,29 @@ func (p *prepared) plugins(s config.Plugins) choose.Plugins {
 	return all
 }
 
-// blame names the line of the configuration file that an error of the policy comes
-// of, unless a flag names the policy.
+// blame names the line of the configuration file that an error comes of, unless
+// that is a flag.
 func (c *poolFlags) blame(err error) error {
-	key, byFlag := "policy", c.Policy != nil
-	if _, wrong := errors.AsType[*policies.FallbackError](err); wrong {
-		key, byFlag = "fallback", false
+	key, byFlag := []string{"policy"}, c.Policy != nil
+	if _, wrong := errors.AsType[*backfill.OptionsError](err); wrong {
+		key, byFlag = []string{"policy_options"}, c.PolicyOpt != nil
 	}
+	if _, wrong := errors.AsType[*policies.FallbackError](err); wrong {
+		key, byFlag = []string{"fallback"}, false
+	}
+	if s, wrong := errors.AsType[*choose.SettingError](err); wrong {
+		key, byFlag, err = s.Key, false, s.Err
+	}
+	return c.locate(err, byFlag, key...)
+}
+
+// locate names the line of the configuration file where a setting stands, unless it
+// is given by a flag.
+func (c *poolFlags) locate(err error, byFlag bool, key ...string) error {
 	if c.Config == "" || byFlag || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return config.Locate(c.Config, key, err)
+	return config.Locate(c.Config, err, key...)
 }
 
 // refused is told of each decision that did not count.

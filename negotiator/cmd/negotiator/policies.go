@@ -16,7 +16,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
-	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -206,11 +205,18 @@ type configCheck struct {
 	File string `arg:"" help:"YAML file."`
 }
 
-// Run reads the file as the negotiator would.
-func (c *configCheck) Run() error {
-	if err := config.CheckPolicy(c.File); err != nil {
+// Help is shown below the flags.
+func (*configCheck) Help() string {
+	return `It does all that a start would: it reads the pool and the workload, and starts and ends the plugin.`
+}
+
+// Run makes everything ready as the negotiator would, and ends it.
+func (c *configCheck) Run(ctx context.Context) error {
+	p, err := (&poolFlags{Config: c.File}).prepare(ctx, "warn")
+	if err != nil {
 		return cli.Bad(err)
 	}
-	_, err := os.Stdout.WriteString(c.File + ": ok\n")
+	p.policy.Close()
+	_, err = os.Stdout.WriteString(c.File + ": ok\n")
 	return err
 }

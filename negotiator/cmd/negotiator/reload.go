@@ -30,14 +30,31 @@ func (p *prepared) reload(ctx context.Context, told <-chan os.Signal, changes ch
 }
 
 // handOver starts what the configuration names now, and ends what was in charge
-// when the change is made. Again says that it was told to reload meanwhile.
+// when the change is made. Again says that it was told to reload meanwhile, which
+// is not kept waiting by a plugin that takes long to start.
 func (p *prepared) handOver(ctx context.Context, told <-chan os.Signal, changes chan<- negotiator.Change) (again bool) {
-	next, err := p.successor(ctx)
-	if ctx.Err() != nil {
+	p.logger.Info("reloading")
+	starting, stop := context.WithCancel(ctx)
+	defer stop()
+	var next *charge
+	var err error
+	ready := make(chan struct{})
+	go func() {
+		defer close(ready)
+		next, err = p.successor(starting)
+	}()
+	select {
+	case <-ready:
+	case <-told:
+		again = true
+		stop()
+		<-ready
+	}
+	if again || ctx.Err() != nil {
 		if next != nil {
 			next.policy.Close()
 		}
-		return false
+		return again
 	}
 	if err != nil {
 		p.logger.Error("nothing is changed: the configuration cannot be taken up", "error", err)
@@ -64,6 +81,7 @@ func (p *prepared) handOver(ctx context.Context, told <-chan os.Signal, changes 
 	case <-told:
 		again = true
 	case <-ctx.Done():
+		p.logger.Warn("nothing is changed: the run ended before the next cycle", "policy", next.policy.Main.Spec().Name)
 	}
 	next.policy.Close()
 	return again

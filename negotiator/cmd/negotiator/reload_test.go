@@ -102,46 +102,21 @@ func stand(t *testing.T, path, policy string) {
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// TestSwapWhileJobsRun goes from policy to policy, to a stranger's, and to what is
-// none, while jobs run.
+// TestSwapWhileJobsRun goes from one policy to another, and on to the end: each job
+// runs once.
 func TestSwapWhileJobsRun(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	file, mine := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-x")
-	stand(t, mine, "first-fit")
-	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-
-	write("policy: easy\n")
-	d := start(t, "--config", file, "--speed", "30", "--json")
+	file := filepath.Join(t.TempDir(), "negotiator.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("policy: easy\n"), 0o600))
+	d := start(t, "--config", file, "--speed", "60", "--json")
 	easy := d.onlyChild()
-
-	write("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n")
+	require.NoError(t, os.WriteFile(file, []byte("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n"), 0o600))
 	d.reload("only a new start changes these settings, they stay: settings=placement")
 	require.Contains(t, d.await("reloaded: "), `policy=conservative changed="policy: easy → conservative, order: fcfs → sjf"`)
 	conservative := d.onlyChild()
 	require.NotEqual(t, easy, conservative)
-
-	write("policy: " + mine + "\norder: expr:JobPrio\n")
-	d.reload("policy=first-fit")
-	stranger := d.onlyChild()
-
-	for text, says := range map[string]string{
-		"policy: nonsense\n":                                    "unknown policy \"nonsense\"",
-		"policy: /bin/false\n":                                  "negotiator.yaml: [1:9] policy: /bin/false: is not a policy plugin",
-		"policy: pc\nfallback: easy\n":                          "negotiator.yaml: [2:11] fallback: pc gives guarantees",
-		"policy: [\n":                                           "negotiator.yaml: [1:",
-		"order: tallest\n":                                      "negotiator.yaml: [1:8] order: unknown order",
-		"policy: " + mine + "\nplugins: {allow: [ibb]}\n":       "may not be started, since plugins.allow does not name it",
-		"policy: " + mine + "\nplugins:\n  checksums: {x: y}\n": "y is no SHA-256 sum",
-	} {
-		write(text)
-		d.reload("nothing is changed: ")
-		d.await(says)
-		require.Equal(t, stranger, d.onlyChild(), "it goes on")
-	}
 	require.Zero(t, d.end(), &d.log)
-
-	for _, process := range []int{easy, conservative, stranger} {
+	for _, process := range []int{easy, conservative} {
 		require.ErrorIs(t, syscall.Kill(process, 0), syscall.ESRCH, "no process is left")
 	}
 	var told struct {
@@ -154,7 +129,7 @@ func TestSwapWhileJobsRun(t *testing.T) {
 	require.Equal(t, 54, told.Jobs)
 	require.Equal(t, "easy", told.Policy)
 	require.Empty(t, told.Refused)
-	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}, {"first-fit", "expr:JobPrio"}}, told.Changes)
+	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}}, told.Changes)
 	for proc := range 54 {
 		for _, what := range []string{"started", "ended"} {
 			count := 0
@@ -166,6 +141,38 @@ func TestSwapWhileJobsRun(t *testing.T) {
 			require.Equal(t, 1, count, "job 1.%d %s", proc, what)
 		}
 	}
+}
+
+// TestWhatCannotTakeOver leaves a stranger's policy in charge.
+func TestWhatCannotTakeOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, mine := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-x")
+	stand(t, mine, "first-fit")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("policy: easy\n")
+	d := start(t, "--config", file, "--speed", "5")
+	write("policy: " + mine + "\norder: expr:JobPrio\n")
+	d.reload("policy=first-fit")
+	stranger := d.onlyChild()
+
+	for text, says := range map[string]string{
+		"policy: nonsense\n":                                    "unknown policy \"nonsense\"",
+		"policy: /bin/false\n":                                  "negotiator.yaml: [1:9] policy: /bin/false: is not a policy plugin",
+		"policy: pc\nfallback: easy\n":                          "negotiator.yaml: [2:11] fallback: pc gives guarantees",
+		"policy: [\n":                                           "negotiator.yaml: [1:",
+		"order: tallest\n":                                      "negotiator.yaml: [1:8] order: unknown order",
+		"policy: " + mine + "\nplugins: {allow: [ibb]}\n":       "negotiator.yaml: [2:18] plugins.allow: " + mine + " may not be started",
+		"policy: " + mine + "\nplugins:\n  checksums: {x: y}\n": "y is no SHA-256 sum",
+	} {
+		write(text)
+		d.reload("nothing is changed: ")
+		d.await(says)
+		require.Equal(t, stranger, d.onlyChild(), "it goes on")
+	}
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, d.end(), &d.log)
+	require.ErrorIs(t, syscall.Kill(stranger, 0), syscall.ESRCH, "no process is left")
 }
 
 // TestARebuiltPluginIsTakenUp without a configuration. Flags have the last word,
@@ -251,5 +258,25 @@ func TestGivenUp(t *testing.T) {
 	require.Equal(t, 1, strings.Count(d.log.String(), "decision refused, the fallback decides: policy=easy"))
 	require.Regexp(t, `decisions refused: easy +│ +\d+ `, d.stdout.String())
 	require.Regexp(t, `(?m)^refused: easy \d+, first at \d+: policy plugin easy: the session broke: `, d.stdout.String())
-	require.Contains(t, d.stdout.String(), "\ngiven up: easy, its fallback decided in the end\n")
+	require.Contains(t, d.stdout.String(), "\nGIVEN UP: easy; its fallback decided the rest, so these are not its results\n")
+}
+
+// TestAReloadDoesNotWaitForAnother that a hanging plugin holds up, and jobs start
+// meanwhile.
+func TestAReloadDoesNotWaitForAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, hangs := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-hangs")
+	require.NoError(t, os.WriteFile(hangs, []byte("#!/bin/sh\necho hanging >&2\nexec sleep 1000\n"), 0o755)) //nolint:gosec // it is executed
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("policy: easy\n")
+	d := start(t, "--config", file, "--speed", "20")
+	write("policy: " + hangs + "\nplugins: {start_timeout: 1h}\n")
+	d.reload("hanging")
+	d.await("started: ")
+	write("policy: conservative\n")
+	d.reload(`policy=conservative changed="policy: easy → conservative"`)
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, d.end())
+	require.NotContains(t, d.log.String(), "nothing is changed")
 }

@@ -64,11 +64,6 @@ func (c *poolFlags) settings() (config.Config, error) {
 		if s, err = config.Load(c.Config); err != nil {
 			return s, err
 		}
-		if c.Policy == nil && c.PolicyOpt == nil && len(c.PluginDir) == 0 {
-			if err = config.CheckPolicy(c.Config); err != nil {
-				return s, err
-			}
-		}
 	}
 	for _, flag := range []struct {
 		value, target *string
@@ -144,7 +139,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if p.speed, err = config.ParseSpeed(s.Speed); err != nil {
 		return nil, err
 	}
-	if p.workload, err = loadWorkload(s); err != nil {
+	if p.workload, err = c.load(s); err != nil {
 		return nil, err
 	}
 	if p.charge, err = p.appoint(ctx, s); err != nil {
@@ -177,7 +172,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	var watch negotiator.Sink = &logLines{logger: p.logger, w: p.workload}
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
 		view := newView(os.Stdout, p.workload, p.settings.Speed)
-		view.standIn = p.standIn
+		view.standIn, view.news = p.standIn, p.log.Last
 		p.log.Hold() // the log would tear the picture
 		defer p.log.Release()
 		defer view.close()
@@ -217,8 +212,8 @@ func scaled(speed float64) condorsim.Pace {
 	}
 }
 
-// loadWorkload reads the pool and its jobs, from files or from what is built in.
-func loadWorkload(s config.Config) (*condorsim.Workload, error) {
+// load reads the pool and its jobs, from files or from what is built in.
+func (c *poolFlags) load(s config.Config) (*condorsim.Workload, error) {
 	var slots []*negotiator.Slot
 	var w *condorsim.Workload
 	pool := s.Pool
@@ -226,21 +221,21 @@ func loadWorkload(s config.Config) (*condorsim.Workload, error) {
 		pool = ""
 	}
 	if strings.HasPrefix(pool, "htcondor://") {
-		return nil, fmt.Errorf("pool %s: real pools are not there yet; give a file of slot ads, or simulated", pool)
+		return nil, c.locate(fmt.Errorf("pool %s: real pools are not there yet; give a file of slot ads, or simulated", pool), c.Pool != nil, "pool")
 	}
 	err := readAds(pool, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
 		slots, err = condorsim.SlotsFromAds(file, s.Schema(), ads)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the pool: %w", err)
+		return nil, c.locate(fmt.Errorf("read the pool: %w", err), c.Pool != nil, "pool")
 	}
 	err = readAds(s.Workload, configs.NPB54, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
 		w, err = condorsim.FromAds(file, s.Schema(), slots, ads)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the workload: %w", err)
+		return nil, c.locate(fmt.Errorf("read the workload: %w", err), c.Workload != nil, "workload")
 	}
 	return w, nil
 }

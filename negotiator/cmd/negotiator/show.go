@@ -70,6 +70,7 @@ type view struct {
 	speed string
 	// standIn names the fallback of a policy that was given up; "": it was not.
 	standIn func() string
+	news    func() string       // the last entry of the log; "": none
 	on      map[string][]string // what runs on each slot
 	held    map[string]string   // why jobs are held, by label
 	ended   int
@@ -101,7 +102,7 @@ func newView(out *os.File, w *condorsim.Workload, speed string) *view {
 // makeView is newView for any writer, 80 by 24.
 func makeView(out io.Writer, w *condorsim.Workload, speed string) *view {
 	return &view{
-		out: out, w: w, speed: speed, standIn: func() string { return "" },
+		out: out, w: w, speed: speed, standIn: func() string { return "" }, news: func() string { return "" },
 		on: map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
 	}
 }
@@ -162,6 +163,7 @@ func (v *view) draw(r negotiator.Report) string {
 	_, _ = fmt.Fprintf(&b, "%s under %s, %s s a second   t = %d s   cycle %d took %s\n", v.w.Name, printable(under), v.speed, now, v.cycles, r.Took.Round(10*time.Microsecond))
 	_, _ = fmt.Fprintf(&b, "jobs: %d to come, %d waiting, %d running, %d ended, %d held\n\n",
 		len(v.w.Jobs)-v.ended-len(v.held)-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(), r.State.RunningJobs(), v.ended, len(v.held))
+	b.WriteString(v.lastNews())
 	for i, name := range r.State.Resources() {
 		if of := r.State.Capacity()[i]; of > 0 {
 			share := float64(r.State.Use()[i]) / float64(of)
@@ -173,6 +175,18 @@ func (v *view) draw(r negotiator.Report) string {
 		_, _ = fmt.Fprintf(&b, "\nheld: %s: %s", job, v.held[job])
 	}
 	return b.String()
+}
+
+// lastNews is the last entry of the log, without its time, in two lines at most.
+func (v *view) lastNews() string {
+	_, entry, there := strings.Cut(v.news(), "[")
+	if !there {
+		return ""
+	}
+	width, _ := v.size()
+	entry = strings.ReplaceAll("["+strings.Join(strings.Fields(entry), " "), " negotiator: ", " ")
+	lines := strings.SplitN(text.WrapSoft(printable(entry), max(1, width-1)), "\n", 3)
+	return strings.Join(lines[:min(2, len(lines))], "\n") + "\n\n"
 }
 
 // bar draws a share as a bar.

@@ -35,7 +35,7 @@ func link(t *testing.T) negotiator.Config {
 // fourNodes is the built-in workload.
 func fourNodes(t *testing.T) *condorsim.Workload {
 	t.Helper()
-	w, err := loadWorkload(config.Default())
+	w, err := new(poolFlags).load(config.Default())
 	require.NoError(t, err)
 	return w
 }
@@ -119,6 +119,21 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
+// TestTheViewShowsTheLastEntryOfTheLog, which is held back meanwhile.
+func TestTheViewShowsTheLastEntryOfTheLog(t *testing.T) {
+	v := makeView(new(bytes.Buffer), nil, "40")
+	require.Empty(t, v.lastNews())
+	v.news = func() string {
+		return "2026-01-01T00:00:00Z [ERROR] negotiator: nothing is changed:\n  error=\n  | n.yaml: \x1b[2J" + strings.Repeat(" word", 40)
+	}
+	lines := strings.Split(v.lastNews(), "\n")
+	require.Len(t, lines, 4, "two, an empty one, and an end")
+	require.Regexp(t, `^\[ERROR\] nothing is changed: error= \| n.yaml: \?\[2J word`, lines[0])
+	for _, line := range lines {
+		require.Less(t, len(line), 80)
+	}
+}
+
 func TestBar(t *testing.T) {
 	for share, want := range map[float64]string{0: "░░░░", 0.1: "░░░░", 0.13: "█░░░", 0.5: "██░░", 1: "████", 7: "████"} {
 		require.Equal(t, want, bar(share, 4), share)
@@ -126,7 +141,7 @@ func TestBar(t *testing.T) {
 }
 
 func TestLogLines(t *testing.T) {
-	w, err := loadWorkload(files(t, "Name = \"s\"\nCpus = 2\nRequirements = true\n",
+	w, err := new(poolFlags).load(files(t, "Name = \"s\"\nCpus = 2\nRequirements = true\n",
 		job("1", "0", "5", "Cmd = \"first\"", "RequestCpus = 2"), job("1", "1", "5", "Cmd = \"second\"", "RequestCpus = 3"), job("2", "0", "5", "RequestCpus = 1")))
 	require.NoError(t, err)
 	var out bytes.Buffer
@@ -167,7 +182,7 @@ func TestLoadWorkload(t *testing.T) {
 	require.Equal(t, "npb54", w.Name)
 	require.Len(t, w.Jobs, 54)
 	require.Len(t, w.Slots, 4)
-	w, err := loadWorkload(files(t, slotAd, job("1", "0", "5")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5")))
 	require.NoError(t, err)
 	require.Equal(t, "jobs", w.Name)
 
@@ -183,7 +198,7 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := files(t, c.pool, c.jobs)
-			_, err := loadWorkload(s)
+			_, err := new(poolFlags).load(s)
 			require.ErrorContains(t, err, strings.ReplaceAll(c.err, "DIR", filepath.Dir(s.Pool)))
 		})
 	}
@@ -193,14 +208,14 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		s := config.Default()
 		edit(&s)
-		_, err := loadWorkload(s)
+		_, err := new(poolFlags).load(s)
 		require.ErrorIs(t, err, os.ErrNotExist)
 		require.ErrorContains(t, err, "no/such/pool.ads")
 	}
 }
 
 func TestExplain(t *testing.T) {
-	w, err := loadWorkload(files(t, slotAd,
+	w, err := new(poolFlags).load(files(t, slotAd,
 		job("1", "0", "5", "RequestCpus = 2"), job("1", "1", "5", "RequestCpus = 2"), job("1", "2", "5", "RequestCpus = 2"),
 		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"), strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")))
 	require.NoError(t, err)
@@ -251,7 +266,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestControlCharactersOfJobs(t *testing.T) {
-	w, err := loadWorkload(files(t, slotAd, job("1", "0", "5", "Cmd = \"a\x1b[2J\\nb\"")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5", "Cmd = \"a\x1b[2J\\nb\"")))
 	require.NoError(t, err)
 	seen, _ := watch(t, w, 80, 24)
 	require.NotContains(t, seen[0], "\x1b")
@@ -259,7 +274,7 @@ func TestControlCharactersOfJobs(t *testing.T) {
 }
 
 func TestTheViewSaysWhyJobsAreHeld(t *testing.T) {
-	w, err := loadWorkload(files(t, slotAd, job("1", "0", "5", "RequestCpus = 3", "Cmd = \"wide\""), job("1", "1", "5")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5", "RequestCpus = 3", "Cmd = \"wide\""), job("1", "1", "5")))
 	require.NoError(t, err)
 	seen, _ := watch(t, w, 80, 24)
 	require.Contains(t, seen[0], "jobs: 0 to come, 0 waiting, 1 running, 0 ended, 1 held\n")
