@@ -122,11 +122,6 @@ func (b *book) follow(r backfill.Round, d backfill.Decision, s backfill.Snapshot
 		require.NotEqual(b.t, backfill.CauseNone, broken.Cause)
 		b.promised[broken.Job.ID] = broken.Now
 	}
-	for _, a := range d.Actions {
-		if a.Kind == backfill.ActHold { // its promise ends, even if an event of the round brings it back
-			delete(b.promised, a.Job)
-		}
-	}
 	before := b.promised
 	b.promised = map[backfill.JobID]backfill.Time{}
 	for _, j := range s.Jobs {

@@ -30,7 +30,7 @@ func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider
 			return nil, err
 		}
 	}
-	err = r.drain(ctx)
+	err = r.drain(ctx, promises)
 	return r.findings, err
 }
 
@@ -141,7 +141,7 @@ func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) 
 
 // drain lets no more jobs come, and every job end when it is expected to, until
 // nothing waits.
-func (r *Run) drain(ctx context.Context) error {
+func (r *Run) drain(ctx context.Context, promises []Promise) error {
 	for patience := 1000; !r.broken(); patience-- {
 		state := r.Host.State
 		now := state.NextWake()
@@ -158,6 +158,7 @@ func (r *Run) drain(ctx context.Context) error {
 		if _, err := r.decide(ctx, round); err != nil {
 			return err
 		}
+		r.Check(promises...)
 		left := r.Host.State.FirstWaiting(1)
 		switch {
 		case len(left) == 0:
