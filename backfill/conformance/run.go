@@ -20,18 +20,25 @@ func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider
 		return nil, err
 	}
 	for range rounds {
-		if _, err = r.Next(ctx); err == nil {
-			r.Check(promises...)
-		}
-		if r.broken() && ctx.Err() == nil { // an error is then what came of it
-			return r.findings, nil
-		}
-		if err != nil {
-			return nil, err
+		if err = r.step(ctx, r.Driver.Round(r.Host.State), promises); err != nil || r.broken() {
+			return r.findings, err
 		}
 	}
 	err = r.drain(ctx, promises)
 	return r.findings, err
+}
+
+// step decides a round and checks it. An error is none if it is what came of a rule
+// that was not kept.
+func (r *Run) step(ctx context.Context, round backfill.Round, promises []Promise) error {
+	_, err := r.decide(ctx, round)
+	switch {
+	case err == nil:
+		r.Check(promises...)
+	case r.broken() && ctx.Err() == nil:
+		return nil
+	}
+	return err
 }
 
 // Run is a policy in charge of a random pool.
@@ -142,7 +149,7 @@ func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) 
 // drain lets no more jobs come, and every job end when it is expected to, until
 // nothing waits.
 func (r *Run) drain(ctx context.Context, promises []Promise) error {
-	for patience := 1000; !r.broken(); patience-- {
+	for patience := 1000; ; patience-- {
 		state := r.Host.State
 		now := state.NextWake()
 		stuck := now == backfill.Forever
@@ -155,10 +162,9 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
 			}
 		}
-		if _, err := r.decide(ctx, round); err != nil {
+		if err := r.step(ctx, round, promises); err != nil || r.broken() {
 			return err
 		}
-		r.Check(promises...)
 		left := r.Host.State.FirstWaiting(1)
 		switch {
 		case len(left) == 0:
@@ -169,7 +175,6 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 			return nil
 		}
 	}
-	return nil
 }
 
 // broken reports whether a rule that must be kept was not.
