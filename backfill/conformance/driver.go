@@ -58,10 +58,13 @@ func (d *Driver) Rule() profile.Rule { return profile.Rule(d.random.IntN(3)) }
 func (d *Driver) capacity() backfill.Vector {
 	c := make(backfill.Vector, len(d.resources))
 	for i := range c {
-		c[i] = 1 + d.random.Int64N(8)
+		c[i] = (1 + d.random.Int64N(8)) * units[i]
 	}
 	return c
 }
+
+// units are the least amounts of the resources: some are too large for 32 bits.
+var units = [...]int64{1, 1 << 10, 1, 1 << 32}
 
 // Round makes up what happens next to the pool in that state.
 func (d *Driver) Round(s *backfill.State) backfill.Round {
@@ -199,7 +202,7 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(d.sets),
 	}
 	for i := range j.Request {
-		j.Request[i] = d.random.Int64N(6)
+		j.Request[i] = d.random.Int64N(6) * units[i]
 	}
 	if j.Request.Zero() {
 		j.Request[0] = 1
@@ -207,6 +210,20 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	if d.random.IntN(3) == 0 {
 		j.Limit = 1 + backfill.Time(d.random.IntN(30))
 	}
+	d.describe(j)
 	d.nextJob++
 	return backfill.Event{Kind: backfill.Submitted, Spec: j}
+}
+
+// describe adds what most policies do not look at, and what no calm pool can have: a
+// job that comes late, or from a queue whose jobs go first.
+func (d *Driver) describe(j *backfill.Job) {
+	j.Unestimated = j.ID%5 == 0
+	if j.ID%4 > 0 {
+		j.Labels = map[string]string{"owner": string(rune('a' + j.ID%3)), "group": string(rune('p' + j.ID%2))}
+	}
+	if !d.calm() {
+		j.Place.Queue = string(rune('z' - j.ID%3))
+		j.Submit -= backfill.Time(j.ID % 7 / 4)
+	}
 }
