@@ -178,6 +178,15 @@ func TestTextInOtherEncodingsIsCarried(t *testing.T) {
 	require.Equal(t, "m\xfcller", j.Labels["owner"], "the job itself never changes")
 }
 
+// Labels that other encodings make the same are always told in the same way.
+func TestLabelsThatBecomeOneAreDeterminate(t *testing.T) {
+	labels := map[string]string{"a\xff": "1", "a\xfe": "2", "a\uFFFD": "3", "b": "4"}
+	for range 50 {
+		m := wire.EncodeRound(backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: &backfill.Job{Labels: labels}}}})
+		require.Equal(t, map[string]string{"a\uFFFD": "1", "b": "4"}, m.GetEvents()[0].GetSpec().GetLabels())
+	}
+}
+
 func instant() *rapid.Generator[backfill.Time] {
 	return rapid.Map(rapid.Int64(), func(t int64) backfill.Time { return backfill.Time(t) })
 }
