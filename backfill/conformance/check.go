@@ -92,12 +92,13 @@ func (r *Run) capacity() {
 // promised follows the guarantees from outside.
 func (r *Run) promised() {
 	for _, b := range r.decision.Broken {
-		if b.Cause == backfill.CauseNone || r.Driver.calm() {
+		if b.Cause == backfill.CauseNone || b.Cause != backfill.CausePolicyChanged && r.Driver.calm() {
 			r.find(Guaranteed, b.Job, "job %d's guarantee is broken, and nothing has happened", b.Job.ID)
 		}
 		r.guarantees[b.Job.ID] = b.Now
 	}
-	if !r.spec.Guarantees {
+	if !r.snap.Guarantees {
+		clear(r.guarantees)
 		if len(r.decision.Broken) > 0 {
 			r.find(Guaranteed, r.decision.Broken[0].Job, "a guarantee is broken, and the policy gives none")
 		}
@@ -142,7 +143,7 @@ func (r *Run) head() {
 			r.find(Started, j.Job, "job %d is planned for %d and was not started", j.Job.ID, j.Start)
 		}
 	}
-	if r.spec.Guarantees {
+	if r.snap.Guarantees {
 		return
 	}
 	if queue := r.queue(); len(queue) > 0 && r.idle(false).fits(queue[0].Job, r.snap.Now) {

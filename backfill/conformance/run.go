@@ -50,7 +50,6 @@ type Run struct {
 	rounds   int
 	refusals int
 	findings []Finding
-	spec     backfill.Spec
 
 	// The round that was decided last, and the state after it.
 	round    backfill.Round
@@ -70,7 +69,7 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
 	d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 	r := &Run{
-		Driver: d, seed: seed, spec: main.Spec(),
+		Driver: d, seed: seed,
 		guarantees: map[backfill.JobID]backfill.Time{},
 		runs:       map[backfill.JobID]backfill.Placement{},
 		headPlan:   map[backfill.JobID]backfill.Time{},
