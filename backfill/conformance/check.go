@@ -51,8 +51,29 @@ func (r *Run) follow() {
 			running[j.Job.ID] = j.Placement
 		}
 	}
+	if len(r.round.Candidates) == 0 { // else jobs may have been placed anew by the order
+		r.keys()
+	}
 	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
 		r.find(Booked, nil, "%v run, and by what was started and has ended it is %v", running, r.runs)
+	}
+}
+
+// keys holds the queue's order against the keys that the round gave.
+func (r *Run) keys() {
+	given := map[backfill.JobID]float64{}
+	for _, k := range r.round.Keys {
+		given[k.Job] = k.Key
+	}
+	for _, e := range r.round.Events {
+		if e.Kind == backfill.Changed {
+			delete(given, e.Spec.ID)
+		}
+	}
+	for _, j := range r.snap.Jobs {
+		if key, ok := given[j.Job.ID]; ok && key != j.Key {
+			r.find(Booked, j.Job, "job %d has the key %v in the queue's order, and was given %v", j.Job.ID, j.Key, key)
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ type Driver struct {
 	// Exact is calm; besides, jobs end exactly when they were expected to, and
 	// the queue stays in order of jobs.
 	Exact bool
+	// Late has the host wake too late now and then, so that planned starts are missed.
+	Late bool
 
 	random    *rand.Rand
 	resources []string
@@ -147,10 +149,13 @@ func (d *Driver) first() backfill.Round {
 	return r
 }
 
-// when is the next instant: mostly the one at which the host must wake, never
-// later.
+// when is the next instant: mostly the one at which the host must wake, and never
+// later if it is not to be late.
 func (d *Driver) when(s *backfill.State) backfill.Time {
 	wake := s.NextWake()
+	if d.Late && wake != backfill.Forever && d.random.IntN(20) == 0 {
+		return wake + backfill.Time(d.random.IntN(6))
+	}
 	if soon := s.Now() + backfill.Time(d.random.IntN(6)); d.random.IntN(3) > 0 || wake == backfill.Forever {
 		return min(wake, soon)
 	}

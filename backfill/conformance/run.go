@@ -67,7 +67,7 @@ type Run struct {
 // decisions are findings.
 func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
-	d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
+	d.Calm, d.Exact, d.Late = seed%3 == 1, seed%3 == 2, seed%3 == 0
 	r := &Run{
 		Driver: d, seed: seed,
 		guarantees: map[backfill.JobID]backfill.Time{},
