@@ -22,7 +22,8 @@ func (r *Run) Check(promises ...Promise) {
 	}
 }
 
-// follow keeps the book of what runs where, and holds the state against it.
+// follow keeps the book of what runs where, and holds the state against it, those
+// who are held, and the keys.
 func (r *Run) follow() {
 	for _, e := range r.round.Events {
 		switch e.Kind {
@@ -49,6 +50,12 @@ func (r *Run) follow() {
 	for _, j := range r.snap.Jobs {
 		if j.Running {
 			running[j.Job.ID] = j.Placement
+		}
+	}
+	empty := newGrid(r.snap, 1)
+	for _, j := range r.snap.Jobs {
+		if j.Held == backfill.ReasonNeverFits && empty.fits(j.Job, r.snap.Now) {
+			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
 		}
 	}
 	if len(r.round.Candidates) == 0 { // else jobs may have been placed anew by the order
