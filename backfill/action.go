@@ -167,7 +167,10 @@ func (c *Cycle) Hold(j *Job, reason string) {
 		return
 	}
 	c.held = append(c.held, HeldJob{Job: r.job, Reason: reason})
-	c.set(j.ID, &record{job: r.job, phase: held, key: r.key, hold: reason})
+	next := *r // with its promise, which ends with the round
+	next.phase, next.hold, next.lifted = held, reason, CauseNone
+	next.placement, next.start, next.end = nil, 0, 0
+	c.set(j.ID, &next)
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
 }
 

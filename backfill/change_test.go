@@ -3,7 +3,6 @@ package backfill_test
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,127 +47,36 @@ func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 9))
-		d := conformance.NewDriver(seed)
-		d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 		of := all[random.IntN(len(all))]
-		by, main, fallback := of.deciders(t)
+		start := func() *conformance.Run {
+			by, main, fallback := of.deciders(t)
+			run, err := conformance.Start(seed, main)
+			require.NoError(t, err)
+			require.NoError(t, run.Host.Change(by, main, fallback))
+			return run
+		}
+		changed, renewed := start(), start()
 		never := func(r backfill.Refusal) { require.NoError(t, r.Err, "seed %d: %s at %d", seed, r.Policy, r.Now) }
-		h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), by, main, fallback, never)
-		require.NoError(t, err)
-		book := book{t: t, seed: seed, runs: map[backfill.JobID]backfill.Placement{}, promised: map[backfill.JobID]backfill.Time{}}
 		for range 100 {
-			changed := random.IntN(4) == 0
-			if changed {
+			if random.IntN(4) == 0 {
 				of = all[random.IntN(len(all))]
-				require.NoError(t, h.Change(of.deciders(t)))
-			}
-			round := d.Round(h.State)
-			var want backfill.Decision
-			if changed {
-				state, restoreErr := backfill.Restore(h.State.Snapshot())
-				require.NoError(t, restoreErr)
-				by, main, fallback = of.deciders(t)
-				fresh, hostErr := backfill.NewHost(state, by, main, fallback, never)
-				require.NoError(t, hostErr)
-				want, err = fresh.Decide(t.Context(), round)
+				require.NoError(t, changed.Host.Change(of.deciders(t)))
+				require.NoError(t, renewed.Renew())
+				by, main, fallback := of.deciders(t)
+				var err error
+				renewed.Host, err = backfill.NewHost(renewed.Host.State, by, main, fallback, never)
 				require.NoError(t, err)
 			}
-			got, err := h.Decide(t.Context(), round)
+			want, err := renewed.Next(t.Context())
 			require.NoError(t, err)
-			if changed {
-				require.Equal(t, want, got, "seed %d: %s by %s", seed, of.policy, of.order)
-			}
-			name, guarantees := h.State.Policy()
+			got, err := changed.Next(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, got, "seed %d: %s by %s", seed, of.policy, of.order)
+			name, guarantees := changed.Host.State.Policy()
 			require.Equal(t, []any{of.policy, link(t, of.policy, nil).Spec().Guarantees}, []any{name, guarantees})
-			book.follow(round, got, h.State.Snapshot())
-		}
-	}
-}
-
-// book follows what runs and what was promised, from rounds, decisions and plain
-// data alone.
-type book struct {
-	t        *testing.T
-	seed     uint64
-	runs     map[backfill.JobID]backfill.Placement
-	promised map[backfill.JobID]backfill.Time
-	shrunk   bool
-}
-
-func (b *book) follow(r backfill.Round, d backfill.Decision, s backfill.Snapshot) {
-	b.t.Helper()
-	for _, e := range r.Events {
-		b.shrunk = b.shrunk || e.Kind == backfill.SlotChanged
-		switch e.Kind {
-		case backfill.Completed, backfill.Removed, backfill.StartFailed:
-			delete(b.runs, e.Job)
-		case backfill.SlotLost:
-			for id, at := range b.runs {
-				if slices.ContainsFunc(at, func(on backfill.Chunks) bool { return on.Slot == e.Slot.ID }) {
-					delete(b.runs, id)
-				}
-			}
-		default:
-		}
-	}
-	for _, started := range d.Started {
-		require.NotContains(b.t, b.runs, started.Job.ID, "seed %d: job %d is started twice", b.seed, started.Job.ID)
-		b.runs[started.Job.ID] = started.Placement
-		if latest, ok := b.promised[started.Job.ID]; ok && !slices.ContainsFunc(d.Broken, func(o backfill.Broken) bool { return o.Job.ID == started.Job.ID }) {
-			require.LessOrEqual(b.t, d.Now, latest, "seed %d: job %d", b.seed, started.Job.ID)
-		}
-	}
-	for _, broken := range d.Broken {
-		require.NotEqual(b.t, backfill.CauseNone, broken.Cause)
-		b.promised[broken.Job.ID] = broken.Now
-	}
-	for _, a := range d.Actions {
-		if a.Kind == backfill.ActHold { // its promise ends, even if an event of the round brings it back
-			delete(b.promised, a.Job)
-		}
-	}
-	before := b.promised
-	b.promised = map[backfill.JobID]backfill.Time{}
-	for _, j := range s.Jobs {
-		require.Equal(b.t, b.runs[j.Job.ID] != nil, j.Running, "seed %d: job %d", b.seed, j.Job.ID)
-		if j.Running || j.Held != "" || !s.Guarantees {
-			continue
-		}
-		require.True(b.t, j.Promised, "seed %d: job %d waits without a guarantee", b.seed, j.Job.ID)
-		require.NotNil(b.t, j.Placement)
-		require.LessOrEqual(b.t, j.Start, j.Guarantee)
-		if latest, ok := before[j.Job.ID]; ok {
-			require.Equal(b.t, latest, j.Guarantee, "seed %d: job %d: its guarantee changed unreported", b.seed, j.Job.ID)
-		}
-		b.promised[j.Job.ID] = j.Guarantee
-	}
-	b.capacity(s)
-}
-
-// capacity adds up what runs and is planned at every start.
-func (b *book) capacity(s backfill.Snapshot) {
-	b.t.Helper()
-	for _, at := range s.Jobs {
-		if at.Placement == nil || at.Running && b.shrunk {
-			continue
-		}
-		for _, on := range at.Placement {
-			left := slices.Clone(s.Slots[on.Slot].Capacity)
-			planned := false
-			for _, j := range s.Jobs {
-				if j.Start > at.Start || j.End <= at.Start {
-					continue
-				}
-				for _, chunks := range j.Placement {
-					if chunks.Slot == on.Slot {
-						left.AddScaled(j.Job.Request, -int64(chunks.Count))
-						planned = planned || !j.Running
-					}
-				}
-			}
-			for k, free := range left {
-				oversubscribed := free < 0 && at.Job.Request[k] > 0
-				require.False(b.t, oversubscribed && (planned || !b.shrunk), "seed %d: slot %d at %d: %v", b.seed, on.Slot, at.Start, left)
+			changed.Check()
+			for _, f := range changed.Findings() { // Maui's HIGHEST keeps what others had reserved before the head of the queue
+				require.True(t, f.Rule.Advice(), "%s by %s: %s: %v", of.policy, of.order, f.Rule, f)
 			}
 		}
 	}

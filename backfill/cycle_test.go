@@ -483,3 +483,36 @@ func TestBehindLeavesTheJobItselfOut(t *testing.T) {
 		}
 	})
 }
+
+// A job that is held, and that a later event of the same round brings back, is not
+// rid of its promise: planned for later, the promise is broken, and that is told.
+func TestWhoIsHeldForAnEventKeepsItsPromise(t *testing.T) {
+	s := newState(t, cpus(4), cpus(4))
+	one, two := job(1, 0, 10, 4), job(2, 0, 10, 4)
+	accept(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(true)}, submitted(one, two)...)}, func(c *backfill.Cycle) {
+		c.Start(one, on(0, 1))
+		c.Reserve(two, 10, on(1, 1))
+		c.Guarantee(two, 10)
+	})
+	longer := job(2, 0, 20, 4)
+	c, err := s.Open(backfill.Round{Now: 1, Events: []backfill.Event{
+		slotEvent(backfill.SlotLost, 1, 4), {Kind: backfill.Changed, Spec: longer},
+	}})
+	require.NoError(t, err)
+	_, more := c.Next()
+	require.True(t, more)
+	c.Hold(two, "fits nowhere just now")
+	drain(c)
+	c.Reserve(longer, 30, on(0, 1))
+	d, err := c.Close()
+	require.NoError(t, err)
+	require.Equal(t, []backfill.Broken{{Job: longer, Promised: 10, Now: 30, Cause: backfill.CauseJobChanged}}, d.Broken)
+	require.Equal(t, backfill.Time(30), jobState(t, s, 2).Guarantee)
+	require.Empty(t, d.Held)
+
+	// Held to the end, it has none any more.
+	d = accept(t, s, backfill.Round{Now: 2, Events: []backfill.Event{{Kind: backfill.Changed, Spec: two}}}, func(c *backfill.Cycle) { c.Hold(two, "enough") })
+	require.Equal(t, []backfill.JobID{2}, heldIDs(d))
+	require.False(t, jobState(t, s, 2).Promised)
+	require.Zero(t, jobState(t, s, 2).Guarantee)
+}

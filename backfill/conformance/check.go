@@ -22,7 +22,8 @@ func (r *Run) Check(promises ...Promise) {
 	}
 }
 
-// follow keeps the book of what runs where, and holds the state against it.
+// follow keeps the book of what runs where, and holds the state against it, those
+// who are held, and the keys.
 func (r *Run) follow() {
 	for _, e := range r.round.Events {
 		switch e.Kind {
@@ -51,8 +52,35 @@ func (r *Run) follow() {
 			running[j.Job.ID] = j.Placement
 		}
 	}
+	empty := newGrid(r.snap, 1)
+	for _, j := range r.snap.Jobs {
+		if j.Held == backfill.ReasonNeverFits && empty.fits(j.Job, r.snap.Now) {
+			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
+		}
+	}
+	if len(r.round.Candidates) == 0 { // else jobs may have been placed anew by the order
+		r.keys()
+	}
 	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
 		r.find(Booked, nil, "%v run, and by what was started and has ended it is %v", running, r.runs)
+	}
+}
+
+// keys holds the queue's order against the keys that the round gave.
+func (r *Run) keys() {
+	given := map[backfill.JobID]float64{}
+	for _, k := range r.round.Keys {
+		given[k.Job] = k.Key
+	}
+	for _, e := range r.round.Events {
+		if e.Kind == backfill.Changed {
+			delete(given, e.Spec.ID)
+		}
+	}
+	for _, j := range r.snap.Jobs {
+		if key, ok := given[j.Job.ID]; ok && key != j.Key {
+			r.find(Booked, j.Job, "job %d has the key %v in the queue's order, and was given %v", j.Job.ID, j.Key, key)
+		}
 	}
 }
 
@@ -92,12 +120,13 @@ func (r *Run) capacity() {
 // promised follows the guarantees from outside.
 func (r *Run) promised() {
 	for _, b := range r.decision.Broken {
-		if b.Cause == backfill.CauseNone || r.Driver.calm() {
+		if b.Cause == backfill.CauseNone || b.Cause != backfill.CausePolicyChanged && r.Driver.calm() {
 			r.find(Guaranteed, b.Job, "job %d's guarantee is broken, and nothing has happened", b.Job.ID)
 		}
 		r.guarantees[b.Job.ID] = b.Now
 	}
-	if !r.spec.Guarantees {
+	if !r.snap.Guarantees {
+		clear(r.guarantees)
 		if len(r.decision.Broken) > 0 {
 			r.find(Guaranteed, r.decision.Broken[0].Job, "a guarantee is broken, and the policy gives none")
 		}
@@ -142,7 +171,7 @@ func (r *Run) head() {
 			r.find(Started, j.Job, "job %d is planned for %d and was not started", j.Job.ID, j.Start)
 		}
 	}
-	if r.spec.Guarantees {
+	if r.snap.Guarantees {
 		return
 	}
 	if queue := r.queue(); len(queue) > 0 && r.idle(false).fits(queue[0].Job, r.snap.Now) {

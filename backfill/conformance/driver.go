@@ -19,6 +19,8 @@ type Driver struct {
 	// Exact is calm; besides, jobs end exactly when they were expected to, and
 	// the queue stays in order of jobs.
 	Exact bool
+	// Late has the host wake too late now and then, so that planned starts are missed.
+	Late bool
 
 	random    *rand.Rand
 	resources []string
@@ -58,10 +60,13 @@ func (d *Driver) Rule() profile.Rule { return profile.Rule(d.random.IntN(3)) }
 func (d *Driver) capacity() backfill.Vector {
 	c := make(backfill.Vector, len(d.resources))
 	for i := range c {
-		c[i] = 1 + d.random.Int64N(8)
+		c[i] = (1 + d.random.Int64N(8)) * units[i]
 	}
 	return c
 }
+
+// units are the least amounts of the resources: some are too large for 32 bits.
+var units = [...]int64{1, 1 << 10, 1, 1 << 32}
 
 // Round makes up what happens next to the pool in that state.
 func (d *Driver) Round(s *backfill.State) backfill.Round {
@@ -144,10 +149,13 @@ func (d *Driver) first() backfill.Round {
 	return r
 }
 
-// when is the next instant: mostly the one at which the host must wake, never
-// later.
+// when is the next instant: mostly the one at which the host must wake, and never
+// later if it is not to be late.
 func (d *Driver) when(s *backfill.State) backfill.Time {
 	wake := s.NextWake()
+	if d.Late && wake != backfill.Forever && d.random.IntN(20) == 0 {
+		return wake + backfill.Time(d.random.IntN(6))
+	}
 	if soon := s.Now() + backfill.Time(d.random.IntN(6)); d.random.IntN(3) > 0 || wake == backfill.Forever {
 		return min(wake, soon)
 	}
@@ -199,7 +207,7 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(d.sets),
 	}
 	for i := range j.Request {
-		j.Request[i] = d.random.Int64N(6)
+		j.Request[i] = d.random.Int64N(6) * units[i]
 	}
 	if j.Request.Zero() {
 		j.Request[0] = 1
@@ -207,6 +215,20 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	if d.random.IntN(3) == 0 {
 		j.Limit = 1 + backfill.Time(d.random.IntN(30))
 	}
+	d.describe(j)
 	d.nextJob++
 	return backfill.Event{Kind: backfill.Submitted, Spec: j}
+}
+
+// describe adds what most policies do not look at, and what no calm pool can have: a
+// job that comes late, or from a queue whose jobs go first.
+func (d *Driver) describe(j *backfill.Job) {
+	j.Unestimated = j.ID%5 == 0
+	if j.ID%4 > 0 {
+		j.Labels = map[string]string{"owner": string(rune('a' + j.ID%3)), "group": string(rune('p' + j.ID%2))}
+	}
+	if !d.calm() {
+		j.Place.Queue = string(rune('z' - j.ID%3))
+		j.Submit -= backfill.Time(j.ID % 7 / 4)
+	}
 }

@@ -13,7 +13,8 @@ type Rule string
 const (
 	// Accepted: a decision comes, and it is possible and true to the guarantees.
 	Accepted Rule = "accepted"
-	// Booked: what runs is what was started and has not ended.
+	// Booked: what runs is what was started and has not ended, and who comes first
+	// in the queue is as it was told.
 	Booked Rule = "booked"
 	// Capacity: nothing is oversubscribed, at any time now or planned.
 	Capacity Rule = "capacity"

@@ -20,18 +20,25 @@ func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider
 		return nil, err
 	}
 	for range rounds {
-		if _, err = r.Next(ctx); err == nil {
-			r.Check(promises...)
-		}
-		if r.broken() && ctx.Err() == nil { // an error is then what came of it
-			return r.findings, nil
-		}
-		if err != nil {
-			return nil, err
+		if err = r.step(ctx, r.Driver.Round(r.Host.State), promises); err != nil || r.broken() {
+			return r.findings, err
 		}
 	}
-	err = r.drain(ctx)
+	err = r.drain(ctx, promises)
 	return r.findings, err
+}
+
+// step decides a round and checks it. An error is none if it is what came of a rule
+// that was not kept.
+func (r *Run) step(ctx context.Context, round backfill.Round, promises []Promise) error {
+	_, err := r.decide(ctx, round)
+	switch {
+	case err == nil:
+		r.Check(promises...)
+	case r.broken() && ctx.Err() == nil:
+		return nil
+	}
+	return err
 }
 
 // Run is a policy in charge of a random pool.
@@ -43,7 +50,6 @@ type Run struct {
 	rounds   int
 	refusals int
 	findings []Finding
-	spec     backfill.Spec
 
 	// The round that was decided last, and the state after it.
 	round    backfill.Round
@@ -61,9 +67,9 @@ type Run struct {
 // decisions are findings.
 func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
-	d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
+	d.Calm, d.Exact, d.Late = seed%3 == 1, seed%3 == 2, seed%3 == 0
 	r := &Run{
-		Driver: d, seed: seed, spec: main.Spec(),
+		Driver: d, seed: seed,
 		guarantees: map[backfill.JobID]backfill.Time{},
 		runs:       map[backfill.JobID]backfill.Placement{},
 		headPlan:   map[backfill.JobID]backfill.Time{},
@@ -141,8 +147,8 @@ func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) 
 
 // drain lets no more jobs come, and every job end when it is expected to, until
 // nothing waits.
-func (r *Run) drain(ctx context.Context) error {
-	for patience := 1000; !r.broken(); patience-- {
+func (r *Run) drain(ctx context.Context, promises []Promise) error {
+	for patience := 1000; ; patience-- {
 		state := r.Host.State
 		now := state.NextWake()
 		stuck := now == backfill.Forever
@@ -155,7 +161,7 @@ func (r *Run) drain(ctx context.Context) error {
 				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
 			}
 		}
-		if _, err := r.decide(ctx, round); err != nil {
+		if err := r.step(ctx, round, promises); err != nil || r.broken() {
 			return err
 		}
 		left := r.Host.State.FirstWaiting(1)
@@ -168,7 +174,6 @@ func (r *Run) drain(ctx context.Context) error {
 			return nil
 		}
 	}
-	return nil
 }
 
 // broken reports whether a rule that must be kept was not.

@@ -133,7 +133,7 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 		check := skipped(c.stop)
 		if c.stop == "" || s.name == "end" && c.spec.Name != "" {
 			var err error
-			if check, err = s.do(ctx); err != nil {
+			if check, err = c.try(ctx, s); err != nil {
 				return nil, err
 			}
 		}
@@ -151,6 +151,17 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 type step struct {
 	name string
 	do   func(context.Context) (Check, error)
+}
+
+// try makes a check. Once one has failed there is a verdict, which stands even if a
+// later one cannot be made, such as where a mistake of the core brings the fallback
+// down as well.
+func (c *checker) try(ctx context.Context, s step) (Check, error) {
+	check, err := s.do(ctx)
+	if err != nil && ctx.Err() == nil && c.report.Failed() > 0 {
+		return skipped("it could not be tried: " + c.plain(err)), nil
+	}
+	return check, err
 }
 
 // scale is how much is tried.

@@ -3,6 +3,7 @@ package check_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,4 +162,19 @@ func TestWhatHasNoVerdict(t *testing.T) {
 		_, err = check.Run(ctx, self(t, "easy"), stopped.Small())
 		require.ErrorIs(t, err, context.Canceled, at)
 	}
+}
+
+// A verdict stands even where the mistake brings later checks down.
+func TestAFailureIsNotLostByALaterError(t *testing.T) {
+	down := errors.New("fallback policy easy failed as well")
+	got, err := check.After(t.Context(), check.Failed, down)
+	require.NoError(t, err)
+	require.Equal(t, check.Skipped, got.Verdict)
+	require.Contains(t, got.Seen, "fallback policy easy failed as well")
+	_, err = check.After(t.Context(), check.Passed, down)
+	require.ErrorIs(t, err, down)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = check.After(ended, check.Failed, context.Canceled)
+	require.ErrorIs(t, err, context.Canceled)
 }

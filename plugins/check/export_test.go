@@ -1,9 +1,17 @@
 package check
 
+import "context"
+
 // Small lets the tests try no more of everything than they need.
 func (o Options) Small() Options {
 	s := quick()
 	s.pools, s.compared, s.samples, s.slots = 4, 2, 10, []int{1, 100}
 	o.scale = &s
 	return o
+}
+
+// After is what a check comes to that cannot be made, after one with a verdict.
+func After(ctx context.Context, before Verdict, err error) (Check, error) {
+	c := &checker{report: &Report{Checks: []Check{{Verdict: before}}}}
+	return c.try(ctx, step{do: func(context.Context) (Check, error) { return Check{}, err }})
 }

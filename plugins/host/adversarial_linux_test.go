@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,7 +28,7 @@ type adversary struct {
 	command Command
 	mark    string // the value of its variable
 	file    string // that it leaves
-	log     *journal
+	log     *logged
 }
 
 func newAdversary(t *testing.T, when, how string, args ...string) *adversary {
@@ -37,7 +36,7 @@ func newAdversary(t *testing.T, when, how string, args ...string) *adversary {
 	executable, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	a := &adversary{mark: dir, file: filepath.Join(dir, "mark"), log: &journal{}}
+	a := &adversary{mark: dir, file: filepath.Join(dir, "mark"), log: &logged{}}
 	a.command = Command{Path: executable, Args: args, Name: "bad", Env: []string{
 		badWhen + "=" + when, badHow + "=" + how, badMark + "=" + a.file, mark + "=" + a.mark,
 	}}
@@ -71,24 +70,6 @@ func (a *adversary) processes(t *testing.T) (pids []int) {
 		pids = append(pids, pid)
 	}
 	return pids
-}
-
-// journal is a log that may be read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }
 
 const short = 200 * time.Millisecond

@@ -30,6 +30,8 @@ type Branch struct {
 	pending  []*policyv1.Settled // rounds that it has not been told of yet
 	events   int                 // in pending
 	asked    bool                // it has decided and not heard how that ended
+
+	known *session // the last that may hold a copy, good or not
 }
 
 var _ backfill.Decider = (*Branch)(nil)
@@ -90,7 +92,7 @@ func (b *Branch) ask(ctx context.Context, s *session, c *backfill.Cycle) (*polic
 		b.remote.log.Warn("the policy plugin is out of step", "branch", b.id, "why", brief(answer.GetOutOfStep().GetText()))
 	}
 	b.lose()
-	b.at, b.state, b.revision = s, c.State(), c.State().Revision()
+	b.at, b.known, b.state, b.revision = s, s, c.State(), c.State().Revision()
 	b.remote.stats.Syncs++
 	return s.ask(ctx, b.sync(c), b.question(c))
 }
@@ -150,7 +152,7 @@ func (b *Branch) Fork(state *backfill.State) *Branch {
 		return f
 	}
 	b.at.tell(&policyv1.HostMessage{Message: &policyv1.HostMessage_Fork{Fork: &policyv1.Fork{From: b.id, To: f.id}}})
-	f.at, f.state, f.revision = b.at, state, b.revision
+	f.at, f.known, f.state, f.revision = b.at, b.at, state, b.revision
 	f.pending, f.events = slices.Clone(b.pending), b.events
 	return f
 }
@@ -159,10 +161,11 @@ func (b *Branch) Fork(state *backfill.State) *Branch {
 func (b *Branch) Drop() {
 	b.remote.mu.Lock()
 	defer b.remote.mu.Unlock()
-	if b.at != nil && b.at == b.remote.session {
-		b.at.tell(&policyv1.HostMessage{Message: &policyv1.HostMessage_Drop{Drop: &policyv1.Drop{Branch: b.id}}})
+	if b.known != nil && b.known == b.remote.session {
+		b.known.tell(&policyv1.HostMessage{Message: &policyv1.HostMessage_Drop{Drop: &policyv1.Drop{Branch: b.id}}})
 	}
 	b.lose()
+	b.known = nil
 }
 
 // late is a missed deadline.

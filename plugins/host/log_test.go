@@ -43,7 +43,7 @@ func talking() backfill.Spec {
 	return spec
 }
 
-// logged is what a host logged.
+// logged is what a host logged; it may be read meanwhile.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer

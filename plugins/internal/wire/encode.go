@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -123,8 +125,8 @@ func texts(m map[string]string) map[string]string {
 	for k, v := range m {
 		if !utf8.ValidString(k) || !utf8.ValidString(v) {
 			valid := make(map[string]string, len(m))
-			for key, value := range m {
-				valid[Text(key)] = Text(value)
+			for _, key := range slices.Sorted(maps.Keys(m)) { // of those that become one, always the same counts
+				valid[Text(key)] = Text(m[key])
 			}
 			return valid
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -176,6 +177,41 @@ func TestTextInOtherEncodingsIsCarried(t *testing.T) {
 	require.Equal(t, "sch\uFFFDfer", got.Place.Queue)
 	require.Equal(t, map[string]string{"owner": "m\uFFFDller", "group": "a"}, got.Labels)
 	require.Equal(t, "m\xfcller", j.Labels["owner"], "the job itself never changes")
+}
+
+// Labels that other encodings make the same are always told in the same way.
+func TestLabelsThatBecomeOneAreDeterminate(t *testing.T) {
+	labels := map[string]string{"a\xff": "1", "a\xfe": "2", "a\uFFFD": "3", "b": "4"}
+	for range 50 {
+		m := wire.EncodeRound(backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: &backfill.Job{Labels: labels}}}})
+		require.Equal(t, map[string]string{"a\uFFFD": "1", "b": "4"}, m.GetEvents()[0].GetSpec().GetLabels())
+	}
+}
+
+// What a newer host says beside all that is known is passed over, at every depth and
+// of every wire type; what is known and of another type breaks the message.
+func TestUnknownFieldsArePassedOver(t *testing.T) {
+	more := protowire.AppendVarint(protowire.AppendTag(nil, 900, protowire.VarintType), 7)
+	more = protowire.AppendFixed64(protowire.AppendTag(more, 901, protowire.Fixed64Type), 7)
+	more = protowire.AppendFixed32(protowire.AppendTag(more, 902, protowire.Fixed32Type), 7)
+	more = protowire.AppendString(protowire.AppendTag(more, 903, protowire.BytesType), "new")
+	m := &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{Round: wire.EncodeRound(backfill.Round{Now: 3, Events: []backfill.Event{
+		{Kind: backfill.Submitted, Spec: &backfill.Job{ID: 1, Request: backfill.Vector{1}, Labels: map[string]string{"owner": "a"}}},
+	}})}}}
+	want := wire.DecodeRound(m.GetDecide().GetRound())
+	round := m.GetDecide().GetRound()
+	for _, part := range []proto.Message{m, m.GetDecide(), round, round.GetEvents()[0], round.GetEvents()[0].GetSpec()} {
+		part.ProtoReflect().SetUnknown(more)
+	}
+	data, err := m.MarshalVT()
+	require.NoError(t, err)
+	require.Greater(t, len(data), 5*len(more))
+	var got policyv1.HostMessage
+	require.NoError(t, got.UnmarshalVT(data))
+	require.Equal(t, want, wire.DecodeRound(got.GetDecide().GetRound()))
+
+	now := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "noon")
+	require.ErrorContains(t, new(policyv1.Round).UnmarshalVT(now), "wrong wireType")
 }
 
 func instant() *rapid.Generator[backfill.Time] {
