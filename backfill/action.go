@@ -209,8 +209,12 @@ func (c *Cycle) Wake(at Time) {
 		c.fail("wake at %d: the policy has asked for %d other times already", at, maxWakes)
 		return
 	}
-	c.onUndo(func() { c.s.wakes = slices.Delete(c.s.wakes, i, i+1) })
-	c.s.wakes = slices.Insert(c.s.wakes, i, at)
+	old := c.s.wakes
+	c.onUndo(func() {
+		_ = slices.Delete(c.s.wakes, i, i+1) // they may share their room with the old ones
+		c.s.wakes = old
+	})
+	c.s.wakes = slices.Insert(old, i, at)
 	c.log(Action{Kind: ActWake, At: at})
 }
 

@@ -88,7 +88,8 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 		AutoMTLS:         !options.NoMTLS,
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(p.dial),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxAnswer), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+			grpc.WithStreamInterceptor(noBroker),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()), grpc.MaxCallRecvMsgSize(wire.MaxAnswer), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},
 		StartTimeout: 2 * options.StartTimeout, // ours comes first and says more
 		Logger:       libraryLog{log},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
@@ -172,7 +173,7 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 // meet asks the plugin to describe itself and opens a session: over the channel
 // if one was offered and taken.
 func meet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn) (transport, *policyv1.DescribeResponse, error) {
-	description, err := service.Describe(ctx, &policyv1.DescribeRequest{})
+	description, err := service.Describe(ctx, &policyv1.DescribeRequest{}, grpc.MaxCallRecvMsgSize(wire.MaxDescription))
 	if err == nil && description.GetChannel() && channel != nil {
 		return newSocket(channel), description, nil
 	}
@@ -239,7 +240,7 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 	s, spec, err := r.start(ctx)
 	if err == nil && !same(spec, r.spec) {
 		s.close(false)
-		err = fmt.Errorf("it is another policy now: %s", spec.Name)
+		err = fmt.Errorf("it is another policy now: %s; guarantees: %t, ignores the order: %t", spec.Name, spec.Guarantees, spec.IgnoresOrder)
 	}
 	if err != nil {
 		return nil, r.failed(ctx, fmt.Errorf("restart: %w", err))

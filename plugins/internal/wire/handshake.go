@@ -28,6 +28,9 @@ const (
 	// MaxAnswer bounds a message of a plugin. Reservations for a hundred thousand
 	// jobs take about five megabytes.
 	MaxAnswer = 32 << 20
+	// MaxDescription bounds a plugin's description. No sensible one has more than
+	// some hundred kilobytes.
+	MaxDescription = 1 << 20
 )
 
 // Handshake tells a policy plugin from any other executable. The cookie is no
