@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/condor-backfill/condor-backfill/plugins/host"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
@@ -38,7 +37,7 @@ const startTimeout = 10 * time.Second
 // dial starts the plugin, asks it to describe itself and opens a session.
 func (c *checker) dial(ctx context.Context) (p *probe, err error) {
 	p = &probe{ended: make(chan struct{})}
-	if p.dir, err = os.MkdirTemp("", host.Prefix); err != nil {
+	if p.dir, err = wire.SocketDir(); err != nil {
 		return nil, err
 	}
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -106,10 +108,21 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 // startError says why there is no plugin: it is none, unless the reason lies
 // elsewhere.
 func startError(ctx context.Context, path string, err error) error {
-	if errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if _, here := errors.AsType[hostError](err); here || scarce(err) || errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	return notPlugin(path, err)
+}
+
+// hostError is the host's own, before there is a plugin to blame.
+type hostError struct{ error }
+
+func (e hostError) Unwrap() error { return e.error }
+
+// scarce says that the machine has no more of what every program needs.
+func scarce(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC},
+		func(lack error) bool { return errors.Is(err, lack) })
 }
 
 func (o Options) complete() Options {

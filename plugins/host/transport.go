@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -107,7 +108,7 @@ func (s *socket) send(m *policyv1.HostMessage) (int, error) { return s.channel.S
 func (s *socket) receive() (*policyv1.PolicyMessage, int, error) {
 	m := &policyv1.PolicyMessage{}
 	n, err := s.channel.Receive(m)
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) {
 		err = errors.New("the plugin ended it, or its process died")
 	}
 	return m, n, err
