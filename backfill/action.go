@@ -3,6 +3,8 @@ package backfill
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // ActionKind says what a policy did.
@@ -158,6 +160,7 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	if r == nil {
 		return
 	}
+	reason = printable(reason)
 	if reason == "" {
 		c.fail("hold job %d: its owner is given no reason", j.ID)
 		return
@@ -174,6 +177,23 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
 }
 
+// printable is a text in one line, without what would move a terminal's cursor.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// maxWakes bounds the times that a policy may have asked for: they are part of the
+// state.
+const maxWakes = 100_000
+
 // Wake asks for a cycle at a later time even if nothing happens. Planned starts
 // and expected ends need no asking.
 func (c *Cycle) Wake(at Time) {
@@ -184,13 +204,20 @@ func (c *Cycle) Wake(at Time) {
 		c.fail("wake at %d: it is %d already", at, c.round.Now)
 		return
 	}
-	old := c.s.wakes
-	i, found := slices.BinarySearch(old, at)
-	if found {
+	i, found := slices.BinarySearch(c.s.wakes, at)
+	switch {
+	case found:
+		return
+	case len(c.s.wakes) >= maxWakes:
+		c.fail("wake at %d: the policy has asked for %d other times already", at, maxWakes)
 		return
 	}
-	c.onUndo(func() { c.s.wakes = old })
-	c.s.wakes = slices.Insert(slices.Clone(old), i, at)
+	old := c.s.wakes
+	c.onUndo(func() {
+		_ = slices.Delete(c.s.wakes, i, i+1) // they may share their room with the old ones
+		c.s.wakes = old
+	})
+	c.s.wakes = slices.Insert(old, i, at)
 	c.log(Action{Kind: ActWake, At: at})
 }
 

@@ -218,6 +218,41 @@ func TestActions(t *testing.T) {
 	require.Equal(t, cpus(3), s.Free(1, 15))
 }
 
+func TestWakesAreBounded(t *testing.T) {
+	s := newState(t, cpus(4))
+	const most = 100_000
+	accept(t, s, backfill.Round{Now: 1}, func(c *backfill.Cycle) {
+		for i := range most {
+			c.Wake(backfill.Time(2 + i))
+		}
+	})
+	_, err := attempt(t, s, backfill.Round{Now: 1}, func(c *backfill.Cycle) { c.Wake(2); c.Wake(200_000) })
+	require.ErrorContains(t, err, "wake at 200000: the policy has asked for 100000 other times already")
+}
+
+// A refused decision leaves no trace among the wakes, though some of them have
+// passed in its round.
+func TestWakesAreUndone(t *testing.T) {
+	s := newState(t, cpus(4))
+	accept(t, s, backfill.Round{Now: 1}, func(c *backfill.Cycle) { c.Wake(9); c.Wake(5); c.Wake(7) })
+	before := s.Snapshot()
+	_, err := attempt(t, s, backfill.Round{Now: 6}, func(c *backfill.Cycle) { c.Wake(8); c.Wake(30); c.Wake(10); c.Wake(0) })
+	require.Error(t, err)
+	require.Equal(t, []backfill.Time{5, 7, 9}, before.Wakes)
+	require.Equal(t, before, s.Snapshot())
+}
+
+// The reason is for a terminal, or a line of a log.
+func TestAReasonIsPrintable(t *testing.T) {
+	s := newState(t, cpus(4))
+	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))}, func(c *backfill.Cycle) {
+		c.Hold(job(1, 0, 10, 1), "\x1b[2Jtoo\nlarge \xff\a")
+	})
+	reason, ok := s.Reason(1)
+	require.True(t, ok)
+	require.Equal(t, "\uFFFD[2Jtoo large \uFFFD\uFFFD", reason.Text)
+}
+
 // TestWakesPass lets the time of wakes come.
 func TestWakesPass(t *testing.T) {
 	s := newState(t, cpus(1))

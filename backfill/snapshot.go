@@ -51,7 +51,7 @@ type JobState struct {
 func (s *State) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
-		Policy: s.policy, Guarantees: s.guarantees, Wakes: s.wakes,
+		Policy: s.policy, Guarantees: s.guarantees, Wakes: slices.Clone(s.wakes),
 		KeepFreed: s.freed.keep, Freed: s.freed.parts,
 	}
 	for _, slot := range s.slots {
@@ -75,7 +75,7 @@ func (s *State) Snapshot() Snapshot {
 // places.
 func Restore(snap Snapshot) (*State, error) {
 	s := NewState(snap.Resources, snap.Rule)
-	s.now, s.revision, s.wakes = snap.Now, snap.Revision, snap.Wakes
+	s.now, s.revision, s.wakes = snap.Now, snap.Revision, slices.Clone(snap.Wakes)
 	s.policy, s.guarantees = snap.Policy, snap.Guarantees
 	s.profile.Forget(snap.Now)
 	for i, slot := range snap.Slots {

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/condor-backfill/condor-backfill/plugins/host"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
@@ -35,10 +34,13 @@ type probe struct {
 // startTimeout is how long a plugin may take to say hello.
 const startTimeout = 10 * time.Second
 
+// maxHello bounds its line.
+const maxHello = 64 << 10
+
 // dial starts the plugin, asks it to describe itself and opens a session.
 func (c *checker) dial(ctx context.Context) (p *probe, err error) {
 	p = &probe{ended: make(chan struct{})}
-	if p.dir, err = os.MkdirTemp("", host.Prefix); err != nil {
+	if p.dir, err = wire.SocketDir(); err != nil {
 		return nil, err
 	}
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
@@ -52,6 +54,8 @@ func (c *checker) dial(ctx context.Context) (p *probe, err error) {
 		kill()
 		return nil, errors.Join(err, os.RemoveAll(p.dir))
 	}
+	silence := context.AfterFunc(ctx, func() { _ = stdout.Close() }) // what it started may hold it open
+	defer silence()
 	if err = p.talk(ctx, stdout); err != nil {
 		p.close()
 		return nil, err
@@ -92,7 +96,7 @@ func (p *probe) run(cmd *exec.Cmd) (*os.File, error) {
 }
 
 func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(stdout, maxHello)).ReadString('\n')
 	if err != nil {
 		return errors.New("it ended before it said where it serves")
 	}

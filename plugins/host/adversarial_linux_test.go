@@ -99,6 +99,7 @@ func TestAdversaries(t *testing.T) {
 		{when: "reconfigure", how: "hang", refusal: "the session broke", again: "given up after 3 failures", log: []string{"restart: ", "not ready within 200ms"}},
 		{when: "resync", how: "crash", refusal: "the session broke", again: "given up after 3 failures", log: []string{"the session broke", "exit status 3"}},
 		{how: "gigabyte", foreign: true, refusal: "larger than max", log: []string{"larger than max"}},
+		{how: "crumbs", foreign: true, refusal: "more than 1048576 actions", log: []string{"more than 1048576 actions"}},
 		{how: "newer", foreign: true},
 	} {
 		t.Run(strings.TrimSpace(test.how+" "+test.when), func(t *testing.T) {
@@ -139,6 +140,15 @@ func TestAdversaries(t *testing.T) {
 			require.NotRegexp(t, `[^[:print:]\n…�“”]`, a.log.String(), "nothing for a terminal to obey")
 		})
 	}
+}
+
+// go-plugin would start a goroutine for each connection that a plugin offers.
+func TestNoFurtherConnectionsAreTaken(t *testing.T) {
+	a := newAdversary(t, "", "", foreign)
+	remote, err := a.start(t, Options{})
+	require.NoError(t, err)
+	runThroughTrouble(t, remote, 0, nothingHappens)
+	require.NoFileExists(t, a.file)
 }
 
 func TestAPluginThatCannotBeStarted(t *testing.T) {

@@ -58,6 +58,7 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 		"complaining":     {"#!/bin/sh\necho one >&2\nprintf 'no \\033[31mtwo' >&2\nexit 3\n", "it ended without a handshake: exit status 3; it said: one … no \ufffd[31mtwo"},
 		"closed":          {"#!/bin/sh\nexec >&- 2>&-\nsleep 100\n", "it ended without a handshake"},
 		"endless":         {"#!/bin/sh\nexec cat /dev/zero\n", `it printed "\x00`},
+		"endless line":    {"#!/bin/sh\nexec yes '1|1|unix|/x|grpc|' | tr -d '\\n'\n", `"… instead of a handshake`},
 		"another's":       {"#!/bin/sh\necho This binary is a plugin. These are not meant to be executed directly. >&2\nexit 1\n", "it is a plugin of another program, with another magic cookie: rebuild it"},
 		"old core":        {"#!/bin/sh\necho '0|1|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "it shakes hands as in version 0 of go-plugin's protocol, this host as in version 1: rebuild it"},
 		"other rpc":       {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|netrpc'\nsleep 100\n", "it does not serve its policy over gRPC: rebuild it"},

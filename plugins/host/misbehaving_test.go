@@ -184,8 +184,18 @@ func beForeign() {
 	case "newest":
 		versions = map[int]plugin.PluginSet{7: versions[1]}
 	}
-	plugin.Serve(&plugin.ServeConfig{HandshakeConfig: wire.Handshake(), VersionedPlugins: versions, GRPCServer: plugin.DefaultGRPCServer})
+	plugin.Serve(&plugin.ServeConfig{HandshakeConfig: wire.Handshake(), VersionedPlugins: versions, GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+		return grpc.NewServer(append(options, grpc.StreamInterceptor(offerNothing))...)
+	}})
 	select {} // deaf to its host
+}
+
+// offerNothing leaves a mark if the host asks for offers of further connections.
+func offerNothing(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	if info.FullMethod == "/plugin.GRPCBroker/StartStream" {
+		leaveMark()
+	}
+	return handle(server, stream)
 }
 
 type served struct{ plugin.NetRPCUnsupportedPlugin }
@@ -193,8 +203,11 @@ type served struct{ plugin.NetRPCUnsupportedPlugin }
 func (*served) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	spec := easy.Spec()
 	policyv1.RegisterPolicyServiceServer(s, liar{PolicyServiceServer: sdk.NewServer(spec, hclog.NewNullLogger()), lie: func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
-		if os.Getenv(badHow) == "gigabyte" {
+		switch os.Getenv(badHow) {
+		case "gigabyte":
 			m.GetDecision().Journal = append(m.GetDecision().Journal, &policyv1.Action{Reason: strings.Repeat("no", 100<<20)})
+		case "crumbs":
+			m.GetDecision().Journal = slices.Repeat([]*policyv1.Action{{}}, 1<<20+1)
 		}
 	}})
 	return nil

@@ -41,11 +41,9 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	if err := command.check(); err != nil {
 		return nil, nil, err
 	}
-	// A directory of its own keeps the socket from other users, and a killed
-	// plugin's socket from lying about.
-	dir, err := os.MkdirTemp("", Prefix)
+	dir, err := wire.SocketDir()
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a directory for the plugin's socket: %w", err)
+		return nil, nil, hostError{err}
 	}
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.Env = os.Environ()
@@ -88,7 +86,8 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 		AutoMTLS:         !options.NoMTLS,
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(p.dial),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxAnswer), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+			grpc.WithStreamInterceptor(noBroker),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()), grpc.MaxCallRecvMsgSize(wire.MaxAnswer), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},
 		StartTimeout: 2 * options.StartTimeout, // ours comes first and says more
 		Logger:       libraryLog{log},

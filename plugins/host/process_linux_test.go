@@ -24,6 +24,23 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(before, 0), syscall.ESRCH, "nothing is left of it")
 }
 
+// A socket's path may have a hundred letters, and no more.
+func TestATemporaryDirectoryMayBeFarAway(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("far", 30))
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	t.Setenv("TMPDIR", dir)
+	child(t, "easy", Options{})
+}
+
+func TestAHostThatCannotStartAPluginDoesNotBlameIt(t *testing.T) {
+	t.Setenv("TMPDIR", "/nowhere")
+	command, err := Self("easy")
+	require.NoError(t, err)
+	_, err = Start(t.Context(), command, Options{})
+	require.ErrorContains(t, err, "start "+command.Path+": make a directory for the plugin's socket: ")
+	require.NotErrorIs(t, err, ErrNotPlugin)
+}
+
 // A process that does not even run any more must not keep the host.
 func TestAStoppedProcessIsReplaced(t *testing.T) {
 	remote := child(t, "easy", Options{})

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
@@ -105,10 +108,21 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 // startError says why there is no plugin: it is none, unless the reason lies
 // elsewhere.
 func startError(ctx context.Context, path string, err error) error {
-	if errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if _, here := errors.AsType[hostError](err); here || scarce(err) || errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	return notPlugin(path, err)
+}
+
+// hostError is the host's own, before there is a plugin to blame.
+type hostError struct{ error }
+
+func (e hostError) Unwrap() error { return e.error }
+
+// scarce says that the machine has no more of what every program needs.
+func scarce(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC},
+		func(lack error) bool { return errors.Is(err, lack) })
 }
 
 func (o Options) complete() Options {
@@ -172,7 +186,7 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 // meet asks the plugin to describe itself and opens a session: over the channel
 // if one was offered and taken.
 func meet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn) (transport, *policyv1.DescribeResponse, error) {
-	description, err := service.Describe(ctx, &policyv1.DescribeRequest{})
+	description, err := service.Describe(ctx, &policyv1.DescribeRequest{}, grpc.MaxCallRecvMsgSize(wire.MaxDescription))
 	if err == nil && description.GetChannel() && channel != nil {
 		return newSocket(channel), description, nil
 	}
@@ -244,7 +258,7 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 	s, spec, err := r.start(ctx)
 	if err == nil && !same(spec, r.spec) {
 		s.close(false)
-		err = fmt.Errorf("it is another policy now: %s", spec.Name)
+		err = fmt.Errorf("it is another policy now: %s; guarantees: %t, ignores the order: %t", spec.Name, spec.Guarantees, spec.IgnoresOrder)
 	}
 	if err != nil {
 		return nil, r.failed(ctx, fmt.Errorf("restart: %w", err))

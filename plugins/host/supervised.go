@@ -145,6 +145,8 @@ func (c *supervised) listen(stdout io.Reader, hello *io.PipeWriter) {
 	switch {
 	case err != nil && len(line) == 0:
 		err = errSilent
+	case errors.Is(err, bufio.ErrBufferFull):
+		err = fmt.Errorf("it printed %.80q… instead of a handshake", line)
 	default:
 		err = wire.CheckHello(string(line))
 	}

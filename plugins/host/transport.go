@@ -6,7 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -61,9 +67,32 @@ func (r *rpc) receive() (*policyv1.PolicyMessage, int, error) {
 
 func (r *rpc) cut() { r.cancel() }
 
-// plain is a gRPC error without its code.
+// plain is a gRPC error without its code. Its text may be the plugin's.
 func plain(err error) error {
-	return errors.New(status.Convert(err).Message())
+	return errors.New(brief(status.Convert(err).Message()))
+}
+
+// noBroker lets go-plugin not open the stream by which plugins offer further
+// connections: none is ever taken, and each offer costs a goroutine for seconds.
+func noBroker(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	if method == "/plugin.GRPCBroker/StartStream" {
+		return nil, status.Error(codes.Unimplemented, "it is not needed")
+	}
+	return open(ctx, desc, conn, method, options...)
+}
+
+// codec is gRPC's own, but looks at answers before it decodes them.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2(grpcproto.Name)} }
+
+func (c codec) Unmarshal(data mem.BufferSlice, m any) error {
+	if _, answer := m.(*policyv1.PolicyMessage); answer {
+		if err := wire.CheckAnswer(data.Materialize()); err != nil {
+			return err
+		}
+	}
+	return c.CodecV2.Unmarshal(data, m)
 }
 
 // socket is the session on a socket of its own.
@@ -79,7 +108,7 @@ func (s *socket) send(m *policyv1.HostMessage) (int, error) { return s.channel.S
 func (s *socket) receive() (*policyv1.PolicyMessage, int, error) {
 	m := &policyv1.PolicyMessage{}
 	n, err := s.channel.Receive(m)
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) {
 		err = errors.New("the plugin ended it, or its process died")
 	}
 	return m, n, err

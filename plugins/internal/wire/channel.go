@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
 // ChannelEnv names the environment variable that offers a plugin a socket for
@@ -90,6 +92,11 @@ func (c *Channel) Receive(m message) (int, error) {
 	}
 	if c.read = body; cap(body) > spareRoom {
 		c.read = nil
+	}
+	if _, answer := m.(*policyv1.PolicyMessage); answer {
+		if err := CheckAnswer(body); err != nil {
+			return 0, err
+		}
 	}
 	if err := m.UnmarshalVT(body); err != nil {
 		return 0, fmt.Errorf("decode: %w", err)

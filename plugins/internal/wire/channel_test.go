@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
@@ -87,4 +88,36 @@ func TestATooLargeMessageIsNotSent(t *testing.T) {
 	require.Empty(t, sent.Bytes())
 	_, err = c.Send(failure("x"))
 	require.NoError(t, err)
+}
+
+// An action that takes two bytes becomes a hundred, so that the bound on bytes is
+// no bound on memory.
+func TestAnAnswerWithTooManyActionsIsNotDecoded(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20
+	message := func(decision []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), decision)
+	}
+	empty := []byte{3<<3 | 2, 0} // an action
+	other := protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 7)
+	for name, test := range map[string]struct {
+		raw     []byte
+		refused string
+	}{
+		"few":                                 {message(append(other, bytes.Repeat(empty, most)...)), ""},
+		"many":                                {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
+		"many in parts":                       {bytes.Repeat(message(empty), most+1), "more than 1048576 actions"},
+		"behind a group that ends as another": {append([]byte{9<<3 | 3, 8<<3 | 4}, message(bytes.Repeat(empty, most+1))...), "end group"},
+	} {
+		frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(test.raw))), test.raw...)
+		m := &policyv1.PolicyMessage{}
+		_, err := wire.NewChannel(stream{Reader: bytes.NewReader(frame)}, wire.MaxAnswer).Receive(m)
+		if test.refused != "" {
+			require.ErrorContains(t, err, test.refused, name)
+			require.Nil(t, m.GetMessage(), name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, m.GetDecision().GetJournal(), most)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,25 @@ const (
 	// MaxAnswer bounds a message of a plugin. Reservations for a hundred thousand
 	// jobs take about five megabytes.
 	MaxAnswer = 32 << 20
+	// MaxDescription bounds a plugin's description. No sensible one has more than
+	// some hundred kilobytes.
+	MaxDescription = 1 << 20
 )
+
+// SocketDir makes a directory for a plugin's socket. One of its own keeps the socket
+// from other users, and a killed plugin's socket from lying about.
+func SocketDir() (string, error) {
+	const name, longest = "backfill-1234567890", 104 - len("/plugin1234567890\x00") // the least that systems have for a socket's path
+	parent := os.TempDir()
+	if len(parent)+len("/")+len(name) > longest {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, "backfill-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the plugin's socket: %w", err)
+	}
+	return dir, nil
+}
 
 // Handshake tells a policy plugin from any other executable. The cookie is no
 // secret.

@@ -1,0 +1,35 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+// A plugin may leave somebody behind who holds its standard output open.
+func TestAProbeWaitsForNobodyElse(t *testing.T) {
+	dir := t.TempDir()
+	path, left := filepath.Join(dir, "plugin"), filepath.Join(dir, "left")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nsetsid sleep 300 &\necho $! >%s\n", left), 0o700))
+	t.Cleanup(func() {
+		text, err := os.ReadFile(left)
+		require.NoError(t, err)
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := (&checker{command: host.Command{Path: path}}).dial(ctx)
+	require.EqualError(t, err, "it ended before it said where it serves")
+}
