@@ -44,7 +44,11 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 	if err := s.CheckOptions(given); err != nil {
 		return nil, err
 	}
-	return s.New(Values{options: s.Options, given: maps.Clone(given)})
+	p, err := s.New(Values{options: s.Options, given: maps.Clone(given)})
+	if err == nil && p == nil {
+		err = fmt.Errorf("policy %s: New made no policy", s.Name)
+	}
+	return p, err
 }
 
 // CheckOptions refuses given options that the policy does not have, and values

@@ -118,7 +118,11 @@ func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
 		return fmt.Errorf("open a session: %w", err)
 	}
 	configure := &policyv1.HostMessage{Message: &policyv1.HostMessage_Configure{Configure: &policyv1.Configure{}}}
-	return session.Send(configure) // whether it likes its options is asked elsewhere
+	if err = session.Send(configure); err != nil {
+		return fmt.Errorf("configure: %w", err)
+	}
+	_, _ = session.Recv() // it has begun; whether it likes its options is asked elsewhere
+	return nil
 }
 
 // vanish is what a killed host does. It reports whether the plugin ended in time.

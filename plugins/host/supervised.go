@@ -190,8 +190,11 @@ func (c *supervised) refusal() error {
 	if c.exit != nil {
 		refused = fmt.Errorf("%w: %w", refused, c.exit)
 	}
-	if words != "" {
+	switch {
+	case words != "":
 		refused = fmt.Errorf("%w; it said: %s", refused, words)
+	case c.exit == nil:
+		refused = fmt.Errorf("%w: its main must call sdk.Serve", refused)
 	}
 	return refused
 }
