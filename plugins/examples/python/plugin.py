@@ -24,7 +24,8 @@ from typing import Callable
 import grpc
 from google.protobuf import descriptor_pb2, message_factory
 
-from state import Cycle, State
+from cycle import Cycle
+from state import State
 
 COOKIE = ("CONDOR_BACKFILL_POLICY", "9e7c1f0a-policyv1")
 PATIENCE = 60  # seconds within which a host opens its session, or is dead
