@@ -230,7 +230,7 @@ func (*nonsense) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1
 type slowToBegin struct{ policyv1.PolicyServiceServer }
 
 func (s *slowToBegin) Session(stream policyv1.PolicyService_SessionServer) error {
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond) //nolint:forbidigo // it is what is slow about it
 	if stream.Context().Err() != nil {
 		return nil
 	}

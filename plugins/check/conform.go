@@ -65,7 +65,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 var remedies = []struct{ refused, do string }{
 	{"events of the round have not been taken", "take all events before the first start: scan.Begin(c), or c.Next() until it says false"},
 	{"and was not started", "at the end of the round, start the jobs that are planned for now (Cycle.Due)"},
-	{"left without a reservation", "give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event lists it as Displaced; hold one that fits at no time"},
+	{"left without a reservation", "give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event lists it as Displaced"},
 	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it arrives"},
 	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
 }
