@@ -134,8 +134,8 @@ func TestAPolicyReadsWhatItDeclares(t *testing.T) {
 	spec := sampler()
 	spec.Options = append(spec.Options, backfill.Option{Name: "bad", Default: "x", Type: backfill.WholeNumber})
 	v := made(t, spec, nil)
-	require.PanicsWithValue(t, `the policy reads its option "depht" as whole number, which it does not declare`, func() { v.Int("depht") })
-	require.PanicsWithValue(t, `the policy reads its option "text" as flag, which it does not declare`, func() { v.Flag("text") })
+	require.PanicsWithValue(t, `the policy reads option "depht", which it does not declare`, func() { v.Int("depht") })
+	require.PanicsWithValue(t, `the policy reads its option "text" as flag and declares it as text`, func() { v.Flag("text") })
 	require.PanicsWithValue(t, `the policy's option bad="x" must be a whole number`, func() { v.Int("bad") })
 	require.Panics(t, func() { backfill.Values{}.Text("text") })
 }

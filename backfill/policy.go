@@ -45,8 +45,11 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 		return nil, err
 	}
 	p, err := s.New(Values{options: s.Options, given: maps.Clone(given)})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, &OptionsError{err}
+	case p == nil:
+		return nil, fmt.Errorf("policy %s: New made no policy", s.Name)
 	}
 	return p, nil
 }

@@ -63,8 +63,11 @@ func (v Values) List(name string) []string {
 // it.
 func (v Values) read(name string, types ...OptionType) (Option, string) {
 	i := slices.IndexFunc(v.options, func(o Option) bool { return o.Name == name })
-	if i < 0 || !slices.Contains(types, v.options[i].Type) {
-		panic(fmt.Sprintf("the policy reads its option %q as %s, which it does not declare", name, types[0]))
+	if i < 0 {
+		panic(fmt.Sprintf("the policy reads option %q, which it does not declare", name))
+	}
+	if !slices.Contains(types, v.options[i].Type) {
+		panic(fmt.Sprintf("the policy reads its option %q as %s and declares it as %s", name, types[0], v.options[i].Type))
 	}
 	o := v.options[i]
 	value, given := v.given[name]

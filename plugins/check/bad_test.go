@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"time"
 
@@ -78,6 +79,48 @@ func bad() []backfill.Spec {
 		}),
 		replans(),
 		refuses(),
+		before(easy.Spec(), "untaken", func(c *backfill.Cycle) bool {
+			for j := range c.Queue() {
+				if at, fits := c.FitsNow(j); fits {
+					c.Start(j, at)
+				}
+			}
+			return true
+		}),
+		promises("undue", func(c *backfill.Cycle) { place(c, true) }),
+		promises("unpromised", func(c *backfill.Cycle) { place(c, false); startDue(c) }),
+		promises("unplaced", func(c *backfill.Cycle) { scan.Begin(c) }),
+		{Name: "nil", Doc: "is none", New: func(backfill.Values) (backfill.Policy, error) { return nil, nil }}, //nolint:nilnil // it is what is wrong with it
+	}
+}
+
+// promises gives guarantees as it thinks right.
+func promises(name string, decide backfill.PolicyFunc) backfill.Spec {
+	return backfill.Spec{Name: name, Doc: "promises", Guarantees: true, New: func(backfill.Values) (backfill.Policy, error) { return decide, nil }}
+}
+
+// place plans a start for every job that has none.
+func place(c *backfill.Cycle, promise bool) {
+	for e, more := c.Next(); more; e, more = c.Next() {
+		jobs := e.Displaced
+		if e.Kind == backfill.Submitted {
+			jobs = append(jobs, e.Spec)
+		}
+		for _, j := range jobs {
+			if start, at, ok := c.Earliest(j, c.Now()); ok {
+				c.Reserve(j, start, at)
+				if promise && e.Kind == backfill.Submitted {
+					c.Guarantee(j, start)
+				}
+			}
+		}
+	}
+}
+
+func startDue(c *backfill.Cycle) {
+	for _, j := range c.Due() {
+		_, at, _ := c.Reservation(j)
+		c.Start(j, at)
 	}
 }
 
@@ -154,12 +197,20 @@ func refuses() backfill.Spec {
 }
 
 // serveRaw serves a good policy without the sdk's care: it says nonsense of itself,
-// or does not end with its host.
+// does not end with its host or with the session alone, or does not encrypt.
 func serveRaw(what string) {
 	good := sdk.NewServer(easy.Spec(), hclog.NewNullLogger())
-	var served policyv1.PolicyServiceServer = &nonsense{good}
-	if what == "orphan" {
+	var served policyv1.PolicyServiceServer
+	switch what {
+	case "orphan":
 		served = good
+	case "slow-to-begin":
+		served = &slowToBegin{good}
+	case "plain":
+		served = &slowToBegin{good}
+		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
+	default:
+		served = &nonsense{good}
 	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  wire.Handshake(),
@@ -173,6 +224,18 @@ type nonsense struct{ policyv1.PolicyServiceServer }
 
 func (*nonsense) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
 	return &policyv1.DescribeResponse{Doc: "has no name"}, nil
+}
+
+// slowToBegin ends with its session, if that had begun.
+type slowToBegin struct{ policyv1.PolicyServiceServer }
+
+func (s *slowToBegin) Session(stream policyv1.PolicyService_SessionServer) error {
+	time.Sleep(100 * time.Millisecond) //nolint:forbidigo // it is what is slow about it
+	if stream.Context().Err() != nil {
+		return nil
+	}
+	defer os.Exit(0)
+	return s.PolicyServiceServer.Session(stream)
 }
 
 type raw struct {

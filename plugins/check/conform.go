@@ -44,7 +44,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 		return passed("%d random pools of %d rounds: every decision is possible, nothing is oversubscribed, every guarantee is kept", pools, c.scale.rounds), nil
 	}
 	first := broken[0]
-	check := failed(remedy(first.Rule), "%s", first).at(first.Seed)
+	check := failed(remedy(first), "%s", first).at(first.Seed)
 	if more := len(broken) - 1; more > 0 {
 		check.Seen += fmt.Sprintf(" (and in %d more of %d pools)", more, pools)
 	}
@@ -61,11 +61,25 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
+// remedies are what to do where a decision was refused with such words.
+var remedies = []struct{ refused, do string }{
+	{"events of the round have not been taken", "take all events before the first start: scan.Begin(c), or c.Next() until it says false"},
+	{"and was not started", "at the end of the round, start the jobs that are planned for now (Cycle.Due)"},
+	{"left without a reservation", "give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event lists it as Displaced"},
+	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it arrives"},
+	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
+}
+
 // remedy says what to do where a rule is not kept.
-func remedy(rule conformance.Rule) string {
-	switch rule {
+func remedy(f conformance.Finding) string {
+	switch f.Rule {
 	case conformance.Accepted:
-		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow or Cycle.Earliest says; keep what was guaranteed"
+		for _, r := range remedies {
+			if strings.Contains(f.Text, r.refused) {
+				return r.do
+			}
+		}
+		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
 	case conformance.Guaranteed, conformance.Started:
 		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before their guarantees"
 	default:

@@ -35,6 +35,18 @@ func (c *checker) handshake(ctx context.Context) (Check, error) {
 			return Check{}, &OptionsError{err}
 		}
 	}
+	if !c.options.NoMTLS {
+		encrypted := c.options
+		c.options.NoMTLS = true
+		remote, plain := c.start(ctx, c.options.Policy)
+		c.options = encrypted
+		if plain == nil {
+			remote.Close()
+			c.stop = "the plugin only works unencrypted"
+			return failed("serve mutual TLS where PLUGIN_CLIENT_CERT is set (plugins/README.md, In another language), or do without: check it with --mtls off, and run it with mtls: off in the configuration",
+				"it only works unencrypted: %s", c.plain(err)), nil
+		}
+	}
 	// It shook hands; what it does not like is for the next checks to say.
 	return passed("it starts and speaks protocol %d, %s", wire.Version, c.encryption()), nil
 }
@@ -99,7 +111,7 @@ func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 	}
 	if why, err := accepted(nil); why != "" {
 		c.stop = "the policy refuses its own defaults"
-		check := failed("let the policy take a Configure without options, and every declared default", "the policy refuses its own defaults: %s", why)
+		check := failed("let the policy be made with its defaults: New must accept them, and read only declared options, as what they are declared to be; in another language, answer a Configure without options with Ready", "the policy refuses its own defaults: %s", why)
 		check.Log = c.tail.last()
 		return check, err
 	}

@@ -125,7 +125,7 @@ func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
 	if err = session.Send(configure); err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
-	_, _ = session.Recv() // the session has begun; whether it likes its options is asked elsewhere
+	_, _ = session.Recv() // it has begun; whether it likes its options is asked elsewhere
 	return nil
 }
 

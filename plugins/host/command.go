@@ -81,5 +81,5 @@ func executable(path string) (string, error) {
 var ErrNotPlugin = errors.New("is not a policy plugin")
 
 func notPlugin(path string, err error) error {
-	return fmt.Errorf("%s: %w: %w; build one with plugins/sdk", path, ErrNotPlugin, err)
+	return fmt.Errorf("%s: %w: %w", path, ErrNotPlugin, err)
 }

@@ -40,7 +40,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, found)
 	for name, want := range map[string]string{
-		"text":                        text + ": is not a policy plugin: permission denied; build one with plugins/sdk",
+		"text":                        text + ": is not a policy plugin: permission denied",
 		"dir":                         "is a directory",
 		dir + "/b/backfill-text":      "permission denied",
 		dir + "/b/backfill-not-there": "no such file",
@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ script, want string }{
-		"silent":          {"#!/bin/sh\nexit 0\n", "it ended without a handshake; build one"},
+		"silent":          {"#!/bin/sh\nexit 0\n", "it ended without a handshake: its main must call sdk.Serve"},
 		"complaining":     {"#!/bin/sh\necho one >&2\nprintf 'no \\033[31mtwo' >&2\nexit 3\n", "it ended without a handshake: exit status 3; it said: one … no \ufffd[31mtwo"},
 		"closed":          {"#!/bin/sh\nexec >&- 2>&-\nsleep 100\n", "it ended without a handshake"},
 		"endless":         {"#!/bin/sh\nexec cat /dev/zero\n", `it printed "\x00`},
@@ -66,7 +66,7 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 		"odd numbers":     {"#!/bin/sh\necho '1|one|tcp|127.0.0.1:1|grpc'\nsleep 100\n", `it printed "1|one|tcp|127.0.0.1:1|grpc" instead of a handshake`},
 		"odd network":     {"#!/bin/sh\necho '1|1|fax|127.0.0.1:1|grpc'\nsleep 100\n", "unknown address type"},
 		"odd certificate": {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|grpc|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'\nsleep 100\n", "error parsing server cert"},
-		"talking":         {"#!/bin/sh\necho hello\nsleep 100\n", `it printed "hello" instead of a handshake`},
+		"talking":         {"#!/bin/sh\necho hello\nsleep 100\n", `it printed "hello" instead of a handshake: nothing may be printed before sdk.Serve`},
 		"old":             {"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "it speaks version 99 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk"},
 		"not there":       {"", "no such file or directory"},
 		"unclear":         {"\x01\x02", "exec format error"},
@@ -89,7 +89,7 @@ func TestABinaryThatReadsForEverIsNoPlugin(t *testing.T) {
 	path, err := exec.LookPath("sleep")
 	require.NoError(t, err)
 	_, err = Start(t.Context(), Command{Path: path, Args: []string{"100"}}, Options{StartTimeout: 200 * time.Millisecond, Logger: hclog.NewNullLogger()})
-	require.EqualError(t, err, path+": is not a policy plugin: not ready within 200ms; build one with plugins/sdk")
+	require.EqualError(t, err, path+": is not a policy plugin: not ready within 200ms")
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {

@@ -176,8 +176,12 @@ func (c *supervised) refusal() error {
 	c.mu.Lock()
 	refused := c.refused
 	c.mu.Unlock()
-	if !errors.Is(refused, errSilent) {
+	if refused == nil || errors.Is(refused, wire.ErrMismatch) {
 		return refused
+	}
+	silent := errors.Is(refused, errSilent)
+	if !silent { // it may go on for ever
+		c.kill()
 	}
 	select { // it is ending
 	case <-c.drained:
@@ -189,11 +193,14 @@ func (c *supervised) refusal() error {
 	if strings.Contains(words, "This binary is a plugin") { // as all say that are built with go-plugin
 		return fmt.Errorf("it is a plugin of another program, with another magic cookie: %w", wire.ErrMismatch)
 	}
-	if c.exit != nil {
+	if silent && c.exit != nil {
 		refused = fmt.Errorf("%w: %w", refused, c.exit)
 	}
-	if words != "" {
+	switch {
+	case words != "":
 		refused = fmt.Errorf("%w; it said: %s", refused, words)
+	case silent && c.exit == nil:
+		refused = fmt.Errorf("%w: its main must call sdk.Serve", refused)
 	}
 	return refused
 }

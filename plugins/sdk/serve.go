@@ -34,6 +34,9 @@ func Serve(spec backfill.Spec) {
 		_, _ = fmt.Fprintf(os.Stderr, "this policy cannot be served: %v\n", err)
 		os.Exit(1)
 	}
+	if key := wire.Handshake().MagicCookieKey; os.Getenv(key) == "" {
+		_, _ = fmt.Fprintf(os.Stderr, "This is the scheduling policy %s. To try it: negotiator plugin check %s\n", spec.Name, os.Args[0])
+	}
 	log := Logger()
 	life := newEndWithHost(patience, os.Exit)
 	server := &server{spec: spec, log: log}

@@ -24,7 +24,8 @@ from typing import Callable
 import grpc
 from google.protobuf import descriptor_pb2, message_factory
 
-from state import Cycle, State
+from cycle import Cycle
+from state import State
 
 COOKIE = ("CONDOR_BACKFILL_POLICY", "9e7c1f0a-policyv1")
 PATIENCE = 60  # seconds within which a host opens its session, or is dead
@@ -136,9 +137,13 @@ def serve(policy):
         sys.exit("This is a policy plugin: start it with negotiator --policy or condorsim run --policy.")
     begun, over = threading.Event(), threading.Event()
 
-    def session(messages, context):
+    def lasts(context):  # no longer than this call, and with it the connection to the host
         begun.set()
-        context.add_callback(over.set)  # the host's connection ended, however that came
+        if not context.add_callback(over.set):  # it is over already
+            over.set()
+
+    def session(messages, context):
+        lasts(context)
         mine = Session(policy)
         for m in messages:
             answer = mine.answer(m)
@@ -146,14 +151,12 @@ def serve(policy):
                 yield answer
 
     def stdio(_, context):  # has nothing to say, and ends with the host as well
-        begun.set()
-        context.add_callback(over.set)
+        lasts(context)
         over.wait()
         return iter(())
 
     def shutdown(_, context):
-        begun.set()
-        context.add_callback(over.set)  # once this is answered
+        lasts(context)  # until this is answered
         return b""
 
     server = grpc.server(futures.ThreadPoolExecutor(8), options=[

@@ -73,14 +73,14 @@ func CheckHello(line string) error {
 	line = strings.TrimSpace(line)
 	fields := strings.Split(line, "|")
 	if len(fields) < 4 {
-		return fmt.Errorf("it printed %.80q instead of a handshake", line)
+		return unasked(line)
 	}
 	core, err := strconv.Atoi(fields[0])
 	version, err2 := strconv.Atoi(fields[1])
 	known := slices.Sorted(maps.Keys(Versions(nil)))
 	switch {
 	case err != nil || err2 != nil:
-		return fmt.Errorf("it printed %.80q instead of a handshake", line)
+		return unasked(line)
 	case core != plugin.CoreProtocolVersion:
 		return fmt.Errorf("it shakes hands as in version %d of go-plugin's protocol, this host as in version %d: %w", core, plugin.CoreProtocolVersion, ErrMismatch)
 	case !slices.Contains(known, version):
@@ -89,4 +89,8 @@ func CheckHello(line string) error {
 		return fmt.Errorf("it does not serve its policy over gRPC: %w", ErrMismatch)
 	}
 	return nil
+}
+
+func unasked(line string) error {
+	return fmt.Errorf("it printed %.80q instead of a handshake: nothing may be printed before sdk.Serve does that", line)
 }

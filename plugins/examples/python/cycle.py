@@ -1,0 +1,62 @@
+"""What a policy acts on: a round, with the copy of the state."""
+
+from state import FOREVER
+
+
+class Cycle:
+    """A round for a policy to act on, after all its events."""
+
+    def __init__(self, state, round, action):
+        self.state, self._action, self._events = state, action, len(round.events)
+        self.journal = []  # what the policy did
+        self._failed = {}  # the shortest estimate that did not fit now, by what else matters
+        state.open(round)
+        for event in round.events:
+            state.apply(event)
+
+    @property
+    def now(self):
+        return self.state.now
+
+    def queue(self):
+        """The waiting jobs in the queue's order."""
+        return sorted((j for j in self.state.jobs.values() if j.waits), key=lambda j: (j.key, j.place))
+
+    def reserved(self):
+        """The waiting jobs that have a reservation."""
+        return [j for j in self.queue() if j.at is not None]
+
+    def release(self, job):
+        """Gives the job's reservation up."""
+        self._do("RELEASE", job)
+        self._failed.clear()
+
+    def start(self, job):
+        """Starts the job if it fits now, beside all that runs or is reserved; tells whether it did."""
+        kind = job.candidates, job.nodes, job.request
+        if job.estimate >= self._failed.get(kind, FOREVER):
+            return False
+        at = self.state.place(job, self.now)
+        if at is None:
+            self._failed[kind] = job.estimate
+            return False
+        self._do("START", job, placement=at)
+        return True
+
+    def reserve(self, job):
+        """Reserves the earliest place for the job, which must have none."""
+        earliest = self.state.earliest(job)
+        if earliest is not None:
+            self._do("RESERVE", job, at=earliest[0], placement=earliest[1])
+
+    def hold(self, job, reason):
+        """Takes the job out of the queue, for a reason that its owner will read."""
+        self._do("HOLD", job, reason=reason)
+
+    def _do(self, kind, job, placement=None, **fields):
+        action = self._action(after=self._events, kind="ACTION_KIND_" + kind, job=job.id, **fields)
+        if placement is not None:
+            action.placement.slots.extend(slot for slot, _ in placement)
+            action.placement.counts.extend(n for _, n in placement)
+        self.journal.append(action)
+        self.state.act(action)
