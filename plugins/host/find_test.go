@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,4 +130,17 @@ func TestTheSumOfTheExecutableIsChecked(t *testing.T) {
 	sum := sha256.Sum256(executable)
 	command.SHA256 = sum[:]
 	started(t, command, Options{})
+}
+
+func TestAPluginThatDoesNotEncryptIsToldHow(t *testing.T) {
+	self, err := Self("easy")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "open")
+	script := "#!/bin/sh\nunset PLUGIN_CLIENT_CERT\nexec " + self.Path + " " + strings.Join(self.Args, " ") + "\n"
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // it is executed
+	_, err = Start(t.Context(), Command{Path: path}, Options{Logger: hclog.NewNullLogger()})
+	require.ErrorContains(t, err, "a plugin that does not do mutual TLS needs mtls: off in the configuration")
+	remote, err := Start(t.Context(), Command{Path: path}, Options{NoMTLS: true, Logger: hclog.NewNullLogger()})
+	require.NoError(t, err)
+	remote.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -98,6 +99,9 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 		}
 		s, spec, err := greet(ctx, service, p.channel, options.Policy, p.stop)
 		if err != nil {
+			if !options.NoMTLS && strings.Contains(err.Error(), "authentication handshake failed") {
+				err = fmt.Errorf("%w; a plugin that does not do mutual TLS needs mtls: off in the configuration", err)
+			}
 			return nil, backfill.Spec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
 		s.pid, s.fate = p.pid(), p.fate

@@ -273,6 +273,15 @@ const (
 	ActionKind_ACTION_KIND_RELEASE ActionKind = 3
 	// ACTION_KIND_GUARANTEE promises the latest start, once, in the round in which
 	// the job arrived. It is for policies that declare guarantees alone.
+	//
+	// Under such a policy each waiting job has a reservation at the end of every
+	// round, at or before its guarantee. That does not bind in a round in which an
+	// event queued the job again, replaced it or brought it back from being held,
+	// nor for any job that waits at an EVENT_KIND_POLICY_CHANGED. Where such a job
+	// has no guarantee at the end of the round, or a later reservation, the start of
+	// its reservation is its guarantee from then on. A job that is held at the end of
+	// the round has none any more; neither has any, once a policy that gives none is
+	// in charge.
 	ActionKind_ACTION_KIND_GUARANTEE ActionKind = 4
 	// ACTION_KIND_HOLD takes a job out of the queue and its reservation away. Only
 	// an EVENT_KIND_CHANGED brings it back.
