@@ -58,10 +58,13 @@ func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	return ok
 }
 
-// compressOnce tries each job once, in the order of the plan as it is now.
+// compressOnce tries each job once, in the order of the plan as it is now. A start
+// that was missed counts as now, and moves no further: its own event is to come.
 func (t Textbook) compressOnce(c *backfill.Cycle) {
 	for _, j := range c.Planned() {
-		t.Place(c, j)
+		if planned, _, _ := c.Reservation(j); planned >= c.Now() {
+			t.Place(c, j)
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ func run(t *testing.T, seed uint64, spec backfill.Spec, order string, forget boo
 	t.Helper()
 	driver := conformance.NewDriver(seed)
 	driver.Calm = seed%2 == 0
+	driver.Late = seed%4 == 1
 	main, err := backfill.Link(spec, nil)
 	require.NoError(t, err)
 	fallback, err := backfill.Link(conservative.Spec(), nil)
