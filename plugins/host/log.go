@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,6 +21,7 @@ const (
 	maxLine  = 64 << 10 // bytes that are read of it; what is beyond is left out
 	maxShown = 4 << 10  // letters of each of its texts that are shown
 	maxWords = 200      // letters of it that become part of an error
+	maxLog   = 1 << 20  // bytes that are shown in a second, about
 )
 
 // printer makes lines of the host's log of what a plugin writes: of what it logs
@@ -34,10 +36,14 @@ type printer struct {
 	begun              []byte // of a line
 	crashing           bool   // what comes next is the trace of a crash
 	first, last, worst string // of what it wrote
+	now                func() time.Time
+	second             int64 // in which something was written last
+	shown              int   // bytes in that second
+	leftOut            int   // lines
 }
 
 func newPrinter(log hclog.Logger) *printer {
-	return &printer{log: log, printed: log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})}
+	return &printer{log: log, now: time.Now, printed: log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})}
 }
 
 // Write takes what comes, in pieces of any size.
@@ -63,6 +69,7 @@ func (p *printer) drain(from io.Reader) {
 	defer p.mu.Unlock()
 	p.line(p.begun)
 	p.begun = nil
+	p.tellLeftOut()
 }
 
 // words are those that tell best why the plugin ended: of a crash or an error, else
@@ -89,8 +96,32 @@ func (p *printer) crash() string {
 	return cut(p.worst, maxWords)
 }
 
+// tooMuch says that a line is to be left out: a plugin that writes without end must
+// not fill a disk.
+func (p *printer) tooMuch(line []byte) bool {
+	if second := p.now().Unix(); second != p.second {
+		p.second, p.shown = second, 0
+		p.tellLeftOut()
+	}
+	if p.shown += min(len(line), maxShown); p.shown <= maxLog {
+		return false
+	}
+	p.leftOut++
+	return true
+}
+
+func (p *printer) tellLeftOut() {
+	if p.leftOut > 0 {
+		p.log.Warn("the policy plugin writes too much to its log", "left_out", p.leftOut)
+	}
+	p.leftOut = 0
+}
+
 // line shows one line.
 func (p *printer) line(line []byte) {
+	if p.tooMuch(line) {
+		return
+	}
 	if entry, ok := parseEntry(line); ok {
 		p.entry(entry)
 		return

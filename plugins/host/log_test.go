@@ -196,3 +196,20 @@ func TestALogCannotBeForged(t *testing.T) {
 		}
 	})
 }
+
+func TestAFloodOfLinesIsBounded(t *testing.T) {
+	var log logged
+	p := newPrinter(log.logger(hclog.Info))
+	second := time.Unix(1, 0)
+	p.now = func() time.Time { return second }
+	line := strings.Repeat("x", 1023) + "\n"
+	for range 5000 {
+		_, _ = p.Write([]byte(line))
+	}
+	require.Less(t, len(log.String()), 2*maxLog)
+	require.False(t, strings.Contains(log.String(), "too much")) //nolint:testifylint // it would print a megabyte
+	second = second.Add(time.Second)
+	_, _ = p.Write([]byte("after it\n"))
+	end := log.String()[len(log.String())-200:]
+	require.Regexp(t, `writes too much to its log: left_out=3975\n.*after it\n$`, end)
+}
