@@ -7,13 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
-	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
 // Latency is how long decisions take in a pool of a size, in microseconds, and how
@@ -29,8 +25,8 @@ type Latency struct {
 	Bytes     int64   `json:"bytes"`
 }
 
-// Resync is, for the largest pool that was tried, how long it takes to hand over the whole state of a pool and to get a
-// decision, in microseconds, and how many bytes the state has.
+// Resync is, for the largest pool that was tried, how long it takes to hand its whole
+// state over and to get a decision, in microseconds and bytes.
 type Resync struct {
 	Slots int     `json:"slots"`
 	Jobs  int     `json:"jobs"`
@@ -38,12 +34,11 @@ type Resync struct {
 	Bytes int64   `json:"bytes"`
 }
 
-// timed is a decider whose last decision is timed and measured.
+// timed is a decider whose last decision is timed.
 type timed struct {
 	*host.Remote
 	clock func() time.Time
 	took  time.Duration
-	bytes int64
 }
 
 func (t *timed) Decide(ctx context.Context, c *backfill.Cycle) error {
@@ -53,11 +48,10 @@ func (t *timed) Decide(ctx context.Context, c *backfill.Cycle) error {
 	return err
 }
 
-func (t *timed) Decided(r backfill.Round, d backfill.Decision, own bool) {
-	question := &policyv1.Decide{BaseRevision: d.Revision, Round: wire.EncodeRound(r)}
-	answer := &policyv1.Decision{BaseRevision: d.Revision, Journal: wire.EncodeJournal(d.Actions)}
-	t.bytes = int64(proto.Size(question) + proto.Size(answer))
-	t.Remote.Decided(r, d, own)
+// traffic is how many bytes have crossed the boundary so far.
+func (t *timed) traffic() int64 {
+	stats := t.Stats()
+	return stats.Sent + stats.Received
 }
 
 // latency times decisions in pools of many sizes.
@@ -133,29 +127,32 @@ func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (ro
 	}
 	var took []time.Duration
 	var all time.Duration
-	var bytes int64
+	var before int64
 	for round := 0; len(took) < c.scale.samples && (all < c.scale.budget || len(took) < 5); round++ {
 		if err = b.round(ctx); err != nil || refused != nil {
 			return row, refused, err
 		}
-		if all += main.took; round > 0 { // the first one takes over
-			took, bytes = append(took, main.took), bytes+main.bytes
+		if all += main.took; round > 0 {
+			took = append(took, main.took)
+		} else { // it takes the state over
+			before = main.traffic()
 		}
 	}
+	bytes := main.traffic() - before
 	slices.Sort(took)
 	percentile := func(p int) float64 { return us(took[(len(took)*p+99)/100-1]) }
 	row = Latency{
 		Slots: slots, Jobs: jobs, Decisions: len(took), P50: percentile(50), P90: percentile(90), P99: percentile(99), Max: us(took[len(took)-1]),
 		Bytes: bytes / int64(len(took)),
 	}
-	snap := b.host.State.Snapshot()
-	if b.host.State, err = backfill.Restore(snap); err != nil {
+	if b.host.State, err = backfill.Restore(b.host.State.Snapshot()); err != nil {
 		return row, nil, err
 	}
+	before = main.traffic()
 	if err = b.round(ctx); err != nil || refused != nil {
 		return row, refused, err
 	}
-	c.report.Resync = &Resync{Slots: slots, Jobs: jobs, Took: us(main.took), Bytes: int64(proto.Size(wire.EncodeSnapshot(snap)))}
+	c.report.Resync = &Resync{Slots: slots, Jobs: jobs, Took: us(main.took), Bytes: main.traffic() - before}
 	return row, nil, nil
 }
 

@@ -100,10 +100,10 @@ func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
 	if err != nil {
 		return errors.New("it ended before it said where it serves")
 	}
-	fields := strings.Split(strings.TrimSpace(line), "|")
-	if len(fields) < 5 || fields[4] != "grpc" {
-		return fmt.Errorf("it printed %.80q instead of a handshake", line)
+	if err = wire.CheckHello(line); err != nil {
+		return err
 	}
+	fields := strings.Split(strings.TrimSpace(line), "|")
 	target := fields[3]
 	if fields[2] == "unix" {
 		target = "unix:" + target

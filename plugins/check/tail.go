@@ -50,7 +50,7 @@ func (t *tail) Accept(name string, level hclog.Level, message string, args ...an
 		if strings.Contains(fmt.Sprint(args...), "signal: killed") { // by the host
 			return
 		}
-	case strings.Contains(message, "the policy plugin"), strings.HasSuffix(name, ".stdio"), // the host's and go-plugin's own
+	case strings.Contains(message, "the policy plugin"), // the host's own
 		message == "configuring server automatic mTLS", message == "plugin address",
 		strings.Count(name, ".") < 2 && level < hclog.Info:
 		return
@@ -70,7 +70,7 @@ func (t *tail) Accept(name string, level hclog.Level, message string, args ...an
 // what the user wants to the user.
 func (c *checker) log() {
 	out, level := c.options.Log, c.options.LogLevel
-	if out == nil || level == hclog.Off { // go-plugin spares itself the plugin's log if its logger is off
+	if out == nil || level == hclog.Off { // of what is below the level the plugin sends nothing
 		out, level = io.Discard, hclog.Error
 	}
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "check", Level: level, Output: out})

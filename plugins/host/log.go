@@ -119,11 +119,9 @@ func (p *printer) tellLeftOut() {
 
 // line shows one line.
 func (p *printer) line(line []byte) {
-	if p.tooMuch(line) {
-		return
-	}
+	leftOut := p.tooMuch(line)
 	if entry, ok := parseEntry(line); ok {
-		p.entry(entry)
+		p.entry(entry, leftOut)
 		return
 	}
 	text := strings.TrimRightFunc(harmless(string(line)), unicode.IsSpace)
@@ -134,11 +132,13 @@ func (p *printer) line(line []byte) {
 	if !p.crashing && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
 		p.crashing, p.worst = true, text
 	}
-	if p.crashing {
+	switch {
+	case leftOut:
+	case p.crashing:
 		p.log.Error(text)
-		return
+	default:
+		_, _ = p.printed.Write([]byte(text)) // a log does not fail
 	}
-	_, _ = p.printed.Write([]byte(text)) // a log does not fail
 }
 
 // parseEntry reads a line as hclog writes it.
@@ -157,7 +157,7 @@ func parseEntry(line []byte) (map[string]any, bool) {
 }
 
 // entry shows what the plugin logged. The time is the host's.
-func (p *printer) entry(entry map[string]any) {
+func (p *printer) entry(entry map[string]any, leftOut bool) {
 	text := func(key string) string {
 		s, _ := entry[key].(string)
 		delete(entry, key)
@@ -170,6 +170,9 @@ func (p *printer) entry(entry map[string]any) {
 	}
 	if level == hclog.Error {
 		p.worst = message
+	}
+	if leftOut {
+		return
 	}
 	var args []any
 	for _, key := range slices.Sorted(maps.Keys(entry)) {

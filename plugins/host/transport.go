@@ -88,7 +88,7 @@ func newCodec() codec { return codec{encoding.GetCodecV2(grpcproto.Name)} }
 
 func (c codec) Unmarshal(data mem.BufferSlice, m any) error {
 	if _, answer := m.(*policyv1.PolicyMessage); answer {
-		if err := wire.CheckAnswer(data.Materialize()); err != nil {
+		if err := wire.CheckAnswer(data.Len(), data.Materialize); err != nil {
 			return err
 		}
 	}

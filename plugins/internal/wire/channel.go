@@ -94,7 +94,7 @@ func (c *Channel) Receive(m message) (int, error) {
 		c.read = nil
 	}
 	if _, answer := m.(*policyv1.PolicyMessage); answer {
-		if err := CheckAnswer(body); err != nil {
+		if err := CheckAnswer(len(body), func() []byte { return body }); err != nil {
 			return 0, err
 		}
 	}
