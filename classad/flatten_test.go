@@ -287,8 +287,14 @@ var world = classad.Host{
 
 // flattens requires the law: for all targets the flattened expression has the value of the expression, and its printed
 // form is that of the same tree.
+//
+// What leads in a circle is left out: flattening goes once around it, so that evaluation
+// meets its beginning again a turn later.
 func flattens(t require.TestingT, e *classad.Expr, my *classad.ClassAd, targets ...*classad.ClassAd) {
 	flat := e.Flatten(my)
+	if _, _, err := e.Refs(my); err != nil {
+		return
+	}
 	for _, target := range targets {
 		scope := classad.Scope{My: my, Target: target, Host: &world}
 		if e.Fails(scope) {

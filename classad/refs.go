@@ -21,6 +21,9 @@ var ErrReferences = errors.New("references lead in a circle, too far or into wha
 // not. Strings that are evaluated by eval are not looked into. The error is nil or [ErrReferences]; the names that were
 // found are given in both cases.
 func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
+	if _, constant := e.tree.(*ast.Literal); constant { // most attributes of most ads
+		return nil, nil, nil
+	}
 	m := newMatching(Scope{My: my, Host: &someTime})
 	in, out := &references{ev: &m.evaluator}, &references{ev: &m.evaluator, external: true}
 	in.collect(e.tree, &m.left)
