@@ -1,0 +1,177 @@
+package cedar
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// maxAttributes bounds the attributes of an ad that is read.
+const maxAttributes = 100_000
+
+// secretMarker stands before an attribute that is sent as a secret.
+const secretMarker = "ZKM"
+
+// PutAd writes an ad, all of its attributes.
+func (s *Stream) PutAd(ad *classad.ClassAd) {
+	s.putAttributes(ad)
+	s.PutString("") // once MyType and TargetType
+	s.PutString("")
+}
+
+// PutBareAd writes an ad in the few places where the two texts at its end are not
+// expected.
+func (s *Stream) PutBareAd(ad *classad.ClassAd) { s.putAttributes(ad) }
+
+func (s *Stream) putAttributes(ad *classad.ClassAd) {
+	s.PutInt(int64(ad.Len()))
+	var line []byte
+	for name, e := range ad.All() {
+		line = append(append(line[:0], name...), " = "...)
+		s.PutString(string(e.AppendFormat(line, ast.Line)))
+	}
+}
+
+// PutLines writes an ad as it stands in lines, empty ones left out.
+func (s *Stream) PutLines(l Lines) {
+	n := 0
+	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
+		if len(line) > 0 {
+			n++
+		}
+	}
+	s.PutInt(int64(n))
+	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
+		if len(line) > 0 {
+			s.PutString(string(line))
+		}
+	}
+	s.PutString("")
+	s.PutString("")
+}
+
+// Lines is an ad as it came: a line "Name = expression" for each attribute, with
+// a line feed at its end.
+type Lines []byte
+
+// AppendLines reads an ad and appends its lines to b; what had been there stays.
+func (s *Stream) AppendLines(b Lines) (Lines, error) {
+	b, err := s.appendAttributes(b)
+	for range 2 {
+		if err == nil {
+			_, err = s.appendText(nil, maxText)
+		}
+	}
+	return b, err
+}
+
+// appendAttributes reads the part of an ad that both kinds have.
+func (s *Stream) appendAttributes(b Lines) (Lines, error) {
+	n, err := s.IntIn("the number of an ad's attributes", 0, maxAttributes)
+	if err != nil {
+		return b, err
+	}
+	start := len(b)
+	for range n {
+		at := len(b)
+		if b, err = s.appendText(b, maxAd-(at-start)); err != nil {
+			return b, err
+		}
+		if string(b[at:]) == secretMarker {
+			if b, err = s.appendText(b[:at], maxAd-(at-start)); err != nil {
+				return b, err
+			}
+		}
+		if bytes.IndexByte(b[at:], '\n') >= 0 { // inside a text; a line has none
+			for i, c := range b[at:] {
+				if c == '\n' {
+					b[at+i] = ' '
+				}
+			}
+		}
+		b = append(b, '\n')
+	}
+	return b, nil
+}
+
+// Ad reads an ad.
+func (s *Stream) Ad() (*classad.ClassAd, error) { return s.ad(s.AppendLines) }
+
+// BareAd reads an ad without the two texts at its end.
+func (s *Stream) BareAd() (*classad.ClassAd, error) { return s.ad(s.appendAttributes) }
+
+func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
+	lines, err := read(nil)
+	if err != nil {
+		return nil, err
+	}
+	ad, err := lines.Ad()
+	if err != nil {
+		return nil, fmt.Errorf("an ad from %v: %w", s.conn.RemoteAddr(), err)
+	}
+	return ad, nil
+}
+
+// Ad parses the lines. Errors quote no private attribute.
+//
+// On the wire, as in these lines, \" is the only escape in a text, and only before
+// its end: a job that was submitted with "a\\b\"c" has two backslashes and a quote.
+// UTF-8 and tabs come as they are, and a line feed inside a text as a blank.
+func (l Lines) Ad() (*classad.ClassAd, error) {
+	ad, err := classad.ParseOld(string(l))
+	if err != nil && l.private() {
+		return nil, errors.New("it cannot be parsed, and is not shown because it has private attributes")
+	}
+	return ad, err
+}
+
+// private tells whether there are private attributes.
+func (l Lines) private() bool {
+	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
+		if name, _, _ := bytes.Cut(line, []byte{'='}); Private(string(bytes.TrimSpace(name))) {
+			return true
+		}
+	}
+	return false
+}
+
+// Format shows the lines without the values of private attributes.
+func (l Lines) Format(f fmt.State, _ rune) {
+	for line := range bytes.Lines(l) {
+		name, _, _ := bytes.Cut(line, []byte{'='})
+		if Private(string(bytes.TrimSpace(name))) {
+			line = append(bytes.Clone(name), "= …\n"...)
+		}
+		_, _ = f.Write(line)
+	}
+}
+
+// MarshalText is the lines without the values of private attributes.
+func (l Lines) MarshalText() ([]byte, error) { return fmt.Append(nil, l), nil }
+
+// Private tells whether an attribute may not be passed on: who knows its value can
+// claim a slot, or act for somebody.
+func Private(name string) bool {
+	switch strings.ToLower(name) {
+	case "claimid", "claimids", "claimidlist", "childclaimids", "capability", "transferkey", "pairedclaimid":
+		return true
+	default:
+		return len(name) >= 12 && strings.EqualFold(name[:12], "_condor_priv")
+	}
+}
+
+// Find is the expression of an attribute, as it came.
+func (l Lines) Find(name string) ([]byte, bool) {
+	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
+		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) {
+			if rest := bytes.TrimLeft(line[len(name):], " \t"); len(rest) > 0 && rest[0] == '=' {
+				return bytes.TrimSpace(rest[1:]), true
+			}
+		}
+	}
+	return nil, false
+}

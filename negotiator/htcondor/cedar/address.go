@@ -1,0 +1,173 @@
+package cedar
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Address is where a daemon listens, in HTCondor's words a sinful string:
+// "<127.0.0.1:9618?addrs=127.0.0.1-9618&noUDP&sock=collector>".
+type Address struct {
+	Host string // a name or an IP address
+	Port int
+	// Sock is the daemon's name behind a shared port; "": it has the port to itself.
+	Sock string
+	// NoUDP tells others not to send commands as datagrams.
+	NoUDP bool
+	// Addrs are IP addresses with ports at which the daemon can be reached as well,
+	// the likeliest first.
+	Addrs []string
+	// Alias is the host's name, for people and certificates.
+	Alias string
+	// Brokered says that the daemon may be reachable through a broker (CCB) only,
+	// which this package cannot do: it tries to connect all the same.
+	Brokered bool
+}
+
+// maxAddress bounds an address's text.
+const maxAddress = 64 << 10
+
+// ParseAddress reads an address with or without the angle brackets around it.
+func ParseAddress(text string) (Address, error) {
+	if len(text) > maxAddress {
+		return Address{}, fmt.Errorf("address %q…: is longer than %d bytes", text[:80], maxAddress)
+	}
+	bare := strings.TrimSpace(text)
+	if inner, ok := strings.CutPrefix(bare, "<"); ok {
+		if bare, ok = strings.CutSuffix(inner, ">"); !ok {
+			return Address{}, fmt.Errorf("address %q: the > is missing", text)
+		}
+	}
+	at, parameters, _ := strings.Cut(bare, "?")
+	host, port, err := net.SplitHostPort(at)
+	if err != nil {
+		return Address{}, fmt.Errorf("address %q: must be <host:port?parameters>", text)
+	}
+	a := Address{Host: host}
+	if a.Port, err = strconv.Atoi(port); err != nil || a.Port < 0 || a.Port > 65535 {
+		return Address{}, fmt.Errorf("address %q: port %q: must be a number up to 65535", text, port)
+	}
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || strings.ContainsRune("<>[]?&", r) }) {
+		return Address{}, fmt.Errorf("address %q: host %q: must be a name or an IP address", text, host)
+	}
+	for pair := range strings.FieldsFuncSeq(parameters, func(r rune) bool { return r == '&' || r == ';' }) {
+		if err = a.set(pair); err != nil {
+			return Address{}, fmt.Errorf("address %q: %w", text, err)
+		}
+	}
+	return a, nil
+}
+
+// set takes one parameter; unknown ones are left out.
+func (a *Address) set(pair string) error {
+	key, escaped, _ := strings.Cut(pair, "=")
+	value, err := url.PathUnescape(escaped)
+	if err != nil {
+		return fmt.Errorf("parameter %s: %w", key, err)
+	}
+	switch key {
+	case "sock":
+		a.Sock = value
+	case "alias":
+		a.Alias = value
+	case "noUDP":
+		a.NoUDP = true
+	case "CCBID":
+		a.Brokered = value != ""
+	case "addrs":
+		for one := range strings.SplitSeq(value, "+") {
+			at, err := parseDashed(one)
+			if err != nil {
+				return err
+			}
+			a.Addrs = append(a.Addrs, at)
+		}
+	}
+	return nil
+}
+
+// parseDashed turns 127.0.0.1-9618 or [--1]-9618, where dashes stand for colons,
+// into host:port.
+func parseDashed(text string) (string, error) {
+	at := strings.LastIndexByte(text, '-')
+	if at < 0 {
+		return "", fmt.Errorf("addrs: %q is no ip-port", text)
+	}
+	host, port := text[:at], text[at+1:]
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.ReplaceAll(strings.TrimSuffix(inner, "]"), "-", ":")
+	}
+	if number, err := strconv.Atoi(port); err != nil || number < 0 || number > 65535 {
+		return "", fmt.Errorf("addrs: port %q: must be a number up to 65535", port)
+	}
+	if net.ParseIP(host) == nil {
+		return "", fmt.Errorf("addrs: %q is no IP address", host)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// String is the address with its brackets, as ads have it. A broker is left out.
+func (a Address) String() string {
+	var parameters []string
+	if len(a.Addrs) > 0 {
+		var dashed []string
+		for _, at := range a.Addrs {
+			host, port, err := net.SplitHostPort(at)
+			if err != nil {
+				continue
+			}
+			if strings.Contains(host, ":") {
+				host = "[" + strings.ReplaceAll(host, ":", "-") + "]"
+			}
+			dashed = append(dashed, host+"-"+port)
+		}
+		parameters = append(parameters, "addrs="+strings.Join(dashed, "+"))
+	}
+	if a.Alias != "" {
+		parameters = append(parameters, "alias="+escape(a.Alias))
+	}
+	if a.NoUDP {
+		parameters = append(parameters, "noUDP")
+	}
+	if a.Sock != "" {
+		parameters = append(parameters, "sock="+escape(a.Sock))
+	}
+	text := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
+	if len(parameters) > 0 {
+		text += "?" + strings.Join(parameters, "&")
+	}
+	return "<" + text + ">"
+}
+
+// escape writes a parameter's value as HTCondor does.
+func escape(value string) string {
+	var b strings.Builder
+	for i := range len(value) {
+		switch c := value[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("#+-.:[]_", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02x", c)
+		}
+	}
+	return b.String()
+}
+
+// reachable lists what to dial, the likeliest first.
+func (a Address) reachable() []string {
+	first := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
+	all := []string{first}
+	for _, at := range a.Addrs {
+		if !slices.Contains(all, at) && len(all) < maxPlaces {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// maxPlaces bounds how many of a daemon's addresses are tried.
+const maxPlaces = 8

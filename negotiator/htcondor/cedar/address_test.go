@@ -1,0 +1,63 @@
+package cedar_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+func TestParseAddress(t *testing.T) {
+	for text, want := range map[string]cedar.Address{
+		"<127.0.0.1:9618>": {Host: "127.0.0.1", Port: 9618},
+		"pool.test:9618":   {Host: "pool.test", Port: 9618},
+		"<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=pool.test&noUDP&sock=schedd_1_2>": {
+			Host: "127.0.0.1", Port: 9618, Sock: "schedd_1_2", NoUDP: true, Alias: "pool.test", Addrs: []string{"127.0.0.1:9618"},
+		},
+		"<[::1]:9618?addrs=[--1]-9618+10.0.0.1-5&noUDP>":                              {Host: "::1", Port: 9618, NoUDP: true, Addrs: []string{"[::1]:9618", "10.0.0.1:5"}},
+		"<10.0.0.1:1?CCBID=1.2.3.4:9618%3faddrs%3d1.2.3.4-9618#7&PrivNet=home&new=1>": {Host: "10.0.0.1", Port: 1, Brokered: true},
+		"<10.0.0.1:1?sock=a%20b%26c;noUDP>":                                           {Host: "10.0.0.1", Port: 1, Sock: "a b&c", NoUDP: true},
+	} {
+		got, err := cedar.ParseAddress(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+		want.Brokered = false // is not written
+		again, err := cedar.ParseAddress(got.String())
+		require.NoError(t, err)
+		require.Equal(t, want, again)
+	}
+	for text, want := range map[string]string{
+		"<127.0.0.1:9618":                  "the > is missing",
+		"127.0.0.1":                        "must be <host:port",
+		"<127.0.0.1:x>":                    `port "x"`,
+		"<127.0.0.1:70000>":                `port "70000"`,
+		"<:9618>":                          `host ""`,
+		"<a b:9618>":                       "must be a name or an IP address",
+		"<1.2.3.4:1?sock=%zz>":             "parameter sock",
+		"<1.2.3.4:1?addrs=pool.test-9618>": "no IP address",
+		"<1.2.3.4:1?addrs=1.2.3.4>":        "is no ip-port",
+		"<1.2.3.4:1?addrs=1.2.3.4-x>":      `port "x"`,
+	} {
+		_, err := cedar.ParseAddress(text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	for _, text := range []string{
+		"<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=pool.test&noUDP&sock=schedd_1_2>", "<[::1]:9618?addrs=[--1]-9618>", "host:1", "<a:1?CCBID=x&sock=%41>",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := cedar.ParseAddress(text)
+		if err != nil {
+			return
+		}
+		a.Brokered = false
+		again, err := cedar.ParseAddress(a.String())
+		require.NoError(t, err, "%q of %q", a.String(), text)
+		require.Equal(t, a, again)
+	})
+}

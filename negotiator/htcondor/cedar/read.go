@@ -1,0 +1,152 @@
+package cedar
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// maxText is the longest text that is read, and maxAd the most text of one ad.
+const (
+	maxText = 8 << 20
+	maxAd   = 16 << 20
+)
+
+// take fills b.
+func (s *Stream) take(b []byte) error {
+	for len(b) > 0 {
+		if len(s.frame) == 0 {
+			if err := s.next(); err != nil {
+				return err
+			}
+		}
+		n := copy(b, s.frame)
+		s.frame, b = s.frame[n:], b[n:]
+	}
+	return nil
+}
+
+// Int reads an integer.
+func (s *Stream) Int() (int64, error) {
+	if len(s.frame) >= 8 { // mostly
+		v := binary.BigEndian.Uint64(s.frame)
+		s.frame = s.frame[8:]
+		return int64(v), nil //nolint:gosec // two's complement is what is sent
+	}
+	var b [8]byte
+	err := s.take(b[:])
+	return int64(binary.BigEndian.Uint64(b[:])), err //nolint:gosec // as above
+}
+
+// IntIn reads an integer that must be within bounds.
+func (s *Stream) IntIn(what string, low, high int64) (int, error) {
+	v, err := s.Int()
+	if err == nil && (v < low || v > high) {
+		err = fmt.Errorf("from %v: %s is %d: must be from %d to %d", s.conn.RemoteAddr(), what, v, low, high)
+	}
+	return int(v), err
+}
+
+// Real reads a floating-point number. Its 31 bits are good for nine digits: 5 comes
+// as 4.999999998603016, and is made 5 again.
+func (s *Stream) Real() (float64, error) {
+	fraction, err := s.Int()
+	if err != nil {
+		return 0, err
+	}
+	exponent, err := s.IntIn("an exponent", -5000, 5000)
+	if err != nil {
+		return 0, err
+	}
+	rough := math.Ldexp(float64(fraction)/math.MaxInt32, exponent)
+	return strconv.ParseFloat(strconv.FormatFloat(rough, 'g', 9, 64), 64)
+}
+
+// Bytes reads so many bytes as they are.
+func (s *Stream) Bytes(n int) ([]byte, error) {
+	if n < 0 || n > maxText {
+		return nil, fmt.Errorf("from %v: %d bytes: must be from 0 to %d", s.conn.RemoteAddr(), n, maxText)
+	}
+	b := make([]byte, n)
+	return b, s.take(b)
+}
+
+// Text reads a text. A null one is "".
+func (s *Stream) Text() (string, error) {
+	b, err := s.appendText(nil, maxText)
+	return string(b), err
+}
+
+// appendText appends a text of at most so many bytes to b.
+func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
+	if s.opener != nil {
+		return s.appendCounted(b, limit)
+	}
+	const null = 0xad
+	start := len(b)
+	for {
+		if more, err := s.More(); err != nil {
+			return b, err
+		} else if !more {
+			return b, fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), ErrMessageEnds)
+		}
+		if len(b) == start && s.frame[0] == null {
+			s.frame = s.frame[1:]
+			return b, nil
+		}
+		end := bytes.IndexByte(s.frame, 0)
+		part := s.frame
+		if end >= 0 {
+			part = s.frame[:end]
+		}
+		if len(b)-start+len(part) > limit {
+			return b, s.tooLong(limit)
+		}
+		b = append(b, part...)
+		if end >= 0 {
+			s.frame = s.frame[end+1:]
+			return b, nil
+		}
+		s.frame = nil
+	}
+}
+
+// appendCounted appends a text that comes with its length, the 0 at its end
+// included.
+func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
+	n, err := s.Int()
+	switch {
+	case err != nil:
+		return b, err
+	case n < 1:
+		return b, fmt.Errorf("from %v: a text of %d bytes: the 0 at its end is missing", s.conn.RemoteAddr(), n)
+	case n-1 > int64(limit):
+		return b, s.tooLong(limit)
+	}
+	size := int(n)
+	for size > 0 { // what was only promised takes no memory
+		if len(s.frame) == 0 {
+			if err = s.next(); err != nil {
+				return b, err
+			}
+		}
+		part := s.frame[:min(size, len(s.frame))]
+		b = append(b, part...)
+		s.frame = s.frame[len(part):]
+		size -= len(part)
+	}
+	if b[len(b)-1] != 0 {
+		return b, fmt.Errorf("from %v: a text does not end with a 0", s.conn.RemoteAddr())
+	}
+	b = b[:len(b)-1]
+	if n == 2 && b[len(b)-1] == 0xad {
+		b = b[:len(b)-1]
+	}
+	return b, nil
+}
+
+func (s *Stream) tooLong(limit int) error {
+	return fmt.Errorf("from %v: a text of more than %d bytes", s.conn.RemoteAddr(), limit)
+}

@@ -1,0 +1,118 @@
+package cedar
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	ivSize  = 16
+	tagSize = 16
+	// KeySize is the length of a session key: AES-256.
+	KeySize = 32
+)
+
+// seal encrypts or decrypts the frames of one direction with AES-256-GCM. The
+// nonce of frame k is the direction's IV with k added to its first four bytes.
+// What is authenticated besides a frame is its header, and for the first one of
+// a direction also what was said in plain before, on both sides.
+type seal struct {
+	aead    cipher.AEAD
+	iv      [ivSize]byte
+	count   uint32
+	started bool
+	before  []byte // the two digests of what was said in plain
+	aad     []byte
+	box     []byte
+}
+
+// Encrypt has everything from here on encrypted, both ways. It cannot be undone;
+// a second call changes nothing. No message may be half written or half read.
+func (s *Stream) Encrypt(key []byte) error {
+	if s.sealer != nil {
+		return nil
+	}
+	if len(key) != KeySize {
+		return fmt.Errorf("a session key of %d bytes: must be %d", len(key), KeySize)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return err
+	}
+	aead, err := cipher.NewGCMWithNonceSize(block, ivSize)
+	if err != nil {
+		return err
+	}
+	sent, received := s.sent.Sum(nil), s.received.Sum(nil)
+	s.sealer = &seal{aead: aead, before: append(append([]byte{}, sent...), received...)}
+	s.opener = &seal{aead: aead, before: append(append([]byte{}, received...), sent...)}
+	random := s.Random
+	if random == nil {
+		random = rand.Reader
+	}
+	_, err = io.ReadFull(random, s.sealer.iv[:])
+	return err
+}
+
+// Encrypted tells whether the stream is encrypted.
+func (s *Stream) Encrypted() bool { return s.sealer != nil }
+
+// nonce is the next frame's.
+func (c *seal) nonce() []byte {
+	nonce := c.iv
+	binary.BigEndian.PutUint32(nonce[:4], binary.BigEndian.Uint32(c.iv[:4])+c.count)
+	c.count++
+	return nonce[:]
+}
+
+// seal encrypts a body that stands behind room for a header and an IV, and
+// returns the frame.
+func (c *seal) seal(out []byte, last bool) []byte {
+	plain := out[headerSize+ivSize:]
+	lead := 0
+	if !c.started {
+		lead = ivSize
+	}
+	var header [headerSize]byte
+	putHeader(header[:], lead+len(plain)+tagSize, last)
+	c.aad = c.aad[:0]
+	if !c.started {
+		c.aad = append(c.aad, c.before...)
+	}
+	c.aad = append(c.aad, header[:]...)
+	c.box = append(c.box[:0], header[:]...)
+	if !c.started {
+		c.box = append(c.box, c.iv[:]...)
+	}
+	c.started = true
+	c.box = c.aead.Seal(c.box, c.nonce(), plain, c.aad)
+	return c.box
+}
+
+// open decrypts a body in place.
+func (c *seal) open(header, body []byte) ([]byte, error) {
+	c.aad = c.aad[:0]
+	if !c.started {
+		if len(body) < ivSize {
+			return nil, errors.New("an encrypted frame is too short")
+		}
+		copy(c.iv[:], body)
+		body = body[ivSize:]
+		c.aad = append(c.aad, c.before...)
+	}
+	if len(body) <= tagSize {
+		return nil, errors.New("an encrypted frame is too short")
+	}
+	c.started = true
+	c.aad = append(c.aad, header...)
+	plain, err := c.aead.Open(body[:0], c.nonce(), body, c.aad)
+	if err != nil {
+		return nil, errors.New("a frame cannot be decrypted: the key is another, or somebody has changed it")
+	}
+	return plain, nil
+}

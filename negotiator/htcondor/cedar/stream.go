@@ -1,0 +1,252 @@
+package cedar
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	headerSize = 5
+	// frameSize is where frames are cut when writing, as HTCondor does it.
+	frameSize = 4096
+	// maxFrame is the longest body that is read.
+	maxFrame = 1 << 20
+)
+
+// Stream is a connection to a daemon. One goroutine may write and another one
+// read; Close and Bind are safe at any time.
+type Stream struct {
+	// Random is where the IV of an encrypted stream comes from; nil: the system's.
+	Random io.Reader
+
+	conn    net.Conn
+	timeout time.Duration
+	unbind  atomic.Pointer[func() bool] // from a context
+
+	// Writing: the frame that is being filled, after room for a header and an IV.
+	out    []byte
+	outErr error
+	sent   hash.Hash // of the plain bytes
+	sealer *seal
+
+	// Reading.
+	in       *bufio.Reader
+	budget   int64  // how many bytes may still be read; below 0: any number
+	frame    []byte // what is left of the current one
+	last     bool   // it is the message's last
+	inside   bool   // a message has begun and not ended
+	room     []byte // the current frame's
+	received hash.Hash
+	opener   *seal
+}
+
+// NewStream speaks CEDAR on a connection. Timeout bounds each wait for the other
+// side; 0: there is none.
+func NewStream(conn net.Conn, timeout time.Duration) *Stream {
+	s := &Stream{conn: conn, timeout: timeout, sent: sha256.New(), received: sha256.New(), budget: -1}
+	s.in = bufio.NewReaderSize(&patient{s}, 64<<10)
+	s.begin()
+	return s
+}
+
+// patient reads from the connection and gives each read its time.
+type patient struct{ s *Stream }
+
+func (p *patient) Read(b []byte) (int, error) {
+	if err := p.s.wait(p.s.conn.SetReadDeadline); err != nil {
+		return 0, err
+	}
+	return p.s.conn.Read(b)
+}
+
+// Limit bounds how many bytes may be read from here on, which are frames that
+// have not begun yet; below 0: any number. Whoever is not known yet must not make
+// us read for ever.
+func (s *Stream) Limit(bytes int64) { s.budget = bytes }
+
+// spend takes a frame from the limit.
+func (s *Stream) spend(bytes int64) error {
+	if s.budget < 0 {
+		return nil
+	}
+	if bytes > s.budget {
+		return fmt.Errorf("from %v: more is said than is allowed at this point", s.conn.RemoteAddr())
+	}
+	s.budget -= bytes
+	return nil
+}
+
+func (s *Stream) wait(set func(time.Time) error) error {
+	if s.timeout == 0 {
+		return nil
+	}
+	return set(time.Now().Add(s.timeout))
+}
+
+// Close ends the connection. Nothing is left to be said after it.
+func (s *Stream) Close() {
+	if stop := s.unbind.Swap(nil); stop != nil {
+		(*stop)()
+	}
+	_ = s.conn.Close()
+}
+
+// Bind closes the connection when the context ends, in place of the one that it
+// was bound to before.
+func (s *Stream) Bind(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
+	if before := s.unbind.Swap(&stop); before != nil {
+		(*before)()
+	}
+}
+
+// Format shows where the stream goes to, and nothing of what is said on it.
+func (s *Stream) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "stream to %v", s.conn.RemoteAddr())
+}
+
+// Remote is the other side's address.
+func (s *Stream) Remote() net.Addr { return s.conn.RemoteAddr() }
+
+// Local is this side's address.
+func (s *Stream) Local() net.Addr { return s.conn.LocalAddr() }
+
+// begin begins a frame.
+func (s *Stream) begin() {
+	const room = headerSize + ivSize
+	if s.out == nil {
+		s.out = make([]byte, room, frameSize+ivSize)
+	}
+	s.out = s.out[:room]
+}
+
+// flush writes the frame that is being filled.
+func (s *Stream) flush(last bool) {
+	if s.outErr != nil {
+		s.begin()
+		return
+	}
+	body := s.out[headerSize+ivSize:]
+	if len(body) == 0 {
+		s.outErr = errors.New("an empty frame is illegal")
+		return
+	}
+	frame := s.out[ivSize:] // header and body
+	if s.sealer != nil {
+		frame = s.sealer.seal(s.out, last)
+	} else {
+		putHeader(frame, len(body), last)
+		s.sent.Write(frame)
+	}
+	if err := s.wait(s.conn.SetWriteDeadline); err != nil {
+		s.outErr = err
+	} else if _, err = s.conn.Write(frame); err != nil {
+		s.outErr = fmt.Errorf("write to %v: %w", s.conn.RemoteAddr(), err)
+	}
+	s.begin()
+}
+
+func putHeader(b []byte, length int, last bool) {
+	b[0] = 0
+	if last {
+		b[0] = 1
+	}
+	binary.BigEndian.PutUint32(b[1:headerSize], uint32(length)) //nolint:gosec // frames are short
+}
+
+// Send ends the message that was being written. The error is the first one of
+// any message; none gets through after it.
+func (s *Stream) Send() error {
+	s.flush(true)
+	return s.outErr
+}
+
+// next reads the message's next frame.
+func (s *Stream) next() error {
+	if s.inside && s.last {
+		return fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), ErrMessageEnds)
+	}
+	var header [headerSize]byte
+	if _, err := io.ReadFull(s.in, header[:]); err != nil {
+		if s.inside && errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return s.readError(err)
+	}
+	length := binary.BigEndian.Uint32(header[1:])
+	if header[0] > 10 || length == 0 || length > maxFrame {
+		return fmt.Errorf("from %v: a frame begins with % x, which is no frame of a message", s.conn.RemoteAddr(), header)
+	}
+	if err := s.spend(headerSize + int64(length)); err != nil {
+		return err
+	}
+	if cap(s.room) < int(length) {
+		s.room = make([]byte, max(int(length), frameSize))
+	}
+	body := s.room[:length]
+	if _, err := io.ReadFull(s.in, body); err != nil {
+		return s.readError(errUnexpected(err))
+	}
+	if s.opener != nil {
+		var err error
+		if body, err = s.opener.open(header[:], body); err != nil {
+			return fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), err)
+		}
+	} else {
+		s.received.Write(header[:])
+		s.received.Write(body)
+	}
+	s.frame, s.last, s.inside = body, header[0] != 0, true
+	return nil
+}
+
+func errUnexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (s *Stream) readError(err error) error {
+	return fmt.Errorf("read from %v: %w", s.conn.RemoteAddr(), err)
+}
+
+// ErrMessageEnds says that a message ended where a value was expected.
+var ErrMessageEnds = errors.New("the message ends before its time")
+
+// End leaves the message that is being read behind, and what is left of it
+// unread.
+func (s *Stream) End() error {
+	if !s.inside {
+		return nil
+	}
+	for !s.last {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	s.frame, s.inside, s.last = nil, false, false
+	return nil
+}
+
+// More tells whether the message that is being read goes on.
+func (s *Stream) More() (bool, error) {
+	for len(s.frame) == 0 {
+		if s.inside && s.last {
+			return false, nil
+		}
+		if err := s.next(); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

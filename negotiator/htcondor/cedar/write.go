@@ -1,0 +1,61 @@
+package cedar
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// room is how much of a frame may be filled. Encrypted, it is longer on the wire.
+const room = frameSize - headerSize
+
+// put appends to the message, and sends full frames.
+func (s *Stream) put(b string) {
+	for len(b) > 0 {
+		free := room - (len(s.out) - headerSize - ivSize)
+		if free == 0 {
+			s.flush(false)
+			continue
+		}
+		n := min(free, len(b))
+		s.out = append(s.out, b[:n]...)
+		b = b[n:]
+	}
+}
+
+// PutInt writes an integer.
+func (s *Stream) PutInt(v int64) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(v)) //nolint:gosec // two's complement is what is sent
+	s.put(string(b[:]))
+}
+
+// PutReal writes a floating-point number, as a fraction of 31 bits and an exponent:
+// it does not survive exactly.
+func (s *Stream) PutReal(v float64) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		s.outErr = fmt.Errorf("the number %v cannot be sent", v)
+		return
+	}
+	fraction, exponent := math.Frexp(v)
+	s.PutInt(int64(fraction * math.MaxInt32))
+	s.PutInt(int64(exponent))
+}
+
+// PutString writes a text, which cannot contain the byte 0.
+func (s *Stream) PutString(v string) {
+	if strings.IndexByte(v, 0) >= 0 {
+		s.outErr = errors.New("a text with a byte 0 in it cannot be sent")
+		return
+	}
+	if s.sealer != nil {
+		s.PutInt(int64(len(v) + 1))
+	}
+	s.put(v)
+	s.put("\x00")
+}
+
+// PutBytes writes bytes as they are; the other side must know how many.
+func (s *Stream) PutBytes(b []byte) { s.put(string(b)) }
