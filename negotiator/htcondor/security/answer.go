@@ -1,0 +1,297 @@
+package security
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// secQuery is DC_SEC_QUERY: a handshake for a command that is not given.
+const secQuery = 60040
+
+// agreement is what a handshake is to come to.
+type agreement struct {
+	authentication, encryption bool
+	methods                    []Method // in the server's order
+	duration                   time.Duration
+	lease                      time.Duration
+}
+
+// negotiate agrees with the other side on how to go on, finds out who it is, and
+// tells it whether it may give the command.
+func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
+	only := call.Command == secQuery
+	if only {
+		number, _ := asked.Int("AuthCommand")
+		call.Command = int(min(max(number, 0), 1<<31-1))
+	}
+	needs := s.needs(call.Command)
+	if len(needs) == 0 {
+		return fmt.Errorf("command %d is not known here", call.Command)
+	}
+	deal, err := s.agree(needs[0], asked)
+	if err != nil {
+		return err
+	}
+	made := &issued{session: session{expires: s.now().Add(deal.duration), lease: deal.lease}}
+	private, err := newECDH(s.Random)
+	if err != nil {
+		return err
+	}
+	public := ""
+	if deal.authentication {
+		public = base64.StdEncoding.EncodeToString(private.PublicKey().Bytes())
+	}
+	call.PutAd(s.policy(deal, public))
+	if err = call.Send(); err != nil {
+		return err
+	}
+	if deal.authentication {
+		if err = s.identify(call, deal.methods); err != nil {
+			return err
+		}
+		theirs, given := asked.Text("ECDHPublicKey")
+		if !given {
+			return errors.New("the other side sends no public key, as versions before 9.0 do, which are not supported")
+		}
+		if made.key, err = agreedKey(private, theirs); err != nil {
+			return err
+		}
+		if err = call.Encrypt(made.key); err != nil {
+			return err
+		}
+	}
+	made.peer = call.Peer
+	return s.verdict(call, made, only)
+}
+
+// agree brings both sides' wishes together.
+func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement, err error) {
+	ours := s.wishes(need)
+	var yes [3]bool
+	var theirs [3]Level
+	for i, feature := range []struct {
+		name string
+		ours Level
+	}{{"Authentication", ours.Authentication}, {"Encryption", ours.Encryption}, {"Integrity", ours.Integrity}} {
+		text, _ := asked.Text(feature.name)
+		if theirs[i], err = ParseLevel(text); err != nil {
+			return deal, fmt.Errorf("%s: %w", feature.name, err)
+		}
+		if yes[i], err = agree(feature.ours, theirs[i]); err != nil {
+			return deal, fmt.Errorf("%s: %w", feature.name, err)
+		}
+	}
+	listed, _ := asked.Text("AuthMethods")
+	offered := ParseMethods(listed)
+	for _, m := range s.methods() {
+		if slices.Contains(offered, m) {
+			deal.methods = append(deal.methods, m)
+		}
+	}
+	crypto, _ := asked.Text("CryptoMethods")
+	aes := slices.ContainsFunc(strings.Split(crypto, ","), func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), "AES") })
+	// A key comes from an authentication only.
+	must := slices.Contains(theirs[:], Required) || ours.Authentication == Required || ours.Encryption == Required || ours.Integrity == Required
+	never := ours.Authentication == Never || theirs[0] == Never
+	deal.authentication = (yes[0] || yes[1] || yes[2]) && !never && aes && len(deal.methods) > 0
+	deal.encryption = deal.authentication
+	if must && !deal.authentication && (yes[0] || yes[1] || yes[2]) {
+		return deal, fmt.Errorf("no way is left to find out who it is, or to encrypt: methods %q and %q are offered, AES and %s are here", listed, crypto, joined(s.methods()))
+	}
+	deal.duration, deal.lease = sessionDuration, sessionLease
+	if text, given := asked.Text("SessionDuration"); given {
+		if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 && seconds < int(sessionDuration/time.Second) {
+			deal.duration = time.Duration(seconds) * time.Second
+		}
+	}
+	if seconds, given := asked.Int("SessionLease"); given && seconds > 0 && seconds < int64(sessionLease/time.Second) {
+		deal.lease = time.Duration(seconds) * time.Second
+	}
+	return deal, nil
+}
+
+// methods are those that can work.
+func (s *Server) methods() []Method {
+	return slices.DeleteFunc(slices.Clone(s.Methods), func(m Method) bool { return m == Token && len(s.Keys) == 0 })
+}
+
+// policy is our answer to an offer.
+func (s *Server) policy(deal agreement, public string) *classad.ClassAd {
+	yesNo := func(yes bool) string {
+		if yes {
+			return "YES"
+		}
+		return "NO"
+	}
+	ad := classad.New()
+	ad.SetString("Enact", "YES")
+	ad.SetString("Authentication", yesNo(deal.authentication))
+	ad.SetString("Encryption", yesNo(deal.encryption))
+	ad.SetString("Integrity", yesNo(deal.encryption))
+	ad.SetString("AuthMethods", joined(deal.methods))
+	ad.SetString("AuthMethodsList", joined(deal.methods))
+	ad.SetString("CryptoMethodsList", "AES")
+	if public != "" {
+		ad.SetString("CryptoMethods", "AES")
+		ad.SetString("ECDHPublicKey", public)
+	}
+	if len(s.Keys) > 0 {
+		names := make([]string, 0, len(s.Keys))
+		for name := range s.Keys {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		ad.SetString("IssuerKeys", strings.Join(names, ","))
+	}
+	ad.SetString("TrustDomain", s.TrustDomain)
+	ad.SetString("SessionDuration", strconv.Itoa(int(deal.duration/time.Second)))
+	ad.SetInt("SessionLease", int64(deal.lease/time.Second))
+	ad.SetBool("NegotiatedSession", true)
+	ad.SetString("RemoteVersion", Version)
+	return ad
+}
+
+// maxAttempts is how often somebody may try to show who it is on one connection.
+const maxAttempts = 8
+
+// identify finds out who the other side is, by the first method that works.
+func (s *Server) identify(call *Call, methods []Method) error {
+	var failed []error
+	for range maxAttempts {
+		offered, err := call.Int()
+		if err == nil {
+			err = call.End()
+		}
+		if err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		chosen := Method("")
+		for _, m := range methods {
+			if offered&bits[m] != 0 {
+				chosen = m
+				break
+			}
+		}
+		call.PutInt(bits[chosen])
+		if err = call.Send(); err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		if chosen == "" {
+			return errors.Join(append(failed, errors.New("no method is left by which it could show who it is"))...)
+		}
+		if err = s.check(call, chosen); err == nil {
+			call.Peer.Method = chosen
+			call.PutInt(0) // no key follows
+			return call.Send()
+		}
+		failed = append(failed, fmt.Errorf("%s: %w", chosen, err))
+		if errors.Is(err, errHangUp) {
+			break
+		}
+		methods = slices.DeleteFunc(slices.Clone(methods), func(m Method) bool { return m == chosen })
+	}
+	return errors.Join(failed...)
+}
+
+// check goes through a method's own messages.
+func (s *Server) check(call *Call, m Method) (err error) {
+	switch m {
+	case ClaimToBe:
+		call.Peer.User, err = s.believe(call.Stream)
+	case FS:
+		call.Peer.User, err = s.checkFS(call.Stream)
+	default:
+		call.Peer.User, call.Peer.Limits, err = s.checkToken(call.Stream)
+	}
+	return err
+}
+
+// believe takes the other side's word for who it is.
+func (s *Server) believe(stream *cedar.Stream) (string, error) {
+	status, err := stream.Int()
+	if err != nil {
+		return "", err
+	}
+	user := ""
+	if status == 1 {
+		if user, err = stream.Text(); err != nil {
+			return "", err
+		}
+	}
+	if err = stream.End(); err != nil {
+		return "", err
+	}
+	good := status == 1 && isUser(user)
+	verdict := int64(0)
+	if good {
+		verdict = 1
+	}
+	stream.PutInt(verdict)
+	if err = stream.Send(); err != nil {
+		return "", err
+	}
+	if !good {
+		return "", fmt.Errorf("it claims to be %q, which is no user", user)
+	}
+	if !strings.Contains(user, "@") {
+		user += "@" + s.Domain
+	}
+	return user, nil
+}
+
+// isUser tells whether a text can be a user's name, in which nothing may be that
+// looks like something else in a list of users or in a log.
+func isUser(name string) bool {
+	return name != "" && len(name) <= 256 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`,*/"\`, r) })
+}
+
+// verdict tells the other side who we think it is and what it may do.
+func (s *Server) verdict(call *Call, made *issued, only bool) error {
+	denied := s.authorize(call.Peer, call.Command)
+	ad := classad.New()
+	code := "DENIED"
+	if denied == nil {
+		code = "AUTHORIZED"
+		s.issue(made)
+		ad.SetString("Sid", made.id)
+		ad.SetString("ValidCommands", s.valid(call.Peer))
+	}
+	ad.SetString("User", call.Peer.User)
+	ad.SetString("ReturnCode", code)
+	if call.Peer.Method != "" {
+		ad.SetBool("TriedAuthentication", true)
+	}
+	call.PutAd(ad)
+	if err := call.Send(); err != nil {
+		return err
+	}
+	if denied != nil || !only {
+		return denied
+	}
+	answer := classad.New()
+	answer.SetBool("AuthorizationSucceeded", true)
+	call.PutAd(answer)
+	if err := call.Send(); err != nil {
+		return err
+	}
+	return errDone
+}
+
+// valid lists the commands that a peer may give.
+func (s *Server) valid(p Peer) string {
+	var may []string
+	for _, command := range s.Commands {
+		if s.authorize(p, command) == nil {
+			may = append(may, strconv.Itoa(command))
+		}
+	}
+	return strings.Join(may, ",")
+}

@@ -1,0 +1,82 @@
+package security
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// A server looks at what a client made: only a directory of its own with mode 0700,
+// whose name ends in how the server was dialled, shows who it is. Older clients append
+// nothing.
+func TestDirectories(t *testing.T) {
+	for name, c := range map[string]struct {
+		make   func(name string) error
+		status int64
+		suffix string
+		good   bool
+	}{
+		"old client":    {make: func(name string) error { return os.Mkdir(name, 0o700) }, good: true},
+		"new client":    {make: func(name string) error { return os.Mkdir(name, 0o700) }, suffix: "=", good: true},
+		"other address": {make: func(name string) error { return os.Mkdir(name, 0o700) }, suffix: "10.0.0.1:9618"},
+		"climbs":        {make: func(name string) error { return os.Mkdir(name, 0o700) }, suffix: "/../x"},
+		"nothing made":  {make: func(string) error { return nil }},
+		"says so":       {make: func(string) error { return nil }, status: -1},
+		"a file":        {make: func(name string) error { return os.WriteFile(name, nil, 0o700) }},
+		"open to all":   {make: func(name string) error { return os.Mkdir(name, 0o755) }},
+		"a link": {make: func(name string) error {
+			return os.Symlink(filepath.Dir(name), name)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			here, err := net.Dial("tcp", listener.Addr().String())
+			require.NoError(t, err)
+			there, err := listener.Accept()
+			require.NoError(t, err)
+			require.NoError(t, listener.Close())
+			client, server := cedar.NewStream(here, 10*time.Second), cedar.NewStream(there, 10*time.Second)
+			defer client.Close()
+			defer server.Close()
+			guard := &Server{Directory: t.TempDir(), Domain: "d", UserOf: func(int) (string, error) { return "me", nil }}
+			said := make(chan error, 1)
+			user := ""
+			go func() {
+				var wrong error
+				user, wrong = guard.checkFS(server)
+				said <- wrong
+			}()
+			wanted, err := client.Text()
+			require.NoError(t, err)
+			require.NoError(t, client.End())
+			require.Regexp(t, `/FS_127\.0\.0\.1_\d+_[0-9a-f]{18}_$`, wanted)
+			suffix := c.suffix
+			if suffix == "=" {
+				suffix = here.RemoteAddr().String()
+			}
+			if c.suffix != "/../x" {
+				require.NoError(t, c.make(wanted+suffix))
+			}
+			client.PutInt(c.status)
+			if suffix != "" {
+				client.PutString(suffix)
+			}
+			require.NoError(t, client.Send())
+			verdict, err := client.Int()
+			require.NoError(t, err)
+			wrong := <-said
+			require.Equal(t, c.good, wrong == nil, "%v", wrong)
+			require.Equal(t, c.good, verdict == 0)
+			if c.good {
+				require.Equal(t, "me@d", user)
+			}
+		})
+	}
+}

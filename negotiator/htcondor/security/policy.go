@@ -1,0 +1,45 @@
+package security
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Level is how much a side wants a feature (authentication, encryption,
+// integrity), as SEC_…_AUTHENTICATION and the like say it.
+type Level string
+
+// The levels.
+const (
+	Never     Level = "NEVER"
+	Optional  Level = "OPTIONAL"
+	Preferred Level = "PREFERRED"
+	Required  Level = "REQUIRED"
+)
+
+// ParseLevel reads a level as HTCondor's configuration spells it, by its first
+// letter.
+func ParseLevel(text string) (Level, error) {
+	for _, l := range []Level{Never, Optional, Preferred, Required} {
+		if text != "" && strings.EqualFold(text[:1], string(l[:1])) {
+			return l, nil
+		}
+	}
+	return "", fmt.Errorf("%q: must be NEVER, OPTIONAL, PREFERRED or REQUIRED", text)
+}
+
+// agree is what two wishes come to. It is the same whoever asks.
+func agree(ours, theirs Level) (yes bool, err error) {
+	wants := func(a Level) bool { return a == Required || a == Preferred }
+	switch {
+	case ours == Never && theirs == Required || ours == Required && theirs == Never:
+		return false, fmt.Errorf("one side says %s, the other %s", ours, theirs)
+	case ours == Never || theirs == Never:
+		return false, nil
+	default:
+		return ours == Required || theirs == Required || wants(ours) || wants(theirs), nil
+	}
+}
+
+// Wishes are what a side wants of a stream.
+type Wishes struct{ Authentication, Encryption, Integrity Level }

@@ -1,0 +1,39 @@
+package security
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
+	"io"
+)
+
+// draw fills b from where randomness comes from; nil: the system's.
+func draw(random io.Reader, b []byte) error {
+	if random == nil {
+		random = rand.Reader
+	}
+	_, err := io.ReadFull(random, b)
+	return err
+}
+
+// newECDH draws a private key for one handshake.
+func newECDH(random io.Reader) (*ecdh.PrivateKey, error) {
+	var b [32]byte
+	for {
+		if err := draw(random, b[:]); err != nil {
+			return nil, err
+		}
+		// One number in 2³² is no key.
+		if key, err := ecdh.P256().NewPrivateKey(b[:]); err == nil {
+			return key, nil
+		}
+	}
+}
+
+// newNonce makes what is said in plain unique, and with it what is authenticated
+// later.
+func newNonce(random io.Reader) (string, error) {
+	var b [33]byte
+	err := draw(random, b[:])
+	return base64.StdEncoding.EncodeToString(b[:]), err
+}
