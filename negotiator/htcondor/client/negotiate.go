@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Commands of a negotiation.
+const (
+	negotiate          = 416
+	noMoreJobs         = 418
+	jobInfo            = 419
+	endNegotiate       = 425
+	permissionAndAd    = 472
+	rejectedWithReason = 476
+	requestList        = 518
+)
+
+// Submitter is in whose name is negotiated.
+type Submitter struct {
+	// Name is as advertised, and Tag its SubmitterTag.
+	Name, Tag string
+	// Significant are the job attributes that slots and we look at.
+	Significant []string
+}
+
+// Negotiation is a conversation with a schedd about a submitter's jobs.
+type Negotiation struct{ stream *cedar.Stream }
+
+// Negotiate begins to negotiate. With is the capability of a submitter's ad of this
+// schedd; nil: a session of ours. The conversation ends with the context.
+func (s Schedd) Negotiate(ctx context.Context, who Submitter, with *security.Key) (*Negotiation, error) {
+	stream, err := s.Security.Start(ctx, s.Address, negotiate, with)
+	if err != nil {
+		return nil, err
+	}
+	n := &Negotiation{stream}
+	if err = n.header(who); err != nil {
+		n.Close()
+		return nil, fmt.Errorf("negotiate with %v for %s: %w", s.Address, who.Name, err)
+	}
+	return n, nil
+}
+
+// Next goes on for another submitter of the same schedd. End comes before.
+func (n *Negotiation) Next(who Submitter) error {
+	n.stream.PutInt(negotiate)
+	return n.header(who)
+}
+
+func (n *Negotiation) header(who Submitter) error {
+	ad := classad.New()
+	ad.SetString("Owner", who.Name)
+	ad.SetString("AutoClusterAttrs", strings.Join(who.Significant, ","))
+	ad.SetString("SubmitterTag", who.Tag)
+	ad.SetBool("MatchClaimedPslots", true)
+	n.stream.PutAd(ad)
+	return n.stream.Send()
+}
+
+// Requests asks for which jobs the schedd wants slots, at most n ads.
+func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
+	n.stream.PutInt(requestList)
+	n.stream.PutInt(int64(most))
+	if err := n.stream.Send(); err != nil {
+		return nil, err
+	}
+	var all []*classad.ClassAd
+	for len(all) < most {
+		code, err := n.stream.Int()
+		if err != nil {
+			return all, err
+		}
+		switch code {
+		case noMoreJobs:
+			return all, n.stream.End()
+		case jobInfo:
+			ad, err := n.stream.Ad()
+			if err != nil {
+				return all, errors.Join(err, n.stream.End())
+			}
+			all = append(all, ad)
+			if err = n.stream.End(); err != nil {
+				return all, err
+			}
+		default:
+			return all, fmt.Errorf("the schedd answers a question for jobs with %d", code)
+		}
+	}
+	return all, nil
+}
+
+// Grant is a match: a job, and the slot that it is to have.
+type Grant struct {
+	Cluster, Proc int64
+	// Claim is the slot's claim id, a secret.
+	Claim string
+	// Slot is the slot's whole ad. It is not changed.
+	Slot *classad.ClassAd
+	// Limits are the job's concurrency limits; "": it has none.
+	Limits string
+	// Open lets the schedd use the claim, and what is left of a partitionable slot, for
+	// other jobs as it pleases. Else they are locked to the job.
+	Open bool
+}
+
+// Format shows a match without the claim.
+func (g Grant) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "job %d.%d on claim %s", g.Cluster, g.Proc, security.PublicClaim(g.Claim))
+}
+
+// MarshalText is a match without the claim.
+func (g Grant) MarshalText() ([]byte, error) { return fmt.Append(nil, g), nil }
+
+// Nobody is whom a locked claim is restricted to, besides the job that it names.
+const Nobody = "nobody@backfill"
+
+// Match hands a slot to a job. The schedd does not answer.
+func (n *Negotiation) Match(g Grant) error {
+	ad := g.Slot.Clone()
+	for name := range g.Slot.All() {
+		if cedar.Private(name) {
+			ad.Delete(name)
+		}
+	}
+	ad.SetInt("_condor_RESOURCE_CLUSTER", g.Cluster)
+	ad.SetInt("_condor_RESOURCE_PROC", g.Proc)
+	ad.SetString("RemoteNegotiatingGroup", "<none>")
+	ad.SetBool("RemoteAutoregroup", false)
+	if !g.Open {
+		ad.SetBool("RestrictToAuthenticatedIdentity", true)
+		ad.SetString("AuthenticatedIdentity", Nobody)
+	}
+	if g.Limits != "" {
+		ad.SetString("MatchedConcurrencyLimits", strings.ToLower(g.Limits))
+	}
+	n.stream.PutInt(permissionAndAd)
+	n.stream.PutString(g.Claim)
+	n.stream.PutAd(ad)
+	return n.stream.Send()
+}
+
+// Reject tells a job why it must wait. The schedd writes that into its queue:
+// tell it what is new.
+func (n *Negotiation) Reject(cluster, proc int64, reason string) error {
+	n.stream.PutInt(rejectedWithReason)
+	n.stream.PutString(fmt.Sprintf("%s |-1|%d.%d|", strings.ReplaceAll(reason, "|", "/"), cluster, proc))
+	return n.stream.Send()
+}
+
+// End ends the negotiation for a submitter.
+func (n *Negotiation) End() error {
+	n.stream.PutInt(endNegotiate)
+	return n.stream.Send()
+}
+
+// Close ends the conversation.
+func (n *Negotiation) Close() { n.stream.Close() }

@@ -1,0 +1,186 @@
+package fakes
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+)
+
+func port(n int) string { return strconv.Itoa(n) }
+
+// Collector holds ads and answers queries.
+type Collector struct {
+	Daemon
+
+	mu      sync.Mutex
+	ads     map[string][]*classad.ClassAd
+	updates []Update
+	garble  func(line string) string
+}
+
+// Update is an ad that the collector was told.
+type Update struct {
+	Command int // 49 Negotiator, 77 Accounting, 58 any other; 51 and 59 take a Negotiator's or another ad back
+	Ad      *classad.ClassAd
+	User    string
+}
+
+// updated are the types of ads that updates are about.
+var updated = map[int]string{49: "Negotiator", 77: "Accounting"}
+
+// NewCollector starts a collector without ads.
+func NewCollector(tb testing.TB) *Collector {
+	tb.Helper()
+	c := &Collector{ads: map[string][]*classad.ClassAd{}}
+	handlers := map[int]server.Handler{}
+	for _, command := range []int{53, 54, 50, 5, 6, 12} {
+		handlers[command] = server.Handler{Name: "QUERY", Serve: c.query}
+	}
+	for _, command := range []int{49, 51, 58, 59, 77} {
+		handlers[command] = server.Handler{Name: "UPDATE", Serve: c.update}
+	}
+	c.start(tb, "COLLECTOR", handlers)
+	return c
+}
+
+// Set replaces all ads of a type (Machine, MachinePrivate, Submitter, Scheduler…) by
+// these, as lines.
+func (c *Collector) Set(adType string, ads ...string) {
+	c.t.Helper()
+	c.SetAds(adType, parse(c.t, ads)...)
+}
+
+// SetAds is Set with ads.
+func (c *Collector) SetAds(adType string, ads ...*classad.ClassAd) {
+	for _, ad := range ads {
+		if _, given := ad.Lookup("MyType"); !given {
+			ad.SetString("MyType", strings.TrimSuffix(adType, "Private"))
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ads[adType] = ads
+}
+
+// Garble changes each line of what the collector tells; nil: it does not.
+func (c *Collector) Garble(how func(line string) string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.garble = how
+}
+
+// Ads are the ads of a type, also those that came as updates.
+func (c *Collector) Ads(adType string) []*classad.ClassAd {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.ads[adType])
+}
+
+// Updates are all updates so far, in their order.
+func (c *Collector) Updates() []Update {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.updates)
+}
+
+func (c *Collector) query(_ context.Context, call *security.Call) error {
+	q, err := server.ReadQuery(call)
+	if err != nil {
+		return err
+	}
+	wanted, _ := q.Ad.Bool("SendPrivateAttributes")
+	private := wanted && call.Command == 54
+	for _, adType := range q.Types() {
+		part := q
+		if call.Command == 53 || call.Command == 54 {
+			part = q.Of(adType)
+		}
+		if adType == "MachinePrivate" && call.Command != 54 {
+			continue
+		}
+		for _, ad := range c.Ads(adType) {
+			if !part.Wants(ad) {
+				continue
+			}
+			told := part.Project(ad).Clone()
+			for name := range ad.All() {
+				if cedar.Private(name) && !private {
+					told.Delete(name)
+				}
+			}
+			call.PutInt(1)
+			c.put(call, told)
+		}
+	}
+	call.PutInt(0)
+	return call.Send()
+}
+
+func (c *Collector) put(call *security.Call, ad *classad.ClassAd) {
+	c.mu.Lock()
+	garble := c.garble
+	c.mu.Unlock()
+	if garble == nil {
+		call.PutAd(ad)
+		return
+	}
+	lines := strings.Split(strings.TrimSuffix(ad.Format(classad.Lines), "\n"), "\n")
+	call.PutInt(int64(len(lines)))
+	for _, line := range lines {
+		call.PutString(garble(line))
+	}
+	call.PutString("")
+	call.PutString("")
+}
+
+func (c *Collector) update(_ context.Context, call *security.Call) error {
+	command := call.Command
+	for {
+		ad, err := call.Ad()
+		if err == nil {
+			err = call.End()
+		}
+		if err != nil {
+			return err
+		}
+		c.note(Update{Command: command, Ad: ad, User: call.Peer.User})
+		next, err := call.IntIn("a command", 0, 1<<16)
+		if hungUp(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		command = next
+	}
+}
+
+func (c *Collector) note(u Update) {
+	name, _ := u.Ad.Text("Name")
+	same := func(ad *classad.ClassAd) bool {
+		has, _ := ad.Text("Name")
+		return has == name
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.updates = append(c.updates, u)
+	adType, isUpdate := updated[u.Command]
+	switch u.Command {
+	case 58:
+		adType, _ = u.Ad.Text("MyType")
+		isUpdate = true
+	case 51, 59:
+		adType, _ = u.Ad.Text("TargetType")
+	}
+	c.ads[adType] = slices.DeleteFunc(slices.Clone(c.ads[adType]), same)
+	if isUpdate {
+		c.ads[adType] = append(c.ads[adType], u.Ad)
+	}
+}

@@ -1,0 +1,129 @@
+package fakes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+)
+
+// Daemon is what all fakes have. They end with their test.
+type Daemon struct {
+	t       testing.TB
+	guard   *security.Server
+	address cedar.Address
+	serve   map[int]server.Handler
+
+	mu     sync.Mutex
+	before func(ctx context.Context, command int) error
+	stop   func()
+}
+
+func (d *Daemon) start(tb testing.TB, name string, serve map[int]server.Handler) {
+	tb.Helper()
+	d.t, d.serve = tb, map[int]server.Handler{}
+	for command, h := range serve {
+		d.serve[command] = server.Handler{Name: h.Name, Needs: []security.Permission{security.Read}, Serve: d.first(command, h)}
+	}
+	d.guard = &security.Server{
+		Name: name, Timeout: 10 * time.Second,
+		Methods: []security.Method{security.ClaimToBe}, Domain: "test", TrustDomain: "test",
+		Wishes: func(security.Permission) security.Wishes {
+			return security.Wishes{Authentication: security.Optional, Encryption: security.Optional, Integrity: security.Optional}
+		},
+		Allow: func(security.Peer, security.Permission) bool { return true },
+	}
+	d.address = cedar.Address{Host: "127.0.0.1"}
+	d.Start()
+	tb.Cleanup(d.Stop)
+}
+
+// first asks Before.
+func (d *Daemon) first(command int, h server.Handler) func(context.Context, *security.Call) error {
+	return func(ctx context.Context, call *security.Call) error {
+		d.mu.Lock()
+		before := d.before
+		d.mu.Unlock()
+		if before != nil {
+			if err := before(ctx, command); err != nil {
+				return err
+			}
+		}
+		return h.Serve(ctx, call)
+	}
+}
+
+// Before is called ahead of each command; with an error the daemon hangs up. It may
+// wait, but not longer than the context.
+func (d *Daemon) Before(before func(ctx context.Context, command int) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.before = before
+}
+
+// Start has a daemon listen again that was stopped, at the same address, without
+// the sessions of before.
+func (d *Daemon) Start() {
+	d.t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(d.address.Host, port(d.address.Port)))
+	require.NoError(d.t, err)
+	d.address, err = server.AddressOf(listener)
+	require.NoError(d.t, err)
+	guard := &security.Server{
+		Name: d.guard.Name, Timeout: d.guard.Timeout, Methods: d.guard.Methods, Domain: d.guard.Domain,
+		TrustDomain: d.guard.TrustDomain, Wishes: d.guard.Wishes, Allow: d.guard.Allow,
+	}
+	d.guard = guard
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- (&server.Port{Security: guard, Handlers: d.serve}).Serve(ctx, listener) }()
+	var once sync.Once
+	d.stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				d.t.Errorf("a fake daemon: %v", err)
+			}
+		})
+	}
+}
+
+// Stop ends the daemon: nobody listens at its address.
+func (d *Daemon) Stop() { d.stop() }
+
+// Address is where the daemon listens.
+func (d *Daemon) Address() cedar.Address { return d.address }
+
+// Client is one that the daemon accepts.
+func Client() *security.Client {
+	return &security.Client{
+		Name: "TEST", Timeout: 10 * time.Second, Methods: []security.Method{security.ClaimToBe}, User: "condor@test",
+		Wishes: security.Wishes{Authentication: security.Required, Encryption: security.Required, Integrity: security.Required},
+	}
+}
+
+func parse(tb testing.TB, texts []string) []*classad.ClassAd {
+	tb.Helper()
+	ads := make([]*classad.ClassAd, len(texts))
+	for i, text := range texts {
+		ad, err := classad.ParseOld(text)
+		require.NoError(tb, err, text)
+		ads[i] = ad
+	}
+	return ads
+}
+
+// hungUp tells whether the other side has said all that it wanted to.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
+}

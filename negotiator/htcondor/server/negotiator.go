@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Accountant keeps who used how much: what condor_userprio shows and changes. Its
+// errors are told to whom they concern where the protocol has words for that.
+type Accountant interface {
+	// Report is the reply to GET_PRIORITY, with rollup to GET_PRIORITY_ROLLUP:
+	// attributes numbered from 1.
+	Report(rollup bool) *classad.ClassAd
+	// Ads are the Accounting ads, one for each submitter and group.
+	Ads() []*classad.ClassAd
+	SetFactor(submitter string, factor float64) error
+	SetPriority(submitter string, priority float64) error
+	SetUsage(submitter string, seconds float64) error
+	SetBegin(submitter string, unix int64) error
+	SetLast(submitter string, unix int64) error
+	SetCeiling(submitter string, weight int64) error
+	SetFloor(submitter string, weight int64) error
+	ResetUsage(now time.Time, submitter string) error
+	ResetAll(now time.Time) error
+	Delete(submitter string) error
+}
+
+// Stop is how a daemon is asked to end.
+type Stop int
+
+// The ways.
+const (
+	Graceful Stop = iota
+	Fast
+	Peaceful
+)
+
+// JobPlan is the TargetType by which start times are asked for, with the command of
+// queries for Negotiator ads.
+const JobPlan = "JobPlan"
+
+// Negotiator serves the commands of HTCondor's negotiator. What is nil is not served.
+type Negotiator struct {
+	// Reschedule has a cycle begin soon: a schedd has new jobs.
+	Reschedule func()
+	// Accountant is what condor_userprio talks to.
+	Accountant Accountant
+	// Ad is the Negotiator ad.
+	Ad func() *classad.ClassAd
+	// Plans are ads with the start times of all jobs that wait, or of those of one job
+	// ("12.0", "12.0@schedd") with all that is known of it.
+	Plans func(ctx context.Context, job string) ([]*classad.ClassAd, error)
+	// Resources are the slots that a submitter uses, as attributes numbered from 1:
+	// Name1, StartTime1.
+	Resources func(submitter string) *classad.ClassAd
+	// Reconfig has the configuration read again.
+	Reconfig func()
+	// Off has the daemon end.
+	Off func(Stop)
+	// Clock tells the time; nil: time.Now.
+	Clock func() time.Time
+}
+
+// Handlers are the commands that are served.
+func (n *Negotiator) Handlers() map[int]Handler {
+	all := map[int]Handler{}
+	add := func(command int, name string, serve func(context.Context, *security.Call) error, needs ...security.Permission) {
+		all[command] = Handler{Name: name, Needs: needs, Serve: serve}
+	}
+	if n.Reschedule != nil {
+		add(421, "RESCHEDULE", done(n.Reschedule), security.Daemon, security.AdvertiseSchedd, security.Administrator)
+	}
+	if n.Reconfig != nil {
+		add(60004, "DC_RECONFIG", done(n.Reconfig), security.Write)
+		add(60012, "DC_RECONFIG_FULL", done(n.Reconfig), security.Write)
+	}
+	if n.Off != nil {
+		add(60005, "DC_OFF_GRACEFUL", done(func() { n.Off(Graceful) }), security.Administrator)
+		add(60006, "DC_OFF_FAST", done(func() { n.Off(Fast) }), security.Administrator)
+		add(60015, "DC_OFF_PEACEFUL", done(func() { n.Off(Peaceful) }), security.Administrator)
+	}
+	if n.Ad != nil || n.Plans != nil {
+		add(50, "QUERY_NEGOTIATOR_ADS", n.query, security.Read)
+	}
+	if n.Resources != nil {
+		add(463, "GET_RESLIST", n.resources, security.Read)
+	}
+	if n.Accountant != nil {
+		n.accounting(add)
+	}
+	return all
+}
+
+// done serves a command without a payload and without an answer.
+func done(do func()) func(context.Context, *security.Call) error {
+	return func(context.Context, *security.Call) error {
+		do()
+		return nil
+	}
+}
+
+// query answers for the Negotiator ad and for plans.
+func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
+	q, err := ReadQuery(call)
+	if err != nil {
+		return err
+	}
+	var ads []*classad.ClassAd
+	if types := q.Types(); len(types) == 1 && types[0] == JobPlan {
+		if ads, err = n.plans(ctx, q); err != nil {
+			return err
+		}
+	} else if n.Ad != nil {
+		ads = []*classad.ClassAd{n.Ad()}
+	}
+	return q.Answer(call.Stream, ads)
+}
+
+func (n *Negotiator) plans(ctx context.Context, q Query) ([]*classad.ClassAd, error) {
+	if n.Plans == nil {
+		return nil, errors.New("there are no plans here")
+	}
+	job, _ := q.Ad.Text("Explain")
+	return n.Plans(ctx, job)
+}
+
+func (n *Negotiator) resources(_ context.Context, call *security.Call) error {
+	name, err := readName(call)
+	if err == nil {
+		err = call.End()
+	}
+	if err != nil {
+		return err
+	}
+	call.PutBareAd(public(n.Resources(name)))
+	return call.Send()
+}

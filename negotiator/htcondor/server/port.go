@@ -1,0 +1,206 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Handler serves a command.
+type Handler struct {
+	// Name is for the log.
+	Name string
+	// Needs are the permissions of which one is enough.
+	Needs []security.Permission
+	// Serve reads the payload and answers. The stream is closed after it, and when the
+	// context ends.
+	Serve func(context.Context, *security.Call) error
+}
+
+// Port is a command port.
+type Port struct {
+	// Security finds out who gives commands. Serve fills in its Needs and Commands.
+	Security *security.Server
+	// Handlers are the commands that are known, by number. DC_NOP and its likes, by
+	// which condor_ping asks for permissions, are known always.
+	Handlers map[int]Handler
+	// Logger is told who did what; nil: nobody is.
+	Logger hclog.Logger
+	// MaxConnections bounds the connections at a time; more wait in the system's queue;
+	// 0: 200. MaxPerHost bounds those from one address, which are refused; 0: 100.
+	MaxConnections, MaxPerHost int
+	// MaxTime bounds a command, so that nobody holds a place by talking slowly; 0: 5
+	// minutes.
+	MaxTime time.Duration
+
+	mu    sync.Mutex
+	hosts map[string]int
+}
+
+// nops are commands that do nothing, by the permission that they need.
+var nops = map[int]security.Permission{
+	60011: security.Read, 60020: security.Read, 60021: security.Write, 60022: security.Negotiator,
+	60023: security.Administrator, 60026: security.Daemon, 60027: security.AdvertiseStartd, 60028: security.AdvertiseSchedd,
+}
+
+// AddressOf is a listener's address, as ads have it. The host is the one that was
+// listened at: listen at one that others can reach.
+func AddressOf(l net.Listener) (cedar.Address, error) {
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return cedar.Address{}, err
+	}
+	number, err := strconv.Atoi(port)
+	return cedar.Address{Host: host, Port: number, NoUDP: true}, err
+}
+
+// Serve accepts commands until the context ends, which is no error, or the listener
+// fails. It closes the listener, and returns when all handlers have.
+func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
+	p.prepare()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer cancel() // first
+	most := p.MaxConnections
+	if most == 0 {
+		most = 200
+	}
+	places := make(chan struct{}, most)
+	for {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		conn, err := listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("listen at %v: %w", listener.Addr(), err)
+		case err != nil: // too many files are open, or the like: it passes
+			p.Logger.Warn("cannot accept a connection", "error", err)
+			<-places
+			pause(ctx, acceptPause)
+			continue
+		}
+		host := p.enter(conn)
+		if host == "" {
+			_ = conn.Close()
+			<-places
+			continue
+		}
+		busy.Go(func() {
+			defer func() { <-places }()
+			defer p.leave(host)
+			p.serve(ctx, conn)
+		})
+	}
+}
+
+const acceptPause = 100 * time.Millisecond
+
+// pause waits, but not longer than the context.
+func pause(ctx context.Context, d time.Duration) {
+	waited, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-waited.Done()
+}
+
+func (p *Port) prepare() {
+	if p.Logger == nil {
+		p.Logger = hclog.NewNullLogger()
+	}
+	p.hosts = map[string]int{}
+	if p.Security.Needs != nil {
+		return
+	}
+	p.Security.Needs = func(command int) []security.Permission {
+		if need, ok := nops[command]; ok {
+			return []security.Permission{need}
+		}
+		return p.Handlers[command].Needs
+	}
+	for command := range p.Handlers {
+		p.Security.Commands = append(p.Security.Commands, command)
+	}
+	for command := range nops {
+		p.Security.Commands = append(p.Security.Commands, command)
+	}
+	slices.Sort(p.Security.Commands)
+}
+
+// enter counts a connection of a host; "": it has too many.
+func (p *Port) enter(conn net.Conn) string {
+	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+	if err != nil {
+		host = conn.RemoteAddr().String()
+	}
+	most := p.MaxPerHost
+	if most == 0 {
+		most = 100
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hosts[host] >= most {
+		p.Logger.Warn("too many connections from one address", "address", host)
+		return ""
+	}
+	p.hosts[host]++
+	return host
+}
+
+func (p *Port) leave(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hosts[host]--; p.hosts[host] == 0 {
+		delete(p.hosts, host)
+	}
+}
+
+// serve serves one connection.
+func (p *Port) serve(ctx context.Context, conn net.Conn) {
+	call, err := p.Security.Accept(ctx, conn)
+	if err != nil {
+		p.Logger.Info("refused", "error", err)
+		return
+	}
+	if call == nil {
+		return
+	}
+	defer call.Close()
+	h, known := p.Handlers[call.Command]
+	if !known { // one that does nothing
+		return
+	}
+	most := p.MaxTime
+	if most == 0 {
+		most = 5 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	call.Bind(ctx)
+	log := p.Logger.With("command", h.Name, "user", call.Peer.User, "address", call.Peer.Address)
+	if err = h.Serve(ctx, call); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		log.Warn("a command failed", "error", err)
+		return
+	}
+	log.Debug("served")
+}

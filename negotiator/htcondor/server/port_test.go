@@ -1,0 +1,324 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// book is an accountant that writes down what it is told.
+type book struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (b *book) note(format string, a ...any) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines = append(b.lines, fmt.Sprintf(format, a...))
+	return nil
+}
+
+func (b *book) noted() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text := fmt.Sprint(b.lines)
+	b.lines = nil
+	return text
+}
+
+func (b *book) Report(rollup bool) *classad.ClassAd {
+	ad := classad.New()
+	ad.SetBool("Rollup", rollup)
+	ad.SetInt("NumSubmittors", 0)
+	return ad
+}
+
+func (b *book) Ads() []*classad.ClassAd {
+	var ads []*classad.ClassAd
+	for _, name := range []string{"alice@test", "bob@test"} {
+		ad := classad.New()
+		ad.SetString("MyType", "Accounting")
+		ad.SetString("Name", name)
+		ad.SetString("Capability", "secret")
+		ads = append(ads, ad)
+	}
+	return ads
+}
+
+func (b *book) SetFactor(name string, v float64) error {
+	if v < 1 {
+		return errors.New("a factor must be at least 1")
+	}
+	return b.note("factor %s %v", name, v)
+}
+
+func (b *book) SetPriority(name string, v float64) error { return b.note("priority %s %v", name, v) }
+
+func (b *book) SetUsage(name string, v float64) error { return b.note("usage %s %v", name, v) }
+
+func (b *book) SetBegin(name string, v int64) error { return b.note("begin %s %v", name, v) }
+
+func (b *book) SetLast(name string, v int64) error { return b.note("last %s %v", name, v) }
+
+func (b *book) SetCeiling(name string, v int64) error { return b.note("ceiling %s %v", name, v) }
+
+func (b *book) SetFloor(name string, v int64) error { return b.note("floor %s %v", name, v) }
+
+func (b *book) ResetUsage(now time.Time, name string) error {
+	return b.note("reset %s %d", name, now.Unix())
+}
+
+func (b *book) ResetAll(now time.Time) error { return b.note("reset all %d", now.Unix()) }
+
+func (b *book) Delete(name string) error { return b.note("delete %s", name) }
+
+// listen runs a port, and returns its address.
+func listen(t *testing.T, p *server.Port) cedar.Address {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address, err := server.AddressOf(listener)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	return address
+}
+
+func guard() *security.Server {
+	return &security.Server{
+		Name: "TEST", Timeout: 10 * time.Second, Methods: []security.Method{security.ClaimToBe}, Domain: "test",
+		Allow: func(p security.Peer, need security.Permission) bool {
+			return need == security.Read || p.User == "boss@test"
+		},
+	}
+}
+
+func as(user string) *security.Client {
+	return &security.Client{Name: "TOOL", Timeout: 10 * time.Second, Methods: []security.Method{security.ClaimToBe}, User: user}
+}
+
+func TestAddressOf(t *testing.T) {
+	a := listen(t, &server.Port{Security: guard()})
+	require.Equal(t, fmt.Sprintf("<127.0.0.1:%d?noUDP>", a.Port), a.String())
+}
+
+// What condor_userprio says, as its source says it.
+func TestUserprio(t *testing.T) {
+	b := &book{}
+	n := &server.Negotiator{Accountant: b, Clock: func() time.Time { return time.Unix(77, 0) }}
+	a := listen(t, &server.Port{Security: guard(), Handlers: n.Handlers()})
+	boss := as("boss")
+	tell := func(command int, say func(*cedar.Stream)) *cedar.Stream {
+		s, err := boss.Start(t.Context(), a, command, nil)
+		require.NoError(t, err)
+		t.Cleanup(s.Close)
+		if say != nil {
+			say(s)
+			require.NoError(t, s.Send())
+		}
+		return s
+	}
+	hangsUp := func(s *cedar.Stream) {
+		_, err := s.Int()
+		require.ErrorIs(t, err, io.EOF)
+	}
+	named := func(s *cedar.Stream) { s.PutString("bob@test") }
+	number := func(s *cedar.Stream) { named(s); s.PutInt(12) }
+	amount := func(s *cedar.Stream) { named(s); s.PutReal(2.5) }
+	for _, c := range []struct {
+		command int
+		say     func(*cedar.Stream)
+		want    string
+	}{
+		{449, amount, "[priority bob@test 2.5]"},
+		{494, amount, "[usage bob@test 2.5]"},
+		{495, number, "[begin bob@test 12]"},
+		{496, number, "[last bob@test 12]"},
+		{525, number, "[ceiling bob@test 12]"},
+		{530, number, "[floor bob@test 12]"},
+		{458, named, "[reset bob@test 77]"},
+		{460, nil, "[reset all 77]"},
+		{482, named, "[delete bob@test]"},
+		{482, func(s *cedar.Stream) { s.PutString("") }, "[]"},
+		{482, func(s *cedar.Stream) { s.PutString("a\nb") }, "[]"},
+		{449, named, "[]"},
+	} {
+		hangsUp(tell(c.command, c.say))
+		require.Equal(t, c.want, b.noted(), c.command)
+	}
+	for factor, want := range map[float64]string{5: "", 0.5: "a factor must be at least 1"} {
+		s := tell(459, func(s *cedar.Stream) { named(s); s.PutReal(factor) })
+		ad, err := s.Ad()
+		require.NoError(t, err)
+		code, _ := ad.Int("ErrorCode")
+		text, _ := ad.Text("ErrorString")
+		require.Equal(t, want, text)
+		require.Equal(t, want != "", code != 0)
+	}
+	require.Equal(t, "[factor bob@test 5]", b.noted())
+	for command, rollup := range map[int]bool{451: false, 514: true} {
+		ad, err := tell(command, nil).BareAd()
+		require.NoError(t, err)
+		got, _ := ad.Bool("Rollup")
+		require.Equal(t, rollup, got)
+	}
+	s := tell(78, func(s *cedar.Stream) {
+		q := classad.New()
+		require.NoError(t, q.SetExpr("Requirements", `Name == "bob@test"`))
+		q.SetString("Projection", "Name Capability")
+		s.PutAd(q)
+	})
+	require.NoError(t, integer(s, 1))
+	ad, err := s.Ad()
+	require.NoError(t, err)
+	require.Equal(t, `[ Name = "bob@test" ]`, ad.String(), "without what is private")
+	require.NoError(t, integer(s, 0))
+
+	_, err = as("worker").Start(t.Context(), a, 482, nil)
+	var denied *security.DeniedError
+	require.ErrorAs(t, err, &denied)
+}
+
+func integer(s *cedar.Stream, want int64) error {
+	got, err := s.Int()
+	if err == nil && got != want {
+		err = fmt.Errorf("%d instead of %d", got, want)
+	}
+	return err
+}
+
+func TestNegotiator(t *testing.T) {
+	said := make(chan string, 10)
+	ad := classad.New()
+	ad.SetString("Name", "here")
+	n := &server.Negotiator{
+		Ad:         func() *classad.ClassAd { return ad },
+		Reschedule: func() { said <- "reschedule" },
+		Reconfig:   func() { said <- "reconfig" },
+		Off:        func(how server.Stop) { said <- fmt.Sprint("off ", how) },
+		Resources:  func(name string) *classad.ClassAd { r := classad.New(); r.SetString("Name1", name); return r },
+		Plans: func(_ context.Context, job string) ([]*classad.ClassAd, error) {
+			if job == "9.9" {
+				return nil, errors.New("no such job")
+			}
+			var plans []*classad.ClassAd
+			for i := range 3 {
+				plan := classad.New()
+				plan.SetString("Job", fmt.Sprintf("1.%d", i))
+				plan.SetString("Asked", job)
+				plans = append(plans, plan)
+			}
+			return plans, nil
+		},
+	}
+	a := listen(t, &server.Port{Security: guard(), Handlers: n.Handlers()})
+	for command, want := range map[int]string{421: "reschedule", 60004: "reconfig", 60012: "reconfig", 60005: "off 0", 60006: "off 1", 60015: "off 2"} {
+		s, err := as("boss").Start(t.Context(), a, command, nil)
+		require.NoError(t, err)
+		s.Close()
+		require.Equal(t, want, <-said)
+	}
+	s, err := as("boss").Start(t.Context(), a, 463, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	s.PutString("alice@test")
+	require.NoError(t, s.Send())
+	list, err := s.BareAd()
+	require.NoError(t, err)
+	require.Equal(t, `[ Name1 = "alice@test" ]`, list.String())
+
+	asked := client.Negotiator{Security: as("worker"), Address: a}
+	plans, err := asked.Plans(t.Context(), `Job != "1.1"`)
+	require.NoError(t, err)
+	require.Len(t, plans, 2)
+	plans, err = asked.Explain(t.Context(), "12.0@schedd")
+	require.NoError(t, err)
+	job, _ := plans[0].Text("Asked")
+	require.Equal(t, "12.0@schedd", job)
+	_, err = asked.Plans(t.Context(), "a +")
+	require.ErrorContains(t, err, "requirements")
+	_, err = asked.Explain(t.Context(), "9.9")
+	require.ErrorContains(t, err, "start times")
+}
+
+// One host cannot take all places, and what ends makes room.
+func TestTooManyConnections(t *testing.T) {
+	a := listen(t, &server.Port{Security: guard(), Handlers: (&server.Negotiator{Accountant: &book{}}).Handlers(), MaxPerHost: 2})
+	place := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
+	var held []net.Conn
+	for range 2 {
+		conn, err := net.Dial("tcp", place)
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		held = append(held, conn)
+	}
+	third, err := net.Dial("tcp", place)
+	require.NoError(t, err)
+	defer func() { _ = third.Close() }()
+	require.NoError(t, third.SetReadDeadline(time.Now().Add(5*time.Second)))
+	_, err = third.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it is refused at once")
+	require.NoError(t, held[0].Close())
+	require.Eventually(t, func() bool {
+		s, err := as("boss").Start(t.Context(), a, 451, nil)
+		if err == nil {
+			s.Close()
+		}
+		return err == nil
+	}, 10*time.Second, time.Millisecond)
+}
+
+// Nobody holds a place for ever.
+func TestMaxTime(t *testing.T) {
+	a := listen(t, &server.Port{Security: guard(), MaxTime: 50 * time.Millisecond, Handlers: map[int]server.Handler{1: {
+		Name: "WAIT", Needs: []security.Permission{security.Read},
+		Serve: func(_ context.Context, call *security.Call) error { _, err := call.Int(); return err },
+	}}})
+	s, err := as("boss").Start(t.Context(), a, 1, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Int()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// A handler that waits does not hold the end up.
+func TestHandlersEndWithTheContext(t *testing.T) {
+	began := make(chan struct{})
+	a := listen(t, &server.Port{Security: guard(), Handlers: map[int]server.Handler{1: {
+		Name: "HANG", Needs: []security.Permission{security.Read},
+		Serve: func(_ context.Context, call *security.Call) error {
+			close(began)
+			_, err := call.Int() // nothing comes
+			return err
+		},
+	}}})
+	s, err := as("boss").Start(t.Context(), a, 1, nil)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	<-began
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Query is what somebody wants to know.
+type Query struct {
+	// Ad is the question, with TargetType and whatever else the asker said.
+	Ad *classad.ClassAd
+	// Requirements is an expression over each ad; nil: all.
+	Requirements *classad.Expr
+	// Projection are the attributes that are wanted; none: all.
+	Projection []string
+	// Limit is how many ads are wanted at most; 0: all.
+	Limit int
+}
+
+// ReadQuery reads a question.
+func ReadQuery(call *security.Call) (q Query, err error) {
+	if q.Ad, err = call.Ad(); err == nil {
+		err = call.End()
+	}
+	if err != nil {
+		return q, err
+	}
+	if limit, ok := q.Ad.Int("LimitResults"); ok && limit > 0 {
+		q.Limit = int(min(limit, 1<<30))
+	}
+	q.of("")
+	return q, nil
+}
+
+// Of is the part of a question that is about one type of ads, if several were asked
+// for at once.
+func (q Query) Of(adType string) Query {
+	q.Requirements, q.Projection = nil, nil
+	q.of(adType)
+	return q
+}
+
+func (q *Query) of(prefix string) {
+	q.Requirements, _ = q.Ad.Lookup(prefix + "Requirements")
+	list, _ := q.Ad.Text(prefix + "Projection")
+	q.Projection = strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\t' })
+}
+
+// Types are the types of ads that are asked for.
+func (q Query) Types() []string {
+	list, _ := q.Ad.Text("TargetType")
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' })
+}
+
+// Wants tells whether an ad is asked for. Its attributes may be called with TARGET
+// and without.
+func (q Query) Wants(ad *classad.ClassAd) bool {
+	return q.Requirements == nil || q.Requirements.Eval(classad.Scope{My: ad, Target: ad}).IsTrue()
+}
+
+// Project is an ad with what is asked for of it.
+func (q Query) Project(ad *classad.ClassAd) *classad.ClassAd {
+	if len(q.Projection) == 0 {
+		return ad
+	}
+	part := classad.New()
+	for _, name := range q.Projection {
+		if e, ok := ad.Lookup(name); ok {
+			part.Set(name, e)
+		}
+	}
+	return part
+}
+
+// Answer sends those of the ads that are asked for, without private attributes.
+func (q Query) Answer(s *cedar.Stream, ads []*classad.ClassAd) error {
+	told := 0
+	for _, ad := range ads {
+		if q.Limit > 0 && told == q.Limit {
+			break
+		}
+		if q.Wants(ad) {
+			told++
+			s.PutInt(1)
+			s.PutAd(public(q.Project(ad)))
+		}
+	}
+	s.PutInt(0)
+	return s.Send()
+}
+
+// public is an ad without what may not be passed on.
+func public(ad *classad.ClassAd) *classad.ClassAd {
+	clean := ad
+	for name := range ad.All() {
+		if !cedar.Private(name) {
+			continue
+		}
+		if clean == ad {
+			clean = ad.Clone()
+		}
+		clean.Delete(name)
+	}
+	return clean
+}
+
+// readName reads the name of a submitter or group.
+func readName(call *security.Call) (string, error) {
+	name, err := call.Text()
+	switch {
+	case err != nil:
+		return "", err
+	case name == "" || len(name) > 1024 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "", errors.New("the name of a submitter is empty, too long or has control characters")
+	default:
+		return name, nil
+	}
+}
+
+func readReal(call *security.Call) (name string, v float64, err error) {
+	if name, err = readName(call); err == nil {
+		if v, err = call.Real(); err == nil {
+			err = call.End()
+		}
+	}
+	if err == nil && v != v {
+		err = fmt.Errorf("%s: not a number", name)
+	}
+	return name, v, err
+}
+
+func readInt(call *security.Call) (name string, v int64, err error) {
+	if name, err = readName(call); err == nil {
+		if v, err = call.Int(); err == nil {
+			err = call.End()
+		}
+	}
+	return name, v, err
+}

@@ -1,0 +1,109 @@
+package server_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/internal/tape"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+)
+
+// once is a listener with one connection.
+type once struct {
+	conn   net.Conn
+	taken  sync.Once
+	closed chan struct{}
+	close  sync.Once
+}
+
+func (o *once) Accept() (conn net.Conn, err error) {
+	o.taken.Do(func() { conn = o.conn })
+	if conn != nil {
+		return conn, nil
+	}
+	<-o.closed
+	return nil, net.ErrClosed
+}
+
+func (o *once) Close() error   { o.close.Do(func() { close(o.closed) }); return nil }
+func (o *once) Addr() net.Addr { return o.conn.LocalAddr() }
+
+// ending is a connection that tells when it was closed.
+type ending struct {
+	*tape.Tape
+	end func()
+}
+
+func (e ending) Close() error { e.end(); return nil }
+
+// What our server once said to tools of HTCondor 23.9.6 it says again, byte for byte,
+// when it hears what they said. The pool and its key are gone.
+func TestServerSaysItAgain(t *testing.T) {
+	key, err := os.ReadFile("testdata/POOL")
+	require.NoError(t, err)
+	for name, r := range tape.Read(t, "testdata/recorded") {
+		t.Run(name, func(t *testing.T) {
+			clock := func() time.Time { return time.Unix(r.Clock, 0) }
+			guard := &security.Server{
+				Name: "NEGOTIATOR", Methods: []security.Method{security.Token}, Domain: "pool.test", TrustDomain: "pool.test",
+				Keys:   map[string]security.SigningKey{"POOL": security.NewSigningKey("POOL", key)},
+				Random: r.Random(), Clock: clock,
+				Allow: func(security.Peer, security.Permission) bool { return true },
+			}
+			said := tape.New(t, "server", r.Address, r.Frames)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			n := &server.Negotiator{Accountant: recorded{}, Ad: recordedAd}
+			port := &server.Port{Security: guard, Handlers: n.Handlers()}
+			require.NoError(t, port.Serve(ctx, &once{conn: ending{said, cancel}, closed: make(chan struct{})}))
+			said.Done()
+		})
+	}
+}
+
+func recordedAd() *classad.ClassAd {
+	ad := classad.New()
+	for _, name := range []string{"MyType", "Name", "Machine"} {
+		ad.SetString(name, "pool.test")
+	}
+	ad.SetString("MyType", "Negotiator")
+	at := cedar.Address{Host: "127.0.0.1", Port: 9731, NoUDP: true}
+	ad.SetString("MyAddress", at.String())
+	ad.SetString("NegotiatorIpAddr", at.String())
+	ad.SetString("CondorVersion", security.Version)
+	return ad
+}
+
+// recorded is the accountant of the recordings.
+type recorded struct{ *book }
+
+func (recorded) SetFactor(string, float64) error { return nil }
+
+func (recorded) Report(bool) *classad.ClassAd {
+	ad := classad.New()
+	ad.SetInt("LastUpdate", 1795000000)
+	ad.SetString("Name1", "alice@pool.test")
+	ad.SetReal("Priority1", 500)
+	ad.SetReal("PriorityFactor1", 1000)
+	ad.SetInt("NumSubmittors", 1)
+	return ad
+}
+
+func (recorded) Ads() []*classad.ClassAd {
+	ad := classad.New()
+	ad.SetString("MyType", "Accounting")
+	ad.SetString("Name", "alice@pool.test")
+	ad.SetReal("Priority", 500)
+	ad.SetReal("PriorityFactor", 1000)
+	ad.SetInt("LastUsageTime", 1795000000)
+	return []*classad.ClassAd{ad}
+}

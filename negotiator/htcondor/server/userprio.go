@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// accounting adds what condor_userprio says. HTCondor lets users with WRITE change
+// factors if a map file says so; here it is for administrators, as all the rest.
+func (n *Negotiator) accounting(add func(int, string, func(context.Context, *security.Call) error, ...security.Permission)) {
+	a := n.Accountant
+	add(451, "GET_PRIORITY", n.report(false), security.Read)
+	add(514, "GET_PRIORITY_ROLLUP", n.report(true), security.Read)
+	add(512, "GET_PRIORITY_ROLLUP_OLD", n.report(true), security.Read)
+	add(78, "QUERY_ACCOUNTING_ADS", n.accountingAds, security.Read)
+	add(449, "SET_PRIORITY", setReal(a.SetPriority), security.Administrator)
+	add(459, "SET_PRIORITYFACTOR", setFactor(a.SetFactor), security.Administrator)
+	add(494, "SET_ACCUMUSAGE", setReal(a.SetUsage), security.Administrator)
+	add(495, "SET_BEGINTIME", setInt(a.SetBegin), security.Administrator)
+	add(496, "SET_LASTTIME", setInt(a.SetLast), security.Administrator)
+	add(525, "SET_CEILING", setInt(a.SetCeiling), security.Administrator)
+	add(530, "SET_FLOOR", setInt(a.SetFloor), security.Administrator)
+	add(482, "DELETE_USER", named(a.Delete), security.Administrator)
+	add(458, "RESET_USAGE", named(func(name string) error { return a.ResetUsage(n.now(), name) }), security.Administrator)
+	add(460, "RESET_ALL_USAGE", func(context.Context, *security.Call) error { return a.ResetAll(n.now()) }, security.Administrator)
+}
+
+func (n *Negotiator) now() time.Time {
+	if n.Clock != nil {
+		return n.Clock()
+	}
+	return time.Now()
+}
+
+func (n *Negotiator) report(rollup bool) func(context.Context, *security.Call) error {
+	return func(_ context.Context, call *security.Call) error {
+		call.PutBareAd(n.Accountant.Report(rollup))
+		return call.Send()
+	}
+}
+
+func (n *Negotiator) accountingAds(_ context.Context, call *security.Call) error {
+	q, err := ReadQuery(call)
+	if err != nil {
+		return err
+	}
+	return q.Answer(call.Stream, n.Accountant.Ads())
+}
+
+func setReal(set func(string, float64) error) func(context.Context, *security.Call) error {
+	return func(_ context.Context, call *security.Call) error {
+		name, v, err := readReal(call)
+		if err != nil {
+			return err
+		}
+		return set(name, v)
+	}
+}
+
+func setInt(set func(string, int64) error) func(context.Context, *security.Call) error {
+	return func(_ context.Context, call *security.Call) error {
+		name, v, err := readInt(call)
+		if err != nil {
+			return err
+		}
+		return set(name, v)
+	}
+}
+
+func named(do func(string) error) func(context.Context, *security.Call) error {
+	return func(_ context.Context, call *security.Call) error {
+		name, err := readName(call)
+		if err == nil {
+			err = call.End()
+		}
+		if err != nil {
+			return err
+		}
+		return do(name)
+	}
+}
+
+// setFactor is the one of them that is answered: an ad with ErrorCode and
+// ErrorString.
+func setFactor(set func(string, float64) error) func(context.Context, *security.Call) error {
+	return func(_ context.Context, call *security.Call) error {
+		name, v, err := readReal(call)
+		if err != nil {
+			return err
+		}
+		wrong := set(name, v)
+		answer := classad.New()
+		answer.SetInt("ErrorCode", 0)
+		if wrong != nil {
+			answer.SetInt("ErrorCode", 4)
+			answer.SetString("ErrorString", wrong.Error())
+		}
+		call.PutAd(answer)
+		if err = call.Send(); err != nil {
+			return err
+		}
+		return wrong
+	}
+}
