@@ -38,7 +38,9 @@ type Action struct {
 // Start starts a waiting job now, at the placement. It must fit there from now
 // through its estimate, beside all that runs and all reservations but its own.
 // All events must have been taken: one that is left could undo what the start
-// rests on.
+// rests on. From then on the job is expected to run for [Job.Running]; but beside
+// reservations it keeps its place through its estimate until the end of the cycle,
+// and those that its run is in the way of are void then.
 func (c *Cycle) Start(j *Job, at Placement) {
 	r := c.waitingRecord("start", j.ID)
 	if r == nil {
@@ -57,10 +59,20 @@ func (c *Cycle) Start(j *Job, at Placement) {
 		c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: now, Cause: r.lifted})
 	}
 	next := *r
-	next.phase, next.placement, next.start, next.end, next.lifted = running, at, now, now+r.job.Estimate, CauseNone
+	next.phase, next.placement, next.start, next.end, next.lifted = running, at, now, now+r.job.runs(c.s.guarantees), CauseNone
+	if run := next.end; c.besideOthers(r) && run != now+r.job.Estimate {
+		next.end = now + r.job.Estimate
+		c.backfilled = append(c.backfilled, planned{run, r.job})
+	}
 	c.set(j.ID, &next)
 	c.started = append(c.started, Started{Job: next.job, Placement: at, Guarantee: next.guarantee, Promised: next.promised, key: next.key, alone: next.alone})
 	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
+}
+
+// besideOthers reports whether other jobs than this one have reservations.
+func (c *Cycle) besideOthers(r *record) bool {
+	n := c.s.planned.Len()
+	return n > 1 || n == 1 && r.placement == nil
 }
 
 // Reserve plans a waiting job's start, now or later, or moves it. It must fit
@@ -262,14 +274,20 @@ func (c *Cycle) replay(a Action) {
 	}
 }
 
-// passing reports whether an action made a reservation that is not there any
-// more.
+// passing reports whether an action needed more than is taken by now: it made a
+// reservation that is not there any more, or started a job that is expected to end
+// before its estimate is over.
 func (c *Cycle) passing(a Action) bool {
-	if a.Kind != ActReserve {
+	switch a.Kind {
+	case ActReserve:
+		start, at, ok := c.s.Planned(a.Job)
+		return !ok || start != a.At || !at.Equal(a.Placement)
+	case ActStart:
+		r := c.s.jobs.Find(a.Job)
+		return r.end < r.start+r.job.Estimate
+	default:
 		return false
 	}
-	start, at, ok := c.s.Planned(a.Job)
-	return !ok || start != a.At || !at.Equal(a.Placement)
 }
 
 func (c *Cycle) log(a Action) {
@@ -319,7 +337,7 @@ func (c *Cycle) move(next *record) error {
 // place it fits: what takes a place away displaces the jobs there at once, but
 // for a candidate set that shrinks.
 func (c *Cycle) misfit(r *record, at Placement, start Time) (err error) {
-	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.candidates[r.job.Candidates].Cover(at) {
+	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.profile.Covers(c.s.request(r.job), at) {
 		return nil
 	}
 	c.without(r, func() { err = c.s.profile.Misfit(c.s.request(r.job), at, start) })

@@ -42,6 +42,8 @@ func (c *Cycle) apply(e *Event) {
 		c.set(e.Job, &record{})
 	case StartFailed:
 		c.failStart(e)
+	case Found:
+		c.find(e)
 	case EstimateChanged:
 		c.changeEnd(e)
 	case Removed:
@@ -90,7 +92,7 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 func (c *Cycle) holdOutgrown(slot SlotID) {
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
-		if r.placement != nil || !c.s.candidates[j.Candidates].Has(slot) {
+		if r.placement != nil || !c.s.profile.MayUse(c.s.request(j), slot) {
 			continue // it has a place, so it fits; or the slot was nothing to it
 		}
 		next := r
@@ -218,6 +220,29 @@ func (c *Cycle) failStart(e *Event) {
 	j := c.requeue(&r, cause)
 	c.holdRequeued(j)
 	e.place(c, []planned{{c.round.Now, j}})
+}
+
+// find has a job run where it does, whatever was thought of it. Reservations that
+// are in its way are void. A promise that it had and that was not kept is broken.
+func (c *Cycle) find(e *Event) {
+	old, _ := c.s.jobs.Get(e.Spec.ID)
+	if old.in(waiting) && old.promised && c.s.guarantees && e.Start > old.guarantee {
+		c.broken = append(c.broken, Broken{Job: e.Spec, Promised: old.guarantee, Now: e.Start, Cause: c.lift(CauseStartLate)})
+	}
+	next := record{
+		job: e.Spec, phase: running, placement: e.Placement, start: e.Start, end: e.End,
+		key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
+	}
+	c.set(e.Spec.ID, &next)
+	void := c.displace(slotsOf(e.Placement), CauseSlotChanged)
+	e.Freed = old.placement != nil && old.end > c.round.Now && !next.covers(&old) || len(void) > 0
+	e.place(c, void)
+}
+
+// covers reports whether a running job takes all that it had before.
+func (r *record) covers(old *record) bool {
+	return r.end >= old.end && r.placement.Equal(old.placement) &&
+		(r.job.Whole || !old.job.Whole && old.job.Request.Within(r.job.Request))
 }
 
 // changeEnd moves a running job's expected end. Reservations that are now in

@@ -30,6 +30,10 @@ type Cycle struct {
 	undo    []change
 	err     error
 	given   []givenUp
+	// backfilled are the jobs that were started beside reservations and are not
+	// expected to run for as long as their estimate, with the ends of these runs.
+	backfilled []planned
+	void       []record // see giveWay
 
 	memo, remembered any // see Memo
 }
@@ -48,6 +52,11 @@ func (s *State) Open(r Round) (*Cycle, error) {
 	*c = Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: c.actions[:0], undo: c.undo[:0]}
 	s.memo, s.cycle = nil, nil
 	s.now = r.Now
+	s.profile.AskFrom(r.Now)
+	for _, b := range r.Bundles {
+		s.addBundle(b)
+		c.onUndo(s.dropLastBundle)
+	}
 	for _, set := range r.Candidates {
 		candidates := set.Candidates
 		old := s.setCandidates(set.ID, &candidates)
@@ -102,6 +111,7 @@ type ProfileView interface {
 	EarliestAhead(r profile.Request, start, notBefore, limit Time) (Time, bool)
 	Free(slot SlotID, at Time) Vector
 	Bounds(slot SlotID, from, to Time, low, high Vector)
+	MayUse(r profile.Request, slot SlotID) bool
 	Clone() *profile.Profile
 }
 
@@ -284,9 +294,9 @@ func (c *Cycle) without(r *record, ask func()) {
 		ask()
 		return
 	}
-	c.s.profile.Remove(r.placement, r.job.Request, r.start, r.end)
+	c.s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
 	ask()
-	c.s.profile.Add(r.placement, r.job.Request, r.start, r.end)
+	c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
 }
 
 // change is one change of the state, with what it takes to undo it: a job's old

@@ -43,6 +43,7 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 		{"the start of a job without a place fails", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.StartFailed, 2)}}, "job 2 was not to be started"},
 		{"an unknown job is removed", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Removed, 99)}}, "job 99 is unknown"},
 		{"an unknown job changes", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed, Spec: job(99, 5, 1, 1)}}}, "job 99 does not wait"},
+		{"a job that comes back changes twice", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.StartFailed, Job: 1}, {Kind: backfill.Changed, Spec: job(1, 5, 1, 1)}, {Kind: backfill.Changed, Spec: job(1, 5, 1, 1)}}}, "job 1 has more than one event"},
 		{"a running job changes", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed, Spec: job(1, 5, 1, 1)}}}, "job 1 does not wait"},
 		{"a known job is submitted", backfill.Round{Now: 5, Events: submitted(job(2, 5, 1, 1))}, "job 2 is known already"},
 		{"nobody is submitted", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Submitted}}}, "no job is given"},
@@ -482,6 +483,26 @@ func TestBehindLeavesTheJobItselfOut(t *testing.T) {
 			require.NotEqual(t, backfill.JobID(4), j.ID)
 		}
 	})
+}
+
+// A running job that comes back to the queue may do so as another, in the same round, and
+// even if its slot is there again by then.
+func TestWhoComesBackAsAnother(t *testing.T) {
+	for name, back := range map[string][]backfill.Event{
+		"start failed":       {jobEvent(backfill.StartFailed, 1)},
+		"slot lost":          {slotEvent(backfill.SlotLost, 0, 4)},
+		"slot lost and back": {slotEvent(backfill.SlotLost, 0, 4), slotEvent(backfill.SlotChanged, 0, 4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState(t, cpus(4))
+			one := job(1, 0, 10, 4)
+			accept(t, s, backfill.Round{Events: submitted(one)}, func(c *backfill.Cycle) { c.Start(one, on(0, 1)) })
+			accept(t, s, backfill.Round{Now: 1, Events: append(back, backfill.Event{Kind: backfill.Changed, Spec: job(1, 0, 20, 2)})}, nil)
+			is := jobState(t, s, 1)
+			require.False(t, is.Running)
+			require.Equal(t, backfill.Time(20), is.Job.Estimate)
+		})
+	}
 }
 
 // A job that is held, and that a later event of the same round brings back, is not

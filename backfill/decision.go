@@ -110,13 +110,16 @@ func (c *Cycle) Close() (Decision, error) {
 	if c.err == nil {
 		c.err = c.settle()
 	}
+	if c.err == nil {
+		c.giveWay()
+	}
 	if c.err != nil {
 		err := c.err
 		c.Rollback()
 		return Decision{}, err
 	}
 	c.s.revision++
-	c.s.memo = c.remembered
+	c.s.memo, c.s.void = c.remembered, c.void
 	c.s.profile.Forget(c.round.Now)
 	c.s.freed.forget(c.round.Now)
 	c.classify()
@@ -157,6 +160,31 @@ func (c *Cycle) settle() error {
 		}
 	}
 	return nil
+}
+
+// giveWay puts the ends of the jobs that were backfilled where their runs are expected
+// to end, and gives up the reservations that do not hold any more. What the policy
+// remembers rests on what was; in the next cycle it makes other reservations.
+func (c *Cycle) giveWay() {
+	if len(c.backfilled) == 0 {
+		return
+	}
+	c.remembered = nil
+	var slots []SlotID
+	for _, p := range c.backfilled {
+		next, _ := c.s.jobs.Get(p.job.ID)
+		next.end = p.at
+		c.set(p.job.ID, &next)
+		slots = append(slots, slotsOf(next.placement)...)
+	}
+	were := map[JobID]record{}
+	c.s.planned.Scan(func(p planned) bool {
+		were[p.job.ID], _ = c.s.jobs.Get(p.job.ID)
+		return true
+	})
+	for _, p := range c.displace(slots, CauseOverrun) {
+		c.void = append(c.void, were[p.job.ID])
+	}
 }
 
 // stillHeld lists the jobs that were held and are so in the end, each once: a

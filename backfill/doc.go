@@ -35,9 +35,10 @@
 // Files: job.go, event.go, action.go, decision.go the nouns; state.go the state
 // and its indexes; cycle.go opening, reading, undoing; apply.go what each event
 // does, validate.go what rounds cannot be true; policy.go and order.go what can be chosen; host.go who decides;
+// bundle.go slots that are taken whole together;
 // snapshot.go the state as plain data; memo.go what spares a policy work; freed.go what jobs gave back of late; reason.go why a job waits; idle.go what reservations cost.
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan,
 // balance and plan, what they share; profileevents, what they would cost by the book;
-// conformance, what is asked of every policy.
+// conformance, what is asked of every policy. Beside it: estimate, how long jobs are taken to run.
 package backfill

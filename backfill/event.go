@@ -7,7 +7,8 @@ import (
 )
 
 // EventKind says what happened. The kinds are listed in the order in which a
-// cycle applies them.
+// cycle applies them, but for Found: it and EstimateChanged, which both say what
+// is true of running jobs, are applied together, in order of jobs.
 type EventKind uint8
 
 // What can happen to a pool.
@@ -17,15 +18,16 @@ const (
 	Completed                            // a running job ended
 	SlotLost                             // a slot is gone; what ran there goes back to the queue
 	SlotChanged                          // a slot has another capacity
-	StartFailed                          // a start did not come about, or a planned start passed unused
+	StartFailed                          // a start did not come about, a planned start passed unused, or a running job was evicted: back to the queue
 	EstimateChanged                      // a running job is expected to end at another time
 	Removed                              // a job was taken away, running or not
-	Changed                              // a waiting job or its candidates were edited, or a held one may wait again
+	Changed                              // a waiting job or its candidates were edited, or a held one may wait again; also one that came back to the queue in this very round
 	Submitted                            // a job arrived
 	Wake                                 // a planned start or a time that the policy asked for has come
+	Found                                // a job runs that the host did not start, or elsewhere than it thinks
 )
 
-var eventNames = [...]string{"", "policy changed", "slot added", "completed", "slot lost", "slot changed", "start failed", "estimate changed", "removed", "changed", "submitted", "wake"}
+var eventNames = [...]string{"", "policy changed", "slot added", "completed", "slot lost", "slot changed", "start failed", "estimate changed", "removed", "changed", "submitted", "wake", "found"}
 
 func (k EventKind) String() string {
 	return nameOf(eventNames[:], int(k))
@@ -36,6 +38,8 @@ func (k EventKind) class() EventKind {
 	switch k {
 	case SlotChanged:
 		return SlotLost
+	case Found:
+		return EstimateChanged
 	case Changed:
 		return Removed
 	default:
@@ -49,13 +53,19 @@ type Event struct {
 	// Job is the job concerned: Completed, StartFailed, EstimateChanged,
 	// Removed.
 	Job JobID
-	// Spec is the job that arrives (Submitted) or replaces one of the same ID
-	// (Changed), and Key its place in the queue's order, lower first.
+	// Spec is the job that arrives (Submitted), replaces one of the same ID
+	// (Changed), or runs, known before or not (Found), and Key its place in the
+	// queue's order, lower first.
 	Spec *Job
 	Key  float64
 	// Slot is the slot concerned: SlotAdded, SlotLost, SlotChanged.
 	Slot Slot
-	// End is the running job's new expected end: EstimateChanged.
+	// Placement and Start are where the job runs and since when: Found. The slots
+	// are up; what runs there may be more than they have, until some of it ends.
+	Placement Placement
+	Start     Time
+	// End is the running job's expected end: Found, EstimateChanged. To a host, one that
+	// is past says as much as none: it is reckoned as that of a job which was started.
 	End Time
 	// Policy is the new policy's name, and Guarantees whether it gives
 	// guarantees: PolicyChanged.
@@ -65,7 +75,8 @@ type Event struct {
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 
 	// Freed says that the event gave back resources which had been planned for:
-	// an early completion, a removal, a new slot, a reservation that is void.
+	// an early completion, a removal, a new slot, a reservation that is void or not
+	// needed any more.
 	Freed bool
 	// Gone is the job that ended, with the place that it held: Completed.
 	Gone RunningJob
@@ -80,7 +91,7 @@ func (e *Event) concerns() (JobID, bool) {
 	switch e.Kind {
 	case Completed, StartFailed, EstimateChanged, Removed:
 		return e.Job, true
-	case Changed, Submitted:
+	case Changed, Submitted, Found:
 		if e.Spec != nil {
 			return e.Spec.ID, true
 		}
@@ -96,15 +107,16 @@ type Slot struct {
 	Capacity Vector
 }
 
-// CandidateSet is a set of slots that matchmaking found for one or more jobs.
+// CandidateSet is a set of slots, or of bundles, that matchmaking found for one or more
+// jobs. As long as jobs use it, it stays one of slots or one of bundles.
 type CandidateSet struct {
 	ID         int
 	Candidates Candidates
 }
 
 // validate refuses a set that would leave a gap behind those there are, that
-// names slots which are not, or whose ranks do not belong to its slots.
-func (c CandidateSet) validate(sets, slots int) error {
+// names slots or bundles which are not, or both, or whose ranks do not belong to them.
+func (c CandidateSet) validate(sets, slots, bundles int) error {
 	if c.ID < 0 || c.ID > sets {
 		return fmt.Errorf("candidate set %d: the next free ID is %d", c.ID, sets)
 	}
@@ -116,8 +128,23 @@ func (c CandidateSet) validate(sets, slots int) error {
 			return fmt.Errorf("candidate set %d: slot %d is not in ascending order", c.ID, id)
 		}
 	}
-	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != len(c.Candidates.Slots) {
-		return fmt.Errorf("candidate set %d: %d ranks for %d slots", c.ID, ranks, len(c.Candidates.Slots))
+	for i, id := range c.Candidates.Bundles {
+		if id < 0 || int(id) >= bundles {
+			return fmt.Errorf("candidate set %d: unknown bundle %d", c.ID, id)
+		}
+		if i > 0 && id <= c.Candidates.Bundles[i-1] {
+			return fmt.Errorf("candidate set %d: bundle %d is not in ascending order", c.ID, id)
+		}
+	}
+	of, what := len(c.Candidates.Slots), "slots"
+	if n := len(c.Candidates.Bundles); n > 0 {
+		if of > 0 {
+			return fmt.Errorf("candidate set %d: has %d slots and %d bundles: a job takes the one or the other", c.ID, of, n)
+		}
+		of, what = n, "bundles"
+	}
+	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != of {
+		return fmt.Errorf("candidate set %d: %d ranks for %d %s", c.ID, ranks, of, what)
 	}
 	return nil
 }
@@ -125,6 +152,9 @@ func (c CandidateSet) validate(sets, slots int) error {
 // Round is what the host puts to a policy: what happened since the last one.
 type Round struct {
 	Now Time
+	// Bundles are new ones, of slots that there are or that come with the round. Like
+	// the candidate sets, they hold from the opening of the cycle.
+	Bundles []Bundle
 	// Candidates are sets that are new or have changed; they hold from the
 	// opening of the cycle.
 	Candidates []CandidateSet
@@ -168,16 +198,25 @@ func (s *State) sortEvents(events []Event) {
 			return cmp.Compare(a.Job, b.Job)
 		}
 		if a.Kind == Completed {
-			ra, rb := s.jobs.Find(a.Job), s.jobs.Find(b.Job)
-			return cmp.Or(cmp.Compare(ra.start, rb.start), Compare(ja, jb))
+			return s.CompareEnds(a.Job, b.Job)
 		}
 		return Compare(ja, jb)
 	})
 }
 
+// CompareEnds is the order in which jobs complete at an instant: the one that started
+// earlier first, then order of jobs.
+func (s *State) CompareEnds(a, b JobID) int {
+	ra, rb := s.jobs.Find(a), s.jobs.Find(b)
+	if ra == nil || rb == nil {
+		return cmp.Compare(a, b)
+	}
+	return cmp.Or(cmp.Compare(ra.start, rb.start), Compare(ra.job, rb.job))
+}
+
 // eventJob is the job that an event concerns, or nil if it is unknown.
 func (s *State) eventJob(e Event) *Job {
-	if e.Kind == Submitted || e.Kind == Changed {
+	if e.Kind == Submitted || e.Kind == Changed || e.Kind == Found {
 		return e.Spec
 	}
 	if r := s.jobs.Find(e.Job); r != nil {

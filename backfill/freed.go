@@ -51,12 +51,11 @@ func (c *Cycle) setFreed(log freedLog) {
 // recordFreed remembers what a job gave back whose record changes.
 func (c *Cycle) recordFreed(old, now *record) {
 	log := c.s.freed
-	if !old.in(running) || now.in(running) {
+	if !old.in(running) || now.in(running) && now.placement.Equal(old.placement) {
 		return
 	}
 	for _, chunks := range old.placement {
-		amount := make(Vector, len(old.job.Request))
-		amount.AddScaled(old.job.Request, int64(chunks.Count))
+		amount := c.s.Holds(old.job, Placement{chunks})
 		log.parts = append(log.parts, Freed{At: c.round.Now, Slot: chunks.Slot, Amount: amount})
 	}
 	c.setFreed(log)

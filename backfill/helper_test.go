@@ -169,12 +169,12 @@ func startedIDs(d backfill.Decision) []backfill.JobID {
 }
 
 // link is a linked-in policy by name.
-func link(t *testing.T, name string, options map[string]string) backfill.Decider {
-	t.Helper()
+func link(tb testing.TB, name string, options map[string]string) backfill.Decider {
+	tb.Helper()
 	spec, err := policies.Named(name)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	d, err := backfill.Link(spec, options)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return d
 }
 

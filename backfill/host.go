@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // Decider takes the decisions of a [Host]: a linked-in policy ([Linked]) or one
@@ -124,13 +126,17 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 
 // Decide puts one round before the policy and returns what was decided. The
 // events may come in any order; what the passing of time alone brings about
-// (overruns, planned starts that were missed) is added here. An error means
+// (overruns, of jobs that are found too, and planned starts that were missed) is
+// added here. A job that is found without an expected end gets one. An error means
 // that the round cannot be true, that the context ended, or that the fallback
 // failed as well; the state is then as it was.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	r.Events = append(h.events[:0], r.Events...) // they are completed and sorted here
 	if spec := h.main.Spec(); h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
+		if spec.Guarantees && !h.State.guarantees {
+			r.Events = append(r.Events, h.State.unpredicted(r)...)
+		}
 	}
 	r.Keys = slices.Concat(h.keys(r), r.Keys)
 	r.Events = append(r.Events, h.State.elapsed(r)...)
@@ -138,6 +144,9 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Spec != nil && e.Spec.validate(len(h.State.resources)) == nil {
 			e.Key = h.key(e.Spec, r.Now) // of what is no job nothing can be said; the round is refused
+			if e.Kind == Found && e.End <= r.Now {
+				e.End = overrunEnd(e.Spec, e.Spec.runs(h.main.Spec().Guarantees), e.Start, r.Now)
+			}
 		}
 	}
 	h.State.sortEvents(r.Events)
@@ -282,7 +291,7 @@ func (s *State) elapsed(r Round) []Event {
 	s.running.Scan(func(p planned) bool {
 		if over(p, r.Now+1) && !known.Has(p.job.ID) {
 			rec, _ := s.jobs.Get(p.job.ID)
-			events = append(events, Event{Kind: EstimateChanged, Job: p.job.ID, End: overrunEnd(p.job, rec.start, r.Now)})
+			events = append(events, Event{Kind: EstimateChanged, Job: p.job.ID, End: overrunEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now)})
 		}
 		return over(p, r.Now+1)
 	})
@@ -291,6 +300,22 @@ func (s *State) elapsed(r Round) []Event {
 			events = append(events, Event{Kind: StartFailed, Job: p.job.ID})
 		}
 		return over(p, r.Now)
+	})
+	return events
+}
+
+// unpredicted lists the running jobs whose expected ends were predicted, for a policy
+// that is to promise starts: they are planned with what they request from now on,
+// but for those of which the round says something itself.
+func (s *State) unpredicted(r Round) []Event {
+	known := r.concerned()
+	var events []Event
+	s.running.Scan(func(p planned) bool {
+		if p.job.Running != 0 && !known.Has(p.job.ID) {
+			rec := s.jobs.Find(p.job.ID)
+			events = append(events, Event{Kind: EstimateChanged, Job: p.job.ID, End: overrunEnd(p.job, p.job.limit(), rec.start, r.Now)})
+		}
+		return true
 	})
 	return events
 }
@@ -311,10 +336,14 @@ func (s *State) rematched(r Round) []Event {
 	if len(changed) == 0 {
 		return nil
 	}
+	if _, _, err := s.with(r); err != nil {
+		return nil // the round will be refused
+	}
+	p := s.profileWith(r)
 	known := r.concerned()
 	var events []Event
 	s.jobs.Scan(func(id JobID, rec *record) bool {
-		if set := changed[rec.job.Candidates]; set != nil && !known.Has(id) && s.moves(rec, set) {
+		if set := changed[rec.job.Candidates]; set != nil && !known.Has(id) && s.moves(p, rec, set) {
 			events = append(events, Event{Kind: Changed, Spec: rec.job, Key: rec.key})
 		}
 		return true
@@ -323,27 +352,27 @@ func (s *State) rematched(r Round) []Event {
 }
 
 // moves reports whether a job cannot stay where it is with other candidates.
-func (s *State) moves(r *record, set *Candidates) bool {
+func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	request := s.request(r.job)
 	request.Candidates = set
 	switch {
 	case r.phase == running:
 		return false
 	case r.phase == held:
-		return r.hold == ReasonNeverFits && s.profile.EverFits(request)
+		return r.hold == ReasonNeverFits && p.EverFits(request)
 	case r.placement != nil:
-		return !set.Cover(r.placement)
+		return !p.Covers(request, r.placement)
 	default:
-		return !s.profile.EverFits(request)
+		return !p.EverFits(request)
 	}
 }
 
-// overrunEnd is when a job that has outlived its estimate is expected to end:
-// the estimate is doubled until that is later than now, up to the limit; past
+// overrunEnd is when a job that has outlived what it was expected to run for is
+// expected to end: that is doubled until it is later than now, up to the limit; past
 // the limit, the limit is doubled.
-func overrunEnd(j *Job, start, now Time) Time {
+func overrunEnd(j *Job, expected, start, now Time) Time {
 	limit := j.limit()
-	for _, step := range []Time{min(j.Estimate, limit), limit} {
+	for _, step := range []Time{min(expected, limit), limit} {
 		for end := step; end < Forever; end *= 2 {
 			capped := end
 			if step < limit {

@@ -1,5 +1,10 @@
 package backfill
 
+import (
+	"cmp"
+	"slices"
+)
+
 // ReservedIdle is how many of the cpus that no job uses now are kept free for
 // reservations: what a wide job's reservation costs while its slots drain. Going by
 // planned start, each reservation takes as much of what is left idle on its slots
@@ -21,11 +26,38 @@ func (s *State) ReservedIdle() (cpus int64) {
 			if !met {
 				free = max(0, s.profile.FreeOf(at.Slot, 0, s.now))
 			}
-			taken := min(free, p.job.Request[0]*int64(at.Count))
+			taken := min(free, s.Chunk(p.job, at.Slot)[0]*int64(at.Count))
 			left[at.Slot] = free - taken
 			cpus += taken
 		}
 		return cpus < idle
 	})
 	return min(cpus, idle)
+}
+
+// OnReserved reports whether the i-th job that the last decision started stands on a
+// slot that was reserved for a job before it: by the queue's order, or by the order of
+// jobs where that is what was promised. It ends with the first such reservation.
+func (s *State) OnReserved(d *Decision, i int) (stands bool) {
+	started := &d.Started[i]
+	used := make(map[SlotID]bool, len(started.Placement))
+	for _, at := range started.Placement {
+		used[at.Slot] = true
+	}
+	stood := func(r *record) bool {
+		order := Compare(r.job, started.Job)
+		if !s.guarantees {
+			order = cmp.Or(cmp.Compare(r.key, started.key), order)
+		}
+		return order < 0 && slices.ContainsFunc(r.placement, func(at Chunks) bool { return used[at.Slot] })
+	}
+	s.planned.Scan(func(p planned) bool {
+		r, _ := s.jobs.Get(p.job.ID)
+		stands = stood(&r)
+		return !stands
+	})
+	for n := range s.void {
+		stands = stands || stood(&s.void[n])
+	}
+	return stands
 }

@@ -81,3 +81,37 @@ func TestReservedIdle(t *testing.T) {
 	decide(backfill.Event{Kind: backfill.SlotChanged, Slot: slot(0, cpus(2))})
 	require.Zero(t, s.ReservedIdle(), "more runs on a than it has")
 }
+
+// TestOnReserved has a job reserved on a, and others that start past it: on a, on b,
+// on both. One that comes before it in the order does not stand in its way.
+func TestOnReserved(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		reserved   float64 // the key of the reserved job; that of the others is 0
+		at         backfill.Placement
+		width      int
+		running    backfill.Time
+		onReserved bool
+	}{
+		{"on its slot", -1, on(0, 1), 1, 0, true},
+		{"on its slot for longer than it was placed by: the reservation is void", -1, on(0, 1), 1, 50, true},
+		{"beside it", -1, on(1, 1), 1, 50, false},
+		{"on both", -1, on(1, 1, 0, 1), 2, 0, true},
+		{"equal keys: before it by the order of jobs", 0, on(0, 1), 1, 0, true},
+		{"the queue's order has it first", 1, on(0, 1), 1, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newState(t, cpus(4), cpus(4))
+			wide := job(1, 0, 10, 4)
+			event := submitted(wide)
+			event[0].Key = c.reserved
+			accept(t, s, backfill.Round{Events: event}, func(cycle *backfill.Cycle) { cycle.Reserve(wide, 10, on(0, 1)) })
+			small := predicted(gang(2, 1, 5, c.width, 1), c.running)
+			d := accept(t, s, backfill.Round{Now: 1, Events: submitted(small)}, func(cycle *backfill.Cycle) { cycle.Start(small, c.at) })
+			_, _, planned := s.Planned(1)
+			require.Equal(t, c.running == 0 || !c.onReserved, planned)
+			require.Equal(t, c.onReserved, s.OnReserved(&d, 0))
+			require.Equal(t, c.reserved <= 0, d.Started[0].How == backfill.ByBackfill)
+		})
+	}
+}

@@ -27,14 +27,21 @@ type Job struct {
 	Request Vector
 	// Estimate is the run time that is planned with, at least 1.
 	Estimate Time
+	// Running is the run time that is planned with once the job runs; 0: the same as
+	// Estimate. Under a policy that gives guarantees it does not count: what was
+	// promised must not rest on a prediction.
+	Running Time
 	// Limit is the run time at which the job is killed; 0: the same as
 	// Estimate.
 	Limit Time
+	// Candidates is the ID of the job's candidate set.
+	Candidates int
 	// Unestimated marks a job that came without an estimate and got the
 	// configured default.
 	Unestimated bool
-	// Candidates is the ID of the job's candidate set.
-	Candidates int
+	// Whole says that the job takes one bundle of its candidates, all of it, whatever
+	// it requests. It has one chunk.
+	Whole bool
 	// Labels are the job's owner, group, project, account, qos, executable… as
 	// far as they are known. Shared between jobs; never changed.
 	Labels map[string]string
@@ -75,6 +82,22 @@ func (j *Job) Total() Vector {
 	return total
 }
 
+// runs is for how long the job is expected to run, from its start on.
+func (j *Job) runs(guarantees bool) Time {
+	if guarantees || j.Running == 0 {
+		return j.Estimate
+	}
+	return j.Running
+}
+
+// chunk is what each chunk takes of a slot: what it needs, or nil for all of it.
+func (j *Job) chunk() Vector {
+	if j.Whole {
+		return nil
+	}
+	return j.Request
+}
+
 // limit is the run time at which the job is killed.
 func (j *Job) limit() Time { return cmp.Or(j.Limit, j.Estimate) }
 
@@ -83,8 +106,12 @@ func (j *Job) validate(resources int) error {
 	switch {
 	case j.Nodes < 1 || j.Nodes > maxChunks:
 		return fmt.Errorf("job %d: %d chunks: must be from 1 to %d", j.ID, j.Nodes, maxChunks)
+	case j.Whole && j.Nodes != 1:
+		return fmt.Errorf("job %d: %d chunks: must be 1, as it takes a bundle whole", j.ID, j.Nodes)
 	case j.Estimate < 1 || j.Estimate > maxEstimate:
 		return fmt.Errorf("job %d: estimate of %d s: must be from 1 to %d", j.ID, j.Estimate, maxEstimate)
+	case j.Running < 0 || j.Running > maxEstimate:
+		return fmt.Errorf("job %d: estimate of %d s for when it runs: must be from 0 to %d", j.ID, j.Running, maxEstimate)
 	case j.Limit < 0 || j.Limit > maxEstimate:
 		return fmt.Errorf("job %d: limit of %d s: must be from 0 to %d", j.ID, j.Limit, maxEstimate)
 	case len(j.Request) != resources:
@@ -104,11 +131,12 @@ func (j *Job) validate(resources int) error {
 // What is asked for is bounded so that sums and products stay far from overflow.
 const (
 	maxChunks        = 1 << 20
+	maxSlots         = 1 << 20               // that a bundle of plain data may name
 	maxAmount        = 1_000_000_000_000_000 // of a resource, on a slot or for a job
 	maxEstimate Time = 1 << 40               // seconds
 )
 
 // request is the job in the profile's terms.
 func (s *State) request(j *Job) profile.Request {
-	return profile.Request{Chunk: j.Request, Nodes: j.Nodes, Duration: j.Estimate, Candidates: s.candidates[j.Candidates]}
+	return profile.Request{Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate, Candidates: s.candidates[j.Candidates]}
 }

@@ -134,9 +134,9 @@ func TestAPolicyReadsWhatItDeclares(t *testing.T) {
 	spec := sampler()
 	spec.Options = append(spec.Options, backfill.Option{Name: "bad", Default: "x", Type: backfill.WholeNumber})
 	v := made(t, spec, nil)
-	require.PanicsWithValue(t, `the policy reads option "depht", which it does not declare`, func() { v.Int("depht") })
-	require.PanicsWithValue(t, `the policy reads its option "text" as flag and declares it as text`, func() { v.Flag("text") })
-	require.PanicsWithValue(t, `the policy's option bad="x" must be a whole number`, func() { v.Int("bad") })
+	require.PanicsWithValue(t, `policy try reads option "depht", which it does not declare`, func() { v.Int("depht") })
+	require.PanicsWithValue(t, `policy try reads its option "text" as flag and declares it as text`, func() { v.Flag("text") })
+	require.PanicsWithValue(t, `policy try: option bad="x" must be a whole number`, func() { v.Int("bad") })
 	require.Panics(t, func() { backfill.Values{}.Text("text") })
 }
 

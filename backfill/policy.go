@@ -2,7 +2,6 @@ package backfill
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -41,10 +40,11 @@ type Spec struct {
 
 // Make checks the given options, fills in the defaults, and makes a policy.
 func (s Spec) Make(given map[string]string) (Policy, error) {
-	if err := s.CheckOptions(given); err != nil {
+	values, err := ReadOptions("policy "+s.Name, s.Options, given)
+	if err != nil {
 		return nil, err
 	}
-	p, err := s.New(Values{options: s.Options, given: maps.Clone(given)})
+	p, err := s.New(values)
 	switch {
 	case err != nil:
 		return nil, &OptionsError{err}
@@ -54,7 +54,8 @@ func (s Spec) Make(given map[string]string) (Policy, error) {
 	return p, nil
 }
 
-// OptionsError says that a policy does not take the options that it is given.
+// OptionsError says that somebody, such as a policy, does not take the options that
+// are given.
 type OptionsError struct{ Err error }
 
 func (e *OptionsError) Error() string { return e.Err.Error() }
@@ -63,20 +64,8 @@ func (e *OptionsError) Unwrap() error { return e.Err }
 // CheckOptions refuses given options that the policy does not have, and values
 // that do not suit them, with an [*OptionsError].
 func (s Spec) CheckOptions(given map[string]string) error {
-	known := make([]string, len(s.Options))
-	for i, o := range s.Options {
-		known[i] = o.Name
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		i := slices.Index(known, name)
-		if i < 0 {
-			return &OptionsError{Err: fmt.Errorf("policy %s has no option %q%s: %s", s.Name, name, DidYouMean(name, known), describeKnown(known))}
-		}
-		if err := s.Options[i].check(given[name]); err != nil {
-			return &OptionsError{Err: fmt.Errorf("policy %s: option %s=%q %w", s.Name, name, given[name], err)}
-		}
-	}
-	return nil
+	_, err := ReadOptions("policy "+s.Name, s.Options, given)
+	return err
 }
 
 // CheckResources refuses given options that name resources which the pool does
@@ -94,11 +83,4 @@ func (s Spec) CheckResources(given map[string]string, resources []string) error 
 		}
 	}
 	return nil
-}
-
-func describeKnown(names []string) string {
-	if len(names) == 0 {
-		return "it has none"
-	}
-	return "it has " + strings.Join(names, ", ")
 }

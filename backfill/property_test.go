@@ -27,8 +27,11 @@ type pool struct {
 
 func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	t.Helper()
+	if seed%4 == 3 {
+		seed += conformance.Partitioned
+	}
 	p := &pool{t: t, driver: conformance.NewDriver(seed)}
-	p.driver.Calm = seed%3 == 0
+	p.driver.Calm, p.driver.Predicted = seed%3 == 0, seed/4%2 == 0
 	p.main = &recorder{Decider: main}
 	p.host = backfilltest.NewHost(t, p.driver, p.main)
 	return p
@@ -49,7 +52,7 @@ func (p *pool) round() backfill.Round {
 		// The host sorts and completes a round; a dry run on a clone shows how.
 		dry := *p.host
 		dry.State = p.host.State.Clone()
-		_, err := dry.Decide(p.t.Context(), backfill.Round{Now: r.Now, Candidates: r.Candidates, Keys: r.Keys, Events: append([]backfill.Event{}, r.Events...)})
+		_, err := dry.Decide(p.t.Context(), backfill.Round{Now: r.Now, Bundles: r.Bundles, Candidates: r.Candidates, Keys: r.Keys, Events: append([]backfill.Event{}, r.Events...)})
 		require.NoError(p.t, err)
 		p.before(p.main.rounds[len(p.main.rounds)-1])
 	}
@@ -123,10 +126,13 @@ func TestCloneIsIndependent(t *testing.T) {
 
 			// Now the clone goes a way of its own.
 			j := job(1<<30, clone.Now(), 7, make([]int64, len(clone.Resources()))...)
+			for len(clone.Snapshot().Candidates[j.Candidates].Candidates.Bundles) > 0 {
+				j.Candidates++
+			}
 			j.Request[0] = 1
 			accept(t, clone, backfill.Round{
 				Now:    clone.Now() + 1,
-				Events: append([]backfill.Event{policyChanged(false), {Kind: backfill.SlotChanged, Slot: slot(0, j.Request)}}, submitted(j)...),
+				Events: append([]backfill.Event{policyChanged(false), {Kind: backfill.SlotChanged, Slot: smaller(clone, j.Request)}}, submitted(j)...),
 			}, func(c *backfill.Cycle) {
 				for _, planned := range c.Planned() {
 					c.Release(planned)
@@ -143,6 +149,20 @@ func TestCloneIsIndependent(t *testing.T) {
 	})
 }
 
+// smaller is the first slot with another capacity, if that is not fixed by a bundle.
+func smaller(s *backfill.State, capacity backfill.Vector) backfill.Slot {
+	changed := s.Slots()[0]
+	if !bundled(s, changed.ID) {
+		changed.Capacity = capacity
+	}
+	return changed
+}
+
+// bundled reports whether the slot is of a bundle.
+func bundled(s *backfill.State, id backfill.SlotID) bool {
+	return slices.ContainsFunc(s.Bundles(), func(b backfill.Bundle) bool { return slices.Contains(b.Slots, id) })
+}
+
 // TestSameSeedSameDecisions runs each pool several times, in an order that time
 // may move: again, with a policy made afresh for each round, with a state restored
 // from plain data before each round, and with one that loses its memo before some
@@ -156,7 +176,11 @@ func TestSameSeedSameDecisions(t *testing.T) {
 				by := orders[seed%uint64(len(orders))]
 				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
 					d := conformance.NewDriver(seed)
+					if seed%4 == 3 {
+						d = conformance.NewDriver(conformance.Partitioned + seed)
+					}
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
+					d.Predicted = !d.Exact && seed/4%2 == 0
 					h := newOrderedHost(t, d, main, by.Order)
 					var decisions []backfill.Decision
 					for range 80 {

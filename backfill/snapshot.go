@@ -18,6 +18,7 @@ type Snapshot struct {
 	Policy     string // in charge
 	Guarantees bool
 	Slots      []SlotState
+	Bundles    []Bundle
 	Candidates []CandidateSet
 	Jobs       []JobState
 	Wakes      []Time
@@ -52,7 +53,8 @@ func (s *State) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
 		Policy: s.policy, Guarantees: s.guarantees, Wakes: slices.Clone(s.wakes),
-		KeepFreed: s.freed.keep, Freed: s.freed.parts,
+		KeepFreed: s.freed.keep, Freed: s.freed.parts, Bundles: append([]Bundle(nil), s.bundles...),
+		Slots: make([]SlotState, 0, len(s.slots)), Jobs: make([]JobState, 0, s.jobs.Len()),
 	}
 	for _, slot := range s.slots {
 		snap.Slots = append(snap.Slots, SlotState{Slot: slot, Up: s.profile.Up(slot.ID)})
@@ -70,9 +72,18 @@ func (s *State) Snapshot() Snapshot {
 	return snap
 }
 
+// JobError says which job of a snapshot cannot be.
+type JobError struct {
+	Job JobID
+	Err error
+}
+
+func (e *JobError) Error() string { return "snapshot: " + e.Err.Error() }
+func (e *JobError) Unwrap() error { return e.Err }
+
 // Restore makes a state of a snapshot. It refuses one that holds unknown slots
-// or candidate sets, jobs that are no jobs, or jobs that stand nowhere or in two
-// places.
+// or candidate sets, and, with a [*JobError], jobs that are no jobs, that stand
+// nowhere or in two places.
 func Restore(snap Snapshot) (*State, error) {
 	s := NewState(snap.Resources, snap.Rule)
 	s.now, s.revision, s.wakes = snap.Now, snap.Revision, slices.Clone(snap.Wakes)
@@ -90,19 +101,25 @@ func Restore(snap Snapshot) (*State, error) {
 			s.setSlot(slot.Slot, false)
 		}
 	}
+	for _, b := range snap.Bundles {
+		if err := b.validate(s.bundles, s.slots, maxSlots); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
+		}
+		s.addBundle(b)
+	}
 	for i, set := range snap.Candidates {
 		if set.ID != i {
 			return nil, fmt.Errorf("snapshot: candidate set %d stands in place %d", set.ID, i)
 		}
-		// A set may name slots that the round under way will bring up.
-		if err := set.validate(i, math.MaxInt32); err != nil {
+		// A set may name slots that the round under way will bring up, as a bundle may.
+		if err := set.validate(i, math.MaxInt32, math.MaxInt32); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		s.setCandidates(set.ID, &set.Candidates)
 	}
 	for _, j := range snap.Jobs {
 		if err := s.restoreJob(j); err != nil {
-			return nil, fmt.Errorf("snapshot: %w", err)
+			return nil, &JobError{Job: j.id(), Err: err}
 		}
 	}
 	s.freed = freedLog{keep: snap.KeepFreed, parts: slices.Clone(snap.Freed)}
@@ -113,10 +130,11 @@ func Restore(snap Snapshot) (*State, error) {
 }
 
 func (s *State) restoreJob(j JobState) error {
-	if err := s.validateSpec(&Event{Kind: Submitted, Spec: j.Job, Key: j.Key}, len(s.candidates)); err != nil {
+	with := there{slots: len(s.slots), bundles: s.bundles, before: s.candidates}
+	if err := s.validateSpec(&Event{Kind: Submitted, Spec: j.Job, Key: j.Key}, &with); err != nil {
 		return err
 	}
-	if err := j.validate(len(s.slots)); err != nil {
+	if err := j.validate(&with); err != nil {
 		return err
 	}
 	r := record{
@@ -133,22 +151,22 @@ func (s *State) restoreJob(j JobState) error {
 	return nil
 }
 
-// validate refuses a place that is none, and a situation that no job can be in.
-func (j JobState) validate(slots int) error {
-	count := 0
-	for _, c := range j.Placement {
-		switch {
-		case c.Slot < 0 || int(c.Slot) >= slots:
-			return fmt.Errorf("job %d is on an unknown slot %d", j.Job.ID, c.Slot)
-		case c.Count < 1 || c.Count > j.Job.Nodes:
-			return fmt.Errorf("job %d has %d chunks on slot %d", j.Job.ID, c.Count, c.Slot)
-		}
-		count += c.Count
+func (j JobState) id() JobID {
+	if j.Job == nil {
+		return 0
 	}
+	return j.Job.ID
+}
+
+// validate refuses a place that is none, and a situation that no job can be in.
+func (j JobState) validate(with *there) error {
 	placed := j.Placement != nil
+	if placed {
+		if err := j.Job.validatePlacement(j.Placement, with); err != nil {
+			return err
+		}
+	}
 	switch {
-	case placed && count != j.Job.Nodes:
-		return fmt.Errorf("job %d has %d of %d chunks placed", j.Job.ID, count, j.Job.Nodes)
 	case j.Running && !placed:
 		return fmt.Errorf("job %d runs nowhere", j.Job.ID)
 	case j.Held != "" && placed:

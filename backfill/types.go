@@ -12,6 +12,8 @@ type (
 	Vector = profile.Vector
 	// SlotID is a slot's index in the pool.
 	SlotID = profile.SlotID
+	// BundleID is a bundle's index in the pool.
+	BundleID = profile.BundleID
 	// Chunks are a number of a job's chunks on one slot.
 	Chunks = profile.Chunks
 	// Placement says how many chunks of a job sit on which slots.

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // validate refuses a round that cannot be true.
@@ -11,13 +14,9 @@ func (s *State) validate(r Round) error {
 	if r.Now < s.now {
 		return fmt.Errorf("time runs backwards: the round is at %d, the state at %d", r.Now, s.now)
 	}
-	sets, slots := s.sizesWith(r)
-	known := len(s.candidates)
-	for _, set := range r.Candidates {
-		if err := set.validate(known, slots); err != nil {
-			return err
-		}
-		known = max(known, set.ID+1)
+	with, whole, err := s.with(r)
+	if err != nil {
+		return err
 	}
 	for _, k := range r.Keys {
 		if s.jobs.Find(k.Job) == nil {
@@ -27,15 +26,13 @@ func (s *State) validate(r Round) error {
 			return err
 		}
 	}
-	slots = len(s.slots)
+	slots := len(s.slots)
 	var class EventKind
-	var seen jobSet
+	told, up := tellings{}, upness{}
 	for i := range r.Events {
 		e := &r.Events[i]
-		if id, ok := e.concerns(); ok {
-			if !seen.Add(id) {
-				return fmt.Errorf("event %d (%v): job %d has more than one event in the round", i, e.Kind, id)
-			}
+		if id, ok := told.add(e); !ok {
+			return fmt.Errorf("event %d (%v): job %d has more than one event in the round", i, e.Kind, id)
 		}
 		if e.Kind.class() < class {
 			return fmt.Errorf("event %d (%v) is out of order", i, e.Kind)
@@ -44,34 +41,104 @@ func (s *State) validate(r Round) error {
 		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
 			slots++
 		}
-		if err := s.validateEvent(e, r.Now, sets, slots); err != nil {
+		with.slots = slots
+		if err := s.validateEvent(e, r.Now, &with); err != nil {
+			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
+		}
+		if err := whole.follow(e); err != nil {
+			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
+		}
+		if e.Kind == Changed && !told.back.Has(e.Spec.ID) && s.stillRuns(e.Spec.ID, told.lost) {
+			return fmt.Errorf("event %d (%v): job %d does not wait", i, e.Kind, e.Spec.ID)
+		}
+		if err := up.follow(e, s.profile); err != nil {
 			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
 		}
 	}
 	return nil
 }
 
-// sizesWith is how many candidate sets and slots there are once the round has
-// added its own.
-func (s *State) sizesWith(r Round) (sets, slots int) {
-	sets, slots = len(s.candidates), len(s.slots)
-	for _, set := range r.Candidates {
-		sets = max(sets, set.ID+1)
-	}
-	for i := range r.Events {
-		e := &r.Events[i]
-		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
-			slots++
-		}
-	}
-	return sets, slots
+// tellings are the jobs that have had their event in a round, and the slots that were
+// lost in it, some of which may be there again.
+type tellings struct {
+	seen, back, changed jobSet
+	lost                []SlotID
 }
 
-func (s *State) validateEvent(e *Event, now Time, sets, slots int) error {
+// add takes note of an event. There is one for each job, but that one which comes back to
+// the queue may do so as another; it is false for a job that has one too many.
+func (t *tellings) add(e *Event) (id JobID, ok bool) {
+	id, ok = e.concerns()
+	if e.Kind == SlotLost {
+		t.lost = append(t.lost, e.Slot.ID)
+	}
+	if e.Kind == StartFailed {
+		t.back.Add(id)
+	}
+	return id, !ok || t.seen.Add(id) || e.Kind == Changed && t.back.Has(id) && t.changed.Add(id)
+}
+
+// stillRuns reports whether a job runs, and on none of the slots that were lost.
+func (s *State) stillRuns(id JobID, lost []SlotID) bool {
+	r := s.jobs.Find(id)
+	return r.phase == running && !slices.ContainsFunc(r.placement, func(c Chunks) bool { return slices.Contains(lost, c.Slot) })
+}
+
+// there is what jobs may name: what there is once a round has added its own.
+type there struct {
+	slots   int
+	bundles []Bundle
+	before  []*Candidates
+	sets    map[int]*Candidates // instead of those before, and beyond them
+}
+
+// candidates is the set of that ID, if there is one.
+func (t *there) candidates(id int) (*Candidates, bool) {
+	if set, ok := t.sets[id]; ok {
+		return set, true
+	}
+	if id < 0 || id >= len(t.before) {
+		return nil, false
+	}
+	return t.before[id], true
+}
+
+// with is what there is with the round's own slots, bundles and candidate sets, which
+// are refused if they cannot be.
+func (s *State) with(r Round) (t there, whole bundled, err error) {
+	t = there{slots: len(s.slots), before: s.candidates}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Kind == SlotAdded && int(e.Slot.ID) == t.slots {
+			t.slots++
+		}
+	}
+	if whole, t.bundles, err = s.bundled(r, t.slots); err != nil || len(r.Candidates) == 0 {
+		return t, whole, err
+	}
+	t.sets = make(map[int]*Candidates, len(r.Candidates))
+	known := len(s.candidates)
+	for i := range r.Candidates {
+		set := &r.Candidates[i]
+		if err = set.validate(known, t.slots, len(t.bundles)); err != nil {
+			return t, whole, err
+		}
+		if set.ID < len(s.candidates) {
+			if err = s.keepsKind(set); err != nil {
+				return t, whole, fmt.Errorf("candidate set %d: %w", set.ID, err)
+			}
+		}
+		known = max(known, set.ID+1)
+		t.sets[set.ID] = &set.Candidates
+	}
+	return t, whole, nil
+}
+
+func (s *State) validateEvent(e *Event, now Time, with *there) error {
 	r := s.jobs.Find(e.Job)
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged:
-		return s.validateSlot(e, slots)
+		return s.validateSlot(e, with.slots)
 	case Completed, EstimateChanged:
 		if r == nil || r.phase != running {
 			return fmt.Errorf("job %d does not run", e.Job)
@@ -88,10 +155,83 @@ func (s *State) validateEvent(e *Event, now Time, sets, slots int) error {
 			return fmt.Errorf("job %d is unknown", e.Job)
 		}
 	case Changed, Submitted:
-		return s.validateSpec(e, sets)
+		return s.validateSpec(e, with)
+	case Found:
+		return s.validateFound(e, now, with)
 	case PolicyChanged, Wake:
 	default:
 		return fmt.Errorf("unknown kind %d", e.Kind)
+	}
+	return nil
+}
+
+// validateFound refuses a job that cannot run where or when it was found.
+func (s *State) validateFound(e *Event, now Time, with *there) error {
+	if err := s.validateSpec(e, with); err != nil {
+		return err
+	}
+	if err := e.Spec.validatePlacement(e.Placement, with); err != nil {
+		return err
+	}
+	switch {
+	case e.Start > now || e.Start <= -Forever:
+		return fmt.Errorf("job %d cannot run since %d: it is %d", e.Spec.ID, e.Start, now)
+	case e.End <= now || e.End > Forever:
+		return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.Spec.ID, e.End, now)
+	}
+	return nil
+}
+
+// upness is which slots are up in the course of a round, as far as it changes that.
+type upness map[SlotID]bool
+
+// follow takes note of an event, and refuses a job that is found on a slot that is not
+// up by then.
+func (u upness) follow(e *Event, before *profile.Profile) error {
+	switch e.Kind {
+	case SlotAdded, SlotChanged, SlotLost:
+		u[e.Slot.ID] = e.Kind != SlotLost
+	case Found:
+		for _, c := range e.Placement {
+			up, told := u[c.Slot]
+			if !told {
+				up = before.Up(c.Slot)
+			}
+			if !up {
+				return fmt.Errorf("job %d runs on slot %d, which is not there", e.Spec.ID, c.Slot)
+			}
+		}
+	default:
+	}
+	return nil
+}
+
+// validatePlacement refuses a placement of other than all the job's chunks, each
+// slot named once, or than one bundle for a job that takes one whole.
+func (j *Job) validatePlacement(at Placement, with *there) error {
+	if j.Whole {
+		switch {
+		case !slices.ContainsFunc(with.bundles, func(b Bundle) bool { return b.at(at) }):
+			return fmt.Errorf("job %d takes one bundle whole, and %v is none", j.ID, at)
+		case int(at[len(at)-1].Slot) >= with.slots: // one to come
+			return fmt.Errorf("job %d is on an unknown slot %d", j.ID, at[len(at)-1].Slot)
+		}
+		return nil
+	}
+	count := 0
+	for i, c := range at {
+		switch {
+		case c.Slot < 0 || int(c.Slot) >= with.slots:
+			return fmt.Errorf("job %d is on an unknown slot %d", j.ID, c.Slot)
+		case c.Count < 1 || c.Count > j.Nodes:
+			return fmt.Errorf("job %d has %d chunks on slot %d", j.ID, c.Count, c.Slot)
+		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
+			return fmt.Errorf("job %d is on slot %d twice", j.ID, c.Slot)
+		}
+		count += c.Count
+	}
+	if count != j.Nodes {
+		return fmt.Errorf("job %d has %d of %d chunks placed", j.ID, count, j.Nodes)
 	}
 	return nil
 }
@@ -118,18 +258,22 @@ func (s Slot) validate(resources int) error {
 	return nil
 }
 
-func (s *State) validateSpec(e *Event, sets int) error {
+func (s *State) validateSpec(e *Event, with *there) error {
 	if e.Spec == nil {
 		return errors.New("no job is given")
 	}
 	r := s.jobs.Find(e.Spec.ID)
+	set, known := with.candidates(e.Spec.Candidates)
 	switch {
 	case e.Kind == Submitted && r != nil:
 		return fmt.Errorf("job %d is known already", e.Spec.ID)
-	case e.Kind == Changed && (r == nil || r.phase == running):
+	case e.Kind == Changed && r == nil:
 		return fmt.Errorf("job %d does not wait", e.Spec.ID)
-	case e.Spec.Candidates < 0 || e.Spec.Candidates >= sets:
+	case !known:
 		return fmt.Errorf("job %d has an unknown candidate set %d", e.Spec.ID, e.Spec.Candidates)
+	}
+	if err := e.Spec.suits(set); err != nil {
+		return err
 	}
 	if err := validateKey(JobKey{Job: e.Spec.ID, Key: e.Key}); err != nil {
 		return err

@@ -2,16 +2,45 @@ package backfill
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// Values are a policy's options, complete and checked. To read one that the
-// policy does not declare, or not as what it is declared to be, is a mistake in
-// the policy and panics.
+// Values are the options of a policy, or of whatever else has some, complete and
+// checked. To read one that it does not declare, or not as what it is declared to be,
+// is a mistake in it and panics.
 type Values struct {
+	whose   string
 	options []Option
 	given   map[string]string
+}
+
+// ReadOptions checks what is given against the options that there are; the others
+// have their defaults. Errors are an [*OptionsError] and say whose options they are.
+func ReadOptions(whose string, options []Option, given map[string]string) (Values, error) {
+	known := make([]string, len(options))
+	for i, o := range options {
+		known[i] = o.Name
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return Values{}, &OptionsError{Err: fmt.Errorf("%s has no option %q%s: %s", whose, name, DidYouMean(name, known), describeKnown(known))}
+		}
+		if err := options[i].check(given[name]); err != nil {
+			return Values{}, &OptionsError{Err: fmt.Errorf("%s: option %s=%q %w", whose, name, given[name], err)}
+		}
+	}
+	return Values{whose: whose, options: options, given: maps.Clone(given)}, nil
+}
+
+func describeKnown(names []string) string {
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + strings.Join(names, ", ")
 }
 
 // Text is a text as it was written.
@@ -64,10 +93,10 @@ func (v Values) List(name string) []string {
 func (v Values) read(name string, types ...OptionType) (Option, string) {
 	i := slices.IndexFunc(v.options, func(o Option) bool { return o.Name == name })
 	if i < 0 {
-		panic(fmt.Sprintf("the policy reads option %q, which it does not declare", name))
+		panic(fmt.Sprintf("%s reads option %q, which it does not declare", v.whose, name))
 	}
 	if !slices.Contains(types, v.options[i].Type) {
-		panic(fmt.Sprintf("the policy reads its option %q as %s and declares it as %s", name, types[0], v.options[i].Type))
+		panic(fmt.Sprintf("%s reads its option %q as %s and declares it as %s", v.whose, name, types[0], v.options[i].Type))
 	}
 	o := v.options[i]
 	value, given := v.given[name]
@@ -75,7 +104,7 @@ func (v Values) read(name string, types ...OptionType) (Option, string) {
 		value = o.Default
 	}
 	if err := o.check(value); err != nil { // a default: what is given was checked
-		panic(fmt.Sprintf("the policy's option %s=%q %v", name, value, err))
+		panic(fmt.Sprintf("%s: option %s=%q %v", v.whose, name, value, err))
 	}
 	return o, value
 }

@@ -3,6 +3,7 @@ package backfill_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,9 @@ func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []b
 		case !j.Running && kind == 0:
 			changed := *j.Job
 			changed.Submit, changed.Estimate, changed.Nodes = changed.Submit-backfill.Time(random.IntN(9)), 1+backfill.Time(random.IntN(9)), 1+random.IntN(2)
+			if changed.Whole {
+				changed.Nodes = 1
+			}
 			events = append(events, backfill.Event{Kind: backfill.Changed, Spec: &changed})
 		case kind == 3:
 			events = append(events, jobEvent(backfill.Removed, j.Job.ID))
@@ -76,7 +80,9 @@ func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []b
 		for i := range capacity {
 			capacity[i] = random.Int64N(9)
 		}
-		slot.Capacity = capacity
+		if !bundled(s, slot.ID) {
+			slot.Capacity = capacity
+		}
 		events = append(events, backfill.Event{Kind: kind, Slot: slot})
 	}
 	return events
@@ -95,7 +101,7 @@ func requireSound(t *testing.T, s *backfill.State) {
 		switch {
 		case j.Running:
 			running++
-			use.AddScaled(j.Job.Request, int64(j.Job.Nodes))
+			use.AddScaled(s.Holds(j.Job, j.Placement), 1)
 			require.Greater(t, j.End, s.Now(), "job %d", j.Job.ID)
 			continue
 		case j.Held == "":
@@ -105,7 +111,7 @@ func requireSound(t *testing.T, s *backfill.State) {
 			require.True(t, s.SlotUp(c.Slot), "job %d is planned on a lost slot", j.Job.ID)
 			for at := j.Start; at < j.End; at++ {
 				for k, free := range s.Free(c.Slot, at) {
-					require.True(t, free >= 0 || j.Job.Request[k] == 0, "job %d is planned where there is no room", j.Job.ID)
+					require.True(t, free >= 0 || s.Chunk(j.Job, c.Slot)[k] == 0, "job %d is planned where there is no room", j.Job.ID)
 				}
 			}
 		}
@@ -120,6 +126,21 @@ func requireSound(t *testing.T, s *backfill.State) {
 		}
 	}
 	require.Equal(t, capacity, facts.Capacity)
+	for at := s.Now(); at < s.Now()+30; at++ {
+		taken := map[backfill.SlotID]backfill.JobID{}
+		for _, j := range facts.Snapshot.Jobs {
+			if !j.Job.Whole || j.Start > at || j.End <= at {
+				continue
+			}
+			require.NotEqual(t, -1, slices.IndexFunc(s.Bundles(), func(b backfill.Bundle) bool {
+				return slices.EqualFunc(j.Placement, b.Slots, func(c backfill.Chunks, id backfill.SlotID) bool { return c == backfill.Chunks{Slot: id, Count: 1} })
+			}), "job %d is on no bundle", j.Job.ID)
+			for _, c := range j.Placement {
+				require.NotContains(t, taken, c.Slot, "two bundles in conflict are taken at %d: jobs %d and %d", at, j.Job.ID, taken[c.Slot])
+				taken[c.Slot] = j.Job.ID
+			}
+		}
+	}
 	require.Equal(t, conformance.ReservedIdle(facts.Snapshot), s.ReservedIdle())
 }
 

@@ -16,14 +16,27 @@ import (
 func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider, promises ...conformance.Promise) {
 	t.Helper()
 	for seed := range uint64(pools) {
-		t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
-			findings, err := conformance.Conform(t.Context(), seed, rounds, decider(t), promises...)
-			require.NoError(t, err)
-			for _, f := range findings {
-				require.Fail(t, string(f.Rule), f.String())
-			}
-		})
+		conform(t, seed, rounds, decider, promises)
 	}
+}
+
+// ConformPartitioned is [Conform] on pools that have bundles.
+func ConformPartitioned(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider, promises ...conformance.Promise) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		conform(t, conformance.Partitioned+seed, rounds, decider, promises)
+	}
+}
+
+func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider, promises []conformance.Promise) {
+	t.Helper()
+	t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
+		findings, err := conformance.Conform(t.Context(), seed, rounds, decider(t), promises...)
+		require.NoError(t, err)
+		for _, f := range findings {
+			require.Fail(t, string(f.Rule), f.String())
+		}
+	})
 }
 
 // NewHost puts a policy in charge of a driver's pool. A refused decision fails

@@ -30,10 +30,12 @@ func TestEasyDepth(t *testing.T) {
 
 func conform(t *testing.T, spec backfill.Spec, options map[string]string, pools int) {
 	t.Helper()
-	backfilltest.Conform(t, pools, 120, func(t *testing.T) backfill.Decider {
+	decider := func(t *testing.T) backfill.Decider {
 		t.Helper()
 		d, err := backfill.Link(spec, options)
 		require.NoError(t, err)
 		return d
-	}, conformance.PromisesOf(spec.Name)...)
+	}
+	backfilltest.Conform(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformPartitioned(t, pools/3, 120, decider, conformance.PromisesOf(spec.Name)...)
 }

@@ -24,7 +24,7 @@ func FuzzConform(f *testing.F) {
 		main, err := backfill.Link(all[int(policy)%len(all)], nil)
 		require.NoError(t, err)
 		driver := conformance.NewDriver(seed)
-		driver.Calm = calm
+		driver.Calm, driver.Predicted = calm, seed%2 == 0
 		host := backfilltest.NewHost(t, driver, main) // fails on a refusal
 		for range 60 {
 			d, err := host.Decide(t.Context(), driver.Round(host.State))

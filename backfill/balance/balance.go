@@ -70,10 +70,10 @@ func (s Scale) Of(use backfill.Vector) Utilisation {
 	return u
 }
 
-// With is the utilisation when the job runs beside what is in use.
-func (s Scale) With(use backfill.Vector, j *backfill.Job) Utilisation {
+// With is the utilisation when so many chunks run beside what is in use.
+func (s Scale) With(use, chunk backfill.Vector, nodes int) Utilisation {
 	sum := slices.Clone(use)
-	sum.AddScaled(j.Request, int64(j.Nodes))
+	sum.AddScaled(chunk, int64(nodes))
 	return s.Of(sum)
 }
 
@@ -91,19 +91,19 @@ func (u Utilisation) CompareImbalance(v Utilisation) int {
 	return a.Cmp(new(big.Int).Mul(v.highest, u.sum))
 }
 
-// Worsens reports whether max/mean is more with the job beside what is in use than
-// it was before. It asks the same as [Utilisation.CompareImbalance] and mostly
+// Worsens reports whether max/mean is more with so many chunks beside what is in use
+// than it was before. It asks the same as [Utilisation.CompareImbalance] and mostly
 // without large numbers, as ibb asks it of every waiting job.
-func (s Scale) Worsens(use backfill.Vector, j *backfill.Job, before Utilisation) bool {
+func (s Scale) Worsens(use, chunk backfill.Vector, nodes int, before Utilisation) bool {
 	if s.small == nil || !before.sum.IsUint64() {
-		return s.With(use, j).CompareImbalance(before) > 0
+		return s.With(use, chunk, nodes).CompareImbalance(before) > 0
 	}
 	var highest, sum uint64
 	for n, i := range s.index {
-		used := uint64(use[i] + j.Request[i]*int64(j.Nodes))
+		used := uint64(use[i] + chunk[i]*int64(nodes))
 		high, x := bits.Mul64(used, s.small[n])
 		if high != 0 || x >= 1<<62 || sum+x >= 1<<62 { // more is in use than there is
-			return s.With(use, j).CompareImbalance(before) > 0
+			return s.With(use, chunk, nodes).CompareImbalance(before) > 0
 		}
 		sum += x
 		highest = max(highest, x)

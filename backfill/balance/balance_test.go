@@ -87,7 +87,7 @@ func TestImbalanceByHand(t *testing.T) {
 			scale := balance.NewScale(open(t, names(), tt.capacity), names())
 			before := append(backfill.Vector{}, tt.use...)
 			j := &backfill.Job{Nodes: tt.nodes, Request: tt.request}
-			require.Equal(t, tt.passes, scale.With(tt.use, j).CompareImbalance(scale.Of(tt.use)) <= 0)
+			require.Equal(t, tt.passes, scale.With(tt.use, j.Request, j.Nodes).CompareImbalance(scale.Of(tt.use)) <= 0)
 			require.Equal(t, before, tt.use, "asking changes nothing")
 		})
 	}
@@ -168,6 +168,6 @@ func TestWorsens(t *testing.T) {
 		scale := balance.NewScale(open(t, names(), vector("capacity", most)), names())
 		use, before := vector("use", most), scale.Of(vector("before", 2*most))
 		j := &backfill.Job{Nodes: rapid.IntRange(1, 3).Draw(rt, "nodes"), Request: vector("request", most)}
-		require.Equal(rt, scale.With(use, j).CompareImbalance(before) > 0, scale.Worsens(use, j, before))
+		require.Equal(rt, scale.With(use, j.Request, j.Nodes).CompareImbalance(before) > 0, scale.Worsens(use, j.Request, j.Nodes, before))
 	})
 }

@@ -14,6 +14,7 @@ func (r *Run) Check(promises ...Promise) {
 	r.snap = r.Host.State.Snapshot()
 	r.follow()
 	r.capacity()
+	r.bundles()
 	r.promised()
 	r.head()
 	r.restores()
@@ -38,6 +39,12 @@ func (r *Run) follow() {
 		case backfill.SlotChanged:
 			r.shrunk = true
 		default:
+		}
+	}
+	for _, e := range r.round.Events {
+		if e.Kind == backfill.Found {
+			r.runs[e.Spec.ID], r.shrunk = e.Placement, true
+			delete(r.guarantees, e.Spec.ID)
 		}
 	}
 	for _, s := range r.decision.Started {
@@ -73,7 +80,7 @@ func (r *Run) keys() {
 		given[k.Job] = k.Key
 	}
 	for _, e := range r.round.Events {
-		if e.Kind == backfill.Changed {
+		if e.Kind == backfill.Changed || e.Kind == backfill.Found {
 			delete(given, e.Spec.ID)
 		}
 	}

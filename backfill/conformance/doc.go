@@ -8,5 +8,6 @@
 // [Rule] lists what is asked. Most rules must be kept; some are advice, which a
 // policy may have its reasons not to follow. [Promise] is what a policy promises
 // beyond that. [Driver] is the random pool by itself, for tests that compare two
-// ways of running the same policy.
+// ways of running the same policy. Seeds with [Partitioned] are of pools that have
+// bundles.
 package conformance

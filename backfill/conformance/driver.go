@@ -9,34 +9,44 @@ import (
 )
 
 // Driver makes up what happens to a pool: jobs come, end early, on time or
-// late, and are taken away; expected ends move; starts fail; slots go, come back
-// and change; so do candidate sets and the queue's order. All of it follows from
+// late, and are taken away; expected ends move; starts fail; jobs are found running
+// that nobody started; slots go, come back and change; so do candidate sets and the queue's order. All of it follows from
 // the seed and from what is decided.
 type Driver struct {
 	// Calm leaves the mishaps out: no slot and no candidate set is lost or
-	// changed, no start fails, nothing overruns, nothing is taken away.
+	// changed, no start fails, nothing is found, nothing overruns, nothing is taken
+	// away.
 	Calm bool
 	// Exact is calm; besides, jobs end exactly when they were expected to, and
 	// the queue stays in order of jobs.
 	Exact bool
 	// Late has the host wake too late now and then, so that planned starts are missed.
 	Late bool
+	// Predicted has what is expected of jobs that run differ from their estimates. Not
+	// for an exact driver.
+	Predicted bool
 
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
 	up        []bool
-	sets      int // of candidates
+	sets      []bool // of candidates: whether they are bundles
+	bundles   []backfill.Bundle
+	told      int // of them
 	nextJob   backfill.JobID
 	started   bool
 }
 
-// NewDriver makes a pool of one to five slots and one to four resources.
+// NewDriver makes a pool of one to five slots and one to four resources, with bundles
+// of them if the seed has [Partitioned].
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{random: rand.New(rand.NewPCG(seed, 1))}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
 		d.slots = append(d.slots, backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: d.capacity()})
+	}
+	if seed&Partitioned != 0 {
+		d.partition()
 	}
 	d.up = make([]bool, len(d.slots))
 	return d
@@ -47,7 +57,7 @@ func NewDriver(seed uint64) *Driver {
 func (d *Driver) Branch(seed uint64) *Driver {
 	b := *d
 	b.random = rand.New(rand.NewPCG(seed, 2))
-	b.slots, b.up = slices.Clone(d.slots), slices.Clone(d.up)
+	b.slots, b.up, b.sets = slices.Clone(d.slots), slices.Clone(d.up), slices.Clone(d.sets)
 	return &b
 }
 
@@ -75,15 +85,27 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	}
 	r := backfill.Round{Now: d.when(s)}
 	snap := s.Snapshot()
-	for _, j := range snap.Jobs {
-		if e, happens := d.mishap(j, r.Now); happens {
-			r.Events = append(r.Events, e)
-		}
-	}
 	if !d.calm() && d.random.IntN(8) == 0 {
 		for _, i := range d.random.Perm(len(d.slots))[:1+d.random.IntN(min(2, len(d.slots)))] {
 			r.Events = append(r.Events, d.slotEvent(i))
 		}
+	}
+	for _, j := range snap.Jobs {
+		e, happens := d.mishap(j, r.Now)
+		if happens {
+			r.Events = append(r.Events, e)
+		}
+		if j.Running && d.returns(j, e, happens) && d.random.IntN(3) == 0 {
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Changed, Spec: d.edited(j.Job)})
+		}
+	}
+	if !d.calm() && d.random.IntN(25) == 0 && slices.Contains(d.up, true) {
+		if e, happens := d.found(d.submission(r.Now).Spec, r.Now); happens {
+			r.Events = append(r.Events, e)
+		}
+	}
+	if d.told < len(d.bundles) && !d.calm() && d.random.IntN(10) == 0 {
+		r.Bundles = d.tell(1)
 	}
 	if d.random.IntN(12) == 0 {
 		r.Candidates = append(r.Candidates, d.candidates())
@@ -103,12 +125,18 @@ func (d *Driver) calm() bool { return d.Calm || d.Exact }
 // candidates is a set that is new, or in place of another: some of the slots,
 // perhaps none.
 func (d *Driver) candidates() backfill.CandidateSet {
-	set := backfill.CandidateSet{ID: d.sets}
+	set := backfill.CandidateSet{ID: len(d.sets)}
 	if !d.calm() {
-		set.ID = d.random.IntN(d.sets + 1)
+		set.ID = d.random.IntN(len(d.sets) + 1)
 	}
-	d.sets = max(d.sets, set.ID+1)
+	if set.ID == len(d.sets) {
+		d.sets = append(d.sets, d.bundles != nil && d.random.IntN(4) > 0)
+	}
 	ranked := d.random.IntN(2) == 0
+	if d.sets[set.ID] {
+		set.Candidates = d.someBundles(ranked)
+		return set
+	}
 	for _, slot := range d.slots {
 		if d.random.IntN(3) == 0 {
 			continue
@@ -145,7 +173,14 @@ func (d *Driver) first() backfill.Round {
 		all.Rank = append(all.Rank, d.random.Int32N(2))
 	}
 	r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.slots), Candidates: all})
-	d.sets = len(r.Candidates)
+	d.sets = make([]bool, len(r.Candidates))
+	if d.bundles != nil {
+		r.Bundles = d.tell(len(d.bundles) - d.random.IntN(2))
+		for _, ranked := range []bool{false, false, true} {
+			r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.sets), Candidates: d.someBundles(ranked)})
+			d.sets = append(d.sets, true)
+		}
+	}
 	return r
 }
 
@@ -178,12 +213,48 @@ func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event,
 	case d.random.IntN(40) == 0:
 		return backfill.Event{Kind: backfill.Removed, Job: j.Job.ID}, true
 	case !j.Running && d.random.IntN(40) == 0:
-		changed := d.submission(j.Job.Submit)
-		spec := *changed.Spec
-		spec.ID, spec.Place = j.Job.ID, j.Job.Place
-		return backfill.Event{Kind: backfill.Changed, Spec: &spec}, true
+		return backfill.Event{Kind: backfill.Changed, Spec: d.edited(j.Job)}, true
+	case d.random.IntN(60) == 0 && slices.Contains(d.up, true):
+		if d.random.IntN(3) == 0 {
+			return d.found(d.edited(j.Job), now)
+		}
+		return d.found(j.Job, now)
 	}
 	return backfill.Event{}, false
+}
+
+// returns reports whether a running job comes back to the queue in the round: its start
+// failed, or nothing is told of it and it loses a slot.
+func (d *Driver) returns(j backfill.JobState, e backfill.Event, told bool) bool {
+	return told && e.Kind == backfill.StartFailed ||
+		!told && slices.ContainsFunc(j.Placement, func(c backfill.Chunks) bool { return !d.up[c.Slot] })
+}
+
+// edited is another job of the same ID and place.
+func (d *Driver) edited(j *backfill.Job) *backfill.Job {
+	spec := *d.submission(j.Submit).Spec
+	spec.ID, spec.Place = j.ID, j.Place
+	return &spec
+}
+
+// found has a job run somewhere, whether there is room for it or not, for longer
+// than was expected at times.
+func (d *Driver) found(j *backfill.Job, now backfill.Time) (backfill.Event, bool) {
+	e := backfill.Event{Kind: backfill.Found, Spec: j, Start: now - backfill.Time(d.random.IntN(10)), End: now - 2 + backfill.Time(d.random.IntN(20))}
+	if j.Whole {
+		e.Placement = d.someBundle()
+		return e, e.Placement != nil
+	}
+	left := j.Nodes
+	for _, i := range d.random.Perm(len(d.up)) {
+		if d.up[i] && left > 0 {
+			count := 1 + d.random.IntN(left)
+			e.Placement = append(e.Placement, backfill.Chunks{Slot: backfill.SlotID(i), Count: count})
+			left -= count
+		}
+	}
+	e.Placement[0].Count += left
+	return e, true
 }
 
 func (d *Driver) slotEvent(i int) backfill.Event {
@@ -195,7 +266,9 @@ func (d *Driver) slotEvent(i int) backfill.Event {
 		d.up[i] = false
 		return backfill.Event{Kind: backfill.SlotLost, Slot: d.slots[i]}
 	default:
-		d.slots[i].Capacity = d.capacity()
+		if !d.bundled(i) { // else nothing changes
+			d.slots[i].Capacity = d.capacity()
+		}
 		return backfill.Event{Kind: backfill.SlotChanged, Slot: d.slots[i]}
 	}
 }
@@ -204,8 +277,9 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	j := &backfill.Job{
 		ID: d.nextJob, Submit: now, Place: backfill.Place{Cluster: int64(d.nextJob)},
 		Nodes: 1 + d.random.IntN(3)*d.random.IntN(2), Request: make(backfill.Vector, len(d.resources)),
-		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(d.sets),
+		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(len(d.sets)),
 	}
+	d.whole(j)
 	for i := range j.Request {
 		j.Request[i] = d.random.Int64N(6) * units[i]
 	}
@@ -214,6 +288,9 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	}
 	if d.random.IntN(3) == 0 {
 		j.Limit = 1 + backfill.Time(d.random.IntN(30))
+	}
+	if d.Predicted && j.ID%2 == 0 {
+		j.Running = 1 + backfill.Time(j.ID*13%30)
 	}
 	d.describe(j)
 	d.nextJob++

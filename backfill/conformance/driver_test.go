@@ -34,6 +34,8 @@ func TestWhatHappensInRandomPools(t *testing.T) {
 				note("no labels", s.Job.Labels == nil)
 				note("labels", s.Job.Labels != nil)
 				note("no estimate", s.Job.Unestimated)
+				note("a run that is expected to be longer", s.Job.Running > s.Job.Estimate)
+				note("a run that is expected to be shorter", s.Job.Running > 0 && s.Job.Running < s.Job.Estimate)
 				note("more than 32 bits", slices.Max(s.Job.Request) > math.MaxInt32)
 			}
 			for _, j := range before.Jobs {
@@ -53,6 +55,51 @@ func TestWhatHappensInRandomPools(t *testing.T) {
 			note("a round without a decision", d.By == "")
 			note("four resources", len(state.Resources()) == 4)
 		}
+	}
+	for what, times := range seen {
+		require.NotZero(t, times, what)
+	}
+}
+
+// TestWhatHappensInPartitionedPools is the same for pools that have bundles.
+func TestWhatHappensInPartitionedPools(t *testing.T) {
+	seen := map[string]int{}
+	note := func(what string, happens bool) {
+		seen[what] += map[bool]int{true: 1}[happens]
+	}
+	for seed := range uint64(9) {
+		main, err := backfill.Link(conservative.Spec(), nil)
+		require.NoError(t, err)
+		run, err := conformance.Start(conformance.Partitioned+seed, main)
+		require.NoError(t, err)
+		for range 60 {
+			before := run.Host.State.Snapshot()
+			d, err := run.Next(t.Context())
+			require.NoError(t, err)
+			run.Check()
+			state := run.Host.State
+			note("a bundle that comes later", before.Bundles != nil && len(state.Bundles()) > len(before.Bundles))
+			for _, s := range d.Started {
+				note("a bundle of several slots", s.Job.Whole && len(s.Placement) > 1)
+				note("a job on slots", !s.Job.Whole)
+				note("ranked bundles", s.Job.Whole && state.Snapshot().Candidates[s.Job.Candidates].Candidates.Rank != nil)
+			}
+			for _, j := range state.Snapshot().Jobs {
+				note("a bundle that is planned for", j.Job.Whole && !j.Running && j.Placement != nil)
+				note("a job whose bundles are away", j.Job.Whole && j.Held == backfill.ReasonNeverFits)
+			}
+			for _, j := range before.Jobs {
+				is := state.IsRunning(j.Job.ID)
+				note("a job that lost its bundle", j.Job.Whole && j.Running && !is && state.IsWaiting(j.Job.ID))
+				note("a held job that is back", j.Job.Whole && j.Held != "" && state.IsWaiting(j.Job.ID))
+			}
+			for _, e := range run.Host.State.Bundles() {
+				for _, slot := range e.Slots {
+					note("a slot of a bundle that is away", !state.SlotUp(slot))
+				}
+			}
+		}
+		require.Empty(t, run.Findings())
 	}
 	for what, times := range seen {
 		require.NotZero(t, times, what)

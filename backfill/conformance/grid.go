@@ -34,7 +34,7 @@ func (g *grid) take(j backfill.JobState, n int64) {
 		seconds := g.free[at.Slot]
 		from, to := max(j.Start-g.snap.Now, 0), min(j.End-g.snap.Now, backfill.Time(len(seconds)))
 		for t := from; t < to; t++ {
-			seconds[t].AddScaled(j.Job.Request, -n*int64(at.Count))
+			seconds[t].AddScaled(chunk(&g.snap, j.Job, at.Slot), -n*int64(at.Count))
 		}
 	}
 }
@@ -42,6 +42,13 @@ func (g *grid) take(j backfill.JobState, n int64) {
 // fits reports whether the job could start then and stay through its estimate,
 // or as far as the grid goes.
 func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
+	if j.Whole {
+		return slices.ContainsFunc(g.snap.Candidates[j.Candidates].Candidates.Bundles, func(id backfill.BundleID) bool {
+			return !slices.ContainsFunc(g.snap.Bundles[id].Slots, func(slot backfill.SlotID) bool {
+				return !g.snap.Slots[slot].Up || g.chunks(slot, j, start-g.snap.Now) == 0
+			})
+		})
+	}
 	chunks := 0
 	for _, id := range g.snap.Candidates[j.Candidates].Candidates.Slots {
 		if int(id) < len(g.free) && g.snap.Slots[id].Up {
@@ -56,7 +63,7 @@ func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time)
 	n := j.Nodes
 	seconds := g.free[id]
 	for _, free := range seconds[second:min(second+j.Estimate, backfill.Time(len(seconds)))] {
-		for k, need := range j.Request {
+		for k, need := range chunk(&g.snap, j, id) {
 			for n > 0 && need > 0 && int64(n)*need > free[k] {
 				n--
 			}

@@ -19,7 +19,7 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	for _, j := range snap.Jobs {
 		for _, at := range j.Placement {
 			if j.Running {
-				idle[at.Slot] -= j.Job.Request[0] * int64(at.Count)
+				idle[at.Slot] -= chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count)
 			}
 		}
 		if !j.Running && j.Placement != nil {
@@ -34,7 +34,7 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	})
 	for _, j := range planned {
 		for _, at := range j.Placement {
-			for range j.Job.Request[0] * int64(at.Count) {
+			for range chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count) {
 				if idle[at.Slot] > 0 && cpus < all {
 					idle[at.Slot]--
 					cpus++

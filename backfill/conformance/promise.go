@@ -16,6 +16,7 @@ func PromisesOf(policy string) []Promise {
 		"fcfs":         {NoneOvertaken, HeadOnTime},
 		"first-fit":    {NoneFits},
 		"best-fit":     {NoneFits},
+		"drain":        {NoneFits, HeadOnTime}, // without an interval
 		"easy":         {NoneFits, HeadOnTime},
 		"bb":           {NoneFits, HeadOnTime},
 		"ibb":          {HeadOnTime},
@@ -42,9 +43,19 @@ func NoneOvertaken(r *Run) {
 }
 
 // NoneFits promises to conserve work: no waiting job could start now, through its
-// estimate, beside what runs and what is reserved.
+// estimate, beside what runs and what is reserved. It may until the next pass, if a job
+// was started that is expected to run for another time than its estimate.
 func NoneFits(r *Run) {
+	if _, guarantees := r.Host.State.Policy(); !guarantees && slices.ContainsFunc(r.decision.Started, predicted) {
+		return
+	}
 	r.noneFits(r.queue(), r.idle(true), r.snap.Now)
+}
+
+// predicted says that a job which was started is expected to run for another time than
+// its estimate.
+func predicted(s backfill.Started) bool {
+	return s.Job.Running != 0 && s.Job.Running != s.Job.Estimate
 }
 
 // noneFits finds jobs that could start then, their own places taken out.

@@ -59,7 +59,7 @@ type Run struct {
 	guarantees map[backfill.JobID]backfill.Time
 	runs       map[backfill.JobID]backfill.Placement // by rounds and decisions alone
 	headPlan   map[backfill.JobID]backfill.Time      // when a job was planned for as it came to the head of the queue
-	shrunk     bool                                  // a slot has lost capacity under running jobs
+	shrunk     bool                                  // some slot may have less than runs there
 }
 
 // Start puts a policy in charge of the pool of a seed, which is, by turns, full of
@@ -68,6 +68,7 @@ type Run struct {
 func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
 	d.Calm, d.Exact, d.Late = seed%3 == 1, seed%3 == 2, seed%3 == 0
+	d.Predicted = !d.Exact && seed%2 == 0
 	r := &Run{
 		Driver: d, seed: seed,
 		guarantees: map[backfill.JobID]backfill.Time{},

@@ -16,6 +16,9 @@
 // [shape], those that ask for the same: a growth is noted there, and each job
 // learns of it when its turn comes.
 //
+// A job that takes a bundle is one of a chunk on each slot of it: it can move only if
+// some slot of a bundle grew so that all of it is free.
+//
 // Windows are a memo. A plan without one begins with every window open, and
 // comes to the same decisions.
 //

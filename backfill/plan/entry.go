@@ -117,19 +117,28 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 			if from = p.earliestOn(e, grown, limit); from == limit {
 				return 0, nil, false
 			}
-			if e.Nodes == 1 {
+			if e.Nodes == 1 && !e.Whole {
 				limit = from + 1 // there it is
 			}
+		}
+	}
+	if e.Whole { // mostly there is none, which is found without touching the profile
+		request := e.shape.request
+		request.Duration = e.Estimate
+		var ok bool
+		if from, ok = p.c.Profile().EarliestAhead(request, e.start, from, limit); !ok {
+			return 0, nil, false
 		}
 	}
 	return p.c.EarliestBefore(e.Job, from, limit)
 }
 
 // earliestOn is the first start at which a chunk of the job can stand on one of
-// the slots that grew, or limit.
+// the slots that grew, or limit. A job that takes a bundle needs at least one of them
+// whole, with others that are not looked at here.
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
-	request.Nodes, request.Duration = 1, e.Estimate
+	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate
 	var slot [1]backfill.SlotID
 	one := backfill.Candidates{Slots: slot[:]}
 	request.Candidates = &one
@@ -142,7 +151,7 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 		if slices.ContainsFunc(e.at, func(own backfill.Chunks) bool { return own.Slot == g.slot }) {
 			until = e.start // from then on a chunk stands on its own place
 		}
-		slot[0] = g.slot
+		slot[0], request.Chunk = g.slot, p.c.State().Chunk(e.Job, g.slot)
 		if start, ok := p.c.Profile().EarliestAhead(request, until, from, limit); ok {
 			limit = start
 		}

@@ -12,7 +12,7 @@ import (
 type shape struct {
 	candidates int             // ID of the set
 	request    profile.Request // but for the duration
-	need       backfill.Vector // of all chunks on one slot
+	need       backfill.Vector // of all chunks on one slot; nil: all that it has
 	on         backfill.SlotID // the only slot that may be used, and is; else noSlot
 
 	waiting int // how many jobs
@@ -32,16 +32,19 @@ const noSlot backfill.SlotID = -1
 
 // shape finds or makes the shape of a job with its place.
 func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
-	request, on := p.c.Request(j), noSlot
+	request, need, on := p.c.Request(j), j.Total(), noSlot
+	if j.Whole {
+		need = nil
+	}
 	if slots := request.Candidates.Slots; len(slots) == 1 && len(at) == 1 && at[0].Slot == slots[0] {
 		on = slots[0]
 	}
 	for _, s := range p.shapes {
-		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes && slices.Equal(s.request.Chunk, j.Request) {
+		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes && s.request.Whole == request.Whole && slices.Equal(s.request.Chunk, request.Chunk) {
 			return s
 		}
 	}
-	s := &shape{candidates: j.Candidates, request: request, need: j.Total(), on: on}
+	s := &shape{candidates: j.Candidates, request: request, need: need, on: on}
 	p.shapes = append(p.shapes, s)
 	return s
 }
@@ -62,9 +65,9 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	}
 	// Low is the least that was free there before, high the most that is now.
 	p.c.Profile().Bounds(at.Slot, from, to, p.low, p.high)
-	p.low.AddScaled(by.Request, -int64(at.Count))
+	p.low.AddScaled(p.c.State().Chunk(by, at.Slot), -int64(at.Count))
 	for _, s := range p.shapes {
-		if s.helped(at.Slot, p.low, p.high) {
+		if p.helps(s, at.Slot) {
 			s.note(growth{slot: at.Slot, from: from, to: to}, p.c.Now())
 			first = min(first, s.first(from, first))
 		}
@@ -82,14 +85,18 @@ func (s *shape) first(from backfill.Time, limit int) int {
 	return min(limit, s.listed[i])
 }
 
-// helped reports whether jobs of the shape might be able to move for a place in
-// which there is up to high now and was as little as low. It is certain of every
+// helps reports whether jobs of the shape might be able to move for a place on a slot
+// in which there is up to p.high now and was as little as p.low. It is certain of every
 // no.
-func (s *shape) helped(slot backfill.SlotID, low, high backfill.Vector) bool {
-	if s.on != noSlot {
-		return s.on == slot && fits(s.need, high) && !fits(s.need, low)
+func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
+	if s.request.Whole {
+		all := p.c.State().Slots()[slot].Capacity
+		return fits(all, p.high) && !fits(all, p.low) && p.c.Profile().MayUse(s.request, slot)
 	}
-	return fits(s.request.Chunk, high) && !fits(s.need, low) && s.request.Candidates.Has(slot)
+	if s.on != noSlot {
+		return s.on == slot && fits(s.need, p.high) && !fits(s.need, p.low)
+	}
+	return fits(s.request.Chunk, p.high) && !fits(s.need, p.low) && s.request.Candidates.Has(slot)
 }
 
 // fits reports whether there is enough of all that is needed; of what is not

@@ -44,6 +44,9 @@ func TestWindowsChangeNothing(t *testing.T) {
 func run(t *testing.T, seed uint64, spec backfill.Spec, order string, forget bool) (told []string) {
 	t.Helper()
 	driver := conformance.NewDriver(seed)
+	if seed%8 > 4 {
+		driver = conformance.NewDriver(conformance.Partitioned + seed)
+	}
 	driver.Calm = seed%2 == 0
 	driver.Late = seed%4 == 1
 	main, err := backfill.Link(spec, nil)

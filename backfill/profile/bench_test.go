@@ -3,6 +3,7 @@ package profile_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -134,5 +135,69 @@ func BenchmarkGangOfAll(b *testing.B) {
 				require.Equal(b, profile.Time(slots*60), start)
 			}
 		})
+	}
+}
+
+// partitionedMachine is one of Intrepid's size: 80 midplanes, 60 wires, and some 300
+// bundles of 1 to 80 midplanes in a row, those of several with wires. The candidates are
+// those of each size, the smallest first.
+func partitionedMachine() (p *profile.Profile, bySize []*profile.Candidates) {
+	const midplanes, wires = 80, 60
+	p = profile.New(profile.ByRank)
+	for i := range midplanes + wires {
+		p.SetSlot(profile.SlotID(i), fmt.Sprintf("slot%03d", i), vec(512, 1<<20))
+	}
+	bundles := 0
+	for _, size := range []int{1, 2, 4, 8, 16, 32, 48, 64, 80} {
+		set := &profile.Candidates{}
+		for first := 0; first+size <= midplanes; first += max(1, size/4) {
+			var slots []profile.SlotID
+			for i := range size {
+				slots = append(slots, profile.SlotID(first+i))
+			}
+			for i := 1; i < size; i *= 2 { // some of the wires between them
+				slots = append(slots, profile.SlotID(midplanes+(first+i)*wires/(2*midplanes)))
+			}
+			slices.Sort(slots)
+			p.AddBundle(fmt.Sprintf("R%02d-%d", first, size), slices.Compact(slots))
+			set.Bundles = append(set.Bundles, profile.BundleID(bundles))
+			bundles++
+		}
+		bySize = append(bySize, set)
+	}
+	return p, bySize
+}
+
+// BenchmarkBundles asks a partitioned machine with so many reservations, each placed at
+// its earliest start, for bundles of a size.
+func BenchmarkBundles(b *testing.B) {
+	for _, n := range []int{0, 50, 500} {
+		random := rand.New(rand.NewPCG(1, 2))
+		p, bySize := partitionedMachine()
+		for range n {
+			r := profile.Request{Whole: true, Nodes: 1, Duration: 60 + profile.Time(random.IntN(36000)), Candidates: bySize[min(random.IntN(9), random.IntN(9))]}
+			start, at, ok := p.EarliestFit(r, 0)
+			require.True(b, ok)
+			p.Add(at, nil, start, start+r.Duration)
+		}
+		for i, of := range bySize {
+			if i%3 > 0 {
+				continue
+			}
+			r := profile.Request{Whole: true, Nodes: 1, Duration: 3600, Candidates: of}
+			b.Run(fmt.Sprintf("EarliestFit/%d-of-%d-sizes/%d", i, len(bySize), n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					_, _, ok := p.EarliestFit(r, 0)
+					require.True(b, ok)
+				}
+			})
+			b.Run(fmt.Sprintf("Place/%d-of-%d-sizes/%d", i, len(bySize), n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					p.Place(r, 0)
+				}
+			})
+		}
 	}
 }

@@ -17,5 +17,8 @@
 //   - node.go: the tree of its changes
 //   - profile.go: many slots, many resources, the five operations
 //   - reach.go: many slots, and which of them need not be asked
+//   - idle.go: many slots of which nothing is taken, and which of them are preferred
+//   - earliest.go: the earliest start on many slots
 //   - placement.go: which of the slots that could host a request do
+//   - bundle.go: slots that are taken whole together, and which of them are in conflict
 package profile

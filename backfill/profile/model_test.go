@@ -274,6 +274,7 @@ func profileIsTheModel(t *rapid.T) {
 			w := one(t)
 			w.m.now = min(w.m.now+between(t, 0, 5, "seconds"), horizon/2)
 			w.p.Forget(w.m.now)
+			w.p.AskFrom(w.m.now + between(t, 0, 5, "ask from"))
 		},
 		"set a slot": func(t *rapid.T) {
 			w, id, capacity := one(t), rapid.IntRange(0, slots-1).Draw(t, "slot"), vector(t, 0, 8, "capacity")

@@ -53,6 +53,9 @@ type host struct {
 // Place chooses slots for a request that starts at start. It is false if the
 // request does not fit then.
 func (p *Profile) Place(r Request, start Time) (Placement, bool) {
+	if r.Whole {
+		return p.placeBundle(&r, start)
+	}
 	if len(r.Candidates.Slots) == 1 {
 		id := r.Candidates.Slots[0]
 		if p.chunksAt(id, &r, start) < r.Nodes {
@@ -64,23 +67,26 @@ func (p *Profile) Place(r Request, start Time) (Placement, bool) {
 		return Placement{{Slot: id, Count: r.Nodes}}, true
 	}
 	hosts, total := p.hosts(r, start)
+	p.found = hosts
 	if total < r.Nodes {
 		return nil, false
 	}
 	if r.Nodes == 1 {
-		return p.slots[slices.MinFunc(hosts, p.rule.compare).id].single, true
+		return p.slots[p.rule.first(hosts).id].single, true
 	}
-	slices.SortFunc(hosts, p.rule.compare)
+	slices.SortFunc(hosts, func(a, b host) int { return p.rule.compare(&a, &b) })
 	if p.rule == Spread {
 		return spread(hosts, r.Nodes), true
 	}
 	return fill(hosts, r.Nodes), true
 }
 
-// hosts lists the candidates that can take a chunk at start, and how many
-// chunks they can take together, at most r.Nodes.
+// hosts lists the candidates that can take a chunk at start, but of idle ones only
+// those that may be chosen, and how many chunks they can take together, at most
+// r.Nodes. The list holds until the next question.
 func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
-	x := p.reach(&r)
+	hosts = p.found[:0]
+	x := p.reach(&r, start)
 	if x == nil {
 		for i := range r.Candidates.Slots {
 			if h, ok := p.host(&r, i, start); ok {
@@ -89,7 +95,17 @@ func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
 		}
 		return hosts, total
 	}
-	p.looked = x.upTo(start, p.looked[:0])
+	busy := x.upTo(start, p.looked[:0])
+	n := 0
+	for _, i := range busy {
+		if p.isIdle(r.Candidates.Slots[i]) {
+			p.tighten(x, i)
+			continue
+		}
+		busy[n] = i
+		n++
+	}
+	p.looked = p.firstIdle(x, r.Nodes, busy[:n]) // each takes a chunk
 	for _, i := range p.looked {
 		if h, ok := p.host(&r, int(i), start); ok {
 			hosts, total = append(hosts, h), total+min(h.chunks, r.Nodes-total)
@@ -107,34 +123,58 @@ func (p *Profile) host(r *Request, i int, start Time) (host, bool) {
 	if n == 0 {
 		return host{}, false
 	}
+	h := p.newHost(r.Candidates, i)
+	h.chunks = n
 	s := &p.slots[id]
-	h := host{id: id, name: s.name, chunks: n, left: 1, of: 1}
-	if r.Candidates.Rank != nil {
-		h.rank = r.Candidates.Rank[i]
-	}
 	for k, of := range s.capacity {
-		if of <= 0 {
-			continue
-		}
-		left := s.free[k].min(start, start+r.Duration) - r.Chunk[k]
-		if compareFractions(left, of, h.left, h.of) < 0 {
-			h.left, h.of = left, of
+		if of > 0 {
+			h.leaves(s.free[k].min(start, start+r.Duration)-r.Chunk[k], of)
 		}
 	}
 	return h, true
 }
 
-// compare orders hosts by preference.
-func (r Rule) compare(a, b host) int {
-	remainder := compareFractions(a.left, a.of, b.left, b.of)
-	switch r {
-	case Spread:
-		return cmp.Or(-remainder, strings.Compare(a.name, b.name))
-	case Pack:
-		return cmp.Or(remainder, strings.Compare(a.name, b.name))
-	default:
-		return cmp.Or(cmp.Compare(b.rank, a.rank), remainder, strings.Compare(a.name, b.name))
+// newHost is the i-th candidate, of which nothing is taken.
+func (p *Profile) newHost(c *Candidates, i int) host {
+	id := c.Slots[i]
+	h := host{id: id, name: p.slots[id].name, left: 1, of: 1}
+	if c.Rank != nil {
+		h.rank = c.Rank[i]
 	}
+	return h
+}
+
+// leaves takes note of what one chunk leaves free of a resource.
+func (h *host) leaves(left, of int64) {
+	if of > 0 && compareFractions(left, of, h.left, h.of) < 0 {
+		h.left, h.of = left, of
+	}
+}
+
+// first is the host that is preferred to all others.
+func (r Rule) first(hosts []host) *host {
+	first := &hosts[0]
+	for i := range hosts[1:] {
+		if h := &hosts[1+i]; r.compare(h, first) < 0 {
+			first = h
+		}
+	}
+	return first
+}
+
+// compare orders hosts by preference.
+func (r Rule) compare(a, b *host) int {
+	if r == ByRank && a.rank != b.rank {
+		return cmp.Compare(b.rank, a.rank)
+	}
+	remainder := compareFractions(a.left, a.of, b.left, b.of)
+	if r == Spread {
+		remainder = -remainder
+	}
+	if remainder != 0 {
+		return remainder
+	}
+	return strings.Compare(a.name, b.name)
 }
 
 // fill gives each host in turn as many chunks as fit.

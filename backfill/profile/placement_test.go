@@ -171,6 +171,26 @@ func TestPlacementLooksAhead(t *testing.T) {
 	require.Equal(t, place(1, 1), at)
 }
 
+// TestOneComesAndOneGoes: at 10 a slot becomes free and another ceases to be free for
+// long enough, so that two chunks fit only when that one is free again.
+func TestOneComesAndOneGoes(t *testing.T) {
+	profile.AskMany(t, 2)
+	for _, comes := range []int{0, 1, 2} {
+		for _, goes := range []int{0, 1, 2} {
+			if comes == goes {
+				continue
+			}
+			p, all := newPool(profile.Pack, []hand{{"a", vec(1), nil}, {"b", vec(1), nil}, {"c", vec(1), nil}})
+			p.Add(place(comes, 1), vec(1), 0, 10)
+			p.Add(place(goes, 1), vec(1), 14, 50)
+			p.Add(place(3-comes-goes, 1), vec(1), 0, 1000)
+			start, _, ok := p.EarliestFit(profile.Request{Chunk: vec(1), Nodes: 2, Duration: 5, Candidates: all}, 0)
+			require.True(t, ok)
+			require.EqualValues(t, 50, start)
+		}
+	}
+}
+
 func TestParseRule(t *testing.T) {
 	for _, rule := range []profile.Rule{profile.ByRank, profile.Pack, profile.Spread} {
 		parsed, err := profile.ParseRule(rule.String())

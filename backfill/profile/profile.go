@@ -10,17 +10,24 @@ import (
 // One goroutine at a time may use it, even to ask, because it remembers answers; a
 // clone is independent of its origin.
 type Profile struct {
-	slots []slot // by SlotID
-	rule  Rule
-	owner *owner
-	past  Time // the origin: instants before it do not matter
+	slots   []slot   // by SlotID
+	bundles []bundle // by BundleID
+	rule    Rule
+	owner   *owner
+	past    Time // the origin: instants before it do not matter
+	from    Time // the origin or later: questions about earlier instants are rare
 
 	reaches     map[*Candidates][]*reach
 	reached     int      // bounds in all of them
 	grown       []growth // that not all reaches have heeded
 	grownBefore int      // and how many there were before
 	changes     slotChanges
-	looked      []int32 // room for what questions need
+	idle        []bool     // by SlotID: what the reaches pass by; nil if there are none
+	parts       *partition // nil: not made yet
+	looked      []int32    // room for what questions need
+	found       []host
+	busy        set
+	first       []Time
 }
 
 // slot is one slot's future.
@@ -35,7 +42,7 @@ type slot struct {
 // New returns a profile without slots. The rule says how it places requests
 // when several slots could host them.
 func New(rule Rule) *Profile {
-	return &Profile{rule: rule, owner: new(owner), past: -Forever}
+	return &Profile{rule: rule, owner: new(owner), past: -Forever, from: -Forever}
 }
 
 // SetSlot adds the slot, or gives it another name and capacity; what occupies it
@@ -80,13 +87,26 @@ func (p *Profile) Up(id SlotID) bool {
 
 // Forget lets go of the time before now. Later questions and changes concern
 // now and after. What a slot keeps of the past is dropped when it changes next.
-func (p *Profile) Forget(now Time) { p.past = max(p.past, now) }
+func (p *Profile) Forget(now Time) {
+	p.past = max(p.past, now)
+	p.from = max(p.from, now)
+}
+
+// AskFrom says that the questions to come concern now and after, so that no time is
+// lost on what could have been before. Earlier ones are answered as well, but slowly.
+// Unlike [Profile.Forget] it can be taken back.
+func (p *Profile) AskFrom(now Time) {
+	if now < p.from {
+		p.forgetReaches() // what they know begins later
+	}
+	p.from = max(p.past, now)
+}
 
 // Clone returns a copy which shares all that neither side changes.
 func (p *Profile) Clone() *Profile {
 	// Both sides get a new owner, so that each copies what it changes.
 	p.owner = new(owner)
-	c := &Profile{slots: slices.Clone(p.slots), rule: p.rule, owner: new(owner), past: p.past}
+	c := &Profile{slots: slices.Clone(p.slots), bundles: slices.Clip(p.bundles), parts: p.parts, rule: p.rule, owner: new(owner), past: p.past, from: p.from}
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
 	}
@@ -94,7 +114,7 @@ func (p *Profile) Clone() *Profile {
 }
 
 // Add occupies the placement's chunks during [start, end). It does not ask
-// whether they fit.
+// whether they fit. Without a vector each chunk is all that its slot has.
 func (p *Profile) Add(at Placement, chunk Vector, start, end Time) {
 	p.shift(at, chunk, start, end, -1)
 }
@@ -107,11 +127,18 @@ func (p *Profile) Remove(at Placement, chunk Vector, start, end Time) {
 func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64) {
 	start = max(start, p.past)
 	if start >= end {
+		for _, c := range at { // maybe it was the last that the slot keeps of the past
+			p.look(c.Slot)
+		}
 		return
 	}
 	for _, c := range at {
-		free := p.slots[c.Slot].free
-		for k, amount := range chunk {
+		s := &p.slots[c.Slot]
+		free, amounts := s.free, chunk
+		if chunk == nil {
+			amounts = s.capacity
+		}
+		for k, amount := range amounts {
 			if amount != 0 {
 				free[k].forget(p.owner, p.past)
 				free[k].shiftSpan(p.owner, p.past, start, end, sign*amount*int64(c.Count))
@@ -120,6 +147,7 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 		if sign > 0 {
 			p.grew(c.Slot, start)
 		}
+		p.look(c.Slot)
 	}
 }
 
@@ -164,14 +192,17 @@ func (p *Profile) Overfull(id SlotID, t Time) bool {
 }
 
 // Fits reports whether the placement is one of the request's (its slots are up
-// and among the candidates, its chunks are all there, once) and is free during
-// [start, start+Duration).
+// and among the candidates, its chunks are all there, once; or it is all of a
+// candidate bundle) and is free during [start, start+Duration).
 func (p *Profile) Fits(r Request, at Placement, start Time) bool {
 	return p.Misfit(r, at, start) == nil
 }
 
 // Misfit says why the placement does not fit, or nil if it does.
 func (p *Profile) Misfit(r Request, at Placement, start Time) error {
+	if r.Whole {
+		return p.misfitWhole(r, at, start)
+	}
 	count := 0
 	for i, c := range at {
 		switch {
@@ -196,6 +227,9 @@ func (p *Profile) Misfit(r Request, at Placement, start Time) error {
 
 // EverFits reports whether the request would fit an empty pool.
 func (p *Profile) EverFits(r Request) bool {
+	if r.Whole {
+		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)
+	}
 	chunks := 0
 	for _, id := range r.Candidates.Slots {
 		if p.Up(id) {
@@ -239,10 +273,13 @@ func (p *Profile) EarliestAhead(r Request, start, notBefore, limit Time) (Time, 
 // earliestStart is the first instant in [from, limit) at which enough chunks
 // fit.
 func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
+	if r.Whole {
+		return p.earliestBundle(&r, from, limit)
+	}
 	if len(r.Candidates.Slots) == 1 {
 		return p.earliestOn(r.Candidates.Slots[0], &r, r.Nodes, from, limit)
 	}
-	if x := p.reach(&r); x != nil {
+	if x := p.reach(&r, from); x != nil {
 		return p.earliestOfMany(x, &r, from, limit)
 	}
 	for from < limit {

@@ -24,16 +24,18 @@ var maxGrown = 4096
 //
 // What it knows are lower bounds. A span that is added leaves them true; one that
 // is removed lowers that of its slot; a slot that was looked at in vain gets its
-// bound anew. When slots come, go or change, all is forgotten.
+// bound anew. When slots come, go or change, all is forgotten. Idle slots are set
+// aside, behind all others: they are asked in an order of their own.
 type reach struct {
 	candidates *Candidates
 	chunk      Vector
 	span       Time
-	bound      []Time  // by candidate
-	heap       []int32 // candidates, the lowest bound first
-	place      []int32 // of each candidate in the heap
-	heeded     int     // growths
-	used       bool    // since the growths were last forgotten
+	idle       *idleOrder // shared by the reaches of other spans
+	bound      []Time     // by candidate
+	heap       []int32    // candidates, the lowest bound first
+	place      []int32    // of each candidate in the heap
+	heeded     int        // growths
+	used       bool       // since the growths were last forgotten
 }
 
 // growth is a place on a slot that was given back.
@@ -45,9 +47,10 @@ type growth struct {
 // spans are those that reaches are kept for. It is a variable for the tests only.
 var spans = []Time{1, 256, 2048, 16384}
 
-// reach finds or makes what is known for a request; nil if it has few candidates.
-func (p *Profile) reach(r *Request) *reach {
-	if len(r.Candidates.Slots) < manySlots {
+// reach finds or makes what is known for a request about starts not before from; nil
+// if it has few candidates, or nothing is known of such early ones.
+func (p *Profile) reach(r *Request, from Time) *reach {
+	if len(r.Candidates.Slots) < manySlots || from < p.from {
 		return nil
 	}
 	span := spans[0]
@@ -67,14 +70,16 @@ func (p *Profile) reach(r *Request) *reach {
 		p.forgetReaches()
 		known, p.reached = nil, len(r.Candidates.Slots)
 	}
+	p.watch()
 	x := &reach{
 		candidates: r.Candidates, chunk: r.Chunk, span: span, heeded: p.grownBefore + len(p.grown), used: true,
 		bound: make([]Time, len(r.Candidates.Slots)), heap: make([]int32, len(r.Candidates.Slots)), place: make([]int32, len(r.Candidates.Slots)),
 	}
 	for i := range x.heap {
-		x.heap[i], x.place[i], x.bound[i] = int32(i), int32(i), p.boundOf(x, int32(i), p.past)
+		x.heap[i], x.place[i], x.bound[i] = int32(i), int32(i), p.boundOf(x, int32(i), p.from)
 	}
 	heap.Init(x)
+	x.idle = p.idleOrder(known, r)
 	if p.reaches == nil {
 		p.reaches = map[*Candidates][]*reach{}
 	}
@@ -82,9 +87,23 @@ func (p *Profile) reach(r *Request) *reach {
 	return x
 }
 
+// idleOrder finds or makes the order of idle slots for a request.
+func (p *Profile) idleOrder(known []*reach, r *Request) *idleOrder {
+	for _, x := range known {
+		if slices.Equal(x.chunk, r.Chunk) {
+			x.idle.seeAll() // it may not have heeded all
+			return x.idle
+		}
+	}
+	return p.newIdleOrder(r.Candidates, r.Chunk)
+}
+
 // boundOf is the first instant from or later at which the candidate can host a
-// chunk for the span.
+// chunk for the span, if it is not set aside.
 func (p *Profile) boundOf(x *reach, i int32, from Time) Time {
+	if p.isIdle(x.candidates.Slots[i]) {
+		return Forever
+	}
 	t, ok := p.earliestOn(x.candidates.Slots[i], &Request{Chunk: x.chunk, Nodes: 1, Duration: x.span}, 1, from, Forever)
 	if !ok {
 		return Forever
@@ -94,7 +113,7 @@ func (p *Profile) boundOf(x *reach, i int32, from Time) Time {
 
 // tighten looks a candidate's bound up.
 func (p *Profile) tighten(x *reach, i int32) {
-	if bound := p.boundOf(x, i, max(x.bound[i], p.past)); bound != x.bound[i] {
+	if bound := p.boundOf(x, i, max(x.bound[i], p.from)); bound != x.bound[i] {
 		x.bound[i] = bound
 		heap.Fix(x, int(x.place[i]))
 	}
@@ -126,12 +145,19 @@ func (p *Profile) grew(slot SlotID, from Time) {
 	p.grown = append(p.grown, growth{slot, from})
 }
 
-// heed lowers the bounds of slots that grew.
+// heed lowers the bounds of slots that grew, and sees those that are idle now.
 func (p *Profile) heed(x *reach) {
 	x.used = true
 	for _, g := range p.grown[x.heeded-p.grownBefore:] {
 		i, found := slices.BinarySearch(x.candidates.Slots, g.slot)
-		if from := max(p.past, g.from-x.span+1); found && from < x.bound[i] {
+		if !found {
+			continue
+		}
+		if p.isIdle(g.slot) {
+			x.idle.see(i)
+			continue
+		}
+		if from := max(p.from, g.from-x.span+1); from < x.bound[i] {
 			x.bound[i] = from
 			heap.Fix(x, int(x.place[i]))
 		}
@@ -140,7 +166,9 @@ func (p *Profile) heed(x *reach) {
 }
 
 // forgetReaches drops all that is known, as slots have come, gone or changed.
-func (p *Profile) forgetReaches() { p.reaches, p.reached, p.grown, p.grownBefore = nil, 0, nil, 0 }
+func (p *Profile) forgetReaches() {
+	p.reaches, p.reached, p.grown, p.grownBefore, p.idle = nil, 0, nil, 0, nil
+}
 
 // upTo lists the candidates whose bound is limit or earlier.
 func (x *reach) upTo(limit Time, list []int32) []int32 {
@@ -154,121 +182,6 @@ func (x *reach) upTo(limit Time, list []int32) []int32 {
 	}
 	walk(0)
 	return list
-}
-
-// earliestOfMany is the first instant in [from, limit) at which enough chunks fit
-// on the candidates together: it follows the instants at which the number that
-// fits on a slot changes.
-func (p *Profile) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, bool) {
-	changes := p.changes[:0]
-	defer func() { p.changes = changes[:0] }()
-	push := func(c slotChange) {
-		if c.at < limit {
-			changes = append(changes, c)
-			changes.up(len(changes) - 1)
-		}
-	}
-	// A place in the heap stands for all below it, which are no earlier.
-	see := func(place int) {
-		if place < len(x.heap) {
-			push(slotChange{at: max(from, x.bound[x.heap[place]]), place: place, candidate: -1})
-		}
-	}
-	looked := p.looked[:0]
-	total := 0
-	var found Time
-	ok := false
-	see(0)
-	for len(changes) > 0 && !ok {
-		now := changes[0].at
-		for len(changes) > 0 && changes[0].at == now { // all of the instant
-			c := changes.pop()
-			if c.candidate < 0 {
-				i := x.heap[c.place]
-				looked = append(looked, i)
-				see(2*c.place + 1)
-				see(2*c.place + 2)
-				c.candidate, c.chunks = i, 0
-			}
-			id := x.candidates.Slots[c.candidate]
-			n := p.chunksAt(id, r, now)
-			total += n - c.chunks
-			if next := p.nextChange(id, r, n, now, limit); next < limit {
-				push(slotChange{at: next, candidate: c.candidate, chunks: n})
-			}
-		}
-		found, ok = now, total >= r.Nodes
-	}
-	for _, i := range looked {
-		p.tighten(x, i)
-	}
-	p.looked = looked
-	return found, ok
-}
-
-// nextChange is the first instant after now at which another number than n of
-// chunks fits on the slot, or limit.
-func (p *Profile) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
-	next := limit
-	if n < r.Nodes {
-		if t, ok := p.earliestOn(id, r, n+1, now+1, limit); ok {
-			next = t
-		}
-	}
-	if n == 0 {
-		return next
-	}
-	for k, need := range r.Chunk {
-		if need == 0 {
-			continue
-		}
-		if short, ok := p.slots[id].free[k].firstBelow(now, need*int64(n)); ok && (!r.bounded || short < r.until) {
-			next = min(next, max(now+1, short-r.Duration+1))
-		}
-	}
-	return next
-}
-
-// slotChange is an instant at which the number of chunks that fit may change: on
-// a candidate, or on those at and below a place in the heap that have not been
-// looked at.
-type slotChange struct {
-	at        Time
-	place     int
-	candidate int32 // -1: the place
-	chunks    int   // that fitted before
-}
-
-// slotChanges is a heap by time.
-type slotChanges []slotChange
-
-func (c slotChanges) up(i int) {
-	for i > 0 && c[i].at < c[(i-1)/2].at {
-		c[i], c[(i-1)/2] = c[(i-1)/2], c[i]
-		i = (i - 1) / 2
-	}
-}
-
-func (c *slotChanges) pop() slotChange {
-	s := *c
-	first, n := s[0], len(s)-1
-	s[0] = s[n]
-	s = s[:n]
-	*c = s
-	for i := 0; ; {
-		least := 2*i + 1
-		if least >= n {
-			return first
-		}
-		if least+1 < n && s[least+1].at < s[least].at {
-			least++
-		}
-		if s[i].at <= s[least].at {
-			return first
-		}
-		s[i], s[least] = s[least], s[i]
-		i = least
-	}
 }
 
 // Len, Less, Swap, Push and Pop are for container/heap. Candidates only change

@@ -80,12 +80,17 @@ func (p Placement) Equal(q Placement) bool {
 	return true
 }
 
+// BundleID names a bundle within one profile: an index, dense from zero. A bundle is
+// slots that are taken whole together, such as a partition of a partitioned machine.
+type BundleID int32
+
 // Candidates are the slots that matchmaking allows a job to use, in ascending
-// order. Rank holds a class for each, dense integers, higher is preferred; nil
-// means that all are equal.
+// order, or the bundles, for a job that takes one whole. Rank holds a class for each,
+// dense integers, higher is preferred; nil means that all are equal.
 type Candidates struct {
-	Slots []SlotID
-	Rank  []int32
+	Slots   []SlotID
+	Bundles []BundleID
+	Rank    []int32
 }
 
 // Has reports whether the slot is one of the candidates.
@@ -94,7 +99,14 @@ func (c *Candidates) Has(id SlotID) bool {
 	return found
 }
 
-// Cover reports whether a placement is on candidates alone.
+// HasBundle reports whether the bundle is one of the candidates.
+func (c *Candidates) HasBundle(id BundleID) bool {
+	_, found := slices.BinarySearch(c.Bundles, id)
+	return found
+}
+
+// Cover reports whether a placement is on slots alone that are candidates; for bundles
+// see [Profile.Covers].
 func (c *Candidates) Cover(at Placement) bool {
 	for _, chunks := range at {
 		if !c.Has(chunks.Slot) {
@@ -105,15 +117,18 @@ func (c *Candidates) Cover(at Placement) bool {
 }
 
 // Request is what a job asks for: Nodes chunks of the vector Chunk, for
-// Duration seconds, on some of the slots of Candidates.
+// Duration seconds, on some of the slots of Candidates; or, if Whole, all that there is
+// of one of its bundles: one chunk on each slot, without a vector, which stands for the
+// whole slot.
 type Request struct {
-	Chunk      Vector
+	Chunk      Vector // nil: all that a slot has
 	Nodes      int
 	Duration   Time
 	Candidates *Candidates
+	Whole      bool
 
-	until   Time // what is later does not matter, if bounded
 	bounded bool
+	until   Time // what is later does not matter, if bounded
 }
 
 // end is the end of the time that matters to a start.

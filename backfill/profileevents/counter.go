@@ -75,6 +75,9 @@ func (c *Counter) Decided(r backfill.Round, d backfill.Decision, own bool) {
 }
 
 func (c *Counter) follow(r backfill.Round, d backfill.Decision, own bool) error {
+	if len(r.Bundles) > 0 {
+		return errors.New("the pool has bundles: events are those of one slot that jobs share")
+	}
 	if !own && d.By != "" { // but for rounds that leave nothing to decide
 		return errors.New("the decision was taken by the fallback " + d.By)
 	}

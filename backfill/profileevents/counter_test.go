@@ -234,3 +234,16 @@ func TestNotCovered(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 }
+
+// A job that takes a bundle shares no slot, and is in no one slot's profile.
+func TestBundlesAreNotCovered(t *testing.T) {
+	counter, err := profileevents.Count(link(t, "conservative", nil))
+	require.NoError(t, err)
+	_, err = host(t, "fcfs", counter).Decide(t.Context(), backfill.Round{
+		Bundles: []backfill.Bundle{{Name: "all", Slots: []backfill.SlotID{0}}},
+		Events:  []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: machine()}}},
+	})
+	require.NoError(t, err)
+	_, err = counter.Count()
+	require.EqualError(t, err, "count profile events at 0: the pool has bundles: events are those of one slot that jobs share")
+}

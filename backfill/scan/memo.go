@@ -53,7 +53,7 @@ func begin(c *backfill.Cycle, depth int) *pass {
 // arrived. Those must stand behind the ones that have a reservation.
 func (p *pass) holds(depth int) bool {
 	round := p.c.Round()
-	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
+	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 && len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
 		(p.last == nil || len(p.arrivals) == 0 || p.c.Compare(p.last, p.arrivals[0]) < 0)
 }
 
@@ -75,8 +75,11 @@ func (p *pass) release() {
 	}
 }
 
-// single reports whether the job can use one slot alone.
-func single(c *backfill.Cycle, j *backfill.Job) bool { return len(c.Request(j).Candidates.Slots) == 1 }
+// single reports whether the job can use one slot, or one bundle, alone.
+func single(c *backfill.Cycle, j *backfill.Job) bool {
+	candidates := c.Request(j).Candidates
+	return len(candidates.Slots)+len(candidates.Bundles) == 1
+}
 
 // jobs are those that the pass has to look at.
 func (p *pass) jobs() iter.Seq[*backfill.Job] {

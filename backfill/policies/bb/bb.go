@@ -54,7 +54,7 @@ func lowest(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) (best *
 		if !eligible {
 			continue
 		}
-		if x := scale.With(c.Use(), j); best == nil || x.CompareScore(score) < 0 {
+		if x := scale.With(c.Use(), c.State().Holds(j, at), 1); best == nil || x.CompareScore(score) < 0 {
 			best, where, score = j, at, x
 		}
 	}

@@ -39,11 +39,13 @@ func decide(c *backfill.Cycle, resources []string) {
 	scale := balance.NewScale(c, resources)
 	before := scale.Of(c.Use())
 	for j := range c.Behind(pivot) {
-		if scale.Worsens(c.Use(), j, before) {
+		if !j.Whole && scale.Worsens(c.Use(), j.Request, j.Nodes, before) { // told without asking where it fits
 			continue
 		}
-		if at, eligible := c.FitsNow(j); eligible {
-			c.Start(j, at)
+		at, eligible := c.FitsNow(j)
+		if !eligible || j.Whole && scale.Worsens(c.Use(), c.State().Holds(j, at), 1, before) {
+			continue
 		}
+		c.Start(j, at)
 	}
 }

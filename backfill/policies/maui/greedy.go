@@ -42,7 +42,8 @@ func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) [
 		s.rest[n] = s.rest[n+1].plus(s.worth[n])
 		most = max(most, m.each(j))
 	}
-	if s.enough = s.rest[0]; m.byCPU {
+	// Jobs that take bundles may be worth more than what they hold.
+	if s.enough = s.rest[0]; m.byCPU && !slices.ContainsFunc(jobs, func(j *backfill.Job) bool { return j.Whole }) {
 		s.enough = product(idleCPUs(i.c), most)
 	}
 	s.from(0)
@@ -76,18 +77,19 @@ func (s *search) with(n int) bool {
 	if !s.i.use.allow(j, s.l) {
 		return false
 	}
-	at, fits := s.free.Place(c.Request(j), c.Now())
+	request := c.Request(j)
+	at, fits := s.free.Place(request, c.Now())
 	if !fits {
 		return false
 	}
 	sum := s.sum
-	s.free.Add(at, j.Request, c.Now(), c.Now()+j.Estimate)
+	s.free.Add(at, request.Chunk, c.Now(), c.Now()+j.Estimate)
 	s.i.use.add(j)
 	s.chosen, s.sum = append(s.chosen, j), sum.plus(s.worth[n])
 	s.from(n + 1)
 	s.chosen, s.sum = s.chosen[:len(s.chosen)-1], sum
 	s.i.use.remove(j)
-	s.free.Remove(at, j.Request, c.Now(), c.Now()+j.Estimate)
+	s.free.Remove(at, request.Chunk, c.Now(), c.Now()+j.Estimate)
 	return true
 }
 

@@ -47,7 +47,7 @@ type wild struct {
 func newWild(t *testing.T, seed uint64, spec backfill.Spec, opt options) *wild {
 	t.Helper()
 	w := &wild{Driver: conformance.NewDriver(seed)}
-	w.Calm = seed%2 == 0
+	w.Calm, w.Predicted = seed%2 == 0, seed%5 < 2
 	main, err := backfill.Link(spec, opt)
 	require.NoError(t, err)
 	w.host = backfilltest.NewHost(t, w.Driver, main) // fails on a refusal
@@ -79,12 +79,14 @@ func TestConforms(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			backfilltest.Conform(t, 12, 100, func(t *testing.T) backfill.Decider {
+			decider := func(t *testing.T) backfill.Decider {
 				t.Helper()
 				d, err := backfill.Link(maui.Spec(), opt)
 				require.NoError(t, err)
 				return d
-			})
+			}
+			backfilltest.Conform(t, 12, 100, decider)
+			backfilltest.ConformPartitioned(t, 6, 100, decider)
 		})
 	}
 }
@@ -102,7 +104,7 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 					r, _ := w.round(t)
 					for _, e := range r.Events {
 						switch e.Kind {
-						case backfill.Submitted:
+						case backfill.Submitted, backfill.Found:
 							here[e.Spec.ID] = true
 						case backfill.Completed, backfill.Removed:
 							delete(here, e.Job)
@@ -133,12 +135,13 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 	}
 }
 
-// TestHardLimitsHold adds up what each user runs.
+// TestHardLimitsHold adds up what each user runs who had a job started. What was
+// found running may be over a limit.
 func TestHardLimitsHold(t *testing.T) {
 	for seed := range uint64(30) {
 		w := newWild(t, seed, maui.Spec(), settings["limits"])
 		for range 80 {
-			w.round(t)
+			_, d := w.round(t)
 			jobs, cpus, area, low := map[string]int{}, map[string]int64{}, map[string]int64{}, 0
 			for _, j := range w.host.State.Snapshot().Jobs {
 				if j.Running {
@@ -151,23 +154,27 @@ func TestHardLimitsHold(t *testing.T) {
 					}
 				}
 			}
-			for owner := range jobs {
+			for _, s := range d.Started {
+				owner := s.Job.Labels["owner"]
 				require.LessOrEqual(t, jobs[owner], 3)
 				require.LessOrEqual(t, cpus[owner], int64(9))
 				require.LessOrEqual(t, area[owner], int64(90))
+				if s.Job.Labels["qos"] == "low" {
+					require.Equal(t, 1, low)
+				}
 			}
-			require.LessOrEqual(t, low, 1)
 		}
 	}
 }
 
 // TestReservationsAreRespected follows reservations through calm pools: a kept
 // one never moves back, and the one of the first blocked job does not as long as
-// nobody comes before it.
+// nobody comes before it, and jobs are expected to run for what they are placed for.
 func TestReservationsAreRespected(t *testing.T) {
 	for _, name := range []string{"highest", "highest, greedy", "highest, none"} {
 		for seed := uint64(0); seed < 40; seed += 2 {
 			w := newWild(t, seed, maui.Spec(), settings[name])
+			w.Predicted = false
 			planned := map[id]backfill.Time{}
 			for range 80 {
 				_, d := w.round(t)
@@ -193,6 +200,7 @@ func TestReservationsAreRespected(t *testing.T) {
 	for _, name := range []string{"default", "bestfit", "greedy", "none", "chunking", "lists"} {
 		for seed := uint64(0); seed < 40; seed += 2 {
 			w := newWild(t, seed, maui.Spec(), settings[name])
+			w.Predicted = false
 			var first id
 			var latest backfill.Time
 			for range 80 {

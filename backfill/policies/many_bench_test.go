@@ -1,0 +1,99 @@
+package policies_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// staticPool is a pool of slots of one core that is idle, and jobs of one core each
+// that come at once, as many as there are slots: 20 autoclusters that differ in
+// memory, and 20 estimates.
+func staticPool(slots int) (up, jobs []backfill.Event, sets []backfill.CandidateSet) {
+	const kinds = 20
+	var all backfill.Candidates
+	for i := range slots {
+		all.Slots = append(all.Slots, backfill.SlotID(i))
+		up = append(up, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%d@node%04d.example.org", 1+i%64, i/64), Capacity: v(1, 4096),
+		}})
+	}
+	for i := range kinds {
+		sets = append(sets, backfill.CandidateSet{ID: i, Candidates: all})
+	}
+	for i := range slots {
+		kind := i % kinds
+		jobs = append(jobs, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
+			ID: backfill.JobID(1 + i), Place: backfill.Place{Cluster: int64(i)}, Nodes: 1, Request: v(1, int64(1024+128*kind)),
+			Estimate: backfill.Time(600 * (1 + i/kinds%kinds)), Candidates: kind,
+		}})
+	}
+	return up, jobs, sets
+}
+
+// BenchmarkManySlots measures a pool of as many slots as jobs. In the first cycle
+// the slots come up, and in "arrive" all jobs come to the idle pool at once. In
+// "freed" every slot is taken until an end of its own, as many jobs wait as run,
+// and each cycle one job ends.
+func BenchmarkManySlots(b *testing.B) {
+	const slots = 10_000
+	up, jobs, sets := staticPool(slots)
+	for _, policy := range []string{"easy", "conservative"} {
+		for _, rule := range []profile.Rule{profile.ByRank, profile.Pack, profile.Spread} {
+			idle := func() *backfill.Host {
+				h := hostBench(b, backfill.NewState([]string{"cpus", "memory"}, rule), policy)
+				_, err := h.Decide(b.Context(), backfill.Round{Events: up, Candidates: sets})
+				require.NoError(b, err)
+				return h
+			}
+			b.Run(fmt.Sprintf("policy=%s/rule=%v/arrive", policy, rule), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					h := idle()
+					b.StartTimer()
+					d, err := h.Decide(b.Context(), backfill.Round{Now: 1, Events: jobs})
+					require.NoError(b, err)
+					require.Len(b, d.Started, slots)
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("policy=%s/freed", policy), func(b *testing.B) {
+			s := backfill.NewState([]string{"cpus", "memory"}, profile.ByRank)
+			first := backfill.Round{Events: up, Candidates: sets}
+			var running []backfill.JobID
+			for i, e := range jobs {
+				j := *e.Spec
+				j.Estimate = backfill.Time(1_000_000 + 37*i)
+				running = append(running, j.ID)
+				first.Events = append(first.Events, backfill.Event{
+					Kind: backfill.Found, Spec: &j, Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate,
+				})
+			}
+			h := hostBench(b, s, policy)
+			_, err := h.Decide(b.Context(), first)
+			require.NoError(b, err)
+			wait := backfill.Round{Now: 1}
+			for _, e := range jobs {
+				j := *e.Spec
+				j.ID, j.Place.Cluster = j.ID+slots, j.Place.Cluster+slots
+				wait.Events = append(wait.Events, backfill.Event{Kind: backfill.Submitted, Spec: &j})
+			}
+			_, err = h.Decide(b.Context(), wait)
+			require.NoError(b, err)
+			now := backfill.Time(1)
+			for b.Loop() {
+				now++
+				d, err := h.Decide(b.Context(), backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Completed, Job: running[0]}}})
+				require.NoError(b, err)
+				running = running[1:]
+				for _, started := range d.Started {
+					running = append(running, started.Job.ID)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,335 @@
+package profile
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// bundle is slots that are taken whole together. It never changes.
+type bundle struct {
+	name  string
+	slots []SlotID
+	at    Placement // one chunk on each, shared by all who need it
+}
+
+// partition is what follows from the bundles alone: which of them are in conflict. It
+// never changes, so that clones share it.
+type partition struct {
+	slots     []SlotID // of all bundles, ascending
+	on        []set    // by SlotID: the bundles that the slot is of; nil: none
+	conflicts []set    // by bundle: the others that share a slot with it
+}
+
+// set is a set of bundles, a bit for each.
+type set []uint64
+
+func (s set) has(id BundleID) bool { return s[id/64]>>(id%64)&1 == 1 }
+func (s set) add(id BundleID)      { s[id/64] |= 1 << (id % 64) }
+func (s set) remove(id BundleID)   { s[id/64] &^= 1 << (id % 64) }
+
+// addAll adds the bundles of another set.
+func (s set) addAll(o set) {
+	for i, word := range o {
+		s[i] |= word
+	}
+}
+
+// AddBundle adds a bundle of slots, in ascending order, that there are or will be. IDs
+// are dense: its ID is the number of bundles so far. From then on its slots keep their
+// capacity, while they come and go.
+func (p *Profile) AddBundle(name string, slots []SlotID) {
+	b := bundle{name: name, slots: slots, at: make(Placement, len(slots))}
+	for i, id := range slots {
+		b.at[i] = Chunks{Slot: id, Count: 1}
+	}
+	p.bundles = append(slices.Clip(p.bundles), b) // clones share what is before
+	p.parts = nil
+}
+
+// DropLastBundle undoes the last AddBundle.
+func (p *Profile) DropLastBundle() {
+	p.bundles = p.bundles[:len(p.bundles)-1]
+	p.parts = nil
+}
+
+// partition finds or makes what follows from the bundles.
+func (p *Profile) partition() *partition {
+	if p.parts != nil {
+		return p.parts
+	}
+	x := &partition{conflicts: make([]set, len(p.bundles))}
+	words := (len(p.bundles) + 63) / 64
+	for id, b := range p.bundles {
+		for _, slot := range b.slots {
+			for int(slot) >= len(x.on) {
+				x.on = append(x.on, nil)
+			}
+			if x.on[slot] == nil {
+				x.on[slot] = make(set, words)
+				x.slots = append(x.slots, slot)
+			}
+			x.on[slot].add(BundleID(id))
+		}
+	}
+	slices.Sort(x.slots)
+	for id, b := range p.bundles {
+		x.conflicts[id] = make(set, words)
+		for _, slot := range b.slots {
+			x.conflicts[id].addAll(x.on[slot])
+		}
+		x.conflicts[id].remove(BundleID(id))
+	}
+	p.parts = x
+	return x
+}
+
+// BundleAt is the bundle whose slots a placement takes, one chunk on each, if it is one.
+func (p *Profile) BundleAt(at Placement) (BundleID, bool) {
+	if len(at) == 0 || len(p.bundles) == 0 {
+		return 0, false
+	}
+	x := p.partition()
+	if first := at[0].Slot; first < 0 || int(first) >= len(x.on) {
+		return 0, false
+	}
+	for word, rest := range x.on[at[0].Slot] {
+		for ; rest != 0; rest &= rest - 1 {
+			id := BundleID(word*64 + bits.TrailingZeros64(rest))
+			if p.bundles[id].at.Equal(at) {
+				return id, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// InBundle reports whether the slot is of some bundle.
+func (p *Profile) InBundle(slot SlotID) bool {
+	on := p.partition().on
+	return slot >= 0 && int(slot) < len(on) && on[slot] != nil
+}
+
+// Covers reports whether a placement is on the request's candidates alone: on slots, or
+// on one of the bundles, all of it.
+func (p *Profile) Covers(r Request, at Placement) bool {
+	if !r.Whole {
+		return r.Candidates.Cover(at)
+	}
+	id, ok := p.BundleAt(at)
+	return ok && r.Candidates.HasBundle(id)
+}
+
+// MayUse reports whether the slot is a candidate of the request, or in a bundle that is.
+func (p *Profile) MayUse(r Request, slot SlotID) bool {
+	if !r.Whole {
+		return r.Candidates.Has(slot)
+	}
+	return p.InBundle(slot) && slices.ContainsFunc(r.Candidates.Bundles, func(id BundleID) bool {
+		return p.isBundle(id) && p.partition().on[slot].has(id)
+	})
+}
+
+// isBundle reports whether there is such a bundle. Candidates may name some that the
+// round under way will bring.
+func (p *Profile) isBundle(id BundleID) bool { return id >= 0 && int(id) < len(p.bundles) }
+
+// misfitWhole is Misfit for a request of a bundle.
+func (p *Profile) misfitWhole(r Request, at Placement, start Time) error {
+	id, ok := p.BundleAt(at)
+	switch {
+	case !ok:
+		return fmt.Errorf("the job takes one bundle whole, and %v is none", at)
+	case !r.Candidates.HasBundle(id):
+		return fmt.Errorf("bundle %s is no candidate of the job", p.bundles[id].name)
+	}
+	for _, c := range at {
+		switch {
+		case !p.Up(c.Slot):
+			return fmt.Errorf("slot %d of bundle %s is not there", c.Slot, p.bundles[id].name)
+		case !p.wholeAt(c.Slot, &r, start):
+			return fmt.Errorf("slot %s of bundle %s is not all free during [%d, %d)", p.slots[c.Slot].name, p.bundles[id].name, start, start+r.Duration)
+		}
+	}
+	return nil
+}
+
+// bundleUp reports whether all of the bundle's slots are there.
+func (p *Profile) bundleUp(id BundleID) bool {
+	return p.isBundle(id) && !slices.ContainsFunc(p.bundles[id].slots, func(slot SlotID) bool { return !p.Up(slot) })
+}
+
+// wholeAt reports whether all of a slot is free from start on, for as long as the
+// request lasts.
+func (p *Profile) wholeAt(id SlotID, r *Request, start Time) bool {
+	if !p.Up(id) {
+		return false
+	}
+	s := &p.slots[id]
+	for k, all := range s.capacity {
+		free := &s.free[k]
+		if all > 0 && (free.value(start) < all || free.min(start, r.end(start)) < all) {
+			return false
+		}
+	}
+	return true
+}
+
+// placeBundle chooses between the bundles that are free from start on: by rank, if that
+// is the rule, then the one that blocks fewest others, which share a slot with it and
+// would be free for as long, then by name.
+func (p *Profile) placeBundle(r *Request, start Time) (Placement, bool) {
+	if !slices.ContainsFunc(r.Candidates.Bundles, func(id BundleID) bool { // mostly that is enough to know
+		return p.isBundle(id) && p.Up(p.bundles[id].slots[0]) && p.wholeAt(p.bundles[id].slots[0], r, start)
+	}) {
+		return nil, false
+	}
+	x := p.partition()
+	free := p.freeBundles(x, r, start)
+	best, bestRank, bestBlocks := BundleID(-1), int32(0), 0
+	for i, id := range r.Candidates.Bundles {
+		if !p.isBundle(id) || !free.has(id) {
+			continue
+		}
+		rank := int32(0)
+		if p.rule == ByRank && r.Candidates.Rank != nil {
+			rank = r.Candidates.Rank[i]
+		}
+		if best >= 0 && rank < bestRank {
+			continue
+		}
+		blocks := 0
+		for word, others := range x.conflicts[id] {
+			blocks += bits.OnesCount64(others & free[word])
+		}
+		if best < 0 || rank > bestRank || blocks < bestBlocks ||
+			blocks == bestBlocks && strings.Compare(p.bundles[id].name, p.bundles[best].name) < 0 {
+			best, bestRank, bestBlocks = id, rank, blocks
+		}
+	}
+	if best < 0 {
+		return nil, false
+	}
+	return p.bundles[best].at, true
+}
+
+// freeBundles are all bundles that are free from start on, for as long as the request
+// lasts. The set holds until the next question.
+func (p *Profile) freeBundles(x *partition, r *Request, start Time) set {
+	words := (len(p.bundles) + 63) / 64
+	busy := append(p.busy[:0], make(set, words)...)
+	p.busy = busy
+	for _, slot := range x.slots {
+		if !p.wholeAt(slot, r, start) {
+			busy.addAll(x.on[slot])
+		}
+	}
+	for i := range busy {
+		busy[i] = ^busy[i]
+	}
+	return busy
+}
+
+// earliestBundle is the first instant in [from, limit) at which one of the bundles is
+// free for as long as the request lasts. The bundle that by its slots one by one might
+// be the first is looked at first, so that most others need not be.
+func (p *Profile) earliestBundle(r *Request, from, limit Time) (Time, bool) {
+	if from >= limit {
+		return 0, false
+	}
+	starts := p.starts(r, from, limit)
+	best, likely := limit, BundleID(-1)
+	for _, id := range r.Candidates.Bundles {
+		if at := starts.least(id, best); at < best {
+			best, likely = at, id
+		}
+	}
+	if likely < 0 {
+		return 0, false
+	}
+	best = p.bundleFrom(&p.bundles[likely], r, best, limit)
+	for _, id := range r.Candidates.Bundles {
+		if at := starts.least(id, best); at < best && id != likely {
+			best = p.bundleFrom(&p.bundles[id], r, at, best)
+		}
+	}
+	return best, best < limit
+}
+
+// starts are the first starts in [from, limit) at which slots by themselves are all free
+// for as long as the request lasts; limit: none.
+type starts struct {
+	p           *Profile
+	r           *Request
+	from, limit Time
+	of          []Time // by SlotID, as far as they were asked for
+}
+
+const notAsked = -Forever
+
+func (p *Profile) starts(r *Request, from, limit Time) starts {
+	of := p.first[:0]
+	for range p.slots {
+		of = append(of, notAsked)
+	}
+	p.first = of
+	return starts{p, r, from, limit, of}
+}
+
+// least is a start before which the bundle is not free; from best on it does not matter
+// which.
+func (s *starts) least(id BundleID, best Time) Time {
+	if !s.p.isBundle(id) {
+		return s.limit
+	}
+	at := s.from
+	for _, slot := range s.p.bundles[id].slots {
+		if at = max(at, s.slot(slot)); at >= best {
+			break
+		}
+	}
+	return at
+}
+
+func (s *starts) slot(id SlotID) Time {
+	if !s.p.Up(id) {
+		return s.limit
+	}
+	if s.of[id] == notAsked {
+		var ok bool
+		if s.of[id], ok = s.p.wholeFrom(id, s.r, s.from, s.limit); !ok {
+			s.of[id] = s.limit
+		}
+	}
+	return s.of[id]
+}
+
+// bundleFrom is the first start from at on at which all of a bundle's slots are free for
+// as long as the request lasts, or limit if it is not before that.
+func (p *Profile) bundleFrom(b *bundle, r *Request, at, limit Time) Time {
+	for settled := 0; settled < len(b.slots); { // slots one after the other that are free
+		for _, slot := range b.slots {
+			start, ok := p.wholeFrom(slot, r, at, limit)
+			if !ok {
+				return limit
+			}
+			settled++
+			if start > at {
+				at, settled = start, 1
+			}
+			if settled == len(b.slots) {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// wholeFrom is the first start in [from, limit) at which all of a slot is free for as
+// long as the request lasts.
+func (p *Profile) wholeFrom(id SlotID, r *Request, from, limit Time) (Time, bool) {
+	whole := *r
+	whole.Chunk = p.slots[id].capacity
+	return p.earliestOn(id, &whole, 1, from, limit)
+}

@@ -1,0 +1,126 @@
+package profile
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// A slot is idle if all that it has is free from the origin on. What an idle slot
+// can host, and what it leaves free, is the same at all times. So where many slots
+// are idle, only those that the rule prefers are looked at.
+
+// idleOrder is the order in which the rule prefers a reach's candidates when they
+// are idle. Those that cannot take a chunk then are left out.
+type idleOrder struct {
+	order []int32  // candidates
+	place []int32  // of each candidate in the order; -1: it is left out
+	maybe []uint64 // a bit for each place; those of idle slots are set
+	first int      // words before this one are zero
+}
+
+// newIdleOrder finds the order for requests of a chunk on some candidates.
+func (p *Profile) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
+	o := &idleOrder{place: make([]int32, len(c.Slots))}
+	hosts := make([]host, len(c.Slots))
+	for i, id := range c.Slots {
+		o.place[i] = -1
+		if !p.Up(id) || chunksWithin(p.slots[id].capacity, chunk, 1) == 0 {
+			continue
+		}
+		hosts[i] = p.newHost(c, i)
+		for k, of := range p.slots[id].capacity {
+			hosts[i].leaves(of-chunk[k], of)
+		}
+		o.order = append(o.order, int32(i))
+	}
+	slices.SortFunc(o.order, func(a, b int32) int { return p.rule.compare(&hosts[a], &hosts[b]) })
+	for place, i := range o.order {
+		o.place[i] = int32(place)
+	}
+	o.maybe = make([]uint64, (len(o.order)+63)/64)
+	o.seeAll()
+	return o
+}
+
+// see takes note that a candidate may be idle.
+func (o *idleOrder) see(candidate int) {
+	if place := int(o.place[candidate]); place >= 0 {
+		o.maybe[place/64] |= 1 << (place % 64)
+		o.first = min(o.first, place/64)
+	}
+}
+
+// seeAll takes note that each candidate may be idle.
+func (o *idleOrder) seeAll() {
+	for _, i := range o.order {
+		o.see(int(i))
+	}
+}
+
+// firstIdle lists the n idle candidates that the rule prefers, or all there are.
+func (p *Profile) firstIdle(x *reach, n int, list []int32) []int32 {
+	o := x.idle
+	end := len(list) + n
+	for word := o.first; word < len(o.maybe); word++ {
+		for rest := o.maybe[word]; rest != 0; rest &= rest - 1 {
+			i := o.order[word*64+bits.TrailingZeros64(rest)]
+			if !p.isIdle(x.candidates.Slots[i]) {
+				o.maybe[word] &^= rest & -rest
+				continue
+			}
+			if list = append(list, i); len(list) == end {
+				return list
+			}
+		}
+		if o.first == word && o.maybe[word] == 0 {
+			o.first++
+		}
+	}
+	return list
+}
+
+// onIdle is how many chunks fit on idle slots together, at most r.Nodes.
+func (p *Profile) onIdle(x *reach, r *Request) (chunks int) {
+	p.looked = p.firstIdle(x, r.Nodes, p.looked[:0])
+	for _, i := range p.looked {
+		chunks += chunksWithin(p.slots[x.candidates.Slots[i]].capacity, r.Chunk, r.Nodes-chunks)
+	}
+	return chunks
+}
+
+// isIdle reports whether the slot is known to be idle.
+func (p *Profile) isIdle(id SlotID) bool { return int(id) < len(p.idle) && p.idle[id] }
+
+// watch looks at all slots, and from then on at those that change.
+func (p *Profile) watch() {
+	if p.idle != nil {
+		return
+	}
+	p.idle = make([]bool, len(p.slots))
+	for id := range p.slots {
+		p.idle[id] = p.allFree(SlotID(id))
+	}
+}
+
+// look notes whether a slot that has changed is idle now, if that is of interest.
+func (p *Profile) look(id SlotID) {
+	if p.idle == nil {
+		return
+	}
+	if is := p.allFree(id); is != p.idle[id] {
+		p.idle[id] = is
+		p.grew(id, p.past)
+	}
+}
+
+// allFree reports whether all of the slot is free from the origin on.
+func (p *Profile) allFree(id SlotID) bool {
+	s := &p.slots[id]
+	for k := range s.free {
+		free := &s.free[k]
+		if free.forget(p.owner, p.past); free.root != nil || free.base != s.capacity[k] {
+			return false
+		}
+	}
+	return s.up
+}

@@ -1,0 +1,158 @@
+package backfill_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// TestReasonsAreThoseOfEachJob holds the walk against one question a job.
+func TestReasonsAreThoseOfEachJob(t *testing.T) {
+	everyPolicy(t, func(p *pool) {
+		for range 40 {
+			p.round()
+			state := p.host.State
+			var jobs []backfill.JobID
+			for j, got := range state.Reasons() {
+				want, ok := state.Reason(j.ID)
+				require.True(p.t, ok)
+				if want.Why == backfill.Waits { // at another place perhaps, where it fits as well
+					require.Equal(p.t, want.Placement == nil, got.Placement == nil)
+					want.Placement, got.Placement = nil, nil
+				}
+				require.Equal(p.t, want, got)
+				jobs = append(jobs, j.ID)
+			}
+			var all []backfill.JobID
+			for _, j := range state.Snapshot().Jobs {
+				all = append(all, j.Job.ID)
+			}
+			require.Equal(p.t, all, jobs)
+		}
+	})
+}
+
+// read asks a state for all that daemons answer from a copy.
+func read(s *backfill.State) (text []string) {
+	for j, r := range s.Reasons() {
+		text = append(text, fmt.Sprint(j.ID, " ", s.Describe(r, func(j *backfill.Job) string { return fmt.Sprint(j.ID) })))
+	}
+	for _, slot := range s.Slots() {
+		text = append(text, fmt.Sprint(slot.Name, s.SlotUp(slot.ID), s.Free(slot.ID, s.Now())))
+	}
+	_ = s.FirstWaiting(3)
+	_ = s.Snapshot()
+	return append(text, fmt.Sprint(s.Now(), s.NextWake(), s.ReservedIdle(), s.Use(), s.Capacity()))
+}
+
+// TestCopiesAreReadWhileTheOriginalGoesOn reads each copy in a goroutine of its own and
+// compares with what the state itself said. The race detector watches.
+func TestCopiesAreReadWhileTheOriginalGoesOn(t *testing.T) {
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	watch := func(t *testing.T, s *backfill.State) {
+		t.Helper()
+		copied, again := s.Clone(), s.Clone()
+		want := read(copied)
+		readers.Go(func() {
+			if got := read(again); !slices.Equal(want, got) {
+				t.Errorf("a copy says %v, and %v at another time", want, got)
+			}
+		})
+	}
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			run, err := conformance.Start(0, link(t, spec.Name, nil))
+			require.NoError(t, err)
+			for range 60 {
+				_, err = run.Next(t.Context())
+				require.NoError(t, err)
+				watch(t, run.Host.State)
+			}
+			h := newHost(t, busyPool(t, 100, true), spec.Name, "fcfs")
+			for range 30 {
+				watch(t, h.State)
+				var done []backfill.Event
+				for _, j := range h.State.Snapshot().Jobs {
+					if j.Running && len(done) < 20 {
+						done = append(done, jobEvent(backfill.Completed, j.Job.ID))
+					}
+				}
+				decide(t, h, h.State.Now()+1, done...)
+			}
+			readers.Wait()
+		})
+	}
+}
+
+// busyPool is a state of so many slots on each of which a job runs that leaves room, or
+// none, and as many waiting jobs of twenty autoclusters, without reservations.
+func busyPool(tb testing.TB, slots int, full bool) *backfill.State {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	snap := backfill.Snapshot{Resources: []string{"cpus", "memory"}, Rule: profile.ByRank}
+	requests := make([]backfill.Vector, 20)
+	for i := range requests {
+		requests[i] = backfill.Vector{int64(1 + i%4*2), int64(1000 * (1 + i%5))}
+		sets := map[backfill.SlotID]bool{0: true}
+		for id := range slots {
+			sets[backfill.SlotID(id)] = i == 0 || random.IntN(4) > 0
+		}
+		maps.DeleteFunc(sets, func(_ backfill.SlotID, in bool) bool { return !in })
+		snap.Candidates = append(snap.Candidates, backfill.CandidateSet{ID: i, Candidates: backfill.Candidates{Slots: slices.Sorted(maps.Keys(sets))}})
+	}
+	add := func(j backfill.JobState) {
+		set, id := random.IntN(len(requests)), backfill.JobID(len(snap.Jobs))
+		j.Job = &backfill.Job{
+			ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1,
+			Candidates: set, Request: requests[set], Estimate: backfill.Time(600 * (1 + random.IntN(100))),
+		}
+		if j.Running {
+			j.End = j.Job.Estimate
+			if full {
+				j.Job.Request = backfill.Vector{8, 32_000}
+			}
+		}
+		snap.Jobs = append(snap.Jobs, j)
+	}
+	for id := range slots {
+		slot := backfill.Slot{ID: backfill.SlotID(id), Name: fmt.Sprintf("slot%05d", id), Capacity: backfill.Vector{8, 32_000}}
+		snap.Slots = append(snap.Slots, backfill.SlotState{Slot: slot, Up: true})
+		add(backfill.JobState{Running: true, Placement: on(id, 1)})
+		add(backfill.JobState{})
+	}
+	s, err := backfill.Restore(snap)
+	require.NoError(tb, err)
+	return s
+}
+
+// BenchmarkStartTimes takes a copy of a large pool and asks of 10,000 waiting jobs when
+// they will start: where nothing is free now, and where all would fit, which is what
+// a policy that leaves room unused looks at.
+func BenchmarkStartTimes(b *testing.B) {
+	for _, full := range []bool{true, false} {
+		s := busyPool(b, 10_000, full)
+		name := map[bool]string{true: "full", false: "room"}[full]
+		b.Run("copy/"+name, func(b *testing.B) {
+			for b.Loop() {
+				s.Clone()
+			}
+		})
+		b.Run("reasons/"+name, func(b *testing.B) {
+			for b.Loop() {
+				for range s.Clone().Reasons() {
+				}
+			}
+		})
+	}
+}
