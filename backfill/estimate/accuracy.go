@@ -1,0 +1,148 @@
+package estimate
+
+import "github.com/condor-backfill/condor-backfill/backfill"
+
+// options are what estimators that learn go by.
+type options struct {
+	percentile, threshold, window int
+	maxAge                        backfill.Time
+	userKeys, projectKeys         []string
+}
+
+// key says whose history a job belongs to: one value of a label. Accuracy against a
+// default means nothing beside accuracy against a request, so jobs without an estimate
+// are apart.
+type key struct {
+	label, value string
+	unestimated  bool
+}
+
+// keyOf is the first label that a job has.
+func keyOf(j *Job, labels []string) (key, bool) {
+	for _, label := range labels {
+		if value, ok := j.Labels[label]; ok {
+			return key{label: label, value: value, unestimated: j.Unestimated}, true
+		}
+	}
+	return key{}, false
+}
+
+// accuracy is the learner of R by key.
+type accuracy struct {
+	options
+	labels []string
+	keys   map[key]*accuracies
+	whose  queue[*accuracies] // the jobs of the history are; nil: nobody's
+	now    backfill.Time      // of the last end
+}
+
+func newAccuracy(o options, labels []string) *accuracy {
+	return &accuracy{options: o, labels: labels, keys: map[key]*accuracies{}}
+}
+
+// accuracies are what is known of one key: the jobs as they ended, and in order of R.
+type accuracies struct {
+	key   key
+	jobs  int // in the history
+	byEnd queue[accurateJob]
+	byR   ranked
+}
+
+type accurateJob struct {
+	ratio
+	at backfill.Time
+}
+
+func (a *accuracies) push(j accurateJob) {
+	a.byEnd.push(j)
+	a.byR.add(j.ratio)
+}
+
+func (a *accuracies) pop() { a.byR.remove(a.byEnd.pop().ratio) }
+
+func (a *accuracy) learn(e *Ended) {
+	a.now = e.At
+	known := a.learnsFor(&e.Job)
+	a.whose.push(known)
+	if known == nil {
+		return
+	}
+	known.jobs++
+	known.push(accurateJob{ratio: accuracyOf(e), at: e.At})
+	if a.window > 0 && known.byEnd.len() > a.window {
+		known.pop()
+	}
+	a.age(known)
+}
+
+// learnsFor is what is known of the key of a job; nil if it has none.
+func (a *accuracy) learnsFor(j *Job) *accuracies {
+	k, ok := keyOf(j, a.labels)
+	if !ok {
+		return nil
+	}
+	known := a.keys[k]
+	if known == nil {
+		known = &accuracies{key: k}
+		a.keys[k] = known
+	}
+	return known
+}
+
+// age forgets what has become too old.
+func (a *accuracy) age(known *accuracies) {
+	for a.maxAge > 0 && known.byEnd.len() > 0 && a.now-known.byEnd.at(0).at > a.maxAge {
+		known.pop()
+	}
+}
+
+func (a *accuracy) forget() {
+	known := a.whose.pop()
+	if known == nil {
+		return
+	}
+	if known.byEnd.len() == known.jobs { // else it is forgotten already
+		known.pop()
+	}
+	if known.jobs--; known.jobs == 0 {
+		delete(a.keys, known.key)
+	}
+}
+
+// of is what a job's request is to be adjusted by: the percentile of R, by nearest rank;
+// one if too little is known.
+func (a *accuracy) of(j *Job) ratio {
+	k, ok := keyOf(j, a.labels)
+	if !ok {
+		return one
+	}
+	known := a.keys[k]
+	if known == nil {
+		return one
+	}
+	a.age(known)
+	n := known.byEnd.len()
+	if n == 0 || n < a.threshold {
+		return one
+	}
+	return known.byR.at((a.percentile*n+99)/100 - 1)
+}
+
+// estimate adjusts what a job requests.
+func (a *accuracy) estimate(j *Job) backfill.Time { return a.of(j).of(j.Requested) }
+
+// combined adjusts by what is known of user and project: by the mean, or by one of them
+// if the other adjusts nothing.
+func combined(user, project *accuracy) func(*Job) backfill.Time {
+	return func(j *Job) backfill.Time {
+		u, p := user.of(j), project.of(j)
+		switch {
+		case u.isOne():
+			return p.of(j.Requested)
+		case p.isOne():
+			return u.of(j.Requested)
+		default:
+			return meanOf(u, p, j.Requested)
+		}
+	}
+}

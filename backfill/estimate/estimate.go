@@ -1,0 +1,123 @@
+package estimate
+
+import (
+	"io"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Job is what an estimator may know of a job.
+type Job struct {
+	// Name is the job as users know it.
+	Name string
+	// Requested is the run time that the job asks for, at least 1, or what stands for
+	// it where it asks for none (Unestimated).
+	Requested   backfill.Time
+	Unestimated bool
+	// Labels are the job's owner and the like. They are not changed.
+	Labels map[string]string
+	// Actual is the run time, which only a simulation knows. It counts in a [Set] with
+	// an oracle alone.
+	Actual backfill.Time
+}
+
+// Ended is a job that ran to its end.
+type Ended struct {
+	Job
+	Ran, At backfill.Time // for how long, and when it ended
+}
+
+// Uses are the run times to plan a job with; each from 1 to what it requests.
+type Uses struct {
+	// Order is what the queue's order goes by.
+	Order backfill.Time
+	// Backfill is for how long a waiting job is taken to run where it is placed.
+	Backfill backfill.Time
+	// Running is for how long it is taken to run once it runs.
+	Running backfill.Time
+}
+
+// Set is the estimators for the three uses. It serves one goroutine at a time.
+type Set struct {
+	history    *History
+	learners   []learner
+	estimators []func(*Job) backfill.Time // each spec once
+	// order, backfill and running are indexes of estimators.
+	order, backfill, running int
+	requested                bool
+}
+
+// learner knows what follows from the history, job by job.
+type learner interface {
+	learn(e *Ended)
+	// forget drops the oldest job that was learned from, as it leaves the history.
+	forget()
+}
+
+// New makes the estimators. They know the history, and learn what is added to it by
+// Learn; nil is an empty one. It belongs to the set from now on. Files are opened by
+// open. Guarantees says that the policy gives some, see [Settings.Validate]; oracle that
+// the jobs' actual run times are known.
+func New(s Settings, h *History, guarantees, oracle bool, open func(name string) (io.ReadCloser, error)) (*Set, error) {
+	uses, o, err := s.read(guarantees, oracle)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		h = NewHistory(0)
+	}
+	set := &Set{history: h, requested: true}
+	makes := maker{set: set, options: o, open: open}
+	index := map[spec]int{}
+	for i, use := range []*int{&set.order, &set.backfill, &set.running} {
+		named := uses[i]
+		if _, known := index[named]; !known {
+			e, err := makes.estimator(named)
+			if err != nil {
+				return nil, err
+			}
+			index[named] = len(set.estimators)
+			set.estimators = append(set.estimators, e)
+		}
+		*use = index[named]
+		set.requested = set.requested && named.name == requested
+	}
+	for i := range h.ended.len() {
+		set.teach(h.ended.at(i))
+	}
+	return set, nil
+}
+
+// Requested reports whether all uses are of what jobs request, so that there is
+// nothing to ask.
+func (s *Set) Requested() bool { return s.requested }
+
+// Estimate says what to plan a job with.
+func (s *Set) Estimate(j *Job) Uses {
+	var known [3]backfill.Time // no more than there are uses
+	for i, estimate := range s.estimators {
+		known[i] = max(1, min(estimate(j), j.Requested))
+	}
+	return Uses{Order: known[s.order], Backfill: known[s.backfill], Running: known[s.running]}
+}
+
+// Learn takes note of a job that ended, in the history and in the estimators. Jobs are
+// told in the order of their ends; one that is told late counts as ended with the one
+// before it.
+func (s *Set) Learn(e Ended) {
+	if s.history.add(e) {
+		for _, l := range s.learners {
+			l.forget()
+		}
+	}
+	s.teach(s.history.ended.at(s.history.Len() - 1))
+}
+
+func (s *Set) teach(e *Ended) {
+	for _, l := range s.learners {
+		l.learn(e)
+	}
+}
+
+// History is what the set has learned from.
+func (s *Set) History() *History { return s.history }

@@ -1,0 +1,238 @@
+package estimate_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
+
+// made makes a set with an oracle, of settings that are right.
+func made(t require.TestingT, s estimate.Settings, h *estimate.History) *estimate.Set {
+	set, err := estimate.New(s, h, false, true, nil)
+	require.NoError(t, err)
+	return set
+}
+
+// options are name=value, separated by blanks.
+func options(text string) map[string]string {
+	all := map[string]string{}
+	for option := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(option, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// job is one of a user and a project, "" for none.
+func job(user, project string, requested backfill.Time) estimate.Job {
+	j := estimate.Job{Requested: requested, Labels: map[string]string{}}
+	if user != "" {
+		j.Labels["owner"] = user
+	}
+	if project != "" {
+		j.Labels["project"] = project
+	}
+	return j
+}
+
+// learn tells of n jobs that requested 100 s each and ran so long.
+func learn(set *estimate.Set, n int, user, project string, ran backfill.Time) {
+	for range n {
+		set.Learn(estimate.Ended{Job: job(user, project, 100), Ran: ran})
+	}
+}
+
+// planned is the estimate of a job where all uses are the same.
+func planned(t require.TestingT, set *estimate.Set, j estimate.Job) backfill.Time {
+	uses := set.Estimate(&j)
+	require.Equal(t, estimate.Uses{Order: uses.Order, Backfill: uses.Order, Running: uses.Order}, uses)
+	return uses.Order
+}
+
+func TestAccuracyAdjusts(t *testing.T) {
+	for _, tt := range []struct {
+		name, spec string
+		user, both int           // jobs of ann alone, which used 20 %, and in physics, which used 60 %
+		of         estimate.Job  // to be estimated
+		want       backfill.Time // of 1000 s
+	}{
+		{"user", "user", 50, 0, job("ann", "", 1000), 200},
+		{"user, one job too few", "user", 49, 0, job("ann", "", 1000), 1000},
+		{"another user", "user", 50, 0, job("bob", "", 1000), 1000},
+		{"no user", "user", 50, 0, job("", "", 1000), 1000},
+		{"user, by rank 40 of 50", "user", 40, 10, job("ann", "", 1000), 200},
+		{"user, by rank 40 of 50, the next", "user", 39, 11, job("ann", "", 1000), 600},
+		{"project", "project", 0, 50, job("bob", "physics", 1000), 600},
+		{"project, one job too few", "project", 50, 49, job("ann", "physics", 1000), 1000},
+		{"combined, both", "combined", 200, 50, job("ann", "physics", 1000), 400},
+		{"combined, user alone", "combined", 200, 49, job("ann", "physics", 1000), 200},
+		{"combined, project alone", "combined", 0, 50, job("bob", "physics", 1000), 600},
+		{"combined, none", "combined", 10, 10, job("ann", "physics", 1000), 1000},
+		{"rounded up", "combined", 200, 50, job("ann", "physics", 11), 5},
+		{"at least a second", "user", 50, 0, job("ann", "", 1), 1},
+	} {
+		set := made(t, estimate.Settings{All: tt.spec}, nil)
+		learn(set, tt.user, "ann", "", 20)
+		learn(set, tt.both, "ann", "physics", 60)
+		require.Equal(t, tt.want, planned(t, set, tt.of), tt.name)
+	}
+}
+
+func TestOfTwoAdjustmentsOneThatIsOneDoesNotCount(t *testing.T) {
+	set := made(t, estimate.Settings{All: "combined"}, nil)
+	learn(set, 50, "ann", "", 100)
+	learn(set, 50, "bob", "physics", 60)
+	require.EqualValues(t, 600, planned(t, set, job("ann", "physics", 1000)), "ann uses all that she requests")
+}
+
+func TestAccuracyIsAtMostOne(t *testing.T) {
+	set := made(t, estimate.Settings{All: "user"}, nil)
+	learn(set, 50, "ann", "", 1000)
+	require.EqualValues(t, 70, planned(t, set, job("ann", "", 70)))
+}
+
+func TestJobsWithoutAnEstimateAreApart(t *testing.T) {
+	set := made(t, estimate.Settings{All: "user"}, nil)
+	learn(set, 50, "ann", "", 20)
+	lost := job("ann", "", 1000)
+	lost.Unestimated = true
+	require.EqualValues(t, 1000, planned(t, set, lost))
+	for range 50 {
+		ended := job("ann", "", 100)
+		ended.Unestimated = true
+		set.Learn(estimate.Ended{Job: ended, Ran: 1})
+	}
+	require.EqualValues(t, 10, planned(t, set, lost))
+	require.EqualValues(t, 200, planned(t, set, job("ann", "", 1000)))
+}
+
+func TestTsafrir(t *testing.T) {
+	set := made(t, estimate.Settings{All: "tsafrir"}, nil)
+	ann := job("ann", "", 1000)
+	for _, step := range []struct{ ran, want backfill.Time }{{500, 1000}, {300, 400}, {301, 301}, {0, 151}, {0, 1}, {5000, 1000}} {
+		learn(set, 1, "ann", "", step.ran)
+		require.Equal(t, step.want, planned(t, set, ann), "after %d", step.ran)
+	}
+	require.EqualValues(t, 1000, planned(t, set, job("bob", "", 1000)))
+	require.EqualValues(t, 1000, planned(t, set, job("", "", 1000)))
+}
+
+func TestAnEmptyHistoryNeedsNoMaker(t *testing.T) {
+	set := made(t, estimate.Settings{All: "user"}, &estimate.History{})
+	learn(set, 50, "ann", "", 20)
+	require.EqualValues(t, 200, planned(t, set, job("ann", "", 1000)))
+	require.Equal(t, 50, set.History().Len())
+}
+
+func TestActualRunTimes(t *testing.T) {
+	for _, tt := range []struct {
+		spec         string
+		actual, want backfill.Time
+	}{
+		{"accurate", 7, 7},
+		{"accurate", 0, 1},
+		{"accurate", 101, 100},
+		{"mix:0", 7, 100},
+		{"mix:1", 7, 7},
+		{"mix:0.1", 0, 90},
+		{"mix:0.1", 50, 95},
+		{"mix:0.333333", 70, 91}, // 90.00001
+		{"mix:0.5", 200, 100},
+	} {
+		j := job("ann", "", 100)
+		j.Actual = tt.actual
+		require.Equal(t, tt.want, planned(t, made(t, estimate.Settings{All: tt.spec}, nil), j), "%s of %d", tt.spec, tt.actual)
+	}
+}
+
+func TestUses(t *testing.T) {
+	for _, tt := range []struct {
+		settings  estimate.Settings
+		want      estimate.Uses
+		requested bool
+	}{
+		{estimate.Settings{}, estimate.Uses{100, 100, 100}, true},
+		{estimate.Settings{All: "requested", Running: "requested"}, estimate.Uses{100, 100, 100}, true},
+		{estimate.Settings{All: "accurate"}, estimate.Uses{10, 10, 10}, false},
+		{estimate.Settings{Order: "accurate"}, estimate.Uses{10, 100, 100}, false},
+		{estimate.Settings{Backfill: "accurate", Running: "mix:0.5"}, estimate.Uses{100, 10, 55}, false},
+		{estimate.Settings{All: "accurate", Backfill: "requested"}, estimate.Uses{10, 100, 10}, false},
+		{estimate.Settings{All: "selective"}, estimate.Uses{20, 20, 100}, false},
+		{estimate.Settings{All: "selective", Running: "accurate"}, estimate.Uses{20, 20, 10}, false},
+	} {
+		set := made(t, tt.settings, nil)
+		learn(set, 50, "ann", "", 20)
+		j := job("ann", "", 100)
+		j.Actual = 10
+		require.Equal(t, tt.want, set.Estimate(&j), "%+v", tt.settings)
+		require.Equal(t, tt.requested, set.Requested(), "%+v", tt.settings)
+	}
+}
+
+func TestUnderGuaranteesTheOrderAloneChanges(t *testing.T) {
+	for spec, want := range map[string]estimate.Uses{
+		"accurate":  {Order: 10, Backfill: 100, Running: 100},
+		"selective": {Order: 100, Backfill: 100, Running: 100},
+	} {
+		set, err := estimate.New(estimate.Settings{All: spec}, nil, true, true, nil)
+		require.NoError(t, err)
+		j := job("ann", "", 100)
+		j.Actual = 10
+		require.Equal(t, want, set.Estimate(&j), spec)
+		require.False(t, set.Requested())
+	}
+}
+
+func TestFile(t *testing.T) {
+	const text = "# job,seconds\n\n12.0,60\r\n 12.1@host,extra , 1:30\n12.2,0\n12.3,5000"
+	var opened, closed int
+	open := func(name string) (io.ReadCloser, error) {
+		require.Equal(t, "run times:a.csv", name)
+		opened++
+		return closing{strings.NewReader(text), &closed}, nil
+	}
+	set, err := estimate.New(estimate.Settings{All: "file:run times:a.csv", Running: "requested"}, nil, false, false, open)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{opened, closed}, "for two uses")
+	for name, want := range map[string]backfill.Time{"12.0": 60, "12.1@host,extra": 90, "12.2": 1, "12.3": 1000, "13.0": 1000} {
+		require.Equal(t, estimate.Uses{Order: want, Backfill: want, Running: 1000}, set.Estimate(&estimate.Job{Name: name, Requested: 1000}), name)
+	}
+}
+
+type closing struct {
+	io.Reader
+	closed *int
+}
+
+func (c closing) Close() error {
+	*c.closed++
+	return nil
+}
+
+func TestWrongFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.0,5\n1.1 6\n":          `a.csv:2: there is no comma in "1.1 6"; a line is name,seconds`,
+		"1.0,5\n\n1.1,six":        `a.csv:3: the estimate of job 1.1, "six", must be a number of seconds`,
+		"1.0,-5":                  `a.csv:1: the estimate of job 1.0, "-5", must be a number of seconds`,
+		",5":                      "a.csv:1: there is no name before the comma",
+		"1.0,5\n1.0,5":            "a.csv:2: job 1.0 is in a line above, too",
+		strings.Repeat("x", 1e6):  "a.csv:1: bufio.Scanner: token too long",
+		"1.0,9999999999999999999": "a.csv:1: the estimate of job 1.0",
+	} {
+		_, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false, func(string) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(text)), nil
+		})
+		require.ErrorContains(t, err, want)
+	}
+	_, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false, nil)
+	require.ErrorContains(t, err, "a.csv: files cannot be read here")
+	missing := errors.New("no such file")
+	_, err = estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false, func(string) (io.ReadCloser, error) { return nil, missing })
+	require.ErrorIs(t, err, missing)
+}

@@ -1,0 +1,65 @@
+package estimate
+
+import "github.com/condor-backfill/condor-backfill/backfill"
+
+// lastTwo is the learner of a user's last two run times. These are seconds, not shares
+// of a request, so it does not matter whether there was one.
+type lastTwo struct {
+	options
+	users map[key]*runTimes
+	whose queue[*runTimes] // the jobs of the history are; nil: nobody's
+	now   backfill.Time    // of the last end
+}
+
+// runTimes are the last two of a user.
+type runTimes struct {
+	key  key
+	jobs int // of the user, in the history
+	last [2]struct{ ran, at backfill.Time }
+}
+
+func newLastTwo(o options) *lastTwo { return &lastTwo{options: o, users: map[key]*runTimes{}} }
+
+func (l *lastTwo) of(j *Job) (*runTimes, key) {
+	k, ok := keyOf(j, l.userKeys)
+	if !ok {
+		return nil, k
+	}
+	k.unestimated = false
+	return l.users[k], k
+}
+
+func (l *lastTwo) learn(e *Ended) {
+	l.now = e.At
+	user, k := l.of(&e.Job)
+	if user == nil && k != (key{}) {
+		user = &runTimes{key: k}
+		l.users[k] = user
+	}
+	l.whose.push(user)
+	if user == nil {
+		return
+	}
+	user.jobs++
+	user.last[0] = user.last[1]
+	user.last[1].ran, user.last[1].at = e.Ran, e.At
+}
+
+func (l *lastTwo) forget() {
+	user := l.whose.pop()
+	if user == nil {
+		return
+	}
+	if user.jobs--; user.jobs == 0 {
+		delete(l.users, user.key)
+	}
+}
+
+// estimate is the mean of the two, or what the job requests if there are no two.
+func (l *lastTwo) estimate(j *Job) backfill.Time {
+	user, _ := l.of(j)
+	if user == nil || user.jobs < 2 || l.maxAge > 0 && l.now-user.last[0].at > l.maxAge {
+		return j.Requested
+	}
+	return (user.last[0].ran + user.last[1].ran + 1) / 2
+}

@@ -1,0 +1,40 @@
+package estimate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestRanked holds it against a sorted slice, over growth and decline through many blocks.
+func TestRanked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all ranked
+		var sorted, inOrder []ratio
+		values := rapid.Uint64Range(1, rapid.SampledFrom([]uint64{2, 30, 1 << 40}).Draw(t, "longest"))
+		for _, grows := range rapid.SliceOfN(rapid.IntRange(-3*blockSize, 4*blockSize), 1, 5).Draw(t, "steps") {
+			for ; grows > 0; grows-- {
+				requested := values.Draw(t, "requested")
+				r := ratio{ran: min(values.Draw(t, "ran"), requested), requested: requested}
+				all.add(r)
+				i, _ := slices.BinarySearchFunc(sorted, r, ratio.compare)
+				sorted, inOrder = slices.Insert(sorted, i, r), append(inOrder, r)
+			}
+			for ; grows < 0 && len(inOrder) > 0; grows++ {
+				i, _ := slices.BinarySearchFunc(sorted, inOrder[0], ratio.compare)
+				all.remove(inOrder[0])
+				sorted, inOrder = slices.Delete(sorted, i, i+1), inOrder[1:]
+			}
+			require.Equal(t, len(sorted), all.count)
+			for i, want := range sorted {
+				require.Zero(t, want.compare(all.at(i)))
+			}
+			for i, block := range all.blocks {
+				require.True(t, 0 < len(block) && len(block) <= blockSize)
+				require.True(t, i == 0 || len(all.blocks[i-1])+len(block) > blockSize/2, "small neighbours")
+			}
+		}
+	})
+}

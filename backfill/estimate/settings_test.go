@@ -1,0 +1,67 @@
+package estimate_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
+
+func TestWrongSettings(t *testing.T) {
+	for _, tt := range []struct {
+		settings estimate.Settings
+		want     string
+	}{
+		{estimate.Settings{All: "combinde"}, `estimates: unknown estimator "combinde", did you mean combined?: choose one of requested, user, project, combined, selective, tsafrir, file:PATH, accurate or mix:A`},
+		{estimate.Settings{Order: "x:1"}, `estimates-order: unknown estimator "x:1": choose one of requested`},
+		{estimate.Settings{Backfill: "mix"}, `estimates-backfill: "mix": must be written as mix:A`},
+		{estimate.Settings{Running: "file:"}, `estimates-running: "file:": must be written as file:PATH`},
+		{estimate.Settings{All: "mix:1.5"}, `estimates: "mix:1.5": A must be a number from 0 to 1`},
+		{estimate.Settings{All: "mix:NaN"}, `A must be a number from 0 to 1`},
+		{estimate.Settings{All: "mix:0.1234567"}, `A must have at most six decimals`},
+		{estimate.Settings{All: "user:ann"}, `estimates: "user:ann": nothing goes behind user`},
+		{estimate.Settings{Order: "selective"}, `estimates-order: selective is for all three uses at once (--estimates): choose combined or requested here`},
+		{estimate.Settings{Options: options("windw=3")}, `estimates-opt has no option "windw", did you mean window?: it has percentile, threshold, window, max-age, user-key, project-key`},
+		{estimate.Settings{Options: options("percentile=0")}, `estimates-opt: option percentile="0" must be a whole number from 1 to 100`},
+		{estimate.Settings{Options: options("threshold=0")}, `option threshold="0" must be a whole number of at least 1`},
+		{estimate.Settings{Options: options("max-age=soon")}, `option max-age="soon" must be a number of seconds, or a length of time`},
+		{estimate.Settings{Options: options("user-key=")}, `option user-key="" must name at least one label, such as owner or executable`},
+		{estimate.Settings{Options: options("window=49")}, `option window=49 with threshold=50: nothing would ever be adjusted`},
+	} {
+		require.ErrorContains(t, tt.settings.Validate(false), tt.want)
+		require.ErrorContains(t, tt.settings.Validate(true), tt.want)
+		_, err := estimate.New(tt.settings, nil, false, true, nil)
+		require.ErrorContains(t, err, tt.want)
+	}
+	wrong := estimate.Settings{All: "a", Order: "b", Options: options("c=d")}.Validate(false)
+	for _, setting := range []string{"estimates: ", "estimates-order: ", "estimates-opt "} {
+		require.ErrorContains(t, wrong, setting, "all that is wrong is named")
+	}
+	_, isOptions := errors.AsType[*backfill.OptionsError](wrong)
+	require.True(t, isOptions)
+}
+
+func TestOptionsThatSuit(t *testing.T) {
+	for _, text := range []string{"", "percentile=100 threshold=1 window=1", "window=0 max-age=7:00:00:00", "user-key=executable project-key=qos,owner"} {
+		require.NoError(t, estimate.Settings{All: "combined", Options: options(text)}.Validate(false), text)
+	}
+}
+
+func TestGuaranteesRefuseWhatIsNamedForPlans(t *testing.T) {
+	for _, s := range []estimate.Settings{{Backfill: "user"}, {All: "combined", Running: "requested"}} {
+		require.NoError(t, s.Validate(false))
+		require.ErrorContains(t, s.Validate(true), "the policy gives guarantees, which only hold if it plans with what jobs request")
+	}
+	require.NoError(t, estimate.Settings{All: "selective", Order: "user"}.Validate(true))
+}
+
+func TestOnlySimulationsKnowRunTimes(t *testing.T) {
+	for _, s := range []estimate.Settings{{All: "accurate"}, {Order: "mix:0.5"}} {
+		require.NoError(t, s.Validate(false))
+		_, err := estimate.New(s, nil, false, false, nil)
+		require.ErrorContains(t, err, "needs the actual run times, which only a simulation knows: choose requested, user, project, combined, selective, tsafrir or file:PATH")
+	}
+}

@@ -1,0 +1,201 @@
+package estimate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Estimator is an estimator as it is known by name.
+type Estimator struct {
+	Name string
+	// Argument is what stands behind the name and a colon; "": nothing does.
+	Argument string
+	// Doc says in one line what is planned with.
+	Doc    string
+	oracle bool // it has to know actual run times
+}
+
+const (
+	requested    = "requested"
+	combinedName = "combined"
+	selective    = "selective"
+)
+
+// Estimators lists those that there are.
+func Estimators() []Estimator {
+	return []Estimator{
+		{Name: requested, Doc: "what the job requests"},
+		{Name: "user", Doc: "request × how much of theirs the user's past jobs used (80th percentile)"},
+		{Name: "project", Doc: "the same for the project's past jobs"},
+		{Name: combinedName, Doc: "request × the mean of the two, or the one that is known"},
+		{Name: selective, Doc: "combined for order and backfill, requested for running jobs"},
+		{Name: "tsafrir", Doc: "the mean of the user's last two run times, at most the request"},
+		{Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request"},
+		{Name: "accurate", Doc: "the actual run time (simulations only)", oracle: true},
+		{Name: "mix", Argument: "A", Doc: "A × actual + (1 − A) × request, A from 0 to 1 (simulations only)", oracle: true},
+	}
+}
+
+// usage is how the estimator is written.
+func (e Estimator) usage() string {
+	if e.Argument == "" {
+		return e.Name
+	}
+	return e.Name + ":" + e.Argument
+}
+
+// Names are how estimators are written, such as mix:A; those alone that every pool can
+// have, or with an oracle also those that have to know actual run times.
+func Names(oracle bool) (all []string) {
+	for _, e := range Estimators() {
+		if oracle || !e.oracle {
+			all = append(all, e.usage())
+		}
+	}
+	return all
+}
+
+func choices(oracle bool) string {
+	all := Names(oracle)
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
+
+// spec is an estimator that was chosen, and what stood behind the colon.
+type spec struct{ name, argument string }
+
+func (s spec) String() string {
+	if s.argument == "" {
+		return s.name
+	}
+	return s.name + ":" + s.argument
+}
+
+// kind is what the name stands for.
+func (s spec) kind() Estimator {
+	all := Estimators()
+	i := slices.IndexFunc(all, func(e Estimator) bool { return e.Name == s.name })
+	if i < 0 {
+		return Estimator{}
+	}
+	return all[i]
+}
+
+// parseSpec reads what stands for an estimator. Whether a file is there is not looked at.
+func parseSpec(text string) (spec, error) {
+	name, argument, colon := strings.Cut(text, ":")
+	s := spec{name, argument}
+	kind := s.kind()
+	if kind.Name == "" {
+		var names []string
+		for _, e := range Estimators() {
+			names = append(names, e.Name)
+		}
+		return s, fmt.Errorf("unknown estimator %q%s: choose one of %s", text, backfill.DidYouMean(name, names), choices(true))
+	}
+	switch {
+	case kind.Argument == "" && colon:
+		return s, fmt.Errorf("%q: nothing goes behind %s", text, name)
+	case kind.Argument != "" && argument == "":
+		return s, fmt.Errorf("%q: must be written as %s", text, kind.usage())
+	case name == "mix":
+		if _, err := parseShare(argument); err != nil {
+			return s, fmt.Errorf("%q: A %w", text, err)
+		}
+	}
+	return s, nil
+}
+
+// million is what shares are parts of, so that whole numbers suffice.
+const million = 1_000_000
+
+// parseShare reads a number from 0 to 1, in millionths.
+func parseShare(text string) (backfill.Time, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.Trim(text, "0123456789.") != "" || x < 0 || x > 1 {
+		return 0, errors.New("must be a number from 0 to 1")
+	}
+	millionths := math.Round(x * million)
+	if millionths/million != x {
+		return 0, errors.New("must have at most six decimals")
+	}
+	return backfill.Time(millionths), nil
+}
+
+// maker makes estimators, and each learner that they need once.
+type maker struct {
+	set           *Set
+	options       options
+	open          func(name string) (io.ReadCloser, error)
+	user, project *accuracy
+}
+
+// estimator makes one. What it returns may be outside of what is allowed.
+func (m *maker) estimator(s spec) (func(*Job) backfill.Time, error) {
+	switch s.name {
+	case "user":
+		return m.byUser().estimate, nil
+	case "project":
+		return m.byProject().estimate, nil
+	case combinedName:
+		return combined(m.byUser(), m.byProject()), nil
+	case "tsafrir":
+		l := newLastTwo(m.options)
+		m.set.learners = append(m.set.learners, l)
+		return l.estimate, nil
+	case "file":
+		return m.file(s.argument)
+	case "accurate":
+		return func(j *Job) backfill.Time { return j.Actual }, nil
+	case "mix":
+		a, err := parseShare(s.argument)
+		if err != nil {
+			return nil, err
+		}
+		return func(j *Job) backfill.Time {
+			actual := max(0, min(j.Actual, j.Requested))
+			return (a*actual + (million-a)*j.Requested + million - 1) / million
+		}, nil
+	default:
+		return func(j *Job) backfill.Time { return j.Requested }, nil
+	}
+}
+
+func (m *maker) byUser() *accuracy {
+	if m.user == nil {
+		m.user = newAccuracy(m.options, m.options.userKeys)
+		m.set.learners = append(m.set.learners, m.user)
+	}
+	return m.user
+}
+
+func (m *maker) byProject() *accuracy {
+	if m.project == nil {
+		m.project = newAccuracy(m.options, m.options.projectKeys)
+		m.set.learners = append(m.set.learners, m.project)
+	}
+	return m.project
+}
+
+func (m *maker) file(name string) (func(*Job) backfill.Time, error) {
+	if m.open == nil {
+		return nil, fmt.Errorf("read the estimates: %s: files cannot be read here", name)
+	}
+	r, err := m.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the estimates: %w", err)
+	}
+	defer r.Close() //nolint:errcheck // only read
+	known, err := readFile(r, name)
+	if err != nil {
+		return nil, fmt.Errorf("read the estimates: %w", err)
+	}
+	return fromFile(known), nil
+}
