@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/bestfit"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/dc"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/drain"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/fcfs"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/firstfit"
@@ -23,8 +24,8 @@ import (
 // All lists the linked-in policies by name.
 func All() []backfill.Spec {
 	return []backfill.Spec{
-		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(), ibb.Spec(),
-		maui.Spec(), pc.Spec(),
+		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), drain.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(),
+		ibb.Spec(), maui.Spec(), pc.Spec(),
 	}
 }
 

@@ -1,0 +1,381 @@
+package drain_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/drain"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+func link(t require.TestingT, spec backfill.Spec, options map[string]string) backfill.Decider {
+	d, err := backfill.Link(spec, options)
+	require.NoError(t, err)
+	return d
+}
+
+// byTheBook is the policy as the study tells it, of running jobs and partitions alone.
+type byTheBook struct{ c *backfill.Cycle }
+
+func decideByTheBook(c *backfill.Cycle) {
+	for _, more := c.Next(); more; {
+		_, more = c.Next()
+	}
+	for _, j := range c.Planned() {
+		c.Release(j)
+	}
+	b := byTheBook{c}
+	drained, window := backfill.BundleID(-1), backfill.Time(0)
+	for j := range c.Queue() {
+		free := func(id backfill.BundleID) bool {
+			return b.frees(id) <= c.Now() && (drained < 0 || j.Estimate <= window || !b.conflict(id, drained) && id != drained)
+		}
+		idle := slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles), func(id backfill.BundleID) bool { return !free(id) })
+		if len(idle) > 0 {
+			c.Start(j, b.all(b.least(idle, free)))
+			continue
+		}
+		if drained >= 0 {
+			continue
+		}
+		first := backfill.Forever
+		for _, id := range c.Request(j).Candidates.Bundles {
+			first = min(first, b.frees(id))
+		}
+		if first == backfill.Forever {
+			continue
+		}
+		freed := func(id backfill.BundleID) bool { return b.frees(id) <= first }
+		drained = b.least(slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles), func(id backfill.BundleID) bool { return !freed(id) }), freed)
+		window = first - c.Now()
+		c.Reserve(j, first, b.all(drained))
+	}
+}
+
+// frees is when the last job in the partition is expected to end.
+func (b byTheBook) frees(id backfill.BundleID) backfill.Time {
+	at := b.c.Now()
+	slots := b.c.State().Bundles()[id].Slots
+	if slices.ContainsFunc(slots, func(s backfill.SlotID) bool { return !b.c.State().SlotUp(s) }) {
+		return backfill.Forever
+	}
+	for r := range b.c.Running() {
+		if slices.ContainsFunc(r.Placement, func(on backfill.Chunks) bool { return slices.Contains(slots, on.Slot) }) {
+			at = max(at, r.End)
+		}
+	}
+	return at
+}
+
+func (b byTheBook) conflict(x, y backfill.BundleID) bool {
+	bundles := b.c.State().Bundles()
+	return x != y && slices.ContainsFunc(bundles[x].Slots, func(s backfill.SlotID) bool { return slices.Contains(bundles[y].Slots, s) })
+}
+
+// least is the partition that blocks fewest of those that are free, then the first by name.
+func (b byTheBook) least(ids []backfill.BundleID, free func(backfill.BundleID) bool) backfill.BundleID {
+	bundles := b.c.State().Bundles()
+	blocks := func(id backfill.BundleID) (n int) {
+		for other := range bundles {
+			if b.conflict(id, backfill.BundleID(other)) && free(backfill.BundleID(other)) {
+				n++
+			}
+		}
+		return n
+	}
+	return slices.MinFunc(ids, func(x, y backfill.BundleID) int {
+		return cmp.Or(cmp.Compare(blocks(x), blocks(y)), strings.Compare(bundles[x].Name, bundles[y].Name))
+	})
+}
+
+func (b byTheBook) all(id backfill.BundleID) (at backfill.Placement) {
+	for _, slot := range b.c.State().Bundles()[id].Slots {
+		at = append(at, backfill.Chunks{Slot: slot, Count: 1})
+	}
+	return at
+}
+
+// arrival is a job that really runs for run.
+type arrival struct {
+	job *backfill.Job
+	run backfill.Time
+}
+
+// machine is some random partitioned machine, as it comes up.
+func machine(t *rapid.T) (r backfill.Round) {
+	slots := rapid.IntRange(1, 8).Draw(t, "slots")
+	for i := range slots {
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: backfill.Vector{512}}})
+	}
+	for range rapid.IntRange(1, 12).Draw(t, "partitions") {
+		ids := rapid.SliceOfNDistinct(rapid.IntRange(0, slots-1), 1, slots, rapid.ID[int]).Draw(t, "partition")
+		slices.Sort(ids)
+		b := backfill.Bundle{ID: backfill.BundleID(len(r.Bundles)), Name: string(rune('z'-len(r.Bundles)%4)) + string(rune('a'+len(r.Bundles)))}
+		for _, id := range ids {
+			b.Slots = append(b.Slots, backfill.SlotID(id))
+		}
+		if !slices.ContainsFunc(r.Bundles, func(o backfill.Bundle) bool { return slices.Equal(o.Slots, b.Slots) }) {
+			r.Bundles = append(r.Bundles, b)
+		}
+	}
+	for id := range 3 {
+		set := backfill.CandidateSet{ID: id}
+		for _, b := range r.Bundles {
+			if rapid.Bool().Draw(t, "candidate") {
+				set.Candidates.Bundles = append(set.Candidates.Bundles, b.ID)
+			}
+		}
+		r.Candidates = append(r.Candidates, set)
+	}
+	return r
+}
+
+func arrivals(t *rapid.T) (jobs []arrival) {
+	submit := backfill.Time(0)
+	for id := range rapid.IntRange(1, 30).Draw(t, "jobs") {
+		submit += backfill.Time(rapid.IntRange(0, 4).Draw(t, "gap"))
+		estimate := backfill.Time(rapid.IntRange(1, 25).Draw(t, "estimate"))
+		jobs = append(jobs, arrival{run: backfill.Time(rapid.IntRange(0, int(estimate)).Draw(t, "run")), job: &backfill.Job{
+			ID: backfill.JobID(id), Submit: submit, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Whole: true,
+			Request: backfill.Vector{1}, Estimate: estimate, Candidates: rapid.IntRange(0, 2).Draw(t, "candidates"),
+		}})
+	}
+	return jobs
+}
+
+// told is what came of a round.
+type told struct {
+	now     backfill.Time
+	started map[backfill.JobID]string
+	planned map[backfill.JobID]backfill.Time
+	where   map[backfill.JobID]string
+}
+
+// play runs the jobs on the machine to the end.
+func play(t *rapid.T, first backfill.Round, jobs []arrival, main backfill.Decider) (rounds []told) {
+	order, err := backfill.OrderNamed("fcfs")
+	require.NoError(t, err)
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), order, main, link(t, easy.Spec(), nil), func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	require.NoError(t, err)
+	ends := map[backfill.JobID]backfill.Time{}
+	for round := first; ; {
+		next := 0
+		for next < len(jobs) && jobs[next].job.Submit == round.Now {
+			round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Spec: jobs[next].job})
+			ends[jobs[next].job.ID] = -jobs[next].run // until it starts
+			next++
+		}
+		jobs = jobs[next:]
+		d, err := h.Decide(t.Context(), round)
+		require.NoError(t, err)
+		result := told{d.Now, map[backfill.JobID]string{}, map[backfill.JobID]backfill.Time{}, map[backfill.JobID]string{}}
+		for _, s := range d.Started {
+			ends[s.Job.ID] = d.Now - ends[s.Job.ID]
+			result.started[s.Job.ID] = h.State.DescribePlacement(s.Placement)
+		}
+		for _, j := range h.State.Snapshot().Jobs {
+			if start, at, ok := h.State.Planned(j.Job.ID); ok {
+				result.planned[j.Job.ID], result.where[j.Job.ID] = start, h.State.DescribePlacement(at)
+			}
+		}
+		rounds = append(rounds, result)
+
+		round = backfill.Round{Now: h.State.NextWake()}
+		if len(jobs) > 0 {
+			round.Now = min(round.Now, jobs[0].job.Submit)
+		}
+		for id, end := range ends {
+			if h.State.IsRunning(id) {
+				round.Now = min(round.Now, end)
+			}
+		}
+		if round.Now == backfill.Forever {
+			return rounds
+		}
+		for id, end := range ends {
+			if h.State.IsRunning(id) && end <= round.Now {
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: id})
+			}
+		}
+		slices.SortFunc(round.Events, func(a, b backfill.Event) int { return cmp.Compare(a.Job, b.Job) })
+	}
+}
+
+// TestByTheBook compares each decision with that of the study's rules, told without
+// reservations or a profile.
+func TestByTheBook(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		book := drain.Spec()
+		book.New = func(backfill.Values) (backfill.Policy, error) { return backfill.PolicyFunc(decideByTheBook), nil }
+		first, jobs := machine(t), arrivals(t)
+		require.Equal(t, play(t, first, jobs, link(t, book, nil)), play(t, first, jobs, link(t, drain.Spec(), nil)))
+	})
+}
+
+// TestSchedulingPoints has an interval: jobs start at its multiples alone, and all do in
+// the end.
+func TestSchedulingPoints(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, jobs := machine(t), arrivals(t)
+		rounds := play(t, first, jobs, link(t, drain.Spec(), map[string]string{"interval": "7"}))
+		waiting := map[backfill.JobID]bool{}
+		for i, r := range rounds {
+			require.True(t, len(r.started) == 0 || r.now%7 == 0, "started at %d", r.now)
+			for id := range r.planned {
+				waiting[id] = true
+			}
+			for id := range r.started {
+				delete(waiting, id)
+			}
+			if i == len(rounds)-1 {
+				require.Empty(t, waiting, "whoever was planned for starts in the end")
+			}
+		}
+		started := 0
+		for _, r := range rounds {
+			started += len(r.started)
+		}
+		want := 0
+		for _, r := range play(t, first, jobs, link(t, drain.Spec(), nil)) {
+			want += len(r.started)
+		}
+		require.Equal(t, want, started, "all that can run do")
+	})
+}
+
+// TestOnThePoints has everything happen at scheduling points: they change nothing then,
+// but that there is a pass at the others as well.
+func TestOnThePoints(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, jobs := machine(t), arrivals(t)
+		for i := range jobs {
+			jobs[i].job.Submit, jobs[i].job.Estimate, jobs[i].run = jobs[i].job.Submit*7, jobs[i].job.Estimate*7, jobs[i].run*7
+		}
+		events := play(t, first, jobs, link(t, drain.Spec(), nil))
+		happened := map[backfill.Time]bool{}
+		for _, r := range events {
+			happened[r.now] = true
+		}
+		points := play(t, first, jobs, link(t, drain.Spec(), map[string]string{"interval": "7"}))
+		points = slices.DeleteFunc(points, func(r told) bool {
+			if !happened[r.now] {
+				require.Empty(t, r.started, "at %d", r.now)
+			}
+			return !happened[r.now]
+		})
+		require.Equal(t, events, points)
+	})
+}
+
+// TestTopOfAPoint has a job come to the top of the queue while nothing happens: it is
+// drained for from the next point on.
+func TestTopOfAPoint(t *testing.T) {
+	byFive := func(j *backfill.Job, now backfill.Time) (float64, bool) { // who waits behind is first from 5 on
+		if now < 5 {
+			return float64(j.ID), true
+		}
+		return -float64(j.ID), true
+	}
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), byFive, link(t, drain.Spec(), map[string]string{"interval": "10"}), link(t, easy.Spec(), nil), nil)
+	require.NoError(t, err)
+	round := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}}, Events: []backfill.Event{
+		{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{2}}},
+	}}
+	for id := range backfill.JobID(3) {
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: backfill.Vector{2}, Estimate: 25}})
+	}
+	_, err = h.Decide(t.Context(), round)
+	require.NoError(t, err)
+	_, _, drained := h.State.Planned(1)
+	require.True(t, drained)
+	require.EqualValues(t, 10, h.State.NextWake())
+	_, err = h.Decide(t.Context(), backfill.Round{Now: 10})
+	require.NoError(t, err)
+	_, _, drained = h.State.Planned(2)
+	require.True(t, drained)
+}
+
+// TestDrainIsEasy decides random pools, with partitions and without, under both names.
+func TestDrainIsEasy(t *testing.T) {
+	for seed := range uint64(40) {
+		if seed%2 == 0 {
+			seed += conformance.Partitioned
+		}
+		var want []backfill.Decision
+		for _, spec := range []backfill.Spec{easy.Spec(), drain.Spec()} {
+			run, err := conformance.Start(seed, link(t, spec, nil))
+			require.NoError(t, err)
+			var got []backfill.Decision
+			for range 80 {
+				d, err := run.Next(t.Context())
+				require.NoError(t, err)
+				d.Actions = slices.Clone(d.Actions) // they hold until the next round only
+				if d.By != "" {
+					d.By = "either"
+				}
+				got = append(got, d)
+			}
+			require.Empty(t, run.Findings())
+			if want == nil {
+				want = got
+			}
+			require.Equal(t, want, got, "seed %d", seed)
+		}
+	}
+}
+
+// TestREADME is the example there.
+func TestREADME(t *testing.T) {
+	first := backfill.Round{}
+	for i := range 4 {
+		first.Events = append(first.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('A' + i)), Capacity: backfill.Vector{512}}})
+	}
+	for i, name := range []string{"A", "B", "C", "D", "AB", "CD", "ABCD"} {
+		b := backfill.Bundle{ID: backfill.BundleID(i), Name: name}
+		for _, letter := range name {
+			b.Slots = append(b.Slots, backfill.SlotID(letter-'A'))
+		}
+		first.Bundles = append(first.Bundles, b)
+	}
+	for id, bundles := range [][]backfill.BundleID{{0}, {2}, {0, 1, 2, 3}, {4, 5}} {
+		first.Candidates = append(first.Candidates, backfill.CandidateSet{ID: id, Candidates: backfill.Candidates{Bundles: bundles}})
+	}
+	for i, j := range []struct {
+		estimate   backfill.Time
+		candidates int
+	}{{20, 0}, {30, 1}, {20, 3}, {20, 2}, {40, 2}, {30, 2}} {
+		id := backfill.JobID(i + 1)
+		first.Events = append(first.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
+			ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Whole: true, Request: backfill.Vector{1}, Estimate: j.estimate, Candidates: j.candidates,
+		}})
+	}
+	order, err := backfill.OrderNamed("fcfs")
+	require.NoError(t, err)
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), order, link(t, drain.Spec(), nil), link(t, easy.Spec(), nil), nil)
+	require.NoError(t, err)
+	got := map[backfill.JobID]string{}
+	starts := map[backfill.JobID]backfill.Time{}
+	for round := first; round.Now < backfill.Forever; {
+		d, err := h.Decide(t.Context(), round)
+		require.NoError(t, err)
+		for _, s := range d.Started {
+			got[s.Job.ID], starts[s.Job.ID] = h.State.DescribePlacement(s.Placement), d.Now
+		}
+		round = backfill.Round{Now: h.State.NextWake()}
+		for _, j := range h.State.Snapshot().Jobs {
+			if j.Running && j.End == round.Now {
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+			}
+		}
+	}
+	require.Equal(t, map[backfill.JobID]string{1: "A", 2: "C", 3: "AB", 4: "B", 5: "D", 6: "C"}, got)
+	require.Equal(t, map[backfill.JobID]backfill.Time{1: 0, 2: 0, 3: 20, 4: 0, 5: 0, 6: 30}, starts)
+}
