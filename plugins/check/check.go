@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -201,6 +203,7 @@ type checker struct {
 
 	spec     backfill.Spec
 	declared []*policyv1.Option
+	knows    wire.Features
 	// stop is why nothing more need be tried; empty if more can be.
 	stop    string
 	advised Check
@@ -208,6 +211,20 @@ type checker struct {
 	// no comparing; empty if there is.
 	journal map[uint64][]string
 	unlike  string
+}
+
+// pool is the seed of the nth pool. Every fourth has bundles, or none, if the plugin does
+// not know what they are.
+func (c *checker) pool(n int) uint64 {
+	seed := c.options.Seed + uint64(n)
+	switch {
+	case c.knows&wire.Bundles == 0:
+		return seed % conformance.Partitioned
+	case n%4 == 3:
+		return conformance.Partitioned + seed
+	default:
+		return seed
+	}
 }
 
 // start starts the plugin, with more in its environment.

@@ -48,7 +48,7 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 // what was decided before.
 func (c *checker) compare(ctx context.Context, main backfill.Decider) (uint64, string, error) {
 	for i := range c.scale.compared {
-		seed := c.options.Seed + uint64(i)
+		seed := c.pool(i)
 		got, err := c.record(ctx, seed, main, func(*conformance.Run, int) error { return nil })
 		if err != nil {
 			return seed, "", err
@@ -80,7 +80,7 @@ func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
 	restarts, resyncs := 0, 0
 	for i := range c.scale.compared {
 		c.progress(float64(i) / float64(c.scale.compared))
-		seed := c.options.Seed + uint64(i)
+		seed := c.pool(i)
 		random := rand.New(rand.NewPCG(seed, 3))
 		at := random.Perm(c.scale.rounds)[:c.scale.restarts]
 		got, err := c.record(ctx, seed, main, func(run *conformance.Run, round int) error {
@@ -145,7 +145,7 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 	forks, unlike := 0, ""
 	for i := range c.scale.compared {
 		c.progress(float64(i) / float64(c.scale.compared))
-		seed := c.options.Seed + uint64(i)
+		seed := c.pool(i)
 		var alive []*whatIf
 		got, err := c.record(ctx, seed, main, func(run *conformance.Run, round int) (err error) {
 			if round > 0 && round%4 == 0 && len(alive) < branchesAtOnce {

@@ -23,7 +23,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	pools := 0
 	for i := range c.scale.pools {
 		c.progress(float64(i) / float64(c.scale.pools))
-		findings, err := conformance.Conform(ctx, c.options.Seed+uint64(i), c.scale.rounds, remote)
+		findings, err := conformance.Conform(ctx, c.pool(i), c.scale.rounds, remote)
 		if err != nil {
 			return Check{}, err
 		}
@@ -67,6 +67,7 @@ var remedies = []struct{ refused, do string }{
 	{"and was not started", "at the end of the round, start the jobs that are planned for now (Cycle.Due)"},
 	{"left without a reservation", "give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event lists it as Displaced"},
 	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it arrives"},
+	{"does not know what is in the pool", "rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol and name it in the description's features"},
 	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
 }
 

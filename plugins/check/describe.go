@@ -78,7 +78,7 @@ func (c *checker) describe(ctx context.Context) (Check, error) {
 		return failed(do, "%v", err), nil
 	}
 	c.report.Policy, c.report.Doc = spec.Name, spec.Doc
-	c.declared = p.description.GetOptions()
+	c.declared, c.knows = p.description.GetOptions(), wire.FeaturesOf(p.description)
 	var missing []string
 	if strings.TrimSpace(spec.Doc) == "" {
 		missing = append(missing, "what the policy does")

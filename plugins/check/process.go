@@ -19,7 +19,7 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		return c.died(ctx, err)
 	}
 	defer remote.Close()
-	run, err := conformance.Start(c.options.Seed, remote)
+	run, err := conformance.Start(c.pool(0), remote)
 	if err != nil {
 		return Check{}, err
 	}
@@ -53,11 +53,11 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 	const do = "let the plugin start again at once and go on from the state that it is sent: leave no lock, no file and no port behind that a killed process cannot clear"
 	switch stats := remote.Stats(); {
 	case stats.Starts < 2 || back == 0:
-		check := failed(do, "after it was killed it did not come back").at(c.options.Seed)
+		check := failed(do, "after it was killed it did not come back").at(c.pool(0))
 		check.Log = c.tail.last()
 		return check, nil
 	case stats.Failures > 1:
-		check := failed(do, "it was killed once and failed %d times", stats.Failures).at(c.options.Seed)
+		check := failed(do, "it was killed once and failed %d times", stats.Failures).at(c.pool(0))
 		check.Log = c.tail.last()
 		return check, nil
 	}

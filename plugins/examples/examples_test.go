@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -103,6 +104,7 @@ func TestExamplesFollowTheState(t *testing.T) {
 		for seed := range uint64(9) {
 			t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 				driver := conformance.NewDriver(seed)
+				driver.Predicted = seed%2 == 0
 				rule := driver.Rule()
 				twin, err := backfill.Link(e.twin, nil)
 				require.NoError(t, err)
@@ -120,6 +122,32 @@ func TestExamplesFollowTheState(t *testing.T) {
 				require.Zero(t, remote.Stats().Failures)
 			})
 		}
+	})
+}
+
+// The examples know no bundles: in a pool that has some the fallback decides, and the
+// refusal says why.
+func TestExamplesDoNotDecideWithPartitions(t *testing.T) {
+	each(t, func(t *testing.T, e example) {
+		t.Helper()
+		remote := e.start(t, host.Options{})
+		var refusals []backfill.Refusal
+		h := newHost(t, backfill.NewState([]string{"cpus"}, profile.ByRank), remote, func(r backfill.Refusal) { refusals = append(refusals, r) })
+		d, err := h.Decide(t.Context(), backfill.Round{
+			Bundles:    []backfill.Bundle{{Name: "both", Slots: []backfill.SlotID{0, 1}}},
+			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Bundles: []backfill.BundleID{0}}}},
+			Events: []backfill.Event{
+				{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 0, Name: "a", Capacity: backfill.Vector{512}}},
+				{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 1, Name: "b", Capacity: backfill.Vector{512}}},
+				{Kind: backfill.Submitted, Spec: &backfill.Job{Nodes: 1, Request: backfill.Vector{600}, Estimate: 10, Whole: true}},
+			},
+		})
+		require.NoError(t, err)
+		require.Equal(t, "easy", d.By)
+		require.Len(t, d.Started, 1)
+		require.Len(t, refusals, 1)
+		require.ErrorContains(t, refusals[0].Err, "it does not know what is in the pool: bundles of slots that are taken whole, such as partitions")
+		require.Zero(t, remote.Stats().Failures)
 	})
 }
 

@@ -58,6 +58,9 @@ func (b *Branch) decide(ctx context.Context, c *backfill.Cycle) error {
 	if err != nil {
 		return err
 	}
+	if err = b.readable(s, c); err != nil {
+		return err
+	}
 	answer, err := b.ask(ctx, s, c)
 	if err != nil {
 		return r.failed(ctx, err)
@@ -84,7 +87,7 @@ func (b *Branch) ask(ctx context.Context, s *session, c *backfill.Cycle) (*polic
 	limit := b.remote.options.Deadline
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
 	defer cancel()
-	if b.at == s && b.state == c.State() && b.revision == c.State().Revision() && !b.asked {
+	if b.inStep(s, c) {
 		answer, err := s.ask(ctx, b.question(c))
 		if err != nil || answer.GetOutOfStep() == nil {
 			return answer, err
@@ -97,9 +100,35 @@ func (b *Branch) ask(ctx context.Context, s *session, c *backfill.Cycle) (*polic
 	return s.ask(ctx, b.sync(c), b.question(c))
 }
 
+// inStep reports whether the plugin's copy can follow to the round.
+func (b *Branch) inStep(s *session, c *backfill.Cycle) bool {
+	return b.at == s && b.state == c.State() && b.revision == c.State().Revision() && !b.asked
+}
+
+// readable refuses to put a round before a plugin that would misread it, or the state
+// that it needs for it.
+func (b *Branch) readable(s *session, c *backfill.Cycle) error {
+	needs := wire.RoundNeeds(c.Round())
+	if s.knows != wire.Everything && !b.inStep(s, c) {
+		needs |= wire.StateNeeds(c.State().Snapshot())
+	}
+	return b.lack(s, needs)
+}
+
+// lack says what the plugin would have to know and does not.
+func (b *Branch) lack(s *session, needs wire.Features) error {
+	if b.remote.spec.Guarantees {
+		needs &^= wire.Running // means nothing under its policy
+	}
+	return s.knows.Lack(needs)
+}
+
 func (b *Branch) sync(c *backfill.Cycle) *policyv1.HostMessage {
+	snapshot := c.State().Snapshot()
+	// The cycle is open, and the round is to bring its own bundles.
+	snapshot.Bundles = snapshot.Bundles[:len(snapshot.Bundles)-len(c.Round().Bundles)]
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Sync{Sync: &policyv1.Sync{
-		Branch: b.id, Snapshot: wire.EncodeSnapshot(c.State().Snapshot()),
+		Branch: b.id, Snapshot: wire.EncodeSnapshot(snapshot),
 	}}}
 }
 
@@ -125,6 +154,9 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 		b.lose()
 		return
 	case own:
+	case b.lack(b.at, wire.RoundNeeds(round)) != nil:
+		b.lose()
+		return
 	case b.events+len(round.Events) >= maxPending: // there is too much to tell
 		b.lose()
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -223,7 +224,7 @@ func named(tb testing.TB, name string) backfill.Spec {
 // same policy linked in.
 func TestRemoteAndLinkedAgree(t *testing.T) {
 	for i, name := range names() {
-		for seed := range uint64(5) {
+		for _, seed := range []uint64{0, 1, 2, 3, 4, partitioned, partitioned + 1, partitioned + 2} {
 			order := []string{"fcfs", "sjf", "widest", "wfp"}[(i+int(seed))%4]
 			t.Run(name, func(t *testing.T) {
 				var here, there []backfill.Snapshot
@@ -277,8 +278,45 @@ func TestChildrenOfThisExecutableAgree(t *testing.T) {
 		for _, noChannel := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/no channel %t", name, noChannel), func(t *testing.T) {
 				remote := child(t, name, Options{NoChannel: noChannel})
-				runBeside(t, 7, 80, newHost(t, "fcfs", linked(t, named(t, name))), newHost(t, "fcfs", remote))
+				for _, seed := range []uint64{7, partitioned + 7} {
+					runBeside(t, seed, 80, newHost(t, "fcfs", linked(t, named(t, name))), newHost(t, "fcfs", remote))
+				}
 			})
+		}
+	}
+}
+
+// Bundles are in the whole state, too, and in what a plugin is told that was not asked.
+func TestPartitionsAgreeHoweverTheyAreTold(t *testing.T) {
+	for _, name := range []string{"easy", "conservative"} {
+		for seed := range uint64(6) {
+			remote := inProcess(t, Options{}, sdk.NewServer(named(t, name), hclog.NewNullLogger()))
+			want, got := newHost(t, "fcfs", linked(t, named(t, name))), newHost(t, "fcfs", remote)
+			random, g := rand.New(rand.NewPCG(seed, 5)), newScenario(partitioned+100+seed)
+			decide := func(r backfill.Round) {
+				a, err := want.Decide(t.Context(), copyOf(r))
+				require.NoError(t, err)
+				b, err := got.Decide(t.Context(), copyOf(r))
+				require.NoError(t, err)
+				require.Empty(t, got.refusals)
+				samePlan(t, a, b)
+			}
+			for range 100 {
+				if random.IntN(6) == 0 {
+					remote.trunk.lose() // the whole state comes again
+				}
+				decide(g.next(want.State))
+				if random.IntN(6) == 0 { // nobody waits: a round without a question
+					r := backfill.Round{Now: g.now, Bundles: g.another()}
+					for _, j := range want.State.FirstWaiting(1000) {
+						r.Events = append(r.Events, backfill.Event{Kind: backfill.Removed, Job: j.ID})
+					}
+					decide(r)
+					decide(backfill.Round{Now: g.now, Bundles: g.another()})
+				}
+			}
+			require.Greater(t, len(want.State.Bundles()), 4)
+			sameState(t, want.State.Snapshot(), got.State.Snapshot())
 		}
 	}
 }

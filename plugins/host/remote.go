@@ -164,7 +164,7 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 		end(false)
 		return nil, backfill.Spec{}, err
 	}
-	s := &session{transport: carrier, end: end}
+	s := &session{transport: carrier, end: end, knows: wire.FeaturesOf(description)}
 	spec, err := described(description, options)
 	if err != nil {
 		s.close(false)

@@ -16,10 +16,19 @@ type scenario struct {
 	now    backfill.Time
 	jobs   backfill.JobID
 	sets   int
+	// bundles are those of a partitioned pool, in which each job takes one.
+	bundles [][]backfill.SlotID
 }
 
+// partitioned pools have the seeds from here on.
+const partitioned = 1000
+
 func newScenario(seed uint64) *scenario {
-	return &scenario{random: rand.New(rand.NewPCG(seed, 1))}
+	g := &scenario{random: rand.New(rand.NewPCG(seed, 1))}
+	if seed >= partitioned {
+		g.bundles = [][]backfill.SlotID{{0, 1, 2, 3}, {0}, {1}, {2, 3}}
+	}
+	return g
 }
 
 const poolSlots = 4
@@ -35,6 +44,9 @@ func (g *scenario) next(s *backfill.State) backfill.Round {
 	}
 	g.pass(s)
 	r := backfill.Round{Now: g.now}
+	if g.bundles != nil && g.one(15) {
+		r.Bundles = g.another()
+	}
 	if g.one(20) {
 		r.Candidates = append(r.Candidates, g.candidates())
 	}
@@ -56,7 +68,7 @@ func (g *scenario) next(s *backfill.State) backfill.Round {
 			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot.Slot})
 		case slot.Up && g.one(60):
 			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotLost, Slot: slot.Slot})
-		case slot.Up && g.one(60):
+		case slot.Up && g.bundles == nil && g.one(60):
 			slot.Capacity = backfill.Vector{int64(4 + g.random.IntN(8)), int64(40 + g.random.IntN(80))}
 			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotChanged, Slot: slot.Slot})
 		}
@@ -77,12 +89,34 @@ func (g *scenario) next(s *backfill.State) backfill.Round {
 func (g *scenario) first() backfill.Round {
 	g.now = 1000
 	r := backfill.Round{Now: g.now, Candidates: []backfill.CandidateSet{g.candidates()}}
+	for i := range g.bundles {
+		r.Bundles = append(r.Bundles, g.bundle(i))
+	}
 	for i := range poolSlots {
 		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
 			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%d", (i+2)%poolSlots), Capacity: backfill.Vector{8, 80},
 		}})
 	}
 	return r
+}
+
+// another is one more bundle, if the slots that come up are not one already.
+func (g *scenario) another() []backfill.Bundle {
+	var slots []backfill.SlotID
+	for id := range backfill.SlotID(poolSlots) {
+		if g.one(2) {
+			slots = append(slots, id)
+		}
+	}
+	if len(slots) == 0 || slices.ContainsFunc(g.bundles, func(known []backfill.SlotID) bool { return slices.Equal(known, slots) }) {
+		return nil
+	}
+	g.bundles = append(g.bundles, slots)
+	return []backfill.Bundle{g.bundle(len(g.bundles) - 1)}
+}
+
+func (g *scenario) bundle(i int) backfill.Bundle {
+	return backfill.Bundle{ID: backfill.BundleID(i), Name: fmt.Sprintf("part%d", (i*7)%10), Slots: g.bundles[i]}
 }
 
 // pass lets time go on: mostly to the next wake, which is missed at times.
@@ -114,12 +148,17 @@ func (g *scenario) concerning(j backfill.JobState) (backfill.Event, bool) {
 
 func (g *scenario) job(id backfill.JobID) *backfill.Job {
 	estimate := backfill.Time(1 + g.random.IntN(100))
+	nodes := 1 + g.random.IntN(3)
+	if g.bundles != nil {
+		nodes = 1
+	}
 	return &backfill.Job{
 		ID: id, Submit: g.now, Place: backfill.Place{Queue: "schedd", Cluster: int64(id)},
-		Nodes:      1 + g.random.IntN(3),
+		Nodes: nodes, Whole: g.bundles != nil,
 		Request:    backfill.Vector{int64(1 + g.random.IntN(6)), int64(g.random.IntN(60))},
 		Estimate:   estimate,
 		Limit:      estimate * backfill.Time(g.random.IntN(3)),
+		Running:    backfill.Time(g.random.IntN(100) * g.random.IntN(2)),
 		Candidates: g.random.IntN(g.sets),
 		Labels:     map[string]string{"owner": fmt.Sprint("user", g.random.IntN(3))},
 	}
@@ -127,9 +166,17 @@ func (g *scenario) job(id backfill.JobID) *backfill.Job {
 
 func (g *scenario) candidates() backfill.CandidateSet {
 	set := backfill.CandidateSet{ID: g.sets}
-	for id := range poolSlots {
+	from := poolSlots
+	if g.bundles != nil {
+		from = len(g.bundles)
+	}
+	for id := range from {
 		if g.sets == 0 || g.one(2) || id == 0 {
-			set.Candidates.Slots = append(set.Candidates.Slots, backfill.SlotID(id))
+			if g.bundles != nil {
+				set.Candidates.Bundles = append(set.Candidates.Bundles, backfill.BundleID(id))
+			} else {
+				set.Candidates.Slots = append(set.Candidates.Slots, backfill.SlotID(id))
+			}
 			set.Candidates.Rank = append(set.Candidates.Rank, int32(g.random.IntN(3)))
 		}
 	}

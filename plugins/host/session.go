@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -14,6 +15,8 @@ type session struct {
 	end  func(graceful bool)   // of what is behind it
 	fate func(err error) error // adds to an error how the process behind it ended; nil: there is none
 	pid  int                   // of the process behind it, if there is one
+	// knows is what the plugin said that it understands; it is not told of more.
+	knows wire.Features
 	// outbox waits for the next question, whose deadline then bounds its sending.
 	outbox         []*policyv1.HostMessage
 	sent, received int64 // bytes

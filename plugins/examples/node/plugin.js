@@ -94,7 +94,8 @@ function serve(policy) {
     console.error('This is a policy plugin: start it with negotiator --policy or condorsim run --policy.');
     process.exit(1);
   }
-  const { decide, ...description } = policy;
+  // With no time axis it is no matter for how long jobs are expected to run.
+  const { decide, ...description } = { ...policy, features: ['FEATURE_RUNNING'] };
   const exit = () => process.exit(0);
   const server = new grpc.Server({ 'grpc.max_receive_message_length': MAX_MESSAGE, 'grpc.max_send_message_length': MAX_MESSAGE });
   server.addService(policyv1.PolicyService.service, {

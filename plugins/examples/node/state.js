@@ -166,6 +166,7 @@ class State {
       case 'EVENT_KIND_COMPLETED':
       case 'EVENT_KIND_REMOVED': return this.remove(event.job);
       case 'EVENT_KIND_START_FAILED': return this.failStart(this.jobs.get(event.job));
+      case 'EVENT_KIND_FOUND': return this.find(event);
       case 'EVENT_KIND_CHANGED': this.remove(event.spec.id); // and come again
       case 'EVENT_KIND_SUBMITTED': return this.submit(event.spec, event.key);
       case 'EVENT_KIND_POLICY_CHANGED':
@@ -206,6 +207,13 @@ class State {
   remove(id) {
     this.requeue(this.jobs.get(id));
     this.jobs.delete(id);
+  }
+
+  find({ spec, key, placement: at }) {
+    if (this.jobs.has(spec.id)) this.remove(spec.id);
+    const job = new Job(spec, key);
+    this.jobs.set(job.id, job);
+    this.run(job, placement(at));
   }
 
   submit(spec, key) {

@@ -69,7 +69,8 @@ class Policy:
         return values
 
     def describe(self):
-        return message("DescribeResponse", name=self.name, doc=self.doc, promise=self.promise, source=self.source, options=self.options)
+        return message("DescribeResponse", name=self.name, doc=self.doc, promise=self.promise, source=self.source,
+                       options=self.options, features=["FEATURE_RUNNING"])
 
 
 class Session:

@@ -19,6 +19,7 @@ class Job:
     def __init__(self, spec, key):
         self.id, self.nodes, self.request = spec.id, spec.nodes, tuple(spec.request)
         self.submit, self.estimate, self.labels = spec.submit, spec.estimate, dict(spec.labels)
+        self.runs = spec.running or spec.estimate  # for how long, once it was started
         self.candidates = spec.candidates
         self.place = (spec.submit, spec.place_queue, spec.place_cluster, spec.place_proc, spec.id)  # the order of jobs
         self.key = key  # in the queue's order, lower first
@@ -45,6 +46,7 @@ class State:
     def __init__(self, snapshot):
         self.rule, self.now, self.revision = snapshot.rule, snapshot.now, snapshot.revision
         self.resources = list(snapshot.resources)
+        self._outlasted = set()  # slots of jobs that were started in this round, for longer than their estimates
         self.slots = [Slot(s.slot, s.up) for s in snapshot.slots]
         self.sets, self.jobs = {}, {}
         self._redefine(snapshot.candidates)
@@ -171,6 +173,9 @@ class State:
             self.jobs[k.job].key = k.key
 
     def close(self):
+        """Ends a round."""
+        self._displace(self._outlasted)
+        self._outlasted = set()
         self.revision += 1
 
     def apply(self, event):
@@ -234,6 +239,14 @@ class State:
             self._requeue(job)
             self._hold_if_it_never_fits(job)
 
+    def _on_found(self, event):
+        if event.spec.id in self.jobs:
+            self.put(self.jobs.pop(event.spec.id), None, 0, 0)
+        job = self.jobs[event.spec.id] = Job(event.spec, event.key)
+        job.running = True
+        self.put(job, placement(event.placement), event.start, event.end)
+        self._displace([s for s, _ in job.at])
+
     def _on_estimate_changed(self, event):
         job = self.jobs[event.job]
         if job.running:  # else it lost its slot in this very round
@@ -268,8 +281,10 @@ class State:
         kind = action.DESCRIPTOR.fields_by_name["kind"].enum_type.values_by_number[action.kind].name
         job = self.jobs.get(action.job)
         if kind == "ACTION_KIND_START":
-            self.put(job, placement(action.placement), self.now, self.now + job.estimate)
+            self.put(job, placement(action.placement), self.now, self.now + job.runs)
             job.running = True
+            if job.runs > job.estimate:
+                self._outlasted.update(action.placement.slots)
         elif kind == "ACTION_KIND_RESERVE":
             self.put(job, placement(action.placement), action.at, action.at + job.estimate)
         elif kind == "ACTION_KIND_RELEASE":

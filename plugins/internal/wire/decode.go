@@ -27,6 +27,7 @@ func DecodeSpec(m *policyv1.DescribeResponse) backfill.Spec {
 func DecodeRound(m *policyv1.Round) backfill.Round {
 	return backfill.Round{
 		Now:        backfill.Time(m.GetNow()),
+		Bundles:    each(m.GetBundles(), decodeBundle),
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Keys: each(m.GetKeys(), func(k *policyv1.JobKey) backfill.JobKey {
 			return backfill.JobKey{Job: backfill.JobID(k.GetJob()), Key: k.GetKey()}
@@ -35,7 +36,8 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 			return backfill.Event{
 				Kind: backfill.EventKind(kind(int32(e.GetKind()))), Job: backfill.JobID(e.GetJob()),
 				Spec: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
-				End: backfill.Time(e.GetEnd()), Policy: e.GetPolicy(), Guarantees: e.GetGuarantees(),
+				Placement: decodePlacement(e.GetPlacement()), Start: backfill.Time(e.GetStart()), End: backfill.Time(e.GetEnd()),
+				Policy: e.GetPolicy(), Guarantees: e.GetGuarantees(),
 			}
 		}),
 	}
@@ -64,6 +66,7 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 		Slots: each(m.GetSlots(), func(s *policyv1.SlotState) backfill.SlotState {
 			return backfill.SlotState{Slot: decodeSlot(s.GetSlot()), Up: s.GetUp()}
 		}),
+		Bundles:    each(m.GetBundles(), decodeBundle),
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Jobs: each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
 			return backfill.JobState{
@@ -82,10 +85,18 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 
 func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
 	return backfill.CandidateSet{ID: int(m.GetId()), Candidates: backfill.Candidates{
-		Slots: each(m.GetSlots(), func(id int32) backfill.SlotID { return backfill.SlotID(id) }),
-		Rank:  m.GetRank(),
+		Slots:   each(m.GetSlots(), id[backfill.SlotID]),
+		Bundles: each(m.GetBundles(), id[backfill.BundleID]),
+		Rank:    m.GetRank(),
 	}}
 }
+
+func decodeBundle(m *policyv1.Bundle) backfill.Bundle {
+	return backfill.Bundle{ID: backfill.BundleID(m.GetId()), Name: m.GetName(), Slots: each(m.GetSlots(), id[backfill.SlotID])}
+}
+
+// id is the inverse of number.
+func id[ID ~int32](number int32) ID { return ID(number) }
 
 func decodeJob(m *policyv1.Job) *backfill.Job {
 	if m == nil {
@@ -95,8 +106,8 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 		ID: backfill.JobID(m.GetId()), Submit: backfill.Time(m.GetSubmit()),
 		Place: backfill.Place{Queue: m.GetPlaceQueue(), Cluster: m.GetPlaceCluster(), Proc: m.GetPlaceProc()},
 		Nodes: int(m.GetNodes()), Request: m.GetRequest(),
-		Estimate: backfill.Time(m.GetEstimate()), Limit: backfill.Time(m.GetLimit()),
-		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Labels: m.GetLabels(),
+		Estimate: backfill.Time(m.GetEstimate()), Running: backfill.Time(m.GetRunning()), Limit: backfill.Time(m.GetLimit()),
+		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Whole: m.GetWhole(), Labels: m.GetLabels(),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func EncodeSpec(s backfill.Spec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees, IgnoresOrder: s.IgnoresOrder,
-		Options: each(s.Options, encodeOption),
+		Options: each(s.Options, encodeOption), Features: encodeFeatures(Everything),
 	}
 }
 
@@ -22,6 +22,7 @@ func EncodeSpec(s backfill.Spec) *policyv1.DescribeResponse {
 func EncodeRound(r backfill.Round) *policyv1.Round {
 	return &policyv1.Round{
 		Now:        int64(r.Now),
+		Bundles:    each(r.Bundles, encodeBundle),
 		Candidates: each(r.Candidates, encodeCandidates),
 		Keys: each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
 			return &policyv1.JobKey{Job: int64(k.Job), Key: k.Key}
@@ -29,7 +30,8 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 		Events: each(r.Events, func(e backfill.Event) *policyv1.Event {
 			m := &policyv1.Event{
 				Kind: policyv1.EventKind(e.Kind), Job: int64(e.Job), Spec: encodeJob(e.Spec), Key: e.Key,
-				End: int64(e.End), Policy: Text(e.Policy), Guarantees: e.Guarantees,
+				Placement: encodePlacement(e.Placement), Start: int64(e.Start), End: int64(e.End),
+				Policy: Text(e.Policy), Guarantees: e.Guarantees,
 			}
 			switch e.Kind {
 			case backfill.SlotAdded, backfill.SlotLost, backfill.SlotChanged:
@@ -59,6 +61,7 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 		Slots: each(s.Slots, func(slot backfill.SlotState) *policyv1.SlotState {
 			return &policyv1.SlotState{Slot: encodeSlot(slot.Slot), Up: slot.Up}
 		}),
+		Bundles:    each(s.Bundles, encodeBundle),
 		Candidates: each(s.Candidates, encodeCandidates),
 		Jobs: each(s.Jobs, func(j backfill.JobState) *policyv1.JobState {
 			return &policyv1.JobState{
@@ -77,11 +80,19 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 
 func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {
 	return &policyv1.CandidateSet{
-		Id:    int32(c.ID),
-		Slots: each(c.Candidates.Slots, func(id backfill.SlotID) int32 { return int32(id) }),
-		Rank:  c.Candidates.Rank,
+		Id:      int32(c.ID),
+		Slots:   each(c.Candidates.Slots, number[backfill.SlotID]),
+		Bundles: each(c.Candidates.Bundles, number[backfill.BundleID]),
+		Rank:    c.Candidates.Rank,
 	}
 }
+
+func encodeBundle(b backfill.Bundle) *policyv1.Bundle {
+	return &policyv1.Bundle{Id: int32(b.ID), Name: Text(b.Name), Slots: each(b.Slots, number[backfill.SlotID])}
+}
+
+// number is an ID as a message has it.
+func number[ID ~int32](id ID) int32 { return int32(id) }
 
 func encodeJob(j *backfill.Job) *policyv1.Job {
 	if j == nil {
@@ -90,8 +101,8 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 	return &policyv1.Job{
 		Id: int64(j.ID), Submit: int64(j.Submit),
 		PlaceQueue: Text(j.Place.Queue), PlaceCluster: j.Place.Cluster, PlaceProc: j.Place.Proc,
-		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Limit: int64(j.Limit),
-		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Labels: texts(j.Labels),
+		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running), Limit: int64(j.Limit),
+		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Whole: j.Whole, Labels: texts(j.Labels),
 	}
 }
 

@@ -277,7 +277,8 @@ func job() *rapid.Generator[*backfill.Job] {
 			ID: backfill.JobID(rapid.Int64().Draw(t, "id")), Submit: instant().Draw(t, "submit"),
 			Place: backfill.Place{Queue: rapid.String().Draw(t, "queue"), Cluster: rapid.Int64().Draw(t, "cluster"), Proc: rapid.Int64().Draw(t, "proc")},
 			Nodes: rapid.Int().Draw(t, "nodes"), Request: vector().Draw(t, "request"),
-			Estimate: instant().Draw(t, "estimate"), Limit: instant().Draw(t, "limit"), Unestimated: rapid.Bool().Draw(t, "unestimated"),
+			Estimate: instant().Draw(t, "estimate"), Running: instant().Draw(t, "running"), Limit: instant().Draw(t, "limit"),
+			Unestimated: rapid.Bool().Draw(t, "unestimated"), Whole: rapid.Bool().Draw(t, "whole"),
 			Candidates: rapid.IntRange(0, math.MaxInt32).Draw(t, "candidates"), Labels: labels,
 		}
 	})
@@ -292,17 +293,27 @@ func slot() *rapid.Generator[backfill.Slot] {
 func candidates() *rapid.Generator[backfill.CandidateSet] {
 	return rapid.Custom(func(t *rapid.T) backfill.CandidateSet {
 		return backfill.CandidateSet{ID: rapid.IntRange(0, math.MaxInt32).Draw(t, "id"), Candidates: backfill.Candidates{
-			Slots: list(slotID()).Draw(t, "slots"), Rank: list(rapid.Int32()).Draw(t, "rank"),
+			Slots: list(slotID()).Draw(t, "slots"), Bundles: list(bundleID()).Draw(t, "bundles"), Rank: list(rapid.Int32()).Draw(t, "rank"),
 		}}
+	})
+}
+
+func bundleID() *rapid.Generator[backfill.BundleID] {
+	return rapid.Map(rapid.Int32(), func(id int32) backfill.BundleID { return backfill.BundleID(id) })
+}
+
+func bundle() *rapid.Generator[backfill.Bundle] {
+	return rapid.Custom(func(t *rapid.T) backfill.Bundle {
+		return backfill.Bundle{ID: bundleID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Slots: list(slotID()).Draw(t, "slots")}
 	})
 }
 
 func round() *rapid.Generator[backfill.Round] {
 	event := rapid.Custom(func(t *rapid.T) backfill.Event {
 		e := backfill.Event{
-			Kind: backfill.EventKind(rapid.IntRange(1, int(backfill.Wake)).Draw(t, "kind")),
+			Kind: backfill.EventKind(rapid.IntRange(1, int(backfill.Found)).Draw(t, "kind")),
 			Job:  backfill.JobID(rapid.Int64().Draw(t, "job")), Key: key().Draw(t, "key"),
-			End: instant().Draw(t, "end"), Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			Placement: placement().Draw(t, "placement"), Start: instant().Draw(t, "start"), End: instant().Draw(t, "end"), Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
 			Spec: rapid.Ptr(rapid.Map(job(), func(j *backfill.Job) backfill.Job { return *j }), true).Draw(t, "spec"),
 		}
 		switch e.Kind {
@@ -317,7 +328,7 @@ func round() *rapid.Generator[backfill.Round] {
 	})
 	return rapid.Custom(func(t *rapid.T) backfill.Round {
 		return backfill.Round{
-			Now: instant().Draw(t, "now"), Candidates: list(candidates()).Draw(t, "candidates"),
+			Now: instant().Draw(t, "now"), Bundles: list(bundle()).Draw(t, "bundles"), Candidates: list(candidates()).Draw(t, "candidates"),
 			Keys: list(jobKey).Draw(t, "keys"), Events: list(event).Draw(t, "events"),
 		}
 	})
@@ -354,7 +365,7 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 			Resources: list(rapid.String()).Draw(t, "resources"), Rule: profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
 			Now: instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"),
 			Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
-			Slots: list(slots).Draw(t, "slots"), Candidates: list(candidates()).Draw(t, "candidates"),
+			Slots: list(slots).Draw(t, "slots"), Bundles: list(bundle()).Draw(t, "bundles"), Candidates: list(candidates()).Draw(t, "candidates"),
 			Jobs: list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
 			KeepFreed: instant().Draw(t, "keep freed"), Freed: list(freed).Draw(t, "freed"),
 		}

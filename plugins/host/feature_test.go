@@ -1,0 +1,79 @@
+package host
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+)
+
+// older is a plugin that was built when the protocol had none of its features.
+type older struct{ policyv1.PolicyServiceServer }
+
+func (o older) Describe(ctx context.Context, r *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
+	m, err := o.PolicyServiceServer.Describe(ctx, r)
+	m.Features = nil
+	return m, err
+}
+
+// An older plugin is not told what it would misread: while that is in the pool, the
+// fallback decides, and the plugin goes on when it is gone.
+func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
+	for _, policy := range []string{"fcfs", "conservative"} {
+		t.Run(policy, func(t *testing.T) {
+			remote := inProcess(t, Options{}, older{sdk.NewServer(named(t, policy), hclog.NewNullLogger())})
+			host := newHost(t, "fcfs", remote)
+			knows := named(t, policy).Guarantees // it need not
+			decide := func(r backfill.Round, by string) {
+				t.Helper()
+				d, err := host.Decide(t.Context(), r)
+				require.NoError(t, err)
+				require.Equal(t, by, d.By)
+			}
+			job := func(id backfill.JobID, running backfill.Time) backfill.Event {
+				return backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 10, Running: running}}
+			}
+			fallback := policies.FallbackFor(named(t, policy)).Name
+			while := map[bool]string{true: policy, false: fallback}[knows]
+
+			r := newScenario(1).first()
+			r.Now = 0
+			r.Events = append(r.Events, job(1, 10))
+			decide(r, policy)
+			decide(backfill.Round{Now: 1, Events: []backfill.Event{job(2, 5)}}, while)
+			decide(backfill.Round{Now: 2, Events: []backfill.Event{job(3, 0)}}, while) // job 2 is still there
+			decide(backfill.Round{Now: 3, Events: []backfill.Event{{Kind: backfill.Completed, Job: 2}, job(4, 0)}}, while)
+			decide(backfill.Round{Now: 4, Events: []backfill.Event{job(5, 0)}}, policy)
+			require.Zero(t, remote.Stats().Failures)
+			if knows {
+				require.Empty(t, host.refusals)
+				return
+			}
+			require.Len(t, host.refusals, 3)
+			for _, refusal := range host.refusals {
+				require.ErrorContains(t, refusal.Err, "policy plugin fcfs: it does not know what is in the pool: jobs that are expected to run for longer or shorter")
+				require.ErrorContains(t, refusal.Err, "rebuild it with this host's plugins/sdk")
+			}
+
+			// What nobody is asked about is not told later either.
+			var gone []backfill.Event
+			for id := range backfill.JobID(5) {
+				if id+1 != 2 {
+					gone = append(gone, backfill.Event{Kind: backfill.Completed, Job: id + 1})
+				}
+			}
+			decide(backfill.Round{Now: 5, Events: gone}, "")
+			found := job(6, 5)
+			found.Kind, found.Placement, found.Start = backfill.Found, backfill.Placement{{Slot: 0, Count: 1}}, 5
+			decide(backfill.Round{Now: 6, Events: []backfill.Event{found}}, "")
+			decide(backfill.Round{Now: 7, Events: []backfill.Event{job(7, 0)}}, fallback)
+			require.Len(t, host.refusals, 4)
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+)
+
+// Features are what came into the protocol after its first release, as far as a plugin
+// that does not know of it would misread what it is told. A bit stands for each, its
+// number in the protocol.
+type Features uint8
+
+// The features.
+const (
+	Running Features = 1 << policyv1.Feature_FEATURE_RUNNING
+	Bundles Features = 1 << policyv1.Feature_FEATURE_BUNDLES
+	// Everything is what plugins know that are built with this host's sdk.
+	Everything = Running | Bundles
+)
+
+func (f Features) String() string {
+	var names []string
+	if f&Running != 0 {
+		names = append(names, "jobs that are expected to run for longer or shorter than the estimate that they are placed by")
+	}
+	if f&Bundles != 0 {
+		names = append(names, "bundles of slots that are taken whole, such as partitions")
+	}
+	return strings.Join(names, "; ")
+}
+
+// FeaturesOf are those that a plugin says it knows. Those of newer ones are no matter.
+func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
+	for _, feature := range m.GetFeatures() {
+		if feature > 0 {
+			f |= 1 << feature & Everything
+		}
+	}
+	return f
+}
+
+func encodeFeatures(f Features) (list []policyv1.Feature) {
+	for feature := policyv1.Feature(1); 1<<feature <= Everything; feature++ {
+		if f&(1<<feature) != 0 {
+			list = append(list, feature)
+		}
+	}
+	return list
+}
+
+// RoundNeeds is what a plugin must know to read a round.
+func RoundNeeds(r backfill.Round) (f Features) {
+	if len(r.Bundles) > 0 {
+		f |= Bundles
+	}
+	for i := range r.Events {
+		if j := r.Events[i].Spec; j != nil {
+			f |= jobNeeds(j)
+		}
+	}
+	return f
+}
+
+// StateNeeds is what a plugin must know to read a state.
+func StateNeeds(s backfill.Snapshot) (f Features) {
+	if len(s.Bundles) > 0 {
+		f |= Bundles
+	}
+	for i := range s.Jobs {
+		f |= jobNeeds(s.Jobs[i].Job)
+	}
+	return f
+}
+
+func jobNeeds(j *backfill.Job) (f Features) {
+	if j.Running != 0 && j.Running != j.Estimate {
+		f |= Running
+	}
+	if j.Whole {
+		f |= Bundles
+	}
+	return f
+}
+
+// Lack is the error of a plugin that knows less than it needs; nil if it does not.
+func (f Features) Lack(needs Features) error {
+	if missing := needs &^ f; missing != 0 {
+		return fmt.Errorf("it does not know what is in the pool: %v: %w, or do without", missing, ErrMismatch)
+	}
+	return nil
+}
