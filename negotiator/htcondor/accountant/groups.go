@@ -1,0 +1,226 @@
+package accountant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// group is a node of the tree of groups.
+type group struct {
+	Group
+	parent   *group
+	children []*group
+	// What Update and Divide found, in slot weight: in use by the group's own
+	// submitters and by the whole subtree; the quota of the subtree and what of it
+	// is the group's own; wanted in all; and granted, surplus included.
+	used, subtreeUsed   float64
+	subtreeQuota, quota float64
+	requested           float64
+	allocated           float64
+	// missing is what is wanted beyond what is granted, by the group and by those
+	// of its subtree that accept surplus.
+	missing, subtreeMissing float64
+}
+
+// tree is all groups; the root's own submitters are in none.
+type tree struct {
+	root   *group
+	all    []*group // breadth first
+	byName map[string]*group
+}
+
+func newTree(groups []Group) (*tree, error) {
+	root := &group{Group: Group{Name: rootGroup, AcceptSurplus: true}}
+	t := &tree{root: root, byName: map[string]*group{rootGroup: root}}
+	sorted := slices.Clone(groups)
+	slices.SortFunc(sorted, func(a, b Group) int { return compareNames(a.Name, b.Name) })
+	for _, g := range sorted {
+		lower, parent := strings.ToLower(g.Name), root
+		if path, _, nested := cutLast(lower, '.'); nested {
+			parent = t.byName[path]
+		}
+		if parent == nil || t.byName[lower] != nil {
+			return nil, fmt.Errorf("accounting group %q: its parent is no group, or it is there twice", g.Name)
+		}
+		node := &group{Group: g, parent: parent}
+		parent.children = append(parent.children, node)
+		t.byName[lower] = node
+		root.Autoregroup = root.Autoregroup || g.Autoregroup
+	}
+	t.all = []*group{root}
+	for i := 0; i < len(t.all); i++ {
+		t.all = append(t.all, t.all[i].children...)
+	}
+	return t, nil
+}
+
+// assigned is the group of a submitter: the deepest one on the path before its
+// user's name, and the root's for those without. A name without @ is a group's
+// own; it is nil if there is no such group (any more).
+func (t *tree) assigned(name string) (g *group, isGroup bool) {
+	local, _, isSubmitter := cutLast(strings.ToLower(name), '@')
+	if !isSubmitter {
+		return t.byName[local], true
+	}
+	for {
+		path, _, nested := cutLast(local, '.')
+		if !nested {
+			return t.root, false
+		}
+		if g := t.byName[path]; g != nil {
+			return g, false
+		}
+		local = path
+	}
+}
+
+// assign divides a quota, in slot weight, among a group and its subgroups.
+// Static quotas come first; dynamic ones are parts of the rest.
+func (g *group) assign(quota float64, oversubscribe bool) {
+	g.subtreeQuota = quota
+	static, dynamic := 0.0, 0.0
+	for _, child := range g.children {
+		if child.Static {
+			static += child.Quota
+		} else {
+			dynamic += child.Quota
+		}
+	}
+	forStatic := min(static, quota)
+	if oversubscribe && quota > 0 {
+		forStatic = static
+	}
+	rest, given := max(0, quota-forStatic), 0.0
+	for _, child := range g.children {
+		q := child.Quota * rest / max(1, dynamic)
+		if child.Static {
+			q = 0
+			if static > 0 {
+				q = child.Quota * (forStatic / static)
+			}
+		}
+		child.assign(q, oversubscribe)
+		given += q
+	}
+	g.quota = quota
+	if !oversubscribe || g.parent == nil { // the root's quota is the pool: it would count twice
+		g.quota = max(0, quota-given)
+	}
+}
+
+// grant gives each group of the subtree what it wants of its quota, then shares
+// the surplus; it returns what is left of it.
+func (g *group) grant() (surplus float64) {
+	g.allocated = min(g.requested, g.quota)
+	g.missing = g.requested - g.allocated
+	g.subtreeMissing = g.missing
+	surplus = g.quota - g.allocated
+	for _, child := range g.children {
+		surplus += child.grant()
+		if child.AcceptSurplus {
+			g.subtreeMissing += child.subtreeMissing
+		}
+	}
+	if len(g.children) == 0 {
+		return surplus
+	}
+	return g.share(surplus)
+}
+
+// share gives surplus to the group and its subgroups, in proportion to their
+// quotas, and what those do not want in equal parts to those without.
+func (g *group) share(surplus float64) (left float64) {
+	if surplus <= 0 || g.subtreeMissing <= 0 {
+		return max(0, surplus)
+	}
+	takers := []taker{{quota: g.quota, wants: g.missing}}
+	for _, child := range g.children {
+		t := taker{quota: child.subtreeQuota}
+		if child.AcceptSurplus {
+			t.wants = child.subtreeMissing
+		}
+		takers = append(takers, t)
+	}
+	surplus = pour(takers, surplus, func(t taker) float64 { return t.quota })
+	surplus = pour(takers, surplus, func(taker) float64 { return 1 })
+	g.allocated += takers[0].got
+	g.missing -= takers[0].got
+	for i, child := range g.children {
+		child.share(takers[i+1].got)
+		g.subtreeMissing -= takers[i+1].got
+	}
+	g.subtreeMissing -= takers[0].got
+	return surplus
+}
+
+// taker wants some of a surplus.
+type taker struct{ quota, wants, got float64 }
+
+// pour shares a surplus in proportion to weights until nobody with a weight
+// wants more, and returns what is left.
+func pour(takers []taker, surplus float64, weight func(taker) float64) float64 {
+	for surplus > 0 {
+		total := 0.0
+		for _, t := range takers {
+			if t.wants > 0 {
+				total += weight(t)
+			}
+		}
+		if total <= 0 {
+			return surplus
+		}
+		before, filled := surplus, false
+		for i := range takers {
+			t := &takers[i]
+			if t.wants <= 0 {
+				continue
+			}
+			part := before * weight(*t) / total
+			if part >= t.wants {
+				part, filled = t.wants, true
+			}
+			t.got += part
+			t.wants -= part
+			surplus -= part
+		}
+		if !filled {
+			return 0 // all of it, but for rounding
+		}
+	}
+	return 0
+}
+
+// limit is what the group may use in all, and which group says so: with strict
+// quotas no group above it that refuses surplus may exceed its own.
+func (g *group) limit() float64 {
+	most := max(g.allocated, g.quota)
+	for above := g; above != nil; above = above.parent {
+		if !above.AcceptSurplus {
+			most = min(most, g.used+max(0, above.subtreeQuota-above.subtreeUsed))
+		}
+	}
+	return most
+}
+
+// sortKey is GROUP_SORT_EXPR's default.
+func (g *group) sortKey() float64 {
+	switch {
+	case g.parent == nil:
+		return 3.4e38
+	case g.quota > 0:
+		return g.used / g.quota
+	}
+	return 3.3e38
+}
+
+// surplusPolicy is how ads call it.
+func (g *group) surplusPolicy() string {
+	switch {
+	case g.Autoregroup:
+		return "regroup"
+	case g.AcceptSurplus:
+		return "byquota"
+	}
+	return "no"
+}

@@ -1,0 +1,243 @@
+package accountant
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// Lookup asks the pool's configuration for a knob; ok is false where it is not
+// set. Like HTCondor's own, it must ignore the case of names.
+type Lookup func(knob string) (value string, ok bool)
+
+// Settings are the knobs of the accounting; [DefaultSettings] and [ParseSettings]
+// make them.
+type Settings struct {
+	// HalfLife is PRIORITY_HALFLIFE in seconds: after this time a submitter that
+	// uses nothing has half its real priority.
+	HalfLife float64
+	// DefaultFactor, NiceFactor and RemoteFactor are the priority factors of
+	// submitters for whom none was set: of most, of those whose name begins with
+	// nice-user, and of those outside LocalDomain, if there is one.
+	DefaultFactor, NiceFactor, RemoteFactor float64
+	LocalDomain                             string
+	// NegotiatorName is what Accounting ads say whom they are from.
+	NegotiatorName string
+	// Oversubscribe lets the quotas of subgroups sum to more than their parent's.
+	Oversubscribe bool
+	// Groups are the accounting groups, in any order.
+	Groups []Group
+	// Warnings say what was ignored, as HTCondor ignores it too.
+	Warnings []string
+}
+
+// Group is an accounting group.
+type Group struct {
+	// Name is the whole path, "physics.cms"; its parent must be a group, too.
+	Name string
+	// Quota is in slot weight if Static, and else a fraction, from 0 to 1, of what
+	// the parent's static subgroups leave.
+	Quota  float64
+	Static bool
+	// AcceptSurplus lets the group use more than its quota when others leave it;
+	// Autoregroup lets its submitters compete for that with everybody else.
+	AcceptSurplus, Autoregroup bool
+	// Factor is the priority factor of its submitters; 0 is none.
+	Factor float64
+}
+
+// rootGroup is the name of the group of those who are in none.
+const rootGroup = "<none>"
+
+// Bounds of what may be configured and set.
+const (
+	minPriority = 0.5 // the best real priority
+	minFactor   = 1
+	maxValue    = 1e30 // of priorities, factors and usage: products stay finite
+	maxQuota    = math.MaxInt32
+)
+
+// DefaultSettings are HTCondor's.
+func DefaultSettings() Settings {
+	return Settings{HalfLife: 86400, DefaultFactor: 1000, NiceFactor: 1e10, RemoteFactor: 1e7, Oversubscribe: true}
+}
+
+// defaultSort is GROUP_SORT_EXPR as HTCondor ships it, without blanks.
+const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,ifthenelse(groupquota>0,groupresourcesinuse/groupquota,3.3e+38))`
+
+// ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR,
+// NICE_USER_PRIO_FACTOR, REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN,
+// NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION, GROUP_NAMES, and for each group
+// GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
+// GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g. An error names the knob.
+func ParseSettings(lookup Lookup) (Settings, error) {
+	s, r := DefaultSettings(), reader{lookup: lookup}
+	s.HalfLife = r.number("PRIORITY_HALFLIFE", s.HalfLife, 0.00001, maxValue)
+	s.DefaultFactor = r.factor("DEFAULT_PRIO_FACTOR", s.DefaultFactor)
+	s.NiceFactor = r.factor("NICE_USER_PRIO_FACTOR", s.NiceFactor)
+	s.RemoteFactor = r.factor("REMOTE_PRIO_FACTOR", s.RemoteFactor)
+	s.LocalDomain = r.text("ACCOUNTANT_LOCAL_DOMAIN")
+	s.Oversubscribe = r.boolean("NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", s.Oversubscribe)
+	surplus := r.boolean("GROUP_ACCEPT_SURPLUS", false)
+	regroup := r.boolean("GROUP_AUTOREGROUP", false)
+	for _, name := range r.groups() {
+		g := Group{Name: name, Static: true, Quota: r.number("GROUP_QUOTA_"+name, -1, 0, maxQuota)}
+		if g.Quota < 0 {
+			g.Static, g.Quota = false, r.number("GROUP_QUOTA_DYNAMIC_"+name, -1, 0, 1)
+		}
+		if g.Quota < 0 {
+			r.warn("neither GROUP_QUOTA_%s nor GROUP_QUOTA_DYNAMIC_%s is set: the quota of the group is 0", name, name)
+			g.Quota = 0
+		}
+		g.AcceptSurplus = r.boolean("GROUP_ACCEPT_SURPLUS_"+name, surplus)
+		g.Autoregroup = r.boolean("GROUP_AUTOREGROUP_"+name, regroup)
+		g.Factor = r.factor("GROUP_PRIO_FACTOR_"+name, 0)
+		s.Groups = append(s.Groups, g)
+	}
+	sort := strings.ToLower(strings.Join(strings.Fields(r.text("GROUP_SORT_EXPR")), ""))
+	if sort != "" && sort != defaultSort {
+		r.warn("GROUP_SORT_EXPR is ignored: groups share by usage over quota")
+	}
+	s.Warnings = r.warnings
+	return s, r.err
+}
+
+// reader reads knobs and keeps the first error.
+type reader struct {
+	lookup   Lookup
+	warnings []string
+	err      error
+}
+
+func (r *reader) warn(format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+}
+
+func (r *reader) fail(knob, value, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("configuration: %s = %s: must be %s", knob, value, want)
+	}
+}
+
+func (r *reader) text(knob string) string {
+	value, _ := r.lookup(knob)
+	return strings.TrimSpace(value)
+}
+
+// number is a knob's value, which may be an expression; missing where there is
+// none.
+func (r *reader) number(knob string, missing, low, high float64) float64 {
+	text := r.text(knob)
+	if text == "" {
+		return missing
+	}
+	v, ok := evaluate(text).Number()
+	if !ok || !(v >= low && v <= high) {
+		r.fail(knob, text, fmt.Sprintf("a number from %v to %v", low, high))
+		return missing
+	}
+	return v
+}
+
+// factor is a priority factor; HTCondor makes those below 1 to 1.
+func (r *reader) factor(knob string, missing float64) float64 {
+	v := r.number(knob, missing, 0, maxValue)
+	if v != 0 && v < minFactor || v == 0 && missing != 0 {
+		r.warn("%s = %v: the least priority factor is 1", knob, v)
+		return minFactor
+	}
+	return v
+}
+
+func (r *reader) boolean(knob string, missing bool) bool {
+	text := r.text(knob)
+	switch strings.ToLower(text) {
+	case "":
+		return missing
+	case "true", "t", "yes", "y", "1":
+		return true
+	case "false", "f", "no", "n", "0":
+		return false
+	}
+	value := evaluate(text)
+	if b, ok := value.Bool(); ok {
+		return b
+	}
+	if n, ok := value.Number(); ok {
+		return n != 0
+	}
+	r.fail(knob, text, "true or false")
+	return missing
+}
+
+// groups are the names of GROUP_NAMES that can be groups, parents first.
+func (r *reader) groups() (names []string) {
+	known := map[string]bool{}
+	listed := slices.DeleteFunc(words(r.text("GROUP_NAMES")), func(name string) bool {
+		if name == rootGroup {
+			r.warn("GROUP_NAMES: %s is the name of the group of those who are in none: ignored", name)
+		}
+		return name == rootGroup
+	})
+	slices.SortStableFunc(listed, compareNames)
+	for _, name := range listed {
+		lower := strings.ToLower(name)
+		parent, _, nested := cutLast(lower, '.')
+		switch {
+		case known[lower]:
+			r.warn("GROUP_NAMES: %s is listed twice", name)
+		case nested && !known[parent]:
+			r.warn("GROUP_NAMES: %s is ignored, because %s is no group", name, name[:len(parent)])
+		case strings.HasSuffix(name, ".") || strings.Contains(name, "@"):
+			r.fail("GROUP_NAMES", strconv.Quote(name), "names of groups, with dots between a group and its subgroup, and without @")
+		default:
+			known[lower] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// compareNames is the order of names without regard to case; a group comes
+// before its subgroups.
+func compareNames(a, b string) int {
+	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
+}
+
+// evaluate is the value of an expression that knows no attributes.
+func evaluate(text string) classad.Value {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return classad.Value{}
+	}
+	return e.Eval(classad.Scope{MaxSteps: 100_000})
+}
+
+// words are the entries of a list as HTCondor separates them.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+}
+
+// cutLast cuts around the last such byte; without one, all is before.
+func cutLast(s string, sep byte) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, sep); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+// isAttribute says whether a text can be an attribute's name.
+func isAttribute(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if (c < 'a' || c > 'z') && s[i] != '_' && (i == 0 || s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,237 @@
+package accountant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// order is the IDs of jobs by key, then in the order of jobs.
+func order(t fatal, s *Share, jobs []Waiting) (ids []backfill.JobID) {
+	t.Helper()
+	for _, j := range jobs {
+		_, ok := s.Key(j.ID)
+		require.True(t, ok)
+		ids = append(ids, j.ID)
+	}
+	slices.SortStableFunc(ids, func(x, y backfill.JobID) int {
+		if s.keys[x] < s.keys[y] {
+			return -1
+		} else if s.keys[x] > s.keys[y] {
+			return 1
+		}
+		return 0
+	})
+	return ids
+}
+
+func waiting(submitters ...string) (jobs []Waiting) {
+	for i, name := range submitters {
+		jobs = append(jobs, Waiting{ID: backfill.JobID(i), Submitter: name, Weight: 1})
+	}
+	return jobs
+}
+
+func TestSharesAreInverseToPriority(t *testing.T) {
+	a := open(t, "")
+	require.NoError(t, a.SetFactor("a@d", 1))
+	require.NoError(t, a.SetFactor("b@d", 3))
+	require.NoError(t, a.Update(at(0), map[string]Use{"b@d": {1, 1}}))
+	jobs := waiting("b@d", "b@d", "a@d", "a@d", "a@d", "a@d", "a@d", "a@d", "a@d")
+	// a: 0.5 1 1.5 2 2.5 3 3.5; b uses 1: 3 4.5
+	require.Equal(t, []backfill.JobID{2, 3, 4, 5, 6, 0, 7, 8, 1}, order(t, a.Share(jobs), jobs), "ties fall to the order of jobs")
+	require.NoError(t, a.SetFloor("b@d", 3))
+	require.Equal(t, []backfill.JobID{0, 1, 2, 3, 4, 5, 6, 7, 8}, order(t, a.Share(jobs), jobs), "the floor first")
+	jobs[8].Prio, jobs[1].Prio = 5, -1
+	require.Equal(t, []backfill.JobID{0, 1, 8, 2, 3, 4, 5, 6, 7}, order(t, a.Share(jobs), jobs), "JobPrio is within a submitter")
+}
+
+func TestJobsThatWeighNothingHaveAnOrder(t *testing.T) {
+	a := open(t, "")
+	jobs := waiting("a@d", "a@d", "a@d")
+	for i := range jobs {
+		jobs[i].Weight, jobs[i].Prio = 0, int64(i)
+	}
+	require.Equal(t, []backfill.JobID{2, 1, 0}, order(t, a.Share(jobs), jobs))
+}
+
+func TestGroupsShareByQuota(t *testing.T) {
+	a := open(t, "GROUP_NAMES = g, g.h, i, z\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_g.h = 2\nGROUP_QUOTA_i = 4\nGROUP_QUOTA_z = 0\nNEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false")
+	require.NoError(t, a.Update(at(0), map[string]Use{"i.u@d": {3, 3}}))
+	require.NoError(t, a.Divide(10, nil))
+	jobs := waiting("z.u@d", "i.u@d", "i.u@d", "g.u@d", "g.u@d", "g.u@d", "g.h.u@d", "u@d", "u@d", "u@d")
+	s := a.Share(jobs)
+	// <none> has 2: 0.5 1 1.5; i uses 3 of 4: 1 1.25; within g: own of 2: 0.5 1 1.5, h of 2: 0.5, so of 4: .25 .5(h) .75 1
+	require.Equal(t, map[backfill.JobID]float64{0: noQuota + 1, 1: 1, 2: 1.25, 3: 0.25, 4: 0.75, 5: 1, 6: 0.5, 7: 0.5, 8: 1, 9: 1.5}, s.keys)
+	require.InDelta(t, 2.0, s.Arrive(Waiting{ID: 100, Submitter: "u@d", Weight: 1}), 1e-9)
+	require.InDelta(t, 2.5, s.Arrive(Waiting{ID: 101, Submitter: "u@d", Weight: 1}), 1e-9, "behind the one before")
+	require.InDelta(t, 1, s.Arrive(Waiting{ID: 102, Submitter: "g.h.v@d", Weight: 1}), 1e-9, "behind h's other submitter: 2 of 2, as the second of g, of whose 4 it is the last")
+	require.InDelta(t, noQuota+2, s.Arrive(Waiting{ID: 103, Submitter: "z.u@d", Weight: 1}), 1e-9)
+}
+
+// TestTheSharesAreThoseOfThePie fills an empty pool with one-core jobs.
+func TestTheSharesAreThoseOfThePie(t *testing.T) {
+	db := database(t)
+	rapid.Check(t, func(t *rapid.T) {
+		empty(t, db)
+		a, err := Open(db, DefaultSettings())
+		require.NoError(t, err)
+		total := rapid.IntRange(0, 60).Draw(t, "slots")
+		var jobs []Waiting
+		pie := map[string]float64{}
+		sum := 0.0
+		for n := range rapid.IntRange(1, 6).Draw(t, "submitters") {
+			name := fmt.Sprintf("u%d@d", n)
+			require.NoError(t, a.SetFactor(name, float64(rapid.IntRange(1, 20).Draw(t, "factor"))))
+			require.NoError(t, a.SetPriority(name, rapid.Float64Range(0.5, 10).Draw(t, "priority")))
+			pie[name] = 1 / a.Priority(name)
+			sum += pie[name]
+			for range total + 1 {
+				jobs = append(jobs, Waiting{ID: backfill.JobID(len(jobs)), Submitter: name, Weight: 1})
+			}
+		}
+		got := map[string]int{}
+		for _, id := range order(t, a.Share(jobs), jobs)[:total] {
+			got[jobs[id].Submitter]++
+		}
+		// Filling by (n + 1) × priority is d'Hondt's: nobody gets less than the whole
+		// part of the due share, and a submitter's product of weight and priority
+		// exceeds nobody else's next.
+		for name, due := range pie {
+			require.Greater(t, float64(got[name]), due/sum*float64(total)-1-1e-9, name)
+			for other, theirs := range pie {
+				require.LessOrEqual(t, float64(got[name])/due, float64(got[other]+1)/theirs*(1+1e-9), "%s before %s", name, other)
+			}
+		}
+	})
+}
+
+// anyPool is some groups, use and waiting jobs.
+func anyPool(t *rapid.T, a *Accountant) []Waiting {
+	names := []string{"a@d", "b@d", "g.a@d", "g.b@d", "g.h.a@d", "g.h.b@d", "i.a@d"}
+	use := map[string]Use{}
+	for _, name := range names {
+		if w := rapid.IntRange(0, 5).Draw(t, "use"); w > 0 {
+			use[name] = Use{1, float64(w)}
+		}
+		require.NoError(t, a.SetFactor(name, float64(rapid.IntRange(1, 4).Draw(t, "factor"))))
+		require.NoError(t, a.SetFloor(name, int64(rapid.IntRange(0, 3).Draw(t, "floor"))))
+	}
+	require.NoError(t, a.Update(at(0), use))
+	require.NoError(t, a.Divide(float64(rapid.IntRange(0, 40).Draw(t, "total")), nil))
+	var jobs []Waiting
+	for i := range rapid.IntRange(1, 30).Draw(t, "jobs") {
+		jobs = append(jobs, Waiting{
+			ID: backfill.JobID(i), Submitter: rapid.SampledFrom(names).Draw(t, "name"),
+			Weight: float64(rapid.IntRange(1, 4).Draw(t, "weight")), Prio: int64(rapid.IntRange(0, 2).Draw(t, "prio")),
+		})
+	}
+	return jobs
+}
+
+const someGroups = "GROUP_NAMES = g, g.h, i\nGROUP_QUOTA_g = 9\nGROUP_QUOTA_DYNAMIC_g.h = 0.5\nGROUP_QUOTA_DYNAMIC_i = 0.3\nGROUP_ACCEPT_SURPLUS_g.h = true\n"
+
+func TestAnArrivalGetsTheKeyItWouldHaveHad(t *testing.T) {
+	db := database(t)
+	rapid.Check(t, func(t *rapid.T) {
+		empty(t, db)
+		a, err := Open(db, settings(t, rapid.SampledFrom([]string{"", someGroups}).Draw(t, "groups")))
+		require.NoError(t, err)
+		jobs := anyPool(t, a)
+		last := len(jobs) - 1
+		all := a.Share(jobs)
+		want, _ := all.Key(jobs[last].ID)
+		some := a.Share(jobs[:last])
+		require.InEpsilon(t, want, some.Arrive(jobs[last]), 1e-9)
+		require.Equal(t, all.keys, a.Share(jobs).keys, "deterministic")
+
+		// Within a submitter: JobPrio, then the order of jobs.
+		own := map[string]Waiting{}
+		for _, id := range order(t, all, jobs) {
+			j := jobs[id]
+			if before, ok := own[j.Submitter]; ok {
+				require.True(t, before.Prio > j.Prio || before.Prio == j.Prio && before.ID < j.ID)
+			}
+			own[j.Submitter] = j
+		}
+	})
+}
+
+func TestOrderIsTheOrderOfAQueue(t *testing.T) {
+	a := open(t, "")
+	require.NoError(t, a.SetFactor("a@d", 1))
+	require.NoError(t, a.SetFactor("b@d", 2))
+	job := func(id backfill.JobID, submit backfill.Time, owner string) *backfill.Job {
+		return &backfill.Job{ID: id, Submit: submit, Nodes: 2, Request: backfill.Vector{3}, Labels: map[string]string{"owner": owner}}
+	}
+	o := NewOrder(a, func(j *backfill.Job) Waiting {
+		return Waiting{Submitter: j.Labels["owner"] + "@d", Weight: float64(j.Width())}
+	})
+	var asked backfill.Order = o.Key
+	late, early := job(1, 20, "a"), job(2, 10, "a")
+	o.Open([]*backfill.Job{late, early})
+	for j, want := range map[*backfill.Job]float64{early: 3, late: 6, job(3, 30, "b"): 6} {
+		for range 2 {
+			key, moves := asked(j, 40)
+			require.InDelta(t, want, key, 1e-9)
+			require.True(t, moves)
+		}
+	}
+	require.NoError(t, a.Update(at(0), map[string]Use{"a@d": {1, 6}}))
+	o.Open([]*backfill.Job{late})
+	key, _ := asked(late, 50)
+	require.InDelta(t, 6.0, key, 1e-9, "what started counts as use")
+}
+
+// crowd is 10,000 jobs of 500 submitters in 20 groups.
+func crowd(b *testing.B) (*Accountant, []Waiting) {
+	b.Helper()
+	var names, text strings.Builder
+	for g := range 20 {
+		fmt.Fprintf(&names, "g%d ", g)
+		fmt.Fprintf(&text, "GROUP_QUOTA_g%d = 50\n", g)
+	}
+	a := open(b, "GROUP_NAMES = "+names.String()+"\n"+text.String())
+	jobs, use := make([]Waiting, 10_000), map[string]Use{}
+	for i := range jobs {
+		name := fmt.Sprintf("g%d.user%d@d", i%20, i*7919%500)
+		jobs[i] = Waiting{ID: backfill.JobID(i), Submitter: name, Weight: float64(1 + i%8), Prio: int64(i % 3)}
+		use[name] = Use{1, float64(i%5 + 1)}
+	}
+	require.NoError(b, a.Update(at(0), use))
+	require.NoError(b, a.Divide(1000, nil))
+	return a, jobs
+}
+
+func BenchmarkShare(b *testing.B) {
+	a, jobs := crowd(b)
+	for b.Loop() {
+		a.Share(jobs)
+	}
+}
+
+func BenchmarkArrive(b *testing.B) {
+	a, jobs := crowd(b)
+	s := a.Share(jobs)
+	for b.Loop() {
+		s.Arrive(jobs[17])
+	}
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	a, jobs := crowd(b)
+	use, now := map[string]Use{}, int64(0)
+	for _, j := range jobs {
+		use[j.Submitter] = Use{1, 1}
+	}
+	for b.Loop() {
+		now += 60
+		require.NoError(b, a.Update(at(now), use))
+	}
+}

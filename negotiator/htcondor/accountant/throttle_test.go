@@ -1,0 +1,211 @@
+package accountant
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestLimitsOfJobs(t *testing.T) {
+	for text, want := range map[string][]Limit{
+		"":                           nil,
+		"sw_a:2,sw_b":                {{"sw_a", 2}, {"sw_b", 1}},
+		" SW_A:1.5 \t lic.Matlab ":   {{"sw_a", 1.5}, {"lic.matlab", 1}},
+		"a:0,b:-3,c:x,d:,e:2x,f:1e1": {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 2}, {"f", 10}},
+		"a,A:2":                      {{"a", 3}},
+		"3x, x-y, a.b.c, .b, a., :2": nil,
+		"a:nan,b:inf,c:1e999":        {{"a", 1}, {"b", 1e30}, {"c", 1e30}},
+	} {
+		require.Equal(t, want, ParseLimits(text), text)
+	}
+}
+
+func FuzzLimits(f *testing.F) {
+	f.Add("sw_a:2,sw_b", "SW_A_LIMIT = 3")
+	f.Add("a.b:1e400 a:1_0", "CONCURRENCY_LIMIT_DEFAULT_A = x")
+	f.Fuzz(func(t *testing.T, text, config string) {
+		limits := NewLimits(knobs(config))
+		for _, l := range ParseLimits(text) {
+			require.Equal(t, strings.ToLower(l.Name), l.Name)
+			require.Greater(t, l.Wanted, 0.0)
+			_, err := limits.Max(l.Name)
+			again, errAgain := limits.Max(strings.ToUpper(l.Name))
+			require.Equal(t, err, errAgain)
+			require.False(t, math.IsNaN(again))
+		}
+	})
+}
+
+func TestLimitsOfThePool(t *testing.T) {
+	l := NewLimits(knobs("SW_A_LIMIT = 2 * 5\nCONCURRENCY_LIMIT_DEFAULT = 7\nCONCURRENCY_LIMIT_DEFAULT_lic = 3\nlic.x_LIMIT = 1.5\nBAD_LIMIT = many"))
+	for name, want := range map[string]float64{"sw_a": 10, "SW_A": 10, "other": 7, "lic.y": 3, "lic.x": 1.5, "no.y": 7} {
+		got, err := l.Max(name)
+		require.NoError(t, err)
+		require.InDelta(t, want, got, 1e-9, name)
+	}
+	_, err := l.Max("bad")
+	require.EqualError(t, err, "limit bad: configuration: bad_LIMIT = many: must be a number from -1e+30 to 1e+30")
+	got, err := NewLimits(knobs("")).Max("x")
+	require.NoError(t, err)
+	require.InDelta(t, 2308032.0, got, 1e-9)
+}
+
+func TestAdmission(t *testing.T) {
+	a := open(t, "GROUP_NAMES = g, g.h, i, r\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_g.h = 2\nGROUP_ACCEPT_SURPLUS_g.h = true\nGROUP_QUOTA_i = 1\nGROUP_ACCEPT_SURPLUS_i = true\nGROUP_QUOTA_r = 1\nGROUP_AUTOREGROUP_r = true")
+	require.NoError(t, a.SetCeiling("low@d", 5))
+	require.NoError(t, a.Divide(20, nil))
+	limits := NewLimits(knobs("SW_A_LIMIT = 10\nBAD_LIMIT = x\nF_LIMIT=0.3"))
+	job := func(submitter string, weight float64, text string) Candidate {
+		return Candidate{Submitter: submitter, Weight: weight, Limits: ParseLimits(text)}
+	}
+	never := Verdict{Never: true}
+	for name, c := range map[string]struct {
+		running, admitted, waiting []Candidate
+		want                       []string
+	}{
+		"full": {
+			running: []Candidate{job("u@d", 1, "sw_a:9")}, admitted: []Candidate{job("u@d", 1, "sw_a")},
+			waiting: []Candidate{job("u@d", 1, "SW_A:2"), job("u@d", 1, "")},
+			want:    []string{"limit sw_a: 10 of 10 in use, 2 wanted", ""},
+		},
+		"kept for an earlier one": {
+			running: []Candidate{job("u@d", 1, "sw_a:8")},
+			waiting: []Candidate{job("u@d", 1, "sw_a:3,sw_b"), job("u@d", 1, "sw_a"), job("u@d", 1, "sw_b")},
+			want:    []string{"limit sw_a: 8 of 10 in use, 3 wanted", "limit sw_a: 8 of 10 in use, 1 wanted, and an earlier job waits for 3", ""},
+		},
+		"never": {
+			waiting: []Candidate{job("u@d", 1, "sw_a:11"), job("u@d", 1, "sw_a:10"), job("u@d", 1, "bad"), job("low@d", 6, "")},
+			want: []string{
+				"!can never start under limit sw_a: 11 wanted of 10", "",
+				"!limit bad: configuration: bad_LIMIT = x: must be a number from -1e+30 to 1e+30", "!can never start under ceiling of low@d: 6 wanted of 5",
+			},
+		},
+		"fractions": {
+			waiting: []Candidate{job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1")},
+			want:    []string{"", "", "", "limit f: 0.3 of 0.3 in use, 0.1 wanted"},
+		},
+		"ceiling": {
+			running: []Candidate{job("low@d", 3, "")},
+			waiting: []Candidate{job("low@d", 3, ""), job("high@d", 30, "")},
+			want:    []string{"ceiling of low@d: 3 of 5 in use, 3 wanted", ""},
+		},
+		"quotas": {
+			running: []Candidate{job("g.h.u@d", 3, "")},
+			waiting: []Candidate{job("i.u@d", 7, ""), job("r.u@d", 7, ""), job("g.u@d", 1, ""), job("g.h.u@d", 1, ""), job("g.x@d", 5, "")},
+			want:    []string{"", "", "", "quota of group g: 4 of 4 in use, 1 wanted", "!can never start under quota of group g: 5 wanted of 4"},
+		},
+	} {
+		for i, v := range a.Admit(limits, c.waiting, c.running, c.admitted) {
+			want := Verdict{Reason: c.want[i], Admitted: c.want[i] == ""}
+			if text, ok := strings.CutPrefix(c.want[i], "!"); ok {
+				want = never
+				want.Reason = text
+			}
+			require.Equal(t, want, v, "%s %d", name, i)
+		}
+	}
+}
+
+// TestNoLimitIsExceededAndNobodyWaitsForNothing lets jobs come, start and end.
+func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
+	db := database(t)
+	limits := NewLimits(knobs("A_LIMIT = 4\nB_LIMIT = 6"))
+	rapid.Check(t, func(t *rapid.T) {
+		empty(t, db)
+		acct, err := Open(db, settings(t, someGroups))
+		require.NoError(t, err)
+		require.NoError(t, acct.SetCeiling("a@d", 5))
+		require.NoError(t, acct.Divide(20, nil)) // g 9, g.h 4.5 of it, i 3.3
+		var waiting, admitted, running []Candidate
+		for range rapid.IntRange(1, 6).Draw(t, "cycles") {
+			for range rapid.IntRange(0, 8).Draw(t, "arrivals") {
+				c := Candidate{Submitter: rapid.SampledFrom([]string{"a@d", "b@d", "g.a@d", "g.h.a@d", "i.a@d"}).Draw(t, "who"), Weight: float64(rapid.IntRange(1, 6).Draw(t, "weight"))}
+				for _, name := range []string{"a", "b"} {
+					if n := rapid.IntRange(0, 5).Draw(t, name); n > 0 {
+						c.Limits = append(c.Limits, Limit{name, float64(n)})
+					}
+				}
+				waiting = append(waiting, c)
+			}
+			verdicts := acct.Admit(limits, waiting, running, admitted)
+			require.Equal(t, verdicts, acct.Admit(limits, waiting, running, admitted), "deterministic")
+			in := append(append([]Candidate(nil), running...), admitted...)
+			var refused []Candidate
+			for i, v := range verdicts {
+				c := waiting[i]
+				require.Equal(t, v.Admitted, v.Reason == "")
+				require.Equal(t, v.Never, len(over(nil, c)) > 0)
+				if v.Admitted {
+					in = append(in, c)
+					admitted = append(admitted, c)
+					require.Empty(t, over(in))
+					continue
+				}
+				if !v.Never { // some limit lacks room, or an earlier one lacks room for it
+					full := over(append([]Candidate(nil), in...), c)
+					for _, earlier := range refused {
+						for name := range over(append([]Candidate(nil), in...), earlier) {
+							full[name] = full[name] || needs(c)[name] > 0
+						}
+					}
+					require.Contains(t, fmt.Sprint(full), "true")
+					refused = append(refused, c)
+				}
+			}
+			waiting = refused
+			n := rapid.IntRange(0, len(admitted)).Draw(t, "starts")
+			running = append(running, admitted[:n]...)
+			admitted = append([]Candidate(nil), admitted[n:]...)
+			running = append([]Candidate(nil), running[rapid.IntRange(0, len(running)).Draw(t, "ends"):]...)
+		}
+	})
+}
+
+// needs is what a job wants, told independently of the throttle.
+func needs(c Candidate) map[string]float64 {
+	n := map[string]float64{}
+	for _, l := range c.Limits {
+		n[l.Name] += l.Wanted
+	}
+	switch {
+	case c.Submitter == "a@d":
+		n["ceiling"] = c.Weight
+	case strings.HasPrefix(c.Submitter, "g."):
+		n["g"] = c.Weight
+	case strings.HasPrefix(c.Submitter, "i."):
+		n["i"] = c.Weight
+	}
+	return n
+}
+
+// over is what jobs together exceed.
+func over(jobs []Candidate, more ...Candidate) map[string]bool {
+	used, found := map[string]float64{}, map[string]bool{}
+	for _, c := range append(jobs, more...) {
+		for name, n := range needs(c) {
+			used[name] += n
+		}
+	}
+	for name, most := range map[string]float64{"a": 4, "b": 6, "ceiling": 5, "g": 9, "i": 3.3} {
+		if used[name] > most+1e-6 {
+			found[name] = true
+		}
+	}
+	return found
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	a, jobs := crowd(b)
+	limits := NewLimits(knobs("SW_LIMIT = 1000"))
+	waiting := make([]Candidate, len(jobs))
+	for i, j := range jobs {
+		waiting[i] = Candidate{Submitter: j.Submitter, Weight: j.Weight, Limits: ParseLimits("sw:2,lic.b")}
+	}
+	for b.Loop() {
+		a.Admit(limits, waiting, nil, nil)
+	}
+}
