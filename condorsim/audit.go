@@ -69,7 +69,7 @@ func newAudit(w *Workload, outcomes []Outcome) *audit {
 }
 
 // Cycle brings the books along.
-func (a *audit) Cycle(r negotiator.Report) error {
+func (a *audit) Cycle(r *negotiator.Report) error {
 	if err := a.elapse(r.Delta.Now); err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (a *audit) Cycle(r negotiator.Report) error {
 			a.broken[h.Job.ID] = true
 		}
 	}
-	if err := a.arrive(&r); err != nil {
+	if err := a.arrive(r); err != nil {
 		return err
 	}
-	if err := a.complete(&r); err != nil {
+	if err := a.complete(r); err != nil {
 		return err
 	}
-	a.requeue(&r)
-	if err := a.start(&r); err != nil {
+	a.requeue(r)
+	if err := a.start(r); err != nil {
 		return err
 	}
 	if err := a.compare(r.State); err != nil {
@@ -151,7 +151,7 @@ func (a *audit) complete(r *negotiator.Report) error {
 // requeue finds the jobs that went back to the queue, which nobody reports: those
 // that ran and do not, or are started again. What they did is lost.
 func (a *audit) requeue(r *negotiator.Report) {
-	d := &r.Delta
+	d := r.Delta
 	for _, id := range d.Removed {
 		if a.index[id] >= 0 {
 			a.release(id)

@@ -258,8 +258,8 @@ func TestAudit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := busy(t)
 			books, closeBooks := condorsim.Audited(w)
-			_, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil, sink(func(r negotiator.Report) error {
-				c.wrong(&r)
+			_, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil, sink(func(r *negotiator.Report) error {
+				c.wrong(r)
 				return books.Cycle(r)
 			}))
 			if err == nil {

@@ -64,7 +64,7 @@ func BenchmarkFailures(b *testing.B) {
 			for b.Loop() {
 				w, err := condorsim.OnPool(trace, pool)
 				require.NoError(b, err)
-				_, err = condorsim.Run(b.Context(), w, link(b, "easy", nil), nil, sink(func(r negotiator.Report) error {
+				_, err = condorsim.Run(b.Context(), w, link(b, "easy", nil), nil, sink(func(r *negotiator.Report) error {
 					turns += len(r.Delta.SlotsUp) + len(r.Delta.SlotsDown)
 					return nil
 				}))

@@ -23,7 +23,7 @@ type changing struct {
 	by      map[string]int // decisions
 }
 
-func (c *changing) Cycle(r negotiator.Report) error {
+func (c *changing) Cycle(r *negotiator.Report) error {
 	c.by[r.Decision.By]++
 	if c.random.IntN(5) > 0 {
 		return nil
@@ -103,7 +103,7 @@ func TestAnotherTakesThePlaceOfTheOneGivenUp(t *testing.T) {
 // cycles is called after each cycle.
 type cycles func()
 
-func (c cycles) Cycle(negotiator.Report) error {
+func (c cycles) Cycle(*negotiator.Report) error {
 	c()
 	return nil
 }

@@ -21,7 +21,7 @@ func Audited(w *Workload) (sink negotiator.Sink, closeBooks func() error) {
 
 type both [2]negotiator.Sink
 
-func (b both) Cycle(r negotiator.Report) error {
+func (b both) Cycle(r *negotiator.Report) error {
 	if err := b[0].Cycle(r); err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func relaxedStart(t require.TestingT, w *condorsim.Workload, c negotiator.Config
 	n, err := negotiator.New(c)
 	require.NoError(t, err)
 	pool := &latePool{Pool: condorsim.NewPool(w, nil), n: n, late: arrives}
-	require.NoError(t, negotiator.Run(context.Background(), n, pool, sink(func(r negotiator.Report) error {
+	require.NoError(t, negotiator.Run(context.Background(), n, pool, sink(func(r *negotiator.Report) error {
 		for _, s := range r.Decision.Started {
 			if s.Job.ID == arrives.ID {
 				start = r.Delta.Now
@@ -165,7 +165,7 @@ func TestFairStartsNeedAPolicyTwice(t *testing.T) {
 func TestFairStartsEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorkload(t, workload.Job{Run: 5, Procs: 8}, workload.Job{Run: 5, Procs: 8}, workload.Job{Submit: 1, Run: 5})
-	_, err := condorsim.RunFair(ctx, w, link(t, "easy", nil), condorsim.Fair{Relaxed: true}, sink(func(negotiator.Report) error {
+	_, err := condorsim.RunFair(ctx, w, link(t, "easy", nil), condorsim.Fair{Relaxed: true}, sink(func(*negotiator.Report) error {
 		cancel()
 		return nil
 	}))

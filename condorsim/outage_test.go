@@ -258,7 +258,7 @@ func TestFailuresByChanceEnd(t *testing.T) {
 // failuresOf lists when slots went and came.
 func failuresOf(t *testing.T, w *condorsim.Workload) (list []string) {
 	t.Helper()
-	_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(r negotiator.Report) error {
+	_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(r *negotiator.Report) error {
 		for _, s := range r.Delta.SlotsUp {
 			list = append(list, fmt.Sprintf("%d +%s", r.Delta.Now, s.Name))
 		}
@@ -301,7 +301,7 @@ func TestMeanTimes(t *testing.T) {
 		var up, down float64
 		var since backfill.Time
 		n := 0
-		_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(r negotiator.Report) error {
+		_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(r *negotiator.Report) error {
 			length := float64(r.Delta.Now - since)
 			switch {
 			case len(r.Delta.SlotsDown) > 0:
@@ -363,7 +363,7 @@ func (m *model) take(id backfill.JobID, at negotiator.Placement, sign int64) {
 }
 
 // Cycle is a negotiator.Sink.
-func (m *model) Cycle(r negotiator.Report) error {
+func (m *model) Cycle(r *negotiator.Report) error {
 	now := r.Delta.Now
 	require.GreaterOrEqual(m.t, now, m.last)
 	m.last = now

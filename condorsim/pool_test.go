@@ -101,7 +101,7 @@ func TestRunEndsEarly(t *testing.T) {
 		require.ErrorIs(t, err, failure)
 	})
 	t.Run("sink", func(t *testing.T) {
-		_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(negotiator.Report) error { return failure }))
+		_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(*negotiator.Report) error { return failure }))
 		require.ErrorIs(t, err, failure)
 	})
 	t.Run("before it began", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestRunEndsEarly(t *testing.T) {
 	t.Run("between cycles", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cycles := 0
-		_, err := condorsim.Run(ctx, w, link(t, "easy", nil), nil, sink(func(negotiator.Report) error {
+		_, err := condorsim.Run(ctx, w, link(t, "easy", nil), nil, sink(func(*negotiator.Report) error {
 			cycles++
 			cancel()
 			return nil
@@ -130,6 +130,6 @@ func TestRunEndsEarly(t *testing.T) {
 }
 
 // sink makes a sink of a function.
-type sink func(negotiator.Report) error
+type sink func(*negotiator.Report) error
 
-func (s sink) Cycle(r negotiator.Report) error { return s(r) }
+func (s sink) Cycle(r *negotiator.Report) error { return s(r) }

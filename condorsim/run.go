@@ -129,7 +129,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 }
 
 // Cycle records what a cycle did.
-func (r *Result) Cycle(report negotiator.Report) error {
+func (r *Result) Cycle(report *negotiator.Report) error {
 	r.Cycles++
 	if report.Changed {
 		for i := range r.Refusals {
@@ -169,7 +169,7 @@ func (r *Result) Cycle(report negotiator.Report) error {
 		*o = o.kept()
 		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, now, s.How, report.Matches[i].Placement, s.Job.Estimate
 	}
-	r.countBroken(&report)
+	r.countBroken(report)
 	for _, h := range report.Held {
 		o := &r.Outcomes[h.Job.ID]
 		*o = o.kept()

@@ -177,7 +177,7 @@ func TestReservedIdle(t *testing.T) {
 				require.NoError(t, err)
 				var want, now float64
 				var since int64
-				result, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil), nil, sink(func(r negotiator.Report) error {
+				result, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil), nil, sink(func(r *negotiator.Report) error {
 					for ; now < float64(r.Delta.Now); now++ {
 						want += float64(since)
 					}

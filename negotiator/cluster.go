@@ -4,21 +4,26 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// matchmaker finds the slots that jobs may use. It asks each question once: for
-// a pair of an autocluster (jobs that no slot can tell apart) and a slot class
-// (slots that no job can tell apart).
+// matchmaker finds the slots that jobs may use, or the bundles. It asks each question
+// once: for a pair of an autocluster (jobs that no slot can tell apart) and a slot
+// class (slots that no job can tell apart).
 type matchmaker struct {
 	schema Schema
 	slots  []*Slot // by SlotID; an entry is replaced when the slot comes back
 	// singles are the placements of one chunk on each slot, shared by all who have it.
 	singles []Placement
 	ids     map[string]backfill.SlotID
+
+	bundles   []*Bundle           // by BundleID
+	parts     [][]backfill.SlotID // of each, ascending
+	wholes    []Placement         // of one job on each, shared by all who have it
+	bundleIDs map[string]backfill.BundleID
+	bundled   map[backfill.SlotID]bool // which slots are in any
 
 	clusters []*autocluster // by candidate set
 	news     map[int]bool   // candidate sets that are new or have changed since they were sent
@@ -28,7 +33,9 @@ type matchmaker struct {
 	asked    map[string]bool                   // slot attributes that jobs ask about, lower case
 	classes  map[string]int                    // slot classes by text
 	classOf  []int                             // by SlotID
-	verdicts map[pair]verdict
+	// classOfBundle is by BundleID. Its numbers are other ones than those of slots.
+	classOfBundle []int
+	verdicts      map[pair]verdict
 }
 
 // maxAds bounds the ads that are known by their address.
@@ -56,19 +63,42 @@ type autocluster struct {
 func newMatchmaker(schema Schema) *matchmaker {
 	return &matchmaker{
 		schema: schema, ids: map[string]backfill.SlotID{}, news: map[int]bool{},
+		bundleIDs: map[string]backfill.BundleID{}, bundled: map[backfill.SlotID]bool{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
 		seen: map[string]bool{}, asked: map[string]bool{},
 		classes: map[string]int{}, verdicts: map[pair]verdict{},
 	}
 }
 
-// addSlots takes slots in. It reports whether they look at job attributes that
+// add takes slots and bundles in. It reports whether they look at job attributes that
 // none did before: the autoclusters are void then, and have no candidates.
 //
 // A slot that comes back as it went, or changes in what no job asks about, costs
 // nothing; one that matters to jobs is matched with each autocluster.
-func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
-	var moved []backfill.SlotID
+func (m *matchmaker) add(slots []*Slot, bundles []*Bundle) (recluster bool) {
+	moved, recluster := m.enter(slots)
+	if len(bundles) > 0 {
+		recluster = m.addBundles(bundles) || recluster
+	} else if len(moved) > 0 {
+		m.classifyBundles()
+	}
+	if recluster {
+		clear(m.byText)
+		clear(m.byAd)
+		for _, c := range m.clusters {
+			c.void = true
+		}
+	}
+	for _, c := range m.clusters {
+		if recluster || len(bundles) > 0 || !m.rematch(c, moved) {
+			m.match(c)
+		}
+	}
+	return recluster
+}
+
+// enter takes slots in and lists those that belong to another class now.
+func (m *matchmaker) enter(slots []*Slot) (moved []backfill.SlotID, recluster bool) {
 	for _, slot := range slots {
 		id, known := m.ids[slot.Name]
 		if !known {
@@ -81,27 +111,18 @@ func (m *matchmaker) addSlots(slots []*Slot) (recluster bool) {
 		}
 		m.slots[id] = slot
 		m.singles[id] = Placement{{Slot: slot, Chunks: 1}}
+		if notice(m.seen, slot.Ad) {
+			recluster = true
+		}
+		if len(m.clusters) == 0 {
+			continue // they are classed with the first
+		}
 		if class := m.class(slot.Ad); !known || class != m.classOf[id] {
 			m.classOf[id] = class
 			moved = append(moved, id)
 		}
-		if notice(m.seen, slot.Ad) {
-			recluster = true
-		}
 	}
-	if recluster {
-		clear(m.byText)
-		clear(m.byAd)
-		for _, c := range m.clusters {
-			c.void = true
-		}
-	}
-	for _, c := range m.clusters {
-		if recluster || !m.rematch(c, moved) {
-			m.match(c)
-		}
-	}
-	return recluster
+	return moved, recluster
 }
 
 // unsent lists the autoclusters whose candidate sets are new or have changed,
@@ -120,22 +141,6 @@ func (m *matchmaker) unsent() []*autocluster {
 // sent takes note that the policy knows all candidate sets.
 func (m *matchmaker) sent() { clear(m.news) }
 
-// notice adds to a set what an ad's expressions refer to outside of it, and
-// reports whether that was new. All of them count, not Requirements and Rank
-// alone: these may ask for any attribute of the other side, which looks back.
-func notice(set map[string]bool, ad *classad.ClassAd) (grew bool) {
-	for _, e := range ad.All() {
-		_, external, _ := e.Refs(ad) // what is in a circle is error on both sides
-		for _, name := range external {
-			name = strings.ToLower(name)
-			if !set[name] {
-				set[name], grew = true, true
-			}
-		}
-	}
-	return grew
-}
-
 // cluster finds or founds the autocluster of a job ad.
 func (m *matchmaker) cluster(ad *classad.ClassAd) (*autocluster, error) {
 	if c, ok := m.byAd[ad]; ok {
@@ -151,7 +156,7 @@ func (m *matchmaker) cluster(ad *classad.ClassAd) (*autocluster, error) {
 		c = &autocluster{id: len(m.clusters), ad: ad, request: request}
 		m.clusters, m.byText[text] = append(m.clusters, c), c
 		m.news[c.id] = true
-		if notice(m.asked, ad) {
+		if notice(m.asked, ad) || c.id == 0 {
 			m.reclassify()
 		}
 		m.match(c)
@@ -163,72 +168,21 @@ func (m *matchmaker) cluster(ad *classad.ClassAd) (*autocluster, error) {
 	return c, nil
 }
 
-// reclassify divides the slots into classes anew.
-func (m *matchmaker) reclassify() {
-	clear(m.classes)
-	clear(m.verdicts)
-	for id, slot := range m.slots {
-		m.classOf[id] = m.class(slot.Ad)
-	}
-}
-
-// significant is the text of all that matters about a job ad: what it says of
-// itself to slots, and what slots look at, each with what it refers to within
-// the ad.
-func (m *matchmaker) significant(ad *classad.ClassAd) string {
-	names := map[string]bool{"requirements": true, "rank": true}
-	for _, resource := range m.schema.Resources {
-		names["request"+resource] = true
-	}
-	maps.Copy(names, m.seen)
-	return describe(ad, names)
-}
-
-// describe prints the named attributes of an ad, and those they refer to within
-// it, one a line.
-func describe(ad *classad.ClassAd, names map[string]bool) string {
-	all := map[string]bool{}
-	for name := range names {
-		e, ok := ad.Lookup(name)
-		if !ok {
-			continue
-		}
-		all[name] = true
-		internal, _, _ := e.Refs(ad) // what is in a circle is error, however far it goes
-		for _, n := range internal {
-			all[strings.ToLower(n)] = true
-		}
-	}
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if e, ok := ad.Lookup(name); ok {
-			text.WriteString(name + " = " + e.String() + "\n")
-		}
-	}
-	return text.String()
-}
-
-// class numbers a slot ad by what jobs ask about and what it asks of them.
-func (m *matchmaker) class(ad *classad.ClassAd) int {
-	names := map[string]bool{"requirements": true, "rank": true}
-	maps.Copy(names, m.asked)
-	text := describe(ad, names)
-	if class, ok := m.classes[text]; ok {
-		return class
-	}
-	m.classes[text] = len(m.classes)
-	return len(m.classes) - 1
-}
-
 // match fills in an autocluster's candidates. Their rank classes are dense:
 // equal Ranks, equal classes.
 func (m *matchmaker) match(c *autocluster) {
 	var found backfill.Candidates
 	var ranks []float64
-	for id, slot := range m.slots {
-		if v := m.verdict(c, m.classOf[id], slot); v.match && !c.void {
+	for id := range m.offers() {
+		v := m.verdict(c, m.offer(id))
+		if !v.match || c.void {
+			continue
+		}
+		ranks = append(ranks, v.rank)
+		if len(m.bundles) > 0 {
+			found.Bundles = append(found.Bundles, backfill.BundleID(id))
+		} else {
 			found.Slots = append(found.Slots, backfill.SlotID(id))
-			ranks = append(ranks, v.rank)
 		}
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(ranks)))
@@ -241,7 +195,7 @@ func (m *matchmaker) match(c *autocluster) {
 			found.Rank = append(found.Rank, int32(class))
 		}
 	}
-	if slices.Equal(found.Slots, c.candidates.Slots) && slices.Equal(found.Rank, c.candidates.Rank) {
+	if slices.Equal(found.Slots, c.candidates.Slots) && slices.Equal(found.Bundles, c.candidates.Bundles) && slices.Equal(found.Rank, c.candidates.Rank) {
 		return
 	}
 	c.candidates = found
@@ -250,15 +204,18 @@ func (m *matchmaker) match(c *autocluster) {
 
 // rematch brings an autocluster's candidates along for a few slots that belong to
 // another class now. It is false, and does nothing, where that is more than adding
-// and leaving out some.
+// and leaving out some slots.
 func (m *matchmaker) rematch(c *autocluster, moved []backfill.SlotID) bool {
 	const few = 64
-	if c.candidates.Rank != nil || len(moved) > few {
+	if len(moved) == 0 {
+		return true
+	}
+	if c.candidates.Rank != nil || len(moved) > few || len(m.bundles) > 0 {
 		return false
 	}
 	found := c.candidates.Slots
 	for _, id := range moved {
-		v := m.verdict(c, m.classOf[id], m.slots[id])
+		v := m.verdict(c, m.offer(int(id)))
 		at, was := slices.BinarySearch(found, id)
 		switch matches := v.match && !c.void; {
 		case matches && v.rank != c.rank:
@@ -277,12 +234,12 @@ func (m *matchmaker) rematch(c *autocluster, moved []backfill.SlotID) bool {
 }
 
 // verdict matches a pair, or remembers that it did.
-func (m *matchmaker) verdict(c *autocluster, class int, slot *Slot) verdict {
-	key := pair{c.id, class}
+func (m *matchmaker) verdict(c *autocluster, o offer) verdict {
+	key := pair{c.id, o.class}
 	v, known := m.verdicts[key]
 	if !known {
-		if v.match = classad.Match(c.ad, slot.Ad); v.match {
-			v.rank = classad.Rank(c.ad, slot.Ad)
+		if v.match = o.match(c.ad); v.match {
+			v.rank = classad.Rank(c.ad, o.ad)
 		}
 		if v.rank != v.rank { // not a number: no preference
 			v.rank = 0
@@ -290,33 +247,6 @@ func (m *matchmaker) verdict(c *autocluster, class int, slot *Slot) verdict {
 		m.verdicts[key] = v
 	}
 	return v
-}
-
-// whyNone says why an autocluster matches no slot: the clauses of its
-// Requirements that no slot meets, or that the slots refuse it.
-func (m *matchmaker) whyNone(c *autocluster) string {
-	requirements, ok := c.ad.Lookup("Requirements")
-	if !ok {
-		return "matches no slot: it has no Requirements"
-	}
-	var never []string
-	for _, clause := range requirements.Clauses() {
-		met := slices.ContainsFunc(m.slots, func(s *Slot) bool {
-			return clause.Eval(classad.Scope{My: c.ad, Target: s.Ad}).IsTrue()
-		})
-		if !met {
-			never = append(never, strings.TrimSpace(clause.String()))
-		}
-	}
-	accepted := slices.ContainsFunc(m.slots, func(s *Slot) bool { return classad.Accepts(s.Ad, c.ad) })
-	switch {
-	case len(never) > 0:
-		return fmt.Sprintf("matches no slot: true on none of %d: %s", len(m.slots), strings.Join(never, "; "))
-	case !accepted:
-		return fmt.Sprintf("matches no slot: the Requirements of all %d refuse it", len(m.slots))
-	default:
-		return fmt.Sprintf("matches no slot: none of %d meets all its Requirements and accepts it", len(m.slots))
-	}
 }
 
 // checkSlots refuses slots that a pool cannot have.

@@ -16,7 +16,13 @@
 // drives the simulator, in virtual time, and the daemon: a cycle has no clock,
 // no network and no disk of its own.
 //
+// A negotiator that ends leaves its [Memory], and [Restore] makes one that goes on
+// from it.
+//
 // Files: pool.go the port to a pool; job.go from ads to jobs and slots;
-// cluster.go phases 2 and 3; order.go the queue's order by an expression;
-// negotiator.go the cycle; run.go the loop.
+// cluster.go phases 2 and 3; delta.go what a pool reports, checked and put in the
+// policy's terms; order.go the queue's order by an expression; negotiator.go the
+// cycle; run.go the loop; predict.go with which run times jobs are planned, and what is
+// learned; forecast.go when jobs may be expected to start by them; memory.go what
+// outlives a negotiator; fit.go why a job matches few slots or none.
 package negotiator

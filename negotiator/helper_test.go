@@ -74,7 +74,7 @@ func cycle(tb testing.TB, n *Negotiator, d Delta) Report {
 	tb.Helper()
 	r, err := n.RunCycle(context.Background(), d)
 	require.NoError(tb, err)
-	return r
+	return *r
 }
 
 // started lists what a cycle started as job@slot×chunks.
@@ -83,7 +83,7 @@ func started(r Report) []string {
 	for _, m := range r.Matches {
 		parts := make([]string, len(m.Placement))
 		for i, p := range m.Placement {
-			parts[i] = fmt.Sprintf("%s×%d", p.Slot.Name, p.Chunks)
+			parts[i] = fmt.Sprintf("%s×%d", p.Name(), p.Chunks)
 		}
 		out = append(out, m.Job.Name+"@"+strings.Join(parts, "+"))
 	}
@@ -99,3 +99,6 @@ func why(tb testing.TB, n *Negotiator, id backfill.JobID) string {
 	}
 	return r.Why.String()
 }
+
+// addSlots is add of slots alone.
+func (m *matchmaker) addSlots(slots []*Slot) bool { return m.add(slots, nil) }

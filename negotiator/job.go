@@ -23,6 +23,9 @@ type Schema struct {
 	Estimates []string
 	// Limits are those that may hold the run time at which the pool ends it.
 	Limits []string
+	// Labels are the labels that somebody asks for: those of every job, as owner, or
+	// else attributes.
+	Labels []string
 }
 
 // DefaultSchema reads the resources that every HTCondor slot advertises and
@@ -36,8 +39,11 @@ func DefaultSchema() Schema {
 	}
 }
 
+// labelled is a label and the attribute that it is read from.
+type labelled struct{ label, attr string }
+
 // labels are what a job's ad says of whose it is, and under which attributes.
-var labels = []struct{ label, attr string }{
+var labels = []labelled{
 	{"owner", "Owner"}, {"group", "AcctGroup"}, {"account", "AccountingGroup"}, {"project", "ProjectName"}, {"qos", "QOS"}, {"executable", "Cmd"},
 }
 
@@ -52,6 +58,54 @@ func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
 		}
 	}
 	return found
+}
+
+// LabelsOf is what [LabelsOf] finds, and the attributes that are asked for.
+func (s Schema) LabelsOf(ad *classad.ClassAd) map[string]string {
+	found := LabelsOf(ad)
+	for _, name := range s.Labels {
+		value := ad.Eval(name, nil)
+		text, isText := value.Text()
+		if !isText && value.Kind() != classad.Undefined && value.Kind() != classad.Error {
+			text = value.String()
+		}
+		if text == "" || attributeOf(name) != name {
+			continue
+		}
+		if found == nil {
+			found = map[string]string{}
+		}
+		found[name] = text
+	}
+	return found
+}
+
+// LabelAttributes are the job attributes behind the labels that are asked for.
+func (s Schema) LabelAttributes() []string {
+	all := make([]string, len(s.Labels))
+	for i, name := range s.Labels {
+		all[i] = attributeOf(name)
+	}
+	return all
+}
+
+// EveryLabel names the labels that [LabelsOf] finds.
+func EveryLabel() []string {
+	all := make([]string, len(labels))
+	for i, l := range labels {
+		all[i] = l.label
+	}
+	return all
+}
+
+// attributeOf is the attribute that a label is read from.
+func attributeOf(label string) string {
+	for _, l := range labels {
+		if l.label == label {
+			return l.attr
+		}
+	}
+	return label
 }
 
 // Numbers in ads are bounded, so that sums stay far from overflow.
@@ -175,7 +229,7 @@ func (s Schema) readJob(j *Job) error {
 	if j.Limit, err = first(j.Ad, s.Limits); err != nil {
 		return err
 	}
-	j.Labels = LabelsOf(j.Ad)
+	j.Labels = s.LabelsOf(j.Ad)
 	_, err = s.Request(j.Ad, j.Nodes)
 	return err
 }

@@ -143,3 +143,13 @@ func TestRequest(t *testing.T) {
 	_, err := twoResources().Request(ad(t, "RequestCpus = 0; RequestMemory = 0"), 1)
 	require.EqualError(t, err, "it asks for nothing: RequestCpus must be at least 1 where nothing else is requested")
 }
+
+// TestLabelsThatAKeyNames are read whatever their case and kind, besides those of every job.
+func TestLabelsThatAKeyNames(t *testing.T) {
+	s := twoResources()
+	s.Labels = []string{"owner", "jobbatchname", "JobPrio", "executable", "nonesuch"}
+	require.Equal(t, map[string]string{"owner": "ann", "jobbatchname": "b", "JobPrio": "3", "executable": "x"},
+		s.LabelsOf(ad(t, `Owner = "ann"; JobBatchName = "b"; JobPrio = 3; Cmd = "x"`)))
+	require.Nil(t, s.LabelsOf(ad(t, "QDate = 1")))
+	require.Equal(t, []string{"Owner", "jobbatchname", "JobPrio", "Cmd", "nonesuch"}, s.LabelAttributes())
+}

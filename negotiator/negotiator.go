@@ -3,11 +3,11 @@ package negotiator
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
@@ -22,6 +22,15 @@ type Config struct {
 	Policy, Fallback backfill.Decider
 	// DefaultEstimate is planned with for jobs that bring no estimate.
 	DefaultEstimate backfill.Time
+	// StartSlack lengthens every job's estimate and limit, in seconds: what passes on
+	// a real pool between a match and the job's start there, and between its end and
+	// the next cycle. An order's expression sees the estimate without it.
+	StartSlack backfill.Time
+	// Estimates foretell run times and learn from jobs that complete; nil: jobs are
+	// planned with what they request. It is the negotiator's from now on.
+	Estimates *estimate.Set
+	// Actual is how long jobs will run, which only a simulation knows; may be nil.
+	Actual func(backfill.JobID) backfill.Time
 	// Refused is told of each decision that did not count; may be nil.
 	Refused func(backfill.Refusal)
 	// Changes are what else is to be in charge while [Run] runs; may be nil.
@@ -30,32 +39,37 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Change puts another policy in charge, with its fallback and an order.
+// Change puts another policy in charge, with its fallback, an order and estimators.
 type Change struct {
 	Order            Order
 	Policy, Fallback backfill.Decider
+	// Estimates are those of [Config.Estimates]. Another set than the one before begins
+	// with what that one learned.
+	Estimates *estimate.Set
 	// Made is told between two cycles when it is so, and at which instant the first
 	// one under the new policy is; or that the policies do not go together and
 	// nothing was changed. May be nil.
 	Made func(now backfill.Time, err error)
 }
 
-// Negotiator schedules one pool. It is not safe for concurrent use.
+// Negotiator schedules one pool. It is not safe for concurrent use: who answers
+// questions while it runs takes a clone of its State, and its Memory, between two
+// cycles.
 type Negotiator struct {
-	schema          Schema
-	defaultEstimate backfill.Time
-	matchmaker      *matchmaker
-	host            *backfill.Host
-	jobs            map[backfill.JobID]*Job // that wait, run or are held
-	priorities      *priorities             // nil: the order is no expression
-	stale           []backfill.JobID        // of void autoclusters: to be matched anew once they do not run
-	changes         <-chan Change
-	clock           func() time.Time
+	schema      Schema
+	matchmaker  *matchmaker
+	host        *backfill.Host
+	jobs        map[backfill.JobID]*Job // that wait, run or are held
+	priorities  *priorities             // nil: the order is no expression
+	predictions *predictions
+	stale       []backfill.JobID // to be matched and placed anew once they do not run, as those of void autoclusters
+	changes     <-chan Change
+	clock       func() time.Time
 
 	// Room for what a cycle needs.
-	told    map[backfill.JobID]bool
-	events  []backfill.Event
-	matches []Match
+	told   map[backfill.JobID]bool
+	events []backfill.Event
+	report Report
 }
 
 // DefaultEstimate is planned with where neither the job nor the configuration
@@ -70,34 +84,45 @@ func New(c Config) (*Negotiator, error) {
 	if c.Clock == nil {
 		c.Clock = func() time.Time { return time.Time{} }
 	}
+	if c.StartSlack < 0 || c.StartSlack > maxSeconds {
+		return nil, fmt.Errorf("a start slack of %d s: must be from 0 to %d", c.StartSlack, int64(maxSeconds))
+	}
 	jobs := map[backfill.JobID]*Job{}
-	order, priorities := c.Order.of(jobs, c.Schema.Resources)
+	order, priorities := c.Order.of(jobs, c.Schema.Resources, c.StartSlack)
+	predictions := &predictions{
+		set: c.Estimates, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
+		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
+	}
+	order = predictions.order(order)
 	host, err := backfill.NewHost(backfill.NewState(c.Schema.Resources, c.Placement), order, c.Policy, c.Fallback, c.Refused)
 	if err != nil {
 		return nil, err
 	}
 	return &Negotiator{
-		schema:          c.Schema,
-		defaultEstimate: c.DefaultEstimate,
-		matchmaker:      newMatchmaker(c.Schema),
-		host:            host,
-		jobs:            jobs,
-		told:            map[backfill.JobID]bool{},
-		priorities:      priorities,
-		changes:         c.Changes,
-		clock:           c.Clock,
+		schema:      c.Schema,
+		matchmaker:  newMatchmaker(c.Schema),
+		host:        host,
+		jobs:        jobs,
+		told:        map[backfill.JobID]bool{},
+		priorities:  priorities,
+		predictions: predictions,
+		changes:     c.Changes,
+		clock:       c.Clock,
 	}, nil
 }
 
 // Change puts another policy in charge from the next cycle on. What runs and
 // waits stays as it is, and so do guarantees as long as the policy's name is the
-// same; see [backfill.Host.Change]. An error changes nothing.
+// same; see [backfill.Host.Change]. Under other estimators, or if only one of the
+// policies gives guarantees, run times are foretold anew. An error changes nothing.
 func (n *Negotiator) Change(c Change) error {
-	order, priorities := c.Order.of(n.jobs, n.schema.Resources)
-	if err := n.host.Change(order, c.Policy, c.Fallback); err != nil {
+	order, priorities := c.Order.of(n.jobs, n.schema.Resources, n.predictions.slack)
+	predictions := n.predictions.under(c)
+	if err := n.host.Change(predictions.order(order), c.Policy, c.Fallback); err != nil {
 		return err
 	}
-	n.priorities = priorities
+	predictions.inherit(n.predictions)
+	n.priorities, n.predictions = priorities, predictions
 	return nil
 }
 
@@ -147,8 +172,13 @@ type Report struct {
 	Unordered bool
 	// Changed says that a policy took over with this cycle, see [Config.Changes].
 	Changed bool
-	// Took is how long the cycle took, by the configured clock.
-	Took time.Duration
+	// Learned are the completed jobs from which the estimators learned.
+	Learned []estimate.Ended
+	// Took is how long the cycle took, by the configured clock, and Matched how long of
+	// it phases 2 and 3.
+	Took, Matched time.Duration
+
+	predictions *predictions
 }
 
 // Held is a job that left the queue without running, and why.
@@ -160,28 +190,33 @@ type Held struct {
 // RunCycle schedules what a pool reports. A delta that cannot be true is an
 // error and changes nothing. After any other error the negotiator is not to be
 // used any more.
-func (n *Negotiator) RunCycle(ctx context.Context, d Delta) (Report, error) {
+func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error) {
 	began := n.clock()
+	report := &n.report
+	report.Delta, report.Matches, report.Held, report.State, report.Changed = delta, report.Matches[:0], nil, n.host.State, false
+	d := &report.Delta
 	if err := n.check(d); err != nil {
-		return Report{}, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
+		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
 	}
+	n.learn(d)
 	round, err := n.matchUp(d)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
-	decision, err := n.host.Decide(ctx, round)
+	report.Matched = n.clock().Sub(began)
+	report.Decision, err = n.host.Decide(ctx, round)
 	if err != nil {
-		return Report{}, fmt.Errorf("plan at %d: %w", d.Now, err)
+		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.matchmaker.sent()
 	n.forget(d.Completed)
 	n.forget(d.Removed)
-	report := Report{Delta: d, Decision: decision, Matches: n.matches[:0], State: n.host.State, Unordered: n.priorities.unordered()}
-	for _, s := range decision.Started {
+	report.Unordered, report.Learned, report.predictions = n.priorities.unordered(), n.predictions.learned, n.predictions
+	for i := range report.Decision.Started {
+		s := &report.Decision.Started[i]
 		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
 	}
-	n.matches = report.Matches
-	for _, h := range decision.Held {
+	for _, h := range report.Decision.Held {
 		report.Held = append(report.Held, Held{Job: n.jobs[h.Job.ID], Reason: n.why(h)})
 	}
 	report.Took = n.clock().Sub(began)
@@ -193,6 +228,7 @@ func (n *Negotiator) forget(ids []backfill.JobID) {
 	for _, id := range ids {
 		delete(n.jobs, id)
 		n.priorities.forget(id)
+		n.predictions.forget(id)
 	}
 }
 
@@ -206,7 +242,7 @@ func (n *Negotiator) why(h backfill.HeldJob) string {
 	switch {
 	case h.Reason != backfill.ReasonNeverFits:
 		return h.Reason
-	case len(c.candidates.Slots) == 0:
+	case len(c.candidates.Slots)+len(c.candidates.Bundles) == 0:
 		return n.matchmaker.whyNone(c)
 	default:
 		return h.Reason
@@ -214,6 +250,11 @@ func (n *Negotiator) why(h backfill.HeldJob) string {
 }
 
 func (n *Negotiator) places(at backfill.Placement) Placement {
+	if len(n.matchmaker.bundles) > 0 {
+		if id, found := n.matchmaker.bundleAt(at); found {
+			return n.matchmaker.wholes[id]
+		}
+	}
 	if len(at) == 1 && at[0].Count == 1 {
 		return n.matchmaker.singles[at[0].Slot]
 	}
@@ -222,125 +263,4 @@ func (n *Negotiator) places(at backfill.Placement) Placement {
 		places[i] = Place{Slot: n.matchmaker.slots[c.Slot], Chunks: c.Count}
 	}
 	return places
-}
-
-// check refuses a delta that cannot be true, before anything has changed.
-func (n *Negotiator) check(d Delta) error {
-	if d.Now < n.State().Now() {
-		return fmt.Errorf("the last cycle was at %d", n.State().Now())
-	}
-	if err := n.matchmaker.checkSlots(d.SlotsUp, d.SlotsDown); err != nil {
-		return err
-	}
-	told := n.told
-	clear(told)
-	for _, job := range d.Submitted {
-		if n.jobs[job.ID] != nil || told[job.ID] {
-			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
-		}
-		told[job.ID] = true
-		if err := n.schema.check(job, n.matchmaker.byAd[job.Ad]); err != nil {
-			return fmt.Errorf("job %s: %w", job.Name, err)
-		}
-	}
-	for _, report := range []struct {
-		what    string
-		ids     []backfill.JobID
-		running bool // the job must be running
-	}{{"completed", d.Completed, true}, {"removed", d.Removed, false}, {"failed to start", d.StartFailed, true}} {
-		for _, id := range report.ids {
-			if told[id] {
-				return fmt.Errorf("job ID %d is reported twice", id)
-			}
-			told[id] = true
-			if n.jobs[id] == nil || report.running && !n.State().IsRunning(id) {
-				return fmt.Errorf("job ID %d %s, but was not there for it", id, report.what)
-			}
-		}
-	}
-	return nil
-}
-
-// matchUp does phases 2 and 3: it turns a delta in terms of ads into a round in
-// terms of vectors and candidate sets.
-func (n *Negotiator) matchUp(d Delta) (backfill.Round, error) {
-	round := backfill.Round{Now: d.Now, Events: n.events[:0]}
-	if err := n.takeSlots(d, &round); err != nil {
-		return round, err
-	}
-	for _, job := range d.Submitted {
-		spec, err := n.spec(job)
-		if err != nil {
-			return round, err
-		}
-		n.jobs[job.ID] = job
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Spec: spec})
-	}
-	for _, id := range d.Completed {
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: id})
-	}
-	for _, id := range d.Removed {
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, Job: id})
-	}
-	for _, id := range d.StartFailed {
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, Job: id})
-	}
-	n.events = round.Events
-	for _, c := range n.matchmaker.unsent() {
-		round.Candidates = append(round.Candidates, backfill.CandidateSet{ID: c.id, Candidates: c.candidates})
-	}
-	return round, nil
-}
-
-// takeSlots takes the delta's slots in. When they can tell jobs apart that none
-// could before, all waiting jobs are matched anew, and a running one a cycle
-// after it came back to the queue: until then its autocluster has no candidates.
-func (n *Negotiator) takeSlots(d Delta, round *backfill.Round) error {
-	for _, name := range d.SlotsDown {
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.SlotLost, Slot: n.slot(n.matchmaker.ids[name])})
-	}
-	if len(d.SlotsUp) > 0 && n.matchmaker.addSlots(d.SlotsUp) {
-		n.stale = slices.Sorted(maps.Keys(n.jobs))
-	}
-	for _, slot := range d.SlotsUp {
-		id := n.matchmaker.ids[slot.Name]
-		kind := backfill.SlotAdded
-		if n.State().SlotUp(id) {
-			kind = backfill.SlotChanged
-		}
-		round.Events = append(round.Events, backfill.Event{Kind: kind, Slot: n.slot(id)})
-	}
-	for _, id := range n.stale {
-		if !n.queued(id) || slices.Contains(d.Removed, id) {
-			continue
-		}
-		spec, err := n.spec(n.jobs[id])
-		if err != nil {
-			return err
-		}
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.Changed, Spec: spec})
-	}
-	n.stale = slices.DeleteFunc(n.stale, func(id backfill.JobID) bool { return !n.State().IsRunning(id) })
-	return nil
-}
-
-func (n *Negotiator) slot(id backfill.SlotID) backfill.Slot {
-	s := n.matchmaker.slots[id]
-	return backfill.Slot{ID: id, Name: s.Name, Capacity: s.Capacity}
-}
-
-// spec is a job in the policy's terms.
-func (n *Negotiator) spec(job *Job) (*backfill.Job, error) {
-	c, err := n.matchmaker.cluster(job.Ad)
-	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", job.Name, err)
-	}
-	spec := &backfill.Job{
-		ID: job.ID, Submit: job.Submit, Place: job.Place, Nodes: job.Nodes, Request: c.request,
-		Estimate: job.Estimate, Limit: job.Limit, Candidates: c.id, Labels: job.Labels,
-	}
-	if spec.Estimate == 0 {
-		spec.Estimate, spec.Unestimated = n.defaultEstimate, true
-	}
-	return spec, nil
 }

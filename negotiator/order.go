@@ -44,8 +44,11 @@ In an expression MY is the job's ad. Whatever the ad says, these are what is pla
 CurrentTime and time() are the instant of the cycle. The integer 7/2 is 3: write 1.0*7/2. True
 counts as 1, false as 0; jobs for which there is no number come last.
 `)
-	return text.String()
+	return text.String() + utilityHelp()
 }
+
+// OrderBy is an order that somebody else computes.
+func OrderBy(key backfill.Order) Order { return Order{named: key} }
 
 // OrderNamed is the order of that name, or of an expression behind "expr:". A
 // wrong expression is a [*classad.SyntaxError].
@@ -71,6 +74,7 @@ func OrderNamed(name string) (Order, error) {
 type priorities struct {
 	order     Order
 	resources []string
+	slack     backfill.Time // in the jobs' estimates
 	jobs      map[backfill.JobID]*Job
 	known     map[backfill.JobID]*priority
 	host      classad.Host
@@ -96,11 +100,11 @@ type priority struct {
 }
 
 // of is the order of the jobs of a negotiator, and its memory if it has one.
-func (o Order) of(jobs map[backfill.JobID]*Job, resources []string) (backfill.Order, *priorities) {
+func (o Order) of(jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time) (backfill.Order, *priorities) {
 	if o.expression == nil {
 		return o.named, nil
 	}
-	p := &priorities{order: o, resources: resources, jobs: jobs, known: map[backfill.JobID]*priority{}}
+	p := &priorities{order: o, resources: resources, slack: slack, jobs: jobs, known: map[backfill.JobID]*priority{}}
 	p.host.Now = func() int64 {
 		p.asked = true
 		return int64(p.now)
@@ -112,7 +116,7 @@ func (o Order) of(jobs map[backfill.JobID]*Job, resources []string) (backfill.Or
 // first of which are cpus. It serves one goroutine at a time and keeps something
 // of each job that it was asked for.
 func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Order {
-	order, _ := o.of(jobs, resources)
+	order, _ := o.of(jobs, resources, 0)
 	return order
 }
 
@@ -167,7 +171,7 @@ func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
 	ad.SetInt("QDate", int64(j.Submit))
 	ad.Delete("CurrentTime") // it is the clock
 	ad.Set("WaitTime", p.order.waitTime)
-	ad.SetInt("EstimatedRunTime", int64(j.Estimate))
+	ad.SetInt("EstimatedRunTime", int64(j.Estimate-p.slack))
 	ad.SetInt("MinHosts", int64(j.Nodes))
 	for i, resource := range p.resources {
 		ad.SetInt("Request"+attribute(resource), j.Request[i])

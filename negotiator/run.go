@@ -8,7 +8,7 @@ import (
 
 // Sink is told of every cycle, after its matches were handed to the pool.
 type Sink interface {
-	Cycle(Report) error
+	Cycle(*Report) error
 }
 
 // Run schedules a pool, cycle by cycle, until it has nothing more to say or the

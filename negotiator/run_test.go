@@ -46,7 +46,7 @@ type watcher struct {
 	err  error
 }
 
-func (w *watcher) Cycle(r Report) error {
+func (w *watcher) Cycle(r *Report) error {
 	w.s.heard = append(w.s.heard, fmt.Sprintf("%s sees %d", w.name, r.Delta.Now))
 	return w.err
 }

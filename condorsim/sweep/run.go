@@ -130,7 +130,7 @@ type progress struct {
 }
 
 // Cycle tells of each hundredth of the jobs.
-func (p *progress) Cycle(report negotiator.Report) error {
+func (p *progress) Cycle(report *negotiator.Report) error {
 	before := p.done * 100 / p.jobs
 	p.done += len(report.Delta.Completed)
 	if p.done*100/p.jobs == before {

@@ -20,7 +20,7 @@ import (
 // meddling changes how long the first job was to run, when it runs already.
 type meddling struct{ w *condorsim.Workload }
 
-func (m meddling) Cycle(r negotiator.Report) error {
+func (m meddling) Cycle(r *negotiator.Report) error {
 	if len(r.Matches) > 0 {
 		m.w.Jobs[0].Run++
 	}

@@ -333,7 +333,7 @@ type progress struct {
 }
 
 // Cycle counts the jobs that a cycle saw end.
-func (p *progress) Cycle(r negotiator.Report) error {
+func (p *progress) Cycle(r *negotiator.Report) error {
 	p.done += int64(len(r.Delta.Completed))
 	p.bar.Update(p.done, p.total)
 	return nil

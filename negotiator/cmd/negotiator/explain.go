@@ -127,7 +127,7 @@ type snapshot struct {
 }
 
 // Cycle takes note of a cycle.
-func (s *snapshot) Cycle(r negotiator.Report) error {
+func (s *snapshot) Cycle(r *negotiator.Report) error {
 	s.state, s.unordered = r.State, r.Unordered
 	for _, h := range r.Held {
 		s.held[h.Job.ID] = h.Reason

@@ -43,7 +43,7 @@ type logLines struct {
 }
 
 // Cycle logs what a cycle saw and did.
-func (l *logLines) Cycle(r negotiator.Report) error {
+func (l *logLines) Cycle(r *negotiator.Report) error {
 	for _, id := range r.Delta.Completed {
 		l.logger.Info("ended", "t", r.Delta.Now, "job", l.w.Jobs[id].Name, "cmd", command(l.w.Jobs[id].Job))
 	}
@@ -108,14 +108,14 @@ func makeView(out io.Writer, w *condorsim.Workload, speed string) *view {
 }
 
 // Cycle draws the pool as a cycle left it.
-func (v *view) Cycle(r negotiator.Report) error {
+func (v *view) Cycle(r *negotiator.Report) error {
 	v.follow(r)
 	_, err := io.WriteString(v.out, v.fit(v.draw(r)))
 	return err
 }
 
 // follow takes note of what runs where and what is held.
-func (v *view) follow(r negotiator.Report) {
+func (v *view) follow(r *negotiator.Report) {
 	v.cycles++
 	v.ended += len(r.Delta.Completed)
 	for _, id := range r.Delta.Completed {
@@ -153,7 +153,7 @@ func (v *view) fit(picture string) string {
 // close goes back to the screen that was there before.
 func (v *view) close() { _, _ = io.WriteString(v.out, backAgain) }
 
-func (v *view) draw(r negotiator.Report) string {
+func (v *view) draw(r *negotiator.Report) string {
 	var b strings.Builder
 	now := r.Delta.Now
 	under, _ := r.State.Policy()
@@ -205,7 +205,7 @@ func (v *view) slots(s *backfill.State) string {
 }
 
 // queue lists the first waiting jobs and when they are planned to start.
-func (v *view) queue(r negotiator.Report) string {
+func (v *view) queue(r *negotiator.Report) string {
 	const shown = 8
 	t := plainTable("waiting", "nodes", "cpus", "estimate", "planned for", "on")
 	for _, j := range r.State.FirstWaiting(shown) {
