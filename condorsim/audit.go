@@ -15,7 +15,8 @@ import (
 // After each cycle as many jobs must wait as have arrived and not started, and as
 // much be in use as the running jobs asked for. No job may start before its
 // submit time, twice, beyond what a slot has, or after its guarantee unless that
-// was recorded as broken; each must run as long as its workload says. In the end
+// was recorded as broken; none may be taken to run for longer than it requests; each
+// must run as long as its workload says. In the end
 // no job may be lost, the integral of the number of waiting jobs must be the sum
 // of the waits (Little's law), and the integral of each resource in use the sum
 // of what the jobs used for as long as they ran (conservation of work).
@@ -23,12 +24,16 @@ import (
 // Integrals are modulo 2⁶⁴, which does no harm to their being equal.
 type audit struct {
 	w        *Workload
-	outcomes []Outcome // as they were before the cycle
+	outcomes []Outcome     // as they were before the cycle
+	unknown  backfill.Time // is requested by jobs that bring no estimate
+	slack    backfill.Time // in all times that are planned with
 
 	holding []holding         // of running jobs; those without a job are free
 	free    []int32           // indices in holding
 	index   []int32           // in holding, by job; -1: it does not run
 	used    []backfill.Vector // by slot
+	slots   []backfill.Slot
+	whole   map[string]int64 // cpus by the slots of a bundle
 	use     backfill.Vector
 
 	arrived int                              // jobs, which do so in their order
@@ -55,16 +60,17 @@ type holding struct {
 	at  backfill.Placement
 }
 
-func newAudit(w *Workload, outcomes []Outcome) *audit {
+func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *audit {
 	k := len(w.Schema.Resources)
 	a := &audit{
-		w: w, outcomes: outcomes, index: make([]int32, len(w.Jobs)), use: make(backfill.Vector, k), inUse: make(backfill.Vector, k),
+		w: w, outcomes: outcomes, unknown: unknown, slack: slack, index: make([]int32, len(w.Jobs)), use: make(backfill.Vector, k), inUse: make(backfill.Vector, k),
 		useArea: make([]uint64, k), work: make([]uint64, k), done: make([]float64, k),
 		back: map[backfill.JobID]backfill.Time{}, broken: map[backfill.JobID]bool{},
 	}
 	for i := range a.index {
 		a.index[i] = -1
 	}
+	a.whole = wholes(w)
 	return a
 }
 
@@ -140,9 +146,9 @@ func (a *audit) complete(r *negotiator.Report) error {
 		if want := a.w.Jobs[id].runs(); ran != want {
 			return a.violation(id, "ended after %d s, but was to run for %d s", ran, want)
 		}
-		job := a.release(id)
-		for k, amount := range job.Request {
-			a.done[k] += float64(amount) * float64(job.Nodes) * float64(ran)
+		h := a.release(id)
+		for k, amount := range a.held(h) {
+			a.done[k] += float64(amount) * float64(h.job.Nodes) * float64(ran)
 		}
 	}
 	return nil
@@ -151,7 +157,7 @@ func (a *audit) complete(r *negotiator.Report) error {
 // requeue finds the jobs that went back to the queue, which nobody reports: those
 // that ran and do not, or are started again. What they did is lost.
 func (a *audit) requeue(r *negotiator.Report) {
-	d := r.Delta
+	d := &r.Delta
 	for _, id := range d.Removed {
 		if a.index[id] >= 0 {
 			a.release(id)
@@ -190,8 +196,15 @@ func (a *audit) start(r *negotiator.Report) error {
 		case s.Guarantee != o.Guarantee:
 			return a.violation(id, "was promised to start by %d, which became %d", o.Guarantee, s.Guarantee)
 		}
+		if err := a.foretold(s.Job, r.State); err != nil {
+			return err
+		}
 		a.leave(id, s.Job.Submit)
-		if err := a.hold(s, r.State.Slots()); err != nil {
+		a.slots = r.State.Slots()
+		if err := a.checkWhole(s); err != nil {
+			return err
+		}
+		if err := a.hold(s); err != nil {
 			return err
 		}
 	}
@@ -212,17 +225,17 @@ func (a *audit) leave(id backfill.JobID, since backfill.Time) {
 }
 
 // hold enters what a started job takes.
-func (a *audit) hold(s backfill.Started, slots []backfill.Slot) error {
+func (a *audit) hold(s backfill.Started) error {
 	for _, chunks := range s.Placement {
 		for int(chunks.Slot) >= len(a.used) {
 			a.used = append(a.used, make(backfill.Vector, len(a.use)))
 		}
 		used := a.used[chunks.Slot]
-		used.AddScaled(s.Job.Request, int64(chunks.Count))
-		if slot := slots[chunks.Slot]; !used.Within(slot.Capacity) {
+		used.AddScaled(a.takes(s.Job, chunks.Slot), int64(chunks.Count))
+		if slot := a.slots[chunks.Slot]; !used.Within(slot.Capacity) {
 			return a.violation(s.Job.ID, "started on slot %s, of which %v is now in use and %v there", slot.Name, used, slot.Capacity)
 		}
-		a.use.AddScaled(s.Job.Request, int64(chunks.Count))
+		a.use.AddScaled(a.takes(s.Job, chunks.Slot), int64(chunks.Count))
 	}
 	if n := len(a.free); n > 0 {
 		a.index[s.Job.ID], a.free = a.free[n-1], a.free[:n-1]
@@ -234,19 +247,20 @@ func (a *audit) hold(s backfill.Started, slots []backfill.Slot) error {
 }
 
 // release takes back what a running job holds, and counts what it did with it.
-func (a *audit) release(id backfill.JobID) *backfill.Job {
+func (a *audit) release(id backfill.JobID) holding {
 	h := &a.holding[a.index[id]]
-	job, ran := h.job, uint64(a.now-a.outcomes[id].Start)
+	was, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)
 	for _, chunks := range h.at {
-		a.used[chunks.Slot].AddScaled(job.Request, -int64(chunks.Count))
-		a.use.AddScaled(job.Request, -int64(chunks.Count))
-		for k, amount := range job.Request {
+		takes := a.takes(job, chunks.Slot)
+		a.used[chunks.Slot].AddScaled(takes, -int64(chunks.Count))
+		a.use.AddScaled(takes, -int64(chunks.Count))
+		for k, amount := range takes {
 			a.work[k] += uint64(amount) * uint64(chunks.Count) * ran
 		}
 	}
 	a.free = append(a.free, a.index[id])
 	*h, a.index[id] = holding{}, -1
-	return job
+	return was
 }
 
 // compare holds the state against the books.

@@ -195,6 +195,16 @@ func TestAudit(t *testing.T) {
 	id := func(n backfill.JobID) func(backfill.Started) bool {
 		return func(s backfill.Started) bool { return s.Job.ID == n }
 	}
+	planned := func(n backfill.JobID, otherwise func(*backfill.Job)) func(r *negotiator.Report) {
+		return func(r *negotiator.Report) {
+			r.Decision.Started = slices.Clone(r.Decision.Started)
+			if i := slices.IndexFunc(r.Decision.Started, id(n)); i >= 0 {
+				other := *r.Decision.Started[i].Job
+				otherwise(&other)
+				r.Decision.Started[i].Job = &other
+			}
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		wrong func(*negotiator.Report)
@@ -249,6 +259,9 @@ func TestAudit(t *testing.T) {
 				r.Decision.Started[i].Guarantee++
 			}
 		}, "internal error at 110, job 4: was promised to start by 120, which became 121"},
+		{"a job taken to run for longer than it requests", planned(2, func(j *backfill.Job) { j.Running = 21 }), "internal error at 100, job 3: was taken to run for 20 s, then for 21 s, but requests 20"},
+		{"a job that would be ended early", planned(2, func(j *backfill.Job) { j.Estimate = 19 }), "internal error at 100, job 3: was to be ended after 19 s, but requests 20"},
+		{"a guarantee that rests on a prediction", planned(2, func(j *backfill.Job) { j.Estimate, j.Limit = 19, 20 }), "internal error at 100, job 3: was taken to run for 19 s, then for 19 s, but a guarantee must rest on the 20 that it requests"},
 		{"time that runs back", func(r *negotiator.Report) {
 			if r.Delta.Now == 300 {
 				r.Delta.Now = 99

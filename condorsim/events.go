@@ -16,8 +16,11 @@ type EventCounter struct{ counter *profileevents.Counter }
 // CountEvents makes a counter for a run of the workload and puts it around the
 // configured policy, which decides as before. It fails where there is nothing to
 // be counted: for policies other than the linked-in conservative, pc and dc, and on
-// more than one slot.
+// more than one slot or partitions.
 func CountEvents(w *Workload, c *negotiator.Config) (*EventCounter, error) {
+	if n := len(w.Bundles); n > 0 {
+		return nil, fmt.Errorf("the pool has %d partitions; profile events are those of a single machine's profile", n)
+	}
 	if n := len(w.Slots); n != 1 {
 		return nil, fmt.Errorf("the pool has %d slots; profile events are those of a single machine's profile", n)
 	}

@@ -15,7 +15,7 @@ func RunOn(ctx context.Context, w *Workload, c negotiator.Config, pool negotiato
 func Audited(w *Workload) (sink negotiator.Sink, closeBooks func() error) {
 	outcomes := make([]Outcome, len(w.Jobs))
 	r := &Result{Workload: w, Outcomes: outcomes}
-	books := newAudit(w, outcomes)
+	books := newAudit(w, outcomes, negotiator.DefaultEstimate, 0)
 	return both{books, r}, books.close
 }
 

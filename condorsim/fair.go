@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -73,6 +74,9 @@ type fairStarts struct {
 	working         sync.WaitGroup
 	close           func() // of the copies' policies
 
+	estimates *estimate.Set   // nil: the order goes by what jobs request
+	ordered   []*backfill.Job // by job, as the order is to see it since it arrived; nil: as it is
+
 	// With caps, copies wait until it is known when the jobs start that they are for.
 	waiting map[backfill.JobID][]*fairCopy
 	held    int // of them
@@ -118,6 +122,9 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 		strict:  slices.Repeat([]backfill.Time{unknown}, len(w.Jobs)),
 		relaxed: slices.Repeat([]backfill.Time{unknown}, len(w.Jobs)),
 	}
+	if c.Estimates != nil && !c.Estimates.Requested() {
+		f.estimates, f.ordered = c.Estimates, make([]*backfill.Job, len(w.Jobs))
+	}
 	jobs := make(map[backfill.JobID]*negotiator.Job, len(w.Jobs))
 	for _, j := range w.Jobs {
 		jobs[j.ID] = j.Job
@@ -138,7 +145,7 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 		ours, err := main.Again(ctx)
 		if err == nil {
 			deciders = append(deciders, ours)
-			hosts[i], err = hostOfCopies(ctx, ours, fallback, c.Order.Of(jobs, w.Schema.Resources), refused)
+			hosts[i], err = hostOfCopies(ctx, ours, fallback, f.order(c.Order.Of(jobs, w.Schema.Resources)), refused)
 		}
 		if err != nil {
 			f.close()
@@ -172,6 +179,7 @@ func (f *fairStarts) Decide(ctx context.Context, c *backfill.Cycle) error {
 		if e.Kind != backfill.Submitted {
 			continue
 		}
+		f.foretell(e.Spec)
 		before := c.Round().Events[:k]
 		together := k > 0 && before[k-1].Kind == backfill.Submitted // the last job arrives at this very instant
 		var copied fairCopy

@@ -25,7 +25,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Pool) (*Work
 		return w, nil
 	}
 	w := &Workload{
-		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
 		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
 	}
 	w.Jobs = make([]Job, len(t.Jobs))
@@ -39,5 +39,5 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Pool) (*Work
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
 	}
-	return w, nil
+	return w, w.CheckChunks()
 }

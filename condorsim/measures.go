@@ -51,6 +51,7 @@ func (r *Result) Measured() metrics.Measures {
 	if r.RelaxedFST != nil {
 		list = append(list, metrics.Measure{Name: "relaxed_unfairness", Label: "relaxed unfairness", Unit: metrics.Seconds, Value: r.Unfairness(r.RelaxedFST)})
 	}
+	list = append(list, r.predictions()...)
 	return append(list, r.Extra...)
 }
 
@@ -62,10 +63,13 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 	makespan := known[slices.IndexFunc(known, func(m metrics.Measure) bool { return m.Name == "makespan" })].Value
 	capacity := r.Workload.Capacity()
 	for k, name := range r.Workload.Schema.Resources {
-		if k == 0 || name == "memory" || capacity[k] == 0 {
+		m := metrics.Measure{Name: "utilisation_" + name, Label: "utilisation, " + name, Unit: metrics.Share}
+		switch {
+		case k == 0 && len(r.Workload.Bundles) > 0: // that of cpus is of those that jobs asked for
+			m.Name, m.Label = "utilisation_partitions", "utilisation, whole partitions"
+		case k == 0 || name == "memory" || capacity[k] == 0:
 			continue
 		}
-		m := metrics.Measure{Name: "utilisation_" + name, Label: "utilisation, " + name, Unit: metrics.Share}
 		if makespan > 0 {
 			m.Value = r.Work[k] / (float64(capacity[k]) * makespan)
 		}
@@ -74,21 +78,36 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 	return list
 }
 
-// starts counts in which way jobs came to start; see [backfill.How].
+// starts counts in which way jobs came to start, see [backfill.How], and which share
+// of them started from the top of the queue, past a job that waits, and past one by
+// backfilling: on slots that are reserved for a job before it. The three make 1, as
+// Tang et al. divide them (IPDPS 2010).
 func (r *Result) starts() metrics.Measures {
 	var n [3]int
+	all, backfilled := 0, 0
 	for _, o := range r.Outcomes {
-		if o.Started && int(o.How) < len(n) {
-			n[o.How]++
+		if !o.Started || int(o.How) >= len(n) {
+			continue
+		}
+		all++
+		n[o.How]++
+		if o.Backfilled {
+			backfilled++
 		}
 	}
 	count := func(name string, how backfill.How) metrics.Measure {
 		return metrics.Measure{Name: name, Unit: metrics.Count, Value: float64(n[how])}
 	}
+	share := func(name string, of int) metrics.Measure {
+		return metrics.Measure{Name: name, Unit: metrics.Share, Value: float64(of) / float64(max(all, 1))}
+	}
 	return metrics.Measures{
 		count("started_backfill", backfill.ByBackfill),
 		count("started_head", backfill.AtHead),
 		count("started_queue", backfill.ByQueue),
+		share("share_from_top", n[backfill.AtHead]+n[backfill.ByQueue]),
+		share("share_not_from_top", n[backfill.ByBackfill]-backfilled),
+		share("share_backfilled", backfilled),
 	}
 }
 

@@ -1,6 +1,7 @@
 package condorsim_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,29 @@ func TestBrokenGuaranteesInTheMeasures(t *testing.T) {
 	require.InDelta(t, result.Broken, got["guarantees_broken"], 0)
 	require.InDelta(t, -45, got["mean_slack"], 0)
 	require.InDelta(t, -90, got["median_slack"], 0)
+}
+
+// TestShares has a job that waits for all of b, one that starts past it on a, and one
+// that starts past it on b, in time. Without reservations nothing is backfilled, and
+// without overtaking all start from the top.
+func TestShares(t *testing.T) {
+	job := func(id, submit, run, cpus int, slot string) string {
+		return fmt.Sprintf(`ClusterId = %d; ProcId = 0; QDate = %d; RemoteWallClockTime = %d; EstimatedRunTime = %d; RequestCpus = %d; Requirements = TARGET.Name == "%s";;`, id, submit, run, run, cpus, slot)
+	}
+	for policy, want := range map[string][3]float64{ // from the top, not from the top, backfilled
+		"easy": {0.5, 0.25, 0.25}, "conservative": {0.5, 0.25, 0.25}, "first-fit": {0.5, 0.5, 0}, "fcfs": {1, 0, 0},
+	} {
+		t.Run(policy, func(t *testing.T) {
+			w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
+				job(1, 0, 10, 2, "b")+job(2, 1, 10, 3, "b")+job(3, 2, 50, 1, "a")+job(4, 3, 5, 1, "b")))
+			require.NoError(t, err)
+			result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
+			require.NoError(t, err)
+			got := result.Measures()
+			require.Equal(t, want, [3]float64{got["share_from_top"], got["share_not_from_top"], got["share_backfilled"]})
+			require.InDelta(t, 4*(want[1]+want[2]), got["started_backfill"], 0)
+		})
+	}
 }
 
 // Resources beyond cpus and memory are measured where there are any.

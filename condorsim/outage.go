@@ -84,6 +84,9 @@ func newOutages(w *Workload, origin backfill.Time) *outages {
 	o := &outages{slots: make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)), placed: map[backfill.JobID]negotiator.Placement{}}
 	for i, s := range w.Slots {
 		o.slots[i].slot = s
+		if len(w.Bundles) > 0 {
+			o.slots[i].known = whole // the pool told them with the bundles
+		}
 		o.index[s.Name] = i
 	}
 	for n := range w.Outages {
@@ -234,17 +237,21 @@ func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 func (o *outages) start(job backfill.JobID, at negotiator.Placement) {
 	o.placed[job] = at
 	for _, place := range at {
-		s := &o.slots[o.index[place.Slot.Name]]
-		s.jobs = append(s.jobs, job)
+		for _, name := range place.Slots() {
+			s := &o.slots[o.index[name]]
+			s.jobs = append(s.jobs, job)
+		}
 	}
 }
 
 func (o *outages) end(job backfill.JobID) {
 	for _, place := range o.placed[job] {
-		s := &o.slots[o.index[place.Slot.Name]]
-		i := slices.Index(s.jobs, job)
-		s.jobs[i] = s.jobs[len(s.jobs)-1]
-		s.jobs = s.jobs[:len(s.jobs)-1]
+		for _, name := range place.Slots() {
+			s := &o.slots[o.index[name]]
+			i := slices.Index(s.jobs, job)
+			s.jobs[i] = s.jobs[len(s.jobs)-1]
+			s.jobs = s.jobs[:len(s.jobs)-1]
+		}
 	}
 	delete(o.placed, job)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -324,14 +325,15 @@ func TestMeanTimes(t *testing.T) {
 // model is a pool of arrays that is told what a simulation reports and holds it
 // against what can be.
 type model struct {
-	t      require.TestingT
-	w      *condorsim.Workload
-	free   map[string]backfill.Vector
-	up     map[string]bool
-	drains map[string]bool
-	runs   map[backfill.JobID]run
-	ended  map[backfill.JobID]int
-	last   backfill.Time
+	t        require.TestingT
+	w        *condorsim.Workload
+	free     map[string]backfill.Vector
+	capacity map[string]backfill.Vector
+	up       map[string]bool
+	drains   map[string]bool
+	runs     map[backfill.JobID]run
+	ended    map[backfill.JobID]int
+	last     backfill.Time
 }
 
 type run struct {
@@ -341,11 +343,11 @@ type run struct {
 
 func newModel(t require.TestingT, w *condorsim.Workload) *model {
 	m := &model{
-		t: t, w: w, free: map[string]backfill.Vector{}, up: map[string]bool{}, drains: map[string]bool{},
+		t: t, w: w, free: map[string]backfill.Vector{}, capacity: map[string]backfill.Vector{}, up: map[string]bool{}, drains: map[string]bool{},
 		runs: map[backfill.JobID]run{}, ended: map[backfill.JobID]int{}, last: -1 << 60,
 	}
 	for _, s := range w.Slots {
-		m.free[s.Name] = append(backfill.Vector{}, s.Capacity...)
+		m.free[s.Name], m.capacity[s.Name] = append(backfill.Vector{}, s.Capacity...), s.Capacity
 	}
 	return m
 }
@@ -354,10 +356,16 @@ func (m *model) take(id backfill.JobID, at negotiator.Placement, sign int64) {
 	request, err := m.w.Schema.Request(m.w.Jobs[id].Ad, 1)
 	require.NoError(m.t, err)
 	for _, place := range at {
-		free := m.free[place.Slot.Name]
-		free.AddScaled(request, -sign*int64(place.Chunks))
-		for i, amount := range free {
-			require.True(m.t, 0 <= amount && amount <= place.Slot.Capacity[i], "%s has %v free", place.Slot.Name, free)
+		for _, name := range place.Slots() {
+			capacity, takes := m.capacity[name], request
+			if place.Bundle != nil {
+				takes = capacity
+			}
+			free := m.free[name]
+			free.AddScaled(takes, -sign*int64(place.Chunks))
+			for i, amount := range free {
+				require.True(m.t, 0 <= amount && amount <= capacity[i], "%s has %v free", name, free)
+			}
 		}
 	}
 }
@@ -380,7 +388,7 @@ func (m *model) Cycle(r *negotiator.Report) error {
 		m.up[name] = false
 		for id, on := range m.runs {
 			for _, place := range on.at {
-				if place.Slot.Name == name {
+				if slices.Contains(place.Slots(), name) {
 					m.take(id, on.at, -1)
 					delete(m.runs, id)
 					break
@@ -400,7 +408,9 @@ func (m *model) Cycle(r *negotiator.Report) error {
 		require.GreaterOrEqual(m.t, now, match.Job.Submit)
 		chunks := 0
 		for _, place := range match.Placement {
-			require.True(m.t, m.up[place.Slot.Name] && !m.drains[place.Slot.Name], "job %s starts at %d on %s", match.Job.Name, now, place.Slot.Name)
+			for _, name := range place.Slots() {
+				require.True(m.t, m.up[name] && !m.drains[name], "job %s starts at %d on %s", match.Job.Name, now, name)
+			}
 			chunks += place.Chunks
 		}
 		require.Equal(m.t, match.Job.Nodes, chunks)

@@ -63,6 +63,10 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		}
 	}
 	p.now = now
+	if !p.up && len(p.w.Bundles) > 0 { // each of their slots has been there when they are told, even if it fails at once
+		p.up = true
+		return negotiator.Delta{Now: now, SlotsUp: p.w.Slots, Bundles: p.w.Bundles}, nil
+	}
 	d := negotiator.Delta{Now: now, Completed: p.completed[:0], Submitted: p.submitted[:0]}
 	for len(p.ends) > 0 && p.ends[0].at <= now {
 		if ended, _ := heap.Pop(&p.ends).(ending); !p.stale(ended) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -16,8 +17,9 @@ type Outcome struct {
 	Started, Ended bool
 	Start, End     backfill.Time
 	How            backfill.How
+	Backfilled     bool // it overtook, on slots that are reserved for a job before it; see [backfill.State.OnReserved]
 	Placement      negotiator.Placement
-	Estimate       backfill.Time // what was planned with
+	Estimate       backfill.Time // what was requested, or stood for it
 	Promised       bool
 	Guarantee      backfill.Time // the latest start that was promised at first, mostly at arrival, if Promised
 	Held           string        // the reason, if it never was to run
@@ -51,6 +53,9 @@ type Result struct {
 	// StrictFST and RelaxedFST are the fair start times by job, if they were asked
 	// for; see [RunFair]. Those of jobs that never ran mean nothing.
 	StrictFST, RelaxedFST []backfill.Time
+	// Predictions are what the jobs that started were planned with, by job; nil: all
+	// with what they requested. See [Result.Predicted].
+	Predictions []estimate.Uses
 	// Bound is that of the bounded slowdowns; 0: the usual one.
 	Bound backfill.Time
 	// Work is what the jobs that ran used of each resource, in amounts times
@@ -60,6 +65,7 @@ type Result struct {
 	Extra metrics.Measures
 
 	pool     *Pool
+	unknown  backfill.Time // is requested by jobs that bring no estimate
 	promises bool
 	reserved int64 // idle cpus that are reserved since the last cycle
 	last     backfill.Time
@@ -100,11 +106,19 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 }
 
 func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool, sinks ...negotiator.Sink) (*Result, error) {
+	if err := w.CheckChunks(); err != nil {
+		return nil, err
+	}
 	r := &Result{Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), BrokenBy: map[string]int{}}
 	if p, ok := pool.(*Pool); ok {
 		r.pool = p
 	}
 	c.Schema = w.Schema
+	r.unknown = cmp.Or(c.DefaultEstimate, negotiator.DefaultEstimate)
+	if c.Estimates != nil && !c.Estimates.Requested() {
+		r.Predictions = make([]estimate.Uses, len(w.Jobs))
+		c.Actual = w.actual
+	}
 	report := c.Refused
 	c.Refused = func(refusal backfill.Refusal) {
 		r.refuse(refusal)
@@ -116,7 +130,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	if err != nil {
 		return nil, err
 	}
-	books := newAudit(w, r.Outcomes)
+	books := newAudit(w, r.Outcomes, r.unknown, c.StartSlack)
 	all := append([]negotiator.Sink{books, r}, sinks...)
 	if err = negotiator.Run(ctx, n, pool, all...); err != nil {
 		return nil, err
@@ -161,13 +175,18 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 	for _, b := range report.Decision.Broken {
 		r.promise(b.Job.ID, b.Promised)
 	}
-	for i, s := range report.Decision.Started {
+	for i := range report.Decision.Started {
+		s := &report.Decision.Started[i]
 		if s.Promised {
 			r.promise(s.Job.ID, s.Guarantee)
 		}
 		o := &r.Outcomes[s.Job.ID]
 		*o = o.kept()
-		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, now, s.How, report.Matches[i].Placement, s.Job.Estimate
+		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, now, s.How, report.Matches[i].Placement, cmp.Or(r.Workload.Jobs[s.Job.ID].Estimate, r.unknown)
+		o.Backfilled = s.How == backfill.ByBackfill && report.State.OnReserved(&report.Decision, i)
+		if r.Predictions != nil {
+			r.Predictions[s.Job.ID] = report.Predicted(s.Job.ID)
+		}
 	}
 	r.countBroken(report)
 	for _, h := range report.Held {

@@ -36,7 +36,7 @@ func TestOutcomes(t *testing.T) {
 	require.Equal(t, []condorsim.Outcome{
 		{Started: true, Ended: true, Start: 0, End: 5, How: backfill.AtHead, Placement: at, Estimate: 10, Promised: true, Guarantee: 0},
 		{Started: true, Ended: true, Start: 5, End: 9, How: backfill.AtHead, Placement: at, Estimate: 4, Promised: true, Guarantee: 10},
-		{Started: true, Ended: true, Start: 2, End: 5, How: backfill.ByBackfill, Placement: at, Estimate: 3, Promised: true, Guarantee: 2},
+		{Started: true, Ended: true, Start: 2, End: 5, How: backfill.ByBackfill, Backfilled: true, Placement: at, Estimate: 3, Promised: true, Guarantee: 2},
 		{Held: "matches no slot: true on none of 1: TARGET.Cpus >= RequestCpus"},
 		{Started: true, Ended: true, Start: 9, End: 9, How: backfill.ByQueue, Placement: at, Estimate: 1, Promised: true, Guarantee: 14},
 	}, result.Outcomes)

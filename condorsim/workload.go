@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
@@ -22,7 +23,12 @@ type Workload struct {
 	Name   string
 	Schema negotiator.Schema
 	Slots  []*negotiator.Slot
-	Jobs   []Job // in order of jobs; the ID of each is its index
+	// Bundles are the partitions of a partitioned machine, of which a job takes one; none:
+	// jobs take parts of slots.
+	Bundles []*negotiator.Bundle
+	Jobs    []Job // in order of jobs; the ID of each is its index
+	// History is jobs that ended before, by when they did. Estimators learn from it.
+	History []estimate.Ended
 	// Cleaning says what was left out of a trace.
 	Cleaning workload.Cleaning
 
@@ -64,6 +70,15 @@ func (w *Workload) Capacity() backfill.Vector {
 	return sum
 }
 
+// CheckChunks refuses jobs of several chunks on a partitioned machine.
+func (w *Workload) CheckChunks() error {
+	i := slices.IndexFunc(w.Jobs, func(j Job) bool { return j.Nodes != 1 })
+	if len(w.Bundles) == 0 || i < 0 {
+		return nil
+	}
+	return fmt.Errorf("job %s: %d chunks: on a partitioned machine a job has one, and asks it for all that it needs", w.Jobs[i].Name, w.Jobs[i].Nodes)
+}
+
 // Memory is what the slots have of it; 0 if memory is no resource.
 func (w *Workload) Memory() int64 {
 	if i := slices.Index(w.Schema.Resources, "memory"); i >= 0 {
@@ -78,21 +93,6 @@ const (
 	cpuRequirements    = "TARGET.Cpus >= RequestCpus"
 	memoryRequirements = cpuRequirements + " && TARGET.Memory >= RequestMemory"
 )
-
-// traceLabels are the labels of a trace's jobs. The queue that a job was submitted
-// to says what service it gets, so it stands as the qos.
-func traceLabels(j workload.Job) (labels map[string]string) {
-	for _, l := range [][2]string{{"owner", j.User}, {"group", j.Group}, {"executable", j.Executable}, {"qos", j.Queue}} {
-		if l[1] == "" {
-			continue
-		}
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[l[0]] = l[1]
-	}
-	return labels
-}
 
 // FromTrace makes a workload of a trace. Its machine is one slot with all the
 // processors, and a job one chunk; given slots replace it, and a job of p
@@ -118,7 +118,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 // into chunks and what goes wrong.
 func OnPool(t *workload.Trace, pool *pools.Pool) (*Workload, error) {
 	w := &Workload{
-		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
 		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
 	}
 	ads := newRequestAds(pool)
@@ -133,7 +133,7 @@ func OnPool(t *workload.Trace, pool *pools.Pool) (*Workload, error) {
 		}
 		label := [4]string{j.User, j.Group, j.Executable, j.Queue}
 		if labels[label] == nil {
-			labels[label] = traceLabels(j)
+			labels[label] = j.Labels()
 		}
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),

@@ -5,9 +5,13 @@
 // empty line behind each ad, comment lines with # at the top.
 //
 //	negotiator.yaml        the negotiator's configuration, every key explained
+//	htcondor/backfill.conf the same in HTCondor's configuration, for its config.d
 //	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
 //	pools/mixed.yaml       three classes of nodes, for condorsim
 //	pools/failing.yaml     nodes that fail and are drained, for condorsim
+//	pools/intrepid.yaml    a Blue Gene/P and its partitions, for condorsim; bgp-*.yaml
+//	                       are like it and of the sizes of some traces, and
+//	                       tiny-bgp.yaml can be worked out by hand
 //	workloads/*.swf.gz     synthetic traces for one machine, in the Standard
 //	                       Workload Format
 //	workloads/npb54.ads    54 parallel jobs that together overload it; how they
@@ -30,9 +34,10 @@ const (
 	FourNodes  = "pools/four-nodes.ads" // machine ads
 	NPB54      = "workloads/npb54.ads"  // job ads, in order of submit time
 	Negotiator = "negotiator.yaml"      // as it is by default
+	HTCondor   = "htcondor/backfill.conf"
 )
 
-//go:embed negotiator.yaml pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
+//go:embed negotiator.yaml htcondor/*.conf pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
 var files embed.FS
 
 // Files returns the embedded files. It is read-only and never fails on the

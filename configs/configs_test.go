@@ -126,7 +126,7 @@ func TestReadme(t *testing.T) {
 // policies' options, and says how large each is with all of its traces.
 func TestSweeps(t *testing.T) {
 	cells := map[string]int{
-		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 15 * 4, "ibb": 5 * 7, "ibb-mixed": 5 * 4, "ibb-nodes": 3,
+		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 15 * 4, "ibb": 5 * 7, "ibb-mixed": 5 * 4, "ibb-nodes": 3, "estimates": 4 * 30, "estimates-partitions": 3 * 20, "estimates-intrepid": 26,
 	}
 	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 // series, such as a scheduler.
 type Grouped struct {
 	Name, Title, Alt, Note string
+	Scope                  string // as in [Figure]
 	Groups, Series         []string
 	// Over are what groups belong to, such as loads to a trace; nil if to nothing.
 	// What neighbours have in common is written once.
@@ -29,7 +30,7 @@ type Grouped struct {
 
 // Bars draws grouped bars, in as many rows as they need.
 func Bars(g Grouped) *Figure {
-	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Width: cmp.Or(g.Width, Page)}
+	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Scope: g.Scope, Width: cmp.Or(g.Width, Page)}
 	y := f.head(g.Series, g.Skip, false)
 	const left, gap, leastBar, height = 52.0, 22.0, 9.0, 210.0
 	under := 44.0
@@ -44,16 +45,60 @@ func Bars(g Grouped) *Figure {
 	}
 	room := f.Width - margin - left
 	perRow := max(1, int(room/(float64(bars)*leastBar+gap)))
-	rows := (len(g.Groups) + perRow - 1) / perRow
-	perRow = (len(g.Groups) + rows - 1) / max(rows, 1)
+	for _, name := range g.Groups { // no word is to be cut off
+		perRow = max(1, min(perRow, int(room/(longestWord(name, normal)+4))))
+	}
+	rows := g.rows(perRow)
+	perRow = 0
+	for _, groups := range rows {
+		perRow = max(perRow, groups[1]-groups[0])
+	}
 	axis := g.axis()
-	for from := 0; from < len(g.Groups); from += perRow {
+	for _, groups := range rows {
 		y += 14
-		g.row(f, bay{left, y, room, height}, axis, from, min(from+perRow, len(g.Groups)), perRow, gap)
+		g.row(f, bay{left, y, room, height}, axis, groups[0], groups[1], perRow, gap)
 		y += height + under
 	}
 	f.foot(y - 8)
 	return f
+}
+
+// rows are the first group of each row and the one after its last: rows are of about
+// the same length, but for what belongs together, which stays so if there is room.
+func (g Grouped) rows(perRow int) (rows [][2]int) {
+	n := (len(g.Groups) + perRow - 1) / perRow
+	even := (len(g.Groups) + n - 1) / max(n, 1)
+	for _, most := range []int{even, perRow} {
+		rows = nil
+		torn := false
+		for from := 0; from < len(g.Groups); {
+			to := min(from+most, len(g.Groups))
+			if begin := g.begin(to); begin < to {
+				torn = true
+				if begin > from {
+					to = begin
+				}
+			}
+			rows = append(rows, [2]int{from, to})
+			from = to
+		}
+		if !torn {
+			break
+		}
+	}
+	return rows
+}
+
+// begin is the first of the groups that belong to the same as a group and the one
+// before it do; the group itself if they do not.
+func (g Grouped) begin(group int) int {
+	if g.Over == nil || group == len(g.Over) {
+		return group
+	}
+	for group > 0 && g.Over[group-1] == g.Over[group] {
+		group--
+	}
+	return group
 }
 
 // bay is where something is drawn.
@@ -164,6 +209,14 @@ func (g Grouped) bar(f *Figure, group, series int, v, x, width float64, at func(
 // chip is the ground of a text on a bar.
 func chip(x, y, w, h float64, series int) rect {
 	return rect{x: x + 0.5, y: y, w: w - 1, h: h, ink: inkGround, opacity: 0.85, series: series}
+}
+
+// longestWord is how wide the widest part of a name is that wrap does not break.
+func longestWord(text string, size float64) (width float64) {
+	for _, line := range wrap(text, size, 0, math.MaxInt) {
+		width = max(width, textWidth(line, size))
+	}
+	return width
 }
 
 // wrap breaks a name into lines at its hyphens and blanks; what is still too long is cut off.

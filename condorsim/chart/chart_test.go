@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,4 +206,34 @@ func TestWrap(t *testing.T) {
 	require.Equal(t, []string{"KTH-SP2-", "1996-2"}, wrap("KTH-SP2-1996-2", normal, 60, 2))
 	require.Equal(t, []string{"a load", "1.2"}, wrap("a load 1.2", normal, 50, 2))
 	require.Equal(t, "…", string([]rune(wrap(strings.Repeat("x", 50), normal, 60, 2)[0])[7:]), "what is too long is cut off")
+}
+
+// What belongs together stands in one row, and no word below it is cut off.
+func TestRowsOfBars(t *testing.T) {
+	g := Grouped{Skip: none, Low: -1, High: 1, Series: []string{"a", "b", "c"}, Width: Page}
+	g.Over = slices.Concat(slices.Repeat([]string{"easy"}, 9), slices.Repeat([]string{"easy-wfp"}, 11))
+	for range g.Over {
+		g.Groups, g.Values = append(g.Groups, "requested"), append(g.Values, []float64{0.1, 0.2, 0.3})
+	}
+	svg := Bars(g).SVG()
+	require.Equal(t, 20, strings.Count(svg, ">requested<"))
+	require.Equal(t, 1, strings.Count(svg, ">easy<"))
+	require.Equal(t, 1, strings.Count(svg, ">easy-wfp<"))
+	for _, c := range []struct {
+		over   string
+		perRow int
+		want   [][2]int
+	}{
+		{"aabbcc", 3, [][2]int{{0, 2}, {2, 4}, {4, 6}}},
+		{"aabbcc", 5, [][2]int{{0, 4}, {4, 6}}},
+		{"abcdef", 4, [][2]int{{0, 3}, {3, 6}}},
+		{"aaaaab", 2, [][2]int{{0, 2}, {2, 4}, {4, 6}}},
+		{"", 4, nil},
+	} {
+		over := strings.Split(c.over, "")
+		if c.over == "" {
+			over = nil
+		}
+		require.Equal(t, c.want, Grouped{Groups: over, Over: over}.rows(c.perRow), c.over)
+	}
 }

@@ -8,7 +8,11 @@ type Figure struct {
 	Title, Alt    string
 	Width, Height float64
 	// Note stands small below the drawing, such as a warning that data is missing.
-	Note   string
+	Note string
+	// Scope tells figures apart whose series are not the same: a page that hides a
+	// series in all figures does so in those of one scope. It is part of an attribute's
+	// value; "" is one too.
+	Scope  string
 	shapes []shape
 	plots  []plot
 }

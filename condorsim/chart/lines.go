@@ -21,6 +21,7 @@ type Point struct{ Across, Up float64 }
 // Lined is a chart of one or more panels with the same series.
 type Lined struct {
 	Name, Title, Alt, Note string
+	Scope                  string // as in [Figure]
 	Series                 []string
 	Panels                 []Panel
 	// PerRow is how many panels stand beside each other.
@@ -33,7 +34,7 @@ type Lined struct {
 
 // Lines draws curves.
 func Lines(l Lined) *Figure {
-	f := &Figure{Name: l.Name, Title: l.Title, Alt: l.Alt, Note: l.Note, Width: cmp.Or(l.Width, Page)}
+	f := &Figure{Name: l.Name, Title: l.Title, Alt: l.Alt, Note: l.Note, Scope: l.Scope, Width: cmp.Or(l.Width, Page)}
 	y := f.head(l.Series, none, true)
 	const left, right, above, under = 64.0, 14.0, 26.0, 46.0
 	perRow := max(1, min(l.PerRow, len(l.Panels)))

@@ -14,6 +14,7 @@ import (
 type svgWriter struct {
 	strings.Builder
 	alone bool
+	scope string
 }
 
 func (w *svgWriter) put(format string, args ...any) {
@@ -22,7 +23,7 @@ func (w *svgWriter) put(format string, args ...any) {
 
 // SVG is the figure as an element of a page that has the style of [CSS].
 func (f *Figure) SVG() string {
-	var w svgWriter
+	w := svgWriter{scope: f.Scope}
 	w.put(`<svg class="chart" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" role="img" aria-label="%s">`, num(f.Width), num(f.Height), html.EscapeString(f.Title+". "+f.Alt))
 	f.body(&w)
 	w.WriteString("</svg>")
@@ -76,7 +77,7 @@ func (r rect) svg(w *svgWriter) {
 
 func (w *svgWriter) series(n int) {
 	if n != none && !w.alone {
-		w.put(` data-s="%d"`, n)
+		w.put(` data-s="%s%d"`, w.scope, n)
 	}
 }
 
@@ -143,7 +144,7 @@ func (k key) svg(w *svgWriter) {
 		}
 		return
 	}
-	w.put(`<g class="key" data-s="%d">`, k.series)
+	w.put(`<g class="key" data-s="%s%d">`, w.scope, k.series)
 	w.put(`<rect x="%s" y="%s" width="%s" height="20" fill="none" pointer-events="all"/>`, num(k.at.x-4), num(k.at.y), num(26+textWidth(k.name, normal)))
 	for _, s := range k.parts() {
 		s.svg(w)

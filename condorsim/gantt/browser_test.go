@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/page/pagetest"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -232,6 +234,25 @@ func TestManySlots(t *testing.T) {
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), r.Workload.Jobs[wide].Name+kb.Enter))
 	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), "node-b")
 	p.Shot("gantt-slots", false)
+}
+
+// A job on a partition has all of its midplanes; wires are not to be seen.
+func TestPartitions(t *testing.T) {
+	pool, err := pools.Open("../../configs/pools/tiny-bgp.yaml")
+	require.NoError(t, err)
+	w, err := condorsim.OnPool(pagetest.Trace("made-up", 300, 32, 3), pool)
+	require.NoError(t, err)
+	r, err := pagetest.Run(w, "easy")
+	require.NoError(t, err)
+	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
+	require.Equal(t, 32, pagetest.Eval[int](p, "lanesInAll"))
+	require.Equal(t, 8, pagetest.Eval[int](p, "encoded.slots.length"))
+	five := slices.IndexFunc(w.Jobs, func(j condorsim.Job) bool { return j.Cpus > 4 && j.Cpus < 8 })
+	require.Positive(t, five)
+	require.Equal(t, 8, pagetest.Eval[int](p, fmt.Sprintf("jobs.lanes.slice(jobs.first[%d], jobs.first[%d]).reduce((a, b) => a + b)", five, five+1)), "more than it asked for")
+	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), w.Jobs[five].Name+kb.Enter))
+	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), r.Outcomes[five].Placement[0].Bundle.Name)
+	p.Shot("gantt-partitions", false)
 }
 
 func TestThePageOfNothing(t *testing.T) {

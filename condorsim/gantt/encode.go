@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // data is what the page's scripts get, as JSON. A column is a number for each job
@@ -20,9 +21,12 @@ type data struct {
 	UnixStart int64      `json:"unixStart"`
 	Memory    bool       `json:"memory"` // there is such a resource
 	Slots     []slotData `json:"slots"`
-	Users     []string   `json:"users"`
-	Hows      []string   `json:"hows"`
-	Count     int        `json:"count"`
+	// Partitions are the names of a partitioned machine's, else there is no column of
+	// that name.
+	Partitions []string `json:"partitions,omitempty"`
+	Users      []string `json:"users"`
+	Hows       []string `json:"hows"`
+	Count      int      `json:"count"`
 	// Names are the jobs' if they are not all numbers, else the column ids is there.
 	Names   []string          `json:"names,omitempty"`
 	Columns map[string]string `json:"columns"`
@@ -48,10 +52,11 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 	w := r.Workload
 	begin, end := span(r)
 	d := data{Begin: int64(begin), End: int64(end), UnixStart: w.UnixStart, Memory: w.Memory() > 0, Count: len(w.Jobs), Columns: map[string]string{}, Users: []string{}, Hows: []string{}, Held: map[int]string{}, Requeued: map[int][2]int64{}}
-	for _, s := range w.Slots {
-		d.Slots = append(d.Slots, slotData{s.Name, s.Capacity[0]})
-	}
+	d.addSlots(w)
 	names := []string{"submit", "wait", "run", "rest", "cpus", "memory", "promise", "how", "user", "pieces", "lanes"}
+	if d.Partitions != nil {
+		names = append(names, "partition")
+	}
 	columns := map[string]*column{}
 	for _, name := range names {
 		columns[name] = new(column)
@@ -78,8 +83,10 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 			put("promise", -1)
 			put("how", index(&d.Hows, "held"))
 			put("pieces", 0)
+			d.putPartition(columns, nil)
 			continue
 		}
+		d.putPartition(columns, o.Placement)
 		put("wait", int64(o.Start-j.Submit))
 		put("run", int64(o.End-o.Start))
 		put("rest", int64(o.Estimate-(o.End-o.Start))) // of the estimate
@@ -100,6 +107,28 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 	}
 	d.identify(w.Jobs)
 	return d
+}
+
+// addSlots lists the slots, of a partitioned machine without the wires, and the
+// partitions.
+func (d *data) addSlots(w *condorsim.Workload) {
+	for _, s := range w.Slots {
+		if len(w.Bundles) == 0 || s.Capacity[0] > 0 {
+			d.Slots = append(d.Slots, slotData{s.Name, s.Capacity[0]})
+		}
+	}
+	for _, b := range w.Bundles {
+		d.Partitions = append(d.Partitions, b.Name)
+	}
+}
+
+// putPartition says which partition a job ran on, if it is a partitioned machine's.
+func (d *data) putPartition(columns map[string]*column, at negotiator.Placement) {
+	if c := columns["partition"]; c != nil && len(at) > 0 {
+		c.put(index(&d.Partitions, at[0].Name()))
+	} else if c != nil {
+		c.put(-1) // never ran
+	}
 }
 
 // identify stores the jobs' names: as numbers if they all are.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // piece is a part of a job: neighbouring lanes, one for each cpu. Lanes are
@@ -25,7 +26,7 @@ func pack(r *condorsim.Result) ([][]piece, error) {
 	p := packer{r, map[string]*room{}, make([][]piece, len(r.Outcomes))}
 	var offset int64
 	for _, s := range r.Workload.Slots {
-		p.rooms[s.Name] = &room{offset, lanes{{0, s.Capacity[0]}}}
+		p.rooms[s.Name] = &room{offset, s.Capacity[0], lanes{{0, s.Capacity[0]}}}
 		offset += s.Capacity[0]
 	}
 	empty := func(i int) bool { return r.Outcomes[i].Start == r.Outcomes[i].End }
@@ -64,24 +65,26 @@ type packer struct {
 
 // room is what is free of a slot, whose lanes are counted from the offset on.
 type room struct {
-	offset int64
-	free   lanes
+	offset, cpus int64
+	free         lanes
 }
 
 // place finds lanes for a job.
 func (p *packer) place(i int) error {
 	name, o := p.Workload.Jobs[i].Name, &p.Outcomes[i]
 	for _, on := range o.Placement {
-		room, known := p.rooms[on.Slot.Name]
-		if !known {
-			return fmt.Errorf("draw job %s: it ran on %s, which is no slot of the pool", name, on.Slot.Name)
-		}
-		taken, ok := room.free.take(p.chunkCpus(i) * int64(on.Chunks))
-		if !ok {
-			return fmt.Errorf("internal error: draw job %s: %s has not as many free cpus at %d", name, on.Slot.Name, o.Start)
-		}
-		for _, t := range taken {
-			p.packed[i] = append(p.packed[i], piece{room.offset + t.lane, t.count})
+		for _, slot := range on.Slots() {
+			room, known := p.rooms[slot]
+			if !known {
+				return fmt.Errorf("draw job %s: it ran on %s, which is no slot of the pool", name, slot)
+			}
+			taken, ok := room.free.take(p.taken(i, on, room))
+			if !ok {
+				return fmt.Errorf("internal error: draw job %s: %s has not as many free cpus at %d", name, slot, o.Start)
+			}
+			for _, t := range taken {
+				p.packed[i] = append(p.packed[i], piece{room.offset + t.lane, t.count})
+			}
 		}
 	}
 	return nil
@@ -91,18 +94,24 @@ func (p *packer) place(i int) error {
 func (p *packer) giveBack(i int) {
 	rest := p.packed[i]
 	for _, on := range p.Outcomes[i].Placement {
-		room := p.rooms[on.Slot.Name]
-		for need := p.chunkCpus(i) * int64(on.Chunks); need > 0; rest = rest[1:] {
-			room.free.add(piece{rest[0].lane - room.offset, rest[0].count})
-			need -= rest[0].count
+		for _, slot := range on.Slots() {
+			room := p.rooms[slot]
+			for need := p.taken(i, on, room); need > 0; rest = rest[1:] {
+				room.free.add(piece{rest[0].lane - room.offset, rest[0].count})
+				need -= rest[0].count
+			}
 		}
 	}
 }
 
-// chunkCpus is what a chunk of a job takes of a slot.
-func (p *packer) chunkCpus(i int) int64 {
+// taken is how many cpus a job takes of a slot: those of its chunks, or all if it has a
+// bundle.
+func (p *packer) taken(i int, on negotiator.Place, slot *room) int64 {
+	if on.Bundle != nil {
+		return slot.cpus
+	}
 	j := p.Workload.Jobs[i]
-	return j.Cpus / int64(max(1, j.Nodes))
+	return j.Cpus / int64(max(1, j.Nodes)) * int64(on.Chunks)
 }
 
 // ran are the jobs that ran to their end, in order of jobs.

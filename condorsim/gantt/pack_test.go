@@ -50,6 +50,21 @@ func scheduled(cpus int64, jobs ...job) *condorsim.Result {
 	return r
 }
 
+// A job has all of its partition, and no more than that.
+func TestJobsOnPartitions(t *testing.T) {
+	r := scheduled(4, job{0, 10, 3}, job{10, 20, 7}, job{10, 20, 1})
+	r.Workload.Slots = append(r.Workload.Slots, &negotiator.Slot{Name: "next", Capacity: backfill.Vector{4}}, &negotiator.Slot{Name: "wire", Capacity: backfill.Vector{0}}, &negotiator.Slot{Name: "last", Capacity: backfill.Vector{2}})
+	for i, slots := range [][]string{{"machine"}, {"machine", "next", "wire"}, {"last"}} {
+		r.Outcomes[i].Placement = negotiator.Placement{{Bundle: &negotiator.Bundle{Slots: slots}, Chunks: 1}}
+	}
+	packed, err := pack(r)
+	require.NoError(t, err)
+	require.Equal(t, [][]piece{{{0, 4}}, {{0, 4}, {4, 4}}, {{8, 2}}}, packed)
+	r.Outcomes[1].Start = 9
+	_, err = pack(r)
+	require.ErrorContains(t, err, "machine has not as many free cpus at 9")
+}
+
 func TestAJobThatEndsAsItStarts(t *testing.T) {
 	// In order of jobs the empty one is before the one that ends at that instant.
 	packed, err := pack(scheduled(4, job{10, 10, 4}, job{0, 10, 4}, job{10, 20, 4}, job{20, 20, 2}))

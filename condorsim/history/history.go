@@ -11,6 +11,7 @@
 //
 //	QDate                  submit time, counted from the first
 //	RemoteWallClockTime    run time; of a job that ran several times, CommittedTime
+//	EnteredCurrentStatus   when it ended; the wait is what is left
 //	RequestCpus…           evaluated; if undefined, CpusProvisioned, MemoryUsage…
 //	MinHosts, MachineCount chunks of a parallel job
 //	JobStatus              4 counts; see workload.Clean for the others
@@ -19,6 +20,8 @@
 package history
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -153,20 +156,13 @@ func IsAds(r io.Reader) bool {
 		return false
 	}
 	defer stop()
-	for {
-		c, err := text.ReadByte()
-		if err != nil {
-			return false
-		}
-		if strings.IndexByte(" \t\r\n", c) >= 0 {
-			continue
-		}
-		if err = text.UnreadByte(); err != nil {
-			return false
-		}
-		head, _ := text.Peek(256) // the end of a short file is no error
-		return adsBegin.Match(head)
-	}
+	return AdsAhead(text)
+}
+
+// AdsAhead looks whether a text that is yet to be read holds ads.
+func AdsAhead(text *bufio.Reader) bool {
+	head, _ := text.Peek(1 << 12) // the end of a short file is no error
+	return adsBegin.Match(bytes.TrimLeft(head, " \t\r\n"))
 }
 
 // key tells jobs apart. A schedd may begin to count anew, so the time of submission

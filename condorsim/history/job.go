@@ -78,9 +78,14 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	if err != nil {
 		return j, err
 	}
-	if start, unknown := number(ad, 1, maxSeconds, "JobCurrentStartDate", "JobStartDate"); unknown == nil && j.Run > 0 {
+	start, unknown := number(ad, 1, maxSeconds, "JobCurrentStartDate", "JobStartDate")
+	if unknown == nil && j.Run > 0 {
 		c.spans = append(c.spans, span{start, start + j.Run, j.Procs})
 	}
+	if j.changed > 0 { // when it ended
+		start = j.changed - j.Run
+	}
+	j.Wait = max(0, start-j.Submit)
 	j.Labels = c.shared.labels(ad)
 	j.User, j.Group, j.Executable, j.Queue = j.Labels["owner"], j.Labels["group"], j.Labels["executable"], j.Labels["qos"]
 	if c.o.WithAds {

@@ -25,6 +25,12 @@ type Job struct {
 func (j Job) end() int64        { return j.Start + j.Run }
 func (j Job) wait() float64     { return float64(j.Start - j.Submit) }
 func (j Job) response() float64 { return float64(j.end() - j.Submit) }
+func (j Job) slowdown() float64 { return j.response() / float64(max(j.Run, 1)) }
+
+// uwait is the wait over the estimate, the unitless wait of Tang et al., Analyzing
+// and adjusting user runtime estimates to improve job scheduling on the Blue Gene/P,
+// IPDPS 2010.
+func (j Job) uwait() float64 { return j.wait() / float64(max(j.Estimate, 1)) }
 
 // DefaultBound is the usual bound of bounded slowdowns, in seconds.
 const DefaultBound = 10
@@ -40,32 +46,35 @@ func (j Job) boundedSlowdown(bound int64) float64 {
 // seconds, shares in processor seconds. The labels are for people; what has none
 // is of use to programs only.
 type Metrics struct {
-	MeanWait             float64 `json:"mean_wait" unit:"s" label:"mean wait"`
-	MedianWait           float64 `json:"median_wait" unit:"s" label:"median wait"`
-	P90Wait              float64 `json:"p90_wait" unit:"s"`
-	P95Wait              float64 `json:"p95_wait" unit:"s" label:"95th percentile of waits"`
-	P99Wait              float64 `json:"p99_wait" unit:"s" label:"99th percentile of waits"`
-	MeanWaitBelowP99     float64 `json:"mean_wait_below_p99" unit:"s"`                                // all but the greatest ⌈n/100⌉
-	Top5Wait             float64 `json:"top5_wait" unit:"s"`                                          // mean of the greatest 5 % of the waits
-	Top1Wait             float64 `json:"top1_wait" unit:"s"`                                          // mean of the greatest 1 %
-	Widest10Wait         float64 `json:"widest10_wait" unit:"s" label:"mean wait of the widest 10 %"` // mean wait of the 10 % with most processors, then first in order
-	Widest10WithTiesWait float64 `json:"widest10_with_ties_wait" unit:"s"`                            // the same and all as wide as the last of them
-	MeanUwait            float64 `json:"mean_uwait" unit:"ratio"`                                     // wait over estimate
-	MeanResponse         float64 `json:"mean_response" unit:"s" label:"mean response"`
-	MedianResponse       float64 `json:"median_response" unit:"s"`
-	P90Response          float64 `json:"p90_response" unit:"s"`
-	P95Response          float64 `json:"p95_response" unit:"s"`
-	P99Response          float64 `json:"p99_response" unit:"s"`
-	MeanSlowdown         float64 `json:"mean_slowdown" unit:"ratio" label:"mean slowdown"`                 // a run time counts as at least 1 s
-	MeanBoundedSlowdown  float64 `json:"mean_bounded_slowdown" unit:"ratio" label:"mean bounded slowdown"` // as at least the bound; a slowdown as at least 1
-	P95BoundedSlowdown   float64 `json:"p95_bounded_slowdown" unit:"ratio" label:"95th percentile of bounded slowdowns"`
-	Utilisation          float64 `json:"utilisation" unit:"share" label:"utilisation, cpus"`           // processor seconds used over those there were, 0 to 1
-	UtilisationMemory    float64 `json:"utilisation_memory" unit:"share" label:"utilisation, memory"`  // MiB seconds; 0 if memory is no resource
-	LossOfCapacity       float64 `json:"loss_of_capacity" unit:"share" label:"idle while jobs waited"` // processor seconds idle while jobs waited, over those there were; see lost
-	Makespan             float64 `json:"makespan" unit:"whole s" label:"makespan"`                     // last completion less first submit
-	Backfilled           float64 `json:"backfilled" unit:"count" label:"jobs that overtook another"`   // jobs that start before one earlier in order
-	FairshareUnweighted  float64 `json:"fairshare_unweighted" unit:"cpu s"`                            // mean shortfall, equal shares
-	FairshareWeighted    float64 `json:"fairshare_weighted" unit:"cpu s"`                              // mean shortfall, shares by processors
+	MeanWait                    float64 `json:"mean_wait" unit:"s" label:"mean wait"`
+	MedianWait                  float64 `json:"median_wait" unit:"s" label:"median wait"`
+	P90Wait                     float64 `json:"p90_wait" unit:"s"`
+	P95Wait                     float64 `json:"p95_wait" unit:"s" label:"95th percentile of waits"`
+	P99Wait                     float64 `json:"p99_wait" unit:"s" label:"99th percentile of waits"`
+	MeanWaitBelowP99            float64 `json:"mean_wait_below_p99" unit:"s"`                                // all but the greatest ⌈n/100⌉
+	Top5Wait                    float64 `json:"top5_wait" unit:"s"`                                          // mean of the greatest 5 % of the waits
+	Top1Wait                    float64 `json:"top1_wait" unit:"s"`                                          // mean of the greatest 1 %
+	Widest10Wait                float64 `json:"widest10_wait" unit:"s" label:"mean wait of the widest 10 %"` // mean wait of the 10 % with most processors, then first in order
+	Widest10WithTiesWait        float64 `json:"widest10_with_ties_wait" unit:"s"`                            // the same and all as wide as the last of them
+	MeanUwait                   float64 `json:"mean_uwait" unit:"ratio"`                                     // wait over estimate
+	MeanUwaitBelowP99           float64 `json:"mean_uwait_below_p99" unit:"ratio"`                           // all but the greatest ⌈n/100⌉, as for the waits
+	MeanResponse                float64 `json:"mean_response" unit:"s" label:"mean response"`
+	MedianResponse              float64 `json:"median_response" unit:"s"`
+	P90Response                 float64 `json:"p90_response" unit:"s"`
+	P95Response                 float64 `json:"p95_response" unit:"s"`
+	P99Response                 float64 `json:"p99_response" unit:"s"`
+	MeanSlowdown                float64 `json:"mean_slowdown" unit:"ratio" label:"mean slowdown"` // a run time counts as at least 1 s
+	MeanSlowdownBelowP99        float64 `json:"mean_slowdown_below_p99" unit:"ratio"`
+	MeanBoundedSlowdown         float64 `json:"mean_bounded_slowdown" unit:"ratio" label:"mean bounded slowdown"` // as at least the bound; a slowdown as at least 1
+	MeanBoundedSlowdownBelowP99 float64 `json:"mean_bounded_slowdown_below_p99" unit:"ratio"`
+	P95BoundedSlowdown          float64 `json:"p95_bounded_slowdown" unit:"ratio" label:"95th percentile of bounded slowdowns"`
+	Utilisation                 float64 `json:"utilisation" unit:"share" label:"utilisation, cpus"`           // processor seconds used over those there were, 0 to 1
+	UtilisationMemory           float64 `json:"utilisation_memory" unit:"share" label:"utilisation, memory"`  // MiB seconds; 0 if memory is no resource
+	LossOfCapacity              float64 `json:"loss_of_capacity" unit:"share" label:"idle while jobs waited"` // processor seconds idle while jobs waited, over those there were; see lost
+	Makespan                    float64 `json:"makespan" unit:"whole s" label:"makespan"`                     // last completion less first submit
+	Backfilled                  float64 `json:"backfilled" unit:"count" label:"jobs that overtook another"`   // jobs that start before one earlier in order
+	FairshareUnweighted         float64 `json:"fairshare_unweighted" unit:"cpu s"`                            // mean shortfall, equal shares
+	FairshareWeighted           float64 `json:"fairshare_weighted" unit:"cpu s"`                              // mean shortfall, shares by processors
 
 	// What users got, as far as they are known; see users.go.
 	Users                    float64 `json:"users" unit:"count"`
@@ -124,19 +133,19 @@ func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
 func (m *Metrics) means(jobs []Job) {
 	m.MeanWait = mean(jobs, Job.wait)
 	m.MeanResponse = mean(jobs, Job.response)
-	m.MeanSlowdown = mean(jobs, func(j Job) float64 { return j.response() / float64(max(j.Run, 1)) })
-	m.MeanUwait = mean(jobs, func(j Job) float64 { return j.wait() / float64(max(j.Estimate, 1)) })
+	m.MeanSlowdown = mean(jobs, Job.slowdown)
+	m.MeanUwait = mean(jobs, Job.uwait)
+	m.MeanUwaitBelowP99 = meanBelowP99(sorted(jobs, Job.uwait))
 }
 
 // waits fills in what depends on the waits sorted by size.
 func (m *Metrics) waits(jobs []Job) {
 	waits := sorted(jobs, Job.wait)
 	n := len(waits)
-	self := func(wait float64) float64 { return wait }
-	m.Top5Wait = mean(waits[n-percent(n, 5):], self)
-	m.Top1Wait = mean(waits[n-percent(n, 1):], self)
+	m.Top5Wait = mean(waits[n-percent(n, 5):], itself)
+	m.Top1Wait = mean(waits[n-percent(n, 1):], itself)
 	m.MedianWait, m.P90Wait, m.P95Wait, m.P99Wait = Percentile(waits, 50), Percentile(waits, 90), Percentile(waits, 95), Percentile(waits, 99)
-	m.MeanWaitBelowP99 = mean(waits[:n-percent(n, 1)], self)
+	m.MeanWaitBelowP99 = meanBelowP99(waits)
 }
 
 func (m *Metrics) responses(jobs []Job) {
@@ -147,7 +156,10 @@ func (m *Metrics) responses(jobs []Job) {
 func (m *Metrics) slowdowns(jobs []Job, bound int64) {
 	bounded := func(j Job) float64 { return j.boundedSlowdown(bound) }
 	m.MeanBoundedSlowdown = mean(jobs, bounded)
-	m.P95BoundedSlowdown = Percentile(sorted(jobs, bounded), 95)
+	ascending := sorted(jobs, bounded)
+	m.P95BoundedSlowdown = Percentile(ascending, 95)
+	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(ascending)
+	m.MeanSlowdownBelowP99 = meanBelowP99(sorted(jobs, Job.slowdown))
 }
 
 func (m *Metrics) widest(jobs []Job) {
@@ -213,6 +225,15 @@ func Percentile(ascending []float64, p int) float64 {
 	}
 	return ascending[percent(len(ascending), p)-1]
 }
+
+// meanBelowP99 is the mean of all but the greatest ⌈n/100⌉ of n values in ascending
+// order.
+func meanBelowP99(ascending []float64) float64 {
+	n := len(ascending)
+	return mean(ascending[:n-percent(n, 1)], itself)
+}
+
+func itself(v float64) float64 { return v }
 
 // sorted are the values of the jobs in ascending order.
 func sorted(jobs []Job, value func(Job) float64) []float64 {

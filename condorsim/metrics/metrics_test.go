@@ -16,8 +16,8 @@ import (
 
 var names = []string{
 	"mean_wait", "median_wait", "p90_wait", "p95_wait", "p99_wait", "mean_wait_below_p99", "top5_wait", "top1_wait", "widest10_wait",
-	"widest10_with_ties_wait", "mean_uwait", "mean_response", "median_response", "p90_response", "p95_response", "p99_response",
-	"mean_slowdown", "mean_bounded_slowdown", "p95_bounded_slowdown", "utilisation", "utilisation_memory", "loss_of_capacity",
+	"widest10_with_ties_wait", "mean_uwait", "mean_uwait_below_p99", "mean_response", "median_response", "p90_response", "p95_response", "p99_response",
+	"mean_slowdown", "mean_slowdown_below_p99", "mean_bounded_slowdown", "mean_bounded_slowdown_below_p99", "p95_bounded_slowdown", "utilisation", "utilisation_memory", "loss_of_capacity",
 	"makespan", "backfilled", "fairshare_unweighted", "fairshare_weighted", "users", "user_fairness", "worst_user_bounded_slowdown",
 }
 
@@ -90,6 +90,7 @@ func TestByHand(t *testing.T) {
 				Utilisation: 56.0 / 80, Makespan: 20, Backfilled: 1,
 				FairshareUnweighted: (46.0/3 + 8) / 3, FairshareWeighted: (296.0/21 + 64.0/21) / 3,
 				MedianWait: 10, P90Wait: 14, P95Wait: 14, P99Wait: 14, MeanWaitBelowP99: 5, MeanUwait: (0.0 + 2 + 2) / 3,
+				MeanUwaitBelowP99: (0.0 + 2) / 2, MeanSlowdownBelowP99: (1 + 20.0/6) / 2, MeanBoundedSlowdownBelowP99: (1 + 1.4) / 2,
 				MedianResponse: 14, P90Response: 20, P95Response: 20, P99Response: 20, P95BoundedSlowdown: 2,
 				LossOfCapacity: 12.0 / 80, Users: 2, UserFairness: 9.0 / (2 * 5), WorstUserBoundedSlowdown: 2,
 			},
@@ -118,6 +119,9 @@ func TestShares(t *testing.T) {
 	require.InDelta(t, 51, got.MedianResponse, 0)
 	require.InDelta(t, 100, got.P99Response, 0)
 	require.InDelta(t, 49, got.MeanWaitBelowP99, 1e-9)
+	require.InDelta(t, 49, got.MeanUwaitBelowP99, 1e-9)
+	require.InDelta(t, 50, got.MeanSlowdownBelowP99, 1e-9)
+	require.InDelta(t, (10*1.0+(11+99)*89/2.0/10)/99, got.MeanBoundedSlowdownBelowP99, 1e-9, "responses of 1 to 99 s, those below 10 s count as 1")
 
 	var first11, all float64 // the 50 wide ones are jobs 51 to 100
 	for i := 51; i < 101; i++ {

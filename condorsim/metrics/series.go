@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math"
 	"math/bits"
 	"strconv"
 )
@@ -20,6 +21,10 @@ type Series struct {
 	Utilisation []float64 `json:"utilisation"`
 	// Queue is the mean number of waiting jobs in each bin.
 	Queue []float64 `json:"queue"`
+	// Accuracy counts the jobs by the accuracy of their estimates, R = run time over
+	// estimate, in 100 equal bins: bin i is of those with R above i/100 up to (i+1)/100;
+	// an R of 0 is in the first, one above 1 in the last.
+	Accuracy []int `json:"accuracy"`
 	// Categories are the jobs by width and by length, narrow and short ones first.
 	Categories []Category `json:"categories"`
 }
@@ -30,6 +35,7 @@ type Category struct {
 	Length              string  `json:"length"` // such as "10m-1h": run time
 	Jobs                int     `json:"jobs"`
 	MeanWait            float64 `json:"mean_wait"`
+	MeanUwait           float64 `json:"mean_uwait"`
 	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
 }
 
@@ -37,6 +43,7 @@ type Category struct {
 const (
 	maxQuantiles = 400
 	maxBins      = 500
+	accuracyBins = 100
 )
 
 // ComputeSeries condenses a schedule, under the conditions of Compute. What is
@@ -47,7 +54,7 @@ func ComputeSeries(machine Machine, jobs []Job) Series {
 	if len(jobs) == 0 {
 		return Series{}
 	}
-	s := Series{WaitQuantiles: quantiles(sorted(jobs, Job.wait)), Categories: categories(jobs)}
+	s := Series{WaitQuantiles: quantiles(sorted(jobs, Job.wait)), Accuracy: accuracies(jobs), Categories: categories(jobs)}
 	list := events(jobs)
 	s.Begin = list[0].time
 	length := list[len(list)-1].time - s.Begin
@@ -80,6 +87,17 @@ func quantiles(ascending []float64) []float64 {
 		all[i] = ascending[rank-1]
 	}
 	return all
+}
+
+// accuracies counts the jobs by R.
+func accuracies(jobs []Job) []int {
+	counts := make([]int, accuracyBins)
+	for _, j := range jobs {
+		estimate := max(j.Estimate, 1)
+		part := accuracyBins * float64(min(j.Run, estimate)) / float64(estimate)
+		counts[max(0, int(math.Ceil(part))-1)]++
+	}
+	return counts
 }
 
 // lengths are the classes of run times, each below a number of seconds.
@@ -120,6 +138,7 @@ func categories(jobs []Job) []Category {
 		c := &all[widthClass(j.Procs)][length]
 		c.Jobs++
 		c.MeanWait += j.wait()
+		c.MeanUwait += j.uwait()
 		c.MeanBoundedSlowdown += j.boundedSlowdown(DefaultBound)
 	}
 	var found []Category
@@ -130,6 +149,7 @@ func categories(jobs []Job) []Category {
 			}
 			c.Width, c.Length = widthLabel(width), lengths[length].label
 			c.MeanWait /= float64(c.Jobs)
+			c.MeanUwait /= float64(c.Jobs)
 			c.MeanBoundedSlowdown /= float64(c.Jobs)
 			found = append(found, c)
 		}

@@ -13,8 +13,10 @@ import (
 func TestSeriesOfNothing(t *testing.T) {
 	require.Equal(t, metrics.Series{}, metrics.ComputeSeries(metrics.Machine{Processors: 4}, nil))
 	one := metrics.ComputeSeries(metrics.Machine{Processors: 4}, []metrics.Job{{Submit: 7, Start: 7, Estimate: 1, Procs: 4}})
+	accuracy := make([]int, 100)
+	accuracy[0] = 1
 	require.Equal(t, metrics.Series{
-		WaitQuantiles: []float64{0}, Begin: 7, Step: 1, Utilisation: []float64{}, Queue: []float64{},
+		WaitQuantiles: []float64{0}, Begin: 7, Step: 1, Utilisation: []float64{}, Queue: []float64{}, Accuracy: accuracy,
 		Categories: []metrics.Category{{Width: "2-4", Length: "<1m", Jobs: 1, MeanBoundedSlowdown: 1}},
 	}, one)
 }
@@ -90,6 +92,33 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
+// TestAccuracy has jobs on both sides of the bounds of bins.
+func TestAccuracy(t *testing.T) {
+	for _, c := range []struct {
+		run, estimate int64
+		bin           int
+	}{
+		{0, 1000, 0},
+		{1, 1000, 0},
+		{10, 1000, 0},
+		{11, 1000, 1},
+		{290, 1000, 28},
+		{291, 1000, 29},
+		{7, 100, 6},
+		{990, 1000, 98},
+		{991, 1000, 99},
+		{1000, 1000, 99},
+		{1001, 1000, 99},
+		{1 << 62, 1<<63 - 1, 49},
+		{5, 0, 99},
+		{0, 0, 0},
+	} {
+		got := metrics.ComputeSeries(metrics.Machine{Processors: 1}, []metrics.Job{{Run: c.run, Estimate: c.estimate}}).Accuracy
+		require.Len(t, got, 100)
+		require.Equal(t, 1, got[c.bin], "%d of %d: %v", c.run, c.estimate, got)
+	}
+}
+
 func TestCategories(t *testing.T) {
 	for _, c := range []struct {
 		procs, run    int64
@@ -109,12 +138,13 @@ func TestCategories(t *testing.T) {
 		{1 << 40, 1 << 40, fmt.Sprintf("%d-%d", int64(1<<39+1), int64(1<<40)), ">24h"},
 	} {
 		got := metrics.ComputeSeries(metrics.Machine{Processors: 1 << 41}, []metrics.Job{
-			{Start: 5, Run: c.run, Procs: c.procs}, {Start: 15, Run: c.run, Procs: c.procs},
+			{Start: 5, Run: c.run, Procs: c.procs, Estimate: 2}, {Start: 15, Run: c.run, Procs: c.procs, Estimate: 5},
 		}).Categories
 		require.Len(t, got, 1)
 		require.Equal(t, [2]string{c.width, c.length}, [2]string{got[0].Width, got[0].Length})
 		require.Equal(t, 2, got[0].Jobs)
 		require.InDelta(t, 10, got[0].MeanWait, 0)
+		require.InDelta(t, (2.5+3)/2, got[0].MeanUwait, 1e-12)
 	}
 	mixed := metrics.ComputeSeries(metrics.Machine{Processors: 8}, []metrics.Job{{Procs: 5, Run: 60}, {Procs: 1, Run: 7200}, {Procs: 5}, {Procs: 1}}).Categories
 	var order []string

@@ -30,11 +30,12 @@ func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []me
 		Name: "categories-" + name + "-" + g.ID, Title: title + ": " + g.Label, Alt: "A map for each scheduler: rows are classes of processors, columns classes of run times.", Note: s.partial(), Width: s.width,
 		Rows: ascending(widths), Columns: ascending(lengths), RowsAre: "cpus", ColumnsAre: "run time", Unit: unit,
 	}
+	names := s.names()
 	for i, c := range cells {
 		if len(c.Categories) == 0 {
 			continue
 		}
-		m := chart.Map{Title: s.Schedulers[i]}
+		m := chart.Map{Title: names[i]}
 		for range h.Rows {
 			values := make([]float64, len(h.Columns))
 			for j := range values {
@@ -46,12 +47,87 @@ func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []me
 			row, column := slices.Index(h.Rows, k.Width), slices.Index(h.Columns, k.Length)
 			if k.Jobs > 0 {
 				m.Values[row][column] = of(k)
-				m.Tips[row][column] = fmt.Sprintf("%s\n%d jobs of %s cpus and %s\nmean wait %s\nmean bounded slowdown %s", s.Schedulers[i], k.Jobs, k.Width, k.Length, chart.Seconds.Format(k.MeanWait), chart.Number.Format(k.MeanBoundedSlowdown))
+				m.Tips[row][column] = fmt.Sprintf("%s\n%d jobs of %s cpus and %s\nmean wait %s\nmean bounded slowdown %s", names[i], k.Jobs, k.Width, k.Length, chart.Seconds.Format(k.MeanWait), chart.Number.Format(k.MeanBoundedSlowdown))
 			}
 		}
 		h.Maps = append(h.Maps, m)
 	}
 	return chart.Heat(h)
+}
+
+// classes are the values that the jobs of each class of widths, and of lengths, have
+// on average.
+func (s drawing) classes(group int) (figures []*chart.Figure) {
+	if s.estimates == nil {
+		return nil
+	}
+	for _, by := range []struct {
+		name, is string
+		of       func(metrics.Category) string
+	}{
+		{"width", "cpus", func(c metrics.Category) string { return c.Width }},
+		{"length", "run time", func(c metrics.Category) string { return c.Length }},
+	} {
+		for _, v := range []struct {
+			name, title string
+			unit        chart.Unit
+			of          func(metrics.Category) float64
+		}{
+			{"wait", "Mean wait", chart.Seconds, func(c metrics.Category) float64 { return c.MeanWait }},
+			{"uwait", "Mean uwait", chart.Number, func(c metrics.Category) float64 { return c.MeanUwait }},
+			{"slowdown", "Mean bounded slowdown", chart.Number, func(c metrics.Category) float64 { return c.MeanBoundedSlowdown }},
+		} {
+			figures = append(figures, s.byClass(group, chart.Grouped{
+				Name: by.name + "-" + v.name, Title: v.title + " by " + by.is, Unit: v.unit,
+			}, by.of, v.of))
+		}
+	}
+	return figures
+}
+
+// byClass draws one of them.
+func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category) string, of func(metrics.Category) float64) *chart.Figure {
+	where := s.Groups[group]
+	g.Name, g.Title, g.Scope, g.Note, g.Width = g.Name+"-"+where.ID, g.Title+": "+where.Label, "estimator", s.partial(), s.width
+	g.Alt, g.Skip, g.High = "Bars for each class and scheduler, by estimator.", -1, math.Inf(1)
+	g.Series = s.estimates.without(mix, "S0", "S1") // those of one estimator for all uses
+	found := map[string]bool{}
+	for scheduler := range s.Schedulers {
+		c, _ := s.cell(group, scheduler)
+		for _, category := range c.Series.Categories {
+			found[class(category)] = true
+		}
+	}
+	for _, base := range s.estimates.bases {
+		for _, name := range ascending(found) {
+			values, tips := make([]float64, len(g.Series)), make([]string, len(g.Series))
+			for i, estimator := range g.Series {
+				values[i] = math.NaN()
+				at, ok := s.estimates.at[[2]string{base, estimator}]
+				c, there := s.cell(group, at)
+				if !ok || !there {
+					continue
+				}
+				if mean, jobs := ofClass(c.Series.Categories, name, class, of); jobs > 0 {
+					values[i] = mean
+					tips[i] = fmt.Sprintf("%s, %s\n%d jobs of %s\n%s", base, estimator, jobs, name, g.Unit.Format(values[i]))
+				}
+			}
+			g.Groups, g.Over, g.Values, g.Tips = append(g.Groups, name), append(g.Over, base), append(g.Values, values), append(g.Tips, tips)
+		}
+	}
+	return barsOf(g)
+}
+
+// ofClass is the mean of what the jobs of a class have, and how many they are.
+func ofClass(categories []metrics.Category, name string, class func(metrics.Category) string, of func(metrics.Category) float64) (mean float64, jobs int) {
+	sum := 0.0
+	for _, c := range categories {
+		if class(c) == name {
+			sum, jobs = sum+of(c)*float64(c.Jobs), jobs+c.Jobs
+		}
+	}
+	return sum / float64(max(jobs, 1)), jobs
 }
 
 // bound is a number of a class, with a unit of time or without.

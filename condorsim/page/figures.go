@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/chart"
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
 )
 
 // Figures are all charts of the study.
@@ -16,13 +18,18 @@ type Figures struct {
 	// Improvement and Load are by measure, as in Study.Measures; nil where a measure
 	// has none. Load is over the load.
 	Improvement, Load []*chart.Figure
+	// Adjusted and Mixed are by measure, too: what estimators are worth, and what
+	// accuracy is.
+	Adjusted, Mixed []*chart.Figure
+	// Accuracy is that of the requested times; nil where nothing else is planned with.
+	Accuracy *chart.Figure
 	// Groups are the charts of each group: the distribution of waits, and so on.
 	Groups [][]*chart.Figure
 }
 
 // All are the figures in the order of the report.
 func (f Figures) All() []*chart.Figure {
-	all := slices.Concat(f.Improvement, f.Load)
+	all := slices.Concat([]*chart.Figure{f.Accuracy}, f.Improvement, f.Adjusted, f.Mixed, f.Load)
 	for _, figures := range f.Groups {
 		all = append(all, figures...)
 	}
@@ -32,21 +39,57 @@ func (f Figures) All() []*chart.Figure {
 // drawing is a study of which charts of some width are drawn.
 type drawing struct {
 	*Study
-	width float64
+	width     float64
+	estimates *estimated
+	drawn     []int // the schedulers that are drawn each by itself
+	scope     string
 }
 
 // Figures draws everything, as wide as [chart.Page] or [chart.Paper].
 func (s *Study) Figures(width float64) Figures {
 	var f Figures
-	d := drawing{s, width}
+	d := drawing{Study: s, width: width, estimates: s.estimated()}
+	d.draw()
+	f.Accuracy = d.accuracy()
 	for _, m := range s.Measures {
 		f.Improvement = append(f.Improvement, d.bars(m))
 		f.Load = append(f.Load, d.overLoad(m))
+		f.Adjusted = append(f.Adjusted, d.adjusted(m))
+		f.Mixed = append(f.Mixed, d.mixed(m))
 	}
 	for i := range s.Groups {
 		f.Groups = append(f.Groups, d.details(i))
 	}
 	return f
+}
+
+// most is how many schedulers can be told apart in a chart.
+const most = 12
+
+// draw chooses the schedulers that are drawn: all, but of many with estimators those
+// with requested, accurate and combined ones. What the others are worth, the charts by
+// estimator tell.
+func (s *drawing) draw() {
+	few := s.estimates != nil && len(s.Schedulers) > most
+	if few {
+		s.scope = "drawn"
+	}
+	some := []string{requested, accurate, "combined"}
+	for i, name := range s.Schedulers {
+		if !few || i == s.Baseline || slices.ContainsFunc(s.Folder.Manifest.Cells, func(k results.Key) bool {
+			return k.Scheduler == name && slices.Contains(some, k.Estimator())
+		}) {
+			s.drawn = append(s.drawn, i)
+		}
+	}
+}
+
+// names are those of the schedulers that are drawn.
+func (s drawing) names() (names []string) {
+	for _, i := range s.drawn {
+		names = append(names, s.Schedulers[i])
+	}
+	return names
 }
 
 // cut is where bars of improvements are cut off: as much worse or better as the
@@ -63,9 +106,9 @@ func (s drawing) bars(m Measure) *chart.Figure {
 	}
 	base := s.Schedulers[s.Baseline]
 	g := chart.Grouped{
-		Name: "improvement-" + fileName(m.Name), Title: m.Label + ": improvement over " + base, Note: s.partial(), Width: s.width,
+		Name: "improvement-" + fileName(m.Name), Title: m.Label + ": improvement over " + base, Scope: s.scope, Note: s.partial(), Width: s.width,
 		Alt:    "Bars for each trace and scheduler: " + m.formula() + ". Above 0 is better. The table below has the numbers.",
-		Series: s.Schedulers, Unit: chart.Percent, Skip: s.Baseline, Low: -cut, High: cut,
+		Series: s.names(), Unit: chart.Percent, Skip: slices.Index(s.drawn, s.Baseline), Low: -cut, High: cut,
 	}
 	for i, group := range s.Groups {
 		if group.Variant == "" {
@@ -73,19 +116,32 @@ func (s drawing) bars(m Measure) *chart.Figure {
 		} else {
 			g.Groups, g.Over = append(g.Groups, group.Variant), append(g.Over, group.Trace)
 		}
-		values, tips := make([]float64, len(s.Schedulers)), make([]string, len(s.Schedulers))
-		for j, name := range s.Schedulers {
+		values, tips := make([]float64, len(s.drawn)), make([]string, len(s.drawn))
+		for at, j := range s.drawn {
 			v := s.improvement(m, i, j)
-			values[j] = v
+			values[at] = v
 			word := "better"
 			if v < 0 {
 				word = "worse"
 			}
-			tips[j] = fmt.Sprintf("%s on %s\n%s %s than %s\n%s instead of %s", name, group.Label, chart.Percent.Format(math.Abs(v)), word, base, m.format(s.value(m, i, j)), m.format(s.value(m, i, s.Baseline)))
+			tips[at] = fmt.Sprintf("%s on %s\n%s %s than %s\n%s instead of %s", s.Schedulers[j], group.Label, chart.Percent.Format(math.Abs(v)), word, base, m.format(s.value(m, i, j)), m.format(s.value(m, i, s.Baseline)))
 		}
 		g.Values, g.Tips = append(g.Values, values), append(g.Tips, tips)
 	}
-	return chart.Bars(g)
+	return barsOf(g)
+}
+
+// barsOf draws bars; nil where no group has a value but that of the series which gets
+// no room.
+func barsOf(g chart.Grouped) *chart.Figure {
+	for _, values := range g.Values {
+		for i, v := range values {
+			if i != g.Skip && !math.IsNaN(v) {
+				return chart.Bars(g)
+			}
+		}
+	}
+	return nil
 }
 
 // format is a value with its unit.
@@ -105,20 +161,20 @@ func (s drawing) overLoad(m Measure) *chart.Figure {
 		Alt: "A curve for each scheduler, a panel for each trace. The table below has the numbers.",
 	}
 	done := map[[2]string]bool{}
-	estimates := s.vary(func(g Group) any { return g.Estimates })
+	models := s.vary(func(g Group) any { return g.EstimateModel })
 	for _, first := range s.Groups {
-		which := [2]string{first.Trace, first.Estimates}
+		which := [2]string{first.Trace, first.EstimateModel}
 		if done[which] {
 			continue
 		}
 		done[which] = true
 		p := chart.Panel{Title: first.Trace, AcrossIs: "load, relative to the trace", UpIs: m.upIs(), Curves: make([][]chart.Point, len(s.Schedulers)), Dots: true}
-		if estimates {
-			p.Title += ", estimates " + first.Estimates
+		if models {
+			p.Title += ", estimates " + first.EstimateModel
 		}
 		loads, low, high := map[float64]bool{}, 0.0, 0.0
 		for i, g := range s.Groups {
-			if g.Trace != first.Trace || g.Estimates != first.Estimates {
+			if g.Trace != first.Trace || g.EstimateModel != first.EstimateModel {
 				continue
 			}
 			loads[g.Load] = true
@@ -133,7 +189,7 @@ func (s drawing) overLoad(m Measure) *chart.Figure {
 			continue
 		}
 		for _, c := range p.Curves {
-			slices.SortFunc(c, func(a, b chart.Point) int { return int(math.Copysign(1, a.Across-b.Across)) })
+			slices.SortFunc(c, byAcross)
 		}
 		all := slices.Sorted(maps.Keys(loads))
 		p.Across = chart.Axis{Min: all[0], Max: all[len(all)-1], At: all}
@@ -146,6 +202,8 @@ func (s drawing) overLoad(m Measure) *chart.Figure {
 	return chart.Lines(l)
 }
 
+func byAcross(a, b chart.Point) int { return cmp.Compare(a.Across, b.Across) }
+
 func (m Measure) upIs() string {
 	if m.Of != "" {
 		return m.Label + " [" + m.Of + "]"
@@ -155,9 +213,9 @@ func (m Measure) upIs() string {
 
 // details are the charts of one group.
 func (s drawing) details(group int) []*chart.Figure {
-	cells := make([]metrics.Series, len(s.Schedulers))
-	for i := range s.Schedulers {
-		if c, ok := s.cell(group, i); ok {
+	cells := make([]metrics.Series, len(s.drawn))
+	for i, scheduler := range s.drawn {
+		if c, ok := s.cell(group, scheduler); ok {
 			cells[i] = c.Series
 		}
 	}
@@ -165,9 +223,13 @@ func (s drawing) details(group int) []*chart.Figure {
 		s.waits(group, cells),
 		s.overTime(group, "utilisation", "Utilisation over time", chart.Percent, "cpus in use", cells, func(c metrics.Series) []float64 { return c.Utilisation }),
 		s.overTime(group, "queue", "Queue length over time", chart.Number, "waiting jobs", cells, func(c metrics.Series) []float64 { return c.Queue }),
+		s.starts(group),
+	}
+	figures = append(figures, s.classes(group)...)
+	figures = append(figures,
 		s.heat(group, "wait", "Mean wait by width and length", chart.Seconds, cells, func(c metrics.Category) float64 { return c.MeanWait }),
 		s.heat(group, "slowdown", "Mean bounded slowdown by width and length", chart.Number, cells, func(c metrics.Category) float64 { return c.MeanBoundedSlowdown }),
-	}
+	)
 	return slices.DeleteFunc(figures, func(f *chart.Figure) bool { return f == nil })
 }
 
@@ -181,7 +243,7 @@ func (s drawing) lined(group int, name, title, alt string, p chart.Panel) *chart
 		title += " (first seed of " + strconv.Itoa(n) + ")"
 	}
 	return chart.Lines(chart.Lined{
-		Name: name + "-" + g.ID, Title: title + ": " + g.Label, Alt: alt, Note: s.partial(), Width: s.width, Series: s.Schedulers, Panels: []chart.Panel{p}, PerRow: 1, Height: 250,
+		Name: name + "-" + g.ID, Title: title + ": " + g.Label, Alt: alt, Scope: s.scope, Note: s.partial(), Width: s.width, Series: s.names(), Panels: []chart.Panel{p}, PerRow: 1, Height: 250,
 	})
 }
 

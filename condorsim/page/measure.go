@@ -47,9 +47,12 @@ var known = []Measure{ //nolint:gochecknoglobals // a table
 	{"p95_response", "95th percentile of the responses", chart.Seconds, "", Lower},
 	{"p99_response", "99th percentile of the responses", chart.Seconds, "", Lower},
 	{"mean_slowdown", "Mean slowdown", chart.Number, "", Lower},
+	{"mean_slowdown_below_p99", "Mean slowdown below the 99th percentile", chart.Number, "", Lower},
 	{"mean_bounded_slowdown", "Mean bounded slowdown", chart.Number, "", Lower},
+	{"mean_bounded_slowdown_below_p99", "Mean bounded slowdown below the 99th percentile", chart.Number, "", Lower},
 	{"p95_bounded_slowdown", "95th percentile of the bounded slowdowns", chart.Number, "", Lower},
-	{"mean_uwait", "Mean wait over estimate", chart.Number, "", Lower},
+	{"mean_uwait", "Mean wait over requested time (uwait)", chart.Number, "", Lower},
+	{"mean_uwait_below_p99", "Mean uwait below the 99th percentile", chart.Number, "", Lower},
 	{"strict_unfairness", "Strict fair start time unfairness", chart.Seconds, "", Lower},
 	{"relaxed_unfairness", "Relaxed fair start time unfairness", chart.Seconds, "", Lower},
 	{"fairshare_unweighted", "Unweighted fair-share unfairness", chart.Number, "cpu s", Lower},
@@ -73,6 +76,12 @@ var known = []Measure{ //nolint:gochecknoglobals // a table
 	{"started_backfill", "Started past a waiting job", chart.Number, "jobs", Neither},
 	{"started_head", "Started with nobody waiting before", chart.Number, "jobs", Neither},
 	{"started_queue", "Started from the front of the queue", chart.Number, "jobs", Neither},
+	{"share_from_top", "Started from the top of the queue", chart.Percent, "", Neither},
+	{"share_not_from_top", "Started past a waiting job, not by backfilling", chart.Percent, "", Neither},
+	{"share_backfilled", "Started by backfilling", chart.Percent, "", Neither},
+	{"prediction_accuracy", "Accuracy of predictions", chart.Percent, "", Higher},
+	{"prediction_too_short", "Predicted too short", chart.Percent, "", Neither},
+	{"prediction_error", "Mean error of predictions", chart.Seconds, "", Lower},
 	{"requeues", "Runs that lost a slot", chart.Number, "", Lower},
 	{"lost_core_seconds", "Lost with slots", chart.Number, "cpu s", Lower},
 	{"cycles", "Cycles", chart.Number, "", Neither},
@@ -98,6 +107,14 @@ func measures(names map[string]bool) []Measure {
 // guess makes a measure of a metric that this package does not know. What is not
 // sure to be better low or high is left open.
 func guess(name string) Measure {
+	for _, use := range []string{"order", "backfill", "running"} { // predictions differ where uses do
+		base, is := strings.CutSuffix(name, "_"+use)
+		if i := slices.IndexFunc(known, func(m Measure) bool { return m.Name == base }); is && i >= 0 {
+			m := known[i]
+			m.Name, m.Label = name, m.Label+" ("+use+")"
+			return m
+		}
+	}
 	m := Measure{Name: name, Label: strings.ReplaceAll(name, "_", " ")}
 	m.Label = strings.ToUpper(m.Label[:1]) + m.Label[1:]
 	switch {

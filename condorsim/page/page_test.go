@@ -59,7 +59,7 @@ func html(tb testing.TB, s *page.Study) string {
 func tiny() *results.Folder {
 	cell := func(scheduler string, wait, use float64) results.Cell {
 		return results.Cell{
-			Key:  results.Key{ID: "t-" + scheduler, Trace: "t", Scheduler: scheduler, Policy: scheduler, Order: "fcfs", Load: 1, Estimates: "given", Seed: 7},
+			Key:  results.Key{ID: "t-" + scheduler, Trace: "t", Scheduler: scheduler, Policy: scheduler, Order: "fcfs", Load: 1, EstimateModel: "given", Seed: 7},
 			Jobs: 4, Machine: results.Machine{Slots: 1, Cpus: 8},
 			Metrics: map[string]float64{"mean_wait": wait, "utilisation": use, "cycles": 9},
 			Series: metrics.Series{

@@ -78,6 +78,7 @@ func TestEveryMeasureIsKnown(t *testing.T) {
 		require.GreaterOrEqual(t, at, 0, m.Name)
 		require.Equal(t, units[m.Unit], known[at].Unit, m.Name)
 	}
+	require.Equal(t, Measure{"prediction_error_order", "Mean error of predictions (order)", chart.Seconds, "", Lower}, measures(map[string]bool{"prediction_error_order": true})[0])
 	names := map[string]bool{"requeues": true, "gpu_hours": true, "utilisation_gpus": true}
 	require.Len(t, measures(names), len(names), "others are shown as well")
 }

@@ -25,6 +25,7 @@ type view struct {
 	Sections                 []section
 	Facts                    []fact
 	Extra                    []Table
+	Accuracy                 template.HTML
 	Measures                 []measureView
 	Groups                   []groupView
 	// MeasureParts and GroupParts are what is shown of each, all but the first packed.
@@ -40,9 +41,9 @@ type fact struct{ Value, Label string }
 
 type measureView struct {
 	Measure
-	Improvement, Load template.HTML
-	Values            Table
-	Improvements      *Table // nil where there is nothing to compare
+	Improvement, Adjusted, Mixed, Load template.HTML
+	Values                             Table
+	Improvements                       *Table // nil where there is nothing to compare
 }
 
 type groupView struct {
@@ -57,11 +58,15 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 		Sections: []section{{"compare", "Compared"}, {"details", "Waits, use, queue"}, {"cells", "All cells"}, {"run", "What was run"}},
 		Facts:    s.facts(), Extra: s.Extra, All: s.all(), Traces: s.traces(), Schedulers: s.Schedulers, Seeds: s.seeds(),
 	}
+	if figures.Accuracy != nil {
+		v.Accuracy = markup(figures.Accuracy)
+		v.Sections = slices.Insert(v.Sections, 0, section{"accuracy", "Accuracy"})
+	}
 	if len(s.Extra) > 0 {
 		v.Sections = slices.Insert(v.Sections, 0, section{"paper", "Paper"})
 	}
 	for i, m := range s.Measures {
-		mv := measureView{Measure: m, Improvement: markup(figures.Improvement[i]), Load: markup(figures.Load[i]), Values: s.measured(m)}
+		mv := measureView{Measure: m, Improvement: markup(figures.Improvement[i]), Adjusted: markup(figures.Adjusted[i]), Mixed: markup(figures.Mixed[i]), Load: markup(figures.Load[i]), Values: s.measured(m)}
 		if figures.Improvement[i] != nil {
 			table := s.improvements(m)
 			mv.Improvements = &table

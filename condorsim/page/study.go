@@ -31,9 +31,9 @@ type Study struct {
 
 // Group is the cells that differ in the scheduler and the seed alone.
 type Group struct {
-	Trace     string
-	Load      float64
-	Estimates string
+	Trace         string
+	Load          float64
+	EstimateModel string
 	// Variant is what tells it from other groups of the trace; "" where nothing does.
 	Variant string
 	// Label names the group among the others; ID is the same for files and links.
@@ -81,10 +81,10 @@ func (s *Study) arrange() {
 			s.Schedulers = append(s.Schedulers, k.Scheduler)
 		}
 		if s.group(k) < 0 {
-			s.Groups = append(s.Groups, Group{Trace: k.Trace, Load: k.Load, Estimates: k.Estimates})
+			s.Groups = append(s.Groups, Group{Trace: k.Trace, Load: k.Load, EstimateModel: k.EstimateModel})
 		}
 	}
-	loads, estimates := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.Estimates })
+	loads, models := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.EstimateModel })
 	taken := map[string]int{}
 	for i := range s.Groups {
 		g := &s.Groups[i]
@@ -92,8 +92,8 @@ func (s *Study) arrange() {
 		if loads {
 			variant = append(variant, "load "+number(g.Load))
 		}
-		if estimates {
-			variant = append(variant, g.Estimates)
+		if models {
+			variant = append(variant, g.EstimateModel)
 		}
 		g.Variant = strings.Join(variant, " ")
 		g.Label = strings.Join(append([]string{g.Trace}, variant...), " ")
@@ -111,7 +111,7 @@ func (s *Study) vary(of func(Group) any) bool {
 // group is the place of a cell's group; −1 if there is none yet.
 func (s *Study) group(k results.Key) int {
 	return slices.IndexFunc(s.Groups, func(g Group) bool {
-		return g.Trace == k.Trace && g.Load == k.Load && g.Estimates == k.Estimates
+		return g.Trace == k.Trace && g.Load == k.Load && g.EstimateModel == k.EstimateModel
 	})
 }
 
@@ -128,7 +128,7 @@ func (s *Study) take() error {
 			s.Missing = append(s.Missing, k)
 			continue
 		}
-		if c.Trace != k.Trace || c.Scheduler != k.Scheduler || c.Load != k.Load || c.Estimates != k.Estimates || c.Seed != k.Seed {
+		if c.Trace != k.Trace || c.Scheduler != k.Scheduler || c.Load != k.Load || c.EstimateModel != k.EstimateModel || c.Seed != k.Seed {
 			return fmt.Errorf("the cell %s is not what the manifest says of it; delete the file and sweep again", results.CellPath(s.Folder.Path, k.ID))
 		}
 		at := place{s.group(k), slices.Index(s.Schedulers, k.Scheduler)}
@@ -166,7 +166,11 @@ func (s *Study) value(m Measure, group, scheduler int) float64 {
 // improvement is by how much a scheduler is better than the baseline in a group;
 // NaN if that cannot be said. Seeds are compared with the baseline's of the same.
 func (s *Study) improvement(m Measure, group, scheduler int) float64 {
-	base, own := s.cells[place{group, s.Baseline}], s.cells[place{group, scheduler}]
+	return s.improvementOver(m, group, scheduler, s.Baseline)
+}
+
+func (s *Study) improvementOver(m Measure, group, scheduler, over int) float64 {
+	base, own := s.cells[place{group, over}], s.cells[place{group, scheduler}]
 	var baseline, value float64
 	n := 0
 	for _, b := range base {

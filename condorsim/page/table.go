@@ -139,12 +139,12 @@ func (s *Study) Tables() []Table {
 // matrix is a table with a row per group and a column per scheduler.
 func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
 	t := Table{Columns: []Column{{Title: "Trace"}}}
-	loads, estimates := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.Estimates })
+	loads, models := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.EstimateModel })
 	if loads {
 		t.Columns = append(t.Columns, Column{Title: "Load", Number: true})
 	}
-	if estimates {
-		t.Columns = append(t.Columns, Column{Title: "Estimates"})
+	if models {
+		t.Columns = append(t.Columns, Column{Title: "Estimate model"})
 	}
 	for _, name := range s.Schedulers {
 		t.Columns = append(t.Columns, Column{Title: name, Unit: unit, Number: true})
@@ -154,8 +154,8 @@ func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
 		if loads {
 			row = append(row, load(g.Load))
 		}
-		if estimates {
-			row = append(row, Text(g.Estimates))
+		if models {
+			row = append(row, Text(g.EstimateModel))
 		}
 		for j := range s.Schedulers {
 			row = append(row, of(i, j))
@@ -236,7 +236,7 @@ func (s *Study) all() Table {
 		{Title: "Order"},
 		{Title: "Options"},
 		{Title: "Load", Number: true},
-		{Title: "Estimates"},
+		{Title: "Estimate model"},
 		{Title: "Seed", Number: true},
 		{Title: "Jobs", Number: true},
 		{Title: "Held", Unit: "jobs", Number: true},
@@ -250,7 +250,7 @@ func (s *Study) all() Table {
 	for _, k := range s.Folder.Manifest.Cells {
 		row := []Value{
 			Text(k.ID), Text("finished"), Text(k.Trace), Text(k.Scheduler), Text(k.Policy), Text(k.Order), Text(options(k.Options)),
-			load(k.Load), Text(k.Estimates),
+			load(k.Load), Text(k.EstimateModel),
 			{Text: strconv.FormatUint(k.Seed, 10), number: float64(k.Seed)},
 		}
 		at := slices.IndexFunc(s.Folder.Cells, func(c results.Cell) bool { return c.ID == k.ID })

@@ -11,6 +11,8 @@
 //     backfilling to improve fairness, JSSPP 2013
 //   - ibb.go: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced Scheduling
 //     for HTCondor
+//   - estimates.go: Tang, Desai, Buettner and Lan, Analyzing and adjusting user runtime
+//     estimates to improve job scheduling on the Blue Gene/P, IPDPS 2010
 //
 // Improvements are as in the papers, (base − X) / base of the same measure.
 package papers
@@ -46,11 +48,11 @@ const (
 )
 
 // Names are those of the papers, as sweep files give them.
-func Names() []string { return []string{"guarantees", "fairness", "ibb"} }
+func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates"} }
 
 // Of gives the rows for a folder of results; none if it names no set of papers.
 func Of(f *results.Folder) ([]Row, error) {
-	g := newGrid(f)
+	g := newGrid(f.Cells)
 	switch f.Manifest.Paper {
 	case "":
 		return nil, nil
@@ -60,6 +62,8 @@ func Of(f *results.Folder) ([]Row, error) {
 		return fairness(g), nil
 	case "ibb":
 		return ibb(g), nil
+	case "estimates":
+		return estimates(f), nil
 	default:
 		return nil, fmt.Errorf("unknown paper %q: choose one of %s", f.Manifest.Paper, strings.Join(Names(), ", "))
 	}
@@ -96,10 +100,10 @@ type cellKey struct {
 	load float64
 }
 
-func newGrid(f *results.Folder) *grid {
+func newGrid(cells []results.Cell) *grid {
 	g := &grid{cells: map[cellKey]*results.Cell{}}
-	for i := range f.Cells {
-		c := &f.Cells[i]
+	for i := range cells {
+		c := &cells[i]
 		order := c.Order
 		if order == "fifo" || order == "" {
 			order = fcfs

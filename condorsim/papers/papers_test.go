@@ -46,7 +46,7 @@ next:
 func TestNames(t *testing.T) {
 	require.Empty(t, rows(t, ""))
 	_, err := papers.Of(&results.Folder{Manifest: results.Manifest{Paper: "guarantee"}})
-	require.ErrorContains(t, err, "guarantees, fairness, ibb")
+	require.ErrorContains(t, err, "guarantees, fairness, ibb, estimates")
 	for _, set := range papers.Names() {
 		for _, r := range rows(t, set) {
 			require.Equal(t, papers.Untested, r.Verdict, r.Statement)
@@ -118,6 +118,83 @@ func TestFairness(t *testing.T) {
 	require.Equal(t, "0.104 s", r.Ours)
 	require.Equal(t, papers.Agrees, r.Verdict)
 	require.Equal(t, "on 1 of 1", row(t, all, "DC is worse", "strict").Ours)
+}
+
+// estimated is a result with an estimator; the metrics are wait, uwait and slowdown.
+func estimated(trace, policy, order string, e *results.Estimates, metrics ...float64) results.Cell {
+	c := cell(trace, policy, order, metrics[0], "mean_wait")
+	c.Estimates = e
+	for i, name := range []string{"mean_uwait", "mean_slowdown", "share_backfilled"}[:len(metrics)-1] {
+		c.Metrics[name] = metrics[i+1]
+	}
+	return c
+}
+
+func TestEstimates(t *testing.T) {
+	all := func(estimator string) *results.Estimates { return &results.Estimates{All: estimator} }
+	cells := []results.Cell{
+		estimated("A", "fcfs", "fcfs", all(""), 900, 90, 900),
+		estimated("A", "easy", "fcfs", all(""), 130, 20, 160),
+		estimated("A", "easy", "fcfs", all("accurate"), 125, 19, 165),
+		estimated("A", "easy", "wfp", all(""), 100, 10, 100),
+		estimated("A", "easy", "wfp", all("accurate"), 70, 6, 50),
+		estimated("A", "easy", "wfp", all("user"), 95, 9, 90),
+		estimated("A", "easy", "wfp", all("project"), 92, 9, 85),
+		estimated("A", "easy", "wfp", all("combined"), 90, 8, 85),
+		estimated("A", "easy", "wfp", &results.Estimates{Order: "accurate"}, 80, 8, 80),
+		estimated("A", "easy", "wfp", &results.Estimates{Backfill: "accurate"}, 90, 8, 90),
+		estimated("B", "drain", "fcfs", all(""), 100, 10, 100),
+		estimated("B", "drain", "fcfs", all("accurate"), 50, 5, 50),
+		estimated("B", "drain", "wfp", all(""), 100, 10, 100),
+		estimated("B", "drain", "wfp", all("accurate"), 99, 10, 99),
+		estimated("B", "drain", "wfp", all("user"), 99, 10, 99),
+		estimated("B", "drain", "wfp", all("project"), 100, 10, 100),
+		estimated("B", "drain", "wfp", all("combined"), 99, 10, 99),
+		estimated("C", "easy", "fcfs", all(""), 100, 10, 100),
+	}
+	got := rows(t, "estimates", cells...)
+	for _, want := range []struct {
+		statement, ours string
+		verdict         papers.Verdict
+	}{
+		{"A: WFP waits", "wait +23.1 %, uwait +50.0 %, slowdown +37.5 %", papers.Agrees},
+		{"B: WFP waits", "wait +0.0 %, uwait +0.0 %, slowdown +0.0 %", papers.Differs},
+		{"C: WFP waits", "", papers.Untested},
+		{"in all: WFP waits", "agrees on 1 of 2 (not B). A trace agrees if each is at least 5 % better; partly if one is", papers.Partly},
+		{"A: FCFS gains nothing", "wait +3.8 %, uwait +5.0 %, slowdown -3.1 % with accurate ones", papers.Agrees},
+		{"B: FCFS gains nothing", "wait +50.0 %, uwait +50.0 %, slowdown +50.0 % with accurate ones", papers.Differs},
+		{"A: WFP gains", "wait +30.0 %, uwait +40.0 %, slowdown +50.0 %", papers.Agrees},
+		{"B: WFP gains", "wait +1.0 %, uwait +0.0 %, slowdown +1.0 %", papers.Differs},
+		{"A: WFP with combined", "wait +10.0 %, uwait +20.0 %, slowdown +15.0 %", papers.Agrees},
+		{"B: WFP with combined", "wait +1.0 %, uwait +0.0 %, slowdown +1.0 %", papers.Partly},
+		{"A: combined is better", "in 3 of 3: combined wait +10.0 %, uwait +20.0 %, slowdown +15.0 %; user wait +5.0 %, uwait +10.0 %, slowdown +10.0 %; project wait +8.0 %, uwait +10.0 %, slowdown +15.0 %", papers.Agrees},
+		{"B: combined is better", "", papers.Untested},
+		{"A: accurate estimates are worth", "S100 wait +20.0 %, uwait +20.0 %, slowdown +20.0 %; S010 wait +10.0 %, uwait +20.0 %, slowdown +10.0 %", papers.Partly},
+		{"in all: accurate estimates are worth", "agrees on 0 of 1 (not A). A trace agrees if S100 gains more in each; partly if in one", papers.Partly},
+		{"Intrepid, FCFS", "", papers.Untested},
+	} {
+		r := row(t, got, want.statement)
+		require.Equal(t, want.ours, r.Ours, want.statement)
+		require.Equal(t, want.verdict, r.Verdict, want.statement)
+		require.Equal(t, r.Verdict == papers.Agrees, r.Why == "", want.statement)
+	}
+	require.Contains(t, row(t, got, "B: combined is better").Why, "users or projects")
+
+	for i := range cells {
+		cells[i].Load = 0.7
+	}
+	require.Contains(t, row(t, rows(t, "estimates", cells...), "in all: WFP waits").Ours, "agrees on 1 of 2 (not B)", "at whatever load")
+
+	got = rows(t, "estimates",
+		estimated("ANL-Intrepid", "drain", "fcfs", all(""), 5000, 2, 10, 0.17), estimated("ANL-Intrepid", "drain", "wfp", all(""), 3700, 2, 6, 0.12))
+	r := row(t, got, "Intrepid, FCFS with")
+	require.Equal(t, papers.Agrees, r.Verdict)
+	require.Equal(t, "80.9 min, 1.92, 10.14, 17.1 % (table III)", r.Paper)
+	require.Equal(t, "83.3 min, 2.00, 10.00, 17.0 %", r.Ours)
+	require.Empty(t, r.Why)
+	r = row(t, got, "Intrepid, WFP with")
+	require.Equal(t, papers.Partly, r.Verdict, "uwait is twice as long")
+	require.NotEmpty(t, r.Why)
 }
 
 func TestIBB(t *testing.T) {

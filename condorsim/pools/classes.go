@@ -43,7 +43,10 @@ func (b *builder) makeSlots() error {
 		}
 		note(b.pool.asked, ad) // the same for all of the class
 		for n := range max(c.Count, 1) {
-			name := c.Name + strconv.Itoa(n+1)
+			name := c.Name
+			if !c.alone {
+				name += strconv.Itoa(n + 1)
+			}
 			if names[name] {
 				return b.wrong(fmt.Sprintf("classes[%d].name", i), "another class has a slot %s, too", name)
 			}

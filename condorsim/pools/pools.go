@@ -5,7 +5,9 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of
 //     condor_status -long, -json or -xml: see [FromAds];
-//   - YAML, for classes of slots, failures and drains: see [description].
+//   - YAML, for classes of slots, failures and drains: see [description]; and for
+//     machines that are divided into partitions, such as Blue Gene: see [partition]
+//     and [grid].
 //
 // Slots are what the negotiator knows; outages ([Outage]) are what only the
 // simulated pool knows.
@@ -35,6 +37,9 @@ type Pool struct {
 	Ads    string // the file of slot ads that a description refers to; "": none
 	Schema negotiator.Schema
 	Slots  []*negotiator.Slot
+	// Bundles are the partitions of a partitioned machine; none: jobs take parts of
+	// slots.
+	Bundles []*negotiator.Bundle
 	// Pack cuts a trace's jobs into chunks; job ads say themselves how many they
 	// have.
 	Pack    Pack

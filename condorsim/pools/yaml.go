@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,7 +38,10 @@ import (
 //	  - {slots: ["fat*"], mtbf: 30d, mttr: 4h, shape: 0.7}
 //	drains:
 //	  - {slots: ["node*"], at: 7d, for: 8h}
+//
+// A partitioned machine is of another kind; see [partition] and [grid].
 type description struct {
+	Kind string `yaml:"kind"` // "": jobs take parts of slots; or partitioned
 	// Ads is a file of slot ads, beside the description, instead of classes.
 	Ads     string  `yaml:"ads"`
 	Classes []class `yaml:"classes"`
@@ -48,6 +52,11 @@ type description struct {
 		ChunkCpus  int64 `yaml:"chunk_cpus"`
 		WholeSlots bool  `yaml:"whole_slots"`
 	} `yaml:"pack"`
+	// Of partitioned machines alone: a grid, or partitions of classes and wires.
+	Grid       *grid       `yaml:"grid"`
+	Wires      []string    `yaml:"wires"`
+	Partitions []partition `yaml:"partitions"`
+
 	Failures    []outage `yaml:"failures"`
 	Drains      []outage `yaml:"drains"`
 	GiveUpAfter int      `yaml:"give_up_after"`
@@ -64,6 +73,8 @@ type class struct {
 	Resources  map[string]int64      `yaml:"resources"`  // others
 	Attributes map[string]expression `yaml:"attributes"` // of the ads
 	Start      *expression           `yaml:"start"`      // which jobs are let in
+
+	alone bool // its only slot has its name, without a number
 }
 
 // outage is a failure or a drain. Slots are names or patterns as in a shell; none
@@ -102,9 +113,16 @@ func parse(content []byte, folder string) (*Pool, error) {
 	if err = strictyaml.Decode(content, &b.d); err != nil {
 		return nil, err
 	}
-	if b.d.Ads != "" {
+	switch {
+	case b.d.Kind != "" && b.d.Kind != partitioned:
+		err = b.wrong("kind", "%q: must be %s, or be left out", b.d.Kind, partitioned)
+	case b.d.Kind == partitioned:
+		err = b.makePartitions()
+	case b.d.Grid != nil || len(b.d.Wires)+len(b.d.Partitions) > 0:
+		err = b.wrong("", "only a machine of kind: %s has a grid, wires or partitions", partitioned)
+	case b.d.Ads != "":
 		err = b.readAds(folder)
-	} else {
+	default:
 		err = b.makeSlots()
 	}
 	if err != nil {
@@ -178,6 +196,9 @@ func (b *builder) readAds(folder string) error {
 // finish adds what is said of the slots beside what they are.
 func (b *builder) finish() error {
 	b.pool.Pack = Pack{ChunkCpus: b.d.Pack.ChunkCpus, WholeSlots: b.d.Pack.WholeSlots}
+	if len(b.pool.Bundles) > 0 {
+		b.pool.Pack = Pack{ChunkCpus: math.MaxInt64} // a job asks one partition for all
+	}
 	b.pool.GiveUpAfter = b.d.GiveUpAfter
 	switch {
 	case b.d.Pack.ChunkCpus < 0:

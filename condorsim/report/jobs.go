@@ -16,7 +16,12 @@ import (
 var columns = []string{"id", "submit", "start", "end", "guarantee", "nodes", "cpus", "memory", "estimate", "run", "user", "how", "slots"}
 
 // JobsFile is a table of jobs that will be a file: either whole or not at all.
-type JobsFile struct{ file *wholefile.File }
+type JobsFile struct {
+	// Predictions adds columns with what the jobs that ran were planned with.
+	Predictions bool
+
+	file *wholefile.File
+}
 
 // CreateJobs makes sure that the table can be written, before the work whose
 // result it will hold.
@@ -25,7 +30,7 @@ func CreateJobs(path string) (*JobsFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &JobsFile{file}, nil
+	return &JobsFile{file: file}, nil
 }
 
 // File is the file in the making; nil has none.
@@ -38,7 +43,7 @@ func (j *JobsFile) File() *wholefile.File {
 
 // Write writes the table and puts it in its place.
 func (j *JobsFile) Write(r *condorsim.Result) error {
-	return j.file.Fill(func(out io.Writer) error { return WriteJobs(out, r) })
+	return j.file.Fill(func(out io.Writer) error { return writeJobs(out, r, j.Predictions) })
 }
 
 // Discard removes what is there of the table, if it was not written.
@@ -50,7 +55,9 @@ func (j *JobsFile) Discard() {
 
 // WriteJobs writes a row of comma-separated values for each job, in order of
 // jobs. What never happened, and a user who is not known, is left empty.
-func WriteJobs(out io.Writer, r *condorsim.Result) error {
+func WriteJobs(out io.Writer, r *condorsim.Result) error { return writeJobs(out, r, false) }
+
+func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {
 	rows := csv.NewWriter(out)
 	header := slices.Clone(columns)
 	var fair [][]backfill.Time
@@ -59,6 +66,10 @@ func WriteJobs(out io.Writer, r *condorsim.Result) error {
 	}
 	if r.RelaxedFST != nil {
 		header, fair = append(header, "relaxed_fst"), append(fair, r.RelaxedFST)
+	}
+	predicted := len(header)
+	if predictions {
+		header = append(header, "estimate_order", "estimate_backfill", "estimate_running")
 	}
 	if err := rows.Write(header); err != nil {
 		return err
@@ -69,6 +80,12 @@ func WriteJobs(out io.Writer, r *condorsim.Result) error {
 		fillRow(row, r.Workload.Jobs[i], o)
 		for k, starts := range fair {
 			row[len(columns)+k] = when(o.Started, starts[i])
+		}
+		if predictions {
+			uses := r.Predicted(backfill.JobID(i))
+			for k, t := range []backfill.Time{uses.Order, uses.Backfill, uses.Running} {
+				row[predicted+k] = when(o.Started, t)
+			}
 		}
 		if err := rows.Write(row); err != nil {
 			return err

@@ -24,8 +24,44 @@ type Run struct {
 	Policy  string            `json:"policy"`
 	Order   string            `json:"order"`
 	Options map[string]string `json:"options"`
+	// Estimates are the estimators; nil: jobs are planned with what they request, and
+	// nothing was learned beforehand.
+	Estimates *Estimates `json:"estimates,omitempty"`
 	// Changes are what was in charge later on.
 	Changes []Change `json:"changes,omitempty"`
+}
+
+// Estimates name the estimators for each use of an estimate, as they are written.
+type Estimates struct {
+	Order    string            `json:"order"`
+	Backfill string            `json:"backfill"`
+	Running  string            `json:"running"`
+	Options  map[string]string `json:"options,omitempty"`
+	// Learned is how many jobs they knew beforehand.
+	Learned int `json:"learned,omitempty"`
+}
+
+// String names one estimator if all uses have the same.
+func (e *Estimates) String() string {
+	if e == nil {
+		return "requested"
+	}
+	if e.Backfill == e.Order && e.Running == e.Order {
+		return e.Order
+	}
+	return fmt.Sprintf("%s, %s, %s", e.Order, e.Backfill, e.Running)
+}
+
+// rows tell the estimators in the table.
+func (e *Estimates) rows() [][2]string {
+	if e == nil {
+		return nil
+	}
+	rows := [][2]string{{"estimates (order, backfill, running)", e.String()}}
+	if e.Learned > 0 {
+		rows = append(rows, [2]string{"jobs learned from beforehand", strconv.Itoa(e.Learned)})
+	}
+	return rows
 }
 
 // Change is what was in charge from a time on.
@@ -34,6 +70,8 @@ type Change struct {
 	Policy  string            `json:"policy"`
 	Order   string            `json:"order"`
 	Options map[string]string `json:"options,omitempty"`
+	// Estimates are the estimators; nil: jobs are planned with what they request.
+	Estimates *Estimates `json:"estimates,omitempty"`
 }
 
 // summary is the JSON object, in the order in which it is printed.
@@ -89,9 +127,10 @@ func printable(line string) string {
 }
 
 type machine struct {
-	Slots  int   `json:"slots"`
-	Cpus   int64 `json:"cpus"`
-	Memory int64 `json:"memory"`
+	Slots      int   `json:"slots"`
+	Partitions int   `json:"partitions,omitempty"`
+	Cpus       int64 `json:"cpus"`
+	Memory     int64 `json:"memory"`
 }
 
 // Timing is how long the run itself took. It is printed on request only: all
@@ -133,7 +172,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
 		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(),
-		Machine:  machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
+		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users, Timing: extras.Timing,
 	})
@@ -173,15 +212,26 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	w := r.Workload
 	count := func(n int) string { return strconv.Itoa(n) }
+	slots := [2]string{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])}
+	if n := len(w.Bundles); n > 0 {
+		slots = [2]string{"partitions, cpus", fmt.Sprintf("%d, %d", n, w.Capacity()[0])}
+	}
 	ran := [][2]string{
-		{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])},
+		slots,
 		{"jobs", count(len(w.Jobs))},
 	}
 	if n := r.Held(); n > 0 {
 		ran = append(ran, [2]string{"jobs held (left out of the means)", count(n)})
 	}
+	ran = append(ran, run.Estimates.rows()...)
+	before := run.Estimates
 	for _, c := range run.Changes {
-		ran = append(ran, [2]string{"then under " + printable(c.Policy) + ", order " + c.Order + ", from", fmt.Sprintf("t = %d s", c.At)})
+		under := "then under " + printable(c.Policy) + ", order " + c.Order
+		if before != nil || c.Estimates != nil {
+			under += ", estimates " + c.Estimates.String()
+		}
+		before = c.Estimates
+		ran = append(ran, [2]string{under + ", from", fmt.Sprintf("t = %d s", c.At)})
 	}
 	var waits, use, rest [][2]string
 	for _, m := range r.Measured() {

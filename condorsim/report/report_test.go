@@ -156,6 +156,11 @@ func TestTable(t *testing.T) {
 	require.NotContains(t, text, "wall time")
 	changed := report.Run{Policy: "easy", Changes: []report.Change{{At: 7, Policy: "mine", Order: "sjf"}}}
 	require.Regexp(t, `then under mine, order sjf, from +│ +t = 7 s `, table(nothing, changed, nil))
+	foretold := &report.Estimates{Order: "user", Backfill: "user", Running: "user"}
+	changed.Changes = append(changed.Changes, report.Change{At: 8, Policy: "mine", Order: "sjf", Estimates: foretold}, report.Change{At: 9, Policy: "mine", Order: "ljf"})
+	require.Regexp(t, `then under mine, order sjf, from +│ +t = 7 s `, table(nothing, changed, nil))
+	require.Regexp(t, `then under mine, order sjf, estimates user, from +│ +t = 8 s `, table(nothing, changed, nil))
+	require.Regexp(t, `then under mine, order ljf, estimates requested, from +│ +t = 9 s `, table(nothing, changed, nil))
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
 }
 

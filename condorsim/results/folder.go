@@ -10,7 +10,7 @@ import (
 )
 
 // Format is the version of what stands in a folder of results.
-const Format = 1
+const Format = 2
 
 // Folder is what was found in a folder of results.
 type Folder struct {

@@ -13,6 +13,8 @@
 package results
 
 import (
+	"strings"
+
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 )
@@ -26,7 +28,7 @@ type Manifest struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	// Paper names the one whose statements the results are held against:
-	// guarantees, fairness or ibb; "" for none.
+	// guarantees, fairness, ibb or estimates; "" for none.
 	Paper string `json:"paper,omitempty"`
 	// Baseline is the label of the scheduler that others are compared with.
 	Baseline string `json:"baseline"`
@@ -60,13 +62,39 @@ type Key struct {
 	Inputs string `json:"inputs"`
 	Trace  string `json:"trace"`
 	// Scheduler is the label of policy, order and options together, such as pc-sjf.
-	Scheduler string            `json:"scheduler"`
-	Policy    string            `json:"policy"`
-	Order     string            `json:"order"`
-	Options   map[string]string `json:"options,omitempty"`
-	Load      float64           `json:"load"`      // 1: as in the trace
-	Estimates string            `json:"estimates"` // the estimate model; "given": as in the trace
-	Seed      uint64            `json:"seed"`
+	Scheduler     string            `json:"scheduler"`
+	Policy        string            `json:"policy"`
+	Order         string            `json:"order"`
+	Options       map[string]string `json:"options,omitempty"`
+	Load          float64           `json:"load"`           // 1: as in the trace
+	EstimateModel string            `json:"estimate_model"` // "given": as in the trace
+	// Estimates are the estimators, as given; nil: what jobs request.
+	Estimates *Estimates `json:"estimates,omitempty"`
+	Seed      uint64     `json:"seed"`
+}
+
+// Estimates name the estimators of a scheduler: All for the uses that are not named by
+// themselves.
+type Estimates struct {
+	All      string            `json:"all,omitempty"`
+	Order    string            `json:"order,omitempty"`
+	Backfill string            `json:"backfill,omitempty"`
+	Running  string            `json:"running,omitempty"`
+	Options  map[string]string `json:"options,omitempty"`
+}
+
+// String is one text, such as "combined running=requested threshold=20"; "" for nil.
+func (e *Estimates) String() string {
+	if e == nil {
+		return ""
+	}
+	var parts []string
+	for _, of := range [][2]string{{"", e.All}, {"order=", e.Order}, {"backfill=", e.Backfill}, {"running=", e.Running}, {"", OptionsText(e.Options)}} {
+		if of[1] != "" {
+			parts = append(parts, of[0]+of[1])
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // Cell is one finished simulation.

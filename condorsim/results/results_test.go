@@ -21,14 +21,14 @@ import (
 func key(trace, scheduler string) Key {
 	return Key{
 		ID: trace + "," + scheduler, Inputs: "in", Trace: trace, Scheduler: scheduler, Policy: scheduler, Order: "fcfs",
-		Load: 1, Estimates: "given", Seed: 1<<64 - 1,
+		Load: 1, EstimateModel: "given", Seed: 1<<64 - 1,
 	}
 }
 
 func sample() (Manifest, []Cell) {
 	a, b := key("a", "easy"), key("a", "mine")
 	b.Options = map[string]string{"y": "2", "depth": "4"}
-	b.Load = 0.7
+	b.Load, b.Estimates = 0.7, &Estimates{All: "combined", Running: "mix:0.5", Options: map[string]string{"threshold": "20"}}
 	m := Manifest{Name: "s", Title: "T", Baseline: "easy", Version: "v1", Cells: []Key{a, b}, Skipped: []string{"trace z"}}
 	return m, []Cell{
 		{Key: a, Jobs: 3, Machine: Machine{1, 8, 0}, Metrics: map[string]float64{"cycles": 12, "mean_wait": 1.0 / 3, "makespan": 1e15}},
@@ -113,7 +113,7 @@ func TestReadRefuses(t *testing.T) {
 	require.ErrorContains(t, err, `it holds the cell "a,mine", under a wrong name; delete the file and sweep again`)
 	require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(`{"format": 7}`), 0o600))
 	_, err = Read(path)
-	require.ErrorContains(t, err, "has format 7, this program reads 1")
+	require.ErrorContains(t, err, "has format 7, this program reads 2")
 }
 
 // Two must not write to one folder at once, whoever they are.
@@ -174,9 +174,9 @@ func TestCSV(t *testing.T) {
 	rows, err := csv.NewReader(&out).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, [][]string{
-		{"trace", "scheduler", "policy", "order", "options", "load", "estimates", "seed", "jobs", "held", "slots", "cpus", "memory", "mean_wait", "makespan", "cycles", "strict_unfairness"},
-		{"a", "easy", "easy", "fcfs", "", "1", "given", "18446744073709551615", "3", "0", "1", "8", "0", "0.3333333333333333", "1000000000000000", "12", ""},
-		{"a", "mine", "mine", "fcfs", "depth=4 y=2", "0.7", "given", "18446744073709551615", "3", "1", "2", "8", "64", "0", "", "", "0.0000001"},
+		{"trace", "scheduler", "policy", "order", "options", "estimates", "load", "estimate_model", "seed", "jobs", "held", "slots", "cpus", "memory", "mean_wait", "makespan", "cycles", "strict_unfairness"},
+		{"a", "easy", "easy", "fcfs", "", "", "1", "given", "18446744073709551615", "3", "0", "1", "8", "0", "0.3333333333333333", "1000000000000000", "12", ""},
+		{"a", "mine", "mine", "fcfs", "depth=4 y=2", "combined running=mix:0.5 threshold=20", "0.7", "given", "18446744073709551615", "3", "1", "2", "8", "64", "0", "", "", "0.0000001"},
 	}, rows)
 }
 

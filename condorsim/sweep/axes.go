@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 )
 
@@ -14,7 +15,7 @@ const given = "given"
 
 func (f *File) loads() []float64 { return orElse(f.Loads, 1) }
 
-func (f *File) estimates() []string { return orElse(f.Estimates, given) }
+func (f *File) estimateModels() []string { return orElse(f.EstimateModels, given) }
 
 func (f *File) seeds() []uint64 { return orElse(f.Seeds, 0) }
 
@@ -41,7 +42,9 @@ type scheduler struct {
 	label, policy, order, placement string
 	options                         map[string]string
 	orderGiven                      bool
+	estimates                       estimate.Settings
 	policyPath, orderPath           string // in the file
+	path                            string // of the entry
 }
 
 // schedulers are all of a file, in its order.
@@ -49,8 +52,9 @@ func (f *File) schedulers() []scheduler {
 	var all []scheduler
 	for i := range f.Schedulers {
 		for _, one := range f.Schedulers[i].expand() {
-			one.policyPath = at("schedulers")(i) + one.policyPath
-			one.orderPath = at("schedulers")(i) + one.orderPath
+			one.path = at("schedulers")(i)
+			one.policyPath = one.path + one.policyPath
+			one.orderPath = one.path + one.orderPath
 			all = append(all, one)
 		}
 	}
@@ -59,7 +63,7 @@ func (f *File) schedulers() []scheduler {
 
 func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
 
-// expand gives the pairs of policies and orders, policy by policy.
+// expand gives the combinations of policies, orders and estimators, policy by policy.
 func (s *Scheduler) expand() []scheduler {
 	policies, policyPath := s.Policies, at(".policies")
 	orders, orderPath := s.Orders, at(".orders")
@@ -76,10 +80,12 @@ func (s *Scheduler) expand() []scheduler {
 			if order != "" {
 				label += "-" + order
 			}
-			all = append(all, scheduler{
-				label: cmp.Or(s.Label, label), policy: policy, order: cmp.Or(order, "fcfs"), placement: s.placement(),
-				options: s.Options, orderGiven: order != "", policyPath: policyPath(i), orderPath: orderPath(n),
-			})
+			for _, estimates := range s.Estimates.expand() {
+				all = append(all, scheduler{
+					label: cmp.Or(s.Label, label+estimatesLabel(estimates)), policy: policy, order: cmp.Or(order, "fcfs"), placement: s.placement(),
+					options: s.Options, orderGiven: order != "", estimates: estimates, policyPath: policyPath(i), orderPath: orderPath(n),
+				})
+			}
 		}
 	}
 	return all
@@ -87,13 +93,13 @@ func (s *Scheduler) expand() []scheduler {
 
 // cellID names a cell. What is as the trace has it is left out, so that a cell
 // keeps its name when a sweep grows.
-func cellID(trace, label string, load float64, estimates string, seed uint64) string {
+func cellID(trace, label string, load float64, model string, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {
 		parts = append(parts, "load="+formatLoad(load))
 	}
-	if estimates != given {
-		parts = append(parts, "estimates="+strings.ReplaceAll(estimates, ":", "="))
+	if model != given {
+		parts = append(parts, "estimate-model="+strings.ReplaceAll(model, ":", "="))
 	}
 	if seed != 0 {
 		parts = append(parts, "seed="+strconv.FormatUint(seed, 10))

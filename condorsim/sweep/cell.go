@@ -34,9 +34,13 @@ func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sin
 		return done, err
 	}
 	defer deciders.close()
+	estimates, err := w.Estimators(c.input.settings(c.scheduler.estimates), deciders.Main.Spec().Guarantees, p.settings.Places.open)
+	if err != nil {
+		return done, err
+	}
 	var refused error
 	r, err := p.run(ctx, w, negotiator.Config{
-		Placement: rule, Order: order, Policy: deciders.Main, Fallback: deciders.Fallback,
+		Placement: rule, Order: order, Policy: deciders.Main, Fallback: deciders.Fallback, Estimates: estimates,
 		Refused: func(r backfill.Refusal) {
 			if refused == nil {
 				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w", r.Now, r.Err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
@@ -124,6 +125,10 @@ func (c *checker) trace(path string, t *Trace) {
 	if t.Ads != "" && t.Source != (Source{}) {
 		c.say(path, "job ads are taken as they are: nothing else can be said of how they are read")
 	}
+	if !(t.HistoryShare >= 0 && t.HistoryShare < 1) { // nor is it not a number
+		c.say(path+".history_share", "%v: must be from 0 to less than 1, as something must be left to run", t.HistoryShare)
+	}
+	c.err(path+".estimates_options", estimate.Settings{Options: t.EstimatesOptions}.Validate(false))
 	if n := t.Nodes; n != nil {
 		const most = 1 << 20
 		if n.Count < 1 || n.Count > most || n.CPUs < 1 || n.CPUs > most || n.Memory < 0 || n.Memory > most<<20 {
@@ -201,6 +206,7 @@ func (c *checker) scheduler(path string, s *Scheduler) {
 	if s.Orders != nil && len(s.Orders) == 0 {
 		c.say(path+".orders", "there is no order")
 	}
+	c.estimates(path, &s.Estimates)
 	_, err := profile.ParseRule(s.placement())
 	c.err(path+".placement", err)
 	if s.Order != "" {
@@ -223,7 +229,7 @@ func (c *checker) axes(f *File) {
 		empty bool
 	}{
 		{"loads", f.Loads != nil && len(f.Loads) == 0},
-		{"estimates", f.Estimates != nil && len(f.Estimates) == 0},
+		{"estimate_models", f.EstimateModels != nil && len(f.EstimateModels) == 0},
 		{"seeds", f.Seeds != nil && len(f.Seeds) == 0},
 	} {
 		if axis.empty {
@@ -239,15 +245,15 @@ func (c *checker) axes(f *File) {
 		}
 	}
 	unique(c, f.Loads, at("loads"), formatLoad)
-	for i, model := range f.Estimates {
-		c.err(at("estimates")(i), workload.Transform{Estimates: workload.EstimateModel(model)}.Validate())
+	for i, model := range f.EstimateModels {
+		c.err(at("estimate_models")(i), workload.Transform{Estimates: workload.EstimateModel(model)}.Validate())
 	}
-	unique(c, f.Estimates, at("estimates"), func(s string) string { return s })
+	unique(c, f.EstimateModels, at("estimate_models"), func(s string) string { return s })
 	unique(c, f.Seeds, at("seeds"), func(s uint64) string { return strconv.FormatUint(s, 10) })
 	for i, t := range f.Traces {
-		plain := slices.Equal(f.loads(), []float64{1}) && slices.Equal(f.estimates(), []string{given})
+		plain := slices.Equal(f.loads(), []float64{1}) && slices.Equal(f.estimateModels(), []string{given})
 		if t.Ads != "" && !plain {
-			c.say(at("traces")(i)+".ads", "job ads are taken as they are: there can be no other loads and estimates")
+			c.say(at("traces")(i)+".ads", "job ads are taken as they are: there can be no other loads and estimate models")
 		}
 	}
 }

@@ -8,6 +8,8 @@
 //   - [Prepare] looks for the traces in [Places] and makes a [Plan]: the
 //     manifest, and the cells in its order. A cell's key has a digest of all that
 //     its result depends on.
+//   - [Estimates] are the estimators of schedulers; each one of a list is another
+//     scheduler.
 //   - [Plan.Split] says which cells of a folder of results still count.
 //   - [Plan.Run] runs the others on several cores, and hands each to be written
 //     as it is finished.

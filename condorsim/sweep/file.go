@@ -18,13 +18,13 @@ type File struct {
 	// CountEvents counts the events of the profile that are examined.
 	CountEvents bool `yaml:"count_events"`
 
-	// The dimensions of the matrix. No loads, estimates or seeds: the trace as it
+	// The dimensions of the matrix. No loads, estimate models or seeds: the trace as it
 	// is, and seed 0.
-	Traces     []Trace     `yaml:"traces"`
-	Schedulers []Scheduler `yaml:"schedulers"`
-	Loads      []float64   `yaml:"loads"`
-	Estimates  []string    `yaml:"estimates"`
-	Seeds      []uint64    `yaml:"seeds"`
+	Traces         []Trace     `yaml:"traces"`
+	Schedulers     []Scheduler `yaml:"schedulers"`
+	Loads          []float64   `yaml:"loads"`
+	EstimateModels []string    `yaml:"estimate_models"`
+	Seeds          []uint64    `yaml:"seeds"`
 
 	path string
 	text []byte
@@ -45,6 +45,13 @@ type Trace struct {
 	// that are all alike; if neither is given, the trace's machine is one slot.
 	Pool  string `yaml:"pool"`
 	Nodes *Nodes `yaml:"nodes"`
+	// History is a trace or job ads that estimators learn from beforehand. From the
+	// first HistoryShare (0 to 1) of the jobs they learn, too: these are not run.
+	History      string  `yaml:"history"`
+	HistoryShare float64 `yaml:"history_share"`
+	// EstimatesOptions are the estimators' on this trace, such as the label that stands
+	// for projects in it; those that a scheduler gives go before.
+	EstimatesOptions map[string]string `yaml:"estimates_options"`
 }
 
 // Source is a trace's file and how it is read, as the flags of condorsim run say.
@@ -67,10 +74,11 @@ type Nodes struct {
 	Memory int64 `yaml:"memory"` // MiB
 }
 
-// Scheduler is one scheduler, or all pairs of some policies and orders.
+// Scheduler is one scheduler, or all combinations of some policies, orders and
+// estimators.
 type Scheduler struct {
 	// Label is the scheduler's name in results. By default it is the policy and, if
-	// an order is given, the order: pc-sjf.
+	// they are given, the order and the estimators: pc-sjf, easy-wfp-combined.
 	Label     string            `yaml:"label"`
 	Policy    string            `yaml:"policy"`
 	Policies  []string          `yaml:"policies"`
@@ -78,6 +86,7 @@ type Scheduler struct {
 	Orders    []string          `yaml:"orders"`
 	Options   map[string]string `yaml:"options"`
 	Placement string            `yaml:"placement"`
+	Estimates `yaml:",inline"`
 }
 
 // sources are the traces' files that are read.

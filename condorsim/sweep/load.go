@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/past"
 	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -74,13 +76,35 @@ func read(file located, s Source, machine workload.Machine) (*workload.Trace, er
 
 // workload makes what is simulated: the trace, if it is one, with a load and an
 // estimate model, on the pool. The seed is for what is drawn at random.
-func (in *input) workload(t *workload.Trace, load float64, estimates string, seed uint64) (*condorsim.Workload, error) {
-	w, err := in.make(t, workload.Transform{Load: load, Estimates: workload.EstimateModel(estimates), Seed: seed})
+func (in *input) workload(t *workload.Trace, load float64, model string, seed uint64) (*condorsim.Workload, error) {
+	w, err := in.make(t, workload.Transform{Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
 	if err != nil {
 		return nil, &BadInput{err}
 	}
 	w.Seed = seed
+	w.LearnFrom(in.HistoryShare)
+	if in.ended != nil {
+		ended, err := in.ended()
+		if err != nil {
+			return nil, &BadInput{err}
+		}
+		w.Remember(ended)
+	}
 	return w, nil
+}
+
+// readHistory reads what estimators learn from beforehand.
+func (in *input) readHistory() ([]estimate.Ended, error) {
+	file, err := in.history.open()
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	ended, err := past.Read(file, in.history.path, past.Options{})
+	if err == nil && len(ended) == 0 {
+		err = fmt.Errorf("the history %s: no job in it ran to its end, so there is nothing to learn", in.history.path)
+	}
+	return ended, err
 }
 
 func (in *input) make(t *workload.Trace, x workload.Transform) (*condorsim.Workload, error) {
@@ -149,7 +173,7 @@ func (in *input) fromAds() (*condorsim.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Outages, w.GiveUpAfter = in.pool.Outages, in.pool.GiveUpAfter
+	w.Bundles, w.Outages, w.GiveUpAfter = in.pool.Bundles, in.pool.Outages, in.pool.GiveUpAfter
 	if in.jobs > 0 && in.jobs < len(w.Jobs) {
 		w.Jobs = w.Jobs[:in.jobs]
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 const small = `name: small
@@ -30,13 +32,15 @@ traces:
     merge: [{file: a.swf, max: 3}, {file: b.swf, cpus: 4, clean: papers}]
     clean: none
   - {name: c, ads: jobs.ads, nodes: {count: 2, cpus: 8, memory: 64}}
-  - {name: d, file: a.swf, pool: slots.ads}
+  - {name: d, file: a.swf, pool: slots.ads, history: old.swf, history_share: 0.25, estimates_options: {threshold: 30, window: 40}}
   - {name: e, generate: {model: lublin, jobs: 50, cpus: 64, kind: both}}
   - {name: f, generate: {model: simple, jobs: 50, cpus: 64, load: 0.9, run_median: 60, run_sigma: 1}}
 schedulers:
   - {label: mine, policy: easy, order: "expr:-Width", options: {depth: 3}, placement: pack}
   - {policies: [pc, dc], orders: [fifo, sjf]}
   - {policy: fcfs}
+  - {policy: easy, orders: [fcfs, wfp], estimates: [requested, "mix:0.5"], estimates_options: {threshold: 20}}
+  - {policy: easy, estimates: combined, estimates_order: accurate, estimates_backfill: user, estimates_running: requested}
 `))
 	require.NoError(t, err)
 	require.Equal(t, Trace{Name: "a", Source: Source{
@@ -51,12 +55,25 @@ schedulers:
 	for _, s := range f.schedulers() {
 		labels = append(labels, s.label)
 	}
-	require.Equal(t, []string{"mine", "pc-fifo", "pc-sjf", "dc-fifo", "dc-sjf", "fcfs"}, labels)
+	require.Equal(t, []string{
+		"mine", "pc-fifo", "pc-sjf", "dc-fifo", "dc-sjf", "fcfs",
+		"easy-fcfs-requested", "easy-fcfs-mix0.5", "easy-wfp-requested", "easy-wfp-mix0.5", "easy-combined-order-accurate-backfill-user-running-requested",
+	}, labels)
+	twenty := map[string]string{"threshold": "20"}
+	require.Equal(t, estimate.Settings{All: "mix:0.5", Options: twenty}, f.schedulers()[7].estimates)
+	require.Equal(t, estimate.Settings{All: "combined", Order: "accurate", Backfill: "user", Running: "requested"}, f.schedulers()[10].estimates)
+	require.Nil(t, estimatesKey(f.schedulers()[5].estimates))
+	require.Equal(t, "mix:0.5 threshold=20", estimatesKey(f.schedulers()[7].estimates).String())
+	require.Equal(t, []any{"old.swf", 0.25}, []any{f.Traces[3].History, f.Traces[3].HistoryShare})
+	thirty := map[string]string{"threshold": "30", "window": "40"}
+	require.Equal(t, estimate.Settings{All: "user", Options: thirty}, f.Traces[3].settings(estimate.Settings{All: "user"}))
+	require.Equal(t, map[string]string{"threshold": "20", "window": "40"}, f.Traces[3].settings(estimate.Settings{Options: twenty}).Options, "a scheduler's go before")
+	require.Equal(t, thirty, f.Traces[3].EstimatesOptions)
 	mine, last := f.schedulers()[0], f.schedulers()[5]
 	require.Equal(t, []string{"easy", "expr:-Width", "pack", "3"}, []string{mine.policy, mine.order, mine.placement, mine.options["depth"]})
 	require.Equal(t, []string{"fcfs", "rank"}, []string{last.order, last.placement})
 	require.Equal(t, []float64{1}, f.loads())
-	require.Equal(t, []string{"given"}, f.estimates())
+	require.Equal(t, []string{"given"}, f.estimateModels())
 	require.Equal(t, []uint64{0}, f.seeds())
 }
 
@@ -77,7 +94,7 @@ func TestTypos(t *testing.T) {
 
 		{"no name", "name: small", "title: small", `"" cannot be a name`},
 		{"name of a path", "name: small", "name: ../small", `[1:7] "../small" cannot be a name`},
-		{"paper", "traces:", "paper: ib\ntraces:", `[2:8] "ib", did you mean ibb?: must be one of guarantees, fairness, ibb`},
+		{"paper", "traces:", "paper: ib\ntraces:", `[2:8] "ib", did you mean ibb?: must be one of guarantees, fairness, ibb, estimates`},
 		{"fst", "traces:", "fst: [strict, lax]\ntraces:", `[2:15] "lax": must be one of strict, relaxed`},
 		{"fst and events", "traces:", "count_events: true\nfst: [strict]\ntraces:", "[2:15] profile events and fair start times cannot be had in one sweep"},
 		{"model", "file: a.swf", "generate: {model: lubin}", `[3:33] "lubin", did you mean lublin?`},
@@ -130,10 +147,19 @@ func TestTypos(t *testing.T) {
 		{"too much", "traces:", "loads: [1e9]\ntraces:", "must be 0 (as it is) or from 0.001 to 1000"},
 		{"load twice", "traces:", "loads: [1, 1.0]\ntraces:", "[2:12] 1 is there twice"},
 		{"empty loads", "traces:", "loads: []\ntraces:", "[2:8] the list is empty, and so is the matrix"},
-		{"empty estimates", "traces:", "estimates: []\ntraces:", "the list is empty"},
+		{"estimator", "{policy: easy", "{policy: easy, estimates: comined", `[5:31] estimates: unknown estimator "comined", did you mean combined?`},
+		{"estimator in a list", "{policy: easy", "{policy: easy, estimates: [user, \"mix:7\"]", `[5:38] estimates: "mix:7": A must be a number from 0 to 1`},
+		{"estimator for a use", "{policy: easy", "{policy: easy, estimates_running: selective", `[5:39] estimates-running: selective is for all three uses at once`},
+		{"no estimators", "{policy: easy", "{policy: easy, estimates: []", "[5:31] there is no estimator"},
+		{"estimators as a mapping", "{policy: easy", "{policy: easy, estimates: {a: b}", "[5:31] a mapping is given where a text or a list is expected"},
+		{"estimators' option", "{policy: easy", "{policy: easy, estimates_options: {percentil: 3}", `estimates-opt has no option "percentil", did you mean percentile?`},
+		{"estimators' key", "{policy: easy", "{policy: easy, estimats: user", `unknown field "estimats", did you mean estimates?`},
+		{"history share", "a.swf", "a.swf, history_share: 1", "[3:43] 1: must be from 0 to less than 1"},
+		{"estimators' option on a trace", "a.swf", "a.swf, estimates_options: {percentil: 3}", `[3:47] estimates-opt has no option "percentil"`},
+		{"empty estimate models", "traces:", "estimate_models: []\ntraces:", "the list is empty"},
 		{"empty seeds", "traces:", "seeds: []\ntraces:", "the list is empty"},
-		{"estimates", "traces:", "estimates: [givne]\ntraces:", `[2:13] estimate model "givne": must be given, accurate, f:F`},
-		{"estimates twice", "traces:", "estimates: [given, given]\ntraces:", "given is there twice"},
+		{"estimate models", "traces:", "estimate_models: [givne]\ntraces:", `[2:19] estimate model "givne": must be given, accurate, f:F`},
+		{"estimate models twice", "traces:", "estimate_models: [given, given]\ntraces:", "given is there twice"},
 		{"seeds twice", "traces:", "seeds: [1, 2, 1]\ntraces:", "[2:15] 1 is there twice"},
 		{"a second document", "traces:", "---\ntraces:", "there is a second document"},
 	} {

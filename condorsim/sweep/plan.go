@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/results"
@@ -62,9 +64,12 @@ type cell struct {
 type input struct {
 	Trace
 	files []located   // as Trace.files names them, and those of the pool
-	sums  []string    // of the files
+	sums  []string    // of the files, and of the history
 	pool  *pools.Pool // what it runs on; nil: the machine of the trace
 	jobs  int         // Settings.Jobs
+
+	history located // Trace.History
+	ended   func() ([]estimate.Ended, error)
 }
 
 // Prepare finds the traces and checks the policies. A trace that is not there is
@@ -113,6 +118,13 @@ func (p *Plan) inputs(f *File) ([]*input, error) {
 			}
 			in.files = append(in.files, file)
 		}
+		if in.History != "" {
+			var found bool
+			if in.history, found = places.find(in.History); !found {
+				absent = append(absent, in.History)
+			}
+			in.ended = sync.OnceValues(in.readHistory)
+		}
 		if len(absent) > 0 {
 			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name, strings.Join(absent, ", "), places.looked()))
 			continue
@@ -120,12 +132,8 @@ func (p *Plan) inputs(f *File) ([]*input, error) {
 		if err := in.readPool(); err != nil {
 			return nil, fmt.Errorf("trace %s: %w", in.Name, err)
 		}
-		for _, file := range in.files {
-			sum, err := file.digest()
-			if err != nil {
-				return nil, err
-			}
-			in.sums = append(in.sums, sum)
+		if err := in.sumUp(); err != nil {
+			return nil, err
 		}
 		all = append(all, in)
 	}
@@ -136,16 +144,32 @@ func (p *Plan) inputs(f *File) ([]*input, error) {
 	return all, nil
 }
 
+// sumUp makes the digests of the files.
+func (in *input) sumUp() error {
+	files := in.files
+	if in.History != "" {
+		files = append(slices.Clip(files), in.history)
+	}
+	for _, file := range files {
+		sum, err := file.digest()
+		if err != nil {
+			return err
+		}
+		in.sums = append(in.sums, sum)
+	}
+	return nil
+}
+
 // expand makes the cells of a trace.
 func (p *Plan) expand(f *File, in *input) error {
 	for _, load := range f.loads() {
-		for _, estimates := range f.estimates() {
+		for _, model := range f.estimateModels() {
 			for _, seed := range f.seeds() {
 				for _, s := range f.schedulers() {
 					key := results.Key{
-						ID: cellID(in.Name, s.label, load, estimates, seed), Trace: in.Name,
+						ID: cellID(in.Name, s.label, load, model, seed), Trace: in.Name,
 						Scheduler: s.label, Policy: s.policy, Order: s.order, Options: s.options,
-						Load: load, Estimates: estimates, Seed: seed,
+						Load: load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates),
 					}
 					var err error
 					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
@@ -170,6 +194,10 @@ func (p *Plan) digest(f *File, in *input, s scheduler, key results.Key) (string,
 		}
 		plugin = sum
 	}
+	estimates, err := p.settings.Places.digests(s.estimates)
+	if err != nil {
+		return "", err
+	}
 	text, err := json.Marshal(struct {
 		Format      int
 		Version     string
@@ -181,7 +209,8 @@ func (p *Plan) digest(f *File, in *input, s scheduler, key results.Key) (string,
 		Jobs        int
 		FST         []string
 		CountEvents bool
-	}{results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST, f.CountEvents})
+		Estimates   []string
+	}{results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST, f.CountEvents, estimates})
 	if err != nil {
 		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)
 	}
@@ -216,6 +245,7 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) e
 				told[one.policyPath] = true
 				c.say(one.orderPath, "%s ignores the order: leave it out", one.policy)
 			}
+			c.estimators(one, deciders.Main.Spec(), s.Places, told)
 			deciders.close()
 		}
 	}

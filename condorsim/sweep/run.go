@@ -195,7 +195,7 @@ func (t *task) workload() (*condorsim.Workload, error) {
 			return nil, err
 		}
 		key := t.of.key
-		return t.of.input.workload(trace, key.Load, key.Estimates, key.Seed)
+		return t.of.input.workload(trace, key.Load, key.EstimateModel, key.Seed)
 	})
 }
 

@@ -31,24 +31,35 @@ schedulers:
   - {policies: [pc, dc], orders: [sjf]}
   - {label: deep, policy: easy, order: "expr:-Width", options: {depth: 3}, placement: spread}
 loads: [1, 1.5]
-estimates: [given, accurate]
+estimate_models: [given, accurate]
+`
+
+const learning = `name: learning
+traces:
+  - {name: a, file: a.swf, history: b.swf}
+  - {name: b, file: b.swf, history_share: 0.3, estimates_options: {user-key: executable}}
+schedulers:
+  - {policy: easy, order: sjf, estimates: [user, tsafrir, accurate], estimates_options: {threshold: 3}}
+loads: [1, 1.5]
 `
 
 // The results are the same whatever the number of cores, and what a run of each
 // cell alone gives.
 func TestSameResultsOnAnyNumberOfCores(t *testing.T) {
-	p := prepared(t, folder(t, 120, 110), matrix)
-	require.Len(t, p.cells, 4*7*2*2)
-	var want []byte
-	for _, parallel := range []int{1, 2, 8} {
-		cells := collect(t, p, parallel)
-		require.Len(t, cells, len(p.cells))
-		got, err := json.Marshal(cells)
-		require.NoError(t, err)
-		if want == nil {
-			want = got
+	for text, n := range map[string]int{matrix: 4 * 7 * 2 * 2, learning: 2 * 3 * 2} {
+		p := prepared(t, folder(t, 120, 110), text)
+		require.Len(t, p.cells, n)
+		var want []byte
+		for _, parallel := range []int{1, 2, 8} {
+			cells := collect(t, p, parallel)
+			require.Len(t, cells, len(p.cells))
+			got, err := json.Marshal(cells)
+			require.NoError(t, err)
+			if want == nil {
+				want = got
+			}
+			require.Equal(t, string(want), string(got), "%d at a time", parallel)
 		}
-		require.Equal(t, string(want), string(got), "%d at a time", parallel)
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 // model and seed together for the same reason, and the longest first.
 func (p *Plan) tasks(cells []int) []*task {
 	type variant struct {
-		input     *input
-		load      float64
-		estimates string
-		seed      uint64
+		input *input
+		load  float64
+		model string
+		seed  uint64
 	}
 	traces := map[*input]*shared[*workload.Trace]{}
 	variants := map[variant]*shared[*condorsim.Workload]{}
@@ -29,7 +29,7 @@ func (p *Plan) tasks(cells []int) []*task {
 	var all []*task
 	for _, i := range cells {
 		c := &p.cells[i]
-		v := variant{c.input, c.key.Load, c.key.Estimates, c.key.Seed}
+		v := variant{c.input, c.key.Load, c.key.EstimateModel, c.key.Seed}
 		if traces[c.input] == nil {
 			traces[c.input] = &shared[*workload.Trace]{}
 		}

@@ -67,7 +67,7 @@ func (c *cleaner) record(rec *record) *Error {
 	run, estimate := c.times(run, rec[8])
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: run, Estimate: estimate,
-		Procs: procs, Memory: c.memory(rec, procs),
+		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0),
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]), Queue: c.label(3, rec[14]),
 	})
 	return nil

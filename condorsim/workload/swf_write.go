@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -53,7 +54,7 @@ func appendLine(line []byte, j Job, numbers *[len(nameKeys)]map[string]int64) []
 		memory = min(kb, maxNumber)
 	}
 	rec := record{
-		j.ID, j.Submit, unknown, j.Run, j.Procs, unknown, memory, j.Procs, j.Estimate, memory, completed,
+		j.ID, j.Submit, cmp.Or(j.Wait, unknown), j.Run, j.Procs, unknown, memory, j.Procs, j.Estimate, memory, completed,
 		0, 0, 0, 0, unknown, unknown, unknown,
 	}
 	for kind, label := range j.labels() {

@@ -86,7 +86,7 @@ func anyTrace(t *rapid.T) *workload.Trace {
 		procs := rapid.Int64Range(1, trace.Machine.Processors).Draw(t, "procs")
 		j := workload.Job{
 			ID: id * 3, Submit: submit, Run: run, Estimate: max(run, 1) + rapid.Int64Range(0, 1e6).Draw(t, "more"), Procs: procs,
-			User: label.Draw(t, "user"), Group: label.Draw(t, "group"), Executable: label.Draw(t, "executable"), Queue: label.Draw(t, "queue"),
+			Wait: rapid.Int64Range(0, 1e5).Draw(t, "wait"), User: label.Draw(t, "user"), Group: label.Draw(t, "group"), Executable: label.Draw(t, "executable"), Queue: label.Draw(t, "queue"),
 		}
 		if trace.Machine.Memory > 0 {
 			kb := rapid.Int64Range(0, trace.Machine.Memory*1024/procs).Draw(t, "memory")

@@ -16,10 +16,28 @@ type Job struct {
 	Estimate int64 // what the scheduler knows of Run; at least 1 and at least Run
 	Procs    int64 // in total, at least 1
 	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
+	// Wait is how long it waited where it was recorded; 0 if it did not, or that is
+	// unknown.
+	Wait int64
 
 	// Labels are the numbers of the file as text, or the names that its header
 	// gives them; "" if unknown.
 	User, Group, Executable, Queue string
+}
+
+// Labels are whose the job is, by the names that job ads' labels have. The queue that
+// it was submitted to says what service it gets, so it stands as the qos.
+func (j *Job) Labels() (labels map[string]string) {
+	for _, l := range [][2]string{{"owner", j.User}, {"group", j.Group}, {"executable", j.Executable}, {"qos", j.Queue}} {
+		if l[1] == "" {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[l[0]] = l[1]
+	}
+	return labels
 }
 
 // Trace is a workload that is ready to be run.
@@ -47,6 +65,7 @@ type Cleaning struct {
 	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
 	BeyondMax     int `json:"beyond_max"`             // behind the first Max jobs
 	CutOut        int `json:"cut_out,omitempty"`      // submitted outside of From and Until; see Transform
+	Learned       int `json:"learned,omitempty"`      // the first ones, from which estimators learn
 
 	// Dropped ads of an HTCondor history; a trace has none of these.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or amounts that cannot be
@@ -92,6 +111,7 @@ func (count Cleaning) Dropped() []Omission {
 		{"more memory than the machine", count.TooMuchMemory},
 		{"outside of the time asked for", count.CutOut},
 		{"beyond the number asked for", count.BeyondMax},
+		{"learned from, not run", count.Learned},
 	}
 	return slices.DeleteFunc(all, func(o Omission) bool { return o.Jobs == 0 })
 }

@@ -35,7 +35,7 @@ func (c *runCommand) isNoInput(flag, path string) error {
 	if err != nil || !out.Mode().IsRegular() {
 		return nil //nolint:nilerr // nothing is there that could be lost
 	}
-	for _, input := range []string{c.Workload, c.Instance, c.Pool} {
+	for _, input := range append(c.settings().Files(), c.Workload, c.Instance, c.Pool, c.History) {
 		if in, inErr := os.Stat(input); inErr == nil && os.SameFile(in, out) {
 			return fmt.Errorf("%s %s: that is where %s is read from; choose another file", flag, path, input)
 		}

@@ -24,6 +24,7 @@ Examples:
   condorsim run --workload trace.swf --policy pc --order sjf --count-events
   condorsim run --workload trace.swf --policy easy --bound 60 --per-user --json
   condorsim run --workload trace.swf --policy conservative --gantt gantt.html
+  condorsim run --workload trace.swf --order wfp --estimates combined --history-share 0.2
   condorsim run --instance small.json --policy ./backfill-mine
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
   condorsim sweep guarantees --traces ~/traces --out guarantees

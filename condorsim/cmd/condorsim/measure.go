@@ -18,10 +18,12 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
+	case c.Predictions && c.JobsOut == "":
+		return errors.New("--predictions adds columns to the table of jobs; say with --jobs-out where it goes")
 	case c.CountEvents && c.Fst != (fstFlag{}):
 		return errors.New("--fst and --count-events: ask for one at a time")
 	default:
-		return nil
+		return c.estimateFlags.check()
 	}
 }
 
@@ -57,6 +59,7 @@ func (c *runCommand) saved(err error) error {
 			again = append(again, flag[0], fmt.Sprintf("%q", flag[1]))
 		}
 	}
+	again = append(again, c.words()...)
 	if c.Placement != "rank" {
 		again = append(again, "--placement", c.Placement)
 	}

@@ -36,6 +36,7 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 	require.NoError(t, err)
 	c := &runCommand{
 		Policy: "easy", Placement: "rank", Order: "expr:WaitTime * 2", PolicyOpt: map[string]string{"depth": "2"}, DumpDir: t.TempDir(),
+		estimateFlags: estimateFlags{Estimates: "mix:0.5", EstimatesRunning: "requested", EstimatesOpt: map[string]string{"window": "60"}, History: "a b.swf"},
 	}
 	config, closePolicy, err := c.config(t.Context(), w.Schema.Resources, hclog.NewNullLogger())
 	require.NoError(t, err)
@@ -46,7 +47,7 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 	path := filepath.Join(c.DumpDir, "condorsim-error-a-trace-at-5.json")
 	require.EqualError(t, c.saved(err), "internal error at 5, job 7: ended after 5 s, but was to run for 6 s; "+
 		"please report it with the case that was saved, which shows it again: condorsim run --instance "+path+
-		` --policy easy --policy-opt depth="2" --order "expr:WaitTime * 2"`)
+		` --policy easy --policy-opt depth="2" --order "expr:WaitTime * 2" --estimates "mix:0.5" --estimates-running "requested" --history "a b.swf" --estimates-opt window="60"`)
 	instance, readErr := workload.ReadInstance(path)
 	require.NoError(t, readErr)
 	require.Equal(t, []workload.Job{{ID: 7, Run: 6, Estimate: 9, Procs: 2}}, instance.Trace.Jobs)

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -17,10 +12,7 @@ import (
 // readPool reads the pool in a file, or one that is built in if no file has that
 // name.
 func readPool(name string, logger hclog.Logger) (*pools.Pool, error) {
-	pool, err := pools.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, os.PathSeparator) {
-		pool, err = builtInPool(name, err)
-	}
+	pool, err := pools.Find(name, configs.Files())
 	if err != nil {
 		return nil, err
 	}
@@ -29,28 +21,4 @@ func readPool(name string, logger hclog.Logger) (*pools.Pool, error) {
 		logger.Info("left out ads that are no slots of the pool", "dynamic", l.Dynamic, "offline", l.Offline, "backfill", l.Backfill, "duplicate", l.Duplicates, "other", l.Others)
 	}
 	return pool, nil
-}
-
-// builtInPool reads a pool that comes with the program.
-func builtInPool(name string, missing error) (*pools.Pool, error) {
-	const folder = "pools"
-	entries, err := fs.ReadDir(configs.Files(), folder)
-	if err != nil {
-		return nil, err
-	}
-	var known []string
-	for _, e := range entries {
-		base := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
-		if base != name {
-			known = append(known, base)
-			continue
-		}
-		file, openErr := configs.Files().Open(path.Join(folder, e.Name()))
-		if openErr != nil {
-			return nil, openErr
-		}
-		defer file.Close() //nolint:errcheck // it is in memory
-		return pools.Read(file, e.Name())
-	}
-	return nil, fmt.Errorf("%w; built in are %s", missing, strings.Join(known, ", "))
 }

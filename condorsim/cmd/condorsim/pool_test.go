@@ -25,7 +25,7 @@ func TestBuiltInPools(t *testing.T) {
 		require.NotEmpty(t, pool.Slots)
 	}
 	_, err = readPool("five-nodes", hclog.NewNullLogger())
-	require.ErrorContains(t, err, "built in are failing, four-nodes, mixed")
+	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, intrepid, mixed, tiny-bgp")
 	_, err = readPool("./five-nodes", hclog.NewNullLogger())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotContains(t, err.Error(), "built in")

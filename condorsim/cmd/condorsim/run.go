@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/pools"
@@ -48,17 +49,20 @@ type runCommand struct {
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 
+	estimateFlags
+
 	Fst         fstFlag `group:"Metrics" placeholder:"KINDS" help:"Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be if nobody came after it."`
 	Bound       int64   `group:"Metrics" default:"10" placeholder:"SECONDS" help:"Run time that a job counts as having at least in bounded slowdowns; 10 by default."`
 	CountEvents bool    `group:"Metrics" help:"Count the profile events that textbook versions of conservative, pc or dc would scan."`
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
 
-	JobsOut  string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
-	Gantt    string `group:"Output" placeholder:"FILE" help:"Write a Gantt chart of the jobs, an HTML page that stands alone."`
-	JSON     bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
-	Timing   bool   `group:"Output" help:"Say how long it took, reading included, and how long the policy's decisions took (not with --fst)."`
-	DumpDir  string `group:"Output" default:"." placeholder:"DIR" help:"Where a case is saved that shows an error of the simulator itself; the working folder by default."`
-	LogLevel string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
+	JobsOut     string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	Predictions bool   `group:"Output" help:"With --jobs-out: add columns with the run times that each job was planned with."`
+	Gantt       string `group:"Output" placeholder:"FILE" help:"Write a Gantt chart of the jobs, an HTML page that stands alone."`
+	JSON        bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
+	Timing      bool   `group:"Output" help:"Say how long it took, reading included, and how long the policy's decisions took (not with --fst)."`
+	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"Where a case is saved that shows an error of the simulator itself; the working folder by default."`
+	LogLevel    string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
 }
 
 // Help is shown below the flags.
@@ -67,11 +71,20 @@ func (*runCommand) Help() string {
   condorsim run --workload lublin-128
   condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
+  condorsim run --workload lublin-128 --order wfp --estimates combined --history-share 0.2
+  condorsim run --workload lublin-128 --order wfp --estimates combined --estimates-opt threshold=20 --history last-year.swf.gz
+
+The settings S001 to S111 of Tang et al., in which actual run times take the place of requests:
+  S001  --estimates-running accurate
+  S010  --estimates-backfill accurate
+  S100  --estimates-order accurate
+  S110  --estimates-order accurate --estimates-backfill accurate
+  S111  --estimates accurate
 
 Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
 --json). If the policy was given up, the results are the fallback's: the exit code is 1 then.
 
-` + negotiator.OrderHelp()
+` + negotiator.OrderHelp() + "\n" + estimate.Help()
 }
 
 // Run simulates and prints.
@@ -100,6 +113,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
+	var estimates *report.Estimates
+	if config.Estimates, estimates, err = c.estimators(w, config.Policy.Spec().Guarantees); err != nil {
+		return cli.Bad(err)
+	}
 	counter, err := c.counter(w, &config)
 	if err != nil {
 		return cli.Bad(err)
@@ -128,23 +145,28 @@ func (c *runCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	title := w.Name + " under " + config.Policy.Spec().Name
-	if c.Order != "" {
-		title += ", order " + c.Order
-	}
-	if err = writeGantt(ganttOut, title, result); err != nil {
+	if err = writeGantt(ganttOut, c.title(w, config), result); err != nil {
 		return err
 	}
 	if result.Unordered {
 		logger.Warn(negotiator.UnorderedText, "order", c.Order)
 	}
-	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt}
+	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt, Estimates: estimates}
 	if c.JSON {
 		err = report.JSON(os.Stdout, run, result, extras)
 	} else {
 		err = report.Table(os.Stdout, run, result, extras)
 	}
 	return cmp.Or(err, ownResults(result, config.Fallback))
+}
+
+// title is that of the Gantt chart.
+func (c *runCommand) title(w *condorsim.Workload, config negotiator.Config) string {
+	title := w.Name + " under " + config.Policy.Spec().Name
+	if c.Order != "" {
+		title += ", order " + c.Order
+	}
+	return title
 }
 
 // ownResults is an error if the results are not those of the policy that was asked
@@ -162,7 +184,10 @@ func ownResults(r *condorsim.Result, fallback backfill.Decider) error {
 // machineText says what the jobs run on.
 func machineText(w *condorsim.Workload) string {
 	text := fmt.Sprintf("%d cpus", w.Capacity()[0])
-	if n := len(w.Slots); n > 1 {
+	switch n := len(w.Slots); {
+	case len(w.Bundles) > 0:
+		text += fmt.Sprintf(" in %d partitions", len(w.Bundles))
+	case n > 1:
 		text += fmt.Sprintf(" of %d slots", n)
 	}
 	if m := w.Memory(); m > 0 {
@@ -197,7 +222,11 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 	if err := c.isNoInput("--jobs-out", c.JobsOut); err != nil {
 		return nil, err
 	}
-	return report.CreateJobs(c.JobsOut)
+	file, err := report.CreateJobs(c.JobsOut)
+	if err == nil {
+		file.Predictions = c.Predictions
+	}
+	return file, err
 }
 
 // load reads the workload and the pool.
@@ -220,7 +249,7 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", c.Workload)
 	case ads:
 		w, err = c.history(pool, logger)
-	case len(c.EstimateAttr) > 0:
+	case len(c.EstimateAttr) > 0 && c.History == "":
 		return nil, errors.New("--estimate-attr says how job ads are read; the workload holds none")
 	default:
 		w, err = c.fromTrace(pool, logger)
@@ -229,6 +258,9 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 		return nil, err
 	}
 	w.Seed = c.Seed
+	if err = c.learn(w); err != nil {
+		return nil, err
+	}
 	cli.Tell("running %d jobs of %s on %s", len(w.Jobs), w.Name, machineText(w))
 	return w, nil
 }

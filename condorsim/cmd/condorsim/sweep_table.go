@@ -27,12 +27,12 @@ type resultsColumn struct {
 
 // shared is what the cells have in common that are compared with each other.
 type shared struct {
-	trace, estimates string
-	load             float64
-	seed             uint64
+	trace, model string
+	load         float64
+	seed         uint64
 }
 
-func sharedBy(k results.Key) shared { return shared{k.Trace, k.Estimates, k.Load, k.Seed} }
+func sharedBy(k results.Key) shared { return shared{k.Trace, k.EstimateModel, k.Load, k.Seed} }
 
 func newResultsTable(f *results.Folder) *resultsTable {
 	t := &resultsTable{folder: f, baseline: map[shared]*results.Cell{}}
@@ -42,14 +42,14 @@ func newResultsTable(f *results.Folder) *resultsTable {
 		if c.Scheduler == f.Manifest.Baseline {
 			t.baseline[sharedBy(c.Key)] = c
 		}
-		loads[c.Load], models[c.Estimates], seeds[c.Seed] = true, true, true
+		loads[c.Load], models[c.EstimateModel], seeds[c.Seed] = true, true, true
 	}
 	t.add("trace", false, func(c *results.Cell) string { return c.Trace })
 	if len(loads) > 1 {
 		t.add("load", true, func(c *results.Cell) string { return strconv.FormatFloat(c.Load, 'g', -1, 64) })
 	}
 	if len(models) > 1 {
-		t.add("estimates", false, func(c *results.Cell) string { return c.Estimates })
+		t.add("estimate model", false, func(c *results.Cell) string { return c.EstimateModel })
 	}
 	if len(seeds) > 1 {
 		t.add("seed", true, func(c *results.Cell) string { return strconv.FormatUint(c.Seed, 10) })

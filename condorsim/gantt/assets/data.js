@@ -43,6 +43,7 @@ const jobs = (() => {
   return {
     n, submit, start, end, planned, promised, estimate, first, lane, lanes, names,
     cpus: column("cpus"), memory: column("memory"), user: column("user"), how: column("how"),
+    partition: encoded.partitions && column("partition"),
   };
 })();
 

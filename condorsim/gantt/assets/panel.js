@@ -34,6 +34,7 @@ function facts(job) {
   rows.push(["user", encoded.users[jobs.user[job]] || "unknown", ""]);
   const slots = new Set();
   for (let p = jobs.first[job]; p < jobs.first[job + 1]; p++) slots.add(slotOf(jobs.lane[p]));
+  if (encoded.partitions && !never) rows.push(["partition", encoded.partitions[jobs.partition[job]], ""]);
   if (encoded.slots.length > 1 && !never) rows.push(["slots", [...slots].slice(0, 6).join(" ") + (slots.size > 6 ? " and " + (slots.size - 6) + " more" : ""), ""]);
   return rows;
 }

@@ -100,7 +100,7 @@ func Folder(dir string, m Matrix) error {
 			for _, s := range m.Schedulers {
 				policy, order, _ := strings.Cut(s, "-")
 				key := results.Key{
-					ID: fmt.Sprintf("%s-%s-%g", t.Name, s, load), Trace: t.Name, Scheduler: s, Policy: policy, Order: cmp.Or(order, "fcfs"), Load: load, Estimates: "given", Seed: 1,
+					ID: fmt.Sprintf("%s-%s-%g", t.Name, s, load), Trace: t.Name, Scheduler: s, Policy: policy, Order: cmp.Or(order, "fcfs"), Load: load, EstimateModel: "given", Seed: 1,
 				}
 				manifest.Cells = append(manifest.Cells, key)
 				if err := m.cell(dir, key, t); err != nil {

@@ -1,0 +1,139 @@
+package sweep
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/results"
+)
+
+// Estimates are the run times that schedulers plan with, as the flags of condorsim run
+// say. Of several in a list, each is one more scheduler.
+type Estimates struct {
+	All      oneOrMore         `yaml:"estimates"`
+	Order    string            `yaml:"estimates_order"`
+	Backfill string            `yaml:"estimates_backfill"`
+	Running  string            `yaml:"estimates_running"`
+	Options  map[string]string `yaml:"estimates_options"`
+}
+
+// oneOrMore is a text, or a list of them.
+type oneOrMore []string
+
+// UnmarshalYAML reads either; what is wrong is told with its place.
+func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
+	switch node.Type() {
+	case ast.SequenceType:
+		return yaml.NodeToValue(node, (*[]string)(o))
+	case ast.MappingType, ast.MappingValueType:
+		return &yaml.SyntaxError{Message: "a mapping is given where a text or a list is expected", Token: node.GetToken()}
+	default:
+		var one string
+		err := yaml.NodeToValue(node, &one)
+		*o = oneOrMore{one}
+		return err
+	}
+}
+
+// expand gives the settings one by one, with what they add to labels.
+func (e *Estimates) expand() (all []estimate.Settings) {
+	for _, one := range orElse(e.All, "") {
+		all = append(all, estimate.Settings{All: one, Order: e.Order, Backfill: e.Backfill, Running: e.Running, Options: e.Options})
+	}
+	return all
+}
+
+// settings are a scheduler's on the trace.
+func (t *Trace) settings(s estimate.Settings) estimate.Settings {
+	options := maps.Clone(t.EstimatesOptions)
+	if options == nil {
+		return s
+	}
+	maps.Copy(options, s.Options)
+	s.Options = options
+	return s
+}
+
+// estimatesLabel is what settings add to the label of a scheduler.
+func estimatesLabel(s estimate.Settings) string {
+	var label strings.Builder
+	for _, of := range []struct{ use, spec string }{{"", s.All}, {"order-", s.Order}, {"backfill-", s.Backfill}, {"running-", s.Running}} {
+		if of.spec != "" {
+			label.WriteString("-" + of.use + strings.ReplaceAll(of.spec, ":", ""))
+		}
+	}
+	return label.String()
+}
+
+// estimatesKey is what the key of a cell says of settings; nil if they say nothing.
+func estimatesKey(s estimate.Settings) *results.Estimates {
+	key := results.Estimates(s)
+	if key.String() == "" {
+		return nil
+	}
+	return &key
+}
+
+// estimates checks each setting by itself, so that what is wrong is told at its place.
+func (c *checker) estimates(path string, e *Estimates) {
+	if e.All != nil && len(e.All) == 0 {
+		c.say(path+".estimates", "there is no estimator")
+	}
+	for i, all := range e.All {
+		c.err(at(path+".estimates")(i), estimate.Settings{All: all}.Validate(false))
+	}
+	c.err(path+".estimates_order", estimate.Settings{Order: e.Order}.Validate(false))
+	c.err(path+".estimates_backfill", estimate.Settings{Backfill: e.Backfill}.Validate(false))
+	c.err(path+".estimates_running", estimate.Settings{Running: e.Running}.Validate(false))
+	c.err(path+".estimates_options", estimate.Settings{Options: e.Options}.Validate(false))
+}
+
+// open opens a file of run times.
+func (p Places) open(name string) (io.ReadCloser, error) {
+	file, found := p.find(name)
+	if !found {
+		return nil, errors.New(name + " is not there; looked in " + p.looked())
+	}
+	return file.open()
+}
+
+// estimators makes each estimator of a scheduler by itself, to tell what is wrong with
+// it under the policy; that is told once.
+func (c *checker) estimators(s scheduler, policy backfill.Spec, places Places, told map[string]bool) {
+	for _, of := range []struct {
+		path     string
+		settings estimate.Settings
+	}{
+		{".estimates", estimate.Settings{All: s.estimates.All}},
+		{".estimates_order", estimate.Settings{Order: s.estimates.Order}},
+		{".estimates_backfill", estimate.Settings{Backfill: s.estimates.Backfill}},
+		{".estimates_running", estimate.Settings{Running: s.estimates.Running}},
+	} {
+		path := s.path + of.path
+		if _, err := (&condorsim.Workload{}).Estimators(of.settings, policy.Guarantees, places.open); err != nil && !told[path] {
+			told[path] = true
+			c.say(path, "%v", err)
+		}
+	}
+}
+
+// digests are those of the files of run times that settings name.
+func (p Places) digests(s estimate.Settings) (sums []string, err error) {
+	for _, name := range s.Files() {
+		file, _ := p.find(name) // it was there when it was checked
+		sum, err := file.digest()
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, sum)
+	}
+	return sums, nil
+}
