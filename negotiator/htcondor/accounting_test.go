@@ -1,0 +1,86 @@
+package htcondor
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+)
+
+// account gives a world's pool an accountant, before its negotiator starts.
+func (w *world) account(knobs map[string]string) *accountant.Accountant {
+	w.t.Helper()
+	lookup := func(name string) (string, bool) { v, ok := knobs[strings.ToUpper(name)]; return v, ok }
+	settings, err := accountant.ParseSettings(lookup)
+	require.NoError(w.t, err)
+	db, err := accountant.OpenFile(filepath.Join(w.t.TempDir(), "state"), time.Second)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { require.NoError(w.t, db.Close()) })
+	a, err := accountant.Open(db, settings)
+	require.NoError(w.t, err)
+	w.accounting = Accounting{Accountant: a, Limits: accountant.NewLimits(lookup)}
+	w.negotiator("easy", nil)
+	return a
+}
+
+func TestFairShare(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 6, memory: 8192, policy: true})
+	a := w.account(nil)
+	require.NoError(t, a.SetFactor("bob@test", 500)) // twice as much for him
+	for range 20 {
+		w.submit(&sleeper{cpus: 1, seconds: 30, estimate: 30})
+	}
+	for range 20 {
+		w.submit(&sleeper{cpus: 1, seconds: 30, estimate: 30, owner: "bob"})
+	}
+	w.pass(12)
+	use := w.pool.Use()
+	require.Equal(t, accountant.Use{Slots: 2, Weight: 2}, use["alice@test"])
+	require.Equal(t, accountant.Use{Slots: 4, Weight: 4}, use["bob@test"])
+	w.pass(400)
+	for _, j := range w.jobs {
+		require.True(t, j.done)
+	}
+	require.Greater(t, a.Priority("alice@test"), 500.0)
+}
+
+func TestJobPrio(t *testing.T) {
+	w := newWorld(t, "easy", small(1))
+	w.account(nil)
+	low := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	high := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nJobPrio = 5"})
+	w.pass(12)
+	require.Zero(t, low.runs)
+	require.Equal(t, 1, high.runs)
+}
+
+func TestConcurrencyLimit(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
+	w.account(map[string]string{"SW_LIMIT": "2"})
+	for range 5 {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nConcurrencyLimits = \"sw\""})
+	}
+	free := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	for range 80 {
+		w.pass(1)
+		runs := 0
+		for _, j := range w.jobs[:5] {
+			if j.status == 2 {
+				runs++
+			}
+		}
+		require.LessOrEqual(t, runs, 2)
+		if w.pool.Last().Unplanned > 0 {
+			why, _ := w.pool.Why(w.pool.Find("5.0")[0])
+			require.Contains(t, why, "sw")
+		}
+	}
+	require.True(t, free.done)
+	for _, j := range w.jobs {
+		require.True(t, j.done)
+	}
+}

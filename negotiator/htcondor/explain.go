@@ -1,0 +1,106 @@
+package htcondor
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// telling is what a job was told, and when.
+type telling struct {
+	text string
+	at   time.Time
+}
+
+// tellEvery is how soon a job may be told another reason.
+const tellEvery = 5 * time.Minute
+
+// maxTellings bounds the reasons that one schedd is told at once: each is a write to
+// its queue.
+const maxTellings = 200
+
+// Explain tells waiting jobs why they wait. Users see it in condor_q -better-analyze
+// as the reason for the last match failure. Only what is new is told, to a bounded
+// number of jobs, in the order given; what a slow schedd could not be told in a few
+// seconds is left out.
+func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
+	if p.s.Observe {
+		return nil
+	}
+	bySchedd := map[string]map[string][]reason{}
+	count := map[string]int{}
+	now := p.now()
+	for _, id := range ids {
+		j := p.byID[id]
+		if j == nil || j.phase != waiting || count[j.key.schedd] >= maxTellings {
+			continue
+		}
+		s := p.schedds[j.key.schedd]
+		submitter := j.submitterOf()
+		if _, advertised := s.submitters[submitter]; !advertised || s.failed != nil || s.late {
+			continue
+		}
+		before := p.told[id]
+		if now.Sub(before.at) < tellEvery {
+			continue
+		}
+		text := why(id)
+		if text == before.text {
+			continue
+		}
+		p.told[id] = telling{text, now}
+		if bySchedd[j.key.schedd] == nil {
+			bySchedd[j.key.schedd] = map[string][]reason{}
+		}
+		bySchedd[j.key.schedd][submitter] = append(bySchedd[j.key.schedd][submitter], reason{j, text})
+		count[j.key.schedd]++
+	}
+	maps.DeleteFunc(p.told, func(id backfill.JobID, _ telling) bool { return p.byID[id] == nil })
+	wait, cancel := context.WithTimeout(ctx, p.hold)
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(bySchedd)) {
+		err := p.reject(wait, p.schedds[name], bySchedd[name])
+		if err != nil {
+			p.log.Warn("a schedd could not be told why its jobs wait", "schedd", name, "error", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// reason is why a job waits.
+type reason struct {
+	j    *job
+	text string
+}
+
+// reject tells one schedd.
+func (p *Pool) reject(ctx context.Context, s *schedd, bySubmitter map[string][]reason) error {
+	var n *client.Negotiation
+	defer func() {
+		if n != nil {
+			n.Close()
+		}
+	}()
+	for _, submitter := range slices.Sorted(maps.Keys(bySubmitter)) {
+		who := client.Submitter{Name: submitter, Tag: s.submitters[submitter].tag, Significant: p.significant()}
+		began, err := p.negotiateFor(ctx, n, s, who)
+		if err != nil {
+			return err
+		}
+		n = began
+		for _, r := range bySubmitter[submitter] {
+			if err := n.Reject(r.j.key.cluster, r.j.key.proc, r.text); err != nil {
+				return err
+			}
+			p.rejected++
+		}
+		if err := n.End(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

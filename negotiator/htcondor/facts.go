@@ -1,0 +1,103 @@
+package htcondor
+
+import (
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Facts are what a look at the pool showed.
+type Facts struct {
+	Began                        time.Time
+	Took                         time.Duration
+	Slots, Schedds, Submitters   int
+	Idle, Running, Unplanned     int // jobs; the last are kept out, see Why
+	Foreign                      int // claims of jobs that we do not see; when they end is a guess
+	Negotiators                  []Other
+	Problems                     []string
+	Matched, Rejected, Unstarted int // since the start: jobs handed over, told to wait, never seen to run
+}
+
+// Other is a negotiator that the collector knows.
+type Other struct {
+	Name, Address string
+	Started       time.Time
+}
+
+// Last is what the last look showed.
+func (p *Pool) Last() Facts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.facts
+}
+
+// Why says why a job that is known is not planned with; false: it is.
+func (p *Pool) Why(id backfill.JobID) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	why, known := p.whys[id]
+	return why, known
+}
+
+// Find lists the jobs that users call so: 12.0, or 12.0@schedd where several schedds
+// have one.
+func (p *Pool) Find(name string) []backfill.JobID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.names[name]
+}
+
+// trouble shows an error in the facts.
+func (p *Pool) trouble(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.facts.Problems = []string{err.Error()}
+}
+
+// publish puts down what others ask for.
+func (p *Pool) publish(l *look, whys map[backfill.JobID]string) {
+	f := Facts{
+		Began: l.began, Took: l.took, Submitters: l.submitters, Negotiators: l.others, Problems: l.problems,
+		Schedds: len(p.schedds), Unplanned: len(whys),
+	}
+	for _, j := range p.jobs {
+		switch j.phase {
+		case running:
+			f.Running++
+		case waiting:
+			f.Idle++
+		case unknown:
+		}
+	}
+	for _, s := range p.slots {
+		if s.up {
+			f.Slots++
+		}
+		if s.foreign != 0 {
+			f.Foreign++
+		}
+	}
+	names := p.names
+	if p.renamed {
+		names, p.renamed = p.nameJobs(), false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f.Matched, f.Rejected, f.Unstarted = p.matched, p.rejected, p.unstarted
+	p.facts, p.names, p.whys = f, names, whys
+}
+
+// nameJobs lists the jobs by what users call them.
+func (p *Pool) nameJobs() map[string][]backfill.JobID {
+	names := make(map[string][]backfill.JobID, 2*len(p.jobs))
+	for key, j := range p.jobs {
+		short := key.String()
+		names[short] = append(names[short], j.id)
+		names[short+"@"+key.schedd] = []backfill.JobID{j.id}
+	}
+	for _, ids := range names {
+		slices.Sort(ids)
+	}
+	return names
+}

@@ -1,0 +1,318 @@
+package htcondor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Nothing that users write into their jobs ends the negotiator.
+func TestHostileJobs(t *testing.T) {
+	w := newWorld(t, "conservative", small(4))
+	for _, extra := range []string{
+		"QDate = -1e300", "QDate = 99999999999999999", "QDate = error", "JobPrio = real(\"NaN\")", "MinHosts = 0",
+		"AllowedExecuteDuration = 1e300", "AllowedExecuteDuration = -5", "RequestMemory = 1e11", "RequestCpus = 0", "RequestCpus = 0.5",
+		"RequestMemory = real(\"INF\")", "Requirements = MY.Requirements", "Requirements = TARGET.'a\"b' == 1", "User = 7", "ConcurrencyLimits = \",,:\"",
+		"AccountingGroup = \"@\"", "Rank = 1/0", "JobUniverse = 11\nMaxHosts = 99999999999", "JobUniverse = 11\nMaxHosts = 1000000\nRequestMemory = 1000000000000",
+	} {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\n" + extra})
+	}
+	wide := w.submit(&sleeper{cpus: 1, nodes: 1_000_000, memory: 100_000_000_000, seconds: 1, estimate: 1})
+	run := w.submit(&sleeper{cpus: 1, seconds: 50, estimate: 50, extra: "\nJobCurrentStartDate = -99999999999999"})
+	run.status, run.began, run.at = 2, w.now, map[*node]int{w.nodes[0]: 1}
+	w.nodes[0].parts[run] = 1
+	w.step()
+	w.cycle()
+	w.step()
+	w.cycle()
+	require.Contains(t, w.log.String()+fmt.Sprint(w.pool.Why(w.pool.Find(fmt.Sprintf("%d.0", wide.cluster))[0])), "nodes")
+}
+
+// A clock that is put back does not end the negotiator, nor is it waited for.
+func TestClockPutBack(t *testing.T) {
+	w := newWorld(t, "conservative", small(4))
+	w.pass(8)
+	w.now -= 3600
+	j := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	j.submit = 1
+	w.pass(30)
+	require.True(t, j.done)
+}
+
+// A job that runs with another number of nodes than it asks for takes room all the same.
+func TestEditedWhileRunning(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	j := w.submit(&sleeper{cpus: 3, seconds: 500, estimate: 600})
+	w.pass(8)
+	require.Equal(t, 1, j.runs)
+	j.extra = "\nRequestCpus = \"many\""
+	w.pass(24)
+	require.EqualValues(t, 3, w.n.State().Use()[0])
+	w.vacate(j)
+	j.done = true
+	w.pass(24)
+	require.Zero(t, w.n.State().Use()[0])
+}
+
+// A job that is edited while its match waits to be handed over is planned anew, and so
+// is what it gets.
+func TestEditedInFlight(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	first := w.submit(&sleeper{cpus: 4, seconds: 30, estimate: 40})
+	w.pass(8)
+	j := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	w.pass(4)
+	first.done, first.status = true, 4 // its schedd knows, its startd has not cleared up
+	w.step()
+	_, report := w.cycle()
+	require.Len(t, report.Matches, 1)
+	require.Zero(t, j.matched)
+	j.cpus, j.estimate = 3, 77
+	w.step()
+	d, _ := w.cycle()
+	require.Len(t, d.Removed, 1)
+	require.Len(t, d.Submitted, 1)
+	require.Zero(t, w.pool.Last().Unstarted)
+	w.vacate(first)
+	w.pass(8)
+	require.Equal(t, 1, j.runs)
+	require.EqualValues(t, 3, w.n.State().Use()[0])
+}
+
+// What was edited while a job ran is known when it comes back to the queue.
+func TestEditedAndEvicted(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	j := w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 600})
+	w.pass(8)
+	j.cpus = 4
+	w.pass(8)
+	require.EqualValues(t, 1, w.n.State().Use()[0], "it has what it has")
+	w.nodes[0].closed = true
+	w.vacate(j)
+	j.status = 1
+	w.pass(8)
+	w.nodes[0].closed = false
+	w.pass(16)
+	require.Equal(t, 2, j.runs)
+	require.EqualValues(t, 4, w.n.State().Use()[0])
+}
+
+// A slot that is gone with its jobs is given no others.
+func TestDeadSlotWithJobs(t *testing.T) {
+	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096}, &node{name: "n3", cpus: 4, memory: 4096})
+	for range 3 {
+		w.submit(&sleeper{cpus: 3, seconds: 400, estimate: 600})
+	}
+	w.pass(16)
+	dead := w.nodes[0]
+	require.NotEmpty(t, dead.parts)
+	dead.hidden = true // its machine is off; the schedds have not given its jobs up
+	w.pass(60)
+	for range 3 {
+		w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 20})
+	}
+	w.pass(100)
+	for _, j := range w.jobs[3:] {
+		require.True(t, j.done)
+	}
+	require.Zero(t, w.pool.Last().Unstarted, "nothing was tried there")
+	require.EqualValues(t, 9, w.n.State().Use()[0], "its job has not been given up")
+	dead.hidden = false
+	w.submit(&sleeper{cpus: 1, seconds: 300, estimate: 300})
+	w.submit(&sleeper{cpus: 1, seconds: 300, estimate: 300})
+	w.submit(&sleeper{cpus: 1, seconds: 300, estimate: 300})
+	w.pass(20)
+	require.EqualValues(t, 12, w.n.State().Use()[0], "it is back")
+}
+
+// Claims of others stay what they are while the collector has forgotten them.
+func TestForgottenStrangers(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	n := w.nodes[0]
+	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\nRemoteUser = \"eve@test\""}
+	w.pass(20)
+	require.EqualValues(t, 3, w.n.State().Use()[0])
+	n.hidden = true
+	w.pass(20)
+	require.EqualValues(t, 3, w.n.State().Use()[0])
+	n.hidden, n.strangers = false, nil
+	w.pass(8)
+	require.Zero(t, w.n.State().Use()[0])
+}
+
+// What a startd holds on to of a job that has moved on takes room.
+func TestClaimOfMovedJob(t *testing.T) {
+	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096})
+	j := w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 600})
+	w.pass(8)
+	old := "n1"
+	if j.at[w.nodes[1]] > 0 {
+		old = "n2"
+	}
+	other := w.nodes[0]
+	if old == "n1" {
+		other = w.nodes[1]
+	}
+	w.vacate(j)
+	j.at, j.began = map[*node]int{other: 1}, w.now
+	other.parts[j] = 1
+	w.node("slot1@" + old).strangers = []string{fmt.Sprintf("Name = \"slot1_1@%s\"\nState = \"Preempting\"\nDynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\nGlobalJobId = \"schedd@test#1.0#1\"", old)}
+	w.pass(24)
+	require.EqualValues(t, 2, w.n.State().Use()[0])
+}
+
+// Amounts are rounded as soon as a slot is there that rounds.
+func TestRoundingComesLate(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true})
+	w.submit(&sleeper{cpus: 4, seconds: 500, estimate: 600, memory: 100})
+	w.pass(8)
+	w.submit(&sleeper{cpus: 4, seconds: 500, estimate: 600, memory: 100})
+	w.pass(8)
+	w.nodes = append(w.nodes, &node{name: "n2", cpus: 2, memory: 4096, parts: map[*sleeper]int{}})
+	w.pass(8)
+	for _, j := range w.n.State().Snapshot().Jobs {
+		if !j.Running {
+			require.EqualValues(t, 128, j.Job.Request[1])
+		}
+	}
+}
+
+// An attribute that a job has all along may be asked for later only.
+func TestPassingAttributeAskedForLate(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 1, memory: 4096, policy: true})
+	w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 600})
+	w.pass(8)
+	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5, extra: "\nJobPrio = 7"})
+	w.pass(8)
+	w.nodes = append(w.nodes, &node{name: "n2", cpus: 2, memory: 4096, policy: true, start: "TARGET.JobPrio == 7", parts: map[*sleeper]int{}})
+	w.pass(24)
+	require.True(t, j.done)
+}
+
+// Users cannot make us ask for ever more attributes.
+func TestAttributesAreBounded(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	for k := range 40 {
+		var rank []string
+		for i := range 90 + k {
+			rank = append(rank, fmt.Sprintf("TARGET.A%d_%d =?= 1", k, i))
+		}
+		w.submit(&sleeper{cpus: 1, seconds: 1, estimate: 1, extra: "\nRank = " + strings.Join(rank, " || ")})
+	}
+	ours := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nRank = TARGET.'a b;c' =!= 1"})
+	w.pass(40)
+	why, _ := w.pool.Why(w.pool.Find("40.0")[0])
+	require.Contains(t, why, "must be at most 100")
+	w.pass(20)
+	require.LessOrEqual(t, len(w.pool.slotAttributes.projection()), maxReferred+100)
+	require.True(t, ours.done)
+}
+
+// A schedd that does not answer is waited for once.
+func TestDeadScheddIsWaitedForOnce(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.pass(4)
+	w.pool.hold = 200 * time.Millisecond
+	release := make(chan struct{})
+	defer close(release)
+	w.schedd.Before(func(ctx context.Context, _ int) error {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	w.step()
+	w.cycle()
+	w.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	for range 3 {
+		w.step()
+		w.cycle()
+		require.NotEmpty(t, w.pool.Last().Problems)
+	}
+}
+
+// Looks are not made faster than they may be, and no flight of a schedd that does not
+// answer has them made all the time.
+func TestWait(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.pool.open = nil
+	now := time.Unix(w.now, 0)
+	w.pool.s.Clock, w.pool.now = nil, func() time.Time { return now }
+	w.pool.looked, w.pool.ended, w.pool.clock = now, now, backfill.Time(w.now)
+	w.pool.flights[1] = &flight{job: &job{group: &group{plan: &plan{}}}, moved: now.Add(-time.Hour)}
+	for _, c := range []struct {
+		wake  backfill.Time
+		after time.Duration
+	}{{backfill.Forever, time.Minute}, {backfill.Time(w.now) + 20, 20 * time.Second}, {0, time.Second}, {-backfill.Forever, time.Second}} {
+		require.Equal(t, now.Add(c.after), w.pool.due(c.wake), "%d", c.wake)
+	}
+}
+
+// A plan on a slot that takes no jobs any more is made anew, whatever the policy, and a
+// job that no slot would have waits when one would.
+func TestSlotsThatChangeTheirMind(t *testing.T) {
+	for _, policy := range []string{"conservative", "easy", "ibb"} {
+		w := newWorld(t, policy, &node{name: "n1", cpus: 4, memory: 4096}, &node{name: "n2", cpus: 4, memory: 4096})
+		w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100})
+		w.submit(&sleeper{cpus: 4, seconds: 60, estimate: 60})
+		w.pass(16)
+		c := w.submit(&sleeper{cpus: 4, seconds: 30, estimate: 30})
+		banned := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nBanned = true"})
+		w.pass(8)
+		require.Equal(t, 1, w.n.State().Held())
+		for n := range w.jobs[1].at {
+			n.closed = true
+		}
+		w.pass(150)
+		require.True(t, c.done, "%s\n%s", policy, w.log)
+		require.Zero(t, w.pool.Last().Unstarted, policy)
+		for _, n := range w.nodes {
+			n.closed, n.start = false, "true"
+		}
+		w.pass(60)
+		require.True(t, banned.done, policy)
+	}
+}
+
+// Ads that cannot be read, or that come from broken daemons, show no secret.
+func TestBrokenAdsShowNoSecret(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
+	w.pass(4)
+	w.collector.Garble(func(line string) string { // what cuts a line in two
+		if strings.HasPrefix(line, "ClaimId") || strings.HasPrefix(line, "Capability") {
+			return strings.TrimSuffix(line, `"`)
+		}
+		return line
+	})
+	for range 10 {
+		w.step()
+		_, _ = w.pool.look(t.Context())
+		w.pool.handOver(t.Context())
+	}
+	require.NotContains(t, w.log.String()+fmt.Sprint(w.pool.Last()), "topsecret")
+	require.Contains(t, w.log.String(), "cannot be read")
+	w.collector.Garble(nil)
+	w.pass(60)
+	require.True(t, w.jobs[0].done)
+}
+
+// An idle claim is planned around, also while jobs are tried beside it.
+func TestIdleClaimUnderJobsOnTheirWay(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.nodes[0].lingering = []lingering{{cpus: 3, memory: 128, until: w.now + 400}}
+	j := w.submit(&sleeper{cpus: 2, seconds: 10, estimate: 10})
+	w.pass(150)
+	require.EqualValues(t, 3, w.n.State().Use()[0])
+	require.Equal(t, 1, w.pool.Last().Foreign)
+	w.pass(300)
+	require.True(t, j.done)
+	require.Zero(t, w.pool.Last().Foreign)
+}

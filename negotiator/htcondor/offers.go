@@ -1,0 +1,117 @@
+package htcondor
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// offer is a slot as it is at the moment of handing it over: the whole ad, what it
+// can give, and the claim ids that were not used yet.
+type offer struct {
+	ad     *classad.ClassAd
+	free   backfill.Vector
+	open   bool
+	claims []string // secrets
+	used   bool     // of the claims that it advertises some are used
+}
+
+// take takes an amount away.
+func (o *offer) take(amounts backfill.Vector) {
+	for i, amount := range amounts {
+		o.free[i] -= amount
+	}
+}
+
+// use is what a claim was handed out for, and when.
+type use struct {
+	slot    string
+	request backfill.Vector
+	at      time.Time
+}
+
+// fewSlots is how many slots are asked for by name; beyond that all are.
+const fewSlots = 200
+
+// offers looks at the slots that the flights are to have: their whole ads, as the
+// schedds need them, and their claim ids.
+func (p *Pool) offers(ctx context.Context, flights []*flight) (map[string]*offer, error) {
+	names := map[string]bool{}
+	for _, f := range flights {
+		for _, at := range f.rest {
+			names[at.Slot] = true
+		}
+	}
+	requirements := ""
+	if len(names) <= fewSlots {
+		var list []string
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			list = append(list, strconv.Quote(name))
+		}
+		requirements = "member(Name, {" + strings.Join(list, ",") + "})"
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.s.Patience)
+	defer cancel()
+	types := []client.AdType{
+		{Name: "Machine", Requirements: requirements},
+		{Name: "MachinePrivate", Requirements: requirements, Projection: []string{"Name", "MyAddress", "ClaimId", "ClaimIdList"}},
+	}
+	offers := map[string]*offer{}
+	err := p.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+		quoted, _ := lines.Find("Name")
+		if name := strings.Trim(string(quoted), `"`); !names[name] {
+			return nil
+		}
+		ad, err := classad.ParseOld(string(lines))
+		if err != nil {
+			p.log.Warn("a slot ad is left out: it cannot be read", "slot", string(quoted)) // the error may show a claim id
+			return nil
+		}
+		p.takeOffer(offers, ad)
+		return nil
+	})
+	return offers, err
+}
+
+// takeOffer takes a slot's ad or its private one in; the slot's comes first.
+func (p *Pool) takeOffer(offers map[string]*offer, ad *classad.ClassAd) {
+	name, _ := ad.Text("Name")
+	if _, isSlot := ad.Lookup("State"); isSlot {
+		state, _ := ad.Text("State")
+		o := &offer{ad: ad, free: p.amounts(ad), open: state == "Unclaimed"}
+		o.free[len(o.free)-1] = 1
+		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {
+			o.free[len(o.free)-1] = unlimited
+		}
+		offers[name] = o
+		return
+	}
+	o := offers[name]
+	if o == nil {
+		return
+	}
+	mine, _ := o.ad.Text("MyAddress")
+	if its, given := ad.Text("MyAddress"); given && its != mine {
+		return // of a startd that was there before
+	}
+	ids, several := ad.Text("ClaimIdList")
+	if !several {
+		ids, _ = ad.Text("ClaimId")
+	}
+	for id := range strings.FieldsSeq(ids) {
+		if u, used := p.used[id]; used {
+			o.take(u.request) // the ad is older than the claim
+			o.used = true
+			continue
+		}
+		o.claims = append(o.claims, id)
+	}
+}

@@ -1,0 +1,330 @@
+package htcondor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// jobKey names a job in a pool.
+type jobKey struct {
+	schedd        string
+	cluster, proc int64
+}
+
+func (k jobKey) compare(o jobKey) int {
+	return cmp.Or(strings.Compare(k.schedd, o.schedd), cmp.Compare(k.cluster, o.cluster), cmp.Compare(k.proc, o.proc))
+}
+
+func (k jobKey) String() string {
+	return strconv.FormatInt(k.cluster, 10) + "." + strconv.FormatInt(k.proc, 10)
+}
+
+// phase is where the negotiator thinks that a job stands.
+type phase uint8
+
+const (
+	unknown phase = iota // to the negotiator
+	waiting
+	running
+)
+
+// job is a job in a queue.
+type job struct {
+	key   jobKey
+	id    backfill.JobID
+	group *group // what it has in common with others in its queue
+	look  int    // the number of the last look at its queue that saw it
+	// stopped is the last look that saw it put on hold or removed a short time ago.
+	stopped int
+
+	// As the negotiator knows it: how it is planned with, whether it runs, and if so
+	// where and since when.
+	as        *plan
+	submit    backfill.Time
+	phase     phase
+	places    []place
+	start     backfill.Time
+	estimated backfill.Time // of a running one, which may have been edited since
+}
+
+// place is a number of chunks on a slot.
+type place struct {
+	Slot   string `json:"slot"`
+	Chunks int    `json:"chunks"`
+}
+
+// group are jobs of a queue that are alike in all that was asked for.
+type group struct {
+	plan    *plan
+	status  int64
+	submit  backfill.Time
+	prio    int64
+	hosts   []string // where it runs
+	started backfill.Time
+	manager string // the DedicatedScheduler of a gang
+	timed   bool   // it is to start at a time of its own
+	ids     []byte // as they came
+	jobs    []*job
+	look    int
+}
+
+// Values of JobStatus.
+const (
+	idle         = 1
+	runningNow   = 2
+	transferring = 6
+	suspended    = 7
+)
+
+// runs tells whether jobs of the group hold slots.
+func (g *group) runs() bool {
+	return g.status == runningNow || g.status == transferring || g.status == suspended
+}
+
+// schedd is a daemon with a queue.
+type schedd struct {
+	name    string
+	address cedar.Address
+	at      string            // the address as it came
+	look    int               // that last saw its ad or one of its submitters
+	own     int               // that last saw its own ad; 0: none did
+	seen    time.Time         // when
+	read    int               // the look that last had its queue
+	since   time.Time         // when that reading began; zero: never
+	failed  error             // why the last reading failed
+	late    bool              // it did not answer in time: nobody waits for it until it does
+	under   chan reading      // the reading under way; nil: none
+	stop    func()            // ends it
+	groups  map[string]*group // by their lines
+	// submitters are those that it advertises, by name.
+	submitters map[string]submitter
+	capability string // a secret
+	heard      int64  // when the collector got that, in Unix time
+	// gang is when the last of its gangs began, counted when it last counted its queue;
+	// both by its own clock.
+	gang, counted backfill.Time
+}
+
+// submitter is a submitter ad.
+type submitter struct {
+	look int // that saw its ad last
+	tag  string
+	idle int64
+}
+
+// rawGroup is an ad of a grouped query, apart from the jobs' IDs.
+type rawGroup struct{ lines, ids []byte }
+
+// jobRequirements are true of the jobs that can ever need a slot of ours. In groups the
+// schedd knows no attributes but those that are asked for.
+const jobRequirements = "JobStatus =!= 3 && JobStatus =!= 4 && JobStatus =!= 5 && JobUniverse =!= 7 && JobUniverse =!= 9 && JobUniverse =!= 12"
+
+// stoppedJobs are those that were put on hold or removed after a time.
+const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus >= %d"
+
+// stopGrace is by how much longer than an interval jobs are seen that were stopped: a
+// schedd may answer late, and its clock differ.
+const stopGrace = 2 * time.Minute
+
+// reading is what came of asking a schedd.
+type reading struct {
+	groups     []rawGroup
+	stopped    []jobKey
+	attributes int // how many were asked for
+	began      time.Time
+	err        error
+}
+
+// readQueue asks a schedd for its jobs, in groups of those that are alike, and then which
+// jobs were stopped.
+func (p *Pool) readQueue(ctx context.Context, s *schedd, projection []string, began time.Time) reading {
+	ctx, cancel := context.WithTimeout(ctx, p.s.Patience)
+	defer cancel()
+	requirements := jobRequirements
+	if p.s.JobConstraint != "" {
+		requirements += " && (" + p.s.JobConstraint + ")"
+	}
+	r := reading{attributes: len(projection), began: began}
+	d := client.Schedd{Security: p.s.Security, Address: s.address}
+	_, r.err = d.Jobs(ctx, client.JobQuery{Requirements: requirements, Projection: projection, Group: true}, func(lines cedar.Lines) error {
+		r.groups = append(r.groups, split(lines))
+		return nil
+	})
+	if r.err != nil {
+		return r
+	}
+	stopped := client.JobQuery{
+		Requirements: fmt.Sprintf(stoppedJobs, began.Add(-p.s.Interval-stopGrace).Unix()), Projection: []string{"ClusterId", "ProcId"},
+	}
+	_, r.err = d.Jobs(ctx, stopped, func(lines cedar.Lines) error {
+		ad, err := lines.Ad()
+		if err == nil {
+			cluster, _ := ad.Int("ClusterId")
+			proc, _ := ad.Int("ProcId")
+			r.stopped = append(r.stopped, jobKey{s.name, cluster, proc})
+		}
+		return err
+	})
+	return r
+}
+
+// split takes the lines out of a group's ad that say which jobs it has.
+func split(lines cedar.Lines) rawGroup {
+	var g rawGroup
+	g.lines = make([]byte, 0, len(lines))
+	for line := range bytes.SplitAfterSeq(lines, []byte{'\n'}) {
+		name, value, _ := bytes.Cut(line, []byte(" = "))
+		switch string(name) {
+		case "JobIds":
+			g.ids = append([]byte{}, bytes.Trim(value, "\"\n ")...)
+		case "JobCount", "Id", "ServerTime":
+		default:
+			g.lines = append(g.lines, line...)
+		}
+	}
+	return g
+}
+
+// digest takes in what was read of a queue. It reports whether jobs refer to
+// attributes that were not asked for.
+func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
+	s.read, s.since = number, r.began
+	for _, raw := range r.groups {
+		g := s.groups[string(raw.lines)]
+		if g == nil {
+			ad, err := p.parser.ParseOld(string(raw.lines))
+			if err != nil {
+				p.log.Warn("an ad of the queue cannot be read; its jobs are left out", "schedd", s.name, "error", err)
+				continue
+			}
+			g = readGroup(ad)
+			var more bool
+			g.plan, more = p.planOf(ad)
+			grew = grew || more
+			s.groups[string(raw.lines)] = g
+		}
+		g.look = number
+		if !bytes.Equal(g.ids, raw.ids) {
+			g.ids, g.jobs = raw.ids, nil
+			for id := range strings.FieldsSeq(string(raw.ids)) {
+				cluster, proc, ok := parseJobID(id)
+				if !ok {
+					p.log.Warn("a job's ID cannot be read; the job is left out", "schedd", s.name, "id", id)
+					continue
+				}
+				g.jobs = append(g.jobs, p.job(jobKey{s.name, cluster, proc}))
+			}
+		}
+		for _, j := range g.jobs {
+			j.group, j.look = g, number
+		}
+	}
+	for _, key := range r.stopped {
+		if j := p.jobs[key]; j != nil {
+			j.stopped = number
+		}
+	}
+	for lines, g := range s.groups {
+		if g.look != number {
+			delete(s.groups, lines)
+		}
+	}
+	return grew
+}
+
+// job finds or founds a job.
+func (p *Pool) job(key jobKey) *job {
+	j := p.jobs[key]
+	if j == nil {
+		p.lastID++
+		j = &job{key: key, id: p.lastID}
+		p.jobs[key], p.byID[j.id], p.renamed = j, j, true
+	}
+	return j
+}
+
+// readGroup reads the passing attributes.
+func readGroup(ad *classad.ClassAd) *group {
+	g := &group{}
+	number := func(name string) int64 {
+		n, _ := ad.Eval(name, nil).Number()
+		return int64(max(-1<<50, min(n, 1<<50)))
+	}
+	g.status, g.submit, g.prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
+	g.started = backfill.Time(number("JobCurrentStartDate"))
+	g.manager, _ = ad.Text("Scheduler")
+	g.timed = number("DeferralTime") > 0
+	hosts, several := ad.Text("RemoteHosts")
+	if !several {
+		hosts, _ = ad.Text("RemoteHost")
+	}
+	g.hosts = strings.FieldsFunc(hosts, func(r rune) bool { return r == ',' || r == ' ' })
+	return g
+}
+
+// places are where the jobs of a group run, by the slots that are planned with.
+func (p *Pool) places(g *group) []place {
+	var at []place
+	for _, name := range g.hosts {
+		host := parent(name)
+		if s := p.slots[name]; s != nil {
+			host = s.host
+		}
+		i := slices.IndexFunc(at, func(x place) bool { return x.Slot == host })
+		if i < 0 {
+			at, i = append(at, place{Slot: host}), len(at)
+		}
+		at[i].Chunks++
+	}
+	slices.SortFunc(at, func(a, b place) int { return strings.Compare(a.Slot, b.Slot) })
+	return at
+}
+
+// describe is a job in the negotiator's terms.
+func (p *Pool) describe(j *job) *negotiator.Job {
+	name := j.key.String()
+	if len(p.schedds) > 1 {
+		name += "@" + j.key.schedd
+	}
+	return &negotiator.Job{
+		ID: j.id, Name: name, Submit: j.group.submit, Nodes: j.group.plan.nodes,
+		Place:    backfill.Place{Queue: j.key.schedd, Cluster: j.key.cluster, Proc: j.key.proc},
+		Estimate: j.group.plan.estimate, Limit: j.group.plan.limit,
+		Labels: j.group.plan.labels, Ad: j.group.plan.ad,
+	}
+}
+
+// same tells whether a job is as the negotiator knows it.
+func (j *job) same() bool {
+	now := j.group.plan
+	return (j.as == now || j.as.text == now.text) && j.submit == j.group.submit
+}
+
+// tell notes that the negotiator is told of a job as it is now.
+func (p *Pool) tell(j *job, is phase) *negotiator.Job {
+	j.as, j.submit, j.phase, j.estimated = j.group.plan, j.group.submit, is, j.group.plan.estimate
+	return p.describe(j)
+}
+
+// submitterOf is in whose name a job is negotiated for.
+func (j *job) submitterOf() string {
+	if j.group.plan.parallel {
+		if j.group.manager != "" {
+			return j.group.manager
+		}
+		return "DedicatedScheduler@" + j.key.schedd
+	}
+	return j.group.plan.submitter()
+}
