@@ -13,6 +13,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
 
 // TestNegotiator reads the negotiator's configuration strictly: it holds every key,
@@ -24,7 +25,7 @@ func TestNegotiator(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	c, err := config.Load(path)
 	require.NoError(t, err)
-	c.Options, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil // empty
+	c.Options, c.EstimatesOptions, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil, nil // empty
 	require.Equal(t, config.Default(), c)
 
 	for _, key := range keys(reflect.TypeFor[config.Config]()) {
@@ -43,7 +44,7 @@ func TestNegotiator(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 5, examples)
+	require.Equal(t, 6, examples)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 	c, err = config.Load(path)
 	require.NoError(t, err)
@@ -51,6 +52,32 @@ func TestNegotiator(t *testing.T) {
 	require.Len(t, c.Plugins.Allow, 2)
 	require.Len(t, c.Plugins.Checksums, 1)
 	require.Equal(t, "2", c.Options["depth"])
+}
+
+// TestHTCondor reads the file for HTCondor's configuration: it names every knob of ours,
+// knows no other, and says what is so by default.
+func TestHTCondor(t *testing.T) {
+	text, err := fs.ReadFile(configs.Files(), configs.HTCondor)
+	require.NoError(t, err)
+	for _, k := range condorconfig.Knobs() {
+		if strings.HasPrefix(k.Name, "BACKFILL_") && k.Name != "BACKFILL_INTERVAL" && k.Name != "BACKFILL_IN_PROCESS" {
+			require.Regexp(t, `(?m)^#?`+k.Name+` = `, string(text))
+		}
+	}
+	text = []byte(strings.ReplaceAll(string(text), "$(SPOOL)", "/spool"))
+	c := condorconfig.Parse(string(text), "")
+	require.NoError(t, c.Check())
+	require.Empty(t, c.Unknown())
+	got, err := c.Settings("")
+	require.NoError(t, err)
+	want := config.ForPool(config.LocalPool)
+	want.State = "/spool/backfill"
+	require.Equal(t, want, got)
+	example := regexp.MustCompile(`(?m)^#([A-Z]\w* = )`)
+	c = condorconfig.Parse(example.ReplaceAllString(string(text), "$1"), "")
+	require.NoError(t, c.Check())
+	require.Empty(t, c.Unknown())
+	require.Equal(t, "easy", c.Text("BACKFILL_FALLBACK"))
 }
 
 // keys are the keys of a struct in YAML, with those of structs in it.

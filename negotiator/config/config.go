@@ -32,17 +32,21 @@ type Config struct {
 	// Order is the queue's priority function, Placement the choice of slots.
 	Order     string `yaml:"order"`
 	Placement string `yaml:"placement"`
-	// Pool is "simulated" (the embedded one) or a file of slot ads, Workload a
-	// file of job ads; "" is the embedded one.
+	// Pool is "simulated" (the embedded one), a file of slot ads, htcondor://HOST:PORT
+	// or [LocalPool]; Workload is a file of job ads, "" the embedded one.
 	Pool     string `yaml:"pool"`
 	Workload string `yaml:"workload"`
 	// Speed is how many simulated seconds pass in one, or "max".
-	Speed string `yaml:"speed"`
-	// Estimates are the job attributes that may hold the run time in seconds,
+	Speed      string `yaml:"speed"`
+	Estimators `yaml:",inline"`
+	// EstimateAttributes are the job attributes that may hold the run time in seconds,
 	// the first counts; DefaultEstimate is for jobs that have none of them.
-	Estimates       []string `yaml:"estimates"`
-	DefaultEstimate Duration `yaml:"default_estimate"`
-	Plugins         Plugins  `yaml:"plugins"`
+	EstimateAttributes []string `yaml:"estimate_attributes"`
+	DefaultEstimate    Duration `yaml:"default_estimate"`
+	Plugins            Plugins  `yaml:"plugins"`
+	// Resources are what jobs request and slots have, cpus first.
+	Resources []string `yaml:"resources"`
+	Real      `yaml:",inline"`
 	// LogLevel is trace, debug, info, warn, error or off; "" is for the command
 	// to choose.
 	LogLevel string `yaml:"log_level"`
@@ -53,8 +57,11 @@ func Default() Config {
 	return Config{
 		Policy: "ibb", Order: "fcfs", Placement: profile.ByRank.String(),
 		Pool: "simulated", Speed: "40",
-		Estimates:       negotiator.DefaultSchema().Estimates,
-		DefaultEstimate: Duration(time.Duration(negotiator.DefaultEstimate) * time.Second),
+		Estimators:         Estimators{Estimates: requested},
+		EstimateAttributes: negotiator.DefaultSchema().Estimates,
+		DefaultEstimate:    Duration(time.Duration(negotiator.DefaultEstimate) * time.Second),
+		Resources:          negotiator.DefaultSchema().Resources,
+		Real:               defaultReal,
 		Plugins: Plugins{Running: Running{
 			StartTimeout: Duration(10 * time.Second), Deadline: Duration(10 * time.Second), MTLS: "auto", Restarts: 5,
 		}},
@@ -62,8 +69,10 @@ func Default() Config {
 }
 
 // Load reads a file over the defaults. Errors name file, line and column.
-func Load(path string) (Config, error) {
-	c := Default()
+func Load(path string) (Config, error) { return LoadOver(Default(), path) }
+
+// LoadOver reads a file over a configuration.
+func LoadOver(c Config, path string) (Config, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return c, fmt.Errorf("read the configuration: %w", err)
@@ -177,14 +186,18 @@ func (c Config) faults() (all []fault) {
 		}
 	}
 	_, err := negotiator.OrderNamed(c.Order)
-	check("order", err)
+	if !c.OnRealPool() || c.Order != FairShare {
+		check("order", err)
+	}
+	_, err = c.Collector()
+	check("pool", err)
 	_, err = profile.ParseRule(c.Placement)
 	check("placement", err)
 	_, err = ParseSpeed(c.Speed)
 	check("speed", err)
 	second := Duration(time.Second)
 	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
-	must("estimates", !slices.Contains(c.Estimates, ""), fmt.Sprintf("%q", c.Estimates), "must be names of attributes")
+	must("estimate_attributes", !slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes), "must be names of attributes")
 	must("default_estimate", c.DefaultEstimate >= second && c.DefaultEstimate%second == 0, c.DefaultEstimate, "must be at least 1s, in whole seconds")
 	levels := []string{"", "trace", "debug", "info", "warn", "error", "off"}
 	must("log_level", slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
@@ -192,12 +205,13 @@ func (c Config) faults() (all []fault) {
 		_, err = policies.Named(c.Fallback)
 		check("fallback", err)
 	}
-	return append(all, c.Plugins.faults()...)
+	must("resources", len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") && !slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
+	return slices.Concat(all, c.Estimators.faults(), c.Real.faults(), c.Plugins.faults())
 }
 
 // Schema is how ads are read under this configuration.
 func (c Config) Schema() negotiator.Schema {
 	s := negotiator.DefaultSchema()
-	s.Estimates = c.Estimates
+	s.Resources, s.Estimates, s.Labels = c.Resources, c.EstimateAttributes, c.labels()
 	return s
 }

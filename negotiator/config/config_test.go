@@ -41,7 +41,13 @@ placement: spread
 pool: slots.ads
 workload: jobs.ads
 speed: 2.5
-estimates: [MyEstimate]
+estimate_attributes: [MyEstimate]
+estimates: combined
+estimates_order: file:runs.csv
+estimates_backfill: user
+estimates_running: requested
+estimates_options: {threshold: 5, user-key: "JobBatchName owner"}
+history: past.swf
 default_estimate: 90m
 plugins:
   dirs: [/opt/a, b]
@@ -72,15 +78,21 @@ fallback: first-fit
 	}
 	require.Equal(t, Config{
 		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf", Placement: "spread",
-		Pool: "slots.ads", Workload: "jobs.ads", Speed: "2.5", Estimates: []string{"MyEstimate"}, DefaultEstimate: Duration(90 * time.Minute),
+		Pool: "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"}, DefaultEstimate: Duration(90 * time.Minute),
+		Estimators: Estimators{
+			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user", EstimatesRunning: "requested",
+			EstimatesOptions: map[string]string{"threshold": "5", "user-key": "JobBatchName owner"}, History: "past.swf",
+		},
 		Plugins: Plugins{
 			Dirs: []string{"/opt/a", "b"}, InProcess: true, Running: running,
 			Allow: []string{"mine", "/opt/a/backfill-b"}, Checksums: map[string]Checksum{"./backfill-mine": sum},
 			Each: map[string]Running{"backfill-py": py, "./x.y z": odd, "nothing": running},
 		},
 		LogLevel: "debug", Fallback: "first-fit",
+		Resources: Default().Resources, Real: defaultReal,
 	}, c)
 	require.Equal(t, []string{"MyEstimate"}, c.Schema().Estimates)
+	require.Equal(t, []string{"JobBatchName", "owner"}, c.Schema().Labels)
 	require.Equal(t, []string{"cpus", "memory", "disk", "gpus"}, c.Schema().Resources)
 
 	c, err = load(t, "plugins: {in_process: true}\n")
@@ -146,8 +158,18 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {allow: ['']}", "[1:18] plugins.allow: [\"\"]: must be names or paths"},
 		{"plugins: {each: {./a.b: {deadline: 0s}}}", "[1:36] plugins.each../a.b.deadline: 0s: must be positive"},
 		{"plugins: {mtls: perhaps, each: {a: {mtls: auto}}}", "[1:17] plugins.mtls: perhaps"},
+		{"resources: [memory]", `[1:12] resources: ["memory"]: must be names of resources, cpus first`},
+		{"pool: htcondor://", "[1:7] pool: htcondor://: must be htcondor://HOST:PORT of a collector"},
+		{"interval: 10ms", "[1:11] interval: 10ms: must be at least 1s"},
+		{"start_slack: 1.5s", "[1:14] start_slack: 1.5s: must be at least 0s, in whole seconds"},
+		{"http: here", "[1:7] http: here: must be HOST:PORT or :PORT"},
+		{"order: fairshare", `unknown order "fairshare"`},
 		{"fallback: nonesuch", `[1:11] fallback: unknown policy "nonesuch": choose one of`},
-		{"estimates: ['']", `estimates: [""]: must be names of attributes`},
+		{"estimate_attributes: ['']", `estimate_attributes: [""]: must be names of attributes`},
+		{"estimates: guess", `[1:12] estimates: `},
+		{"policy: easy\nestimates_running: selective", "[2:20] estimates_running: selective is for all three uses at once"},
+		{"estimates_options: {treshold: 5}", "estimates_options: "},
+		{"estimates: [EstimatedRunTime]", "negotiator.yaml: [1:12] "},
 		{"log_level: loud", "[1:12] log_level: loud: must be one of trace debug info warn error off"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
@@ -181,4 +203,20 @@ func TestANameWithoutSettings(t *testing.T) {
 	c, err := load(t, "plugins:\n")
 	require.NoError(t, err)
 	require.Equal(t, Default(), c)
+}
+
+func TestARealPool(t *testing.T) {
+	c, err := load(t, "pool: htcondor://cm.site\norder: fairshare\nobserve: true\nstate: /var/x\n")
+	require.NoError(t, err)
+	require.True(t, c.OnRealPool())
+	for pool, want := range map[string]string{"htcondor://cm.site": "cm.site:9618", "htcondor://[::1]:12": "[::1]:12", "htcondor": "", "htcondor://a:1/": "a:1"} {
+		c.Pool = pool
+		address, err := c.Collector()
+		require.NoError(t, err)
+		require.Equal(t, want, address)
+		require.NoError(t, c.Validate())
+	}
+	require.False(t, Default().OnRealPool())
+	require.NoError(t, ForPool(LocalPool).Validate())
+	require.Equal(t, FairShare, ForPool(LocalPool).Order)
 }

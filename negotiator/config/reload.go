@@ -22,8 +22,17 @@ func (c Config) During(running Config) (taken Config, ignored []string) {
 		{"pool", c.Pool, running.Pool, func() { taken.Pool = running.Pool }},
 		{"workload", c.Workload, running.Workload, func() { taken.Workload = running.Workload }},
 		{"speed", c.Speed, running.Speed, func() { taken.Speed = running.Speed }},
-		{"estimates", c.Estimates, running.Estimates, func() { taken.Estimates = running.Estimates }},
+		{"estimate_attributes", c.EstimateAttributes, running.EstimateAttributes, func() { taken.EstimateAttributes = running.EstimateAttributes }},
+		{"history", c.History, running.History, func() { taken.History = running.History }},
 		{"default_estimate", c.DefaultEstimate, running.DefaultEstimate, func() { taken.DefaultEstimate = running.DefaultEstimate }},
+		{"resources", c.Resources, running.Resources, func() { taken.Resources = running.Resources }},
+		{"start_slack", c.StartSlack, running.StartSlack, func() { taken.StartSlack = running.StartSlack }},
+		{"state", c.State, running.State, func() { taken.State = running.State }},
+		{"http", c.HTTP, running.HTTP, func() { taken.HTTP = running.HTTP }},
+		{"token", c.Token, running.Token, func() { taken.Token = running.Token }},
+		{"observe", c.Observe, running.Observe, func() { taken.Observe = running.Observe }},
+		{"interval", c.Interval, running.Interval, func() { taken.Interval = running.Interval }},
+		{"reasons", c.Reasons, running.Reasons, func() { taken.Reasons = running.Reasons }},
 	} {
 		if !reflect.DeepEqual(s.to, s.from) {
 			ignored = append(ignored, s.key)
@@ -41,6 +50,11 @@ func (c Config) Differences(from Config) (all []string) {
 		{"policy_options", options(from.Options), options(c.Options)},
 		{"fallback", cmp.Or(from.Fallback, "by default"), cmp.Or(c.Fallback, "by default")},
 		{"order", from.Order, c.Order},
+		{"estimates", cmp.Or(from.Estimates, requested), cmp.Or(c.Estimates, requested)},
+		{"estimates_order", cmp.Or(from.EstimatesOrder, byEstimates), cmp.Or(c.EstimatesOrder, byEstimates)},
+		{"estimates_backfill", cmp.Or(from.EstimatesBackfill, byEstimates), cmp.Or(c.EstimatesBackfill, byEstimates)},
+		{"estimates_running", cmp.Or(from.EstimatesRunning, byEstimates), cmp.Or(c.EstimatesRunning, byEstimates)},
+		{"estimates_options", options(from.EstimatesOptions), options(c.EstimatesOptions)},
 		{"log_level", cmp.Or(from.LogLevel, "by default"), cmp.Or(c.LogLevel, "by default")},
 	} {
 		if s.from != s.to {
@@ -52,6 +66,9 @@ func (c Config) Differences(from Config) (all []string) {
 	}
 	return all
 }
+
+// byEstimates stands for an estimator that is not named by itself.
+const byEstimates = "as estimates"
 
 // options lists options as they are given on the command line.
 func options(of map[string]string) string {

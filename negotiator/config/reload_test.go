@@ -12,21 +12,31 @@ import (
 func other() Config {
 	return Config{
 		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf", Placement: "pack",
-		Pool: "p", Workload: "w", Speed: "1", Estimates: []string{"E"}, DefaultEstimate: Duration(time.Second),
-		Plugins: Plugins{InProcess: true}, LogLevel: "debug",
+		Pool: "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"}, DefaultEstimate: Duration(time.Second),
+		Plugins: Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
+		Estimators: Estimators{
+			Estimates: "user", EstimatesOrder: "project", EstimatesBackfill: "combined", EstimatesRunning: "tsafrir",
+			EstimatesOptions: map[string]string{"threshold": "5"}, History: "h",
+		},
+		Real: Real{Observe: true, State: "s", HTTP: ":1", Interval: Duration(time.Second), StartSlack: 0, Reasons: false, Token: "t"},
 	}
 }
 
 // TestDuring divides the settings into those that change and those that stay.
 func TestDuring(t *testing.T) {
 	taken, ignored := other().During(Default())
-	require.Equal(t, []string{"placement", "pool", "workload", "speed", "estimates", "default_estimate"}, ignored)
+	require.Equal(t, []string{
+		"placement", "pool", "workload", "speed", "estimate_attributes", "history", "default_estimate",
+		"resources", "start_slack", "state", "http", "token", "observe", "interval", "reasons",
+	}, ignored)
 	changes := taken.Differences(Default())
 	require.Equal(t, []string{
 		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: fcfs → sjf",
+		"estimates: requested → user", "estimates_order: as estimates → project", "estimates_backfill: as estimates → combined",
+		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",
 		"log_level: by default → debug", "plugins",
 	}, changes)
-	require.Equal(t, reflect.TypeFor[Config]().NumField(), len(ignored)+len(changes), "each setting is one or the other")
+	require.Equal(t, reflect.TypeFor[Config]().NumField()+reflect.TypeFor[Real]().NumField()+reflect.TypeFor[Estimators]().NumField(), 2+len(ignored)+len(changes), "each setting is one or the other")
 
 	back, ignored := Default().During(taken)
 	require.Empty(t, ignored)

@@ -19,15 +19,15 @@ import (
 type explainCommand struct {
 	poolFlags
 	Job  string `arg:"" help:"The job, such as 1.23."`
-	At   int64  `required:"" placeholder:"T" help:"Simulated second at which to look."`
+	At   *int64 `placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
 // startTimesCommand is negotiator start-times.
 type startTimesCommand struct {
 	poolFlags
-	At   int64 `required:"" placeholder:"T" help:"Simulated second at which to look."`
-	JSON bool  `name:"json" help:"Print a JSON array."`
+	At   *int64 `placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
+	JSON bool   `name:"json" help:"Print a JSON array."`
 }
 
 // expectation is what is told of a job.
@@ -40,10 +40,20 @@ type expectation struct {
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
 	Reason    string `json:"reason"`
+	// Requested and Predicted are run times, where the job is expected to run for another
+	// time than it requests.
+	Requested *int64 `json:"requested_seconds,omitempty"`
+	Predicted *int64 `json:"predicted_seconds,omitempty"`
 }
 
 // Run explains one job.
 func (c *explainCommand) Run(ctx context.Context) error {
+	switch ask, err := c.asksPool(c.At); {
+	case err != nil:
+		return cli.Bad(err)
+	case ask:
+		return c.askExplain(ctx)
+	}
 	p, err := c.prepare(ctx, "warn")
 	if err != nil {
 		return cli.Bad(err)
@@ -53,7 +63,7 @@ func (c *explainCommand) Run(ctx context.Context) error {
 	if job == nil {
 		return cli.Bad(fmt.Errorf("there is no job %s in %s", c.Job, p.workload.Name))
 	}
-	state, err := p.stateAt(ctx, backfill.Time(c.At))
+	state, err := p.stateAt(ctx, backfill.Time(*c.At))
 	if err != nil {
 		return err
 	}
@@ -61,18 +71,28 @@ func (c *explainCommand) Run(ctx context.Context) error {
 	if c.JSON {
 		return printJSON(e)
 	}
-	_, err = fmt.Fprintf(os.Stdout, "%s %s: %s\n", e.Job, e.Command, e.Reason)
+	text := fmt.Sprintf("%s %s: %s\n", e.Job, e.Command, e.Reason)
+	if e.Predicted != nil {
+		text += fmt.Sprintf("it requests %d s and is expected to run for %d s\n", *e.Requested, *e.Predicted)
+	}
+	_, err = os.Stdout.WriteString(text)
 	return err
 }
 
 // Run lists the waiting jobs.
 func (c *startTimesCommand) Run(ctx context.Context) error {
+	switch ask, err := c.asksPool(c.At); {
+	case err != nil:
+		return cli.Bad(err)
+	case ask:
+		return c.askStartTimes(ctx)
+	}
 	p, err := c.prepare(ctx, "warn")
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer p.policy.Close()
-	last, err := p.stateAt(ctx, backfill.Time(c.At))
+	last, err := p.stateAt(ctx, backfill.Time(*c.At))
 	if err != nil {
 		return err
 	}
@@ -122,13 +142,17 @@ type snapshot struct {
 	at    backfill.Time
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
+	last  *negotiator.Report        // of the last cycle
+	// Once it has been reached: what is foretold then, and when reserved jobs start by that.
+	predictions negotiator.Predictions
+	early       map[backfill.JobID]negotiator.Expected
 
 	unordered bool // the order's expression had a number for no job
 }
 
 // Cycle takes note of a cycle.
 func (s *snapshot) Cycle(r *negotiator.Report) error {
-	s.state, s.unordered = r.State, r.Unordered
+	s.state, s.unordered, s.last = r.State, r.Unordered, r
 	for _, h := range r.Held {
 		s.held[h.Job.ID] = h.Reason
 	}
@@ -148,6 +172,10 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, er
 		return nil, err
 	}
 	p.warnUnordered(last.unordered)
+	if last.state != nil {
+		last.predictions = last.last.Predictions()
+		last.early = last.predictions.Forecast(last.state.Clone())
+	}
 	return last, nil
 }
 
@@ -168,6 +196,13 @@ func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 	}
 	e.Situation = reason.Why.String()
 	e.Reason = s.state.Describe(reason, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
+	if times, foretold := s.predictions.Of(job.ID); foretold {
+		e.Requested, e.Predicted = secondsOf(times.Requested), secondsOf(times.Predicted)
+	}
+	if early, known := s.early[job.ID]; known && early.Start < reason.At {
+		e.Reason = fmt.Sprintf("reserved for %d, expected start %d on %s, guaranteed by %d", reason.At, early.Start, s.state.DescribePlacement(early.Placement), reason.Latest)
+		reason.At = early.Start
+	}
 	if reason.Placement != nil {
 		start := int64(reason.At)
 		e.Start = &start

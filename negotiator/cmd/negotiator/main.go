@@ -6,6 +6,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
 
@@ -25,7 +26,17 @@ Examples:
   negotiator plugin check ./backfill-mine
   negotiator config check negotiator.yaml
 
-While it runs, kill -HUP has it read --config anew and start the policy anew.
+On a real HTCondor pool it takes the place of condor_negotiator: under condor_master
+(NEGOTIATOR = /usr/local/bin/negotiator), with what HTCondor's configuration says, or
+standing alone.
+
+  negotiator --pool htcondor --observe
+  negotiator --pool htcondor://cm.site:9618 --token condor.token --once
+  negotiator explain 12.0
+  negotiator start-times --json
+
+While it runs, kill -HUP or condor_reconfig has it read its configuration anew and start
+the policy anew.
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 
@@ -41,5 +52,5 @@ type commands struct {
 
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
-	os.Exit(cli.Main("negotiator", description, &commands{}, os.Args[1:]))
+	os.Exit(cli.Main("negotiator", description, &commands{}, stock(os.Args[1:], daemon.Inherited())))
 }

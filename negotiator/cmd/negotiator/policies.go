@@ -194,29 +194,3 @@ func wrappedTable(widths []int, header ...any) table.Writer {
 	t.SetColumnConfigs(columns)
 	return t
 }
-
-// configCommands are the commands that concern configuration files.
-type configCommands struct {
-	Check configCheck `cmd:"" help:"Say whether a configuration file is right."`
-}
-
-// configCheck is negotiator config check.
-type configCheck struct {
-	File string `arg:"" help:"YAML file."`
-}
-
-// Help is shown below the flags.
-func (*configCheck) Help() string {
-	return `It does all that a start would: it reads the pool and the workload, and starts and ends the plugin.`
-}
-
-// Run makes everything ready as the negotiator would, and ends it.
-func (c *configCheck) Run(ctx context.Context) error {
-	p, err := (&poolFlags{Config: c.File}).prepare(ctx, "warn")
-	if err != nil {
-		return cli.Bad(err)
-	}
-	p.policy.Close()
-	_, err = os.Stdout.WriteString(c.File + ": ok\n")
-	return err
-}

@@ -16,11 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/report"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// daemon is the command, with its log read line by line.
-type daemon struct {
+// launchedDaemon is the command, with its log read line by line.
+type launchedDaemon struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdout *bytes.Buffer
@@ -29,9 +30,9 @@ type daemon struct {
 }
 
 // start starts the command and waits until a job runs.
-func start(t *testing.T, args ...string) *daemon {
+func start(t *testing.T, args ...string) *launchedDaemon {
 	t.Helper()
-	d := &daemon{t: t}
+	d := &launchedDaemon{t: t}
 	d.cmd, d.stdout, _ = launched(t, args...)
 	d.cmd.Stderr = nil
 	stderr, err := d.cmd.StderrPipe()
@@ -43,7 +44,7 @@ func start(t *testing.T, args ...string) *daemon {
 }
 
 // await reads the log until a line holds a text.
-func (d *daemon) await(text string) string {
+func (d *launchedDaemon) await(text string) string {
 	d.t.Helper()
 	for {
 		line, err := d.lines.ReadString('\n')
@@ -56,14 +57,14 @@ func (d *daemon) await(text string) string {
 }
 
 // reload tells it to reload and waits for what it says.
-func (d *daemon) reload(text string) {
+func (d *launchedDaemon) reload(text string) {
 	d.t.Helper()
 	require.NoError(d.t, d.cmd.Process.Signal(syscall.SIGHUP))
 	d.await(text)
 }
 
 // end reads the rest of the log and gives the exit code.
-func (d *daemon) end() int {
+func (d *launchedDaemon) end() int {
 	d.t.Helper()
 	for {
 		line, err := d.lines.ReadString('\n')
@@ -76,7 +77,7 @@ func (d *daemon) end() int {
 }
 
 // onlyChild waits until the daemon has one child process, and gives it.
-func (d *daemon) onlyChild() (child int) {
+func (d *launchedDaemon) onlyChild() (child int) {
 	d.t.Helper()
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		d.t.Skip("skipped: there is no /proc to find the plugin's process in")
@@ -279,4 +280,69 @@ func TestAReloadDoesNotWaitForAnother(t *testing.T) {
 	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, d.end())
 	require.NotContains(t, d.log.String(), "nothing is changed")
+}
+
+// TestTheSummaryNamesEstimators, with which it began and those that came later.
+func TestTheSummaryNamesEstimators(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "negotiator.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("policy: easy\nestimates: selective\n")
+	d := start(t, "--config", file, "--speed", "60", "--json")
+	write("policy: easy\nestimates: tsafrir\nestimates_options: {threshold: 2}\n")
+	d.reload("estimates: selective → tsafrir")
+	write("policy: conservative\nestimates: tsafrir\nestimates_options: {threshold: 2}\n")
+	d.reload("policy: easy → conservative")
+	write("policy: conservative\n")
+	d.reload("estimates: tsafrir → requested")
+	write("policy: conservative\nspeed: max\n")
+	require.Zero(t, d.end(), &d.log)
+	var told struct {
+		Estimates *report.Estimates
+		Changes   []report.Change
+	}
+	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &told))
+	require.Equal(t, &report.Estimates{Order: "combined", Backfill: "combined", Running: "requested"}, told.Estimates)
+	var then []*report.Estimates
+	for _, c := range told.Changes {
+		then = append(then, c.Estimates)
+	}
+	require.Equal(t, []*report.Estimates{
+		{Order: "tsafrir", Backfill: "tsafrir", Running: "tsafrir", Options: map[string]string{"threshold": "2"}},
+		{Order: "tsafrir", Backfill: "requested", Running: "requested", Options: map[string]string{"threshold": "2"}},
+		nil,
+	}, then)
+}
+
+// TestEstimatorsAreSwitched while jobs run, with a policy that gives guarantees and
+// without, and what is wrong changes nothing.
+func TestEstimatorsAreSwitched(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "negotiator.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("policy: easy\nestimates_options: {user-key: Cmd}\n")
+	d := start(t, "--config", file, "--speed", "10")
+	write("policy: easy\nestimates: accurate\nestimates_running: mix:0.5\nestimates_options: {user-key: Cmd}\n")
+	d.reload(`policy=easy changed="estimates: requested → accurate, estimates_running: as estimates → mix:0.5"`)
+	write("policy: conservative\nestimates: tsafrir\nestimates_options: {user-key: Cmd}\n")
+	d.reload(`changed="policy: easy → conservative, estimates: accurate → tsafrir, estimates_running: mix:0.5 → as estimates"`)
+	for text, says := range map[string]string{
+		"policy: pc\nestimates_running: tsafrir\n":                    "negotiator.yaml: [2:20] estimates_running: tsafrir: the policy gives guarantees",
+		"policy: pc\nestimates: none\n":                               "negotiator.yaml: [2:12] estimates: unknown estimator",
+		"policy: pc\nestimates_options: {user-key: JobBatchName}\n":   "of jobs, JobBatchName is not read: only a new start",
+		"policy: pc\nestimates: file:nonesuch.csv\n":                  "negotiator.yaml: [2:12] estimates: ",
+		"policy: pc\nestimates: user\nestimates_options: {window: x}": "window",
+	} {
+		write(text)
+		d.reload("nothing is changed: ")
+		d.await(says)
+	}
+	write("policy: pc\norder: sjf\nestimates: user\nestimates_options: {user-key: Cmd, threshold: 2}\n")
+	d.reload("estimates: tsafrir → user")
+	write("policy: easy\nspeed: max\nhistory: other.swf\nestimates: user\n")
+	d.reload("policy=easy")
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, d.end(), &d.log)
+	require.NotContains(t, d.log.String(), "refused", &d.log)
+	require.Contains(t, d.log.String(), "only a new start changes these settings, they stay: settings=history", &d.log)
 }

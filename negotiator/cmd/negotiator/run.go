@@ -12,29 +12,34 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
 
 // poolFlags say what is scheduled and how. Flags that are not given leave the
 // configuration as it is.
 type poolFlags struct {
 	Config string `placeholder:"FILE" help:"Configuration file (YAML); flags come after it."`
+	// htcondor is HTCondor's configuration, once it was read.
+	htcondor atomic.Pointer[condorconfig.Config]
 
-	Pool     *string `group:"Pool" placeholder:"FILE" help:"Slot ads, or simulated: the built-in four nodes."`
-	Workload *string `group:"Pool" placeholder:"FILE" help:"Job ads; by default 54 MPI-like jobs."`
+	Pool     *string `group:"Pool" placeholder:"FILE" help:"Slot ads or a description of a pool, as condorsim run takes them, or simulated: the built-in four nodes; a real pool is htcondor://HOST:PORT, or htcondor: that of this machine's HTCondor."`
+	Workload *string `group:"Pool" placeholder:"FILE" help:"Job ads or a trace (.swf, .swf.gz); by default 54 MPI-like jobs."`
 	Speed    *string `group:"Pool" placeholder:"X" help:"Simulated seconds in a second, or max."`
 
 	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"Policy's name or plugin's path; ibb by default."`
@@ -44,26 +49,27 @@ type poolFlags struct {
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
 	InProcess bool              `group:"Policy" help:"Link the policy in instead of running it in a process of its own."`
 
+	estimateFlags
+	realFlags
+
 	LogLevel *string `group:"Output" placeholder:"LEVEL" help:"trace, debug, info, warn, error or off."`
 }
 
 // runCommand is negotiator run.
 type runCommand struct {
 	poolFlags
-	JSON bool `group:"Output" name:"json" help:"Print the summary as one JSON object."`
+	daemonFlags
+	JSON bool `group:"Output" name:"json" help:"Print the summary, with --once the plan, as one JSON object."`
 }
 
 // Help is shown below the flags.
-func (*poolFlags) Help() string { return negotiator.OrderHelp() }
+func (*poolFlags) Help() string { return negotiator.OrderHelp() + "\n" + estimate.Help() }
 
 // settings is the configuration file with the flags on top.
 func (c *poolFlags) settings() (config.Config, error) {
-	s := config.Default()
-	if c.Config != "" {
-		var err error
-		if s, err = config.Load(c.Config); err != nil {
-			return s, err
-		}
+	s, err := c.underFlags()
+	if err != nil {
+		return s, err
 	}
 	for _, flag := range []struct {
 		value, target *string
@@ -75,6 +81,9 @@ func (c *poolFlags) settings() (config.Config, error) {
 		{c.Order, &s.Order},
 		{c.Placement, &s.Placement},
 		{c.LogLevel, &s.LogLevel},
+		{c.State, &s.State},
+		{c.HTTP, &s.HTTP},
+		{c.Token, &s.Token},
 	} {
 		if flag.value != nil {
 			*flag.target = *flag.value
@@ -83,13 +92,26 @@ func (c *poolFlags) settings() (config.Config, error) {
 	if c.PolicyOpt != nil {
 		s.Options = c.PolicyOpt
 	}
+	c.over(&s)
+	s.Observe = s.Observe || c.Observe
 	s.Plugins.Dirs = slices.Concat(c.PluginDir, s.Plugins.Dirs)
 	s.Plugins.InProcess = s.Plugins.InProcess || c.InProcess
 	return s, s.Validate()
 }
 
-// Run schedules the pool until all its jobs have ended.
+// Run schedules the pool: a real one until it is told to end, a simulated one until
+// all its jobs have ended.
 func (c *runCommand) Run(ctx context.Context) error {
+	if c.Pool == nil && c.Config == "" && c.meansRealPool() {
+		local := config.LocalPool
+		c.Pool = &local
+	}
+	switch onReal, err := c.onRealPool(); {
+	case err != nil:
+		return cli.Bad(err)
+	case onReal:
+		return c.runDaemon(ctx)
+	}
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGHUP)
 	defer signal.Stop(told)
@@ -111,15 +133,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 
 // prepared is a pool with its jobs and a policy, ready to be scheduled.
 type prepared struct {
-	flags    *poolFlags
+	office
 	speed    float64
 	log      *cli.Holdable
-	logger   hclog.Logger
-	logLevel string // where nothing else is set
 	workload *condorsim.Workload
 	config   negotiator.Config
-	ran      report.Run // what was in charge so far
-	*charge
 }
 
 // prepare reads what the flags name and starts the policy. All its errors are
@@ -130,7 +148,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{flags: c, log: cli.NewHoldable(os.Stderr), logLevel: logLevel}
+	p := &prepared{office: office{flags: c, logLevel: func() string { return logLevel }}, log: cli.NewHoldable(os.Stderr)}
 	p.logger = cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), p.log)
 	rule, err := profile.ParseRule(s.Placement)
 	if err != nil {
@@ -142,15 +160,38 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if p.workload, err = c.load(s); err != nil {
 		return nil, err
 	}
+	p.resources, p.labels = p.workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
+	if err = p.learnFrom(c, s); err != nil {
+		return nil, err
+	}
 	if p.charge, err = p.appoint(ctx, s); err != nil {
 		return nil, err
 	}
-	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options}
+	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options, Estimates: p.said(p.estimates.History().Len())}
 	p.config = negotiator.Config{
-		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
+		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback, Estimates: p.estimates, Actual: p.actual,
 		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now, Refused: p.refused,
 	}
 	return p, nil
+}
+
+// learnFrom has the estimators begin with what is known beforehand.
+func (p *prepared) learnFrom(c *poolFlags, s config.Config) error {
+	if len(p.workload.Jobs) == 0 {
+		return nil
+	}
+	ended, err := c.past(s, p.workload.Jobs[0].Submit)
+	p.history = estimate.NewHistory(0)
+	for _, e := range ended {
+		p.history.Add(e)
+	}
+	return err
+}
+
+// actual is how long a job will run, which a simulation knows.
+func (p *prepared) actual(id backfill.JobID) backfill.Time {
+	j := p.workload.Jobs[id]
+	return min(j.Run, cmp.Or(j.Limit, j.Run))
 }
 
 // showAndReload runs the workload, and takes the configuration up anew when it is
@@ -178,7 +219,11 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 		defer view.close()
 		watch = view
 	} else {
-		p.logger.Info("scheduling", "policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed)
+		about := []any{"policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed}
+		if !p.estimates.Requested() {
+			about = append(about, "estimates", p.settings.EstimatorNames())
+		}
+		p.logger.Info("scheduling", about...)
 	}
 	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
 }
@@ -214,30 +259,72 @@ func scaled(speed float64) condorsim.Pace {
 
 // load reads the pool and its jobs, from files or from what is built in.
 func (c *poolFlags) load(s config.Config) (*condorsim.Workload, error) {
-	var slots []*negotiator.Slot
-	var w *condorsim.Workload
-	pool := s.Pool
-	if pool == "simulated" {
-		pool = ""
+	if s.OnRealPool() {
+		return nil, c.locate(fmt.Errorf("pool %s: a real pool cannot be looked at as a simulated one", s.Pool), c.Pool != nil, "pool")
 	}
-	if strings.HasPrefix(pool, "htcondor://") {
-		return nil, c.locate(fmt.Errorf("pool %s: real pools are not there yet; give a file of slot ads, or simulated", pool), c.Pool != nil, "pool")
-	}
-	err := readAds(pool, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
-		slots, err = condorsim.SlotsFromAds(file, s.Schema(), ads)
-		return err
-	})
+	pool, err := readPool(s)
 	if err != nil {
-		return nil, c.locate(fmt.Errorf("read the pool: %w", err), c.Pool != nil, "pool")
+		return nil, c.locate(err, c.Pool != nil, "pool")
 	}
-	err = readAds(s.Workload, configs.NPB54, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
-		w, err = condorsim.FromAds(file, s.Schema(), slots, ads)
-		return err
-	})
+	w, err := readWorkload(s, pool)
 	if err != nil {
-		return nil, c.locate(fmt.Errorf("read the workload: %w", err), c.Workload != nil, "workload")
+		return nil, c.locate(err, c.Workload != nil, "workload")
 	}
 	return w, nil
+}
+
+// readPool reads slot ads, or whatever else describes a pool.
+func readPool(s config.Config) (*pools.Pool, error) {
+	file := s.Pool
+	if file == "simulated" {
+		file = ""
+	}
+	if _, err := os.Stat(file); file != "" && (err != nil || hasExtension(file, ".yaml", ".yml")) {
+		pool, err := pools.Find(file, configs.Files())
+		if err == nil { // which resources there are the description says
+			pool.Schema.Estimates, pool.Schema.Labels = s.Schema().Estimates, s.Schema().Labels
+		}
+		return pool, err
+	}
+	pool := &pools.Pool{Schema: s.Schema()}
+	err := readAds(file, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
+		pool.Slots, err = condorsim.SlotsFromAds(file, pool.Schema, ads)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the pool: %w", err)
+	}
+	return pool, nil
+}
+
+// readWorkload reads a trace, or job ads.
+func readWorkload(s config.Config, pool *pools.Pool) (*condorsim.Workload, error) {
+	if hasExtension(s.Workload, ".swf", ".swf.gz") {
+		bounds := pool.Bounds()
+		trace, err := workload.Open(s.Workload, workload.Options{CPUs: bounds.Processors, Memory: bounds.Memory})
+		if err != nil {
+			return nil, fmt.Errorf("read the workload: %w", err)
+		}
+		return condorsim.OnPool(trace, pool)
+	}
+	var w *condorsim.Workload
+	err := readAds(s.Workload, configs.NPB54, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
+		w, err = condorsim.FromAds(file, pool.Schema, pool.Slots, ads)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the workload: %w", err)
+	}
+	w.Bundles, w.Outages, w.GiveUpAfter = pool.Bundles, pool.Outages, pool.GiveUpAfter
+	if err = w.CheckChunks(); err != nil {
+		return nil, fmt.Errorf("read the workload: %w", err)
+	}
+	return w, nil
+}
+
+// hasExtension tells whether a file's name ends with one of these.
+func hasExtension(file string, extensions ...string) bool {
+	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(file, e) })
 }
 
 // readAds hands the ads of a file over, or of what is built in if no file is

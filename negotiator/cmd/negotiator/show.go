@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -44,6 +45,12 @@ type logLines struct {
 
 // Cycle logs what a cycle saw and did.
 func (l *logLines) Cycle(r *negotiator.Report) error {
+	for _, slot := range r.Delta.SlotsDown {
+		l.logger.Warn("a slot is down", "t", r.Delta.Now, "slot", slot)
+	}
+	for _, id := range r.Delta.Removed {
+		l.logger.Warn("given up", "t", r.Delta.Now, "job", l.w.Jobs[id].Name, "cmd", command(l.w.Jobs[id].Job))
+	}
 	for _, id := range r.Delta.Completed {
 		l.logger.Info("ended", "t", r.Delta.Now, "job", l.w.Jobs[id].Name, "cmd", command(l.w.Jobs[id].Job))
 	}
@@ -117,24 +124,26 @@ func (v *view) Cycle(r *negotiator.Report) error {
 // follow takes note of what runs where and what is held.
 func (v *view) follow(r *negotiator.Report) {
 	v.cycles++
-	v.ended += len(r.Delta.Completed)
-	for _, id := range r.Delta.Completed {
-		for slot, jobs := range v.on {
-			v.on[slot] = slices.DeleteFunc(jobs, func(j string) bool { return j == label(v.w.Jobs[id].Job) })
-		}
-	}
+	v.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
 	for _, h := range r.Held {
 		v.held[label(h.Job)] = h.Reason
 	}
 	for _, m := range r.Matches {
 		delete(v.held, label(m.Job))
-		for _, p := range m.Placement {
-			v.on[p.Slot.Name] = append(v.on[p.Slot.Name], label(m.Job))
+	}
+	clear(v.on)
+	jobs, all := r.State.Snapshot().Jobs, r.State.Slots()
+	slices.SortStableFunc(jobs, func(a, b backfill.JobState) int { return cmp.Compare(a.Start, b.Start) })
+	for _, j := range jobs {
+		for _, c := range j.Placement {
+			if name := all[c.Slot].Name; j.Running {
+				v.on[name] = append(v.on[name], label(v.w.Jobs[j.Job.ID].Job))
+			}
 		}
 	}
 }
 
-func label(j *negotiator.Job) string { return j.Name + " " + command(j) }
+func label(j *negotiator.Job) string { return strings.TrimSpace(j.Name + " " + command(j)) }
 
 // fit cuts a picture to the terminal and says where each line goes.
 func (v *view) fit(picture string) string {
@@ -198,8 +207,14 @@ func bar(share float64, width int) string {
 func (v *view) slots(s *backfill.State) string {
 	t := plainTable("slot", "cpus", "runs")
 	for _, slot := range s.Slots() {
-		used := slot.Capacity[0] - s.Free(slot.ID, s.Now())[0]
-		t.AppendRow(table.Row{slot.Name, fmt.Sprintf("%d/%d", used, slot.Capacity[0]), strings.Join(v.on[slot.Name], ", ")})
+		if slot.Capacity[0] == 0 && len(s.Bundles()) > 0 {
+			continue // a wire between others
+		}
+		use := "down"
+		if s.SlotUp(slot.ID) {
+			use = fmt.Sprintf("%d/%d", slot.Capacity[0]-s.Free(slot.ID, s.Now())[0], slot.Capacity[0])
+		}
+		t.AppendRow(table.Row{slot.Name, use, strings.Join(v.on[slot.Name], ", ")})
 	}
 	return t.Render() + "\n"
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
@@ -71,6 +72,34 @@ func TestView(t *testing.T) {
 	last := seen[len(seen)-1]
 	require.Contains(t, last, "jobs: 0 to come, 0 waiting, 0 running, 54 ended, 0 held")
 	require.Contains(t, last, "slot1@node4.cluster  0/8")
+}
+
+// TestAPartitionedMachineIsShown with the trace of a job that takes half of it, and one
+// that waits for all.
+func TestAPartitionedMachineIsShown(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.swf")
+	require.NoError(t, os.WriteFile(trace, []byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 1 -1 20 32 -1 -1 32 40 -1 1 1 1 1 1 1 -1 -1\n"), 0o600))
+	s := config.Default()
+	s.Pool, s.Workload = "tiny-bgp", trace
+	w, err := new(poolFlags).load(s)
+	require.NoError(t, err)
+	seen, _ := watch(t, w, 200, 50)
+	require.Regexp(t, `m-0\.0\.3 +4/4 +1 *\n m-0\.1\.0 +0/4 *\n`, seen[2])
+	require.NotContains(t, seen[2], "0/0", "a wire has nothing to run on")
+	require.Regexp(t, `2 +1 +32 +40 s +t = 60 s +32-0\.0\.0-0\.1\.3`, seen[2])
+	s.Workload = ""
+	_, err = new(poolFlags).load(s)
+	require.ErrorContains(t, err, "job 1.0: 2 chunks: on a partitioned machine a job has one")
+}
+
+// TestTheViewFollowsLostSlots with the jobs that ran there.
+func TestTheViewFollowsLostSlots(t *testing.T) {
+	w := fourNodes(t)
+	w.Outages = []pools.Outage{{Slots: []int{0}, At: 3, For: 1000}}
+	seen, _ := watch(t, w, 200, 50)
+	require.Regexp(t, `slot1@node1.cluster +2/8 +1\.0 ft`, seen[0])
+	require.Regexp(t, `slot1@node1.cluster +down *\n`, seen[3])
+	require.Contains(t, seen[3], "1.0 ft.B.2")
 }
 
 func TestTheViewIsAsLargeAsTheTerminal(t *testing.T) {

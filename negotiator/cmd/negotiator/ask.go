@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// asksPool tells whether a question is to a negotiator that is at work, and not
+// about a time of a simulation.
+func (c *poolFlags) asksPool(at *int64) (bool, error) {
+	onReal, err := c.onRealPool()
+	switch {
+	case err != nil:
+		return false, err
+	case onReal && at != nil:
+		return false, errors.New("--at is a time of a simulation; on a real pool the negotiator tells what is so now")
+	case onReal:
+		return true, nil
+	case at != nil:
+		return false, nil
+	case c.Pool != nil || c.Workload != nil || c.Config != "":
+		return false, errors.New("say with --at T at which simulated second to look")
+	}
+	local := config.LocalPool
+	c.Pool = &local
+	return true, nil
+}
+
+// ours finds our negotiator in the pool: the one at work, else one that observes.
+func (c *poolFlags) ours(ctx context.Context) (client.Negotiator, error) {
+	var none client.Negotiator
+	site := daemon.Site{Config: condorconfig.Parse("", "")}
+	var err error
+	if *c.Pool == config.LocalPool {
+		if site.Config, err = condorconfig.Read(ctx, condorconfig.Source{}); err != nil {
+			return none, cli.Bad(fmt.Errorf("%w; at a time of a simulation, look with --at T", err))
+		}
+		c.htcondor.Store(site.Config)
+	}
+	if site.Settings, err = c.settings(); err != nil {
+		return none, cli.Bad(err)
+	}
+	if err = site.ReadSecrets(); err != nil {
+		return none, cli.Bad(err)
+	}
+	secure, err := site.Client()
+	if err != nil {
+		return none, cli.Bad(err)
+	}
+	secure.Name = "TOOL"
+	addresses, err := site.Collectors()
+	if err != nil {
+		return none, cli.Bad(err)
+	}
+	collector := client.Collector{Security: secure, Addresses: addresses}
+	var ads []*classad.ClassAd
+	attributes := []string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve"}
+	err = collector.Query(ctx, []client.AdType{{Name: client.NegotiatorType, Projection: attributes}, {Name: client.ObserverType, Projection: attributes}},
+		func(lines cedar.Lines) error {
+			ad, wrong := classad.ParseOld(string(lines))
+			ads = append(ads, ad)
+			return wrong
+		})
+	if err != nil {
+		return none, fmt.Errorf("find the pool's negotiator: %w", err)
+	}
+	known := len(ads)
+	ads = slices.DeleteFunc(ads, func(ad *classad.ClassAd) bool { _, ours := ad.Text("BackfillPolicy"); return !ours })
+	if len(ads) == 0 {
+		return none, fmt.Errorf("none of the pool's %d negotiators is of this project: HTCondor's own knows no start times; try one beside it, negotiator --observe", known)
+	}
+	slices.SortStableFunc(ads, func(a, b *classad.ClassAd) int { return observes(a) - observes(b) })
+	text, _ := ads[0].Text("MyAddress")
+	address, err := cedar.ParseAddress(text)
+	if err != nil {
+		return none, fmt.Errorf("the negotiator's address: %w", err)
+	}
+	return client.Negotiator{Security: secure, Address: address}, nil
+}
+
+func observes(ad *classad.ClassAd) int {
+	if observe, _ := ad.Bool("BackfillObserve"); observe {
+		return 1
+	}
+	return 0
+}
+
+// explained is all that is known of a job.
+type explained struct {
+	daemon.JobPlan
+	SlotsInPool   int64    `json:"slots_in_pool"`
+	SlotsMatching int64    `json:"slots_matching"`
+	SlotsRefusing int64    `json:"slots_refusing"`
+	Clauses       []clause `json:"clauses"`
+}
+
+// clause is a part of a job's Requirements, and on how many slots it is false.
+type clause struct {
+	Text  string `json:"text"`
+	Unmet int64  `json:"unmet"`
+}
+
+func readExplained(ad *classad.ClassAd) explained {
+	e := explained{JobPlan: daemon.ReadJobPlan(ad), Clauses: []clause{}}
+	e.SlotsInPool, _ = ad.Int("SlotsInPool")
+	e.SlotsMatching, _ = ad.Int("SlotsMatching")
+	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
+	for i := 1; ; i++ {
+		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
+		if !ok {
+			return e
+		}
+		met, _ := ad.Int(fmt.Sprintf("ClauseMet%d", i))
+		e.Clauses = append(e.Clauses, clause{text, e.SlotsInPool - met})
+	}
+}
+
+// askExplain explains a job of a real pool.
+func (c *explainCommand) askExplain(ctx context.Context) error {
+	n, err := c.ours(ctx)
+	if err != nil {
+		return err
+	}
+	ads, err := n.Explain(ctx, c.Job)
+	if err != nil {
+		return err
+	}
+	if len(ads) == 0 {
+		return cli.Bad(fmt.Errorf("the negotiator knows of no job %s: is it in a queue of this pool, and seen in a cycle?", c.Job))
+	}
+	all := make([]explained, len(ads))
+	for i, ad := range ads {
+		all[i] = readExplained(ad)
+	}
+	if c.JSON {
+		return printJSON(all)
+	}
+	var text strings.Builder
+	for i, e := range all {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		e.write(&text)
+	}
+	_, err = os.Stdout.WriteString(text.String())
+	return err
+}
+
+func (e explained) write(out *strings.Builder) {
+	name := e.Job
+	if e.Schedd != "" {
+		name += " at " + e.Schedd
+	}
+	if e.Owner != "" {
+		name += ", of " + e.Owner
+	}
+	fmt.Fprintf(out, "Job %s: %s\n", name, e.Reason)
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "  %-16s %s\n", label, text)
+		}
+	}
+	if e.Situation == "runs" {
+		line("started", moment(e.Start))
+	} else {
+		line("expected start", moment(e.Start))
+	}
+	line("guaranteed by", moment(e.Guarantee))
+	line("on", e.Slots)
+	line("behind", e.Behind)
+	if e.Predicted != nil {
+		line("run time", fmt.Sprintf("%d s requested, %d s expected", *e.Requested, *e.Predicted))
+	}
+	if e.SlotsInPool == 0 {
+		return
+	}
+	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool, e.SlotsMatching, e.SlotsRefusing))
+	if len(e.Clauses) == 0 {
+		return
+	}
+	t := plainTable("slots without", "of its Requirements")
+	for _, clause := range e.Clauses {
+		t.AppendRow(table.Row{clause.Unmet, clause.Text})
+	}
+	for row := range strings.SplitSeq(t.Render(), "\n") {
+		out.WriteString("  " + row + "\n")
+	}
+}
+
+// moment is a time as it is shown; "": there is none.
+func moment(unix *int64) string {
+	if unix == nil {
+		return ""
+	}
+	return time.Unix(*unix, 0).Format(time.DateTime)
+}
+
+// askStartTimes lists the waiting jobs of a real pool.
+func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
+	n, err := c.ours(ctx)
+	if err != nil {
+		return err
+	}
+	ads, err := n.Plans(ctx, "")
+	if err != nil {
+		return err
+	}
+	all := make([]daemon.JobPlan, len(ads))
+	for i, ad := range ads {
+		all[i] = daemon.ReadJobPlan(ad)
+	}
+	return printPlans(all, c.JSON)
+}
+
+// printPlans lists what jobs have to expect.
+func printPlans(all []daemon.JobPlan, asJSON bool) error {
+	if asJSON {
+		return printJSON(all)
+	}
+	t := plainTable("waiting", "owner", "expected start", "guaranteed by", "slots", "reason")
+	for _, j := range all {
+		t.AppendRow(table.Row{j.Job, j.Owner, moment(j.Start), moment(j.Guarantee), j.Slots, j.Reason})
+	}
+	_, err := os.Stdout.WriteString(t.Render() + "\n")
+	return err
+}
+
+// printPlan lists what came of --once.
+func (c *runCommand) printPlan(d *daemon.Daemon) error {
+	plan, err := d.Plan()
+	if err != nil {
+		return err
+	}
+	return printPlans(plan.Jobs, c.JSON)
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// realFlags are for real pools.
+type realFlags struct {
+	Token   *string `group:"Real pool" placeholder:"FILE" help:"File or folder of tokens (IDTOKENS) that show who we are."`
+	State   *string `group:"Real pool" placeholder:"DIR" help:"Where guarantees and usage outlive the process."`
+	HTTP    *string `group:"Real pool" name:"http" placeholder:"ADDR" help:"Tell metrics and start times at HOST:PORT."`
+	Observe bool    `group:"Real pool" help:"Plan and publish start times, but match nothing: beside another negotiator."`
+}
+
+// daemonFlags are how a daemon is run; HTCondor's own spellings are translated by
+// stock.
+type daemonFlags struct {
+	Once      bool   `group:"Real pool" help:"One cycle, print the plan, and exit."`
+	Name      string `group:"Real pool" short:"n" help:"The negotiator's name in the pool."`
+	LocalName string `group:"Real pool" placeholder:"NAME" help:"Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB."`
+	Terminal  bool   `group:"Real pool" short:"t" help:"Log to the terminal."`
+	Front     bool   `short:"f" hidden:"" help:"Stay in the foreground, as always."`
+}
+
+// stock translates the arguments that condor_master gives to daemons. Without others
+// they mean the pool of this machine's HTCondor.
+func stock(args []string, inherited bool) []string {
+	onReal := inherited && (len(args) == 0 || strings.HasPrefix(args[0], "-"))
+	var translated []string
+	for _, arg := range args {
+		switch arg {
+		case "-local-name":
+			arg = "--local-name"
+		case "-f", "-t", "-n":
+			onReal = onReal || strings.HasPrefix(args[0], "-")
+		}
+		translated = append(translated, arg)
+	}
+	if onReal && !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--pool") }) {
+		translated = append([]string{"--pool", config.LocalPool}, translated...)
+	}
+	return translated
+}
+
+// meansRealPool tells whether a flag was given that says nothing of a simulated pool.
+func (c *runCommand) meansRealPool() bool {
+	return c.Token != nil || c.State != nil || c.HTTP != nil || c.Observe || c.Once || c.Name != "" || c.LocalName != "" || c.Terminal
+}
+
+// onRealPool tells whether the pool is a real one, by the flag or the file.
+func (c *poolFlags) onRealPool() (bool, error) {
+	if c.Pool != nil {
+		return config.ForPool(*c.Pool).OnRealPool(), nil
+	}
+	if c.Config == "" {
+		return false, nil
+	}
+	s, err := config.Load(c.Config)
+	return s.OnRealPool(), err
+}
+
+// underFlags is what is configured where no flag says otherwise.
+func (c *poolFlags) underFlags() (config.Config, error) {
+	onReal, err := c.onRealPool()
+	switch {
+	case err != nil:
+		return config.Config{}, err
+	case onReal && c.htcondor.Load() != nil:
+		return c.htcondor.Load().Settings(c.Config)
+	case onReal && c.Config != "":
+		return config.LoadOver(config.ForPool(config.LocalPool), c.Config)
+	case onReal:
+		return config.ForPool(config.LocalPool), nil
+	case c.Config != "":
+		return config.Load(c.Config)
+	default:
+		return config.Default(), nil
+	}
+}
+
+// process is a daemon with all that belongs to it.
+type process struct {
+	office
+	command    *runCommand
+	site       daemon.Site
+	file       *daemon.LogFile // nil: the log goes to the terminal
+	state      *daemon.State
+	accountant *accountant.Accountant
+	passing    string                         // a folder for this run only; "": there is none
+	key        atomic.Pointer[backfill.Order] // of the pool's fair share
+	who        atomic.Pointer[condorconfig.Permissions]
+	daemon     *daemon.Daemon
+}
+
+// gcPercent keeps memory small: a central manager has less of that to spare than of the
+// time that a negotiator sleeps anyway.
+const gcPercent = 30
+
+// runDaemon is the daemon's life.
+func (c *runCommand) runDaemon(ctx context.Context) error {
+	inherited, err := daemon.Inherit()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGHUP)
+	defer signal.Stop(told)
+	p := &process{command: c, office: office{flags: &c.poolFlags}}
+	p.logLevel = p.debugLevel
+	p.site.Inherited = inherited
+	if err = p.configure(ctx); err != nil {
+		return cli.Bad(err)
+	}
+	defer p.close()
+	if err = p.run(ctx, told); err != nil {
+		if p.file != nil {
+			p.logger.Error("ending", "error", err)
+		}
+		if _, rival := errors.AsType[*daemon.RivalError](err); rival || errors.Is(err, daemon.ErrInUse) {
+			return cli.Bad(err)
+		}
+	}
+	return err
+}
+
+// configure reads the configuration, gives root up and opens the log.
+func (p *process) configure(ctx context.Context) (err error) {
+	c := p.command
+	p.site.Config = condorconfig.Parse("", "")
+	pool := ""
+	if c.Pool != nil {
+		pool = *c.Pool
+	}
+	if pool == config.LocalPool || pool == "" {
+		if p.site.Config, err = condorconfig.Read(ctx, condorconfig.Source{LocalName: c.LocalName}); err != nil {
+			return err
+		}
+		c.htcondor.Store(p.site.Config)
+	}
+	if p.site.Settings, err = c.settings(); err != nil {
+		return err
+	}
+	if err = errors.Join(p.site.Config.Check(), p.site.ReadSecrets()); err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 && c.htcondor.Load() != nil {
+		owner, err := daemon.Owner(p.site.Config.Text("CONDOR_IDS"))
+		if err != nil {
+			return err
+		}
+		if err = daemon.Become(owner); err != nil {
+			return err
+		}
+	}
+	return p.openLog()
+}
+
+// openLog logs to the terminal, or where HTCondor's configuration says if
+// condor_master started us.
+func (p *process) openLog() error {
+	level := hclog.LevelFromString(cmp.Or(p.site.Settings.LogLevel, p.debugLevel()))
+	if p.command.Terminal || p.command.htcondor.Load() == nil || p.site.Inherited.Parent == 0 {
+		p.logger = daemon.NewLogger(level, os.Stderr)
+		return nil
+	}
+	size, keep, err := p.rotation()
+	if err != nil {
+		return err
+	}
+	if p.file, err = daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
+		return err
+	}
+	p.logger = daemon.NewLogger(level, p.file)
+	return nil
+}
+
+func (p *process) rotation() (size int64, keep int, err error) {
+	size, errSize := p.site.Config.Bytes("MAX_NEGOTIATOR_LOG")
+	n, errKeep := p.site.Config.Int("MAX_NUM_NEGOTIATOR_LOG")
+	return size, int(n), errors.Join(errSize, errKeep)
+}
+
+// debugLevel is what NEGOTIATOR_DEBUG says of the log.
+func (p *process) debugLevel() string {
+	if c := p.command.htcondor.Load(); c != nil {
+		return daemon.Level(c.List("NEGOTIATOR_DEBUG")).String()
+	}
+	return "info"
+}
+
+// close gives back what the process holds.
+func (p *process) close() {
+	if p.charge != nil {
+		p.policy.Close()
+	}
+	if p.state != nil {
+		if err := p.state.Close(); err != nil {
+			p.logger.Warn("the state was not closed as it should be", "error", err)
+		}
+	}
+	if p.passing != "" {
+		_ = os.RemoveAll(p.passing) // it is the system's to clean up then
+	}
+	if p.file != nil {
+		_ = p.file.Close() // it is written line by line
+	}
+}
+
+// run makes the daemon and everything around it, and lets it live.
+func (p *process) run(ctx context.Context, told chan os.Signal) error {
+	s := p.site.Settings
+	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", s.EstimatorNames(), "observe", s.Observe, "state", cmp.Or(s.State, "none"))
+	for _, warning := range p.site.Config.Unknown() {
+		p.logger.Warn(warning)
+	}
+	if err := p.openState(); err != nil {
+		return err
+	}
+	secure, err := p.site.Client()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	addresses, err := p.site.Collectors()
+	if err != nil {
+		return cli.Bad(err)
+	}
+	p.resources, p.labels = append(slices.Clone(s.Resources), htcondor.Claims), append(s.Schema().Labels, htcondor.Labels()...)
+	if err = p.learnFrom(); err != nil {
+		return err
+	}
+	if p.charge, err = p.appoint(ctx, s); err != nil {
+		return cli.Bad(err)
+	}
+	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options}
+	rule, err := profile.ParseRule(s.Placement)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	listener, address, err := p.site.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	schema := s.Schema()
+	schema.Resources = p.resources
+	changes := make(chan negotiator.Change)
+	collector := &client.Collector{Security: secure, Addresses: addresses}
+	p.daemon = daemon.New(daemon.Options{
+		Name: p.site.Name(p.command.Name), Host: p.site.Host(), Address: address.String(),
+		Negotiator: negotiator.Config{
+			Schema: schema, Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
+			Estimates:       p.estimates,
+			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.refused, Changes: changes,
+		},
+		Policy:    func() (string, string) { return p.policy.Main.Spec().Name, p.settings.Order },
+		NewPool:   func() daemon.Pool { return p.newPool(collector, secure, schema) },
+		Collector: collector, Answers: daemon.Answers(secure), Master: p.site.Master(secure), Parent: p.site.Inherited.Parent,
+		State: p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once, Reasons: s.Reasons,
+		UpdateEvery: p.interval("NEGOTIATOR_UPDATE_INTERVAL"), Logger: p.logger,
+	})
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.HTTP != "" {
+		wait, failed := p.daemon.Web(ctx, s.HTTP)
+		if failed != nil {
+			return failed
+		}
+		defer wait()
+	}
+	again := make(chan os.Signal, 1)
+	helpers.Go(func() { p.reload(ctx, again, changes) })
+	helpers.Go(func() { p.reconfigure(ctx, told, again) })
+	port := p.port(func() {
+		select {
+		case told <- syscall.SIGHUP:
+		default: // it is told already
+		}
+	})
+	helpers.Go(func() {
+		if failed := port.Serve(ctx, listener); failed != nil {
+			p.logger.Error("the command port is closed", "error", failed)
+		}
+	})
+	p.writeAddress(address.String())
+	p.logger.Info("listening", "address", address)
+	if err = p.daemon.Run(ctx); err == nil && p.command.Once {
+		err = p.command.printPlan(p.daemon)
+	}
+	return err
+}
+
+func seconds(d config.Duration) backfill.Time { return backfill.Time(time.Duration(d) / time.Second) }
+
+// interval is a knob whose value was checked before.
+func (p *process) interval(knob string) time.Duration {
+	d, _ := p.site.Config.Seconds(knob)
+	return d
+}

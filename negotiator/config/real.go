@@ -1,0 +1,90 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// LocalPool is the pool that HTCondor's configuration on this machine names.
+const LocalPool = "htcondor"
+
+// FairShare is the order of a real pool by HTCondor's user priorities.
+const FairShare = "fairshare"
+
+// Real is what can be set for a real pool; it means nothing for a simulated one.
+type Real struct {
+	// Observe plans and publishes start times, but matches nothing.
+	Observe bool `yaml:"observe"`
+	// State is the folder where guarantees and usage outlive the process; "": they
+	// do not, but under HTCondor's own configuration it is $(SPOOL)/backfill.
+	State string `yaml:"state"`
+	// HTTP is the address at which metrics and start times are told; "": none.
+	HTTP string `yaml:"http"`
+	// Interval is the time between cycles in which nothing happens.
+	Interval Duration `yaml:"interval"`
+	// StartSlack lengthens the place of each job in the plan.
+	StartSlack Duration `yaml:"start_slack"`
+	// Reasons tells schedds why jobs wait.
+	Reasons bool `yaml:"reasons"`
+	// Token is a file or folder of tokens that show who we are; "": those of
+	// HTCondor's configuration.
+	Token string `yaml:"token"`
+}
+
+var defaultReal = Real{
+	Interval: Duration(time.Minute), StartSlack: Duration(time.Minute), Reasons: true,
+}
+
+// ForPool is the configuration of a negotiator that was told only that its pool
+// is a real one.
+func ForPool(pool string) Config {
+	c := Default()
+	c.Pool, c.Order = pool, FairShare
+	return c
+}
+
+// OnRealPool tells whether the pool is a real one.
+func (c Config) OnRealPool() bool { return c.Pool == LocalPool || strings.HasPrefix(c.Pool, scheme) }
+
+// scheme begins the address of a real pool.
+const scheme = "htcondor://"
+
+// Collector is HOST:PORT of a real pool's collector; "": HTCondor's configuration
+// says it. It is an error if the pool is given by something that is no address.
+func (c Config) Collector() (string, error) {
+	address, given := strings.CutPrefix(c.Pool, scheme)
+	if !given {
+		return "", nil
+	}
+	address = strings.TrimSuffix(address, "/")
+	if !strings.Contains(address, ":") {
+		address += ":9618"
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err == nil && (host == "" || port == "") {
+		err = fmt.Errorf("%s: a part is missing", address)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: must be htcondor://HOST:PORT of a collector: %w", c.Pool, err)
+	}
+	return address, nil
+}
+
+func (r Real) faults() (all []fault) {
+	must := func(key string, ok bool, value any, rule string) {
+		if !ok {
+			all = append(all, fault{[]string{key}, fmt.Errorf("%v: %s", value, rule)})
+		}
+	}
+	second := Duration(time.Second)
+	must("interval", r.Interval >= second, r.Interval, "must be at least 1s")
+	must("start_slack", r.StartSlack >= 0 && r.StartSlack%second == 0, r.StartSlack, "must be at least 0s, in whole seconds")
+	if r.HTTP != "" {
+		_, _, err := net.SplitHostPort(r.HTTP)
+		must("http", err == nil, cmp.Or(r.HTTP, `""`), "must be HOST:PORT or :PORT")
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package condorconfig
+
+import (
+	"errors"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+)
+
+// Settings is the negotiator's configuration on this pool: the defaults, then the YAML
+// file (BACKFILL_CONFIG, if file is ""), then the BACKFILL_ knobs.
+func (c *Config) Settings(file string) (config.Config, error) {
+	s := config.ForPool(config.LocalPool)
+	if file == "" {
+		file = c.Text("BACKFILL_CONFIG")
+	}
+	if file != "" {
+		var err error
+		if s, err = config.LoadOver(s, file); err != nil {
+			return s, err
+		}
+	}
+	if err := c.apply(&s); err != nil {
+		return s, err
+	}
+	return s, s.Validate()
+}
+
+// apply puts what the knobs say over a configuration.
+func (c *Config) apply(s *config.Config) error {
+	for name, target := range map[string]*string{
+		"BACKFILL_POLICY": &s.Policy, "BACKFILL_FALLBACK": &s.Fallback, "BACKFILL_ORDER": &s.Order,
+		"BACKFILL_PLACEMENT": &s.Placement, "BACKFILL_STATE": &s.State, "BACKFILL_HTTP": &s.HTTP,
+		"BACKFILL_ESTIMATES": &s.Estimates, "BACKFILL_ESTIMATES_ORDER": &s.EstimatesOrder, "BACKFILL_ESTIMATES_BACKFILL": &s.EstimatesBackfill,
+		"BACKFILL_ESTIMATES_RUNNING": &s.EstimatesRunning, "BACKFILL_HISTORY": &s.History,
+	} {
+		if text, set := c.Lookup(name); set {
+			*target = text
+		}
+	}
+	for name, target := range map[string]*[]string{
+		"BACKFILL_ESTIMATE_ATTRIBUTES": &s.EstimateAttributes, "BACKFILL_RESOURCES": &s.Resources, "BACKFILL_PLUGIN_DIRS": &s.Plugins.Dirs,
+	} {
+		if text, set := c.Lookup(name); set {
+			*target = split(text)
+		}
+	}
+	var errs []error
+	for _, t := range []struct {
+		name   string
+		target *config.Duration
+	}{
+		{"NEGOTIATOR_INTERVAL", &s.Interval},
+		{"BACKFILL_INTERVAL", &s.Interval},
+		{"BACKFILL_START_SLACK", &s.StartSlack},
+		{"BACKFILL_DEFAULT_ESTIMATE", &s.DefaultEstimate},
+	} {
+		if _, set := c.Lookup(t.name); set {
+			d, err := c.Seconds(t.name)
+			*t.target = config.Duration(d)
+			errs = append(errs, err)
+		}
+	}
+	for _, t := range []struct {
+		name   string
+		target *bool
+	}{
+		{"BACKFILL_OBSERVE", &s.Observe},
+		{"BACKFILL_REASONS", &s.Reasons},
+		{"BACKFILL_IN_PROCESS", &s.Plugins.InProcess},
+	} {
+		if _, set := c.Lookup(t.name); set {
+			var err error
+			*t.target, err = c.Bool(t.name)
+			errs = append(errs, err)
+		}
+	}
+	for name, target := range map[string]*map[string]string{"BACKFILL_POLICY_OPTIONS": &s.Options, "BACKFILL_ESTIMATES_OPTIONS": &s.EstimatesOptions} {
+		if _, set := c.Lookup(name); set {
+			var err error
+			*target, err = c.Pairs(name)
+			errs = append(errs, err)
+		}
+	}
+	if s.State == "" {
+		s.State = c.Text("BACKFILL_STATE")
+	}
+	if s.Interval < config.Duration(time.Second) {
+		errs = append(errs, &Error{"NEGOTIATOR_INTERVAL", s.Interval.String(), "at least 1"})
+	}
+	return errors.Join(errs...)
+}

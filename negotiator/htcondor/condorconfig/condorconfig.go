@@ -1,0 +1,123 @@
+package condorconfig
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Program is how HTCondor's configuration is asked for.
+const Program = "condor_config_val"
+
+// Source says whose view of the configuration is wanted.
+type Source struct {
+	// Program is the executable; "": condor_config_val in the PATH.
+	Program string
+	// LocalName is the daemon's -local-name; "": it has none.
+	LocalName string
+}
+
+// subsystem is what HTCondor calls daemons of our kind.
+const subsystem = "NEGOTIATOR"
+
+// ErrNone says that there is no HTCondor on this machine.
+var ErrNone = errors.New(Program + " is not there: is HTCondor installed, and its bin folder in the PATH? Standing alone, name the pool with --pool htcondor://HOST:PORT")
+
+// patience is how long the configuration may take to be read.
+const patience = 30 * time.Second
+
+// Config is HTCondor's configuration at a moment.
+type Config struct {
+	values map[string]string // by name in capitals
+	local  string
+}
+
+// Read asks for the whole configuration.
+func Read(ctx context.Context, s Source) (*Config, error) {
+	program := s.Program
+	if program == "" {
+		var err error
+		if program, err = exec.LookPath(Program); err != nil {
+			return nil, ErrNone
+		}
+	}
+	args := []string{"-subsystem", subsystem}
+	if s.LocalName != "" {
+		args = append(args, "-local-name", s.LocalName)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append(args, "-dump", "-expanded")...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		why, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		return nil, fmt.Errorf("read HTCondor's configuration: %s: %w: %s", program, err, why)
+	}
+	return Parse(string(out), s.LocalName), nil
+}
+
+// Parse reads what condor_config_val -dump prints.
+func Parse(dump, localName string) *Config {
+	c := &Config{values: map[string]string{}, local: strings.ToUpper(localName)}
+	lines := strings.Split(dump, "\n")
+	for i := 0; i < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "#") {
+			continue
+		}
+		if name, end, long := strings.Cut(lines[i], " @="); long && !strings.Contains(name, " ") {
+			var text []string
+			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "@"+end; i++ {
+				text = append(text, strings.TrimSpace(lines[i]))
+			}
+			c.values[strings.ToUpper(name)] = strings.Join(text, "\n")
+			continue
+		}
+		if name, value, ok := strings.Cut(lines[i], "="); ok {
+			c.values[strings.ToUpper(strings.TrimSpace(name))] = strings.TrimSpace(value)
+		}
+	}
+	return c
+}
+
+// Lookup is the value of a knob as it stands, macros expanded; what is empty is not
+// set. A value for this daemon alone (NEGOTIATOR.NAME) counts before the general one.
+func (c *Config) Lookup(name string) (string, bool) {
+	for _, own := range []string{c.local + ".", subsystem + ".", ""} {
+		if value, ok := c.values[own+strings.ToUpper(name)]; ok && value != "" {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// Unknown warns of knobs that begin like ours and are none: misspelt ones do
+// nothing, silently, otherwise.
+func (c *Config) Unknown() (warnings []string) {
+	var known []string
+	for _, k := range Knobs() {
+		if strings.HasPrefix(k.Name, prefix) {
+			known = append(known, strings.ToLower(k.Name))
+		}
+	}
+	for name := range c.values {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, c.local+"."), subsystem+".")
+		if strings.HasPrefix(name, prefix) && !slices.Contains(known, strings.ToLower(name)) && name != "BACKFILL_SYSTEM" {
+			warnings = append(warnings, "there is no knob "+name+backfill.DidYouMean(name, known))
+		}
+	}
+	slices.Sort(warnings)
+	return slices.Compact(warnings)
+}
+
+// prefix is what the names of our own knobs begin with. HTCondor has one of that
+// name itself, BACKFILL_SYSTEM.
+const prefix = "BACKFILL_"

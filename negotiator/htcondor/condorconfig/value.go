@@ -1,0 +1,160 @@
+package condorconfig
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// Kind is what a knob may be.
+type Kind string
+
+// The kinds of knobs.
+const (
+	Text    Kind = "text"
+	List    Kind = "list"    // separated by commas or blanks
+	Pairs   Kind = "pairs"   // a list of NAME=VALUE
+	Bool    Kind = "boolean" // or an expression that is one
+	Whole   Kind = "number"  // whole, at least 0, or an expression that is one
+	Seconds Kind = "seconds" // whole, at least 0, or an expression that is one
+	Bytes   Kind = "size"    // such as 10 Mb
+)
+
+// Error is a knob's value that cannot be.
+type Error struct {
+	Knob, Value, Rule string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s = %s: must be %s", e.Knob, e.Value, e.Rule)
+}
+
+// Text is a knob as it stands, or its default.
+func (c *Config) Text(name string) string {
+	if value, ok := c.Lookup(name); ok {
+		return value
+	}
+	if k, known := knobNamed(name); known {
+		return macro.ReplaceAllStringFunc(k.Default, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
+	}
+	return ""
+}
+
+// macro is another knob's value in a default.
+var macro = regexp.MustCompile(`\$\(\w+\)`)
+
+// List is a knob that lists things, separated by commas or blanks.
+func (c *Config) List(name string) []string { return split(c.Text(name)) }
+
+func split(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
+}
+
+// Pairs is a knob that lists NAME=VALUE, separated by commas or blanks.
+func (c *Config) Pairs(name string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, pair := range c.List(name) {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, &Error{name, pair, "NAME=VALUE, several of them separated by blanks"}
+		}
+		all[key] = value
+	}
+	return all, nil
+}
+
+// Bool is a knob that is true or false.
+func (c *Config) Bool(name string) (bool, error) {
+	text := c.Text(name)
+	v := evaluated(text)
+	if b, ok := v.Bool(); ok {
+		return b, nil
+	}
+	if n, ok := v.Number(); ok {
+		return n != 0, nil
+	}
+	switch strings.ToLower(text) {
+	case "yes", "t", "y":
+		return true, nil
+	case "no", "f", "n":
+		return false, nil
+	}
+	return false, &Error{name, text, "true or false"}
+}
+
+// Int is a knob that is a whole number of at least 0.
+func (c *Config) Int(name string) (int64, error) {
+	text := c.Text(name)
+	n, ok := evaluated(text).Number()
+	if !ok || n != math.Trunc(n) || n < 0 || n > math.MaxInt32 {
+		return 0, &Error{name, text, "a whole number from 0 to " + strconv.Itoa(math.MaxInt32)}
+	}
+	return int64(n), nil
+}
+
+// Seconds is a knob that is a length of time in seconds.
+func (c *Config) Seconds(name string) (time.Duration, error) {
+	n, err := c.Int(name)
+	if err != nil {
+		return 0, &Error{name, c.Text(name), "a whole number of seconds, at least 0"}
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// Bytes is a knob that is a size, such as 10 Mb.
+func (c *Config) Bytes(name string) (int64, error) {
+	text := c.Text(name)
+	found := size.FindStringSubmatch(text)
+	if found == nil {
+		return 0, &Error{name, text, "a size such as 10 Mb"}
+	}
+	n, err := strconv.ParseInt(found[1], 10, 64)
+	shift := map[string]uint{"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[strings.ToLower(found[2])]
+	if err != nil || n > math.MaxInt64>>shift {
+		return 0, &Error{name, text, "a size such as 10 Mb"}
+	}
+	return n << shift, nil
+}
+
+var size = regexp.MustCompile(`(?i)^(\d+)\s*([kmgt]?)(?:i?b|ytes)?$`)
+
+// evaluated is what an expression comes to; an error where it is none.
+func evaluated(text string) classad.Value {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return classad.Value{}
+	}
+	return e.Eval(classad.Scope{})
+}
+
+// Check names every knob of the table whose value cannot be.
+func (c *Config) Check() error {
+	var errs []error
+	for _, k := range Knobs() {
+		if c.Text(k.Name) == "" {
+			continue
+		}
+		var err error
+		switch k.Kind {
+		case Bool:
+			_, err = c.Bool(k.Name)
+		case Whole:
+			_, err = c.Int(k.Name)
+		case Seconds:
+			_, err = c.Seconds(k.Name)
+		case Bytes:
+			_, err = c.Bytes(k.Name)
+		case Pairs:
+			_, err = c.Pairs(k.Name)
+		case Text, List:
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,156 @@
+package daemon
+
+import (
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Cycle is what a cycle did, and how long each part of it took.
+type Cycle struct {
+	Number     int
+	Began, End time.Time
+	// Fetch is the look at the pool, Match whose Requirements fit which slots, Plan the
+	// policy's decision, Act the matches handed over, Publish what is told and kept, and
+	// Rest all else, accounting in the first place.
+	Fetch, Match, Plan, Act, Publish, Rest time.Duration
+	// CPU is the processor's time in it, without the look.
+	CPU time.Duration
+
+	Slots, Schedds, Submitters, Idle, Running, Unplanned    int
+	Considered, Started, Rejected, Broken, Refused, Waiting int
+}
+
+// standing is what the Negotiator ad says besides cycles.
+type standing struct {
+	name, host, address string
+	started, configured time.Time
+	policy, order       string
+	observe             bool
+	stopped             string // why nothing is matched; "": it is
+	guaranteed          bool
+	broken              map[string]int // guarantees since the start, by cause
+	refusals, unstarted int
+	reserved            int           // jobs with a reservation
+	planned             time.Duration // what the last plan of all jobs took
+	problems            []string
+	cycles              []Cycle // the last ones, the newest first
+	total, sequence     int
+	rejected            int // so far, as the last cycle saw it
+}
+
+// observeName is what negotiators that match nothing are called, so that no other
+// takes them for one that does.
+const observeName = "backfill-observe@"
+
+// adType is the type of our ad.
+func (s *standing) adType() string {
+	if strings.HasPrefix(s.name, observeName) {
+		return client.ObserverType
+	}
+	return client.NegotiatorType
+}
+
+// Platform is what we say that we run on, in HTCondor's form.
+const Platform = "$CondorPlatform: X86_64-Linux $"
+
+// ad is the Negotiator ad.
+func (s *standing) ad(now time.Time) *classad.ClassAd {
+	ad := classad.New()
+	for name, text := range map[string]string{
+		"MyType": s.adType(), "Name": s.name, "Machine": s.host, "MyAddress": s.address, "NegotiatorIpAddr": s.address,
+		"CondorVersion": security.Version, "CondorPlatform": Platform,
+		"BackfillVersion": version(), "BackfillPolicy": s.policy, "BackfillOrder": s.order,
+		"BackfillProblems": strings.Join(s.problems, "; "),
+	} {
+		ad.SetString(name, text)
+	}
+	if s.stopped != "" {
+		ad.SetString("BackfillStopped", s.stopped)
+	}
+	ad.SetBool("BackfillObserve", s.observe)
+	ad.SetBool("BackfillGuarantees", s.guaranteed)
+	broken := 0
+	for cause, n := range s.broken {
+		broken += n
+		ad.SetInt("BackfillGuaranteesBroken"+camel(cause), int64(n))
+	}
+	for name, n := range map[string]int64{
+		"DaemonStartTime": s.started.Unix(), "DaemonLastReconfigTime": s.configured.Unix(), "MyCurrentTime": now.Unix(),
+		"UpdateSequenceNumber": int64(s.sequence), "RealUid": int64(syscall.Getuid()),
+		"MonitorSelfAge": int64(now.Sub(s.started).Seconds()), "MonitorSelfResidentSetSize": rss() >> 10,
+		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals), "BackfillUnstarted": int64(s.unstarted),
+		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
+	} {
+		ad.SetInt(name, n)
+	}
+	ad.SetReal("BackfillStartTimesTook", s.planned.Seconds())
+	for i, c := range s.cycles {
+		var before time.Time
+		if i+1 < len(s.cycles) {
+			before = s.cycles[i+1].Began
+		}
+		c.describe(ad, strconv.Itoa(i), before)
+	}
+	return ad
+}
+
+// describe adds a cycle's statistics as the stock negotiator has them.
+func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
+	const prefix = "LastNegotiationCycle"
+	whole := func(d time.Duration) int64 { return int64(d.Round(time.Second) / time.Second) }
+	period := int64(0)
+	if !before.IsZero() {
+		period = c.Began.Unix() - before.Unix()
+	}
+	took := c.End.Sub(c.Began)
+	for name, n := range map[string]int64{
+		"Time": c.Began.Unix(), "End": c.End.Unix(), "Period": period, "Duration": whole(took),
+		"TotalSlots": int64(c.Slots), "TrimmedSlots": int64(c.Slots), "CandidateSlots": int64(c.Slots),
+		"NumSchedulers": int64(c.Schedds), "NumIdleJobs": int64(c.Idle + c.Unplanned), "NumJobsConsidered": int64(c.Considered),
+		"Matches": int64(c.Started), "Rejections": int64(c.Rejected), "ActiveSubmitterCount": int64(c.Submitters),
+		"Pies": 1, "PieSpins": 1, "PrefetchDuration": 0, "SlotShareIter": 0,
+		"Phase1Duration": whole(c.Fetch), "Phase2Duration": whole(c.Rest), "Phase3Duration": whole(c.Match + c.Plan), "Phase4Duration": whole(c.Act),
+	} {
+		ad.SetInt(prefix+name+suffix, n)
+	}
+	rate := func(d time.Duration) float64 {
+		if d <= 0 {
+			return 0
+		}
+		return float64(c.Started) / d.Seconds()
+	}
+	for name, x := range map[string]float64{
+		"CpuTime": c.CPU.Seconds(), "MatchRate": rate(c.Act), "MatchRateSustained": rate(took),
+		"FetchTime": c.Fetch.Seconds(), "MatchTime": c.Match.Seconds(), "PlanTime": c.Plan.Seconds(), "ActTime": c.Act.Seconds(),
+		"PublishTime": c.Publish.Seconds(), "RestTime": c.Rest.Seconds(),
+	} {
+		ad.SetReal(prefix+name+suffix, x)
+	}
+	for _, name := range []string{"ScheddsOutOfTime", "SubmittersFailed", "SubmittersOutOfTime", "SubmittersShareLimit"} {
+		ad.SetString(prefix+name+suffix, "")
+	}
+}
+
+// camel makes an attribute's name of words: slot lost is SlotLost.
+func camel(words string) string {
+	var name strings.Builder
+	for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return name.String()
+}
+
+// version is what this executable was built of.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

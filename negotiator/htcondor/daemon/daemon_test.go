@@ -1,0 +1,266 @@
+package daemon
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+)
+
+// begin is a first delta: a slot, a job that fits and one that must wait.
+func (w *world) begin() negotiator.Delta {
+	return negotiator.Delta{Now: 1000, SlotsUp: []*negotiator.Slot{w.slot}, Submitted: []*negotiator.Job{w.job(1, 3, 100), w.job(2, 2, 50)}}
+}
+
+// TestLife schedules, tells everyone, and ends in order.
+func TestLife(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.Master, o.Parent, o.Logger = w, os.Getppid(), logTo(log)
+	d, end := run(t, o)
+	_, err := d.Plan()
+	require.ErrorIs(t, err, ErrNoPlan)
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	w.eventually(t, "an ad of a cycle", func() bool {
+		if len(w.ads) == 0 {
+			return false
+		}
+		n, _ := w.ads[len(w.ads)-1].Int("LastNegotiationCycleMatches0")
+		return n == 1
+	})
+	w.deltas <- negotiator.Delta{Now: 1001}
+	w.eventually(t, "a reason", func() bool { return w.told["2.0"] != "" })
+	w.mu.Lock()
+	require.Equal(t, "1.0", w.acted[0][0].Job.Name)
+	require.Equal(t, 1, w.ready)
+	require.Equal(t, 1, w.alive)
+	require.Contains(t, w.told["2.0"], "reserved, expected start ")
+	require.NotContains(t, w.told, "1.0", "it runs")
+	ad := w.ads[len(w.ads)-1]
+	name, _ := ad.Text("Name")
+	require.Equal(t, "here", name)
+	w.mu.Unlock()
+
+	ads, err := d.Plans(t.Context(), "2.0")
+	require.NoError(t, err)
+	require.Len(t, ads, 1)
+	plan := ReadJobPlan(ads[0])
+	require.Equal(t, "reserved", plan.Situation)
+	require.EqualValues(t, 1100, *plan.Start)
+	require.EqualValues(t, 1100, *plan.Guarantee)
+	matching, _ := ads[0].Int("SlotsMatching")
+	require.EqualValues(t, 1, matching)
+	ads, err = d.Plans(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, ads, 1, "those that wait")
+	ads, err = d.Plans(t.Context(), "9.9")
+	require.NoError(t, err)
+	require.Empty(t, ads)
+
+	require.NoError(t, end())
+	require.Equal(t, []string{"here"}, w.gone, "the ad is withdrawn")
+	require.Regexp(t, `(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d \[INFO\]  cycle 1: fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`, log.String())
+}
+
+func TestOnce(t *testing.T) {
+	w := newWorld()
+	o := w.options("easy")
+	o.Once = true
+	w.deltas <- w.begin()
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	plan, err := d.Plan()
+	require.NoError(t, err)
+	require.Len(t, plan.Jobs, 2)
+	require.Equal(t, "2.0", plan.Jobs[0].Job, "those that wait come first")
+}
+
+// TestForecast gives jobs a start for which the policy reserves nothing.
+func TestForecast(t *testing.T) {
+	w := newWorld()
+	o := w.options("first-fit")
+	o.Once = true
+	first := w.begin()
+	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
+	w.deltas <- first
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	plan, err := d.Plan()
+	require.NoError(t, err)
+	second, known := plan.Find(2)
+	require.True(t, known)
+	require.EqualValues(t, 1100, *second.Start)
+	third, _ := plan.Find(3)
+	require.EqualValues(t, 1150, *third.Start, "behind the second")
+	require.Equal(t, "2.0", third.Behind)
+}
+
+// TestBroken tells of guarantees that are broken, and by what.
+func TestBroken(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.Logger = logTo(log)
+	d, _ := run(t, o)
+	w.deltas <- w.begin()
+	w.deltas <- negotiator.Delta{Now: 1200} // the first outlives its estimate
+	require.Eventually(t, func() bool {
+		n, _ := d.Ad().Int("BackfillGuaranteesBrokenOverrun")
+		return n == 1
+	}, 20*time.Second, 5*time.Millisecond)
+	require.Contains(t, log.String(), "a guarantee is broken: job=2.0 promised=")
+	require.Contains(t, log.String(), "cause=overrun")
+}
+
+// TestRivals refuses to work beside another negotiator, and stops when one comes.
+func TestRivals(t *testing.T) {
+	rival := htcondor.Other{Name: "there", Address: "<127.0.0.2:1>"}
+	w := newWorld()
+	w.others = []htcondor.Other{rival}
+	var found *RivalError
+	require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found, "alone: it refuses")
+	require.ErrorContains(t, found, "another negotiator, there at <127.0.0.2:1>, is at work")
+
+	for name, other := range map[string]htcondor.Other{
+		"an observer": {Name: observeName + "there", Address: "<127.0.0.2:1>"},
+		"itself":      {Name: "here", Address: "<127.0.0.1:1>"},
+		"a dead one":  {Name: "there", Address: "<127.0.0.1:9>"},
+	} {
+		w = newWorld()
+		w.others = []htcondor.Other{other}
+		o := w.options("easy")
+		o.Once = true
+		w.deltas <- w.begin()
+		require.NoError(t, New(o).Run(t.Context()), name)
+	}
+
+	w = newWorld()
+	w.others = []htcondor.Other{rival}
+	o := w.options("easy")
+	o.Observe, o.Once = true, true
+	w.deltas <- w.begin()
+	require.NoError(t, New(o).Run(t.Context()), "who only observes may")
+
+	w = newWorld()
+	log := &buffer{}
+	o = w.options("easy")
+	o.Logger = logTo(log)
+	d, end := run(t, o)
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	w.mu.Lock()
+	w.others = []htcondor.Other{rival}
+	w.mu.Unlock()
+	w.deltas <- negotiator.Delta{Now: 1001, Submitted: []*negotiator.Job{w.job(3, 1, 10)}}
+	require.Eventually(t, func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }, 20*time.Second, 5*time.Millisecond)
+	name, _ := d.Ad().Text("Name")
+	require.Equal(t, observeName+"here", name)
+	require.Contains(t, log.String(), "NOTHING IS MATCHED: another negotiator, there")
+	require.NoError(t, end())
+	require.Len(t, w.acted, 1, "nothing after it came")
+}
+
+// childState tells a child of this test where its state is.
+const childState = "DAEMON_TEST_STATE"
+
+// child is a negotiator that promises something and then hangs.
+func child(folder string) {
+	w := newWorld()
+	state, err := OpenState(folder, hclog.NewNullLogger())
+	if err != nil {
+		panic(err)
+	}
+	o := w.options("conservative")
+	o.State = state
+	w.deltas <- w.begin()
+	go func() {
+		for len(w.deltas) > 0 || func() bool { w.mu.Lock(); defer w.mu.Unlock(); return len(w.acted) == 0 }() {
+			time.Sleep(time.Millisecond)
+		}
+		_, _ = os.Stdout.WriteString("acted\n")
+	}()
+	signals := make(chan struct{})
+	if err = New(o).Run(contextOf(signals)); err != nil {
+		panic(err)
+	}
+}
+
+// TestKilled kills a negotiator in the middle of its work: what it promised stands.
+func TestKilled(t *testing.T) {
+	folder := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childState+"="+folder)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line := make([]byte, len("acted\n"))
+	_, err = out.Read(line)
+	require.NoError(t, err)
+	_, err = OpenState(folder, hclog.NewNullLogger())
+	require.ErrorIs(t, err, ErrInUse, "while it lives")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
+	require.Error(t, cmd.Wait())
+
+	state, err := OpenState(folder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	defer state.Close() //nolint:errcheck // a test's
+	w := newWorld()
+	w.begin() // its jobs are there
+	o := w.options("conservative")
+	o.State, o.Once = state, true
+	w.deltas <- negotiator.Delta{Now: 1001}
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	plan, err := d.Plan()
+	require.NoError(t, err)
+	second, known := plan.Find(2)
+	require.True(t, known)
+	require.NotNil(t, second.Guarantee)
+	require.EqualValues(t, 1100, *second.Guarantee)
+	first, _ := plan.Find(1)
+	require.Equal(t, "runs", first.Situation)
+	require.Empty(t, w.acted, "nothing is started twice")
+}
+
+func TestWeb(t *testing.T) {
+	w := newWorld()
+	d, _ := run(t, w.options("conservative"))
+	log := &buffer{}
+	d.log = logTo(log)
+	wait, err := d.Web(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	defer wait()
+	url := strings.TrimSpace(log.String()[strings.Index(log.String(), "http://"):])
+	get := func(path string) (int, string) {
+		response, err := http.Get(url + path)
+		require.NoError(t, err)
+		defer response.Body.Close() //nolint:errcheck // a test's
+		var text strings.Builder
+		_, err = copyAll(&text, response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, text.String()
+	}
+	code, _ := get("/start-times")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	w.deltas <- w.begin()
+	w.eventually(t, "a cycle", func() bool { return len(w.acted) == 1 })
+	require.Eventually(t, func() bool { _, err := d.Plan(); return err == nil }, 20*time.Second, 5*time.Millisecond)
+	code, text := get("/start-times")
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, text, `"job":"2.0"`)
+	require.Eventually(t, func() bool {
+		_, text = get("/metrics")
+		return strings.Contains(text, "backfill_cycles_total 1")
+	}, 20*time.Second, 5*time.Millisecond)
+	require.Contains(t, text, `backfill_jobs{situation="reserved"} 1`)
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -1,0 +1,278 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(childState); folder != "" {
+		child(folder)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// world is a pool, a collector and a condor_master that are made up.
+type world struct {
+	mu      sync.Mutex
+	deltas  chan negotiator.Delta
+	left    *htcondor.Left // what Open was given
+	acted   [][]negotiator.Match
+	told    map[string]string // reasons by job's name
+	jobs    map[backfill.JobID]*negotiator.Job
+	others  []htcondor.Other
+	ads     []*classad.ClassAd
+	gone    []string // names of ads that were withdrawn
+	alive   int
+	ready   int
+	failing error
+	slot    *negotiator.Slot
+}
+
+func newWorld() *world {
+	ad := classad.New()
+	ad.SetString("Name", "slot1@a")
+	ad.SetBool("Requirements", true)
+	return &world{
+		deltas: make(chan negotiator.Delta, 16), told: map[string]string{}, jobs: map[backfill.JobID]*negotiator.Job{},
+		slot: &negotiator.Slot{Name: "slot1@a", Capacity: backfill.Vector{4}, Ad: ad},
+	}
+}
+
+func (w *world) job(id backfill.JobID, cpus, estimate int64) *negotiator.Job {
+	ad := classad.New()
+	ad.SetInt("RequestCpus", cpus)
+	ad.SetBool("Requirements", true)
+	j := &negotiator.Job{
+		ID: id, Name: fmt.Sprintf("%d.0", id), Submit: 1000, Place: backfill.Place{Queue: "a", Cluster: int64(id)},
+		Nodes: 1, Estimate: backfill.Time(estimate), Ad: ad, Labels: map[string]string{"owner": "alice"},
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.jobs[id] = j
+	return j
+}
+
+func (w *world) Fetch(ctx context.Context, _ backfill.Time) (negotiator.Delta, error) {
+	select {
+	case d, more := <-w.deltas:
+		if !more {
+			return d, io.EOF
+		}
+		return d, nil
+	case <-ctx.Done():
+		return negotiator.Delta{}, ctx.Err()
+	}
+}
+
+func (w *world) Act(_ context.Context, matches []negotiator.Match) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acted = append(w.acted, append([]negotiator.Match{}, matches...))
+	return nil
+}
+
+func (w *world) Open(_ context.Context, left *htcondor.Left) (negotiator.Memory, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = left
+	if left == nil {
+		return negotiator.Memory{}, nil
+	}
+	m := negotiator.Memory{Now: left.Now, Policy: left.Policy, Guarantees: left.Guarantees, Slots: []*negotiator.Slot{w.slot}}
+	for _, j := range left.Jobs {
+		m.Jobs = append(m.Jobs, negotiator.Standing{
+			Job: w.jobs[backfill.JobID(j.Cluster)], Running: j.Running, Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
+			Placement: negotiator.Placement{{Slot: w.slot, Chunks: 1}},
+		})
+	}
+	return m, nil
+}
+
+func (w *world) Left(m negotiator.Memory) *htcondor.Left {
+	left := &htcondor.Left{Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees}
+	for _, s := range m.Slots {
+		left.Slots = append(left.Slots, htcondor.LeftSlot{Name: s.Name, Capacity: s.Capacity})
+	}
+	for _, j := range m.Jobs {
+		if j.Placement != nil {
+			left.Jobs = append(left.Jobs, htcondor.LeftJob{
+				Schedd: "a", Cluster: int64(j.Job.ID), Submit: j.Job.Submit, Nodes: 1, Estimate: j.Job.Estimate, Running: j.Running,
+				Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
+			})
+		}
+	}
+	return left
+}
+
+func (w *world) Wakeup() {}
+
+func (w *world) Last() htcondor.Facts {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return htcondor.Facts{Slots: 1, Schedds: 1, Negotiators: w.others}
+}
+
+func (w *world) Find(name string) (ids []backfill.JobID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, j := range w.jobs {
+		if j.Name == name {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (w *world) Why(backfill.JobID) (string, bool) { return "", false }
+
+func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		w.told[w.jobs[id].Name] = why(id)
+	}
+	return nil
+}
+
+func (w *world) Query(_ context.Context, _ []client.AdType, each func(cedar.Lines) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failing != nil {
+		return w.failing
+	}
+	for _, o := range w.others {
+		if err := each(cedar.Lines(fmt.Sprintf("Name = %q\nMyAddress = %q\n", o.Name, o.Address))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) UpdateNegotiator(_ context.Context, ad *classad.ClassAd) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ads = append(w.ads, ad)
+	return w.failing
+}
+
+func (w *world) UpdateAccounting(context.Context, []*classad.ClassAd) error { return nil }
+
+func (w *world) WithdrawNegotiator(_ context.Context, _, name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = append(w.gone, name)
+	return nil
+}
+
+func (w *world) Alive(context.Context, int, time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alive++
+	return nil
+}
+
+func (w *world) Ready(context.Context, int, string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ready++
+	return nil
+}
+
+// options are those of a daemon in this world, under a policy.
+func (w *world) options(policy string) Options {
+	link := func(name string) backfill.Decider {
+		spec, err := policies.Named(name)
+		if err != nil {
+			panic(err)
+		}
+		linked, err := backfill.Link(spec, nil)
+		if err != nil {
+			panic(err)
+		}
+		return linked
+	}
+	return Options{
+		Name: "here", Host: "here", Address: "<127.0.0.1:1>",
+		Negotiator: negotiator.Config{Schema: negotiator.Schema{Resources: []string{"cpus"}}, Policy: link(policy), Fallback: link(policy)},
+		Policy:     func() (string, string) { return policy, "fcfs" },
+		NewPool:    func() Pool { return w },
+		Collector:  w,
+		Answers:    func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
+		Reasons:    true,
+	}
+}
+
+// run lets a daemon live beside the test; end ends it and gives its error.
+func run(t *testing.T, o Options) (d *Daemon, end func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	d = New(o)
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	var once sync.Once
+	var err error
+	end = func() error {
+		once.Do(func() {
+			cancel()
+			select {
+			case err = <-done:
+			case <-time.After(20 * time.Second):
+				err = errors.New("it does not end")
+			}
+		})
+		return err
+	}
+	t.Cleanup(func() { _ = end() })
+	return d, end
+}
+
+// eventually waits for what must come.
+func (w *world) eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return so()
+	}, 20*time.Second, 5*time.Millisecond, what)
+}
+
+// buffer is a log that many may write and read.
+type buffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}
+
+func logTo(out io.Writer) hclog.Logger { return NewLogger(hclog.Debug, out) }

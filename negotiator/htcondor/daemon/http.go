@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Web tells metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an
+// address, to anyone who can reach it, until the context ends. It returns as soon as
+// it listens, or cannot; wait ends when it is over.
+func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("open the port for metrics: %w", err)
+	}
+	registry := prometheus.NewRegistry()
+	if err = registry.Register(metrics{d}); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /start-times", d.serveStartTimes)
+	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			d.log.Error("the port for metrics is closed", "error", err)
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	d.log.Info("metrics and start times are told", "url", "http://"+listener.Addr().String())
+	return func() {
+		if stop() {
+			_ = server.Close()
+		}
+		<-done
+	}, nil
+}
+
+// serveStartTimes lists the jobs that wait.
+func (d *Daemon) serveStartTimes(w http.ResponseWriter, _ *http.Request) {
+	plan, err := d.Plan()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(struct { // who went away needs no answer
+		Now  int64     `json:"now"`
+		Jobs []JobPlan `json:"jobs"`
+	}{int64(plan.Now), plan.Waiting()})
+}
+
+// metrics are the daemon's numbers in Prometheus' terms.
+type metrics struct{ d *Daemon }
+
+// describes is a metric: its name without backfill_, and what it means.
+func describes(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("backfill_"+name, help, labels, nil)
+}
+
+var (
+	cyclesTotal   = describes("cycles_total", "Negotiation cycles since the start.")
+	refusalsTotal = describes("refusals_total", "Decisions of the policy that did not count.")
+	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
+	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
+	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
+	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, unplanned.", "situation")
+	startedLast   = describes("started", "Jobs that the last cycle started.")
+	phaseSeconds  = describes("phase_seconds", "How long each phase of the last cycle took.", "phase")
+	residentBytes = describes("resident_bytes", "Memory of the process.")
+	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
+)
+
+// Describe is for Prometheus.
+func (metrics) Describe(c chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsNow, jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
+	} {
+		c <- desc
+	}
+}
+
+// Collect is for Prometheus.
+func (m metrics) Collect(c chan<- prometheus.Metric) {
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	s := &m.d.standing
+	tell := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		c <- prometheus.MustNewConstMetric(desc, kind, v, labels...)
+	}
+	gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
+		tell(desc, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(desc *prometheus.Desc, v int, labels ...string) {
+		tell(desc, prometheus.CounterValue, float64(v), labels...)
+	}
+	count(cyclesTotal, s.total)
+	count(refusalsTotal, s.refusals)
+	count(unstarted, s.unstarted)
+	for cause, n := range s.broken {
+		count(brokenTotal, n, cause)
+	}
+	gauge(residentBytes, float64(rss()))
+	stopped := 0.0
+	if s.stopped != "" {
+		stopped = 1
+	}
+	gauge(isStopped, stopped)
+	if len(s.cycles) == 0 {
+		return
+	}
+	last := s.cycles[0]
+	gauge(slotsNow, float64(last.Slots))
+	gauge(startedLast, float64(last.Started))
+	for situation, n := range map[string]int{"idle": last.Idle, "running": last.Running, "reserved": s.reserved, "unplanned": last.Unplanned} {
+		gauge(jobsNow, float64(n), situation)
+	}
+	for phase, took := range map[string]time.Duration{
+		"fetch": last.Fetch, "match": last.Match, "plan": last.Plan, "act": last.Act, "publish": last.Publish, "rest": last.Rest,
+	} {
+		gauge(phaseSeconds, took.Seconds(), phase)
+	}
+}

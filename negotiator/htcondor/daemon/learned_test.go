@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
+
+// TestWhatWasLearnedOutlivesTheProcess, as much as estimators remember, and a state that
+// cannot be read does not keep the next one from starting.
+func TestWhatWasLearnedOutlivesTheProcess(t *testing.T) {
+	folder := t.TempDir()
+	open := func() *State {
+		s, err := OpenState(folder, hclog.NewNullLogger())
+		require.NoError(t, err)
+		return s
+	}
+	s := open()
+	ended := func(i int) estimate.Ended {
+		return estimate.Ended{
+			Job: estimate.Job{Name: strconv.Itoa(i), Requested: 100, Labels: map[string]string{"owner": "ann"}},
+			Ran: backfill.Time(i % 100), At: backfill.Time(i),
+		}
+	}
+	h, err := s.Learned()
+	require.NoError(t, err)
+	require.Zero(t, h.Len())
+	require.NoError(t, s.Learn(nil))
+	require.NoError(t, s.Learn([]estimate.Ended{ended(0), ended(1)}))
+	require.NoError(t, s.Learn([]estimate.Ended{ended(2)}))
+	require.NoError(t, s.Close())
+
+	s = open()
+	h, err = s.Learned()
+	require.NoError(t, err)
+	require.Equal(t, []estimate.Ended{ended(0), ended(1), ended(2)}, slices.Collect(h.All()))
+	var more []estimate.Ended
+	for i := range estimate.DefaultBound - 1 {
+		more = append(more, ended(3+i))
+	}
+	require.NoError(t, s.Learn(more))
+	count := 0
+	require.NoError(t, s.DB.View(func(tx *bbolt.Tx) error {
+		count = tx.Bucket(runs).Stats().KeyN
+		return nil
+	}))
+	require.Equal(t, estimate.DefaultBound, count)
+	h, err = s.Learned()
+	require.NoError(t, err)
+	for first := range h.All() {
+		require.Equal(t, "2", first.Name)
+		break
+	}
+
+	require.NoError(t, s.DB.Update(func(tx *bbolt.Tx) error { return tx.Bucket(runs).Put(runKey(50), []byte("no job\n")) }))
+	for range 2 {
+		h, err = s.Learned()
+		require.NoError(t, err)
+		require.Zero(t, h.Len())
+	}
+	require.NoError(t, s.Learn(more[:1]))
+	require.NoError(t, s.Close())
+}

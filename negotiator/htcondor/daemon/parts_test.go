@@ -1,0 +1,184 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+)
+
+func copyAll(to io.Writer, from io.Reader) (int64, error) { return io.Copy(to, from) }
+
+// contextOf ends with a channel.
+func contextOf(done <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-done
+		cancel()
+	}()
+	return ctx
+}
+
+func TestInherit(t *testing.T) {
+	const secret = "0123456789abcdef"
+	t.Setenv(inherit, "42 <127.0.0.1:9618?sock=master_1> 0 SharedPort:/var/lock/condor/negotiator*7*0 0")
+	t.Setenv(privateInherit, "SessionKey:parent#[Encryption=\"YES\";]"+secret+" FamilySessionKey:family:1#[CryptoMethods=\"AES\";]"+secret)
+	require.True(t, Inherited())
+	got, err := Inherit()
+	require.NoError(t, err)
+	require.Equal(t, 42, got.Parent)
+	require.Equal(t, "master_1", got.Address.Sock)
+	require.Equal(t, "parent", got.Session.ID)
+	require.Equal(t, "family:1", got.Family.ID)
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v", got, got, got), secret)
+	require.False(t, Inherited(), "no child gets to know it")
+	for _, entry := range os.Environ() {
+		require.NotContains(t, entry, secret)
+	}
+
+	got, err = parseInheritance("", "")
+	require.NoError(t, err)
+	require.Zero(t, got)
+	for public, private := range map[string]string{"x <a:1>": "", "42": "", "42 nowhere": "", "0 <a:1>": "", "1 <a:1>": "SessionKey:" + secret, "2 <a:1>": "FamilySessionKey:a#[" + secret} {
+		_, err = parseInheritance(public, private)
+		require.Error(t, err, public)
+		require.NotContains(t, err.Error(), secret)
+	}
+}
+
+func TestLogFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "NegotiatorLog")
+	l, err := OpenLog(path, 20, 1)
+	require.NoError(t, err)
+	say := func(text string) {
+		_, failed := l.Write([]byte(text + "\n"))
+		require.NoError(t, failed)
+	}
+	read := func(path string) string {
+		text, failed := os.ReadFile(path)
+		require.NoError(t, failed)
+		return string(text)
+	}
+	say("first line")
+	say("second line")
+	require.Equal(t, "first line\n", read(path+".old"))
+	require.Equal(t, "second line\n", read(path))
+	say("third line")
+	require.Equal(t, "second line\n", read(path+".old"))
+	require.NoError(t, os.Rename(path, path+".moved"))
+	require.NoError(t, l.Reopen(20, 2))
+	for i := range 5 {
+		say(strings.Repeat("x", 15) + strconv.Itoa(i))
+	}
+	kept, err := filepath.Glob(path + ".2*")
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(kept), 2)
+	require.Contains(t, read(path), "x4")
+	require.NoError(t, l.Reopen(0, 1))
+	for range 10 {
+		say("it grows for ever")
+	}
+	require.Greater(t, len(read(path)), 150)
+	require.NoError(t, l.Close())
+	_, err = OpenLog(filepath.Join(path, "no", "folder"), 0, 1)
+	require.ErrorContains(t, err, "open the log")
+}
+
+func TestLevel(t *testing.T) {
+	for text, want := range map[string]hclog.Level{
+		"": hclog.Info, "D_MATCH": hclog.Info, "D_FULLDEBUG": hclog.Debug, "D_MATCH D_FULLDEBUG D_PID": hclog.Debug,
+		"D_ALL": hclog.Trace, "D_MATCH:2": hclog.Trace, "-D_FULLDEBUG": hclog.Info,
+	} {
+		require.Equal(t, want, Level(strings.Fields(text)), text)
+	}
+}
+
+func TestOwner(t *testing.T) {
+	t.Setenv("CONDOR_IDS", "")
+	owner, err := Owner("64.65")
+	require.NoError(t, err)
+	require.Equal(t, 64, owner.UID)
+	require.Equal(t, 65, owner.GID)
+	t.Setenv("CONDOR_IDS", "7.8")
+	owner, err = Owner("64.65")
+	require.NoError(t, err)
+	require.Equal(t, 7, owner.UID, "the environment comes first")
+	for _, wrong := range []string{"7", "a.b", "-1.2", "7."} {
+		t.Setenv("CONDOR_IDS", wrong)
+		_, err = Owner("")
+		require.ErrorContains(t, err, "must be UID.GID", wrong)
+	}
+}
+
+// TestDamagedState is moved aside, not stumbled over again and again.
+func TestDamagedState(t *testing.T) {
+	folder, log := t.TempDir(), &buffer{}
+	path := filepath.Join(folder, databaseFile)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 5000)), 0o600))
+	s, err := OpenState(folder, logTo(log))
+	require.NoError(t, err)
+	left, err := s.Left()
+	require.NoError(t, err)
+	require.Nil(t, left)
+	require.Contains(t, log.String(), "THE STATE IS DAMAGED")
+	aside, err := filepath.Glob(path + ".damaged-*")
+	require.NoError(t, err)
+	require.Len(t, aside, 1)
+	require.NoError(t, s.Close())
+}
+
+func TestLedger(t *testing.T) {
+	folder := t.TempDir()
+	s, err := OpenState(folder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	left := &htcondor.Left{
+		Now: 5, Policy: "pc", Guarantees: true, Slots: []htcondor.LeftSlot{{Name: "a", Capacity: backfill.Vector{1}}},
+		Jobs: []htcondor.LeftJob{{Schedd: "s", Cluster: 1, Promised: true, Guarantee: 9}, {Schedd: "s", Cluster: 2}},
+	}
+	require.NoError(t, s.Save(left))
+	require.NoError(t, s.Save(left), "nothing is new")
+	left.Jobs, left.Now = left.Jobs[:1], 6
+	require.NoError(t, s.Save(left))
+	require.NoError(t, s.Close())
+
+	s, err = OpenState(folder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	again, err := s.Left()
+	require.NoError(t, err)
+	require.Equal(t, left, again)
+	require.NoError(t, s.Forget(io.ErrUnexpectedEOF))
+	again, err = s.Left()
+	require.NoError(t, err)
+	require.Nil(t, again)
+	require.NoError(t, s.Forget(io.ErrUnexpectedEOF), "nothing is left to forget")
+	require.NoError(t, s.Close())
+}
+
+func TestOrphaned(t *testing.T) {
+	require.True(t, orphaned(t.Context(), os.Getppid()+1), "another one is our parent")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.False(t, orphaned(ctx, os.Getppid()))
+}
+
+func TestClock(t *testing.T) {
+	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.Local)
+	at := func(t time.Time) backfill.Time { return backfill.Time(t.Unix()) }
+	for want, when := range map[string]time.Time{
+		"14:05": now.Add(5 * time.Minute), "Nov 23 14:00": now.Add(24 * time.Hour), "2027-11-22 14:00": now.AddDate(1, 0, 0),
+	} {
+		require.Equal(t, want, clock(at(when), at(now)))
+	}
+	require.Equal(t, "the end of time", clock(backfill.Forever, at(now)))
+}

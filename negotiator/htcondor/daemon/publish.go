@@ -1,0 +1,179 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// change changes what is told of us.
+func (d *Daemon) change(how func(*standing)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	how(&d.standing)
+}
+
+// announce has the ads sent soon.
+func (d *Daemon) announce() { signalTo(d.tell) }
+
+// signalTo says that there is something to do, unless that is known already.
+func signalTo(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// foresee makes the plans of cycles beside them, until the context ends: not each of
+// them, if that takes longer than a cycle.
+func (d *Daemon) foresee(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.fresh:
+		}
+		before := time.Now()
+		d.made.Store(d.plan.Load().Plan())
+		took := time.Since(before)
+		d.log.Debug("start times are known", "took", took)
+		d.change(func(s *standing) { s.planned = took })
+	}
+}
+
+// publish sends our ads when they are new, and often enough, until the context
+// ends. It keeps no cycle waiting.
+func (d *Daemon) publish(ctx context.Context) {
+	tick := time.NewTicker(d.o.UpdateEvery)
+	defer tick.Stop()
+	for {
+		all := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.tell:
+		case <-tick.C:
+			all = true
+		}
+		err := d.o.Collector.UpdateNegotiator(ctx, d.sealed())
+		if d.o.Accountant != nil && !d.o.Observe {
+			ads := d.o.Accountant.ActiveAds
+			if all {
+				ads = d.o.Accountant.Ads
+			}
+			err = errors.Join(err, d.o.Collector.UpdateAccounting(ctx, ads()))
+		}
+		if err != nil && ctx.Err() == nil {
+			d.log.Warn("the collector could not be told about us", "error", err)
+		}
+	}
+}
+
+// sealed is the Negotiator ad of the next update.
+func (d *Daemon) sealed() *classad.ClassAd {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.standing.sequence++
+	return d.standing.ad(time.Now())
+}
+
+// Ad is the Negotiator ad as it stands.
+func (d *Daemon) Ad() *classad.ClassAd {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.standing.ad(time.Now())
+}
+
+// withdraw takes our ad back, if there was one.
+func (d *Daemon) withdraw(ctx context.Context) {
+	d.mu.Lock()
+	name, adType, published := d.standing.name, d.standing.adType(), d.standing.sequence > 0
+	d.mu.Unlock()
+	if !published {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastPatience)
+	defer cancel()
+	if err := d.o.Collector.WithdrawNegotiator(ctx, adType, name); err != nil {
+		d.log.Warn("the Negotiator ad could not be withdrawn", "error", err)
+	}
+}
+
+// beReady tells condor_master, once, that we do our work.
+func (d *Daemon) beReady() {
+	d.ready.Do(func() {
+		d.announce()
+		if d.o.Master == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lastPatience)
+		defer cancel()
+		if err := d.o.Master.Ready(ctx, os.Getpid(), "NEGOTIATOR"); err != nil {
+			d.log.Debug("condor_master could not be told that we are ready", "error", err)
+		}
+	})
+}
+
+// ErrNoPlan says that it is too early to ask.
+var ErrNoPlan = errors.New("there is no plan yet: the first cycle is not over")
+
+// Plan is the schedule as the last cycle left it.
+func (d *Daemon) Plan() (*Plan, error) {
+	p := d.plan.Load()
+	if p == nil {
+		return nil, ErrNoPlan
+	}
+	return p.Plan(), nil
+}
+
+// Plans are ads with what jobs have to expect: of all that wait, or of those that
+// users call so ("12.0", "12.0@schedd") with all that is known of them. No such job:
+// no ad.
+func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, err error) {
+	plan, err := d.Plan()
+	if err != nil {
+		return nil, err
+	}
+	if job == "" {
+		for _, j := range plan.Waiting() {
+			ads = append(ads, j.Ad(plan.Now))
+		}
+		return ads, nil
+	}
+	pool := *d.pool.Load()
+	for _, id := range pool.Find(job) {
+		j, known := plan.Find(id)
+		if why, out := pool.Why(id); out {
+			j = JobPlan{Job: job, Situation: "waits", Reason: why}
+		} else if !known {
+			j = JobPlan{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
+		}
+		ad := j.Ad(plan.Now)
+		d.describeFit(ad, id)
+		ads = append(ads, ad)
+	}
+	return ads, nil
+}
+
+// describeFit adds which slots a job could run on, and what keeps it from the
+// others.
+func (d *Daemon) describeFit(ad *classad.ClassAd, id backfill.JobID) {
+	d.cycle.Lock()
+	defer d.cycle.Unlock()
+	fit, ok := d.n.Fit(id)
+	if !ok {
+		return
+	}
+	ad.SetInt("SlotsInPool", int64(fit.Slots))
+	ad.SetInt("SlotsMatching", int64(fit.Matching))
+	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
+	for i, c := range fit.Clauses {
+		ad.SetString(fmt.Sprintf("Clause%d", i+1), c.Text)
+		ad.SetInt(fmt.Sprintf("ClauseMet%d", i+1), int64(c.Met))
+	}
+}

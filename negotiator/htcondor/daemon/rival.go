@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// RivalError says that another negotiator is at work in the pool: two of them give
+// the same slots to different jobs.
+type RivalError struct {
+	htcondor.Other
+}
+
+func (e *RivalError) Error() string {
+	return fmt.Sprintf("another negotiator, %s at %s, is at work in this pool, and two would give the same slots away: end it first (condor_off -daemon negotiator), or plan beside it with --observe",
+		e.Name, e.Address)
+}
+
+// tryAgain is how long a negotiator waits that found another one at work.
+const tryAgain = time.Minute
+
+// alone asks the collector whether another negotiator is at work. It waits for a
+// collector that does not answer.
+func (d *Daemon) alone(ctx context.Context) error {
+	if d.o.Observe {
+		return nil
+	}
+	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
+		others, err := d.others(ctx)
+		switch {
+		case err == nil:
+			return d.stillAlone(ctx, others)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case d.o.Once:
+			return err
+		}
+		d.log.Warn("the collector cannot be asked whether another negotiator is at work", "error", err, "again_in", pause)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// others are the negotiators that the collector knows.
+func (d *Daemon) others(ctx context.Context) (all []htcondor.Other, err error) {
+	types := []client.AdType{{Name: "Negotiator", Projection: []string{"Name", "MyAddress", "DaemonStartTime"}}}
+	err = d.o.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+		ad, wrong := classad.ParseOld(string(lines))
+		if wrong != nil {
+			return wrong
+		}
+		all = append(all, htcondor.ReadOther(ad))
+		return nil
+	})
+	return all, err
+}
+
+// stillAlone looks for a negotiator that is at work besides us: one that answers,
+// and is neither this one nor one that only observes.
+func (d *Daemon) stillAlone(ctx context.Context, others []htcondor.Other) error {
+	if d.o.Observe {
+		return nil
+	}
+	for _, other := range others {
+		if other.Address == d.o.Address || strings.HasPrefix(other.Name, observeName) {
+			continue
+		}
+		if d.o.Answers(ctx, other.Address) {
+			return &RivalError{other}
+		}
+		d.log.Debug("the ad of a negotiator that does not answer is ignored", "name", other.Name, "address", other.Address)
+	}
+	return nil
+}
+
+// stepBack matches nothing for a while, because another negotiator is at work. It
+// says so in the log, and in an ad under the name of those that only observe.
+func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
+	d.log.Error("NOTHING IS MATCHED: "+rival.Error(), "again_in", tryAgain)
+	d.rename(ctx, observeName+d.o.Host, rival.Error())
+	d.beReady()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(tryAgain):
+		return nil
+	}
+}
+
+// takeOver goes on under our own name, if we have stepped back before.
+func (d *Daemon) takeOver(ctx context.Context) {
+	if !d.o.Observe && d.rename(ctx, d.o.Name, "") {
+		d.log.Info("no other negotiator is at work any more")
+	}
+}
+
+// rename changes the name of our ad and why nothing is matched. It tells whether
+// the name was another one.
+func (d *Daemon) rename(ctx context.Context, name, why string) bool {
+	d.mu.Lock()
+	other := d.standing.name != name
+	d.mu.Unlock()
+	if other {
+		d.withdraw(ctx)
+	}
+	d.change(func(s *standing) { s.name, s.stopped = name, why })
+	d.announce()
+	return other
+}

@@ -1,0 +1,259 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Site is what this machine's HTCondor says about how to speak to its daemons.
+type Site struct {
+	// Config is HTCondor's configuration. An empty one is that of a machine without.
+	Config *condorconfig.Config
+	// Settings are the negotiator's own.
+	Settings config.Config
+	// Inherited is what condor_master gave us.
+	Inherited Inheritance
+
+	tokens []string
+	keys   map[string]security.SigningKey
+}
+
+// ReadSecrets reads what only root may read: it comes before [Become]. Copies of
+// tokens are kept where only this process can read them.
+func (s *Site) ReadSecrets() error {
+	if s.Settings.Token != "" {
+		if _, err := os.Stat(s.Settings.Token); err != nil {
+			return fmt.Errorf("token: %w", err)
+		}
+	}
+	s.keys = security.ReadSigningKeys(s.Config.Text("SEC_TOKEN_POOL_SIGNING_KEY_FILE"), s.Config.Text("SEC_PASSWORD_DIRECTORY"))
+	s.tokens = s.tokenPaths()
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	var err error
+	s.tokens, err = privateCopies(s.tokens)
+	return err
+}
+
+// tokenPaths are where our tokens are.
+func (s *Site) tokenPaths() []string {
+	if s.Settings.Token != "" {
+		return []string{s.Settings.Token}
+	}
+	paths := []string{s.Config.Text("SEC_TOKEN_SYSTEM_DIRECTORY")}
+	if own := s.Config.Text("SEC_TOKEN_DIRECTORY"); own != "" {
+		paths = append(paths, own)
+	} else if home, err := os.UserHomeDir(); err == nil {
+		paths = append(paths, filepath.Join(home, ".condor", "tokens.d"))
+	}
+	return paths
+}
+
+// Client is how we start commands.
+func (s *Site) Client() (*security.Client, error) {
+	c := &security.Client{
+		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_CLIENT_AUTHENTICATION_METHODS")),
+		Tokens: s.tokens, User: condor, Family: s.Inherited.Family, InFamily: ofThisMachine,
+	}
+	if s.Settings.Token != "" && !slices.Contains(c.Methods, security.Token) {
+		c.Methods = append(c.Methods, security.Token)
+	}
+	for name, target := range map[string]*security.Level{
+		"SEC_CLIENT_AUTHENTICATION": &c.Wishes.Authentication, "SEC_CLIENT_ENCRYPTION": &c.Wishes.Encryption, "SEC_CLIENT_INTEGRITY": &c.Wishes.Integrity,
+	} {
+		level, err := security.ParseLevel(s.Config.Text(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		*target = level
+	}
+	return c, nil
+}
+
+// ofThisMachine tells whether a daemon runs on this machine.
+func ofThisMachine(a cedar.Address) bool {
+	ips, err := net.LookupIP(a.Host)
+	if err != nil {
+		return false
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(ips, func(ip net.IP) bool {
+		return ip.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool {
+			n, ok := a.(*net.IPNet)
+			return ok && n.IP.Equal(ip)
+		})
+	})
+}
+
+const collectorPort = "9618"
+
+// Collectors are the addresses of the pool's collectors.
+func (s *Site) Collectors() ([]cedar.Address, error) {
+	one, err := s.Settings.Collector()
+	if err != nil {
+		return nil, err
+	}
+	hosts := []string{one}
+	if one == "" {
+		hosts = s.Config.List("COLLECTOR_HOST")
+	}
+	if len(hosts) == 0 {
+		return nil, errors.New("COLLECTOR_HOST is not set: which pool is it?")
+	}
+	var all []cedar.Address
+	for _, host := range hosts {
+		bare := strings.Trim(host, "<>")
+		where, more, _ := strings.Cut(bare, "?")
+		if _, _, err = net.SplitHostPort(where); err != nil {
+			where = net.JoinHostPort(strings.Trim(where, "[]"), collectorPort)
+		}
+		if more != "" {
+			where += "?" + more
+		}
+		a, err := cedar.ParseAddress("<" + where + ">")
+		if err != nil {
+			return nil, fmt.Errorf("the collector %s: %w", host, err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Name is what the negotiator is called, by -n, the configuration, or its host.
+func (s *Site) Name(given string) string {
+	name := cmp.Or(given, s.Config.Text("NEGOTIATOR_NAME"))
+	switch {
+	case name == "":
+		return s.Host()
+	case strings.Contains(name, "@"):
+		return name
+	default:
+		return name + "@" + s.Host()
+	}
+}
+
+// Host is this machine's name.
+func (s *Site) Host() string {
+	if name := s.Config.Text("FULL_HOSTNAME"); name != "" {
+		return name
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+// Listen opens the command port at this machine's address, and says where it is.
+func (s *Site) Listen(ctx context.Context) (net.Listener, cedar.Address, error) {
+	host, known := s.Config.Lookup("IP_ADDRESS")
+	if !known {
+		host = s.facing()
+	}
+	bind := host
+	if all, err := s.Config.Bool("BIND_ALL_INTERFACES"); err == nil && all {
+		bind = ""
+	}
+	low, high := s.ports()
+	var config net.ListenConfig
+	for port := low; ; port++ {
+		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(bind, strconv.Itoa(port)))
+		if err == nil {
+			a := cedar.Address{Host: host, Port: l.Addr().(*net.TCPAddr).Port, NoUDP: true}
+			return l, a, nil
+		}
+		if port >= high {
+			return nil, cedar.Address{}, fmt.Errorf("open the command port: %w", err)
+		}
+	}
+}
+
+// ports are the bounds that a firewall sets to ports, or 0.
+func (s *Site) ports() (low, high int) {
+	for _, names := range [][2]string{{"IN_LOWPORT", "IN_HIGHPORT"}, {"LOWPORT", "HIGHPORT"}} {
+		from, errLow := s.Config.Int(names[0])
+		to, errHigh := s.Config.Int(names[1])
+		if errLow == nil && errHigh == nil && from > 0 && from <= to && to < 1<<16 {
+			return int(from), int(to)
+		}
+	}
+	return 0, 0
+}
+
+// facing is the address from which this machine reaches the collector.
+func (s *Site) facing() string {
+	const local = "127.0.0.1"
+	all, err := s.Collectors()
+	if err != nil {
+		return local
+	}
+	conn, err := net.Dial("udp", net.JoinHostPort(all[0].Host, strconv.Itoa(all[0].Port))) // sends nothing
+	if err != nil {
+		return local
+	}
+	defer conn.Close() //nolint:errcheck // nothing was sent
+	return conn.LocalAddr().(*net.UDPAddr).IP.String()
+}
+
+// Server is how we accept commands. Who may give them is asked at each one.
+func (s *Site) Server(who *atomic.Pointer[condorconfig.Permissions]) *security.Server {
+	return &security.Server{
+		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_DEFAULT_AUTHENTICATION_METHODS")),
+		Domain: s.Config.Text("UID_DOMAIN"), TrustDomain: s.Config.Text("TRUST_DOMAIN"), Keys: s.keys, Family: s.Inherited.Family,
+		Allow: func(peer security.Peer, need security.Permission) bool {
+			from, err := netip.ParseAddr(peer.Address)
+			return peer.Family || err == nil && who.Load().Allows(string(need), peer.User, from)
+		},
+	}
+}
+
+// Master is condor_master; nil: it did not start us, or not in a way that it can be
+// spoken to.
+func (s *Site) Master(c *security.Client) Master {
+	if s.Inherited.Parent == 0 || s.Inherited.Address.Host == "" {
+		return nil
+	}
+	return client.Master{Security: c, Address: s.Inherited.Address, Session: s.Inherited.Session}
+}
+
+// Answers tells whether a daemon is at an address. One that takes long is there.
+func Answers(c *security.Client) func(context.Context, string) bool {
+	return func(ctx context.Context, address string) bool {
+		const nop = 60011
+		a, err := cedar.ParseAddress(address)
+		if err != nil {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		stream, err := c.Start(ctx, a, nop, nil)
+		if err == nil {
+			stream.Close()
+			return true
+		}
+		denied, refused := errors.AsType[*security.DeniedError](err)
+		timeout, isNet := errors.AsType[net.Error](err)
+		return refused && denied != nil || ctx.Err() != nil || isNet && timeout.Timeout()
+	}
+}
