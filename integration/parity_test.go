@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,14 +48,63 @@ func TestBinariesConform(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			backfilltest.Conform(t, 6, 80, func(t *testing.T) backfill.Decider {
+			decider := func(t *testing.T) backfill.Decider {
 				t.Helper()
-				remote, err := host.Start(t.Context(), host.Command{Path: filepath.Join(pluginDir(), host.Prefix+spec.Name)},
-					host.Options{Logger: hclog.NewNullLogger()})
+				return binary(t, spec.Name)
+			}
+			backfilltest.Conform(t, 6, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformPartitioned(t, 3, 80, decider, conformance.PromisesOf(spec.Name)...)
+		})
+	}
+}
+
+// binary is a policy's binary in charge.
+func binary(t *testing.T, policy string) backfill.Decider {
+	t.Helper()
+	remote, err := host.Start(t.Context(), host.Command{Path: filepath.Join(pluginDir(), host.Prefix+policy)},
+		host.Options{Logger: hclog.NewNullLogger()})
+	require.NoError(t, err)
+	t.Cleanup(remote.Close)
+	return remote
+}
+
+// TestSameDecisionsWithPredictions runs random pools in which jobs are expected to run
+// for longer or shorter than they are placed for, some with bundles, linked in and as a
+// binary.
+func TestSameDecisionsWithPredictions(t *testing.T) {
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			remote := binary(t, spec.Name)
+			outlasting := 0
+			for seed := range uint64(8) {
+				if seed >= 5 {
+					seed += conformance.Partitioned
+				}
+				linked, err := backfill.Link(spec, nil)
 				require.NoError(t, err)
-				t.Cleanup(remote.Close)
-				return remote
-			}, conformance.PromisesOf(spec.Name)...)
+				run := func(main backfill.Decider) (told []string) {
+					d := conformance.NewDriver(seed)
+					d.Calm, d.Predicted = seed%2 == 0, true
+					h := backfilltest.NewHost(t, d, main) // fails on a refusal
+					for range 100 {
+						decision, err := h.Decide(t.Context(), d.Round(h.State))
+						require.NoError(t, err)
+						for _, s := range decision.Started {
+							if s.Job.Running > s.Job.Estimate {
+								outlasting++
+							}
+						}
+						told = append(told, fmt.Sprint(decision.Actions))
+						for _, j := range h.State.Snapshot().Jobs {
+							told = append(told, fmt.Sprint(j.Job.ID, j.Running, j.Held, j.Placement, j.Start, j.End, j.Guarantee))
+						}
+					}
+					return told
+				}
+				require.Equal(t, run(linked), run(remote), "pool %d", seed)
+			}
+			require.NotZero(t, outlasting)
 		})
 	}
 }

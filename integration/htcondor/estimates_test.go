@@ -1,0 +1,90 @@
+package htcondor_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
+)
+
+// TestEstimatorsAreSwitched while jobs run: from one estimator to what jobs request, to another one, and to a policy
+// that gives guarantees. What was learned outlives the negotiator, and a job that is put on hold teaches nothing.
+func TestEstimatorsAreSwitched(t *testing.T) {
+	t.Parallel()
+	const requested = 1000
+	asks := estimate + strconv.Itoa(requested)
+	pool := ours(t, []string{"NODES=1", "CPUS=4", "SLOTS=consumption"}, estimators("easy", "user"))
+	pool.WaitDone(time.Minute, pool.Submit("alice", sleep(8, 1, 4, asks))...) // longer than between two cycles: they are seen to run
+	long := pool.Submit("alice", sleep(600, 3, 1, asks))
+	stops := pool.Submit("alice", sleep(600, 1, 1, asks))
+	pool.WaitStatus(pooltest.Running, time.Minute, append(stops, long...)...)
+	next := pool.Submit("alice", sleep(1, 4, 1, asks))
+	other := pool.Submit("bob", sleep(1, 4, 1, asks))
+	began := runsOf(pool.Audit(), long[0])[0].Start.Unix()
+
+	foretold := pool.planned(t, next[0], func(p jobPlan) bool { return p.Start != nil && p.Predicted != nil })
+	require.EqualValues(t, requested, *foretold.Requested)
+	require.Less(t, *foretold.Predicted, int64(requested/2), "alice's jobs ran for some seconds")
+	require.Less(t, *foretold.Start, began+requested, "so the one that runs is taken to end before long")
+	unknown := pool.planned(t, other[0], func(p jobPlan) bool { return p.Start != nil })
+	require.Nil(t, unknown.Predicted, "nothing is known of bob's jobs")
+	require.Contains(t, pool.As("alice", "negotiator", "explain", next[0].String()), fmt.Sprintf("%d s requested, %d s expected", requested, *foretold.Predicted))
+
+	pool.reconfigure(estimators("easy", "requested"), "estimates: user → requested")
+	plain := pool.planned(t, next[0], func(p jobPlan) bool { return p.Start != nil && p.Predicted == nil })
+	require.GreaterOrEqual(t, *plain.Start, began+requested)
+
+	pool.reconfigure(estimators("easy", "tsafrir"), "estimates: requested → tsafrir")
+	pool.As("alice", "condor_hold", stops[0].String())
+	pool.Wait("the negotiator to notice", 30*time.Second, func() bool {
+		_, err := pool.Try("alice", "negotiator", "explain", stops[0].String())
+		return err != nil
+	})
+	pool.Kill("negotiator")
+	var known []string
+	pool.Wait("the next negotiator", 30*time.Second, func() bool {
+		known = regexp.MustCompile(`run times are known: jobs=(\d+)`).FindStringSubmatch(pool.Log("NegotiatorLog"))
+		return known != nil
+	})
+	require.LessOrEqual(t, known[1], "4", "those that ended")
+	foretold = pool.planned(t, next[0], func(p jobPlan) bool { return p.Start != nil && p.Predicted != nil })
+	require.Less(t, *foretold.Predicted, int64(requested/2))
+	require.Less(t, *foretold.Start, began+requested)
+
+	pool.reconfigure(estimators("conservative", "tsafrir"), "policy: easy → conservative")
+	sure := pool.planned(t, next[0], func(p jobPlan) bool { return p.Guarantee != nil })
+	require.GreaterOrEqual(t, *sure.Guarantee, began+requested, "guaranteed is what follows from requests")
+	require.Less(t, *sure.Start, *sure.Guarantee, "it is expected earlier")
+	require.NotNil(t, sure.Predicted)
+	require.Contains(t, sure.Reason, "guaranteed by")
+
+	pool.As("alice", "condor_rm", long[0].String())
+	pool.WaitDone(time.Minute, next[0], other[0])
+}
+
+// estimators are lines of configuration.
+func estimators(policy, name string) string {
+	return fmt.Sprintf("BACKFILL_ORDER = fcfs\nBACKFILL_POLICY = %s\nBACKFILL_ESTIMATES = %s\nBACKFILL_ESTIMATES_OPTIONS = threshold=2", policy, name)
+}
+
+// reconfigure gives a pool other lines of configuration, and waits until the negotiator says what that changed.
+func (p *ourPool) reconfigure(lines, says string) {
+	p.Config("EXTRA=" + inCharge + lines)
+	p.Wait(says, 30*time.Second, func() bool { return strings.Contains(p.Log("NegotiatorLog"), says) })
+}
+
+// planned waits for a plan of a job.
+func (p *ourPool) planned(t *testing.T, job pooltest.JobID, is func(jobPlan) bool) (plan jobPlan) {
+	t.Helper()
+	p.Wait("a plan of job "+job.String(), 30*time.Second, func() bool {
+		plan = p.startTimes(t)[job.String()]
+		return is(plan)
+	})
+	return plan
+}

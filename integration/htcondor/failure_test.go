@@ -1,0 +1,174 @@
+package htcondor_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
+)
+
+// TestDaemonsFail kills the daemons that jobs run by, and takes the collector away.
+func TestDaemonsFail(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"})
+	for _, scenario := range []struct {
+		name string
+		run  func(*testing.T, *ourPool)
+	}{
+		{"no collector", noCollector},
+		{"the schedd is killed", scheddKilled},
+		{"a startd is killed", startdKilled}, // the last: it permits broken guarantees
+	} {
+		began := time.Now()
+		scenario.run(t, pool)
+		pool.Audit().Check(t)
+		pool.remove()
+		t.Logf("%s: %.0f s; broken guarantees: %v", scenario.name, time.Since(began).Seconds(), pool.broken())
+	}
+}
+
+// fill has jobs run on all of two nodes of four cores, and others wait for them with a promise.
+func (p *ourPool) fill(t *testing.T, seconds int) (run, wait []pooltest.JobID) {
+	t.Helper()
+	run = p.Submit("alice", sleep(seconds, 2, 4, estimate+strconv.Itoa(seconds+5)))
+	p.WaitStatus(pooltest.Running, time.Minute, run...)
+	wait = p.Submit("bob", sleep(2, 4, 3, estimate+"5"))
+	p.promises(t, wait...)
+	return run, wait
+}
+
+// noCollector turns the collector off for half a minute. Nothing is decided meanwhile, and nothing forgotten.
+func noCollector(t *testing.T, pool *ourPool) {
+	t.Helper()
+	run, wait := pool.fill(t, 25)
+	before := pool.promises(t, wait...)
+	pool.As("root", "condor_off", "-daemon", "collector")
+	off := time.Now()
+	pool.Wait("the negotiator to notice", time.Minute, func() bool {
+		return strings.Contains(pool.Log("NegotiatorLog"), "the pool cannot be looked at")
+	})
+	late := pool.Submit("carol", sleep(1, 1, 1, estimate+"1"))
+	time.Sleep(time.Until(off.Add(30 * time.Second)))
+	pool.As("root", "condor_on", "-daemon", "collector")
+	pool.WaitDone(2*time.Minute, slices.Concat(run, wait, late)...)
+	audit := pool.Audit()
+	for _, job := range slices.Concat(run, wait, late) {
+		require.Len(t, runsOf(audit, job), 1, "%v", job)
+	}
+	require.NotEmpty(t, before)
+}
+
+// scheddKilled kills the schedd. What runs goes on, and nothing is promised anew.
+func scheddKilled(t *testing.T, pool *ourPool) {
+	t.Helper()
+	run, wait := pool.fill(t, 20)
+	before := pool.promises(t, wait...)
+	pool.Kill("schedd")
+	late := pool.Submit("carol", sleep(1, 1, 1, estimate+"1"))
+	for job, guarantee := range pool.promises(t, wait...) {
+		require.Equal(t, before[job], guarantee, "%v", job)
+	}
+	pool.WaitDone(3*time.Minute, slices.Concat(run, wait, late)...)
+}
+
+// startdKilled kills a startd with all that runs there. Its jobs run again.
+func startdKilled(t *testing.T, pool *ourPool) {
+	t.Helper()
+	pool.permit("slot lost", "slot changed", "start failed", "start late")
+	run, wait := pool.fill(t, 20)
+	pool.Kill("n1")
+	pool.WaitDone(3*time.Minute, slices.Concat(run, wait)...)
+	audit := pool.Audit()
+	again := 0
+	for _, job := range run {
+		again += len(runsOf(audit, job)) - 1
+	}
+	require.Equal(t, 2, again, "two jobs ran there")
+}
+
+// TestNegotiatorKilled kills the negotiator again and again under load: what it promised and whom it charged
+// for what is known to the next one.
+func TestNegotiatorKilled(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"})
+	pool.permit("start late") // nobody starts the jobs whose time comes while there is no negotiator
+	random := rand.New(rand.NewPCG(7, 7))
+	var jobs []pooltest.JobID
+	submit := func(user string, count int) {
+		for range count {
+			seconds := 1 + random.IntN(6)
+			jobs = append(jobs, pool.Submit(user, sleep(seconds, 1+random.IntN(4), 1, estimate+strconv.Itoa(seconds+2)))...)
+		}
+	}
+	submit("alice", 12)
+	pool.WaitDone(time.Minute, jobs[0])
+	for range 5 {
+		submit("bob", 3)
+		promised := pool.startTimes(t)
+		used := pool.usage(t)
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
+		pool.Kill("negotiator")
+		submit("carol", 2)
+		again := pool.startTimes(t) // of the next one
+		late := pool.broken()["start late"]
+		known := 0
+		for job, was := range promised {
+			now, waits := again[job]
+			if was.Guarantee == nil || !waits || slices.Contains(late, job) {
+				continue
+			}
+			known++
+			require.Equal(t, *was.Guarantee, *now.Guarantee, "the guarantee of job %s", job)
+		}
+		require.Positive(t, known, "no job waited on both sides: there is too little load")
+		after := pool.usage(t)
+		for user, was := range used {
+			require.GreaterOrEqual(t, after[user], was, "the usage of %s", user)
+		}
+	}
+	pool.WaitDone(3*time.Minute, jobs...)
+	audit := pool.Audit()
+	var total float64
+	for _, run := range audit.Runs {
+		require.Len(t, runsOf(audit, run.Job), 1, "%v", run.Job)
+		total += run.End.Sub(run.Start).Seconds()
+	}
+	var charged float64
+	pool.Wait("the end of what is charged", 30*time.Second, func() bool {
+		before := charged
+		charged = 0
+		for _, seconds := range pool.usage(t) {
+			charged += seconds
+		}
+		time.Sleep(6 * time.Second) // longer than between two cycles
+		return charged == before
+	})
+	t.Logf("%d jobs ran for %.0f s, and %.0f s were charged", len(jobs), total, charged)
+	// Usage is seen at the cycles, five seconds apart at most, and not while there is no negotiator.
+	require.InDelta(t, total, charged, 0.5*total)
+}
+
+// usage is for how many seconds each user had slots.
+func (p *ourPool) usage(t *testing.T) map[string]float64 {
+	t.Helper()
+	var out string
+	var err error
+	p.Wait("condor_userprio", time.Minute, func() bool {
+		out, err = p.Try("root", "condor_userprio", "-allusers", "-af", "Name", "AccumulatedUsage")
+		return err == nil
+	})
+	used := map[string]float64{}
+	for line := range strings.Lines(out) {
+		name, seconds, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseFloat(seconds, 64); err == nil && strings.Contains(name, "@") {
+			used[name] = n
+		}
+	}
+	return used
+}

@@ -1,0 +1,31 @@
+// Command backfill-moody is the conservative policy as a plugin that fails in the way its mood is: the word in a file.
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+)
+
+func main() {
+	spec := conservative.Spec()
+	build := spec.New
+	spec.Name = "moody"
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		policy, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			policy.Decide(c)
+			mood, _ := os.ReadFile("/tmp/mood")
+			switch strings.TrimSpace(string(mood)) {
+			case "crash":
+				os.Exit(3)
+			case "hang":
+				select {}
+			}
+		}), err
+	}
+	sdk.Serve(spec)
+}
