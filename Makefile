@@ -23,6 +23,7 @@ test: ## run all tests
 race: ## run the tests of what is concurrent under the race detector
 	go test -race $$(go list ./plugins/... ./negotiator/... | grep -vE 'plugins/(check|examples)$$') -skip Verdict
 	go test -race -run 'Ends|Probe' ./plugins/check
+	go test -race -run 'WhileTheOriginalGoesOn' ./backfill
 	go test -race -run 'LinkedPolicies/(easy|maui|pc)$$' ./backfill/backfilltest
 	go test -race -run 'Outlive|Goroutines|Concurrently' ./classad
 	go test -race -run 'FairStarts$$' ./condorsim -rapid.checks=10
