@@ -3,8 +3,6 @@ package backfill
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 )
 
 // ActionKind says what a policy did.
@@ -172,7 +170,7 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	if r == nil {
 		return
 	}
-	reason = printable(reason)
+	reason = Printable(reason, maxText)
 	if reason == "" {
 		c.fail("hold job %d: its owner is given no reason", j.ID)
 		return
@@ -187,19 +185,6 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	next.placement, next.start, next.end = nil, 0, 0
 	c.set(j.ID, &next)
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
-}
-
-// printable is a text in one line, without what would move a terminal's cursor.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsPrint(r):
-			return r
-		case unicode.IsSpace(r):
-			return ' '
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // maxWakes bounds the times that a policy may have asked for: they are part of the

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -18,6 +17,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/workload"
 )
+
+// longest is how many letters are shown of a text that another process had a say
+// in.
+const longest = 300
 
 // Run says what was run.
 type Run struct {
@@ -104,26 +107,10 @@ type refused struct {
 func refusals(r *condorsim.Result) (all []refused) {
 	for _, of := range r.Refusals {
 		all = append(all, refused{
-			Policy: printable(of.Policy), Count: of.Count, At: of.First.Now, Reason: printable(of.First.Err.Error()), GivenUp: of.GivenUp,
+			Policy: backfill.Printable(of.Policy, longest), Count: of.Count, At: of.First.Now, Reason: backfill.Printable(of.First.Err.Error(), longest), GivenUp: of.GivenUp,
 		})
 	}
 	return all
-}
-
-// printable is a line that another process had a say in, as a terminal can bear
-// it.
-func printable(line string) string {
-	const longest = 300
-	letters := []rune(strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return ' '
-	}, line))
-	if len(letters) > longest {
-		letters = append(letters[:longest], '…')
-	}
-	return string(letters)
 }
 
 type machine struct {
@@ -226,7 +213,7 @@ func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	ran = append(ran, run.Estimates.rows()...)
 	before := run.Estimates
 	for _, c := range run.Changes {
-		under := "then under " + printable(c.Policy) + ", order " + c.Order
+		under := "then under " + backfill.Printable(c.Policy, longest) + ", order " + c.Order
 		if before != nil || c.Estimates != nil {
 			under += ", estimates " + c.Estimates.String()
 		}

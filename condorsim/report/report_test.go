@@ -136,7 +136,7 @@ func TestTable(t *testing.T) {
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
 		{`decisions refused: mine +│ +4 `, refuse, nothing},
-		{`(?m)^refused: mine 4, first at 7: no  \[2Jidea$`, refuse, nothing},
+		{`(?m)^refused: mine 4, first at 7: no \x{fffd}\[2Jidea$`, refuse, nothing},
 		{`(?m)^GIVEN UP: mine; its fallback decided the rest, so these are not its results$`, func(r *condorsim.Result) { refuse(r); r.Refusals[0].GivenUp = true }, refuse},
 		{`utilisation, memory`, nothing, func(r *condorsim.Result) {
 			r.Workload.Schema.Resources = []string{"cpus"}

@@ -11,11 +11,12 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 	"github.com/hashicorp/go-hclog"
 	"github.com/mattn/go-isatty"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // Exit codes of every command.
@@ -144,17 +145,9 @@ func report(out io.Writer, name string, err error) int {
 // length, of letters.
 func Shown(text string) string {
 	const longest = 1000
-	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, strings.TrimRight(text, "\n"))
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
-		if letters := []rune(line); len(letters) > longest {
-			lines[i] = string(letters[:longest]) + "…"
-		}
+		lines[i] = backfill.Printable(line, longest)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // The bounds of what one line of a plugin adds to the log.
@@ -124,7 +125,7 @@ func (p *printer) line(line []byte) {
 		p.entry(entry, leftOut)
 		return
 	}
-	text := strings.TrimRightFunc(harmless(string(line)), unicode.IsSpace)
+	text := strings.TrimRight(harmless(string(line)), " ")
 	if text == "" {
 		return
 	}
@@ -187,14 +188,7 @@ func (p *printer) entry(entry map[string]any, leftOut bool) {
 
 // harmless is a text without what would move a terminal's cursor or begin another
 // line, and of bounded length.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, cut(text, maxShown))
-}
+func harmless(text string) string { return backfill.Printable(text, maxShown) }
 
 // harmlessValue is the same for a value. The lines of a text, such as a trace,
 // stay apart, as the log indents them.

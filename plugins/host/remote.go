@@ -305,4 +305,4 @@ func unexpected(m *policyv1.PolicyMessage) error {
 }
 
 // brief bounds what a plugin can write into an error, and how that looks.
-func brief(text string) string { return harmless(fmt.Sprintf("%.1000s", text)) }
+func brief(text string) string { return backfill.Printable(text, 1000) }

@@ -6,10 +6,11 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // printer keeps the first error.
@@ -84,7 +85,7 @@ func (s *Survey) printHeader(p *printer) {
 	t.AppendHeader(table.Row{"header", ""})
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: widest}})
 	for _, line := range s.Header[:min(most, len(s.Header))] {
-		t.AppendRow(table.Row{printable(line.Key), printable(line.Value)})
+		t.AppendRow(table.Row{backfill.Printable(line.Key, longest), backfill.Printable(line.Value, longest)})
 	}
 	p.print(t.Render() + "\n")
 	if more := len(s.Header) - most; more > 0 {
@@ -147,15 +148,8 @@ func (s *Survey) printSummary(p *printer) {
 	p.print(t.Render() + "\n")
 }
 
-// printable is a text of a file as a terminal may have it.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '·'
-	}, strings.ReplaceAll(s, "\t", " "))
-}
+// longest is how many letters of a text of a file are shown.
+const longest = 1000
 
 func percent(part, of int) string {
 	return strconv.FormatFloat(100*float64(part)/float64(max(of, 1)), 'f', 1, 64) + " %"
@@ -232,7 +226,7 @@ func (p *printer) names(title string, names []Name, s *Survey) {
 		if s.Work > 0 {
 			share = 100 * n.Work / s.Work
 		}
-		t.AppendRow(table.Row{strings.TrimSpace(printable(n.Name + "  " + n.Says)), n.Jobs, percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share)})
+		t.AppendRow(table.Row{strings.TrimSpace(backfill.Printable(n.Name+"  "+n.Says, longest)), n.Jobs, percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share)})
 	}
 	p.print("\n" + title + "\n" + t.Render() + "\n")
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -24,18 +23,11 @@ import (
 // command is what a job runs, as its ad says.
 func command(j *negotiator.Job) string {
 	cmd, _ := j.Ad.Text("Cmd")
-	return printable(cmd)
+	return backfill.Printable(cmd, longest)
 }
 
-// printable is a text that is about to be printed on a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, text)
-}
+// longest is how many letters of a text are shown, whoever wrote it.
+const longest = 1000
 
 // logLines writes what happens as log lines.
 type logLines struct {
@@ -169,7 +161,7 @@ func (v *view) draw(r *negotiator.Report) string {
 	if fallback := v.standIn(); fallback != "" {
 		under = fallback + " (fallback of " + under + ")"
 	}
-	_, _ = fmt.Fprintf(&b, "%s under %s, %s s a second   t = %d s   cycle %d took %s\n", v.w.Name, printable(under), v.speed, now, v.cycles, r.Took.Round(10*time.Microsecond))
+	_, _ = fmt.Fprintf(&b, "%s under %s, %s s a second   t = %d s   cycle %d took %s\n", v.w.Name, backfill.Printable(under, longest), v.speed, now, v.cycles, r.Took.Round(10*time.Microsecond))
 	_, _ = fmt.Fprintf(&b, "jobs: %d to come, %d waiting, %d running, %d ended, %d held\n\n",
 		len(v.w.Jobs)-v.ended-len(v.held)-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(), r.State.RunningJobs(), v.ended, len(v.held))
 	b.WriteString(v.lastNews())
@@ -194,7 +186,7 @@ func (v *view) lastNews() string {
 	}
 	width, _ := v.size()
 	entry = strings.ReplaceAll("["+strings.Join(strings.Fields(entry), " "), " negotiator: ", " ")
-	lines := strings.SplitN(text.WrapSoft(printable(entry), max(1, width-1)), "\n", 3)
+	lines := strings.SplitN(text.WrapSoft(backfill.Printable(entry, longest), max(1, width-1)), "\n", 3)
 	return strings.Join(lines[:min(2, len(lines))], "\n") + "\n\n"
 }
 
