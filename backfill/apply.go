@@ -8,6 +8,7 @@ import (
 // Next applies the next event to the queue, the running jobs and the profile,
 // and returns it; false when there is none left.
 func (c *Cycle) Next() (Event, bool) {
+	c.taken = len(c.undo)
 	for c.applied < len(c.round.Events) {
 		e := c.round.Events[c.applied]
 		c.applied++
@@ -27,6 +28,31 @@ func (c *Cycle) invisible(e Event) bool {
 	return r.phase == held && !e.Freed
 }
 
+// Left is a place that a job had before an event, and has no more.
+type Left struct {
+	Job        *Job
+	Key        float64 // in the queue's order
+	Start, End Time
+	Placement  Placement
+	Planned    bool // the job did not run there: it was a reservation
+}
+
+// Left appends to a list the places that the event which was taken last took from jobs,
+// or that they gave back. It is to be asked before anything is done about the event.
+func (c *Cycle) Left(list []Left) []Left {
+	for i := range c.undo[c.taken:] {
+		old := &c.undo[c.taken+i].old
+		if old.placement == nil {
+			continue
+		}
+		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase && now.start <= max(old.start, c.round.Now) && now.covers(old) {
+			continue
+		}
+		list = append(list, Left{Job: old.job, Key: old.key, Start: old.start, End: old.end, Placement: old.placement, Planned: old.phase == waiting})
+	}
+	return list
+}
+
 func (c *Cycle) apply(e *Event) {
 	switch e.Kind {
 	case PolicyChanged:
@@ -37,7 +63,6 @@ func (c *Cycle) apply(e *Event) {
 		c.loseSlot(e)
 	case Completed:
 		r, _ := c.s.jobs.Get(e.Job)
-		e.Gone = RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement}
 		e.Freed = r.end > c.round.Now
 		c.set(e.Job, &record{})
 	case StartFailed:

@@ -59,7 +59,11 @@ func (e *entry) look(now backfill.Time) bool {
 			e.widen(from-e.Estimate+1, to)
 		}
 	}
-	return e.from < e.to && now < e.to
+	if e.from < e.to && now < e.to {
+		return true
+	}
+	e.tried = e.noted // none of it is of any use
+	return false
 }
 
 // until is the end of what matters to the job: on one slot nothing beyond its
