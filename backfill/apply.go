@@ -116,11 +116,11 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 // small for, now that there is less of a slot.
 func (c *Cycle) holdOutgrown(slot SlotID) {
 	for j := range c.Queue() {
-		r, _ := c.s.jobs.Get(j.ID)
+		r := c.s.jobs.Find(j.ID)
 		if r.placement != nil || !c.s.profile.MayUse(c.s.request(j), slot) {
 			continue // it has a place, so it fits; or the slot was nothing to it
 		}
-		next := r
+		next := *r
 		if c.holdIfItNeverFits(&next); next.phase == held {
 			c.set(j.ID, &next)
 		}
@@ -199,8 +199,8 @@ func (c *Cycle) changePolicy(e *Event) {
 func (c *Cycle) loseSlot(e *Event) {
 	var requeued []record
 	c.s.running.Scan(func(p planned) bool {
-		if r, _ := c.s.jobs.Get(p.job.ID); slices.Contains(slotsOf(r.placement), e.Slot.ID) {
-			requeued = append(requeued, r)
+		if r := c.s.jobs.Find(p.job.ID); r.on(e.Slot.ID) {
+			requeued = append(requeued, *r)
 		}
 		return true
 	})
@@ -317,9 +317,8 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	}
 	var out []record
 	c.s.planned.Scan(func(p planned) bool {
-		r, _ := c.s.jobs.Get(p.job.ID)
-		if slices.ContainsFunc(slotsOf(r.placement), func(id SlotID) bool { return slices.Contains(slots, id) }) {
-			out = append(out, r)
+		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) {
+			out = append(out, *r)
 		}
 		return true
 	})
@@ -351,6 +350,16 @@ func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 		}
 	})
 	return before, wasUp
+}
+
+// on reports whether the job has its place on the slot, or part of it.
+func (r *record) on(slot SlotID) bool {
+	for i := range r.placement {
+		if r.placement[i].Slot == slot {
+			return true
+		}
+	}
+	return false
 }
 
 // slotsOf lists the slots of a placement.
