@@ -8,6 +8,7 @@ import (
 // Next applies the next event to the queue, the running jobs and the profile,
 // and returns it; false when there is none left.
 func (c *Cycle) Next() (Event, bool) {
+	c.taken = len(c.undo)
 	for c.applied < len(c.round.Events) {
 		e := c.round.Events[c.applied]
 		c.applied++
@@ -27,6 +28,31 @@ func (c *Cycle) invisible(e Event) bool {
 	return r.phase == held && !e.Freed
 }
 
+// Left is a place that a job had before an event, and has no more.
+type Left struct {
+	Job        *Job
+	Key        float64 // in the queue's order
+	Start, End Time
+	Placement  Placement
+	Planned    bool // the job did not run there: it was a reservation
+}
+
+// Left appends to a list the places that the event which was taken last took from jobs,
+// or that they gave back. It is to be asked before anything is done about the event.
+func (c *Cycle) Left(list []Left) []Left {
+	for i := range c.undo[c.taken:] {
+		old := &c.undo[c.taken+i].old
+		if old.placement == nil {
+			continue
+		}
+		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase && now.start <= max(old.start, c.round.Now) && now.covers(old) {
+			continue
+		}
+		list = append(list, Left{Job: old.job, Key: old.key, Start: old.start, End: old.end, Placement: old.placement, Planned: old.phase == waiting})
+	}
+	return list
+}
+
 func (c *Cycle) apply(e *Event) {
 	switch e.Kind {
 	case PolicyChanged:
@@ -37,7 +63,6 @@ func (c *Cycle) apply(e *Event) {
 		c.loseSlot(e)
 	case Completed:
 		r, _ := c.s.jobs.Get(e.Job)
-		e.Gone = RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement}
 		e.Freed = r.end > c.round.Now
 		c.set(e.Job, &record{})
 	case StartFailed:
@@ -91,11 +116,11 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 // small for, now that there is less of a slot.
 func (c *Cycle) holdOutgrown(slot SlotID) {
 	for j := range c.Queue() {
-		r, _ := c.s.jobs.Get(j.ID)
+		r := c.s.jobs.Find(j.ID)
 		if r.placement != nil || !c.s.profile.MayUse(c.s.request(j), slot) {
 			continue // it has a place, so it fits; or the slot was nothing to it
 		}
-		next := r
+		next := *r
 		if c.holdIfItNeverFits(&next); next.phase == held {
 			c.set(j.ID, &next)
 		}
@@ -174,8 +199,8 @@ func (c *Cycle) changePolicy(e *Event) {
 func (c *Cycle) loseSlot(e *Event) {
 	var requeued []record
 	c.s.running.Scan(func(p planned) bool {
-		if r, _ := c.s.jobs.Get(p.job.ID); slices.Contains(slotsOf(r.placement), e.Slot.ID) {
-			requeued = append(requeued, r)
+		if r := c.s.jobs.Find(p.job.ID); r.on(e.Slot.ID) {
+			requeued = append(requeued, *r)
 		}
 		return true
 	})
@@ -292,9 +317,8 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	}
 	var out []record
 	c.s.planned.Scan(func(p planned) bool {
-		r, _ := c.s.jobs.Get(p.job.ID)
-		if slices.ContainsFunc(slotsOf(r.placement), func(id SlotID) bool { return slices.Contains(slots, id) }) {
-			out = append(out, r)
+		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) {
+			out = append(out, *r)
 		}
 		return true
 	})
@@ -326,6 +350,16 @@ func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 		}
 	})
 	return before, wasUp
+}
+
+// on reports whether the job has its place on the slot, or part of it.
+func (r *record) on(slot SlotID) bool {
+	for i := range r.placement {
+		if r.placement[i].Slot == slot {
+			return true
+		}
+	}
+	return false
 }
 
 // slotsOf lists the slots of a placement.

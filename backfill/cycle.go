@@ -28,6 +28,7 @@ type Cycle struct {
 	held    []HeldJob
 	broken  []Broken
 	undo    []change
+	taken   int // changes before the last event was taken
 	err     error
 	given   []givenUp
 	// backfilled are the jobs that were started beside reservations and are not

@@ -78,8 +78,6 @@ type Event struct {
 	// an early completion, a removal, a new slot, a reservation that is void or not
 	// needed any more.
 	Freed bool
-	// Gone is the job that ended, with the place that it held: Completed.
-	Gone RunningJob
 	// Displaced are the waiting jobs without a place that the event leaves
 	// behind, in the order in which they are to be placed: by planned start,
 	// then order of jobs. A policy that gives guarantees places them anew.

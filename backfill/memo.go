@@ -19,3 +19,18 @@ func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Pl
 	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, limit) })
 	return start, at, ok
 }
+
+// PlaceAt is where the job would be placed at a start, if it were taken out of the plan.
+func (c *Cycle) PlaceAt(j *Job, start Time) (at Placement, ok bool) {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil {
+		return nil, false
+	}
+	ask := func() { at, ok = c.s.profile.Place(c.s.request(r.job), start) }
+	if start+j.Estimate <= r.start { // its own place is not in the way
+		ask()
+	} else {
+		c.without(r, ask)
+	}
+	return at, ok
+}

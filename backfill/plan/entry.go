@@ -52,6 +52,9 @@ func byStart(a, b entry) int {
 // look widens the window by what grew, and reports whether it is open at or
 // after now.
 func (e *entry) look(now backfill.Time) bool {
+	if e.start <= now {
+		return false
+	}
 	if e.noted != e.shape.noted {
 		from, to := e.shape.since(e.noted)
 		e.noted = e.shape.noted
@@ -59,7 +62,11 @@ func (e *entry) look(now backfill.Time) bool {
 			e.widen(from-e.Estimate+1, to)
 		}
 	}
-	return e.from < e.to && now < e.to
+	if e.from < e.to && now < e.to {
+		return true
+	}
+	e.tried = e.noted // none of it is of any use
+	return false
 }
 
 // until is the end of what matters to the job: on one slot nothing beyond its
@@ -117,8 +124,9 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 			if from = p.earliestOn(e, grown, limit); from == limit {
 				return 0, nil, false
 			}
-			if e.Nodes == 1 && !e.Whole {
-				limit = from + 1 // there it is
+			if e.Nodes == 1 && !e.Whole { // there it is
+				at, ok := p.c.PlaceAt(e.Job, from)
+				return from, at, ok
 			}
 		}
 	}

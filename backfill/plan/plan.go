@@ -25,6 +25,7 @@ type Plan struct {
 	stale  bool // jobs must be listed anew, with every window open
 
 	low, high backfill.Vector // room for what grow asks
+	left      []backfill.Left // for what follow does
 	moved     []int           // and for what CompressOnce moves
 	out       []entry
 }
@@ -49,28 +50,55 @@ func (p *Plan) rematched() bool {
 }
 
 // Next takes the next event and follows it: it places the jobs that lost their
-// place, and widens the windows by what a completion gave back. A job that
-// arrives is the policy's to place, with Promise.
+// place, and widens the windows by what was given back. A job that arrives is the
+// policy's to place, with Promise.
 func (p *Plan) Next() (backfill.Event, bool) {
 	e, more := p.c.Next()
 	if !more {
 		return e, false
 	}
-	switch e.Kind {
-	case backfill.Submitted, backfill.Wake:
-	case backfill.PolicyChanged: // mostly all jobs are placed now, one after the other
+	if e.Kind == backfill.PolicyChanged { // mostly all jobs are placed now, one after the other
 		p.jobs, p.shapes, p.stale = nil, nil, len(e.Displaced) < p.c.State().Waiting()
-	case backfill.Completed:
-		for _, at := range e.Gone.Placement {
-			p.grow(at, e.Gone.Job, p.c.Now(), e.Gone.End)
-		}
-	default:
-		p.stale = true
+	} else if !p.stale {
+		p.follow(&e)
 	}
 	for _, j := range e.Displaced {
 		p.place(j)
 	}
 	return e, true
+}
+
+// follow takes out the jobs that lost their place in an event, and notes what grew.
+func (p *Plan) follow(e *backfill.Event) {
+	now := p.c.Now()
+	left := p.c.Left(p.left[:0])
+	p.left = left
+	for i := range left {
+		if left[i].Planned {
+			p.remove(&left[i])
+		}
+	}
+	for i := range left {
+		by := left[i].Job
+		if len(left) > 1 {
+			by = nil // there may be others on its slots
+		}
+		for _, at := range left[i].Placement {
+			p.grow(at, by, max(now, left[i].Start), left[i].End)
+		}
+	}
+	if e.Kind == backfill.SlotAdded || e.Kind == backfill.SlotChanged {
+		p.grow(backfill.Chunks{Slot: e.Slot.ID}, nil, now, backfill.Forever)
+	}
+}
+
+// remove takes out a job that had a place.
+func (p *Plan) remove(left *backfill.Left) {
+	i := p.position(entry{job: &job{Job: left.Job, key: left.Key}, start: left.Start})
+	if i < len(p.jobs) && p.jobs[i].Job == left.Job {
+		p.jobs[i].shape.waiting--
+		p.jobs = slices.Delete(p.jobs, i, i+1)
+	}
 }
 
 // Earliest is where a job without a place would be placed.

@@ -57,7 +57,8 @@ type growth struct {
 }
 
 // grow notes a place that a job gave back for the shapes to which it is of use,
-// and returns a job before which none might move into it.
+// and returns a job before which none might move into it. Without a job it is not
+// known what was free there before.
 func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time) (first int) {
 	first = len(p.jobs)
 	if from >= to || p.stale || len(p.jobs) == 0 {
@@ -65,7 +66,13 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	}
 	// Low is the least that was free there before, high the most that is now.
 	p.c.Profile().Bounds(at.Slot, from, to, p.low, p.high)
-	p.low.AddScaled(p.c.State().Chunk(by, at.Slot), -int64(at.Count))
+	if by != nil {
+		p.low.AddScaled(p.c.State().Chunk(by, at.Slot), -int64(at.Count))
+	} else {
+		for k := range p.low {
+			p.low[k] = -int64(backfill.Forever)
+		}
+	}
 	for _, s := range p.shapes {
 		if p.helps(s, at.Slot) {
 			s.note(growth{slot: at.Slot, from: from, to: to}, p.c.Now())

@@ -24,7 +24,7 @@ func (p *Profile) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 	hosts := make([]host, len(c.Slots))
 	for i, id := range c.Slots {
 		o.place[i] = -1
-		if !p.Up(id) || chunksWithin(p.slots[id].capacity, chunk, 1) == 0 {
+		if chunksWithin(p.slots[id].capacity, chunk, 1) == 0 {
 			continue
 		}
 		hosts[i] = p.newHost(c, i)

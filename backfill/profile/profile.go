@@ -49,6 +49,12 @@ func New(rule Rule) *Profile {
 // stays.
 // IDs are dense: a new slot's ID is the number of slots so far.
 func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
+	if int(id) < len(p.slots) && name == p.slots[id].name && slices.Equal(capacity, p.slots[id].capacity) {
+		p.slots[id].up = true
+		p.grew(id, p.past)
+		p.look(id)
+		return
+	}
 	p.forgetReaches()
 	if int(id) == len(p.slots) {
 		p.slots = append(p.slots, slot{name: name, up: true, capacity: capacity, free: make([]steps, len(capacity)), single: Placement{{Slot: id, Count: 1}}})
@@ -76,8 +82,8 @@ func (p *Profile) DropLastSlot() {
 // DropSlot takes a slot away: nothing fits there any more. Spans on it may
 // still be removed. SetSlot brings it back.
 func (p *Profile) DropSlot(id SlotID) {
-	p.forgetReaches()
 	p.slots[id].up = false
+	p.look(id)
 }
 
 // Up reports whether the slot exists and is not dropped.
