@@ -206,6 +206,9 @@ func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
 	if s := p.schedds[j.key.schedd]; j.group.plan.parallel {
 		s.gang = max(s.gang, j.group.started)
 	}
+	if f := p.flights[j.id]; f != nil && f.sent() && len(f.claims) == chunks && slices.Equal(at, j.places) {
+		j.claims = f.claims
+	}
 	delete(p.flights, j.id)
 	began := j.group.started
 	if began <= 0 || began > l.now {
@@ -265,7 +268,7 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job) (fresh bool) {
 	}
 	delete(p.flights, j.id)
 	p.leave(j)
-	j.phase, j.places = waiting, nil
+	j.phase, j.places, j.claims = waiting, nil, nil
 	if edited {
 		d.Removed = append(d.Removed, j.id)
 		delete(p.byID, j.id)

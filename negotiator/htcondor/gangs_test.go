@@ -6,13 +6,41 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGangWhereAnotherHasEnded has a gang wait until its schedd has forgotten the claims of the one before.
-func TestGangWhereAnotherHasEnded(t *testing.T) {
-	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true})
-	first := w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
-	second := w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
-	w.pass(60)
+// afterAnother has a gang run where another one ends. Between is called as the first runs.
+func afterAnother(t *testing.T, between func(w *world, first *sleeper)) (w *world, first, second *sleeper) {
+	t.Helper()
+	w = newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true})
+	first = w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
+	second = w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
+	w.pass(8)
+	require.Equal(t, int64(2), first.status)
+	between(w, first)
+	w.pass(100)
 	require.True(t, second.done)
 	require.Equal(t, 1, second.runs)
+	return w, first, second
+}
+
+// TestGangWhereAnotherHasEnded has a schedd told that the claims of the one before have ended.
+func TestGangWhereAnotherHasEnded(t *testing.T) {
+	w, first, second := afterAnother(t, func(*world, *sleeper) {})
+	require.Equal(t, first.ids[w.nodes[0]], w.schedd.Released()[:2])
+	require.Less(t, second.began, first.began+first.seconds+int64(staleClaims.Seconds()))
+}
+
+// TestGangWhereAnotherWasOfOld has a gang wait until its schedd has forgotten the claims of the one before, which a
+// negotiator does not know that came later.
+func TestGangWhereAnotherWasOfOld(t *testing.T) {
+	_, first, second := afterAnother(t, func(w *world, _ *sleeper) {
+		w.negotiator("easy", w.pool.Left(w.n.Memory()))
+	})
 	require.GreaterOrEqual(t, second.began, first.began+first.seconds+int64(staleClaims.Seconds()))
+}
+
+// TestClaimsThatAreHeld has a schedd not told of claims that a startd has still.
+func TestClaimsThatAreHeld(t *testing.T) {
+	w, _, _ := afterAnother(t, func(_ *world, first *sleeper) {
+		first.cluster = 3 // they linger
+	})
+	require.Empty(t, w.schedd.Released())
 }

@@ -29,6 +29,7 @@ func (p *Pool) handOver(ctx context.Context) {
 	if len(flights) == 0 {
 		return
 	}
+	p.release(ctx)
 	offers, err := p.offers(ctx, flights)
 	if err != nil {
 		p.log.Warn("the slots to be matched cannot be looked at; this is tried again", "error", err)
