@@ -190,6 +190,9 @@ func (p *Pool) drop(j *job) {
 
 // differRunning tells of a job that runs, if it does not run where it should.
 func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
+	if s := p.schedds[j.key.schedd]; j.group.plan.parallel {
+		s.gang = max(s.gang, j.group.started)
+	}
 	at := p.places(j.group)
 	if len(at) == 0 {
 		return // it has just begun; the next look shows where
@@ -202,9 +205,6 @@ func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
 			return
 		}
 		chunks += a.Chunks
-	}
-	if s := p.schedds[j.key.schedd]; j.group.plan.parallel {
-		s.gang = max(s.gang, j.group.started)
 	}
 	if f := p.flights[j.id]; f != nil && f.sent() && len(f.claims) == chunks && slices.Equal(at, j.places) {
 		j.claims = f.claims

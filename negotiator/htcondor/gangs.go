@@ -118,7 +118,8 @@ func (p *Pool) inLine(f *flight, now bool) (why string) {
 	}
 	s := p.schedds[f.job.key.schedd]
 	for _, o := range p.flights {
-		if o != f && o.job.key.schedd == s.name && o.job.group.plan.parallel && (o.sent() || len(o.claims) > 0) {
+		collects := o.sent() || len(o.claims) > 0
+		if o != f && o.job.key.schedd == s.name && o.job.group.plan.parallel && collects && !o.job.group.runs() {
 			return "its schedd is collecting the slots of another gang"
 		}
 	}

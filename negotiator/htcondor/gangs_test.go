@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // afterAnother has a gang run where another one ends. Between is called as the first runs.
@@ -39,8 +41,29 @@ func TestGangWhereAnotherWasOfOld(t *testing.T) {
 
 // TestClaimsThatAreHeld has a schedd not told of claims that a startd has still.
 func TestClaimsThatAreHeld(t *testing.T) {
-	w, _, _ := afterAnother(t, func(_ *world, first *sleeper) {
+	w, first, _ := afterAnother(t, func(_ *world, first *sleeper) {
 		first.cluster = 3 // they linger
 	})
-	require.Empty(t, w.schedd.Released())
+	for _, claim := range first.ids[w.nodes[0]] {
+		require.NotContains(t, w.schedd.Released(), claim)
+	}
+}
+
+// TestInLine has a gang wait until its schedd has started another one, and has counted since.
+func TestInLine(t *testing.T) {
+	p := New(Settings{})
+	s := &schedd{name: "s"}
+	p.schedds["s"] = s
+	gang := func(id backfill.JobID, claims ...string) *flight {
+		f := &flight{job: &job{id: id, key: jobKey{"s", int64(id), 0}, group: &group{plan: &plan{parallel: true}, status: idle}}, claims: claims}
+		p.flights[id] = f
+		return f
+	}
+	one, two := gang(1, "a claim"), gang(2)
+	require.Contains(t, p.inLine(two, false), "is collecting")
+	one.job.group.status, s.gang, s.counted = runningNow, 5, 5 // where it runs is not known yet
+	require.Contains(t, p.inLine(two, false), "has just started")
+	s.counted = 6
+	require.Empty(t, p.inLine(two, false))
+	require.Contains(t, p.inLine(two, true), "is given another")
 }

@@ -25,11 +25,11 @@ type match struct {
 // handOver gives the jobs on their way to their schedds, as far as their slots can
 // take them now. What cannot be handed over stays for another try.
 func (p *Pool) handOver(ctx context.Context) {
+	p.release(ctx)
 	flights := p.waitingFlights()
 	if len(flights) == 0 {
 		return
 	}
-	p.release(ctx)
 	offers, err := p.offers(ctx, flights)
 	if err != nil {
 		p.log.Warn("the slots to be matched cannot be looked at; this is tried again", "error", err)
