@@ -77,7 +77,7 @@ func (p *Pool) release(ctx context.Context) {
 	p.remains = slices.DeleteFunc(p.remains, func(r remains) bool {
 		its := func(claim string) bool { return held[strconv.Quote(security.PublicClaim(claim))] }
 		s := p.schedds[r.schedd]
-		if len(r.claims) == 0 || s == nil || slices.ContainsFunc(r.claims, its) {
+		if len(r.claims) == 0 || s == nil || s.failed != nil || s.late || slices.ContainsFunc(r.claims, its) {
 			return false
 		}
 		for _, claim := range r.claims {
