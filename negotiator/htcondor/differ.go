@@ -190,6 +190,9 @@ func (p *Pool) drop(j *job) {
 
 // differRunning tells of a job that runs, if it does not run where it should.
 func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
+	if s := p.schedds[j.key.schedd]; j.group.plan.parallel {
+		s.gang = max(s.gang, j.group.started)
+	}
 	at := p.places(j.group)
 	if len(at) == 0 {
 		return // it has just begun; the next look shows where
@@ -203,8 +206,8 @@ func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
 		}
 		chunks += a.Chunks
 	}
-	if s := p.schedds[j.key.schedd]; j.group.plan.parallel {
-		s.gang = max(s.gang, j.group.started)
+	if f := p.flights[j.id]; f != nil && f.sent() && len(f.claims) == chunks && slices.Equal(at, j.places) {
+		j.claims = f.claims
 	}
 	delete(p.flights, j.id)
 	began := j.group.started
@@ -265,7 +268,7 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job) (fresh bool) {
 	}
 	delete(p.flights, j.id)
 	p.leave(j)
-	j.phase, j.places = waiting, nil
+	j.phase, j.places, j.claims = waiting, nil, nil
 	if edited {
 		d.Removed = append(d.Removed, j.id)
 		delete(p.byID, j.id)

@@ -2,39 +2,111 @@ package htcondor
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// staleClaims is how long a schedd goes on believing in the claims of a gang that has
-// ended (UNUSED_CLAIM_TIMEOUT, 5 s as recommended), though their startds have given
-// them up. A gang whose new slots have the old ones' names would be started on them,
-// and refused.
+// remains are of a gang that has ended: its startds have given its claims up, or will,
+// and do not tell its schedd, which goes on believing in them. A gang whose new slots
+// have the old ones' names would be started on them, and refused.
+type remains struct {
+	schedd string
+	slots  []string // those that are planned with
+	claims []string // all of them, or none where they are not known; secrets
+	at     time.Time
+}
+
+// staleClaims is how long a schedd believes in such claims (UNUSED_CLAIM_TIMEOUT, 5 s
+// as recommended), unless it is told that they have ended.
 const staleClaims = 6 * time.Second
 
 func (p *Pool) stale(name string) bool {
-	s := p.slots[name]
-	return s != nil && p.now().Sub(s.left) < staleClaims
+	return slices.ContainsFunc(p.remains, func(r remains) bool { return slices.Contains(r.slots, name) && !p.rotten(r) })
 }
+
+func (p *Pool) rotten(r remains) bool { return p.now().Sub(r.at) >= staleClaims }
 
 // leave notes where a gang has ended.
 func (p *Pool) leave(j *job) {
-	if j.as == nil || !j.as.parallel {
+	if j.as == nil || !j.as.parallel || p.s.Observe {
 		return
 	}
+	r := remains{schedd: j.key.schedd, claims: j.claims, at: p.now()}
 	for _, at := range j.places {
-		if s := p.slots[at.Slot]; s != nil {
-			s.left = p.now()
+		r.slots = append(r.slots, at.Slot)
+	}
+	p.remains = append(slices.DeleteFunc(p.remains, p.rotten), r)
+}
+
+// release tells schedds which claims of gangs have ended, once no startd has them any
+// more. What cannot be told is forgotten in time.
+func (p *Pool) release(ctx context.Context) {
+	p.remains = slices.DeleteFunc(p.remains, p.rotten)
+	var ids []string
+	for _, r := range p.remains {
+		for _, claim := range r.claims {
+			ids = append(ids, strconv.Quote(security.PublicClaim(claim)))
 		}
 	}
+	if len(ids) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.hold)
+	defer cancel()
+	held := map[string]bool{}
+	err := p.s.Collector.Query(ctx, []client.AdType{{
+		Name: "Machine", Requirements: "member(PublicClaimId, {" + strings.Join(ids, ",") + "})", Projection: []string{"PublicClaimId"},
+	}}, func(lines cedar.Lines) error {
+		id, _ := lines.Find("PublicClaimId")
+		held[string(id)] = true
+		return nil
+	})
+	if err != nil {
+		p.log.Warn("whether the claims of gangs that ended are still held cannot be seen; this is tried again", "error", err)
+		return
+	}
+	p.remains = slices.DeleteFunc(p.remains, func(r remains) bool {
+		its := func(claim string) bool { return held[strconv.Quote(security.PublicClaim(claim))] }
+		s := p.schedds[r.schedd]
+		if len(r.claims) == 0 || s == nil || s.failed != nil || s.late || slices.ContainsFunc(r.claims, its) {
+			return false
+		}
+		for _, claim := range r.claims {
+			if err = (client.Schedd{Security: p.s.Security, Address: s.address}).Release(ctx, claim); err != nil {
+				p.log.Warn("a schedd cannot be told that the claims of a gang have ended; this is tried again", "schedd", s.name, "error", err)
+				return false
+			}
+		}
+		p.log.Debug("told that the claims of a gang have ended", "schedd", s.name, "slots", r.slots)
+		return true
+	})
+}
+
+// gangsFly tells whether a schedd is about to start gangs: each look may be the one that
+// lets others follow.
+func (p *Pool) gangsFly() bool {
+	for _, f := range p.flights {
+		if f.job.group.plan.parallel && !p.s.Observe {
+			return true
+		}
+	}
+	return false
 }
 
 // inLine says why a gang must wait for another one of its schedd, which is given the
 // slots of one at a time, and perhaps now; "": it need not. To be in line is to get on.
 // A schedd that plans for gangs between the start of a gang and the next count of its
 // queue can crash (HTCondor 23.9: computeSchedule reads the ad of a job that is none).
+// It plans at each answer to a claim, and may start a gang with the last of its answers.
 func (p *Pool) inLine(f *flight, now bool) (why string) {
 	defer func() {
 		if why != "" {
@@ -46,7 +118,8 @@ func (p *Pool) inLine(f *flight, now bool) (why string) {
 	}
 	s := p.schedds[f.job.key.schedd]
 	for _, o := range p.flights {
-		if o != f && o.job.key.schedd == s.name && o.job.group.plan.parallel && (o.sent() || len(o.claims) > 0) {
+		collects := o.sent() || len(o.claims) > 0
+		if o != f && o.job.key.schedd == s.name && o.job.group.plan.parallel && collects && !o.job.group.runs() {
 			return "its schedd is collecting the slots of another gang"
 		}
 	}

@@ -4,15 +4,66 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestGangWhereAnotherHasEnded has a gang wait until its schedd has forgotten the claims of the one before.
-func TestGangWhereAnotherHasEnded(t *testing.T) {
-	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true})
-	first := w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
-	second := w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
-	w.pass(60)
+// afterAnother has a gang run where another one ends. Between is called as the first runs.
+func afterAnother(t *testing.T, between func(w *world, first *sleeper)) (w *world, first, second *sleeper) {
+	t.Helper()
+	w = newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true})
+	first = w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
+	second = w.submit(&sleeper{cpus: 2, nodes: 2, seconds: 10, estimate: 10})
+	w.pass(8)
+	require.Equal(t, int64(2), first.status)
+	between(w, first)
+	w.pass(100)
 	require.True(t, second.done)
 	require.Equal(t, 1, second.runs)
+	return w, first, second
+}
+
+// TestGangWhereAnotherHasEnded has a schedd told that the claims of the one before have ended.
+func TestGangWhereAnotherHasEnded(t *testing.T) {
+	w, first, second := afterAnother(t, func(*world, *sleeper) {})
+	require.Equal(t, first.ids[w.nodes[0]], w.schedd.Released()[:2])
+	require.Less(t, second.began, first.began+first.seconds+int64(staleClaims.Seconds()))
+}
+
+// TestGangWhereAnotherWasOfOld has a gang wait until its schedd has forgotten the claims of the one before, which a
+// negotiator does not know that came later.
+func TestGangWhereAnotherWasOfOld(t *testing.T) {
+	_, first, second := afterAnother(t, func(w *world, _ *sleeper) {
+		w.negotiator("easy", w.pool.Left(w.n.Memory()))
+	})
 	require.GreaterOrEqual(t, second.began, first.began+first.seconds+int64(staleClaims.Seconds()))
+}
+
+// TestClaimsThatAreHeld has a schedd not told of claims that a startd has still.
+func TestClaimsThatAreHeld(t *testing.T) {
+	w, first, _ := afterAnother(t, func(_ *world, first *sleeper) {
+		first.cluster = 3 // they linger
+	})
+	for _, claim := range first.ids[w.nodes[0]] {
+		require.NotContains(t, w.schedd.Released(), claim)
+	}
+}
+
+// TestInLine has a gang wait until its schedd has started another one, and has counted since.
+func TestInLine(t *testing.T) {
+	p := New(Settings{})
+	s := &schedd{name: "s"}
+	p.schedds["s"] = s
+	gang := func(id backfill.JobID, claims ...string) *flight {
+		f := &flight{job: &job{id: id, key: jobKey{"s", int64(id), 0}, group: &group{plan: &plan{parallel: true}, status: idle}}, claims: claims}
+		p.flights[id] = f
+		return f
+	}
+	one, two := gang(1, "a claim"), gang(2)
+	require.Contains(t, p.inLine(two, false), "is collecting")
+	one.job.group.status, s.gang, s.counted = runningNow, 5, 5 // where it runs is not known yet
+	require.Contains(t, p.inLine(two, false), "has just started")
+	s.counted = 6
+	require.Empty(t, p.inLine(two, false))
+	require.Contains(t, p.inLine(two, true), "is given another")
 }

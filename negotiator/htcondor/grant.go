@@ -25,6 +25,7 @@ type match struct {
 // handOver gives the jobs on their way to their schedds, as far as their slots can
 // take them now. What cannot be handed over stays for another try.
 func (p *Pool) handOver(ctx context.Context) {
+	p.release(ctx)
 	flights := p.waitingFlights()
 	if len(flights) == 0 {
 		return

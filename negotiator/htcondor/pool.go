@@ -78,6 +78,7 @@ type Pool struct {
 	flights                       map[backfill.JobID]*flight
 	told                          map[backfill.JobID]telling
 	used                          map[string]use // by claim ids that were handed out
+	remains                       []remains      // of gangs that have ended
 
 	slotAttributes, jobAttributes wanted
 	parser                        classad.Parser
@@ -149,6 +150,9 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 	due := p.looked.Add(p.s.Interval)
 	if in := max(wake, p.clock) - p.clock; in < backfill.Time(p.s.Interval/time.Second) { // wherever the clock was put
 		due = earlier(due, p.ended.Add(time.Duration(in)*time.Second-time.Duration(p.ended.Nanosecond())))
+	}
+	if p.gangsFly() {
+		due = p.looked
 	}
 	if d := p.deadline(); !d.IsZero() {
 		due = earlier(due, d)

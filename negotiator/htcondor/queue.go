@@ -55,6 +55,7 @@ type job struct {
 	submit    backfill.Time
 	phase     phase
 	places    []place
+	claims    []string // of a gang that runs, where they are known; secrets
 	start     backfill.Time
 	estimated backfill.Time // of a running one, which may have been edited since
 }

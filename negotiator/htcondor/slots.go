@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -44,8 +43,7 @@ type slot struct {
 	since   backfill.Time // of the claim
 	claimer string        // the user
 	foreign backfill.JobID
-	strange int64     // Unix time since when its claim is nobody's that we know; 0: it is not
-	left    time.Time // when a gang last ended on it
+	strange int64 // Unix time since when its claim is nobody's that we know; 0: it is not
 }
 
 // unlimited is how many jobs a partitionable slot can host.

@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,7 +82,10 @@ type node struct {
 }
 
 // lingering is a claim without a job, as a gang leaves it.
-type lingering struct{ cpus, memory, until int64 }
+type lingering struct {
+	cpus, memory, until int64
+	id                  string
+}
 
 // sleeper is a job.
 type sleeper struct {
@@ -96,7 +100,8 @@ type sleeper struct {
 	status        int64
 	began         int64
 	at            map[*node]int
-	begins        int64 // when its claim is activated; 0: nothing under way
+	ids           map[*node][]string // of its claims
+	begins        int64              // when its claim is activated; 0: nothing under way
 	wants         map[*node]int
 	fate          fate
 	runs          int
@@ -125,12 +130,12 @@ func (w *world) negotiator(policy string, left *Left) {
 	w.policy = policy
 	schema := negotiator.DefaultSchema()
 	schema.Resources = []string{"cpus", "memory", Claims}
-	security := fakes.Client()
+	as := fakes.Client()
 	if w.pool != nil {
 		w.granted += w.pool.granted
 	}
 	w.pool = New(Settings{
-		Collector: &client.Collector{Security: security, Addresses: []cedar.Address{w.collector.Address()}}, Security: security,
+		Collector: &client.Collector{Security: as, Addresses: []cedar.Address{w.collector.Address()}}, Security: as,
 		Schema: schema, StartSlack: 60, Accounting: w.accounting, Clock: func() time.Time { return time.Unix(w.now, 0) },
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: w.log, DisableTime: true}),
 	})
@@ -220,7 +225,7 @@ func (w *world) take(m fakes.Match) {
 			w.failed = append(w.failed, fmt.Sprintf("%d.%d was matched at %d and again at %d", j.cluster, j.proc, j.matched, w.now))
 		}
 		if j.matched, j.fate = w.now, w.fate(j); j.fate != dropped {
-			j.wants = map[*node]int{}
+			j.wants, j.ids = map[*node]int{}, map[*node][]string{}
 		}
 	}
 	if j.fate == dropped {
@@ -230,6 +235,7 @@ func (w *world) take(m fakes.Match) {
 		return // it is being claimed for already
 	}
 	j.wants[n]++
+	j.ids[n] = append(j.ids[n], m.Claim)
 	n.ids = slices.DeleteFunc(n.ids, func(id int) bool { return w.claimOf(n, id) == m.Claim })
 	switch j.begins = w.now; j.fate {
 	case slow:
@@ -314,8 +320,10 @@ func (w *world) step() {
 		switch {
 		case j.status == 2 && w.now >= j.began+j.seconds:
 			if !w.calm && j.nodes > 1 && j.cluster%3 == 0 {
-				for n, chunks := range j.at {
-					n.lingering = append(n.lingering, lingering{j.cpus * int64(chunks), j.takes(n) * int64(chunks), w.now + 45})
+				for n := range j.at {
+					for _, id := range j.ids[n] {
+						n.lingering = append(n.lingering, lingering{j.cpus, j.takes(n), w.now + 45, id})
+					}
 				}
 			}
 			w.vacate(j)
@@ -432,15 +440,19 @@ func (n *node) ads(w *world) (slots, private string) {
 	ads := []string{ad}
 	k := 0
 	for _, j := range w.jobs {
-		for range n.parts[j] {
+		for i := range n.parts[j] {
 			k++
-			ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nSlotType = \"Dynamic\"\nCpus = %d\nMemory = %d\nRequirements = true\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\nJobStart = %d",
-				k, n.name, n.name, n.name, j.cpus, j.takes(n), j.cluster, j.proc, j.cluster, j.proc, j.began))
+			id := ""
+			if i < len(j.ids[n]) {
+				id = security.PublicClaim(j.ids[n][i])
+			}
+			ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nSlotType = \"Dynamic\"\nCpus = %d\nMemory = %d\nRequirements = true\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\nJobStart = %d\nPublicClaimId = %q",
+				k, n.name, n.name, n.name, j.cpus, j.takes(n), j.cluster, j.proc, j.cluster, j.proc, j.began, id))
 		}
 	}
 	for _, l := range n.lingering {
 		k++
-		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nState = \"Claimed\"\nActivity = \"Idle\"\nDynamicSlot = true\nCpus = %d\nMemory = %d\nRequirements = true", k, n.name, n.name, l.cpus, l.memory))
+		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nState = \"Claimed\"\nActivity = \"Idle\"\nDynamicSlot = true\nCpus = %d\nMemory = %d\nRequirements = true\nPublicClaimId = %q", k, n.name, n.name, l.cpus, l.memory, security.PublicClaim(l.id)))
 	}
 	ads = append(ads, n.strangers...)
 	attribute := "ClaimId"

@@ -188,7 +188,7 @@ func TestGrantHidesItsClaim(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		for _, text := range []string{fmt.Sprintf(verb, g), fmt.Sprintf(verb, &g), fmt.Sprintf(verb, []client.Grant{g})} {
 			require.NotContains(t, text, "5ec4e7")
-			require.Contains(t, text, "job 1.2 on claim <1>#2#…")
+			require.Contains(t, text, "job 1.2 on claim <1>#2#...")
 		}
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-const queryJobs = 516
+const (
+	queryJobs    = 516
+	releaseClaim = 443
+)
 
 // Schedd is a daemon with a queue of jobs.
 type Schedd struct {
@@ -100,4 +103,16 @@ func readSummary(lines cedar.Lines) (*classad.ClassAd, error) {
 		return nil, fmt.Errorf("the schedd answers with error %d: %s", code, text)
 	}
 	return summary, nil
+}
+
+// Release tells the schedd that a claim has ended, as a startd does that gives one up. The
+// schedd does not answer.
+func (s Schedd) Release(ctx context.Context, claim string) error {
+	stream, err := s.Security.Start(ctx, s.Address, releaseClaim, nil)
+	if err != nil {
+		return fmt.Errorf("release claim %s at %v: %w", security.PublicClaim(claim), s.Address, err)
+	}
+	defer stream.Close()
+	stream.PutString(claim)
+	return stream.Send()
 }

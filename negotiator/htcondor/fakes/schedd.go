@@ -24,6 +24,7 @@ type Schedd struct {
 	jobs       []*classad.ClassAd
 	matches    []Match
 	rejections []Rejection
+	released   []string
 	taken      func(Match)
 	now        int64
 }
@@ -50,6 +51,7 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 	s.start(tb, "SCHEDD", map[int]server.Handler{
 		516: {Name: "QUERY_JOB_ADS", Serve: s.query},
 		416: {Name: "NEGOTIATE", Serve: s.negotiate},
+		443: {Name: "RELEASE_CLAIM", Serve: s.release},
 	})
 	return s
 }
@@ -100,6 +102,13 @@ func (s *Schedd) Rejections() []Rejection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.rejections)
+}
+
+// Released are the claims of which the schedd was told that they have ended.
+func (s *Schedd) Released() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.released)
 }
 
 // Capability makes a session for NEGOTIATE, as submitter ads have it. It ends when
@@ -324,5 +333,19 @@ func (s *Schedd) reject(call *security.Call, submitter string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rejections = append(s.rejections, r)
+	return nil
+}
+
+func (s *Schedd) release(_ context.Context, call *security.Call) error {
+	claim, err := call.Text()
+	if err == nil {
+		err = call.End()
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.released = append(s.released, claim)
 	return nil
 }

@@ -69,9 +69,9 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // session is the key that the stream is encrypted with.
 func (k Key) session() []byte { return derive([]byte(k.secret)) }
 
-// PublicClaim is the part of a claim id that may be shown.
+// PublicClaim is the part of a claim id that may be shown, as ads have it in PublicClaimId.
 func PublicClaim(id string) string {
-	return id[:strings.LastIndexByte(id, '#')+1] + "…"
+	return id[:strings.LastIndexByte(id, '#')+1] + "..."
 }
 
 // derive makes a session key of a shared secret.
