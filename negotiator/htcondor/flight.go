@@ -73,13 +73,20 @@ func (p *Pool) unsent() bool {
 	return false
 }
 
-// deadline is when the next flight will have stood still for too long; zero: there is
-// none. Those that had already when the pool was last looked at are of schedds that do
+// deadline is when the next flight will have stood still for too long, or a slot comes
+// back; zero: there is none. Those that had already when the pool was last looked at are of schedds that do
 // not answer, and no reason to look again.
 func (p *Pool) deadline() (first time.Time) {
 	for _, f := range p.flights {
 		if at := f.moved.Add(p.patience(f)); at.After(p.looked) && (first.IsZero() || at.Before(first)) {
 			first = at
+		}
+	}
+	for _, bySchedd := range p.doubts { // slots that are left out come back
+		for _, d := range bySchedd {
+			if d.until.After(p.looked) && (first.IsZero() || d.until.Before(first)) {
+				first = d.until
+			}
 		}
 	}
 	return first

@@ -121,6 +121,8 @@ func (p *Pool) grant(f *flight, offers map[string]*offer) ([]match, string) {
 	for _, at := range f.rest {
 		o := offers[at.Slot]
 		switch {
+		case p.isLeftOut(at.Slot, j, p.now()):
+			return nil, "slot " + at.Slot + " is left out for a while: starts fail there"
 		case o == nil:
 			return nil, "slot " + at.Slot + " is not advertised"
 		case j.as.parallel && p.stale(at.Slot):

@@ -77,7 +77,8 @@ type Pool struct {
 	meanwhileEnded, meanwhileLeft []backfill.JobID // jobs that went while there was no negotiator: yet to be told
 	flights                       map[backfill.JobID]*flight
 	told                          map[backfill.JobID]telling
-	used                          map[string]use // by claim ids that were handed out
+	doubts                        map[string]map[string]*doubt // by slot and schedd
+	used                          map[string]use               // by claim ids that were handed out
 
 	slotAttributes, jobAttributes wanted
 	parser                        classad.Parser
@@ -108,7 +109,7 @@ func New(s Settings) *Pool {
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold,
 		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
 		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{},
-		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{},
+		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{},
 	}
 	p.accounting = &p.s.Accounting
 	p.want()

@@ -211,7 +211,7 @@ func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 			}
 			g = readGroup(ad)
 			var more bool
-			g.plan, more = p.planOf(ad)
+			g.plan, more = p.planOf(ad, s.name)
 			grew = grew || more
 			s.groups[string(raw.lines)] = g
 		}

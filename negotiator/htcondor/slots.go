@@ -46,6 +46,16 @@ type slot struct {
 	foreign backfill.JobID
 	strange int64     // Unix time since when its claim is nobody's that we know; 0: it is not
 	left    time.Time // when a gang last ended on it
+
+	// When a look last saw that a claim had begun on it or a part of it, and of which job;
+	// when its startd began, and when a look first saw that.
+	began     time.Time
+	beganFor  jobKey
+	started   int64
+	restarted time.Time
+	// veiled is how it is told while it is left out for veil, made of unveiled.
+	veiled, unveiled *negotiator.Slot
+	veil             string
 }
 
 // unlimited is how many jobs a partitionable slot can host.
@@ -85,8 +95,18 @@ func (p *Pool) fill(s *slot, ad *classad.ClassAd) (grew bool, err error) {
 	if dynamic {
 		s.host = parent(s.name)
 	}
+	before, who, when := s.claimed, s.runs, s.since
 	s.claimed = !partitionable && (state == "Claimed" || state == "Preempting")
 	s.readClaim(ad)
+	if host := p.slots[s.host]; host != nil && s.claimed && (!before || who != s.runs || when != s.since) {
+		host.began, host.beganFor = p.looked, s.runs
+	}
+	if started, ok := ad.Int("DaemonStartTime"); ok && started != s.started {
+		if s.started != 0 {
+			s.restarted = p.looked
+		}
+		s.started = started
+	}
 	s.free = p.amounts(ad)
 	if dynamic {
 		s.ad = nil
