@@ -19,6 +19,7 @@ func (p *Pool) differ(l *look) negotiator.Delta {
 	}
 	p.meanwhileEnded, p.meanwhileLeft = nil, nil
 	whys := map[backfill.JobID]string{}
+	p.hearTold(nil)
 	p.judge(l)
 	p.differSlots(&d, l)
 	p.differJobs(&d, l, whys)
@@ -149,15 +150,17 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]
 	}
 	p.admit(d, l, fresh, whys)
 	for name, s := range p.schedds {
-		if s.lost(l) {
+		if s.lost(l) && !(s.moved && s.look == l.number) { // its ad may outlive it
+			s.done()
 			delete(p.schedds, name)
 		}
 	}
 }
 
-// lost tells whether a schedd has neither been seen nor answered for long.
+// lost tells whether a schedd has neither been seen nor answered for long, or is another
+// one now.
 func (s *schedd) lost(l *look) bool {
-	return s == nil || s.failed != nil && l.began.Sub(s.seen) > scheddGrace
+	return s == nil || s.moved || s.failed != nil && l.began.Sub(s.seen) > scheddGrace
 }
 
 // unknownRun says that it is not known how long a job ran.
@@ -259,7 +262,7 @@ func (p *Pool) elsewhere(d *negotiator.Delta, j *job, at []place) {
 func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 	edited := !j.same()
 	if f := p.flights[j.id]; f != nil && !p.s.Observe {
-		switch handed := len(f.claims) > 0 || f.sent(); {
+		switch handed := len(f.claims) > 0 || f.sent() || f.telling; {
 		case edited && !handed:
 		case !handed && slices.ContainsFunc(j.places, func(at place) bool { return p.isLeftOut(at.Slot, j, l.began) }):
 		case !p.overdue(f):

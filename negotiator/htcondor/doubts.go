@@ -110,7 +110,7 @@ func (p *Pool) judge(l *look) {
 
 // overdue tells whether a flight has stood still for too long.
 func (p *Pool) overdue(f *flight) bool {
-	return p.schedds[f.job.key.schedd].since.Sub(f.moved) >= p.patience(f)
+	return !f.telling && p.schedds[f.job.key.schedd].since.Sub(f.moved) >= p.patience(f)
 }
 
 // blamed are the slots that can be why a job's start failed. What has begun anew since,

@@ -17,7 +17,9 @@ type flight struct {
 	why  string
 	// claims are the ids that were handed over; secrets.
 	claims []string
-	since  time.Time // decided
+	// telling says that its schedd may be hearing of it at this moment.
+	telling bool
+	since   time.Time // decided
 	// moved is when it last got on: it was decided, something of it was handed over, or
 	// it was in line behind another that was served.
 	moved time.Time

@@ -60,6 +60,7 @@ type Pool struct {
 	wake       chan struct{}
 
 	hold   time.Duration // see hold
+	most   int           // see maxQueue
 	looked time.Time     // when the last look began
 	number int           // of the last look
 	open   *look         // the first look, until Fetch tells of it
@@ -106,7 +107,7 @@ func New(s Settings) *Pool {
 		s.Clock = time.Now
 	}
 	p := &Pool{
-		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold,
+		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold, most: maxQueue,
 		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
 		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{},
 		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{},

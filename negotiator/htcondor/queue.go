@@ -108,9 +108,16 @@ type schedd struct {
 	under   chan reading      // the reading under way; nil: none
 	stop    func()            // ends it
 	groups  map[string]*group // by their lines
+	// telling is where it will be told of matches, if that is under way, and slow whether
+	// nobody waits for that.
+	telling chan told
+	matches []match
+	slow    bool
+	mute    time.Time // it is not told reasons until then, since that took too long
 	// submitters are those that it advertises, by name.
 	submitters map[string]submitter
 	capability string // a secret
+	moved      bool   // another schedd is where it was: it has been renamed
 	heard      int64  // when the collector got that, in Unix time
 	// gang is when the last of its gangs began, counted when it last counted its queue;
 	// both by its own clock.
@@ -138,6 +145,10 @@ const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus 
 // schedd may answer late, and its clock differ.
 const stopGrace = 2 * time.Minute
 
+// maxQueue bounds what a schedd may tell of its jobs at once, in bytes: a hundred
+// thousand jobs of which no two are alike take less than half of it.
+const maxQueue = 256 << 20
+
 // reading is what came of asking a schedd.
 type reading struct {
 	groups     []rawGroup
@@ -158,7 +169,11 @@ func (p *Pool) readQueue(ctx context.Context, s *schedd, projection []string, be
 	}
 	r := reading{attributes: len(projection), began: began}
 	d := client.Schedd{Security: p.s.Security, Address: s.address}
+	size := 0
 	_, r.err = d.Jobs(ctx, client.JobQuery{Requirements: requirements, Projection: projection, Group: true}, func(lines cedar.Lines) error {
+		if size += len(lines); size > p.most {
+			return fmt.Errorf("the queue of schedd %s does not end after %d bytes", s.name, p.most)
+		}
 		r.groups = append(r.groups, split(lines))
 		return nil
 	})
@@ -276,19 +291,21 @@ func readGroup(ad *classad.ClassAd) *group {
 
 // places are where the jobs of a group run, by the slots that are planned with.
 func (p *Pool) places(g *group) []place {
-	var at []place
-	for _, name := range g.hosts {
-		host := parent(name)
+	hosts := make([]string, len(g.hosts))
+	for i, name := range g.hosts {
+		hosts[i] = parent(name)
 		if s := p.slots[name]; s != nil {
-			host = s.host
+			hosts[i] = s.host
 		}
-		i := slices.IndexFunc(at, func(x place) bool { return x.Slot == host })
-		if i < 0 {
-			at, i = append(at, place{Slot: host}), len(at)
-		}
-		at[i].Chunks++
 	}
-	slices.SortFunc(at, func(a, b place) int { return strings.Compare(a.Slot, b.Slot) })
+	slices.Sort(hosts)
+	var at []place
+	for i, host := range hosts {
+		if i == 0 || host != hosts[i-1] {
+			at = append(at, place{Slot: host})
+		}
+		at[len(at)-1].Chunks++
+	}
 	return at
 }
 
