@@ -3,6 +3,8 @@ package htcondor_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -68,4 +70,33 @@ func TestScheddsFail(t *testing.T) {
 		require.Len(t, runsOf(audit, job), 1, "%v", job)
 	}
 	t.Logf("broken guarantees: %v", pool.broken())
+}
+
+// TestSlotThatTakesNoClaims stops a startd that every job likes best. Its ads are there, and its claims come
+// to nothing.
+func TestSlotThatTakesNoClaims(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"NODES=2", "CPUS=2", "SLOTS=consumption"})
+	pool.permit("start late", "start failed", "job changed", "slot changed")
+	pool.Wait("two slots", time.Minute, func() bool { return len(pool.Slots()) == 2 })
+	pool.Signal("n1", syscall.SIGSTOP)
+	goOn := func() { pool.Signal("n1", syscall.SIGCONT) }
+	defer func() { goOn() }()
+	liked := pool.Submit("alice", sleep(1, 1, 1, estimate+"1", `rank = regexp("@n1@", TARGET.Name)`))
+	only := pool.Submit("bob", sleep(1, 1, 1, estimate+"1", on("n1")))
+	pool.WaitDone(3*time.Minute, liked...)
+	pool.Wait("a pause", time.Minute, func() bool {
+		return strings.Contains(pool.Log("NegotiatorLog"), "a slot is left out for a while: starts fail there: slot=slot1@n1@")
+	})
+	pool.Wait("an explanation", 2*time.Minute, func() bool {
+		out, err := pool.Try("bob", "negotiator", "explain", only[0].String())
+		return err == nil && strings.Contains(out, "left out") && strings.Contains(out, "slot1@n1@")
+	})
+	require.Positive(t, pool.Slots("-constraint", `Name == "slot1@n1@pool.test"`)[0].Int("DaemonStartTime"))
+	goOn()
+	goOn = func() {}
+	pool.WaitDone(4*time.Minute, only...)
+	pool.Audit().Check(t)
+	paused, _ := strconv.Atoi(strings.TrimSpace(pool.As("root", "condor_status", "-negotiator", "-af", "BackfillSlotsPaused")))
+	t.Logf("left out in the end: %d; lines: %d", paused, strings.Count(pool.Log("NegotiatorLog"), "a slot is left out for a while"))
 }

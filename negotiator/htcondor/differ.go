@@ -45,7 +45,7 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 	for _, s := range p.slots {
 		if s.up {
 			all++
-			if s.gone != 0 {
+			if !s.gone.IsZero() {
 				missing++
 			}
 		}
@@ -59,10 +59,10 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 		long := s.longGone(l)
 		switch {
 		case s.ad == nil: // dynamic
-			if s.gone != 0 && s.foreign == 0 {
+			if !s.gone.IsZero() && s.foreign == 0 {
 				delete(p.slots, name)
 			}
-		case s.gone == 0:
+		case s.gone.IsZero():
 			if now := p.shown(s, l.began); !s.up || s.told != now {
 				s.up, s.told, s.shut = true, now, false
 				d.SlotsUp = append(d.SlotsUp, now)
@@ -85,7 +85,7 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 
 // longGone tells whether a slot was missed for longer than may happen to any.
 func (s *slot) longGone(l *look) bool {
-	return s.gone != 0 && l.began.Sub(time.Unix(s.gone, 0)) >= l.grace
+	return !s.gone.IsZero() && l.began.Sub(s.gone) >= l.grace
 }
 
 // shut is a slot that takes no job.

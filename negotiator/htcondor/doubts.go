@@ -124,7 +124,7 @@ func (p *Pool) blamed(j *job) []string {
 	var all, claimed []string
 	for _, at := range j.places {
 		s := p.slots[at.Slot]
-		if s == nil || s.gone != 0 || s.ad == nil {
+		if s == nil || !s.gone.IsZero() || s.ad == nil {
 			continue
 		}
 		touched := s.began.After(since)

@@ -245,8 +245,10 @@ func (p *Pool) wereTold(s *schedd, r told) {
 	for _, m := range r.sent {
 		p.handed(m)
 	}
-	if r.err != nil {
+	if r.err != nil && !s.refused { // once, not each time
 		p.log.Warn("matches could not be handed to a schedd; this is tried again", "schedd", s.name, "error", r.err)
+	}
+	if s.refused = r.err != nil; s.refused {
 		for _, m := range s.matches {
 			if !m.flight.sent() {
 				m.flight.why = r.err.Error()

@@ -141,6 +141,8 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 		}
 		if s.failed != nil {
 			l.problems = append(l.problems, s.failed.Error())
+		} else if s.wrong != "" {
+			l.problems = append(l.problems, s.wrong)
 		}
 	}
 	return grew
@@ -305,8 +307,8 @@ const (
 // miss notes what the look did not see.
 func (p *Pool) miss(l *look) {
 	for _, s := range p.slots {
-		if s.look != l.number && s.gone == 0 {
-			s.gone = l.began.Unix()
+		if s.look != l.number && s.gone.IsZero() {
+			s.gone = l.began
 		}
 	}
 	for _, s := range p.schedds {

@@ -84,6 +84,7 @@ type Pool struct {
 	slotAttributes, jobAttributes wanted
 	parser                        classad.Parser
 	plans                         map[string]*plan
+	manyRoundings                 int                         // at so many those that are no more are forgotten
 	rounding                      map[string]*negotiator.Slot // one of each way of taking amounts, by consumption policy
 
 	mu    sync.Mutex // guards what others ask for
@@ -109,7 +110,7 @@ func New(s Settings) *Pool {
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold, most: maxQueue,
 		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
-		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{},
+		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{}, manyRoundings: fewRoundings,
 		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{},
 	}
 	p.accounting = &p.s.Accounting

@@ -103,6 +103,7 @@ type schedd struct {
 	seen    time.Time         // when
 	read    int               // the look that last had its queue
 	since   time.Time         // when that reading began; zero: never
+	wrong   string            // what of the last reading was left out, and why
 	failed  error             // why the last reading failed
 	late    bool              // it did not answer in time: nobody waits for it until it does
 	under   chan reading      // the reading under way; nil: none
@@ -113,6 +114,7 @@ type schedd struct {
 	telling chan told
 	matches []match
 	slow    bool
+	refused bool      // the last time it was not told of all
 	mute    time.Time // it is not told reasons until then, since that took too long
 	// submitters are those that it advertises, by name.
 	submitters map[string]submitter
@@ -216,12 +218,13 @@ func split(lines cedar.Lines) rawGroup {
 // attributes that were not asked for.
 func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 	s.read, s.since = number, r.began
+	unread, which := 0, ""
 	for _, raw := range r.groups {
 		g := s.groups[string(raw.lines)]
 		if g == nil {
 			ad, err := p.parser.ParseOld(string(raw.lines))
 			if err != nil {
-				p.log.Warn("an ad of the queue cannot be read; its jobs are left out", "schedd", s.name, "error", err)
+				unread, which = unread+1, err.Error()
 				continue
 			}
 			g = readGroup(ad)
@@ -236,7 +239,7 @@ func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 			for id := range strings.FieldsSeq(string(raw.ids)) {
 				cluster, proc, ok := parseJobID(id)
 				if !ok {
-					p.log.Warn("a job's ID cannot be read; the job is left out", "schedd", s.name, "id", id)
+					unread, which = unread+1, fmt.Sprintf("%q is no job's ID", id)
 					continue
 				}
 				g.jobs = append(g.jobs, p.job(jobKey{s.name, cluster, proc}))
@@ -245,6 +248,10 @@ func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 		for _, j := range g.jobs {
 			j.group, j.look = g, number
 		}
+	}
+	s.wrong = ""
+	if unread > 0 {
+		s.wrong = fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left out: %.200s", s.name, unread, which)
 	}
 	for _, key := range r.stopped {
 		if j := p.jobs[key]; j != nil {

@@ -434,3 +434,35 @@ func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
 	f.submit(c, 1, only)
 	require.Empty(t, f.cycle().Matches)
 }
+
+// However often startds change how they take amounts, a bounded number of ways is
+// remembered.
+func TestRoundingsAreBounded(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	for i := range 3 * fewRoundings {
+		lines := fmt.Sprintf("Name = \"slot1@n1\"\nState = \"Unclaimed\"\nPartitionableSlot = true\nCpus = 4\nMemory = 4096\nTotalSlotCpus = 4\nTotalSlotMemory = 4096\nRequirements = true\nConsumptionCpus = %d\n", i+1)
+		_, err := w.pool.readSlot(cedar.Lines(lines), 1)
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, len(w.pool.rounding), fewRoundings+1)
+	require.EqualValues(t, 3*fewRoundings, w.pool.taken(classad.New(), backfill.Vector{1, 0, 1})[0])
+}
+
+// A schedd whose ads cannot be read is a problem of each look, not lines without end.
+func TestUnreadableQueue(t *testing.T) {
+	f := newFarm(t, 4, 2)
+	var groups []*classad.ClassAd
+	for i := range 500 {
+		ad := classad.New()
+		ad.SetInt("JobStatus", 1)
+		ad.SetInt("QDate", int64(i))
+		ad.SetString("JobIds", "1.x nonsense")
+		groups = append(groups, ad)
+	}
+	f.submit(f.schedds[0], 1, "")
+	f.schedds[1].SetGroups(groups...)
+	f.cycle()
+	require.Len(t, f.pool.jobs, 1)
+	require.Contains(t, strings.Join(f.pool.Last().Problems, ";"), "1000 parts cannot be read")
+	require.Less(t, strings.Count(f.log.String(), "\n"), 10)
+}
