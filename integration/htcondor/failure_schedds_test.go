@@ -76,7 +76,7 @@ func TestScheddsFail(t *testing.T) {
 // to nothing.
 func TestSlotThatTakesNoClaims(t *testing.T) {
 	t.Parallel()
-	pool := ours(t, []string{"NODES=2", "CPUS=2", "SLOTS=consumption"})
+	pool := ours(t, []string{"NODES=2", "CPUS=2", "SLOTS=consumption"}, "REQUEST_CLAIM_TIMEOUT = 20")
 	pool.permit("start late", "start failed", "job changed", "slot changed")
 	pool.Wait("two slots", time.Minute, func() bool { return len(pool.Slots()) == 2 })
 	pool.Signal("n1", syscall.SIGSTOP)

@@ -63,10 +63,7 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 				delete(p.slots, name)
 			}
 		case s.gone.IsZero():
-			if now := p.shown(s, l.began); !s.up || s.told != now {
-				s.up, s.told, s.shut = true, now, false
-				d.SlotsUp = append(d.SlotsUp, now)
-			}
+			p.tellSlot(d, s, l)
 		case long && busy[name]:
 			if s.up && !s.shut { // its jobs may come back, but it can take no others
 				s.shut, s.told = true, shut(s.told)
@@ -80,6 +77,14 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 			}
 			delete(p.slots, name)
 		}
+	}
+}
+
+// tellSlot tells of a slot that is there, unless that is known.
+func (p *Pool) tellSlot(d *negotiator.Delta, s *slot, l *look) {
+	if now := p.shown(s, l.began); !s.up || s.told != now {
+		s.up, s.told, s.shut = true, now, false
+		d.SlotsUp = append(d.SlotsUp, now)
 	}
 }
 
@@ -150,7 +155,7 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]
 	}
 	p.admit(d, l, fresh, whys)
 	for name, s := range p.schedds {
-		if s.lost(l) && !(s.moved && s.look == l.number) { // its ad may outlive it
+		if s.lost(l) && (!s.moved || s.look != l.number) { // its ad may outlive it
 			s.done()
 			delete(p.schedds, name)
 		}

@@ -154,6 +154,11 @@ func (p *Pool) blame(name string, j *job, l *look) {
 	if d != nil && decided.Before(d.at) {
 		return
 	}
+	// While a claim elsewhere hangs its schedd starts it nowhere; or it is the job that ails.
+	if j.blamed != name && l.began.Sub(j.blamedAt) < 2*p.s.Patience && l.began != j.blamedAt {
+		return
+	}
+	j.blamed, j.blamedAt = name, l.began
 	up, out := 0, 0
 	for other, s := range p.slots {
 		if s.up {

@@ -11,6 +11,7 @@ import (
 
 // hole is a world in which starts fail on the slot that every job likes best.
 func hole(t *testing.T, policy string) (w *world, bad, good *node) {
+	t.Helper()
 	bad, good = &node{name: "bad", cpus: 8, memory: 8192, refuses: true}, &node{name: "good", cpus: 4, memory: 4096}
 	return newWorld(t, policy, bad, good), bad, good
 }
@@ -27,7 +28,7 @@ func TestJobLeavesBlackHole(t *testing.T) {
 	w.pass(40)
 	require.Equal(t, 1, j.runs)
 	require.Contains(t, j.at, good)
-	require.Len(t, w.pool.Last().Paused, 0, "a pause of 5 s is over")
+	require.Empty(t, w.pool.Last().Paused, "a pause of 5 s is over")
 }
 
 // Where starts always fail less and less is tried, and one line is logged for each try.
@@ -126,6 +127,30 @@ func TestMostOfThePoolIsNotLeftOut(t *testing.T) {
 		require.LessOrEqual(t, len(w.pool.Last().Paused), 1)
 	}
 	require.NotEmpty(t, w.pool.doubts)
+}
+
+// While a claim hangs its job cannot be started elsewhere, and a job may ail itself: it
+// blames one slot at a time.
+func TestJobBlamesOneSlotAtATime(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096}, &node{name: "n2", cpus: 4, memory: 4096},
+		&node{name: "n3", cpus: 4, memory: 4096}, &node{name: "n4", cpus: 4, memory: 4096})
+	ill := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	w.fate = func(j *sleeper) fate {
+		if j == ill {
+			return fails
+		}
+		return works
+	}
+	for range 300 {
+		w.pass(1)
+		require.LessOrEqual(t, len(w.pool.Last().Paused), 1)
+	}
+	require.NotEmpty(t, w.pool.doubts)
+	for _, bySchedd := range w.pool.doubts {
+		for _, d := range bySchedd {
+			require.LessOrEqual(t, d.failures, 4)
+		}
+	}
 }
 
 // What comes back at once from where it was started is a failure there.

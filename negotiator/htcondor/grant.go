@@ -197,9 +197,9 @@ func (p *Pool) negotiate(ctx context.Context, bySchedd map[string]map[string][]m
 		asked := *s
 		asked.submitters = maps.Clone(s.submitters)
 		go func(answer chan<- told) {
-			ctx, cancel := context.WithTimeout(ctx, p.s.Patience)
+			within, cancel := context.WithTimeout(ctx, p.s.Patience)
 			defer cancel()
-			sent, err := p.negotiateWith(ctx, &asked, submitters, significant)
+			sent, err := p.negotiateWith(within, &asked, submitters, significant)
 			answer <- told{sent, err}
 		}(s.telling)
 	}

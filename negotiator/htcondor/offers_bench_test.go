@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -40,10 +41,10 @@ func BenchmarkOffers(b *testing.B) {
 		Schema:    schema, Clock: func() time.Time { return time.Unix(1_700_000_000, 0) }, Patience: 10 * time.Minute,
 	})
 	for i := range slots {
-		p.slots[fmt.Sprint(i)] = &slot{}
+		p.slots[strconv.Itoa(i)] = &slot{}
 	}
 	for _, n := range []int{10, 200, 1000, 5000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			f := &flight{}
 			for i := range n {
 				f.rest = append(f.rest, place{fmt.Sprintf("slot1@node%04d.cluster.test", i*(slots/n)), 1})

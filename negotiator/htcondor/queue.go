@@ -57,6 +57,10 @@ type job struct {
 	places    []place
 	start     backfill.Time
 	estimated backfill.Time // of a running one, which may have been edited since
+
+	// blamed is the slot that its last start failed on, and when that was found.
+	blamed   string
+	blamedAt time.Time
 }
 
 // place is a number of chunks on a slot.

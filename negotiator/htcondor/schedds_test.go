@@ -36,7 +36,7 @@ type farm struct {
 	n         *negotiator.Negotiator
 }
 
-func newFarm(t *testing.T, slots, schedds int) *farm {
+func newFarm(t *testing.T, policy string, slots, schedds int) *farm {
 	t.Helper()
 	f := &farm{t: t, collector: fakes.NewCollector(t), now: time.Unix(1_700_000_000, 0), log: &strings.Builder{}}
 	for i := range schedds {
@@ -58,7 +58,7 @@ func newFarm(t *testing.T, slots, schedds int) *farm {
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: f.log, DisableTime: true}),
 	})
 	var err error
-	f.n, err = negotiator.New((&world{t: t, pool: f.pool, policy: "conservative"}).config())
+	f.n, err = negotiator.New((&world{t: t, pool: f.pool, policy: policy}).config())
 	require.NoError(t, err)
 	return f
 }
@@ -136,13 +136,15 @@ func crooked(t *testing.T, name string, talk func(ctx context.Context, c net.Con
 func silent(ctx context.Context, _ net.Conn) { <-ctx.Done() }
 
 func drips(ctx context.Context, c net.Conn) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
 	for ctx.Err() == nil {
 		if _, err := c.Write([]byte{1}); err != nil {
 			return
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
+		case <-tick.C:
 		}
 	}
 }
@@ -160,7 +162,7 @@ func babbles(_ context.Context, c net.Conn) {
 // One cycle plans and matches the jobs of all schedds that answer, whatever the others
 // do; of those that have told their jobs before, these keep their places.
 func TestFiftySchedds(t *testing.T) {
-	f := newFarm(t, 80, 40)
+	f := newFarm(t, "easy", 80, 40)
 	for _, s := range f.schedds {
 		f.submit(s, 2, "")
 	}
@@ -179,11 +181,9 @@ func TestFiftySchedds(t *testing.T) {
 		ad, submitter := crooked(t, fmt.Sprintf("z%d@test", i), talk)
 		f.ads, f.more = append(f.ads, ad), append(f.more, submitter)
 	}
-	f.pool.hold = 2 * time.Second
-	f.pool.s.Patience = 5 * time.Second
-	began := time.Now()
+	f.pool.hold = time.Second
+	f.pool.s.Patience = 20 * time.Second
 	report := f.cycle()
-	t.Logf("the first cycle, with 10 schedds that tell nothing: %v", time.Since(began))
 	require.Len(t, report.Matches, 80)
 	for _, s := range f.schedds {
 		f.matches(s, 2)
@@ -205,14 +205,14 @@ func TestFiftySchedds(t *testing.T) {
 		return errors.New("it was mute")
 	})
 	f.now = f.now.Add(time.Second)
-	began = time.Now()
 	f.cycle()
-	t.Logf("the second, with two more and a queue of 100,000: %v", time.Since(began))
-	for range 20 { // a large queue may be late
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 600 { // a large queue may be late
 		if f.pool.Last().Idle >= 99_000 {
 			break
 		}
-		f.pool.hold = time.Minute // those that were late are not waited for
+		<-tick.C
 		f.cycle()
 	}
 	require.GreaterOrEqual(t, f.pool.Last().Idle, 99_000)
@@ -225,15 +225,12 @@ func TestFiftySchedds(t *testing.T) {
 		_, why := f.pool.ready(&flight{job: &job{key: jobKey{schedd: mute.Name}, group: &group{plan: &plan{}}}})
 		return why
 	}())
-	began = time.Now()
-	f.cycle()
-	t.Logf("one more: %v", time.Since(began))
 }
 
 // The jobs of a schedd that does not answer keep their places for as long as its ads are
 // there and a quarter of an hour more.
 func TestSilentScheddKeepsReservations(t *testing.T) {
-	f := newFarm(t, 1, 2)
+	f := newFarm(t, "conservative", 1, 2)
 	f.submit(f.schedds[0], 3, "")
 	f.cycle()
 	f.matches(f.schedds[0], 1)
@@ -268,7 +265,7 @@ func TestSilentScheddKeepsReservations(t *testing.T) {
 // A schedd that is slow to take its matches is waited for once, and keeps no other from
 // being told.
 func TestSlowNegotiationDelaysNobody(t *testing.T) {
-	f := newFarm(t, 24, 3)
+	f := newFarm(t, "conservative", 24, 3)
 	junk := strings.Repeat("x", 1<<20) // more than the system holds for one who does not read
 	var ads []*classad.ClassAd
 	for _, ad := range f.collector.Ads("Machine") {
@@ -323,7 +320,7 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 
 // Reasons are told to all schedds at once; one that hangs is told none for a while.
 func TestSlowScheddKeepsNoReasons(t *testing.T) {
-	f := newFarm(t, 1, 3)
+	f := newFarm(t, "conservative", 1, 3)
 	for _, s := range f.schedds {
 		f.submit(s, 2, "")
 	}
@@ -358,7 +355,7 @@ func TestSlowScheddKeepsNoReasons(t *testing.T) {
 // A schedd that was renamed has its jobs once, under its new name, though its old ad
 // stays for a while.
 func TestRenamedSchedd(t *testing.T) {
-	f := newFarm(t, 4, 1)
+	f := newFarm(t, "conservative", 4, 1)
 	s := f.schedds[0]
 	f.submit(s, 2, "")
 	f.cycle()
@@ -381,7 +378,7 @@ func TestRenamedSchedd(t *testing.T) {
 
 // A queue that does not end is not read to its end.
 func TestEndlessQueue(t *testing.T) {
-	f := newFarm(t, 4, 2)
+	f := newFarm(t, "conservative", 4, 2)
 	f.pool.most = 500
 	f.submit(f.schedds[0], 1, "A = 1")
 	var jobs []string
@@ -409,7 +406,7 @@ func TestManyHosts(t *testing.T) {
 // Starts that fail for one schedd alone leave a slot to the others, and what they were
 // promised.
 func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
-	f := newFarm(t, 4, 3)
+	f := newFarm(t, "conservative", 4, 3)
 	a, b, c := f.schedds[0], f.schedds[1], f.schedds[2]
 	f.submit(a, 1, "")
 	f.cycle()
@@ -450,7 +447,7 @@ func TestRoundingsAreBounded(t *testing.T) {
 
 // A schedd whose ads cannot be read is a problem of each look, not lines without end.
 func TestUnreadableQueue(t *testing.T) {
-	f := newFarm(t, 4, 2)
+	f := newFarm(t, "conservative", 4, 2)
 	var groups []*classad.ClassAd
 	for i := range 500 {
 		ad := classad.New()
