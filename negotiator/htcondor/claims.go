@@ -30,10 +30,10 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 	}
 	for _, s := range p.slots {
 		host := p.slots[s.host]
-		if s.gone != 0 && !s.longGone(l) && (host == nil || host.gone != 0) {
+		if !s.gone.IsZero() && !s.longGone(l) && (host == nil || !host.gone.IsZero()) {
 			continue // its startd was not heard of at all
 		}
-		known := !s.claimed || s.gone != 0
+		known := !s.claimed || !s.gone.IsZero()
 		if !known {
 			j := p.jobs[s.runs]
 			known = j != nil && j.runsAt(s.host)
@@ -41,12 +41,12 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 		switch {
 		case known && s.foreign != 0:
 			d.Completed = append(d.Completed, s.foreign)
-			s.foreign, s.strange = 0, 0
+			s.foreign, s.strange = 0, time.Time{}
 		case known:
-			s.strange = 0
+			s.strange = time.Time{}
 		case s.foreign != 0:
-		case s.strange == 0 && (p.begun || s.runs == jobKey{}):
-			s.strange = l.began.Unix()
+		case s.strange.IsZero() && (p.begun || s.runs == jobKey{}):
+			s.strange = l.began
 		default:
 			long := strangeFor
 			switch {
@@ -58,7 +58,7 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 			default:
 				long = strangeIdleFor
 			}
-			if host != nil && host.up && l.began.Sub(time.Unix(s.strange, 0)) >= long {
+			if host != nil && host.up && l.began.Sub(s.strange) >= long {
 				d.Found = append(d.Found, p.foreign(s, host, l))
 			}
 		}

@@ -19,6 +19,8 @@ func (p *Pool) differ(l *look) negotiator.Delta {
 	}
 	p.meanwhileEnded, p.meanwhileLeft = nil, nil
 	whys := map[backfill.JobID]string{}
+	p.hearTold(nil)
+	p.judge(l)
 	p.differSlots(&d, l)
 	p.differJobs(&d, l, whys)
 	p.differClaims(&d, l)
@@ -43,7 +45,7 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 	for _, s := range p.slots {
 		if s.up {
 			all++
-			if s.gone != 0 {
+			if !s.gone.IsZero() {
 				missing++
 			}
 		}
@@ -57,12 +59,11 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 		long := s.longGone(l)
 		switch {
 		case s.ad == nil: // dynamic
-			if s.gone != 0 && s.foreign == 0 {
+			if !s.gone.IsZero() && s.foreign == 0 {
 				delete(p.slots, name)
 			}
-		case s.gone == 0 && (!s.up || s.told != s.ad):
-			s.up, s.told, s.shut = true, s.ad, false
-			d.SlotsUp = append(d.SlotsUp, s.ad)
+		case s.gone.IsZero():
+			p.tellSlot(d, s, l)
 		case long && busy[name]:
 			if s.up && !s.shut { // its jobs may come back, but it can take no others
 				s.shut, s.told = true, shut(s.told)
@@ -79,9 +80,17 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 	}
 }
 
+// tellSlot tells of a slot that is there, unless that is known.
+func (p *Pool) tellSlot(d *negotiator.Delta, s *slot, l *look) {
+	if now := p.shown(s, l.began); !s.up || s.told != now {
+		s.up, s.told, s.shut = true, now, false
+		d.SlotsUp = append(d.SlotsUp, now)
+	}
+}
+
 // longGone tells whether a slot was missed for longer than may happen to any.
 func (s *slot) longGone(l *look) bool {
-	return s.gone != 0 && l.began.Sub(time.Unix(s.gone, 0)) >= l.grace
+	return !s.gone.IsZero() && l.began.Sub(s.gone) >= l.grace
 }
 
 // shut is a slot that takes no job.
@@ -130,7 +139,7 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]
 		case j.group.runs():
 			p.differRunning(d, j, l)
 		case j.phase == running:
-			if p.differIdle(d, j) {
+			if p.differIdle(d, j, l) {
 				fresh = append(fresh, j)
 			}
 		case j.phase == waiting && !j.same():
@@ -146,15 +155,17 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]
 	}
 	p.admit(d, l, fresh, whys)
 	for name, s := range p.schedds {
-		if s.lost(l) {
+		if s.lost(l) && (!s.moved || s.look != l.number) { // its ad may outlive it
+			s.done()
 			delete(p.schedds, name)
 		}
 	}
 }
 
-// lost tells whether a schedd has neither been seen nor answered for long.
+// lost tells whether a schedd has neither been seen nor answered for long, or is another
+// one now.
 func (s *schedd) lost(l *look) bool {
-	return s == nil || s.failed != nil && l.began.Sub(s.seen) > scheddGrace
+	return s == nil || s.moved || s.failed != nil && l.began.Sub(s.seen) > scheddGrace
 }
 
 // unknownRun says that it is not known how long a job ran.
@@ -172,6 +183,7 @@ func (p *Pool) gone(d *negotiator.Delta, j *job) {
 		began, asked := j.group.started, cmp.Or(j.group.plan.limit, j.group.plan.estimate, backfill.Forever)
 		if stopped := j.stopped > j.look && d.Now-began < asked; !stopped && j.group.runs() && 0 < began && began <= d.Now {
 			d.Ran[j.id] = d.Now - began
+			p.trust(j)
 		}
 	case waiting:
 		d.Removed = append(d.Removed, j.id)
@@ -214,6 +226,9 @@ func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
 	if began <= 0 || began > l.now {
 		began = l.now
 	}
+	if j.phase == running && l.now-j.start >= backfill.Time(p.s.Patience/time.Second) {
+		p.trust(j)
+	}
 	late, estimate := began > j.start+p.s.StartSlack, j.group.plan.estimate
 	switch {
 	case j.phase == running && slices.Equal(at, j.places): // whatever else was edited, it has what it has
@@ -252,13 +267,13 @@ func (p *Pool) elsewhere(d *negotiator.Delta, j *job, at []place) {
 // differIdle tells of a job that should run and is idle: it was not started in
 // time, or it has come back to the queue. One that was edited meanwhile is another
 // job: true, it is fresh.
-func (p *Pool) differIdle(d *negotiator.Delta, j *job) (fresh bool) {
+func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 	edited := !j.same()
 	if f := p.flights[j.id]; f != nil && !p.s.Observe {
-		asOf := p.schedds[j.key.schedd].since
-		switch handed := len(f.claims) > 0 || f.sent(); {
+		switch handed := len(f.claims) > 0 || f.sent() || f.telling; {
 		case edited && !handed:
-		case asOf.Sub(f.moved) < p.patience(f):
+		case !handed && slices.ContainsFunc(j.places, func(at place) bool { return p.isLeftOut(at.Slot, j, l.began) }):
+		case !p.overdue(f):
 			return false
 		default:
 			p.log.Warn("a job was not started in time", "job", j.key, "slots", j.places, "matched", f.sent(), "why", f.why)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -25,8 +26,8 @@ const maxTellings = 200
 
 // Explain tells waiting jobs why they wait. Users see it in condor_q -better-analyze
 // as the reason for the last match failure. Only what is new is told, to a bounded
-// number of jobs, in the order given; what a slow schedd could not be told in a few
-// seconds is left out.
+// number of jobs, in the order given, all schedds at once; what a slow one could not be
+// told in a few seconds is left out, and it is told nothing for a while.
 func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	if p.s.Observe {
 		return nil
@@ -41,7 +42,7 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 		}
 		s := p.schedds[j.key.schedd]
 		submitter := j.submitterOf()
-		if _, advertised := s.submitters[submitter]; !advertised || s.failed != nil || s.late {
+		if _, advertised := s.submitters[submitter]; !advertised || s.failed != nil || s.late || s.telling != nil || now.Before(s.mute) {
 			continue
 		}
 		before := p.told[id]
@@ -62,12 +63,22 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 	maps.DeleteFunc(p.told, func(id backfill.JobID, _ telling) bool { return p.byID[id] == nil })
 	wait, cancel := context.WithTimeout(ctx, p.hold)
 	defer cancel()
-	for _, name := range slices.Sorted(maps.Keys(bySchedd)) {
-		err := p.reject(wait, p.schedds[name], bySchedd[name])
-		if err != nil {
-			p.log.Warn("a schedd could not be told why its jobs wait", "schedd", name, "error", err)
-		}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for name, reasons := range bySchedd {
+		s := p.schedds[name] // nobody but us changes it until all are told
+		all.Go(func() {
+			rejected, err := p.reject(wait, s, reasons)
+			mu.Lock()
+			defer mu.Unlock()
+			p.rejected += rejected
+			if err != nil {
+				s.mute = now.Add(tellEvery)
+				p.log.Warn("a schedd could not be told why its jobs wait", "schedd", name, "error", err)
+			}
+		})
 	}
+	all.Wait()
 	return ctx.Err()
 }
 
@@ -77,8 +88,8 @@ type reason struct {
 	text string
 }
 
-// reject tells one schedd.
-func (p *Pool) reject(ctx context.Context, s *schedd, bySubmitter map[string][]reason) error {
+// reject tells one schedd, and says how many jobs it told.
+func (p *Pool) reject(ctx context.Context, s *schedd, bySubmitter map[string][]reason) (told int, err error) {
 	var n *client.Negotiation
 	defer func() {
 		if n != nil {
@@ -89,18 +100,18 @@ func (p *Pool) reject(ctx context.Context, s *schedd, bySubmitter map[string][]r
 		who := client.Submitter{Name: submitter, Tag: s.submitters[submitter].tag, Significant: p.significant()}
 		began, err := p.negotiateFor(ctx, n, s, who)
 		if err != nil {
-			return err
+			return told, err
 		}
 		n = began
 		for _, r := range bySubmitter[submitter] {
 			if err := n.Reject(r.j.key.cluster, r.j.key.proc, r.text); err != nil {
-				return err
+				return told, err
 			}
-			p.rejected++
+			told++
 		}
 		if err := n.End(); err != nil {
-			return err
+			return told, err
 		}
 	}
-	return nil
+	return told, nil
 }

@@ -16,7 +16,8 @@ type Facts struct {
 	Foreign                      int // claims of jobs that we do not see; when they end is a guess
 	Negotiators                  []Other
 	Problems                     []string
-	Matched, Rejected, Unstarted int // since the start: jobs handed over, told to wait, never seen to run
+	Paused                       []Pause // slots on which starts fail
+	Matched, Rejected, Unstarted int     // since the start: jobs handed over, told to wait, never seen to run
 }
 
 // Other is a negotiator that the collector knows.
@@ -58,7 +59,7 @@ func (p *Pool) trouble(err error) {
 // publish puts down what others ask for.
 func (p *Pool) publish(l *look, whys map[backfill.JobID]string) {
 	f := Facts{
-		Began: l.began, Took: l.took, Submitters: l.submitters, Negotiators: l.others, Problems: l.problems,
+		Began: l.began, Took: l.took, Submitters: l.submitters, Negotiators: l.others, Problems: l.problems, Paused: p.pauses(l.began),
 		Schedds: len(p.schedds), Unplanned: len(whys),
 	}
 	for _, j := range p.jobs {

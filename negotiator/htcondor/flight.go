@@ -17,7 +17,9 @@ type flight struct {
 	why  string
 	// claims are the ids that were handed over; secrets.
 	claims []string
-	since  time.Time // decided
+	// telling says that its schedd may be hearing of it at this moment.
+	telling bool
+	since   time.Time // decided
 	// moved is when it last got on: it was decided, something of it was handed over, or
 	// it was in line behind another that was served.
 	moved time.Time
@@ -73,13 +75,20 @@ func (p *Pool) unsent() bool {
 	return false
 }
 
-// deadline is when the next flight will have stood still for too long; zero: there is
-// none. Those that had already when the pool was last looked at are of schedds that do
+// deadline is when the next flight will have stood still for too long, or a slot comes
+// back; zero: there is none. Those that had already when the pool was last looked at are of schedds that do
 // not answer, and no reason to look again.
 func (p *Pool) deadline() (first time.Time) {
 	for _, f := range p.flights {
 		if at := f.moved.Add(p.patience(f)); at.After(p.looked) && (first.IsZero() || at.Before(first)) {
 			first = at
+		}
+	}
+	for _, bySchedd := range p.doubts { // slots that are left out come back
+		for _, d := range bySchedd {
+			if d.until.After(p.looked) && (first.IsZero() || d.until.Before(first)) {
+				first = d.until
+			}
 		}
 	}
 	return first

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -26,7 +25,17 @@ type match struct {
 // take them now. What cannot be handed over stays for another try.
 func (p *Pool) handOver(ctx context.Context) {
 	p.release(ctx)
-	flights := p.waitingFlights()
+	p.hearTold(nil)
+	submitters := map[*flight]string{}
+	var flights []*flight
+	for _, f := range p.waitingFlights() {
+		submitter, why := p.ready(f)
+		if why != "" {
+			f.why = why
+			continue
+		}
+		flights, submitters[f] = append(flights, f), submitter
+	}
 	if len(flights) == 0 {
 		return
 	}
@@ -41,9 +50,8 @@ func (p *Pool) handOver(ctx context.Context) {
 	bySchedd := map[string]map[string][]match{}           // by schedd and submitter
 	served, gangs := map[string]bool{}, map[string]bool{} // slots; schedds that are given a gang's
 	for _, f := range flights {
-		submitter, why := p.ready(f)
-		name, gang := f.job.key.schedd, f.job.group.plan.parallel
-		if why == "" && gang {
+		name, gang, why := f.job.key.schedd, f.job.group.plan.parallel, ""
+		if gang {
 			why = p.inLine(f, gangs[name])
 		}
 		var all []match
@@ -61,7 +69,7 @@ func (p *Pool) handOver(ctx context.Context) {
 		if bySchedd[name] == nil {
 			bySchedd[name] = map[string][]match{}
 		}
-		bySchedd[name][submitter] = append(bySchedd[name][submitter], all...)
+		bySchedd[name][submitters[f]] = append(bySchedd[name][submitters[f]], all...)
 	}
 	for _, f := range flights {
 		if slices.ContainsFunc(f.rest, func(at place) bool { return served[at.Slot] }) {
@@ -99,6 +107,8 @@ func (p *Pool) ready(f *flight) (submitter, why string) {
 	known, advertised := s.submitters[submitter]
 	gang := f.job.group.plan.parallel
 	switch {
+	case s.telling != nil:
+		return "", "its schedd is being told of other matches"
 	case s.failed != nil:
 		return "", "its schedd does not answer: " + s.failed.Error()
 	case s.late:
@@ -122,6 +132,8 @@ func (p *Pool) grant(f *flight, offers map[string]*offer) ([]match, string) {
 	for _, at := range f.rest {
 		o := offers[at.Slot]
 		switch {
+		case p.isLeftOut(at.Slot, j, p.now()):
+			return nil, "slot " + at.Slot + " is left out for a while: starts fail there"
 		case o == nil:
 			return nil, "slot " + at.Slot + " is not advertised"
 		case j.as.parallel && p.stale(at.Slot):
@@ -161,40 +173,90 @@ func (p *Pool) request(of *plan) backfill.Vector {
 	return v
 }
 
-// negotiate tells the schedds of their jobs' matches, all schedds at once.
+// told is what came of telling a schedd of matches.
+type told struct {
+	sent []match
+	err  error
+}
+
+// negotiate tells the schedds of their jobs' matches, all schedds at once. One that is
+// slow is told beside what we do next, and from then on is not waited for until it
+// is quick.
 func (p *Pool) negotiate(ctx context.Context, bySchedd map[string]map[string][]match) {
-	ctx, cancel := context.WithTimeout(ctx, p.hold)
-	defer cancel()
 	significant := p.significant()
-	sent := make(map[string][]match, len(bySchedd))
-	failed := make(map[string]error, len(bySchedd))
-	var mu sync.Mutex
-	var all sync.WaitGroup
 	for name, submitters := range bySchedd {
-		s := p.schedds[name] // nobody changes it until all are told
-		all.Go(func() {
-			done, err := p.negotiateWith(ctx, s, submitters, significant)
-			mu.Lock()
-			defer mu.Unlock()
-			sent[name], failed[name] = done, err
-		})
-	}
-	all.Wait()
-	for _, name := range slices.Sorted(maps.Keys(bySchedd)) {
-		for _, m := range sent[name] {
-			p.handed(m)
+		s := p.schedds[name]
+		s.matches = s.matches[:0]
+		for _, all := range submitters {
+			for _, m := range all {
+				m.flight.telling = true
+				p.used[m.Claim] = use{slot: m.slot, request: m.request, at: p.now()}
+				s.matches = append(s.matches, m)
+			}
 		}
-		if err := failed[name]; err != nil {
-			p.log.Warn("matches could not be handed to a schedd; this is tried again", "schedd", name, "error", err)
-			for _, all := range bySchedd[name] {
-				for _, m := range all {
-					if !m.flight.sent() {
-						m.flight.why = err.Error()
-					}
-				}
+		s.telling = make(chan told, 1)
+		asked := *s
+		asked.submitters = maps.Clone(s.submitters)
+		go func(answer chan<- told) {
+			within, cancel := context.WithTimeout(ctx, p.s.Patience)
+			defer cancel()
+			sent, err := p.negotiateWith(within, &asked, submitters, significant)
+			answer <- told{sent, err}
+		}(s.telling)
+	}
+	wait, cancel := context.WithTimeout(ctx, p.hold)
+	defer cancel()
+	p.hearTold(wait.Done())
+}
+
+// hearTold takes in which matches schedds were told, waiting until time is up for those
+// that were quick before; nil: it is.
+func (p *Pool) hearTold(up <-chan struct{}) {
+	for _, name := range slices.Sorted(maps.Keys(p.schedds)) {
+		s := p.schedds[name]
+		if s.telling == nil {
+			continue
+		}
+		var r told
+		select {
+		case r = <-s.telling:
+		default:
+			if up == nil || s.slow {
+				continue
+			}
+			select {
+			case r = <-s.telling:
+			case <-up:
+				s.slow = true
+				p.log.Warn("a schedd is slow to take its matches; nobody waits for it", "schedd", name)
+				continue
+			}
+		}
+		s.telling, s.slow = nil, false
+		p.wereTold(s, r)
+	}
+}
+
+// wereTold takes note of which of its matches a schedd was told.
+func (p *Pool) wereTold(s *schedd, r told) {
+	for _, m := range s.matches {
+		delete(p.used, m.Claim)
+		m.flight.telling = false
+	}
+	for _, m := range r.sent {
+		p.handed(m)
+	}
+	if r.err != nil && !s.refused { // once, not each time
+		p.log.Warn("matches could not be handed to a schedd; this is tried again", "schedd", s.name, "error", r.err)
+	}
+	if s.refused = r.err != nil; s.refused {
+		for _, m := range s.matches {
+			if !m.flight.sent() {
+				m.flight.why = r.err.Error()
 			}
 		}
 	}
+	s.matches = nil
 }
 
 // handed takes note that a schedd was told of a match.

@@ -3,6 +3,7 @@ package htcondor
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -85,7 +86,7 @@ func (p *Pool) remember(left *Left, l *look) negotiator.Memory {
 		}
 		s := p.slots[was.Name]
 		if s == nil { // it counts as missing from now on
-			s = &slot{name: was.Name, host: was.Name, gone: l.began.Unix(), static: true, free: make(backfill.Vector, len(was.Capacity))}
+			s = &slot{name: was.Name, host: was.Name, gone: l.began, static: true, free: make(backfill.Vector, len(was.Capacity))}
 			p.slots[was.Name] = s
 			ad := classad.New()
 			ad.SetString("Name", was.Name)
@@ -116,7 +117,7 @@ func (p *Pool) remember(left *Left, l *look) negotiator.Memory {
 // forget has a negotiator know nothing yet.
 func (p *Pool) forget() {
 	for _, s := range p.slots {
-		s.up, s.told, s.shut, s.foreign, s.strange = false, nil, false, 0, 0
+		s.up, s.told, s.shut, s.foreign, s.strange = false, nil, false, 0, time.Time{}
 	}
 	for _, j := range p.jobs {
 		j.phase, j.as, j.places = unknown, nil, nil
@@ -169,7 +170,7 @@ func (p *Pool) relocate(was LeftJob) (negotiator.Placement, bool) {
 	for i, x := range was.Places {
 		s := p.slots[x.Slot]
 		twice := slices.ContainsFunc(was.Places[:i], func(o place) bool { return o.Slot == x.Slot })
-		if twice || x.Chunks < 1 || x.Chunks > was.Nodes-chunks || s == nil || !s.up || !was.Running && s.gone != 0 {
+		if twice || x.Chunks < 1 || x.Chunks > was.Nodes-chunks || s == nil || !s.up || !was.Running && !s.gone.IsZero() {
 			return nil, false
 		}
 		chunks += x.Chunks
@@ -185,7 +186,7 @@ func (p *Pool) departed(was LeftJob, now backfill.Time) (st negotiator.Standing,
 	if len(was.Request) != len(p.s.Schema.Resources) || was.Nodes < 1 || slices.ContainsFunc(was.Request, outside) || was.Request.Zero() || !was.canBe(now) {
 		return st, false
 	}
-	if st.Placement, ok = p.relocate(was); !ok || slices.ContainsFunc(was.Places, func(at place) bool { return p.slots[at.Slot].gone != 0 }) {
+	if st.Placement, ok = p.relocate(was); !ok || slices.ContainsFunc(was.Places, func(at place) bool { return !p.slots[at.Slot].gone.IsZero() }) {
 		return st, false
 	}
 	ad := classad.New()

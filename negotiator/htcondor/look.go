@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func (p *Pool) look(ctx context.Context) (*look, error) {
 			}
 			return nil, err
 		}
+		p.findMoved()
 		for _, s := range p.schedds {
 			p.ask(ctx, s) // those that are new
 		}
@@ -75,9 +77,30 @@ func (p *Pool) reread() {
 	p.replan()
 }
 
+// findMoved finds schedds at whose address another one answers: they have been renamed,
+// and their jobs are the other one's. It is the ad that was made last that counts.
+func (p *Pool) findMoved() {
+	at := map[string]*schedd{}
+	for _, name := range slices.Sorted(maps.Keys(p.schedds)) {
+		s := p.schedds[name]
+		o := at[s.at]
+		if o == nil || cmp.Or(cmp.Compare(s.look, o.look), cmp.Compare(min(s.own, 1), min(o.own, 1)), cmp.Compare(s.counted, o.counted)) > 0 {
+			at[s.at] = s
+		}
+	}
+	for _, s := range p.schedds {
+		moved := at[s.at] != s
+		if moved && !s.moved {
+			s.done()
+			p.log.Info("a schedd has another name now", "schedd", s.name, "now", at[s.at].name)
+		}
+		s.moved = moved
+	}
+}
+
 // ask begins to read a schedd's queue, unless that is under way.
 func (p *Pool) ask(ctx context.Context, s *schedd) {
-	if s.under != nil || s.read == p.number {
+	if s.under != nil || s.read == p.number || s.moved {
 		return
 	}
 	s.under = make(chan reading, 1)
@@ -104,6 +127,9 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(p.schedds)) {
 		s := p.schedds[name]
+		if s.moved {
+			continue
+		}
 		r, answered := s.answer(wait.Done())
 		if !answered {
 			l.problems = append(l.problems, fmt.Sprintf("schedd %s has not told its queue yet", name))
@@ -115,6 +141,8 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 		}
 		if s.failed != nil {
 			l.problems = append(l.problems, s.failed.Error())
+		} else if s.wrong != "" {
+			l.problems = append(l.problems, s.wrong)
 		}
 	}
 	return grew
@@ -279,8 +307,8 @@ const (
 // miss notes what the look did not see.
 func (p *Pool) miss(l *look) {
 	for _, s := range p.slots {
-		if s.look != l.number && s.gone == 0 {
-			s.gone = l.began.Unix()
+		if s.look != l.number && s.gone.IsZero() {
+			s.gone = l.began
 		}
 	}
 	for _, s := range p.schedds {

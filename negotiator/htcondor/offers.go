@@ -2,7 +2,6 @@ package htcondor
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +37,29 @@ type use struct {
 	at      time.Time
 }
 
-// fewSlots is how many slots are asked for by name; beyond that all are.
+// among is an expression that is true of ads with one of the names, which are sorted and
+// lower case, as ClassAds compare texts. It looks for a name as in a sorted list: a
+// collector holds it against every ad that it has.
+func among(names []string) string {
+	if middle := len(names) / 2; len(names) > 8 {
+		return "(Name < " + strconv.Quote(names[middle]) + " ? " + among(names[:middle]) + " : " + among(names[middle:]) + ")"
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return "member(Name, {" + strings.Join(quoted, ",") + "})"
+}
+
+// lower is what ClassAds take a letter for as they compare.
+func lower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return r
+}
+
+// fewSlots is how many slots are asked for by name, whatever part of the pool they are.
 const fewSlots = 200
 
 // offers looks at the slots that the flights are to have: their whole ads, as the
@@ -50,13 +71,14 @@ func (p *Pool) offers(ctx context.Context, flights []*flight) (map[string]*offer
 			names[at.Slot] = true
 		}
 	}
-	requirements := ""
-	if len(names) <= fewSlots {
-		var list []string
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			list = append(list, strconv.Quote(name))
+	requirements := "" // of most of them all
+	if 2*len(names) < len(p.slots) || len(names) <= fewSlots {
+		sorted := make([]string, 0, len(names))
+		for name := range names {
+			sorted = append(sorted, strings.Map(lower, name))
 		}
-		requirements = "member(Name, {" + strings.Join(list, ",") + "})"
+		slices.Sort(sorted)
+		requirements = among(sorted)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.s.Patience)
 	defer cancel()

@@ -43,9 +43,9 @@ const (
 // parallelUniverse is the universe of gangs.
 const parallelUniverse = 11
 
-// planOf finds or makes the plan of a job's ad, from which the passing attributes
+// planOf finds or makes the plan of a job's ad in a schedd's queue, from which the passing attributes
 // are taken. It reports whether the ad refers to attributes that were not asked for.
-func (p *Pool) planOf(ad *classad.ClassAd) (_ *plan, grew bool) {
+func (p *Pool) planOf(ad *classad.ClassAd, schedd string) (_ *plan, grew bool) {
 	var passed []string
 	for name := range ad.All() {
 		if !p.jobAttributes.kept(name) {
@@ -55,6 +55,7 @@ func (p *Pool) planOf(ad *classad.ClassAd) (_ *plan, grew bool) {
 	for _, name := range passed {
 		ad.Delete(name)
 	}
+	ad.SetString(scheddAttribute, schedd)
 	text := ad.Format(ast.Long)
 	if known := p.plans[text]; known != nil {
 		return known, false

@@ -60,6 +60,7 @@ type Pool struct {
 	wake       chan struct{}
 
 	hold   time.Duration // see hold
+	most   int           // see maxQueue
 	looked time.Time     // when the last look began
 	number int           // of the last look
 	open   *look         // the first look, until Fetch tells of it
@@ -77,12 +78,14 @@ type Pool struct {
 	meanwhileEnded, meanwhileLeft []backfill.JobID // jobs that went while there was no negotiator: yet to be told
 	flights                       map[backfill.JobID]*flight
 	told                          map[backfill.JobID]telling
-	used                          map[string]use // by claim ids that were handed out
-	remains                       []remains      // of gangs that have ended
+	doubts                        map[string]map[string]*doubt // by slot and schedd
+	used                          map[string]use               // by claim ids that were handed out
+	remains                       []remains                    // of gangs that have ended
 
 	slotAttributes, jobAttributes wanted
 	parser                        classad.Parser
 	plans                         map[string]*plan
+	manyRoundings                 int                         // at so many those that are no more are forgotten
 	rounding                      map[string]*negotiator.Slot // one of each way of taking amounts, by consumption policy
 
 	mu    sync.Mutex // guards what others ask for
@@ -106,10 +109,10 @@ func New(s Settings) *Pool {
 		s.Clock = time.Now
 	}
 	p := &Pool{
-		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold,
+		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold, most: maxQueue,
 		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
-		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{},
-		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{},
+		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{}, manyRoundings: fewRoundings,
+		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{},
 	}
 	p.accounting = &p.s.Accounting
 	p.want()

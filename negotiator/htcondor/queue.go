@@ -58,6 +58,10 @@ type job struct {
 	claims    []string // of a gang that runs, where they are known; secrets
 	start     backfill.Time
 	estimated backfill.Time // of a running one, which may have been edited since
+
+	// blamed is the slot that its last start failed on, and when that was found.
+	blamed   string
+	blamedAt time.Time
 }
 
 // place is a number of chunks on a slot.
@@ -104,14 +108,23 @@ type schedd struct {
 	seen    time.Time         // when
 	read    int               // the look that last had its queue
 	since   time.Time         // when that reading began; zero: never
+	wrong   string            // what of the last reading was left out, and why
 	failed  error             // why the last reading failed
 	late    bool              // it did not answer in time: nobody waits for it until it does
 	under   chan reading      // the reading under way; nil: none
 	stop    func()            // ends it
 	groups  map[string]*group // by their lines
+	// telling is where it will be told of matches, if that is under way, and slow whether
+	// nobody waits for that.
+	telling chan told
+	matches []match
+	slow    bool
+	refused bool      // the last time it was not told of all
+	mute    time.Time // it is not told reasons until then, since that took too long
 	// submitters are those that it advertises, by name.
 	submitters map[string]submitter
 	capability string // a secret
+	moved      bool   // another schedd is where it was: it has been renamed
 	heard      int64  // when the collector got that, in Unix time
 	// gang is when the last of its gangs began, counted when it last counted its queue;
 	// both by its own clock.
@@ -139,6 +152,10 @@ const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus 
 // schedd may answer late, and its clock differ.
 const stopGrace = 2 * time.Minute
 
+// maxQueue bounds what a schedd may tell of its jobs at once, in bytes: a hundred
+// thousand jobs of which no two are alike take less than half of it.
+const maxQueue = 256 << 20
+
 // reading is what came of asking a schedd.
 type reading struct {
 	groups     []rawGroup
@@ -159,7 +176,11 @@ func (p *Pool) readQueue(ctx context.Context, s *schedd, projection []string, be
 	}
 	r := reading{attributes: len(projection), began: began}
 	d := client.Schedd{Security: p.s.Security, Address: s.address}
+	size := 0
 	_, r.err = d.Jobs(ctx, client.JobQuery{Requirements: requirements, Projection: projection, Group: true}, func(lines cedar.Lines) error {
+		if size += len(lines); size > p.most {
+			return fmt.Errorf("the queue of schedd %s does not end after %d bytes", s.name, p.most)
+		}
 		r.groups = append(r.groups, split(lines))
 		return nil
 	})
@@ -202,17 +223,18 @@ func split(lines cedar.Lines) rawGroup {
 // attributes that were not asked for.
 func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 	s.read, s.since = number, r.began
+	unread, which := 0, ""
 	for _, raw := range r.groups {
 		g := s.groups[string(raw.lines)]
 		if g == nil {
 			ad, err := p.parser.ParseOld(string(raw.lines))
 			if err != nil {
-				p.log.Warn("an ad of the queue cannot be read; its jobs are left out", "schedd", s.name, "error", err)
+				unread, which = unread+1, err.Error()
 				continue
 			}
 			g = readGroup(ad)
 			var more bool
-			g.plan, more = p.planOf(ad)
+			g.plan, more = p.planOf(ad, s.name)
 			grew = grew || more
 			s.groups[string(raw.lines)] = g
 		}
@@ -222,7 +244,7 @@ func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 			for id := range strings.FieldsSeq(string(raw.ids)) {
 				cluster, proc, ok := parseJobID(id)
 				if !ok {
-					p.log.Warn("a job's ID cannot be read; the job is left out", "schedd", s.name, "id", id)
+					unread, which = unread+1, fmt.Sprintf("%q is no job's ID", id)
 					continue
 				}
 				g.jobs = append(g.jobs, p.job(jobKey{s.name, cluster, proc}))
@@ -231,6 +253,10 @@ func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 		for _, j := range g.jobs {
 			j.group, j.look = g, number
 		}
+	}
+	s.wrong = ""
+	if unread > 0 {
+		s.wrong = fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left out: %.200s", s.name, unread, which)
 	}
 	for _, key := range r.stopped {
 		if j := p.jobs[key]; j != nil {
@@ -277,19 +303,21 @@ func readGroup(ad *classad.ClassAd) *group {
 
 // places are where the jobs of a group run, by the slots that are planned with.
 func (p *Pool) places(g *group) []place {
-	var at []place
-	for _, name := range g.hosts {
-		host := parent(name)
+	hosts := make([]string, len(g.hosts))
+	for i, name := range g.hosts {
+		hosts[i] = parent(name)
 		if s := p.slots[name]; s != nil {
-			host = s.host
+			hosts[i] = s.host
 		}
-		i := slices.IndexFunc(at, func(x place) bool { return x.Slot == host })
-		if i < 0 {
-			at, i = append(at, place{Slot: host}), len(at)
-		}
-		at[i].Chunks++
 	}
-	slices.SortFunc(at, func(a, b place) int { return strings.Compare(a.Slot, b.Slot) })
+	slices.Sort(hosts)
+	var at []place
+	for i, host := range hosts {
+		if i == 0 || host != hosts[i-1] {
+			at = append(at, place{Slot: host})
+		}
+		at[len(at)-1].Chunks++
+	}
 	return at
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -30,7 +31,7 @@ type slot struct {
 	text string           // of ad
 	told *negotiator.Slot // as the negotiator knows it
 	up   bool             // the negotiator knows it
-	gone int64            // Unix time of the first look that missed it; 0: it is there
+	gone time.Time        // of the first look that missed it; zero: it is there
 
 	// free is what it can give now, of a claimed static slot nothing; of a dynamic one
 	// it is what it takes from its parent.
@@ -43,7 +44,17 @@ type slot struct {
 	since   backfill.Time // of the claim
 	claimer string        // the user
 	foreign backfill.JobID
-	strange int64 // Unix time since when its claim is nobody's that we know; 0: it is not
+	strange time.Time // since when its claim is nobody's that we know; zero: it is not
+
+	// When a look last saw that a claim had begun on it or a part of it, and of which job;
+	// when its startd began, and when a look first saw that.
+	began     time.Time
+	beganFor  jobKey
+	started   int64
+	restarted time.Time
+	// veiled is how it is told while it is left out for veil, made of unveiled.
+	veiled, unveiled *negotiator.Slot
+	veil             string
 }
 
 // unlimited is how many jobs a partitionable slot can host.
@@ -58,7 +69,7 @@ func (p *Pool) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
 	}
 	s := p.slots[string(quoted[1:len(quoted)-1])]
 	if s != nil && bytes.Equal(s.lines, lines) {
-		s.look, s.gone = number, 0
+		s.look, s.gone = number, time.Time{}
 		return false, nil
 	}
 	name := string(quoted[1 : len(quoted)-1])
@@ -70,7 +81,7 @@ func (p *Pool) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
 		s = &slot{name: name}
 		p.slots[name] = s
 	}
-	s.lines, s.look, s.gone = append(s.lines[:0], lines...), number, 0
+	s.lines, s.look, s.gone = append(s.lines[:0], lines...), number, time.Time{}
 	return p.fill(s, ad)
 }
 
@@ -83,8 +94,18 @@ func (p *Pool) fill(s *slot, ad *classad.ClassAd) (grew bool, err error) {
 	if dynamic {
 		s.host = parent(s.name)
 	}
+	before, who, when := s.claimed, s.runs, s.since
 	s.claimed = !partitionable && (state == "Claimed" || state == "Preempting")
 	s.readClaim(ad)
+	if host := p.slots[s.host]; host != nil && s.claimed && (!before || who != s.runs || when != s.since) {
+		host.began, host.beganFor = p.looked, s.runs
+	}
+	if started, ok := ad.Int("DaemonStartTime"); ok && started != s.started {
+		if s.started != 0 {
+			s.restarted = p.looked
+		}
+		s.started = started
+	}
 	s.free = p.amounts(ad)
 	if dynamic {
 		s.ad = nil
@@ -194,17 +215,31 @@ func parent(name string) string {
 	return local + "@" + host
 }
 
+// fewRoundings is how many ways of taking amounts are remembered, whether there are slots
+// with them or not.
+const fewRoundings = 50
+
 // round notes how a partitionable slot takes amounts: as its consumption policy
-// says, or rounded as startds do it. What was seen once counts for good.
+// says, or rounded as startds do it. What was seen once counts until many others were.
 func (p *Pool) round(s *slot) {
 	if s.static {
 		return
 	}
 	key := p.consumption(s.ad.Ad)
-	if p.rounding[key] == nil {
-		p.rounding[key] = s.ad
-		p.replan() // jobs take other amounts now
+	if p.rounding[key] != nil {
+		return
 	}
+	if len(p.rounding) >= p.manyRoundings {
+		clear(p.rounding)
+		for _, o := range p.slots {
+			if o.ad != nil && !o.static {
+				p.rounding[p.consumption(o.ad.Ad)] = o.ad
+			}
+		}
+		p.manyRoundings = max(fewRoundings, 2*len(p.rounding))
+	}
+	p.rounding[key] = s.ad
+	p.replan() // jobs take other amounts now
 }
 
 // replan has all jobs be planned with anew as their queues are read next.

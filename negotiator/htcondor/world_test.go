@@ -79,6 +79,8 @@ type node struct {
 	shownClaims  string
 	parts        map[*sleeper]int // chunks by job
 	strangers    []string         // claims of nobody's, as ads
+	refuses      bool             // claims, all of them
+	started      int64            // when its startd began, as its ad says; 0: it does not
 }
 
 // lingering is a claim without a job, as a gang leaves it.
@@ -227,6 +229,9 @@ func (w *world) take(m fakes.Match) {
 		if j.matched, j.fate = w.now, w.fate(j); j.fate != dropped {
 			j.wants, j.ids = map[*node]int{}, map[*node][]string{}
 		}
+	}
+	if n.refuses && j.fate == works {
+		j.fate = fails
 	}
 	if j.fate == dropped {
 		return
@@ -433,6 +438,9 @@ func (n *node) ads(w *world) (slots, private string) {
 		"Cpus = %d\nMemory = %d\nTotalSlotCpus = %d\nTotalSlotMemory = %d\nArch = \"X86_64\"\nRequirements = START\nSTART = TARGET.Banned =!= true", n.name, n.name, n.name, state, cpus, memory, n.cpus, n.memory)
 	if n.start != "" {
 		ad += "\nSTART = " + n.start
+	}
+	if n.started != 0 {
+		ad += fmt.Sprintf("\nDaemonStartTime = %d", n.started)
 	}
 	if n.policy {
 		ad += "\nConsumptionCpus = quantize(target.RequestCpus,{1})\nConsumptionMemory = quantize(target.RequestMemory,{1})"

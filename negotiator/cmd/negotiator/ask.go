@@ -106,6 +106,7 @@ type explained struct {
 	SlotsInPool   int64    `json:"slots_in_pool"`
 	SlotsMatching int64    `json:"slots_matching"`
 	SlotsRefusing int64    `json:"slots_refusing"`
+	SlotsPaused   string   `json:"slots_paused,omitempty"`
 	Clauses       []clause `json:"clauses"`
 }
 
@@ -120,6 +121,7 @@ func readExplained(ad *classad.ClassAd) explained {
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
+	e.SlotsPaused, _ = ad.Text("SlotsPaused")
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
 		if !ok {
@@ -190,6 +192,7 @@ func (e explained) write(out *strings.Builder) {
 		return
 	}
 	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool, e.SlotsMatching, e.SlotsRefusing))
+	line("left out", e.SlotsPaused)
 	if len(e.Clauses) == 0 {
 		return
 	}

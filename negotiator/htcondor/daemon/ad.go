@@ -37,6 +37,7 @@ type standing struct {
 	guaranteed          bool
 	broken              map[string]int // guarantees since the start, by cause
 	refusals, unstarted int
+	paused              int           // slots that are left out as starts fail there
 	reserved            int           // jobs with a reservation
 	planned             time.Duration // what the last plan of all jobs took
 	problems            []string
@@ -86,7 +87,8 @@ func (s *standing) ad(now time.Time) *classad.ClassAd {
 		"UpdateSequenceNumber": int64(s.sequence), "RealUid": int64(syscall.Getuid()),
 		"MonitorSelfAge": int64(now.Sub(s.started).Seconds()), "MonitorSelfResidentSetSize": rss() >> 10,
 		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals), "BackfillUnstarted": int64(s.unstarted),
-		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
+		"BackfillSlotsPaused": int64(s.paused),
+		"BackfillReserved":    int64(s.reserved), "BackfillCycles": int64(s.total),
 	} {
 		ad.SetInt(name, n)
 	}

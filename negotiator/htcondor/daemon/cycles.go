@@ -95,7 +95,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		s.rejected = facts.Rejected
 		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
 		s.policy, s.order, s.guaranteed, s.problems, s.unstarted = policy, order, guarantees, facts.Problems, facts.Unstarted
-		s.reserved = reserved(memory.Jobs)
+		s.reserved, s.paused = reserved(memory.Jobs), len(facts.Paused)
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}

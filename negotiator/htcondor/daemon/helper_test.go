@@ -130,7 +130,7 @@ func (w *world) Wakeup() {}
 func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return htcondor.Facts{Slots: 1, Schedds: 1, Negotiators: w.others}
+	return htcondor.Facts{Slots: 1, Schedds: 1, Negotiators: w.others, Paused: []htcondor.Pause{{Slot: "n9", Failures: 3}, {Slot: "n8", Schedd: "other"}}}
 }
 
 func (w *world) Find(name string) (ids []backfill.JobID) {

@@ -74,6 +74,7 @@ var (
 	refusalsTotal = describes("refusals_total", "Decisions of the policy that did not count.")
 	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
+	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -85,7 +86,7 @@ var (
 // Describe is for Prometheus.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsNow, jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
+		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsNow, jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
 	} {
 		c <- desc
 	}
@@ -111,6 +112,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	for cause, n := range s.broken {
 		count(brokenTotal, n, cause)
 	}
+	gauge(slotsPaused, float64(s.paused))
 	gauge(residentBytes, float64(rss()))
 	stopped := 0.0
 	if s.stopped != "" {

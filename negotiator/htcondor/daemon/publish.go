@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 )
 
 // change changes what is told of us.
@@ -155,9 +157,28 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		}
 		ad := j.Ad(plan.Now)
 		d.describeFit(ad, id)
+		describePauses(ad, j.Schedd, pool.Last().Paused)
 		ads = append(ads, ad)
 	}
 	return ads, nil
+}
+
+// describePauses adds the slots that are left out for jobs of a schedd.
+func describePauses(ad *classad.ClassAd, schedd string, paused []htcondor.Pause) {
+	var texts []string
+	for _, p := range paused {
+		if p.Schedd != "" && p.Schedd != schedd {
+			continue
+		}
+		if len(texts) == mostLines {
+			texts = append(texts, "and more")
+			break
+		}
+		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot, p.Until.Format(time.TimeOnly), p.Failures))
+	}
+	if len(texts) > 0 {
+		ad.SetString("SlotsPaused", strings.Join(texts, "; "))
+	}
 }
 
 // describeFit adds which slots a job could run on, and what keeps it from the

@@ -26,6 +26,7 @@ type Schedd struct {
 	rejections []Rejection
 	released   []string
 	taken      func(Match)
+	groups     []*classad.ClassAd
 	now        int64
 }
 
@@ -67,6 +68,14 @@ func (s *Schedd) SetJobAds(jobs ...*classad.ClassAd) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs = jobs
+}
+
+// SetGroups has questions for groups of jobs answered with these, as they are; none: with
+// the jobs.
+func (s *Schedd) SetGroups(groups ...*classad.ClassAd) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups = groups
 }
 
 // SetTime sets the schedd's clock, in seconds since 1970. It stands still.
@@ -167,11 +176,17 @@ func (s *Schedd) query(_ context.Context, call *security.Call) error {
 	}
 	if grouped {
 		ads = group(q, ads)
+		s.mu.Lock()
+		if len(s.groups) > 0 {
+			ads = s.groups
+		}
+		s.mu.Unlock()
 	}
 	for _, ad := range ads {
 		if !grouped {
-			ad = q.Project(ad).Clone()
+			ad = q.Project(ad)
 		}
+		ad = ad.Clone()
 		ad.SetInt("ServerTime", now)
 		call.PutAd(ad)
 		if err = call.Send(); err != nil {

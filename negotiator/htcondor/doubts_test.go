@@ -1,0 +1,183 @@
+package htcondor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hole is a world in which starts fail on the slot that every job likes best.
+func hole(t *testing.T, policy string) (w *world, bad, good *node) {
+	t.Helper()
+	bad, good = &node{name: "bad", cpus: 8, memory: 8192, refuses: true}, &node{name: "good", cpus: 4, memory: 4096}
+	return newWorld(t, policy, bad, good), bad, good
+}
+
+const liked = "\nRank = TARGET.TotalSlotCpus"
+
+// A job whose start has failed on a slot is started on another one.
+func TestJobLeavesBlackHole(t *testing.T) {
+	w, _, good := hole(t, "easy")
+	j := w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: liked})
+	w.pass(8)
+	require.NotZero(t, j.matched, "it was tried where it likes to be")
+	require.Zero(t, j.runs)
+	w.pass(40)
+	require.Equal(t, 1, j.runs)
+	require.Contains(t, j.at, good)
+	require.Empty(t, w.pool.Last().Paused, "a pause of 5 s is over")
+}
+
+// Where starts always fail less and less is tried, and one line is logged for each try.
+func TestPausesGrow(t *testing.T) {
+	w, bad, _ := hole(t, "easy")
+	only := "\nRequirements = TARGET.TotalSlotCpus == 8"
+	j := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: only})
+	var pauses []time.Duration
+	for range 1000 {
+		w.pass(1)
+		for _, p := range w.pool.Last().Paused {
+			if len(pauses) < p.Failures {
+				require.Equal(t, "slot1@bad", p.Slot)
+				require.Equal(t, everybody, p.Schedd, "there is one schedd")
+				pauses = append(pauses, p.Until.Sub(time.Unix(w.now, 0)))
+			}
+		}
+	}
+	const s = time.Second
+	require.Equal(t, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s}, pauses[:7])
+	require.LessOrEqual(t, slices.Max(pauses), longPause)
+	require.Equal(t, len(pauses), strings.Count(w.log.String(), "is left out for a while: starts fail there"))
+	bad.refuses = false
+	w.pass(400)
+	require.True(t, j.done)
+	require.Empty(t, w.pool.doubts)
+	require.Equal(t, 1, strings.Count(w.log.String(), "is not doubted any more"))
+}
+
+// A startd that begins anew is trusted anew.
+func TestRestartEndsPause(t *testing.T) {
+	w, bad, _ := hole(t, "easy")
+	bad.started = 1
+	j := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nRequirements = TARGET.TotalSlotCpus == 8"})
+	for range 300 {
+		w.pass(1)
+		if p := w.pool.Last().Paused; len(p) > 0 && p[0].Failures == 4 {
+			break
+		}
+	}
+	require.NotEmpty(t, w.pool.doubts)
+	bad.started, bad.refuses = 2, false
+	w.pass(16)
+	require.Equal(t, 1, j.runs)
+}
+
+// A claim that another took first, or whose startd began anew meanwhile, is held against
+// no slot.
+func TestStaleClaimsAreNoDoubt(t *testing.T) {
+	for _, how := range []string{"restart", "stranger"} {
+		w, bad, _ := hole(t, "easy")
+		bad.started = 1
+		w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: liked})
+		w.pass(8)
+		require.Len(t, w.pool.flights, 1)
+		if how == "restart" {
+			bad.started = 2
+		} else {
+			bad.strangers = []string{"Name = \"slot1_9@bad\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\""}
+		}
+		for range 40 {
+			w.pass(1)
+			require.Empty(t, w.pool.doubts, how)
+		}
+		require.Equal(t, 1, w.pool.Last().Unstarted, how)
+	}
+}
+
+// A guarantee on a slot that is left out ends with a cause, as it does when a slot does
+// not want a job any more.
+func TestGuaranteeOnBlackHole(t *testing.T) {
+	w, bad, good := hole(t, "conservative")
+	bad.refuses, good.cpus = false, 8
+	long := w.submit(&sleeper{cpus: 8, seconds: 400, estimate: 400})
+	short := w.submit(&sleeper{cpus: 8, seconds: 30, estimate: 30})
+	w.pass(8)
+	require.Equal(t, 2, long.runs+short.runs)
+	for n := range short.at { // whichever it is
+		n.refuses = true
+	}
+	second := w.submit(&sleeper{cpus: 8, seconds: 20, estimate: 20})
+	third := w.submit(&sleeper{cpus: 8, seconds: 20, estimate: 20})
+	w.pass(700)
+	require.True(t, second.done)
+	require.True(t, third.done)
+	require.NotZero(t, w.broken, "no cause is not a cause: the world looks at that")
+}
+
+// When starts fail on most of the pool it is not the slots.
+func TestMostOfThePoolIsNotLeftOut(t *testing.T) {
+	w, _, good := hole(t, "easy")
+	good.refuses = true
+	w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: liked})
+	for range 300 {
+		w.pass(1)
+		require.LessOrEqual(t, len(w.pool.Last().Paused), 1)
+	}
+	require.NotEmpty(t, w.pool.doubts)
+}
+
+// While a claim hangs its job cannot be started elsewhere, and a job may ail itself: it
+// blames one slot at a time.
+func TestJobBlamesOneSlotAtATime(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096}, &node{name: "n2", cpus: 4, memory: 4096},
+		&node{name: "n3", cpus: 4, memory: 4096}, &node{name: "n4", cpus: 4, memory: 4096})
+	ill := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	w.fate = func(j *sleeper) fate {
+		if j == ill {
+			return fails
+		}
+		return works
+	}
+	for range 300 {
+		w.pass(1)
+		require.LessOrEqual(t, len(w.pool.Last().Paused), 1)
+	}
+	require.NotEmpty(t, w.pool.doubts)
+	for _, bySchedd := range w.pool.doubts {
+		for _, d := range bySchedd {
+			require.LessOrEqual(t, d.failures, 4)
+		}
+	}
+}
+
+// What comes back at once from where it was started is a failure there.
+func TestJobsThatComeBackAtOnce(t *testing.T) {
+	w, bad, good := hole(t, "easy")
+	bad.refuses = false
+	j := w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: liked})
+	w.pass(8)
+	require.Contains(t, j.at, bad)
+	w.vacate(j)
+	j.status = 1
+	w.pass(8)
+	require.Contains(t, j.at, good)
+}
+
+// A gang blames the slot on which no claim came about, if on others one did.
+func TestGangsBlame(t *testing.T) {
+	w, _, _ := hole(t, "easy")
+	w.submit(&sleeper{cpus: 4, nodes: 3, seconds: 10, estimate: 10})
+	w.pass(8)
+	var gang *job
+	for _, j := range w.pool.jobs {
+		gang = j
+	}
+	require.Len(t, gang.places, 2)
+	require.Empty(t, w.pool.blamed(gang))
+	good := w.pool.slots["slot1@good"]
+	good.began, good.beganFor = time.Unix(w.now+1, 0), gang.key
+	require.Equal(t, []string{"slot1@bad"}, w.pool.blamed(gang))
+}
