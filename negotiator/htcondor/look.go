@@ -34,6 +34,7 @@ const hold = 5 * time.Second
 
 // look asks the collector and all schedds. Its error is the collector's.
 func (p *Pool) look(ctx context.Context) (*look, error) {
+	p.takeUp()
 	l := &look{began: p.now()}
 	p.looked = l.began
 	for range 5 { // what is read may refer to what was not asked for
@@ -83,9 +84,10 @@ func (p *Pool) ask(ctx context.Context, s *schedd) {
 	s.under = make(chan reading, 1)
 	ctx, s.stop = context.WithCancel(ctx)
 	projection := p.jobAttributes.projection()
-	asked, began := *s, p.now()
+	as, asked, began := *s, p.wantedJobs(), p.now()
+	stoppedSince := began.Add(-p.s.Interval - stopGrace)
 	go func(answer chan<- reading) {
-		answer <- p.readQueue(ctx, &asked, projection, began)
+		answer <- p.readQueue(ctx, &as, asked, projection, began, stoppedSince)
 	}(s.under)
 }
 
@@ -153,7 +155,7 @@ func (p *Pool) heard(s *schedd, r reading) bool {
 		p.log.Info("a schedd tells its queue again", "schedd", s.name)
 	}
 	s.failed = r.err
-	return r.err == nil && r.attributes == len(p.jobAttributes.projection())
+	return r.err == nil && r.asked == p.wantedJobs() && r.attributes == len(p.jobAttributes.projection())
 }
 
 // askCollector reads the ads that the collector has. It reports whether slots refer

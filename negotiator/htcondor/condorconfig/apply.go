@@ -52,6 +52,7 @@ func (c *Config) apply(s *config.Config) error {
 	}{
 		{"NEGOTIATOR_INTERVAL", &s.Interval},
 		{"BACKFILL_INTERVAL", &s.Interval},
+		{"BACKFILL_CYCLE_DELAY", &s.CycleDelay},
 		{"BACKFILL_START_SLACK", &s.StartSlack},
 		{"BACKFILL_DEFAULT_ESTIMATE", &s.DefaultEstimate},
 	} {
@@ -87,6 +88,9 @@ func (c *Config) apply(s *config.Config) error {
 	}
 	if s.Interval < config.Duration(time.Second) {
 		errs = append(errs, &Error{"NEGOTIATOR_INTERVAL", s.Interval.String(), "at least 1"})
+	}
+	if s.CycleDelay < config.Duration(time.Second) {
+		errs = append(errs, &Error{"BACKFILL_CYCLE_DELAY", s.CycleDelay.String(), "at least 1"})
 	}
 	return errors.Join(errs...)
 }

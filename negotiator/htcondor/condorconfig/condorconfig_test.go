@@ -132,6 +132,7 @@ func TestSettings(t *testing.T) {
 		"BACKFILL_START_SLACK = -5":           "BACKFILL_START_SLACK = -5: must be a whole number of seconds",
 		"BACKFILL_OBSERVE = maybe":            "BACKFILL_OBSERVE = maybe: must be true or false",
 		"NEGOTIATOR_INTERVAL = 0":             "must be at least 1",
+		"BACKFILL_CYCLE_DELAY = 0":            "BACKFILL_CYCLE_DELAY = 0s: must be at least 1",
 		"BACKFILL_POLICY_OPTIONS = depth":     "BACKFILL_POLICY_OPTIONS = depth: must be NAME=VALUE",
 		"BACKFILL_CONFIG = /no/such/file.yml": "/no/such/file.yml",
 	} {

@@ -37,6 +37,7 @@ var knobs = []Knob{
 	{"BACKFILL_CONFIG", Text, "", "A YAML file with whatever else can be set; knobs come after it."},
 	{"BACKFILL_OBSERVE", Bool, "false", "Plan and publish, but match nothing: beside another negotiator."},
 	{"BACKFILL_INTERVAL", Seconds, "", "Seconds between cycles if nothing happens; else NEGOTIATOR_INTERVAL."},
+	{"BACKFILL_CYCLE_DELAY", Seconds, "1", "Seconds between the end of a cycle and the next at least, whoever asks for one."},
 	{"BACKFILL_STATE", Text, "$(SPOOL)/backfill", "The folder where guarantees and usage outlive the process."},
 	{"BACKFILL_REASONS", Bool, "true", "Tell schedds why jobs wait, which condor_q -better-analyze shows."},
 	{"BACKFILL_RESOURCES", List, "", "The resources that jobs request, Cpus first."},
@@ -78,6 +79,14 @@ var knobs = []Knob{
 	{"ALLOW_DAEMON", List, "", "Which daemons may have cycles begun."},
 	{"ALLOW_NEGOTIATOR", List, "", "Implies that they may ask."},
 	{"ALLOW_ADMINISTRATOR", List, "", "Who may change priorities."},
+}
+
+// AtStart lists knobs of which only a new start takes up another value.
+func AtStart() []string {
+	return []string{
+		"NEGOTIATOR_NAME", "NEGOTIATOR_ADDRESS_FILE", "FULL_HOSTNAME", "NETWORK_INTERFACE", "BIND_ALL_INTERFACES", "IP_ADDRESS",
+		"IN_LOWPORT", "IN_HIGHPORT", "LOWPORT", "HIGHPORT", "CONDOR_IDS",
+	}
 }
 
 // knobNamed is a knob of the table.

@@ -47,6 +47,7 @@ type world struct {
 	ready   int
 	failing error
 	slot    *negotiator.Slot
+	tuning  htcondor.Tuning
 }
 
 func newWorld() *world {
@@ -127,6 +128,12 @@ func (w *world) Left(m negotiator.Memory) *htcondor.Left {
 
 func (w *world) Wakeup() {}
 
+func (w *world) Tune(t htcondor.Tuning) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tuning = t
+}
+
 func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +162,7 @@ func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfi
 	return nil
 }
 
-func (w *world) Query(_ context.Context, _ []client.AdType, each func(cedar.Lines) error) error {
+func (w *world) QueryEach(_ context.Context, _ []client.AdType, each func(cedar.Lines) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failing != nil {
@@ -219,7 +226,7 @@ func (w *world) options(policy string) Options {
 		NewPool:    func() Pool { return w },
 		Collector:  w,
 		Answers:    func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
-		Reasons:    true,
+		Tuning:     Tuning{Reasons: true},
 	}
 }
 

@@ -77,7 +77,7 @@ func TestLogFile(t *testing.T) {
 	say("third line")
 	require.Equal(t, "second line\n", read(path+".old"))
 	require.NoError(t, os.Rename(path, path+".moved"))
-	require.NoError(t, l.Reopen(20, 2))
+	require.NoError(t, l.Reopen(path, 20, 2))
 	for i := range 5 {
 		say(strings.Repeat("x", 15) + strconv.Itoa(i))
 	}
@@ -85,11 +85,15 @@ func TestLogFile(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(kept), 2)
 	require.Contains(t, read(path), "x4")
-	require.NoError(t, l.Reopen(0, 1))
+	require.NoError(t, l.Reopen(path, 0, 1))
 	for range 10 {
 		say("it grows for ever")
 	}
 	require.Greater(t, len(read(path)), 150)
+	require.ErrorContains(t, l.Reopen(filepath.Join(path, "no", "folder"), 0, 1), "open the log")
+	require.NoError(t, l.Reopen(path+".else", 0, 1))
+	say("elsewhere")
+	require.Equal(t, "elsewhere\n", read(path+".else"))
 	require.NoError(t, l.Close())
 	_, err = OpenLog(filepath.Join(path, "no", "folder"), 0, 1)
 	require.ErrorContains(t, err, "open the log")

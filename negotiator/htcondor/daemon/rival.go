@@ -51,10 +51,10 @@ func (d *Daemon) alone(ctx context.Context) error {
 	}
 }
 
-// others are the negotiators that the collector knows.
+// others are the negotiators that any of the collectors knows.
 func (d *Daemon) others(ctx context.Context) (all []htcondor.Other, err error) {
 	types := []client.AdType{{Name: "Negotiator", Projection: []string{"Name", "MyAddress", "DaemonStartTime"}}}
-	err = d.o.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
 		if wrong != nil {
 			return wrong
