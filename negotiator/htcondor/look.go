@@ -165,7 +165,7 @@ func (p *Pool) askCollector(ctx context.Context, l *look) (grew bool, err error)
 		{Name: "Machine", Projection: p.slotAttributes.projection(), Requirements: p.s.SlotConstraint},
 		{Name: "Scheduler", Projection: []string{"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime"}},
 		{Name: "Submitter", Projection: []string{"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability", "LastHeardFrom"}},
-		{Name: "Negotiator", Projection: []string{"Name", "MyAddress", "DaemonStartTime"}},
+		{Name: "Negotiator", Projection: OtherAttributes},
 	}
 	err = p.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
 		kind, _ := lines.Find("MyType")
@@ -207,6 +207,7 @@ func ReadOther(ad *classad.ClassAd) Other {
 	var o Other
 	o.Name, _ = ad.Text("Name")
 	o.Address, _ = ad.Text("MyAddress")
+	_, o.Ours = ad.Text("BackfillVersion")
 	if started, ok := ad.Int("DaemonStartTime"); ok {
 		o.Started = time.Unix(started, 0)
 	}

@@ -40,7 +40,7 @@ func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta,
 	}
 	looked := time.Now()
 	facts := c.pool.Last()
-	if err = c.d.stillAlone(c.soft, facts.Negotiators); err != nil {
+	if err = c.d.without(c.soft, facts.Negotiators, true); err != nil {
 		return delta, err
 	}
 	c.d.beReady()

@@ -102,6 +102,8 @@ type Daemon struct {
 	fresh chan struct{}           // there is another one to be made
 	tuned atomic.Pointer[Tuning]
 
+	tryAgain time.Duration // how long it waits when it found another negotiator at work
+
 	mu       sync.Mutex // guards what is told of us
 	standing standing
 	tell     chan struct{}
@@ -117,7 +119,7 @@ func New(o Options) *Daemon {
 		o.Logger = hclog.NewNullLogger()
 	}
 	now := time.Now()
-	d := &Daemon{o: o, log: o.Logger, tell: make(chan struct{}, 1), fresh: make(chan struct{}, 1)}
+	d := &Daemon{o: o, log: o.Logger, tell: make(chan struct{}, 1), fresh: make(chan struct{}, 1), tryAgain: time.Minute}
 	d.tuned.Store(&o.Tuning)
 	d.standing = standing{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now, observe: o.Observe, broken: map[string]int{},

@@ -169,7 +169,11 @@ func (w *world) QueryEach(_ context.Context, _ []client.AdType, each func(cedar.
 		return w.failing
 	}
 	for _, o := range w.others {
-		if err := each(cedar.Lines(fmt.Sprintf("Name = %q\nMyAddress = %q\n", o.Name, o.Address))); err != nil {
+		ad := fmt.Sprintf("Name = %q\nMyAddress = %q\nDaemonStartTime = %d\n", o.Name, o.Address, o.Started.Unix())
+		if o.Ours {
+			ad += "BackfillVersion = \"v\"\n"
+		}
+		if err := each(cedar.Lines(ad)); err != nil {
 			return err
 		}
 	}
@@ -230,11 +234,16 @@ func (w *world) options(policy string) Options {
 	}
 }
 
-// run lets a daemon live beside the test; end ends it and gives its error.
+// run makes a daemon that lives beside the test; end ends it and gives its error.
 func run(t *testing.T, o Options) (d *Daemon, end func() error) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
 	d = New(o)
+	return d, live(t, d)
+}
+
+func live(t *testing.T, d *Daemon) (end func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
 	var once sync.Once
@@ -251,7 +260,7 @@ func run(t *testing.T, o Options) (d *Daemon, end func() error) {
 		return err
 	}
 	t.Cleanup(func() { _ = end() })
-	return d, end
+	return end
 }
 
 // eventually waits for what must come.
