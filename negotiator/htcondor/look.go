@@ -78,7 +78,7 @@ func (p *Pool) reread() {
 
 // ask begins to read a schedd's queue, unless that is under way.
 func (p *Pool) ask(ctx context.Context, s *schedd) {
-	if s.under != nil || s.read == p.number {
+	if s.under != nil || s.read == p.number || p.now().Before(s.asleep) {
 		return
 	}
 	s.under = make(chan reading, 1)
@@ -99,6 +99,10 @@ func (s *schedd) done() {
 	s.under, s.stop = nil, nil
 }
 
+// brokeredPause is how long a schedd is left alone that was never reached because it is
+// behind a broker (CCB): another try would only cost a look more time.
+const brokeredPause = 5 * time.Minute
+
 // hear takes in what the schedds answer. It reports whether jobs refer to
 // attributes that were not asked for.
 func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
@@ -106,6 +110,10 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(p.schedds)) {
 		s := p.schedds[name]
+		if s.under == nil { // it is not to be asked
+			l.problems = append(l.problems, s.failed.Error())
+			continue
+		}
 		r, answered := s.answer(wait.Done())
 		if !answered {
 			l.problems = append(l.problems, fmt.Sprintf("schedd %s has not told its queue yet", name))
@@ -155,6 +163,9 @@ func (p *Pool) heard(s *schedd, r reading) bool {
 		p.log.Info("a schedd tells its queue again", "schedd", s.name)
 	}
 	s.failed = r.err
+	if errors.Is(r.err, cedar.ErrBrokered) && s.since.IsZero() {
+		s.asleep = p.now().Add(brokeredPause)
+	}
 	return r.err == nil && r.asked == p.wantedJobs() && r.attributes == len(p.jobAttributes.projection())
 }
 
@@ -247,6 +258,7 @@ func (p *Pool) readSchedd(ad *classad.ClassAd, nameAttribute string, own bool, l
 		s = &schedd{name: name, groups: map[string]*group{}, submitters: map[string]submitter{}}
 		p.schedds[name] = s
 	}
+	s.asleep = time.Time{} // it is elsewhere
 	if s.address, s.at, s.look, s.seen = address, at, l.number, l.began; own {
 		s.own = l.number
 	}

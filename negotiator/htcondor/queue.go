@@ -104,6 +104,7 @@ type schedd struct {
 	read    int               // the look that last had its queue
 	since   time.Time         // when that reading began; zero: never
 	failed  error             // why the last reading failed
+	asleep  time.Time         // nobody asks it before, for it cannot be reached
 	late    bool              // it did not answer in time: nobody waits for it until it does
 	under   chan reading      // the reading under way; nil: none
 	stop    func()            // ends it

@@ -134,13 +134,22 @@ func (p *process) lookup(knob string) (string, bool) {
 
 // port is the command port.
 func (p *process) port(reconfigure func()) *server.Port {
-	p.who.Store(p.site.Config.Permissions())
+	p.permit(p.site.Config)
 	p.server = p.site.Server(&p.who)
 	commands := &server.Negotiator{
 		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant, Reconfig: reconfigure,
 		Off: func(server.Stop) { p.daemon.Off() },
 	}
 	return &server.Port{Security: p.server, Handlers: commands.Handlers(), Logger: p.logger.Named("port")}
+}
+
+// permit takes up who may give commands.
+func (p *process) permit(c *condorconfig.Config) {
+	who := daemon.Permissions(c)
+	p.who.Store(who)
+	for _, warning := range who.Warnings {
+		p.logger.Warn(warning)
+	}
 }
 
 // writeAddress leaves the command port's address where HTCondor's tools look for
@@ -224,7 +233,7 @@ func (p *process) takeUp(next *condorconfig.Config) error {
 	}
 	p.secure.Succeed(client)
 	p.server.Succeed(site.Server(&p.who))
-	p.who.Store(next.Permissions())
+	p.permit(next)
 	p.collector.Relocate(collectors)
 	p.limits.Reread()
 	if p.file != nil {

@@ -2,6 +2,7 @@ package condorconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -172,9 +173,19 @@ func TestPermissions(t *testing.T) {
 ALLOW_READ_NEGOTIATOR = 10.0.0.0/8, *@pool.test
 ALLOW_WRITE = alice@pool.test/10.1.*
 ALLOW_DAEMON = condor@pool.test
-ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name
-DENY_WRITE = mallory@pool.test
-DENY_ADMINISTRATOR = */10.9.9.9`, "").Permissions()
+ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name, admin@pool.test/[::1], away.name
+ALLOW_NEGOTIATOR = */172.16.0.0/255.240.0.0, 192.0.2.0/255.255.255.0, */fe80:*
+DENY_WRITE = mallory@pool.test, *.evil.test
+DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name`, "").Permissions(func(host string) ([]netip.Addr, error) {
+		if host == "host.name" {
+			return []netip.Addr{netip.MustParseAddr("10.5.5.5"), netip.MustParseAddr("2001:db8::5")}, nil
+		}
+		return nil, errors.New("no such host")
+	})
+	require.Equal(t, []string{
+		"ALLOW_ADMINISTRATOR: */away.name allows and denies nobody: no such host",
+		"DENY_WRITE: */*.evil.test allows and denies nobody: patterns of hosts' names are not known here, name the hosts or their network",
+	}, p.Warnings)
 	for _, tt := range []struct {
 		level, user, from string
 		want              bool
@@ -192,6 +203,16 @@ DENY_ADMINISTRATOR = */10.9.9.9`, "").Permissions()
 		{"DAEMON", "alice@pool.test", "10.1.2.3", false},
 		{"ADMINISTRATOR", "root@pool.test", "127.0.0.1", true},
 		{"ADMINISTRATOR", "root@pool.test", "127.0.0.2", false},
+		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.5", true},
+		{"ADMINISTRATOR", "anyone@pool.test", "2001:db8::5", true},
+		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.6", false},
+		{"ADMINISTRATOR", "bad@pool.test", "10.5.5.5", false},
+		{"ADMINISTRATOR", "admin@pool.test", "::1", true},
+		{"ADMINISTRATOR", "admin@pool.test", "::2", false},
+		{"NEGOTIATOR", "condor@pool.test", "172.31.0.1", true},
+		{"NEGOTIATOR", "condor@pool.test", "172.32.0.1", false},
+		{"NEGOTIATOR", "condor@pool.test", "192.0.2.9", true},
+		{"NEGOTIATOR", "condor@pool.test", "fe80::9%eth0", true},
 		{"ADMINISTRATOR", "condor@family", "127.0.0.2", true},
 		{"ADMINISTRATOR", "condor@family", "10.9.9.9", false},
 		{"NEGOTIATOR", "condor@pool.test", "127.0.0.1", false},

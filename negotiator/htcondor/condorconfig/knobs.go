@@ -74,7 +74,7 @@ var knobs = []Knob{
 	{"SEC_TOKEN_SYSTEM_DIRECTORY", Text, "/etc/condor/tokens.d", "Our tokens."},
 	{"SEC_TOKEN_DIRECTORY", Text, "", "Our tokens, where the negotiator stands alone and is not root."},
 	{"SEC_PASSWORD_DIRECTORY", Text, "/etc/condor/passwords.d", "Signing keys, for the tokens of those who call us."},
-	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an address or a network."},
+	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an address, a network or a name, which is looked up at condor_reconfig."},
 	{"ALLOW_WRITE", List, "", "Who may have cycles begun."},
 	{"ALLOW_DAEMON", List, "", "Which daemons may have cycles begun."},
 	{"ALLOW_NEGOTIATOR", List, "", "Implies that they may ask."},

@@ -24,6 +24,10 @@ type cycles struct {
 	memory *negotiator.Memory // as the cycle left it; nil: not written down yet
 }
 
+// clockPatience is how far the clock may be put back: schedules stand still until it has
+// caught up. A clock that was wrong by more would have them stand for too long.
+const clockPatience = 5 * time.Minute
+
 // errEnough ends a run after one cycle.
 var errEnough = errors.New("one cycle is enough")
 
@@ -37,6 +41,10 @@ func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta,
 	}
 	if err != nil {
 		return delta, err
+	}
+	if ahead := time.Until(time.Unix(int64(delta.Now), 0)); ahead > clockPatience {
+		c.d.log.Error("THE CLOCK WAS PUT BACK: the schedule is taken up anew from what was written down", "by", ahead.Round(time.Second))
+		return delta, errAgain
 	}
 	looked := time.Now()
 	facts := c.pool.Last()

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 )
@@ -254,6 +257,89 @@ func TestTwoBegin(t *testing.T) {
 		return htcondor.Other{Address: d.o.Address, Started: d.standing.started, Ours: true}
 	}
 	require.NotEqual(t, a.before(of(b)), b.before(of(a)))
+}
+
+// TestClockPutBack takes the schedule up anew where it would stand still for an hour.
+func TestClockPutBack(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("easy")
+	o.Logger = logTo(log)
+	d, end := run(t, o)
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	w.deltas <- negotiator.Delta{Now: backfill.Time(time.Now().Add(time.Hour).Unix())}
+	w.deltas <- w.begin()
+	w.eventually(t, "a new beginning", func() bool { return len(w.acted) == 2 })
+	require.Contains(t, log.String(), "THE CLOCK WAS PUT BACK")
+	require.NoError(t, end())
+	n, _ := d.Ad().Int("BackfillCycles")
+	require.EqualValues(t, 2, n)
+}
+
+// TestEndInACycle lets a cycle that is under way hand over what it decided.
+func TestEndInACycle(t *testing.T) {
+	w := newWorld()
+	begun, release := make(chan struct{}), make(chan struct{})
+	w.acting = func(ctx context.Context) {
+		close(begun)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+	}
+	o := w.options("easy")
+	d := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	w.deltas <- w.begin()
+	<-begun
+	cancel()
+	close(release)
+	require.NoError(t, <-done)
+	require.Len(t, w.acted, 1)
+	n, _ := d.Ad().Int("BackfillCycles")
+	require.EqualValues(t, 1, n, "it is told of as well")
+}
+
+// TestDiskIsFull schedules on, loudly, and writes down what is promised when there is
+// room again.
+func TestDiskIsFull(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=512k"); err != nil {
+		t.Skip("skipped: no file system can be mounted here:", err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(folder, 0)) })
+	state, err := OpenState(folder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.State, o.Logger = state, logTo(log)
+	_, end := run(t, o)
+	ballast, err := os.Create(filepath.Join(folder, "ballast"))
+	require.NoError(t, err)
+	for err == nil {
+		_, err = ballast.Write(make([]byte, 4096))
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	first := w.begin()
+	for id := range 500 {
+		first.Submitted = append(first.Submitted, w.job(backfill.JobID(id+3), 4, 100))
+	}
+	w.deltas <- first
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "cycle 1:") }, 20*time.Second, time.Millisecond)
+	require.Contains(t, log.String(), "WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN")
+	require.Contains(t, log.String(), "no space left on device")
+	require.NoError(t, ballast.Truncate(0))
+	w.deltas <- negotiator.Delta{Now: 1001}
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "cycle 2:") }, 20*time.Second, time.Millisecond)
+	require.NoError(t, end())
+	left, err := state.Left()
+	require.NoError(t, err)
+	require.Len(t, left.Jobs, 502)
+	require.NoError(t, ballast.Close())
+	require.NoError(t, state.Close())
 }
 
 // childState tells a child of this test where its state is.

@@ -48,6 +48,7 @@ type world struct {
 	failing error
 	slot    *negotiator.Slot
 	tuning  htcondor.Tuning
+	acting  func(context.Context) // nil: nothing takes time
 }
 
 func newWorld() *world {
@@ -86,7 +87,10 @@ func (w *world) Fetch(ctx context.Context, _ backfill.Time) (negotiator.Delta, e
 	}
 }
 
-func (w *world) Act(_ context.Context, matches []negotiator.Match) error {
+func (w *world) Act(ctx context.Context, matches []negotiator.Match) error {
+	if w.acting != nil {
+		w.acting(ctx)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.acted = append(w.acted, append([]negotiator.Match{}, matches...))

@@ -153,7 +153,7 @@ func (s *Site) Collectors() ([]cedar.Address, error) {
 		}
 		a, err := cedar.ParseAddress("<" + where + ">")
 		if err != nil {
-			return nil, fmt.Errorf("the collector %s: %w", host, err)
+			return nil, fmt.Errorf("COLLECTOR_HOST: %s: %w", host, err)
 		}
 		all = append(all, a)
 	}
@@ -245,6 +245,20 @@ func (s *Site) Differences(c *condorconfig.Config) (names []string) {
 		}
 	}
 	return names
+}
+
+// Permissions are who may give us commands. Hosts are looked up for no longer than a
+// condor_reconfig may take.
+func Permissions(c *condorconfig.Config) *condorconfig.Permissions {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return c.Permissions(func(host string) ([]netip.Addr, error) {
+		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		for i, a := range addresses {
+			addresses[i] = a.Unmap()
+		}
+		return addresses, err
+	})
 }
 
 // Server is how we accept commands. Who may give them is asked at each one.
