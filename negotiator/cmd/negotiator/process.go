@@ -37,7 +37,7 @@ func (p *process) openState() (err error) {
 		folder += "-observe"
 	}
 	if p.state, err = daemon.OpenState(folder, p.logger); err != nil {
-		return err
+		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))
 	}
 	settings, err := p.accounting(p.site.Config)
 	if err != nil {

@@ -152,3 +152,31 @@ func TestReconfigure(t *testing.T) {
 		require.Equal(t, []*classad.ClassAd{}, c.Ads("Negotiator"), "it is withdrawn everywhere")
 	}
 }
+
+// TestBadConfiguration ends with 2 before anything is done, and names the knob.
+func TestBadConfiguration(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for knob, values := range map[string][]string{
+		"BACKFILL_POLICY": {"nonesuch"}, "BACKFILL_ORDER": {"tallest"}, "BACKFILL_FALLBACK": {"nonesuch"}, "BACKFILL_PLACEMENT": {"heap"},
+		"BACKFILL_POLICY_OPTIONS": {"depth", "no-such-option=1"}, "BACKFILL_ESTIMATES": {"nonesuch"}, "BACKFILL_HISTORY": {"/no/such/file"},
+		"BACKFILL_CYCLE_DELAY": {"0", "soon"}, "NEGOTIATOR_INTERVAL": {"0"}, "BACKFILL_HTTP": {"nowhere"}, "BACKFILL_RESOURCES": {"memory"},
+		"BACKFILL_STATE": {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", ""}, "SEC_CLIENT_ENCRYPTION": {"SOMETIMES"},
+		"CONDOR_IDS": {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"}, "MAX_NEGOTIATOR_LOG": {"big"},
+		"NEGOTIATOR_SLOT_CONSTRAINT": {"Cpus >"}, "NEGOTIATOR_JOB_CONSTRAINT": {"a b"},
+	} {
+		for _, value := range values {
+			if knob == "CONDOR_IDS" && os.Getuid() != 0 {
+				continue
+			}
+			s := newSite(t, map[string]string{"COLLECTOR_HOST": "127.0.0.1:1"})
+			s.knobs[knob] = value
+			s.write()
+			d := s.start("--once")
+			require.Equal(t, 2, d.end(), "%s = %s\n%s", knob, value, &d.log)
+			require.Contains(t, d.log.String(), knob, "%s = %s", knob, value)
+		}
+	}
+}

@@ -1,7 +1,10 @@
 package condorconfig
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -23,7 +26,26 @@ func (c *Config) Settings(file string) (config.Config, error) {
 	if err := c.apply(&s); err != nil {
 		return s, err
 	}
-	return s, s.Validate()
+	var errs []error
+	if all, many := s.Validate().(interface{ Unwrap() []error }); many {
+		for _, err := range all.Unwrap() {
+			if f, known := err.(interface{ Key() string }); known {
+				err = c.Blame(f.Key(), cmp.Or(errors.Unwrap(err), err))
+			}
+			errs = append(errs, err)
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+// Blame has an error name the knob that it comes of, where a setting of ours stands in
+// HTCondor's configuration.
+func (c *Config) Blame(key string, err error) error {
+	knob := prefix + strings.ToUpper(key)
+	if _, set := c.Lookup(knob); set {
+		return fmt.Errorf("%s: %w", knob, err)
+	}
+	return fmt.Errorf("%s: %w", key, err)
 }
 
 // apply puts what the knobs say over a configuration.
