@@ -92,6 +92,34 @@ func startdKilled(t *testing.T, pool *ourPool) {
 	require.Equal(t, 2, again, "two jobs ran there")
 }
 
+// secondCollector is another collector behind the same port, to which all daemons report, too.
+var secondCollector = []string{
+	"COLLECTOR_C2 = $(COLLECTOR)", "COLLECTOR_C2_ARGS = -f -local-name c2 -sock c2",
+	"c2.COLLECTOR_LOG = $(LOG)/CollectorLog.c2", "c2.COLLECTOR_ADDRESS_FILE = $(LOG)/.collector_address.c2",
+	"DAEMON_LIST = $(DAEMON_LIST) COLLECTOR_C2", "DC_DAEMON_LIST = $(DC_DAEMON_LIST) COLLECTOR_C2",
+	"COLLECTOR_HOST = $(COLLECTOR_HOST), 127.0.0.1:$(SHARED_PORT_PORT)?sock=c2",
+}
+
+// TestTwoCollectors takes one away, then both, and brings the first back.
+func TestTwoCollectors(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"NODES=1", "CPUS=4", "SLOTS=consumption"}, secondCollector...)
+	run := func() {
+		t.Helper()
+		pool.WaitDone(2*time.Minute, pool.Submit("alice", sleep(1, 1, 1))...)
+	}
+	blind := func() bool { return strings.Contains(pool.Log("NegotiatorLog"), "the pool cannot be looked at") }
+	run()
+	pool.As("root", "condor_off", "-daemon", "collector")
+	time.Sleep(10 * time.Second) // some cycles
+	run()
+	require.False(t, blind(), "the other one is there")
+	pool.As("root", "condor_off", "-daemon", "collector_c2")
+	pool.Wait("the negotiator to notice", time.Minute, blind)
+	pool.As("root", "condor_on", "-daemon", "collector")
+	run()
+}
+
 // TestNegotiatorKilled kills the negotiator again and again under load: what it promised and whom it charged
 // for what is known to the next one.
 func TestNegotiatorKilled(t *testing.T) {

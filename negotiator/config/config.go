@@ -128,6 +128,9 @@ type fault struct {
 func (f fault) Error() string { return strings.Join(f.path, ".") + ": " + f.err.Error() }
 func (f fault) Unwrap() error { return f.err }
 
+// Key is the setting's name, for those who configure it elsewhere than in a file.
+func (f fault) Key() string { return strings.Join(f.path, "_") }
+
 // locate shows the place of the fault in the file, if the setting stands there.
 func (f fault) locate(file *ast.File) error {
 	node, err := find(file, f.path...)

@@ -23,8 +23,10 @@ type Real struct {
 	State string `yaml:"state"`
 	// HTTP is the address at which metrics and start times are told; "": none.
 	HTTP string `yaml:"http"`
-	// Interval is the time between cycles in which nothing happens.
-	Interval Duration `yaml:"interval"`
+	// Interval is the time between cycles in which nothing happens, and CycleDelay what is
+	// between the end of a cycle and the next at least, whoever asks for one.
+	Interval   Duration `yaml:"interval"`
+	CycleDelay Duration `yaml:"cycle_delay"`
 	// StartSlack lengthens the place of each job in the plan.
 	StartSlack Duration `yaml:"start_slack"`
 	// Reasons tells schedds why jobs wait.
@@ -35,7 +37,7 @@ type Real struct {
 }
 
 var defaultReal = Real{
-	Interval: Duration(time.Minute), StartSlack: Duration(time.Minute), Reasons: true,
+	Interval: Duration(time.Minute), CycleDelay: Duration(time.Second), StartSlack: Duration(time.Minute), Reasons: true,
 }
 
 // ForPool is the configuration of a negotiator that was told only that its pool
@@ -60,7 +62,7 @@ func (c Config) Collector() (string, error) {
 		return "", nil
 	}
 	address = strings.TrimSuffix(address, "/")
-	if !strings.Contains(address, ":") {
+	if !strings.Contains(address, ":") || strings.HasSuffix(address, "]") {
 		address += ":9618"
 	}
 	host, port, err := net.SplitHostPort(address)
@@ -81,6 +83,7 @@ func (r Real) faults() (all []fault) {
 	}
 	second := Duration(time.Second)
 	must("interval", r.Interval >= second, r.Interval, "must be at least 1s")
+	must("cycle_delay", r.CycleDelay >= second, r.CycleDelay, "must be at least 1s")
 	must("start_slack", r.StartSlack >= 0 && r.StartSlack%second == 0, r.StartSlack, "must be at least 0s, in whole seconds")
 	if r.HTTP != "" {
 		_, _, err := net.SplitHostPort(r.HTTP)

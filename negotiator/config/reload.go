@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -31,8 +32,6 @@ func (c Config) During(running Config) (taken Config, ignored []string) {
 		{"http", c.HTTP, running.HTTP, func() { taken.HTTP = running.HTTP }},
 		{"token", c.Token, running.Token, func() { taken.Token = running.Token }},
 		{"observe", c.Observe, running.Observe, func() { taken.Observe = running.Observe }},
-		{"interval", c.Interval, running.Interval, func() { taken.Interval = running.Interval }},
-		{"reasons", c.Reasons, running.Reasons, func() { taken.Reasons = running.Reasons }},
 	} {
 		if !reflect.DeepEqual(s.to, s.from) {
 			ignored = append(ignored, s.key)
@@ -55,6 +54,9 @@ func (c Config) Differences(from Config) (all []string) {
 		{"estimates_backfill", cmp.Or(from.EstimatesBackfill, byEstimates), cmp.Or(c.EstimatesBackfill, byEstimates)},
 		{"estimates_running", cmp.Or(from.EstimatesRunning, byEstimates), cmp.Or(c.EstimatesRunning, byEstimates)},
 		{"estimates_options", options(from.EstimatesOptions), options(c.EstimatesOptions)},
+		{"interval", from.Interval.String(), c.Interval.String()},
+		{"cycle_delay", from.CycleDelay.String(), c.CycleDelay.String()},
+		{"reasons", strconv.FormatBool(from.Reasons), strconv.FormatBool(c.Reasons)},
 		{"log_level", cmp.Or(from.LogLevel, "by default"), cmp.Or(c.LogLevel, "by default")},
 	} {
 		if s.from != s.to {

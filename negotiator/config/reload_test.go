@@ -18,7 +18,7 @@ func other() Config {
 			Estimates: "user", EstimatesOrder: "project", EstimatesBackfill: "combined", EstimatesRunning: "tsafrir",
 			EstimatesOptions: map[string]string{"threshold": "5"}, History: "h",
 		},
-		Real: Real{Observe: true, State: "s", HTTP: ":1", Interval: Duration(time.Second), StartSlack: 0, Reasons: false, Token: "t"},
+		Real: Real{Observe: true, State: "s", HTTP: ":1", Interval: Duration(time.Second), CycleDelay: Duration(time.Minute), StartSlack: 0, Reasons: false, Token: "t"},
 	}
 }
 
@@ -27,13 +27,14 @@ func TestDuring(t *testing.T) {
 	taken, ignored := other().During(Default())
 	require.Equal(t, []string{
 		"placement", "pool", "workload", "speed", "estimate_attributes", "history", "default_estimate",
-		"resources", "start_slack", "state", "http", "token", "observe", "interval", "reasons",
+		"resources", "start_slack", "state", "http", "token", "observe",
 	}, ignored)
 	changes := taken.Differences(Default())
 	require.Equal(t, []string{
 		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: fcfs → sjf",
 		"estimates: requested → user", "estimates_order: as estimates → project", "estimates_backfill: as estimates → combined",
 		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",
+		"interval: 1m0s → 1s", "cycle_delay: 1s → 1m0s", "reasons: true → false",
 		"log_level: by default → debug", "plugins",
 	}, changes)
 	require.Equal(t, reflect.TypeFor[Config]().NumField()+reflect.TypeFor[Real]().NumField()+reflect.TypeFor[Estimators]().NumField(), 2+len(ignored)+len(changes), "each setting is one or the other")

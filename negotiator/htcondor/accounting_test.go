@@ -60,7 +60,8 @@ func TestJobPrio(t *testing.T) {
 
 func TestConcurrencyLimit(t *testing.T) {
 	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
-	w.account(map[string]string{"SW_LIMIT": "2"})
+	knobs := map[string]string{"SW_LIMIT": "2"}
+	w.account(knobs)
 	for range 5 {
 		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nConcurrencyLimits = \"sw\""})
 	}
@@ -83,4 +84,21 @@ func TestConcurrencyLimit(t *testing.T) {
 	for _, j := range w.jobs {
 		require.True(t, j.done)
 	}
+	knobs["SW_LIMIT"] = "3"
+	w.accounting.Limits.Reread()
+	for range 4 {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nConcurrencyLimits = \"sw\""})
+	}
+	most := 0
+	for range 12 {
+		w.pass(1)
+		runs := 0
+		for _, j := range w.jobs {
+			if j.status == 2 {
+				runs++
+			}
+		}
+		most = max(most, runs)
+	}
+	require.Equal(t, 3, most, "the limit is another one")
 }

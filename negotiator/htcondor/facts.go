@@ -20,10 +20,14 @@ type Facts struct {
 	Matched, Rejected, Unstarted int     // since the start: jobs handed over, told to wait, never seen to run
 }
 
+// OtherAttributes are what [ReadOther] reads.
+var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion"}
+
 // Other is a negotiator that the collector knows.
 type Other struct {
 	Name, Address string
 	Started       time.Time
+	Ours          bool // it is one like this
 }
 
 // Last is what the last look showed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -245,7 +246,7 @@ func TestWait(t *testing.T) {
 	w.pool.open = nil
 	now := time.Unix(w.now, 0)
 	w.pool.s.Clock, w.pool.now = nil, func() time.Time { return now }
-	w.pool.looked, w.pool.ended, w.pool.clock = now, now, backfill.Time(w.now)
+	w.pool.looked, w.pool.over, w.pool.ended, w.pool.clock = now, now, now, backfill.Time(w.now)
 	w.pool.flights[1] = &flight{job: &job{group: &group{plan: &plan{}}}, moved: now.Add(-time.Hour)}
 	for _, c := range []struct {
 		wake  backfill.Time
@@ -253,6 +254,48 @@ func TestWait(t *testing.T) {
 	}{{backfill.Forever, time.Minute}, {backfill.Time(w.now) + 20, 20 * time.Second}, {0, time.Second}, {-backfill.Forever, time.Second}} {
 		require.Equal(t, now.Add(c.after), w.pool.due(c.wake), "%d", c.wake)
 	}
+}
+
+// Whoever asks for cycles, and however often, there is a pause after each: a long one would
+// else begin anew at once, and nobody be heard but the one who asks.
+func TestFloodOfWakeups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Settings{Tuning: Tuning{CycleDelay: 2 * time.Second}})
+		for range 3 {
+			p.looked = time.Now()
+			time.Sleep(time.Minute) // the cycle
+			p.over = time.Now()
+			ctx, end := context.WithCancel(t.Context())
+			go func() {
+				for ctx.Err() == nil {
+					p.Wakeup()
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			require.NoError(t, p.wait(ctx, backfill.Forever))
+			require.Equal(t, 2*time.Second, time.Since(p.over))
+			end()
+			synctest.Wait()
+		}
+	})
+}
+
+// TestTune changes what is looked at, and how often, between two cycles.
+func TestTune(t *testing.T) {
+	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096})
+	ours := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
+	theirs := w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100, extra: "\nTeam = \"b\""})
+	wide := w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
+	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`, SlotConstraint: `Name == "slot1@n1"`, Interval: 7 * time.Second})
+	w.pass(14)
+	require.Equal(t, 1, ours.runs)
+	require.Zero(t, theirs.runs, "it is left out")
+	require.Zero(t, wide.runs, "the other slot is left out")
+	require.Equal(t, w.pool.looked.Add(7*time.Second), w.pool.due(backfill.Forever))
+	w.pool.Tune(Tuning{})
+	w.pass(30)
+	require.Equal(t, 1, theirs.runs+wide.runs, "there is one other slot")
+	require.Equal(t, w.pool.looked.Add(time.Minute), w.pool.due(backfill.Forever))
 }
 
 // A plan on a slot that takes no jobs any more is made anew, whatever the policy, and a

@@ -13,6 +13,8 @@ import (
 // Left is what a negotiator leaves on disk for the one after it: its memory, with
 // names that outlive a process. It holds no secrets.
 type Left struct {
+	// Version is that of the form, [LeftVersion]; none is that of before there were any.
+	Version    int           `json:"version"`
 	Now        backfill.Time `json:"now"`
 	Policy     string        `json:"policy"`
 	Guarantees bool          `json:"guarantees"`
@@ -20,6 +22,9 @@ type Left struct {
 	Slots      []LeftSlot    `json:"slots"`
 	Jobs       []LeftJob     `json:"jobs"`
 }
+
+// LeftVersion is what this one writes. It can read all before.
+const LeftVersion = 1
 
 // LeftSlot is a slot that was there.
 type LeftSlot struct {
@@ -47,7 +52,7 @@ type LeftJob struct {
 
 // Left puts a negotiator's memory into a form that outlives the process.
 func (p *Pool) Left(m negotiator.Memory) *Left {
-	left := &Left{Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees, Foretold: m.Foretold}
+	left := &Left{Version: LeftVersion, Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees, Foretold: m.Foretold}
 	for _, s := range m.Slots {
 		left.Slots = append(left.Slots, LeftSlot{Name: s.Name, Capacity: s.Capacity})
 	}

@@ -35,6 +35,7 @@ const hold = 5 * time.Second
 
 // look asks the collector and all schedds. Its error is the collector's.
 func (p *Pool) look(ctx context.Context) (*look, error) {
+	p.takeUp()
 	l := &look{began: p.now()}
 	p.looked = l.began
 	for range 5 { // what is read may refer to what was not asked for
@@ -100,15 +101,16 @@ func (p *Pool) findMoved() {
 
 // ask begins to read a schedd's queue, unless that is under way.
 func (p *Pool) ask(ctx context.Context, s *schedd) {
-	if s.under != nil || s.read == p.number || s.moved {
+	if s.under != nil || s.read == p.number || s.moved || p.now().Before(s.asleep) {
 		return
 	}
 	s.under = make(chan reading, 1)
 	ctx, s.stop = context.WithCancel(ctx)
 	projection := p.jobAttributes.projection()
-	asked, began := *s, p.now()
+	as, asked, began := *s, p.wantedJobs(), p.now()
+	stoppedSince := began.Add(-p.s.Interval - stopGrace)
 	go func(answer chan<- reading) {
-		answer <- p.readQueue(ctx, &asked, projection, began)
+		answer <- p.readQueue(ctx, &as, asked, projection, began, stoppedSince)
 	}(s.under)
 }
 
@@ -120,6 +122,10 @@ func (s *schedd) done() {
 	s.under, s.stop = nil, nil
 }
 
+// brokeredPause is how long a schedd is left alone that was never reached because it is
+// behind a broker (CCB): another try would only cost a look more time.
+const brokeredPause = 5 * time.Minute
+
 // hear takes in what the schedds answer. It reports whether jobs refer to
 // attributes that were not asked for.
 func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
@@ -128,6 +134,12 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 	for _, name := range slices.Sorted(maps.Keys(p.schedds)) {
 		s := p.schedds[name]
 		if s.moved {
+			continue
+		}
+		if s.under == nil { // it is not to be asked
+			if s.failed != nil {
+				l.problems = append(l.problems, s.failed.Error())
+			}
 			continue
 		}
 		r, answered := s.answer(wait.Done())
@@ -181,7 +193,10 @@ func (p *Pool) heard(s *schedd, r reading) bool {
 		p.log.Info("a schedd tells its queue again", "schedd", s.name)
 	}
 	s.failed = r.err
-	return r.err == nil && r.attributes == len(p.jobAttributes.projection())
+	if errors.Is(r.err, cedar.ErrBrokered) && s.since.IsZero() {
+		s.asleep = p.now().Add(brokeredPause)
+	}
+	return r.err == nil && r.asked == p.wantedJobs() && r.attributes == len(p.jobAttributes.projection())
 }
 
 // askCollector reads the ads that the collector has. It reports whether slots refer
@@ -191,7 +206,7 @@ func (p *Pool) askCollector(ctx context.Context, l *look) (grew bool, err error)
 		{Name: "Machine", Projection: p.slotAttributes.projection(), Requirements: p.s.SlotConstraint},
 		{Name: "Scheduler", Projection: []string{"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime"}},
 		{Name: "Submitter", Projection: []string{"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability", "LastHeardFrom"}},
-		{Name: "Negotiator", Projection: []string{"Name", "MyAddress", "DaemonStartTime"}},
+		{Name: "Negotiator", Projection: OtherAttributes},
 	}
 	err = p.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
 		kind, _ := lines.Find("MyType")
@@ -233,6 +248,7 @@ func ReadOther(ad *classad.ClassAd) Other {
 	var o Other
 	o.Name, _ = ad.Text("Name")
 	o.Address, _ = ad.Text("MyAddress")
+	_, o.Ours = ad.Text("BackfillVersion")
 	if started, ok := ad.Int("DaemonStartTime"); ok {
 		o.Started = time.Unix(started, 0)
 	}
@@ -272,6 +288,7 @@ func (p *Pool) readSchedd(ad *classad.ClassAd, nameAttribute string, own bool, l
 		s = &schedd{name: name, groups: map[string]*group{}, submitters: map[string]submitter{}}
 		p.schedds[name] = s
 	}
+	s.asleep = time.Time{} // it is elsewhere
 	if s.address, s.at, s.look, s.seen = address, at, l.number, l.began; own {
 		s.own = l.number
 	}

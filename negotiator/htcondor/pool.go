@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -26,13 +27,10 @@ type Settings struct {
 	Security  *security.Client
 	// Schema says how ads are read. Its last resource is Claims.
 	Schema negotiator.Schema
-	// SlotConstraint and JobConstraint leave out what they are not true of; "": none.
-	SlotConstraint, JobConstraint string
+	// Tuning is what can change later.
+	Tuning
 	// Observe matches nothing: another negotiator does.
 	Observe bool
-	// Interval is the longest time between two looks at the pool, MinInterval the
-	// shortest.
-	Interval, MinInterval time.Duration
 	// Patience is how long a match may take until its job runs, and a schedd to tell
 	// its queue.
 	Patience time.Duration
@@ -50,18 +48,34 @@ type Settings struct {
 	Clock func() time.Time
 }
 
-// Pool is a real pool. It is for the goroutine that runs the cycles; Wakeup, Last, Why
-// and Find may be called by others at any time.
+// Tuning is what can change while a pool is looked at.
+type Tuning struct {
+	// SlotConstraint and JobConstraint leave out what they are not true of; "": none.
+	SlotConstraint, JobConstraint string
+	// Interval is the longest time between two looks; 0: a minute. CycleDelay is the shortest
+	// between the end of a cycle and the next look, whoever asks for one; 0: a second.
+	Interval, CycleDelay time.Duration
+}
+
+func (t Tuning) orDefault() Tuning {
+	t.Interval, t.CycleDelay = cmp.Or(t.Interval, time.Minute), cmp.Or(t.CycleDelay, time.Second)
+	return t
+}
+
+// Pool is a real pool. It is for the goroutine that runs the cycles; Wakeup, Tune, Last,
+// Why and Find may be called by others at any time.
 type Pool struct {
 	s          Settings
 	accounting *Accounting
 	log        hclog.Logger
 	now        func() time.Time
 	wake       chan struct{}
+	tuned      atomic.Pointer[Tuning] // to be taken up at the next look
 
 	hold   time.Duration // see hold
 	most   int           // see maxQueue
 	looked time.Time     // when the last look began
+	over   time.Time     // when the cycle after it was
 	number int           // of the last look
 	open   *look         // the first look, until Fetch tells of it
 	begun  bool          // a look has been told of
@@ -98,8 +112,7 @@ type Pool struct {
 
 // New makes a pool that has not been looked at.
 func New(s Settings) *Pool {
-	s.Interval = cmp.Or(s.Interval, time.Minute)
-	s.MinInterval = cmp.Or(s.MinInterval, time.Second)
+	s.Tuning = s.orDefault()
 	s.Patience = cmp.Or(s.Patience, 30*time.Second)
 	s.DefaultEstimate = cmp.Or(s.DefaultEstimate, negotiator.DefaultEstimate)
 	if s.Logger == nil {
@@ -119,6 +132,25 @@ func New(s Settings) *Pool {
 	return p
 }
 
+// Tune has looks be as this says, from the next one on.
+func (p *Pool) Tune(t Tuning) {
+	t = t.orDefault()
+	p.tuned.Store(&t)
+}
+
+// takeUp takes up what was tuned, between two cycles. Queues that are read by other
+// constraints do not count.
+func (p *Pool) takeUp() {
+	t := p.tuned.Swap(nil)
+	if t == nil || *t == p.s.Tuning {
+		return
+	}
+	p.s.Tuning = *t
+	if p.referTo(t.JobConstraint) {
+		p.reread()
+	}
+}
+
 // Wakeup has the next look begin at once, but not before its time.
 func (p *Pool) Wakeup() {
 	select {
@@ -134,6 +166,7 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		p.open = nil
 		return p.differ(first), nil
 	}
+	p.over = p.now()
 	if err := p.wait(ctx, wake); err != nil {
 		return negotiator.Delta{}, err
 	}
@@ -160,7 +193,7 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 	if d := p.deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
-	return later(due, p.looked.Add(p.s.MinInterval))
+	return later(due, p.over.Add(p.s.CycleDelay))
 }
 
 // wait sleeps until the next look is due. Matches that are still to be handed over
@@ -169,7 +202,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 	for woken := false; ; {
 		now, due := p.now(), p.due(wake)
 		if woken {
-			due = later(now, p.looked.Add(p.s.MinInterval))
+			due = later(now, p.over.Add(p.s.CycleDelay))
 		}
 		if !now.Before(due) {
 			return ctx.Err()

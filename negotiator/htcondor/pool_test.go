@@ -3,12 +3,15 @@ package htcondor
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
 func small(cpus int64) *node { return &node{name: "n1", cpus: cpus, memory: 4096} }
@@ -243,6 +246,34 @@ func TestDeadSchedd(t *testing.T) {
 	w.capable = "" // the old one is void now
 	w.pass(30)
 	require.True(t, waiting.done)
+}
+
+// A schedd that can be reached through a broker only is told of, and tried now and then.
+func TestScheddBehindABroker(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	far := fakes.NewSchedd(t, "far@test")
+	at := strings.Trim(far.Address().String(), "<>")
+	far.Stop()
+	at = strings.SplitN(at, "?", 2)[0]
+	w.strangers = []string{fmt.Sprintf("Name = \"far@test\"\nMyAddress = \"<%s?CCBID=1.2.3.4:9618#7>\"", at)}
+	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
+	tries := 0
+	w.pool.s.Security.Connect = func(ctx context.Context, place string) (net.Conn, error) {
+		if place == at {
+			tries++
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", place)
+	}
+	w.pass(20)
+	require.True(t, j.done, "nobody else waits for it")
+	require.Equal(t, 1, tries)
+	require.Len(t, w.pool.Last().Problems, 1)
+	require.Contains(t, w.pool.Last().Problems[0], "broker (CCB), which is not supported: open a way to it")
+	require.Equal(t, 1, strings.Count(w.log.String(), "a schedd does not tell its queue"))
+	far.Start()
+	w.pass(300)
+	require.Greater(t, tries, 1)
+	require.Empty(t, w.pool.Last().Problems, "there is a way to it now")
 }
 
 func TestSlowScheddHoldsNobody(t *testing.T) {

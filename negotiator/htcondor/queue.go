@@ -110,6 +110,7 @@ type schedd struct {
 	since   time.Time         // when that reading began; zero: never
 	wrong   string            // what of the last reading was left out, and why
 	failed  error             // why the last reading failed
+	asleep  time.Time         // nobody asks it before, for it cannot be reached
 	late    bool              // it did not answer in time: nobody waits for it until it does
 	under   chan reading      // the reading under way; nil: none
 	stop    func()            // ends it
@@ -158,6 +159,7 @@ const maxQueue = 256 << 20
 
 // reading is what came of asking a schedd.
 type reading struct {
+	asked      string // which jobs
 	groups     []rawGroup
 	stopped    []jobKey
 	attributes int // how many were asked for
@@ -165,19 +167,23 @@ type reading struct {
 	err        error
 }
 
+// wantedJobs are those that a schedd is asked for.
+func (p *Pool) wantedJobs() string {
+	if p.s.JobConstraint == "" {
+		return jobRequirements
+	}
+	return jobRequirements + " && (" + p.s.JobConstraint + ")"
+}
+
 // readQueue asks a schedd for its jobs, in groups of those that are alike, and then which
 // jobs were stopped.
-func (p *Pool) readQueue(ctx context.Context, s *schedd, projection []string, began time.Time) reading {
+func (p *Pool) readQueue(ctx context.Context, s *schedd, asked string, projection []string, began, stoppedSince time.Time) reading {
 	ctx, cancel := context.WithTimeout(ctx, p.s.Patience)
 	defer cancel()
-	requirements := jobRequirements
-	if p.s.JobConstraint != "" {
-		requirements += " && (" + p.s.JobConstraint + ")"
-	}
-	r := reading{attributes: len(projection), began: began}
+	r := reading{asked: asked, attributes: len(projection), began: began}
 	d := client.Schedd{Security: p.s.Security, Address: s.address}
 	size := 0
-	_, r.err = d.Jobs(ctx, client.JobQuery{Requirements: requirements, Projection: projection, Group: true}, func(lines cedar.Lines) error {
+	_, r.err = d.Jobs(ctx, client.JobQuery{Requirements: asked, Projection: projection, Group: true}, func(lines cedar.Lines) error {
 		if size += len(lines); size > p.most {
 			return fmt.Errorf("the queue of schedd %s does not end after %d bytes", s.name, p.most)
 		}
@@ -188,7 +194,7 @@ func (p *Pool) readQueue(ctx context.Context, s *schedd, projection []string, be
 		return r
 	}
 	stopped := client.JobQuery{
-		Requirements: fmt.Sprintf(stoppedJobs, began.Add(-p.s.Interval-stopGrace).Unix()), Projection: []string{"ClusterId", "ProcId"},
+		Requirements: fmt.Sprintf(stoppedJobs, stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
 	_, r.err = d.Jobs(ctx, stopped, func(lines cedar.Lines) error {
 		ad, err := lines.Ad()

@@ -114,13 +114,21 @@ func (p *Pool) want() {
 	job = slices.Concat(job, p.s.Schema.Estimates, p.s.Schema.Limits, p.s.Schema.LabelAttributes())
 	job = slices.DeleteFunc(job, func(name string) bool { return name == "id" || name == "jobids" || name == "jobcount" })
 	p.slotAttributes, p.jobAttributes = newWanted(passing, slot...), newWanted(passingJob, job...)
-	extra := slices.Clone(p.s.Extra)
-	if e, err := classad.ParseExpr(p.s.JobConstraint); err == nil { // else schedds say what is wrong
-		extra = append(extra, e)
+	for _, e := range p.s.Extra {
+		p.jobAttributes.referTo(e)
 	}
-	for _, e := range extra {
-		internal, external, _ := e.Refs(nil) // what is in a circle is error
-		p.jobAttributes.refer(internal)
-		p.jobAttributes.refer(external)
-	}
+	p.referTo(p.s.JobConstraint)
+}
+
+// referTo has jobs come with what a constraint refers to, or schedds could not tell; they
+// say what is wrong with one that cannot be read.
+func (p *Pool) referTo(constraint string) (grew bool) {
+	e, err := classad.ParseExpr(constraint)
+	return err == nil && p.jobAttributes.referTo(e)
+}
+
+func (w *wanted) referTo(e *classad.Expr) (grew bool) {
+	internal, external, _ := e.Refs(nil) // what is in a circle is error
+	grew = w.refer(internal)
+	return w.refer(external) || grew
 }

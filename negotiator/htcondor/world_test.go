@@ -28,6 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // jobs that sleep. What its daemons tell is late by a second, and its claims can
 // fail. Time is virtual.
 type world struct {
+	strangers  []string // ads of other schedds
 	t          *testing.T
 	collector  *fakes.Collector
 	schedd     *fakes.Schedd
@@ -422,7 +423,7 @@ func (w *world) publish() {
 	}
 	w.collector.Set("Submitter", submitters...)
 	w.schedd.SetTime(w.now)
-	w.collector.Set("Scheduler", w.schedd.Ad())
+	w.collector.Set("Scheduler", append(w.strangers, w.schedd.Ad())...)
 }
 
 func (n *node) ads(w *world) (slots, private string) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -116,6 +117,9 @@ func (c *poolFlags) blame(err error) error {
 // locate names the line of the configuration file where a setting stands, unless it
 // is given by a flag.
 func (c *poolFlags) locate(err error, byFlag bool, key ...string) error {
+	if site := c.htcondor.Load(); site != nil && c.Config == "" && !byFlag && !errors.Is(err, context.Canceled) {
+		return site.Blame(strings.Join(key, "_"), err)
+	}
 	if c.Config == "" || byFlag || errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -27,6 +28,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
 // realFlags are for real pools.
@@ -114,7 +116,14 @@ type process struct {
 	passing    string                         // a folder for this run only; "": there is none
 	key        atomic.Pointer[backfill.Order] // of the pool's fair share
 	who        atomic.Pointer[condorconfig.Permissions]
+	limits     *accountant.Limits
+	secure     *security.Client
+	server     *security.Server
+	collector  *client.Collector
 	daemon     *daemon.Daemon
+	// present and past are as what was configured last and before; the site is as at the
+	// start.
+	present, past daemon.Site
 }
 
 // gcPercent keeps memory small: a central manager has less of that to spare than of the
@@ -191,20 +200,20 @@ func (p *process) openLog() error {
 		p.logger = daemon.NewLogger(level, os.Stderr)
 		return nil
 	}
-	size, keep, err := p.rotation()
+	size, keep, err := rotation(p.site.Config)
 	if err != nil {
 		return err
 	}
 	if p.file, err = daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
-		return err
+		return fmt.Errorf("NEGOTIATOR_LOG: %w", err)
 	}
 	p.logger = daemon.NewLogger(level, p.file)
 	return nil
 }
 
-func (p *process) rotation() (size int64, keep int, err error) {
-	size, errSize := p.site.Config.Bytes("MAX_NEGOTIATOR_LOG")
-	n, errKeep := p.site.Config.Int("MAX_NUM_NEGOTIATOR_LOG")
+func rotation(c *condorconfig.Config) (size int64, keep int, err error) {
+	size, errSize := c.Bytes("MAX_NEGOTIATOR_LOG")
+	n, errKeep := c.Int("MAX_NUM_NEGOTIATOR_LOG")
 	return size, int(n), errors.Join(errSize, errKeep)
 }
 
@@ -244,8 +253,8 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	if err := p.openState(); err != nil {
 		return err
 	}
-	secure, err := p.site.Client()
-	if err != nil {
+	var err error
+	if p.secure, err = p.site.Client(); err != nil {
 		return cli.Bad(err)
 	}
 	addresses, err := p.site.Collectors()
@@ -271,7 +280,8 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	schema := s.Schema()
 	schema.Resources = p.resources
 	changes := make(chan negotiator.Change)
-	collector := &client.Collector{Security: secure, Addresses: addresses}
+	p.collector = &client.Collector{Security: p.secure, Addresses: addresses}
+	p.limits, p.present = accountant.NewLimits(p.lookup), p.site
 	p.daemon = daemon.New(daemon.Options{
 		Name: p.site.Name(p.command.Name), Host: p.site.Host(), Address: address.String(),
 		Negotiator: negotiator.Config{
@@ -280,10 +290,9 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.refused, Changes: changes,
 		},
 		Policy:    func() (string, string) { return p.policy.Main.Spec().Name, p.settings.Order },
-		NewPool:   func() daemon.Pool { return p.newPool(collector, secure, schema) },
-		Collector: collector, Answers: daemon.Answers(secure), Master: p.site.Master(secure), Parent: p.site.Inherited.Parent,
-		State: p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once, Reasons: s.Reasons,
-		UpdateEvery: p.interval("NEGOTIATOR_UPDATE_INTERVAL"), Logger: p.logger,
+		NewPool:   func() daemon.Pool { return p.newPool(schema) },
+		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure), Parent: p.site.Inherited.Parent,
+		State: p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once, Tuning: tuning(p.site.Config, s), Logger: p.logger,
 	})
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -297,14 +306,14 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 		defer wait()
 	}
 	again := make(chan os.Signal, 1)
-	helpers.Go(func() { p.reload(ctx, again, changes) })
-	helpers.Go(func() { p.reconfigure(ctx, told, again) })
 	port := p.port(func() {
 		select {
 		case told <- syscall.SIGHUP:
 		default: // it is told already
 		}
 	})
+	helpers.Go(func() { p.reload(ctx, again, changes) })
+	helpers.Go(func() { p.reconfigure(ctx, told, again) })
 	helpers.Go(func() {
 		if failed := port.Serve(ctx, listener); failed != nil {
 			p.logger.Error("the command port is closed", "error", failed)
@@ -319,9 +328,3 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 }
 
 func seconds(d config.Duration) backfill.Time { return backfill.Time(time.Duration(d) / time.Second) }
-
-// interval is a knob whose value was checked before.
-func (p *process) interval(knob string) time.Duration {
-	d, _ := p.site.Config.Seconds(knob)
-	return d
-}

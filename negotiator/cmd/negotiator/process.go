@@ -14,9 +14,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -37,7 +37,7 @@ func (p *process) openState() (err error) {
 		folder += "-observe"
 	}
 	if p.state, err = daemon.OpenState(folder, p.logger); err != nil {
-		return err
+		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))
 	}
 	settings, err := p.accounting(p.site.Config)
 	if err != nil {
@@ -94,14 +94,13 @@ func (p *process) accounting(c *condorconfig.Config) (accountant.Settings, error
 }
 
 // newPool is the pool as these settings see it.
-func (p *process) newPool(collector *client.Collector, secure *security.Client, schema negotiator.Schema) daemon.Pool {
+func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	s := p.site.Settings
 	settings := htcondor.Settings{
-		Collector: collector, Security: secure, Schema: schema,
-		SlotConstraint: p.site.Config.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: p.site.Config.Text("NEGOTIATOR_JOB_CONSTRAINT"),
-		Observe: s.Observe, Interval: time.Duration(s.Interval), MinInterval: time.Second, StartSlack: seconds(s.StartSlack), DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
+		Collector: p.collector, Security: p.secure, Schema: schema,
+		Observe: s.Observe, StartSlack: seconds(s.StartSlack), DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
+		Accounting: htcondor.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
-	settings.Accounting = htcondor.Accounting{Accountant: p.accountant, Limits: accountant.NewLimits(p.lookup)}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {
 		if e, err := classad.ParseExpr(text); err == nil { // it was checked before
 			settings.Extra = append(settings.Extra, e)
@@ -111,6 +110,18 @@ func (p *process) newPool(collector *client.Collector, secure *security.Client, 
 	key := pool.FairShare().Of(nil, nil)
 	p.key.Store(&key)
 	return pool
+}
+
+// tuning is what can change while the daemon lives.
+func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
+	update, _ := c.Seconds("NEGOTIATOR_UPDATE_INTERVAL") // it was checked before
+	return daemon.Tuning{
+		Tuning: htcondor.Tuning{
+			SlotConstraint: c.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: c.Text("NEGOTIATOR_JOB_CONSTRAINT"),
+			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
+		},
+		Reasons: s.Reasons, UpdateEvery: update,
+	}
 }
 
 // lookup is a knob as it is configured now.
@@ -123,12 +134,22 @@ func (p *process) lookup(knob string) (string, bool) {
 
 // port is the command port.
 func (p *process) port(reconfigure func()) *server.Port {
-	p.who.Store(p.site.Config.Permissions())
+	p.permit(p.site.Config)
+	p.server = p.site.Server(&p.who)
 	commands := &server.Negotiator{
 		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant, Reconfig: reconfigure,
 		Off: func(server.Stop) { p.daemon.Off() },
 	}
-	return &server.Port{Security: p.site.Server(&p.who), Handlers: commands.Handlers(), Logger: p.logger.Named("port")}
+	return &server.Port{Security: p.server, Handlers: commands.Handlers(), Logger: p.logger.Named("port")}
+}
+
+// permit takes up who may give commands.
+func (p *process) permit(c *condorconfig.Config) {
+	who := daemon.Permissions(c)
+	p.who.Store(who)
+	for _, warning := range who.Warnings {
+		p.logger.Warn(warning)
+	}
 }
 
 // writeAddress leaves the command port's address where HTCondor's tools look for
@@ -157,7 +178,6 @@ func (p *process) reconfigure(ctx context.Context, told <-chan os.Signal, again 
 			p.logger.Error("nothing is changed: HTCondor's configuration cannot be taken up", "error", err)
 			continue
 		}
-		p.daemon.Configured()
 		select {
 		case again <- syscall.SIGHUP:
 		case <-ctx.Done():
@@ -166,33 +186,69 @@ func (p *process) reconfigure(ctx context.Context, told <-chan os.Signal, again 
 	}
 }
 
-// reread takes up what can change of HTCondor's configuration.
+// reread takes up what can change of HTCondor's configuration: all of it, or nothing.
 func (p *process) reread(ctx context.Context) error {
-	if p.command.htcondor.Load() == nil {
-		return nil
+	was := p.command.htcondor.Load()
+	if was == nil {
+		s, err := p.command.settings()
+		if err == nil {
+			p.daemon.Configure(tuning(p.site.Config, s))
+		}
+		return err
 	}
 	next, err := condorconfig.Read(ctx, condorconfig.Source{LocalName: p.command.LocalName})
-	if err == nil {
-		err = next.Check()
-	}
 	if err != nil {
 		return err
 	}
 	p.command.htcondor.Store(next)
-	p.who.Store(next.Permissions())
+	if err = p.takeUp(next); err != nil {
+		p.command.htcondor.Store(was)
+	}
+	return err
+}
+
+// takeUp checks a configuration, and then has everybody go by it.
+func (p *process) takeUp(next *condorconfig.Config) error {
+	s, err := p.command.settings()
+	if err = errors.Join(err, next.Check()); err != nil {
+		return err
+	}
+	s, _ = s.During(p.site.Settings) // of the rest is told where the policy is taken up
+	site := daemon.Site{Config: next, Settings: s, Inherited: p.site.Inherited}
+	accounting, err := p.accounting(next)
+	if err == nil {
+		err = site.ReadSecrets()
+	}
+	if err != nil {
+		return err
+	}
+	client, errClient := site.Client()
+	collectors, errCollectors := site.Collectors()
+	size, keep, errLog := rotation(next)
+	if err = errors.Join(errClient, errCollectors, errLog); err == nil {
+		err = p.accountant.Configure(accounting)
+	}
+	if err != nil {
+		return errors.Join(err, site.Forget())
+	}
+	p.secure.Succeed(client)
+	p.server.Succeed(site.Server(&p.who))
+	p.permit(next)
+	p.collector.Relocate(collectors)
+	p.limits.Reread()
+	if p.file != nil {
+		if err = p.file.Reopen(next.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
+			p.logger.Warn("the log stays where it is", "error", err)
+		}
+	}
+	p.daemon.Configure(tuning(next, s))
 	for _, warning := range next.Unknown() {
 		p.logger.Warn(warning)
 	}
-	if p.file != nil {
-		size, errSize := next.Bytes("MAX_NEGOTIATOR_LOG")
-		keep, errKeep := next.Int("MAX_NUM_NEGOTIATOR_LOG")
-		if err = errors.Join(errSize, errKeep); err == nil {
-			err = p.file.Reopen(size, int(keep))
-		}
+	if names := p.site.Differences(next); len(names) > 0 {
+		p.logger.Warn("only a new start changes these knobs, they stay", "knobs", strings.Join(names, ", "))
 	}
-	settings, wrong := p.accounting(next)
-	if wrong == nil {
-		wrong = p.accountant.Configure(settings)
-	}
-	return errors.Join(err, wrong)
+	err = p.past.Forget() // those of now may still be in use
+	p.past, p.present = p.present, site
+	return err
 }

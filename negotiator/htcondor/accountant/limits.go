@@ -65,9 +65,16 @@ type maximum struct {
 	err   error
 }
 
-// NewLimits reads limits from a configuration when they are first asked for; a
-// reconfiguration needs new ones.
+// NewLimits reads limits from a configuration when they are first asked for, and then
+// after each Reread.
 func NewLimits(lookup Lookup) *Limits { return &Limits{lookup: lookup, known: map[string]maximum{}} }
+
+// Reread has limits be read anew: the configuration is another one.
+func (l *Limits) Reread() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.known)
+}
 
 // unlimited is CONCURRENCY_LIMIT_DEFAULT where it is not set.
 const unlimited = 2308032

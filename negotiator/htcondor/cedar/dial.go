@@ -12,6 +12,13 @@ import (
 // sharedPortConnect asks a shared port to pass the connection on.
 const sharedPortConnect = 75
 
+// ErrBrokered says that a daemon cannot be reached that is to be called through a broker.
+var ErrBrokered = errors.New("it asks to be called through a broker (CCB), which is not supported: open a way to it, or leave it out")
+
+// brokeredPatience is how long such a daemon may take to be reached directly: most often
+// nothing answers there at all.
+const brokeredPatience = 3 * time.Second
+
 // Dialer connects to daemons.
 type Dialer struct {
 	// Name is who we are, for the daemons' logs.
@@ -36,6 +43,12 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 		}
 	}
 	var failed []error
+	if a.Brokered {
+		connecting := connect
+		patience, cancel := context.WithTimeout(ctx, brokeredPatience)
+		defer cancel()
+		connect = func(_ context.Context, place string) (net.Conn, error) { return connecting(patience, place) }
+	}
 	for _, place := range a.reachable() {
 		conn, err := connect(ctx, place)
 		if err != nil {
@@ -55,7 +68,7 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 		failed = append(failed, err)
 	}
 	if a.Brokered {
-		failed = append(failed, errors.New("it asks to be called through a broker (CCB), which is not supported: open a way to it, or leave it out"))
+		failed = append(failed, ErrBrokered)
 	}
 	return nil, fmt.Errorf("connect to %v: %w", a, errors.Join(failed...))
 }

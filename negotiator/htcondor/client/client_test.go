@@ -99,6 +99,57 @@ func TestSeveralCollectors(t *testing.T) {
 	require.Error(t, err)
 }
 
+// One collector that hangs keeps nobody from being told, and what only one of them knows is
+// found by asking each.
+func TestOneOfTheCollectors(t *testing.T) {
+	hangs, first, second := fakes.NewCollector(t), fakes.NewCollector(t), fakes.NewCollector(t)
+	release := make(chan struct{})
+	hangs.Before(func(ctx context.Context, _ int) error {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	first.Set("Machine", `Name = "a"`)
+	second.Set("Machine", `Name = "b"`)
+	c := &client.Collector{Security: fakes.Client(), Addresses: []cedar.Address{hangs.Address(), first.Address(), second.Address()}}
+	ad := classad.New()
+	ad.SetString("Name", "n")
+	require.NoError(t, c.UpdateNegotiator(t.Context(), ad))
+	for _, told := range []*fakes.Collector{first, second} {
+		require.Eventually(t, func() bool { return len(told.Ads("Negotiator")) == 1 }, 10*time.Second, time.Millisecond)
+	}
+	close(release)
+	each := func() (names []string, err error) {
+		err = c.QueryEach(t.Context(), []client.AdType{{Name: "Machine"}}, func(l cedar.Lines) error {
+			name, _ := l.Find("Name")
+			names = append(names, string(name))
+			return nil
+		})
+		return names, err
+	}
+	got, err := each()
+	require.NoError(t, err)
+	require.Equal(t, []string{`"a"`, `"b"`}, got)
+	first.Stop()
+	got, err = each()
+	require.NoError(t, err)
+	require.Equal(t, []string{`"b"`}, got)
+	second.Stop()
+	hangs.Stop()
+	_, err = each()
+	require.ErrorContains(t, err, second.Address().String())
+	second.Start()
+	c.Relocate([]cedar.Address{second.Address()})
+	got, err = each()
+	require.NoError(t, err)
+	require.Equal(t, []string{`"b"`}, got)
+	c.Relocate(nil)
+	_, err = each()
+	require.Error(t, err)
+}
+
 // After ads have come, nobody else is asked: they would come twice.
 func TestCollectorBreaksInTheMiddle(t *testing.T) {
 	first, second := fakes.NewCollector(t), fakes.NewCollector(t)

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -30,6 +32,17 @@ type Collector struct {
 	Addresses []cedar.Address
 
 	answered atomic.Int32 // the one that did, which is asked first
+	moved    atomic.Pointer[[]cedar.Address]
+}
+
+// Relocate has the collectors be at other addresses from now on.
+func (c *Collector) Relocate(to []cedar.Address) { c.moved.Store(&to) }
+
+func (c *Collector) addresses() []cedar.Address {
+	if to := c.moved.Load(); to != nil {
+		return *to
+	}
+	return c.Addresses
 }
 
 // AdType is a kind of ad and what is wanted of it.
@@ -50,15 +63,16 @@ type AdType struct {
 // After an error in the middle of an answer no other collector is asked: each has had
 // ads already.
 func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.Lines) error) error {
-	if len(c.Addresses) == 0 {
+	all := c.addresses()
+	if len(all) == 0 {
 		return errors.New("query: no collector's address is known")
 	}
 	ad, command := queryAd(types)
 	var failed []error
 	first := int(c.answered.Load())
-	for i := range c.Addresses {
-		at := (first + i) % len(c.Addresses)
-		a := c.Addresses[at]
+	for i := range all {
+		at := (first + i) % len(all)
+		a := all[at]
 		told, err := query(ctx, c.Security, a, command, ad, each)
 		if err == nil {
 			c.answered.Store(int32(at)) //nolint:gosec // there are few
@@ -70,6 +84,22 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// QueryEach asks every collector, where one may know what another has forgotten or was
+// never told: the same ad may come several times. One that answers is enough.
+func (c *Collector) QueryEach(ctx context.Context, types []AdType, each func(cedar.Lines) error) error {
+	ad, command := queryAd(types)
+	var failed []error
+	for _, a := range c.addresses() {
+		if _, err := query(ctx, c.Security, a, command, ad, each); err != nil {
+			failed = append(failed, fmt.Errorf("query %v: %w", a, err))
+		}
+	}
+	if len(failed) < len(c.addresses()) {
+		return nil
+	}
+	return cmp.Or(errors.Join(failed...), errors.New("query: no collector's address is known"))
 }
 
 // queryAd is what is asked, by the command of that kind.
@@ -182,14 +212,20 @@ func (c *Collector) WithdrawNegotiator(ctx context.Context, adType, name string)
 	return c.tell(ctx, command, []*classad.ClassAd{ad})
 }
 
-// tell sends ads with a command to each collector, all on one connection.
+// tell sends ads with a command to each collector, all on one connection. One that does
+// not answer keeps no other waiting.
 func (c *Collector) tell(ctx context.Context, command int, ads []*classad.ClassAd) error {
-	var failed []error
-	for _, a := range c.Addresses {
-		if err := c.tellOne(ctx, a, command, ads); err != nil {
-			failed = append(failed, fmt.Errorf("update %v: %w", a, err))
-		}
+	all := c.addresses()
+	failed := make([]error, len(all))
+	var told sync.WaitGroup
+	for i, a := range all {
+		told.Go(func() {
+			if err := c.tellOne(ctx, a, command, ads); err != nil {
+				failed[i] = fmt.Errorf("update %v: %w", a, err)
+			}
+		})
 	}
+	told.Wait()
 	return errors.Join(failed...)
 }
 

@@ -1,7 +1,10 @@
 package condorconfig
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -23,7 +26,26 @@ func (c *Config) Settings(file string) (config.Config, error) {
 	if err := c.apply(&s); err != nil {
 		return s, err
 	}
-	return s, s.Validate()
+	var errs []error
+	if all, many := s.Validate().(interface{ Unwrap() []error }); many {
+		for _, err := range all.Unwrap() {
+			if f, known := err.(interface{ Key() string }); known {
+				err = c.Blame(f.Key(), cmp.Or(errors.Unwrap(err), err))
+			}
+			errs = append(errs, err)
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+// Blame has an error name the knob that it comes of, where a setting of ours stands in
+// HTCondor's configuration.
+func (c *Config) Blame(key string, err error) error {
+	knob := prefix + strings.ToUpper(key)
+	if _, set := c.Lookup(knob); set {
+		return fmt.Errorf("%s: %w", knob, err)
+	}
+	return fmt.Errorf("%s: %w", key, err)
 }
 
 // apply puts what the knobs say over a configuration.
@@ -52,6 +74,7 @@ func (c *Config) apply(s *config.Config) error {
 	}{
 		{"NEGOTIATOR_INTERVAL", &s.Interval},
 		{"BACKFILL_INTERVAL", &s.Interval},
+		{"BACKFILL_CYCLE_DELAY", &s.CycleDelay},
 		{"BACKFILL_START_SLACK", &s.StartSlack},
 		{"BACKFILL_DEFAULT_ESTIMATE", &s.DefaultEstimate},
 	} {
@@ -87,6 +110,9 @@ func (c *Config) apply(s *config.Config) error {
 	}
 	if s.Interval < config.Duration(time.Second) {
 		errs = append(errs, &Error{"NEGOTIATOR_INTERVAL", s.Interval.String(), "at least 1"})
+	}
+	if s.CycleDelay < config.Duration(time.Second) {
+		errs = append(errs, &Error{"BACKFILL_CYCLE_DELAY", s.CycleDelay.String(), "at least 1"})
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package condorconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -102,7 +103,7 @@ func TestKnobs(t *testing.T) {
 	require.NoError(t, Parse("BACKFILL_POLICY_OPTIONS = a=b\nUID_DOMAIN = here", "").Check())
 	for _, k := range Knobs() {
 		require.NotEmpty(t, k.Doc, k.Name)
-		require.Contains(t, []Kind{Text, List, Pairs, Bool, Whole, Seconds, Bytes}, k.Kind, k.Name)
+		require.Contains(t, []Kind{Text, List, Pairs, Bool, Whole, Seconds, Bytes, Expression}, k.Kind, k.Name)
 	}
 	require.ErrorContains(t, Parse("NEGOTIATOR_INTERVAL = soon\nBACKFILL_OBSERVE = a little", "").Check(),
 		"BACKFILL_OBSERVE = a little: must be true or false\nNEGOTIATOR_INTERVAL = soon: must be a whole number of seconds")
@@ -132,6 +133,7 @@ func TestSettings(t *testing.T) {
 		"BACKFILL_START_SLACK = -5":           "BACKFILL_START_SLACK = -5: must be a whole number of seconds",
 		"BACKFILL_OBSERVE = maybe":            "BACKFILL_OBSERVE = maybe: must be true or false",
 		"NEGOTIATOR_INTERVAL = 0":             "must be at least 1",
+		"BACKFILL_CYCLE_DELAY = 0":            "BACKFILL_CYCLE_DELAY = 0s: must be at least 1",
 		"BACKFILL_POLICY_OPTIONS = depth":     "BACKFILL_POLICY_OPTIONS = depth: must be NAME=VALUE",
 		"BACKFILL_CONFIG = /no/such/file.yml": "/no/such/file.yml",
 	} {
@@ -171,9 +173,19 @@ func TestPermissions(t *testing.T) {
 ALLOW_READ_NEGOTIATOR = 10.0.0.0/8, *@pool.test
 ALLOW_WRITE = alice@pool.test/10.1.*
 ALLOW_DAEMON = condor@pool.test
-ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name
-DENY_WRITE = mallory@pool.test
-DENY_ADMINISTRATOR = */10.9.9.9`, "").Permissions()
+ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name, admin@pool.test/[::1], away.name
+ALLOW_NEGOTIATOR = */172.16.0.0/255.240.0.0, 192.0.2.0/255.255.255.0, */fe80:*
+DENY_WRITE = mallory@pool.test, *.evil.test
+DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name`, "").Permissions(func(host string) ([]netip.Addr, error) {
+		if host == "host.name" {
+			return []netip.Addr{netip.MustParseAddr("10.5.5.5"), netip.MustParseAddr("2001:db8::5")}, nil
+		}
+		return nil, errors.New("no such host")
+	})
+	require.Equal(t, []string{
+		"ALLOW_ADMINISTRATOR: */away.name allows and denies nobody: no such host",
+		"DENY_WRITE: */*.evil.test allows and denies nobody: patterns of hosts' names are not known here, name the hosts or their network",
+	}, p.Warnings)
 	for _, tt := range []struct {
 		level, user, from string
 		want              bool
@@ -191,6 +203,16 @@ DENY_ADMINISTRATOR = */10.9.9.9`, "").Permissions()
 		{"DAEMON", "alice@pool.test", "10.1.2.3", false},
 		{"ADMINISTRATOR", "root@pool.test", "127.0.0.1", true},
 		{"ADMINISTRATOR", "root@pool.test", "127.0.0.2", false},
+		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.5", true},
+		{"ADMINISTRATOR", "anyone@pool.test", "2001:db8::5", true},
+		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.6", false},
+		{"ADMINISTRATOR", "bad@pool.test", "10.5.5.5", false},
+		{"ADMINISTRATOR", "admin@pool.test", "::1", true},
+		{"ADMINISTRATOR", "admin@pool.test", "::2", false},
+		{"NEGOTIATOR", "condor@pool.test", "172.31.0.1", true},
+		{"NEGOTIATOR", "condor@pool.test", "172.32.0.1", false},
+		{"NEGOTIATOR", "condor@pool.test", "192.0.2.9", true},
+		{"NEGOTIATOR", "condor@pool.test", "fe80::9%eth0", true},
 		{"ADMINISTRATOR", "condor@family", "127.0.0.2", true},
 		{"ADMINISTRATOR", "condor@family", "10.9.9.9", false},
 		{"NEGOTIATOR", "condor@pool.test", "127.0.0.1", false},

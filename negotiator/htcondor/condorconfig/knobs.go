@@ -37,6 +37,7 @@ var knobs = []Knob{
 	{"BACKFILL_CONFIG", Text, "", "A YAML file with whatever else can be set; knobs come after it."},
 	{"BACKFILL_OBSERVE", Bool, "false", "Plan and publish, but match nothing: beside another negotiator."},
 	{"BACKFILL_INTERVAL", Seconds, "", "Seconds between cycles if nothing happens; else NEGOTIATOR_INTERVAL."},
+	{"BACKFILL_CYCLE_DELAY", Seconds, "1", "Seconds between the end of a cycle and the next at least, whoever asks for one."},
 	{"BACKFILL_STATE", Text, "$(SPOOL)/backfill", "The folder where guarantees and usage outlive the process."},
 	{"BACKFILL_REASONS", Bool, "true", "Tell schedds why jobs wait, which condor_q -better-analyze shows."},
 	{"BACKFILL_RESOURCES", List, "", "The resources that jobs request, Cpus first."},
@@ -51,8 +52,8 @@ var knobs = []Knob{
 	{"NEGOTIATOR_INTERVAL", Seconds, "60", "Seconds between cycles if nothing happens."},
 	{"NEGOTIATOR_UPDATE_INTERVAL", Seconds, "300", "Seconds between two updates of the Negotiator ad at most."},
 	{"NEGOTIATOR_ADDRESS_FILE", Text, "$(LOG)/.negotiator_address", "Where the command port's address is written."},
-	{"NEGOTIATOR_SLOT_CONSTRAINT", Text, "", "Only slots of which this expression is true are seen."},
-	{"NEGOTIATOR_JOB_CONSTRAINT", Text, "", "Only jobs of which this expression is true are seen."},
+	{"NEGOTIATOR_SLOT_CONSTRAINT", Expression, "", "Only slots of which this expression is true are seen."},
+	{"NEGOTIATOR_JOB_CONSTRAINT", Expression, "", "Only jobs of which this expression is true are seen."},
 	{"SPOOL", Text, "", "HTCondor's folder of state."},
 	{"LOG", Text, "", "HTCondor's folder of logs."},
 	{"FULL_HOSTNAME", Text, "", "This machine's name."},
@@ -73,11 +74,19 @@ var knobs = []Knob{
 	{"SEC_TOKEN_SYSTEM_DIRECTORY", Text, "/etc/condor/tokens.d", "Our tokens."},
 	{"SEC_TOKEN_DIRECTORY", Text, "", "Our tokens, where the negotiator stands alone and is not root."},
 	{"SEC_PASSWORD_DIRECTORY", Text, "/etc/condor/passwords.d", "Signing keys, for the tokens of those who call us."},
-	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an address or a network."},
+	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an address, a network or a name, which is looked up at condor_reconfig."},
 	{"ALLOW_WRITE", List, "", "Who may have cycles begun."},
 	{"ALLOW_DAEMON", List, "", "Which daemons may have cycles begun."},
 	{"ALLOW_NEGOTIATOR", List, "", "Implies that they may ask."},
 	{"ALLOW_ADMINISTRATOR", List, "", "Who may change priorities."},
+}
+
+// AtStart lists knobs of which only a new start takes up another value.
+func AtStart() []string {
+	return []string{
+		"NEGOTIATOR_NAME", "NEGOTIATOR_ADDRESS_FILE", "FULL_HOSTNAME", "NETWORK_INTERFACE", "BIND_ALL_INTERFACES", "IP_ADDRESS",
+		"IN_LOWPORT", "IN_HIGHPORT", "LOWPORT", "HIGHPORT", "CONDOR_IDS",
+	}
 }
 
 // knobNamed is a knob of the table.

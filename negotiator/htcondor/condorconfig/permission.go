@@ -1,6 +1,9 @@
 package condorconfig
 
 import (
+	"fmt"
+	"maps"
+	"net"
 	"net/netip"
 	"path"
 	"slices"
@@ -10,13 +13,23 @@ import (
 // Permissions are who may do what, as the ALLOW_ and DENY_ lists say it.
 //
 // An entry is USER@DOMAIN/HOST, USER@DOMAIN, or HOST, each with * for anything; HOST
-// is an address, such as 10.0.*, or a network, such as 10.0.0.0/16. Names of hosts are
-// not looked up: an entry with one allows and denies nobody. Netgroups are not known.
+// is an address, such as 10.0.*, a network, such as 10.0.0.0/16 or 10.0.0.0/255.255.0.0,
+// or a host's name, which is looked up when the lists are read. Patterns of names,
+// *.pool.test, and netgroups allow and deny nobody.
 type Permissions struct {
 	allow, deny map[string][]entry
+	// Warnings name the entries that allow and deny nobody.
+	Warnings []string
 }
 
-type entry struct{ user, host string }
+type entry struct {
+	user, host string
+	network    netip.Prefix // if the host is one
+	addresses  []netip.Addr // of the host, if it is a name
+}
+
+// LookUp finds the addresses of a host.
+type LookUp func(host string) ([]netip.Addr, error)
 
 // implies says which levels a level's holders have as well.
 var implies = map[string][]string{
@@ -30,12 +43,67 @@ var implies = map[string][]string{
 
 // Permissions reads the lists. One for the negotiator alone, ALLOW_READ_NEGOTIATOR,
 // counts in place of the general one.
-func (c *Config) Permissions() *Permissions {
+func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	p := &Permissions{allow: map[string][]entry{}, deny: map[string][]entry{}}
-	for level := range implies {
-		p.allow[level], p.deny[level] = c.entries("ALLOW_"+level), c.entries("DENY_"+level)
+	known := map[string][]netip.Addr{}
+	for _, level := range slices.Sorted(maps.Keys(implies)) {
+		for knob, lists := range map[string]map[string][]entry{"ALLOW_" + level: p.allow, "DENY_" + level: p.deny} {
+			lists[level] = c.entries(knob)
+			for i := range lists[level] {
+				e := &lists[level][i]
+				if why := e.resolve(known, lookUp); why != "" {
+					p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %s/%s allows and denies nobody: %s", knob, e.user, e.host, why))
+				}
+			}
+		}
 	}
+	slices.Sort(p.Warnings)
 	return p
+}
+
+// resolve finds out which addresses an entry is of, and says why it is of none.
+func (e *entry) resolve(known map[string][]netip.Addr, lookUp LookUp) (why string) {
+	e.host = strings.Trim(e.host, "[]") // of an address of IPv6
+	_, noAddress := netip.ParseAddr(e.host)
+	switch {
+	case noAddress == nil || network(e.host, &e.network):
+		return ""
+	case strings.Contains(e.host, "*"):
+		if strings.Trim(e.host, "0123456789.*") == "" || strings.Contains(e.host, ":") {
+			return ""
+		}
+		return "patterns of hosts' names are not known here, name the hosts or their network"
+	}
+	addresses, found := known[e.host]
+	if !found {
+		var err error
+		if addresses, err = lookUp(e.host); err != nil {
+			return err.Error()
+		}
+		known[e.host] = addresses
+	}
+	e.addresses = addresses
+	return ""
+}
+
+// network reads 10.0.0.0/16 or 10.0.0.0/255.255.0.0.
+func network(text string, into *netip.Prefix) bool {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		at, mask, _ := strings.Cut(text, "/")
+		from, errFrom := netip.ParseAddr(at)
+		by, errBy := netip.ParseAddr(mask)
+		if errFrom != nil || errBy != nil || from.BitLen() != by.BitLen() {
+			return false
+		}
+		ones, bits := net.IPMask(by.AsSlice()).Size()
+		if bits == 0 {
+			return false
+		}
+		prefix = netip.PrefixFrom(from, ones)
+	}
+	*into = prefix
+	return true
 }
 
 func (c *Config) entries(name string) (all []entry) {
@@ -45,11 +113,11 @@ func (c *Config) entries(name string) (all []entry) {
 	}
 	for _, text := range list {
 		e := entry{user: "*", host: text}
-		if _, err := netip.ParsePrefix(text); err != nil {
+		if !network(text, &e.network) {
 			if user, host, both := strings.Cut(text, "/"); both {
-				e = entry{user, host}
+				e = entry{user: user, host: host}
 			} else if strings.Contains(text, "@") {
-				e = entry{text, "*"}
+				e = entry{user: text, host: "*"}
 			}
 		}
 		all = append(all, e)
@@ -65,7 +133,7 @@ var family = []string{"condor@family", "condor@parent", "condor@child"}
 // READ, WRITE, DAEMON, NEGOTIATOR or ADMINISTRATOR. A user whose name was not shown
 // is unauthenticated@unmapped.
 func (p *Permissions) Allows(level, user string, from netip.Addr) bool {
-	from = from.Unmap()
+	from = from.Unmap().WithZone("")
 	if listed(p.deny[level], user, from) {
 		return false
 	}
@@ -84,10 +152,7 @@ func listed(entries []entry, user string, from netip.Addr) bool {
 }
 
 func (e entry) covers(from netip.Addr) bool {
-	if network, err := netip.ParsePrefix(e.host); err == nil {
-		return network.Contains(from)
-	}
-	return globs(e.host, from.String())
+	return e.network.Contains(from) || slices.Contains(e.addresses, from) || globs(e.host, from.String())
 }
 
 // globs tells whether a pattern, in which * is anything, is a text's.

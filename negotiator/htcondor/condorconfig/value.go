@@ -24,6 +24,8 @@ const (
 	Whole   Kind = "number"  // whole, at least 0, or an expression that is one
 	Seconds Kind = "seconds" // whole, at least 0, or an expression that is one
 	Bytes   Kind = "size"    // such as 10 Mb
+
+	Expression Kind = "expression" // over ads
 )
 
 // Error is a knob's value that cannot be.
@@ -152,6 +154,10 @@ func (c *Config) Check() error {
 			_, err = c.Bytes(k.Name)
 		case Pairs:
 			_, err = c.Pairs(k.Name)
+		case Expression:
+			if _, wrong := classad.ParseExpr(c.Text(k.Name)); wrong != nil {
+				err = &Error{k.Name, c.Text(k.Name), "an expression: " + wrong.Error()}
+			}
 		case Text, List:
 		}
 		errs = append(errs, err)

@@ -21,8 +21,12 @@ type cycles struct {
 	now    Cycle
 	cpu    time.Duration // of the process as the cycle began
 	inside bool
-	saved  bool
+	memory *negotiator.Memory // as the cycle left it; nil: not written down yet
 }
+
+// clockPatience is how far the clock may be put back: schedules stand still until it has
+// caught up. A clock that was wrong by more would have them stand for too long.
+const clockPatience = 5 * time.Minute
 
 // errEnough ends a run after one cycle.
 var errEnough = errors.New("one cycle is enough")
@@ -38,14 +42,18 @@ func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta,
 	if err != nil {
 		return delta, err
 	}
+	if ahead := time.Until(time.Unix(int64(delta.Now), 0)); ahead > clockPatience {
+		c.d.log.Error("THE CLOCK WAS PUT BACK: the schedule is taken up anew from what was written down", "by", ahead.Round(time.Second))
+		return delta, errAgain
+	}
 	looked := time.Now()
 	facts := c.pool.Last()
-	if err = c.d.stillAlone(c.soft, facts.Negotiators); err != nil {
+	if err = c.d.without(c.soft, facts.Negotiators, true); err != nil {
 		return delta, err
 	}
 	c.d.beReady()
 	c.d.cycle.Lock()
-	c.inside, c.saved = true, false
+	c.inside, c.memory = true, nil
 	c.cpu = cpu()
 	c.now = Cycle{
 		Began: facts.Began, Fetch: facts.Took, Rest: looked.Sub(facts.Began.Add(facts.Took)), Slots: facts.Slots, Schedds: facts.Schedds,
@@ -77,8 +85,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	c.save() // unless Act did
 	before := time.Now()
 	c.keep(r.Learned)
-	d, now := c.d, &c.now
-	memory := d.n.Memory()
+	d, now, memory := c.d, &c.now, c.memory
 	d.plan.Store(&planner{state: r.State.Clone(), jobs: memory.Jobs, predictions: r.Predictions()})
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
@@ -158,15 +165,19 @@ func (c *cycles) report(r *negotiator.Report, problems []string) {
 	}
 }
 
-// save writes down what the next negotiator must know.
+// save writes down what the next negotiator must know. To hand matches over changes
+// nothing of it, so that once a cycle is enough.
 func (c *cycles) save() {
-	if c.saved || c.d.o.State == nil {
+	if c.memory != nil {
 		return
 	}
 	before := time.Now()
-	c.saved = true
-	if err := c.d.o.State.Save(c.pool.Left(c.d.n.Memory())); err != nil {
-		c.d.log.Error("WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN: a restart would forget it", "error", err)
+	memory := c.d.n.Memory()
+	c.memory = &memory
+	if c.d.o.State != nil {
+		if err := c.d.o.State.Save(c.pool.Left(memory)); err != nil {
+			c.d.log.Error("WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN: a restart would forget it", "error", err)
+		}
 	}
 	c.now.Publish += time.Since(before)
 }
@@ -196,7 +207,7 @@ const maxReasons = 1000
 // that between two cycles.
 func (c *cycles) explain() {
 	plan := c.d.made.Swap(nil)
-	if !c.d.o.Reasons || c.d.o.Observe || plan == nil {
+	if !c.d.tuned.Load().Reasons || c.d.o.Observe || plan == nil {
 		return
 	}
 	var ids []backfill.JobID

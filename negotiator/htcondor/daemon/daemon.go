@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +30,9 @@ type Pool interface {
 	Open(ctx context.Context, left *htcondor.Left) (negotiator.Memory, error)
 	// Left is the reverse: a memory as it can be kept on disk.
 	Left(m negotiator.Memory) *htcondor.Left
-	// Wakeup has a cycle begin soon.
+	// Wakeup has a cycle begin soon, and Tune has the next one be as this says.
 	Wakeup()
+	Tune(t htcondor.Tuning)
 	// Last is what the last look showed.
 	Last() htcondor.Facts
 	// Find lists the jobs of a name, and Why says why one of them is not planned with.
@@ -44,14 +44,26 @@ type Pool interface {
 
 // Collector is where ads are published: a [*client.Collector].
 type Collector interface {
-	Query(ctx context.Context, types []client.AdType, each func(cedar.Lines) error) error
+	QueryEach(ctx context.Context, types []client.AdType, each func(cedar.Lines) error) error
 	UpdateNegotiator(ctx context.Context, ad *classad.ClassAd) error
 	UpdateAccounting(ctx context.Context, ads []*classad.ClassAd) error
 	WithdrawNegotiator(ctx context.Context, adType, name string) error
 }
 
+// Tuning is what can change while a daemon lives.
+type Tuning struct {
+	htcondor.Tuning
+	// Reasons tells jobs why they wait.
+	Reasons bool
+	// UpdateEvery is the longest time between two updates of the Negotiator ad; 0:
+	// five minutes, which is the longest that goes well.
+	UpdateEvery time.Duration
+}
+
 // Options are what a daemon is made of.
 type Options struct {
+	// Tuning is how it begins.
+	Tuning
 	// Name is the negotiator's in the pool, Host the machine's, Address the command
 	// port's; "": there is none.
 	Name, Host, Address string
@@ -71,13 +83,9 @@ type Options struct {
 	State *State
 	// Accountant is who keeps account of usage, for the pool; nil: nobody does.
 	Accountant *accountant.Accountant
-	// Observe plans and publishes, but matches nothing; Once ends after a cycle; Reasons
-	// tells jobs why they wait.
-	Observe, Once, Reasons bool
-	// UpdateEvery is the longest time between two updates of the Negotiator ad; 0:
-	// five minutes, which is the longest that goes well.
-	UpdateEvery time.Duration
-	Logger      hclog.Logger
+	// Observe plans and publishes, but matches nothing; Once ends after a cycle.
+	Observe, Once bool
+	Logger        hclog.Logger
 }
 
 // Daemon is the process around a negotiator. Its methods but Run may be called by
@@ -92,6 +100,9 @@ type Daemon struct {
 	plan  atomic.Pointer[planner] // of the last cycle
 	made  atomic.Pointer[Plan]    // the last one that was made without being asked for
 	fresh chan struct{}           // there is another one to be made
+	tuned atomic.Pointer[Tuning]
+
+	tryAgain time.Duration // how long it waits when it found another negotiator at work
 
 	mu       sync.Mutex // guards what is told of us
 	standing standing
@@ -104,12 +115,12 @@ const defaultUpdate = 5 * time.Minute
 
 // New makes a daemon that does nothing yet.
 func New(o Options) *Daemon {
-	o.UpdateEvery = min(cmp.Or(o.UpdateEvery, defaultUpdate), defaultUpdate)
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
 	now := time.Now()
-	d := &Daemon{o: o, log: o.Logger, tell: make(chan struct{}, 1), fresh: make(chan struct{}, 1)}
+	d := &Daemon{o: o, log: o.Logger, tell: make(chan struct{}, 1), fresh: make(chan struct{}, 1), tryAgain: time.Minute}
+	d.tuned.Store(&o.Tuning)
 	d.standing = standing{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now, observe: o.Observe, broken: map[string]int{},
 	}
@@ -253,8 +264,13 @@ func (d *Daemon) Wakeup() {
 	}
 }
 
-// Configured takes note of a reconfiguration, and publishes it.
-func (d *Daemon) Configured() {
+// Configure has a cycle begin soon, and be as this says.
+func (d *Daemon) Configure(t Tuning) {
+	d.tuned.Store(&t)
+	if pool := d.pool.Load(); pool != nil {
+		(*pool).Tune(t.Tuning)
+		(*pool).Wakeup()
+	}
 	d.change(func(s *standing) { s.configured = time.Now() })
 	d.announce()
 }
@@ -263,6 +279,7 @@ func (d *Daemon) Configured() {
 // forbids it.
 func (d *Daemon) serve(ctx, hard context.Context) error {
 	pool := d.o.NewPool()
+	pool.Tune(d.tuned.Load().Tuning)
 	n, err := d.open(ctx, pool)
 	if err != nil {
 		return err
@@ -271,6 +288,7 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	d.n = n
 	d.cycle.Unlock()
 	d.pool.Store(&pool)
+	pool.Tune(d.tuned.Load().Tuning) // it may have changed meanwhile
 	c := &cycles{d: d, pool: pool, soft: ctx}
 	defer c.leave()
 	return negotiator.Run(hard, n, c, c)

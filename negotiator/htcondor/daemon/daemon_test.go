@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 )
@@ -135,9 +138,10 @@ func TestRivals(t *testing.T) {
 	require.ErrorContains(t, found, "another negotiator, there at <127.0.0.2:1>, is at work")
 
 	for name, other := range map[string]htcondor.Other{
-		"an observer": {Name: observeName + "there", Address: "<127.0.0.2:1>"},
-		"itself":      {Name: "here", Address: "<127.0.0.1:1>"},
-		"a dead one":  {Name: "there", Address: "<127.0.0.1:9>"},
+		"an observer":                    {Name: observeName + "there", Address: "<127.0.0.2:1>"},
+		"itself":                         {Name: "here", Address: "<127.0.0.1:1>"},
+		"a dead one":                     {Name: "there", Address: "<127.0.0.1:9>"},
+		"our own ad of before a kill -9": {Name: "here", Address: "<127.0.0.1:9>", Ours: true},
 	} {
 		w = newWorld()
 		w.others = []htcondor.Other{other}
@@ -171,6 +175,175 @@ func TestRivals(t *testing.T) {
 	require.Contains(t, log.String(), "NOTHING IS MATCHED: another negotiator, there")
 	require.NoError(t, end())
 	require.Len(t, w.acted, 1, "nothing after it came")
+}
+
+// TestRivalVanishes goes on by itself when nobody else is at work any more, from what it
+// left.
+func TestRivalVanishes(t *testing.T) {
+	state, err := OpenState(t.TempDir(), hclog.NewNullLogger())
+	require.NoError(t, err)
+	defer state.Close() //nolint:errcheck // a test's
+	w, log := newWorld(), &buffer{}
+	rival := htcondor.Other{Name: "here", Address: "<127.0.0.2:1>"} // of the same name
+	w.others = []htcondor.Other{rival}
+	o := w.options("conservative")
+	o.Master, o.Parent, o.Logger, o.State = w, os.Getppid(), logTo(log), state
+	d := New(o)
+	d.tryAgain = 10 * time.Millisecond
+	end := live(t, d)
+	stopped := func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }
+	require.Eventually(t, stopped, 20*time.Second, time.Millisecond)
+	w.eventually(t, "condor_master is told that it is up", func() bool { return w.ready == 1 })
+	meet := func(others ...htcondor.Other) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.others = others
+	}
+	meet()
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	require.False(t, stopped())
+	require.Contains(t, log.String(), "no other negotiator is at work any more")
+	meet(rival)
+	w.deltas <- negotiator.Delta{Now: 1001}
+	require.Eventually(t, stopped, 20*time.Second, time.Millisecond)
+	meet()
+	w.deltas <- negotiator.Delta{Now: 1002}
+	require.Eventually(t, func() bool {
+		plan, err := d.Plan()
+		if err != nil || plan.Now != 1002 {
+			return false
+		}
+		second, known := plan.Find(2)
+		return known && second.Guarantee != nil && *second.Guarantee == 1100
+	}, 20*time.Second, time.Millisecond, "the promise stands")
+	require.False(t, stopped())
+	require.NoError(t, end())
+	require.Equal(t, []string{observeName + "here", "here", observeName + "here", "here"}, w.gone, "no ad is left behind")
+	require.Len(t, w.acted, 1, "nothing is started twice")
+}
+
+// TestTwoBegin lets one of two go on that found nobody when they began; a stock negotiator
+// would not yield.
+func TestTwoBegin(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		other  htcondor.Other
+		yields bool
+	}{
+		"the other is later":             {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Ours: true, Started: now.Add(time.Hour)}, false},
+		"the other was first":            {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Ours: true, Started: now.Add(-time.Hour)}, true},
+		"a stock negotiator comes later": {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Started: now.Add(time.Hour)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			d, end := run(t, w.options("easy"))
+			w.deltas <- w.begin()
+			w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+			w.mu.Lock()
+			w.others = []htcondor.Other{c.other}
+			w.mu.Unlock()
+			w.deltas <- negotiator.Delta{Now: 1001}
+			if c.yields {
+				require.Eventually(t, func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }, 20*time.Second, time.Millisecond)
+			} else {
+				require.Eventually(t, func() bool { n, _ := d.Ad().Int("BackfillCycles"); return n == 2 }, 20*time.Second, time.Millisecond)
+			}
+			require.NoError(t, end())
+			var found *RivalError
+			require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found, "who comes to one at work steps back in any case")
+		})
+	}
+	// Two that were started in the same second agree, too.
+	a, b := New(Options{Address: "<127.0.0.1:1>"}), New(Options{Address: "<127.0.0.1:2>"})
+	b.standing.started = a.standing.started
+	of := func(d *Daemon) htcondor.Other {
+		return htcondor.Other{Address: d.o.Address, Started: d.standing.started, Ours: true}
+	}
+	require.NotEqual(t, a.before(of(b)), b.before(of(a)))
+}
+
+// TestClockPutBack takes the schedule up anew where it would stand still for an hour.
+func TestClockPutBack(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("easy")
+	o.Logger = logTo(log)
+	d, end := run(t, o)
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	w.deltas <- negotiator.Delta{Now: backfill.Time(time.Now().Add(time.Hour).Unix())}
+	w.deltas <- w.begin()
+	w.eventually(t, "a new beginning", func() bool { return len(w.acted) == 2 })
+	require.Contains(t, log.String(), "THE CLOCK WAS PUT BACK")
+	require.NoError(t, end())
+	n, _ := d.Ad().Int("BackfillCycles")
+	require.EqualValues(t, 2, n)
+}
+
+// TestEndInACycle lets a cycle that is under way hand over what it decided.
+func TestEndInACycle(t *testing.T) {
+	w := newWorld()
+	begun, release := make(chan struct{}), make(chan struct{})
+	w.acting = func(ctx context.Context) {
+		close(begun)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+	}
+	o := w.options("easy")
+	d := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	w.deltas <- w.begin()
+	<-begun
+	cancel()
+	close(release)
+	require.NoError(t, <-done)
+	require.Len(t, w.acted, 1)
+	n, _ := d.Ad().Int("BackfillCycles")
+	require.EqualValues(t, 1, n, "it is told of as well")
+}
+
+// TestDiskIsFull schedules on, loudly, and writes down what is promised when there is
+// room again.
+func TestDiskIsFull(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=512k"); err != nil {
+		t.Skip("skipped: no file system can be mounted here:", err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(folder, 0)) })
+	state, err := OpenState(folder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.State, o.Logger = state, logTo(log)
+	_, end := run(t, o)
+	ballast, err := os.Create(filepath.Join(folder, "ballast"))
+	require.NoError(t, err)
+	for err == nil {
+		_, err = ballast.Write(make([]byte, 4096))
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	first := w.begin()
+	for id := range 500 {
+		first.Submitted = append(first.Submitted, w.job(backfill.JobID(id+3), 4, 100))
+	}
+	w.deltas <- first
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "cycle 1:") }, 20*time.Second, time.Millisecond)
+	require.Contains(t, log.String(), "WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN")
+	require.Contains(t, log.String(), "no space left on device")
+	require.NoError(t, ballast.Truncate(0))
+	w.deltas <- negotiator.Delta{Now: 1001}
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "cycle 2:") }, 20*time.Second, time.Millisecond)
+	require.NoError(t, end())
+	left, err := state.Left()
+	require.NoError(t, err)
+	require.Len(t, left.Jobs, 502)
+	require.NoError(t, ballast.Close())
+	require.NoError(t, state.Close())
 }
 
 // childState tells a child of this test where its state is.

@@ -3,9 +3,9 @@
 //
 // [Inherit] reads what condor_master says to the daemons that it starts; a [Site] is
 // how this machine's configuration wants its daemons spoken to; [Become] gives root
-// up; a [LogFile] is the log, in lines that look like those of HTCondor's daemons; a
-// [State] is what outlives the process. A [Daemon] is its life: it schedules the
-// pool cycle by cycle ([negotiator.Run]), and beside that keeps condor_master
+// up, but for reading secrets anew; a [LogFile] is the log, in lines that look like
+// those of HTCondor's daemons; a [State] is what outlives the process. A [Daemon] is
+// its life: it schedules the pool cycle by cycle ([negotiator.Run]), and beside that keeps condor_master
 // quiet, publishes the Negotiator ad, tells start times, and watches that no other
 // negotiator is at work.
 //

@@ -47,6 +47,8 @@ type world struct {
 	ready   int
 	failing error
 	slot    *negotiator.Slot
+	tuning  htcondor.Tuning
+	acting  func(context.Context) // nil: nothing takes time
 }
 
 func newWorld() *world {
@@ -85,7 +87,10 @@ func (w *world) Fetch(ctx context.Context, _ backfill.Time) (negotiator.Delta, e
 	}
 }
 
-func (w *world) Act(_ context.Context, matches []negotiator.Match) error {
+func (w *world) Act(ctx context.Context, matches []negotiator.Match) error {
+	if w.acting != nil {
+		w.acting(ctx)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.acted = append(w.acted, append([]negotiator.Match{}, matches...))
@@ -127,6 +132,12 @@ func (w *world) Left(m negotiator.Memory) *htcondor.Left {
 
 func (w *world) Wakeup() {}
 
+func (w *world) Tune(t htcondor.Tuning) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tuning = t
+}
+
 func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,14 +166,18 @@ func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfi
 	return nil
 }
 
-func (w *world) Query(_ context.Context, _ []client.AdType, each func(cedar.Lines) error) error {
+func (w *world) QueryEach(_ context.Context, _ []client.AdType, each func(cedar.Lines) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failing != nil {
 		return w.failing
 	}
 	for _, o := range w.others {
-		if err := each(cedar.Lines(fmt.Sprintf("Name = %q\nMyAddress = %q\n", o.Name, o.Address))); err != nil {
+		ad := fmt.Sprintf("Name = %q\nMyAddress = %q\nDaemonStartTime = %d\n", o.Name, o.Address, o.Started.Unix())
+		if o.Ours {
+			ad += "BackfillVersion = \"v\"\n"
+		}
+		if err := each(cedar.Lines(ad)); err != nil {
 			return err
 		}
 	}
@@ -219,15 +234,20 @@ func (w *world) options(policy string) Options {
 		NewPool:    func() Pool { return w },
 		Collector:  w,
 		Answers:    func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
-		Reasons:    true,
+		Tuning:     Tuning{Reasons: true},
 	}
 }
 
-// run lets a daemon live beside the test; end ends it and gives its error.
+// run makes a daemon that lives beside the test; end ends it and gives its error.
 func run(t *testing.T, o Options) (d *Daemon, end func() error) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
 	d = New(o)
+	return d, live(t, d)
+}
+
+func live(t *testing.T, d *Daemon) (end func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
 	var once sync.Once
@@ -244,7 +264,7 @@ func run(t *testing.T, o Options) (d *Daemon, end func() error) {
 		return err
 	}
 	t.Cleanup(func() { _ = end() })
-	return d, end
+	return end
 }
 
 // eventually waits for what must come.

@@ -74,13 +74,18 @@ func (l *LogFile) open() error {
 	return nil
 }
 
-// Reopen takes up another size and number, and the file anew: somebody else may
-// have moved it. If that fails the log goes on as it was.
-func (l *LogFile) Reopen(size int64, keep int) error {
+// Reopen takes up another path, size and number, and the file anew: somebody else may
+// have moved it. If that fails the log goes on in the file that is open.
+func (l *LogFile) Reopen(path string, size int64, keep int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.max, l.keep = size, keep
-	return l.open()
+	before := l.path
+	l.path, l.max, l.keep = path, size, keep
+	err := l.open()
+	if err != nil {
+		l.path = before
+	}
+	return err
 }
 
 // Write appends a line. It never fails: there is nowhere to complain, and a full

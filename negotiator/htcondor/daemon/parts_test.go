@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
 func copyAll(to io.Writer, from io.Reader) (int64, error) { return io.Copy(to, from) }
@@ -77,7 +81,7 @@ func TestLogFile(t *testing.T) {
 	say("third line")
 	require.Equal(t, "second line\n", read(path+".old"))
 	require.NoError(t, os.Rename(path, path+".moved"))
-	require.NoError(t, l.Reopen(20, 2))
+	require.NoError(t, l.Reopen(path, 20, 2))
 	for i := range 5 {
 		say(strings.Repeat("x", 15) + strconv.Itoa(i))
 	}
@@ -85,11 +89,15 @@ func TestLogFile(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(kept), 2)
 	require.Contains(t, read(path), "x4")
-	require.NoError(t, l.Reopen(0, 1))
+	require.NoError(t, l.Reopen(path, 0, 1))
 	for range 10 {
 		say("it grows for ever")
 	}
 	require.Greater(t, len(read(path)), 150)
+	require.ErrorContains(t, l.Reopen(filepath.Join(path, "no", "folder"), 0, 1), "open the log")
+	require.NoError(t, l.Reopen(path+".else", 0, 1))
+	say("elsewhere")
+	require.Equal(t, "elsewhere\n", read(path+".else"))
 	require.NoError(t, l.Close())
 	_, err = OpenLog(filepath.Join(path, "no", "folder"), 0, 1)
 	require.ErrorContains(t, err, "open the log")
@@ -163,6 +171,67 @@ func TestLedger(t *testing.T) {
 	require.Nil(t, again)
 	require.NoError(t, s.Forget(io.ErrUnexpectedEOF), "nothing is left to forget")
 	require.NoError(t, s.Close())
+}
+
+// TestNewerState does not take for its own what it cannot know, and keeps what it can.
+func TestNewerState(t *testing.T) {
+	s, err := OpenState(t.TempDir(), hclog.NewNullLogger())
+	require.NoError(t, err)
+	defer s.Close() //nolint:errcheck // a test's
+	for version, known := range map[int]bool{0: true, htcondor.LeftVersion: true, htcondor.LeftVersion + 1: false} {
+		require.NoError(t, s.Save(&htcondor.Left{Version: version, Now: 5}))
+		_, err = s.Left()
+		if known {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "written by a newer negotiator")
+		}
+	}
+}
+
+func TestCollectors(t *testing.T) {
+	for list, want := range map[string][]string{
+		"pool.test":               {"<pool.test:9618>"},
+		"[::1], [::2]:9, ::3":     {"<[::1]:9618>", "<[::2]:9>", "<[::3]:9618>"},
+		"a:9?sock=c 10.0.0.1:700": {"<a:9?sock=c>", "<10.0.0.1:700>"},
+	} {
+		all, err := (&Site{Config: condorconfig.Parse("COLLECTOR_HOST = "+list, "")}).Collectors()
+		require.NoError(t, err, list)
+		var got []string
+		for _, a := range all {
+			got = append(got, a.String())
+		}
+		require.Equal(t, want, got)
+	}
+	_, err := (&Site{Config: condorconfig.Parse("COLLECTOR_HOST = a:b", "")}).Collectors()
+	require.ErrorContains(t, err, "COLLECTOR_HOST: a:b")
+	s := &Site{Config: condorconfig.Parse("", ""), Settings: config.ForPool("htcondor://[::1]")}
+	all, err := s.Collectors()
+	require.NoError(t, err)
+	require.Equal(t, "<[::1]:9618>", all[0].String())
+}
+
+// TestIPv6 listens at an address of IPv6, says so, and is spoken to there.
+func TestIPv6(t *testing.T) {
+	s := &Site{Config: condorconfig.Parse("IP_ADDRESS = ::1\nBIND_ALL_INTERFACES = False\nSEC_DEFAULT_AUTHENTICATION_METHODS = CLAIMTOBE\nUID_DOMAIN = test\nALLOW_READ = condor@test/[::1]", "")}
+	listener, address, err := s.Listen(t.Context())
+	if err != nil {
+		t.Skip("skipped: there is no IPv6 here:", err)
+	}
+	require.Regexp(t, `^<\[::1\]:\d+\?noUDP>$`, address.String())
+	var who atomic.Pointer[condorconfig.Permissions]
+	who.Store(Permissions(s.Config))
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- (&server.Port{Security: s.Server(&who)}).Serve(ctx, listener) }()
+	c, err := s.Client()
+	require.NoError(t, err)
+	require.True(t, Answers(c)(ctx, address.String()))
+	stream, err := c.Start(ctx, address, 60020, nil) // DC_NOP_READ
+	require.NoError(t, err, "it is let by its address")
+	stream.Close()
+	cancel()
+	require.NoError(t, <-served)
 }
 
 func TestOrphaned(t *testing.T) {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,9 +52,14 @@ func (d *Daemon) foresee(ctx context.Context) {
 // publish sends our ads when they are new, and often enough, until the context
 // ends. It keeps no cycle waiting.
 func (d *Daemon) publish(ctx context.Context) {
-	tick := time.NewTicker(d.o.UpdateEvery)
+	every := d.updateEvery()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
+		if again := d.updateEvery(); again != every {
+			every = again
+			tick.Reset(every)
+		}
 		all := false
 		select {
 		case <-ctx.Done():
@@ -74,6 +80,10 @@ func (d *Daemon) publish(ctx context.Context) {
 			d.log.Warn("the collector could not be told about us", "error", err)
 		}
 	}
+}
+
+func (d *Daemon) updateEvery() time.Duration {
+	return min(cmp.Or(d.tuned.Load().UpdateEvery, defaultUpdate), defaultUpdate)
 }
 
 // sealed is the Negotiator ad of the next update.

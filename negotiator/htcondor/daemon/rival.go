@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -23,9 +24,6 @@ func (e *RivalError) Error() string {
 		e.Name, e.Address)
 }
 
-// tryAgain is how long a negotiator waits that found another one at work.
-const tryAgain = time.Minute
-
 // alone asks the collector whether another negotiator is at work. It waits for a
 // collector that does not answer.
 func (d *Daemon) alone(ctx context.Context) error {
@@ -36,7 +34,7 @@ func (d *Daemon) alone(ctx context.Context) error {
 		others, err := d.others(ctx)
 		switch {
 		case err == nil:
-			return d.stillAlone(ctx, others)
+			return d.without(ctx, others, false)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case d.o.Once:
@@ -51,10 +49,10 @@ func (d *Daemon) alone(ctx context.Context) error {
 	}
 }
 
-// others are the negotiators that the collector knows.
+// others are the negotiators that any of the collectors knows.
 func (d *Daemon) others(ctx context.Context) (all []htcondor.Other, err error) {
-	types := []client.AdType{{Name: "Negotiator", Projection: []string{"Name", "MyAddress", "DaemonStartTime"}}}
-	err = d.o.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+	types := []client.AdType{{Name: "Negotiator", Projection: htcondor.OtherAttributes}}
+	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
 		if wrong != nil {
 			return wrong
@@ -65,9 +63,11 @@ func (d *Daemon) others(ctx context.Context) (all []htcondor.Other, err error) {
 	return all, err
 }
 
-// stillAlone looks for a negotiator that is at work besides us: one that answers,
-// and is neither this one nor one that only observes.
-func (d *Daemon) stillAlone(ctx context.Context, others []htcondor.Other) error {
+// without looks for a negotiator that is at work besides us: one that answers, and is
+// neither this one nor one that only observes. Where two like this are at work, because
+// they began at the same time, the one that was started first goes on; others yield to
+// nobody, so that we do.
+func (d *Daemon) without(ctx context.Context, others []htcondor.Other, atWork bool) error {
 	if d.o.Observe {
 		return nil
 	}
@@ -76,6 +76,10 @@ func (d *Daemon) stillAlone(ctx context.Context, others []htcondor.Other) error 
 			continue
 		}
 		if d.o.Answers(ctx, other.Address) {
+			if atWork && other.Ours && d.before(other) {
+				d.log.Warn("another negotiator is at work that was started after this one: it will step back", "name", other.Name, "address", other.Address)
+				continue
+			}
 			return &RivalError{other}
 		}
 		d.log.Debug("the ad of a negotiator that does not answer is ignored", "name", other.Name, "address", other.Address)
@@ -83,16 +87,22 @@ func (d *Daemon) stillAlone(ctx context.Context, others []htcondor.Other) error 
 	return nil
 }
 
+// before tells whether this negotiator was started before another, by what both say of
+// themselves, so that both come to the same.
+func (d *Daemon) before(other htcondor.Other) bool {
+	return cmp.Or(cmp.Compare(d.standing.started.Unix(), other.Started.Unix()), cmp.Compare(d.o.Address, other.Address)) < 0
+}
+
 // stepBack matches nothing for a while, because another negotiator is at work. It
 // says so in the log, and in an ad under the name of those that only observe.
 func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
-	d.log.Error("NOTHING IS MATCHED: "+rival.Error(), "again_in", tryAgain)
+	d.log.Error("NOTHING IS MATCHED: "+rival.Error(), "again_in", d.tryAgain)
 	d.rename(ctx, observeName+d.o.Host, rival.Error())
 	d.beReady()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(tryAgain):
+	case <-time.After(d.tryAgain):
 		return nil
 	}
 }

@@ -1,16 +1,48 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
+// rooted tells whether this process is root, or was before it became another user.
+func rooted() bool {
+	_, effective, saved := unix.Getresuid()
+	return effective == 0 || saved == 0
+}
+
+// asRoot reads files as root may, in this thread alone: all others, and children, go on
+// as who they are.
+func asRoot(read func() error) error {
+	effective := os.Geteuid()
+	if effective == 0 || !rooted() {
+		return read()
+	}
+	runtime.LockOSThread()         // for good, if the way back fails: such a thread ends with its goroutine
+	become := func(uid int) bool { // the system does not say whether it did
+		_, _ = unix.SetfsuidRetUid(uid)
+		now, _ := unix.SetfsuidRetUid(-1)
+		return now == uid
+	}
+	err := errors.New("read files as root: the system does not let us")
+	if become(0) {
+		err = read()
+	}
+	if !become(effective) {
+		return errors.Join(err, fmt.Errorf("be user %d again after reading files as root: the system does not let us", effective))
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
 // privateCopies copies files, and those in folders, into memory that has a path only
-// in this process. What is not there is left out.
-func privateCopies(paths []string) (copies []string, err error) {
+// in this process, by its descriptor. What is not there is left out.
+func privateCopies(paths []string) (copies []int, err error) {
 	for _, path := range paths {
 		files := []string{path}
 		if entries, err := os.ReadDir(path); err == nil {
@@ -26,18 +58,17 @@ func privateCopies(paths []string) (copies []string, err error) {
 			}
 			fd, err := unix.MemfdCreate("token", unix.MFD_CLOEXEC)
 			if err != nil {
-				return nil, fmt.Errorf("copy %s: %w", file, err)
+				return copies, fmt.Errorf("copy %s: %w", file, err)
 			}
-			held := os.NewFile(uintptr(fd), file)
-			if _, err = held.Write(text); err != nil {
-				return nil, fmt.Errorf("copy %s: %w", file, err)
+			copies = append(copies, fd)
+			for len(text) > 0 {
+				n, err := unix.Write(fd, text)
+				if err != nil {
+					return copies, fmt.Errorf("copy %s: %w", file, err)
+				}
+				text = text[n:]
 			}
-			heldTokens = append(heldTokens, held)
-			copies = append(copies, fmt.Sprintf("/proc/self/fd/%d", fd))
 		}
 	}
 	return copies, nil
 }
-
-// heldTokens keeps the copies open for as long as the process lives.
-var heldTokens []*os.File

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -32,12 +34,15 @@ type Site struct {
 	Inherited Inheritance
 
 	tokens []string
+	held   []int // descriptors of copies of them
 	keys   map[string]security.SigningKey
 }
 
-// ReadSecrets reads what only root may read: it comes before [Become]. Copies of
-// tokens are kept where only this process can read them.
-func (s *Site) ReadSecrets() error {
+// ReadSecrets reads what only root may read, also after [Become]. Copies of tokens are
+// kept where only this process can read them.
+func (s *Site) ReadSecrets() error { return asRoot(s.readSecrets) }
+
+func (s *Site) readSecrets() error {
 	if s.Settings.Token != "" {
 		if _, err := os.Stat(s.Settings.Token); err != nil {
 			return fmt.Errorf("token: %w", err)
@@ -45,11 +50,26 @@ func (s *Site) ReadSecrets() error {
 	}
 	s.keys = security.ReadSigningKeys(s.Config.Text("SEC_TOKEN_POOL_SIGNING_KEY_FILE"), s.Config.Text("SEC_PASSWORD_DIRECTORY"))
 	s.tokens = s.tokenPaths()
-	if os.Geteuid() != 0 {
+	if !rooted() {
 		return nil
 	}
 	var err error
-	s.tokens, err = privateCopies(s.tokens)
+	if s.held, err = privateCopies(s.tokens); err != nil {
+		return errors.Join(err, s.Forget())
+	}
+	s.tokens = nil
+	for _, held := range s.held {
+		s.tokens = append(s.tokens, fmt.Sprintf("/proc/self/fd/%d", held))
+	}
+	return nil
+}
+
+// Forget gives the copies of secrets back: nobody uses them any more.
+func (s *Site) Forget() (err error) {
+	for _, held := range s.held {
+		err = errors.Join(err, unix.Close(held))
+	}
+	s.held = nil
 	return err
 }
 
@@ -133,7 +153,7 @@ func (s *Site) Collectors() ([]cedar.Address, error) {
 		}
 		a, err := cedar.ParseAddress("<" + where + ">")
 		if err != nil {
-			return nil, fmt.Errorf("the collector %s: %w", host, err)
+			return nil, fmt.Errorf("COLLECTOR_HOST: %s: %w", host, err)
 		}
 		all = append(all, a)
 	}
@@ -214,6 +234,31 @@ func (s *Site) facing() string {
 	}
 	defer conn.Close() //nolint:errcheck // nothing was sent
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
+}
+
+// Differences are the knobs that only a new start takes up and that are otherwise in
+// another configuration.
+func (s *Site) Differences(c *condorconfig.Config) (names []string) {
+	for _, name := range condorconfig.AtStart() {
+		if s.Config.Text(name) != c.Text(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Permissions are who may give us commands. Hosts are looked up for no longer than a
+// condor_reconfig may take.
+func Permissions(c *condorconfig.Config) *condorconfig.Permissions {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return c.Permissions(func(host string) ([]netip.Addr, error) {
+		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		for i, a := range addresses {
+			addresses[i] = a.Unmap()
+		}
+		return addresses, err
+	})
 }
 
 // Server is how we accept commands. Who may give them is asked at each one.

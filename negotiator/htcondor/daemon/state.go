@@ -178,6 +178,9 @@ func (s *State) Left() (*htcondor.Left, error) {
 		if err := json.Unmarshal(b.Get([]byte(metaKey)), left); err != nil {
 			return err
 		}
+		if left.Version > htcondor.LeftVersion {
+			return fmt.Errorf("it is of version %d, written by a newer negotiator, and this one knows %d", left.Version, htcondor.LeftVersion)
+		}
 		return b.ForEach(func(k, text []byte) (err error) {
 			key := string(k)
 			kept[key] = bytes.Clone(text)

@@ -39,15 +39,15 @@ func Owner(ids string) (security.Owner, error) {
 	return owner, nil
 }
 
-// Become makes this process, which is root's, another user's for good. Files that only
-// root may read must have been read.
+// Become makes this process, which is root's, and its children another user's. Root is
+// kept back for one thing: to read secrets anew, see [Site.ReadSecrets].
 func Become(o security.Owner) error {
 	if o.UID == 0 {
 		return nil
 	}
 	err := errors.Join(syscall.Setgroups([]int{o.GID}), syscall.Setresgid(o.GID, o.GID, o.GID))
 	if err == nil {
-		err = syscall.Setresuid(o.UID, o.UID, o.UID)
+		err = syscall.Setresuid(o.UID, o.UID, 0)
 	}
 	if err != nil {
 		return fmt.Errorf("become user %d.%d: %w", o.UID, o.GID, err)

@@ -288,7 +288,7 @@ func (s *Server) verdict(call *Call, made *issued, only bool) error {
 // valid lists the commands that a peer may give.
 func (s *Server) valid(p Peer) string {
 	var may []string
-	for _, command := range s.Commands {
+	for _, command := range s.first().Commands {
 		if s.authorize(p, command) == nil {
 			may = append(may, strconv.Itoa(command))
 		}

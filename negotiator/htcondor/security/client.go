@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -42,6 +43,7 @@ type Client struct {
 	Connect func(ctx context.Context, place string) (net.Conn, error)
 
 	negotiated sessions
+	successor  atomic.Pointer[Client]
 	// For replays of recorded conversations.
 	pid           int
 	makeDirectory func(name string, owner *Owner) error
@@ -98,7 +100,14 @@ func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *
 	return nil, fmt.Errorf("command %d to %v: %w", command, a, errors.Join(err, ctx.Err()))
 }
 
+// Succeed has another client start all commands from now on, by its own wishes, methods
+// and tokens, whoever holds this one. Sessions are made anew.
+func (c *Client) Succeed(by *Client) { c.successor.Store(by) }
+
 func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
+	if by := c.successor.Load(); by != nil {
+		return by.start(ctx, a, command, with)
+	}
 	now := c.now()
 	if with == nil && c.Family != nil && c.InFamily != nil && c.InFamily(a) {
 		with = c.Family

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -51,6 +52,9 @@ type Server struct {
 	Clock  func() time.Time
 	Random io.Reader
 
+	predecessor *Server
+	successor   atomic.Pointer[Server]
+
 	mu     sync.Mutex
 	serial int
 	issued map[string]*issued
@@ -87,11 +91,30 @@ func (s *Server) timeout() time.Duration {
 // errDone says that the conversation is over as it should be.
 var errDone = errors.New("nothing is left to be done")
 
+// Succeed has another server, that knows the same commands, accept them from now on: by
+// its own methods and keys. Nobody's session goes on, so that whoever had shown something
+// that does not count any more has to show something else.
+func (s *Server) Succeed(by *Server) {
+	by.predecessor = s
+	s.successor.Store(by)
+}
+
+// first is the server that others have succeeded, who knows the commands.
+func (s *Server) first() *Server {
+	if s.predecessor != nil {
+		return s.predecessor
+	}
+	return s
+}
+
 // Accept finds out who is on a connection and which command comes. What follows on
 // the stream is the command's payload. The stream ends with the context. A nil Call
 // without an error is a conversation that is over: somebody only wanted to know what
 // it may do. With an error or without a Call the connection is closed.
 func (s *Server) Accept(ctx context.Context, conn net.Conn) (*Call, error) {
+	if by := s.successor.Load(); by != nil {
+		return by.Accept(ctx, conn)
+	}
 	stream := cedar.NewStream(conn, s.timeout())
 	stream.Random = s.Random
 	// Each wait is bounded, but there may be many of them.
@@ -156,10 +179,10 @@ func (s *Server) raw(call *Call) error {
 }
 
 func (s *Server) needs(command int) []Permission {
-	if s.Needs == nil {
+	if s.first().Needs == nil {
 		return nil
 	}
-	return s.Needs(command)
+	return s.first().Needs(command)
 }
 
 func (s *Server) wishes(p Permission) Wishes {

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// site is a machine with HTCondor's configuration, and nothing of HTCondor.
+type site struct {
+	t      *testing.T
+	folder string
+	knobs  map[string]string
+}
+
+// newSite has the command find a configuration. As root it becomes another user.
+func newSite(t *testing.T, knobs map[string]string) *site {
+	t.Helper()
+	s := &site{t: t, folder: t.TempDir(), knobs: map[string]string{
+		"SEC_CLIENT_AUTHENTICATION_METHODS": "CLAIMTOBE", "SEC_DEFAULT_AUTHENTICATION_METHODS": "CLAIMTOBE, IDTOKENS", "UID_DOMAIN": "test", "TRUST_DOMAIN": "test",
+		"FULL_HOSTNAME": "here.test", "IP_ADDRESS": "127.0.0.1", "BIND_ALL_INTERFACES": "False", "ALLOW_READ": "*@test", "ALLOW_ADMINISTRATOR": "root@test",
+		"BACKFILL_POLICY": "easy", "BACKFILL_IN_PROCESS": "true",
+	}}
+	const nobody = 65534
+	ids := fmt.Sprintf("%d.%d", os.Getuid(), os.Getgid())
+	state := s.path("state")
+	require.NoError(t, os.Mkdir(state, 0o755))
+	if os.Getuid() == 0 {
+		ids = fmt.Sprintf("%d.%d", nobody, nobody)
+		require.NoError(t, os.Chmod(filepath.Dir(s.folder), 0o755)) //nolint:gosec // that user comes here
+		require.NoError(t, os.Chown(state, nobody, nobody))
+	}
+	s.knobs["CONDOR_IDS"], s.knobs["BACKFILL_STATE"] = ids, state
+	for name, value := range knobs {
+		s.knobs[name] = value
+	}
+	require.NoError(t, os.WriteFile(s.path(condorconfig.Program), []byte("#!/bin/sh\ncat '"+s.path("dump")+"'\n"), 0o755)) //nolint:gosec // it is executed
+	s.write()
+	return s
+}
+
+func (s *site) path(name string) string { return filepath.Join(s.folder, name) }
+
+// write writes the configuration as it is now.
+func (s *site) write() {
+	s.t.Helper()
+	var text strings.Builder
+	for name, value := range s.knobs {
+		fmt.Fprintf(&text, "%s = %s\n", name, value)
+	}
+	require.NoError(s.t, os.WriteFile(s.path("dump"), []byte(text.String()), 0o644)) //nolint:gosec // nothing is secret
+}
+
+// start runs the negotiator.
+func (s *site) start(args ...string) *launchedDaemon {
+	s.t.Helper()
+	d := &launchedDaemon{t: s.t}
+	d.cmd, d.stdout, _ = launched(s.t, append([]string{"-t"}, args...)...)
+	d.cmd.Env = append(d.cmd.Env, "PATH="+s.folder+":"+os.Getenv("PATH"), "CONDOR_IDS=")
+	d.cmd.Stderr = nil
+	stderr, err := d.cmd.StderrPipe()
+	require.NoError(s.t, err)
+	d.lines = bufio.NewReader(stderr)
+	require.NoError(s.t, d.cmd.Start())
+	s.t.Cleanup(func() { _ = d.cmd.Process.Kill() })
+	return d
+}
+
+// TestReconfigure takes up between cycles what can be, tells of the rest, and takes up
+// nothing of what is wrong.
+func TestReconfigure(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	collector, second := fakes.NewCollector(t), fakes.NewCollector(t)
+	where := func(c *fakes.Collector) string { return strings.Trim(c.Address().String(), "<>") }
+	s := newSite(t, map[string]string{"COLLECTOR_HOST": where(collector), "NEGOTIATOR_INTERVAL": "3600"})
+	keys := s.path("keys")
+	require.NoError(t, os.Mkdir(keys, 0o700))
+	s.knobs["SEC_PASSWORD_DIRECTORY"], s.knobs["SEC_TOKEN_SYSTEM_DIRECTORY"] = keys, s.path("tokens")
+	sign := func(name string) *security.Client {
+		key := security.NewSigningKey(name, []byte(name))
+		text, err := key.Sign(name, "test", "root@test", 1000)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(keys, name), []byte(name), 0o600))
+		token := s.path("token-" + name)
+		require.NoError(t, os.WriteFile(token, []byte(text+"\n"), 0o600))
+		return &security.Client{Name: "TOOL", Timeout: 10 * time.Second, Methods: []security.Method{security.Token}, Tokens: []string{token}}
+	}
+	old := sign("old")
+	s.write()
+	d := s.start()
+	d.await("cycle 1:")
+	require.Eventually(t, func() bool { return len(collector.Ads("Negotiator")) == 1 }, 20*time.Second, time.Millisecond)
+	text, _ := collector.Ads("Negotiator")[0].Text("MyAddress")
+	address, err := cedar.ParseAddress(text)
+	require.NoError(t, err)
+	const administrates = 60023 // DC_NOP_ADMINISTRATOR
+	try := func(c *security.Client) error {
+		stream, err := c.Start(context.Background(), address, administrates, nil)
+		if err == nil {
+			stream.Close()
+		}
+		return err
+	}
+	require.NoError(t, try(old))
+
+	fresh := sign("new")
+	require.NoError(t, os.Remove(filepath.Join(keys, "old")))
+	require.Error(t, try(fresh), "it is not known yet")
+	s.knobs["SEC_CLIENT_AUTHENTICATION"] = "SOMETIMES"
+	s.write()
+	d.reload("nothing is changed: HTCondor's configuration cannot be taken up")
+	require.Contains(t, d.log.String(), "SEC_CLIENT_AUTHENTICATION")
+	require.NoError(t, try(old))
+
+	delete(s.knobs, "SEC_CLIENT_AUTHENTICATION")
+	s.knobs["COLLECTOR_HOST"] = where(collector) + ", " + where(second)
+	s.knobs["NEGOTIATOR_INTERVAL"], s.knobs["BACKFILL_CYCLE_DELAY"], s.knobs["BACKFILL_REASONS"] = "1", "2", "false"
+	s.knobs["NEGOTIATOR_NAME"], s.knobs["LOWPORT"], s.knobs["BACKFILL_START_SLACK"] = "other", "9000", "5"
+	s.write()
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+	require.Contains(t, d.await("only a new start changes these knobs, they stay"), `knobs="NEGOTIATOR_NAME, LOWPORT"`)
+	require.Contains(t, d.await("only a new start changes these settings, they stay"), "settings=start_slack")
+	require.Contains(t, d.await("reloaded:"), `changed="interval: 1h0m0s → 1s, cycle_delay: 1s → 2s, reasons: true → false"`)
+	for range 3 {
+		d.await(" cycle ") // an hour apart they would not come
+	}
+	require.NoError(t, try(fresh))
+	require.Error(t, try(old), "nor does a session of before go on")
+	require.Eventually(t, func() bool { return len(second.Ads("Negotiator")) == 1 }, 20*time.Second, time.Millisecond, "all collectors are told")
+	name, _ := second.Ads("Negotiator")[0].Text("Name")
+	require.Equal(t, "here.test", name)
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Zero(t, d.end(), &d.log)
+	for _, c := range []*fakes.Collector{collector, second} {
+		require.Equal(t, []*classad.ClassAd{}, c.Ads("Negotiator"), "it is withdrawn everywhere")
+	}
+}
+
+// TestBadConfiguration ends with 2 before anything is done, and names the knob.
+func TestBadConfiguration(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for knob, values := range map[string][]string{
+		"BACKFILL_POLICY": {"nonesuch"}, "BACKFILL_ORDER": {"tallest"}, "BACKFILL_FALLBACK": {"nonesuch"}, "BACKFILL_PLACEMENT": {"heap"},
+		"BACKFILL_POLICY_OPTIONS": {"depth", "no-such-option=1"}, "BACKFILL_ESTIMATES": {"nonesuch"}, "BACKFILL_HISTORY": {"/no/such/file"},
+		"BACKFILL_CYCLE_DELAY": {"0", "soon"}, "NEGOTIATOR_INTERVAL": {"0"}, "BACKFILL_HTTP": {"nowhere"}, "BACKFILL_RESOURCES": {"memory"},
+		"BACKFILL_STATE": {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", ""}, "SEC_CLIENT_ENCRYPTION": {"SOMETIMES"},
+		"CONDOR_IDS": {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"}, "MAX_NEGOTIATOR_LOG": {"big"},
+		"NEGOTIATOR_SLOT_CONSTRAINT": {"Cpus >"}, "NEGOTIATOR_JOB_CONSTRAINT": {"a b"},
+	} {
+		for _, value := range values {
+			if knob == "CONDOR_IDS" && os.Getuid() != 0 {
+				continue
+			}
+			s := newSite(t, map[string]string{"COLLECTOR_HOST": "127.0.0.1:1"})
+			s.knobs[knob] = value
+			s.write()
+			d := s.start("--once")
+			require.Equal(t, 2, d.end(), "%s = %s\n%s", knob, value, &d.log)
+			require.Contains(t, d.log.String(), knob, "%s = %s", knob, value)
+		}
+	}
+}

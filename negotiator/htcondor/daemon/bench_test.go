@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// What a daemon adds to a cycle: 10,000 jobs of which one starts, another waits with a
+// promise, and all are written down that have one.
+func BenchmarkCycle(b *testing.B) {
+	w := newWorld()
+	o := w.options("easy")
+	state, err := OpenState(b.TempDir(), hclog.NewNullLogger())
+	require.NoError(b, err)
+	defer state.Close() //nolint:errcheck // a test's
+	o.State = state
+	d := New(o)
+	d.n, err = negotiator.New(d.o.Negotiator)
+	require.NoError(b, err)
+	c := &cycles{d: d, pool: w, soft: b.Context()}
+	now := backfill.Time(1000)
+	cycle := func(delta negotiator.Delta) {
+		w.deltas <- delta
+		delta, err := c.Fetch(b.Context(), 0)
+		require.NoError(b, err)
+		report, err := d.n.RunCycle(b.Context(), delta)
+		require.NoError(b, err)
+		if len(report.Matches) > 0 {
+			require.NoError(b, c.Act(b.Context(), report.Matches))
+		}
+		require.NoError(b, c.Cycle(report))
+	}
+	first := negotiator.Delta{Now: now, SlotsUp: []*negotiator.Slot{w.slot}}
+	for id := range 10_000 {
+		first.Submitted = append(first.Submitted, w.job(backfill.JobID(id+1), 4, 100))
+	}
+	cycle(first)
+	running := backfill.JobID(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		now++
+		again := w.job(running+10_000, 4, 100)
+		cycle(negotiator.Delta{Now: now, Completed: []backfill.JobID{running}, Submitted: []*negotiator.Job{again}})
+		running++
+	}
+}
