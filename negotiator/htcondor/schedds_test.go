@@ -136,16 +136,13 @@ func crooked(t *testing.T, name string, talk func(ctx context.Context, c net.Con
 func silent(ctx context.Context, _ net.Conn) { <-ctx.Done() }
 
 func drips(ctx context.Context, c net.Conn) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
 	for ctx.Err() == nil {
 		if _, err := c.Write([]byte{1}); err != nil {
 			return
 		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
+		wait, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		<-wait.Done()
+		cancel()
 	}
 }
 
@@ -206,13 +203,13 @@ func TestFiftySchedds(t *testing.T) {
 	})
 	f.now = f.now.Add(time.Second)
 	f.cycle()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
 	for range 600 { // a large queue may be late
 		if f.pool.Last().Idle >= 99_000 {
 			break
 		}
-		<-tick.C
+		wait, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		<-wait.Done()
+		cancel()
 		f.cycle()
 	}
 	require.GreaterOrEqual(t, f.pool.Last().Idle, 99_000)
