@@ -262,18 +262,18 @@ func TestFloodOfWakeups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Settings{Tuning: Tuning{CycleDelay: 2 * time.Second}})
 		for range 3 {
-			p.looked = time.Now()
-			time.Sleep(time.Minute) // the cycle
-			p.over = time.Now()
+			p.looked = p.now()
+			<-time.After(time.Minute) // the cycle
+			p.over = p.now()
 			ctx, end := context.WithCancel(t.Context())
 			go func() {
 				for ctx.Err() == nil {
 					p.Wakeup()
-					time.Sleep(time.Millisecond)
+					<-time.After(time.Millisecond)
 				}
 			}()
 			require.NoError(t, p.wait(ctx, backfill.Forever))
-			require.Equal(t, 2*time.Second, time.Since(p.over))
+			require.Equal(t, 2*time.Second, p.now().Sub(p.over))
 			end()
 			synctest.Wait()
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,9 +46,7 @@ func newSite(t *testing.T, knobs map[string]string) *site {
 		require.NoError(t, os.Chown(state, nobody, nobody))
 	}
 	s.knobs["CONDOR_IDS"], s.knobs["BACKFILL_STATE"] = ids, state
-	for name, value := range knobs {
-		s.knobs[name] = value
-	}
+	maps.Copy(s.knobs, knobs)
 	require.NoError(t, os.WriteFile(s.path(condorconfig.Program), []byte("#!/bin/sh\ncat '"+s.path("dump")+"'\n"), 0o755)) //nolint:gosec // it is executed
 	s.write()
 	return s
