@@ -24,3 +24,6 @@ func OneByOne(ask func()) {
 	manySlots = math.MaxInt
 	ask()
 }
+
+// CapacityOf is what the slot has, or had when it was there.
+func (p *Profile) CapacityOf(id SlotID) Vector { return p.slots[id].capacity }

@@ -62,9 +62,12 @@ func TestReachIsThePlainList(t *testing.T) {
 				}
 				w := rapid.SampledFrom(clones).Draw(t, "pool")
 				id := profile.SlotID(rapid.IntRange(0, w.slots-1).Draw(t, "slot"))
-				if rapid.Bool().Draw(t, "lose") {
+				switch rapid.IntRange(0, 3).Draw(t, "how") {
+				case 0, 1:
 					w.p.DropSlot(id)
-				} else {
+				case 2: // it may have been away
+					w.p.SetSlot(id, w.name(id), w.p.CapacityOf(id))
+				default:
 					w.p.SetSlot(id, w.name(id), drawCapacity(t))
 				}
 			},
