@@ -153,22 +153,24 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		} else if !known {
 			j = JobPlan{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
 		}
-		ad := j.Ad(plan.Now)
-		d.describeFit(ad, id)
-		ads = append(ads, ad)
+		ads = append(ads, d.describeFit(j, id, plan.Now))
 	}
 	return ads, nil
 }
 
-// describeFit adds which slots a job could run on, and what keeps it from the
+// describeFit is a job's ad with which slots it could run on, and what keeps it from the
 // others.
-func (d *Daemon) describeFit(ad *classad.ClassAd, id backfill.JobID) {
+func (d *Daemon) describeFit(j JobPlan, id backfill.JobID, now backfill.Time) *classad.ClassAd {
 	d.cycle.Lock()
 	defer d.cycle.Unlock()
 	fit, ok := d.n.Fit(id)
 	if !ok {
-		return
+		return j.Ad(now)
 	}
+	if j.Situation == backfill.HeldBack.String() && fit.Matching == 0 {
+		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
+	}
+	ad := j.Ad(now)
 	ad.SetInt("SlotsInPool", int64(fit.Slots))
 	ad.SetInt("SlotsMatching", int64(fit.Matching))
 	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
@@ -176,4 +178,5 @@ func (d *Daemon) describeFit(ad *classad.ClassAd, id backfill.JobID) {
 		ad.SetString(fmt.Sprintf("Clause%d", i+1), c.Text)
 		ad.SetInt(fmt.Sprintf("ClauseMet%d", i+1), int64(c.Met))
 	}
+	return ad
 }
