@@ -208,7 +208,7 @@ func TestAttributesAreBounded(t *testing.T) {
 	ours := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nRank = TARGET.'a b;c' =!= 1"})
 	w.pass(40)
 	why, _ := w.pool.Why(w.pool.Find("40.0")[0])
-	require.Contains(t, why, "must be at most 100")
+	require.Contains(t, why.Why, "must be at most 100")
 	w.pass(20)
 	require.LessOrEqual(t, len(w.pool.slotAttributes.projection()), maxReferred+100)
 	require.True(t, ours.done)

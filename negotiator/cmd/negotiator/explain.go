@@ -152,6 +152,7 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 func printJSON(v any) error {
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }
 

@@ -55,10 +55,12 @@ func (d *Daemon) serveStartTimes(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct { // who went away needs no answer
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(struct { // who went away needs no answer
 		Now  int64     `json:"now"`
 		Jobs []JobPlan `json:"jobs"`
-	}{int64(plan.Now), plan.Waiting()})
+	}{int64(plan.Now), d.waiting(plan)})
 }
 
 // metrics are the daemon's numbers in Prometheus' terms.

@@ -34,8 +34,8 @@ type JobPlan struct {
 	// Reserved is what is reserved, where the job is expected to start before that.
 	Reserved *int64 `json:"reserved,omitempty"`
 	Slots    string `json:"slots,omitempty"`
-	Behind    string `json:"behind,omitempty"` // the job at the head of the queue
-	Reason    string `json:"reason"`
+	Behind   string `json:"behind,omitempty"` // the job at the head of the queue
+	Reason   string `json:"reason"`
 	// Requested and Predicted are run times in seconds, where the job is expected to run
 	// for another time than it requests.
 	Requested *int64 `json:"requested_seconds,omitempty"`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 )
 
 // change changes what is told of us.
@@ -140,7 +141,7 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		return nil, err
 	}
 	if job == "" {
-		for _, j := range plan.Waiting() {
+		for _, j := range d.waiting(plan) {
 			ads = append(ads, j.Ad(plan.Now))
 		}
 		return ads, nil
@@ -148,14 +149,31 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 	pool := *d.pool.Load()
 	for _, id := range pool.Find(job) {
 		j, known := plan.Find(id)
-		if why, out := pool.Why(id); out {
-			j = JobPlan{Job: job, Situation: "waits", Reason: why}
+		if u, out := pool.Why(id); out {
+			j = leftOut(u)
 		} else if !known {
 			j = JobPlan{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
 		}
 		ads = append(ads, d.describeFit(j, id, plan.Now))
 	}
 	return ads, nil
+}
+
+// waiting are the plans of all jobs that do not run, those last that are not planned
+// with.
+func (d *Daemon) waiting(plan *Plan) []JobPlan {
+	all := plan.Waiting()
+	for _, u := range (*d.pool.Load()).Unplanned() {
+		if _, known := plan.Find(u.ID); !known {
+			all = append(all, leftOut(u))
+		}
+	}
+	return all
+}
+
+// leftOut is the plan of a job that is not planned with.
+func leftOut(u htcondor.Unplanned) JobPlan {
+	return JobPlan{ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner, Situation: backfill.Waits.String(), Reason: u.Why}
 }
 
 // describeFit is a job's ad with which slots it could run on, and what keeps it from the
