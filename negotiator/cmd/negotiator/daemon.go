@@ -289,7 +289,7 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	defer helpers.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.HTTP != "" {
+	if s.HTTP != "" && !p.command.Once {
 		wait, failed := p.daemon.Web(ctx, s.HTTP)
 		if failed != nil {
 			return failed
