@@ -66,12 +66,9 @@ func (p *planner) Plan() *Plan {
 // foretold, reserved jobs are expected when these let them start. The state is used up.
 func forecast(s *backfill.State, standings []negotiator.Standing, predictions negotiator.Predictions) *Plan {
 	names := make(map[backfill.JobID]*negotiator.Job, len(standings))
-	unmatched := map[backfill.JobID]bool{}
+	unmatched := make(map[backfill.JobID]bool, len(standings))
 	for _, st := range standings {
-		names[st.Job.ID] = st.Job
-		if st.Unmatched {
-			unmatched[st.Job.ID] = true
-		}
+		names[st.Job.ID], unmatched[st.Job.ID] = st.Job, st.Unmatched
 	}
 	p := &Plan{Now: s.Now(), byID: make(map[backfill.JobID]int, len(names))}
 	// Reasons first: they are about the schedule as it is.
