@@ -60,6 +60,11 @@ type autocluster struct {
 	void       bool    // slots have come that can tell its jobs apart
 }
 
+// allowsNone tells whether its jobs match nothing in the pool.
+func (c *autocluster) allowsNone() bool {
+	return !c.void && len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
+}
+
 func newMatchmaker(schema Schema) *matchmaker {
 	return &matchmaker{
 		schema: schema, ids: map[string]backfill.SlotID{}, news: map[int]bool{},

@@ -75,35 +75,36 @@ func (m *matchmaker) fit(ad *classad.ClassAd, counts func(backfill.SlotID) bool)
 	return fit
 }
 
-// whyNone says why an autocluster matches no slot, or bundle: the clauses of its
-// Requirements that none meets, or that they refuse it.
+// whyNone says why an autocluster matches no slot, or bundle.
 func (m *matchmaker) whyNone(c *autocluster) string {
 	none := "matches no slot: "
 	if len(m.bundles) > 0 {
 		none = "matches no bundle: "
 	}
-	return none + m.whyNot(c)
+	return none + m.fit(c.ad, func(backfill.SlotID) bool { return true }).WhyNone()
 }
 
-func (m *matchmaker) whyNot(c *autocluster) string {
-	fit := m.fit(c.ad, func(backfill.SlotID) bool { return true })
-	if fit.Slots == 0 {
+// WhyNone says why none matches: the clauses of the job's Requirements that none meets,
+// or that they refuse it.
+func (f Fit) WhyNone() string {
+	if f.Slots == 0 {
 		return "there is none"
 	}
-	if len(fit.Clauses) == 0 {
+	if len(f.Clauses) == 0 {
 		return "it has no Requirements"
 	}
-	never := slices.DeleteFunc(fit.Clauses, func(c Clause) bool { return c.Met > 0 })
+	var never []string
+	for _, c := range f.Clauses {
+		if c.Met == 0 {
+			never = append(never, c.Text)
+		}
+	}
 	switch {
 	case len(never) > 0:
-		texts := make([]string, len(never))
-		for i, c := range never {
-			texts[i] = c.Text
-		}
-		return fmt.Sprintf("true on none of %d: %s", fit.Slots, strings.Join(texts, "; "))
-	case fit.Refusing == fit.Slots:
-		return fmt.Sprintf("the Requirements of all %d refuse it", fit.Slots)
+		return fmt.Sprintf("true on none of %d: %s", f.Slots, strings.Join(never, "; "))
+	case f.Refusing == f.Slots:
+		return fmt.Sprintf("the Requirements of all %d refuse it", f.Slots)
 	default:
-		return fmt.Sprintf("none of %d meets all its Requirements and accepts it", fit.Slots)
+		return fmt.Sprintf("none of %d meets all its Requirements and accepts it", f.Slots)
 	}
 }

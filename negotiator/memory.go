@@ -38,6 +38,8 @@ type Standing struct {
 	Running bool
 	// Held is why the job is out of the queue, if it is.
 	Held string
+	// Unmatched says that matchmaking allows it no slot and no bundle.
+	Unmatched bool
 	// Placement is where the job runs or is planned to, Start its actual or planned
 	// start, and End its expected end. A job without a placement has no reservation.
 	Placement  Placement
@@ -67,6 +69,9 @@ func (n *Negotiator) Memory() Memory {
 		}
 		if j.Placement != nil {
 			m.Jobs[i].Placement = n.places(j.Placement)
+		}
+		if j.Held != "" {
+			m.Jobs[i].Unmatched = n.cluster(j.Job).allowsNone()
 		}
 	}
 	return m

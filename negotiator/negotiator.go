@@ -238,15 +238,10 @@ func (n *Negotiator) cluster(j *backfill.Job) *autocluster {
 
 // why names what a held job does not find in the pool.
 func (n *Negotiator) why(h backfill.HeldJob) string {
-	c := n.cluster(h.Job)
-	switch {
-	case h.Reason != backfill.ReasonNeverFits:
-		return h.Reason
-	case len(c.candidates.Slots)+len(c.candidates.Bundles) == 0:
+	if c := n.cluster(h.Job); h.Reason == backfill.ReasonNeverFits && c.allowsNone() {
 		return n.matchmaker.whyNone(c)
-	default:
-		return h.Reason
 	}
+	return h.Reason
 }
 
 func (n *Negotiator) places(at backfill.Placement) Placement {

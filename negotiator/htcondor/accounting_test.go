@@ -77,7 +77,7 @@ func TestConcurrencyLimit(t *testing.T) {
 		require.LessOrEqual(t, runs, 2)
 		if w.pool.Last().Unplanned > 0 {
 			why, _ := w.pool.Why(w.pool.Find("5.0")[0])
-			require.Contains(t, why, "sw")
+			require.Contains(t, why.Why, "sw")
 		}
 	}
 	require.True(t, free.done)

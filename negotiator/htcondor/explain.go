@@ -26,8 +26,9 @@ const maxTellings = 200
 
 // Explain tells waiting jobs why they wait. Users see it in condor_q -better-analyze
 // as the reason for the last match failure. Only what is new is told, to a bounded
-// number of jobs, in the order given, all schedds at once; what a slow one could not be
-// told in a few seconds is left out, and it is told nothing for a while.
+// number of jobs, in the order given, then those that are not planned with, all schedds at
+// once; what a slow one could not be told in a few seconds is left out, and it is told
+// nothing for a while.
 func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	if p.s.Observe {
 		return nil
@@ -35,9 +36,15 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 	bySchedd := map[string]map[string][]reason{}
 	count := map[string]int{}
 	now := p.now()
+	unplanned := map[backfill.JobID]string{}
+	for _, u := range p.unplanned {
+		unplanned[u.ID] = u.Why
+		ids = append(ids, u.ID)
+	}
 	for _, id := range ids {
 		j := p.byID[id]
-		if j == nil || j.phase != waiting || count[j.key.schedd] >= maxTellings {
+		left, out := unplanned[id]
+		if j == nil || j.phase != waiting && !out || count[j.key.schedd] >= maxTellings {
 			continue
 		}
 		s := p.schedds[j.key.schedd]
@@ -49,7 +56,10 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 		if now.Sub(before.at) < tellEvery {
 			continue
 		}
-		text := why(id)
+		text := left
+		if !out {
+			text = why(id)
+		}
 		if text == before.text {
 			continue
 		}

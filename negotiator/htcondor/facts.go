@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -23,6 +24,12 @@ type Facts struct {
 // OtherAttributes are what [ReadOther] reads.
 var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion"}
 
+// Unplanned is a job that is not planned with.
+type Unplanned struct {
+	ID                      backfill.JobID
+	Job, Schedd, Owner, Why string
+}
+
 // Other is a negotiator that the collector knows.
 type Other struct {
 	Name, Address string
@@ -38,11 +45,21 @@ func (p *Pool) Last() Facts {
 }
 
 // Why says why a job that is known is not planned with; false: it is.
-func (p *Pool) Why(id backfill.JobID) (string, bool) {
+func (p *Pool) Why(id backfill.JobID) (Unplanned, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	why, known := p.whys[id]
-	return why, known
+	i := slices.IndexFunc(p.unplanned, func(u Unplanned) bool { return u.ID == id })
+	if i < 0 {
+		return Unplanned{}, false
+	}
+	return p.unplanned[i], true
+}
+
+// Unplanned are all jobs that are not planned with, in the order of jobs.
+func (p *Pool) Unplanned() []Unplanned {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unplanned
 }
 
 // Find lists the jobs that users call so: 12.0, or 12.0@schedd where several schedds
@@ -83,14 +100,28 @@ func (p *Pool) publish(l *look, whys map[backfill.JobID]string) {
 			f.Foreign++
 		}
 	}
-	names := p.names
+	unplanned, names := p.describeUnplanned(whys), p.names
 	if p.renamed {
 		names, p.renamed = p.nameJobs(), false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.Matched, f.Rejected, f.Unstarted = p.matched, p.rejected, p.unstarted
-	p.facts, p.names, p.whys = f, names, whys
+	p.facts, p.names, p.unplanned = f, names, unplanned
+}
+
+// describeUnplanned describes the jobs that are not planned with.
+func (p *Pool) describeUnplanned(whys map[backfill.JobID]string) []Unplanned {
+	jobs := make([]*job, 0, len(whys))
+	for id := range whys {
+		jobs = append(jobs, p.byID[id])
+	}
+	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Or(cmp.Compare(a.group.submit, b.group.submit), a.key.compare(b.key)) })
+	all := make([]Unplanned, len(jobs))
+	for i, j := range jobs {
+		all[i] = Unplanned{ID: j.id, Job: p.describe(j).Name, Schedd: j.key.schedd, Owner: j.group.plan.labels["owner"], Why: whys[j.id]}
+	}
+	return all
 }
 
 // nameJobs lists the jobs by what users call them.

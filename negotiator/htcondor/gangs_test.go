@@ -26,7 +26,7 @@ func afterAnother(t *testing.T, between func(w *world, first *sleeper)) (w *worl
 // TestGangWhereAnotherHasEnded has a schedd told that the claims of the one before have ended.
 func TestGangWhereAnotherHasEnded(t *testing.T) {
 	w, first, second := afterAnother(t, func(*world, *sleeper) {})
-	require.Equal(t, first.ids[w.nodes[0]], w.schedd.Released()[:2])
+	require.Subset(t, w.schedd.Released(), first.ids[w.nodes[0]])
 	require.Less(t, second.began, first.began+first.seconds+int64(staleClaims.Seconds()))
 }
 

@@ -209,7 +209,7 @@ func TestAttributesAreBounded(t *testing.T) {
 	ours := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nRank = TARGET.'a b;c' =!= 1"})
 	w.pass(40)
 	why, _ := w.pool.Why(w.pool.Find("40.0")[0])
-	require.Contains(t, why, "must be at most 100")
+	require.Contains(t, why.Why, "must be at most 100")
 	w.pass(20)
 	require.LessOrEqual(t, len(w.pool.slotAttributes.projection()), maxReferred+100)
 	require.True(t, ours.done)
@@ -266,7 +266,9 @@ func TestFloodOfWakeups(t *testing.T) {
 			<-time.After(time.Minute) // the cycle
 			p.over = p.now()
 			ctx, end := context.WithCancel(t.Context())
+			ended := make(chan struct{})
 			go func() {
+				defer close(ended)
 				for ctx.Err() == nil {
 					p.Wakeup()
 					<-time.After(time.Millisecond)
@@ -275,7 +277,7 @@ func TestFloodOfWakeups(t *testing.T) {
 			require.NoError(t, p.wait(ctx, backfill.Forever))
 			require.Equal(t, 2*time.Second, p.now().Sub(p.over))
 			end()
-			synctest.Wait()
+			<-ended
 		}
 	})
 }

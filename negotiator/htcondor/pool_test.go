@@ -373,11 +373,18 @@ func TestOutOfPlan(t *testing.T) {
 	require.Len(t, report.Held, 1)
 	why, out := w.pool.Why(w.pool.Find("1.0")[0])
 	require.True(t, out)
-	require.Contains(t, why, "RequestCpus is \"many\"")
+	require.Contains(t, why.Why, "RequestCpus is \"many\"")
 	why, _ = w.pool.Why(w.pool.Find("2.0")[0])
-	require.Contains(t, why, "DeferralTime")
+	require.Contains(t, why.Why, "DeferralTime")
 	why, _ = w.pool.Why(w.pool.Find("3.1")[0])
-	require.Contains(t, why, "several kinds of nodes")
+	require.Contains(t, why.Why, "several kinds of nodes")
+	var left []string
+	for _, u := range w.pool.Unplanned() {
+		left = append(left, u.Job+" "+u.Schedd)
+	}
+	require.Equal(t, []string{"1.0 schedd@test", "2.0 schedd@test", "3.0 schedd@test", "3.1 schedd@test"}, left)
+	require.NoError(t, w.pool.Explain(t.Context(), nil, nil))
+	require.Eventually(t, func() bool { return len(w.schedd.Rejections()) > 0 }, 5*time.Second, time.Millisecond, "they are told, too")
 	require.Equal(t, 4, w.pool.Last().Unplanned)
 	require.Len(t, w.pool.Find("5.0@schedd@test"), 1)
 	require.Empty(t, w.pool.Find("9.9"))

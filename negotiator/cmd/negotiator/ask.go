@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -79,10 +81,13 @@ func (c *poolFlags) ours(ctx context.Context) (client.Negotiator, error) {
 	if err != nil {
 		return none, fmt.Errorf("find the pool's negotiator: %w", err)
 	}
-	known := len(ads)
+	all := len(ads)
 	ads = slices.DeleteFunc(ads, func(ad *classad.ClassAd) bool { _, ours := ad.Text("BackfillPolicy"); return !ours })
-	if len(ads) == 0 {
-		return none, fmt.Errorf("none of the pool's %d negotiators is of this project: HTCondor's own knows no start times; try one beside it, negotiator --observe", known)
+	switch {
+	case all == 0:
+		return none, errors.New("the collector knows of no negotiator: is it running? condor_status -negotiator lists them")
+	case len(ads) == 0:
+		return none, errors.New("the pool's negotiator is HTCondor's own, which knows no start times; an administrator can try this one beside it, with negotiator --observe")
 	}
 	slices.SortStableFunc(ads, func(a, b *classad.ClassAd) int { return observes(a) - observes(b) })
 	text, _ := ads[0].Text("MyAddress")
@@ -132,18 +137,24 @@ func readExplained(ad *classad.ClassAd) explained {
 	}
 }
 
+// jobName is what users call a job of a real pool.
+var jobName = regexp.MustCompile(`^[0-9]+\.[0-9]+(@.+)?$`)
+
 // askExplain explains a job of a real pool.
 func (c *explainCommand) askExplain(ctx context.Context) error {
+	if !jobName.MatchString(c.Job) {
+		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER.PROC@SCHEDD", c.Job))
+	}
 	n, err := c.ours(ctx)
 	if err != nil {
 		return err
 	}
 	ads, err := n.Explain(ctx, c.Job)
 	if err != nil {
-		return err
+		return silent(err)
 	}
 	if len(ads) == 0 {
-		return cli.Bad(fmt.Errorf("the negotiator knows of no job %s: is it in a queue of this pool, and seen in a cycle?", c.Job))
+		return cli.Bad(fmt.Errorf("no job %s waits or runs in this pool: it may be on hold or have ended (condor_q, condor_history), be named otherwise (negotiator start-times), or be new: the next cycle sees it", c.Job))
 	}
 	all := make([]explained, len(ads))
 	for i, ad := range ads {
@@ -165,16 +176,16 @@ func (c *explainCommand) askExplain(ctx context.Context) error {
 
 func (e explained) write(out *strings.Builder) {
 	name := e.Job
-	if e.Schedd != "" {
+	if e.Schedd != "" && !strings.HasSuffix(name, "@"+e.Schedd) {
 		name += " at " + e.Schedd
 	}
 	if e.Owner != "" {
 		name += ", of " + e.Owner
 	}
-	fmt.Fprintf(out, "Job %s: %s\n", name, e.Reason)
+	fmt.Fprintf(out, "Job %s: %s\n", backfill.Printable(name, longest), backfill.Printable(e.Reason, longest))
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(out, "  %-16s %s\n", label, text)
+			fmt.Fprintf(out, "  %-16s %s\n", label, backfill.Printable(text, longest))
 		}
 	}
 	if e.Situation == "runs" {
@@ -183,6 +194,9 @@ func (e explained) write(out *strings.Builder) {
 		line("expected start", moment(e.Start))
 	}
 	line("guaranteed by", moment(e.Guarantee))
+	if e.Reserved != nil {
+		line("reserved for", moment(e.Reserved))
+	}
 	line("on", e.Slots)
 	line("behind", e.Behind)
 	if e.Predicted != nil {
@@ -193,12 +207,14 @@ func (e explained) write(out *strings.Builder) {
 	}
 	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool, e.SlotsMatching, e.SlotsRefusing))
 	line("left out", e.SlotsPaused)
-	if len(e.Clauses) == 0 {
-		return
-	}
 	t := plainTable("slots without", "of its Requirements")
 	for _, clause := range e.Clauses {
-		t.AppendRow(table.Row{clause.Unmet, clause.Text})
+		if clause.Unmet > 0 {
+			t.AppendRow(table.Row{clause.Unmet, backfill.Printable(clause.Text, longest)})
+		}
+	}
+	if t.Length() == 0 {
+		return
 	}
 	for row := range strings.SplitSeq(t.Render(), "\n") {
 		out.WriteString("  " + row + "\n")
@@ -219,27 +235,44 @@ func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ads, err := n.Plans(ctx, "")
+	requirements := ""
+	if c.Owner != "" {
+		requirements = "Owner =?= " + quoted(c.Owner)
+	}
+	ads, err := n.Plans(ctx, requirements)
 	if err != nil {
-		return err
+		return silent(err)
 	}
 	all := make([]daemon.JobPlan, len(ads))
 	for i, ad := range ads {
 		all[i] = daemon.ReadJobPlan(ad)
 	}
-	return printPlans(all, c.JSON)
+	return printPlans(all, c.Limit, c.JSON)
 }
 
-// printPlans lists what jobs have to expect.
-func printPlans(all []daemon.JobPlan, asJSON bool) error {
+// silent is why a negotiator that the collector knows did not answer.
+func silent(err error) error {
+	return fmt.Errorf("%w; its ad outlives it by some minutes: it may be down, or just starting (condor_status -negotiator)", err)
+}
+
+// quoted is a text as an expression.
+func quoted(text string) string {
+	ad := classad.New()
+	ad.SetString("Text", text)
+	return ad.Eval("Text", nil).String()
+}
+
+// printPlans lists what jobs have to expect, a number of them; 0: all.
+func printPlans(all []daemon.JobPlan, limit int, asJSON bool) error {
+	shown := first(all, limit)
 	if asJSON {
-		return printJSON(all)
+		return printJSON(shown)
 	}
-	t := plainTable("waiting", "owner", "expected start", "guaranteed by", "slots", "reason")
-	for _, j := range all {
-		t.AppendRow(table.Row{j.Job, j.Owner, moment(j.Start), moment(j.Guarantee), j.Slots, j.Reason})
+	t := plainTable("job", "owner", "expected start", "guaranteed by", "slots", "reason")
+	for _, j := range shown {
+		t.AppendRow(table.Row{backfill.Printable(j.Job, longest), backfill.Printable(j.Owner, longest), moment(j.Start), moment(j.Guarantee), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(), longest)})
 	}
-	_, err := os.Stdout.WriteString(t.Render() + "\n")
+	_, err := os.Stdout.WriteString(t.Render() + "\n" + more(len(all)-len(shown)))
 	return err
 }
 
@@ -249,5 +282,5 @@ func (c *runCommand) printPlan(d *daemon.Daemon) error {
 	if err != nil {
 		return err
 	}
-	return printPlans(plan.Jobs, c.JSON)
+	return printPlans(plan.Jobs, 0, c.JSON)
 }

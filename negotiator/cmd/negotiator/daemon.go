@@ -246,7 +246,7 @@ func (p *process) close() {
 // run makes the daemon and everything around it, and lets it live.
 func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	s := p.site.Settings
-	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", s.EstimatorNames(), "observe", s.Observe, "state", cmp.Or(s.State, "none"))
+	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", s.EstimatorNames(), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Unknown() {
 		p.logger.Warn(warning)
 	}
@@ -298,7 +298,7 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	defer helpers.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.HTTP != "" {
+	if s.HTTP != "" && !p.command.Once {
 		wait, failed := p.daemon.Web(ctx, s.HTTP)
 		if failed != nil {
 			return failed

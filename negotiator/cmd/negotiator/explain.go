@@ -26,8 +26,34 @@ type explainCommand struct {
 // startTimesCommand is negotiator start-times.
 type startTimesCommand struct {
 	poolFlags
-	At   *int64 `placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
-	JSON bool   `name:"json" help:"Print a JSON array."`
+	At    *int64 `placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
+	Owner string `help:"List this user's jobs alone."`
+	Limit int    `placeholder:"N" help:"List the first N jobs of the queue."`
+	JSON  bool   `name:"json" help:"Print a JSON array."`
+}
+
+// Validate is called by the command line.
+func (c *startTimesCommand) Validate() error {
+	if c.Limit < 0 {
+		return fmt.Errorf("--limit %d: must be 0, for all, or more", c.Limit)
+	}
+	return nil
+}
+
+// first is a number of things; 0: all.
+func first[T any](all []T, limit int) []T {
+	if limit == 0 {
+		return all
+	}
+	return all[:min(limit, len(all))]
+}
+
+// more says below a table how many jobs are not in it.
+func more(jobs int) string {
+	if jobs == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" … and %d more\n", jobs)
 }
 
 // expectation is what is told of a job.
@@ -99,11 +125,15 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 	all := []expectation{}
 	if state := last.state; state != nil {
 		for _, j := range state.FirstWaiting(state.Waiting()) {
-			all = append(all, p.expect(last, p.workload.Jobs[j.ID].Job))
+			job := p.workload.Jobs[j.ID].Job
+			if owner, _ := job.Ad.Text("Owner"); c.Owner == "" || owner == c.Owner {
+				all = append(all, p.expect(last, job))
+			}
 		}
 	}
+	shown := first(all, c.Limit)
 	if c.JSON {
-		return printJSON(all)
+		return printJSON(shown)
 	}
 	t := plainTable("waiting", "command", "start", "guarantee", "reason")
 	text := func(n *int64) any {
@@ -112,16 +142,17 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		}
 		return *n
 	}
-	for _, e := range all {
+	for _, e := range shown {
 		t.AppendRow(table.Row{e.Job, e.Command, text(e.Start), text(e.Guarantee), e.Reason})
 	}
-	_, err = os.Stdout.WriteString(t.Render() + "\n")
+	_, err = os.Stdout.WriteString(t.Render() + "\n" + more(len(all)-len(shown)))
 	return err
 }
 
 func printJSON(v any) error {
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }
 

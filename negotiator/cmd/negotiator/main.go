@@ -33,7 +33,7 @@ standing alone.
   negotiator --pool htcondor --observe
   negotiator --pool htcondor://cm.site:9618 --token condor.token --once
   negotiator explain 12.0
-  negotiator start-times --json
+  negotiator start-times --owner alice --limit 20
 
 While it runs, kill -HUP or condor_reconfig has it read its configuration anew and start
 the policy anew.

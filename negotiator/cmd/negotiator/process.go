@@ -23,18 +23,25 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// openState opens what outlives the process, and the accounting in it. Without a
-// folder of its own it does not. Who observes has another folder: the one at work
+// folder is where the state is kept. Who observes has another folder: the one at work
 // locks its own.
-func (p *process) openState() (err error) {
+func (p *process) folder() string {
 	folder := p.site.Settings.State
+	if folder != "" && p.site.Settings.Observe {
+		folder += "-observe"
+	}
+	return folder
+}
+
+// openState opens what outlives the process, and the accounting in it. Without a
+// folder of its own it does not.
+func (p *process) openState() (err error) {
+	folder := p.folder()
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "negotiator-"); err != nil {
 			return err
 		}
 		p.passing = folder
-	} else if p.site.Settings.Observe {
-		folder += "-observe"
 	}
 	if p.state, err = daemon.OpenState(folder, p.logger); err != nil {
 		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))

@@ -231,6 +231,7 @@ func plainTable(header ...any) table.Writer {
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatDefault
+	t.SuppressTrailingSpaces()
 	t.AppendHeader(header)
 	return t
 }

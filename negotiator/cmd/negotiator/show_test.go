@@ -299,7 +299,7 @@ func TestControlCharactersOfJobs(t *testing.T) {
 	require.NoError(t, err)
 	seen, _ := watch(t, w, 80, 24)
 	require.NotContains(t, seen[0], "\x1b")
-	require.Contains(t, seen[0], "1.0 a\ufffd[2J\\nb ")
+	require.Contains(t, seen[0], "1.0 a\ufffd[2J\\nb\n")
 }
 
 func TestTheViewSaysWhyJobsAreHeld(t *testing.T) {

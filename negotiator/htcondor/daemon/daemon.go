@@ -35,9 +35,11 @@ type Pool interface {
 	Tune(t htcondor.Tuning)
 	// Last is what the last look showed.
 	Last() htcondor.Facts
-	// Find lists the jobs of a name, and Why says why one of them is not planned with.
+	// Find lists the jobs of a name, Unplanned those that are not planned with, and Why
+	// says why if one of them is not.
 	Find(name string) []backfill.JobID
-	Why(id backfill.JobID) (string, bool)
+	Unplanned() []htcondor.Unplanned
+	Why(id backfill.JobID) (htcondor.Unplanned, bool)
 	// Explain tells jobs why they wait.
 	Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error
 }

@@ -34,21 +34,23 @@ func TestMain(m *testing.M) {
 
 // world is a pool, a collector and a condor_master that are made up.
 type world struct {
-	mu      sync.Mutex
-	deltas  chan negotiator.Delta
-	left    *htcondor.Left // what Open was given
-	acted   [][]negotiator.Match
-	told    map[string]string // reasons by job's name
-	jobs    map[backfill.JobID]*negotiator.Job
-	others  []htcondor.Other
-	ads     []*classad.ClassAd
-	gone    []string // names of ads that were withdrawn
-	alive   int
-	ready   int
-	failing error
-	slot    *negotiator.Slot
-	tuning  htcondor.Tuning
-	acting  func(context.Context) // nil: nothing takes time
+	mu     sync.Mutex
+	deltas chan negotiator.Delta
+	left   *htcondor.Left // what Open was given
+	acted  [][]negotiator.Match
+	told   map[string]string // reasons by job's name
+	jobs   map[backfill.JobID]*negotiator.Job
+	others []htcondor.Other
+	// unplanned does not change.
+	unplanned []htcondor.Unplanned
+	ads       []*classad.ClassAd
+	gone      []string // names of ads that were withdrawn
+	alive     int
+	ready     int
+	failing   error
+	slot      *negotiator.Slot
+	tuning    htcondor.Tuning
+	acting    func(context.Context) // nil: nothing takes time
 }
 
 func newWorld() *world {
@@ -155,7 +157,16 @@ func (w *world) Find(name string) (ids []backfill.JobID) {
 	return ids
 }
 
-func (w *world) Why(backfill.JobID) (string, bool) { return "", false }
+func (w *world) Why(id backfill.JobID) (htcondor.Unplanned, bool) {
+	for _, u := range w.unplanned {
+		if u.ID == id {
+			return u, true
+		}
+	}
+	return htcondor.Unplanned{}, false
+}
+
+func (w *world) Unplanned() []htcondor.Unplanned { return w.unplanned }
 
 func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	w.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,6 +21,9 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("%w; beside another negotiator, give --http another port", err)
+		}
 		return nil, fmt.Errorf("open the port for metrics: %w", err)
 	}
 	registry := prometheus.NewRegistry()
@@ -55,10 +59,12 @@ func (d *Daemon) serveStartTimes(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct { // who went away needs no answer
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(struct { // who went away needs no answer
 		Now  int64     `json:"now"`
 		Jobs []JobPlan `json:"jobs"`
-	}{int64(plan.Now), plan.Waiting()})
+	}{int64(plan.Now), d.waiting(plan)})
 }
 
 // metrics are the daemon's numbers in Prometheus' terms.

@@ -31,9 +31,11 @@ type JobPlan struct {
 	Start *int64 `json:"start"`
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
-	Slots     string `json:"slots,omitempty"`
-	Behind    string `json:"behind,omitempty"` // the job at the head of the queue
-	Reason    string `json:"reason"`
+	// Reserved is what is reserved, where the job is expected to start before that.
+	Reserved *int64 `json:"reserved,omitempty"`
+	Slots    string `json:"slots,omitempty"`
+	Behind   string `json:"behind,omitempty"` // the job at the head of the queue
+	Reason   string `json:"reason"`
 	// Requested and Predicted are run times in seconds, where the job is expected to run
 	// for another time than it requests.
 	Requested *int64 `json:"requested_seconds,omitempty"`
@@ -64,13 +66,17 @@ func (p *planner) Plan() *Plan {
 // foretold, reserved jobs are expected when these let them start. The state is used up.
 func forecast(s *backfill.State, standings []negotiator.Standing, predictions negotiator.Predictions) *Plan {
 	names := make(map[backfill.JobID]*negotiator.Job, len(standings))
+	unmatched := make(map[backfill.JobID]bool, len(standings))
 	for _, st := range standings {
-		names[st.Job.ID] = st.Job
+		names[st.Job.ID], unmatched[st.Job.ID] = st.Job, st.Unmatched
 	}
 	p := &Plan{Now: s.Now(), byID: make(map[backfill.JobID]int, len(names))}
 	// Reasons first: they are about the schedule as it is.
 	reasons := make(map[backfill.JobID]backfill.Reason, len(names))
 	for j, r := range s.Reasons() {
+		if r.Why == backfill.HeldBack && unmatched[j.ID] {
+			r.Text = "matches no slot"
+		}
 		reasons[j.ID] = r
 	}
 	waiting := s.FirstWaiting(s.Waiting())
@@ -130,18 +136,13 @@ func (p *Plan) add(s *backfill.State, names map[backfill.JobID]*negotiator.Job, 
 		one.Behind = names[r.Behind.ID].Name
 	}
 	switch r.Why {
-	case backfill.Runs:
-		one.Reason = fmt.Sprintf("runs since %s on %s", clock(r.At, p.Now), one.Slots)
-	case backfill.Reserved:
-		one.Reason = fmt.Sprintf("reserved, expected start %s on %s", clock(r.At, p.Now), one.Slots)
-		if r.Promised {
-			one.Reason += ", guaranteed by " + clock(r.Latest, p.Now)
-		}
 	case backfill.HeldBack:
-		one.Reason = "cannot run in this pool: " + r.Text
+		one.Reason = cannotRun + r.Text
 	case backfill.Waits:
 		one.Reason = "waits for slots that are not there"
+	case backfill.Runs, backfill.Reserved:
 	}
+	one.Reason = one.describe(p.Now)
 	p.byID[id] = len(p.Jobs)
 	p.Jobs = append(p.Jobs, one)
 }
@@ -149,19 +150,54 @@ func (p *Plan) add(s *backfill.State, names map[backfill.JobID]*negotiator.Job, 
 // expect sets what a waiting job without a reservation has to expect.
 func (j *JobPlan) expect(s *backfill.State, start backfill.Time, at backfill.Placement) {
 	j.Start, j.Slots = seconds(start), slots(s, at)
-	j.Reason = fmt.Sprintf("waits, expected start %s on %s", clock(start, s.Now()), j.Slots)
-	if j.Behind != "" {
-		j.Reason += ", behind job " + j.Behind
-	}
+	j.Reason = j.describe(s.Now())
 }
 
 // foresee sets what a job has to expect that will start earlier than planned if jobs
 // run as foretold.
 func (j *JobPlan) foresee(s *backfill.State, r backfill.Reason, e negotiator.Expected) {
-	j.Start, j.Slots = seconds(e.Start), slots(s, e.Placement)
-	j.Reason = fmt.Sprintf("reserved for %s, expected start %s on %s", clock(r.At, s.Now()), clock(e.Start, s.Now()), j.Slots)
-	if r.Promised {
-		j.Reason += ", guaranteed by " + clock(r.Latest, s.Now())
+	j.Start, j.Reserved, j.Slots = seconds(e.Start), seconds(r.At), slots(s, e.Placement)
+	j.Reason = j.describe(s.Now())
+}
+
+// cannotRun begins the reasons of jobs that are out of the plan.
+const cannotRun = "cannot run in this pool: "
+
+// describe puts all that a job has to expect in words, with times in the zone of the
+// process, which it names: the words may be read in another one.
+func (j JobPlan) describe(now backfill.Time) string {
+	at := func(t *int64) string { return zoned(backfill.Time(*t), now) }
+	switch {
+	case j.Start == nil:
+		return j.Reason
+	case j.Situation == backfill.Runs.String():
+		return fmt.Sprintf("runs since %s on %s", at(j.Start), j.Slots)
+	}
+	text := j.Situation
+	if j.Reserved != nil {
+		text += " for " + at(j.Reserved)
+	}
+	text += fmt.Sprintf(", expected start %s on %s", at(j.Start), j.Slots)
+	if j.Behind != "" {
+		text += ", behind job " + j.Behind
+	}
+	if j.Guarantee != nil {
+		text += ", guaranteed by " + at(j.Guarantee)
+	}
+	return text
+}
+
+// Why is the reason without what stands beside it in a table: start, guarantee and slots.
+func (j JobPlan) Why() string {
+	switch {
+	case j.Start == nil:
+		return j.Reason
+	case j.Reserved != nil:
+		return j.Situation + " for " + time.Unix(*j.Reserved, 0).Format(time.DateTime)
+	case j.Behind != "":
+		return "behind job " + j.Behind
+	default:
+		return j.Situation
 	}
 }
 
@@ -218,6 +254,14 @@ func clock(t, now backfill.Time) string {
 	}
 }
 
+// zoned is a time as people say it to others, who may live elsewhere.
+func zoned(t, now backfill.Time) string {
+	if t >= backfill.Forever {
+		return clock(t, now)
+	}
+	return clock(t, now) + time.Unix(int64(t), 0).Format(" MST")
+}
+
 // JobPlanType is the MyType of ads with start times.
 const JobPlanType = "JobPlan"
 
@@ -240,6 +284,9 @@ func (j JobPlan) Ad(now backfill.Time) *classad.ClassAd {
 	if j.Guarantee != nil {
 		ad.SetInt("Guarantee", *j.Guarantee)
 	}
+	if j.Reserved != nil {
+		ad.SetInt("ReservedStart", *j.Reserved)
+	}
 	if j.Predicted != nil {
 		ad.SetInt("RequestedRunTime", *j.Requested)
 		ad.SetInt("PredictedRunTime", *j.Predicted)
@@ -247,7 +294,8 @@ func (j JobPlan) Ad(now backfill.Time) *classad.ClassAd {
 	return ad
 }
 
-// ReadJobPlan reads what Ad made.
+// ReadJobPlan reads what Ad made. The reason is in the words of this process, whose time
+// zone may be another.
 func ReadJobPlan(ad *classad.ClassAd) JobPlan {
 	text := func(name string) string {
 		v, _ := ad.Text(name)
@@ -259,9 +307,12 @@ func ReadJobPlan(ad *classad.ClassAd) JobPlan {
 		}
 		return nil
 	}
-	return JobPlan{
+	j := JobPlan{
 		Job: text("Name"), Schedd: text("ScheddName"), Owner: text("Owner"), Situation: text("Situation"), Slots: text("Slots"),
 		Behind: text("Behind"), Reason: text("Reason"), Start: number("ExpectedStart"), Guarantee: number("Guarantee"),
-		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
+		Reserved: number("ReservedStart"), Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
 	}
+	now, _ := ad.Int("ServerTime")
+	j.Reason = j.describe(backfill.Time(now))
+	return j
 }

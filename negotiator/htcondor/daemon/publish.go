@@ -152,7 +152,7 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		return nil, err
 	}
 	if job == "" {
-		for _, j := range plan.Waiting() {
+		for _, j := range d.waiting(plan) {
 			ads = append(ads, j.Ad(plan.Now))
 		}
 		return ads, nil
@@ -160,13 +160,12 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 	pool := *d.pool.Load()
 	for _, id := range pool.Find(job) {
 		j, known := plan.Find(id)
-		if why, out := pool.Why(id); out {
-			j = JobPlan{Job: job, Situation: "waits", Reason: why}
+		if u, out := pool.Why(id); out {
+			j = leftOut(u)
 		} else if !known {
 			j = JobPlan{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
 		}
-		ad := j.Ad(plan.Now)
-		d.describeFit(ad, id)
+		ad := d.describeFit(j, id, plan.Now)
 		describePauses(ad, j.Schedd, pool.Last().Paused)
 		ads = append(ads, ad)
 	}
@@ -191,15 +190,36 @@ func describePauses(ad *classad.ClassAd, schedd string, paused []htcondor.Pause)
 	}
 }
 
-// describeFit adds which slots a job could run on, and what keeps it from the
+// waiting are the plans of all jobs that do not run, those last that are not planned
+// with.
+func (d *Daemon) waiting(plan *Plan) []JobPlan {
+	all := plan.Waiting()
+	for _, u := range (*d.pool.Load()).Unplanned() {
+		if _, known := plan.Find(u.ID); !known {
+			all = append(all, leftOut(u))
+		}
+	}
+	return all
+}
+
+// leftOut is the plan of a job that is not planned with.
+func leftOut(u htcondor.Unplanned) JobPlan {
+	return JobPlan{ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner, Situation: backfill.Waits.String(), Reason: u.Why}
+}
+
+// describeFit is a job's ad with which slots it could run on, and what keeps it from the
 // others.
-func (d *Daemon) describeFit(ad *classad.ClassAd, id backfill.JobID) {
+func (d *Daemon) describeFit(j JobPlan, id backfill.JobID, now backfill.Time) *classad.ClassAd {
 	d.cycle.Lock()
 	defer d.cycle.Unlock()
 	fit, ok := d.n.Fit(id)
 	if !ok {
-		return
+		return j.Ad(now)
 	}
+	if j.Situation == backfill.HeldBack.String() && fit.Matching == 0 {
+		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
+	}
+	ad := j.Ad(now)
 	ad.SetInt("SlotsInPool", int64(fit.Slots))
 	ad.SetInt("SlotsMatching", int64(fit.Matching))
 	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
@@ -207,4 +227,5 @@ func (d *Daemon) describeFit(ad *classad.ClassAd, id backfill.JobID) {
 		ad.SetString(fmt.Sprintf("Clause%d", i+1), c.Text)
 		ad.SetInt(fmt.Sprintf("ClauseMet%d", i+1), int64(c.Met))
 	}
+	return ad
 }

@@ -44,7 +44,7 @@ var ledger = []byte("ledger")
 // that cannot be read is moved aside, loudly: guarantees and usage begin anew.
 func OpenState(folder string, logger hclog.Logger) (*State, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of the state: %w", err)
+		return nil, fmt.Errorf("make the folder of the state: %w%s", err, whoMay(err))
 	}
 	s := &State{path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile)), logger: logger}
 	locked, err := s.lock.TryLock()
@@ -52,12 +52,20 @@ func OpenState(folder string, logger hclog.Logger) (*State, error) {
 		err = ErrInUse
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the state in %s: %w", folder, err)
+		return nil, fmt.Errorf("lock the state in %s: %w%s", folder, err, whoMay(err))
 	}
 	if err = s.open(); err != nil {
 		return nil, errors.Join(err, s.lock.Unlock())
 	}
 	return s, nil
+}
+
+// whoMay says what to do about an error of rights.
+func whoMay(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return ": run as root or as HTCondor's user, or give --state another folder"
+	}
+	return ""
 }
 
 // open opens the database, if need be a new one.
