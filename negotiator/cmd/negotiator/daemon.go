@@ -237,7 +237,7 @@ func (p *process) close() {
 // run makes the daemon and everything around it, and lets it live.
 func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	s := p.site.Settings
-	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", s.EstimatorNames(), "observe", s.Observe, "state", cmp.Or(s.State, "none"))
+	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", said(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(s.State, "none"))
 	for _, warning := range p.site.Config.Unknown() {
 		p.logger.Warn(warning)
 	}

@@ -63,7 +63,7 @@ func (p *process) learnFrom() error {
 		until = e.At
 		break
 	}
-	ended, err := p.flags.past(p.site.Settings, until)
+	ended, err := p.past(p.site.Settings, until)
 	if err != nil {
 		return cli.Bad(err)
 	}
