@@ -161,7 +161,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 		return nil, err
 	}
 	p.resources, p.labels = p.workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
-	if err = p.learnFrom(c, s); err != nil {
+	if err = p.learnFrom(s); err != nil {
 		return nil, err
 	}
 	if p.charge, err = p.appoint(ctx, s); err != nil {
@@ -176,7 +176,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 }
 
 // learnFrom has the estimators begin with what is known beforehand.
-func (p *prepared) learnFrom(c *poolFlags, s config.Config) error {
+func (p *prepared) learnFrom(s config.Config) error {
 	if len(p.workload.Jobs) == 0 {
 		return nil
 	}
