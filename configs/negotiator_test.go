@@ -44,7 +44,7 @@ func TestNegotiator(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 6, examples)
+	require.Equal(t, 7, examples)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 	c, err = config.Load(path)
 	require.NoError(t, err)
@@ -52,6 +52,7 @@ func TestNegotiator(t *testing.T) {
 	require.Len(t, c.Plugins.Allow, 2)
 	require.Len(t, c.Plugins.Checksums, 1)
 	require.Equal(t, "2", c.Options["depth"])
+	require.True(t, c.EstimateSettings().Learns())
 }
 
 // TestHTCondor reads the file for HTCondor's configuration: it names every knob of ours,

@@ -24,5 +24,9 @@ Options (--estimates-opt NAME=VALUE):
 	for _, o := range Options() {
 		fmt.Fprintf(&text, "  %-16s %s [%s]\n", o.Name, o.Doc, o.Default)
 	}
+	text.WriteString(`
+An option that no estimator which was chosen goes by is refused. tsafrir goes by max-age and
+user-key alone, user by no project-key, project by no user-key; what does not learn goes by none.
+`)
 	return text.String()
 }

@@ -3,6 +3,8 @@ package estimate
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -63,30 +65,75 @@ func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err er
 		}
 		return named
 	}
+	uses = s.chosen(parse)
+	if guarantees {
+		for _, use := range [][2]string{{"estimates-backfill", s.Backfill}, {"estimates-running", s.Running}} {
+			if use[1] != "" {
+				errs = append(errs, fmt.Errorf("%s: %s: the policy gives guarantees, which only hold if it plans with what jobs request: leave it out (--estimates and --estimates-order still change the order), or choose a policy without guarantees, such as easy", use[0], use[1]))
+			}
+		}
+		uses[1], uses[2] = spec{name: requested}, spec{name: requested}
+	}
+	if o, err = readOptions(s.Options); err == nil {
+		err = checkRead(s.Options, s)
+	}
+	return uses, o, errors.Join(append(errs, err)...)
+}
+
+// chosen are the estimators for order, backfill and running, whatever the policy.
+func (s Settings) chosen(parse func(setting, text string) spec) [3]spec {
 	all := spec{name: requested}
 	if s.All != "" {
 		all = parse("estimates", s.All)
 	}
-	uses = [3]spec{all, all, all}
+	uses := [3]spec{all, all, all}
 	if all.name == selective {
 		uses = [3]spec{{name: combinedName}, {name: combinedName}, {name: requested}}
 	}
-	for i, use := range []struct{ setting, named string }{
-		{"estimates-order", s.Order}, {"estimates-backfill", s.Backfill}, {"estimates-running", s.Running},
-	} {
-		order := i == 0
-		if use.named != "" {
-			uses[i] = parse(use.setting, use.named)
-			if guarantees && !order {
-				errs = append(errs, fmt.Errorf("%s: %s: the policy gives guarantees, which only hold if it plans with what jobs request: leave it out (--estimates and --estimates-order still change the order), or choose a policy without guarantees, such as easy", use.setting, use.named))
-			}
-		}
-		if guarantees && !order {
-			uses[i] = spec{name: requested}
+	for i, use := range [][2]string{{"estimates-order", s.Order}, {"estimates-backfill", s.Backfill}, {"estimates-running", s.Running}} {
+		if use[1] != "" {
+			uses[i] = parse(use[0], use[1])
 		}
 	}
-	o, err = readOptions(s.Options)
-	return uses, o, errors.Join(append(errs, err)...)
+	return uses
+}
+
+// GoesBy tells whether an option means something to one of the estimators. Whether it
+// does to one that is unknown cannot be told, and is not denied.
+func (s Settings) GoesBy(option string) bool {
+	wrong := false
+	uses := s.chosen(func(_, text string) spec {
+		named, err := parseSpec(text)
+		wrong = wrong || err != nil
+		return named
+	})
+	return wrong || slices.ContainsFunc(uses[:], func(u spec) bool { return u.kind().goesBy(option) })
+}
+
+// Learns tells whether one of the estimators learns from jobs that ended.
+func (s Settings) Learns() bool { return s.GoesBy("") }
+
+// Learners are the estimators that learn, in words.
+func Learners() string { return readers("") }
+
+// CheckOptions names what is wrong with options, and one that none of the settings goes
+// by, which would be without effect.
+func CheckOptions(given map[string]string, of ...Settings) error {
+	if _, err := readOptions(given); err != nil {
+		return err
+	}
+	return checkRead(given, of...)
+}
+
+// checkRead names an option that nobody goes by.
+func checkRead(given map[string]string, of ...Settings) error {
+	for _, option := range slices.Sorted(maps.Keys(given)) {
+		if !slices.ContainsFunc(of, func(s Settings) bool { return s.GoesBy(option) }) {
+			return &backfill.OptionsError{Err: fmt.Errorf("%s: option %s=%s: no estimator that was chosen goes by it: choose %s, or leave the option out",
+				whoseOptions, option, given[option], readers(option))}
+		}
+	}
+	return nil
 }
 
 // Options are what can be set for the estimators, all together.
@@ -95,9 +142,9 @@ func Options() []backfill.Option {
 		{Name: "percentile", Default: "80", Type: backfill.WholeNumber, Range: backfill.Range{Low: 1, High: 100}, Doc: "percentile of past jobs' actual over requested time that counts"},
 		{Name: "threshold", Default: "50", Type: backfill.WholeNumber, Range: backfill.AtLeast(1), Doc: "past jobs of a key without which nothing is adjusted"},
 		{Name: "window", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtLeast(0), Doc: "last jobs of a key that count; 0: all"},
-		{Name: "max-age", Default: "0", Type: backfill.LengthOfTime, Doc: "time since their end after which jobs are forgotten; 0: never"},
-		{Name: "user-key", Default: "owner", Type: backfill.List, Check: someLabel, Doc: "labels that name the user; the first that a job has counts"},
-		{Name: "project-key", Default: "project,account,group", Type: backfill.List, Check: someLabel, Doc: "labels that name the project; likewise"},
+		{Name: maxAge, Default: "0", Type: backfill.LengthOfTime, Doc: "time since their end after which jobs are forgotten; 0: never"},
+		{Name: userKey, Default: "owner", Type: backfill.List, Check: someLabel, Doc: "labels that name the user; the first that a job has counts"},
+		{Name: projectKey, Default: "project,account,group", Type: backfill.List, Check: someLabel, Doc: "labels that name the project; likewise"},
 	}
 }
 
@@ -119,8 +166,8 @@ func readOptions(given map[string]string) (o options, err error) {
 		return o, err
 	}
 	o = options{
-		percentile: v.Int("percentile"), threshold: v.Int("threshold"), window: v.Int("window"), maxAge: v.Time("max-age"),
-		userKeys: v.List("user-key"), projectKeys: v.List("project-key"),
+		percentile: v.Int("percentile"), threshold: v.Int("threshold"), window: v.Int("window"), maxAge: v.Time(maxAge),
+		userKeys: v.List(userKey), projectKeys: v.List(projectKey),
 	}
 	if 0 < o.window && o.window < o.threshold {
 		return o, &backfill.OptionsError{Err: fmt.Errorf("%s: option window=%d with threshold=%d: nothing would ever be adjusted: choose a window of at least the threshold, or 0 for all jobs",

@@ -29,6 +29,11 @@ func TestWrongSettings(t *testing.T) {
 		{estimate.Settings{Options: options("threshold=0")}, `option threshold="0" must be a whole number of at least 1`},
 		{estimate.Settings{Options: options("max-age=soon")}, `option max-age="soon" must be a number of seconds, or a length of time`},
 		{estimate.Settings{Options: options("user-key=")}, `option user-key="" must name at least one label, such as owner or executable`},
+		{estimate.Settings{Options: options("threshold=20")}, `estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, combined or selective, or leave the option out`},
+		{estimate.Settings{All: "mix:0.5", Options: options("max-age=60")}, `option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, selective or tsafrir, or`},
+		{estimate.Settings{All: "tsafrir", Options: options("max-age=60 window=60")}, `option window=60: no estimator`},
+		{estimate.Settings{All: "user", Options: options("project-key=qos")}, `option project-key=qos: no estimator that was chosen goes by it: choose project, combined or selective`},
+		{estimate.Settings{All: "combined", Order: "requested", Backfill: "accurate", Running: "requested", Options: options("threshold=2")}, `option threshold=2: no estimator`},
 		{estimate.Settings{Options: options("window=49")}, `option window=49 with threshold=50: nothing would ever be adjusted`},
 	} {
 		require.ErrorContains(t, tt.settings.Validate(false), tt.want)
@@ -48,6 +53,17 @@ func TestOptionsThatSuit(t *testing.T) {
 	for _, text := range []string{"", "percentile=100 threshold=1 window=1", "window=0 max-age=7:00:00:00", "user-key=executable project-key=qos,owner"} {
 		require.NoError(t, estimate.Settings{All: "combined", Options: options(text)}.Validate(false), text)
 	}
+}
+
+// An option is for whichever use it means something to. It does not become wrong with a
+// policy under which the use does not count.
+func TestOptionsOfOneUse(t *testing.T) {
+	s := estimate.Settings{Order: "requested", Backfill: "requested", Running: "user", Options: options("threshold=2 user-key=executable")}
+	require.NoError(t, s.Validate(false))
+	require.True(t, s.Learns())
+	require.NoError(t, estimate.Settings{All: "combined", Order: "requested", Options: options("threshold=2")}.Validate(true))
+	require.False(t, estimate.Settings{All: "mix:0.5", Order: "file:x"}.Learns())
+	require.NotContains(t, estimate.Settings{All: "usr", Options: options("threshold=2")}.Validate(false).Error(), "threshold", "what an unknown one goes by nobody knows")
 }
 
 func TestGuaranteesRefuseWhatIsNamedForPlans(t *testing.T) {

@@ -20,23 +20,33 @@ type Estimator struct {
 	// Doc says in one line what is planned with.
 	Doc    string
 	oracle bool // it has to know actual run times
+	// reads are the options that it goes by. It learns if there are any.
+	reads []string
 }
 
 const (
 	requested    = "requested"
 	combinedName = "combined"
 	selective    = "selective"
+
+	maxAge     = "max-age"
+	userKey    = "user-key"
+	projectKey = "project-key"
 )
 
 // Estimators lists those that there are.
 func Estimators() []Estimator {
+	accuracies := func(keys ...string) []string {
+		return append([]string{"percentile", "threshold", "window", maxAge}, keys...)
+	}
+	both := accuracies(userKey, projectKey)
 	return []Estimator{
 		{Name: requested, Doc: "what the job requests"},
-		{Name: "user", Doc: "request × how much of theirs the user's past jobs used (80th percentile)"},
-		{Name: "project", Doc: "the same for the project's past jobs"},
-		{Name: combinedName, Doc: "request × the mean of the two, or the one that is known"},
-		{Name: selective, Doc: "combined for order and backfill, requested for running jobs"},
-		{Name: "tsafrir", Doc: "the mean of the user's last two run times, at most the request"},
+		{Name: "user", Doc: "request × how much of theirs the user's past jobs used (80th percentile)", reads: accuracies(userKey)},
+		{Name: "project", Doc: "the same for the project's past jobs", reads: accuracies(projectKey)},
+		{Name: combinedName, Doc: "request × the mean of the two, or the one that is known", reads: both},
+		{Name: selective, Doc: "combined for order and backfill, requested for running jobs", reads: both},
+		{Name: "tsafrir", Doc: "the mean of the user's last two run times, at most the request", reads: []string{maxAge, userKey}},
 		{Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request"},
 		{Name: "accurate", Doc: "the actual run time (simulations only)", oracle: true},
 		{Name: "mix", Argument: "A", Doc: "A × actual + (1 − A) × request, A from 0 to 1 (simulations only)", oracle: true},
@@ -63,9 +73,32 @@ func Names(oracle bool) (all []string) {
 }
 
 func choices(oracle bool) string {
-	all := Names(oracle)
-	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + " or " + all[last]
+	return oneOf(Names(oracle))
+}
+
+func oneOf(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// readers are the estimators that go by an option, or by any (""), in words.
+func readers(option string) string {
+	var names []string
+	for _, e := range Estimators() {
+		if e.goesBy(option) {
+			names = append(names, e.Name)
+		}
+	}
+	return oneOf(names)
+}
+
+// goesBy tells whether an option means something to the estimator; "": any does, as it
+// learns.
+func (e Estimator) goesBy(option string) bool {
+	return slices.Contains(e.reads, option) || option == "" && len(e.reads) > 0
 }
 
 // spec is an estimator that was chosen, and what stood behind the colon.

@@ -65,7 +65,7 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 		name, is string
 		of       func(metrics.Category) string
 	}{
-		{"width", "cpus", func(c metrics.Category) string { return c.Width }},
+		{"width", "requested cpus", func(c metrics.Category) string { return c.Width }},
 		{"length", "run time", func(c metrics.Category) string { return c.Length }},
 	} {
 		for _, v := range []struct {
@@ -74,7 +74,7 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 			of          func(metrics.Category) float64
 		}{
 			{"wait", "Mean wait", chart.Seconds, func(c metrics.Category) float64 { return c.MeanWait }},
-			{"uwait", "Mean uwait", chart.Number, func(c metrics.Category) float64 { return c.MeanUwait }},
+			{"uwait", "Mean uwait (wait / requested time)", chart.Number, func(c metrics.Category) float64 { return c.MeanUwait }},
 			{"slowdown", "Mean bounded slowdown", chart.Number, func(c metrics.Category) float64 { return c.MeanBoundedSlowdown }},
 		} {
 			figures = append(figures, s.byClass(group, chart.Grouped{

@@ -15,8 +15,8 @@ import (
 // estimated is the schedulers of a study by what they plan run times with, as the
 // figures of Tang et al. compare them (IPDPS 2010).
 type estimated struct {
-	// bases are the schedulers apart from their estimators, those that have several;
-	// estimators are the others' names, in the order of the sweep, requested first.
+	// bases are the schedulers apart from their estimators, those that have several, by
+	// the labels that they have with requested times; estimators are the others' names, in the order of the sweep, requested first.
 	bases, estimators []string
 	// at is the scheduler of a base and an estimator.
 	at map[[2]string]int
@@ -36,8 +36,9 @@ func (s *Study) estimated() *estimated {
 	e := &estimated{at: map[[2]string]int{}}
 	all := map[string][]string{} // of a base
 	var bases []string
+	names := s.baseNames()
 	for _, k := range s.Folder.Manifest.Cells {
-		base, estimator := baseOf(k), k.Estimator()
+		base, estimator := names[baseOf(k)], k.Estimator()
 		if _, known := e.at[[2]string{base, estimator}]; known {
 			continue
 		}
@@ -65,7 +66,21 @@ func (s *Study) estimated() *estimated {
 	return e
 }
 
-// baseOf names a scheduler apart from its estimator.
+// baseNames are the names of schedulers apart from their estimators: what the sweep calls
+// them where they plan with requested times, or else what they are made of.
+func (s *Study) baseNames() map[string]string {
+	names := map[string]string{}
+	for _, k := range s.Folder.Manifest.Cells {
+		base := baseOf(k)
+		if name := strings.TrimSuffix(k.Scheduler, "-"+requested); k.Estimator() == requested {
+			names[base] = name
+		}
+		names[base] = cmp.Or(names[base], base)
+	}
+	return names
+}
+
+// baseOf is what a scheduler is made of apart from its estimator.
 func baseOf(k results.Key) string {
 	name := k.Policy
 	if k.Order != "fcfs" {

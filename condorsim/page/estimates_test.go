@@ -56,16 +56,16 @@ func TestFiguresOfEstimators(t *testing.T) {
 	s := ofTiny(t, estimators())
 	bars := figure(t, s, "estimates-mean_wait")
 	has(t, bars, "easy, user on t\n20 %\n1.33 min instead of 1.67 min")
-	has(t, bars, "easy-wfp, user on t\n−25 %\n4.17 min instead of 3.33 min")
-	has(t, bars, "easy-wfp, S100 on t\n25 %")
-	has(t, bars, "easy-wfp, accurate on t\n40 %")
+	has(t, bars, "wfp, user on t\n−25 %\n4.17 min instead of 3.33 min")
+	has(t, bars, "wfp, S100 on t\n25 %")
+	has(t, bars, "wfp, accurate on t\n40 %")
 	lacks(t, bars, "mix:0.5")
 	lacks(t, bars, "fcfs")
 	lacks(t, bars, `data-s="1"`) // these are no schedulers: a click in their legend hides none
 	has(t, bars, `data-s="estimator1"`)
 
 	lines := figure(t, s, "accuracy-mean_wait")
-	has(t, lines, `data-name="easy-wfp" transform="scale(0.1)" d="M800 1333l5350 575 5350 192 "`) // 200, 140 and 120 of 240 s
+	has(t, lines, `data-name="wfp" transform="scale(0.1)" d="M800 1333l5350 575 5350 192 "`) // 200, 140 and 120 of 240 s
 	figures := s.Figures(chart.Page)
 	for i, m := range s.Measures {
 		require.Equal(t, m.Better != page.Neither, figures.Adjusted[i] != nil, m.Name)
@@ -77,10 +77,10 @@ func TestFiguresOfEstimators(t *testing.T) {
 	has(t, curve, `d="M800 3450l1070 -1250 `) // half the jobs are in the first of ten bins
 
 	starts := figure(t, s, "starts-t")
-	has(t, starts, "easy-wfp, S100\n37.5 % by backfilling")
+	has(t, starts, "wfp, S100\n37.5 % by backfilling")
 	has(t, starts, "easy, user\n12.5 % past a waiting job, not by backfilling")
 
-	has(t, figure(t, s, "width-uwait-t"), "easy-wfp, user\n4 jobs of 1\n2") // (3 · 1 + 5) / 4
+	has(t, figure(t, s, "width-uwait-t"), "wfp, user\n4 jobs of 1\n2") // (3 · 1 + 5) / 4
 	has(t, figure(t, s, "length-slowdown-t"), "easy, user\n5 jobs of 1-10m\n7.6")
 	has(t, figure(t, s, "length-wait-t"), "easy, requested\n3 jobs of &lt;1m\n1.67 min")
 	text := body(t, html(t, s))
@@ -108,7 +108,7 @@ func TestFiguresWithoutEstimators(t *testing.T) {
 	s = ofTiny(t, f)
 	lacks(t, body(t, html(t, s)), "NaN")
 	has(t, figure(t, s, "estimates-mean_wait"), "easy, user on t")
-	lacks(t, figure(t, s, "estimates-mean_wait"), "easy-wfp, user on t\n−")
+	lacks(t, figure(t, s, "estimates-mean_wait"), "wfp, user on t\n−")
 	for i := range f.Cells {
 		f.Cells[i].Series = metrics.Series{}
 	}
@@ -153,4 +153,17 @@ func TestManyEstimators(t *testing.T) {
 		lacks(t, svg, `data-s="1"`) // the first ones of all schedulers are others
 	}
 	has(t, figure(t, s, "estimates-mean_wait"), "easy, project on t")
+}
+
+// The traces of a sweep that is not finished may have nothing to show, the first of all
+// among them.
+func TestTheFirstTraceThatIsThereIsShown(t *testing.T) {
+	f := estimators()
+	missing := f.Manifest.Cells[0]
+	missing.ID, missing.Trace = "missing", "missing"
+	f.Manifest.Cells = append([]results.Key{missing}, f.Manifest.Cells...)
+	s := ofTiny(t, f)
+	var out strings.Builder
+	require.NoError(t, s.HTML(&out, s.Figures(chart.Page)))
+	has(t, out.String(), `<option value="missing">missing</option><option value="t" selected>t</option>`)
 }

@@ -48,6 +48,7 @@ type measureView struct {
 
 type groupView struct {
 	Group
+	Shown   bool // first of all
 	Figures []template.HTML
 }
 
@@ -78,13 +79,14 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 		}
 		v.MeasureParts = append(v.MeasureParts, part)
 	}
+	shown := max(0, slices.IndexFunc(figures.Groups, func(of []*chart.Figure) bool { return len(of) > 0 }))
 	for i, g := range s.Groups {
-		gv := groupView{Group: g}
+		gv := groupView{Group: g, Shown: i == shown}
 		for _, f := range figures.Groups[i] {
 			gv.Figures = append(gv.Figures, markup(f))
 		}
 		v.Groups = append(v.Groups, gv)
-		part, err := part("group", gv, i > 0)
+		part, err := part("group", gv, i != shown)
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ type Estimates struct {
 	Learned int `json:"learned,omitempty"`
 }
 
-// String names one estimator if all uses have the same.
+// String names one estimator if all uses have the same, else each with its use.
 func (e *Estimates) String() string {
 	if e == nil {
 		return "requested"
@@ -52,7 +52,7 @@ func (e *Estimates) String() string {
 	if e.Backfill == e.Order && e.Running == e.Order {
 		return e.Order
 	}
-	return fmt.Sprintf("%s, %s, %s", e.Order, e.Backfill, e.Running)
+	return fmt.Sprintf("order %s, backfill %s, running %s", e.Order, e.Backfill, e.Running)
 }
 
 // rows tell the estimators in the table.
@@ -60,7 +60,7 @@ func (e *Estimates) rows() [][2]string {
 	if e == nil {
 		return nil
 	}
-	rows := [][2]string{{"estimates (order, backfill, running)", e.String()}}
+	rows := [][2]string{{"estimates", e.String()}}
 	if e.Learned > 0 {
 		rows = append(rows, [2]string{"jobs learned from beforehand", strconv.Itoa(e.Learned)})
 	}

@@ -86,8 +86,13 @@ func (f *File) faults() []fault {
 	if len(f.Traces) == 0 {
 		c.say("traces", "there is no trace to run")
 	}
+	var schedulers []estimate.Settings
+	for i := range f.Schedulers {
+		schedulers = append(schedulers, f.Schedulers[i].Estimates.expand()...)
+	}
 	for i := range f.Traces {
 		c.trace(at("traces")(i), &f.Traces[i])
+		c.past(at("traces")(i), &f.Traces[i], schedulers)
 	}
 	unique(c, f.Traces, func(i int) string { return at("traces")(i) + ".name" }, func(t Trace) string { return t.Name })
 	c.schedulers(f)
@@ -125,10 +130,6 @@ func (c *checker) trace(path string, t *Trace) {
 	if t.Ads != "" && t.Source != (Source{}) {
 		c.say(path, "job ads are taken as they are: nothing else can be said of how they are read")
 	}
-	if !(t.HistoryShare >= 0 && t.HistoryShare < 1) { // nor is it not a number
-		c.say(path+".history_share", "%v: must be from 0 to less than 1, as something must be left to run", t.HistoryShare)
-	}
-	c.err(path+".estimates_options", estimate.Settings{Options: t.EstimatesOptions}.Validate(false))
 	if n := t.Nodes; n != nil {
 		const most = 1 << 20
 		if n.Count < 1 || n.Count > most || n.CPUs < 1 || n.CPUs > most || n.Memory < 0 || n.Memory > most<<20 {

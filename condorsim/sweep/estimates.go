@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -46,9 +47,24 @@ func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
 // expand gives the settings one by one, with what they add to labels.
 func (e *Estimates) expand() (all []estimate.Settings) {
 	for _, one := range orElse(e.All, "") {
-		all = append(all, estimate.Settings{All: one, Order: e.Order, Backfill: e.Backfill, Running: e.Running, Options: e.Options})
+		all = append(all, withOptions(estimate.Settings{All: one, Order: e.Order, Backfill: e.Backfill, Running: e.Running}, e.Options))
 	}
 	return all
+}
+
+// withOptions are settings with those of the options that they go by: options are for
+// the estimators of a list, or of all schedulers of a trace.
+func withOptions(s estimate.Settings, all map[string]string) estimate.Settings {
+	s.Options = nil
+	for option, value := range all {
+		if s.GoesBy(option) {
+			if s.Options == nil {
+				s.Options = map[string]string{}
+			}
+			s.Options[option] = value
+		}
+	}
+	return s
 }
 
 // settings are a scheduler's on the trace.
@@ -58,8 +74,7 @@ func (t *Trace) settings(s estimate.Settings) estimate.Settings {
 		return s
 	}
 	maps.Copy(options, s.Options)
-	s.Options = options
-	return s
+	return withOptions(s, options)
 }
 
 // estimatesLabel is what settings add to the label of a scheduler.
@@ -93,7 +108,20 @@ func (c *checker) estimates(path string, e *Estimates) {
 	c.err(path+".estimates_order", estimate.Settings{Order: e.Order}.Validate(false))
 	c.err(path+".estimates_backfill", estimate.Settings{Backfill: e.Backfill}.Validate(false))
 	c.err(path+".estimates_running", estimate.Settings{Running: e.Running}.Validate(false))
-	c.err(path+".estimates_options", estimate.Settings{Options: e.Options}.Validate(false))
+	c.err(path+".estimates_options", estimate.CheckOptions(e.Options, e.expand()...))
+}
+
+// past checks what a trace has for the schedulers' estimators to learn from, and to go
+// by. The first jobs may be taken out though nobody learns from them: what is left is
+// what others who do are compared on.
+func (c *checker) past(path string, t *Trace, schedulers []estimate.Settings) {
+	if !(t.HistoryShare >= 0 && t.HistoryShare < 1) { // nor is it not a number
+		c.say(path+".history_share", "%v: must be from 0 to less than 1, as something must be left to run", t.HistoryShare)
+	}
+	if t.History != "" && !slices.ContainsFunc(schedulers, estimate.Settings.Learns) {
+		c.say(path+".history", "no scheduler has an estimator that learns: give one %s, or leave the history out", estimate.Learners())
+	}
+	c.err(path+".estimates_options", estimate.CheckOptions(t.EstimatesOptions, schedulers...))
 }
 
 // open opens a file of run times.

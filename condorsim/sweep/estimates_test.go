@@ -28,7 +28,7 @@ traces:
   - {name: b, file: b.swf, history: a.swf}
 schedulers:
   - {policy: easy}
-  - {label: told, policy: easy, estimates: "file:times.csv"}
+  - {label: told, policy: easy, estimates: "file:times.csv", estimates_running: tsafrir}
 `
 	before := inputs(prepared(t, dir, text))
 	require.NoError(t, os.WriteFile(times, []byte("3,18\n"), 0o600))
@@ -57,7 +57,7 @@ func TestEstimatesThatCannotBe(t *testing.T) {
 	}
 	p := prepared(t, dir, small+"  - {policy: easy, estimates: user}\n")
 	require.Len(t, p.cells, 2)
-	p, err := prepare(t, dir, "name: x\ntraces:\n  - {name: a, file: a.swf}\n  - {name: b, file: a.swf, history: b.swf}\nschedulers:\n  - {policy: easy}\n")
+	p, err := prepare(t, dir, "name: x\ntraces:\n  - {name: a, file: a.swf}\n  - {name: b, file: a.swf, history: b.swf}\nschedulers:\n  - {policy: easy, estimates: user}\n")
 	require.NoError(t, err)
 	require.Len(t, p.cells, 1)
 	require.Contains(t, p.Manifest.Skipped[0], "trace b: b.swf is not there")

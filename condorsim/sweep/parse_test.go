@@ -39,7 +39,7 @@ schedulers:
   - {label: mine, policy: easy, order: "expr:-Width", options: {depth: 3}, placement: pack}
   - {policies: [pc, dc], orders: [fifo, sjf]}
   - {policy: fcfs}
-  - {policy: easy, orders: [fcfs, wfp], estimates: [requested, "mix:0.5"], estimates_options: {threshold: 20}}
+  - {policy: easy, orders: [fcfs, wfp], estimates: [requested, user], estimates_options: {threshold: 20}}
   - {policy: easy, estimates: combined, estimates_order: accurate, estimates_backfill: user, estimates_running: requested}
 `))
 	require.NoError(t, err)
@@ -57,17 +57,19 @@ schedulers:
 	}
 	require.Equal(t, []string{
 		"mine", "pc-fifo", "pc-sjf", "dc-fifo", "dc-sjf", "fcfs",
-		"easy-fcfs-requested", "easy-fcfs-mix0.5", "easy-wfp-requested", "easy-wfp-mix0.5", "easy-combined-order-accurate-backfill-user-running-requested",
+		"easy-fcfs-requested", "easy-fcfs-user", "easy-wfp-requested", "easy-wfp-user", "easy-combined-order-accurate-backfill-user-running-requested",
 	}, labels)
 	twenty := map[string]string{"threshold": "20"}
-	require.Equal(t, estimate.Settings{All: "mix:0.5", Options: twenty}, f.schedulers()[7].estimates)
+	require.Equal(t, estimate.Settings{All: "user", Options: twenty}, f.schedulers()[7].estimates)
 	require.Equal(t, estimate.Settings{All: "combined", Order: "accurate", Backfill: "user", Running: "requested"}, f.schedulers()[10].estimates)
 	require.Nil(t, estimatesKey(f.schedulers()[5].estimates))
-	require.Equal(t, "mix:0.5 threshold=20", estimatesKey(f.schedulers()[7].estimates).String())
+	require.Equal(t, estimate.Settings{All: "requested"}, f.schedulers()[6].estimates, "options are for those that go by them")
+	require.Equal(t, "user threshold=20", estimatesKey(f.schedulers()[7].estimates).String())
 	require.Equal(t, []any{"old.swf", 0.25}, []any{f.Traces[3].History, f.Traces[3].HistoryShare})
 	thirty := map[string]string{"threshold": "30", "window": "40"}
 	require.Equal(t, estimate.Settings{All: "user", Options: thirty}, f.Traces[3].settings(estimate.Settings{All: "user"}))
-	require.Equal(t, map[string]string{"threshold": "20", "window": "40"}, f.Traces[3].settings(estimate.Settings{Options: twenty}).Options, "a scheduler's go before")
+	require.Equal(t, map[string]string{"threshold": "20", "window": "40"}, f.Traces[3].settings(estimate.Settings{All: "project", Options: twenty}).Options, "a scheduler's go before")
+	require.Equal(t, map[string]string(nil), f.Traces[3].settings(estimate.Settings{All: "tsafrir"}).Options)
 	require.Equal(t, thirty, f.Traces[3].EstimatesOptions)
 	mine, last := f.schedulers()[0], f.schedulers()[5]
 	require.Equal(t, []string{"easy", "expr:-Width", "pack", "3"}, []string{mine.policy, mine.order, mine.placement, mine.options["depth"]})

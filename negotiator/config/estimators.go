@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,15 +25,6 @@ func (e Estimators) EstimateSettings() estimate.Settings {
 	return estimate.Settings{
 		All: e.Estimates, Order: e.EstimatesOrder, Backfill: e.EstimatesBackfill, Running: e.EstimatesRunning, Options: e.EstimatesOptions,
 	}
-}
-
-// EstimatorNames are the estimators, all three uses where they are not of one.
-func (e Estimators) EstimatorNames() string {
-	all := cmp.Or(e.Estimates, requested)
-	if e.EstimatesOrder == "" && e.EstimatesBackfill == "" && e.EstimatesRunning == "" {
-		return all
-	}
-	return fmt.Sprintf("%s, %s, %s", cmp.Or(e.EstimatesOrder, all), cmp.Or(e.EstimatesBackfill, all), cmp.Or(e.EstimatesRunning, all))
 }
 
 // requested is the estimator where nothing is said.
@@ -67,7 +56,11 @@ func (p part) flag() string {
 
 func (e Estimators) faults() (all []fault) {
 	for _, p := range e.parts() {
-		if err := p.Validate(false); err != nil {
+		err := p.Validate(false)
+		if p.Options != nil {
+			err = estimate.CheckOptions(p.Options, e.EstimateSettings())
+		}
+		if err != nil {
 			all = append(all, fault{[]string{p.key}, p.bare(err)})
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -89,10 +88,12 @@ func (e example) start(t *testing.T, options host.Options) *host.Remote {
 func TestExamplesConform(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
-		backfilltest.Conform(t, 9, 100, func(t *testing.T) backfill.Decider {
+		start := func(t *testing.T) backfill.Decider {
 			t.Helper()
 			return e.start(t, host.Options{})
-		}, e.promises...)
+		}
+		backfilltest.Conform(t, 6, 100, start, e.promises...)
+		backfilltest.ConformPartitioned(t, 6, 100, start, e.promises...)
 	})
 }
 
@@ -101,14 +102,17 @@ func TestExamplesConform(t *testing.T) {
 func TestExamplesFollowTheState(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
-		for seed := range uint64(9) {
+		for seed := range uint64(12) {
+			if seed%2 == 1 {
+				seed += conformance.Partitioned
+			}
 			t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 				driver := conformance.NewDriver(seed)
-				driver.Predicted = seed%2 == 0
+				driver.Predicted = seed%3 == 0
 				rule := driver.Rule()
 				twin, err := backfill.Link(e.twin, nil)
 				require.NoError(t, err)
-				remote := e.start(t, host.Options{Policy: e.options, NoMTLS: seed%2 == 0})
+				remote := e.start(t, host.Options{Policy: e.options, NoMTLS: seed%4 == 0})
 				ours := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: twin}, onlyInterrupted(t))
 				theirs := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: remote}, onlyInterrupted(t))
 				for round := range 150 {
@@ -122,32 +126,6 @@ func TestExamplesFollowTheState(t *testing.T) {
 				require.Zero(t, remote.Stats().Failures)
 			})
 		}
-	})
-}
-
-// The examples know no bundles: in a pool that has some the fallback decides, and the
-// refusal says why.
-func TestExamplesDoNotDecideWithPartitions(t *testing.T) {
-	each(t, func(t *testing.T, e example) {
-		t.Helper()
-		remote := e.start(t, host.Options{})
-		var refusals []backfill.Refusal
-		h := newHost(t, backfill.NewState([]string{"cpus"}, profile.ByRank), remote, func(r backfill.Refusal) { refusals = append(refusals, r) })
-		d, err := h.Decide(t.Context(), backfill.Round{
-			Bundles:    []backfill.Bundle{{Name: "both", Slots: []backfill.SlotID{0, 1}}},
-			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Bundles: []backfill.BundleID{0}}}},
-			Events: []backfill.Event{
-				{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 0, Name: "a", Capacity: backfill.Vector{512}}},
-				{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 1, Name: "b", Capacity: backfill.Vector{512}}},
-				{Kind: backfill.Submitted, Spec: &backfill.Job{Nodes: 1, Request: backfill.Vector{600}, Estimate: 10, Whole: true}},
-			},
-		})
-		require.NoError(t, err)
-		require.Equal(t, "easy", d.By)
-		require.Len(t, d.Started, 1)
-		require.Len(t, refusals, 1)
-		require.ErrorContains(t, refusals[0].Err, "it does not know what is in the pool: bundles of slots that are taken whole, such as partitions")
-		require.Zero(t, remote.Stats().Failures)
 	})
 }
 

@@ -34,7 +34,13 @@ func (f *estimateFlags) check() error {
 	if !(f.HistoryShare >= 0 && f.HistoryShare < 1) { // nor is it not a number
 		return fmt.Errorf("--history-share=%v: must be from 0 to less than 1, as something must be left to run", f.HistoryShare)
 	}
-	return f.settings().Validate(false)
+	if err := f.settings().Validate(false); err != nil {
+		return err
+	}
+	if f.History != "" && !f.settings().Learns() {
+		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out", f.History, estimate.Learners())
+	}
+	return nil
 }
 
 // learn gives the workload what its estimators are to know beforehand.

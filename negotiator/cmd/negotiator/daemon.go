@@ -121,9 +121,9 @@ type process struct {
 	server     *security.Server
 	collector  *client.Collector
 	daemon     *daemon.Daemon
-	// present and past are as what was configured last and before; the site is as at the
+	// present and former are as what was configured last and before; the site is as at the
 	// start.
-	present, past daemon.Site
+	present, former daemon.Site
 }
 
 // gcPercent keeps memory small: a central manager has less of that to spare than of the
@@ -246,7 +246,7 @@ func (p *process) close() {
 // run makes the daemon and everything around it, and lets it live.
 func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	s := p.site.Settings
-	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", s.EstimatorNames(), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
+	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", said(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Unknown() {
 		p.logger.Warn(warning)
 	}

@@ -83,23 +83,25 @@ func (o *office) estimators(s config.Config, guarantees bool) (*estimate.Set, er
 	return nil, o.flags.locate(wrong, false, key)
 }
 
-// said are the estimators in charge as the summary has them, which knew so many jobs
-// beforehand; nil: there is nothing to say.
-func (c *charge) said(learned int) *report.Estimates {
-	if c.estimates.Requested() && learned == 0 {
+// said are estimators as the summary has them, which knew so many jobs beforehand; nil:
+// there is nothing to say.
+func said(s estimate.Settings, guarantees bool, learned int) *report.Estimates {
+	all := &report.Estimates{Options: s.Options, Learned: learned}
+	all.Order, all.Backfill, all.Running, _ = s.Uses(guarantees) // they are checked
+	if learned == 0 && all.String() == (*report.Estimates)(nil).String() {
 		return nil
 	}
-	s := c.settings.EstimateSettings()
-	said := &report.Estimates{Options: s.Options, Learned: learned}
-	said.Order, said.Backfill, said.Running, _ = s.Uses(c.guarantees) // they are checked
-	return said
+	return all
 }
 
 // past reads the jobs to learn from beforehand, if there are any, as if the last of them
 // had ended just before.
-func (c *poolFlags) past(s config.Config, until backfill.Time) ([]estimate.Ended, error) {
+func (o *office) past(s config.Config, until backfill.Time) ([]estimate.Ended, error) {
 	if s.History == "" {
 		return nil, nil
+	}
+	if !s.EstimateSettings().Learns() {
+		o.logger.Warn("no estimator that was chosen learns: the history is only for those that may take over", "history", s.History)
 	}
 	file, err := os.Open(s.History)
 	if err == nil {
@@ -112,7 +114,7 @@ func (c *poolFlags) past(s config.Config, until backfill.Time) ([]estimate.Ended
 			return ended, nil
 		}
 	}
-	return nil, c.locate(err, c.History != nil, "history")
+	return nil, o.flags.locate(err, o.flags.History != nil, "history")
 }
 
 func secondsOf(t backfill.Time) *int64 {

@@ -70,7 +70,7 @@ func (p *process) learnFrom() error {
 		until = e.At
 		break
 	}
-	ended, err := p.flags.past(p.site.Settings, until)
+	ended, err := p.past(p.site.Settings, until)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -255,7 +255,7 @@ func (p *process) takeUp(next *condorconfig.Config) error {
 	if names := p.site.Differences(next); len(names) > 0 {
 		p.logger.Warn("only a new start changes these knobs, they stay", "knobs", strings.Join(names, ", "))
 	}
-	err = p.past.Forget() // those of now may still be in use
-	p.past, p.present = p.present, site
+	err = p.former.Forget() // those of now may still be in use
+	p.former, p.present = p.present, site
 	return err
 }

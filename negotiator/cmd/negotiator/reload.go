@@ -108,8 +108,8 @@ func (o *office) successor(ctx context.Context) (*charge, error) {
 // succeed puts the next one in charge, between two cycles.
 func (o *office) succeed(now backfill.Time, next *charge) {
 	changed := strings.Join(next.settings.Differences(o.settings), ", ")
-	is := report.Change{At: now, Policy: next.policy.Main.Spec().Name, Order: next.settings.Order, Options: next.settings.Options, Estimates: next.said(0)}
-	was := report.Change{Policy: o.ran.Policy, Order: o.ran.Order, Options: o.ran.Options, Estimates: o.said(0)}
+	is := report.Change{At: now, Policy: next.policy.Main.Spec().Name, Order: next.settings.Order, Options: next.settings.Options, Estimates: said(next.settings.EstimateSettings(), next.guarantees, 0)}
+	was := report.Change{Policy: o.ran.Policy, Order: o.ran.Order, Options: o.ran.Options, Estimates: said(o.settings.EstimateSettings(), o.guarantees, 0)}
 	if n := len(o.ran.Changes); n > 0 {
 		was = o.ran.Changes[n-1]
 	}
@@ -119,7 +119,11 @@ func (o *office) succeed(now backfill.Time, next *charge) {
 	o.charge = next
 	level := o.level()
 	o.logger.SetLevel(min(level, o.logger.GetLevel())) // whichever lets the next line pass
-	o.logger.Info("reloaded", "t", now, "policy", is.Policy, "changed", cmp.Or(changed, "nothing, but the policy was started anew"))
+	about := []any{"t", now, "policy", is.Policy, "changed", cmp.Or(changed, "nothing, but the policy was started anew")}
+	if was.Estimates != nil || is.Estimates != nil {
+		about = append(about, "estimates", is.Estimates)
+	}
+	o.logger.Info("reloaded", about...)
 	o.logger.SetLevel(level)
 }
 

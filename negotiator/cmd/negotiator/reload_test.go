@@ -289,9 +289,9 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("policy: easy\nestimates: selective\n")
 	d := start(t, "--config", file, "--speed", "60", "--json")
-	write("policy: easy\nestimates: tsafrir\nestimates_options: {threshold: 2}\n")
+	write("policy: easy\nestimates: tsafrir\nestimates_options: {max-age: 2}\n")
 	d.reload("estimates: selective → tsafrir")
-	write("policy: conservative\nestimates: tsafrir\nestimates_options: {threshold: 2}\n")
+	write("policy: conservative\nestimates: tsafrir\nestimates_options: {max-age: 2}\n")
 	d.reload("policy: easy → conservative")
 	write("policy: conservative\n")
 	d.reload("estimates: tsafrir → requested")
@@ -308,8 +308,8 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 		then = append(then, c.Estimates)
 	}
 	require.Equal(t, []*report.Estimates{
-		{Order: "tsafrir", Backfill: "tsafrir", Running: "tsafrir", Options: map[string]string{"threshold": "2"}},
-		{Order: "tsafrir", Backfill: "requested", Running: "requested", Options: map[string]string{"threshold": "2"}},
+		{Order: "tsafrir", Backfill: "tsafrir", Running: "tsafrir", Options: map[string]string{"max-age": "2"}},
+		{Order: "tsafrir", Backfill: "requested", Running: "requested", Options: map[string]string{"max-age": "2"}},
 		nil,
 	}, then)
 }
@@ -320,18 +320,19 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "negotiator.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	write("policy: easy\nestimates_options: {user-key: Cmd}\n")
+	write("policy: easy\nestimates: user\nestimates_options: {user-key: Cmd}\n")
 	d := start(t, "--config", file, "--speed", "10")
-	write("policy: easy\nestimates: accurate\nestimates_running: mix:0.5\nestimates_options: {user-key: Cmd}\n")
-	d.reload(`policy=easy changed="estimates: requested → accurate, estimates_running: as estimates → mix:0.5"`)
+	write("policy: easy\nestimates: accurate\nestimates_running: mix:0.5\n")
+	d.reload(`policy=easy changed="estimates: user → accurate, estimates_running: as estimates → mix:0.5, estimates_options: user-key=Cmd → none" estimates="order accurate, backfill accurate, running mix:0.5"`)
 	write("policy: conservative\nestimates: tsafrir\nestimates_options: {user-key: Cmd}\n")
-	d.reload(`changed="policy: easy → conservative, estimates: accurate → tsafrir, estimates_running: mix:0.5 → as estimates"`)
+	d.reload(`changed="policy: easy → conservative, estimates: accurate → tsafrir, estimates_running: mix:0.5 → as estimates, estimates_options: none → user-key=Cmd" estimates="order tsafrir, backfill requested, running requested"`)
 	for text, says := range map[string]string{
-		"policy: pc\nestimates_running: tsafrir\n":                    "negotiator.yaml: [2:20] estimates_running: tsafrir: the policy gives guarantees",
-		"policy: pc\nestimates: none\n":                               "negotiator.yaml: [2:12] estimates: unknown estimator",
-		"policy: pc\nestimates_options: {user-key: JobBatchName}\n":   "of jobs, JobBatchName is not read: only a new start",
-		"policy: pc\nestimates: file:nonesuch.csv\n":                  "negotiator.yaml: [2:12] estimates: ",
-		"policy: pc\nestimates: user\nestimates_options: {window: x}": "window",
+		"policy: pc\nestimates_running: tsafrir\n":                                   "negotiator.yaml: [2:20] estimates_running: tsafrir: the policy gives guarantees",
+		"policy: pc\nestimates: none\n":                                              "negotiator.yaml: [2:12] estimates: unknown estimator",
+		"policy: pc\nestimates: user\nestimates_options: {user-key: JobBatchName}\n": "of jobs, JobBatchName is not read: only a new start",
+		"policy: pc\nestimates_options: {threshold: 5}\n":                            "negotiator.yaml: [2:20] estimates_options: option threshold=5: no estimator that was chosen goes by it",
+		"policy: pc\nestimates: file:nonesuch.csv\n":                                 "negotiator.yaml: [2:12] estimates: ",
+		"policy: pc\nestimates: user\nestimates_options: {window: x}":                "window",
 	} {
 		write(text)
 		d.reload("nothing is changed: ")

@@ -161,13 +161,13 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 		return nil, err
 	}
 	p.resources, p.labels = p.workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
-	if err = p.learnFrom(c, s); err != nil {
+	if err = p.learnFrom(s); err != nil {
 		return nil, err
 	}
 	if p.charge, err = p.appoint(ctx, s); err != nil {
 		return nil, err
 	}
-	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options, Estimates: p.said(p.estimates.History().Len())}
+	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options, Estimates: said(s.EstimateSettings(), p.guarantees, p.estimates.History().Len())}
 	p.config = negotiator.Config{
 		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback, Estimates: p.estimates, Actual: p.actual,
 		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now, Refused: p.refused,
@@ -176,11 +176,11 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 }
 
 // learnFrom has the estimators begin with what is known beforehand.
-func (p *prepared) learnFrom(c *poolFlags, s config.Config) error {
+func (p *prepared) learnFrom(s config.Config) error {
 	if len(p.workload.Jobs) == 0 {
 		return nil
 	}
-	ended, err := c.past(s, p.workload.Jobs[0].Submit)
+	ended, err := p.past(s, p.workload.Jobs[0].Submit)
 	p.history = estimate.NewHistory(0)
 	for _, e := range ended {
 		p.history.Add(e)
@@ -221,7 +221,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	} else {
 		about := []any{"policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed}
 		if !p.estimates.Requested() {
-			about = append(about, "estimates", p.settings.EstimatorNames())
+			about = append(about, "estimates", p.ran.Estimates)
 		}
 		p.logger.Info("scheduling", about...)
 	}

@@ -95,7 +95,7 @@ function serve(policy) {
     process.exit(1);
   }
   // With no time axis it is no matter for how long jobs are expected to run.
-  const { decide, ...description } = { ...policy, features: ['FEATURE_RUNNING'] };
+  const { decide, ...description } = { ...policy, features: ['FEATURE_RUNNING', 'FEATURE_BUNDLES'] };
   const exit = () => process.exit(0);
   const server = new grpc.Server({ 'grpc.max_receive_message_length': MAX_MESSAGE, 'grpc.max_send_message_length': MAX_MESSAGE });
   server.addService(policyv1.PolicyService.service, {

@@ -15,6 +15,7 @@ class Job {
     this.id = spec.id;
     this.nodes = Number(spec.nodes);
     this.request = spec.request.map(Number); // of each chunk
+    this.whole = spec.whole; // it takes all of one bundle instead
     this.estimate = Number(spec.estimate); // seconds
     this.labels = spec.labels;
     this.candidates = spec.candidates;
@@ -37,9 +38,10 @@ class State {
     this.revision = BigInt(snapshot.revision);
     this.resources = snapshot.resources;
     this.slots = snapshot.slots.map(({ slot, up }) => newSlot(slot, up));
-    this.sets = new Map();
+    this.bundles = [];
+    this.sets = new Map(); // of slots, or of bundles for jobs that are whole, with the rank of each
     this.jobs = new Map();
-    this.redefine(snapshot.candidates);
+    this.redefine(snapshot);
     for (const j of snapshot.jobs) {
       const job = new Job(j.job, j.key);
       job.held = j.held;
@@ -53,6 +55,7 @@ class State {
   fork() {
     const copy = Object.assign(Object.create(State.prototype), this);
     copy.slots = this.slots.map((slot) => ({ ...slot, free: [...slot.free] }));
+    copy.bundles = [...this.bundles];
     copy.sets = new Map(this.sets);
     copy.jobs = new Map([...this.jobs].map(([id, job]) => [id, Object.assign(Object.create(Job.prototype), job)]));
     return copy;
@@ -71,11 +74,22 @@ class State {
   }
 
   take(at, job, sign) {
-    for (const { slot, count } of at) job.request.forEach((amount, k) => { this.slots[slot].free[k] -= sign * count * amount; });
+    for (const { slot, count } of at) {
+      const { free, capacity } = this.slots[slot];
+      (job.whole ? capacity : job.request).forEach((amount, k) => { free[k] -= sign * count * amount; });
+    }
+  }
+
+  // The bundles that the job may take, of those that are there, each with its rank.
+  bundlesOf(job) {
+    return [...this.sets.get(job.candidates)]
+      .map(([id, rank]) => ({ bundle: this.bundles[id], rank }))
+      .filter(({ bundle }) => bundle?.slots.every((id) => this.slots[id]?.up));
   }
 
   // Whether the empty pool could run the job.
   everFits(job) {
+    if (job.whole) return this.bundlesOf(job).length > 0;
     let fit = 0;
     for (const id of this.sets.get(job.candidates).keys()) {
       if (this.slots[id]?.up) fit += chunks(job, this.slots[id].capacity);
@@ -96,6 +110,7 @@ class State {
   // Where the host would place the job now, if no job had a reservation; null
   // where it does not fit.
   place(job) {
+    if (job.whole) return this.placeWhole(job);
     const hosts = [];
     for (const [id, rank] of this.sets.get(job.candidates)) {
       const slot = this.slots[id];
@@ -115,6 +130,19 @@ class State {
     return hosts.filter((host) => host.count > 0).map(({ slot, count }) => ({ slot, count }));
   }
 
+  // Of the bundles that nobody has any of, the one that is preferred, then the one that
+  // blocks fewest others of those, then the first by name.
+  placeWhole(job) {
+    const free = new Set(this.bundles.filter((bundle) => bundle.slots.every((id) => this.allFree(this.slots[id]))));
+    const choices = this.bundlesOf(job).filter(({ bundle }) => free.has(bundle)).map(({ bundle, rank }) => ({
+      ...bundle, rank: this.rule === 'PLACEMENT_RULE_RANK' ? rank : 0, blocks: [...free].filter((other) => share(bundle, other)).length,
+    }));
+    choices.sort((a, b) => b.rank - a.rank || a.blocks - b.blocks || Buffer.compare(a.nameBytes, b.nameBytes));
+    return choices.length > 0 ? choices[0].slots.map((slot) => ({ slot, count: 1 })) : null;
+  }
+
+  allFree(slot) { return Boolean(slot?.up) && slot.capacity.every((amount, k) => amount === 0 || slot.free[k] >= amount); }
+
   // The order in which slots are taken.
   prefer(a, b) {
     const byLeft = compare(a.left[0] * b.left[1], b.left[0] * a.left[1]);
@@ -125,13 +153,16 @@ class State {
     }
   }
 
-  redefine(candidates) {
-    for (const c of candidates) this.sets.set(c.id, new Map(c.slots.map((id, i) => [id, c.rank[i] ?? 0])));
+  redefine({ bundles, candidates }) {
+    for (const { name, slots } of bundles) this.bundles.push({ nameBytes: Buffer.from(name), slots });
+    for (const { id, slots, bundles: whole, rank } of candidates) {
+      this.sets.set(id, new Map([...slots, ...whole].map((candidate, i) => [candidate, rank[i] ?? 0]))); // one of the two is empty
+    }
   }
 
   // What holds from the opening of a round.
   open(round) {
-    this.redefine(round.candidates);
+    this.redefine(round);
     for (const k of round.keys) this.jobs.get(k.job).key = k.key;
   }
 
@@ -195,7 +226,12 @@ class State {
   }
 
   holdOutgrown(id) {
-    for (const job of this.jobs.values()) if (this.sets.get(job.candidates).has(id)) this.holdIfItNeverFits(job);
+    for (const job of this.jobs.values()) if (this.mayUse(job, id)) this.holdIfItNeverFits(job);
+  }
+
+  mayUse(job, slot) {
+    const candidates = this.sets.get(job.candidates);
+    return job.whole ? [...candidates.keys()].some((id) => this.bundles[id]?.slots.includes(slot)) : candidates.has(slot);
   }
 
   failStart(job) {
@@ -268,6 +304,9 @@ function newSlot({ name, capacity }, up) {
   const amounts = capacity.map(Number);
   return { nameBytes: Buffer.from(name), capacity: amounts, free: [...amounts], up };
 }
+
+// Whether two bundles share a slot.
+function share(a, b) { return a.slots.some((id) => b.slots.includes(id)); }
 
 function placement({ slots, counts }) {
   return slots.map((slot, i) => ({ slot, count: counts.length ? Number(counts[i]) : 1 }));

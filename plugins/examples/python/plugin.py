@@ -70,7 +70,7 @@ class Policy:
 
     def describe(self):
         return message("DescribeResponse", name=self.name, doc=self.doc, promise=self.promise, source=self.source,
-                       options=self.options, features=["FEATURE_RUNNING"])
+                       options=self.options, features=["FEATURE_RUNNING", "FEATURE_BUNDLES"])
 
 
 class Session:

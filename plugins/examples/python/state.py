@@ -6,6 +6,7 @@ reserved, by plain loops: right for some hundred slots.
 """
 
 import copy
+from collections import namedtuple
 from fractions import Fraction
 
 FOREVER = (2**63 - 1) // 4  # later than any instant
@@ -18,6 +19,7 @@ class Job:
 
     def __init__(self, spec, key):
         self.id, self.nodes, self.request = spec.id, spec.nodes, tuple(spec.request)
+        self.whole = spec.whole  # it takes all of one bundle, whatever it requests
         self.submit, self.estimate, self.labels = spec.submit, spec.estimate, dict(spec.labels)
         self.runs = spec.running or spec.estimate  # for how long, once it was started
         self.candidates = spec.candidates
@@ -42,14 +44,18 @@ class Slot:
         self.jobs = {}  # that run or are reserved here, with how much of each resource
 
 
+Bundle = namedtuple("Bundle", "name slots")  # slots that jobs take whole together, such as a partition
+
+
 class State:
     def __init__(self, snapshot):
         self.rule, self.now, self.revision = snapshot.rule, snapshot.now, snapshot.revision
         self.resources = list(snapshot.resources)
         self._outlasted = set()  # slots of jobs that were started in this round, for longer than their estimates
         self.slots = [Slot(s.slot, s.up) for s in snapshot.slots]
-        self.sets, self.jobs = {}, {}
-        self._redefine(snapshot.candidates)
+        self.bundles, self.jobs = [], {}
+        self.sets = {}  # of slots, or of bundles for jobs that are whole, with the rank of each
+        self._redefine(snapshot)
         for j in snapshot.jobs:
             job = self.jobs[j.job.id] = Job(j.job, j.key)
             job.running, job.held = j.running, j.held
@@ -79,18 +85,44 @@ class State:
         """How many of the job's chunks fit the slot from start through its estimate."""
         return within(self.free(slot, start, start + job.estimate), job) if self.slots[slot].up else 0
 
+    def all_free(self, start, end):
+        """The slots of which nobody has anything during [start, end)."""
+        up = [(s, slot.capacity) for s, slot in enumerate(self.slots) if slot.up]
+        return {s for s, capacity in up if all(f >= c for f, c in zip(self.free(s, start, end), capacity) if c > 0)}
+
+    def bundles_of(self, job):
+        """The bundles that the job may take, of those that there are, each with its rank."""
+        return [(self.bundles[b], rank) for b, rank in self.sets[job.candidates].items() if b < len(self.bundles)]
+
+    def slots_of(self, job):
+        """The slots that the job may use and that are up."""
+        slots = self.sets[job.candidates]
+        if job.whole:
+            slots = {s for bundle, _ in self.bundles_of(job) for s in bundle.slots}
+        return [s for s in slots if s < len(self.slots) and self.slots[s].up]
+
+    def fits(self, job, at, start):
+        """Whether the job fits a placement from start through its estimate."""
+        if job.whole:
+            slots = tuple(s for s, _ in at)
+            return any(b.slots == slots for b, _ in self.bundles_of(job)) and self.all_free(start, start + job.estimate).issuperset(slots)
+        return all(s in self.sets[job.candidates] and self.chunks(job, s, start) >= n for s, n in at)
+
     def ever_fits(self, job):
         """Whether the empty pool could run the job."""
-        chunks = 0
-        for s in self.sets[job.candidates]:
-            if s < len(self.slots) and self.slots[s].up:
-                chunks += within(self.slots[s].capacity, job)
+        slots, chunks = self.slots_of(job), 0
+        if job.whole:
+            return any(set(bundle.slots).issubset(slots) for bundle, _ in self.bundles_of(job))
+        for s in slots:
+            chunks += within(self.slots[s].capacity, job)
             if chunks >= job.nodes:  # mostly the first slot will do
                 return True
         return False
 
     def place(self, job, start):
         """Where the host would place the job from start on; None where it does not fit."""
+        if job.whole:
+            return self._place_whole(job, start)
         hosts, total = [], 0
         for slot, rank in self.sets[job.candidates].items():
             free = self.free(slot, start, start + job.estimate) if self.slots[slot].up else []
@@ -112,6 +144,17 @@ class State:
                 break
         return at
 
+    def _place_whole(self, job, start):
+        """Of the free bundles the one that is preferred, then that blocks fewest others, then by name."""
+        slots = self.all_free(start, start + job.estimate)
+        free = [bundle for bundle in self.bundles if slots.issuperset(bundle.slots)]
+        choices = []
+        for bundle, rank in self.bundles_of(job):
+            if bundle in free:
+                blocks = sum(not set(bundle.slots).isdisjoint(other.slots) for other in free)
+                choices.append((-rank if self.rule not in (SPREAD, PACK) else 0, blocks, bundle))
+        return [(slot, 1) for slot in min(choices)[-1].slots] if choices else None
+
     def _preference(self, job, slot, rank, free):
         """Sorts slots: by rank, then by the least fraction that one chunk leaves free, then by name."""
         slot = self.slots[slot]
@@ -122,8 +165,7 @@ class State:
 
     def earliest(self, job):
         """The earliest start and the place there, or None. More is free only where a span ends."""
-        slots = [s for s in self.sets[job.candidates] if self.slots[s].up]
-        ends = {j.end for s in slots for j in self.slots[s].jobs if self.now < j.end < FOREVER}
+        ends = {j.end for s in self.slots_of(job) for j in self.slots[s].jobs if self.now < j.end < FOREVER}
         for start in sorted(ends | {self.now}):
             at = self.place(job, start)
             if at is not None:
@@ -138,7 +180,7 @@ class State:
             del self.slots[slot].jobs[job]
         job.at, job.start, job.end = at, start, end
         for slot, n in at or ():
-            self.slots[slot].jobs[job] = [n * amount for amount in job.request]
+            self.slots[slot].jobs[job] = [n * amount for amount in (self.slots[slot].capacity if job.whole else job.request)]
 
     def _requeue(self, job):
         job.running = False
@@ -159,8 +201,7 @@ class State:
         for job in planned:
             self.put(job, None, 0, 0)
         for job, at, start, end in places:
-            candidates = self.sets[job.candidates]
-            if start >= self.now and all(s in candidates and self.chunks(job, s, start) >= n for s, n in at):
+            if start >= self.now and self.fits(job, at, start):
                 self.put(job, at, start, end)
 
     # Events, in the words of EventKind.
@@ -168,7 +209,7 @@ class State:
     def open(self, round):
         """Begins a round: what holds from its opening."""
         self.now = round.now
-        self._redefine(round.candidates)
+        self._redefine(round)
         for k in round.keys:
             self.jobs[k.job].key = k.key
 
@@ -183,9 +224,11 @@ class State:
         kind = event.DESCRIPTOR.fields_by_name["kind"].enum_type.values_by_number[event.kind].name
         getattr(self, "_on_" + kind.removeprefix("EVENT_KIND_").lower())(event)
 
-    def _redefine(self, candidates):
-        for c in candidates:
-            self.sets[c.id] = dict(zip(c.slots, c.rank or [0] * len(c.slots)))
+    def _redefine(self, message):
+        self.bundles += [Bundle(b.name, tuple(b.slots)) for b in message.bundles]
+        for c in message.candidates:
+            ids = c.slots or c.bundles
+            self.sets[c.id] = dict(zip(ids, c.rank or [0] * len(ids)))
 
     def _on_policy_changed(self, event):
         pass
@@ -225,8 +268,13 @@ class State:
 
     def _hold_outgrown(self, slot):
         for job in self.jobs.values():
-            if slot in self.sets[job.candidates]:
+            if self._may_use(job, slot):
                 self._hold_if_it_never_fits(job)
+
+    def _may_use(self, job, slot):
+        if job.whole:
+            return any(slot in bundle.slots for bundle, _ in self.bundles_of(job))
+        return slot in self.sets[job.candidates]
 
     def _on_completed(self, event):
         self.put(self.jobs.pop(event.job), None, 0, 0)
