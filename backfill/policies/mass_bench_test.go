@@ -104,10 +104,12 @@ func BenchmarkMass(b *testing.B) {
 			return backfill.Round{Now: 2, Events: m.slots(backfill.SlotLost, m.size/10)}
 		}},
 		{"returned", apart, func(b *testing.B, m *mass) backfill.Round {
+			b.Helper()
 			m.round(b, backfill.Round{Now: 2, Events: m.slots(backfill.SlotLost, m.size/10)})
 			return backfill.Round{Now: 3, Events: m.slots(backfill.SlotAdded, m.size/10)}
 		}},
 		{"policy", apart, func(b *testing.B, m *mass) backfill.Round {
+			b.Helper()
 			policy, _ := m.State.Policy()
 			m.change(b, "easy", "fcfs")
 			m.round(b, backfill.Round{Now: 2})
@@ -115,6 +117,7 @@ func BenchmarkMass(b *testing.B) {
 			return backfill.Round{Now: 3}
 		}},
 		{"order", apart, func(b *testing.B, m *mass) backfill.Round {
+			b.Helper()
 			policy, _ := m.State.Policy()
 			m.change(b, policy, "ljf")
 			return backfill.Round{Now: 2, Events: []backfill.Event{{Kind: backfill.Completed, Job: backfill.JobID(m.size + m.size/2)}}}
