@@ -263,7 +263,7 @@ func TestFloodOfWakeups(t *testing.T) {
 		p := New(Settings{Tuning: Tuning{CycleDelay: 2 * time.Second}})
 		for range 3 {
 			p.looked = p.now()
-			<-time.After(time.Minute) // the cycle
+			<-time.After(time.Minute) //nolint:forbidigo // the cycle, in the bubble's time
 			p.over = p.now()
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan struct{})
@@ -271,7 +271,7 @@ func TestFloodOfWakeups(t *testing.T) {
 				defer close(ended)
 				for ctx.Err() == nil {
 					p.Wakeup()
-					<-time.After(time.Millisecond)
+					<-time.After(time.Millisecond) //nolint:forbidigo // as above
 				}
 			}()
 			require.NoError(t, p.wait(ctx, backfill.Forever))
