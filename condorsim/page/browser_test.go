@@ -72,7 +72,7 @@ func TestChoosingAMeasureAndATrace(t *testing.T) {
 	require.Equal(t, 1, visible("#compare .optional"))
 	require.Equal(t, 2, visible("#compare figure"), "bars, and curves over the load")
 	require.Equal(t, 5, visible("#details figure"))
-	p.Do(chromedp.Focus(chromedp.CSS("select[data-chooses=measure]")), chromedp.KeyEvent("Util"))
+	choose(p, "Utilisation")
 	require.Equal(t, "utilisation", pagetest.Eval[string](p, `document.querySelector("#compare .chosen").dataset.measure`))
 	unpacked(p)
 	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#compare .chosen h3"))), "Utilisation")
@@ -80,6 +80,19 @@ func TestChoosingAMeasureAndATrace(t *testing.T) {
 	require.Equal(t, "one-load-1.2", pagetest.Eval[string](p, `document.querySelector("#details .chosen").dataset.group`))
 	unpacked(p)
 	require.Equal(t, 5, visible("#details figure"))
+}
+
+// choose chooses a measure as a person does, but for typing: a slow browser forgets what
+// the letters before were.
+func choose(p *pagetest.Page, measure string) {
+	p.Helper()
+	require.True(p, pagetest.Eval[bool](p, `(select => {
+		const option = [...select.options].find(o => o.text.startsWith("`+measure+`"));
+		if (!option) return false;
+		select.focus();
+		select.value = option.value;
+		return select.dispatchEvent(new Event("change", {bubbles: true}));
+	})(document.querySelector("select[data-chooses=measure]"))`), measure)
 }
 
 // unpacked waits until what was chosen is there.
@@ -92,7 +105,7 @@ func unpacked(p *pagetest.Page) {
 func TestUnpackedParts(t *testing.T) {
 	p := opened(t, folder(t), pagetest.View{Width: 1400, Height: 900})
 	p.Do(chromedp.Focus(chromedp.CSS("#compare .chosen .key")), chromedp.KeyEvent(kb.Enter))
-	p.Do(chromedp.Focus(chromedp.CSS("select[data-chooses=measure]")), chromedp.KeyEvent("Median w"))
+	choose(p, "Median wait")
 	unpacked(p)
 	require.Equal(t, []string{"false", "true"}, pagetest.Eval[[]string](p, `[...document.querySelectorAll("#compare .chosen .key")].map(k => k.getAttribute("aria-pressed"))`), "what is hidden stays hidden")
 	require.Positive(t, pagetest.Eval[int](p, `document.querySelectorAll("#compare .chosen .off").length`))
@@ -104,7 +117,7 @@ func TestUnpackedParts(t *testing.T) {
 	require.IsNonDecreasing(t, numbers)
 	require.Zero(t, pagetest.Eval[int](p, `document.querySelectorAll("#compare .chosen script").length`))
 	p.Do(chromedp.Focus(chromedp.CSS("select[data-chooses=measure]")), chromedp.KeyEvent(kb.Home))
-	p.Do(chromedp.KeyEvent("Median w"))
+	choose(p, "Median wait")
 	require.Equal(t, numbers, pagetest.Eval[[]float64](p, `[...`+shown+`.tBodies[0].rows].map(r => Number(r.cells[1].dataset.v))`), "it is unpacked once")
 }
 
