@@ -266,12 +266,14 @@ func (p *Pool) elsewhere(d *negotiator.Delta, j *job, at []place) {
 
 // differIdle tells of a job that should run and is idle: it was not started in
 // time, or it has come back to the queue. One that was edited meanwhile is another
-// job: true, it is fresh.
+// job, and one that its schedd has no room for leaves the plan: true, it is fresh.
 func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
-	edited := !j.same()
+	edited, full := !j.same(), false
 	if f := p.flights[j.id]; f != nil && !p.s.Observe {
-		switch handed := len(f.claims) > 0 || f.sent() || f.telling; {
+		switch handed := f.handed(); {
 		case edited && !handed:
+		case !handed && f.full:
+			full = true // it is planned with when there is room
 		case !handed && slices.ContainsFunc(j.places, func(at place) bool { return p.isLeftOut(at.Slot, j, l.began) }):
 		case !p.overdue(f):
 			return false
@@ -284,7 +286,7 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 	delete(p.flights, j.id)
 	p.leave(j)
 	j.phase, j.places, j.claims = waiting, nil, nil
-	if edited {
+	if edited || full {
 		d.Removed = append(d.Removed, j.id)
 		delete(p.byID, j.id)
 		p.lastID++
@@ -313,7 +315,7 @@ func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job, whys map[backfi
 	}
 	lineUp(sound)
 	p.account(l, sound)
-	out := p.throttled(sound)
+	out := p.throttled(l, sound)
 	for _, j := range sound {
 		if why, throttled := out[j.id]; throttled {
 			whys[j.id] = why

@@ -28,8 +28,20 @@ func (p *Pool) handOver(ctx context.Context) {
 	p.hearTold(nil)
 	submitters := map[*flight]string{}
 	var flights []*flight
-	for _, f := range p.waitingFlights() {
+	waiting := p.waitingFlights()
+	if len(waiting) == 0 {
+		return
+	}
+	in := p.inRooms()
+	for _, f := range waiting {
 		submitter, why := p.ready(f)
+		if s := p.schedds[f.job.key.schedd]; why == "" && s.room != nil && !f.handed() {
+			if f.full = in[s.name] >= s.room.Jobs; f.full {
+				why = s.room.Full()
+			} else {
+				in[s.name]++
+			}
+		}
 		if why != "" {
 			f.why = why
 			continue

@@ -204,7 +204,7 @@ func (p *Pool) heard(s *schedd, r reading) bool {
 func (p *Pool) askCollector(ctx context.Context, l *look) (grew bool, err error) {
 	types := []client.AdType{
 		{Name: "Machine", Projection: p.slotAttributes.projection(), Requirements: p.s.SlotConstraint},
-		{Name: "Scheduler", Projection: []string{"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime"}},
+		{Name: "Scheduler", Projection: []string{"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs"}},
 		{Name: "Submitter", Projection: []string{"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability", "LastHeardFrom"}},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
@@ -229,6 +229,7 @@ func (p *Pool) askCollector(ctx context.Context, l *look) (grew bool, err error)
 			if s := p.readSchedd(ad, "Name", true, l); s != nil {
 				counted, _ := ad.Int("MyCurrentTime")
 				s.counted = backfill.Time(counted)
+				s.readRoom(ad)
 			}
 		case `"Submitter"`:
 			p.readSubmitter(ad, l)

@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
@@ -58,6 +59,9 @@ type job struct {
 	claims    []string // of a gang that runs, where they are known; secrets
 	start     backfill.Time
 	estimated backfill.Time // of a running one, which may have been edited since
+
+	// planned is when the negotiator was told of it as of one that waits.
+	planned time.Time
 
 	// blamed is the slot that its last start failed on, and when that was found.
 	blamed   string
@@ -130,6 +134,10 @@ type schedd struct {
 	// gang is when the last of its gangs began, counted when it last counted its queue;
 	// both by its own clock.
 	gang, counted backfill.Time
+	// room is how many jobs it runs at once; nil: it does not say. It says itself that it is
+	// full; that may be minutes old.
+	room *accountant.Room
+	full bool
 }
 
 // submitter is a submitter ad.
@@ -349,6 +357,9 @@ func (j *job) same() bool {
 
 // tell notes that the negotiator is told of a job as it is now.
 func (p *Pool) tell(j *job, is phase) *negotiator.Job {
+	if is == waiting && j.phase == unknown {
+		j.planned = p.looked
+	}
 	j.as, j.submit, j.phase, j.estimated = j.group.plan, j.group.submit, is, j.group.plan.estimate
 	return p.describe(j)
 }
