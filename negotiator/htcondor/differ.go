@@ -259,7 +259,7 @@ func (p *Pool) elsewhere(d *negotiator.Delta, j *job, at []place) {
 	case unknown:
 		return
 	}
-	p.log.Info("a job runs where it cannot be planned with", "job", j.key, "slots", at)
+	p.log.Info("a job runs where it cannot be planned with", "job", p.nameOf(j), "slots", list(at))
 	delete(p.flights, j.id)
 	j.phase = unknown
 }
@@ -278,7 +278,7 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 		case !p.overdue(f):
 			return false
 		default:
-			p.log.Warn("a job was not started in time", "job", j.key, "slots", j.places, "matched", f.sent(), "why", f.why)
+			p.log.Warn("a job was not started in time", "job", p.nameOf(j), "slots", list(j.places), "matched", f.sent(), "why", f.why)
 			p.unstarted++
 		}
 		p.land(f)

@@ -119,7 +119,7 @@ func (p *Pool) describeUnplanned(whys map[backfill.JobID]string) []Unplanned {
 	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Or(cmp.Compare(a.group.submit, b.group.submit), a.key.compare(b.key)) })
 	all := make([]Unplanned, len(jobs))
 	for i, j := range jobs {
-		all[i] = Unplanned{ID: j.id, Job: p.describe(j).Name, Schedd: j.key.schedd, Owner: j.group.plan.labels["owner"], Why: whys[j.id]}
+		all[i] = Unplanned{ID: j.id, Job: p.nameOf(j), Schedd: j.key.schedd, Owner: j.group.plan.labels["owner"], Why: whys[j.id]}
 	}
 	return all
 }

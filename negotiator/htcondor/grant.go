@@ -285,7 +285,7 @@ func (p *Pool) handed(m match) {
 		f.why = "its schedd was told, and did not start it"
 		p.matched++
 	}
-	p.log.Debug("matched", "job", f.job.key, "schedd", f.job.key.schedd, "slot", m.slot, "claim", security.PublicClaim(m.Claim))
+	p.log.Debug("matched", "job", p.nameOf(f.job), "schedd", f.job.key.schedd, "slot", m.slot, "claim", security.PublicClaim(m.Claim))
 }
 
 // significant are the job attributes that schedds are to tell jobs apart by.

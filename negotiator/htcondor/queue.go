@@ -335,14 +335,28 @@ func (p *Pool) places(g *group) []place {
 	return at
 }
 
-// describe is a job in the negotiator's terms.
-func (p *Pool) describe(j *job) *negotiator.Job {
+// list writes places as a [negotiator.Placement] is written.
+func list(at []place) string {
+	places := make(negotiator.Placement, len(at))
+	for i, a := range at {
+		places[i] = negotiator.Place{Slot: &negotiator.Slot{Name: a.Slot}, Chunks: a.Chunks}
+	}
+	return places.String()
+}
+
+// nameOf is what users call a job, of several schedds with the schedd.
+func (p *Pool) nameOf(j *job) string {
 	name := j.key.String()
 	if len(p.schedds) > 1 {
 		name += "@" + j.key.schedd
 	}
+	return name
+}
+
+// describe is a job in the negotiator's terms.
+func (p *Pool) describe(j *job) *negotiator.Job {
 	return &negotiator.Job{
-		ID: j.id, Name: name, Submit: j.group.submit, Nodes: j.group.plan.nodes,
+		ID: j.id, Name: p.nameOf(j), Submit: j.group.submit, Nodes: j.group.plan.nodes,
 		Place:    backfill.Place{Queue: j.key.schedd, Cluster: j.key.cluster, Proc: j.key.proc},
 		Estimate: j.group.plan.estimate, Limit: j.group.plan.limit,
 		Labels: j.group.plan.labels, Ad: j.group.plan.ad,
