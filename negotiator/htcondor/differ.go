@@ -173,7 +173,8 @@ const unknownRun = -1
 
 // gone tells of a job that has left its queue, or that no one can start any more. How
 // long it ran is known if it was seen to, since it left between two looks. One that was
-// stopped before it had used all that it asked for did not run as long as it would have.
+// stopped before it had used all that it asked for did not run as long as it would have, and
+// one that another constraint leaves out goes on.
 func (p *Pool) gone(d *negotiator.Delta, j *job) {
 	switch j.phase {
 	case running:
@@ -181,6 +182,9 @@ func (p *Pool) gone(d *negotiator.Delta, j *job) {
 		d.Completed = append(d.Completed, j.id)
 		d.Ran[j.id] = unknownRun
 		began, asked := j.group.started, cmp.Or(j.group.plan.limit, j.group.plan.estimate, backfill.Forever)
+		if s := p.schedds[j.key.schedd]; s != nil && j.look < s.other {
+			break // it was not asked for
+		}
 		if stopped := j.stopped > j.look && d.Now-began < asked; !stopped && j.group.runs() && 0 < began && began <= d.Now {
 			d.Ran[j.id] = d.Now - began
 			p.trust(j)

@@ -112,6 +112,8 @@ type schedd struct {
 	seen    time.Time         // when
 	read    int               // the look that last had its queue
 	since   time.Time         // when that reading began; zero: never
+	asked   string            // which jobs that were
+	other   int               // the look since which it is asked for those
 	wrong   string            // what of the last reading was left out, and why
 	failed  error             // why the last reading failed
 	asleep  time.Time         // nobody asks it before, for it cannot be reached
@@ -236,6 +238,9 @@ func split(lines cedar.Lines) rawGroup {
 // digest takes in what was read of a queue. It reports whether jobs refer to
 // attributes that were not asked for.
 func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
+	if s.asked != r.asked {
+		s.asked, s.other = r.asked, number
+	}
 	s.read, s.since = number, r.began
 	unread, which := 0, ""
 	for _, raw := range r.groups {
