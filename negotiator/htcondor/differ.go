@@ -18,11 +18,10 @@ func (p *Pool) differ(l *look) negotiator.Delta {
 		d.Ran[id] = unknownRun // nobody saw when
 	}
 	p.meanwhileEnded, p.meanwhileLeft = nil, nil
-	whys := map[backfill.JobID]string{}
 	p.hearTold(nil)
 	p.judge(l)
 	p.differSlots(&d, l)
-	p.differJobs(&d, l, whys)
+	p.differJobs(&d, l)
 	p.differClaims(&d, l)
 	byJob := func(a, b *negotiator.Job) int { return int(a.ID - b.ID) }
 	slices.SortFunc(d.Submitted, byJob)
@@ -35,7 +34,7 @@ func (p *Pool) differ(l *look) negotiator.Delta {
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(d.SlotsDown)
 	p.begun = true
-	p.publish(l, whys)
+	p.publish(l)
 	return d
 }
 
@@ -119,7 +118,7 @@ func (p *Pool) busy() map[string]bool {
 }
 
 // differJobs tells of jobs. Nothing is told of those whose queue was not read.
-func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]string) {
+func (p *Pool) differJobs(d *negotiator.Delta, l *look) {
 	var fresh []*job
 	for key, j := range p.jobs {
 		s := p.schedds[key.schedd]
@@ -153,7 +152,7 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]
 			fresh = append(fresh, j)
 		}
 	}
-	p.admit(d, l, fresh, whys)
+	p.admit(d, l, fresh)
 	for name, s := range p.schedds {
 		if s.lost(l) && (!s.moved || s.look != l.number) { // its ad may outlive it
 			s.done()
@@ -303,26 +302,29 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 }
 
 // admit tells of jobs that are new, unless something keeps them out.
-func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job, whys map[backfill.JobID]string) {
+func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job) {
+	leave := func(j *job, why string) {
+		l.outside = append(l.outside, outside{j.id, j.key, j.group, why, p.several()})
+	}
+	lineUp(fresh)
 	var sound []*job
 	for _, j := range fresh {
 		switch {
 		case j.group.plan.wrong != nil:
-			whys[j.id] = "cannot be planned with: " + strings.ReplaceAll(j.group.plan.wrong.Error(), "\n", "; ")
+			leave(j, "cannot be planned with: "+strings.ReplaceAll(j.group.plan.wrong.Error(), "\n", "; "))
 		case j.group.plan.parallel && p.parts(j) > 1:
-			whys[j.id] = "is a part of a gang of several kinds of nodes, which is not planned for: use one queue statement with machine_count"
+			leave(j, "is a part of a gang of several kinds of nodes, which is not planned for: use one queue statement with machine_count")
 		case j.group.timed:
-			whys[j.id] = "is to start at a time of its own (DeferralTime), which is not planned for"
+			leave(j, "is to start at a time of its own (DeferralTime), which is not planned for")
 		default:
 			sound = append(sound, j)
 		}
 	}
-	lineUp(sound)
 	p.account(l, sound)
 	out := p.throttled(l, sound)
 	for _, j := range sound {
 		if why, throttled := out[j.id]; throttled {
-			whys[j.id] = why
+			leave(j, why)
 			continue
 		}
 		d.Submitted = append(d.Submitted, p.tell(j, waiting))

@@ -27,6 +27,7 @@ type look struct {
 	others     []Other
 	problems   []string
 	grace      time.Duration // how long a slot may be missing
+	outside    []outside     // jobs that are not planned with
 }
 
 // hold is how long a look waits for schedds that are slower than the collector;

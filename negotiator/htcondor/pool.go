@@ -102,10 +102,10 @@ type Pool struct {
 	manyRoundings                 int                         // at so many those that are no more are forgotten
 	rounding                      map[string]*negotiator.Slot // one of each way of taking amounts, by consumption policy
 
-	mu        sync.Mutex // guards what others ask for
-	facts     Facts
-	names     map[string][]backfill.JobID
-	unplanned []Unplanned
+	mu      sync.Mutex // guards what others ask for
+	facts   Facts
+	names   map[string][]backfill.JobID
+	outside []outside
 
 	renamed bool // jobs have come or gone since names was made
 }

@@ -349,14 +349,17 @@ func list(at []place) string {
 	return places.String()
 }
 
-// nameOf is what users call a job, of several schedds with the schedd.
-func (p *Pool) nameOf(j *job) string {
-	name := j.key.String()
-	if len(p.schedds) > 1 {
-		name += "@" + j.key.schedd
+// name is what users call a job, of several schedds with the schedd.
+func (k jobKey) name(several bool) string {
+	if several {
+		return k.String() + "@" + k.schedd
 	}
-	return name
+	return k.String()
 }
+
+func (p *Pool) nameOf(j *job) string { return j.key.name(p.several()) }
+
+func (p *Pool) several() bool { return len(p.schedds) > 1 }
 
 // describe is a job in the negotiator's terms.
 func (p *Pool) describe(j *job) *negotiator.Job {
