@@ -89,7 +89,8 @@ func (p *Pool) tellSlot(d *negotiator.Delta, s *slot, l *look) {
 
 // longGone tells whether a slot was missed for longer than may happen to any.
 func (s *slot) longGone(l *look) bool {
-	return !s.gone.IsZero() && l.began.Sub(s.gone) >= l.grace
+	outlived := !s.outlived.IsZero() && l.began.Sub(s.outlived) >= settling
+	return outlived || !s.gone.IsZero() && l.began.Sub(s.gone) >= l.grace
 }
 
 // shut is a slot that takes no job.

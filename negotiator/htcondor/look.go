@@ -320,13 +320,28 @@ func (p *Pool) readSubmitter(ad *classad.ClassAd, l *look) {
 const (
 	grace       = 20 * time.Second
 	longGrace   = 15 * time.Minute
+	settling    = 10 * time.Second // a startd tells of its slots in (UPDATE_SPREAD_TIME, 8 s)
 	scheddGrace = 15 * time.Minute
 )
 
 // miss notes what the look did not see.
+// Slots that a startd does not tell of any more since it has begun anew are missing too,
+// though the collector may have their ads for a quarter of an hour.
 func (p *Pool) miss(l *look) {
+	newest := map[string]int64{}
 	for _, s := range p.slots {
-		if s.look != l.number && s.gone.IsZero() {
+		if s.look == l.number {
+			newest[s.startd()] = max(newest[s.startd()], s.started)
+		}
+	}
+	for _, s := range p.slots {
+		outlived := s.started != 0 && s.started < newest[s.startd()]
+		if !outlived {
+			s.outlived = time.Time{}
+		} else if s.outlived.IsZero() {
+			s.outlived = l.began
+		}
+		if (s.look != l.number || outlived) && s.gone.IsZero() {
 			s.gone = l.began
 		}
 	}

@@ -52,6 +52,8 @@ type slot struct {
 	beganFor  jobKey
 	started   int64
 	restarted time.Time
+	// outlived is since when its startd is seen to have begun anew without it; zero: it is not.
+	outlived time.Time
 	// veiled is how it is told while it is left out for veil, made of unveiled.
 	veiled, unveiled *negotiator.Slot
 	veil             string
@@ -213,6 +215,12 @@ func parent(name string) string {
 		local = local[:at]
 	}
 	return local + "@" + host
+}
+
+// startd is whose slot it is: all of a startd's have its name.
+func (s *slot) startd() string {
+	_, name, _ := strings.Cut(s.name, "@")
+	return name
 }
 
 // fewRoundings is how many ways of taking amounts are remembered, whether there are slots
