@@ -125,6 +125,7 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look) {
 		s := p.schedds[key.schedd]
 		if s.lost(l) {
 			p.gone(d, j) // with its schedd
+			delete(p.left, key)
 			if j.phase == running {
 				d.Ran[j.id] = unknownRun
 			}
@@ -183,7 +184,8 @@ func (p *Pool) gone(d *negotiator.Delta, j *job) {
 		d.Ran[j.id] = unknownRun
 		began, asked := j.group.started, cmp.Or(j.group.plan.limit, j.group.plan.estimate, backfill.Forever)
 		if s := p.schedds[j.key.schedd]; s != nil && j.look < s.other {
-			break // it was not asked for
+			delete(p.left, j.key) // it was not asked for
+			break
 		}
 		if stopped := j.stopped > j.look && d.Now-began < asked; !stopped && j.group.runs() && 0 < began && began <= d.Now {
 			d.Ran[j.id] = d.Now - began

@@ -372,16 +372,18 @@ func TestANewConstraintTeachesNothing(t *testing.T) {
 	w.pass(20)
 	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`})
 	stays, leaves := w.pool.Find("1.0")[0], w.pool.Find("2.0")[0]
-	ran := map[backfill.JobID]backfill.Time{}
+	foreign, ran := false, map[backfill.JobID]backfill.Time{}
 	for range 12 {
 		for range 4 {
 			w.step()
 		}
 		d, _ := w.cycle()
+		foreign = foreign || w.pool.Last().Foreign > 0
 		for _, id := range d.Completed {
 			ran[id] = d.Ran[id]
 		}
 	}
 	require.Equal(t, backfill.Time(unknownRun), ran[leaves])
+	require.True(t, foreign, "its claim is planned around")
 	require.Positive(t, ran[stays], "one that has ended tells")
 }

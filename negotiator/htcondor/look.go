@@ -348,6 +348,7 @@ func (p *Pool) miss(l *look) {
 	for _, s := range p.schedds {
 		maps.DeleteFunc(s.submitters, func(_ string, a submitter) bool { return a.look != l.number })
 	}
+	maps.DeleteFunc(p.left, func(_ jobKey, at time.Time) bool { return l.began.Sub(at) > longGrace })
 	maps.DeleteFunc(p.used, func(_ string, u use) bool { return l.began.Sub(u.at) > 2*p.s.Patience })
 }
 

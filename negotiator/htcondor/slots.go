@@ -21,6 +21,7 @@ type slot struct {
 	name  string
 	lines cedar.Lines // as it came, to see whether it changed
 	look  int         // the number of the look that saw it last
+	heard time.Time   // when a look first saw it as it is; any word of its startd changes it
 
 	// host is the slot that is planned with: this one, or of a dynamic one its parent's
 	// name.
@@ -83,7 +84,7 @@ func (p *Pool) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
 		s = &slot{name: name}
 		p.slots[name] = s
 	}
-	s.lines, s.look, s.gone = append(s.lines[:0], lines...), number, time.Time{}
+	s.lines, s.look, s.gone, s.heard = append(s.lines[:0], lines...), number, time.Time{}, p.looked
 	return p.fill(s, ad)
 }
 
