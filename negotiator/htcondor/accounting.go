@@ -87,13 +87,15 @@ func (p *Pool) account(l *look, fresh []*job) {
 }
 
 // throttled says which of the fresh jobs a limit keeps out of the queue, and why.
-func (p *Pool) throttled(fresh []*job) map[backfill.JobID]string {
+func (p *Pool) throttled(l *look, fresh []*job) map[backfill.JobID]string {
 	out := map[backfill.JobID]string{}
 	if p.accounting.Accountant == nil || len(fresh) == 0 {
 		return out
 	}
 	candidate := func(j *job) accountant.Candidate {
-		return accountant.Candidate{Submitter: j.group.plan.submitter(), Weight: j.group.plan.weight, Limits: j.group.plan.limited}
+		return accountant.Candidate{
+			Submitter: j.group.plan.submitter(), Weight: j.group.plan.weight, Limits: j.group.plan.limited, Room: p.schedds[j.key.schedd].room,
+		}
 	}
 	var runs, admitted, asks []accountant.Candidate
 	for _, j := range p.jobs {
@@ -101,8 +103,15 @@ func (p *Pool) throttled(fresh []*job) map[backfill.JobID]string {
 		case running:
 			runs = append(runs, candidate(j))
 		case waiting:
-			admitted = append(admitted, candidate(j))
+			c := candidate(j)
+			if l.began.Sub(j.planned) >= 2*p.s.Patience {
+				c.Room = nil
+			}
+			admitted = append(admitted, c)
 		case unknown:
+			if j.group.runs() {
+				runs = append(runs, accountant.Candidate{Room: p.schedds[j.key.schedd].room})
+			}
 		}
 	}
 	for _, j := range fresh {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -54,4 +55,32 @@ func BenchmarkSteadyLook(b *testing.B) {
 	for b.Loop() {
 		look()
 	}
+}
+
+// What a look costs more where 100,000 jobs are kept out by a limit.
+func BenchmarkUnplanned(b *testing.B) {
+	p := New(Settings{Schema: negotiator.DefaultSchema()})
+	plans := make([]*plan, 100)
+	for i := range plans {
+		plans[i] = &plan{labels: map[string]string{"owner": "alice"}}
+	}
+	l := &look{}
+	for i := range int64(100_000) {
+		j := p.job(jobKey{"schedd@test", i / 100, i % 100})
+		j.group = &group{plan: plans[i%100], submit: backfill.Time(i / 100)}
+		l.outside = append(l.outside, outside{j.id, j.key, j.group, "limit sw: 2 of 2 in use, 1 wanted", false})
+	}
+	p.renamed = false
+	b.Run("look", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			p.publish(l)
+		}
+	})
+	b.Run("ask", func(b *testing.B) {
+		for b.Loop() {
+			p.publish(l)
+			require.Len(b, p.Unplanned(), len(l.outside))
+		}
+	})
 }

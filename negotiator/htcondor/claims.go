@@ -13,10 +13,13 @@ import (
 // schedd whose queue we may not read, or idle. It is told as a job of its own, but not
 // at once: ads are late, and a claim that has just ended or begun looks the same. When a
 // negotiator begins it is told at once if it runs a job: to plan as if all those slots
-// were free would start what cannot start.
+// were free would start what cannot start. Of a job of ours that has ended a claim is known
+// to be over, unless its startd tells of it afterwards, and for long: the collector may keep
+// the ad of a dynamic slot that was deleted.
 const (
 	strangeFor     = 10 * time.Second
 	strangeIdleFor = 30 * time.Second
+	strangeLeftFor = time.Minute // of a job of ours that runs no more
 	idleEstimate   = 10 * 60
 )
 
@@ -33,10 +36,11 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 		if !s.gone.IsZero() && !s.longGone(l) && (host == nil || !host.gone.IsZero()) {
 			continue // its startd was not heard of at all
 		}
+		at, left := p.left[s.runs]
 		known := !s.claimed || !s.gone.IsZero()
 		if !known {
 			j := p.jobs[s.runs]
-			known = j != nil && j.runsAt(s.host)
+			known = j != nil && j.runsAt(s.host) || left && !s.heard.After(at)
 		}
 		switch {
 		case known && s.foreign != 0:
@@ -52,6 +56,8 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 			switch {
 			case !p.begun:
 				long = 0
+			case left:
+				long = strangeLeftFor
 			case s.runs != jobKey{}:
 			case flying[s.host]: // it may be for a job on its way
 				long = 3 * p.s.Patience

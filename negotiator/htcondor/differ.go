@@ -18,11 +18,10 @@ func (p *Pool) differ(l *look) negotiator.Delta {
 		d.Ran[id] = unknownRun // nobody saw when
 	}
 	p.meanwhileEnded, p.meanwhileLeft = nil, nil
-	whys := map[backfill.JobID]string{}
 	p.hearTold(nil)
 	p.judge(l)
 	p.differSlots(&d, l)
-	p.differJobs(&d, l, whys)
+	p.differJobs(&d, l)
 	p.differClaims(&d, l)
 	byJob := func(a, b *negotiator.Job) int { return int(a.ID - b.ID) }
 	slices.SortFunc(d.Submitted, byJob)
@@ -35,7 +34,7 @@ func (p *Pool) differ(l *look) negotiator.Delta {
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(d.SlotsDown)
 	p.begun = true
-	p.publish(l, whys)
+	p.publish(l)
 	return d
 }
 
@@ -90,7 +89,8 @@ func (p *Pool) tellSlot(d *negotiator.Delta, s *slot, l *look) {
 
 // longGone tells whether a slot was missed for longer than may happen to any.
 func (s *slot) longGone(l *look) bool {
-	return !s.gone.IsZero() && l.began.Sub(s.gone) >= l.grace
+	outlived := !s.outlived.IsZero() && l.began.Sub(s.outlived) >= settling
+	return outlived || !s.gone.IsZero() && l.began.Sub(s.gone) >= l.grace
 }
 
 // shut is a slot that takes no job.
@@ -119,12 +119,13 @@ func (p *Pool) busy() map[string]bool {
 }
 
 // differJobs tells of jobs. Nothing is told of those whose queue was not read.
-func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]string) {
+func (p *Pool) differJobs(d *negotiator.Delta, l *look) {
 	var fresh []*job
 	for key, j := range p.jobs {
 		s := p.schedds[key.schedd]
 		if s.lost(l) {
 			p.gone(d, j) // with its schedd
+			delete(p.left, key)
 			if j.phase == running {
 				d.Ran[j.id] = unknownRun
 			}
@@ -153,7 +154,7 @@ func (p *Pool) differJobs(d *negotiator.Delta, l *look, whys map[backfill.JobID]
 			fresh = append(fresh, j)
 		}
 	}
-	p.admit(d, l, fresh, whys)
+	p.admit(d, l, fresh)
 	for name, s := range p.schedds {
 		if s.lost(l) && (!s.moved || s.look != l.number) { // its ad may outlive it
 			s.done()
@@ -173,7 +174,8 @@ const unknownRun = -1
 
 // gone tells of a job that has left its queue, or that no one can start any more. How
 // long it ran is known if it was seen to, since it left between two looks. One that was
-// stopped before it had used all that it asked for did not run as long as it would have.
+// stopped before it had used all that it asked for did not run as long as it would have, and
+// one that another constraint leaves out goes on.
 func (p *Pool) gone(d *negotiator.Delta, j *job) {
 	switch j.phase {
 	case running:
@@ -181,6 +183,10 @@ func (p *Pool) gone(d *negotiator.Delta, j *job) {
 		d.Completed = append(d.Completed, j.id)
 		d.Ran[j.id] = unknownRun
 		began, asked := j.group.started, cmp.Or(j.group.plan.limit, j.group.plan.estimate, backfill.Forever)
+		if s := p.schedds[j.key.schedd]; s != nil && j.look < s.other {
+			delete(p.left, j.key) // it was not asked for
+			break
+		}
 		if stopped := j.stopped > j.look && d.Now-began < asked; !stopped && j.group.runs() && 0 < began && began <= d.Now {
 			d.Ran[j.id] = d.Now - began
 			p.trust(j)
@@ -259,24 +265,26 @@ func (p *Pool) elsewhere(d *negotiator.Delta, j *job, at []place) {
 	case unknown:
 		return
 	}
-	p.log.Info("a job runs where it cannot be planned with", "job", j.key, "slots", at)
+	p.log.Info("a job runs where it cannot be planned with", "job", p.nameOf(j), "slots", list(at))
 	delete(p.flights, j.id)
 	j.phase = unknown
 }
 
 // differIdle tells of a job that should run and is idle: it was not started in
 // time, or it has come back to the queue. One that was edited meanwhile is another
-// job: true, it is fresh.
+// job, and one that its schedd has no room for leaves the plan: true, it is fresh.
 func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
-	edited := !j.same()
+	edited, full := !j.same(), false
 	if f := p.flights[j.id]; f != nil && !p.s.Observe {
-		switch handed := len(f.claims) > 0 || f.sent() || f.telling; {
+		switch handed := f.handed(); {
 		case edited && !handed:
+		case !handed && f.full:
+			full = true // it is planned with when there is room
 		case !handed && slices.ContainsFunc(j.places, func(at place) bool { return p.isLeftOut(at.Slot, j, l.began) }):
 		case !p.overdue(f):
 			return false
 		default:
-			p.log.Warn("a job was not started in time", "job", j.key, "slots", j.places, "matched", f.sent(), "why", f.why)
+			p.log.Warn("a job was not started in time", "job", p.nameOf(j), "slots", list(j.places), "matched", f.sent(), "why", f.why)
 			p.unstarted++
 		}
 		p.land(f)
@@ -284,7 +292,7 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 	delete(p.flights, j.id)
 	p.leave(j)
 	j.phase, j.places, j.claims = waiting, nil, nil
-	if edited {
+	if edited || full {
 		d.Removed = append(d.Removed, j.id)
 		delete(p.byID, j.id)
 		p.lastID++
@@ -297,26 +305,29 @@ func (p *Pool) differIdle(d *negotiator.Delta, j *job, l *look) (fresh bool) {
 }
 
 // admit tells of jobs that are new, unless something keeps them out.
-func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job, whys map[backfill.JobID]string) {
+func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job) {
+	leave := func(j *job, why string) {
+		l.outside = append(l.outside, outside{j.id, j.key, j.group, why, p.several()})
+	}
+	lineUp(fresh)
 	var sound []*job
 	for _, j := range fresh {
 		switch {
 		case j.group.plan.wrong != nil:
-			whys[j.id] = "cannot be planned with: " + strings.ReplaceAll(j.group.plan.wrong.Error(), "\n", "; ")
+			leave(j, "cannot be planned with: "+strings.ReplaceAll(j.group.plan.wrong.Error(), "\n", "; "))
 		case j.group.plan.parallel && p.parts(j) > 1:
-			whys[j.id] = "is a part of a gang of several kinds of nodes, which is not planned for: use one queue statement with machine_count"
+			leave(j, "is a part of a gang of several kinds of nodes, which is not planned for: use one queue statement with machine_count")
 		case j.group.timed:
-			whys[j.id] = "is to start at a time of its own (DeferralTime), which is not planned for"
+			leave(j, "is to start at a time of its own (DeferralTime), which is not planned for")
 		default:
 			sound = append(sound, j)
 		}
 	}
-	lineUp(sound)
 	p.account(l, sound)
-	out := p.throttled(sound)
+	out := p.throttled(l, sound)
 	for _, j := range sound {
 		if why, throttled := out[j.id]; throttled {
-			whys[j.id] = why
+			leave(j, why)
 			continue
 		}
 		d.Submitted = append(d.Submitted, p.tell(j, waiting))

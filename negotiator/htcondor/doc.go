@@ -24,7 +24,7 @@
 // wanted.go attributes; slots.go and queue.go what was seen, plan.go jobs as they are
 // planned with; differ.go the differences, claims.go of them those of others' claims;
 // accounting.go shares and limits; flight.go matches on their way, gangs.go whose turn
-// it is, offers.go what slots have to give, grant.go handing over, doubts.go slots on
+// it is, room.go how many jobs a schedd runs, offers.go what slots have to give, grant.go handing over, doubts.go slots on
 // which starts fail; left.go what
 // survives a restart; explain.go reasons for users.
 package htcondor

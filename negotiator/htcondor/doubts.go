@@ -91,6 +91,7 @@ func (p *Pool) judge(l *look) {
 		return
 	}
 	var failed []*job
+	failing := map[string]int{} // flights
 	for key, j := range p.jobs {
 		s := p.schedds[key.schedd]
 		if j.phase != running || s == nil || s.read != l.number || j.look != l.number || j.group.runs() {
@@ -98,10 +99,17 @@ func (p *Pool) judge(l *look) {
 		}
 		if f := p.flights[j.id]; f == nil && l.now-j.start < backfill.Time(p.s.Patience/time.Second) || f != nil && len(f.claims) > 0 && p.overdue(f) {
 			failed = append(failed, j)
+			if f != nil {
+				failing[key.schedd]++
+			}
 		}
 	}
 	slices.SortFunc(failed, func(a, b *job) int { return a.key.compare(b.key) })
+	in := p.inRooms()
 	for _, j := range failed {
+		if s := p.schedds[j.key.schedd]; s.full || s.room != nil && in[s.name]-failing[s.name] >= s.room.Jobs {
+			continue // it may have been full
+		}
 		for _, name := range p.blamed(j) {
 			p.blame(name, j, l)
 		}

@@ -29,6 +29,7 @@ func TestJobLeavesBlackHole(t *testing.T) {
 	require.Equal(t, 1, j.runs)
 	require.Contains(t, j.at, good)
 	require.Empty(t, w.pool.Last().Paused, "a pause of 5 s is over")
+	require.Contains(t, w.log.String(), "a job was not started in time: job=1.0 slots=\"slot1@bad×1\" matched=true")
 }
 
 // Where starts always fail less and less is tried, and one line is logged for each try.

@@ -36,32 +36,23 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 	bySchedd := map[string]map[string][]reason{}
 	count := map[string]int{}
 	now := p.now()
-	unplanned := map[backfill.JobID]string{}
-	for _, u := range p.unplanned {
-		unplanned[u.ID] = u.Why
-		ids = append(ids, u.ID)
-	}
-	for _, id := range ids {
+	tell := func(id backfill.JobID, is phase, why func(backfill.JobID) string) {
 		j := p.byID[id]
-		left, out := unplanned[id]
-		if j == nil || j.phase != waiting && !out || count[j.key.schedd] >= maxTellings {
-			continue
+		if j == nil || j.phase != is || count[j.key.schedd] >= maxTellings {
+			return
 		}
 		s := p.schedds[j.key.schedd]
 		submitter := j.submitterOf()
 		if _, advertised := s.submitters[submitter]; !advertised || s.failed != nil || s.late || s.telling != nil || now.Before(s.mute) {
-			continue
+			return
 		}
 		before := p.told[id]
 		if now.Sub(before.at) < tellEvery {
-			continue
+			return
 		}
-		text := left
-		if !out {
-			text = why(id)
-		}
+		text := why(id)
 		if text == before.text {
-			continue
+			return
 		}
 		p.told[id] = telling{text, now}
 		if bySchedd[j.key.schedd] == nil {
@@ -69,6 +60,12 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 		}
 		bySchedd[j.key.schedd][submitter] = append(bySchedd[j.key.schedd][submitter], reason{j, text})
 		count[j.key.schedd]++
+	}
+	for _, id := range ids {
+		tell(id, waiting, why)
+	}
+	for _, o := range p.outside {
+		tell(o.id, unknown, func(backfill.JobID) string { return o.why })
 	}
 	maps.DeleteFunc(p.told, func(id backfill.JobID, _ telling) bool { return p.byID[id] == nil })
 	wait, cancel := context.WithTimeout(ctx, p.hold)

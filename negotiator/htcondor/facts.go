@@ -48,18 +48,41 @@ func (p *Pool) Last() Facts {
 func (p *Pool) Why(id backfill.JobID) (Unplanned, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.unplanned, func(u Unplanned) bool { return u.ID == id })
+	i := slices.IndexFunc(p.outside, func(o outside) bool { return o.id == id })
 	if i < 0 {
 		return Unplanned{}, false
 	}
-	return p.unplanned[i], true
+	return p.outside[i].describe(), true
 }
 
 // Unplanned are all jobs that are not planned with, in the order of jobs.
 func (p *Pool) Unplanned() []Unplanned {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.unplanned
+	out := slices.Clone(p.outside)
+	p.mu.Unlock()
+	slices.SortFunc(out, func(a, b outside) int {
+		return cmp.Or(cmp.Compare(a.group.submit, b.group.submit), a.key.compare(b.key))
+	})
+	all := make([]Unplanned, len(out))
+	for i, o := range out {
+		all[i] = o.describe()
+	}
+	return all
+}
+
+// outside is a job that is not planned with, as a look found it. There may be very many at
+// each look, and seldom does anybody ask: they are described then.
+type outside struct {
+	id    backfill.JobID
+	key   jobKey
+	group *group
+	why   string
+	// several says that there is more than one schedd.
+	several bool
+}
+
+func (o outside) describe() Unplanned {
+	return Unplanned{ID: o.id, Job: o.key.name(o.several), Schedd: o.key.schedd, Owner: o.group.plan.labels["owner"], Why: o.why}
 }
 
 // Find lists the jobs that users call so: 12.0, or 12.0@schedd where several schedds
@@ -78,10 +101,10 @@ func (p *Pool) trouble(err error) {
 }
 
 // publish puts down what others ask for.
-func (p *Pool) publish(l *look, whys map[backfill.JobID]string) {
+func (p *Pool) publish(l *look) {
 	f := Facts{
 		Began: l.began, Took: l.took, Submitters: l.submitters, Negotiators: l.others, Problems: l.problems, Paused: p.pauses(l.began),
-		Schedds: len(p.schedds), Unplanned: len(whys),
+		Schedds: len(p.schedds), Unplanned: len(l.outside),
 	}
 	for _, j := range p.jobs {
 		switch j.phase {
@@ -100,28 +123,14 @@ func (p *Pool) publish(l *look, whys map[backfill.JobID]string) {
 			f.Foreign++
 		}
 	}
-	unplanned, names := p.describeUnplanned(whys), p.names
+	names := p.names
 	if p.renamed {
 		names, p.renamed = p.nameJobs(), false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.Matched, f.Rejected, f.Unstarted = p.matched, p.rejected, p.unstarted
-	p.facts, p.names, p.unplanned = f, names, unplanned
-}
-
-// describeUnplanned describes the jobs that are not planned with.
-func (p *Pool) describeUnplanned(whys map[backfill.JobID]string) []Unplanned {
-	jobs := make([]*job, 0, len(whys))
-	for id := range whys {
-		jobs = append(jobs, p.byID[id])
-	}
-	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Or(cmp.Compare(a.group.submit, b.group.submit), a.key.compare(b.key)) })
-	all := make([]Unplanned, len(jobs))
-	for i, j := range jobs {
-		all[i] = Unplanned{ID: j.id, Job: p.describe(j).Name, Schedd: j.key.schedd, Owner: j.group.plan.labels["owner"], Why: whys[j.id]}
-	}
-	return all
+	p.facts, p.names, p.outside = f, names, l.outside
 }
 
 // nameJobs lists the jobs by what users call them.

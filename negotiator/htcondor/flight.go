@@ -15,6 +15,8 @@ type flight struct {
 	// first of them was not.
 	rest []place
 	why  string
+	// full says that there was no room for it in its schedd.
+	full bool
 	// claims are the ids that were handed over; secrets.
 	claims []string
 	// telling says that its schedd may be hearing of it at this moment.
@@ -27,6 +29,9 @@ type flight struct {
 
 // sent tells whether nothing is left to hand over.
 func (f *flight) sent() bool { return len(f.rest) == 0 }
+
+// handed tells whether something of it was handed over, or may be at this moment.
+func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
 
 // takeOff takes note that a job was decided to start.
 func (p *Pool) takeOff(m negotiator.Match) {

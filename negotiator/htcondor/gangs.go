@@ -35,8 +35,9 @@ func (p *Pool) stale(name string) bool {
 
 func (p *Pool) rotten(r remains) bool { return p.now().Sub(r.at) >= staleClaims }
 
-// leave notes where a gang has ended.
+// leave notes that a job runs no more, and where a gang has ended.
 func (p *Pool) leave(j *job) {
+	p.left[j.key] = p.looked
 	if j.as == nil || !j.as.parallel || p.s.Observe {
 		return
 	}

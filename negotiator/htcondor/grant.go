@@ -28,8 +28,20 @@ func (p *Pool) handOver(ctx context.Context) {
 	p.hearTold(nil)
 	submitters := map[*flight]string{}
 	var flights []*flight
-	for _, f := range p.waitingFlights() {
+	waiting := p.waitingFlights()
+	if len(waiting) == 0 {
+		return
+	}
+	in := p.inRooms()
+	for _, f := range waiting {
 		submitter, why := p.ready(f)
+		if s := p.schedds[f.job.key.schedd]; why == "" && s.room != nil && !f.handed() {
+			if f.full = in[s.name] >= s.room.Jobs; f.full {
+				why = s.room.Full()
+			} else {
+				in[s.name]++
+			}
+		}
 		if why != "" {
 			f.why = why
 			continue
@@ -273,7 +285,7 @@ func (p *Pool) handed(m match) {
 		f.why = "its schedd was told, and did not start it"
 		p.matched++
 	}
-	p.log.Debug("matched", "job", f.job.key, "schedd", f.job.key.schedd, "slot", m.slot, "claim", security.PublicClaim(m.Claim))
+	p.log.Debug("matched", "job", p.nameOf(f.job), "schedd", f.job.key.schedd, "slot", m.slot, "claim", security.PublicClaim(m.Claim))
 }
 
 // significant are the job attributes that schedds are to tell jobs apart by.

@@ -361,3 +361,29 @@ func TestIdleClaimUnderJobsOnTheirWay(t *testing.T) {
 	require.True(t, j.done)
 	require.Zero(t, w.pool.Last().Foreign)
 }
+
+// Jobs that run and that a new constraint leaves out go, but have not ended: they teach
+// nobody how long they ran.
+func TestANewConstraintTeachesNothing(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	for _, team := range []string{"a", "b"} {
+		w.submit(&sleeper{cpus: 1, seconds: 60, estimate: 100, extra: fmt.Sprintf("\nTeam = %q", team)})
+	}
+	w.pass(20)
+	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`})
+	stays, leaves := w.pool.Find("1.0")[0], w.pool.Find("2.0")[0]
+	foreign, ran := false, map[backfill.JobID]backfill.Time{}
+	for range 12 {
+		for range 4 {
+			w.step()
+		}
+		d, _ := w.cycle()
+		foreign = foreign || w.pool.Last().Foreign > 0
+		for _, id := range d.Completed {
+			ran[id] = d.Ran[id]
+		}
+	}
+	require.Equal(t, backfill.Time(unknownRun), ran[leaves])
+	require.True(t, foreign, "its claim is planned around")
+	require.Positive(t, ran[stays], "one that has ended tells")
+}

@@ -27,6 +27,7 @@ type look struct {
 	others     []Other
 	problems   []string
 	grace      time.Duration // how long a slot may be missing
+	outside    []outside     // jobs that are not planned with
 }
 
 // hold is how long a look waits for schedds that are slower than the collector;
@@ -204,7 +205,7 @@ func (p *Pool) heard(s *schedd, r reading) bool {
 func (p *Pool) askCollector(ctx context.Context, l *look) (grew bool, err error) {
 	types := []client.AdType{
 		{Name: "Machine", Projection: p.slotAttributes.projection(), Requirements: p.s.SlotConstraint},
-		{Name: "Scheduler", Projection: []string{"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime"}},
+		{Name: "Scheduler", Projection: []string{"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs"}},
 		{Name: "Submitter", Projection: []string{"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability", "LastHeardFrom"}},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
@@ -229,6 +230,7 @@ func (p *Pool) askCollector(ctx context.Context, l *look) (grew bool, err error)
 			if s := p.readSchedd(ad, "Name", true, l); s != nil {
 				counted, _ := ad.Int("MyCurrentTime")
 				s.counted = backfill.Time(counted)
+				s.readRoom(ad)
 			}
 		case `"Submitter"`:
 			p.readSubmitter(ad, l)
@@ -318,19 +320,35 @@ func (p *Pool) readSubmitter(ad *classad.ClassAd, l *look) {
 const (
 	grace       = 20 * time.Second
 	longGrace   = 15 * time.Minute
+	settling    = 10 * time.Second // a startd tells of its slots in (UPDATE_SPREAD_TIME, 8 s)
 	scheddGrace = 15 * time.Minute
 )
 
 // miss notes what the look did not see.
+// Slots that a startd does not tell of any more since it has begun anew are missing too,
+// though the collector may have their ads for a quarter of an hour.
 func (p *Pool) miss(l *look) {
+	newest := map[string]int64{}
 	for _, s := range p.slots {
-		if s.look != l.number && s.gone.IsZero() {
+		if s.look == l.number {
+			newest[s.startd()] = max(newest[s.startd()], s.started)
+		}
+	}
+	for _, s := range p.slots {
+		outlived := s.started != 0 && s.started < newest[s.startd()]
+		if !outlived {
+			s.outlived = time.Time{}
+		} else if s.outlived.IsZero() {
+			s.outlived = l.began
+		}
+		if (s.look != l.number || outlived) && s.gone.IsZero() {
 			s.gone = l.began
 		}
 	}
 	for _, s := range p.schedds {
 		maps.DeleteFunc(s.submitters, func(_ string, a submitter) bool { return a.look != l.number })
 	}
+	maps.DeleteFunc(p.left, func(_ jobKey, at time.Time) bool { return l.began.Sub(at) > longGrace })
 	maps.DeleteFunc(p.used, func(_ string, u use) bool { return l.began.Sub(u.at) > 2*p.s.Patience })
 }
 

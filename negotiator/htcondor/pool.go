@@ -95,6 +95,7 @@ type Pool struct {
 	doubts                        map[string]map[string]*doubt // by slot and schedd
 	used                          map[string]use               // by claim ids that were handed out
 	remains                       []remains                    // of gangs that have ended
+	left                          map[jobKey]time.Time         // of jobs that ran: when a look first saw that they do no more
 
 	slotAttributes, jobAttributes wanted
 	parser                        classad.Parser
@@ -102,10 +103,10 @@ type Pool struct {
 	manyRoundings                 int                         // at so many those that are no more are forgotten
 	rounding                      map[string]*negotiator.Slot // one of each way of taking amounts, by consumption policy
 
-	mu        sync.Mutex // guards what others ask for
-	facts     Facts
-	names     map[string][]backfill.JobID
-	unplanned []Unplanned
+	mu      sync.Mutex // guards what others ask for
+	facts   Facts
+	names   map[string][]backfill.JobID
+	outside []outside
 
 	renamed bool // jobs have come or gone since names was made
 }
@@ -125,7 +126,7 @@ func New(s Settings) *Pool {
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold, most: maxQueue,
 		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
 		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{}, manyRoundings: fewRoundings,
-		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{},
+		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{}, left: map[jobKey]time.Time{},
 	}
 	p.accounting = &p.s.Accounting
 	p.want()

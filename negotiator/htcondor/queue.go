@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
@@ -58,6 +59,9 @@ type job struct {
 	claims    []string // of a gang that runs, where they are known; secrets
 	start     backfill.Time
 	estimated backfill.Time // of a running one, which may have been edited since
+
+	// planned is when the negotiator was told of it as of one that waits.
+	planned time.Time
 
 	// blamed is the slot that its last start failed on, and when that was found.
 	blamed   string
@@ -108,6 +112,8 @@ type schedd struct {
 	seen    time.Time         // when
 	read    int               // the look that last had its queue
 	since   time.Time         // when that reading began; zero: never
+	asked   string            // which jobs that were
+	other   int               // the look since which it is asked for those
 	wrong   string            // what of the last reading was left out, and why
 	failed  error             // why the last reading failed
 	asleep  time.Time         // nobody asks it before, for it cannot be reached
@@ -130,6 +136,10 @@ type schedd struct {
 	// gang is when the last of its gangs began, counted when it last counted its queue;
 	// both by its own clock.
 	gang, counted backfill.Time
+	// room is how many jobs it runs at once; nil: it does not say. It says itself that it is
+	// full; that may be minutes old.
+	room *accountant.Room
+	full bool
 }
 
 // submitter is a submitter ad.
@@ -228,6 +238,9 @@ func split(lines cedar.Lines) rawGroup {
 // digest takes in what was read of a queue. It reports whether jobs refer to
 // attributes that were not asked for.
 func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
+	if s.asked != r.asked {
+		s.asked, s.other = r.asked, number
+	}
 	s.read, s.since = number, r.began
 	unread, which := 0, ""
 	for _, raw := range r.groups {
@@ -327,14 +340,31 @@ func (p *Pool) places(g *group) []place {
 	return at
 }
 
+// list writes places as a [negotiator.Placement] is written.
+func list(at []place) string {
+	places := make(negotiator.Placement, len(at))
+	for i, a := range at {
+		places[i] = negotiator.Place{Slot: &negotiator.Slot{Name: a.Slot}, Chunks: a.Chunks}
+	}
+	return places.String()
+}
+
+// name is what users call a job, of several schedds with the schedd.
+func (k jobKey) name(several bool) string {
+	if several {
+		return k.String() + "@" + k.schedd
+	}
+	return k.String()
+}
+
+func (p *Pool) nameOf(j *job) string { return j.key.name(p.several()) }
+
+func (p *Pool) several() bool { return len(p.schedds) > 1 }
+
 // describe is a job in the negotiator's terms.
 func (p *Pool) describe(j *job) *negotiator.Job {
-	name := j.key.String()
-	if len(p.schedds) > 1 {
-		name += "@" + j.key.schedd
-	}
 	return &negotiator.Job{
-		ID: j.id, Name: name, Submit: j.group.submit, Nodes: j.group.plan.nodes,
+		ID: j.id, Name: p.nameOf(j), Submit: j.group.submit, Nodes: j.group.plan.nodes,
 		Place:    backfill.Place{Queue: j.key.schedd, Cluster: j.key.cluster, Proc: j.key.proc},
 		Estimate: j.group.plan.estimate, Limit: j.group.plan.limit,
 		Labels: j.group.plan.labels, Ad: j.group.plan.ad,
@@ -349,6 +379,9 @@ func (j *job) same() bool {
 
 // tell notes that the negotiator is told of a job as it is now.
 func (p *Pool) tell(j *job, is phase) *negotiator.Job {
+	if is == waiting && j.phase == unknown {
+		j.planned = p.looked
+	}
 	j.as, j.submit, j.phase, j.estimated = j.group.plan, j.group.submit, is, j.group.plan.estimate
 	return p.describe(j)
 }

@@ -460,3 +460,67 @@ func TestUnreadableQueue(t *testing.T) {
 	require.Contains(t, strings.Join(f.pool.Last().Problems, ";"), "1000 parts cannot be read")
 	require.Less(t, strings.Count(f.log.String(), "\n"), 10)
 }
+
+// A schedd that runs no more jobs drops matches in silence. It gets no more of them than it
+// takes, and no slot is blamed.
+func TestScheddRunsSoManyAtOnce(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true}, &node{name: "n2", cpus: 1, memory: 4096})
+	w.most = 2
+	w.account(nil)
+	for range 6 {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	}
+	w.pass(8)
+	require.Equal(t, 2, w.running())
+	why, out := w.pool.Why(w.pool.Find("6.0")[0])
+	require.True(t, out)
+	require.Equal(t, "its schedd runs no more than 2 jobs at once", why.Why)
+	w.most = 1 // it is configured anew while more run
+	w.pass(150)
+	for _, j := range w.jobs {
+		require.True(t, j.done)
+		require.Equal(t, 1, j.runs)
+	}
+	require.Zero(t, w.pool.Last().Unstarted)
+	require.NotContains(t, w.log.String(), "starts fail there")
+}
+
+// Jobs that were planned with before the schedd was full are not tried while it is, and do not
+// keep the others out for ever.
+func TestWaitingJobsOfAFullSchedd(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
+	w.most = 2
+	w.account(nil)
+	for range 2 {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\nRequirements = TARGET.Wonder"})
+	}
+	long := w.submit(&sleeper{cpus: 1, seconds: 300, estimate: 300})
+	w.pass(100)
+	require.Equal(t, 1, long.runs, "what matches no slot takes no room for long")
+	w.most = 1
+	for range 3 {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	}
+	w.pass(100)
+	require.Equal(t, 1, w.running())
+	for _, j := range w.jobs[2:] {
+		require.LessOrEqual(t, j.runs, 1)
+	}
+	w.pass(250)
+	for _, j := range w.jobs[2:] {
+		require.True(t, j.done)
+	}
+	require.Zero(t, w.pool.Last().Unstarted)
+	require.NotContains(t, w.log.String(), "starts fail there")
+}
+
+// A schedd may be full with jobs that it does not tell us of.
+func TestScheddThatSaysThatItIsFull(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true}, &node{name: "n2", cpus: 8, memory: 4096}, &node{name: "n3", cpus: 8, memory: 4096})
+	w.most, w.hidden = 3, 3
+	w.account(nil)
+	w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	w.pass(60)
+	require.NotZero(t, w.pool.Last().Unstarted)
+	require.NotContains(t, w.log.String(), "starts fail there")
+}

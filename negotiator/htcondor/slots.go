@@ -21,6 +21,7 @@ type slot struct {
 	name  string
 	lines cedar.Lines // as it came, to see whether it changed
 	look  int         // the number of the look that saw it last
+	heard time.Time   // when a look first saw it as it is; any word of its startd changes it
 
 	// host is the slot that is planned with: this one, or of a dynamic one its parent's
 	// name.
@@ -52,6 +53,8 @@ type slot struct {
 	beganFor  jobKey
 	started   int64
 	restarted time.Time
+	// outlived is since when its startd is seen to have begun anew without it; zero: it is not.
+	outlived time.Time
 	// veiled is how it is told while it is left out for veil, made of unveiled.
 	veiled, unveiled *negotiator.Slot
 	veil             string
@@ -81,7 +84,7 @@ func (p *Pool) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
 		s = &slot{name: name}
 		p.slots[name] = s
 	}
-	s.lines, s.look, s.gone = append(s.lines[:0], lines...), number, time.Time{}
+	s.lines, s.look, s.gone, s.heard = append(s.lines[:0], lines...), number, time.Time{}, p.looked
 	return p.fill(s, ad)
 }
 
@@ -213,6 +216,12 @@ func parent(name string) string {
 		local = local[:at]
 	}
 	return local + "@" + host
+}
+
+// startd is whose slot it is: all of a startd's have its name.
+func (s *slot) startd() string {
+	_, name, _ := strings.Cut(s.name, "@")
+	return name
 }
 
 // fewRoundings is how many ways of taking amounts are remembered, whether there are slots

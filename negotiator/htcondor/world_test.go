@@ -44,6 +44,8 @@ type world struct {
 	jobs  []*sleeper
 	fate  func(*sleeper) fate // of a match
 
+	most           int // jobs that the schedd runs at once; 0: it does not say
+	hidden         int // that it runs and does not tell of
 	policy         string
 	starts, broken int
 	calm           bool     // nothing may break a guarantee
@@ -214,6 +216,8 @@ func (w *world) take(m fakes.Match) {
 		return
 	case !slices.Contains(strings.Fields(w.claims(n)), m.Claim):
 		return // the claim is stale: the startd refuses it
+	case w.most > 0 && len(j.wants) == 0 && w.running()+w.hidden >= w.most:
+		return // in silence
 	case m.Submitter != j.submitter():
 		w.failed = append(w.failed, fmt.Sprintf("%s was negotiated for %s", m.Submitter, j.submitter()))
 	}
@@ -372,6 +376,24 @@ func (w *world) vacate(j *sleeper) {
 	j.at = nil
 }
 
+// running counts the jobs that have a shadow, or are about to.
+func (w *world) running() (n int) {
+	for _, j := range w.jobs {
+		if j.status == 2 || len(j.wants) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) scheddAd() string {
+	ad := w.schedd.Ad()
+	if w.most > 0 {
+		ad += fmt.Sprintf("MaxJobsRunning = %d\nTotalRunningJobs = %d\n", w.most, w.running()+w.hidden)
+	}
+	return ad
+}
+
 // kill ends a startd with all that runs there; its ads stay for a while.
 func (w *world) kill(n *node) {
 	n.down = true
@@ -423,7 +445,7 @@ func (w *world) publish() {
 	}
 	w.collector.Set("Submitter", submitters...)
 	w.schedd.SetTime(w.now)
-	w.collector.Set("Scheduler", append(w.strangers, w.schedd.Ad())...)
+	w.collector.Set("Scheduler", append(w.strangers, w.scheddAd())...)
 }
 
 func (n *node) ads(w *world) (slots, private string) {

@@ -14,6 +14,16 @@ type Candidate struct {
 	Weight float64
 	// Limits are its concurrency limits, for each start of the whole job.
 	Limits []Limit
+	// Room is where its schedd runs it; nil: there is as much as one likes.
+	Room *Room
+}
+
+// Room is how many jobs a schedd runs at once.
+type Room struct{ Jobs int }
+
+// Full says that there is no more room.
+func (r *Room) Full() string {
+	return fmt.Sprintf("its schedd runs no more than %d jobs at once", r.Jobs)
 }
 
 // Verdict says whether a job may enter the planning queue.
@@ -27,8 +37,8 @@ type Verdict struct {
 
 // Admit decides which waiting jobs, in queue order, may be planned, so that what
 // runs, what was admitted before and still waits, and what is admitted now
-// together exceed no limit: concurrency limits, submitters' ceilings, and the
-// quotas of groups that accept no surplus. What was admitted before counts like
+// together exceed no limit: concurrency limits, submitters' ceilings, the
+// quotas of groups that accept no surplus, and the room that schedds have. What was admitted before counts like
 // what runs; it is not asked again, and keeps its place even if a limit shrinks.
 //
 // A job that a limit has no room for keeps that limit from later jobs, so that
@@ -37,7 +47,7 @@ type Verdict struct {
 func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidate) []Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := &throttle{a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{}, submitters: map[string]*pot{}}
+	t := &throttle{a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{}, submitters: map[string]*pot{}, rooms: map[*Room]*pot{}}
 	for _, c := range running {
 		t.take(c)
 	}
@@ -71,7 +81,8 @@ type throttle struct {
 	pots       map[string]*pot // concurrency limits
 	groups     map[*group]*pot // quotas
 	submitters map[string]*pot // ceilings
-	demands    []demand        // of the job that is looked at
+	rooms      map[*Room]*pot
+	demands    []demand // of the job that is looked at
 }
 
 // pot is one limit.
@@ -79,6 +90,7 @@ type pot struct {
 	name      string
 	used, max float64
 	err       error
+	full      string  // what it says when there is no room; "": the numbers
 	wanted    float64 // by an earlier job that there was no room for
 }
 
@@ -106,6 +118,8 @@ func (t *throttle) judge(c Candidate) Verdict {
 		case d.exempt:
 		case d.pot.err != nil:
 			return Verdict{Never: true, Reason: d.pot.err.Error()}
+		case d.amount > d.pot.max+slack && d.pot.full != "":
+			return Verdict{Never: true, Reason: d.pot.full}
 		case d.amount > d.pot.max+slack:
 			return Verdict{Never: true, Reason: fmt.Sprintf("can never start under %s: %s wanted of %s", d.pot.name, decimal(d.amount), decimal(d.pot.max))}
 		}
@@ -117,6 +131,9 @@ func (t *throttle) judge(c Candidate) Verdict {
 		case d.exempt:
 		case p.used+d.amount > p.max+slack:
 			p.wanted = max(p.wanted, d.amount)
+			if reason == "" && p.full != "" {
+				reason = p.full
+			}
 			if reason == "" {
 				reason = fmt.Sprintf("%s: %s of %s in use, %s wanted", p.name, decimal(p.used), decimal(p.max), decimal(d.amount))
 			}
@@ -146,6 +163,17 @@ func (t *throttle) of(c Candidate) []demand {
 			t.submitters[c.Submitter] = p
 		}
 		t.demands = append(t.demands, demand{pot: p, amount: c.Weight})
+	}
+	if c.Room != nil {
+		p := t.rooms[c.Room]
+		if p == nil {
+			p = &pot{full: c.Room.Full(), max: float64(c.Room.Jobs)}
+			t.rooms[c.Room] = p
+		}
+		t.demands = append(t.demands, demand{pot: p, amount: 1})
+	}
+	if c.Submitter == "" {
+		return t.demands
 	}
 	g, _ := t.a.tree.assigned(c.Submitter)
 	regroups := g != nil && g.Autoregroup // competes for the surplus of all

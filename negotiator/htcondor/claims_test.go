@@ -1,0 +1,53 @@
+package htcondor
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// claimOfEnded is a node on which the ad of a job's dynamic slot outlives the job.
+func claimOfEnded(t *testing.T) (w *world, n *node, ad func(heard int64) string) {
+	t.Helper()
+	n = &node{name: "n1", cpus: 4, memory: 4096}
+	w = newWorld(t, "easy", n)
+	ad = func(heard int64) string {
+		return fmt.Sprintf("Name = \"slot1_7@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\nGlobalJobId = \"schedd@test#1.0#1\"\nLastHeardFrom = %d", heard)
+	}
+	j := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 30})
+	w.pass(16)
+	require.Equal(t, 1, j.runs)
+	n.strangers = []string{ad(w.now)}
+	w.pass(16)
+	require.True(t, j.done)
+	return w, n, ad
+}
+
+// The ad of a slot that its startd has deleted may stay in the collector. If it has not
+// changed since its job ended it tells of no claim.
+func TestAdThatOutlivesItsJob(t *testing.T) {
+	w, _, _ := claimOfEnded(t)
+	for range 120 {
+		w.pass(1)
+		require.Zero(t, w.pool.Last().Foreign)
+	}
+}
+
+// A claim that its startd goes on to tell of, long after the job has ended, is there.
+func TestClaimThatOutlivesItsJob(t *testing.T) {
+	w, n, ad := claimOfEnded(t)
+	for range 40 {
+		n.strangers = []string{ad(w.now)}
+		w.pass(1)
+		require.Zero(t, w.pool.Last().Foreign)
+	}
+	for range 40 {
+		n.strangers = []string{ad(w.now)}
+		w.pass(1)
+	}
+	require.Equal(t, 1, w.pool.Last().Foreign)
+	n.strangers = nil
+	w.pass(8)
+	require.Zero(t, w.pool.Last().Foreign)
+}
