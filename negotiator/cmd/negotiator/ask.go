@@ -108,11 +108,12 @@ func observes(ad *classad.ClassAd) int {
 // explained is all that is known of a job.
 type explained struct {
 	daemon.JobPlan
-	SlotsInPool   int64    `json:"slots_in_pool"`
-	SlotsMatching int64    `json:"slots_matching"`
-	SlotsRefusing int64    `json:"slots_refusing"`
-	SlotsPaused   string   `json:"slots_paused,omitempty"`
-	Clauses       []clause `json:"clauses"`
+	SlotsInPool   int64           `json:"slots_in_pool"`
+	SlotsMatching int64           `json:"slots_matching"`
+	SlotsRefusing int64           `json:"slots_refusing"`
+	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
+	Clauses       []clause        `json:"clauses"`
+	paused        int64           // of which SlotsPaused are the first
 }
 
 // clause is a part of a job's Requirements, and on how many slots it is false.
@@ -126,7 +127,8 @@ func readExplained(ad *classad.ClassAd) explained {
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
-	e.SlotsPaused, _ = ad.Text("SlotsPaused")
+	e.SlotsPaused = daemon.ReadPaused(ad)
+	e.paused, _ = ad.Int("SlotsPaused")
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
 		if !ok {
@@ -206,7 +208,7 @@ func (e explained) write(out *strings.Builder) {
 		return
 	}
 	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool, e.SlotsMatching, e.SlotsRefusing))
-	line("left out", e.SlotsPaused)
+	line("left out", e.leftOut())
 	t := plainTable("slots without", "of its Requirements")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
@@ -219,6 +221,18 @@ func (e explained) write(out *strings.Builder) {
 	for row := range strings.SplitSeq(t.Render(), "\n") {
 		out.WriteString("  " + row + "\n")
 	}
+}
+
+// leftOut lists the slots on which starts failed; "": there is none.
+func (e explained) leftOut() string {
+	var texts []string
+	for _, p := range e.SlotsPaused {
+		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot, time.Unix(p.Until, 0).Format(time.TimeOnly), p.FailedStarts))
+	}
+	if more := e.paused - int64(len(texts)); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // moment is a time as it is shown; "": there is none.

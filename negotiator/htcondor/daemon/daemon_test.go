@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -63,8 +66,7 @@ func TestLife(t *testing.T) {
 	require.EqualValues(t, 1100, *plan.Guarantee)
 	matching, _ := ads[0].Int("SlotsMatching")
 	require.EqualValues(t, 1, matching)
-	paused, _ := ads[0].Text("SlotsPaused")
-	require.Equal(t, "n9 until 00:00:00, failed starts: 3", paused, "not those of another schedd")
+	require.Equal(t, []Paused{{Slot: "n9", Until: 1200, FailedStarts: 3}}, ReadPaused(ads[0]), "not those of another schedd")
 	count, _ := d.Ad().Int("BackfillSlotsPaused")
 	require.EqualValues(t, 2, count)
 	ads, err = d.Plans(t.Context(), "")
@@ -77,6 +79,45 @@ func TestLife(t *testing.T) {
 	require.NoError(t, end())
 	require.Equal(t, []string{"here"}, w.gone, "the ad is withdrawn")
 	require.Regexp(t, `(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d \[INFO\]  cycle 1: fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`, log.String())
+}
+
+// TestAnObserverStartsNothing, and says so.
+func TestAnObserverStartsNothing(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.Observe, o.Once, o.Logger = true, true, logTo(log)
+	w.deltas <- w.begin()
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	require.Regexp(t, `cycle 1: .* idle=2 running=0 would_start=1 rss=`, log.String())
+	matches, told := d.Ad().Int("LastNegotiationCycleMatches0")
+	require.True(t, told)
+	require.Zero(t, matches)
+	idle, _ := d.Ad().Int("LastNegotiationCycleNumIdleJobs0")
+	require.EqualValues(t, 2, idle)
+}
+
+// TestAnEndWithoutACollector is none to worry about.
+func TestAnEndWithoutACollector(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		line string
+	}{
+		"nobody there":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"hung up":           {fmt.Errorf("read: %w", io.EOF), "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"no answer in time": {context.DeadlineExceeded, "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"denied":            {errors.New("denied"), "[WARN]  the Negotiator ad could not be withdrawn: error=denied"},
+	} {
+		w, log := newWorld(), &buffer{}
+		w.clinging = c.err
+		o := w.options("easy")
+		o.Logger = logTo(log)
+		_, end := run(t, o)
+		w.deltas <- w.begin()
+		w.eventually(t, "an ad", func() bool { return len(w.ads) > 0 })
+		require.NoError(t, end(), name)
+		require.Contains(t, log.String(), c.line, name)
+	}
 }
 
 func TestOnce(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -111,9 +112,20 @@ func (d *Daemon) withdraw(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastPatience)
 	defer cancel()
-	if err := d.o.Collector.WithdrawNegotiator(ctx, adType, name); err != nil {
+	switch err := d.o.Collector.WithdrawNegotiator(ctx, adType, name); {
+	case err == nil:
+	case unreachable(err):
+		d.log.Info("the Negotiator ad stays: the collector cannot be reached")
+	default:
 		d.log.Warn("the Negotiator ad could not be withdrawn", "error", err)
 	}
+}
+
+// unreachable tells whether nobody answers, or not to the end: where a whole pool is shut
+// down, the collector may go first.
+func unreachable(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // beReady tells condor_master, once, that we do our work.
@@ -172,21 +184,44 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 	return ads, nil
 }
 
-// describePauses adds the slots that are left out for jobs of a schedd.
+// Paused is a slot that is left out until a time, in seconds since 1970, as starts failed
+// there.
+type Paused struct {
+	Slot         string `json:"slot"`
+	Until        int64  `json:"until"`
+	FailedStarts int64  `json:"failed_starts"`
+}
+
+// describePauses adds how many slots are left out for jobs of a schedd, and the first of
+// them. Whoever reads it puts it in words, in a time zone of his own.
 func describePauses(ad *classad.ClassAd, schedd string, paused []htcondor.Pause) {
-	var texts []string
+	n := 0
 	for _, p := range paused {
 		if p.Schedd != "" && p.Schedd != schedd {
 			continue
 		}
-		if len(texts) == mostLines {
-			texts = append(texts, "and more")
-			break
+		if n++; n <= mostLines {
+			ad.SetString(fmt.Sprintf("PausedSlot%d", n), p.Slot)
+			ad.SetInt(fmt.Sprintf("PausedUntil%d", n), p.Until.Unix())
+			ad.SetInt(fmt.Sprintf("PausedFailures%d", n), int64(p.Failures))
 		}
-		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot, p.Until.Format(time.TimeOnly), p.Failures))
 	}
-	if len(texts) > 0 {
-		ad.SetString("SlotsPaused", strings.Join(texts, "; "))
+	if n > 0 {
+		ad.SetInt("SlotsPaused", int64(n))
+	}
+}
+
+// ReadPaused are the slots that an ad of a job's plan says are left out, the first of them if
+// they are many: SlotsPaused says how many.
+func ReadPaused(ad *classad.ClassAd) (all []Paused) {
+	for i := 1; ; i++ {
+		slot, ok := ad.Text(fmt.Sprintf("PausedSlot%d", i))
+		if !ok {
+			return all
+		}
+		until, _ := ad.Int(fmt.Sprintf("PausedUntil%d", i))
+		failures, _ := ad.Int(fmt.Sprintf("PausedFailures%d", i))
+		all = append(all, Paused{slot, until, failures})
 	}
 }
 

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// TestPausesAreToldInTheReadersZone, whatever the negotiator's is.
+func TestPausesAreToldInTheReadersZone(t *testing.T) {
+	here := time.Local //nolint:gosmopolitan // the zone of the process is what this is about
+	t.Cleanup(func() { time.Local = here })
+	e := explained{SlotsPaused: []daemon.Paused{{Slot: "n9", Until: 1_700_000_000, FailedStarts: 3}, {Slot: "n8", Until: 1_700_000_060, FailedStarts: 1}}, paused: 4, SlotsInPool: 9}
+	for zone, want := range map[*time.Location]string{
+		time.UTC:                       "  left out         n9 until 22:13:20, failed starts: 3; n8 until 22:14:20, failed starts: 1; and 2 more\n",
+		time.FixedZone("EST", -5*3600): "  left out         n9 until 17:13:20, failed starts: 3; n8 until 17:14:20, failed starts: 1; and 2 more\n",
+	} {
+		time.Local = zone
+		var out strings.Builder
+		e.write(&out)
+		require.Contains(t, out.String(), want)
+	}
+	require.Empty(t, explained{}.leftOut())
+}
