@@ -185,6 +185,7 @@ func (p *process) reconfigure(ctx context.Context, told <-chan os.Signal, again 
 			p.logger.Error("nothing is changed: HTCondor's configuration cannot be taken up", "error", err)
 			continue
 		}
+		p.logger.Info("the configuration is taken up; policy, order, estimates and log level follow")
 		select {
 		case again <- syscall.SIGHUP:
 		case <-ctx.Done():
