@@ -139,13 +139,14 @@ func readExplained(ad *classad.ClassAd) explained {
 	}
 }
 
-// jobName is what users call a job of a real pool.
-var jobName = regexp.MustCompile(`^[0-9]+\.[0-9]+(@.+)?$`)
+// jobName is what users call a job of a real pool, or a cluster of them.
+var jobName = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(@.+)?$`)
 
-// askExplain explains a job of a real pool.
+// askExplain explains a job of a real pool. Of a cluster of several it lists what they have to
+// expect.
 func (c *explainCommand) askExplain(ctx context.Context) error {
 	if !jobName.MatchString(c.Job) {
-		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER.PROC@SCHEDD", c.Job))
+		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER for all of them, and @SCHEDD behind it if there are several", c.Job))
 	}
 	n, err := c.ours(ctx)
 	if err != nil {
@@ -164,6 +165,16 @@ func (c *explainCommand) askExplain(ctx context.Context) error {
 	}
 	if c.JSON {
 		return printJSON(all)
+	}
+	if cluster, _, _ := strings.Cut(c.Job, "@"); len(all) > 1 && !strings.Contains(cluster, ".") {
+		plans := make([]daemon.JobPlan, len(all))
+		for i, e := range all {
+			plans[i] = e.JobPlan
+		}
+		if err = printPlans(plans, 0, false); err == nil {
+			_, err = fmt.Printf(" all that is known of one: negotiator explain %s\n", backfill.Printable(all[0].Job, longest))
+		}
+		return err
 	}
 	var text strings.Builder
 	for i, e := range all {

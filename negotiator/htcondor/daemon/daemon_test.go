@@ -133,6 +133,33 @@ func TestOnce(t *testing.T) {
 	require.Equal(t, "2.0", plan.Jobs[0].Job, "those that wait come first")
 }
 
+// TestACluster is all jobs of that number, with all that is known of it if it is one.
+func TestACluster(t *testing.T) {
+	w := newWorld()
+	w.unplanned = []htcondor.Unplanned{{ID: 9, Job: "3.7", Schedd: "b", Owner: "carol", Why: "is on its own"}}
+	first := w.begin()
+	many := w.job(3, 4, 10)
+	first.Submitted = append(first.Submitted, many)
+	w.deltas <- first
+	o := w.options("conservative")
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	for question, want := range map[string][]string{"1": {"1.0"}, "3": {"3.0", "3.7"}, "3@a": {"3.0"}, "3@b": {"3.7"}, "3@c": nil, "33": nil, "0": nil} {
+		ads, err := d.Plans(t.Context(), question)
+		require.NoError(t, err)
+		var jobs []string
+		for _, ad := range ads {
+			jobs = append(jobs, ReadJobPlan(ad).Job)
+		}
+		require.Equal(t, want, jobs, question)
+	}
+	ads, err := d.Plans(t.Context(), "1")
+	require.NoError(t, err)
+	_, told := ads[0].Int("SlotsMatching")
+	require.True(t, told)
+}
+
 // TestForecast gives jobs a start for which the policy reserves nothing.
 func TestForecast(t *testing.T) {
 	w := newWorld()

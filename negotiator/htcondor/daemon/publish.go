@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -156,8 +158,8 @@ func (d *Daemon) Plan() (*Plan, error) {
 }
 
 // Plans are ads with what jobs have to expect: of all that wait, or of those that
-// users call so ("12.0", "12.0@schedd") with all that is known of them. No such job:
-// no ad.
+// users call so ("12.0", "12.0@schedd") with all that is known of them, or of those of a
+// cluster ("12", "12@schedd"), if they are several in short. No such job: no ad.
 func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, err error) {
 	plan, err := d.Plan()
 	if err != nil {
@@ -170,7 +172,19 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		return ads, nil
 	}
 	pool := *d.pool.Load()
-	for _, id := range pool.Find(job) {
+	ids := pool.Find(job)
+	if name, schedd, _ := strings.Cut(job, "@"); !strings.Contains(name, ".") {
+		for _, j := range d.withUnplanned(plan, slices.Clone(plan.Jobs)) {
+			if strings.HasPrefix(j.Job, name+".") && (schedd == "" || j.Schedd == schedd) {
+				ids, ads = append(ids, j.ID), append(ads, j.Ad(plan.Now))
+			}
+		}
+		if len(ads) > 1 {
+			return ads, nil
+		}
+		ads = nil
+	}
+	for _, id := range ids {
 		j, known := plan.Find(id)
 		if u, out := pool.Why(id); out {
 			j = leftOut(u)
@@ -227,8 +241,10 @@ func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 
 // waiting are the plans of all jobs that do not run, those last that are not planned
 // with.
-func (d *Daemon) waiting(plan *Plan) []JobPlan {
-	all := plan.Waiting()
+func (d *Daemon) waiting(plan *Plan) []JobPlan { return d.withUnplanned(plan, plan.Waiting()) }
+
+// withUnplanned adds those that are not planned with.
+func (d *Daemon) withUnplanned(plan *Plan, all []JobPlan) []JobPlan {
 	for _, u := range (*d.pool.Load()).Unplanned() {
 		if _, known := plan.Find(u.ID); !known {
 			all = append(all, leftOut(u))
