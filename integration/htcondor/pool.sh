@@ -182,16 +182,20 @@ config() {
 }
 
 kill_daemon() {
-	local pattern signal=${2:-KILL}
+	local pattern signal=${2:-KILL} among=()
 	case "$1" in
 	n[0-9]*) pattern="condor_startd .*-n $1\$" ;;
 	s[0-9]*) pattern="condor_schedd .*-local-name $1\$" ;;
-	# not its children, nor a command that asks it
-	negotiator) case "$NEGOTIATOR" in /*) pattern="${NEGOTIATOR##*/}( -.*)?\$" ;; *) pattern=condor_negotiator ;; esac ;;
+	# what condor_master was told to start, by any file of its configuration; not its children, nor one that observes
+	negotiator)
+		pattern=$(inside root condor_config_val NEGOTIATOR) || die "no NEGOTIATOR is configured in $D"
+		pattern="${pattern##*/}( |\$)"
+		among=(-P "$(inside root pgrep -o -x condor_master)")
+		;;
 	schedd) pattern='condor_schedd( -f)?$' ;;
 	*) pattern="condor_$1( |\$)" ;;
 	esac
-	inside root pkill "-$signal" -f "^([^ ]*/)?$pattern" || die "no $1 runs in $D"
+	inside root pkill "-$signal" "${among[@]}" -f "^([^ ]*/)?$pattern" || die "no $1 runs in $D"
 }
 
 configure() {

@@ -66,8 +66,13 @@ func TestPool(t *testing.T) {
 	require.Equal(t, 6, measures.Jobs)
 	require.Positive(t, measures.MeanWait)
 	pool.Down()
+	another, knob := filepath.Join(pool.Dir, "usr/local/bin/another"), filepath.Join(pool.Dir, "etc/condor/config.d/50-another.conf")
+	require.NoError(t, os.Symlink("/usr/sbin/condor_negotiator", another))
+	require.NoError(t, os.WriteFile(knob, []byte("NEGOTIATOR = /usr/local/bin/another\n"), 0o644)) //nolint:gosec // nothing is secret
+	t.Cleanup(func() { _, _ = os.Remove(another), os.Remove(knob) })
 	pool.Up("NODES=1", "SLOTS=static")
 	require.Len(t, pool.Slots(), 4)
+	pool.Kill("negotiator") // as any file of the configuration calls it
 }
 
 // TestPoolsDieWithTheirTests kills a test that has a pool: nothing of it may run on, and the next one cleans up.

@@ -69,7 +69,11 @@ func (e Estimators) faults() (all []fault) {
 
 // bare is what is wrong without the name of the setting.
 func (p part) bare(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), p.flag()+": "))
+	text := strings.TrimPrefix(err.Error(), p.flag()+": ")
+	if option, missing := strings.CutPrefix(text, p.flag()+" has no option"); missing {
+		text = "there is no option" + option
+	}
+	return errors.New(text)
 }
 
 // BlameEstimates is the key of the setting that an error of the estimators comes of, and what is

@@ -359,7 +359,7 @@ func (p *Pool) miss(l *look) {
 func (p *Pool) Open(ctx context.Context, left *Left) (negotiator.Memory, error) {
 	l, err := p.lookPatiently(ctx)
 	if err != nil {
-		return negotiator.Memory{}, errors.Join(errors.New("the first look at the pool"), err)
+		return negotiator.Memory{}, err
 	}
 	p.open = l
 	return p.remember(left, l), nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,8 @@ type Settings struct {
 	Tuning
 	// Observe matches nothing: another negotiator does.
 	Observe bool
+	// Once looks but once: a look that fails is not repeated.
+	Once bool
 	// Patience is how long a match may take until its job runs, and a schedd to tell
 	// its queue.
 	Patience time.Duration
@@ -161,7 +164,8 @@ func (p *Pool) Wakeup() {
 }
 
 // Fetch waits until it is time for a cycle and looks at the pool. While the
-// collector does not answer it goes on waiting: the only errors are the context's.
+// collector does not answer it goes on waiting: the only errors are the context's, unless
+// once is enough.
 func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
 	if first := p.open; first != nil {
 		p.open = nil
@@ -242,9 +246,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// lookPatiently looks until the collector answers.
+// lookPatiently looks until the collector answers. What keeps it from that is logged once.
 func (p *Pool) lookPatiently(ctx context.Context) (*look, error) {
-	pause := retry
+	pause, said := retry, ""
 	for {
 		seen, err := p.look(ctx)
 		if err == nil {
@@ -253,7 +257,16 @@ func (p *Pool) lookPatiently(ctx context.Context) (*look, error) {
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), ctx.Err())
 		}
-		p.log.Warn("the pool cannot be looked at; nothing is decided until it can", "error", err, "again_in", pause)
+		if denied, is := errors.AsType[*security.DeniedError](err); is {
+			err = fmt.Errorf("%w: run as root or as HTCondor's user, or have ALLOW_NEGOTIATOR of the collector list %s", err, denied.User)
+		}
+		if p.s.Once {
+			return nil, err
+		}
+		if text := err.Error(); text != said {
+			p.log.Warn("the pool cannot be looked at; nothing is decided until it can, which is tried again and again", "error", err)
+			said = text
+		}
 		p.trouble(err)
 		select {
 		case <-ctx.Done():

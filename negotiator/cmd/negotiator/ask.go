@@ -108,11 +108,12 @@ func observes(ad *classad.ClassAd) int {
 // explained is all that is known of a job.
 type explained struct {
 	daemon.JobPlan
-	SlotsInPool   int64    `json:"slots_in_pool"`
-	SlotsMatching int64    `json:"slots_matching"`
-	SlotsRefusing int64    `json:"slots_refusing"`
-	SlotsPaused   string   `json:"slots_paused,omitempty"`
-	Clauses       []clause `json:"clauses"`
+	SlotsInPool   int64           `json:"slots_in_pool"`
+	SlotsMatching int64           `json:"slots_matching"`
+	SlotsRefusing int64           `json:"slots_refusing"`
+	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
+	Clauses       []clause        `json:"clauses"`
+	paused        int64           // of which SlotsPaused are the first
 }
 
 // clause is a part of a job's Requirements, and on how many slots it is false.
@@ -126,7 +127,8 @@ func readExplained(ad *classad.ClassAd) explained {
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
-	e.SlotsPaused, _ = ad.Text("SlotsPaused")
+	e.SlotsPaused = daemon.ReadPaused(ad)
+	e.paused, _ = ad.Int("SlotsPaused")
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
 		if !ok {
@@ -137,13 +139,14 @@ func readExplained(ad *classad.ClassAd) explained {
 	}
 }
 
-// jobName is what users call a job of a real pool.
-var jobName = regexp.MustCompile(`^[0-9]+\.[0-9]+(@.+)?$`)
+// jobName is what users call a job of a real pool, or a cluster of them.
+var jobName = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(@.+)?$`)
 
-// askExplain explains a job of a real pool.
+// askExplain explains a job of a real pool. Of a cluster of several it lists what they have to
+// expect.
 func (c *explainCommand) askExplain(ctx context.Context) error {
 	if !jobName.MatchString(c.Job) {
-		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER.PROC@SCHEDD", c.Job))
+		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER for all of them, and @SCHEDD behind it if there are several", c.Job))
 	}
 	n, err := c.ours(ctx)
 	if err != nil {
@@ -162,6 +165,16 @@ func (c *explainCommand) askExplain(ctx context.Context) error {
 	}
 	if c.JSON {
 		return printJSON(all)
+	}
+	if cluster, _, _ := strings.Cut(c.Job, "@"); len(all) > 1 && !strings.Contains(cluster, ".") {
+		plans := make([]daemon.JobPlan, len(all))
+		for i, e := range all {
+			plans[i] = e.JobPlan
+		}
+		if err = printPlans(plans, 0, false); err == nil {
+			_, err = fmt.Printf(" all that is known of one: negotiator explain %s\n", backfill.Printable(all[0].Job, longest))
+		}
+		return err
 	}
 	var text strings.Builder
 	for i, e := range all {
@@ -206,7 +219,7 @@ func (e explained) write(out *strings.Builder) {
 		return
 	}
 	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool, e.SlotsMatching, e.SlotsRefusing))
-	line("left out", e.SlotsPaused)
+	line("left out", e.leftOut())
 	t := plainTable("slots without", "of its Requirements")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
@@ -219,6 +232,18 @@ func (e explained) write(out *strings.Builder) {
 	for row := range strings.SplitSeq(t.Render(), "\n") {
 		out.WriteString("  " + row + "\n")
 	}
+}
+
+// leftOut lists the slots on which starts failed; "": there is none.
+func (e explained) leftOut() string {
+	var texts []string
+	for _, p := range e.SlotsPaused {
+		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot, time.Unix(p.Until, 0).Format(time.TimeOnly), p.FailedStarts))
+	}
+	if more := e.paused - int64(len(texts)); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // moment is a time as it is shown; "": there is none.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -59,6 +62,24 @@ func (f *estimateFlags) given(key string) bool {
 	default:
 		return f.Estimates != nil
 	}
+}
+
+// nameFlags has what is wrong with settings name the flags that it comes of.
+func (f *estimateFlags) nameFlags(err error) error {
+	all, many := err.(interface{ Unwrap() []error })
+	if !many {
+		return err
+	}
+	var errs []error
+	for _, err := range all.Unwrap() {
+		fault, known := err.(interface{ Key() string })
+		if known && strings.HasPrefix(fault.Key(), "estimates") && f.given(fault.Key()) {
+			flag := strings.NewReplacer("_options", "-opt", "_", "-").Replace(fault.Key())
+			err = fmt.Errorf("--%s: %w", flag, cmp.Or(errors.Unwrap(err), err))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // estimators are those of the settings, under a policy that gives guarantees or not.

@@ -17,19 +17,52 @@ import (
 
 // explainCommand is negotiator explain.
 type explainCommand struct {
+	Job  string `arg:"" help:"The job, such as 1.23, or a cluster of jobs, such as 1, of a real pool."`
+	JSON bool   `group:"Ask a running negotiator" name:"json" help:"Print JSON: an array; with --at one object."`
+	atFlag
 	poolFlags
-	Job  string `arg:"" help:"The job, such as 1.23."`
-	At   *int64 `placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
-	JSON bool   `name:"json" help:"Print one JSON object."`
+}
+
+// atFlag turns a question to the pool's negotiator into one about a simulation.
+type atFlag struct {
+	At *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
+}
+
+// Help is shown below the usage.
+func (*explainCommand) Help() string {
+	return `Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
+
+Examples:
+  negotiator explain 12.0
+  negotiator explain 12
+  negotiator explain 12.0@schedd.site --json
+  negotiator explain 12.0 --pool htcondor://cm.site:9618 --token condor.token
+  negotiator explain 1.23 --at 60 --policy conservative
+
+Orders and estimators: negotiator run --help.`
 }
 
 // startTimesCommand is negotiator start-times.
 type startTimesCommand struct {
+	Owner string `group:"Ask a running negotiator" help:"List this user's jobs alone."`
+	Limit int    `group:"Ask a running negotiator" placeholder:"N" help:"List the first N jobs of the queue."`
+	JSON  bool   `group:"Ask a running negotiator" name:"json" help:"Print a JSON array."`
+	atFlag
 	poolFlags
-	At    *int64 `placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
-	Owner string `help:"List this user's jobs alone."`
-	Limit int    `placeholder:"N" help:"List the first N jobs of the queue."`
-	JSON  bool   `name:"json" help:"Print a JSON array."`
+}
+
+// Help is shown below the usage.
+func (*startTimesCommand) Help() string {
+	return `Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
+
+Examples:
+  negotiator start-times
+  negotiator start-times --owner alice --limit 20
+  negotiator start-times --json
+  negotiator start-times --pool htcondor://cm.site:9618 --token condor.token
+  negotiator start-times --at 60 --policy conservative
+
+Orders and estimators: negotiator run --help.`
 }
 
 // Validate is called by the command line.

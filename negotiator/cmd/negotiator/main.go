@@ -43,8 +43,8 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 // commands is the grammar of the command line.
 type commands struct {
 	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
-	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs, at a given time."`
-	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start, at a given time."`
+	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs."`
+	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start."`
 	Policies   policiesCommand   `cmd:"" help:"List the policies, linked in and plugins, with their options, and the orders."`
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`

@@ -105,7 +105,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	s := p.site.Settings
 	settings := htcondor.Settings{
 		Collector: p.collector, Security: p.secure, Schema: schema,
-		Observe: s.Observe, StartSlack: seconds(s.StartSlack), DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
+		Observe: s.Observe, Once: p.command.Once, StartSlack: seconds(s.StartSlack), DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
 		Accounting: htcondor.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {
@@ -185,6 +185,7 @@ func (p *process) reconfigure(ctx context.Context, told <-chan os.Signal, again 
 			p.logger.Error("nothing is changed: HTCondor's configuration cannot be taken up", "error", err)
 			continue
 		}
+		p.logger.Info("the configuration is taken up; policy, order, estimates and log level follow")
 		select {
 		case again <- syscall.SIGHUP:
 		case <-ctx.Done():

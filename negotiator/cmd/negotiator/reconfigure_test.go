@@ -140,6 +140,11 @@ func TestReconfigure(t *testing.T) {
 	for range 3 {
 		d.await(" cycle ") // an hour apart they would not come
 	}
+	s.knobs["BACKFILL_POLICY"], s.knobs["NEGOTIATOR_UPDATE_INTERVAL"] = "nonesuch", "100"
+	s.write()
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+	d.await("the configuration is taken up; policy, order, estimates and log level follow")
+	require.Contains(t, d.await("policy, order, estimates and log level stay as they are: what is configured cannot be taken up"), "nonesuch")
 	require.NoError(t, try(fresh))
 	require.Error(t, try(old), "nor does a session of before go on")
 	require.Eventually(t, func() bool { return len(second.Ads("Negotiator")) == 1 }, 20*time.Second, time.Millisecond, "all collectors are told")

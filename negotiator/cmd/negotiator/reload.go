@@ -31,6 +31,10 @@ func (o *office) reload(ctx context.Context, told <-chan os.Signal, changes chan
 	}
 }
 
+// stays begins what is said of a reload that failed: what else can change of a real pool's
+// configuration is taken up before.
+const stays = "policy, order, estimates and log level stay as they are"
+
 // handOver starts what the configuration names now, and ends what was in charge
 // when the change is made. Again says that it was told to reload meanwhile, which
 // is not kept waiting by a plugin that takes long to start.
@@ -59,7 +63,7 @@ func (o *office) handOver(ctx context.Context, told <-chan os.Signal, changes ch
 		return again
 	}
 	if err != nil {
-		o.logger.Error("nothing is changed: the configuration cannot be taken up", "error", err)
+		o.logger.Error(stays+": what is configured cannot be taken up", "error", err)
 		return false
 	}
 	past := o.policy
@@ -79,11 +83,11 @@ func (o *office) handOver(ctx context.Context, told <-chan os.Signal, changes ch
 			past.Close()
 			return false
 		}
-		o.logger.Error("nothing is changed: the policy cannot take over", "error", err)
+		o.logger.Error(stays+": the policy cannot take over", "error", err)
 	case <-told:
 		again = true
 	case <-ctx.Done():
-		o.logger.Warn("nothing is changed: the run ended before the next cycle", "policy", next.policy.Main.Spec().Name)
+		o.logger.Warn(stays+": the run ended before the next cycle", "policy", next.policy.Main.Spec().Name)
 	}
 	next.policy.Close()
 	return again

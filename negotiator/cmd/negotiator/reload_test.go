@@ -167,7 +167,7 @@ func TestWhatCannotTakeOver(t *testing.T) {
 		"policy: " + mine + "\nplugins:\n  checksums: {x: y}\n": "y is no SHA-256 sum",
 	} {
 		write(text)
-		d.reload("nothing is changed: ")
+		d.reload(stays + ": ")
 		d.await(says)
 		require.Equal(t, stranger, d.onlyChild(), "it goes on")
 	}
@@ -191,7 +191,7 @@ func TestARebuiltPluginIsTakenUp(t *testing.T) {
 	d.reload("policy=conservative")
 	rebuilt := d.onlyChild()
 	require.NoError(t, os.Remove(path))
-	d.reload("nothing is changed: ")
+	d.reload(stays + ": ")
 	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, d.end(), &d.log)
 	for _, process := range []int{before, again, rebuilt} {
@@ -279,7 +279,7 @@ func TestAReloadDoesNotWaitForAnother(t *testing.T) {
 	d.reload(`policy=conservative changed="policy: easy → conservative"`)
 	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, d.end())
-	require.NotContains(t, d.log.String(), "nothing is changed")
+	require.NotContains(t, d.log.String(), stays)
 }
 
 // TestTheSummaryNamesEstimators, with which it began and those that came later.
@@ -335,7 +335,7 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 		"policy: pc\nestimates: user\nestimates_options: {window: x}":                "window",
 	} {
 		write(text)
-		d.reload("nothing is changed: ")
+		d.reload(stays + ": ")
 		d.await(says)
 	}
 	write("policy: pc\norder: sjf\nestimates: user\nestimates_options: {user-key: Cmd, threshold: 2}\n")

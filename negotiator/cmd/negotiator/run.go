@@ -96,7 +96,7 @@ func (c *poolFlags) settings() (config.Config, error) {
 	s.Observe = s.Observe || c.Observe
 	s.Plugins.Dirs = slices.Concat(c.PluginDir, s.Plugins.Dirs)
 	s.Plugins.InProcess = s.Plugins.InProcess || c.InProcess
-	return s, s.Validate()
+	return s, c.nameFlags(s.Validate())
 }
 
 // Run schedules the pool: a real one until it is told to end, a simulated one until

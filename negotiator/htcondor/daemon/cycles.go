@@ -90,6 +90,11 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Idle, now.Running, now.Started, now.Broken = r.State.Waiting(), r.State.RunningJobs(), len(r.Matches), len(r.Decision.Broken)
+	started := fmt.Sprint("started=", now.Started)
+	if d.o.Observe { // it starts nothing: they go on waiting
+		started = fmt.Sprint("would_start=", now.Started)
+		now.Idle, now.Running, now.Started = now.Idle+now.Started, now.Running-now.Started, 0
+	}
 	now.Publish += time.Since(before)
 	now.End = time.Now()
 	now.CPU = cpu() - c.cpu
@@ -107,7 +112,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 			s.broken[b.Cause.String()]++
 		}
 	})
-	c.report(r, facts.Problems)
+	c.report(r, started, facts.Problems)
 	d.announce()
 	signalTo(d.fresh)
 	if d.o.Once {
@@ -130,12 +135,12 @@ const mostLines = 10
 
 // report logs a cycle: one line, and one for each broken guarantee and each
 // problem.
-func (c *cycles) report(r *negotiator.Report, problems []string) {
+func (c *cycles) report(r *negotiator.Report, started string, problems []string) {
 	log, now := c.d.log, c.now
 	s := func(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
-	log.Info(fmt.Sprintf("cycle %d: fetch=%s match=%s plan=%s act=%s publish=%s rest=%s slots=%d schedds=%d submitters=%d idle=%d running=%d started=%d rss=%dMiB",
+	log.Info(fmt.Sprintf("cycle %d: fetch=%s match=%s plan=%s act=%s publish=%s rest=%s slots=%d schedds=%d submitters=%d idle=%d running=%d %s rss=%dMiB",
 		now.Number, s(now.Fetch), s(now.Match), s(now.Plan), s(now.Act), s(now.Publish), s(now.Rest),
-		now.Slots, now.Schedds, now.Submitters, now.Idle+now.Unplanned, now.Running, now.Started, rss()>>20))
+		now.Slots, now.Schedds, now.Submitters, now.Idle+now.Unplanned, now.Running, started, rss()>>20))
 	for _, m := range r.Matches {
 		what := "started"
 		if c.d.o.Observe {

@@ -313,8 +313,7 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 		return nil, fmt.Errorf("look at the pool: %w", err)
 	}
 	if left != nil {
-		d.log.Info("going on where the last negotiator ended", "at", time.Unix(int64(left.Now), 0).Format(time.DateTime), "policy", left.Policy,
-			"jobs_left", len(left.Jobs), "jobs_still_so", len(memory.Jobs))
+		d.log.Info("going on where the last negotiator ended", "at", time.Unix(int64(left.Now), 0).Format(time.DateTime), "policy", left.Policy, "jobs_then", len(left.Jobs))
 	}
 	n, err := negotiator.Restore(d.o.Negotiator, memory)
 	if err == nil || left == nil {

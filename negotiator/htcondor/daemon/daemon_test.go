@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -63,8 +66,7 @@ func TestLife(t *testing.T) {
 	require.EqualValues(t, 1100, *plan.Guarantee)
 	matching, _ := ads[0].Int("SlotsMatching")
 	require.EqualValues(t, 1, matching)
-	paused, _ := ads[0].Text("SlotsPaused")
-	require.Equal(t, "n9 until 00:00:00, failed starts: 3", paused, "not those of another schedd")
+	require.Equal(t, []Paused{{Slot: "n9", Until: 1200, FailedStarts: 3}}, ReadPaused(ads[0]), "not those of another schedd")
 	count, _ := d.Ad().Int("BackfillSlotsPaused")
 	require.EqualValues(t, 2, count)
 	ads, err = d.Plans(t.Context(), "")
@@ -79,6 +81,45 @@ func TestLife(t *testing.T) {
 	require.Regexp(t, `(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d \[INFO\]  cycle 1: fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`, log.String())
 }
 
+// TestAnObserverStartsNothing, and says so.
+func TestAnObserverStartsNothing(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.Observe, o.Once, o.Logger = true, true, logTo(log)
+	w.deltas <- w.begin()
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	require.Regexp(t, `cycle 1: .* idle=2 running=0 would_start=1 rss=`, log.String())
+	matches, told := d.Ad().Int("LastNegotiationCycleMatches0")
+	require.True(t, told)
+	require.Zero(t, matches)
+	idle, _ := d.Ad().Int("LastNegotiationCycleNumIdleJobs0")
+	require.EqualValues(t, 2, idle)
+}
+
+// TestAnEndWithoutACollector is none to worry about.
+func TestAnEndWithoutACollector(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		line string
+	}{
+		"nobody there":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"hung up":           {fmt.Errorf("read: %w", io.EOF), "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"no answer in time": {context.DeadlineExceeded, "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"denied":            {errors.New("denied"), "[WARN]  the Negotiator ad could not be withdrawn: error=denied"},
+	} {
+		w, log := newWorld(), &buffer{}
+		w.clinging = c.err
+		o := w.options("easy")
+		o.Logger = logTo(log)
+		_, end := run(t, o)
+		w.deltas <- w.begin()
+		w.eventually(t, "an ad", func() bool { return len(w.ads) > 0 })
+		require.NoError(t, end(), name)
+		require.Contains(t, log.String(), c.line, name)
+	}
+}
+
 func TestOnce(t *testing.T) {
 	w := newWorld()
 	o := w.options("easy")
@@ -90,6 +131,33 @@ func TestOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, plan.Jobs, 2)
 	require.Equal(t, "2.0", plan.Jobs[0].Job, "those that wait come first")
+}
+
+// TestACluster is all jobs of that number, with all that is known of it if it is one.
+func TestACluster(t *testing.T) {
+	w := newWorld()
+	w.unplanned = []htcondor.Unplanned{{ID: 9, Job: "3.7", Schedd: "b", Owner: "carol", Why: "is on its own"}}
+	first := w.begin()
+	many := w.job(3, 4, 10)
+	first.Submitted = append(first.Submitted, many)
+	w.deltas <- first
+	o := w.options("conservative")
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	for question, want := range map[string][]string{"1": {"1.0"}, "3": {"3.0", "3.7"}, "3@a": {"3.0"}, "3@b": {"3.7"}, "3@c": nil, "33": nil, "0": nil} {
+		ads, err := d.Plans(t.Context(), question)
+		require.NoError(t, err)
+		var jobs []string
+		for _, ad := range ads {
+			jobs = append(jobs, ReadJobPlan(ad).Job)
+		}
+		require.Equal(t, want, jobs, question)
+	}
+	ads, err := d.Plans(t.Context(), "1")
+	require.NoError(t, err)
+	_, told := ads[0].Int("SlotsMatching")
+	require.True(t, told)
 }
 
 // TestForecast gives jobs a start for which the policy reserves nothing.

@@ -48,6 +48,7 @@ type world struct {
 	alive     int
 	ready     int
 	failing   error
+	clinging  error // to ads that are to be withdrawn
 	slot      *negotiator.Slot
 	tuning    htcondor.Tuning
 	acting    func(context.Context) // nil: nothing takes time
@@ -143,7 +144,7 @@ func (w *world) Tune(t htcondor.Tuning) {
 func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return htcondor.Facts{Slots: 1, Schedds: 1, Negotiators: w.others, Paused: []htcondor.Pause{{Slot: "n9", Failures: 3}, {Slot: "n8", Schedd: "other"}}}
+	return htcondor.Facts{Slots: 1, Schedds: 1, Negotiators: w.others, Paused: []htcondor.Pause{{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"}}}
 }
 
 func (w *world) Find(name string) (ids []backfill.JobID) {
@@ -208,7 +209,7 @@ func (w *world) WithdrawNegotiator(_ context.Context, _, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone = append(w.gone, name)
-	return nil
+	return w.clinging
 }
 
 func (w *world) Alive(context.Context, int, time.Duration) error {

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,9 +114,20 @@ func (d *Daemon) withdraw(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastPatience)
 	defer cancel()
-	if err := d.o.Collector.WithdrawNegotiator(ctx, adType, name); err != nil {
+	switch err := d.o.Collector.WithdrawNegotiator(ctx, adType, name); {
+	case err == nil:
+	case unreachable(err):
+		d.log.Info("the Negotiator ad stays: the collector cannot be reached")
+	default:
 		d.log.Warn("the Negotiator ad could not be withdrawn", "error", err)
 	}
+}
+
+// unreachable tells whether nobody answers, or not to the end: where a whole pool is shut
+// down, the collector may go first.
+func unreachable(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // beReady tells condor_master, once, that we do our work.
@@ -144,8 +158,8 @@ func (d *Daemon) Plan() (*Plan, error) {
 }
 
 // Plans are ads with what jobs have to expect: of all that wait, or of those that
-// users call so ("12.0", "12.0@schedd") with all that is known of them. No such job:
-// no ad.
+// users call so ("12.0", "12.0@schedd") with all that is known of them, or of those of a
+// cluster ("12", "12@schedd"), if they are several in short. No such job: no ad.
 func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, err error) {
 	plan, err := d.Plan()
 	if err != nil {
@@ -158,7 +172,19 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		return ads, nil
 	}
 	pool := *d.pool.Load()
-	for _, id := range pool.Find(job) {
+	ids := pool.Find(job)
+	if name, schedd, _ := strings.Cut(job, "@"); !strings.Contains(name, ".") {
+		for _, j := range d.withUnplanned(plan, slices.Clone(plan.Jobs)) {
+			if strings.HasPrefix(j.Job, name+".") && (schedd == "" || j.Schedd == schedd) {
+				ids, ads = append(ids, j.ID), append(ads, j.Ad(plan.Now))
+			}
+		}
+		if len(ads) > 1 {
+			return ads, nil
+		}
+		ads = nil
+	}
+	for _, id := range ids {
 		j, known := plan.Find(id)
 		if u, out := pool.Why(id); out {
 			j = leftOut(u)
@@ -172,28 +198,53 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 	return ads, nil
 }
 
-// describePauses adds the slots that are left out for jobs of a schedd.
+// Paused is a slot that is left out until a time, in seconds since 1970, as starts failed
+// there.
+type Paused struct {
+	Slot         string `json:"slot"`
+	Until        int64  `json:"until"`
+	FailedStarts int64  `json:"failed_starts"`
+}
+
+// describePauses adds how many slots are left out for jobs of a schedd, and the first of
+// them. Whoever reads it puts it in words, in a time zone of his own.
 func describePauses(ad *classad.ClassAd, schedd string, paused []htcondor.Pause) {
-	var texts []string
+	n := 0
 	for _, p := range paused {
 		if p.Schedd != "" && p.Schedd != schedd {
 			continue
 		}
-		if len(texts) == mostLines {
-			texts = append(texts, "and more")
-			break
+		if n++; n <= mostLines {
+			ad.SetString(fmt.Sprintf("PausedSlot%d", n), p.Slot)
+			ad.SetInt(fmt.Sprintf("PausedUntil%d", n), p.Until.Unix())
+			ad.SetInt(fmt.Sprintf("PausedFailures%d", n), int64(p.Failures))
 		}
-		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot, p.Until.Format(time.TimeOnly), p.Failures))
 	}
-	if len(texts) > 0 {
-		ad.SetString("SlotsPaused", strings.Join(texts, "; "))
+	if n > 0 {
+		ad.SetInt("SlotsPaused", int64(n))
+	}
+}
+
+// ReadPaused are the slots that an ad of a job's plan says are left out, the first of them if
+// they are many: SlotsPaused says how many.
+func ReadPaused(ad *classad.ClassAd) (all []Paused) {
+	for i := 1; ; i++ {
+		slot, ok := ad.Text(fmt.Sprintf("PausedSlot%d", i))
+		if !ok {
+			return all
+		}
+		until, _ := ad.Int(fmt.Sprintf("PausedUntil%d", i))
+		failures, _ := ad.Int(fmt.Sprintf("PausedFailures%d", i))
+		all = append(all, Paused{slot, until, failures})
 	}
 }
 
 // waiting are the plans of all jobs that do not run, those last that are not planned
 // with.
-func (d *Daemon) waiting(plan *Plan) []JobPlan {
-	all := plan.Waiting()
+func (d *Daemon) waiting(plan *Plan) []JobPlan { return d.withUnplanned(plan, plan.Waiting()) }
+
+// withUnplanned adds those that are not planned with.
+func (d *Daemon) withUnplanned(plan *Plan, all []JobPlan) []JobPlan {
 	for _, u := range (*d.pool.Load()).Unplanned() {
 		if _, known := plan.Find(u.ID); !known {
 			all = append(all, leftOut(u))

@@ -30,6 +30,7 @@ func (d *Daemon) alone(ctx context.Context) error {
 	if d.o.Observe {
 		return nil
 	}
+	said := ""
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		others, err := d.others(ctx)
 		switch {
@@ -40,7 +41,10 @@ func (d *Daemon) alone(ctx context.Context) error {
 		case d.o.Once:
 			return err
 		}
-		d.log.Warn("the collector cannot be asked whether another negotiator is at work", "error", err, "again_in", pause)
+		if text := err.Error(); text != said {
+			d.log.Warn("the collector cannot be asked whether another negotiator is at work, which is tried again and again", "error", err)
+			said = text
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type Daemon struct {
 	guard   *security.Server
 	address cedar.Address
 	serve   map[int]server.Handler
+	denies  atomic.Bool
 
 	mu     sync.Mutex
 	before func(ctx context.Context, command int) error
@@ -41,7 +43,7 @@ func (d *Daemon) start(tb testing.TB, name string, serve map[int]server.Handler)
 		Wishes: func(security.Permission) security.Wishes {
 			return security.Wishes{Authentication: security.Optional, Encryption: security.Optional, Integrity: security.Optional}
 		},
-		Allow: func(security.Peer, security.Permission) bool { return true },
+		Allow: func(security.Peer, security.Permission) bool { return !d.denies.Load() },
 	}
 	d.address = cedar.Address{Host: "127.0.0.1"}
 	d.Start()
@@ -70,6 +72,9 @@ func (d *Daemon) Before(before func(ctx context.Context, command int) error) {
 	defer d.mu.Unlock()
 	d.before = before
 }
+
+// Deny has the daemon permit nobody anything.
+func (d *Daemon) Deny() { d.denies.Store(true) }
 
 // Start has a daemon listen again that was stopped, at the same address, without
 // the sessions of before.
