@@ -232,7 +232,7 @@ func (p *Pool) differRunning(d *negotiator.Delta, j *job, l *look) {
 	if began <= 0 || began > l.now {
 		began = l.now
 	}
-	if j.phase == running && l.now-j.start >= backfill.Time(p.s.Patience/time.Second) {
+	if j.phase == running && slices.Equal(at, j.places) && l.now-j.start >= backfill.Time(p.s.Patience/time.Second) {
 		p.trust(j)
 	}
 	late, estimate := began > j.start+p.s.StartSlack, j.group.plan.estimate

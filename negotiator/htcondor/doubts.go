@@ -11,8 +11,7 @@ import (
 )
 
 // A slot on which starts fail is left out for a while, so that jobs go where they can
-// run: its startd may refuse claims, a schedd be unable to reach it, jobs come back from
-// it at once. It is doubted for the schedd whose starts failed. The pause grows with each
+// run: its startd may refuse claims, or a schedd be unable to reach it. It is doubted for the schedd whose starts failed. The pause grows with each
 // failure and ends for good with a success there, or when the startd begins anew.
 const (
 	firstPause = 5 * time.Second
@@ -84,34 +83,31 @@ func (p *Pool) isLeftOut(name string, j *job, now time.Time) bool {
 }
 
 // judge finds the starts that have failed since the last look, and the slots that are
-// to blame.
+// to blame. What ran and came back is the job's own affair: users can have it come back.
 func (p *Pool) judge(l *look) {
 	p.forgetDoubts(l)
 	if p.s.Observe {
 		return
 	}
-	var failed []*job
-	failing := map[string]int{} // flights
-	for key, j := range p.jobs {
+	var failed []*flight
+	failing := map[string]int{}
+	for _, f := range p.flights {
+		key := f.job.key
 		s := p.schedds[key.schedd]
-		if j.phase != running || s == nil || s.read != l.number || j.look != l.number || j.group.runs() {
+		if s == nil || s.read != l.number || f.job.look != l.number || f.job.group.runs() || len(f.claims) == 0 || !p.overdue(f) {
 			continue
 		}
-		if f := p.flights[j.id]; f == nil && l.now-j.start < backfill.Time(p.s.Patience/time.Second) || f != nil && len(f.claims) > 0 && p.overdue(f) {
-			failed = append(failed, j)
-			if f != nil {
-				failing[key.schedd]++
-			}
-		}
+		failed = append(failed, f)
+		failing[key.schedd]++
 	}
-	slices.SortFunc(failed, func(a, b *job) int { return a.key.compare(b.key) })
-	in := p.inRooms()
-	for _, j := range failed {
-		if s := p.schedds[j.key.schedd]; s.full || s.room != nil && in[s.name]-failing[s.name] >= s.room.Jobs {
+	slices.SortFunc(failed, func(a, b *flight) int { return a.job.key.compare(b.job.key) })
+	in, full := p.inRooms(), map[string]bool{} // no more slots are left out for these schedds
+	for _, f := range failed {
+		if s := p.schedds[f.job.key.schedd]; s.full || s.room != nil && in[s.name]-failing[s.name] >= s.room.Jobs {
 			continue // it may have been full
 		}
-		for _, name := range p.blamed(j) {
-			p.blame(name, j, l)
+		for _, name := range p.blamed(f) {
+			p.blame(name, f, l, full)
 		}
 	}
 }
@@ -121,62 +117,58 @@ func (p *Pool) overdue(f *flight) bool {
 	return !f.telling && p.schedds[f.job.key.schedd].since.Sub(f.moved) >= p.patience(f)
 }
 
-// blamed are the slots that can be why a job's start failed. What has begun anew since,
-// or was taken by another, refused a claim that was stale. Of a gang's slots it is those
-// on which no claim came about, if on others one did.
-func (p *Pool) blamed(j *job) []string {
-	since := time.Unix(int64(j.start), 0)
-	if f := p.flights[j.id]; f != nil {
-		since = f.since
-	}
+// blamed are the slots that can be why a start failed. What has begun anew since, or was
+// taken by another, refused a claim that was stale. Of a gang's slots it is those on which
+// no claim came about, if on others one did.
+func (p *Pool) blamed(f *flight) []string {
+	places := f.job.places
 	var all, claimed []string
-	for _, at := range j.places {
+	for _, at := range places {
 		s := p.slots[at.Slot]
 		if s == nil || !s.gone.IsZero() || s.ad == nil {
 			continue
 		}
-		touched := s.began.After(since)
-		if touched && s.beganFor != (jobKey{}) && p.jobs[s.beganFor] == nil || s.restarted.After(since) {
+		touched := s.began.After(f.since)
+		if touched && s.beganFor != (jobKey{}) && p.jobs[s.beganFor] == nil || s.restarted.After(f.since) {
 			continue
 		}
-		if touched && len(j.places) > 1 {
+		if touched && len(places) > 1 {
 			claimed = append(claimed, at.Slot)
 			continue
 		}
 		all = append(all, at.Slot)
 	}
-	if len(j.places) > 1 && len(claimed) == 0 {
+	if len(places) > 1 && len(claimed) == 0 {
 		return nil
 	}
 	return all
 }
 
+// accusation is the slot that a submitter's last failed start was on.
+type accusation struct {
+	slot string
+	by   backfill.JobID
+	at   time.Time
+}
+
 // blame leaves a slot out for a job's schedd. Where that would be most of the pool, it
 // is the schedd or the network that ails.
-func (p *Pool) blame(name string, j *job, l *look) {
-	schedd := j.key.schedd
-	d, decided := p.doubts[name][schedd], time.Unix(int64(j.start), 0)
-	if f := p.flights[j.id]; f != nil {
-		decided = f.since
-	}
-	if d != nil && decided.Before(d.at) {
+func (p *Pool) blame(name string, f *flight, l *look, full map[string]bool) {
+	schedd := f.job.key.schedd
+	d := p.doubts[name][schedd]
+	if d != nil && f.since.Before(d.at) {
 		return
 	}
-	// While a claim elsewhere hangs its schedd starts it nowhere; or it is the job that ails.
-	if j.blamed != name && l.began.Sub(j.blamedAt) < 2*p.s.Patience && l.began != j.blamedAt {
+	// While a claim elsewhere hangs its schedd starts the job nowhere; or it is the job
+	// that ails. A submitter's jobs accuse one slot at a time, and a gang those of one start,
+	// so that nobody can close a pool to others.
+	who := schedd + "\n" + f.job.submitterOf()
+	if last := p.accused[who]; last.slot != name && l.began.Sub(last.at) < 2*p.s.Patience && (l.began != last.at || last.by != f.job.id) {
 		return
 	}
-	j.blamed, j.blamedAt = name, l.began
-	up, out := 0, 0
-	for other, s := range p.slots {
-		if s.up {
-			up++
-			if other != name && p.isLeftOut(other, j, l.began) {
-				out++
-			}
-		}
-	}
-	if 2*(out+1) > up {
+	p.accused[who] = accusation{name, f.job.id, l.began}
+	if full[schedd] || p.mostOut(name, f.job, l) {
+		full[schedd] = true
 		return
 	}
 	if d == nil {
@@ -190,6 +182,22 @@ func (p *Pool) blame(name string, j *job, l *look) {
 	pause := min(firstPause<<min(d.failures-1, 10), longPause)
 	d.at, d.until = l.began, l.began.Add(pause)
 	p.log.Warn("a slot is left out for a while: starts fail there", "slot", name, "schedd", schedd, "failures", d.failures, "pause", pause)
+}
+
+// mostOut tells whether most of the pool would be left out for a job with one slot more.
+func (p *Pool) mostOut(name string, j *job, l *look) bool {
+	up, out := 0, 1
+	for _, s := range p.slots {
+		if s.up {
+			up++
+		}
+	}
+	for other := range p.doubts {
+		if s := p.slots[other]; other != name && s != nil && s.up && p.isLeftOut(other, j, l.began) {
+			out++
+		}
+	}
+	return 2*out > up
 }
 
 // trust takes back what is held against the slots of a job that runs, or has run, well.
@@ -213,6 +221,7 @@ func (p *Pool) acquit(name, schedd string) {
 // forgetDoubts forgets what is long ago, or of slots and schedds that are no more, and
 // of startds that have begun anew.
 func (p *Pool) forgetDoubts(l *look) {
+	maps.DeleteFunc(p.accused, func(_ string, a accusation) bool { return l.began.Sub(a.at) >= 2*p.s.Patience })
 	for name, bySchedd := range p.doubts {
 		s := p.slots[name]
 		for schedd, d := range bySchedd {

@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -154,17 +155,65 @@ func TestJobBlamesOneSlotAtATime(t *testing.T) {
 	}
 }
 
-// What comes back at once from where it was started is a failure there.
-func TestJobsThatComeBackAtOnce(t *testing.T) {
-	w, bad, good := hole(t, "easy")
-	bad.refuses = false
-	j := w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: liked})
-	w.pass(8)
-	require.Contains(t, j.at, bad)
-	w.vacate(j)
-	j.status = 1
-	w.pass(8)
-	require.Contains(t, j.at, good)
+// Jobs that run and come back at once, as users can have them do, take no slot from
+// others.
+func TestJobsThatComeBackBlameNobody(t *testing.T) {
+	nodes := make([]*node, 8)
+	for i := range nodes {
+		nodes[i] = small(4)
+		nodes[i].name = fmt.Sprint("n", i)
+	}
+	w := newWorld(t, "conservative", nodes...)
+	var back []*sleeper
+	for range nodes {
+		back = append(back, w.submit(&sleeper{cpus: 2, seconds: 1000, estimate: 1000}))
+		w.submit(&sleeper{cpus: 2, seconds: 100, estimate: 100})
+	}
+	for range nodes {
+		w.submit(&sleeper{cpus: 4, seconds: 50, estimate: 50})
+	}
+	times := 0
+	for now := range 400 {
+		w.pass(1)
+		if now%8 == 7 {
+			for _, j := range back {
+				if len(j.at) > 0 && !j.done {
+					w.vacate(j)
+					j.status = 1
+					times++
+				}
+			}
+		}
+		require.Empty(t, w.pool.doubts)
+	}
+	require.Greater(t, times, 100)
+}
+
+// However many jobs of one user fail to start on however many slots, one slot at a time is
+// left out.
+func TestOneUserClosesNoPool(t *testing.T) {
+	nodes := make([]*node, 8)
+	for i := range nodes {
+		nodes[i] = small(4)
+		nodes[i].name = fmt.Sprint("n", i)
+	}
+	w := newWorld(t, "easy", nodes...)
+	var ill []*sleeper
+	w.fate = func(j *sleeper) fate {
+		if slices.Contains(ill, j) {
+			return fails
+		}
+		return works
+	}
+	for range nodes {
+		ill = append(ill, w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 10}))
+	}
+	most := 0
+	for range 300 {
+		w.pass(1)
+		most = max(most, len(w.pool.Last().Paused))
+	}
+	require.Equal(t, 1, most)
 }
 
 // A gang blames the slot on which no claim came about, if on others one did.
@@ -172,13 +221,14 @@ func TestGangsBlame(t *testing.T) {
 	w, _, _ := hole(t, "easy")
 	w.submit(&sleeper{cpus: 4, nodes: 3, seconds: 10, estimate: 10})
 	w.pass(8)
-	var gang *job
-	for _, j := range w.pool.jobs {
-		gang = j
+	require.Len(t, w.pool.flights, 1)
+	var gang *flight
+	for _, f := range w.pool.flights {
+		gang = f
 	}
-	require.Len(t, gang.places, 2)
+	require.Len(t, gang.job.places, 2)
 	require.Empty(t, w.pool.blamed(gang))
 	good := w.pool.slots["slot1@good"]
-	good.began, good.beganFor = time.Unix(w.now+1, 0), gang.key
+	good.began, good.beganFor = time.Unix(w.now+1, 0), gang.job.key
 	require.Equal(t, []string{"slot1@bad"}, w.pool.blamed(gang))
 }

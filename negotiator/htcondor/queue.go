@@ -62,10 +62,6 @@ type job struct {
 
 	// planned is when the negotiator was told of it as of one that waits.
 	planned time.Time
-
-	// blamed is the slot that its last start failed on, and when that was found.
-	blamed   string
-	blamedAt time.Time
 }
 
 // place is a number of chunks on a slot.
