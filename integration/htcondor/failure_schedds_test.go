@@ -100,3 +100,20 @@ func TestSlotThatTakesNoClaims(t *testing.T) {
 	paused, _ := strconv.Atoi(strings.TrimSpace(pool.As("root", "condor_status", "-negotiator", "-af", "BackfillSlotsPaused")))
 	t.Logf("left out in the end: %d; lines: %d", paused, strings.Count(pool.Log("NegotiatorLog"), "a slot is left out for a while"))
 }
+
+// TestScheddRunsSoManyAtOnce has a schedd at MAX_JOBS_RUNNING, which drops further matches in silence.
+func TestScheddRunsSoManyAtOnce(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"}, "MAX_JOBS_RUNNING = 2")
+	pool.Wait("two slots", time.Minute, func() bool { return len(pool.Slots()) == 2 })
+	jobs := pool.Submit("alice", sleep(6, 1, 15, estimate+"20"))
+	pool.Wait("an explanation", time.Minute, func() bool {
+		out, err := pool.Try("alice", "negotiator", "explain", jobs[5].String())
+		return err == nil && strings.Contains(out, "its schedd runs no more than 2 jobs at once")
+	})
+	pool.WaitDone(4*time.Minute, jobs...)
+	pool.Audit().Check(t)
+	for _, bad := range []string{"starts fail there", "was not started in time"} {
+		require.NotContains(t, pool.Log("NegotiatorLog"), bad)
+	}
+}

@@ -36,12 +36,7 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 		if !s.gone.IsZero() && !s.longGone(l) && (host == nil || !host.gone.IsZero()) {
 			continue // its startd was not heard of at all
 		}
-		at, left := p.left[s.runs]
-		known := !s.claimed || !s.gone.IsZero()
-		if !known {
-			j := p.jobs[s.runs]
-			known = j != nil && j.runsAt(s.host) || left && !s.heard.After(at)
-		}
+		known := p.known(s)
 		switch {
 		case known && s.foreign != 0:
 			d.Completed = append(d.Completed, s.foreign)
@@ -56,7 +51,7 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 			switch {
 			case !p.begun:
 				long = 0
-			case left:
+			case !p.left[s.runs].IsZero():
 				long = strangeLeftFor
 			case s.runs != jobKey{}:
 			case flying[s.host]: // it may be for a job on its way
@@ -69,6 +64,16 @@ func (p *Pool) differClaims(d *negotiator.Delta, l *look) {
 			}
 		}
 	}
+}
+
+// known tells whether nobody has a slot but a job that we know, or one that has ended.
+func (p *Pool) known(s *slot) bool {
+	if !s.claimed || !s.gone.IsZero() {
+		return true
+	}
+	j := p.jobs[s.runs]
+	left, ran := p.left[s.runs]
+	return j != nil && j.runsAt(s.host) || ran && !s.heard.After(left)
 }
 
 // runsAt tells whether a job runs on a slot, as the negotiator knows it.

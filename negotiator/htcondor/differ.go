@@ -309,7 +309,7 @@ func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job) {
 	leave := func(j *job, why string) {
 		l.outside = append(l.outside, outside{j.id, j.key, j.group, why, p.several()})
 	}
-	lineUp(fresh)
+	slices.SortFunc(fresh, (*job).order)
 	var sound []*job
 	for _, j := range fresh {
 		switch {
@@ -323,6 +323,7 @@ func (p *Pool) admit(d *negotiator.Delta, l *look, fresh []*job) {
 			sound = append(sound, j)
 		}
 	}
+	lineUp(sound)
 	p.account(l, sound)
 	out := p.throttled(l, sound)
 	for _, j := range sound {

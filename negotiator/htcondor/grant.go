@@ -35,12 +35,8 @@ func (p *Pool) handOver(ctx context.Context) {
 	in := p.inRooms()
 	for _, f := range waiting {
 		submitter, why := p.ready(f)
-		if s := p.schedds[f.job.key.schedd]; why == "" && s.room != nil && !f.handed() {
-			if f.full = in[s.name] >= s.room.Jobs; f.full {
-				why = s.room.Full()
-			} else {
-				in[s.name]++
-			}
+		if why == "" {
+			why = p.letIn(f, in)
 		}
 		if why != "" {
 			f.why = why

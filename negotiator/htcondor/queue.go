@@ -234,10 +234,7 @@ func split(lines cedar.Lines) rawGroup {
 // digest takes in what was read of a queue. It reports whether jobs refer to
 // attributes that were not asked for.
 func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
-	if s.asked != r.asked {
-		s.asked, s.other = r.asked, number
-	}
-	s.read, s.since = number, r.began
+	s.readAt(r, number)
 	unread, which := 0, ""
 	for _, raw := range r.groups {
 		g := s.groups[string(raw.lines)]
@@ -284,6 +281,14 @@ func (p *Pool) digest(s *schedd, r reading, number int) (grew bool) {
 		}
 	}
 	return grew
+}
+
+// readAt notes when a queue was read, and since when for which jobs.
+func (s *schedd) readAt(r reading, number int) {
+	s.read, s.since = number, r.began
+	if s.asked != r.asked {
+		s.asked, s.other = r.asked, number
+	}
 }
 
 // job finds or founds a job.

@@ -27,6 +27,19 @@ func (s *schedd) readRoom(ad *classad.ClassAd) {
 	s.full = runs >= jobs
 }
 
+// letIn says that a schedd has no room for a flight, given how many jobs are in; "": it has,
+// and that is taken now.
+func (p *Pool) letIn(f *flight, in map[string]int) (why string) {
+	s := p.schedds[f.job.key.schedd]
+	if f.full = s.room != nil && !f.handed() && in[s.name] >= s.room.Jobs; f.full {
+		return s.room.Full()
+	}
+	if !f.handed() {
+		in[s.name]++
+	}
+	return ""
+}
+
 // inRooms counts the jobs that schedds run, as far as they tell, or were told to.
 func (p *Pool) inRooms() map[string]int {
 	in := map[string]int{}
