@@ -211,6 +211,7 @@ func (p *process) reread(ctx context.Context) error {
 	p.command.htcondor.Store(next)
 	if err = p.takeUp(next); err != nil {
 		p.command.htcondor.Store(was)
+		p.limits.Reread() // one may have been asked for meanwhile
 	}
 	return err
 }
@@ -256,7 +257,7 @@ func (p *process) takeUp(next *condorconfig.Config) error {
 	if names := p.site.Differences(next); len(names) > 0 {
 		p.logger.Warn("only a new start changes these knobs, they stay", "knobs", strings.Join(names, ", "))
 	}
-	err = p.former.Forget() // those of now may still be in use
+	err = p.former.Forget() // those of now may still be in use, by who shakes hands
 	p.former, p.present = p.present, site
 	return err
 }

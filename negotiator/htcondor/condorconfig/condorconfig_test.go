@@ -175,16 +175,17 @@ ALLOW_WRITE = alice@pool.test/10.1.*
 ALLOW_DAEMON = condor@pool.test
 ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name, admin@pool.test/[::1], away.name
 ALLOW_NEGOTIATOR = */172.16.0.0/255.240.0.0, 192.0.2.0/255.255.255.0, */fe80:*
-DENY_WRITE = mallory@pool.test, *.evil.test
-DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name`, "").Permissions(func(host string) ([]netip.Addr, error) {
+DENY_WRITE = mallory@pool.test, eve@pool.test/*.evil.test
+DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.name`, "").Permissions(func(host string) ([]netip.Addr, error) {
 		if host == "host.name" {
 			return []netip.Addr{netip.MustParseAddr("10.5.5.5"), netip.MustParseAddr("2001:db8::5")}, nil
 		}
 		return nil, errors.New("no such host")
 	})
 	require.Equal(t, []string{
-		"ALLOW_ADMINISTRATOR: */away.name allows and denies nobody: no such host",
-		"DENY_WRITE: */*.evil.test allows and denies nobody: patterns of hosts' names are not known here, name the hosts or their network",
+		"ALLOW_ADMINISTRATOR: */away.name allows nobody: no such host",
+		"DENY_ADMINISTRATOR: spy@pool.test/gone.name denies it everywhere: no such host",
+		"DENY_WRITE: eve@pool.test/*.evil.test denies it everywhere: patterns of hosts' names are not known here, name the hosts or their network",
 	}, p.Warnings)
 	for _, tt := range []struct {
 		level, user, from string
@@ -207,6 +208,7 @@ DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name`, "").Permissions(func(
 		{"ADMINISTRATOR", "anyone@pool.test", "2001:db8::5", true},
 		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.6", false},
 		{"ADMINISTRATOR", "bad@pool.test", "10.5.5.5", false},
+		{"ADMINISTRATOR", "spy@pool.test", "10.5.5.5", false},
 		{"ADMINISTRATOR", "admin@pool.test", "::1", true},
 		{"ADMINISTRATOR", "admin@pool.test", "::2", false},
 		{"NEGOTIATOR", "condor@pool.test", "172.31.0.1", true},

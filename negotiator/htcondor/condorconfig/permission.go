@@ -15,10 +15,10 @@ import (
 // An entry is USER@DOMAIN/HOST, USER@DOMAIN, or HOST, each with * for anything; HOST
 // is an address, such as 10.0.*, a network, such as 10.0.0.0/16 or 10.0.0.0/255.255.0.0,
 // or a host's name, which is looked up when the lists are read. Patterns of names,
-// *.pool.test, and netgroups allow and deny nobody.
+// *.pool.test, and names that cannot be looked up allow nobody, and deny everywhere.
 type Permissions struct {
 	allow, deny map[string][]entry
-	// Warnings name the entries that allow and deny nobody.
+	// Warnings name the entries of hosts that are not known.
 	Warnings []string
 }
 
@@ -46,16 +46,23 @@ var implies = map[string][]string{
 func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	p := &Permissions{allow: map[string][]entry{}, deny: map[string][]entry{}}
 	known := map[string][]netip.Addr{}
-	for _, level := range slices.Sorted(maps.Keys(implies)) {
-		for knob, lists := range map[string]map[string][]entry{"ALLOW_" + level: p.allow, "DENY_" + level: p.deny} {
-			lists[level] = c.entries(knob)
-			for i := range lists[level] {
-				e := &lists[level][i]
-				if why := e.resolve(known, lookUp); why != "" {
-					p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %s/%s allows and denies nobody: %s", knob, e.user, e.host, why))
-				}
+	read := func(knob string, unknown func(*entry) string) []entry {
+		entries := c.entries(knob)
+		for i := range entries {
+			e := &entries[i]
+			name := e.user + "/" + e.host
+			if why := e.resolve(known, lookUp); why != "" {
+				p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %s %s: %s", knob, name, unknown(e), why))
 			}
 		}
+		return entries
+	}
+	for _, level := range slices.Sorted(maps.Keys(implies)) {
+		p.allow[level] = read("ALLOW_"+level, func(*entry) string { return "allows nobody" })
+		p.deny[level] = read("DENY_"+level, func(e *entry) string {
+			e.host = "*" // who is denied there must not be let in as nobody knows where it is
+			return "denies it everywhere"
+		})
 	}
 	slices.Sort(p.Warnings)
 	return p
