@@ -74,9 +74,7 @@ func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err er
 		}
 		uses[1], uses[2] = spec{name: requested}, spec{name: requested}
 	}
-	if o, err = readOptions(s.Options); err == nil {
-		err = checkRead(s.Options, s)
-	}
+	o, err = readOptions(s.Options)
 	return uses, o, errors.Join(append(errs, err)...)
 }
 
@@ -117,16 +115,11 @@ func (s Settings) Learns() bool { return s.GoesBy("") }
 func Learners() string { return readers("") }
 
 // CheckOptions names what is wrong with options, and one that none of the settings goes
-// by, which would be without effect.
+// by, which is without effect until others are chosen.
 func CheckOptions(given map[string]string, of ...Settings) error {
 	if _, err := readOptions(given); err != nil {
 		return err
 	}
-	return checkRead(given, of...)
-}
-
-// checkRead names an option that nobody goes by.
-func checkRead(given map[string]string, of ...Settings) error {
 	for _, option := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(of, func(s Settings) bool { return s.GoesBy(option) }) {
 			return &backfill.OptionsError{Err: fmt.Errorf("%s: option %s=%s: no estimator that was chosen goes by it: choose %s, or leave the option out",

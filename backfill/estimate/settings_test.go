@@ -29,11 +29,6 @@ func TestWrongSettings(t *testing.T) {
 		{estimate.Settings{Options: options("threshold=0")}, `option threshold="0" must be a whole number of at least 1`},
 		{estimate.Settings{Options: options("max-age=soon")}, `option max-age="soon" must be a number of seconds, or a length of time`},
 		{estimate.Settings{Options: options("user-key=")}, `option user-key="" must name at least one label, such as owner or executable`},
-		{estimate.Settings{Options: options("threshold=20")}, `estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, combined or selective, or leave the option out`},
-		{estimate.Settings{All: "mix:0.5", Options: options("max-age=60")}, `option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, selective or tsafrir, or`},
-		{estimate.Settings{All: "tsafrir", Options: options("max-age=60 window=60")}, `option window=60: no estimator`},
-		{estimate.Settings{All: "user", Options: options("project-key=qos")}, `option project-key=qos: no estimator that was chosen goes by it: choose project, combined or selective`},
-		{estimate.Settings{All: "combined", Order: "requested", Backfill: "accurate", Running: "requested", Options: options("threshold=2")}, `option threshold=2: no estimator`},
 		{estimate.Settings{Options: options("window=49")}, `option window=49 with threshold=50: nothing would ever be adjusted`},
 	} {
 		require.ErrorContains(t, tt.settings.Validate(false), tt.want)
@@ -55,15 +50,36 @@ func TestOptionsThatSuit(t *testing.T) {
 	}
 }
 
+// An option that no estimator goes by is without effect: a mistake where nothing else can
+// take over, as in a simulation.
+func TestOptionsThatNobodyGoesBy(t *testing.T) {
+	for _, tt := range []struct {
+		settings estimate.Settings
+		want     string
+	}{
+		{estimate.Settings{Options: options("threshold=20")}, `estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, combined or selective, or leave the option out`},
+		{estimate.Settings{All: "mix:0.5", Options: options("max-age=60")}, `option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, selective or tsafrir, or`},
+		{estimate.Settings{All: "tsafrir", Options: options("max-age=60 window=60")}, `option window=60: no estimator`},
+		{estimate.Settings{All: "user", Options: options("project-key=qos")}, `option project-key=qos: no estimator that was chosen goes by it: choose project, combined or selective`},
+		{estimate.Settings{All: "combined", Order: "requested", Backfill: "accurate", Running: "requested", Options: options("threshold=2")}, `option threshold=2: no estimator`},
+	} {
+		require.NoError(t, tt.settings.Validate(false))
+		require.ErrorContains(t, estimate.CheckOptions(tt.settings.Options, tt.settings), tt.want)
+		require.NoError(t, estimate.CheckOptions(tt.settings.Options, tt.settings, estimate.Settings{All: "combined"}), "others go by it")
+	}
+	require.ErrorContains(t, estimate.CheckOptions(options("windw=3")), "has no option")
+}
+
 // An option is for whichever use it means something to. It does not become wrong with a
 // policy under which the use does not count.
 func TestOptionsOfOneUse(t *testing.T) {
 	s := estimate.Settings{Order: "requested", Backfill: "requested", Running: "user", Options: options("threshold=2 user-key=executable")}
 	require.NoError(t, s.Validate(false))
 	require.True(t, s.Learns())
-	require.NoError(t, estimate.Settings{All: "combined", Order: "requested", Options: options("threshold=2")}.Validate(true))
 	require.False(t, estimate.Settings{All: "mix:0.5", Order: "file:x"}.Learns())
-	require.NotContains(t, estimate.Settings{All: "usr", Options: options("threshold=2")}.Validate(false).Error(), "threshold", "what an unknown one goes by nobody knows")
+	for _, s := range []estimate.Settings{s, {All: "combined", Order: "requested", Options: options("threshold=2")}, {All: "usr", Options: options("threshold=2")}} {
+		require.NoError(t, estimate.CheckOptions(s.Options, s), "what an unknown one goes by nobody knows")
+	}
 }
 
 func TestGuaranteesRefuseWhatIsNamedForPlans(t *testing.T) {

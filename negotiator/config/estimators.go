@@ -56,11 +56,7 @@ func (p part) flag() string {
 
 func (e Estimators) faults() (all []fault) {
 	for _, p := range e.parts() {
-		err := p.Validate(false)
-		if p.Options != nil {
-			err = estimate.CheckOptions(p.Options, e.EstimateSettings())
-		}
-		if err != nil {
+		if err := p.Validate(false); err != nil {
 			all = append(all, fault{[]string{p.key}, p.bare(err)})
 		}
 	}

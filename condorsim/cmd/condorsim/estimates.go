@@ -37,6 +37,9 @@ func (f *estimateFlags) check() error {
 	if err := f.settings().Validate(false); err != nil {
 		return err
 	}
+	if err := estimate.CheckOptions(f.EstimatesOpt, f.settings()); err != nil {
+		return err
+	}
 	if f.History != "" && !f.settings().Learns() {
 		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out", f.History, estimate.Learners())
 	}

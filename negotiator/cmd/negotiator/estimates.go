@@ -95,6 +95,9 @@ func (o *office) estimators(s config.Config, guarantees bool) (*estimate.Set, er
 	o.history = nil // it is theirs
 	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(), func(name string) (io.ReadCloser, error) { return os.Open(name) })
 	if err == nil {
+		if unread := estimate.CheckOptions(settings.Options, settings); unread != nil {
+			o.logger.Warn("an option of the estimators is without effect until others are chosen", "why", unread)
+		}
 		return set, nil
 	}
 	key, wrong := s.BlameEstimates(err)

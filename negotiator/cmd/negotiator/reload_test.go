@@ -330,7 +330,6 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 		"policy: pc\nestimates_running: tsafrir\n":                                   "negotiator.yaml: [2:20] estimates_running: tsafrir: the policy gives guarantees",
 		"policy: pc\nestimates: none\n":                                              "negotiator.yaml: [2:12] estimates: unknown estimator",
 		"policy: pc\nestimates: user\nestimates_options: {user-key: JobBatchName}\n": "of jobs, JobBatchName is not read: only a new start",
-		"policy: pc\nestimates_options: {threshold: 5}\n":                            "negotiator.yaml: [2:20] estimates_options: option threshold=5: no estimator that was chosen goes by it",
 		"policy: pc\nestimates: file:nonesuch.csv\n":                                 "negotiator.yaml: [2:12] estimates: ",
 		"policy: pc\nestimates: user\nestimates_options: {window: x}":                "window",
 	} {
