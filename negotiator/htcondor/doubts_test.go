@@ -155,21 +155,27 @@ func TestJobBlamesOneSlotAtATime(t *testing.T) {
 	}
 }
 
-// Jobs that run and come back at once, as users can have them do, take no slot from
-// others.
-func TestJobsThatComeBackBlameNobody(t *testing.T) {
+// eight is a world of eight slots.
+func eight(t *testing.T, policy string) *world {
+	t.Helper()
 	nodes := make([]*node, 8)
 	for i := range nodes {
 		nodes[i] = small(4)
 		nodes[i].name = fmt.Sprint("n", i)
 	}
-	w := newWorld(t, "conservative", nodes...)
+	return newWorld(t, policy, nodes...)
+}
+
+// Jobs that run and come back at once, as users can have them do, take no slot from
+// others.
+func TestJobsThatComeBackBlameNobody(t *testing.T) {
+	w := eight(t, "conservative")
 	var back []*sleeper
-	for range nodes {
+	for range w.nodes {
 		back = append(back, w.submit(&sleeper{cpus: 2, seconds: 1000, estimate: 1000}))
 		w.submit(&sleeper{cpus: 2, seconds: 100, estimate: 100})
 	}
-	for range nodes {
+	for range w.nodes {
 		w.submit(&sleeper{cpus: 4, seconds: 50, estimate: 50})
 	}
 	times := 0
@@ -192,12 +198,7 @@ func TestJobsThatComeBackBlameNobody(t *testing.T) {
 // However many jobs of one user fail to start on however many slots, one slot at a time is
 // left out.
 func TestOneUserClosesNoPool(t *testing.T) {
-	nodes := make([]*node, 8)
-	for i := range nodes {
-		nodes[i] = small(4)
-		nodes[i].name = fmt.Sprint("n", i)
-	}
-	w := newWorld(t, "easy", nodes...)
+	w := eight(t, "easy")
 	var ill []*sleeper
 	w.fate = func(j *sleeper) fate {
 		if slices.Contains(ill, j) {
@@ -205,7 +206,7 @@ func TestOneUserClosesNoPool(t *testing.T) {
 		}
 		return works
 	}
-	for range nodes {
+	for range w.nodes {
 		ill = append(ill, w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 10}))
 	}
 	most := 0
