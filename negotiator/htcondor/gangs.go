@@ -92,16 +92,28 @@ func (p *Pool) release(ctx context.Context) {
 	})
 }
 
-// gangsFly tells whether a schedd is about to start gangs: each look may be the one that
-// lets others follow.
+// gangsFly tells whether the next look may let another gang follow: a schedd that answers
+// collects the slots of one, or has started one and is to count before the next. What is
+// merely in line, or asked of a schedd that is silent, has no look begin earlier.
 func (p *Pool) gangsFly() bool {
 	for _, f := range p.flights {
-		if f.job.group.plan.parallel && !p.s.Observe {
+		s := p.schedds[f.job.key.schedd]
+		if p.s.Observe || !f.job.group.plan.parallel || s == nil || s.failed != nil || s.late {
+			continue
+		}
+		if f.collects() || s.counts() {
 			return true
 		}
 	}
 	return false
 }
+
+// collects tells whether its schedd has claims of it, and waits for the rest or for them
+// to be ready.
+func (f *flight) collects() bool { return f.sent() || len(f.claims) > 0 }
+
+// counts tells whether the schedd has not counted its queue since it started a gang.
+func (s *schedd) counts() bool { return s.gang != 0 && s.counted <= s.gang }
 
 // inLine says why a gang must wait for another one of its schedd, which is given the
 // slots of one at a time, and perhaps now; "": it need not. To be in line is to get on.
@@ -119,12 +131,11 @@ func (p *Pool) inLine(f *flight, now bool) (why string) {
 	}
 	s := p.schedds[f.job.key.schedd]
 	for _, o := range p.flights {
-		collects := o.sent() || len(o.claims) > 0
-		if o != f && o.job.key.schedd == s.name && o.job.group.plan.parallel && collects && !o.job.group.runs() {
+		if o != f && o.job.key.schedd == s.name && o.job.group.plan.parallel && o.collects() && !o.job.group.runs() {
 			return "its schedd is collecting the slots of another gang"
 		}
 	}
-	if s.gang != 0 && s.counted <= s.gang {
+	if s.counts() {
 		return "its schedd has just started another gang"
 	}
 	return ""

@@ -1,7 +1,9 @@
 package htcondor
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,4 +68,38 @@ func TestInLine(t *testing.T) {
 	s.counted = 6
 	require.Empty(t, p.inLine(two, false))
 	require.Contains(t, p.inLine(two, true), "is given another")
+}
+
+// TestGangOfAScheddThatIsSilent has looks follow each other closely while a schedd that answers
+// collects a gang's slots, or has to count before the next one goes; and not for longer.
+func TestGangOfAScheddThatIsSilent(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	for name, c := range map[string]struct {
+		s       schedd
+		claims  []string
+		rest    []place
+		closely bool
+	}{
+		"collecting":           {closely: true},
+		"collecting the rest":  {claims: []string{"a claim"}, rest: []place{{Slot: "a", Chunks: 1}}, closely: true},
+		"does not answer":      {s: schedd{failed: errors.New("it is dead")}},
+		"has not answered yet": {s: schedd{late: true}},
+		"nothing handed over":  {rest: []place{{Slot: "a", Chunks: 1}}},
+		"has to count":         {s: schedd{gang: 5, counted: 5}, rest: []place{{Slot: "a", Chunks: 1}}, closely: true},
+		"has counted":          {s: schedd{gang: 5, counted: 6}, rest: []place{{Slot: "a", Chunks: 1}}},
+		"dead before it does":  {s: schedd{gang: 5, counted: 5, failed: errors.New("it is dead")}, rest: []place{{Slot: "a", Chunks: 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New(Settings{Clock: func() time.Time { return now }})
+			p.looked, p.ended, p.over = now, now, now
+			p.schedds["s"] = &c.s
+			j := &job{id: 1, key: jobKey{"s", 1, 0}, group: &group{plan: &plan{parallel: true}, status: idle}}
+			p.flights[1] = &flight{job: j, claims: c.claims, rest: c.rest, moved: now.Add(-time.Hour)}
+			due := now.Add(time.Minute)
+			if c.closely {
+				due = now.Add(time.Second)
+			}
+			require.Equal(t, due, p.due(backfill.Forever))
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -184,12 +185,13 @@ func (p *Pool) request(of *plan) backfill.Vector {
 // told is what came of telling a schedd of matches.
 type told struct {
 	sent []match
+	took time.Duration
 	err  error
 }
 
 // negotiate tells the schedds of their jobs' matches, all schedds at once. One that is
-// slow is told beside what we do next, and from then on is not waited for until it
-// is quick.
+// slow is told beside what we do next, and from then on is not waited for until
+// telling it has taken less than hold.
 func (p *Pool) negotiate(ctx context.Context, bySchedd map[string]map[string][]match) {
 	significant := p.significant()
 	for name, submitters := range bySchedd {
@@ -205,11 +207,12 @@ func (p *Pool) negotiate(ctx context.Context, bySchedd map[string]map[string][]m
 		s.telling = make(chan told, 1)
 		asked := *s
 		asked.submitters = maps.Clone(s.submitters)
+		began := time.Now()
 		go func(answer chan<- told) {
 			within, cancel := context.WithTimeout(ctx, p.s.Patience)
 			defer cancel()
 			sent, err := p.negotiateWith(within, &asked, submitters, significant)
-			answer <- told{sent, err}
+			answer <- told{sent, time.Since(began), err}
 		}(s.telling)
 	}
 	wait, cancel := context.WithTimeout(ctx, p.hold)
@@ -218,7 +221,7 @@ func (p *Pool) negotiate(ctx context.Context, bySchedd map[string]map[string][]m
 }
 
 // hearTold takes in which matches schedds were told, waiting until time is up for those
-// that were quick before; nil: it is.
+// that are not slow; nil: it is.
 func (p *Pool) hearTold(up <-chan struct{}) {
 	for _, name := range slices.Sorted(maps.Keys(p.schedds)) {
 		s := p.schedds[name]
@@ -240,7 +243,7 @@ func (p *Pool) hearTold(up <-chan struct{}) {
 				continue
 			}
 		}
-		s.telling, s.slow = nil, false
+		s.telling, s.slow = nil, s.slow && r.took >= p.hold
 		p.wereTold(s, r)
 	}
 }

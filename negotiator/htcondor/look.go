@@ -108,10 +108,12 @@ func (p *Pool) ask(ctx context.Context, s *schedd) {
 	s.under = make(chan reading, 1)
 	ctx, s.stop = context.WithCancel(ctx)
 	projection := p.jobAttributes.projection()
-	as, asked, began := *s, p.wantedJobs(), p.now()
+	as, asked, began, since := *s, p.wantedJobs(), p.now(), time.Now()
 	stoppedSince := began.Add(-p.s.Interval - stopGrace)
 	go func(answer chan<- reading) {
-		answer <- p.readQueue(ctx, &as, asked, projection, began, stoppedSince)
+		r := p.readQueue(ctx, &as, asked, projection, began, stoppedSince)
+		r.took = time.Since(since)
+		answer <- r
 	}(s.under)
 }
 
@@ -143,7 +145,7 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 			}
 			continue
 		}
-		r, answered := s.answer(wait.Done())
+		r, answered := s.answer(wait.Done(), p.hold)
 		if !answered {
 			l.problems = append(l.problems, fmt.Sprintf("schedd %s has not told its queue yet", name))
 			continue
@@ -161,27 +163,24 @@ func (p *Pool) hear(ctx context.Context, l *look) (grew bool) {
 	return grew
 }
 
-// answer waits for what the schedd answers, unless it was late before, or time is up.
-func (s *schedd) answer(up <-chan struct{}) (r reading, answered bool) {
-	if s.late {
-		select {
-		case r = <-s.under:
-		default:
+// answer waits for what the schedd answers until time is up. One that let it be up once is
+// not waited for until it has answered in less time.
+func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answered bool) {
+	select {
+	case r = <-s.under:
+	default:
+		if s.lags {
+			s.late = true
 			return r, false
 		}
-	} else {
 		select {
 		case r = <-s.under:
 		case <-up:
-			select {
-			case r = <-s.under:
-			default:
-				s.late = true
-				return r, false
-			}
+			s.late, s.lags = true, true
+			return r, false
 		}
 	}
-	s.late = false
+	s.late, s.lags = false, s.lags && r.took >= hold
 	return r, true
 }
 

@@ -302,6 +302,37 @@ func TestSlowScheddHoldsNobody(t *testing.T) {
 	}, 10*time.Second, 20*time.Millisecond, "what it answered late serves a later look")
 }
 
+// A schedd that is always slow to tell its queue is waited for once.
+func TestScheddThatIsAlwaysSlow(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	release := make(chan struct{}, 1)
+	w.pool.hold = 50 * time.Millisecond
+	w.schedd.Before(func(ctx context.Context, command int) error {
+		if command != 516 {
+			return nil
+		}
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	late := func() bool {
+		w.cycle()
+		return w.pool.schedds[w.schedd.Name].late
+	}
+	w.step()
+	require.True(t, late())
+	release <- struct{}{} // for its jobs
+	release <- struct{}{} // for those that were stopped
+	require.Eventually(t, func() bool { return !late() }, 10*time.Second, 20*time.Millisecond)
+	w.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	require.True(t, late())
+	close(release)
+	require.Eventually(t, func() bool { return !late() }, 10*time.Second, 20*time.Millisecond)
+	require.False(t, w.pool.schedds[w.schedd.Name].lags, "it was quick")
+}
+
 func TestCollectorDown(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.collector.Stop()

@@ -113,12 +113,13 @@ type schedd struct {
 	wrong   string            // what of the last reading was left out, and why
 	failed  error             // why the last reading failed
 	asleep  time.Time         // nobody asks it before, for it cannot be reached
-	late    bool              // it did not answer in time: nobody waits for it until it does
+	late    bool              // it did not answer in time, nor has since
+	lags    bool              // nobody waits for it until it answers in less than hold
 	under   chan reading      // the reading under way; nil: none
 	stop    func()            // ends it
 	groups  map[string]*group // by their lines
 	// telling is where it will be told of matches, if that is under way, and slow whether
-	// nobody waits for that.
+	// nobody waits for that until it takes less than hold.
 	telling chan told
 	matches []match
 	slow    bool
@@ -170,6 +171,7 @@ type reading struct {
 	stopped    []jobKey
 	attributes int // how many were asked for
 	began      time.Time
+	took       time.Duration
 	err        error
 }
 

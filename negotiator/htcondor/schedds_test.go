@@ -272,7 +272,7 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	}
 	f.collector.SetAds("Machine", ads...)
 	slow := f.schedds[1]
-	release := make(chan struct{})
+	release := make(chan struct{}, 1)
 	slow.Before(func(ctx context.Context, command int) error {
 		if command == 416 {
 			select {
@@ -294,18 +294,30 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	require.True(t, f.pool.schedds[slow.Name].slow)
 	f.pool.hold = time.Hour // one that is waited for would have the test run out of time
 	for i, s := range f.schedds {
-		f.submit(s, []int{2, 17, 2}[i], "")
+		f.submit(s, []int{2, 16, 2}[i], "")
 	}
 	f.now = f.now.Add(time.Second)
-	require.Len(t, f.cycle().Matches, 3)
+	require.Len(t, f.cycle().Matches, 2)
 	f.matches(f.schedds[0], 2)
 	f.matches(f.schedds[2], 2)
+	f.pool.hold = 2 * time.Second
+	heard := func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			f.pool.handOver(t.Context())
+			return len(slow.Matches()) == n && f.pool.schedds[slow.Name].telling == nil
+		}, 60*time.Second, time.Millisecond)
+	}
+	release <- struct{}{}
+	heard(16)
+	require.True(t, f.pool.schedds[slow.Name].slow, "it took its time")
+	f.pool.hold = time.Hour
+	f.submit(slow, 17, "")
+	f.now = f.now.Add(time.Second)
+	require.Len(t, f.cycle().Matches, 1)
 	close(release)
-	require.Eventually(t, func() bool {
-		f.pool.handOver(t.Context())
-		return len(slow.Matches()) == 17
-	}, 60*time.Second, time.Millisecond)
-	require.False(t, f.pool.schedds[slow.Name].slow)
+	heard(17)
+	require.False(t, f.pool.schedds[slow.Name].slow, "it was quick")
 	claims := map[string]bool{}
 	for _, s := range f.schedds {
 		for _, m := range s.Matches() {
