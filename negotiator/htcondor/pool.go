@@ -97,7 +97,7 @@ type Pool struct {
 	told                          map[backfill.JobID]telling
 	doubts                        map[string]map[string]*doubt // by slot and schedd
 	used                          map[string]use               // by claim ids that were handed out
-	remains                       []remains                    // of gangs that have ended
+	remains                       []*remains                   // of gangs that have ended
 	left                          map[jobKey]time.Time         // of jobs that ran: when a look first saw that they do no more
 
 	slotAttributes, jobAttributes wanted
