@@ -30,10 +30,10 @@ type remains struct {
 const staleClaims = 6 * time.Second
 
 func (p *Pool) stale(name string) bool {
-	return slices.ContainsFunc(p.remains, func(r remains) bool { return slices.Contains(r.slots, name) && !p.rotten(r) })
+	return slices.ContainsFunc(p.remains, func(r *remains) bool { return slices.Contains(r.slots, name) && !p.rotten(r) })
 }
 
-func (p *Pool) rotten(r remains) bool { return p.now().Sub(r.at) >= staleClaims }
+func (p *Pool) rotten(r *remains) bool { return p.now().Sub(r.at) >= staleClaims }
 
 // leave notes that a job runs no more, and where a gang has ended.
 func (p *Pool) leave(j *job) {
@@ -41,55 +41,95 @@ func (p *Pool) leave(j *job) {
 	if j.as == nil || !j.as.parallel || p.s.Observe {
 		return
 	}
-	r := remains{schedd: j.key.schedd, claims: j.claims, at: p.now()}
+	r := &remains{schedd: j.key.schedd, claims: j.claims, at: p.now()}
 	for _, at := range j.places {
 		r.slots = append(r.slots, at.Slot)
 	}
 	p.remains = append(slices.DeleteFunc(p.remains, p.rotten), r)
 }
 
-// release tells schedds which claims of gangs have ended, once no startd has them any
-// more. What cannot be told is forgotten in time.
+// release has schedds told which claims of gangs have ended, once no startd has them any
+// more: each beside what we do next, once at a time, and none that has its hands full. What
+// cannot be told is forgotten in time.
 func (p *Pool) release(ctx context.Context) {
+	p.hearReleased()
 	p.remains = slices.DeleteFunc(p.remains, p.rotten)
-	var ids []string
+	ended := map[string][]*remains{}
 	for _, r := range p.remains {
+		if len(r.claims) > 0 {
+			ended[r.schedd] = append(ended[r.schedd], r)
+		}
+	}
+	for name, all := range ended {
+		s := p.schedds[name]
+		if s == nil || s.failed != nil || s.late || s.slow || s.telling != nil || s.releasing != nil {
+			continue
+		}
+		s.releasing = make(chan released, 1)
+		to := client.Schedd{Security: p.s.Security, Address: s.address}
+		go func(answer chan<- released) {
+			within, cancel := context.WithTimeout(ctx, p.hold)
+			defer cancel()
+			answer <- p.releaseAt(within, to, all)
+		}(s.releasing)
+	}
+}
+
+// released is of which gangs a schedd was told that their claims have ended.
+type released struct {
+	gangs []*remains
+	err   error
+}
+
+// releaseAt tells one schedd of the claims that no startd has any more.
+func (p *Pool) releaseAt(ctx context.Context, to client.Schedd, all []*remains) (told released) {
+	var ids []string
+	for _, r := range all {
 		for _, claim := range r.claims {
 			ids = append(ids, strconv.Quote(security.PublicClaim(claim)))
 		}
 	}
-	if len(ids) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, p.hold)
-	defer cancel()
 	held := map[string]bool{}
-	err := p.s.Collector.Query(ctx, []client.AdType{{
+	told.err = p.s.Collector.Query(ctx, []client.AdType{{
 		Name: "Machine", Requirements: "member(PublicClaimId, {" + strings.Join(ids, ",") + "})", Projection: []string{"PublicClaimId"},
 	}}, func(lines cedar.Lines) error {
 		id, _ := lines.Find("PublicClaimId")
 		held[string(id)] = true
 		return nil
 	})
-	if err != nil {
-		p.log.Warn("whether the claims of gangs that ended are still held cannot be seen; this is tried again", "error", err)
-		return
-	}
-	p.remains = slices.DeleteFunc(p.remains, func(r remains) bool {
-		its := func(claim string) bool { return held[strconv.Quote(security.PublicClaim(claim))] }
-		s := p.schedds[r.schedd]
-		if len(r.claims) == 0 || s == nil || s.failed != nil || s.late || slices.ContainsFunc(r.claims, its) {
-			return false
+	for _, r := range all {
+		if slices.ContainsFunc(r.claims, func(claim string) bool { return held[strconv.Quote(security.PublicClaim(claim))] }) {
+			continue
 		}
 		for _, claim := range r.claims {
-			if err = (client.Schedd{Security: p.s.Security, Address: s.address}).Release(ctx, claim); err != nil {
-				p.log.Warn("a schedd cannot be told that the claims of a gang have ended; this is tried again", "schedd", s.name, "error", err)
-				return false
+			if told.err == nil {
+				told.err = to.Release(ctx, claim)
 			}
 		}
-		p.log.Debug("told that the claims of a gang have ended", "schedd", s.name, "slots", r.slots)
-		return true
-	})
+		if told.err != nil {
+			break
+		}
+		told.gangs = append(told.gangs, r)
+	}
+	return told
+}
+
+// hearReleased takes in of which claims schedds were told meanwhile.
+func (p *Pool) hearReleased() {
+	for _, s := range p.schedds {
+		select {
+		case told := <-s.releasing:
+			s.releasing = nil
+			p.remains = slices.DeleteFunc(p.remains, func(r *remains) bool { return slices.Contains(told.gangs, r) })
+			for _, r := range told.gangs {
+				p.log.Debug("told that the claims of a gang have ended", "schedd", s.name, "slots", r.slots)
+			}
+			if told.err != nil {
+				p.log.Warn("a schedd cannot be told that the claims of a gang have ended; this is tried again", "schedd", s.name, "error", told.err)
+			}
+		default:
+		}
+	}
 }
 
 // gangsFly tells whether the next look may let another gang follow: a schedd that answers

@@ -1,13 +1,17 @@
 package htcondor
 
 import (
+	"context"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
 // afterAnother has a gang run where another one ends. Between is called as the first runs.
@@ -49,6 +53,61 @@ func TestClaimsThatAreHeld(t *testing.T) {
 	for _, claim := range first.ids[w.nodes[0]] {
 		require.NotContains(t, w.schedd.Released(), claim)
 	}
+}
+
+// TestReleaseBesideTheCycle has nobody wait for a schedd that hangs as it is told of claims
+// that have ended. It is told once at a time, and its gang's slots stay stale until it was.
+func TestReleaseBesideTheCycle(t *testing.T) {
+	calls := make(chan struct{}, 10)
+	ad, _ := crooked(t, "silent@test", func(ctx context.Context, c net.Conn) {
+		calls <- struct{}{}
+		silent(ctx, c)
+	})
+	f := newFarm(t, "easy", 1, 1)
+	f.cycle()
+	s := f.pool.schedds[f.schedds[0].Name]
+	silent, err := classad.ParseOld(ad)
+	require.NoError(t, err)
+	at, _ := silent.Text("MyAddress")
+	s.address, err = cedar.ParseAddress(at)
+	require.NoError(t, err)
+	f.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	f.pool.remains = []*remains{{schedd: s.name, slots: []string{"slot1@n0"}, claims: []string{"<n0>#1#1#[]"}, at: f.now}}
+	ctx, cancel := context.WithCancel(t.Context())
+	f.pool.handOver(ctx)
+	<-calls
+	f.pool.handOver(ctx)
+	require.True(t, f.pool.stale("slot1@n0"))
+	require.NotNil(t, s.releasing)
+	require.Empty(t, calls, "it is being told")
+	cancel()
+	require.Eventually(t, func() bool { return len(s.releasing) == 1 }, 10*time.Second, time.Millisecond)
+	f.pool.hearReleased()
+	require.True(t, f.pool.stale("slot1@n0"), "it was not told")
+	f.now = f.now.Add(staleClaims)
+	require.False(t, f.pool.stale("slot1@n0"))
+}
+
+// TestNoReleaseToASlowSchedd has no claims released to a schedd that has its hands full.
+func TestNoReleaseToASlowSchedd(t *testing.T) {
+	f := newFarm(t, "easy", 1, 1)
+	f.cycle()
+	s := f.pool.schedds[f.schedds[0].Name]
+	f.pool.remains = []*remains{{schedd: s.name, claims: []string{"<n0>#1#1#[]"}, at: f.now}}
+	for _, busy := range []func(){
+		func() { s.slow = true },
+		func() { s.slow, s.telling = false, make(chan told) },
+		func() { s.telling, s.late = nil, true },
+		func() { s.late, s.failed = false, errors.New("it is dead") },
+	} {
+		busy()
+		f.pool.release(t.Context())
+		require.Nil(t, s.releasing)
+	}
+	s.failed = nil
+	f.pool.release(t.Context())
+	require.NotNil(t, s.releasing)
+	require.Eventually(t, func() bool { return len(s.releasing) == 1 }, 10*time.Second, time.Millisecond)
 }
 
 // TestInLine has a gang wait until its schedd has started another one, and has counted since.

@@ -56,6 +56,7 @@ func (p *Pool) handOver(ctx context.Context) {
 		}
 		return
 	}
+	p.hearReleased()
 	bySchedd := map[string]map[string][]match{}           // by schedd and submitter
 	served, gangs := map[string]bool{}, map[string]bool{} // slots; schedds that are given a gang's
 	for _, f := range flights {

@@ -98,7 +98,7 @@ type Pool struct {
 	doubts                        map[string]map[string]*doubt // by slot and schedd
 	accused                       map[string]accusation        // by schedd and submitter
 	used                          map[string]use               // by claim ids that were handed out
-	remains                       []remains                    // of gangs that have ended
+	remains                       []*remains                   // of gangs that have ended
 	left                          map[jobKey]time.Time         // of jobs that ran: when a look first saw that they do no more
 
 	slotAttributes, jobAttributes wanted

@@ -123,8 +123,10 @@ type schedd struct {
 	telling chan told
 	matches []match
 	slow    bool
-	refused bool      // the last time it was not told of all
-	mute    time.Time // it is not told reasons until then, since that took too long
+	// releasing is where it will be told which claims of gangs have ended, if that is under way.
+	releasing chan released
+	refused   bool      // the last time it was not told of all
+	mute      time.Time // it is not told reasons until then, since that took too long
 	// submitters are those that it advertises, by name.
 	submitters map[string]submitter
 	capability string // a secret

@@ -318,6 +318,9 @@ func (w *world) claimOf(n *node, id int) string {
 func (w *world) step() {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool { return len(w.schedd.Matches()) == w.granted+w.pool.granted }, 10*time.Second, 100*time.Microsecond)
+	for _, s := range w.pool.schedds { // real time is to be over, too, when the second is
+		require.Eventually(w.t, func() bool { return s.releasing == nil || len(s.releasing) == 1 }, 10*time.Second, 100*time.Microsecond)
+	}
 	for _, m := range w.schedd.Matches()[w.taken:] {
 		w.take(m)
 		w.taken++
