@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
-// telling is what a job was told, and when.
-type telling struct {
+// explained is the reason that a job was told last, and when.
+type explained struct {
 	text string
 	at   time.Time
 }
@@ -20,9 +20,9 @@ type telling struct {
 // tellEvery is how soon a job may be told another reason.
 const tellEvery = 5 * time.Minute
 
-// maxTellings bounds the reasons that one schedd is told at once: each is a write to
+// maxReasons bounds the reasons that one schedd is told at once: each is a write to
 // its queue.
-const maxTellings = 200
+const maxReasons = 200
 
 // Explain tells waiting jobs why they wait. Users see it in condor_q -better-analyze
 // as the reason for the last match failure. Only what is new is told, to a bounded
@@ -38,7 +38,7 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 	now := p.now()
 	tell := func(id backfill.JobID, is phase, why func(backfill.JobID) string) {
 		j := p.byID[id]
-		if j == nil || j.phase != is || count[j.key.schedd] >= maxTellings {
+		if j == nil || j.phase != is || count[j.key.schedd] >= maxReasons {
 			return
 		}
 		s := p.schedds[j.key.schedd]
@@ -46,7 +46,7 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 		if _, advertised := s.submitters[submitter]; !advertised || s.failed != nil || s.late || s.telling != nil || now.Before(s.mute) {
 			return
 		}
-		before := p.told[id]
+		before := p.explained[id]
 		if now.Sub(before.at) < tellEvery {
 			return
 		}
@@ -54,7 +54,7 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 		if text == before.text {
 			return
 		}
-		p.told[id] = telling{text, now}
+		p.explained[id] = explained{text, now}
 		if bySchedd[j.key.schedd] == nil {
 			bySchedd[j.key.schedd] = map[string][]reason{}
 		}
@@ -67,7 +67,7 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 	for _, o := range p.outside {
 		tell(o.id, unknown, func(backfill.JobID) string { return o.why })
 	}
-	maps.DeleteFunc(p.told, func(id backfill.JobID, _ telling) bool { return p.byID[id] == nil })
+	maps.DeleteFunc(p.explained, func(id backfill.JobID, _ explained) bool { return p.byID[id] == nil })
 	wait, cancel := context.WithTimeout(ctx, p.hold)
 	defer cancel()
 	var all sync.WaitGroup

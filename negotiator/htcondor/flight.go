@@ -81,8 +81,8 @@ func (p *Pool) unsent() bool {
 }
 
 // deadline is when the next flight will have stood still for too long, or a slot comes
-// back; zero: there is none. Those that had already when the pool was last looked at are of schedds that do
-// not answer, and no reason to look again.
+// back; zero: there is none. Those that had already when the pool was last looked at are
+// of schedds that do not answer, and no reason to look again.
 func (p *Pool) deadline() (first time.Time) {
 	for _, f := range p.flights {
 		if at := f.moved.Add(p.patience(f)); at.After(p.looked) && (first.IsZero() || at.Before(first)) {

@@ -96,7 +96,7 @@ func TestNoReleaseToASlowSchedd(t *testing.T) {
 	f.pool.remains = []*remains{{schedd: s.name, claims: []string{"<n0>#1#1#[]"}, at: f.now}}
 	for _, busy := range []func(){
 		func() { s.slow = true },
-		func() { s.slow, s.telling = false, make(chan told) },
+		func() { s.slow, s.telling = false, make(chan outcome) },
 		func() { s.telling, s.late = nil, true },
 		func() { s.late, s.failed = false, errors.New("it is dead") },
 	} {

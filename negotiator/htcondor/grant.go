@@ -183,8 +183,8 @@ func (p *Pool) request(of *plan) backfill.Vector {
 	return v
 }
 
-// told is what came of telling a schedd of matches.
-type told struct {
+// outcome is what came of telling a schedd of matches.
+type outcome struct {
 	sent []match
 	took time.Duration
 	err  error
@@ -205,15 +205,15 @@ func (p *Pool) negotiate(ctx context.Context, bySchedd map[string]map[string][]m
 				s.matches = append(s.matches, m)
 			}
 		}
-		s.telling = make(chan told, 1)
+		s.telling = make(chan outcome, 1)
 		asked := *s
 		asked.submitters = maps.Clone(s.submitters)
 		began := time.Now()
-		go func(answer chan<- told) {
+		go func(answer chan<- outcome) {
 			within, cancel := context.WithTimeout(ctx, p.s.Patience)
 			defer cancel()
 			sent, err := p.negotiateWith(within, &asked, submitters, significant)
-			answer <- told{sent, time.Since(began), err}
+			answer <- outcome{sent, time.Since(began), err}
 		}(s.telling)
 	}
 	wait, cancel := context.WithTimeout(ctx, p.hold)
@@ -229,7 +229,7 @@ func (p *Pool) hearTold(up <-chan struct{}) {
 		if s.telling == nil {
 			continue
 		}
-		var r told
+		var r outcome
 		select {
 		case r = <-s.telling:
 		default:
@@ -250,7 +250,7 @@ func (p *Pool) hearTold(up <-chan struct{}) {
 }
 
 // wereTold takes note of which of its matches a schedd was told.
-func (p *Pool) wereTold(s *schedd, r told) {
+func (p *Pool) wereTold(s *schedd, r outcome) {
 	for _, m := range s.matches {
 		delete(p.used, m.Claim)
 		m.flight.telling = false

@@ -94,7 +94,7 @@ type Pool struct {
 	granted                       int              // claims that were handed over
 	meanwhileEnded, meanwhileLeft []backfill.JobID // jobs that went while there was no negotiator: yet to be told
 	flights                       map[backfill.JobID]*flight
-	told                          map[backfill.JobID]telling
+	explained                     map[backfill.JobID]explained
 	doubts                        map[string]map[string]*doubt // by slot and schedd
 	accused                       map[string]accusation        // by schedd and submitter
 	used                          map[string]use               // by claim ids that were handed out
@@ -130,7 +130,7 @@ func New(s Settings) *Pool {
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold, most: maxQueue,
 		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
 		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{}, manyRoundings: fewRoundings,
-		names: map[string][]backfill.JobID{}, told: map[backfill.JobID]telling{}, doubts: map[string]map[string]*doubt{}, accused: map[string]accusation{}, left: map[jobKey]time.Time{},
+		names: map[string][]backfill.JobID{}, explained: map[backfill.JobID]explained{}, doubts: map[string]map[string]*doubt{}, accused: map[string]accusation{}, left: map[jobKey]time.Time{},
 	}
 	p.accounting = &p.s.Accounting
 	p.want()

@@ -120,7 +120,7 @@ type schedd struct {
 	groups  map[string]*group // by their lines
 	// telling is where it will be told of matches, if that is under way, and slow whether
 	// nobody waits for that until it takes less than hold.
-	telling chan told
+	telling chan outcome
 	matches []match
 	slow    bool
 	// releasing is where it will be told which claims of gangs have ended, if that is under way.
