@@ -11,10 +11,28 @@ import (
 )
 
 // BenchmarkFirstCycle meets a pool: 10,000 idle slots of one core, and as many jobs of
-// 20 autoclusters and 20 estimates, each with an ad of its own as schedds send them.
+// 20 autoclusters and 20 estimates, each with an ad of its own as schedds send them. In
+// "none" no slot has the memory that they ask for.
 func BenchmarkFirstCycle(b *testing.B) {
 	const many = 10_000
-	var d Delta
+	for _, policy := range []string{"easy", "conservative"} {
+		for _, name := range []string{"all", "none"} {
+			b.Run(policy+"/"+name, func(b *testing.B) {
+				d := firstCycle(b, many, map[string]int{"all": 1024, "none": 8192}[name])
+				for b.Loop() {
+					n, err := New(configured(b, policy, "fcfs"))
+					require.NoError(b, err)
+					r := cycle(b, n, d)
+					require.Equal(b, many, len(r.Matches)+len(r.Held))
+				}
+			})
+		}
+	}
+}
+
+// firstCycle is what comes: jobs ask for so much memory at least, and a slot has 4096.
+func firstCycle(b *testing.B, many, memory int) (d Delta) {
+	b.Helper()
 	for i := range many {
 		d.SlotsUp = append(d.SlotsUp, newSlot(b, fmt.Sprintf("slot%d@node%04d.example.org", 1+i%64, i/64), 1,
 			`Memory = 4096; Arch = "X86_64"; OpSys = "LINUX"; HasFileTransfer = true; Start = true; `+
@@ -23,17 +41,9 @@ func BenchmarkFirstCycle(b *testing.B) {
 		d.Submitted = append(d.Submitted, newJob(b, i+1, 1, fmt.Sprintf(
 			`RequestMemory = %d; EstimatedRunTime = %d; Owner = "user%d"; Cmd = "/bin/sleep"; Rank = 0.0; `+
 				`Requirements = TARGET.Arch == "X86_64" && TARGET.OpSys == "LINUX" && TARGET.Memory >= RequestMemory && TARGET.HasFileTransfer`,
-			1024+128*(i%20), 600*(1+i/20%20), i%7)))
+			memory+128*(i%20), 600*(1+i/20%20), i%7)))
 	}
-	for _, policy := range []string{"easy", "conservative"} {
-		b.Run(policy, func(b *testing.B) {
-			for b.Loop() {
-				n, err := New(configured(b, policy, "fcfs"))
-				require.NoError(b, err)
-				require.Len(b, cycle(b, n, d).Matches, many)
-			}
-		})
-	}
+	return d
 }
 
 // benchEstimators are none, and those that have learned from 10,000 jobs.

@@ -216,9 +216,7 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 		s := &report.Decision.Started[i]
 		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
 	}
-	for _, h := range report.Decision.Held {
-		report.Held = append(report.Held, Held{Job: n.jobs[h.Job.ID], Reason: n.why(h)})
-	}
+	report.Held = n.held(report.Decision.Held)
 	report.Took = n.clock().Sub(began)
 	return report, nil
 }
@@ -236,12 +234,21 @@ func (n *Negotiator) cluster(j *backfill.Job) *autocluster {
 	return n.matchmaker.clusters[j.Candidates]
 }
 
-// why names what a held job does not find in the pool.
-func (n *Negotiator) why(h backfill.HeldJob) string {
-	if c := n.cluster(h.Job); h.Reason == backfill.ReasonNeverFits && c.allowsNone() {
-		return n.matchmaker.whyNone(c)
+// held names what held jobs do not find in the pool. All slots are asked once for each
+// autocluster.
+func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
+	none := map[*autocluster]string{}
+	for _, h := range jobs {
+		reason := h.Reason
+		if c := n.cluster(h.Job); reason == backfill.ReasonNeverFits && c.allowsNone() {
+			if none[c] == "" {
+				none[c] = n.matchmaker.whyNone(c)
+			}
+			reason = none[c]
+		}
+		all = append(all, Held{Job: n.jobs[h.Job.ID], Reason: reason})
 	}
-	return h.Reason
+	return all
 }
 
 func (n *Negotiator) places(at backfill.Placement) Placement {
