@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,14 +76,14 @@ func TestSeveralCollectors(t *testing.T) {
 	require.Equal(t, []string{`"a"`}, got)
 
 	// The one that answered is asked first from then on.
-	asked := 0
+	var asked atomic.Int32
 	c.Security.Connect = func(ctx context.Context, place string) (net.Conn, error) {
-		asked++
+		asked.Add(1)
 		return new(net.Dialer).DialContext(ctx, "tcp", place)
 	}
 	_, err = names(t, c)
 	require.NoError(t, err)
-	require.Equal(t, 1, asked)
+	require.EqualValues(t, 1, asked.Load())
 
 	good.Stop()
 	_, err = names(t, c)
