@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // A slot on which starts fail is left out for a while, so that jobs go where they can
-// run: its startd may refuse claims, or a schedd be unable to reach it. It is doubted for the schedd whose starts failed. The pause grows with each
-// failure and ends for good with a success there, or when the startd begins anew.
+// run: its startd may refuse claims, or a schedd be unable to reach it. It is doubted for
+// the schedd whose starts failed. The pause grows with each failure and ends for good with
+// a success there, or when the startd begins anew.
 const (
 	firstPause = 5 * time.Second
 	longPause  = 5 * time.Minute
@@ -45,10 +46,8 @@ func (p *Pool) shown(s *slot, now time.Time) *negotiator.Slot {
 	if s.veiled == nil || s.unveiled != s.ad || s.veil != *left {
 		s.unveiled, s.veil, s.veiled = s.ad, *left, shut(s.ad)
 		if own, ok := s.ad.Ad.Lookup("Requirements"); ok && *left != everybody {
-			ad := classad.New()
-			ad.SetString("Schedd", *left)
-			name, _ := ad.Lookup("Schedd")
-			_ = s.veiled.Ad.SetExpr("Requirements", "("+own.String()+") && TARGET."+scheddAttribute+" =!= "+name.String())
+			name := ast.AppendString(nil, *left, ast.Canonical)
+			_ = s.veiled.Ad.SetExpr("Requirements", "("+own.String()+") && TARGET."+scheddAttribute+" =!= "+string(name)) // if it fails, for everybody
 		}
 	}
 	return s.veiled
