@@ -187,12 +187,12 @@ func (r *reader) groups() (names []string) {
 	slices.SortStableFunc(listed, compareNames)
 	for _, name := range listed {
 		lower := strings.ToLower(name)
-		parent, _, nested := cutLast(lower, '.')
+		parent, _, nested := cutLast(name, '.')
 		switch {
 		case known[lower]:
 			r.warn("GROUP_NAMES: %s is listed twice", name)
-		case nested && !known[parent]:
-			r.warn("GROUP_NAMES: %s is ignored, because %s is no group", name, name[:len(parent)])
+		case nested && !known[strings.ToLower(parent)]:
+			r.warn("GROUP_NAMES: %s is ignored, because %s is no group", name, parent)
 		case strings.HasSuffix(name, ".") || strings.Contains(name, "@"):
 			r.fail("GROUP_NAMES", strconv.Quote(name), "names of groups, with dots between a group and its subgroup, and without @")
 		default:

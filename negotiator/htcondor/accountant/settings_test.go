@@ -66,6 +66,7 @@ func TestWrongSettingsNameTheKnob(t *testing.T) {
 func FuzzSettings(f *testing.F) {
 	f.Add("GROUP_NAMES = a, a.b\nGROUP_QUOTA_a = 3\nGROUP_QUOTA_DYNAMIC_a.b = 0.5\nPRIORITY_HALFLIFE = 5", "a.b.u@d")
 	f.Add("GROUP_NAMES = . a.. <none> a.", "@")
+	f.Add("GROUP_NAMES = \xff.", "") // grows in lower case
 	f.Fuzz(func(t *testing.T, text, name string) {
 		s, err := ParseSettings(knobs(text))
 		if err != nil {
