@@ -74,7 +74,10 @@ func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 	defer stop()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	defer cancel() // first
+	defer func() { // first, and by itself: stop doesn't wait
+		cancel()
+		_ = listener.Close()
+	}()
 	most := p.MaxConnections
 	if most == 0 {
 		most = 200

@@ -121,6 +121,21 @@ func as(user string) *security.Client {
 	return &security.Client{Name: "TOOL", Timeout: 10 * time.Second, Methods: []security.Method{security.ClaimToBe}, User: user}
 }
 
+func TestNobodyListensAfterServe(t *testing.T) {
+	for range 200 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(t, (&server.Port{Security: guard()}).Serve(ctx, listener))
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err == nil {
+			_ = conn.Close()
+		}
+		require.Error(t, err)
+	}
+}
+
 func TestAddressOf(t *testing.T) {
 	a := listen(t, &server.Port{Security: guard()})
 	require.Equal(t, fmt.Sprintf("<127.0.0.1:%d?noUDP>", a.Port), a.String())
