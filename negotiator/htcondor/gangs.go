@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -86,19 +84,19 @@ func (p *Pool) releaseAt(ctx context.Context, to client.Schedd, all []*remains) 
 	var ids []string
 	for _, r := range all {
 		for _, claim := range r.claims {
-			ids = append(ids, strconv.Quote(security.PublicClaim(claim)))
+			ids = append(ids, security.PublicClaim(claim))
 		}
 	}
 	held := map[string]bool{}
 	told.err = p.s.Collector.Query(ctx, []client.AdType{{
-		Name: "Machine", Requirements: "member(PublicClaimId, {" + strings.Join(ids, ",") + "})", Projection: []string{"PublicClaimId"},
+		Name: "Machine", Requirements: memberOf("PublicClaimId", ids), Projection: []string{"PublicClaimId"},
 	}}, func(lines cedar.Lines) error {
 		id, _ := lines.Find("PublicClaimId")
 		held[string(id)] = true
 		return nil
 	})
 	for _, r := range all {
-		if slices.ContainsFunc(r.claims, func(claim string) bool { return held[strconv.Quote(security.PublicClaim(claim))] }) {
+		if slices.ContainsFunc(r.claims, func(claim string) bool { return held[wired(security.PublicClaim(claim))] }) {
 			continue
 		}
 		for _, claim := range r.claims {

@@ -3,12 +3,12 @@ package htcondor
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
@@ -37,27 +37,30 @@ type use struct {
 	at      time.Time
 }
 
-// among is an expression that is true of ads with one of the names, which are sorted and
-// lower case, as ClassAds compare texts. It looks for a name as in a sorted list: a
+// among is an expression that is true of ads with one of the names, which are folded and
+// sorted, as ClassAds compare texts. It looks for a name as in a sorted list: a
 // collector holds it against every ad that it has.
 func among(names []string) string {
 	if middle := len(names) / 2; len(names) > 8 {
-		return "(Name < " + strconv.Quote(names[middle]) + " ? " + among(names[:middle]) + " : " + among(names[middle:]) + ")"
+		return "(Name < " + wired(names[middle]) + " ? " + among(names[:middle]) + " : " + among(names[middle:]) + ")"
 	}
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = strconv.Quote(name)
-	}
-	return "member(Name, {" + strings.Join(quoted, ",") + "})"
+	return memberOf("Name", names)
 }
 
-// lower is what ClassAds take a letter for as they compare.
-func lower(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		r += 'a' - 'A'
+// memberOf is an expression that is true of ads whose attribute is one of the texts.
+func memberOf(attribute string, texts []string) string {
+	b := []byte("member(" + attribute + ", {")
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, wired(text)...)
 	}
-	return r
+	return string(b) + "})"
 }
+
+// wired is a text as an expression, as ads have it on their way.
+func wired(text string) string { return string(ast.AppendString(nil, text, ast.Line)) }
 
 // fewSlots is how many slots are asked for by name, whatever part of the pool they are.
 const fewSlots = 200
@@ -75,7 +78,9 @@ func (p *Pool) offers(ctx context.Context, flights []*flight) (map[string]*offer
 	if 2*len(names) < len(p.slots) || len(names) <= fewSlots {
 		sorted := make([]string, 0, len(names))
 		for name := range names {
-			sorted = append(sorted, strings.Map(lower, name))
+			if !strings.HasSuffix(name, `\`) { // on its way such a text has no end
+				sorted = append(sorted, ast.Fold(name))
+			}
 		}
 		slices.Sort(sorted)
 		requirements = among(sorted)

@@ -175,7 +175,7 @@ ALLOW_WRITE = alice@pool.test/10.1.*
 ALLOW_DAEMON = condor@pool.test
 ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name, admin@pool.test/[::1], away.name
 ALLOW_NEGOTIATOR = */172.16.0.0/255.240.0.0, 192.0.2.0/255.255.255.0, */fe80:*
-DENY_WRITE = mallory@pool.test, eve@pool.test/*.evil.test
+DENY_WRITE = mallory@pool.test, eve@pool.test/*.evil.test, [*@worse.test
 DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.name`, "").Permissions(func(host string) ([]netip.Addr, error) {
 		if host == "host.name" {
 			return []netip.Addr{netip.MustParseAddr("10.5.5.5"), netip.MustParseAddr("2001:db8::5")}, nil
@@ -198,6 +198,7 @@ DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.nam
 		{"WRITE", "Alice@Pool.Test", "::ffff:10.1.2.3", true},
 		{"WRITE", "alice@pool.test", "10.2.2.3", false},
 		{"WRITE", "condor@pool.test", "10.2.2.3", true},
+		{"WRITE", "[/x@worse.test", "10.2.2.3", false},
 		{"READ", "condor@elsewhere", "192.168.0.1", false},
 		{"WRITE", "mallory@pool.test", "10.1.2.3", false},
 		{"DAEMON", "condor@pool.test", "fe80::1", true},
@@ -221,5 +222,31 @@ DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.nam
 		{"SOAP", "root@pool.test", "127.0.0.1", false},
 	} {
 		require.Equal(t, tt.want, p.Allows(tt.level, tt.user, netip.MustParseAddr(tt.from)), fmt.Sprint(tt))
+	}
+}
+
+func TestGlobs(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "a/b@c", true},
+		{"*@pool.test", "A@Pool.Test", true},
+		{"*@pool.test", "a@pool.test.evil", false},
+		{"a*", "ba", false},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"a*b*c", "a-b-bc", true},
+		{"a*b*c", "a-c-b", false},
+		{"**", "x", true},
+		{"10.0.*", "10.0.1.2", true},
+		{"10.0.*", "10.10.1.2", false},
+		{"a?", "ab", false},
+		{"[a", "[a", true},
+	} {
+		require.Equal(t, tt.want, globs(tt.pattern, tt.text), "%q of %q", tt.pattern, tt.text)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 )
@@ -162,8 +161,18 @@ func (e entry) covers(from netip.Addr) bool {
 	return e.network.Contains(from) || slices.Contains(e.addresses, from) || globs(e.host, from.String())
 }
 
-// globs tells whether a pattern, in which * is anything, is a text's.
+// globs tells whether a pattern, in which * is anything and nothing else is special,
+// is a text's, whatever the case of the letters.
 func globs(pattern, text string) bool {
-	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(text))
-	return err == nil && ok
+	first, rest, more := strings.Cut(strings.ToLower(pattern), "*")
+	text, begins := strings.CutPrefix(strings.ToLower(text), first)
+	for begins && more {
+		var next string
+		next, rest, more = strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(text, next)
+		}
+		_, text, begins = strings.Cut(text, next)
+	}
+	return begins && text == ""
 }
