@@ -208,6 +208,7 @@ func lineAds(text string) []map[string]string {
 
 // TestWideJobAmongSmallOnes measures how long a job that needs a whole node waits while small ones keep coming.
 func TestWideJobAmongSmallOnes(t *testing.T) {
+	t.Parallel()
 	pool := pooltest.Start(t, "NODES=2", "SLOTS=consumption")
 	passed, waited := wideAmongSmall(t, pool, func(pooltest.JobID) {})
 	t.Logf("stock: %d small jobs that came after the wide one started before it; it waited %.0f s", passed, waited.Seconds())

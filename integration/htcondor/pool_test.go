@@ -39,6 +39,7 @@ func gang(seconds, nodes, cpus int, more ...string) string {
 
 // TestPool tries what later tests rely on: users, gangs, two schedds, daemons that are killed.
 func TestPool(t *testing.T) {
+	t.Parallel()
 	pool := pooltest.Start(t, "NODES=3", "CPUS=4", "SCHEDDS=2", "EXTRA=SOME_TEXT = one, two")
 	require.Equal(t, "one, two\n", pool.As("alice", "condor_config_val", "SOME_TEXT"))
 	require.Len(t, pool.Slots(), 3)
