@@ -1,6 +1,9 @@
 package estimate
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // ranked is a multiset of ratios from which one is taken by its rank. They lie ascending
 // in blocks of up to blockSize, so that one comes and goes at the cost of moving part of
@@ -54,18 +57,25 @@ func (s *ranked) join(b int) {
 // find is the block and the place in it of the first that is not less; the end of the
 // last block if all are.
 func (s *ranked) find(r ratio) (b, i int) {
-	b, _ = slices.BinarySearchFunc(s.blocks, r, func(block []ratio, r ratio) int { return block[len(block)-1].compare(r) })
-	b = min(b, len(s.blocks)-1)
-	i, _ = slices.BinarySearchFunc(s.blocks[b], r, ratio.compare)
-	return b, i
+	b = sort.Search(len(s.blocks)-1, func(b int) bool { return !s.blocks[b][len(s.blocks[b])-1].less(r) })
+	block := s.blocks[b]
+	return b, sort.Search(len(block), func(i int) bool { return !block[i].less(r) })
 }
 
-// at is the one of that rank, from 0.
+// at is the one of that rank, from 0. The way to it is from the nearer end.
 func (s *ranked) at(rank int) ratio {
-	b := 0
-	for rank >= len(s.blocks[b]) {
-		rank -= len(s.blocks[b])
-		b++
+	if rank < s.count/2 {
+		b := 0
+		for rank >= len(s.blocks[b]) {
+			rank -= len(s.blocks[b])
+			b++
+		}
+		return s.blocks[b][rank]
 	}
-	return s.blocks[b][rank]
+	b, fromEnd := len(s.blocks)-1, s.count-rank
+	for fromEnd > len(s.blocks[b]) {
+		fromEnd -= len(s.blocks[b])
+		b--
+	}
+	return s.blocks[b][len(s.blocks[b])-fromEnd]
 }

@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"cmp"
 	"math/bits"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -21,11 +20,11 @@ func accuracyOf(e *Ended) ratio {
 
 func (r ratio) isOne() bool { return r.ran == r.requested }
 
-// compare compares as numbers.
-func (r ratio) compare(s ratio) int {
+// less compares as numbers.
+func (r ratio) less(s ratio) bool {
 	high, low := bits.Mul64(r.ran, s.requested)
 	high2, low2 := bits.Mul64(s.ran, r.requested)
-	return cmp.Or(cmp.Compare(high, high2), cmp.Compare(low, low2))
+	return high < high2 || high == high2 && low < low2
 }
 
 // of is so much of a time, rounded up.
@@ -51,7 +50,7 @@ func meanOf(r, s ratio, t backfill.Time) backfill.Time {
 	sum := wholeR + wholeS
 	if restR > 0 || restS > 0 {
 		sum++
-		if (ratio{restR, r.requested}).compare(ratio{s.requested - restS, s.requested}) > 0 { // more than a second in all
+		if (ratio{s.requested - restS, s.requested}).less(ratio{restR, r.requested}) { // more than a second in all
 			sum++
 		}
 	}
