@@ -158,6 +158,10 @@ func (p *Pool) matchable(s *slot, ad *classad.ClassAd, open bool) error {
 		return err
 	}
 	if text := read.Ad.Format(ast.Long); s.ad == nil || text != s.text {
+		// Changed ads have names of their own; read once more, they share them, and what else is the same.
+		if shared, err := p.parser.ParseOld(text); err == nil {
+			read.Ad = shared
+		}
 		s.ad, s.text = read, text
 		p.round(s)
 	}
