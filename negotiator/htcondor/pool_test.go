@@ -276,11 +276,8 @@ func TestScheddBehindABroker(t *testing.T) {
 	require.Empty(t, w.pool.Last().Problems, "there is a way to it now")
 }
 
-func TestSlowScheddHoldsNobody(t *testing.T) {
-	w := newWorld(t, "easy", small(4))
-	w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
-	release := make(chan struct{})
-	w.pool.hold = 50 * time.Millisecond
+// holdQueue has the schedd wait for a release each time before it tells its queue.
+func (w *world) holdQueue(release <-chan struct{}) {
 	w.schedd.Before(func(ctx context.Context, command int) error {
 		if command != 516 {
 			return nil
@@ -291,6 +288,14 @@ func TestSlowScheddHoldsNobody(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestSlowScheddHoldsNobody(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	release := make(chan struct{})
+	w.pool.hold = 50 * time.Millisecond
+	w.holdQueue(release)
 	w.step()
 	d, _ := w.cycle()
 	require.Empty(t, d.Submitted)
@@ -307,16 +312,7 @@ func TestScheddThatIsAlwaysSlow(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	release := make(chan struct{}, 1)
 	w.pool.hold = 50 * time.Millisecond
-	w.schedd.Before(func(ctx context.Context, command int) error {
-		if command != 516 {
-			return nil
-		}
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return nil
-	})
+	w.holdQueue(release)
 	late := func() bool {
 		w.cycle()
 		return w.pool.schedds[w.schedd.Name].late
