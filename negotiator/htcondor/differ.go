@@ -58,7 +58,7 @@ func (p *Pool) differSlots(d *negotiator.Delta, l *look) {
 		long := s.longGone(l)
 		switch {
 		case s.ad == nil: // dynamic
-			if !s.gone.IsZero() && s.foreign == 0 {
+			if s.look != l.number && !s.gone.IsZero() && s.foreign == 0 { // while there is an ad, it is not read anew
 				delete(p.slots, name)
 			}
 		case s.gone.IsZero():

@@ -51,3 +51,43 @@ func TestSlotsThatAStartdTellsOfLater(t *testing.T) {
 	}
 	require.NotContains(t, w.log.String(), "a slot is gone")
 }
+
+// A collector may get the last ad of a dynamic slot after the word that it is gone. A negotiator that
+// begins then plans around no such claim: the slot that it was cut from tells which ones there are.
+func TestDynamicSlotsThatTheirStartdDoesNotTellOf(t *testing.T) {
+	const claim = "Name = \"slot1_2@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\n" +
+		"JobId = \"7.0\"\nGlobalJobId = \"schedd@test#7.0#1\"\nRemoteUser = \"alice@test\"\nLastHeardFrom = 1\nEnteredCurrentState = %d"
+	for _, test := range []struct {
+		name    string
+		silent  bool
+		listed  bool
+		since   int64 // before the slot's ad was made
+		foreign int
+	}{
+		{"deleted", false, false, 10, 0},
+		{"its startd does not tell", true, false, 10, 1},
+		{"it is there", false, true, 10, 1},
+		{"it has just begun", false, false, 0, 1},
+		{"nobody knows since when", false, false, 1 << 60, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := &node{name: "n1", cpus: 4, memory: 4096, silent: test.silent}
+			w := newWorld(t, "easy", n)
+			ads := []string{fmt.Sprintf(claim, max(0, w.now-test.since))}
+			if n.deleted = ads; test.listed {
+				n.deleted, n.strangers = nil, ads
+			}
+			w.negotiator("easy", nil)
+			j := w.submit(&sleeper{cpus: 4, seconds: 20, estimate: 30})
+			w.pass(4)
+			require.Equal(t, test.foreign, w.pool.Last().Foreign)
+			w.pass(40)
+			require.Equal(t, test.foreign, w.pool.Last().Foreign)
+			require.Equal(t, test.foreign == 0, j.done)
+			n.deleted, n.strangers = nil, nil
+			w.pass(40)
+			require.Zero(t, w.pool.Last().Foreign)
+			require.True(t, j.done)
+		})
+	}
+}

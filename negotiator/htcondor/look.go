@@ -325,7 +325,8 @@ const (
 
 // miss notes what the look did not see.
 // Slots that a startd does not tell of any more since it has begun anew are missing too,
-// though the collector may have their ads for a quarter of an hour.
+// though the collector may have their ads for a quarter of an hour; and so are dynamic ones that
+// it has deleted.
 func (p *Pool) miss(l *look) {
 	newest := map[string]int64{}
 	for _, s := range p.slots {
@@ -340,7 +341,7 @@ func (p *Pool) miss(l *look) {
 		} else if s.outlived.IsZero() {
 			s.outlived = l.began
 		}
-		if (s.look != l.number || outlived) && s.gone.IsZero() {
+		if (s.look != l.number || outlived || p.deleted(s)) && s.gone.IsZero() {
 			s.gone = l.began
 		}
 	}

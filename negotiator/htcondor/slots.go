@@ -55,6 +55,10 @@ type slot struct {
 	restarted time.Time
 	// outlived is since when its startd is seen to have begun anew without it; zero: it is not.
 	outlived time.Time
+	// When its startd made the ad, and the dynamic slots that it then said were cut from it;
+	// nil: it does not say.
+	made  backfill.Time
+	parts map[string]bool
 	// veiled is how it is told while it is left out for veil, made of unveiled.
 	veiled, unveiled *negotiator.Slot
 	veil             string
@@ -109,6 +113,8 @@ func (p *Pool) fill(s *slot, ad *classad.ClassAd) (grew bool, err error) {
 		}
 		s.started = started
 	}
+	made, _ := ad.Int("MyCurrentTime")
+	s.made, s.parts = backfill.Time(made), readParts(ad)
 	s.free = p.amounts(ad)
 	if dynamic {
 		s.ad = nil
@@ -186,6 +192,29 @@ func (s *slot) readClaim(ad *classad.ClassAd) {
 		schedd, _, _ := strings.Cut(global, "#")
 		s.runs = jobKey{schedd, cluster, proc}
 	}
+}
+
+// readParts reads which dynamic slots a partitionable one has; nil: it does not say.
+func readParts(ad *classad.ClassAd) map[string]bool {
+	names, ok := ad.Eval("ChildName", nil).Items()
+	if !ok {
+		return nil
+	}
+	parts := make(map[string]bool, len(names))
+	for _, name := range names {
+		text, _ := name.Text()
+		parts[text] = true
+	}
+	return parts
+}
+
+// deleted tells whether a dynamic slot is no more, although the collector has its ad: it may
+// get the last one after the word that the slot is gone, and then keeps it for a quarter of an hour
+// (CLASSAD_LIFETIME). What was cut from a slot it tells itself; a claim that began later it
+// could not tell of. Both times are the startd's.
+func (p *Pool) deleted(s *slot) bool {
+	host := p.slots[s.host]
+	return s.claimed && host != nil && host != s && host.parts != nil && !host.parts[s.name] && 0 < s.since && s.since < host.made
 }
 
 // parseJobID reads 12.0.

@@ -80,7 +80,7 @@ func (w *wanted) kept(name string) bool {
 // runs.
 var (
 	passing = set("State", "Activity", "JobId", "GlobalJobId", "RemoteUser", "RemoteOwner", "AccountingGroup", "JobStart",
-		"EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress", "Offline", "DaemonStartTime")
+		"EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress", "Offline", "DaemonStartTime", "ChildName")
 	passingJob = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler")
 )

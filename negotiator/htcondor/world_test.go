@@ -82,6 +82,10 @@ type node struct {
 	shownClaims  string
 	parts        map[*sleeper]int // chunks by job
 	strangers    []string         // claims of nobody's, as ads
+	deleted      []string         // ads of dynamic slots that are no more
+	children     string           // that the slot tells of
+	changed      int64            // when that changed
+	silent       bool             // it tells of none, as startds did formerly
 	refuses      bool             // claims, all of them
 	started      int64            // when its startd began, as its ad says; 0: it does not
 }
@@ -489,11 +493,30 @@ func (n *node) ads(w *world) (slots, private string) {
 		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nState = \"Claimed\"\nActivity = \"Idle\"\nDynamicSlot = true\nCpus = %d\nMemory = %d\nRequirements = true\nPublicClaimId = %q", k, n.name, n.name, l.cpus, l.memory, security.PublicClaim(l.id)))
 	}
 	ads = append(ads, n.strangers...)
+	ads[0] += n.told(w, ads)
+	ads = append(ads, n.deleted...)
 	attribute := "ClaimId"
 	if n.policy {
 		attribute = "ClaimIdList"
 	}
 	return strings.Join(ads, "\n\n"), fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\n%s = \" %s\"", n.name, n.name, attribute, w.claims(n))
+}
+
+// told are the lines by which a partitionable slot tells of those that were cut from it.
+func (n *node) told(w *world, ads []string) string {
+	if n.silent {
+		return ""
+	}
+	var names []string
+	for _, ad := range ads {
+		if name, more, _ := strings.Cut(ad, "\n"); strings.Contains(more, "DynamicSlot = true") {
+			names = append(names, strings.TrimPrefix(name, "Name = "))
+		}
+	}
+	if children := strings.Join(names, ","); children != n.children || n.changed == 0 {
+		n.children, n.changed = children, w.now
+	}
+	return fmt.Sprintf("\nMyCurrentTime = %d\nChildName = { %s }", n.changed, n.children)
 }
 
 // staticAd is the ad of a node that is one slot for one job.
