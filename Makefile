@@ -40,7 +40,7 @@ fmt: $(LINT) ## format the code
 fuzz: ## run each fuzz target for FUZZTIME
 	@go list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
 	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
-	    echo "$$pkg $$target"; go test $$pkg -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+	    echo "$$pkg $$target"; ./.ci/fuzz $$pkg $$target $(FUZZTIME) || exit 1; \
 	  done; done
 
 bench: ## run the benchmarks, six times each, for benchstat
