@@ -141,6 +141,16 @@ func (b *builder) checkClass(at string, c *class) error {
 			return b.wrong(at+".attributes."+name, "the slots have their own; it cannot be set")
 		}
 	}
+	return b.checkValues(at, c.Attributes)
+}
+
+// checkValues refuses attributes without a value, which YAML allows.
+func (b *builder) checkValues(at string, attributes map[string]expression) error {
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		if attributes[name].expr == nil {
+			return b.wrong(at+".attributes."+name, "has no value; give it one, such as undefined")
+		}
+	}
 	return nil
 }
 

@@ -238,6 +238,9 @@ func (b *builder) makeBundle(at string, p *partition, slots []int, sizes []int64
 			return nil, b.wrong(at+".attributes", "%q is no name of an attribute, or one that cannot be set", name)
 		}
 	}
+	if err := b.checkValues(at, p.Attributes); err != nil {
+		return nil, err
+	}
 	amounts := map[string]int64{}
 	for k, amount := range b.amounts(slots) {
 		amounts[b.pool.Schema.Resources[k]] = amount

@@ -217,6 +217,7 @@ func TestBadPartitions(t *testing.T) {
 		{"a wire called as a slot", list("wires: [w, n2]\npartitions:\n  - {name: a, slots: ['*']}"), "[3:12] wires[1]: another slot is called n2, too"},
 		{"a wire without a name", list("wires: ['4']\npartitions:\n  - {name: a, slots: ['*']}"), `wires[0]: "4": must be a name`},
 		{"an attribute of its own", list("partitions:\n  - {name: a, slots: ['*'], attributes: {Cpus: 4}}"), `partitions[0].attributes: "Cpus" is no name of an attribute, or one that cannot be set`},
+		{"an attribute without a value", list("partitions:\n  - {name: a, slots: ['*'], attributes: {Side: ~}}"), "partitions[0].attributes.Side: has no value"},
 		{"an outage of no slot", list("partitions:\n  - {name: a, slots: ['*']}\nfailures: [{slots: [a], at: 5}]"), `failures[0].slots[0]: no slot is called "a"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -154,6 +154,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{class(", attributes: {Site: [a]}"), "is no ClassAd expression; put it in quotes"},
 		{class(", attributes: {Cpus: 5}"), "[2:46] classes[0].attributes.Cpus: the slots have their own"},
 		{class(", attributes: {'a b': 5}"), `"a b" is no name of an attribute`},
+		{class(", attributes: {Site}"), "classes[0].attributes.Site: has no value"},
 		{class(", start: '('"), "is no ClassAd expression"},
 		{"classes: [{name: a, count: 11, cpus: 1}, {name: a1, cpus: 1}]\n", "classes[1].name: another class has a slot a11"},
 		{"resources: [memory]\n" + class(""), "resources[0]: memory: the first resource is cpus"},

@@ -179,10 +179,11 @@ func (r *reader) boolean(knob string, missing bool) bool {
 func (r *reader) groups() (names []string) {
 	known := map[string]bool{}
 	listed := slices.DeleteFunc(words(r.text("GROUP_NAMES")), func(name string) bool {
-		if name == rootGroup {
+		root := strings.ToLower(name) == rootGroup
+		if root {
 			r.warn("GROUP_NAMES: %s is the name of the group of those who are in none: ignored", name)
 		}
-		return name == rootGroup
+		return root
 	})
 	slices.SortStableFunc(listed, compareNames)
 	for _, name := range listed {
