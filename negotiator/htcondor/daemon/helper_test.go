@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -305,6 +306,12 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all.String()
+}
+
+// eventually waits for a line.
+func (b *buffer) eventually(t *testing.T, part string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(b.String(), part) }, 20*time.Second, 5*time.Millisecond, part)
 }
 
 func logTo(out io.Writer) hclog.Logger { return NewLogger(hclog.Debug, out) }
