@@ -332,7 +332,7 @@ func TestScheddThatIsAlwaysSlow(t *testing.T) {
 func TestCollectorDown(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.collector.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, err := w.pool.lookPatiently(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -28,7 +28,7 @@ func TestAProbeWaitsForNobodyElse(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := (&checker{command: host.Command{Path: path}}).dial(ctx)
 	require.EqualError(t, err, "it ended before it said where it serves")
