@@ -440,84 +440,6 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, "new", w.schedd.Rejections()[1].Reason)
 }
 
-// Whatever a negotiator leaves, the next one goes on with: what runs, what is on its
-// way, what was promised.
-func TestSuccessor(t *testing.T) {
-	w := newWorld(t, "conservative", &node{name: "n1", cpus: 4, memory: 4096, policy: true}, &node{name: "n2", cpus: 4, memory: 4096, policy: true})
-	w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100})
-	w.submit(&sleeper{cpus: 4, seconds: 300, estimate: 300})
-	w.pass(8)
-	for range 4 {
-		w.submit(&sleeper{cpus: 3, seconds: 100, estimate: 100})
-	}
-	w.pass(8)
-	before := map[string]backfill.JobState{}
-	for _, j := range w.n.State().Snapshot().Jobs {
-		before[w.n.Job(j.Job.ID).Name] = j
-	}
-	require.Len(t, before, 6)
-	left := w.pool.Left(w.n.Memory())
-	require.Len(t, left.Jobs, 6)
-	w.negotiator("conservative", left)
-	d, report := w.cycle()
-	require.Empty(t, d.Submitted)
-	require.Empty(t, d.Found)
-	require.Empty(t, d.SlotsUp)
-	require.Empty(t, report.Decision.Broken)
-	for _, j := range w.n.State().Snapshot().Jobs {
-		was := before[w.n.Job(j.Job.ID).Name]
-		require.Equal(t, was.Promised, j.Promised)
-		require.Equal(t, was.Guarantee, j.Guarantee)
-		require.Equal(t, was.Running, j.Running)
-		require.Equal(t, was.Start, j.Start)
-		require.Equal(t, was.End, j.End)
-	}
-
-	// While nobody looks, a slot goes and a job is edited: it shows.
-	left = w.pool.Left(w.n.Memory())
-	w.kill(w.nodes[1])
-	w.step()
-	w.step()
-	w.jobs[5].estimate = 500
-	w.negotiator("conservative", left)
-	d, _ = w.cycle()
-	require.Empty(t, d.StartFailed, "what ran on the slot may be about to start")
-	require.Len(t, d.Submitted, 1, "the edited job is another")
-	w.now += 31
-	d, _ = w.cycle()
-	require.Len(t, d.StartFailed, 1)
-	d, _ = w.cycle()
-	require.Equal(t, []string{"slot1@n2"}, d.SlotsDown)
-	w.nodes[1].down = false
-	w.pass(700)
-	for _, j := range w.jobs {
-		require.True(t, j.done)
-	}
-}
-
-// What ended while there was no negotiator makes room for the others at once.
-func TestSuccessorFindsRoom(t *testing.T) {
-	w := newWorld(t, "conservative", small(4))
-	a := w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 1000})
-	w.pass(8)
-	b := w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 2000})
-	c := w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 10})
-	w.pass(4)
-	left := w.pool.Left(w.n.Memory())
-	require.Len(t, left.Jobs, 3)
-	b.status = 3
-	for !a.done {
-		w.step()
-	}
-	w.negotiator("conservative", left)
-	d, report := w.cycle()
-	require.Len(t, d.Completed, 1)
-	require.Len(t, d.Removed, 1)
-	require.Empty(t, report.Decision.Broken)
-	w.pass(20)
-	require.True(t, c.done)
-}
-
 func TestEndsWithItsContext(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.pool.open = nil
@@ -525,33 +447,4 @@ func TestEndsWithItsContext(t *testing.T) {
 	go cancel()
 	_, err := w.pool.Fetch(ctx, backfill.Forever)
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// A negotiator that ends between decision and match leaves the match to its successor.
-func TestSuccessorMatches(t *testing.T) {
-	w := newWorld(t, "conservative", small(4))
-	j := w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 10})
-	w.step()
-	l, err := w.pool.look(t.Context())
-	require.NoError(t, err)
-	report, err := w.n.RunCycle(t.Context(), w.pool.differ(l))
-	require.NoError(t, err)
-	require.Len(t, report.Matches, 1)
-	w.negotiator("conservative", w.pool.Left(w.n.Memory()))
-	w.pass(12)
-	require.Equal(t, 1, j.runs)
-}
-
-// A negotiator that begins in a full pool starts nothing on slots that others have.
-func TestStrangersClaimsAtTheBeginning(t *testing.T) {
-	w := newWorld(t, "easy", small(4))
-	w.nodes[0].strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\nRemoteUser = \"eve@test\""}
-	w.step()
-	w.step()
-	w.submit(&sleeper{cpus: 2, seconds: 5, estimate: 5})
-	w.step()
-	w.negotiator("easy", nil)
-	_, report := w.cycle()
-	require.Empty(t, report.Matches)
-	require.EqualValues(t, 3, w.n.State().Use()[0])
 }

@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+)
+
+// TestRivals refuses to work beside another negotiator, and stops when one comes.
+func TestRivals(t *testing.T) {
+	rival := htcondor.Other{Name: "there", Address: "<127.0.0.2:1>"}
+	w := newWorld()
+	w.others = []htcondor.Other{rival}
+	var found *RivalError
+	require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found, "alone: it refuses")
+	require.ErrorContains(t, found, "another negotiator, there at <127.0.0.2:1>, is at work")
+
+	for name, other := range map[string]htcondor.Other{
+		"an observer":                    {Name: observeName + "there", Address: "<127.0.0.2:1>"},
+		"itself":                         {Name: "here", Address: "<127.0.0.1:1>"},
+		"a dead one":                     {Name: "there", Address: "<127.0.0.1:9>"},
+		"our own ad of before a kill -9": {Name: "here", Address: "<127.0.0.1:9>", Ours: true},
+	} {
+		w = newWorld()
+		w.others = []htcondor.Other{other}
+		o := w.options("easy")
+		o.Once = true
+		w.deltas <- w.begin()
+		require.NoError(t, New(o).Run(t.Context()), name)
+	}
+
+	w = newWorld()
+	w.others = []htcondor.Other{rival}
+	o := w.options("easy")
+	o.Observe, o.Once = true, true
+	w.deltas <- w.begin()
+	require.NoError(t, New(o).Run(t.Context()), "who only observes may")
+
+	w = newWorld()
+	log := &buffer{}
+	o = w.options("easy")
+	o.Logger = logTo(log)
+	d, end := run(t, o)
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	w.mu.Lock()
+	w.others = []htcondor.Other{rival}
+	w.mu.Unlock()
+	w.deltas <- negotiator.Delta{Now: 1001, Submitted: []*negotiator.Job{w.job(3, 1, 10)}}
+	require.Eventually(t, func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }, 20*time.Second, 5*time.Millisecond)
+	name, _ := d.Ad().Text("Name")
+	require.Equal(t, observeName+"here", name)
+	require.Contains(t, log.String(), "NOTHING IS MATCHED: another negotiator, there")
+	require.NoError(t, end())
+	require.Len(t, w.acted, 1, "nothing after it came")
+}
+
+// TestRivalVanishes goes on by itself when nobody else is at work any more, from what it
+// left.
+func TestRivalVanishes(t *testing.T) {
+	state, err := OpenState(t.TempDir(), hclog.NewNullLogger())
+	require.NoError(t, err)
+	defer state.Close() //nolint:errcheck // a test's
+	w, log := newWorld(), &buffer{}
+	rival := htcondor.Other{Name: "here", Address: "<127.0.0.2:1>"} // of the same name
+	w.others = []htcondor.Other{rival}
+	o := w.options("conservative")
+	o.Master, o.Parent, o.Logger, o.State = w, os.Getppid(), logTo(log), state
+	d := New(o)
+	d.tryAgain = 10 * time.Millisecond
+	end := live(t, d)
+	stopped := func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }
+	require.Eventually(t, stopped, 20*time.Second, time.Millisecond)
+	w.eventually(t, "condor_master is told that it is up", func() bool { return w.ready == 1 })
+	meet := func(others ...htcondor.Other) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.others = others
+	}
+	meet()
+	w.deltas <- w.begin()
+	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	require.False(t, stopped())
+	require.Contains(t, log.String(), "no other negotiator is at work any more")
+	meet(rival)
+	w.deltas <- negotiator.Delta{Now: 1001}
+	require.Eventually(t, stopped, 20*time.Second, time.Millisecond)
+	meet()
+	w.deltas <- negotiator.Delta{Now: 1002}
+	require.Eventually(t, func() bool {
+		plan, err := d.Plan()
+		if err != nil || plan.Now != 1002 {
+			return false
+		}
+		second, known := plan.Find(2)
+		return known && second.Guarantee != nil && *second.Guarantee == 1100
+	}, 20*time.Second, time.Millisecond, "the promise stands")
+	require.False(t, stopped())
+	require.NoError(t, end())
+	require.Equal(t, []string{observeName + "here", "here", observeName + "here", "here"}, w.gone, "no ad is left behind")
+	require.Len(t, w.acted, 1, "nothing is started twice")
+}
+
+// TestTwoBegin lets one of two go on that found nobody when they began; a stock negotiator
+// would not yield.
+func TestTwoBegin(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		other  htcondor.Other
+		yields bool
+	}{
+		"the other is later":             {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Ours: true, Started: now.Add(time.Hour)}, false},
+		"the other was first":            {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Ours: true, Started: now.Add(-time.Hour)}, true},
+		"a stock negotiator comes later": {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Started: now.Add(time.Hour)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			d, end := run(t, w.options("easy"))
+			w.deltas <- w.begin()
+			w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+			w.mu.Lock()
+			w.others = []htcondor.Other{c.other}
+			w.mu.Unlock()
+			w.deltas <- negotiator.Delta{Now: 1001}
+			if c.yields {
+				require.Eventually(t, func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }, 20*time.Second, time.Millisecond)
+			} else {
+				require.Eventually(t, func() bool { n, _ := d.Ad().Int("BackfillCycles"); return n == 2 }, 20*time.Second, time.Millisecond)
+			}
+			require.NoError(t, end())
+			var found *RivalError
+			require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found, "who comes to one at work steps back in any case")
+		})
+	}
+	// Two that were started in the same second agree, too.
+	a, b := New(Options{Address: "<127.0.0.1:1>"}), New(Options{Address: "<127.0.0.1:2>"})
+	b.standing.started = a.standing.started
+	of := func(d *Daemon) htcondor.Other {
+		return htcondor.Other{Address: d.o.Address, Started: d.standing.started, Ours: true}
+	}
+	require.NotEqual(t, a.before(of(b)), b.before(of(a)))
+}
