@@ -1,67 +1,93 @@
-# Targets print their help from the text behind ##.
+# Targets print their help from the text behind ##. Times are those of two quiet cores.
 GOLANGCI_LINT = v2.15.0
-LINT = bin/golangci-lint-$(GOLANGCI_LINT)
 BUF = v1.75.0
 PROTOC_GEN_GO = v1.36.12
 PROTOC_GEN_GO_GRPC = v1.6.2
 PROTOC_GEN_GO_VTPROTO = v0.6.1-0.20240319094008-0393e58bdf10
-PROTO = bin/proto-$(BUF)
+
+# Tools are kept by version outside the tree, where every checkout finds them.
+TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/condor-backfill
+LINT = $(TOOLS)/golangci-lint-$(GOLANGCI_LINT)
+PROTO = $(TOOLS)/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)-$(PROTOC_GEN_GO_VTPROTO)
+
+# TEST runs tests: go test, or bin/retry, which tries once more what failed.
+TEST ?= go test
 FUZZTIME ?= 10s
+PKG ?= ./negotiator/... ./plugins/...
+SEED ?= 1
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help build test race lint fmt fuzz bench proto baseline ci
+.PHONY: help build test race pool slowest lint fmt fuzz stress soak bench proto baseline tools ci
 
-help: ## list the targets
+help: ## which target answers which question, and how long it takes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build every binary into bin/
+build: ## does it compile? every binary, into bin/ (a minute and a half; once compiled, seconds)
 	go build -o bin/ ./...
 
-test: ## run all tests
-	go test ./...
+test: ## does it work? all tests, as in the README (3 minutes; where nothing has changed, seconds)
+	$(TEST) ./...
 
-race: ## run the tests of what is concurrent under the race detector
-	go test -race $$(go list ./plugins/... ./negotiator/... | grep -vE 'plugins/(check|examples)$$') -skip Verdict
-	go test -race -run 'Ends|Probe' ./plugins/check
-	go test -race -run 'WhileTheOriginalGoesOn' ./backfill
-	go test -race -run 'LinkedPolicies/(easy|maui|pc)$$' ./backfill/backfilltest
-	go test -race -run 'Outlive|Goroutines|Concurrently' ./classad
-	go test -race -run 'FairStarts$$' ./condorsim -rapid.checks=10
-	go test -race -run 'AnyNumberOfCores' ./condorsim/sweep
+race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
+	$(TEST) $$(go list ./plugins/... ./negotiator/... | grep -vE 'plugins/(check|examples)$$') -race -skip Verdict
+	$(TEST) ./plugins/check -race -run 'Ends|Probe'
+	$(TEST) ./backfill -race -run 'WhileTheOriginalGoesOn'
+	$(TEST) ./backfill/backfilltest -race -run 'LinkedPolicies/(easy|maui|pc)$$'
+	$(TEST) ./classad -race -run 'Outlive|Goroutines|Concurrently'
+	$(TEST) ./condorsim -race -run 'FairStarts$$' -rapid.checks=10
+	$(TEST) ./condorsim/sweep -race -run 'AnyNumberOfCores'
 
-lint: $(LINT) ## vet, lint, and check that go.mod is tidy
-	go vet ./...
+# The scenarios that every change has to pass; make soak runs all of them.
+POOL = TestPool|TestJobs|TestNegotiatorKilled|TestSecurityVariants
+pool: ## does it work on a real HTCondor pool? what matters most (4 minutes; as root, on Debian)
+	$(TEST) ./integration/htcondor/... -count=1 -timeout 10m -parallel 4 -run '^($(POOL))$$' -pool
+
+slowest: bin/retry ## which twenty tests are the slowest?
+	bin/retry -slowest 20 ./... -count=1
+
+lint: $(LINT) ## is it written as we write? vet and all linters, and a tidy go.mod (a minute)
 	go mod tidy -diff
 	$(LINT) run
 
 fmt: $(LINT) ## format the code
 	$(LINT) fmt
 
-fuzz: ## run each fuzz target for FUZZTIME
-	@go list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
-	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
-	    echo "$$pkg $$target"; ./.ci/fuzz $$pkg $$target $(FUZZTIME) || exit 1; \
-	  done; done
+fuzz: ## which input breaks it? each fuzz target for FUZZTIME; what is found becomes a seed
+	.ci/fuzz $(FUZZTIME)
 
-bench: ## run the benchmarks, six times each, for benchstat
+stress: ## which test loses a race? the tests of PKG with delays before statements, chosen by SEED
+	go run ./integration/stress -seed $(SEED) -race $(PKG)
+
+soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (2 hours)
+	.ci/soak $(FUZZTIME)
+
+bench: ## is it fast? the benchmarks, six times each, for benchstat
 	go test -run '^$$' -bench . -benchmem -count 6 ./classad/... ./backfill/... ./plugins/... ./condorsim/...
 
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
-	cd plugins/policyv1 && PATH="$(CURDIR)/$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate
+	cd plugins/policyv1 && PATH="$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate
 
 baseline: $(PROTO) ## make the protocol as it is the last released one
-	cd plugins/policyv1 && $(CURDIR)/$(PROTO)/buf build --exclude-source-info -o baseline.binpb
+	cd plugins/policyv1 && $(PROTO)/buf build --exclude-source-info -o baseline.binpb
 
-ci: ## run what continuous integration runs
+tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
+
+ci: ## may it land? what continuous integration runs (8 minutes)
 	bash .ci/run
 
+bin/retry: $(wildcard integration/retry/*.go)
+	go build -o $@ ./integration/retry
+
 $(LINT):
-	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
-	mv bin/golangci-lint $@
+	mkdir -p $@.part
+	GOBIN=$@.part go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+	mv $@.part/golangci-lint $@
+	rmdir $@.part
 
 $(PROTO):
-	GOBIN=$(CURDIR)/$@.part go install github.com/bufbuild/buf/cmd/buf@$(BUF)
-	GOBIN=$(CURDIR)/$@.part go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO)
-	GOBIN=$(CURDIR)/$@.part go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC)
-	GOBIN=$(CURDIR)/$@.part go install github.com/planetscale/vtprotobuf/cmd/protoc-gen-go-vtproto@$(PROTOC_GEN_GO_VTPROTO)
+	mkdir -p $@.part
+	GOBIN=$@.part go install github.com/bufbuild/buf/cmd/buf@$(BUF)
+	GOBIN=$@.part go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO)
+	GOBIN=$@.part go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC)
+	GOBIN=$@.part go install github.com/planetscale/vtprotobuf/cmd/protoc-gen-go-vtproto@$(PROTOC_GEN_GO_VTPROTO)
 	mv $@.part $@

@@ -12,6 +12,7 @@
 #   pool.sh exec    DIR COMMAND…        run a command in the pool as root
 #   pool.sh as      DIR USER COMMAND…   … as alice, bob, carol, dave or condor, in its home
 #   pool.sh check                       can this machine have a pool? exit code 1 and the reason when not
+#   pool.sh cache                       make the chroot that all pools are copied from, if it is not there
 #
 # Settings, as arguments of setup, start, run and config:
 #   PORT=9618             of the collector and everything else (shared port)
@@ -320,6 +321,7 @@ verb=${1:-}
 case "$verb" in
 "" | -h | --help | help) sed -n '2,/^set/p' "$0" | grep '^#' | sed 's/^# \{0,1\}//'; exit 0 ;;
 check) check; exit 0 ;;
+cache) check; make_cache; exit 0 ;;
 setup | start | run | stop | status | destroy | config | kill | exec | as) ;;
 *) die "unknown verb '$verb' (try --help)" ;;
 esac

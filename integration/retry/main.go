@@ -1,0 +1,223 @@
+// Command retry runs go test, and then once more, alone, each test that failed.
+//
+//	go run ./integration/retry ./...
+//	go run ./integration/retry -logs /tmp/logs ./negotiator/... -race -skip Verdict
+//
+// It prints what go test prints. A test that passes the second time is flaky:
+// it fails nothing, but the output of both tries is kept in the folder of logs,
+// and the last lines say so:
+//
+//	flaky: PACKAGE.TEST (its output in FILE)
+//
+// The same lines are appended to the file "flaky" in that folder, so that
+// several calls count together: more flaky tests than -most are a failure. The
+// names of tests that failed for good are appended to the file "failed".
+// Where no test can be blamed (a panic, a goroutine that was left, the end of
+// the time) the package is tried again as a whole. What cannot be built is not.
+//
+// The exit code is 0 when all passed, 1 when something failed twice or too much
+// was flaky, 2 for a wrong call, 130 after an interrupt.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	r := runner{out: os.Stdout, errs: os.Stderr, command: goTest}
+	code := r.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func (r *runner) run(ctx context.Context, args []string) int {
+	errs := r.errs
+	flags := flag.NewFlagSet("retry", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.Usage = func() {
+		_, _ = fmt.Fprint(errs, "usage: retry [-logs DIR] [-most N] [-slowest N] PACKAGES… [FLAGS OF GO TEST…]\n\n"+
+			"Runs go test, and once more, alone, each test that failed. Exit code 0: passed, perhaps\n"+
+			"only then; 1: failed; 2: wrong call; 130: interrupted.\n\n")
+		flags.PrintDefaults()
+		_, _ = fmt.Fprint(errs, "\nexample:\n  go run ./integration/retry -slowest 20 ./plugins/... -race\n")
+	}
+	flags.StringVar(&r.logs, "logs", filepath.Join(os.TempDir(), "condor-backfill-tests"), "folder for the list of flaky tests and their output")
+	flags.IntVar(&r.most, "most", 3, "so many flaky tests are no failure, with those that are in the list already")
+	slowest := flags.Int("slowest", 0, "list so many of the slowest tests")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	r.packages = flags.Args()
+	if i := slices.IndexFunc(r.packages, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
+		r.packages, r.flags = r.packages[:i], r.packages[i:]
+	}
+	if len(r.packages) == 0 {
+		flags.Usage()
+		return 2
+	}
+	if err := os.MkdirAll(r.logs, 0o755); err != nil {
+		_, _ = fmt.Fprintln(errs, "retry: folder of logs:", err)
+		return 2
+	}
+	err := r.all(ctx)
+	r.printSlowest(*slowest)
+	switch {
+	case ctx.Err() != nil:
+		return 130
+	case err != nil:
+		_, _ = fmt.Fprintln(errs, "retry:", err)
+		return 1
+	}
+	return 0
+}
+
+// runner runs go test for one call of the command.
+type runner struct {
+	out, errs       io.Writer
+	logs            string
+	most            int
+	packages, flags []string
+	command         func(ctx context.Context, args []string) *exec.Cmd
+	times           []timed
+}
+
+func goTest(ctx context.Context, args []string) *exec.Cmd {
+	return exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+}
+
+// all runs everything once and what failed once more. The error is nil when
+// each test passed at least once.
+func (r *runner) all(ctx context.Context) error {
+	first, err := r.test(ctx, append(slices.Clone(r.packages), r.flags...))
+	if err != nil {
+		return err
+	}
+	failures := first.failures
+	if len(failures) == 0 {
+		return nil
+	}
+	known, err := r.known()
+	if err != nil {
+		return err
+	}
+	for _, f := range failures {
+		if f.final {
+			return errors.Join(fmt.Errorf("%s cannot be built", f.pkg), r.list("failed", f.name()))
+		}
+	}
+	if len(failures)+known > r.most {
+		return errors.Join(r.list("failed", names(failures)...), fmt.Errorf("%d failed and %d were flaky before; more than %d in one run are a failure, and are not tried again:\n  %s",
+			len(failures), known, r.most, strings.Join(names(failures), "\n  ")))
+	}
+	var flaky, red []string
+	for _, f := range failures {
+		_, _ = fmt.Fprintf(r.out, "once more, alone: %s\n", f.name())
+		again, err := r.test(ctx, f.args(r.flags))
+		if err != nil {
+			return err
+		}
+		if len(again.failures) > 0 || !again.passed[f.name()] {
+			red = append(red, f.name())
+			continue
+		}
+		line, err := r.record(f)
+		if err != nil {
+			return err
+		}
+		flaky = append(flaky, line)
+	}
+	for _, line := range flaky {
+		_, _ = fmt.Fprintln(r.out, line)
+	}
+	if len(red) > 0 {
+		return errors.Join(fmt.Errorf("failed twice:\n  %s", strings.Join(red, "\n  ")), r.list("failed", red...))
+	}
+	return nil
+}
+
+// known counts the flaky tests that earlier calls have listed.
+func (r *runner) known() (int, error) {
+	list, err := os.ReadFile(filepath.Join(r.logs, "flaky"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("list of flaky tests: %w", err)
+	}
+	return strings.Count(string(list), "\n"), nil
+}
+
+// record keeps what a flaky test printed as it failed, and lists it.
+func (r *runner) record(f failure) (line string, err error) {
+	kept, err := os.CreateTemp(r.logs, strings.NewReplacer("/", "_", "*", "_").Replace(f.name())+"-*.txt")
+	if err != nil {
+		return "", fmt.Errorf("output of a flaky test: %w", err)
+	}
+	_, err = kept.WriteString(f.output)
+	if err = errors.Join(err, kept.Close()); err != nil {
+		return "", fmt.Errorf("output of a flaky test: %w", err)
+	}
+	line = fmt.Sprintf("flaky: %s (its output in %s)", f.name(), kept.Name())
+	return line, r.list("flaky", line)
+}
+
+// list appends lines to one of the lists in the folder of logs.
+func (r *runner) list(name string, lines ...string) error {
+	list, err := os.OpenFile(filepath.Join(r.logs, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("list of %s tests: %w", name, err)
+	}
+	for _, line := range lines {
+		_, err = fmt.Fprintln(list, line)
+	}
+	if err = errors.Join(err, list.Close()); err != nil {
+		return fmt.Errorf("list of %s tests: %w", name, err)
+	}
+	return nil
+}
+
+// test runs go test once.
+func (r *runner) test(ctx context.Context, args []string) (*tally, error) {
+	command := r.command(ctx, args)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Stderr = r.errs
+	events, err := command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("go test: %w", err)
+	}
+	if err = command.Start(); err != nil {
+		return nil, fmt.Errorf("go test: %w", err)
+	}
+	t := newTally(r.out)
+	err = t.read(events)
+	r.times = append(r.times, t.times...)
+	exit := command.Wait()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("output of go test: %w", err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case exit != nil && len(t.failures) == 0:
+		return nil, fmt.Errorf("go test: %w", exit) // such as a flag that it does not know
+	default:
+		return t, nil
+	}
+}
+
+func (r *runner) printSlowest(n int) {
+	slices.SortStableFunc(r.times, func(a, b timed) int { return int(b.seconds*1000) - int(a.seconds*1000) })
+	for _, t := range r.times[:min(n, len(r.times))] {
+		_, _ = fmt.Fprintf(r.out, "%8.2f s  %s\n", t.seconds, t.name)
+	}
+}
