@@ -1,0 +1,72 @@
+// Package delay is what the stress program puts before each statement: a call that
+// may sleep there. Where it sleeps, and for how long, follows from the seed alone.
+package delay
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Env is the variable with the seed, and with one in how many places sleeps: "7/25". Processes that a test starts
+// inherit it. Without it nothing sleeps.
+const Env = "STRESS"
+
+// visited is how many visits of a place may sleep, about half of which do: a loop gets on.
+const visited = 32
+
+var here = parse(os.Getenv(Env))
+
+// Here may sleep.
+//
+// It is hidden from the race detector, and counts without atomics, so that it orders nothing: two goroutines that meet
+// here do not wait for each other. A count that gets lost does not matter.
+//
+//go:norace
+func Here(place uint64) {
+	if hash(here.seed^place) >= here.below {
+		return
+	}
+	visits := &here.visits[place%uint64(len(here.visits))]
+	if *visits >= visited {
+		return
+	}
+	*visits++
+	if pause := pauseAt(here.seed^place, uint64(*visits)); pause > 0 {
+		sleep(pause)
+	}
+}
+
+type delays struct {
+	seed, below uint64        // a place whose hash is below it sleeps
+	visits      [1 << 16]byte // by place; a few places share theirs
+}
+
+func parse(setting string) *delays {
+	before, after, _ := strings.Cut(setting, "/")
+	seed, err := strconv.ParseUint(before, 10, 64)
+	every, err2 := strconv.ParseUint(after, 10, 64)
+	if err != nil || err2 != nil || every == 0 {
+		return &delays{}
+	}
+	return &delays{seed: hash(seed), below: math.MaxUint64 / every}
+}
+
+// pauseAt is how long a visit sleeps: 5 to 65 ms, or not at all.
+func pauseAt(place, visit uint64) time.Duration {
+	dice := hash(place + visit)
+	if dice%2 == 0 {
+		return 0
+	}
+	return 5*time.Millisecond + time.Duration(dice/2)%(60*time.Millisecond)
+}
+
+// hash is the finalizer of SplitMix64.
+func hash(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

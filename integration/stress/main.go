@@ -1,0 +1,204 @@
+// Command stress looks for tests that lose races. It runs go test with a delay at some statements of the project's own
+// code, programs and tests alike; which ones, and for how long, follows from a seed. A test that then fails has waited
+// too short, or for the wrong thing; or the program has. On Linux the delays do not count on the made-up clocks of
+// synctest bubbles.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/condor-backfill/condor-backfill/integration/stress/delay"
+)
+
+const (
+	module = "github.com/condor-backfill/condor-backfill"
+
+	failed   = 1
+	badInput = 2
+
+	usage = `Usage: stress [-seed N] [-every N] [-in REGEXP] PACKAGES... [FLAGS OF GO TEST...]
+
+Runs go test with delays of 5 to 65 ms at some statements, to find tests that lose races.
+
+  go run ./integration/stress ./plugins/... -race
+  go run ./integration/stress -seed 7 ./plugins/host -run TestLife
+
+The exit code is 0 if all tests passed, 1 if one failed, 2 for bad input.
+
+`
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are what the user asked for.
+type options struct {
+	seed, every uint64
+	in          string
+	rest        []string // packages, then flags of go test
+}
+
+func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
+	var o options
+	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
+	flags.SetOutput(said)
+	flags.Usage = func() { fmt.Fprint(said, usage); flags.PrintDefaults() }
+	flags.Uint64Var(&o.seed, "seed", uint64(rand.Uint32()), "what the delays follow from; another one each time if it is not given")
+	flags.Uint64Var(&o.every, "every", 25, "one in this many statements may sleep")
+	flags.StringVar(&o.in, "in", "", "delays only in files whose import path and name match, to narrow a fault down")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return badInput
+	}
+	o.rest = flags.Args()
+	in, err := regexp.Compile(o.in)
+	if err != nil || o.every == 0 || len(o.packages()) == 0 {
+		fmt.Fprintf(said, "stress: %v\n", cmp.Or(err, errors.New("it needs packages, and -every of at least 1; see -h")))
+		return badInput
+	}
+	folder, err := os.MkdirTemp("", "stress-")
+	if err != nil {
+		fmt.Fprintf(said, "stress: %v\n", err)
+		return failed
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	overlay, err := writeOverlay(ctx, folder, o.packages(), in)
+	if err != nil {
+		fmt.Fprintf(said, "stress: %v\n", err)
+		return badInput
+	}
+	fmt.Fprintf(out, "stress: seed %d\n", o.seed)
+	if code = o.test(ctx, overlay, out, said); code != 0 {
+		fmt.Fprintf(said, "stress: failed; to repeat it: %s\n", o.command())
+	}
+	return code
+}
+
+// packages are the arguments before the flags of go test.
+func (o *options) packages() []string {
+	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
+	if first := slices.IndexFunc(o.rest, isFlag); first >= 0 {
+		return o.rest[:first]
+	}
+	return o.rest
+}
+
+// command is how to do the same again.
+func (o *options) command() string {
+	words := []string{"go run ./integration/stress", "-seed", strconv.FormatUint(o.seed, 10), "-every", strconv.FormatUint(o.every, 10)}
+	if o.in != "" {
+		words = append(words, "-in", quoted(o.in))
+	}
+	for _, arg := range o.rest {
+		words = append(words, quoted(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string {
+	if !strings.ContainsAny(word, " |&;<>$*?()[]'\"\\") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// test runs go test. The overlay is given in GOFLAGS, so that what a test builds has delays, too.
+func (o *options) test(ctx context.Context, overlay string, out, said io.Writer) int {
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-count=1"}, o.rest...)...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d/%d", delay.Env, o.seed, o.every),
+		fmt.Sprintf("GOFLAGS=%s '-overlay=%s'", os.Getenv("GOFLAGS"), overlay))
+	command.Stdout, command.Stderr = out, said
+	err := command.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == badInput {
+		return badInput
+	}
+	if err != nil {
+		return failed
+	}
+	return 0
+}
+
+// writeOverlay instruments the packages that are asked for, and all others of what is concurrent, as some test may
+// build them. What a policy computes, below backfill and classad, only gets slow by delays.
+func writeOverlay(ctx context.Context, folder string, packages []string, in *regexp.Regexp) (file string, err error) {
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	err = eachFile(ctx, append(slices.Clone(packages), module+"/negotiator/...", module+"/plugins/...", module+"/condorsim/..."),
+		func(name, original string) error {
+			if !in.MatchString(name) {
+				return nil
+			}
+			source, err := os.ReadFile(original)
+			if err != nil {
+				return err
+			}
+			source, err = instrument(name, source)
+			if source == nil || err != nil {
+				return err
+			}
+			replacement := filepath.Join(folder, fmt.Sprintf("%d.go", len(overlay.Replace)))
+			overlay.Replace[original] = replacement
+			return os.WriteFile(replacement, source, 0o600)
+		})
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(overlay)
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(folder, "overlay.json")
+	return file, os.WriteFile(file, text, 0o600)
+}
+
+// eachFile calls a function for each Go file of the packages, tests included, that counts on this system, with its
+// name (import path and file) and its path.
+func eachFile(ctx context.Context, packages []string, do func(name, original string) error) error {
+	list := exec.CommandContext(ctx, "go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, packages...)...)
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
+		var listed struct {
+			Dir, ImportPath                    string
+			GoFiles, TestGoFiles, XTestGoFiles []string
+		}
+		if err := decoder.Decode(&listed); err != nil {
+			return err
+		}
+		if listed.ImportPath == delayPackage {
+			continue // it cannot import itself
+		}
+		for _, file := range slices.Concat(listed.GoFiles, listed.TestGoFiles, listed.XTestGoFiles) {
+			if err := do(path.Join(listed.ImportPath, file), filepath.Join(listed.Dir, file)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
