@@ -70,6 +70,6 @@ func statements(files *token.FileSet, file *ast.File) (offsets []int) {
 
 func place(name string, number int) uint64 {
 	sum := fnv.New64a()
-	fmt.Fprintf(sum, "%s %d", name, number)
+	sum.Write(fmt.Appendf(nil, "%s %d", name, number))
 	return sum.Sum64()
 }

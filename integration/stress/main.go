@@ -60,10 +60,11 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
+	tell := func(format string, about ...any) { _, _ = fmt.Fprintf(said, "stress: "+format+"\n", about...) }
 	var o options
 	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
 	flags.SetOutput(said)
-	flags.Usage = func() { fmt.Fprint(said, usage); flags.PrintDefaults() }
+	flags.Usage = func() { _, _ = io.WriteString(said, usage); flags.PrintDefaults() }
 	flags.Uint64Var(&o.seed, "seed", uint64(rand.Uint32()), "what the delays follow from; another one each time if it is not given")
 	flags.Uint64Var(&o.every, "every", 25, "one in this many statements may sleep")
 	flags.StringVar(&o.in, "in", "", "delays only in files whose import path and name match, to narrow a fault down")
@@ -75,23 +76,23 @@ func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
 	o.rest = flags.Args()
 	in, err := regexp.Compile(o.in)
 	if err != nil || o.every == 0 || len(o.packages()) == 0 {
-		fmt.Fprintf(said, "stress: %v\n", cmp.Or(err, errors.New("it needs packages, and -every of at least 1; see -h")))
+		tell("%v", cmp.Or(err, errors.New("it needs packages, and -every of at least 1; see -h")))
 		return badInput
 	}
 	folder, err := os.MkdirTemp("", "stress-")
 	if err != nil {
-		fmt.Fprintf(said, "stress: %v\n", err)
+		tell("%v", err)
 		return failed
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	overlay, err := writeOverlay(ctx, folder, o.packages(), in)
 	if err != nil {
-		fmt.Fprintf(said, "stress: %v\n", err)
+		tell("%v", err)
 		return badInput
 	}
-	fmt.Fprintf(out, "stress: seed %d\n", o.seed)
+	tell("seed %d", o.seed)
 	if code = o.test(ctx, overlay, out, said); code != 0 {
-		fmt.Fprintf(said, "stress: failed; to repeat it: %s\n", o.command())
+		tell("failed; to repeat it: %s", o.command())
 	}
 	return code
 }
@@ -151,17 +152,17 @@ func writeOverlay(ctx context.Context, folder string, packages []string, in *reg
 			if !in.MatchString(name) {
 				return nil
 			}
-			source, err := os.ReadFile(original)
-			if err != nil {
-				return err
+			source, failure := os.ReadFile(original)
+			if failure != nil {
+				return failure
 			}
-			source, err = instrument(name, source)
-			if source == nil || err != nil {
-				return err
+			delayed, failure := instrument(name, source)
+			if delayed == nil || failure != nil {
+				return failure
 			}
 			replacement := filepath.Join(folder, fmt.Sprintf("%d.go", len(overlay.Replace)))
 			overlay.Replace[original] = replacement
-			return os.WriteFile(replacement, source, 0o600)
+			return os.WriteFile(replacement, delayed, 0o600)
 		})
 	if err != nil {
 		return "", err
