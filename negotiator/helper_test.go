@@ -16,13 +16,8 @@ import (
 // ad reads one ad in the line form; semicolons stand for ends of lines.
 func ad(tb testing.TB, text string) *classad.ClassAd {
 	tb.Helper()
-	var read *classad.ClassAd
-	for a, err := range classad.ReadAds(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), tb.Name()) {
-		require.NoError(tb, err)
-		require.Nil(tb, read, "one ad")
-		read = a
-	}
-	require.NotNil(tb, read)
+	read, err := classad.ParseOld(strings.ReplaceAll(text, ";", "\n"))
+	require.NoError(tb, err)
 	return read
 }
 
