@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,14 +26,22 @@ func machine(tb testing.TB, name string) *pools.Pool {
 	return p
 }
 
+// tinyMachine is read once: thousands of runs use it.
+var tinyMachine = sync.OnceValue(func() *pools.Pool {
+	p, err := pools.Open("../configs/pools/tiny-bgp.yaml")
+	if err != nil {
+		panic(err)
+	}
+	return p
+})
+
 // tiny puts jobs on two rings of four midplanes of 4 processors. Its slots are the
 // midplanes 0.0.0 to 0.1.3 and the wires of the rings.
 func tiny(tb testing.TB, outages []pools.Outage, jobs ...workload.Job) *condorsim.Workload {
 	tb.Helper()
-	pool := machine(tb, "tiny-bgp")
-	pool.Outages = outages
-	w, err := condorsim.OnPool(trace(jobs...), pool)
+	w, err := condorsim.OnPool(trace(jobs...), tinyMachine())
 	require.NoError(tb, err)
+	w.Outages = outages
 	return w
 }
 
