@@ -108,10 +108,16 @@ func drain(c *backfill.Cycle) (events []backfill.Event) {
 // facts are all that can be asked of a state, from an instant on.
 type facts struct {
 	Snapshot      backfill.Snapshot
-	Free          [][]backfill.Vector
+	Free          [][]free // by slot
 	Use, Capacity backfill.Vector
 	Queue         []backfill.JobID
 	NextWake      backfill.Time
+}
+
+// free is what is free from an instant on, until it changes.
+type free struct {
+	from   backfill.Time
+	vector backfill.Vector
 }
 
 func factsOf(s *backfill.State, from backfill.Time) facts {
@@ -123,11 +129,13 @@ func factsOf(s *backfill.State, from backfill.Time) facts {
 		f.Queue = append(f.Queue, j.ID)
 	}
 	for _, slot := range s.Slots() {
-		var free []backfill.Vector
+		var all []free
 		for t := from; t < from+60; t++ {
-			free = append(free, s.Free(slot.ID, t))
+			if v := s.Free(slot.ID, t); len(all) == 0 || !slices.Equal(v, all[len(all)-1].vector) {
+				all = append(all, free{t, v})
+			}
 		}
-		f.Free = append(f.Free, free)
+		f.Free = append(f.Free, all)
 	}
 	return f
 }
