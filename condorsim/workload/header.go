@@ -89,10 +89,11 @@ const maxValue = 64 << 10
 
 // add adds a line to a key's, if there is room.
 func (h Header) add(key, value string) {
-	if before, again := h[key]; again {
-		value = before + "\n" + value
-	}
-	if len(value) <= maxValue {
+	before, again := h[key]
+	switch {
+	case again && len(before)+1+len(value) <= maxValue:
+		h[key] = before + "\n" + value
+	case !again && len(value) <= maxValue:
 		h[key] = value
 	}
 }

@@ -477,7 +477,7 @@ func TestDamagedGzip(t *testing.T) {
 // TestWhatAJobCosts holds a trace that was read to 500 bytes a job, room for more
 // of them included.
 func TestWhatAJobCosts(t *testing.T) {
-	const jobs = 100_000
+	const jobs = 25_000
 	file := compressed(t, ".gz", synthetic(jobs))
 	heap := func() uint64 {
 		var m runtime.MemStats
