@@ -1,46 +1,107 @@
 package integration_test
 
 import (
+	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// binaries is the folder with every binary of the project, built once.
+// thorough is for what takes long and fails where something cheaper fails as well, nearly always.
+var thorough = flag.Bool("thorough", false, "try every policy where one of each kind stands for all") //nolint:gochecknoglobals // a flag of the test binary
+
+// binaries is the folder with every binary of the project.
 var binaries string //nolint:gochecknoglobals // set by TestMain before any test
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+// goFlags are those of every build here: without a symbol table a program links in half the time, and a second build
+// with the same flags finds it up to date.
+const goFlags = "GOFLAGS=-buildvcs=false -ldflags=-s"
+
+// standIns are the policies that are served by the tests' executable under the name of a plugin, and the bad one.
+// Linking each plugin would take longer than most tests; TestEveryPolicyIsAPlugin compares their mains.
+func standIns() []backfill.Spec { return append(policies.All(), bad()) }
+
+// linkedPlugin is the plugin that is the real binary.
+const linkedPlugin = "easy"
+
+func TestMain(m *testing.M) {
+	if name, plugin := strings.CutPrefix(filepath.Base(os.Args[0]), host.Prefix); plugin {
+		for _, spec := range standIns() {
+			if spec.Name == name {
+				sdk.Serve(spec)
+				os.Exit(0)
+			}
+		}
+		os.Exit(fail(fmt.Errorf("there is no policy %s", name)))
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
+	flag.Parse()
 	dir, err := os.MkdirTemp("", "condor-backfill-")
 	if err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	binaries = dir
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), module+"/...")
-	build.Stderr = os.Stderr
-	if err = build.Run(); err != nil {
-		return fail(err)
-	}
 	// The plugins have a folder of their own, so that no test finds one by accident.
-	plugins, err := filepath.Glob(filepath.Join(dir, "backfill-*"))
-	if err != nil {
-		return fail(err)
-	}
 	if err = os.Mkdir(pluginDir(), 0o755); err != nil {
 		return fail(err)
 	}
-	for _, path := range plugins {
-		if err = os.Rename(path, filepath.Join(pluginDir(), filepath.Base(path))); err != nil {
-			return fail(err)
+	commands := []string{"/classad/cmd/classad", "/condorsim/cmd/condorsim", "/negotiator/cmd/negotiator"}
+	if err = errors.Join(build(dir, commands...), build(pluginDir(), "/plugins/"+host.Prefix+linkedPlugin)); err != nil {
+		return fail(err)
+	}
+	for _, spec := range policies.All() {
+		if spec.Name != linkedPlugin {
+			if err = standIn(filepath.Join(pluginDir(), host.Prefix+spec.Name)); err != nil {
+				return fail(err)
+			}
 		}
 	}
 	return m.Run()
+}
+
+// build links packages of the module into a folder.
+func build(dir string, packages ...string) error {
+	args := []string{"build", "-o", dir + string(filepath.Separator)}
+	for _, p := range packages {
+		args = append(args, module+p)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), goFlags), os.Stderr
+	return cmd.Run()
+}
+
+// standIn puts the tests' executable where a plugin is looked for. It is a file of its own, as a plugin's links are
+// followed before it is started.
+func standIn(path string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if os.Link(self, path) == nil {
+		return nil
+	}
+	text, err := os.ReadFile(self) // on another file system
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o755) //nolint:gosec // it is executed
 }
 
 func fail(err error) int {
@@ -49,6 +110,22 @@ func fail(err error) int {
 }
 
 func pluginDir() string { return filepath.Join(binaries, "plugins") }
+
+// TestEveryPolicyIsAPlugin of its own, whose main differs from that of the linked one in nothing but the name.
+func TestEveryPolicyIsAPlugin(t *testing.T) {
+	main := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "plugins", host.Prefix+name, "main.go"))
+		require.NoError(t, err)
+		return string(text)
+	}
+	for _, spec := range policies.All() {
+		folder := strings.ReplaceAll(spec.Name, "-", "")
+		want := strings.ReplaceAll(main(linkedPlugin), "policies/"+linkedPlugin, "policies/"+folder)
+		want = strings.ReplaceAll(want, linkedPlugin+".Spec", folder+".Spec")
+		want = strings.ReplaceAll(want, host.Prefix+linkedPlugin, host.Prefix+spec.Name)
+		require.Equal(t, strings.ReplaceAll(want, "the "+linkedPlugin+" policy", "the "+spec.Name+" policy"), main(spec.Name))
+	}
+}
 
 // TestScripts runs the command lines of testdata/script, one folder each. In
 // them $PLUGINS is the folder of the policy plugins, and

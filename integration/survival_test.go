@@ -10,15 +10,34 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
+
+// bad is a policy that crashes in every tenth cycle. Between its crashes it is EASY.
+func bad() backfill.Spec {
+	spec := easy.Spec()
+	build, cycles := spec.New, 0
+	spec.Name = "bad"
+	spec.New = func(v backfill.Values) (backfill.Policy, error) {
+		policy, err := build(v)
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			policy.Decide(c)
+			if cycles++; cycles == 10 {
+				os.Exit(7)
+			}
+		}), err
+	}
+	return spec
+}
 
 // TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and
 // again: every job runs all the same, as under the policy without its crashes, and
 // no process is left.
 func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "backfill-bad")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bad, "./testdata/backfill-bad").CombinedOutput()
-	require.NoError(t, err, string(out))
+	require.NoError(t, standIn(bad))
 	mark := "TEST_MARK=" + bad
 	run := func(policy string) (map[string]any, string) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"), "--policy", policy, "--speed", "max", "--json")
