@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
 func TestMain(m *testing.M) {
@@ -97,7 +98,7 @@ func TestPoolsDieWithTheirTests(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 
-	require.Eventually(t, func() bool { return len(processesIn(root)) == 0 }, 20*time.Second, 100*time.Millisecond)
+	poll.Until(t, "their end", func() (left []string, so bool) { left = processesIn(root); return left, len(left) == 0 })
 	mounts, err := os.ReadFile("/proc/mounts")
 	require.NoError(t, err)
 	require.NotContains(t, string(mounts), folder)

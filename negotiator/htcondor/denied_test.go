@@ -2,9 +2,12 @@ package htcondor
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
@@ -12,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
 // TestADeniedLook says what to do: at once if once is enough, else once in the log, however
@@ -30,11 +34,18 @@ func TestADeniedLook(t *testing.T) {
 	_, err := pool(true, io.Discard).Open(t.Context(), nil)
 	require.ErrorContains(t, err, "denied")
 	require.ErrorContains(t, err, advice)
+	denied, is := errors.AsType[*security.DeniedError](err)
+	require.True(t, is)
 
-	ctx, cancel := context.WithTimeout(t.Context(), retry+retry/2) // there are two looks in it
-	defer cancel()
-	log := &strings.Builder{}
-	_, err = pool(false, log).Open(ctx, nil)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Equal(t, 1, strings.Count(log.String(), advice))
+	synctest.Test(t, func(t *testing.T) { // the same denial again and again
+		looks := 0
+		as.Connect = func(context.Context, string) (net.Conn, error) { looks++; return nil, denied }
+		ctx, cancel := context.WithTimeout(t.Context(), retry+retry/2)
+		defer cancel()
+		log := &strings.Builder{}
+		_, err := pool(false, log).Open(ctx, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 2, looks)
+		require.Equal(t, 1, strings.Count(log.String(), advice))
+	})
 }

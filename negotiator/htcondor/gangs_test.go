@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -81,7 +82,7 @@ func TestReleaseBesideTheCycle(t *testing.T) {
 	require.NotNil(t, s.releasing)
 	require.Empty(t, calls, "it is being told")
 	cancel()
-	require.Eventually(t, func() bool { return len(s.releasing) == 1 }, 10*time.Second, time.Millisecond)
+	poll.Equal(t, 1, func() int { return len(s.releasing) })
 	f.pool.hearReleased()
 	require.True(t, f.pool.stale("slot1@n0"), "it was not told")
 	f.now = f.now.Add(staleClaims)
@@ -107,7 +108,7 @@ func TestNoReleaseToASlowSchedd(t *testing.T) {
 	s.failed = nil
 	f.pool.release(t.Context())
 	require.NotNil(t, s.releasing)
-	require.Eventually(t, func() bool { return len(s.releasing) == 1 }, 10*time.Second, time.Millisecond)
+	poll.Equal(t, 1, func() int { return len(s.releasing) })
 }
 
 // TestInLine has a gang wait until its schedd has started another one, and has counted since.

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
@@ -301,10 +303,10 @@ func TestSlowScheddHoldsNobody(t *testing.T) {
 	require.Empty(t, d.Submitted)
 	require.Contains(t, w.pool.Last().Problems[0], "has not told its queue")
 	close(release)
-	require.Eventually(t, func() bool {
+	poll.Equal(t, 1, func() int { // what it answered late serves a later look
 		d, _ = w.cycle()
-		return len(d.Submitted) == 1
-	}, 10*time.Second, 20*time.Millisecond, "what it answered late serves a later look")
+		return len(d.Submitted)
+	})
 }
 
 // A schedd that is always slow to tell its queue is waited for once.
@@ -321,21 +323,29 @@ func TestScheddThatIsAlwaysSlow(t *testing.T) {
 	require.True(t, late())
 	release <- struct{}{} // for its jobs
 	release <- struct{}{} // for those that were stopped
-	require.Eventually(t, func() bool { return !late() }, 10*time.Second, 20*time.Millisecond)
+	poll.Equal(t, false, late)
 	w.pool.hold = time.Hour // one that is waited for would have the test run out of time
 	require.True(t, late())
 	close(release)
-	require.Eventually(t, func() bool { return !late() }, 10*time.Second, 20*time.Millisecond)
+	poll.Equal(t, false, late)
 	require.False(t, w.pool.schedds[w.schedd.Name].lags, "it was quick")
 }
+
+// written is called with what is written.
+type written func(string)
+
+func (w written) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
 func TestCollectorDown(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.collector.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.pool.log = hclog.New(&hclog.LoggerOptions{Output: written(func(text string) {
+		require.Contains(t, text, "the pool cannot be looked at")
+		cancel()
+	})})
 	_, err := w.pool.lookPatiently(ctx)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, context.Canceled)
 	require.NotEmpty(t, w.pool.Last().Problems)
 	w.collector.Start()
 	w.publish()
@@ -411,7 +421,7 @@ func TestOutOfPlan(t *testing.T) {
 	}
 	require.Equal(t, []string{"1.0 schedd@test", "2.0 schedd@test", "3.0 schedd@test", "3.1 schedd@test"}, left)
 	require.NoError(t, w.pool.Explain(t.Context(), nil, nil))
-	require.Eventually(t, func() bool { return len(w.schedd.Rejections()) > 0 }, 5*time.Second, time.Millisecond, "they are told, too")
+	poll.Until(t, "them to be told, too", func() ([]fakes.Rejection, bool) { told := w.schedd.Rejections(); return told, len(told) > 0 })
 	require.Equal(t, 4, w.pool.Last().Unplanned)
 	require.Len(t, w.pool.Find("5.0@schedd@test"), 1)
 	require.Empty(t, w.pool.Find("9.9"))
@@ -428,7 +438,7 @@ func TestExplain(t *testing.T) {
 		require.NoError(t, w.pool.Explain(t.Context(), ids, func(backfill.JobID) string { return text }))
 	}
 	tell("reserved | 14:05")
-	require.Eventually(t, func() bool { return len(w.schedd.Rejections()) == 1 }, 5*time.Second, time.Millisecond)
+	poll.Equal(t, 1, func() int { return len(w.schedd.Rejections()) })
 	r := w.schedd.Rejections()[0]
 	require.Equal(t, "reserved / 14:05", r.Reason)
 	require.EqualValues(t, 2, r.Cluster)
@@ -436,7 +446,7 @@ func TestExplain(t *testing.T) {
 	w.now += 600
 	tell("reserved | 14:05")
 	tell("new")
-	require.Eventually(t, func() bool { return len(w.schedd.Rejections()) == 2 }, 5*time.Second, time.Millisecond)
+	poll.Equal(t, 2, func() int { return len(w.schedd.Rejections()) })
 	require.Equal(t, "new", w.schedd.Rejections()[1].Reason)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -57,6 +58,7 @@ func newFarm(t *testing.T, policy string, slots, schedds int) *farm {
 		Schema: schema, StartSlack: 60, Clock: func() time.Time { return f.now }, Patience: 3 * time.Second,
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: f.log, DisableTime: true}),
 	})
+	f.pool.hold = poll.Patience // no fake is late because the machine is busy
 	var err error
 	f.n, err = negotiator.New((&world{t: t, pool: f.pool, policy: policy}).config())
 	require.NoError(t, err)
@@ -100,7 +102,10 @@ func (f *farm) cycle() *negotiator.Report {
 // matches waits until a schedd was handed so many.
 func (f *farm) matches(s *fakes.Schedd, n int) {
 	f.t.Helper()
-	require.Eventually(f.t, func() bool { return len(s.Matches()) == n }, 20*time.Second, time.Millisecond, "%s: %d matches\n%s", s.Name, len(s.Matches()), f.log)
+	poll.Until(f.t, fmt.Sprintf("%d matches at %s", n, s.Name), func() (seen []any, so bool) {
+		have := len(s.Matches())
+		return []any{have, f.log}, have == n
+	})
 }
 
 // crooked is a schedd that says what it likes to whoever calls, until the test ends.
@@ -202,17 +207,11 @@ func TestFiftySchedds(t *testing.T) {
 		return errors.New("it was mute")
 	})
 	f.now = f.now.Add(time.Second)
-	f.cycle()
-	for range 600 { // a large queue may be late
-		if f.pool.Last().Idle >= 99_000 {
-			break
-		}
-		wait, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		<-wait.Done()
-		cancel()
+	poll.Until(t, "the large queue, which may be late", func() (idle int, so bool) {
 		f.cycle()
-	}
-	require.GreaterOrEqual(t, f.pool.Last().Idle, 99_000)
+		idle = f.pool.Last().Idle
+		return idle, idle >= 99_000
+	})
 	for key, j := range f.pool.jobs {
 		if key.schedd == dead.Name || key.schedd == mute.Name {
 			require.Equal(t, running, j.phase)
@@ -303,10 +302,13 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	f.pool.hold = 2 * time.Second
 	heard := func(n int) {
 		t.Helper()
-		require.Eventually(t, func() bool {
+		poll.Equal(t, n, func() int {
 			f.pool.handOver(t.Context())
-			return len(slow.Matches()) == n && f.pool.schedds[slow.Name].telling == nil
-		}, 60*time.Second, time.Millisecond)
+			if f.pool.schedds[slow.Name].telling != nil {
+				return -1 // it is being told
+			}
+			return len(slow.Matches())
+		})
 	}
 	release <- struct{}{}
 	heard(16)
@@ -345,20 +347,32 @@ func TestSlowScheddKeepsNoReasons(t *testing.T) {
 		}
 		return nil
 	})
-	f.pool.hold = 500 * time.Millisecond
-	var ids []backfill.JobID
-	for id := range f.pool.byID {
+	f.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	var ids, its []backfill.JobID
+	for id, j := range f.pool.byID {
 		ids = append(ids, id)
+		if j.key.schedd == slow.Name {
+			its = append(its, id)
+		}
 	}
-	text := "because"
-	tell := func() error { return f.pool.Explain(t.Context(), ids, func(backfill.JobID) string { return text }) }
-	require.NoError(t, tell())
+	tell := func(ctx context.Context, ids []backfill.JobID, text string) error {
+		return f.pool.Explain(ctx, ids, func(backfill.JobID) string { return text })
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- tell(ctx, ids, "because") }()
 	for _, s := range f.schedds[1:] {
-		require.Eventually(t, func() bool { return len(s.Rejections()) == 2 }, 20*time.Second, time.Millisecond)
+		poll.Equal(t, 2, func() int { return len(s.Rejections()) })
 	}
-	f.now, text = f.now.Add(tellEvery-time.Second), "for another reason"
-	require.NoError(t, tell())
-	require.Len(t, calls, 1)
+	<-calls
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	f.now = f.now.Add(tellEvery - time.Second)
+	require.NoError(t, tell(t.Context(), ids, "for another reason"))
+	require.Empty(t, calls)
+	f.now, f.pool.hold = f.now.Add(time.Second), 50*time.Millisecond
+	require.NoError(t, tell(t.Context(), its, "for yet another reason"))
+	require.Equal(t, f.now.Add(tellEvery), f.pool.schedds[slow.Name].mute)
 }
 
 // A schedd that was renamed has its jobs once, under its new name, though its old ad

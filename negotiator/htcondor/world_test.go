@@ -15,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -148,6 +149,7 @@ func (w *world) negotiator(policy string, left *Left) {
 		Schema: schema, StartSlack: 60, Accounting: w.accounting, Clock: func() time.Time { return time.Unix(w.now, 0) },
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: w.log, DisableTime: true}),
 	})
+	w.pool.hold = poll.Patience // no fake is late because the machine is busy
 	w.publish()
 	memory, err := w.pool.Open(context.Background(), left)
 	require.NoError(w.t, err)
@@ -321,9 +323,11 @@ func (w *world) claimOf(n *node, id int) string {
 // step lets a second pass.
 func (w *world) step() {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool { return len(w.schedd.Matches()) == w.granted+w.pool.granted }, 10*time.Second, 100*time.Microsecond)
+	poll.Equal(w.t, w.granted+w.pool.granted, func() int { return len(w.schedd.Matches()) })
 	for _, s := range w.pool.schedds { // real time is to be over, too, when the second is
-		require.Eventually(w.t, func() bool { return s.releasing == nil || len(s.releasing) == 1 }, 10*time.Second, 100*time.Microsecond)
+		if s.releasing != nil {
+			poll.Equal(w.t, 1, func() int { return len(s.releasing) })
+		}
 	}
 	for _, m := range w.schedd.Matches()[w.taken:] {
 		w.take(m)

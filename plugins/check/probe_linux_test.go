@@ -29,8 +29,13 @@ func TestAProbeWaitsForNobodyElse(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel() // as the end of its time does
+		for text := []byte(nil); len(text) == 0 && ctx.Err() == nil; text, _ = os.ReadFile(left) {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	_, err := (&checker{command: host.Command{Path: path}}).dial(ctx)
 	require.EqualError(t, err, "it ended before it said where it serves")
 }

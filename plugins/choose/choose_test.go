@@ -2,19 +2,18 @@ package choose
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
@@ -144,7 +143,7 @@ func TestCloseEndsTheProcess(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, 0))
 	chosen.Close()
 	chosen.Close()
-	require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, 5*time.Second, 5*time.Millisecond)
+	poll.Equal(t, error(syscall.ESRCH), func() error { return syscall.Kill(pid, 0) })
 
 	(&Chosen{}).Close()
 }

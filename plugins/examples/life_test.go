@@ -20,6 +20,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
@@ -82,17 +83,21 @@ func TestExamplesEndWithAKilledHost(t *testing.T) {
 				require.NoError(t, syscall.Kill(pid, 0))
 				require.NoError(t, h.Process.Kill())
 				require.Error(t, h.Wait())
-				require.Eventually(t, func() bool { return gone(pid) }, 20*time.Second, 10*time.Millisecond)
+				awaitEnd(t, pid)
 			})
 		}
 	})
 }
 
-// gone reports whether a process has ended; whoever inherits it may not have
-// taken notice yet.
-func gone(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err != nil || strings.Contains(string(stat), ") Z ")
+// awaitEnd waits until a process has ended; whoever inherits it may not have taken
+// notice yet.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	poll.Until(t, "its end", func() (stat string, so bool) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		stat = string(text)
+		return stat, err != nil || strings.Contains(stat, ") Z ")
+	})
 }
 
 // A plugin that was killed comes back, gets the whole state, and decides again.
@@ -107,7 +112,7 @@ func TestExamplesComeBack(t *testing.T) {
 			if round == 30 {
 				pid := remote.Stats().PID
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-				require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, time.Millisecond)
+				awaitEnd(t, pid)
 			}
 			_, err := h.Decide(t.Context(), driver.Round(h.State))
 			require.NoError(t, err)

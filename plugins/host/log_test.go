@@ -15,6 +15,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
@@ -97,7 +98,7 @@ func TestALogPassesTheBoundary(t *testing.T) {
 			for _, l := range lines {
 				if l.level >= level {
 					want := strings.ReplaceAll(l.line, "LEVEL", level.String()) + "\n"
-					require.Eventually(t, func() bool { return strings.Contains(log.String(), want) }, 10*time.Second, time.Millisecond, "%s in %s", want, &log)
+					poll.Contains(t, want, log.String)
 					all += len(want)
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
 func TestAKilledProcessIsReplaced(t *testing.T) {
@@ -83,16 +84,16 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, host.Start())
 			if test.how == "hang" {
-				require.Eventually(t, func() bool { _, absent := os.Stat(a.file); return absent == nil }, time.Minute, time.Millisecond)
+				poll.Equal(t, nil, func() error { _, absent := os.Stat(a.file); return absent })
 			} else {
 				var said string
 				_, err = fmt.Fscan(out, &said)
 				require.NoError(t, err)
 			}
-			require.Eventually(t, func() bool { return len(a.processes(t)) == test.started }, time.Minute, time.Millisecond)
+			poll.Equal(t, test.started, func() int { return len(a.processes(t)) })
 			require.NoError(t, host.Process.Kill())
 			require.Error(t, host.Wait())
-			require.Eventually(t, func() bool { return len(a.processes(t)) == 0 }, time.Minute, time.Millisecond)
+			poll.Equal(t, 0, func() int { return len(a.processes(t)) })
 			left, err := os.ReadDir(sockets)
 			require.NoError(t, err)
 			require.Empty(t, left)
@@ -104,12 +105,10 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 func send(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, s))
-	await(t, pid, done)
-}
-
-func await(t *testing.T, pid int, done func(pid int) bool) {
-	t.Helper()
-	require.Eventually(t, func() bool { return done(pid) }, 10*time.Second, time.Millisecond)
+	poll.Until(t, "what a signal does", func() (stat string, so bool) {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return string(text), done(pid)
+	})
 }
 
 // stopped reports whether all threads of a process are.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
 // An interrupt ends whatever command, wherever it is, and leaves nothing behind.
@@ -43,9 +45,9 @@ func TestInterruptedCommands(t *testing.T) {
 			require.NoError(t, cmd.Process.Signal(c.signal))
 			select {
 			case err = <-ended:
-			case <-time.After(time.Minute):
-				_ = cmd.Process.Kill()
-				require.Fail(t, "it goes on")
+			case <-time.After(poll.Patience):
+				_, _ = cmd.Process.Kill(), <-ended
+				require.Fail(t, "it goes on", "%s", &stderr)
 			}
 			require.Equal(t, 130, code(t, err), "%s", &stderr)
 			require.Equal(t, "condorsim: interrupted\n", stderr.String())

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
 const sweepFile = `name: matrix
@@ -117,10 +119,10 @@ func TestInterruptedSweep(t *testing.T) {
 	dir := sweepFolder(t)
 	cmd, stderr := sweeping(t.Context(), dir, "matrix.yaml", "--parallel", "1")
 	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool {
+	poll.Until(t, "a cell", func() (cells []string, so bool) {
 		cells, err := filepath.Glob(filepath.Join(dir, "matrix", "cells", "*.json"))
-		return err == nil && len(cells) > 0
-	}, time.Minute, time.Millisecond)
+		return cells, err == nil && len(cells) > 0
+	})
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, code(t, cmd.Wait()), "%s", stderr)
 	require.Contains(t, stderr.String(), "are finished and kept in matrix; the same command goes on from there")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/plugins/check"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -78,11 +79,11 @@ func TestAnInterruptEndsTheCheck(t *testing.T) {
 	cmd, stdout, stderr := launched(t, "plugin", "check", plugin)
 	require.NoError(t, cmd.Start())
 	var child int
-	require.Eventually(t, func() bool {
+	poll.Until(t, "its process", func() (told string, so bool) {
 		text, err := os.ReadFile(pid)
 		n, _ := fmt.Sscan(string(text), &child)
-		return err == nil && n == 1
-	}, time.Minute, 5*time.Millisecond)
+		return string(text), err == nil && n == 1
+	})
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, code(t, cmd.Wait()))
 	require.Empty(t, stdout.String())

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
@@ -99,13 +100,13 @@ func TestReconfigure(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(keys, name), []byte(name), 0o600))
 		token := s.path("token-" + name)
 		require.NoError(t, os.WriteFile(token, []byte(text+"\n"), 0o600))
-		return &security.Client{Name: "TOOL", Timeout: 10 * time.Second, Methods: []security.Method{security.Token}, Tokens: []string{token}}
+		return &security.Client{Name: "TOOL", Timeout: time.Minute, Methods: []security.Method{security.Token}, Tokens: []string{token}}
 	}
 	old := sign("old")
 	s.write()
 	d := s.start()
 	d.await("cycle 1:")
-	require.Eventually(t, func() bool { return len(collector.Ads("Negotiator")) == 1 }, 20*time.Second, time.Millisecond)
+	poll.Equal(t, 1, func() int { return len(collector.Ads("Negotiator")) })
 	text, _ := collector.Ads("Negotiator")[0].Text("MyAddress")
 	address, err := cedar.ParseAddress(text)
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func TestReconfigure(t *testing.T) {
 	require.Contains(t, d.await("policy, order, estimates and log level stay as they are: what is configured cannot be taken up"), "nonesuch")
 	require.NoError(t, try(fresh))
 	require.Error(t, try(old), "nor does a session of before go on")
-	require.Eventually(t, func() bool { return len(second.Ads("Negotiator")) == 1 }, 20*time.Second, time.Millisecond, "all collectors are told")
+	poll.Equal(t, 1, func() int { return len(second.Ads("Negotiator")) }) // all collectors are told
 	name, _ := second.Ads("Negotiator")[0].Text("Name")
 	require.Equal(t, "here.test", name)
 	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
@@ -77,20 +78,15 @@ func (d *launchedDaemon) end() int {
 }
 
 // onlyChild waits until the daemon has one child process, and gives it.
-func (d *launchedDaemon) onlyChild() (child int) {
+func (d *launchedDaemon) onlyChild() int {
 	d.t.Helper()
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		d.t.Skip("skipped: there is no /proc to find the plugin's process in")
 	}
-	require.Eventually(d.t, func() bool {
-		found := plugins(d.t, d.cmd.Process.Pid)
-		if len(found) != 1 {
-			return false
-		}
-		child = found[0]
-		return true
-	}, 20*time.Second, 5*time.Millisecond, "one process of a policy")
-	return child
+	return poll.Until(d.t, "one process of a policy", func() (found []int, so bool) {
+		found = plugins(d.t, d.cmd.Process.Pid)
+		return found, len(found) == 1
+	})[0]
 }
 
 // stand writes a plugin that serves a linked-in policy.

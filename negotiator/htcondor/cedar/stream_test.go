@@ -247,7 +247,7 @@ func TestHalfClosed(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
-	d := cedar.Dialer{Timeout: 10 * time.Second, Connect: func(ctx context.Context, place string) (net.Conn, error) {
+	d := cedar.Dialer{Timeout: time.Minute, Connect: func(ctx context.Context, place string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", place)
 	}}
 	s, err := d.Dial(t.Context(), cedar.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, Sock: "x"})

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -36,22 +37,15 @@ func TestLife(t *testing.T) {
 	_, err := d.Plan()
 	require.ErrorIs(t, err, ErrNoPlan)
 	w.deltas <- w.begin()
-	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
-	w.eventually(t, "an ad of a cycle", func() bool {
-		if len(w.ads) == 0 {
-			return false
-		}
-		n, _ := w.ads[len(w.ads)-1].Int("LastNegotiationCycleMatches0")
-		return n == 1
-	})
-	log.eventually(t, "start times are known") // the reasons are told at the next look, or have been
+	poll.Equal(t, 1, w.acts)
+	poll.Contains(t, "LastNegotiationCycleMatches0 = 1;", w.lastAd)
+	poll.Contains(t, "start times are known", log.String) // the reasons are told at the next look, or have been
 	w.deltas <- negotiator.Delta{Now: 1001}
-	w.eventually(t, "a reason", func() bool { return w.told["2.0"] != "" })
+	poll.Contains(t, "reserved, expected start ", locked(w, func() string { return w.told["2.0"] }))
 	w.mu.Lock()
 	require.Equal(t, "1.0", w.acted[0][0].Job.Name)
 	require.Equal(t, 1, w.ready)
 	require.Equal(t, 1, w.alive)
-	require.Contains(t, w.told["2.0"], "reserved, expected start ")
 	require.NotContains(t, w.told, "1.0", "it runs")
 	ad := w.ads[len(w.ads)-1]
 	name, _ := ad.Text("Name")
@@ -115,7 +109,7 @@ func TestAnEndWithoutACollector(t *testing.T) {
 		o.Logger = logTo(log)
 		_, end := run(t, o)
 		w.deltas <- w.begin()
-		w.eventually(t, "an ad", func() bool { return len(w.ads) > 0 })
+		poll.Contains(t, "Name = ", w.lastAd)
 		require.NoError(t, end(), name)
 		require.Contains(t, log.String(), c.line, name)
 	}
@@ -142,7 +136,7 @@ func TestBroken(t *testing.T) {
 	d, _ := run(t, o)
 	w.deltas <- w.begin()
 	w.deltas <- negotiator.Delta{Now: 1200} // the first outlives its estimate
-	log.eventually(t, "a guarantee is broken: job=2.0 promised=")
+	poll.Contains(t, "a guarantee is broken: job=2.0 promised=", log.String)
 	require.Contains(t, log.String(), "cause=overrun")
 	n, _ := d.Ad().Int("BackfillGuaranteesBrokenOverrun")
 	require.EqualValues(t, 1, n)
@@ -155,10 +149,10 @@ func TestClockPutBack(t *testing.T) {
 	o.Logger = logTo(log)
 	d, end := run(t, o)
 	w.deltas <- w.begin()
-	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	poll.Equal(t, 1, w.acts)
 	w.deltas <- negotiator.Delta{Now: backfill.Time(time.Now().Add(time.Hour).Unix())}
 	w.deltas <- w.begin()
-	w.eventually(t, "a new beginning", func() bool { return len(w.acted) == 2 })
+	poll.Equal(t, 2, w.acts) // a new beginning
 	require.Contains(t, log.String(), "THE CLOCK WAS PUT BACK")
 	require.NoError(t, end())
 	n, _ := d.Ad().Int("BackfillCycles")
@@ -216,13 +210,13 @@ func TestDiskIsFull(t *testing.T) {
 		first.Submitted = append(first.Submitted, w.job(backfill.JobID(id+3), 4, 100))
 	}
 	w.deltas <- first
-	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
-	log.eventually(t, "cycle 1:")
+	poll.Equal(t, 1, w.acts)
+	poll.Contains(t, "cycle 1:", log.String)
 	require.Contains(t, log.String(), "WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN")
 	require.Contains(t, log.String(), "no space left on device")
 	require.NoError(t, ballast.Truncate(0))
 	w.deltas <- negotiator.Delta{Now: 1001}
-	log.eventually(t, "cycle 2:")
+	poll.Contains(t, "cycle 2:", log.String)
 	require.NoError(t, end())
 	left, err := state.Left()
 	require.NoError(t, err)
@@ -314,15 +308,15 @@ func TestWeb(t *testing.T) {
 	code, _ := get("/start-times")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	w.deltas <- w.begin()
-	w.eventually(t, "a cycle", func() bool { return len(w.acted) == 1 })
-	require.Eventually(t, func() bool { _, err := d.Plan(); return err == nil }, 20*time.Second, 5*time.Millisecond)
+	poll.Equal(t, 1, w.acts)
+	poll.Equal(t, nil, func() error { _, err := d.Plan(); return err })
 	code, text := get("/start-times")
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, text, `"job":"2.0"`)
-	require.Eventually(t, func() bool {
+	poll.Contains(t, "backfill_cycles_total 1", func() string {
 		_, text = get("/metrics")
-		return strings.Contains(text, "backfill_cycles_total 1")
-	}, 20*time.Second, 5*time.Millisecond)
+		return text
+	})
 	require.Contains(t, text, `backfill_jobs{situation="reserved"} 1`)
 	http.DefaultClient.CloseIdleConnections()
 }

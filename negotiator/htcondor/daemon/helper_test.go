@@ -3,22 +3,20 @@ package daemon
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -270,8 +268,8 @@ func live(t *testing.T, d *Daemon) (end func() error) {
 			cancel()
 			select {
 			case err = <-done:
-			case <-time.After(20 * time.Second):
-				err = errors.New("it does not end")
+			case <-time.After(poll.Patience):
+				err = fmt.Errorf("it does not end: %v", d.Ad())
 			}
 		})
 		return err
@@ -280,15 +278,30 @@ func live(t *testing.T, d *Daemon) (end func() error) {
 	return end
 }
 
-// eventually waits for what must come.
-func (w *world) eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	require.Eventually(t, func() bool {
+// locked gets something of a world that changes.
+func locked[V any](w *world, get func() V) func() V {
+	return func() V {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return so()
-	}, 20*time.Second, 5*time.Millisecond, what)
+		return get()
+	}
 }
+
+// acts is how often something was decided.
+func (w *world) acts() int { return locked(w, func() int { return len(w.acted) })() }
+
+// lastAd is what the collector was told last.
+func (w *world) lastAd() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.ads) == 0 {
+		return ""
+	}
+	return w.ads[len(w.ads)-1].String()
+}
+
+// adOf gets what a daemon would tell the collector now.
+func adOf(d *Daemon) func() string { return func() string { return d.Ad().String() } }
 
 // buffer is a log that many may write and read.
 type buffer struct {
@@ -306,12 +319,6 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all.String()
-}
-
-// eventually waits for a line.
-func (b *buffer) eventually(t *testing.T, part string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(b.String(), part) }, 20*time.Second, 5*time.Millisecond, part)
 }
 
 func logTo(out io.Writer) hclog.Logger { return NewLogger(hclog.Debug, out) }

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 )
@@ -48,12 +49,12 @@ func TestRivals(t *testing.T) {
 	o.Logger = logTo(log)
 	d, end := run(t, o)
 	w.deltas <- w.begin()
-	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+	poll.Equal(t, 1, w.acts)
 	w.mu.Lock()
 	w.others = []htcondor.Other{rival}
 	w.mu.Unlock()
 	w.deltas <- negotiator.Delta{Now: 1001, Submitted: []*negotiator.Job{w.job(3, 1, 10)}}
-	require.Eventually(t, func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }, 20*time.Second, 5*time.Millisecond)
+	poll.Contains(t, "BackfillStopped", adOf(d))
 	name, _ := d.Ad().Text("Name")
 	require.Equal(t, observeName+"here", name)
 	require.Contains(t, log.String(), "NOTHING IS MATCHED: another negotiator, there")
@@ -75,9 +76,8 @@ func TestRivalVanishes(t *testing.T) {
 	d := New(o)
 	d.tryAgain = 10 * time.Millisecond
 	end := live(t, d)
-	stopped := func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }
-	require.Eventually(t, stopped, 20*time.Second, time.Millisecond)
-	w.eventually(t, "condor_master is told that it is up", func() bool { return w.ready == 1 })
+	poll.Contains(t, "BackfillStopped", adOf(d))
+	poll.Equal(t, 1, locked(w, func() int { return w.ready })) // condor_master is told that it is up
 	meet := func(others ...htcondor.Other) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -85,23 +85,23 @@ func TestRivalVanishes(t *testing.T) {
 	}
 	meet()
 	w.deltas <- w.begin()
-	w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
-	require.False(t, stopped())
+	poll.Equal(t, 1, w.acts)
+	require.NotContains(t, adOf(d)(), "BackfillStopped")
 	require.Contains(t, log.String(), "no other negotiator is at work any more")
 	meet(rival)
 	w.deltas <- negotiator.Delta{Now: 1001}
-	require.Eventually(t, stopped, 20*time.Second, time.Millisecond)
+	poll.Contains(t, "BackfillStopped", adOf(d))
 	meet()
 	w.deltas <- negotiator.Delta{Now: 1002}
-	require.Eventually(t, func() bool {
-		plan, err := d.Plan()
-		if err != nil || plan.Now != 1002 {
-			return false
-		}
-		second, known := plan.Find(2)
-		return known && second.Guarantee != nil && *second.Guarantee == 1100
-	}, 20*time.Second, time.Millisecond, "the promise stands")
-	require.False(t, stopped())
+	plan := poll.Until(t, "the next plan", func() (seen *Plan, so bool) {
+		seen, _ = d.Plan()
+		return seen, seen != nil && seen.Now == 1002
+	})
+	second, known := plan.Find(2)
+	require.True(t, known)
+	require.NotNil(t, second.Guarantee)
+	require.EqualValues(t, 1100, *second.Guarantee, "the promise stands")
+	require.NotContains(t, adOf(d)(), "BackfillStopped")
 	require.NoError(t, end())
 	require.Equal(t, []string{observeName + "here", "here", observeName + "here", "here"}, w.gone, "no ad is left behind")
 	require.Len(t, w.acted, 1, "nothing is started twice")
@@ -123,15 +123,15 @@ func TestTwoBegin(t *testing.T) {
 			w := newWorld()
 			d, end := run(t, w.options("easy"))
 			w.deltas <- w.begin()
-			w.eventually(t, "a match", func() bool { return len(w.acted) == 1 })
+			poll.Equal(t, 1, w.acts)
 			w.mu.Lock()
 			w.others = []htcondor.Other{c.other}
 			w.mu.Unlock()
 			w.deltas <- negotiator.Delta{Now: 1001}
 			if c.yields {
-				require.Eventually(t, func() bool { why, _ := d.Ad().Text("BackfillStopped"); return why != "" }, 20*time.Second, time.Millisecond)
+				poll.Contains(t, "BackfillStopped", adOf(d))
 			} else {
-				require.Eventually(t, func() bool { n, _ := d.Ad().Int("BackfillCycles"); return n == 2 }, 20*time.Second, time.Millisecond)
+				poll.Contains(t, "BackfillCycles = 2;", adOf(d))
 			}
 			require.NoError(t, end())
 			var found *RivalError

@@ -38,7 +38,7 @@ func (d *Daemon) start(tb testing.TB, name string, serve map[int]server.Handler)
 		d.serve[command] = server.Handler{Name: h.Name, Needs: []security.Permission{security.Read}, Serve: d.first(command, h)}
 	}
 	d.guard = &security.Server{
-		Name: name, Timeout: 10 * time.Second,
+		Name: name, Timeout: time.Minute,
 		Methods: []security.Method{security.ClaimToBe}, Domain: "test", TrustDomain: "test",
 		Wishes: func(security.Permission) security.Wishes {
 			return security.Wishes{Authentication: security.Optional, Encryption: security.Optional, Integrity: security.Optional}
@@ -112,7 +112,7 @@ func (d *Daemon) Address() cedar.Address { return d.address }
 // Client is one that the daemon accepts.
 func Client() *security.Client {
 	return &security.Client{
-		Name: "TEST", Timeout: 10 * time.Second, Methods: []security.Method{security.ClaimToBe}, User: "condor@test",
+		Name: "TEST", Timeout: time.Minute, Methods: []security.Method{security.ClaimToBe}, User: "condor@test",
 		Wishes: security.Wishes{Authentication: security.Required, Encryption: security.Required, Integrity: security.Required},
 	}
 }

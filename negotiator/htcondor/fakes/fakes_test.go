@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
@@ -50,18 +50,18 @@ func TestCollector(t *testing.T) {
 	ad.SetString("Name", "n")
 	require.NoError(t, pool.UpdateNegotiator(t.Context(), ad))
 	require.NoError(t, pool.UpdateAccounting(t.Context(), []*classad.ClassAd{ad, ad}))
-	require.Eventually(t, func() bool { return len(c.Updates()) == 3 }, wait, tick)
+	poll.Equal(t, 3, func() int { return len(c.Updates()) })
 	require.Equal(t, "condor@test", c.Updates()[0].User)
 	require.Len(t, c.Ads("Negotiator"), 1)
 	require.NoError(t, pool.WithdrawNegotiator(t.Context(), client.NegotiatorType, "n"))
-	require.Eventually(t, func() bool { return len(c.Ads("Negotiator")) == 0 }, wait, tick)
+	poll.Equal(t, 0, func() int { return len(c.Ads("Negotiator")) })
 
 	ad.SetString("MyType", client.ObserverType)
 	require.NoError(t, pool.UpdateNegotiator(t.Context(), ad))
-	require.Eventually(t, func() bool { return len(c.Ads(client.ObserverType)) == 1 }, wait, tick)
+	poll.Equal(t, 1, func() int { return len(c.Ads(client.ObserverType)) })
 	require.Empty(t, c.Ads("Negotiator"))
 	require.NoError(t, pool.WithdrawNegotiator(t.Context(), client.ObserverType, "n"))
-	require.Eventually(t, func() bool { return len(c.Ads(client.ObserverType)) == 0 }, wait, tick)
+	poll.Equal(t, 0, func() int { return len(c.Ads(client.ObserverType)) })
 }
 
 func TestSchedd(t *testing.T) {
@@ -105,7 +105,7 @@ func TestSchedd(t *testing.T) {
 	require.NoError(t, n.Next(client.Submitter{Name: "bob@test"}))
 	require.NoError(t, n.Reject(2, 0, "held"))
 	require.NoError(t, n.End())
-	require.Eventually(t, func() bool { return len(s.Rejections()) == 2 }, wait, tick)
+	poll.Equal(t, 2, func() int { return len(s.Rejections()) })
 	require.Equal(t, fakes.Rejection{Submitter: "bob@test", Reason: "held", Cluster: 2}, s.Rejections()[1])
 	m := s.Matches()
 	require.Len(t, m, 1)
@@ -129,8 +129,3 @@ func TestRestart(t *testing.T) {
 	c.Before(func(context.Context, int) error { return errors.New("broken") })
 	require.Error(t, ask())
 }
-
-const (
-	wait = 10 * time.Second
-	tick = time.Millisecond
-)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -55,18 +56,19 @@ func TestHostileClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			patience := 20 * time.Second
+			patience := poll.Patience
 			if c.want == late {
 				patience = 200 * time.Millisecond
 			}
 			s := serve(t, &Server{Timeout: patience})
 			say(t, s, c.talk)
-			require.Eventually(t, func() bool {
+			refused := poll.Until(t, "a refusal", func() ([]error, bool) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				return len(s.refused) == 1
-			}, 10*time.Second, time.Millisecond)
-			require.Regexp(t, c.want, s.refused[0].Error())
+				return s.refused, len(s.refused) > 0
+			})
+			require.Len(t, refused, 1)
+			require.Regexp(t, c.want, refused[0].Error())
 			if name == "drop by drop" {
 				require.Less(t, drops, promised, "it was heard out")
 			}

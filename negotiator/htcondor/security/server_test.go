@@ -48,7 +48,7 @@ func serve(t *testing.T, s *Server) *serving {
 	out := &serving{Server: s, address: cedar.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port}}
 	s.Needs, s.Commands = needs, []int{reading, deciding, ruling}
 	if s.Timeout == 0 {
-		s.Timeout = 10 * time.Second
+		s.Timeout = time.Minute
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var busy sync.WaitGroup
@@ -164,7 +164,7 @@ func TestHandshakes(t *testing.T) {
 			if c.command == 0 {
 				c.command = reading
 			}
-			c.client.Name, c.client.Timeout = "CLIENT", 10*time.Second
+			c.client.Name, c.client.Timeout = "CLIENT", time.Minute
 			for range 2 { // the second one goes on with the session
 				got, err := who(t, c.client, running.address, c.command, nil)
 				if c.fails {
@@ -184,7 +184,7 @@ func TestHandshakes(t *testing.T) {
 // Somebody else's directory shows nothing.
 func TestDirectoryOfSomebodyElse(t *testing.T) {
 	s := serve(t, &Server{Methods: []Method{FS}, Domain: "d", Directory: t.TempDir(), UserOf: func(int) (string, error) { return "", errors.New("no such user") }, Allow: everyone, Wishes: func(Permission) Wishes { return all(Required) }})
-	_, err := who(t, &Client{Methods: []Method{FS}, Timeout: 10 * time.Second}, s.address, reading, nil)
+	_, err := who(t, &Client{Methods: []Method{FS}, Timeout: time.Minute}, s.address, reading, nil)
 	require.ErrorContains(t, err, "same machine")
 	for _, name := range []string{"relative/FS_x", "/tmp/../etc/FS_x", "/tmp/other", ""} {
 		require.Error(t, makeDirectory(name, nil), name)
@@ -195,8 +195,8 @@ func TestPermissions(t *testing.T) {
 	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: func(p Peer, need Permission) bool {
 		return need == Read || p.User == "boss@d"
 	}})
-	boss := &Client{Methods: []Method{ClaimToBe}, User: "boss", Timeout: 10 * time.Second}
-	worker := &Client{Methods: []Method{ClaimToBe}, User: "worker", Timeout: 10 * time.Second}
+	boss := &Client{Methods: []Method{ClaimToBe}, User: "boss", Timeout: time.Minute}
+	worker := &Client{Methods: []Method{ClaimToBe}, User: "worker", Timeout: time.Minute}
 	_, err := who(t, boss, s.address, ruling, nil)
 	require.NoError(t, err)
 	_, err = who(t, worker, s.address, ruling, nil)
@@ -236,7 +236,7 @@ func TestSessions(t *testing.T) {
 	require.NoError(t, err)
 	guard.Admit(capability, Peer{User: "negotiator-side@matchsession"})
 
-	c := &Client{Methods: []Method{ClaimToBe}, User: "me", Clock: clock, Timeout: 10 * time.Second}
+	c := &Client{Methods: []Method{ClaimToBe}, User: "me", Clock: clock, Timeout: time.Minute}
 	got, err := who(t, c, s.address, deciding, &family)
 	require.NoError(t, err)
 	require.Equal(t, "condor@family by , encrypted true", got)
@@ -301,7 +301,7 @@ func TestHangUpOnSession(t *testing.T) {
 		}
 	}()
 	first := true
-	c := &Client{Methods: []Method{ClaimToBe}, User: "me", Timeout: 10 * time.Second}
+	c := &Client{Methods: []Method{ClaimToBe}, User: "me", Timeout: time.Minute}
 	c.Connect = func(ctx context.Context, place string) (net.Conn, error) {
 		if !first {
 			return new(net.Dialer).DialContext(ctx, "tcp", place)
@@ -316,7 +316,7 @@ func TestHangUpOnSession(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone})
-	c := &Client{Methods: []Method{ClaimToBe}, User: "me", Timeout: 20 * time.Second}
+	c := &Client{Methods: []Method{ClaimToBe}, User: "me", Timeout: time.Minute}
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
