@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,6 +86,22 @@ func build(dir string, packages ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), goFlags), os.Stderr
 	return cmd.Run()
+}
+
+// TestTheCacheKnowsEverySource looks at every source of the module, so that Go's cache of test results knows them: of
+// what TestMain builds it knows nothing, and a result from before a change of a command would pass for one of after.
+func TestTheCacheKnowsEverySource(t *testing.T) {
+	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		switch name := entry.Name(); {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == ".git" || name == "bin" || name == "node_modules"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(name, "_test.go") && filepath.Ext(name) == ".go":
+			_, err = os.Stat(path)
+		}
+		return err
+	}))
 }
 
 // standIn puts the tests' executable where a plugin is looked for. It is a file of its own, as a plugin's links are
