@@ -18,7 +18,7 @@ func TestLinkedPolicies(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			conform(t, spec, nil, 36)
+			conform(t, spec, nil, 18)
 		})
 	}
 }
