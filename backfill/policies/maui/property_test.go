@@ -85,7 +85,7 @@ func TestConforms(t *testing.T) {
 				require.NoError(t, err)
 				return d
 			}
-			backfilltest.Conform(t, 12, 100, decider)
+			backfilltest.Conform(t, 6, 100, decider)
 			backfilltest.ConformPartitioned(t, 6, 100, decider)
 		})
 	}
