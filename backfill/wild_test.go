@@ -21,7 +21,7 @@ func TestWildRounds(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(40) {
+			for seed := range uint64(20) {
 				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 					p := newPool(t, seed, link(t, spec.Name, nil))
 					p.driver.Calm = true // the mishaps are ours
