@@ -1,9 +1,11 @@
 package accountant
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -60,7 +62,7 @@ func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 	}
 	err = db.View(func(tx *bbolt.Tx) error {
 		// The walk is in this goroutine, which may fail; Check's is its own.
-		broken := lengths(tx)
+		broken := lengths(tx, path)
 		if broken == nil {
 			broken = tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return walk(b) })
 		}
@@ -81,9 +83,15 @@ func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 }
 
 // lengths looks for pages that claim to be longer than the file, through which
-// bbolt would go for minutes.
-func lengths(tx *bbolt.Tx) error {
-	pages := int(tx.Size()) / tx.DB().Info().PageSize
+// bbolt would go for minutes, and for keys that end behind their page.
+func lengths(tx *bbolt.Tx, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	size := tx.DB().Info().PageSize
+	pages := int(tx.Size()) / size
 	for id := 0; id < pages; id++ {
 		info, err := tx.Page(id)
 		switch {
@@ -92,13 +100,32 @@ func lengths(tx *bbolt.Tx) error {
 		case info == nil: // behind the last
 			return nil
 		case info.Type == "free": // what it holds is old
+			continue
 		case info.OverflowCount >= pages-id:
 			return fmt.Errorf("page %d is longer than the file", id)
-		default:
-			id += info.OverflowCount
+		case info.Type == "branch" && !keysFit(file, int64(id)*int64(size), int64(info.OverflowCount+1)*int64(size), info.Count):
+			return fmt.Errorf("page %d has a key that does not lie in it", id)
 		}
+		id += info.OverflowCount
 	}
 	return nil
+}
+
+// keysFit reports whether the keys of a branch page lie in it. The walk does not
+// read them; Check does, in a goroutine whose fault would end the process.
+func keysFit(file io.ReaderAt, page, size int64, count int) bool {
+	const header, element = 16, 16 // an element: the key's place behind it, the key's length, a page
+	elements := make([]byte, count*element)
+	if _, err := file.ReadAt(elements, page+header); err != nil {
+		return false
+	}
+	for i := 0; i < len(elements); i += element {
+		place, length := binary.NativeEndian.Uint32(elements[i:]), binary.NativeEndian.Uint32(elements[i+4:])
+		if header+int64(i)+int64(place)+int64(length) > size {
+			return false
+		}
+	}
+	return true
 }
 
 func walk(b *bbolt.Bucket) error {

@@ -1,9 +1,11 @@
 package accountant
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -148,6 +150,27 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	require.NoError(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte("bob@d"), []byte("{")) }))
 	require.NoError(t, db.Close())
 	require.ErrorContains(t, work(path), `the account of "bob@d"`)
+}
+
+// TestKeysOfBranchesEndInTheirPage damages the lengths of keys that only bbolt's own check reads.
+func TestKeysOfBranchesEndInTheirPage(t *testing.T) {
+	whole, damaged := sample(t), 0
+	for page := 0; page < len(whole); page += 4096 {
+		if binary.NativeEndian.Uint16(whole[page+8:]) != 1 { // no branch
+			continue
+		}
+		for element := range int(binary.NativeEndian.Uint16(whole[page+10:])) {
+			bytes := slices.Clone(whole)
+			bytes[page+16+16*element+7] = 7 // 112 MiB
+			path := filepath.Join(t.TempDir(), "accounting")
+			require.NoError(t, os.WriteFile(path, bytes, 0o600))
+			if err := work(path); err != nil { // else the page is free
+				require.ErrorContains(t, err, "has a key that does not lie in it")
+				damaged++
+			}
+		}
+	}
+	require.Positive(t, damaged)
 }
 
 // TestDamageNeverPanics changes some bytes somewhere.
