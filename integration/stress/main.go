@@ -65,8 +65,8 @@ func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
 	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
 	flags.SetOutput(said)
 	flags.Usage = func() { _, _ = io.WriteString(said, usage); flags.PrintDefaults() }
-	flags.Uint64Var(&o.seed, "seed", uint64(rand.Uint32()), "what the delays follow from; another one each time if it is not given")
-	flags.Uint64Var(&o.every, "every", 25, "one in this many statements may sleep")
+	flags.Uint64Var(&o.seed, "seed", 0, "what the delays follow from; another one each time if it is not given")
+	flags.Uint64Var(&o.every, "every", 25, "one in this many statements may sleep; 200 suits tests that start many processes")
 	flags.StringVar(&o.in, "in", "", "delays only in files whose import path and name match, to narrow a fault down")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -74,6 +74,9 @@ func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
 		return badInput
 	}
 	o.rest = flags.Args()
+	if o.seed == 0 {
+		o.seed = uint64(rand.Uint32())
+	}
 	in, err := regexp.Compile(o.in)
 	if err != nil || o.every == 0 || len(o.packages()) == 0 {
 		tell("%v", cmp.Or(err, errors.New("it needs packages, and -every of at least 1; see -h")))
