@@ -42,13 +42,13 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 
 	pool.reconfigure(estimators("easy", "tsafrir"), "estimates: requested → tsafrir")
 	pool.As("alice", "condor_hold", stops[0].String())
-	pool.Wait("the negotiator to notice", 30*time.Second, func() bool {
+	pool.Wait("the negotiator to notice", time.Minute, func() bool {
 		_, err := pool.Try("alice", "negotiator", "explain", stops[0].String())
 		return err != nil
 	})
 	pool.Kill("negotiator")
 	var known []string
-	pool.Wait("the next negotiator", 30*time.Second, func() bool {
+	pool.Wait("the next negotiator", time.Minute, func() bool {
 		known = regexp.MustCompile(`run times are known: jobs=(\d+)`).FindStringSubmatch(pool.Log("NegotiatorLog"))
 		return known != nil
 	})
@@ -76,13 +76,13 @@ func estimators(policy, name string) string {
 // reconfigure gives a pool other lines of configuration, and waits until the negotiator says what that changed.
 func (p *ourPool) reconfigure(lines, says string) {
 	p.Config("EXTRA=" + inCharge + lines)
-	p.Wait(says, 30*time.Second, func() bool { return strings.Contains(p.Log("NegotiatorLog"), says) })
+	p.Wait(says, time.Minute, func() bool { return strings.Contains(p.Log("NegotiatorLog"), says) })
 }
 
 // planned waits for a plan of a job.
 func (p *ourPool) planned(t *testing.T, job pooltest.JobID, is func(jobPlan) bool) (plan jobPlan) {
 	t.Helper()
-	p.Wait("a plan of job "+job.String(), 30*time.Second, func() bool {
+	p.Wait("a plan of job "+job.String(), time.Minute, func() bool {
 		plan = p.startTimes(t)[job.String()]
 		return is(plan)
 	})

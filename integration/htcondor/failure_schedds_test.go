@@ -40,7 +40,7 @@ func TestScheddsFail(t *testing.T) {
 		}
 		return promised
 	}
-	pool.Wait("guarantees", 30*time.Second, func() bool { return len(promises()) == len(wait) })
+	pool.Wait("guarantees", time.Minute, func() bool { return len(promises()) == len(wait) })
 	before := promises()
 
 	pool.Signal("s2", syscall.SIGSTOP)
@@ -49,7 +49,7 @@ func TestScheddsFail(t *testing.T) {
 	defer func() { goOn() }()
 	pool.Kill("s3")
 	late := pool.Submit("carol", sleep(1, 1, 3, estimate+"1"))
-	pool.Wait("the jobs of the schedd that answers", 25*time.Second, func() bool {
+	pool.Wait("the jobs of the schedd that answers", time.Minute, func() bool {
 		done := 0
 		for _, e := range pool.Events() {
 			if e.Type == pooltest.Terminated && slices.Contains(late, e.Job) {

@@ -111,7 +111,7 @@ func TestTwoCollectors(t *testing.T) {
 	blind := func() bool { return strings.Contains(pool.Log("NegotiatorLog"), "the pool cannot be looked at") }
 	run()
 	pool.As("root", "condor_off", "-daemon", "collector")
-	time.Sleep(10 * time.Second) // some cycles
+	pool.cycles(t, 3)
 	run()
 	require.False(t, blind(), "the other one is there")
 	pool.As("root", "condor_off", "-daemon", "collector_c2")
@@ -176,13 +176,13 @@ func TestNegotiatorKilled(t *testing.T) {
 		total += run.End.Sub(run.Start).Seconds()
 	}
 	var charged float64
-	pool.Wait("the end of what is charged", 30*time.Second, func() bool {
+	pool.Wait("the end of what is charged", 2*time.Minute, func() bool {
 		before := charged
 		charged = 0
 		for _, seconds := range pool.usage(t) {
 			charged += seconds
 		}
-		time.Sleep(6 * time.Second) // longer than between two cycles
+		pool.cycles(t, 1)
 		return charged == before
 	})
 	t.Logf("%d jobs ran for %.0f s, and %.0f s were charged", len(jobs), total, charged)

@@ -33,15 +33,15 @@ func TestFairShare(t *testing.T) {
 	require.Len(t, pool.Queue("-constraint", `JobStatus == 2 && Owner == "alice"`), 4)
 	require.Len(t, pool.Queue("-constraint", `JobStatus == 2 && Owner == "bob"`), 8)
 	eight := regexp.MustCompile(`bob@pool\.test +\S+ +500\.00 +8 `)
-	pool.Wait("condor_userprio to show it", 30*time.Second, func() bool { return eight.MatchString(pool.As("root", "condor_userprio", "-allusers")) })
+	pool.Wait("condor_userprio to show it", time.Minute, func() bool { return eight.MatchString(pool.As("root", "condor_userprio", "-allusers")) })
 
 	// Usage is kept, and forgotten when somebody says so.
-	pool.Wait("usage", 30*time.Second, func() bool {
+	pool.Wait("usage", time.Minute, func() bool {
 		used := pool.usage(t)
 		return used["bob@pool.test"] > used["alice@pool.test"] && used["alice@pool.test"] > 0
 	})
 	pool.remove()
-	pool.Wait("a cycle without jobs", 30*time.Second, func() bool {
+	pool.Wait("a cycle without jobs", time.Minute, func() bool {
 		return strings.Contains(pool.As("root", "condor_userprio", "-allusers", "-af", "Name", "ResourcesUsed"), "bob@pool.test 0\n")
 	})
 	pool.As("root", "condor_userprio", "-resetusage", "bob@pool.test")

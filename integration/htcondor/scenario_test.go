@@ -155,7 +155,7 @@ func (p *ourPool) ask(t *testing.T, question ...string) (plans []jobPlan) {
 	t.Helper()
 	var out string
 	var err error
-	for range 60 { // it may be starting, or not have seen the job yet
+	for range 120 { // it may be starting, or not have seen the job yet
 		if out, err = p.Try("alice", append([]string{"negotiator"}, question...)...); err == nil {
 			break
 		}
@@ -166,11 +166,19 @@ func (p *ourPool) ask(t *testing.T, question ...string) (plans []jobPlan) {
 	return plans
 }
 
+// cycles waits until so many more have begun and ended.
+func (p *ourPool) cycles(t *testing.T, more int) {
+	t.Helper()
+	count := func() int { return strings.Count(p.Log("NegotiatorLog"), " rest=") } // of the lines that sum up cycles
+	all := count() + 1 + more                                                      // one may be under way
+	p.Wait("more cycles", time.Minute, func() bool { return count() >= all })
+}
+
 // promise waits until jobs have a reservation with a guarantee, and gives those.
 func (p *ourPool) promises(t *testing.T, jobs ...pooltest.JobID) map[string]int64 {
 	t.Helper()
 	var promised map[string]int64
-	p.Wait("guarantees", 30*time.Second, func() bool {
+	p.Wait("guarantees", time.Minute, func() bool {
 		plans := p.startTimes(t)
 		promised = map[string]int64{}
 		for _, job := range jobs {
@@ -324,7 +332,7 @@ func heldWhileWaiting(t *testing.T, pool *ourPool) {
 	before := pool.promises(t, jobs...)
 	pool.As("bob", "condor_hold", jobs[0].String())
 	pool.As("bob", "condor_rm", jobs[1].String())
-	pool.Wait("the plan without them", 30*time.Second, func() bool {
+	pool.Wait("the plan without them", time.Minute, func() bool {
 		plans := pool.startTimes(t)
 		_, held := plans[jobs[0].String()]
 		_, removed := plans[jobs[1].String()]
@@ -346,7 +354,7 @@ func heldBeforeMatch(t *testing.T, pool *ourPool) {
 	t.Helper()
 	before := len(pool.Audit().Runs)
 	jobs := pool.Submit("bob", sleep(3, 1, 8, on("n1"), estimate+"3"))
-	pool.Wait("the first to run", 30*time.Second, func() bool { return len(pool.Audit().Runs) > before })
+	pool.Wait("the first to run", time.Minute, func() bool { return len(pool.Audit().Runs) > before })
 	pool.As("bob", "condor_hold", jobs[6].String())
 	pool.As("bob", "condor_rm", jobs[7].String())
 	pool.WaitStatus(pooltest.Held, time.Minute, jobs[6])
@@ -363,7 +371,7 @@ func heldInFlight(t *testing.T, pool *ourPool) {
 	pool.permit("start failed") // a startd that is stopped for longer than a match may take
 	pool.Signal("n3", stopped)
 	jobs := pool.Submit("bob", sleep(3, 1, 3, on("n3"), estimate+"3"))
-	pool.Wait("the matches", 30*time.Second, func() bool {
+	pool.Wait("the matches", time.Minute, func() bool {
 		return strings.Contains(pool.Log("NegotiatorLog"), "matched: job="+jobs[2].String()+" ")
 	})
 	pool.As("bob", "condor_hold", jobs[0].String())

@@ -178,7 +178,9 @@ func (p *Pool) ads(args ...string) []Ad {
 func (p *Pool) Wait(what string, within time.Duration, holds func() bool) {
 	p.t.Helper()
 	if !eventually(within, holds) {
-		p.t.Fatalf("waited %v for %s", within, what)
+		queue, _ := p.Try("root", "condor_q", "-allusers", "-global", "-nobatch")
+		slots, _ := p.Try("root", "condor_status")
+		p.t.Fatalf("waited %v for %s; at last there were\n%s%s", within, what, queue, slots)
 	}
 }
 
