@@ -109,7 +109,7 @@ func (t *tally) read(events io.Reader) error {
 				t.take(e)
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // ReadBytes returns it bare
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

@@ -23,8 +23,8 @@ func TestABinaryAgrees(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, options := range []Options{{}, {NoChannel: true}, {NoChannel: true, NoMTLS: true}} {
 		t.Run(fmt.Sprintf("no channel %t, no mTLS %t", options.NoChannel, options.NoMTLS), func(t *testing.T) {
-			path, found, err := Find(name, []string{dir})
-			require.NoError(t, err)
+			path, found, failure := Find(name, []string{dir})
+			require.NoError(t, failure)
 			require.True(t, found)
 			remote := started(t, Command{Path: path}, options)
 			runBeside(t, 9, 100, newHost(t, "sjf", linked(t, named(t, name))), newHost(t, "sjf", remote))
