@@ -15,7 +15,7 @@ TEST ?= go test
 FUZZTIME ?= 10s
 PKG ?= ./negotiator/... ./plugins/...
 SEED ?= 1
-export GOFLAGS := -buildvcs=false
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .PHONY: help build test race pool slowest lint fmt fuzz stress soak bench proto baseline tools ci
 
@@ -28,6 +28,7 @@ build: ## does it compile? every binary, into bin/ (a minute and a half; once co
 test: ## does it work? all tests, as in the README (3 minutes; where nothing has changed, seconds)
 	$(TEST) ./...
 
+race: export GORACE = atexit_sleep_ms=20 # by default each process ends a second late, and tests start hundreds
 race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
 	$(TEST) $$(go list ./plugins/... ./negotiator/... | grep -vE 'plugins/(check|examples)$$') -race -skip Verdict
 	$(TEST) ./plugins/check -race -run 'Ends|Probe'
