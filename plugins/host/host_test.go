@@ -73,7 +73,7 @@ func beKilled(path string, args []string) {
 		os.Exit(1)
 	}
 	_, _ = fmt.Fprintln(os.Stdout, "decided")
-	select {}
+	hang()
 }
 
 // inProcess serves a policy over gRPC, without a process.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -120,6 +121,13 @@ func bad() backfill.Spec {
 	return spec
 }
 
+// hang does nothing for ever. A select without cases ends a process that has no other goroutine, unless cgo is in it.
+func hang() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
 // misbehave does what the environment says.
 func misbehave() {
 	switch how := os.Getenv(badHow); how {
@@ -130,7 +138,7 @@ func misbehave() {
 		os.Exit(4)
 	case "hang":
 		leaveMark()
-		select {}
+		hang()
 	case "garbage":
 		garbage := append(bytes.Repeat([]byte("\x1b[2J\x00\xff\a\r"), 200_000), []byte("\n{\"@message\":5,\"@level\":1}\nthe end of it\n")...)
 		for _, to := range []*os.File{os.Stdout, os.Stderr, os.NewFile(1, "1"), os.NewFile(2, "2")} {
@@ -187,7 +195,7 @@ func beForeign() {
 	plugin.Serve(&plugin.ServeConfig{HandshakeConfig: wire.Handshake(), VersionedPlugins: versions, GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 		return grpc.NewServer(append(options, grpc.StreamInterceptor(offerNothing))...)
 	}})
-	select {} // deaf to its host
+	hang() // deaf to its host
 }
 
 // offerNothing leaves a mark if the host asks for offers of further connections.
