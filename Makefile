@@ -49,7 +49,7 @@ slowest: bin/retry ## which twenty tests are the slowest?
 
 lint: $(LINT) ## is it written as we write? vet and all linters, and a tidy go.mod (a minute)
 	go mod tidy -diff
-	$(LINT) run
+	$(LINT) run --concurrency 6
 
 fmt: $(LINT) ## format the code
 	$(LINT) fmt
