@@ -28,15 +28,14 @@ build: ## does it compile? every binary, into bin/ (a minute and a half; once co
 test: ## does it work? all tests, as in the README (3 minutes; where nothing has changed, seconds)
 	$(TEST) ./...
 
-# What is left out only computes the same again, or starts many processes; make soak has it under the detector, too. By
-# default each process ends a second late there.
-RACE_SKIP = Verdict|RemoteAndLinkedAgree|ChildrenOfThisExecutableAgree|BinaryAgrees|ARestoredNegotiator|RestoreWithBundles|AnyWorld|TheSummaryNames
+# What is left out computes the same again, or starts many processes: make soak has all under the detector. By default
+# each process ends a second late there.
+RACE_SKIP = Agree|AnyWorld|AnyLeft|Adversaries|DamageNeverPanics|WhatWasLearned
 race: export GORACE = atexit_sleep_ms=20
 race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
-	$(TEST) $$(go list ./plugins/... ./negotiator/... | grep -vE 'plugins/(check|examples)$$') -race -skip '$(RACE_SKIP)'
-	$(TEST) ./plugins/check -race -run 'Ends|Probe'
-	$(TEST) ./backfill ./backfill/backfilltest -race -run 'WhileTheOriginalGoesOn|LinkedPolicies/(easy|maui|pc)$$'
-	$(TEST) ./classad -race -run 'Outlive|Goroutines|Concurrently'
+	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -race -skip '$(RACE_SKIP)'
+	$(TEST) ./negotiator/cmd/negotiator -race -run 'Swap|Reload|Reconfigure|Killed|GivenUp|Interrupt|Web'
+	$(TEST) ./backfill ./classad -race -run 'WhileTheOriginalGoesOn|Outlive|Goroutines|Concurrently'
 	$(TEST) ./condorsim/sweep -race -run 'AnyNumberOfCores'
 
 # The scenarios that every change has to pass; make soak runs all of them.
