@@ -13,7 +13,8 @@
 // several calls count together: more flaky tests than -most are a failure. The
 // names of tests that failed for good are appended to the file "failed".
 // Where no test can be blamed (a panic, a goroutine that was left, the end of
-// the time) the package is tried again as a whole. What cannot be built is not.
+// the time) the package is tried again as a whole. What cannot be built is not
+// tried again, nor is a data race: a report of one is proof, not chance.
 //
 // The exit code is 0 when all passed, 1 when something failed twice or too much
 // was flaky, 2 for a wrong call, 130 after an interrupt.
@@ -31,10 +32,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	r := runner{out: os.Stdout, errs: os.Stderr, command: goTest}
 	code := r.run(ctx, os.Args[1:])
 	stop()
@@ -52,7 +54,7 @@ func (r *runner) run(ctx context.Context, args []string) int {
 		flags.PrintDefaults()
 		_, _ = fmt.Fprint(errs, "\nexample:\n  go run ./integration/retry -slowest 20 ./plugins/... -race\n")
 	}
-	flags.StringVar(&r.logs, "logs", filepath.Join(os.TempDir(), "condor-backfill-tests"), "folder for the list of flaky tests and their output")
+	flags.StringVar(&r.logs, "logs", "", "folder for the lists and for what flaky tests printed; a new one if it is not given")
 	flags.IntVar(&r.most, "most", 3, "so many flaky tests are no failure, with those that are in the list already")
 	slowest := flags.Int("slowest", 0, "list so many of the slowest tests")
 	switch err := flags.Parse(args); {
@@ -69,11 +71,12 @@ func (r *runner) run(ctx context.Context, args []string) int {
 		flags.Usage()
 		return 2
 	}
-	if err := os.MkdirAll(r.logs, 0o755); err != nil {
+	err := r.makeLogs()
+	if err != nil {
 		_, _ = fmt.Fprintln(errs, "retry: folder of logs:", err)
 		return 2
 	}
-	err := r.all(ctx)
+	err = r.all(ctx)
 	r.printSlowest(*slowest)
 	switch {
 	case ctx.Err() != nil:
@@ -83,6 +86,14 @@ func (r *runner) run(ctx context.Context, args []string) int {
 		return 1
 	}
 	return 0
+}
+
+func (r *runner) makeLogs() (err error) {
+	if r.logs == "" {
+		r.logs, err = os.MkdirTemp("", "retry-")
+		return err
+	}
+	return os.MkdirAll(r.logs, 0o755)
 }
 
 // runner runs go test for one call of the command.
@@ -103,50 +114,52 @@ func goTest(ctx context.Context, args []string) *exec.Cmd {
 // each test passed at least once.
 func (r *runner) all(ctx context.Context) error {
 	first, err := r.test(ctx, append(slices.Clone(r.packages), r.flags...))
-	if err != nil {
+	if err != nil || len(first.failures) == 0 {
 		return err
-	}
-	failures := first.failures
-	if len(failures) == 0 {
-		return nil
 	}
 	known, err := r.known()
 	if err != nil {
 		return err
 	}
-	for _, f := range failures {
-		if f.final {
-			return errors.Join(fmt.Errorf("%s cannot be built", f.pkg), r.list("failed", f.name()))
+	if n := len(first.failures); n+known > r.most {
+		return r.red(fmt.Sprintf("%d failed and %d were flaky before; more than %d in one run are a failure, and are not tried again",
+			n, known, r.most), first.failures)
+	}
+	var flaky, twice, final []failure
+	defer func() {
+		for _, f := range flaky {
+			_, _ = fmt.Fprintln(r.out, f.line)
 		}
-	}
-	if len(failures)+known > r.most {
-		return errors.Join(r.list("failed", names(failures)...), fmt.Errorf("%d failed and %d were flaky before; more than %d in one run are a failure, and are not tried again:\n  %s",
-			len(failures), known, r.most, strings.Join(names(failures), "\n  ")))
-	}
-	var flaky, red []string
-	for _, f := range failures {
+	}()
+	for _, f := range first.failures {
+		if f.final {
+			final = append(final, f)
+			continue
+		}
 		_, _ = fmt.Fprintf(r.out, "once more, alone: %s\n", f.name())
 		again, err := r.test(ctx, f.args(r.flags))
 		if err != nil {
 			return err
 		}
 		if len(again.failures) > 0 || !again.passed[f.name()] {
-			red = append(red, f.name())
+			twice = append(twice, f)
 			continue
 		}
-		line, err := r.record(f)
-		if err != nil {
+		if f.line, err = r.record(f); err != nil {
 			return err
 		}
-		flaky = append(flaky, line)
+		flaky = append(flaky, f)
 	}
-	for _, line := range flaky {
-		_, _ = fmt.Fprintln(r.out, line)
+	return errors.Join(r.red("cannot be built, or has a data race", final), r.red("failed twice", twice))
+}
+
+// red lists what failed for good.
+func (r *runner) red(why string, failures []failure) error {
+	if len(failures) == 0 {
+		return nil
 	}
-	if len(red) > 0 {
-		return errors.Join(fmt.Errorf("failed twice:\n  %s", strings.Join(red, "\n  ")), r.list("failed", red...))
-	}
-	return nil
+	list := names(failures)
+	return errors.Join(fmt.Errorf("%s:\n  %s", why, strings.Join(list, "\n  ")), r.list("failed", list...))
 }
 
 // known counts the flaky tests that earlier calls have listed.

@@ -28,7 +28,8 @@ type timed struct {
 type failure struct {
 	pkg, test string // test is "" when the package failed as a whole
 	output    string
-	final     bool // trying again would change nothing
+	final     bool   // trying again would prove nothing
+	line      string // what is said of it if it is flaky
 }
 
 func (f failure) name() string {
@@ -169,7 +170,7 @@ func (t *tally) end(p *pkg, e event) {
 		}
 	}
 	_, _ = io.WriteString(t.out, shown.String())
-	f := failure{pkg: e.Package, output: shown.String(), final: e.FailedBuild != ""}
+	f := failure{pkg: e.Package, output: shown.String(), final: e.FailedBuild != "" || strings.Contains(shown.String(), "WARNING: DATA RACE")}
 	switch leaves := leaves(p.failed); {
 	// The tests after a panic have not run.
 	case len(leaves) == 0 || len(p.running) > 0 || died.MatchString(f.output):

@@ -59,6 +59,9 @@ func TestC(t *testing.T) {
 	if fails("C") {
 		t.Error("C lost a race")
 	}
+	if fails("race") {
+		t.Error("WARNING: DATA RACE") // as the detector says it
+	}
 }
 
 func TestD(*testing.T) { fmt.Println("D runs") }
