@@ -111,14 +111,17 @@ func TestRoundTrip(t *testing.T) {
 
 // TestRoundTripOfTheArchive writes real traces and reads them again, packed.
 func TestRoundTripOfTheArchive(t *testing.T) {
-	for name, packing := range map[string]string{"KTH-SP2-1996-2.swf": ".gz", "DAS2-fs1-2003-1.swf": ".zst", "lublin_256.swf": ".xz"} {
+	for _, c := range []struct{ name, packing string }{
+		{"KTH-SP2-1996-2.swf", ".gz"}, {"DAS2-fs1-2003-1.swf", ".zst"}, {"lublin_256.swf", ".xz"},
+	} {
+		name := c.name
 		path := "../../../shared/traces/" + name + ".gz"
 		if _, err := os.Stat(path); err != nil {
 			t.Skipf("the round trip of %s is not checked: %v", name, err)
 		}
 		trace, err := workload.Open(path, workload.Options{Memory: 1 << 20})
 		require.NoError(t, err)
-		for _, end := range []string{"", packing} {
+		for _, end := range []string{"", c.packing} {
 			var b bytes.Buffer
 			w, err := packed.NewWriter(&b, name+end)
 			require.NoError(t, err)

@@ -21,19 +21,24 @@ func TestAProbeWaitsForNobodyElse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "plugin"), filepath.Join(dir, "left")
-	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nsetsid sleep 300 &\necho $! >%s\n", left), 0o700))
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nsetsid sleep 300 &\necho $! $$ >%s\n", left), 0o700))
 	t.Cleanup(func() {
 		text, err := os.ReadFile(left)
 		require.NoError(t, err)
-		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		pid, err := strconv.Atoi(strings.Fields(string(text))[0])
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		defer cancel() // as the end of its time does
-		for text := []byte(nil); len(text) == 0 && ctx.Err() == nil; text, _ = os.ReadFile(left) {
+		defer cancel() // as the end of its time does, when the script has ended by itself
+		for script, sleeper := 0, 0; ctx.Err() == nil; {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // the script is a process of its own
+			text, _ := os.ReadFile(left)
+			read, _ := fmt.Sscan(string(text), &sleeper, &script)
+			if read == 2 && syscall.Kill(script, 0) != nil {
+				return
+			}
 		}
 	}()
 	_, err := (&checker{command: host.Command{Path: path}}).dial(ctx)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// places are those of the first n places that sleep.
+// places gives those of the first n places at which Here sleeps.
 func places(setting string, n uint64) (sleeping []uint64) {
 	d := parse(setting)
 	for place := range n {
