@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -43,11 +44,20 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 		"plugin check ./", "plugin check --quick ./").Replace(script.String())
 	shell := exec.CommandContext(t.Context(), "bash", "-c", told)
 	shell.Dir = home
-	// What is installed is there already, and up to date.
+	// What is installed is there already, and up to date: that it was installed is told by its time alone.
+	commands := []string{filepath.Join(binaries, "negotiator"), filepath.Join(binaries, "condorsim")}
+	for _, command := range commands {
+		require.NoError(t, os.Chtimes(command, time.Unix(0, 0), time.Unix(0, 0)))
+	}
 	shell.Env = append(os.Environ(), goFlags, "GOBIN="+binaries, "PATH="+binaries+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var out, said bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &said
 	require.NoError(t, shell.Run(), "%s\n%s", &out, &said)
+	for _, command := range commands {
+		info, err := os.Stat(command)
+		require.NoError(t, err)
+		require.NotZero(t, info.ModTime().Unix(), "the README does not have %s installed", command)
+	}
 	require.Contains(t, out.String(), "mean wait")
 	require.NotContains(t, out.String(), "decisions refused")
 	t.Log(out.String())
