@@ -339,13 +339,16 @@ func (w written) Write(p []byte) (int, error) { w(string(p)); return len(p), nil
 func TestCollectorDown(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.collector.Stop()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), poll.Patience)
+	defer cancel()
+	log := ""
 	w.pool.log = hclog.New(&hclog.LoggerOptions{Output: written(func(text string) {
-		require.Contains(t, text, "the pool cannot be looked at")
+		log += text
 		cancel()
 	})})
 	_, err := w.pool.lookPatiently(ctx)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, context.Canceled, "it logged nothing")
+	require.Contains(t, log, "the pool cannot be looked at")
 	require.NotEmpty(t, w.pool.Last().Problems)
 	w.collector.Start()
 	w.publish()
