@@ -23,10 +23,10 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 help: ## which target answers which question, and how long it takes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## does it compile? every binary, into bin/ (a minute and a half; once compiled, seconds)
+build: ## does it compile? every binary, into bin/ (a minute and a half the first time, then seconds)
 	go build -o bin/ ./...
 
-test: ## does it work? all tests, as in the README (3 minutes; where nothing has changed, seconds)
+test: ## does it work? all tests, as in the README (six minutes the first time; where nothing has changed, seconds)
 	$(TEST) ./...
 
 # What is left out computes the same again, or starts many processes: make soak has all under the detector. By default
