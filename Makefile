@@ -26,14 +26,14 @@ help: ## which target answers which question, and how long it takes
 build: ## does it compile? every binary, into bin/ (a minute and a half the first time, then seconds)
 	go build -o bin/ ./...
 
-test: ## does it work? all tests, as in the README (six minutes the first time; where nothing has changed, seconds)
+test: ## does it work? all tests, as in the README (six minutes the first time, then one)
 	$(TEST) ./...
 
-# What is left out computes the same again, or starts many processes: make soak has all under the detector. By default
-# each process ends a second late there.
+# What is left out computes the same again, or starts many processes: make soak has all under the
+# detector. By default each process ends a second late there.
 RACE_SKIP = Agree|AnyWorld|AnyLeft|Adversaries|DamageNeverPanics|WhatWasLearned
 race: export GORACE = atexit_sleep_ms=20
-race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
+race: ## is memory shared safely? the tests of what is concurrent, under the race detector (4 minutes)
 	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -race -skip '$(RACE_SKIP)'
 	$(TEST) ./negotiator/cmd/negotiator -race -run 'Swap|Reload|Reconfigure|Killed|GivenUp|Interrupt|Web'
 	$(TEST) ./backfill ./classad -race -run 'WhileTheOriginalGoesOn|Outlive|Goroutines|Concurrently'
@@ -60,7 +60,7 @@ fuzz: ## which input breaks it? each fuzz target for FUZZTIME; what is found bec
 stress: ## which test loses a race? the tests of PKG with delays before statements, chosen by SEED
 	go run ./integration/stress -seed $(SEED) -race $(PKG)
 
-soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (2 hours)
+soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (hours)
 	.ci/soak $(FUZZTIME)
 
 bench: ## is it fast? the benchmarks, six times each, for benchstat
@@ -74,7 +74,7 @@ baseline: $(PROTO) ## make the protocol as it is the last released one
 
 tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
 
-ci: ## may it land? what continuous integration runs (8 minutes)
+ci: ## may it land? what continuous integration runs (twelve minutes with empty caches)
 	bash .ci/run
 
 bin/retry: $(wildcard integration/retry/*.go)

@@ -54,7 +54,7 @@ func (r *runner) run(ctx context.Context, args []string) int {
 		flags.PrintDefaults()
 		_, _ = fmt.Fprint(errs, "\nexample:\n  go run ./integration/retry -slowest 20 ./plugins/... -race\n")
 	}
-	flags.StringVar(&r.logs, "logs", "", "folder for the lists and for what flaky tests printed; a new one if it is not given")
+	flags.StringVar(&r.logs, "logs", "", "folder for the lists and what flaky tests printed; by default a new one")
 	flags.IntVar(&r.most, "most", 3, "so many flaky tests are no failure, with those that are in the list already")
 	slowest := flags.Int("slowest", 0, "list so many of the slowest tests")
 	switch err := flags.Parse(args); {
@@ -122,8 +122,8 @@ func (r *runner) all(ctx context.Context) error {
 		return err
 	}
 	if n := len(first.failures); n+known > r.most {
-		return r.red(fmt.Sprintf("%d failed and %d were flaky before; more than %d in one run are a failure, and are not tried again",
-			n, known, r.most), first.failures)
+		why := "%d failed and %d were flaky before; more than %d in one run are a failure, and are not tried again"
+		return r.red(fmt.Sprintf(why, n, known, r.most), first.failures)
 	}
 	var flaky, twice, final []failure
 	defer func() {
