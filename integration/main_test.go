@@ -27,9 +27,9 @@ var thorough = flag.Bool("thorough", false, "try every policy where one of each 
 // binaries is the folder with every binary of the project.
 var binaries string //nolint:gochecknoglobals // set by TestMain before any test
 
-// goFlags are those of every build here: without a symbol table a program links in half the time, and a second build
-// with the same flags finds it up to date.
-const goFlags = "GOFLAGS=-buildvcs=false -ldflags=-s"
+// goFlags are those of every build here, after the caller's, with which most is compiled already: without a symbol
+// table a program links in half the time, and a second build with the same flags finds it up to date.
+var goFlags = "GOFLAGS=" + os.Getenv("GOFLAGS") + " -buildvcs=false -ldflags=-s" //nolint:gochecknoglobals // never changed
 
 // standIns are the policies that are served by the tests' executable under the name of a plugin, and the bad one.
 // Linking each plugin would take longer than most tests; TestEveryPolicyIsAPlugin compares their mains.
