@@ -23,7 +23,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 help: ## which target answers which question, and how long it takes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## does it compile? every binary, into bin/ (a minute and a half the first time, then seconds)
+build: ## does it compile? every binary, into bin/ (a minute the first time, then seconds)
 	go build -o bin/ ./...
 
 test: ## does it work? all tests, as in the README (six minutes the first time, then one)
@@ -33,16 +33,16 @@ test: ## does it work? all tests, as in the README (six minutes the first time, 
 # detector. By default each process ends a second late there.
 RACE_SKIP = Agree|AnyWorld|AnyLeft|Adversaries|DamageNeverPanics|WhatWasLearned
 race: export GORACE = atexit_sleep_ms=20
-race: ## is memory shared safely? the tests of what is concurrent, under the race detector (4 minutes)
+race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
 	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -race -skip '$(RACE_SKIP)'
 	$(TEST) ./negotiator/cmd/negotiator -race -run 'Swap|Reload|Reconfigure|Killed|GivenUp|Interrupt|Web'
 	$(TEST) ./backfill ./classad -race -run 'WhileTheOriginalGoesOn|Outlive|Goroutines|Concurrently'
 	RAPID_CHECKS=5 $(TEST) ./condorsim -race -run 'FairStarts$$'
 
 # The scenarios that every change has to pass; make soak runs all of them.
-POOL = TestPool|TestJobs|TestNegotiatorKilled|TestWideJobStartsByItsGuarantee
-pool: ## does it work on a real HTCondor pool? what matters most (4 minutes; as root, on Debian)
-	$(TEST) ./integration/htcondor/... -count=1 -timeout 10m -parallel 4 -run '^($(POOL))$$' -pool
+POOL = TestPool|TestJobs|TestHeldJobs|TestNegotiatorKilled|TestWideJobStartsByItsGuarantee
+pool: ## does it work on a real HTCondor pool? what matters most (2 minutes; as root, on Debian)
+	$(TEST) ./integration/htcondor/... -count=1 -timeout 10m -parallel 5 -run '^($(POOL))$$' -pool
 
 slowest: bin/retry ## which twenty tests are the slowest?
 	bin/retry -slowest 20 ./... -count=1
@@ -60,7 +60,7 @@ fuzz: ## which input breaks it? each fuzz target for FUZZTIME; what is found bec
 stress: ## which test loses a race? the tests of PKG with delays before statements, chosen by SEED
 	go run ./integration/stress -seed $(SEED) -race $(PKG)
 
-soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (hours)
+soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (over an hour)
 	.ci/soak $(FUZZTIME)
 
 bench: ## is it fast? the benchmarks, six times each, for benchstat
@@ -74,7 +74,7 @@ baseline: $(PROTO) ## make the protocol as it is the last released one
 
 tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
 
-ci: ## may it land? what continuous integration runs (twelve minutes with empty caches)
+ci: ## may it land? what continuous integration runs (eight minutes with empty caches)
 	bash .ci/run
 
 bin/retry: $(wildcard integration/retry/*.go)

@@ -16,21 +16,11 @@ import (
 // TestDaemonsFail kills the daemons that jobs run by, and takes the collector away.
 func TestDaemonsFail(t *testing.T) {
 	t.Parallel()
-	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"})
-	for _, scenario := range []struct {
-		name string
-		run  func(*testing.T, *ourPool)
-	}{
+	ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"}).runAll(t, []scenario{
 		{"no collector", noCollector},
 		{"the schedd is killed", scheddKilled},
 		{"a startd is killed", startdKilled}, // the last: it permits broken guarantees
-	} {
-		began := time.Now()
-		scenario.run(t, pool)
-		pool.Audit().Check(t)
-		pool.remove()
-		t.Logf("%s: %.0f s; broken guarantees: %v", scenario.name, time.Since(began).Seconds(), pool.broken())
-	}
+	})
 }
 
 // fill has jobs run on all of two nodes of four cores, and others wait for them with a promise.

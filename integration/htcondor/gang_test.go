@@ -29,22 +29,14 @@ JOB_TRANSFORM_OwnSlots @=end
 func TestGangs(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=4", "SLOTS=consumption"}, forGangs)
-	for _, scenario := range []struct {
-		name string
-		run  func(*testing.T, *ourPool)
-	}{
+	pool.runAll(t, []scenario{
 		{"beside jobs of one node", gangBesideJobs},
 		{"several at once", severalGangs},
 		{"a small one passes one that waits", smallGangPasses},
 		{"one that would delay another gets nothing", longGangWaits},
 		{"the schedd crashes", gangsWithoutSchedd}, // the last: it permits broken guarantees
-	} {
-		began := time.Now()
-		scenario.run(t, pool)
-		pool.Audit().Check(t)
-		pool.remove()
-		t.Logf("%s: %.0f s; the schedd crashed by itself %d times so far", scenario.name, time.Since(began).Seconds(), crashes(pool.Pool))
-	}
+	})
+	t.Logf("the schedd crashed by itself %d times", crashes(pool.Pool))
 	if crashes(pool.Pool) > 0 {
 		pool.permit("start failed", "start late", "overrun")
 	}
