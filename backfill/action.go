@@ -33,12 +33,11 @@ type Action struct {
 	Reason    string // ActHold
 }
 
-// Start starts a waiting job now, at the placement. It must fit there from now
-// through its estimate, beside all that runs and all reservations but its own.
-// All events must have been taken: one that is left could undo what the start
-// rests on. From then on the job is expected to run for [Job.Running]; but beside
-// reservations it keeps its place through its estimate until the end of the cycle,
-// and those that its run is in the way of are void then.
+// Start starts a waiting job now, at the placement. It must fit there from now through its
+// estimate, beside all that runs and all reservations but its own. All events must have been taken,
+// because one that is left could take the room away. The job is then expected to run for
+// [Job.Running]. Beside reservations it keeps its place through its estimate until the end of the
+// cycle; reservations in the way of its expected run become void then.
 func (c *Cycle) Start(j *Job, at Placement) {
 	r := c.waitingRecord("start", j.ID)
 	if r == nil {
@@ -57,13 +56,17 @@ func (c *Cycle) Start(j *Job, at Placement) {
 		c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: now, Cause: r.lifted})
 	}
 	next := *r
-	next.phase, next.placement, next.start, next.end, next.lifted = running, at, now, now+r.job.runs(c.s.guarantees), CauseNone
+	next.phase, next.placement, next.lifted = running, at, CauseNone
+	next.start, next.end = now, now+r.job.runs(c.s.guarantees)
 	if run := next.end; c.besideOthers(r) && run != now+r.job.Estimate {
 		next.end = now + r.job.Estimate
 		c.backfilled = append(c.backfilled, planned{run, r.job})
 	}
 	c.set(j.ID, &next)
-	c.started = append(c.started, Started{Job: next.job, Placement: at, Guarantee: next.guarantee, Promised: next.promised, key: next.key, alone: next.alone})
+	c.started = append(c.started, Started{
+		Job: next.job, Placement: at, Guarantee: next.guarantee,
+		Promised: next.promised, key: next.key, alone: next.alone,
+	})
 	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
 }
 
@@ -82,7 +85,8 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 		return
 	}
 	if start < c.round.Now || start > Forever {
-		c.fail("reserve for job %d: the start at %d is not between now (%d) and the end of time", j.ID, start, c.round.Now)
+		c.fail("reserve for job %d: the start at %d is not between now (%d) and the end of time", j.ID, start,
+			c.round.Now)
 		return
 	}
 	if r.placement != nil && r.start == start && r.placement.Equal(at) {
@@ -99,7 +103,7 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	}
 }
 
-// Release gives a job's reservation up.
+// Release gives up a job's reservation. It does nothing if the job has none.
 func (c *Cycle) Release(j *Job) {
 	r := c.waitingRecord("release", j.ID)
 	if r == nil || r.placement == nil {
@@ -112,7 +116,7 @@ func (c *Cycle) Release(j *Job) {
 	c.log(Action{Kind: ActRelease, Job: j.ID})
 }
 
-// givenUp is a reservation that was given up in this cycle.
+// givenUp is a reservation that was released in this cycle.
 type givenUp struct {
 	job    JobID
 	action int // the release, in the journal
@@ -120,8 +124,8 @@ type givenUp struct {
 	at     Placement
 }
 
-// takeBack makes nothing of it in the journal that a job gave its reservation up
-// and got it again, if all that took place in between stands beside it.
+// takeBack drops a Release/Reserve pair from the journal when the job gets the same place back and
+// nothing between them depended on it.
 func (c *Cycle) takeBack(id JobID, start Time, at Placement) bool {
 	i := slices.IndexFunc(c.given, func(g givenUp) bool { return g.job == id })
 	if i < 0 {
@@ -141,9 +145,8 @@ func (c *Cycle) takeBack(id JobID, start Time, at Placement) bool {
 	return true
 }
 
-// Guarantee promises a job's latest start, once, in the round in which it
-// arrived. From then on every decision must leave it a reservation at or before
-// that time.
+// Guarantee promises a job's latest start. It can be given once, in the round in which the job
+// arrives. Every later decision must leave the job a reservation at or before that time.
 func (c *Cycle) Guarantee(j *Job, latest Time) {
 	r := c.waitingRecord("guarantee", j.ID)
 	switch {
@@ -151,7 +154,8 @@ func (c *Cycle) Guarantee(j *Job, latest Time) {
 	case !c.s.guarantees:
 		c.fail("guarantee for job %d: the policy in charge gives none", j.ID)
 	case r.promised:
-		c.fail("guarantee for job %d: it was promised to start at %d at the latest, and a promise stands", j.ID, r.guarantee)
+		c.fail("guarantee for job %d: it was promised to start at %d at the latest, and a promise stands", j.ID,
+			r.guarantee)
 	case latest < c.round.Now:
 		c.fail("guarantee for job %d: %d is in the past", j.ID, latest)
 	default:
@@ -162,9 +166,9 @@ func (c *Cycle) Guarantee(j *Job, latest Time) {
 	}
 }
 
-// Hold takes a waiting job out of the queue, for a reason that its owner will
-// read. Only a change of the job brings it back. A job that was promised a start
-// cannot be held, unless the promise was lifted in this round.
+// Hold takes a waiting job out of the queue and gives its owner the reason. Only a change of the
+// job brings it back. A job with a guarantee cannot be held, unless an event of this round lifted
+// the guarantee.
 func (c *Cycle) Hold(j *Job, reason string) {
 	r := c.waitingRecord("hold", j.ID)
 	if r == nil {
@@ -218,50 +222,8 @@ func (c *Cycle) Wake(at Time) {
 	c.log(Action{Kind: ActWake, At: at})
 }
 
-// Replay takes the actions of a journal, each after the same number of events.
-func (c *Cycle) Replay(actions []Action) error {
-	for _, a := range actions {
-		if a.After < c.applied || a.After > len(c.round.Events) {
-			c.fail("the journal goes from event %d to %d of %d", c.applied, a.After, len(c.round.Events))
-		}
-		for c.err == nil && c.applied < a.After {
-			c.Next()
-		}
-		if c.replay(a); c.err != nil {
-			return c.err
-		}
-	}
-	return nil
-}
-
-func (c *Cycle) replay(a Action) {
-	j := &Job{ID: a.Job}
-	if r, ok := c.s.jobs.Get(a.Job); ok {
-		j = r.job
-	}
-	switch a.Kind {
-	case ActStart:
-		c.Start(j, a.Placement)
-	case ActReserve:
-		c.Reserve(j, a.At, a.Placement)
-	case ActRelease:
-		c.Release(j)
-	case ActGuarantee:
-		c.Guarantee(j, a.At)
-	case ActHold:
-		c.Hold(j, a.Reason)
-	case ActWake:
-		c.Wake(a.At)
-	case ActKeepFreed:
-		c.KeepFreed(a.At)
-	default:
-		c.fail("unknown action %d", a.Kind)
-	}
-}
-
-// passing reports whether an action needed more than is taken by now: it made a
-// reservation that is not there any more, or started a job that is expected to end
-// before its estimate is over.
+// passing reports whether an action depended on room that is free again by now: it made a
+// reservation that is gone, or started a job that is expected to end before its estimate.
 func (c *Cycle) passing(a Action) bool {
 	switch a.Kind {
 	case ActReserve:
@@ -280,8 +242,8 @@ func (c *Cycle) log(a Action) {
 	c.actions = append(c.actions, a)
 }
 
-// waitingRecord is the record of a waiting job, until it is set; nil if the cycle is spoilt or
-// becomes so, because the job does not wait.
+// waitingRecord returns the record of a waiting job, which is valid until the record is set. It is
+// nil if an action has failed already, or fails now because the job does not wait.
 func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	if c.err != nil {
 		return nil
@@ -302,25 +264,17 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 
 // move gives a waiting job another place if it fits there once its own is taken out.
 func (c *Cycle) move(next *record) error {
-	old := c.s.jobs.Set(next.job.ID, *next)
-	if old.placement != nil {
-		c.s.displan(&old)
-	}
-	if err := c.s.profile.Misfit(c.s.request(next.job), next.placement, next.start); err != nil {
-		c.s.jobs.Set(next.job.ID, old)
-		if old.placement != nil {
-			c.s.plan(&old)
-		}
+	old, err := c.s.set(next.job.ID, next, true)
+	if err != nil {
 		return fmt.Errorf("at %d: %w", next.start, err)
 	}
-	c.s.plan(next)
 	c.undo = append(c.undo, change{job: next.job.ID, old: old})
 	return nil
 }
 
-// misfit says why a job does not fit a place with its own taken out. In its own
-// place it fits: what takes a place away displaces the jobs there at once, but
-// for a candidate set that shrinks.
+// misfit returns why a job does not fit a place once its own is taken out, or nil. It fits its own
+// place, because events that take room displace the jobs there at once; only its candidates may
+// have changed.
 func (c *Cycle) misfit(r *record, at Placement, start Time) (err error) {
 	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.profile.Covers(c.s.request(r.job), at) {
 		return nil

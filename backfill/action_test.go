@@ -20,7 +20,10 @@ func busy(t *testing.T, guarantees bool) *backfill.State {
 	t.Helper()
 	s := newState(t, cpus(4), cpus(4), cpus(4), cpus(4))
 	accept(t, s, backfill.Round{
-		Candidates: []backfill.CandidateSet{{ID: 0, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1, 2}}}},
+		Candidates: []backfill.CandidateSet{{
+			ID:         0,
+			Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1, 2}},
+		}},
 		Events: append([]backfill.Event{
 			policyChanged(guarantees),
 			{Kind: backfill.SlotLost, Slot: slot(2, nil)},
@@ -42,8 +45,7 @@ func busy(t *testing.T, guarantees bool) *backfill.State {
 	return s
 }
 
-// TestRefusals takes one impossible action after the possible ones of a busy
-// round, and requires that the round leaves no trace.
+// TestRefusals: an impossible action after possible ones fails the round, which leaves no trace.
 func TestRefusals(t *testing.T) {
 	j := func(id backfill.JobID) *backfill.Job { return &backfill.Job{ID: id} }
 	const maxInt = int(^uint(0) >> 1)
@@ -53,52 +55,155 @@ func TestRefusals(t *testing.T) {
 		act        func(*backfill.Cycle)
 		want       string
 	}{
-		{"start an unknown job", false, func(c *backfill.Cycle) { c.Start(j(99), on(0, 1)) }, "start job 99: there is no such job"},
-		{"start a running job", false, func(c *backfill.Cycle) { c.Start(j(1), on(1, 1)) }, "start job 1: it runs since 0"},
-		{"start a held job", false, func(c *backfill.Cycle) { c.Start(j(3), on(1, 1)) }, "start job 3: it is held (its owner said so)"},
-		{"start a job twice", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 1)); c.Start(j(5), on(1, 1)) }, "start job 5: it runs since 5"},
-		{"start on no slot", false, func(c *backfill.Cycle) { c.Start(j(5), nil) }, "0 chunks are placed, the job has 1"},
-		{"start with too few chunks", false, func(c *backfill.Cycle) { c.Start(j(2), on(1, 1)) }, "1 chunks are placed, the job has 2"},
-		{"start with too many chunks", false, func(c *backfill.Cycle) { c.Start(j(5), on(0, 1, 1, 1)) }, "2 chunks are placed, the job has 1"},
-		{"start with too many chunks on a slot", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 2)) }, "2 chunks on slot b: the job has 1"},
-		{"start with a slot of no chunk", false, func(c *backfill.Cycle) { c.Start(j(5), on(0, 0, 1, 1)) }, "0 chunks on slot a"},
-		{"start with less than no chunk", false, func(c *backfill.Cycle) { c.Start(j(2), on(0, -1, 1, 3)) }, "-1 chunks on slot a"},
-		{"start with chunks whose count overflows", false, func(c *backfill.Cycle) { c.Start(j(2), on(0, maxInt, 1, maxInt)) }, "chunks on slot a"},
-		{"start with a slot named twice", false, func(c *backfill.Cycle) { c.Start(j(2), on(1, 1, 1, 1)) }, "slot b is named twice"},
-		{"start on a slot that is no candidate", false, func(c *backfill.Cycle) { c.Start(j(5), on(3, 1)) }, "slot d is no candidate"},
+		{
+			"start an unknown job", false, func(c *backfill.Cycle) { c.Start(j(99), on(0, 1)) },
+			"start job 99: there is no such job",
+		},
+		{
+			"start a running job", false, func(c *backfill.Cycle) { c.Start(j(1), on(1, 1)) },
+			"start job 1: it runs since 0",
+		},
+		{
+			"start a held job", false, func(c *backfill.Cycle) { c.Start(j(3), on(1, 1)) },
+			"start job 3: it is held (its owner said so)",
+		},
+		{
+			"start a job twice", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 1)); c.Start(j(5), on(1, 1)) },
+			"start job 5: it runs since 5",
+		},
+		{
+			"start on no slot", false, func(c *backfill.Cycle) { c.Start(j(5), nil) },
+			"0 chunks are placed, the job has 1",
+		},
+		{
+			"start with too few chunks", false, func(c *backfill.Cycle) { c.Start(j(2), on(1, 1)) },
+			"1 chunks are placed, the job has 2",
+		},
+		{
+			"start with too many chunks", false, func(c *backfill.Cycle) { c.Start(j(5), on(0, 1, 1, 1)) },
+			"2 chunks are placed, the job has 1",
+		},
+		{
+			"start with too many chunks on a slot", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 2)) },
+			"2 chunks on slot b: the job has 1",
+		},
+		{
+			"start with a slot of no chunk", false, func(c *backfill.Cycle) { c.Start(j(5), on(0, 0, 1, 1)) },
+			"0 chunks on slot a",
+		},
+		{
+			"start with less than no chunk", false, func(c *backfill.Cycle) { c.Start(j(2), on(0, -1, 1, 3)) },
+			"-1 chunks on slot a",
+		},
+		{
+			"start with chunks whose count overflows", false,
+			func(c *backfill.Cycle) { c.Start(j(2), on(0, maxInt, 1, maxInt)) }, "chunks on slot a",
+		},
+		{
+			"start with a slot named twice", false, func(c *backfill.Cycle) { c.Start(j(2), on(1, 1, 1, 1)) },
+			"slot b is named twice",
+		},
+		{
+			"start on a slot that is no candidate", false, func(c *backfill.Cycle) { c.Start(j(5), on(3, 1)) },
+			"slot d is no candidate",
+		},
 		{"start on a lost slot", false, func(c *backfill.Cycle) { c.Start(j(5), on(2, 1)) }, "slot 2 is not there"},
-		{"start on a slot that never was", false, func(c *backfill.Cycle) { c.Start(j(5), on(17, 1)) }, "slot 17 is not there"},
-		{"start on a slot below zero", false, func(c *backfill.Cycle) { c.Start(j(5), on(-1, 1)) }, "slot -1 is not there"},
-		{"start more than is free now", false, func(c *backfill.Cycle) { c.Start(j(4), on(0, 1)) }, "1 chunks of [4] are not free on slot a during [5, 15)"},
+		{
+			"start on a slot that never was", false, func(c *backfill.Cycle) { c.Start(j(5), on(17, 1)) },
+			"slot 17 is not there",
+		},
+		{
+			"start on a slot below zero", false, func(c *backfill.Cycle) { c.Start(j(5), on(-1, 1)) },
+			"slot -1 is not there",
+		},
+		{
+			"start more than is free now", false, func(c *backfill.Cycle) { c.Start(j(4), on(0, 1)) },
+			"1 chunks of [4] are not free on slot a during [5, 15)",
+		},
 		{"start into a reservation", false, func(c *backfill.Cycle) {
 			c.Reserve(j(4), 14, on(1, 1))
 			c.Start(j(5), on(1, 1))
 		}, "1 chunks of [1] are not free on slot b during [5, 15)"},
 
-		{"reserve for an unknown job", false, func(c *backfill.Cycle) { c.Reserve(j(99), 9, on(0, 1)) }, "reserve for job 99: there is no such job"},
-		{"reserve for a running job", false, func(c *backfill.Cycle) { c.Reserve(j(1), 9, on(0, 1)) }, "reserve for job 1: it runs since 0"},
-		{"reserve for a held job", false, func(c *backfill.Cycle) { c.Reserve(j(3), 9, on(0, 1)) }, "reserve for job 3: it is held"},
-		{"reserve in the past", false, func(c *backfill.Cycle) { c.Reserve(j(5), 4, on(1, 1)) }, "the start at 4 is not between now (5)"},
-		{"reserve after the end of time", false, func(c *backfill.Cycle) { c.Reserve(j(5), backfill.Forever+1, on(1, 1)) }, "the end of time"},
-		{"reserve what is taken", false, func(c *backfill.Cycle) { c.Reserve(j(5), 29, on(0, 1)) }, "1 chunks of [1] are not free on slot a during [29, 39)"},
-		{"reserve on a lost slot", false, func(c *backfill.Cycle) { c.Reserve(j(5), 50, on(2, 1)) }, "slot 2 is not there"},
-		{"plan for now and do not start", false, func(c *backfill.Cycle) { c.Reserve(j(5), 5, on(1, 1)) }, "job 5 is planned for 5 and was not started"},
+		{
+			"reserve for an unknown job", false, func(c *backfill.Cycle) { c.Reserve(j(99), 9, on(0, 1)) },
+			"reserve for job 99: there is no such job",
+		},
+		{
+			"reserve for a running job", false, func(c *backfill.Cycle) { c.Reserve(j(1), 9, on(0, 1)) },
+			"reserve for job 1: it runs since 0",
+		},
+		{
+			"reserve for a held job", false, func(c *backfill.Cycle) { c.Reserve(j(3), 9, on(0, 1)) },
+			"reserve for job 3: it is held",
+		},
+		{
+			"reserve in the past", false, func(c *backfill.Cycle) { c.Reserve(j(5), 4, on(1, 1)) },
+			"the start at 4 is not between now (5)",
+		},
+		{"reserve after the end of time", false, func(c *backfill.Cycle) {
+			c.Reserve(j(5), backfill.Forever+1,
+				on(1, 1))
+		}, "the end of time"},
+		{
+			"reserve what is taken", false, func(c *backfill.Cycle) { c.Reserve(j(5), 29, on(0, 1)) },
+			"1 chunks of [1] are not free on slot a during [29, 39)",
+		},
+		{
+			"reserve on a lost slot", false, func(c *backfill.Cycle) { c.Reserve(j(5), 50, on(2, 1)) },
+			"slot 2 is not there",
+		},
+		{
+			"plan for now and do not start", false, func(c *backfill.Cycle) { c.Reserve(j(5), 5, on(1, 1)) },
+			"job 5 is planned for 5 and was not started",
+		},
 
-		{"release an unknown job", false, func(c *backfill.Cycle) { c.Release(j(99)) }, "release job 99: there is no such job"},
+		{
+			"release an unknown job", false, func(c *backfill.Cycle) { c.Release(j(99)) },
+			"release job 99: there is no such job",
+		},
 		{"release a running job", false, func(c *backfill.Cycle) { c.Release(j(1)) }, "release job 1: it runs since 0"},
-		{"hold a running job", false, func(c *backfill.Cycle) { c.Hold(j(1), "why not") }, "hold job 1: it runs since 0"},
+		{
+			"hold a running job", false, func(c *backfill.Cycle) { c.Hold(j(1), "why not") },
+			"hold job 1: it runs since 0",
+		},
 		{"hold a held job", false, func(c *backfill.Cycle) { c.Hold(j(3), "once more") }, "hold job 3: it is held"},
-		{"hold without a reason", false, func(c *backfill.Cycle) { c.Hold(j(5), "") }, "hold job 5: its owner is given no reason"},
-		{"hold a promised job", true, func(c *backfill.Cycle) { c.Hold(j(4), "in my way") }, "hold job 4: it was promised to start at 20"},
-		{"guarantee under a policy that gives none", false, func(c *backfill.Cycle) { c.Guarantee(j(5), 9) }, "guarantee for job 5: the policy in charge gives none"},
+		{
+			"hold without a reason", false, func(c *backfill.Cycle) { c.Hold(j(5), "") },
+			"hold job 5: its owner is given no reason",
+		},
+		{
+			"hold a promised job", true, func(c *backfill.Cycle) { c.Hold(j(4), "in my way") },
+			"hold job 4: it was promised to start at 20",
+		},
+		{
+			"guarantee under a policy that gives none", false, func(c *backfill.Cycle) { c.Guarantee(j(5), 9) },
+			"guarantee for job 5: the policy in charge gives none",
+		},
 		{"wake now", false, func(c *backfill.Cycle) { c.Wake(5) }, "wake at 5: it is 5 already"},
 		{"wake in the past", false, func(c *backfill.Cycle) { c.Wake(4) }, "wake at 4: it is 5 already"},
 
-		{"guarantee for a running job", true, func(c *backfill.Cycle) { c.Guarantee(j(1), 9) }, "guarantee job 1: it runs since 0"},
-		{"guarantee twice", true, func(c *backfill.Cycle) { c.Guarantee(j(4), 20) }, "guarantee for job 4: it was promised to start at 20 at the latest"},
-		{"guarantee in the past", true, func(c *backfill.Cycle) { c.Guarantee(j(6), 4) }, "guarantee for job 6: 4 is in the past"},
-		{"guarantee before the reservation", true, func(c *backfill.Cycle) { c.Reserve(j(6), 50, on(0, 1)); c.Guarantee(j(6), 49) }, "job 6 is planned for 50, but was promised to start at 49"},
-		{"no guarantee for an arrival", true, func(c *backfill.Cycle) { c.Reserve(j(6), 50, on(0, 1)) }, "job 6 was given no guarantee"},
+		{
+			"guarantee for a running job", true, func(c *backfill.Cycle) { c.Guarantee(j(1), 9) },
+			"guarantee job 1: it runs since 0",
+		},
+		{
+			"guarantee twice", true, func(c *backfill.Cycle) { c.Guarantee(j(4), 20) },
+			"guarantee for job 4: it was promised to start at 20 at the latest",
+		},
+		{
+			"guarantee in the past", true, func(c *backfill.Cycle) { c.Guarantee(j(6), 4) },
+			"guarantee for job 6: 4 is in the past",
+		},
+		{
+			"guarantee before the reservation", true,
+			func(c *backfill.Cycle) { c.Reserve(j(6), 50, on(0, 1)); c.Guarantee(j(6), 49) },
+			"job 6 is planned for 50, but was promised to start at 49",
+		},
+		{
+			"no guarantee for an arrival", true, func(c *backfill.Cycle) { c.Reserve(j(6), 50, on(0, 1)) },
+			"job 6 was given no guarantee",
+		},
 		{"no reservation for an arrival", true, nil, "job 6 is left without a reservation"},
 		{"guarantee and release", true, func(c *backfill.Cycle) {
 			c.Reserve(j(6), 50, on(0, 1))
@@ -109,7 +214,10 @@ func TestRefusals(t *testing.T) {
 			c.Hold(j(6), "aside")
 			c.Reserve(j(5), 10, on(0, 1))
 		}, "job 5 is planned for 10, but was promised to start at 9"},
-		{"release what is guaranteed", true, func(c *backfill.Cycle) { c.Hold(j(6), "aside"); c.Release(j(4)) }, "job 4 is left without a reservation"},
+		{
+			"release what is guaranteed", true, func(c *backfill.Cycle) { c.Hold(j(6), "aside"); c.Release(j(4)) },
+			"job 4 is left without a reservation",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := busy(t, tt.guarantees)
@@ -119,15 +227,16 @@ func TestRefusals(t *testing.T) {
 				Candidates: []backfill.CandidateSet{
 					{ID: 0, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1, 2}, Rank: []int32{1, 2, 3}}},
 				},
-				Events: append([]backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(3, cpus(9))}}, submitted(job(6, 5, 10, 1))...),
+				Events: append([]backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(3, cpus(9))}},
+					submitted(job(6, 5, 10, 1))...),
 			})
 			require.NoError(t, err)
-			drain(c)
+			drain(c.Cycle)
 			c.Wake(300)
 			c.Wake(200)
 			c.Wake(200) // twice is once
 			if tt.act != nil {
-				tt.act(c)
+				tt.act(c.Cycle)
 			}
 			c.Wake(400) // what follows an impossible action does nothing
 			d, err := c.Close()
@@ -146,10 +255,25 @@ func TestReplayRefuses(t *testing.T) {
 	}{
 		{"an unknown action", []backfill.Action{{Kind: 77, After: 1}}, "unknown action 77"},
 		{"no action", []backfill.Action{{After: 1}}, "unknown action 0"},
-		{"events that are not there", []backfill.Action{{Kind: backfill.ActWake, At: 9, After: 2}}, "from event 0 to 2 of 1"},
-		{"a journal that goes back", []backfill.Action{{Kind: backfill.ActWake, At: 9, After: 1}, {Kind: backfill.ActWake, At: 10}}, "from event 1 to 0 of 1"},
-		{"a job before it arrives", []backfill.Action{{Kind: backfill.ActStart, Job: 6, Placement: on(1, 1)}}, "start job 6: there is no such job"},
-		{"an unknown job", []backfill.Action{{Kind: backfill.ActRelease, Job: 99}}, "release job 99: there is no such job"},
+		{
+			"events that are not there",
+			[]backfill.Action{{Kind: backfill.ActWake, At: 9, After: 2}},
+			"from event 0 to 2 of 1",
+		},
+		{"a journal that goes back", []backfill.Action{
+			{Kind: backfill.ActWake, At: 9, After: 1},
+			{Kind: backfill.ActWake, At: 10},
+		}, "from event 1 to 0 of 1"},
+		{
+			"a job before it arrives",
+			[]backfill.Action{{Kind: backfill.ActStart, Job: 6, Placement: on(1, 1)}},
+			"start job 6: there is no such job",
+		},
+		{
+			"an unknown job",
+			[]backfill.Action{{Kind: backfill.ActRelease, Job: 99}},
+			"release job 99: there is no such job",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := busy(t, false)
@@ -164,7 +288,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestActions tells what the possible actions do and what the journal says.
+// TestActions: each possible action has its effect on the state and its entry in the journal.
 func TestActions(t *testing.T) {
 	s := busy(t, false)
 	one, two, four, five := job(1, 0, 20, 2), gang(2, 0, 10, 2, 2), job(4, 0, 10, 4), job(5, 0, 10, 1)
@@ -230,19 +354,20 @@ func TestWakesAreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "wake at 200000: the policy has asked for 100000 other times already")
 }
 
-// A refused decision leaves no trace among the wakes, though some of them have
-// passed in its round.
+// TestWakesAreUndone: a refused decision restores the wakes that passed in its round.
 func TestWakesAreUndone(t *testing.T) {
 	s := newState(t, cpus(4))
 	accept(t, s, backfill.Round{Now: 1}, func(c *backfill.Cycle) { c.Wake(9); c.Wake(5); c.Wake(7) })
 	before := s.Snapshot()
-	_, err := attempt(t, s, backfill.Round{Now: 6}, func(c *backfill.Cycle) { c.Wake(8); c.Wake(30); c.Wake(10); c.Wake(0) })
+	_, err := attempt(t, s, backfill.Round{Now: 6},
+		func(c *backfill.Cycle) { c.Wake(8); c.Wake(30); c.Wake(10); c.Wake(0) })
 	require.Error(t, err)
 	require.Equal(t, []backfill.Time{5, 7, 9}, before.Wakes)
 	require.Equal(t, before, s.Snapshot())
 }
 
-// The reason is for a terminal, or a line of a log.
+// TestAReasonIsPrintable: a reason contains no characters that would break a terminal or a log
+// line.
 func TestAReasonIsPrintable(t *testing.T) {
 	s := newState(t, cpus(4))
 	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))}, func(c *backfill.Cycle) {
@@ -253,7 +378,7 @@ func TestAReasonIsPrintable(t *testing.T) {
 	require.Equal(t, "\uFFFD[2Jtoo large \uFFFD\uFFFD", reason.Text)
 }
 
-// TestWakesPass lets the time of wakes come.
+// TestWakesPass: wakes disappear when their time has come.
 func TestWakesPass(t *testing.T) {
 	s := newState(t, cpus(1))
 	require.Equal(t, backfill.Forever, s.NextWake())
@@ -266,8 +391,8 @@ func TestWakesPass(t *testing.T) {
 	}
 }
 
-// TestStartOnReservation starts a job where it is reserved, and elsewhere with
-// its own reservation out of the way.
+// TestStartOnReservation: a job starts where it is reserved, or elsewhere as if it had no
+// reservation.
 func TestStartOnReservation(t *testing.T) {
 	wide := job(1, 0, 10, 4)
 	for _, at := range []backfill.Placement{on(0, 1), on(1, 1)} {
@@ -285,9 +410,8 @@ func TestStartOnReservation(t *testing.T) {
 	}
 }
 
-// TestRollbackUndoes drives every policy through random pools. Before each
-// round is decided it is tried and rolled back, with all that the policy did,
-// and must leave no trace.
+// TestRollbackUndoes: a round that every policy decides and that is then rolled back leaves no
+// trace, in random pools.
 func TestRollbackUndoes(t *testing.T) {
 	everyPolicy(t, func(p *pool) {
 		t := p.t

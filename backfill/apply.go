@@ -19,17 +19,17 @@ func (c *Cycle) Next() (Event, bool) {
 	return Event{}, false
 }
 
-// invisible says that an event leaves nothing to decide: its job is held.
+// invisible reports whether an event leaves nothing to decide, because its job is held.
 func (c *Cycle) invisible(e Event) bool {
 	if e.Kind != Submitted && e.Kind != Changed {
 		return false
 	}
-	r, _ := c.s.jobs.Get(e.Spec.ID)
+	r, _ := c.s.jobs.Get(e.Job.ID)
 	return r.phase == held && !e.Freed
 }
 
-// Left is a place that a job had before an event, and has no more.
-type Left struct {
+// Vacated is a place that a job had before an event and lost or gave back.
+type Vacated struct {
 	Job        *Job
 	Key        float64 // in the queue's order
 	Start, End Time
@@ -37,18 +37,22 @@ type Left struct {
 	Planned    bool // the job did not run there: it was a reservation
 }
 
-// Left appends to a list the places that the event which was taken last took from jobs,
-// or that they gave back. It is to be asked before anything is done about the event.
-func (c *Cycle) Left(list []Left) []Left {
+// Vacated appends to the list the places that the last event took from jobs or that they gave back.
+// Call it before acting on the event.
+func (c *Cycle) Vacated(list []Vacated) []Vacated {
 	for i := range c.undo[c.taken:] {
 		old := &c.undo[c.taken+i].old
 		if old.placement == nil {
 			continue
 		}
-		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase && now.start <= max(old.start, c.round.Now) && now.covers(old) {
+		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase &&
+			now.start <= max(old.start, c.round.Now) && now.covers(old) {
 			continue
 		}
-		list = append(list, Left{Job: old.job, Key: old.key, Start: old.start, End: old.end, Placement: old.placement, Planned: old.phase == waiting})
+		list = append(list, Vacated{
+			Job: old.job, Key: old.key, Start: old.start, End: old.end,
+			Placement: old.placement, Planned: old.phase == waiting,
+		})
 	}
 	return list
 }
@@ -62,9 +66,9 @@ func (c *Cycle) apply(e *Event) {
 	case SlotLost:
 		c.loseSlot(e)
 	case Completed:
-		r, _ := c.s.jobs.Get(e.Job)
+		r, _ := c.s.jobs.Get(e.JobID)
 		e.Freed = r.end > c.round.Now
-		c.set(e.Job, &record{})
+		c.set(e.JobID, &record{})
 	case StartFailed:
 		c.failStart(e)
 	case Found:
@@ -72,9 +76,9 @@ func (c *Cycle) apply(e *Event) {
 	case EstimateChanged:
 		c.changeEnd(e)
 	case Removed:
-		r, _ := c.s.jobs.Get(e.Job)
+		r, _ := c.s.jobs.Get(e.JobID)
 		e.Freed = r.placement != nil && r.end > c.round.Now
-		c.set(e.Job, &record{})
+		c.set(e.JobID, &record{})
 	case Changed:
 		c.change(e)
 	case Submitted:
@@ -99,8 +103,8 @@ func (c *Cycle) changeSlot(e *Event) {
 	e.place(c, jobs)
 }
 
-// place has the policy place jobs that are left without a place, and not held:
-// by planned start, one in the past counting as now, then order of jobs.
+// place asks the policy, by the event's Displaced, to place those of the jobs that wait. They are
+// sorted by planned start, where one in the past counts as now, then in order of jobs.
 func (e *Event) place(c *Cycle, jobs []planned) {
 	slices.SortFunc(jobs, func(a, b planned) int {
 		return cmp.Or(cmp.Compare(max(a.at, c.round.Now), max(b.at, c.round.Now)), Compare(a.job, b.job))
@@ -112,8 +116,8 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 	}
 }
 
-// holdOutgrown takes the jobs out of the queue that the pool has become too
-// small for, now that there is less of a slot.
+// holdOutgrown holds the jobs that no longer fit even an empty pool, after a slot was lost or
+// shrank.
 func (c *Cycle) holdOutgrown(slot SlotID) {
 	for j := range c.Queue() {
 		r := c.s.jobs.Find(j.ID)
@@ -127,7 +131,7 @@ func (c *Cycle) holdOutgrown(slot SlotID) {
 	}
 }
 
-// returnHeld puts the jobs back into the queue that fitted nowhere and do now.
+// returnHeld puts jobs back into the queue that were held because they fitted nowhere, and fit now.
 func (c *Cycle) returnHeld() (returned []planned) {
 	c.s.held.Scan(func(q queued) bool {
 		r, _ := c.s.jobs.Get(q.job.ID)
@@ -146,26 +150,25 @@ func (c *Cycle) returnHeld() (returned []planned) {
 }
 
 func (c *Cycle) submit(e *Event) {
-	r := record{job: e.Spec, key: e.Key, alone: c.s.queue.Len() == 0}
+	r := record{job: e.Job, key: e.Key, alone: c.s.queue.Len() == 0}
 	c.holdIfItNeverFits(&r)
-	c.set(e.Spec.ID, &r)
+	c.set(e.Job.ID, &r)
 }
 
 func (c *Cycle) change(e *Event) {
-	old, _ := c.s.jobs.Get(e.Spec.ID)
-	r := record{job: e.Spec, key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
+	old, _ := c.s.jobs.Get(e.Job.ID)
+	r := record{job: e.Job, key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
 	r.lifted = c.lift(CauseJobChanged)
 	e.Freed = old.placement != nil
 	c.holdIfItNeverFits(&r)
-	c.set(e.Spec.ID, &r)
+	c.set(e.Job.ID, &r)
 	if r.phase == waiting {
 		e.Displaced = []*Job{r.job}
 	}
 }
 
-// holdIfItNeverFits takes a job out of the queue that not even an empty pool
-// could run: it must not block the others. Its promise ends with the round,
-// unless another event of the round brings it back.
+// holdIfItNeverFits holds a job that not even an empty pool could run, so that it does not block
+// the others. Its promise ends with the round, unless another event of the round brings it back.
 func (c *Cycle) holdIfItNeverFits(r *record) {
 	if c.s.profile.EverFits(c.s.request(r.job)) {
 		return
@@ -174,9 +177,9 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 	c.held = append(c.held, HeldJob{Job: r.job, Reason: ReasonNeverFits})
 }
 
-// changePolicy puts another policy in charge. All guarantees are lifted; under
-// one that gives them, each waiting job gets a place and a promise in this
-// round, and a promise of another such policy that it outlives is broken.
+// changePolicy makes another policy the active one and lifts all guarantees. If the new policy
+// gives guarantees, each waiting job gets a place and a guarantee in this round. If both give them,
+// a job that is then planned later than it was promised is reported as broken.
 func (c *Cycle) changePolicy(e *Event) {
 	policy, guarantees := c.s.policy, c.s.guarantees
 	c.onUndo(func() { c.s.policy, c.s.guarantees = policy, guarantees })
@@ -218,8 +221,8 @@ func (c *Cycle) loseSlot(e *Event) {
 	e.place(c, jobs)
 }
 
-// holdRequeued takes a job that came back to the queue out of it again if its
-// candidates, which did not matter while it ran, would not do for it any more.
+// holdRequeued holds a job that came back to the queue if its present candidates cannot run it.
+// They did not matter while it ran.
 func (c *Cycle) holdRequeued(j *Job) {
 	next, _ := c.s.jobs.Get(j.ID)
 	if next.phase != waiting {
@@ -230,10 +233,9 @@ func (c *Cycle) holdRequeued(j *Job) {
 	}
 }
 
-// failStart takes back a start that did not come about, or a planned start that
-// passed unused.
+// failStart undoes a start that failed, or a planned start that passed unused.
 func (c *Cycle) failStart(e *Event) {
-	r, _ := c.s.jobs.Get(e.Job)
+	r, _ := c.s.jobs.Get(e.JobID)
 	if r.placement == nil || r.phase == waiting && r.start >= c.round.Now && r.lifted != CauseNone {
 		return // it lost its slot in this very round, and may have got another place
 	}
@@ -247,39 +249,43 @@ func (c *Cycle) failStart(e *Event) {
 	e.place(c, []planned{{c.round.Now, j}})
 }
 
-// find has a job run where it does, whatever was thought of it. Reservations that
-// are in its way are void. A promise that it had and that was not kept is broken.
+// find records that a job runs at the event's place, whatever the state held of it. Reservations in
+// its way become void. If the job had a guarantee and started later, the guarantee is reported as
+// broken.
 func (c *Cycle) find(e *Event) {
-	old, _ := c.s.jobs.Get(e.Spec.ID)
+	old, _ := c.s.jobs.Get(e.Job.ID)
 	if old.in(waiting) && old.promised && c.s.guarantees && e.Start > old.guarantee {
-		c.broken = append(c.broken, Broken{Job: e.Spec, Promised: old.guarantee, Now: e.Start, Cause: c.lift(CauseStartLate)})
+		c.broken = append(c.broken, Broken{
+			Job: e.Job, Promised: old.guarantee, Now: e.Start,
+			Cause: c.lift(CauseStartLate),
+		})
 	}
 	next := record{
-		job: e.Spec, phase: running, placement: e.Placement, start: e.Start, end: e.End,
+		job: e.Job, phase: running, placement: e.Placement, start: e.Start, end: e.End,
 		key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
 	}
-	c.set(e.Spec.ID, &next)
+	c.set(e.Job.ID, &next)
 	void := c.displace(slotsOf(e.Placement), CauseSlotChanged)
 	e.Freed = old.placement != nil && old.end > c.round.Now && !next.covers(&old) || len(void) > 0
 	e.place(c, void)
 }
 
-// covers reports whether a running job takes all that it had before.
+// covers reports whether a running job takes at least what it had before, on the same slots and for
+// as long.
 func (r *record) covers(old *record) bool {
 	return r.end >= old.end && r.placement.Equal(old.placement) &&
 		(r.job.Whole || !old.job.Whole && old.job.Request.Within(r.job.Request))
 }
 
-// changeEnd moves a running job's expected end. Reservations that are now in
-// its way are void.
+// changeEnd moves a running job's expected end. Reservations in the way of the new end become void.
 func (c *Cycle) changeEnd(e *Event) {
-	r, _ := c.s.jobs.Get(e.Job)
+	r, _ := c.s.jobs.Get(e.JobID)
 	if r.phase != running { // it lost its slot in this very round
 		return
 	}
 	next := r
 	next.end = e.End
-	c.set(e.Job, &next)
+	c.set(e.JobID, &next)
 	void := c.displace(slotsOf(r.placement), CauseOverrun)
 	e.Freed = e.End < r.end || len(void) > 0
 	e.place(c, void)
@@ -297,8 +303,8 @@ func (c *Cycle) requeue(r *record, cause Cause) *Job {
 	return r.job
 }
 
-// lift names why a guarantee does not bind in this round; where none are given
-// there is nothing to lift.
+// lift returns the cause for which a guarantee does not bind in this round, or CauseNone where the
+// policy gives no guarantees.
 func (c *Cycle) lift(cause Cause) Cause {
 	if !c.s.guarantees {
 		return CauseNone

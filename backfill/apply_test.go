@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// effect is what Cycle.Next tells of an event.
+// effect is what Cycle.Next reports about an event.
 type effect struct {
 	Kind      backfill.EventKind
 	Freed     bool
@@ -35,8 +35,10 @@ func effects(events []backfill.Event) []effect {
 func planned(t *testing.T) *backfill.State {
 	t.Helper()
 	s := newState(t, cpus(4), cpus(4))
-	one, two, three, four, five, six := job(1, 0, 10, 2), job(2, 0, 8, 4), job(3, 0, 10, 4), job(4, 0, 4, 4), gang(5, 0, 5, 2, 2), job(6, 0, 1, 1)
-	accept(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(true)}, submitted(one, two, three, four, five, six)...)}, func(c *backfill.Cycle) {
+	one, two, three, four, five, six := job(1, 0, 10, 2), job(2, 0, 8, 4), job(3, 0, 10, 4), job(4, 0, 4, 4), gang(5, 0,
+		5, 2, 2), job(6, 0, 1, 1)
+	accept(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(true)},
+		submitted(one, two, three, four, five, six)...)}, func(c *backfill.Cycle) {
 		c.Guarantee(one, 0)
 		c.Start(one, on(0, 1))
 		c.Guarantee(two, 0)
@@ -53,10 +55,10 @@ func planned(t *testing.T) *backfill.State {
 	return s
 }
 
-// TestEvents applies each kind of event to the planned pool and lets a policy
-// that only keeps what it must place the displaced jobs at their earliest.
+// TestEvents: each kind of event has its effect on the planned pool; a policy that does only what
+// it must places the displaced jobs at their earliest start.
 func TestEvents(t *testing.T) {
-	changed := func(j *backfill.Job) backfill.Event { return backfill.Event{Kind: backfill.Changed, Spec: j} }
+	changed := func(j *backfill.Job) backfill.Event { return backfill.Event{Kind: backfill.Changed, Job: j} }
 	never := job(7, 2, 5, 5)
 	type broken struct {
 		job           backfill.JobID
@@ -86,20 +88,20 @@ func TestEvents(t *testing.T) {
 		},
 		{
 			name: "overrun displaces by planned start and breaks what must be broken", now: 8,
-			events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 2, End: 16}},
+			events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 2, End: 16}},
 			want:   []effect{{backfill.EstimateChanged, true, []backfill.JobID{4}}}, // the void reservation
 			broken: []broken{{4, 8, 16, backfill.CauseOverrun}},
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 16, 5: 22},
 		},
 		{
 			name: "overrun within the guarantee breaks nothing", now: 5,
-			events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 1, End: 12}},
+			events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 12}},
 			want:   []effect{{backfill.EstimateChanged, true, []backfill.JobID{3}}},
 			plan:   map[backfill.JobID]backfill.Time{3: 12, 4: 8, 5: 22},
 		},
 		{
 			name: "an end that comes nearer", now: 3,
-			events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 2, End: 5}},
+			events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 2, End: 5}},
 			want:   []effect{{backfill.EstimateChanged, true, nil}},
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 8, 5: 22},
 		},
@@ -107,9 +109,13 @@ func TestEvents(t *testing.T) {
 			name: "slot lost", now: 3,
 			events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, nil)}},
 			want:   []effect{{backfill.SlotLost, true, []backfill.JobID{2, 4, 5}}},
-			broken: []broken{{2, 0, 20, backfill.CauseSlotLost}, {4, 8, 28, backfill.CauseSlotLost}, {5, 22, 32, backfill.CauseSlotLost}},
-			plan:   map[backfill.JobID]backfill.Time{3: 10, 2: 20, 4: 28, 5: 32},
-			queue:  []backfill.JobID{2, 3, 4, 5},
+			broken: []broken{
+				{2, 0, 20, backfill.CauseSlotLost},
+				{4, 8, 28, backfill.CauseSlotLost},
+				{5, 22, 32, backfill.CauseSlotLost},
+			},
+			plan:  map[backfill.JobID]backfill.Time{3: 10, 2: 20, 4: 28, 5: 32},
+			queue: []backfill.JobID{2, 3, 4, 5},
 		},
 		{
 			name: "slot grows", now: 3,
@@ -209,17 +215,27 @@ func TestEvents(t *testing.T) {
 		},
 		{
 			name: "overrun and slot lost at once", now: 8,
-			events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, nil)}, {Kind: backfill.EstimateChanged, Job: 2, End: 16}},
-			want:   []effect{{backfill.SlotLost, true, []backfill.JobID{2, 4, 5}}, {backfill.EstimateChanged, false, nil}},
-			broken: []broken{{2, 0, 20, backfill.CauseSlotLost}, {4, 8, 28, backfill.CauseSlotLost}, {5, 22, 32, backfill.CauseSlotLost}},
-			plan:   map[backfill.JobID]backfill.Time{3: 10, 2: 20, 4: 28, 5: 32},
+			events: []backfill.Event{
+				{Kind: backfill.SlotLost, Slot: slot(1, nil)},
+				{Kind: backfill.EstimateChanged, JobID: 2, End: 16},
+			},
+			want: []effect{
+				{backfill.SlotLost, true, []backfill.JobID{2, 4, 5}},
+				{backfill.EstimateChanged, false, nil},
+			},
+			broken: []broken{
+				{2, 0, 20, backfill.CauseSlotLost},
+				{4, 8, 28, backfill.CauseSlotLost},
+				{5, 22, 32, backfill.CauseSlotLost},
+			},
+			plan: map[backfill.JobID]backfill.Time{3: 10, 2: 20, 4: 28, 5: 32},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := planned(t)
 			c, err := s.Open(backfill.Round{Now: tt.now, Events: tt.events})
 			require.NoError(t, err)
-			seen := drain(c)
+			seen := drain(c.Cycle)
 			require.Equal(t, tt.want, effects(seen))
 			for _, e := range seen {
 				for _, j := range e.Displaced {

@@ -8,29 +8,29 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Bundle is slots that are taken whole together: a partition of a partitioned machine,
-// with its wires. Two bundles that share a slot are in conflict. It never changes, nor
-// does the capacity of its slots; they may go and come back.
+// Bundle is a set of slots that one job takes together, each of them entirely: a partition of a
+// partitioned machine with its wires. Two bundles that share a slot are in conflict. A bundle and
+// the capacity of its slots never change, but its slots may disappear and return.
 type Bundle struct {
 	ID    BundleID
 	Name  string
-	Slots []SlotID // ascending; no two bundles have the same
+	Slots []SlotID // ascending; no two bundles have the same list
 }
 
-// Bundles are all bundles that the pool ever had, by BundleID.
-func (s *State) Bundles() []Bundle { return s.bundles }
+// Bundles returns all bundles that the pool ever had, by BundleID.
+func (s *View) Bundles() []Bundle { return s.bundles }
 
-// Chunk is what one chunk of the job takes of a slot: what it needs, or all that the
-// slot has. It must not be changed.
-func (s *State) Chunk(j *Job, on SlotID) Vector {
+// Chunk returns what one chunk of the job uses of a slot: its request, or the slot's whole capacity
+// if the job takes bundles. The result must not be changed.
+func (s *View) Chunk(j *Job, on SlotID) Vector {
 	if j.Whole {
 		return s.slots[on].Capacity
 	}
 	return j.Request
 }
 
-// Holds is what the job takes at a placement of it, summed over the slots.
-func (s *State) Holds(j *Job, at Placement) Vector {
+// Holds returns what the job uses at the placement, summed over the slots.
+func (s *View) Holds(j *Job, at Placement) Vector {
 	sum := make(Vector, len(s.resources))
 	for _, on := range at {
 		sum.AddScaled(s.Chunk(j, on.Slot), int64(on.Count))
@@ -38,12 +38,12 @@ func (s *State) Holds(j *Job, at Placement) Vector {
 	return sum
 }
 
-// at reports whether a placement is the bundle, one chunk on each slot.
+// at reports whether a placement is exactly this bundle: one chunk on each of its slots.
 func (b *Bundle) at(at Placement) bool {
 	return slices.EqualFunc(at, b.Slots, func(c Chunks, id SlotID) bool { return c == Chunks{Slot: id, Count: 1} })
 }
 
-// addBundle adds a bundle. It holds from then on; dropLastBundle undoes it.
+// addBundle adds a bundle to the state and to the profile; dropLastBundle undoes it.
 func (s *State) addBundle(b Bundle) {
 	s.bundles = append(s.bundles, b)
 	s.profile.AddBundle(b.Name, b.Slots)
@@ -54,9 +54,8 @@ func (s *State) dropLastBundle() {
 	s.profile.DropLastBundle()
 }
 
-// validate refuses a bundle that would leave a gap behind those there are, that names
-// slots which are not, or in which there is nothing to be taken, or the same slots as
-// another.
+// validate returns an error if the bundle's ID is not the next one, if it has no name or no slots,
+// if a slot is unknown or empty, or if another bundle has the same slots.
 func (b Bundle) validate(before []Bundle, known []Slot, slots int) error {
 	switch {
 	case int(b.ID) != len(before):
@@ -84,8 +83,8 @@ func (b Bundle) validate(before []Bundle, known []Slot, slots int) error {
 	return nil
 }
 
-// validateWhole refuses a slot that is taken whole and of which there is nothing: two
-// jobs could have it at once.
+// validateWhole returns an error if the slot's capacity is zero: two jobs could then take the slot
+// whole at once.
 func (s Slot) validateWhole() error {
 	if s.Capacity.Zero() {
 		return fmt.Errorf("slot %s has nothing that a job could take: some amount must be at least 1", s.Name)
@@ -93,14 +92,15 @@ func (s Slot) validateWhole() error {
 	return nil
 }
 
-// bundled is the slots of bundles, and what of them is told in the course of a round.
+// bundled checks a round's slot events against the bundles. It keeps the capacities that the
+// round's events have given so far.
 type bundled struct {
 	s     *State
-	fresh map[SlotID]bool // of the round's own bundles
+	fresh map[SlotID]bool // slots of the bundles that the round adds
 	told  map[SlotID]Vector
 }
 
-// bundled refuses bundles of the round that cannot be. All is what there are then.
+// bundled validates the bundles that a round adds and returns all bundles that there will be.
 func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error) {
 	b, all = bundled{s: s}, s.bundles
 	if len(r.Bundles) == 0 {
@@ -119,8 +119,8 @@ func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error)
 	return b, all, nil
 }
 
-// follow takes note of an event, and refuses it if it changes the capacity of a slot of
-// a bundle: what a job holds there, which is all of it, would change under the job.
+// follow checks one event and notes its capacity. It returns an error if the event changes the
+// capacity of a slot in a bundle: a job that holds the whole slot would then hold another amount.
 func (b *bundled) follow(e *Event) error {
 	id := e.Slot.ID
 	if e.Kind != SlotAdded && e.Kind != SlotChanged || !b.fresh[id] && !b.s.profile.InBundle(id) {
@@ -134,7 +134,8 @@ func (b *bundled) follow(e *Event) error {
 		capacity, known = b.s.slots[id].Capacity, true
 	}
 	if known && !slices.Equal(capacity, e.Slot.Capacity) {
-		return fmt.Errorf("slot %s belongs to a bundle and has %v, which cannot change to %v", e.Slot.Name, capacity, e.Slot.Capacity)
+		return fmt.Errorf("slot %s belongs to a bundle and has %v, which cannot change to %v", e.Slot.Name, capacity,
+			e.Slot.Capacity)
 	}
 	if b.told == nil {
 		b.told = map[SlotID]Vector{}
@@ -143,10 +144,11 @@ func (b *bundled) follow(e *Event) error {
 	return nil
 }
 
-// errKind says that candidates are not what the job takes.
+// errKind is the error for a bundle job whose candidates are slots, or for any other job whose
+// candidates are bundles.
 var errKind = errors.New("a job that takes a bundle whole has bundles as candidates, and any other job has slots")
 
-// suits refuses candidates of the other kind than the job takes.
+// suits returns an error if a bundle job has slots as candidates, or any other job has bundles.
 func (j *Job) suits(c *Candidates) error {
 	if j.Whole && len(c.Slots) > 0 || !j.Whole && len(c.Bundles) > 0 {
 		return fmt.Errorf("job %d with its candidates: %w", j.ID, errKind)
@@ -154,8 +156,8 @@ func (j *Job) suits(c *Candidates) error {
 	return nil
 }
 
-// keepsKind refuses another content of a candidate set that does not suit the jobs that
-// use it.
+// keepsKind returns an error if the new content of a candidate set does not suit the jobs that use
+// it: bundles for bundle jobs, slots for all others.
 func (s *State) keepsKind(set *CandidateSet) (err error) {
 	old, now := s.candidates[set.ID], &set.Candidates
 	if (len(now.Slots) == 0 || len(old.Slots) > 0) && (len(now.Bundles) == 0 || len(old.Bundles) > 0) {
@@ -170,7 +172,7 @@ func (s *State) keepsKind(set *CandidateSet) (err error) {
 	return err
 }
 
-// profileWith is the profile with the round's own bundles.
+// profileWith returns the profile, with the bundles that the round adds.
 func (s *State) profileWith(r Round) *profile.Profile {
 	if len(r.Bundles) == 0 {
 		return s.profile

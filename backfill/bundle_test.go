@@ -28,7 +28,10 @@ func machine() (r backfill.Round) {
 		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(i, capacity)})
 	}
 	for i, slots := range [][]backfill.SlotID{{0}, {1}, {2}, {3}, {0, 1, 4}, {2, 3, 4}, {0, 1, 2, 3, 4}} {
-		r.Bundles = append(r.Bundles, backfill.Bundle{ID: backfill.BundleID(i), Name: "P" + string(rune('0'+i)), Slots: slots})
+		r.Bundles = append(r.Bundles, backfill.Bundle{
+			ID: backfill.BundleID(i), Name: "P" + string(rune('0'+i)),
+			Slots: slots,
+		})
 	}
 	r.Candidates = []backfill.CandidateSet{
 		{ID: 0, Candidates: backfill.Candidates{Bundles: []backfill.BundleID{0, 1, 2, 3}}},
@@ -71,7 +74,7 @@ func TestAWholeJobHoldsAllOfABundle(t *testing.T) {
 	require.Equal(t, s.Bundles(), again.Bundles())
 }
 
-// TestOnlyACandidateBundleWillDo tries placements of a job that takes one of the pairs.
+// TestOnlyACandidateBundleWillDo: a bundle job can only be placed exactly on a candidate bundle.
 func TestOnlyACandidateBundleWillDo(t *testing.T) {
 	for says, at := range map[string]backfill.Placement{
 		"":                                    on(2, 1, 3, 1, 4, 1),
@@ -88,7 +91,8 @@ func TestOnlyACandidateBundleWillDo(t *testing.T) {
 		s := newMachine(t)
 		small := job(1, 0, 10, 1, 1) // one of 512 cpus
 		small.Candidates = 3
-		accept(t, s, backfill.Round{Now: 1, Events: submitted(small)}, func(c *backfill.Cycle) { c.Start(small, on(0, 1)) })
+		accept(t, s, backfill.Round{Now: 1, Events: submitted(small)},
+			func(c *backfill.Cycle) { c.Start(small, on(0, 1)) })
 		before := factsOf(s, 1)
 		pair := whole(2, 5, 1)
 		for _, act := range []func(*backfill.Cycle){
@@ -107,7 +111,7 @@ func TestOnlyACandidateBundleWillDo(t *testing.T) {
 	}
 }
 
-// TestBundlesThatCannotBe are refused with the whole round.
+// TestBundlesThatCannotBe: an invalid bundle makes the whole round invalid.
 func TestBundlesThatCannotBe(t *testing.T) {
 	bundle := func(id backfill.BundleID, name string, slots ...backfill.SlotID) backfill.Round {
 		return backfill.Round{Now: 1, Bundles: []backfill.Bundle{{ID: id, Name: name, Slots: slots}}}
@@ -121,31 +125,45 @@ func TestBundlesThatCannotBe(t *testing.T) {
 	changed := slot(1, backfill.Vector{511, 1024})
 	lost := event(backfill.Event{Kind: backfill.SlotAdded, Slot: changed})
 	for says, r := range map[string]backfill.Round{
-		"bundle 8: the next free ID is 7":                        bundle(8, "Q", 0, 2),
-		"bundle 7 has no name":                                   bundle(7, "", 0, 2),
-		"bundle Q has no slots":                                  bundle(7, "Q"),
-		"bundle Q: unknown slot 5":                               bundle(7, "Q", 0, 5),
-		"bundle Q: unknown slot -1":                              bundle(7, "Q", -1, 5),
-		"bundle Q: slot 0 is not in ascending order":             bundle(7, "Q", 2, 0),
-		"bundle Q has the same slots as bundle P4":               bundle(7, "Q", 0, 1, 4),
-		"belongs to a bundle and has [512 1024]":                 event(backfill.Event{Kind: backfill.SlotChanged, Slot: changed}),
-		"slot b belongs to a bundle and has":                     lost,
-		"candidate set 0: unknown bundle 7":                      set(0, backfill.Candidates{Bundles: []backfill.BundleID{7}}),
-		"candidate set 0: bundle 1 is not in ascending":          set(0, backfill.Candidates{Bundles: []backfill.BundleID{1, 1}}),
-		"candidate set 4: has 1 slots and 1 bundles":             set(4, backfill.Candidates{Slots: []backfill.SlotID{0}, Bundles: []backfill.BundleID{1}}),
-		"candidate set 4: 2 ranks for 1 bundles":                 set(4, backfill.Candidates{Bundles: []backfill.BundleID{1}, Rank: []int32{1, 2}}),
-		"candidate set 1: job 1 with its candidates":             set(1, backfill.Candidates{Slots: []backfill.SlotID{0}}),
+		"bundle 8: the next free ID is 7":            bundle(8, "Q", 0, 2),
+		"bundle 7 has no name":                       bundle(7, "", 0, 2),
+		"bundle Q has no slots":                      bundle(7, "Q"),
+		"bundle Q: unknown slot 5":                   bundle(7, "Q", 0, 5),
+		"bundle Q: unknown slot -1":                  bundle(7, "Q", -1, 5),
+		"bundle Q: slot 0 is not in ascending order": bundle(7, "Q", 2, 0),
+		"bundle Q has the same slots as bundle P4":   bundle(7, "Q", 0, 1, 4),
+		"belongs to a bundle and has [512 1024]": event(backfill.Event{
+			Kind: backfill.SlotChanged,
+			Slot: changed,
+		}),
+		"slot b belongs to a bundle and has": lost,
+		"candidate set 0: unknown bundle 7": set(0,
+			backfill.Candidates{Bundles: []backfill.BundleID{7}}),
+		"candidate set 0: bundle 1 is not in ascending": set(0,
+			backfill.Candidates{Bundles: []backfill.BundleID{1, 1}}),
+		"candidate set 4: has 1 slots and 1 bundles": set(4,
+			backfill.Candidates{Slots: []backfill.SlotID{0}, Bundles: []backfill.BundleID{1}}),
+		"candidate set 4: 2 ranks for 1 bundles": set(4,
+			backfill.Candidates{Bundles: []backfill.BundleID{1}, Rank: []int32{1, 2}}),
+		"candidate set 1: job 1 with its candidates": set(1,
+			backfill.Candidates{Slots: []backfill.SlotID{0}}),
 		"job 9: 2 chunks: must be 1, as it takes a bundle whole": event(submitted(gangs)[0]),
 		"job 9 with its candidates: a job that takes a bundle":   event(submitted(slots)[0]),
 		"job 9 with its candidates: ":                            event(submitted(unknown)[0]),
 		"job 9 takes one bundle whole, and [{1 1} {2 1}] is none": event(backfill.Event{
-			Kind: backfill.Found, Spec: whole(9, 5, 0), Placement: on(1, 1, 2, 1), Start: 0, End: 5,
+			Kind: backfill.Found, Job: whole(9, 5, 0), Placement: on(1, 1, 2, 1), Start: 0, End: 5,
 		}),
 	} {
 		s := newMachine(t)
-		accept(t, s, backfill.Round{Now: 1, Events: append([]backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, nil)}}, submitted(whole(1, 5, 1))...)}, nil)
+		accept(t, s, backfill.Round{Now: 1, Events: append([]backfill.Event{{
+			Kind: backfill.SlotLost,
+			Slot: slot(1, nil),
+		}}, submitted(whole(1, 5, 1))...)}, nil)
 		if says != "slot b belongs to a bundle and has" {
-			accept(t, s, backfill.Round{Now: 1, Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(1, backfill.Vector{512, 1024})}}}, nil)
+			accept(t, s, backfill.Round{Now: 1, Events: []backfill.Event{{
+				Kind: backfill.SlotAdded,
+				Slot: slot(1, backfill.Vector{512, 1024}),
+			}}}, nil)
 		}
 		before := factsOf(s, 1)
 		_, err := s.Open(r)
@@ -164,13 +182,13 @@ func TestBundlesThatCannotBe(t *testing.T) {
 	require.EqualError(t, err, "snapshot: bundle P1 has no slots")
 }
 
-// TestARoundWithBundlesIsTakenBack has bundles come beside jobs that wait for them.
+// TestARoundWithBundlesIsTakenBack: a refused round leaves none of the bundles that it added.
 func TestARoundWithBundlesIsTakenBack(t *testing.T) {
 	s := backfill.NewState([]string{"cpus", "memory"}, profile.ByRank)
 	before := factsOf(s, 0)
 	c, err := s.Open(machine())
 	require.NoError(t, err)
-	drain(c)
+	drain(c.Cycle)
 	c.Rollback()
 	require.Equal(t, before, factsOf(s, 0))
 	require.Empty(t, s.Bundles())
@@ -178,11 +196,17 @@ func TestARoundWithBundlesIsTakenBack(t *testing.T) {
 	accept(t, s, machine(), nil)
 	h := newHost(t, s, "conservative", "fcfs")
 	none := backfill.CandidateSet{ID: 4}
-	_, err = h.Decide(t.Context(), backfill.Round{Now: 1, Candidates: []backfill.CandidateSet{none}, Events: submitted(whole(1, 10, 4))})
+	_, err = h.Decide(t.Context(), backfill.Round{
+		Now: 1, Candidates: []backfill.CandidateSet{none},
+		Events: submitted(whole(1, 10, 4)),
+	})
 	require.NoError(t, err)
 	require.Equal(t, backfill.ReasonNeverFits, jobState(t, s, 1).Held)
 	before = factsOf(s, 2)
-	c, err = s.Open(backfill.Round{Now: 2, Bundles: []backfill.Bundle{{ID: 7, Name: "Q", Slots: []backfill.SlotID{1, 2}}}})
+	c, err = s.Open(backfill.Round{Now: 2, Bundles: []backfill.Bundle{{
+		ID: 7, Name: "Q",
+		Slots: []backfill.SlotID{1, 2},
+	}}})
 	require.NoError(t, err)
 	c.Rollback()
 	require.Equal(t, before, factsOf(s, 2))
@@ -190,14 +214,17 @@ func TestARoundWithBundlesIsTakenBack(t *testing.T) {
 	late := backfill.Bundle{ID: 7, Name: "Q", Slots: []backfill.SlotID{1, 2}}
 	none.Candidates.Bundles = []backfill.BundleID{7}
 	clone := s.Clone()
-	d, err := h.Decide(t.Context(), backfill.Round{Now: 2, Bundles: []backfill.Bundle{late}, Candidates: []backfill.CandidateSet{none}})
+	d, err := h.Decide(t.Context(), backfill.Round{
+		Now: 2, Bundles: []backfill.Bundle{late},
+		Candidates: []backfill.CandidateSet{none},
+	})
 	require.NoError(t, err)
 	require.Equal(t, []backfill.JobID{1}, startedIDs(d), "the job that was held fits the new bundle")
 	require.Equal(t, "Q", s.DescribePlacement(d.Started[0].Placement))
 	require.Len(t, clone.Bundles(), 7)
 }
 
-// TestASlotOfABundleGoesAndComesBack takes the wire away: pairs are run no more.
+// TestASlotOfABundleGoesAndComesBack: while the wire is missing, no pair can run.
 func TestASlotOfABundleGoesAndComesBack(t *testing.T) {
 	s := newMachine(t)
 	h := newHost(t, s, "conservative", "fcfs")
@@ -213,7 +240,7 @@ func TestASlotOfABundleGoesAndComesBack(t *testing.T) {
 	require.Equal(t, backfill.Vector{3 * 512, 3*1024 + 1}, s.Use())
 }
 
-// TestWhatAWholeJobGivesBack is all of its bundle, not what it asked for.
+// TestWhatAWholeJobGivesBack: a bundle job gives back its whole bundle, not only what it requested.
 func TestWhatAWholeJobGivesBack(t *testing.T) {
 	s := newMachine(t)
 	pair := whole(1, 10, 1)
@@ -222,12 +249,13 @@ func TestWhatAWholeJobGivesBack(t *testing.T) {
 		c.Start(pair, on(0, 1, 1, 1, 4, 1))
 	})
 	require.Equal(t, backfill.Vector{1024, 2049}, s.Holds(pair, on(0, 1, 1, 1, 4, 1)))
-	accept(t, s, backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 1)}}, func(c *backfill.Cycle) {
-		require.Equal(t, []backfill.Freed{
-			{At: 5, Slot: 0, Amount: backfill.Vector{512, 1024}},
-			{At: 5, Slot: 1, Amount: backfill.Vector{512, 1024}},
-			{At: 5, Slot: 4, Amount: backfill.Vector{0, 1}},
-		}, c.Freed())
-	})
+	accept(t, s, backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 1)}},
+		func(c *backfill.Cycle) {
+			require.Equal(t, []backfill.Freed{
+				{At: 5, Slot: 0, Amount: backfill.Vector{512, 1024}},
+				{At: 5, Slot: 1, Amount: backfill.Vector{512, 1024}},
+				{At: 5, Slot: 4, Amount: backfill.Vector{0, 1}},
+			}, c.Freed())
+		})
 	require.Equal(t, backfill.Vector{0, 0}, s.Use())
 }

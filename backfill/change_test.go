@@ -12,14 +12,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// variant is a policy with options and an order, to be put in charge.
+// variant is a policy with options and an order.
 type variant struct {
 	policy  string
 	options map[string]string
 	order   string
 }
 
-// variants are all linked-in policies, some with options that decide otherwise.
+// variants returns all linked-in policies, some of them also with options that change decisions.
 func variants() (all []variant) {
 	orders := backfill.Orders()
 	for i, spec := range policies.All() {
@@ -28,7 +28,10 @@ func variants() (all []variant) {
 	return append(all,
 		variant{"easy", map[string]string{"depth": "3"}, "fcfs"},
 		variant{"ibb", map[string]string{"resources": "cpus"}, "sjf"},
-		variant{"maui", map[string]string{"backfillpolicy": "bestfit", "reservationpolicy": "highest", "reservationdepth": "2"}, "fcfs"},
+		variant{"maui", map[string]string{
+			"backfillpolicy": "bestfit", "reservationpolicy": "highest",
+			"reservationdepth": "2",
+		}, "fcfs"},
 		variant{"conservative", nil, "ljf"},
 	)
 }
@@ -40,9 +43,8 @@ func (v variant) deciders(t *testing.T) (by backfill.Order, main, fallback backf
 	return order(t, v.order), main, link(t, policies.FallbackFor(main.Spec()).Name, nil)
 }
 
-// TestChangesOnTheWay puts another policy, other options or another order in
-// charge in random rounds. Each decision must be the one of a new host on the same
-// state, and the rules that hold under one policy hold across the changes.
+// TestChangesOnTheWay: after each change of policy, options or order in a random pool, a host
+// decides as a new host on the same state would, and keeps the rules across the changes.
 func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
 	for seed := range uint64(30) {
@@ -82,13 +84,14 @@ func TestChangesOnTheWay(t *testing.T) {
 	}
 }
 
-// TestABrokenInheritanceIsRefused: another binary under the same name finds the
-// guarantees, and its decision does not count if it breaks them.
+// TestABrokenInheritanceIsRefused: a policy that replaces one of the same name has to keep the
+// existing guarantees; else its decision is refused.
 func TestABrokenInheritanceIsRefused(t *testing.T) {
 	s := newState(t, cpus(4))
 	conservative := link(t, "conservative", nil)
 	var refusals []backfill.Refusal
-	h, err := backfill.NewHost(s, order(t, "fcfs"), conservative, conservative, func(r backfill.Refusal) { refusals = append(refusals, r) })
+	h, err := backfill.NewHost(s, order(t, "fcfs"), conservative, conservative,
+		func(r backfill.Refusal) { refusals = append(refusals, r) })
 	require.NoError(t, err)
 	decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 10, 4))...)
 	start, _, _ := s.Planned(2)
@@ -111,8 +114,8 @@ func TestABrokenInheritanceIsRefused(t *testing.T) {
 	require.EqualValues(t, 10, start)
 }
 
-// TestAnotherGuaranteeMayBreakOne: from one policy with guarantees to another of
-// that kind, who is planned later than promised is reported, with the cause.
+// TestAnotherGuaranteeMayBreakOne: a job that another policy with guarantees plans later than
+// promised is reported as broken, with the cause.
 func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
 	s := newState(t, cpus(4))
 	conservative := link(t, "conservative", nil)
@@ -135,23 +138,24 @@ func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
 	require.NoError(t, h.Change(nil, late, conservative))
 	d := decide(t, h, 1, backfill.Event{Kind: backfill.Wake})
 	require.Len(t, d.Broken, 1)
-	require.Equal(t, backfill.Broken{Job: d.Broken[0].Job, Promised: 20, Now: 30, Cause: backfill.CausePolicyChanged}, d.Broken[0])
+	require.Equal(t, backfill.Broken{Job: d.Broken[0].Job, Promised: 20, Now: 30, Cause: backfill.CausePolicyChanged},
+		d.Broken[0])
 	require.EqualValues(t, 3, d.Broken[0].Job.ID)
 }
 
-// TestARefusedChange leaves everything as it was.
+// TestARefusedChange: a refused change of policy changes nothing.
 func TestARefusedChange(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, _, _ := newRecordedHost(t, s)
 	decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 10, 4))...)
 	err := h.Change(nil, link(t, "conservative", nil), link(t, "easy", nil))
-	require.EqualError(t, err, "policy conservative cannot fall back to easy: one of them gives guarantees and the other does not")
+	require.EqualError(t, err,
+		"policy conservative cannot fall back to easy: one of them gives guarantees and the other does not")
 	decide(t, h, 1, backfill.Event{Kind: backfill.Wake})
 	require.Equal(t, 2, main.calls)
 }
 
-// TestNobodyTakesOverAMemo: what a policy remembered is not for the one that takes
-// its place, nor is the fallback's for the policy.
+// TestNobodyTakesOverAMemo: a policy sees neither the memo of its predecessor nor the fallback's.
 func TestNobodyTakesOverAMemo(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, fallback, _ := newRecordedHost(t, s)

@@ -2,7 +2,6 @@ package backfill
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -16,7 +15,7 @@ import (
 // place, and what arrives now is absent, until its event has been taken.
 //
 // Actions are checked as they are taken. The first one that is not possible
-// spoils the cycle: it and all that follow do nothing, and [Cycle.Close]
+// spoils the cycle: it and all that follow do nothing, and [Transaction.Close]
 // refuses the decision whole. A cycle that was closed is not to be used again.
 type Cycle struct {
 	s       *State
@@ -39,56 +38,14 @@ type Cycle struct {
 	memo, remembered any // see Memo
 }
 
-// Open begins a round on the state. It fails, and changes nothing, if the round
-// cannot be true: time runs backwards, a job that does not run completes, an
-// unknown slot is lost. A state has at most one open cycle.
-func (s *State) Open(r Round) (*Cycle, error) {
-	if err := s.validate(r); err != nil {
-		return nil, err
-	}
-	c := s.cycle
-	if c == nil {
-		c = new(Cycle)
-	}
-	*c = Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: c.actions[:0], undo: c.undo[:0]}
-	s.memo, s.cycle = nil, nil
-	s.now = r.Now
-	s.profile.AskFrom(r.Now)
-	for _, b := range r.Bundles {
-		s.addBundle(b)
-		c.onUndo(s.dropLastBundle)
-	}
-	for _, set := range r.Candidates {
-		candidates := set.Candidates
-		old := s.setCandidates(set.ID, &candidates)
-		c.onUndo(func() {
-			if s.candidates[set.ID] = old; old == nil { // a new one is always the last
-				s.candidates = s.candidates[:set.ID]
-			}
-		})
-	}
-	for _, k := range r.Keys {
-		next, _ := s.jobs.Get(k.Job)
-		next.key = k.Key
-		c.set(k.Job, &next)
-	}
-	if len(s.wakes) > 0 && s.wakes[0] <= r.Now {
-		old := s.wakes
-		c.onUndo(func() { s.wakes = old })
-		i, _ := slices.BinarySearch(s.wakes, r.Now+1)
-		s.wakes = s.wakes[i:]
-	}
-	return c, nil
-}
-
 // Now is the instant of the cycle.
 func (c *Cycle) Now() Time { return c.round.Now }
 
 // Round is what the cycle was opened with.
 func (c *Cycle) Round() Round { return c.round }
 
-// State is the state that the cycle is open on, for reading.
-func (c *Cycle) State() *State { return c.s }
+// State is the state that the cycle is open on.
+func (c *Cycle) State() *View { return &c.s.View }
 
 // Resources are the names of the pool's resources, cpus first.
 func (c *Cycle) Resources() []string { return c.s.resources }
@@ -100,21 +57,9 @@ func (c *Cycle) Use() Vector { return c.s.use }
 // Capacity is the sum of the slots that are up; it must not be changed.
 func (c *Cycle) Capacity() Vector { return c.s.capacity }
 
-// Profile is what is free when: running jobs and reservations. To try what may
-// not come to be, clone it; the profile itself changes with the actions only.
-func (c *Cycle) Profile() ProfileView { return c.s.profile }
-
-// ProfileView is the part of a profile that asks and does not change.
-type ProfileView interface {
-	EarliestFit(r profile.Request, notBefore Time) (Time, Placement, bool)
-	Fits(r profile.Request, at Placement, start Time) bool
-	Place(r profile.Request, start Time) (Placement, bool)
-	EarliestAhead(r profile.Request, start, notBefore, limit Time) (Time, bool)
-	Free(slot SlotID, at Time) Vector
-	Bounds(slot SlotID, from, to Time, low, high Vector)
-	MayUse(r profile.Request, slot SlotID) bool
-	Clone() *profile.Profile
-}
+// Profile says what is free when, beside running jobs and reservations. It changes with the cycle's
+// actions only; clone it to try other plans.
+func (c *Cycle) Profile() *profile.View { return &c.s.profile.View }
 
 // Request is the job in the profile's terms.
 func (c *Cycle) Request(j *Job) profile.Request { return c.s.request(j) }
@@ -140,9 +85,8 @@ func (c *Cycle) Behind(j *Job) iter.Seq[*Job] {
 	}
 }
 
-// walk goes through the queue behind an entry, which need not be there any more.
-// It takes a few entries at a time, and takes them anew if others than the one
-// just walked came or went.
+// walk yields the queue's jobs behind an entry, which may have left the queue. It reads a few
+// entries at a time, and reads again if other jobs than the one just yielded came or went.
 func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 	var few [32]queued
 	for {
@@ -220,8 +164,7 @@ func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {
 	return c.s.Planned(j.ID)
 }
 
-// Key is a job's place in the queue's order, lower first; equal ones are in order
-// of jobs.
+// Key is a job's key in the queue's order, lower first; equal keys are in order of jobs.
 func (c *Cycle) Key(j *Job) float64 {
 	if r := c.s.jobs.Find(j.ID); r != nil {
 		return r.key
@@ -243,10 +186,9 @@ func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
 	return r.guarantee, true
 }
 
-// Earliest finds where the job would be placed, not before notBefore, if it
-// were taken out of the plan. A job that could not start earlier than it is
-// planned to stays where it is, on the same slots. It is false if the job fits
-// at no time.
+// Earliest finds the earliest start of the job, not before notBefore, and its placement then, as if
+// its own reservation were taken out of the plan. A job that cannot start earlier than planned
+// keeps its place, on the same slots. It is false if the job fits at no time.
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
@@ -289,7 +231,7 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	return at, ok
 }
 
-// without asks a question with the job's own place taken out of the profile.
+// without calls ask while the job's own place is taken out of the profile.
 func (c *Cycle) without(r *record, ask func()) {
 	if r.placement == nil {
 		ask()
@@ -300,49 +242,44 @@ func (c *Cycle) without(r *record, ask func()) {
 	c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
 }
 
-// change is one change of the state, with what it takes to undo it: a job's old
-// record, or for the rare rest a function.
-type change struct {
-	job JobID
-	old record
-	do  func()
-}
-
-// set changes a job's record so that it can be undone.
-func (c *Cycle) set(id JobID, now *record) {
-	old := c.s.set(id, now)
-	c.undo = append(c.undo, change{job: id, old: old})
-	if c.s.freed.keep > 0 {
-		c.recordFreed(&old, now)
-	}
-}
-
-func (c *Cycle) onUndo(f func()) { c.undo = append(c.undo, change{do: f}) }
-
-// Rollback returns the state to what it was when the cycle was opened.
-func (c *Cycle) Rollback() {
-	for _, u := range slices.Backward(c.undo) {
-		if u.do != nil {
-			u.do()
-		} else {
-			c.s.set(u.job, &u.old)
-		}
-	}
-	c.s.now = c.before
-	c.end(errors.New("the cycle was rolled back"))
-}
-
-// end leaves the cycle unusable, and its room to the next one.
-func (c *Cycle) end(why error) {
-	c.undo, c.err = c.undo[:0], why
-	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare {
-		c.s.cycle = c
-	}
-}
-
 // fail spoils the cycle.
 func (c *Cycle) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}
+}
+
+// Memo is what the policy remembered with the last decision on this very state. It is nil if
+// another decider decided since, if the state is a clone, or if the decision was refused. A memo
+// only saves work: without it the policy decides the same.
+func (c *Cycle) Memo() any { return c.memo }
+
+// Remember keeps a memo for the next cycle, if the decision is accepted.
+func (c *Cycle) Remember(memo any) { c.remembered = memo }
+
+// EarliestBefore is [Cycle.Earliest], but the search ends at limit: it is false if the job could
+// start only there or later.
+func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Placement, ok bool) {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil {
+		return 0, nil, false
+	}
+	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, limit) })
+	return start, at, ok
+}
+
+// PlaceAt chooses a placement for the job at a start, as if its own reservation were taken out of
+// the plan.
+func (c *Cycle) PlaceAt(j *Job, start Time) (at Placement, ok bool) {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil {
+		return nil, false
+	}
+	ask := func() { at, ok = c.s.profile.Place(c.s.request(r.job), start) }
+	if start+j.Estimate <= r.start { // its own place is not in the way
+		ask()
+	} else {
+		c.without(r, ask)
+	}
+	return at, ok
 }

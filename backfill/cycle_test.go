@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestRoundsThatCannotBeTrue are refused, and change nothing.
+// TestRoundsThatCannotBeTrue: contradictory rounds are refused and change nothing.
 func TestRoundsThatCannotBeTrue(t *testing.T) {
 	with := func(change func(*backfill.Job)) []backfill.Event {
 		j := job(9, 5, 10, 1)
@@ -23,41 +23,188 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 		want  string
 	}{
 		{"time runs backwards", backfill.Round{Now: 4}, "time runs backwards: the round is at 4, the state at 5"},
-		{"a candidate set out of turn", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 2}}}, "candidate set 2: the next free ID is 1"},
-		{"a candidate set out of turn behind a changed one", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 0}, {ID: 2}}}, "candidate set 2: the next free ID is 1"},
-		{"a candidate set below zero", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: -1}}}, "candidate set -1"},
-		{"a candidate set with too few ranks", backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}, Rank: []int32{1}}}}}, "candidate set 1: 1 ranks for 2 slots"},
-		{"a job twice", backfill.Round{Now: 5, Events: twice}, "event 1 (submitted): job 9 has more than one event in the round"},
-		{"a job's end and its removal", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 1), jobEvent(backfill.Removed, 1)}}, "job 1 has more than one event"},
-		{"out of order", backfill.Round{Now: 5, Events: append(submitted(job(9, 5, 1, 1)), jobEvent(backfill.Completed, 1))}, "event 1 (completed) is out of order"},
+		{
+			"a candidate set out of turn",
+			backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 2}}},
+			"candidate set 2: the next free ID is 1",
+		},
+		{
+			"a candidate set out of turn behind a changed one",
+			backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{
+				{ID: 0},
+				{ID: 2},
+			}},
+			"candidate set 2: the next free ID is 1",
+		},
+		{
+			"a candidate set below zero",
+			backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: -1}}},
+			"candidate set -1",
+		},
+		{"a candidate set with too few ranks", backfill.Round{
+			Now: 5,
+			Candidates: []backfill.CandidateSet{{
+				ID: 1,
+				Candidates: backfill.Candidates{
+					Slots: []backfill.SlotID{0, 1},
+					Rank:  []int32{1},
+				},
+			}},
+		}, "candidate set 1: 1 ranks for 2 slots"},
+		{
+			"a job twice",
+			backfill.Round{Now: 5, Events: twice},
+			"event 1 (submitted): job 9 has more than one event in the round",
+		},
+		{"a job's end and its removal", backfill.Round{
+			Now: 5,
+			Events: []backfill.Event{
+				jobEvent(backfill.Completed, 1),
+				jobEvent(backfill.Removed, 1),
+			},
+		}, "job 1 has more than one event"},
+		{"out of order", backfill.Round{Now: 5, Events: append(submitted(job(9, 5, 1, 1)),
+			jobEvent(backfill.Completed, 1))}, "event 1 (completed) is out of order"},
 		{"no kind", backfill.Round{Now: 5, Events: []backfill.Event{{}}}, "unknown kind 0"},
-		{"an unknown kind", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: 100}}}, "(unknown 100): unknown kind 100"},
-		{"an unknown slot is lost", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(4, nil)}}}, "unknown slot 4"},
-		{"a slot below zero changes", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(-1, cpus(1))}}}, "unknown slot -1"},
-		{"a slot is added out of turn", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(5, cpus(1))}}}, "unknown slot 5"},
-		{"a slot of other resources", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(4, backfill.Vector{1, 2})}}}, "slot e has 2 resources, the pool 1"},
-		{"an unknown job completes", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 99)}}, "job 99 does not run"},
-		{"a waiting job completes", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 2)}}, "job 2 does not run"},
-		{"a waiting job overruns", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 2, End: 9}}}, "job 2 does not run"},
-		{"an unknown job's start fails", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.StartFailed, 99)}}, "job 99 was not to be started"},
-		{"the start of a job without a place fails", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.StartFailed, 2)}}, "job 2 was not to be started"},
-		{"an unknown job is removed", backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Removed, 99)}}, "job 99 is unknown"},
-		{"an unknown job changes", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed, Spec: job(99, 5, 1, 1)}}}, "job 99 does not wait"},
-		{"a job that comes back changes twice", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.StartFailed, Job: 1}, {Kind: backfill.Changed, Spec: job(1, 5, 1, 1)}, {Kind: backfill.Changed, Spec: job(1, 5, 1, 1)}}}, "job 1 has more than one event"},
-		{"a running job changes", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed, Spec: job(1, 5, 1, 1)}}}, "job 1 does not wait"},
-		{"a known job is submitted", backfill.Round{Now: 5, Events: submitted(job(2, 5, 1, 1))}, "job 2 is known already"},
-		{"nobody is submitted", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Submitted}}}, "no job is given"},
-		{"nothing changes", backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed}}}, "no job is given"},
-		{"an unknown candidate set", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Candidates = 1 })}, "job 9 has an unknown candidate set 1"},
-		{"a candidate set below zero is asked for", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Candidates = -1 })}, "unknown candidate set -1"},
-		{"no chunks", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Nodes = 0 })}, "job 9: 0 chunks: must be from 1 to 1048576"},
-		{"no estimate", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = 0 })}, "job 9: estimate of 0 s: must be from 1 to 1099511627776"},
-		{"a negative estimate", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = -1 })}, "job 9: estimate of -1 s: must be from 1 to 1099511627776"},
-		{"an endless estimate", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = backfill.Forever })}, "job 9: estimate of"},
-		{"a negative limit", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Limit = -1 })}, "job 9: limit of -1 s: must be from 0 to 1099511627776"},
-		{"too few resources", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = nil })}, "job 9: asks for 0 resources, the pool has 1"},
-		{"a negative amount", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = cpus(-1) })}, "job 9: asks for 1 times [-1]: amounts must be at least 0 and at most 1000000000000000 in all"},
-		{"nothing is asked for", backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = cpus(0) })}, "job 9: asks for nothing: some amount must be at least 1"},
+		{
+			"an unknown kind",
+			backfill.Round{Now: 5, Events: []backfill.Event{{Kind: 100}}},
+			"(unknown 100): unknown kind 100",
+		},
+		{"an unknown slot is lost", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(4, nil)}},
+		}, "unknown slot 4"},
+		{"a slot below zero changes", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(-1, cpus(1))}},
+		}, "unknown slot -1"},
+		{"a slot is added out of turn", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(5, cpus(1))}},
+		}, "unknown slot 5"},
+		{"a slot of other resources", backfill.Round{
+			Now: 5,
+			Events: []backfill.Event{{
+				Kind: backfill.SlotAdded,
+				Slot: slot(4, backfill.Vector{1, 2}),
+			}},
+		}, "slot e has 2 resources, the pool 1"},
+		{
+			"an unknown job completes",
+			backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 99)}},
+			"job 99 does not run",
+		},
+		{
+			"a waiting job completes",
+			backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Completed, 2)}},
+			"job 2 does not run",
+		},
+		{"a waiting job overruns", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 2, End: 9}},
+		}, "job 2 does not run"},
+		{"an unknown job's start fails", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{jobEvent(backfill.StartFailed, 99)},
+		}, "job 99 was not to be started"},
+		{
+			"the start of a job without a place fails",
+			backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.StartFailed,
+				2)}},
+			"job 2 was not to be started",
+		},
+		{
+			"an unknown job is removed",
+			backfill.Round{Now: 5, Events: []backfill.Event{jobEvent(backfill.Removed, 99)}},
+			"job 99 is unknown",
+		},
+		{"an unknown job changes", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.Changed, Job: job(99, 5, 1, 1)}},
+		}, "job 99 does not wait"},
+		{"a job that comes back changes twice", backfill.Round{
+			Now: 5,
+			Events: []backfill.Event{
+				{Kind: backfill.StartFailed, JobID: 1},
+				{Kind: backfill.Changed, Job: job(1, 5, 1, 1)},
+				{
+					Kind: backfill.Changed,
+					Job:  job(1, 5, 1, 1),
+				},
+			},
+		}, "job 1 has more than one event"},
+		{"a running job changes", backfill.Round{
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.Changed, Job: job(1, 5, 1, 1)}},
+		}, "job 1 does not wait"},
+		{
+			"a known job is submitted",
+			backfill.Round{Now: 5, Events: submitted(job(2, 5, 1, 1))},
+			"job 2 is known already",
+		},
+		{
+			"nobody is submitted",
+			backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Submitted}}},
+			"no job is given",
+		},
+		{
+			"nothing changes",
+			backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed}}},
+			"no job is given",
+		},
+		{
+			"an unknown candidate set",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Candidates = 1 })},
+			"job 9 has an unknown candidate set 1",
+		},
+		{
+			"a candidate set below zero is asked for",
+			backfill.Round{
+				Now:    5,
+				Events: with(func(j *backfill.Job) { j.Candidates = -1 }),
+			},
+			"unknown candidate set -1",
+		},
+		{
+			"no chunks",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Nodes = 0 })},
+			"job 9: 0 chunks: must be from 1 to 1048576",
+		},
+		{
+			"no estimate",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = 0 })},
+			"job 9: estimate of 0 s: must be from 1 to 1099511627776",
+		},
+		{
+			"a negative estimate",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Estimate = -1 })},
+			"job 9: estimate of -1 s: must be from 1 to 1099511627776",
+		},
+		{"an endless estimate", backfill.Round{
+			Now:    5,
+			Events: with(func(j *backfill.Job) { j.Estimate = backfill.Forever }),
+		}, "job 9: estimate of"},
+		{
+			"a negative limit",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Limit = -1 })},
+			"job 9: limit of -1 s: must be from 0 to 1099511627776",
+		},
+		{
+			"too few resources",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = nil })},
+			"job 9: asks for 0 resources, the pool has 1",
+		},
+		{
+			"a negative amount",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = cpus(-1) })},
+			"job 9: asks for 1 times [-1]: amounts must be at least 0 and at most 1000000000000000 in all",
+		},
+		{
+			"nothing is asked for",
+			backfill.Round{Now: 5, Events: with(func(j *backfill.Job) { j.Request = cpus(0) })},
+			"job 9: asks for nothing: some amount must be at least 1",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := busy(t, false)
@@ -71,15 +218,17 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// TestOpeningShowsTheLastDecision looks at a round before its events are taken.
+// TestOpeningShowsTheLastDecision: before a round's events are taken, the cycle shows the state
+// after the last decision.
 func TestOpeningShowsTheLastDecision(t *testing.T) {
 	s := busy(t, false)
-	c, err := s.Open(backfill.Round{Now: 8, Events: append([]backfill.Event{jobEvent(backfill.Completed, 1)}, submitted(job(6, 8, 5, 1))...)})
+	c, err := s.Open(backfill.Round{Now: 8, Events: append([]backfill.Event{jobEvent(backfill.Completed, 1)},
+		submitted(job(6, 8, 5, 1))...)})
 	require.NoError(t, err)
 	require.Equal(t, backfill.Time(8), c.Now())
 	require.Len(t, c.Round().Events, 2)
 	require.Equal(t, []string{"cpus"}, c.Resources())
-	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c), "what arrives is absent")
+	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c.Cycle), "what arrives is absent")
 	require.Equal(t, cpus(2), c.Use(), "what completes still holds its place")
 	require.Equal(t, cpus(2), c.Profile().Free(0, 8))
 
@@ -88,11 +237,11 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 	require.Equal(t, backfill.Completed, e.Kind)
 	require.Equal(t, cpus(0), c.Use())
 	require.Equal(t, cpus(4), c.State().Free(0, 8))
-	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c))
+	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c.Cycle))
 
 	_, more = c.Next()
 	require.True(t, more)
-	require.Equal(t, []backfill.JobID{2, 4, 5, 6}, queueIDs(c))
+	require.Equal(t, []backfill.JobID{2, 4, 5, 6}, queueIDs(c.Cycle))
 	_, more = c.Next()
 	require.False(t, more)
 
@@ -112,7 +261,7 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 	c.Rollback()
 }
 
-// TestEarliestAndFitsNow asks for a job with its own reservation taken out.
+// TestEarliestAndFitsNow: both ignore the job's own reservation.
 func TestEarliestAndFitsNow(t *testing.T) {
 	s := newState(t, cpus(4))
 	first, second := job(1, 0, 10, 3), job(2, 0, 10, 3)
@@ -150,7 +299,7 @@ func TestEarliestAndFitsNow(t *testing.T) {
 	})
 }
 
-// TestRestore refuses what is no state.
+// TestRestore: an invalid snapshot is refused.
 func TestRestore(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -158,17 +307,41 @@ func TestRestore(t *testing.T) {
 		want   string
 	}{
 		{"a slot in another's place", func(s *backfill.Snapshot) { s.Slots[0].ID = 1 }, "slot 1 stands in place 0"},
-		{"a slot of other resources", func(s *backfill.Snapshot) { s.Slots[0].Capacity = nil }, "slot a has 0 resources, the pool 1"},
-		{"a candidate set in another's place", func(s *backfill.Snapshot) { s.Candidates[0].ID = 1 }, "candidate set 1 stands in place 0"},
+		{
+			"a slot of other resources", func(s *backfill.Snapshot) { s.Slots[0].Capacity = nil },
+			"slot a has 0 resources, the pool 1",
+		},
+		{
+			"a candidate set in another's place", func(s *backfill.Snapshot) { s.Candidates[0].ID = 1 },
+			"candidate set 1 stands in place 0",
+		},
 		{"a job twice", func(s *backfill.Snapshot) { s.Jobs = append(s.Jobs, s.Jobs[0]) }, "job 1 is known already"},
 		{"a job that is none", func(s *backfill.Snapshot) { s.Jobs[0].Job = nil }, "no job is given"},
-		{"a job on an unknown slot", func(s *backfill.Snapshot) { s.Jobs[0].Placement = on(9, 1) }, "job 1 is on an unknown slot 9"},
-		{"a job with too many chunks on a slot", func(s *backfill.Snapshot) { s.Jobs[0].Placement = on(0, 2) }, "job 1 has 2 chunks on slot 0"},
-		{"a job without its chunks", func(s *backfill.Snapshot) { s.Jobs[0].Placement = backfill.Placement{} }, "job 1 has 0 of 1 chunks placed"},
+		{
+			"a job on an unknown slot", func(s *backfill.Snapshot) { s.Jobs[0].Placement = on(9, 1) },
+			"job 1 is on an unknown slot 9",
+		},
+		{
+			"a job with too many chunks on a slot", func(s *backfill.Snapshot) { s.Jobs[0].Placement = on(0, 2) },
+			"job 1 has 2 chunks on slot 0",
+		},
+		{
+			"a job without its chunks", func(s *backfill.Snapshot) { s.Jobs[0].Placement = backfill.Placement{} },
+			"job 1 has 0 of 1 chunks placed",
+		},
 		{"a job that runs nowhere", func(s *backfill.Snapshot) { s.Jobs[0].Placement = nil }, "job 1 runs nowhere"},
-		{"a held job with a place", func(s *backfill.Snapshot) { s.Jobs[0].Held = "why not" }, "job 1 is held and has a place"},
-		{"a key that is no number", func(s *backfill.Snapshot) { s.Jobs[0].Key = math.NaN() }, "job 1: its key is not a number"},
-		{"a job of an unknown candidate set", func(s *backfill.Snapshot) { s.Candidates = nil }, "unknown candidate set 0"},
+		{
+			"a held job with a place", func(s *backfill.Snapshot) { s.Jobs[0].Held = "why not" },
+			"job 1 is held and has a place",
+		},
+		{
+			"a key that is no number", func(s *backfill.Snapshot) { s.Jobs[0].Key = math.NaN() },
+			"job 1: its key is not a number",
+		},
+		{
+			"a job of an unknown candidate set", func(s *backfill.Snapshot) { s.Candidates = nil },
+			"unknown candidate set 0",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			snap := busy(t, false).Snapshot()
@@ -184,19 +357,24 @@ func TestRestore(t *testing.T) {
 	require.False(t, again.SlotUp(2))
 }
 
-// TestRefusedRoundLeavesNoCandidateSet: neither known nor empty.
+// TestRefusedRoundLeavesNoCandidateSet: a refused round leaves none of its candidate sets, not even
+// empty.
 func TestRefusedRoundLeavesNoCandidateSet(t *testing.T) {
 	s := newState(t, cpus(4))
 	before := factsOf(s, 0)
-	_, err := attempt(t, s, backfill.Round{Candidates: []backfill.CandidateSet{{ID: 1}, {ID: 2}}}, func(c *backfill.Cycle) { c.Wake(0) })
+	_, err := attempt(t, s, backfill.Round{Candidates: []backfill.CandidateSet{{ID: 1}, {ID: 2}}},
+		func(c *backfill.Cycle) { c.Wake(0) })
 	require.Error(t, err)
 	require.Equal(t, before, factsOf(s, 0))
-	_, err = s.Open(backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: &backfill.Job{Candidates: 1, Nodes: 1, Request: cpus(1), Estimate: 1}}}})
+	_, err = s.Open(backfill.Round{Events: []backfill.Event{{
+		Kind: backfill.Submitted,
+		Job:  &backfill.Job{Candidates: 1, Nodes: 1, Request: cpus(1), Estimate: 1},
+	}}})
 	require.ErrorContains(t, err, "unknown candidate set 1")
 }
 
-// TestRefusedRoundLeavesNoSlot: neither the slots that it brought, nor the
-// capacities that lost slots came back with.
+// TestRefusedRoundLeavesNoSlot: a refused round leaves neither its new slots nor the new capacities
+// of slots that returned.
 func TestRefusedRoundLeavesNoSlot(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -210,15 +388,16 @@ func TestRefusedRoundLeavesNoSlot(t *testing.T) {
 			s := newState(t, cpus(4), cpus(4))
 			accept(t, s, backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, nil)}}}, nil)
 			before := factsOf(s, 0)
-			_, err := attempt(t, s, backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: tt.slot}}}, func(c *backfill.Cycle) { c.Wake(0) })
+			_, err := attempt(t, s, backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: tt.slot}}},
+				func(c *backfill.Cycle) { c.Wake(0) })
 			require.Error(t, err)
 			require.Equal(t, before, factsOf(s, 0))
 		})
 	}
 }
 
-// TestRenamedSlotIsPlacedOnByItsNewName, in this state as in one restored from
-// it.
+// TestRenamedSlotIsPlacedOnByItsNewName: placement uses a slot's new name, also in a state restored
+// from a snapshot.
 func TestRenamedSlotIsPlacedOnByItsNewName(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	renamed := backfill.Slot{ID: 0, Name: "z", Capacity: cpus(4)}
@@ -234,10 +413,10 @@ func TestRenamedSlotIsPlacedOnByItsNewName(t *testing.T) {
 	}
 }
 
-// The tests from here on are of mistakes that were made.
+// The tests from here on are regression tests.
 
-// A refused round lets the profile forget what the state, set back to an
-// earlier instant, still needs: here what runs on the slot until 8.
+// TestRefusedRoundForgetsNothing: after a refused round, the profile still knows everything from
+// the restored instant on; here, what runs on the slot until 8.
 func TestRefusedRoundForgetsNothing(t *testing.T) {
 	s := newState(t, cpus(4))
 	one, two := job(1, 0, 8, 4), job(2, 0, 10, 4)
@@ -251,14 +430,14 @@ func TestRefusedRoundForgetsNothing(t *testing.T) {
 	require.ErrorContains(t, err, "not free", "both would run on the slot from 6 to 8")
 }
 
-// A job started before all events are taken can lose its slot, be removed or be
-// replaced by one of them; the decision starts it all the same.
+// TestStartBeforeAnEventThatUndoesIt: if a job starts before a later event of the round takes its
+// slot, removes the job or replaces it, the decision is refused or leaves a sound state.
 func TestStartBeforeAnEventThatUndoesIt(t *testing.T) {
 	for _, e := range []backfill.Event{
 		{Kind: backfill.SlotLost, Slot: slot(0, nil)},
 		{Kind: backfill.SlotChanged, Slot: slot(0, cpus(1))},
 		jobEvent(backfill.Removed, 1),
-		{Kind: backfill.Changed, Spec: job(1, 0, 10, 3)},
+		{Kind: backfill.Changed, Job: job(1, 0, 10, 3)},
 	} {
 		t.Run(e.Kind.String(), func(t *testing.T) {
 			s := newState(t, cpus(4), cpus(4))
@@ -271,15 +450,16 @@ func TestStartBeforeAnEventThatUndoesIt(t *testing.T) {
 				return // refused: right
 			}
 			for _, started := range d.Started {
-				require.True(t, s.IsRunning(started.Job.ID), "the decision starts job %d, which is gone", started.Job.ID)
+				require.True(t, s.IsRunning(started.Job.ID), "the decision starts job %d, which is gone",
+					started.Job.ID)
 				require.GreaterOrEqual(t, s.Free(0, 1)[0], int64(0), "slot a is oversubscribed")
 			}
 		})
 	}
 }
 
-// The example of the package documentation must be a policy that works: a job
-// that arrives at an idle pool starts.
+// TestPackageExample: the policy in the package documentation works: it starts a job that arrives
+// at an idle pool.
 func TestPackageExample(t *testing.T) {
 	s := newState(t, cpus(4))
 	c, err := s.Open(backfill.Round{Events: submitted(job(1, 0, 10, 2))})
@@ -295,34 +475,62 @@ func TestPackageExample(t *testing.T) {
 			}
 			c.Start(j, at)
 		}
-	}(c)
+	}(c.Cycle)
 	d, err := c.Close()
 	require.NoError(t, err)
 	require.Equal(t, []backfill.JobID{1}, startedIDs(d))
 }
 
-// Rounds that contradict themselves in ways that nobody looked at.
+// TestMoreRoundsThatCannotBeTrue: rounds that contradict themselves in less obvious ways are
+// refused.
 func TestMoreRoundsThatCannotBeTrue(t *testing.T) {
 	set := func(c backfill.Candidates) backfill.Round {
 		return backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 1, Candidates: c}}}
 	}
 	for name, r := range map[string]backfill.Round{
-		"a slot changes before a completion":  {Now: 5, Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(0, cpus(4))}, jobEvent(backfill.Completed, 1)}},
-		"a job changes before an overrun":     {Now: 5, Events: []backfill.Event{{Kind: backfill.Changed, Spec: job(2, 0, 1, 1)}, {Kind: backfill.EstimateChanged, Job: 1, End: 9}}},
-		"a running job ends in the past":      {Now: 5, Events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 1, End: 4}}},
-		"a running job ends now":              {Now: 5, Events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 1, End: 5}}},
+		"a slot changes before a completion": {
+			Now: 5,
+			Events: []backfill.Event{
+				{Kind: backfill.SlotChanged, Slot: slot(0, cpus(4))},
+				jobEvent(backfill.Completed, 1),
+			},
+		},
+		"a job changes before an overrun": {
+			Now: 5,
+			Events: []backfill.Event{
+				{Kind: backfill.Changed, Job: job(2, 0, 1, 1)},
+				{Kind: backfill.EstimateChanged, JobID: 1, End: 9},
+			},
+		},
+		"a running job ends in the past": {
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 4}},
+		},
+		"a running job ends now": {
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 5}},
+		},
 		"a planned start that is yet to come": {Now: 5, Events: []backfill.Event{jobEvent(backfill.StartFailed, 4)}},
-		"a negative capacity":                 {Now: 5, Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(0, cpus(-1))}}},
-		"a candidate set with a slot twice":   set(backfill.Candidates{Slots: []backfill.SlotID{0, 0}}),
-		"a candidate set of unknown slots":    set(backfill.Candidates{Slots: []backfill.SlotID{77}}),
-		"a candidate set out of order":        set(backfill.Candidates{Slots: []backfill.SlotID{1, 0}}),
-		"a capacity out of bounds":            {Now: 5, Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(0, cpus(1e15+1))}}},
-		"a key for nobody":                    {Now: 5, Keys: []backfill.JobKey{{Job: 99}}},
-		"a key that is no number":             {Now: 5, Keys: []backfill.JobKey{{Job: 1, Key: math.NaN()}}},
-		"a job whose key is no number":        {Now: 5, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: job(9, 5, 1, 1), Key: math.NaN()}}},
-		"too many chunks":                     {Now: 5, Events: submitted(gang(9, 5, 1, 1<<20+1, 1))},
-		"too much in all":                     {Now: 5, Events: submitted(gang(9, 5, 1, 2, 1e15))},
-		"too long an estimate":                {Now: 5, Events: submitted(job(9, 5, 1<<40+1, 1))},
+		"a negative capacity": {
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(0, cpus(-1))}},
+		},
+		"a candidate set with a slot twice": set(backfill.Candidates{Slots: []backfill.SlotID{0, 0}}),
+		"a candidate set of unknown slots":  set(backfill.Candidates{Slots: []backfill.SlotID{77}}),
+		"a candidate set out of order":      set(backfill.Candidates{Slots: []backfill.SlotID{1, 0}}),
+		"a capacity out of bounds": {
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(0, cpus(1e15+1))}},
+		},
+		"a key for nobody":        {Now: 5, Keys: []backfill.JobKey{{Job: 99}}},
+		"a key that is no number": {Now: 5, Keys: []backfill.JobKey{{Job: 1, Key: math.NaN()}}},
+		"a job whose key is no number": {
+			Now:    5,
+			Events: []backfill.Event{{Kind: backfill.Submitted, Job: job(9, 5, 1, 1), Key: math.NaN()}},
+		},
+		"too many chunks":      {Now: 5, Events: submitted(gang(9, 5, 1, 1<<20+1, 1))},
+		"too much in all":      {Now: 5, Events: submitted(gang(9, 5, 1, 2, 1e15))},
+		"too long an estimate": {Now: 5, Events: submitted(job(9, 5, 1<<40+1, 1))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := busy(t, false)
@@ -334,7 +542,8 @@ func TestMoreRoundsThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// A reservation must not outlive its slot's place in the job's candidate set.
+// TestReservationLeavesACandidateSetThatShrinks: a job loses its reservation on a slot that is no
+// longer a candidate.
 func TestReservationLeavesACandidateSetThatShrinks(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	one := job(1, 0, 10, 4)
@@ -346,7 +555,8 @@ func TestReservationLeavesACandidateSetThatShrinks(t *testing.T) {
 	require.ErrorContains(t, err, "no candidate")
 }
 
-// A job that the pool can no longer run must not block the queue for ever.
+// TestJobThatNoLongerFitsDoesNotBlock: a job that the pool can no longer run does not block the
+// queue.
 func TestJobThatNoLongerFitsDoesNotBlock(t *testing.T) {
 	s := newState(t, cpus(8), cpus(4))
 	h := newHost(t, s, "fcfs", "fcfs")
@@ -357,7 +567,7 @@ func TestJobThatNoLongerFitsDoesNotBlock(t *testing.T) {
 	require.Equal(t, []backfill.JobID{3}, startedIDs(d))
 }
 
-// What was held because no slot was there for it waits again when one comes.
+// TestHeldJobReturnsWithTheSlot: a job that was held for lack of a slot waits again when one comes.
 func TestHeldJobReturnsWithTheSlot(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -368,26 +578,29 @@ func TestHeldJobReturnsWithTheSlot(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1}, startedIDs(d))
 }
 
-// A guarantee given in the round in which an older one was lifted binds.
+// TestGuaranteeAfterALiftBinds: a guarantee given in the round in which an older one was lifted
+// binds.
 func TestGuaranteeAfterALiftBinds(t *testing.T) {
 	s := newState(t, cpus(4))
 	one := job(1, 0, 10, 4)
 	accept(t, s, backfill.Round{Events: submitted(one)}, nil)
-	_, err := attempt(t, s, backfill.Round{Now: 1, Events: []backfill.Event{policyChanged(true)}}, func(c *backfill.Cycle) {
-		c.Guarantee(one, 2)
-		c.Reserve(one, 50, on(0, 1))
-	})
+	_, err := attempt(t, s, backfill.Round{Now: 1, Events: []backfill.Event{policyChanged(true)}},
+		func(c *backfill.Cycle) {
+			c.Guarantee(one, 2)
+			c.Reserve(one, 50, on(0, 1))
+		})
 	require.ErrorContains(t, err, "promised to start at 2")
 }
 
-// A guarantee is not got rid of by holding its job.
+// TestHoldDoesNotLiftAGuarantee: a policy cannot drop a guarantee by holding the job.
 func TestHoldDoesNotLiftAGuarantee(t *testing.T) {
 	s := busy(t, true)
 	_, err := attempt(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) { c.Hold(job(4, 0, 10, 4), "in my way") })
 	require.Error(t, err)
 }
 
-// Where no guarantees are given, none is left over from an earlier policy.
+// TestNoGuaranteeUnderAPolicyThatGivesNone: no guarantee of an earlier policy remains under a
+// policy that gives none.
 func TestNoGuaranteeUnderAPolicyThatGivesNone(t *testing.T) {
 	s := planned(t)
 	accept(t, s, backfill.Round{Now: 3, Events: []backfill.Event{policyChanged(false)}}, nil)
@@ -397,7 +610,8 @@ func TestNoGuaranteeUnderAPolicyThatGivesNone(t *testing.T) {
 	}
 }
 
-// The cause reported is the one that happened.
+// TestLostSlotIsTheCauseEvenIfTheStartFailedToo: the reported cause is the event that broke the
+// guarantee.
 func TestLostSlotIsTheCauseEvenIfTheStartFailedToo(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -407,8 +621,8 @@ func TestLostSlotIsTheCauseEvenIfTheStartFailedToo(t *testing.T) {
 	require.Equal(t, backfill.CauseSlotLost, d.Broken[0].Cause)
 }
 
-// The displaced come by planned start, then order of jobs, as Event says; a
-// start in the past counts as now.
+// TestDisplacedByASlotComeInOneOrder: displaced jobs are listed by planned start, then in the order
+// of jobs; a start in the past counts as now.
 func TestDisplacedByASlotComeInOneOrder(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	zero, one, two := job(0, 0, 10, 3), job(1, 1, 10, 3), job(2, 2, 30, 1)
@@ -417,13 +631,17 @@ func TestDisplacedByASlotComeInOneOrder(t *testing.T) {
 		c.Reserve(one, 10, on(0, 1))
 		c.Start(two, on(0, 1))
 	})
-	c, err := s.Open(backfill.Round{Now: 10, Events: []backfill.Event{jobEvent(backfill.Completed, 0), {Kind: backfill.SlotLost, Slot: slot(0, nil)}}})
+	c, err := s.Open(backfill.Round{Now: 10, Events: []backfill.Event{
+		jobEvent(backfill.Completed, 0),
+		{Kind: backfill.SlotLost, Slot: slot(0, nil)},
+	}})
 	require.NoError(t, err)
-	e := drain(c)[1]
+	e := drain(c.Cycle)[1]
 	require.Equal(t, []backfill.JobID{1, 2}, ids(e.Displaced))
 }
 
-// Amounts at the bounds: sums over slots and chunks stay far from overflow.
+// TestHugeRequestsDoNotWrapAround: sums of the largest amounts over slots and chunks do not
+// overflow.
 func TestHugeRequestsDoNotWrapAround(t *testing.T) {
 	const huge = 1e15
 	s := newState(t, cpus(huge), cpus(huge), cpus(huge), cpus(huge))
@@ -434,18 +652,18 @@ func TestHugeRequestsDoNotWrapAround(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1, 2}, startedIDs(d))
 }
 
-// A policy that declared no guarantees gives none.
+// TestGuaranteeNeedsAPolicyThatGivesThem: a policy that declares no guarantees cannot give one.
 func TestGuaranteeNeedsAPolicyThatGivesThem(t *testing.T) {
 	s := newState(t, cpus(4))
 	one := job(1, 0, 10, 4)
-	_, err := attempt(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(false)}, submitted(one)...)}, func(c *backfill.Cycle) {
-		c.Guarantee(one, 0)
-	})
+	_, err := attempt(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(false)}, submitted(one)...)},
+		func(c *backfill.Cycle) {
+			c.Guarantee(one, 0)
+		})
 	require.Error(t, err)
 }
 
-// A gang loses its place on all slots when one of them is lost; what is then
-// free on the others is given to those who wait.
+// TestLostSlotFreesTheRestOfAGang: a gang that loses one slot frees the others for waiting jobs.
 func TestLostSlotFreesTheRestOfAGang(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -461,7 +679,7 @@ func TestLostSlotFreesTheRestOfAGang(t *testing.T) {
 	require.Equal(t, backfill.Time(10), jobState(t, s, 3).Start)
 }
 
-// A cycle is over when it was closed.
+// TestClosedCycleIsOver: a closed cycle takes no more actions.
 func TestClosedCycleIsOver(t *testing.T) {
 	s := newState(t, cpus(4))
 	c, err := s.Open(backfill.Round{Events: submitted(job(1, 0, 10, 4))})
@@ -475,7 +693,7 @@ func TestClosedCycleIsOver(t *testing.T) {
 	require.Equal(t, before, factsOf(s, 0))
 }
 
-// A job is not behind itself, also if the caller has another copy of it.
+// TestBehindLeavesTheJobItselfOut: a job is not behind itself, also if the caller has a copy of it.
 func TestBehindLeavesTheJobItselfOut(t *testing.T) {
 	s := busy(t, false)
 	accept(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) {
@@ -497,7 +715,8 @@ func TestWhoComesBackAsAnother(t *testing.T) {
 			s := newState(t, cpus(4))
 			one := job(1, 0, 10, 4)
 			accept(t, s, backfill.Round{Events: submitted(one)}, func(c *backfill.Cycle) { c.Start(one, on(0, 1)) })
-			accept(t, s, backfill.Round{Now: 1, Events: append(back, backfill.Event{Kind: backfill.Changed, Spec: job(1, 0, 20, 2)})}, nil)
+			accept(t, s, backfill.Round{Now: 1, Events: append(back,
+				backfill.Event{Kind: backfill.Changed, Job: job(1, 0, 20, 2)})}, nil)
 			is := jobState(t, s, 1)
 			require.False(t, is.Running)
 			require.Equal(t, backfill.Time(20), is.Job.Estimate)
@@ -510,20 +729,21 @@ func TestWhoComesBackAsAnother(t *testing.T) {
 func TestWhoIsHeldForAnEventKeepsItsPromise(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	one, two := job(1, 0, 10, 4), job(2, 0, 10, 4)
-	accept(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(true)}, submitted(one, two)...)}, func(c *backfill.Cycle) {
-		c.Start(one, on(0, 1))
-		c.Reserve(two, 10, on(1, 1))
-		c.Guarantee(two, 10)
-	})
+	accept(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(true)}, submitted(one, two)...)},
+		func(c *backfill.Cycle) {
+			c.Start(one, on(0, 1))
+			c.Reserve(two, 10, on(1, 1))
+			c.Guarantee(two, 10)
+		})
 	longer := job(2, 0, 20, 4)
 	c, err := s.Open(backfill.Round{Now: 1, Events: []backfill.Event{
-		slotEvent(backfill.SlotLost, 1, 4), {Kind: backfill.Changed, Spec: longer},
+		slotEvent(backfill.SlotLost, 1, 4), {Kind: backfill.Changed, Job: longer},
 	}})
 	require.NoError(t, err)
 	_, more := c.Next()
 	require.True(t, more)
 	c.Hold(two, "fits nowhere just now")
-	drain(c)
+	drain(c.Cycle)
 	c.Reserve(longer, 30, on(0, 1))
 	d, err := c.Close()
 	require.NoError(t, err)
@@ -532,7 +752,8 @@ func TestWhoIsHeldForAnEventKeepsItsPromise(t *testing.T) {
 	require.Empty(t, d.Held)
 
 	// Held to the end, it has none any more.
-	d = accept(t, s, backfill.Round{Now: 2, Events: []backfill.Event{{Kind: backfill.Changed, Spec: two}}}, func(c *backfill.Cycle) { c.Hold(two, "enough") })
+	d = accept(t, s, backfill.Round{Now: 2, Events: []backfill.Event{{Kind: backfill.Changed, Job: two}}},
+		func(c *backfill.Cycle) { c.Hold(two, "enough") })
 	require.Equal(t, []backfill.JobID{2}, heldIDs(d))
 	require.False(t, jobState(t, s, 2).Promised)
 	require.Zero(t, jobState(t, s, 2).Guarantee)

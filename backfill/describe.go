@@ -19,7 +19,7 @@ const (
 
 // Validate finds what is wrong in the description of a policy itself: names that
 // are none, options that occur twice, ranges and defaults that no value suits.
-func (s Spec) Validate() error {
+func (s PolicySpec) Validate() error {
 	if err := checkName(s.Name); err != nil {
 		return fmt.Errorf("the policy's name %w", err)
 	}
@@ -29,8 +29,12 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-func (s Spec) validate() error {
-	for _, text := range []struct{ what, text string }{{"description", s.Doc}, {"promise", s.Promise}, {"source", s.Source}} {
+func (s PolicySpec) validate() error {
+	for _, text := range []struct{ what, text string }{
+		{"description", s.Doc},
+		{"promise", s.Promise},
+		{"source", s.Source},
+	} {
 		if err := checkText(text.text); err != nil {
 			return fmt.Errorf("its %s %w", text.what, err)
 		}
@@ -137,4 +141,27 @@ func checkText(text string) error {
 		}
 	}
 	return nil
+}
+
+// Printable returns a text from outside in a form that is safe on a terminal and in a log: one line
+// of printable letters, at most longest of them. What would move a cursor is replaced.
+func Printable(text string, longest int) string {
+	var b strings.Builder
+	letters := 0
+	for _, r := range text {
+		if letters == longest {
+			b.WriteRune('…')
+			break
+		}
+		letters++
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case unicode.IsSpace(r):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(unicode.ReplacementChar)
+		}
+	}
+	return b.String()
 }

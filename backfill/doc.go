@@ -1,13 +1,12 @@
-// Package backfill is the scheduling core: what a policy may know, what it may
-// do, and what it is held to. It knows nothing of ads, RPC, clocks or files.
+// Package backfill is the scheduling core: what a policy can read, what it can do, and which rules
+// its decisions have to keep. It knows nothing about ads, RPC, clocks or files.
 //
-// The [State] carries everything: slots, jobs, reservations, guarantees, and
-// the availability profile (package profile) that follows from them. A
-// [Policy] is a function of it. Each round of events opens a [Cycle] on the
-// state; the policy takes the events one by one with [Cycle.Next], reads, and
-// acts: [Cycle.Start], [Cycle.Reserve], [Cycle.Release], [Cycle.Guarantee],
-// [Cycle.Hold], [Cycle.Wake], [Cycle.KeepFreed]. What it did is the [Decision],
-// a journal of [Action]s, accepted or refused whole.
+// The [State] holds everything: slots, jobs, reservations, guarantees, and the availability profile
+// (package profile) that follows from them. A [Policy] decides from the state alone. Each round of
+// events opens a [Cycle] on the state; the policy takes the events one by one with [Cycle.Next],
+// reads, and acts: [Cycle.Start], [Cycle.Reserve], [Cycle.Release], [Cycle.Guarantee],
+// [Cycle.Hold], [Cycle.Wake], [Cycle.KeepFreed]. The actions it took are the [Decision], a journal
+// of [Action]s, which is accepted or refused as a whole.
 //
 // A whole policy, first come first served:
 //
@@ -24,21 +23,53 @@
 //		}
 //	}
 //
-// The [Host] owns a state, puts each round before its policy ([Decider]), and
-// has a refused one decided at once by the fallback.
+// The [Host] owns a state and lets its policy ([Decider]) decide each round. If a decision is
+// refused, the fallback decides the same round at once.
 //
-// What follows from keeping everything in the state: a policy can be swapped
-// while jobs run, or run in another process (package plugins) that may crash;
-// a what-if is a [State.Clone]; a cycle can be recorded and replayed
-// ([Cycle.Replay]); the simulator and the daemon cannot differ.
+// Because the state holds everything, a policy can be replaced while jobs run, or run in another
+// process (package plugins) that may crash. A what-if runs on a [State.Clone]; a round can be
+// recorded and replayed ([Transaction.Replay]); the simulator and the daemon use the same code and
+// decide alike.
 //
-// Files: job.go, event.go, action.go, decision.go the nouns; state.go the state
-// and its indexes; cycle.go opening, reading, undoing; apply.go what each event
-// does, validate.go what rounds cannot be true; policy.go and order.go what can be chosen; host.go who decides;
-// bundle.go slots that are taken whole together;
-// snapshot.go the state as plain data; memo.go what spares a policy work; freed.go what jobs gave back of late; reason.go why a job waits; idle.go what reservations cost.
+// What a policy may touch is its Cycle, and through it the [View] of the state and the view of the
+// profile. Only the host, which opened the [Transaction], can replay, accept or roll back.
 //
-// Below it: profile, what is free when; policies/NAME, the policies; scan,
-// balance and plan, what they share; profileevents, what they would cost by the book;
-// conformance, what is asked of every policy. Beside it: estimate, how long jobs are taken to run.
+// Files, the nouns:
+//   - types.go: time, vectors and placements, under the names that policies use
+//   - limits.go: how large amounts, times and numbers from outside may be
+//   - job.go: jobs, and the order of jobs
+//   - event.go: rounds, their events, and the order in which events are applied
+//   - action.go: what a policy can do; each action is checked as it is taken
+//   - decision.go: an accepted round: the journal, the starts, broken guarantees
+//   - bundle.go: sets of slots that one job takes whole
+//
+// The state:
+//   - state.go: the state and its indexes; set, the one way to change a job
+//   - view.go: the state for reading
+//   - table.go: the records of the jobs by ID, copied on write
+//   - snapshot.go: the state as plain data, and back
+//   - reason.go: why each job is where it is, and when it may start
+//   - idle.go: how many idle cpus are kept for reservations
+//   - freed.go: what jobs gave back in the last seconds, for policies that ask for it
+//
+// A cycle:
+//   - transaction.go: opening a round, replaying, accepting or rolling back
+//   - validate.go: which rounds and events cannot be true
+//   - apply.go: what each event does to the state
+//   - cycle.go: what a policy reads, and what it remembers from one cycle to the next
+//   - settle.go: what is checked and completed when a round ends
+//
+// Who decides:
+//   - host.go: a state, the active policy, its fallback
+//   - elapsed.go: the events that the host adds: overruns, missed starts, changed candidates
+//   - resume.go: continuing from a snapshot
+//   - policy.go: a policy by name, with its options
+//   - option.go, values.go: options, their checks and their values
+//   - describe.go: checks of how a policy describes itself; it may be an untrusted plugin
+//   - order.go: the orders of the queue
+//
+// Below it: profile, what is free when; policies/NAME, the policies; scan, balance and plan, what
+// the policies share; profileevents, how many profile events each would scan according to its
+// paper; conformance, the rules for every policy; backfilltest, tests that a policy's own tests
+// call. Beside it: estimate, how long jobs are expected to run.
 package backfill

@@ -18,16 +18,19 @@ const (
 	Completed                            // a running job ended
 	SlotLost                             // a slot is gone; what ran there goes back to the queue
 	SlotChanged                          // a slot has another capacity
-	StartFailed                          // a start did not come about, a planned start passed unused, or a running job was evicted: back to the queue
+	StartFailed                          // a start failed, its time passed unused, or a job was evicted
 	EstimateChanged                      // a running job is expected to end at another time
 	Removed                              // a job was taken away, running or not
-	Changed                              // a waiting job or its candidates were edited, or a held one may wait again; also one that came back to the queue in this very round
+	Changed                              // a waiting or held job was edited, or its candidates were
 	Submitted                            // a job arrived
 	Wake                                 // a planned start or a time that the policy asked for has come
 	Found                                // a job runs that the host did not start, or elsewhere than it thinks
 )
 
-var eventNames = [...]string{"", "policy changed", "slot added", "completed", "slot lost", "slot changed", "start failed", "estimate changed", "removed", "changed", "submitted", "wake", "found"}
+var eventNames = [...]string{
+	"", "policy changed", "slot added", "completed", "slot lost", "slot changed",
+	"start failed", "estimate changed", "removed", "changed", "submitted", "wake", "found",
+}
 
 func (k EventKind) String() string {
 	return nameOf(eventNames[:], int(k))
@@ -50,14 +53,14 @@ func (k EventKind) class() EventKind {
 // Event is one thing that happened. Which fields count depends on its kind.
 type Event struct {
 	Kind EventKind
-	// Job is the job concerned: Completed, StartFailed, EstimateChanged,
+	// JobID is the job concerned: Completed, StartFailed, EstimateChanged,
 	// Removed.
-	Job JobID
-	// Spec is the job that arrives (Submitted), replaces one of the same ID
+	JobID JobID
+	// Job is the job that arrives (Submitted), replaces one of the same ID
 	// (Changed), or runs, known before or not (Found), and Key its place in the
 	// queue's order, lower first.
-	Spec *Job
-	Key  float64
+	Job *Job
+	Key float64
 	// Slot is the slot concerned: SlotAdded, SlotLost, SlotChanged.
 	Slot Slot
 	// Placement and Start are where the job runs and since when: Found. The slots
@@ -88,10 +91,10 @@ type Event struct {
 func (e *Event) concerns() (JobID, bool) {
 	switch e.Kind {
 	case Completed, StartFailed, EstimateChanged, Removed:
-		return e.Job, true
+		return e.JobID, true
 	case Changed, Submitted, Found:
-		if e.Spec != nil {
-			return e.Spec.ID, true
+		if e.Job != nil {
+			return e.Job.ID, true
 		}
 	default:
 	}
@@ -137,7 +140,8 @@ func (c CandidateSet) validate(sets, slots, bundles int) error {
 	of, what := len(c.Candidates.Slots), "slots"
 	if n := len(c.Candidates.Bundles); n > 0 {
 		if of > 0 {
-			return fmt.Errorf("candidate set %d: has %d slots and %d bundles: a job takes the one or the other", c.ID, of, n)
+			return fmt.Errorf("candidate set %d: has %d slots and %d bundles: a job takes the one or the other", c.ID,
+				of, n)
 		}
 		of, what = n, "bundles"
 	}
@@ -193,10 +197,10 @@ func (s *State) sortEvents(events []Event) {
 		}
 		ja, jb := s.eventJob(a), s.eventJob(b)
 		if ja == nil || jb == nil {
-			return cmp.Compare(a.Job, b.Job)
+			return cmp.Compare(a.JobID, b.JobID)
 		}
 		if a.Kind == Completed {
-			return s.CompareEnds(a.Job, b.Job)
+			return s.CompareEnds(a.JobID, b.JobID)
 		}
 		return Compare(ja, jb)
 	})
@@ -215,9 +219,9 @@ func (s *State) CompareEnds(a, b JobID) int {
 // eventJob is the job that an event concerns, or nil if it is unknown.
 func (s *State) eventJob(e Event) *Job {
 	if e.Kind == Submitted || e.Kind == Changed || e.Kind == Found {
-		return e.Spec
+		return e.Job
 	}
-	if r := s.jobs.Find(e.Job); r != nil {
+	if r := s.jobs.Find(e.JobID); r != nil {
 		return r.job
 	}
 	return nil

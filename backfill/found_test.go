@@ -13,7 +13,7 @@ import (
 )
 
 func found(j *backfill.Job, at backfill.Placement, start, end backfill.Time) backfill.Event {
-	return backfill.Event{Kind: backfill.Found, Spec: j, Placement: at, Start: start, End: end}
+	return backfill.Event{Kind: backfill.Found, Job: j, Placement: at, Start: start, End: end}
 }
 
 // TestFound has a job of each standing found running on slot b, of one cpu, where job 9 is
@@ -34,7 +34,8 @@ func TestFound(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(t, cpus(1), cpus(1))
-			accept(t, s, backfill.Round{Now: 1, Events: submitted(job(2, 0, 10, 1), job(3, 0, 10, 1), job(4, 0, 10, 1), job(5, 0, 10, 1), wide, job(9, 0, 10, 1))}, func(c *backfill.Cycle) {
+			accept(t, s, backfill.Round{Now: 1, Events: submitted(job(2, 0, 10, 1), job(3, 0, 10, 1), job(4, 0, 10, 1),
+				job(5, 0, 10, 1), wide, job(9, 0, 10, 1))}, func(c *backfill.Cycle) {
 				c.Reserve(job(3, 0, 10, 1), 40, on(0, 1))
 				c.Reserve(job(9, 0, 10, 1), 20, on(1, 1))
 				c.Reserve(wide, 50, on(0, 1, 1, 1))
@@ -56,7 +57,10 @@ func TestFound(t *testing.T) {
 			d := accept(t, s, round, nil)
 			require.Empty(t, d.Started, "nobody started it")
 			got := jobState(t, s, tt.job.ID)
-			require.Equal(t, backfill.JobState{Job: tt.job, Running: true, Placement: on(1, 1), Start: 3, End: 25, Alone: got.Alone}, got)
+			require.Equal(t, backfill.JobState{
+				Job: tt.job, Running: true, Placement: on(1, 1), Start: 3, End: 25,
+				Alone: got.Alone,
+			}, got)
 			require.Equal(t, map[bool]int{true: 1, false: 2}[tt.job.ID == 4], s.RunningJobs())
 			require.Equal(t, backfill.Vector{int64(s.RunningJobs())}, s.Use())
 			again, err := backfill.Restore(s.Snapshot())
@@ -79,7 +83,8 @@ func TestFound(t *testing.T) {
 // nothing back.
 func TestFoundWhereItWasTaken(t *testing.T) {
 	s := newState(t, cpus(2))
-	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))}, func(c *backfill.Cycle) { c.Start(job(1, 0, 10, 1), on(0, 1)) })
+	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))},
+		func(c *backfill.Cycle) { c.Start(job(1, 0, 10, 1), on(0, 1)) })
 	for end, freed := range map[backfill.Time]bool{11: false, 12: false, 10: true} {
 		c, err := s.Open(backfill.Round{Now: 2, Events: []backfill.Event{found(job(1, 0, 10, 1), on(0, 1), 0, end)}})
 		require.NoError(t, err)
@@ -95,7 +100,10 @@ func TestFoundInFullSlots(t *testing.T) {
 	decide(t, h, 1, submitted(job(1, 0, 10, 2), job(2, 1, 10, 1))...)
 	require.Equal(t, backfill.Time(11), jobState(t, s, 2).Guarantee)
 	d := decide(t, h, 2, found(job(3, 0, 30, 2), on(0, 1), 2, 32))
-	require.Equal(t, []backfill.Broken{{Job: jobState(t, s, 2).Job, Promised: 11, Now: 32, Cause: backfill.CauseSlotChanged}}, d.Broken)
+	require.Equal(t, []backfill.Broken{{
+		Job: jobState(t, s, 2).Job, Promised: 11, Now: 32,
+		Cause: backfill.CauseSlotChanged,
+	}}, d.Broken)
 	require.Equal(t, backfill.Vector{4}, s.Use(), "of 2")
 	d = decide(t, h, 5, jobEvent(backfill.StartFailed, 3)) // evicted
 	require.Empty(t, d.Broken)
@@ -112,7 +120,8 @@ func TestFoundTooLate(t *testing.T) {
 	h := newHost(t, s, "conservative", "fcfs")
 	decide(t, h, 1, submitted(job(1, 0, 10, 1), job(2, 0, 10, 1))...)
 	d := decide(t, h, 15, jobEvent(backfill.Completed, 1), found(job(2, 0, 10, 1), on(0, 1), 13, 23))
-	require.Equal(t, []backfill.Broken{{Job: job(2, 0, 10, 1), Promised: 11, Now: 13, Cause: backfill.CauseStartLate}}, d.Broken)
+	require.Equal(t, []backfill.Broken{{Job: job(2, 0, 10, 1), Promised: 11, Now: 13, Cause: backfill.CauseStartLate}},
+		d.Broken)
 }
 
 // TestFoundOverdue: the host puts the end of a run off that should be over.
@@ -125,15 +134,19 @@ func TestFoundOverdue(t *testing.T) {
 
 func TestFoundThatCannotBe(t *testing.T) {
 	s := newState(t, cpus(1), cpus(1))
-	accept(t, s, backfill.Round{Now: 1, Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, cpus(1))}}}, nil)
+	accept(t, s, backfill.Round{Now: 1, Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, cpus(1))}}},
+		nil)
 	one, two := job(1, 0, 10, 1), gang(2, 0, 10, 2, 1)
 	unknown := *one
 	unknown.Candidates = 3
 	for want, events := range map[string][]backfill.Event{
-		"no job is given":                          {found(nil, on(0, 1), 0, 10)},
-		"unknown slot 2":                           {found(one, on(2, 1), 0, 10)},
-		"runs on slot 1, which is not there":       {found(one, on(1, 1), 0, 10)},
-		"runs on slot 0, which is not there":       {{Kind: backfill.SlotLost, Slot: slot(0, cpus(1))}, found(one, on(0, 1), 0, 10)},
+		"no job is given":                    {found(nil, on(0, 1), 0, 10)},
+		"unknown slot 2":                     {found(one, on(2, 1), 0, 10)},
+		"runs on slot 1, which is not there": {found(one, on(1, 1), 0, 10)},
+		"runs on slot 0, which is not there": {
+			{Kind: backfill.SlotLost, Slot: slot(0, cpus(1))},
+			found(one, on(0, 1), 0, 10),
+		},
 		"0 of 1 chunks placed":                     {found(one, nil, 0, 10)},
 		"1 of 2 chunks placed":                     {found(two, on(0, 1), 0, 10)},
 		"is on slot 0 twice":                       {found(two, on(0, 1, 0, 1), 0, 10)},
@@ -147,7 +160,10 @@ func TestFoundThatCannotBe(t *testing.T) {
 		_, err := s.Open(backfill.Round{Now: 5, Events: events})
 		require.ErrorContains(t, err, want)
 	}
-	_, err := s.Open(backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(1, cpus(1))}, found(one, on(1, 1), 0, 10)}})
+	_, err := s.Open(backfill.Round{Now: 5, Events: []backfill.Event{
+		{Kind: backfill.SlotAdded, Slot: slot(1, cpus(1))},
+		found(one, on(1, 1), 0, 10),
+	}})
 	require.NoError(t, err)
 }
 

@@ -5,29 +5,28 @@ import (
 	"slices"
 )
 
-// Freed is what one job gave back on one slot when it ended or was taken off it.
+// Freed is what one job gave back on one slot when it ended or was taken off the slot.
 type Freed struct {
 	At     Time
 	Slot   SlotID
 	Amount Vector // of all its chunks there
 }
 
-// freedLog is what was given back of late. It is empty, and costs nothing,
-// unless a policy asked for it.
+// freedLog lists what jobs gave back recently. It stays empty and costs nothing unless a policy
+// asked for it with [Cycle.KeepFreed].
 type freedLog struct {
 	keep  Time // how long each part is remembered; 0: not at all
 	parts []Freed
 }
 
-// KeepFreed asks the state to remember what running jobs give back from here on,
-// each part for so many seconds; 0: to forget it all. It holds until another
-// policy takes over.
+// KeepFreed asks the state to remember what running jobs give back from now on, each part for keep
+// seconds; 0 forgets all parts and stops. It holds until another policy takes over.
 func (c *Cycle) KeepFreed(keep Time) {
 	switch {
 	case c.err != nil || keep == c.s.freed.keep:
 		return
-	case keep < 0 || keep > maxEstimate:
-		c.fail("keep what is freed for %d s: must be from 0 to %d", keep, maxEstimate)
+	case keep < 0 || keep > MaxTime:
+		c.fail("keep what is freed for %d s: must be from 0 to %d", keep, MaxTime)
 		return
 	case keep == 0:
 		c.setFreed(freedLog{})
@@ -37,8 +36,8 @@ func (c *Cycle) KeepFreed(keep Time) {
 	c.log(Action{Kind: ActKeepFreed, At: keep})
 }
 
-// Freed lists what was given back and is still to be remembered, the earliest
-// first. Others may have taken it since. It must not be changed.
+// Freed lists the parts that were given back and are still remembered, oldest first. Other jobs may
+// have taken them since. It must not be changed.
 func (c *Cycle) Freed() []Freed { return c.s.freed.since(c.round.Now) }
 
 // setFreed changes the log so that it can be undone.
@@ -48,7 +47,7 @@ func (c *Cycle) setFreed(log freedLog) {
 	c.s.freed = log
 }
 
-// recordFreed remembers what a job gave back whose record changes.
+// recordFreed adds what a job gives back to the log when its record changes from old to now.
 func (c *Cycle) recordFreed(old, now *record) {
 	log := c.s.freed
 	if !old.in(running) || now.in(running) && now.placement.Equal(old.placement) {
@@ -61,7 +60,7 @@ func (c *Cycle) recordFreed(old, now *record) {
 	c.setFreed(log)
 }
 
-// since is what is still to be remembered at an instant.
+// since returns the parts that are still remembered at an instant.
 func (l *freedLog) since(now Time) []Freed {
 	i := slices.IndexFunc(l.parts, func(f Freed) bool { return f.At+l.keep > now })
 	if i < 0 {
@@ -70,12 +69,12 @@ func (l *freedLog) since(now Time) []Freed {
 	return l.parts[i:]
 }
 
-// forget lets go of what need not be remembered any more.
+// forget drops the parts that are no longer remembered at an instant.
 func (l *freedLog) forget(now Time) { l.parts = l.since(now) }
 
-// validate refuses a log that no state can have.
+// validate returns an error if no state can have this log.
 func (l *freedLog) validate(slots, resources int) error {
-	if l.keep < 0 || l.keep > maxEstimate || l.keep == 0 && len(l.parts) > 0 {
+	if l.keep < 0 || l.keep > MaxTime || l.keep == 0 && len(l.parts) > 0 {
 		return fmt.Errorf("%d parts that were freed are kept for %d s", len(l.parts), l.keep)
 	}
 	for i, f := range l.parts {

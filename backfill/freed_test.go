@@ -33,7 +33,7 @@ func freedAt(t *testing.T, s *backfill.State, now backfill.Time) []backfill.Free
 	return append([]backfill.Freed{}, c.Freed()...)
 }
 
-// TestFreed lets jobs give their places back in every way there is.
+// TestFreed: what jobs give back is remembered, in every way they can give it back.
 func TestFreed(t *testing.T) {
 	lost := backfill.Event{Kind: backfill.SlotLost, Slot: slot(1, cpus(4))}
 	for _, tt := range []struct {
@@ -41,16 +41,28 @@ func TestFreed(t *testing.T) {
 		event backfill.Event
 		want  []backfill.Freed
 	}{
-		{"completed", jobEvent(backfill.Completed, 1), []backfill.Freed{{At: 3, Slot: 0, Amount: cpus(4)}, {At: 3, Slot: 1, Amount: cpus(2)}}},
+		{
+			"completed", jobEvent(backfill.Completed, 1),
+			[]backfill.Freed{{At: 3, Slot: 0, Amount: cpus(4)}, {At: 3, Slot: 1, Amount: cpus(2)}},
+		},
 		{"removed", jobEvent(backfill.Removed, 2), []backfill.Freed{{At: 3, Slot: 1, Amount: cpus(1)}}},
 		{"start failed", jobEvent(backfill.StartFailed, 2), []backfill.Freed{{At: 3, Slot: 1, Amount: cpus(1)}}},
-		{"slot lost", lost, []backfill.Freed{{At: 3, Slot: 0, Amount: cpus(4)}, {At: 3, Slot: 1, Amount: cpus(2)}, {At: 3, Slot: 1, Amount: cpus(1)}}},
+		{"slot lost", lost, []backfill.Freed{
+			{At: 3, Slot: 0, Amount: cpus(4)},
+			{At: 3, Slot: 1, Amount: cpus(2)},
+			{At: 3, Slot: 1, Amount: cpus(1)},
+		}},
 		{"removed while it waited", jobEvent(backfill.Removed, 3), []backfill.Freed{}},
-		{"expected to end later", backfill.Event{Kind: backfill.EstimateChanged, Job: 2, End: 30}, []backfill.Freed{}},
+		{
+			"expected to end later",
+			backfill.Event{Kind: backfill.EstimateChanged, JobID: 2, End: 30},
+			[]backfill.Freed{},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(t, cpus(4), cpus(4))
-			accept(t, s, backfill.Round{Now: 0, Events: submitted(gang(1, 0, 10, 3, 2), job(2, 0, 20, 1), job(3, 0, 20, 4))}, keepFreed(5))
+			accept(t, s, backfill.Round{Now: 0, Events: submitted(gang(1, 0, 10, 3, 2), job(2, 0, 20, 1),
+				job(3, 0, 20, 4))}, keepFreed(5))
 			require.Equal(t, 2, s.RunningJobs())
 			require.Empty(t, freedAt(t, s, 3))
 
@@ -78,12 +90,13 @@ func TestFreed(t *testing.T) {
 	}
 }
 
-// TestFreedOnRequest keeps nothing unless it is asked for, and no longer than
-// until another policy takes over.
+// TestFreedOnRequest: freed room is remembered only on request, and only until another policy
+// becomes active.
 func TestFreedOnRequest(t *testing.T) {
 	s := newState(t, cpus(4))
 	ended := func(now backfill.Time, id backfill.JobID) backfill.Round {
-		return backfill.Round{Now: now, Events: append([]backfill.Event{jobEvent(backfill.Completed, id)}, submitted(job(id+1, now, 10, 1))...)}
+		return backfill.Round{Now: now, Events: append([]backfill.Event{jobEvent(backfill.Completed, id)},
+			submitted(job(id+1, now, 10, 1))...)}
 	}
 	accept(t, s, backfill.Round{Events: submitted(job(1, 0, 10, 1))}, startAll)
 	d := accept(t, s, ended(1, 1), keepFreed(0))
@@ -114,7 +127,7 @@ func TestFreedOnRequest(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesFreedParts that no state can have.
+// TestRestoreRefusesFreedParts: freed parts that no state can have are refused.
 func TestRestoreRefusesFreedParts(t *testing.T) {
 	part := backfill.Freed{At: 1, Amount: cpus(1)}
 	for want, change := range map[string]func(*backfill.Snapshot){

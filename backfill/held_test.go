@@ -37,7 +37,10 @@ func outgrown(t *testing.T) (*backfill.State, *backfill.Host) {
 	h := newHost(t, s, "conservative", "fcfs")
 	one, two := job(1, 0, 10, 4), job(2, 0, 10, 4)
 	one.Candidates, two.Candidates = 1, 1 // on a alone
-	d, err := h.Decide(t.Context(), backfill.Round{Candidates: []backfill.CandidateSet{candidates(1, 0)}, Events: submitted(one, two, job(3, 0, 10, 8), job(4, 0, 20, 8))})
+	d, err := h.Decide(t.Context(), backfill.Round{
+		Candidates: []backfill.CandidateSet{candidates(1, 0)},
+		Events:     submitted(one, two, job(3, 0, 10, 8), job(4, 0, 20, 8)),
+	})
 	require.NoError(t, err)
 	require.Equal(t, []backfill.JobID{1, 3}, startedIDs(d))
 	d = decide(t, h, 1, backfill.Event{Kind: backfill.SlotLost, Slot: slot(1, nil)})
@@ -46,8 +49,8 @@ func outgrown(t *testing.T) (*backfill.State, *backfill.Host) {
 	return s, h
 }
 
-// TestNobodyIsBlocked puts jobs at the head of the queue that can never run: too
-// wide for any slot, a gang too large for all of them, and one without candidates.
+// TestNobodyIsBlocked: jobs that can never run do not block the queue: too wide for any slot, a
+// gang too large for all of them, and one without candidates.
 func TestNobodyIsBlocked(t *testing.T) {
 	for _, spec := range policies.All() {
 		s := newState(t, cpus(4), cpus(4))
@@ -56,7 +59,8 @@ func TestNobodyIsBlocked(t *testing.T) {
 		nowhere.Candidates = 1
 		d, err := h.Decide(t.Context(), backfill.Round{
 			Candidates: []backfill.CandidateSet{candidates(1)},
-			Events:     submitted(job(1, 0, 10, 5), gang(2, 0, 10, 9, 1), nowhere, job(4, 0, 10, 4), job(5, 0, 10, 4), job(6, 0, 10, 4)),
+			Events: submitted(job(1, 0, 10, 5), gang(2, 0, 10, 9, 1), nowhere, job(4, 0, 10, 4), job(5, 0, 10, 4),
+				job(6, 0, 10, 4)),
 		})
 		require.NoError(t, err)
 		require.Equal(t, []backfill.JobID{1, 2, 3}, heldIDs(d), spec.Name)
@@ -68,7 +72,8 @@ func TestNobodyIsBlocked(t *testing.T) {
 			require.Equal(t, backfill.HeldBack, reason.Why)
 			require.Equal(t, held.Reason, reason.Text)
 		}
-		require.Equal(t, []backfill.JobID{6}, startedIDs(decide(t, h, 10, jobEvent(backfill.Completed, 4), jobEvent(backfill.Completed, 5))), spec.Name)
+		require.Equal(t, []backfill.JobID{6}, startedIDs(decide(t, h, 10, jobEvent(backfill.Completed, 4),
+			jobEvent(backfill.Completed, 5))), spec.Name)
 	}
 }
 
@@ -94,9 +99,18 @@ func TestHeldJobsReturn(t *testing.T) {
 		round backfill.Round
 		plan  map[backfill.JobID]backfill.Time // of those who returned; what is planned for 5 starts
 	}{
-		{"the slot comes back", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotAdded, 1, 8)}}, map[backfill.JobID]backfill.Time{3: 5, 4: 15}},
-		{"the other slot grows", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotChanged, 0, 12)}}, map[backfill.JobID]backfill.Time{3: 5, 4: 15}},
-		{"a slot that is no candidate comes", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotAdded, 2, 8)}}, nil},
+		{
+			"the slot comes back",
+			backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotAdded, 1, 8)}},
+			map[backfill.JobID]backfill.Time{3: 5, 4: 15},
+		},
+		{
+			"the other slot grows",
+			backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotChanged, 0, 12)}},
+			map[backfill.JobID]backfill.Time{3: 5, 4: 15},
+		},
+		{"a slot that is no candidate comes", backfill.Round{Events: []backfill.Event{slotEvent(backfill.SlotAdded, 2,
+			8)}}, nil},
 		{
 			"a slot comes and is a candidate from now on", backfill.Round{
 				Candidates: []backfill.CandidateSet{candidates(0, 0, 2)},
@@ -105,7 +119,7 @@ func TestHeldJobsReturn(t *testing.T) {
 		},
 		{
 			"it comes and a job is edited at once", backfill.Round{Events: []backfill.Event{
-				slotEvent(backfill.SlotAdded, 1, 8), {Kind: backfill.Changed, Spec: job(3, 0, 7, 8)},
+				slotEvent(backfill.SlotAdded, 1, 8), {Kind: backfill.Changed, Job: job(3, 0, 7, 8)},
 			}}, map[backfill.JobID]backfill.Time{3: 5, 4: 12},
 		},
 	} {
@@ -122,7 +136,7 @@ func TestHeldJobsReturn(t *testing.T) {
 			tried.Events = append([]backfill.Event{policyChanged(false)}, tried.Events...)
 			c, err := s.Open(tried)
 			require.NoError(t, err)
-			drain(c)
+			drain(c.Cycle)
 			require.Equal(t, "easy", s.Snapshot().Policy)
 			c.Rollback()
 			require.Equal(t, before, factsOf(s, 1))
@@ -152,8 +166,8 @@ func TestHeldJobsReturn(t *testing.T) {
 	}
 }
 
-// A job that is held by one event of a round and brought back by another one
-// was not held at all, and has not got rid of its guarantee.
+// TestHeldAndBackInOneRound: a job that one event of a round holds and another brings back was
+// never held and keeps its guarantee.
 func TestHeldAndBackInOneRound(t *testing.T) {
 	s := newState(t, cpus(8), cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -165,14 +179,14 @@ func TestHeldAndBackInOneRound(t *testing.T) {
 	require.Equal(t, backfill.Time(11), jobState(t, s, 2).Guarantee)
 }
 
-// What a policy held stays so.
+// TestOthersDoNotReturn: jobs held by a policy stay held.
 func TestOthersDoNotReturn(t *testing.T) {
 	s := busy(t, false)
 	accept(t, s, backfill.Round{Now: 6, Events: []backfill.Event{slotEvent(backfill.SlotAdded, 2, 8)}}, nil)
 	require.Equal(t, "its owner said so", jobState(t, s, 3).Held)
 }
 
-// Candidates change by themselves, without a slot that comes or goes.
+// TestChangedCandidates: changed candidates alone hold jobs and bring them back.
 func TestChangedCandidates(t *testing.T) {
 	for _, policy := range []string{"fcfs", "conservative"} {
 		t.Run(policy, func(t *testing.T) {
@@ -184,7 +198,10 @@ func TestChangedCandidates(t *testing.T) {
 				return j
 			}
 			round := func(now backfill.Time, set backfill.CandidateSet, events ...backfill.Event) backfill.Decision {
-				d, err := h.Decide(t.Context(), backfill.Round{Now: now, Candidates: []backfill.CandidateSet{set}, Events: events})
+				d, err := h.Decide(t.Context(), backfill.Round{
+					Now: now, Candidates: []backfill.CandidateSet{set},
+					Events: events,
+				})
 				require.NoError(t, err)
 				return d
 			}
@@ -210,17 +227,22 @@ func TestChangedCandidates(t *testing.T) {
 	}
 }
 
-// TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere takes a running job's only
-// candidate away and then its run: it must not block the others, and returns when
-// it has a candidate again.
+// TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere: a job that returns to the queue without
+// candidates is held, does not block the others, and returns when it has a candidate again.
 func TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere(t *testing.T) {
-	for _, lost := range []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(0, nil)}, jobEvent(backfill.StartFailed, 1)} {
+	for _, lost := range []backfill.Event{
+		{Kind: backfill.SlotLost, Slot: slot(0, nil)},
+		jobEvent(backfill.StartFailed, 1),
+	} {
 		for _, spec := range policies.All() {
 			s := newState(t, cpus(4), cpus(4))
 			h := newHost(t, s, spec.Name, "fcfs")
 			one := job(1, 0, 10, 4)
 			one.Candidates = 1
-			_, err := h.Decide(t.Context(), backfill.Round{Candidates: []backfill.CandidateSet{candidates(1, 0)}, Events: submitted(one)})
+			_, err := h.Decide(t.Context(), backfill.Round{
+				Candidates: []backfill.CandidateSet{candidates(1, 0)},
+				Events:     submitted(one),
+			})
 			require.NoError(t, err)
 			_, err = h.Decide(t.Context(), backfill.Round{Now: 1, Candidates: []backfill.CandidateSet{candidates(1)}})
 			require.NoError(t, err)
@@ -228,14 +250,18 @@ func TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere(t *testing.T) {
 
 			two := job(2, 2, 10, 4)
 			two.Candidates = 2
-			d, err := h.Decide(t.Context(), backfill.Round{Now: 2, Candidates: []backfill.CandidateSet{candidates(2, 1)}, Events: append(submitted(two), lost)})
+			d, err := h.Decide(t.Context(), backfill.Round{
+				Now:        2,
+				Candidates: []backfill.CandidateSet{candidates(2, 1)}, Events: append(submitted(two), lost),
+			})
 			require.NoError(t, err)
 			require.Equal(t, []backfill.JobID{1}, heldIDs(d), spec.Name)
 			require.Equal(t, backfill.ReasonNeverFits, jobState(t, s, 1).Held, spec.Name)
 			require.Equal(t, []backfill.JobID{2}, startedIDs(d), spec.Name)
 
 			d, err = h.Decide(t.Context(), backfill.Round{
-				Now: 3, Candidates: []backfill.CandidateSet{candidates(1, 0)}, Events: []backfill.Event{slotEvent(comes(s), 0, 4)},
+				Now: 3, Candidates: []backfill.CandidateSet{candidates(1,
+					0)}, Events: []backfill.Event{slotEvent(comes(s), 0, 4)},
 			})
 			require.NoError(t, err)
 			require.Equal(t, []backfill.JobID{1}, startedIDs(d), spec.Name)

@@ -46,7 +46,10 @@ func newState(t *testing.T, capacities ...backfill.Vector) *backfill.State {
 
 // job is a job of one chunk on candidate set 0; its ID is its place, too.
 func job(id backfill.JobID, submit, estimate backfill.Time, request ...int64) *backfill.Job {
-	return &backfill.Job{ID: id, Submit: submit, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: request, Estimate: estimate}
+	return &backfill.Job{
+		ID: id, Submit: submit, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
+		Request: request, Estimate: estimate,
+	}
 }
 
 // gang is a job of several chunks.
@@ -59,13 +62,13 @@ func gang(id backfill.JobID, submit, estimate backfill.Time, nodes int, request 
 func submitted(jobs ...*backfill.Job) []backfill.Event {
 	var events []backfill.Event
 	for _, j := range jobs {
-		events = append(events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+		events = append(events, backfill.Event{Kind: backfill.Submitted, Job: j})
 	}
 	return events
 }
 
 func jobEvent(kind backfill.EventKind, id backfill.JobID) backfill.Event {
-	return backfill.Event{Kind: kind, Job: id}
+	return backfill.Event{Kind: kind, JobID: id}
 }
 
 // policyChanged announces a policy: conservative or easy.
@@ -79,9 +82,9 @@ func attempt(t *testing.T, s *backfill.State, r backfill.Round, act func(*backfi
 	t.Helper()
 	c, err := s.Open(r)
 	require.NoError(t, err)
-	drain(c)
+	drain(c.Cycle)
 	if act != nil {
-		act(c)
+		act(c.Cycle)
 	}
 	return c.Close()
 }
@@ -193,7 +196,7 @@ func order(t *testing.T, name string) backfill.Order {
 	return o
 }
 
-// newHost puts a linked-in policy in charge; a refusal fails the test.
+// newHost creates a host with a linked-in policy; a refusal fails the test.
 func newHost(t *testing.T, s *backfill.State, policy, orderName string) *backfill.Host {
 	t.Helper()
 	main := link(t, policy, nil)
@@ -206,7 +209,7 @@ func newHost(t *testing.T, s *backfill.State, policy, orderName string) *backfil
 	return h
 }
 
-// decide puts one round before a host.
+// decide lets a host decide one round.
 func decide(t *testing.T, h *backfill.Host, now backfill.Time, events ...backfill.Event) backfill.Decision {
 	t.Helper()
 	d, err := h.Decide(t.Context(), backfill.Round{Now: now, Events: events})
@@ -214,8 +217,7 @@ func decide(t *testing.T, h *backfill.Host, now backfill.Time, events ...backfil
 	return d
 }
 
-// recorder is a decider that writes down the rounds as they were put before it,
-// and can be told to misbehave.
+// recorder is a decider that records its rounds and can be made to misbehave.
 type recorder struct {
 	backfill.Decider
 	act    func(*backfill.Cycle) error // instead of the policy, if set
@@ -224,12 +226,12 @@ type recorder struct {
 	own    []bool
 }
 
-func (r *recorder) Decide(ctx context.Context, c *backfill.Cycle) error {
+func (r *recorder) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	r.calls++
 	if r.act != nil {
-		return r.act(c)
+		return r.act(tx.Cycle)
 	}
-	return r.Decider.Decide(ctx, c)
+	return r.Decider.Decide(ctx, tx)
 }
 
 func (r *recorder) Decided(round backfill.Round, d backfill.Decision, own bool) {

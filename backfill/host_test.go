@@ -11,26 +11,30 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// newRecordedHost puts two recorders in charge of a state, both easy, and lists
-// the refusals.
-func newRecordedHost(t *testing.T, s *backfill.State) (h *backfill.Host, main, fallback *recorder, refusals *[]backfill.Refusal) {
+// newRecordedHost creates a host with two recorders of easy, and collects the refusals.
+func newRecordedHost(t *testing.T, s *backfill.State) (h *backfill.Host, main, fallback *recorder,
+	refusals *[]backfill.Refusal,
+) {
 	t.Helper()
 	main, fallback = &recorder{Decider: link(t, "easy", nil)}, &recorder{Decider: link(t, "easy", nil)}
 	refusals = new([]backfill.Refusal)
-	h, err := backfill.NewHost(s, order(t, "fcfs"), main, fallback, func(r backfill.Refusal) { *refusals = append(*refusals, r) })
+	h, err := backfill.NewHost(s, order(t, "fcfs"), main, fallback,
+		func(r backfill.Refusal) { *refusals = append(*refusals, r) })
 	require.NoError(t, err)
 	return h, main, fallback, refusals
 }
 
-// TestEventOrder gives the host a round in a wild order.
+// TestEventOrder: the host sorts the events of a round.
 func TestEventOrder(t *testing.T) {
 	s := newState(t, cpus(9), cpus(9))
 	// Jobs 1 to 6 run; 5 and 6 started later than 3 and 4; 7 and 8 wait.
-	accept(t, s, backfill.Round{Events: submitted(job(6, 0, 90, 1), job(5, 0, 90, 1), job(2, 0, 90, 1), job(1, 0, 90, 1))}, func(c *backfill.Cycle) {
+	accept(t, s, backfill.Round{Events: submitted(job(6, 0, 90, 1), job(5, 0, 90, 1), job(2, 0, 90, 1),
+		job(1, 0, 90, 1))}, func(c *backfill.Cycle) {
 		c.Start(job(1, 0, 90, 1), on(0, 1))
 		c.Start(job(2, 0, 90, 1), on(0, 1))
 	})
-	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(4, 1, 90, 1), job(3, 1, 90, 1), job(8, 0, 90, 9), job(7, 1, 90, 9))}, func(c *backfill.Cycle) {
+	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(4, 1, 90, 1), job(3, 1, 90, 1), job(8, 0, 90, 9),
+		job(7, 1, 90, 9))}, func(c *backfill.Cycle) {
 		c.Start(job(4, 1, 90, 1), on(0, 1))
 		c.Start(job(3, 1, 90, 1), on(0, 1))
 	})
@@ -42,7 +46,7 @@ func TestEventOrder(t *testing.T) {
 
 	events := append(submitted(job(12, 3, 1, 1), job(11, 3, 1, 1), job(13, 2, 1, 1)),
 		backfill.Event{Kind: backfill.Wake},
-		backfill.Event{Kind: backfill.Changed, Spec: job(8, 0, 90, 8)},
+		backfill.Event{Kind: backfill.Changed, Job: job(8, 0, 90, 8)},
 		jobEvent(backfill.Removed, 7),
 		jobEvent(backfill.StartFailed, 6),
 		jobEvent(backfill.StartFailed, 5),
@@ -51,7 +55,7 @@ func TestEventOrder(t *testing.T) {
 		jobEvent(backfill.Completed, 4),
 		jobEvent(backfill.Completed, 3),
 		jobEvent(backfill.Completed, 1),
-		backfill.Event{Kind: backfill.EstimateChanged, Job: 2, End: 70},
+		backfill.Event{Kind: backfill.EstimateChanged, JobID: 2, End: 70},
 		backfill.Event{Kind: backfill.SlotAdded, Slot: slot(3, cpus(1))},
 		backfill.Event{Kind: backfill.SlotAdded, Slot: slot(2, cpus(1))},
 	)
@@ -62,12 +66,12 @@ func TestEventOrder(t *testing.T) {
 	var got []string
 	for _, e := range main.rounds[0].Events {
 		switch {
-		case e.Spec != nil:
-			got = append(got, fmt.Sprint(e.Kind, " ", e.Spec.ID))
+		case e.Job != nil:
+			got = append(got, fmt.Sprint(e.Kind, " ", e.Job.ID))
 		case e.Slot.Name != "":
 			got = append(got, fmt.Sprint(e.Kind, " ", e.Slot.Name))
-		case e.Job != 0:
-			got = append(got, fmt.Sprint(e.Kind, " ", e.Job))
+		case e.JobID != 0:
+			got = append(got, fmt.Sprint(e.Kind, " ", e.JobID))
 		default:
 			got = append(got, e.Kind.String())
 		}
@@ -89,7 +93,7 @@ func TestEventOrder(t *testing.T) {
 	require.Empty(t, main.rounds[1].Events)
 }
 
-// TestFallback decides what the main policy cannot, at once.
+// TestFallback: if the main policy's decision is refused, the fallback decides the round at once.
 func TestFallback(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -139,7 +143,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestNoFallback lists what the fallback is not asked about.
+// TestNoFallback: an invalid round or an ended context is an error and not left to the fallback.
 func TestNoFallback(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -152,7 +156,10 @@ func TestNoFallback(t *testing.T) {
 		calls int // of the main policy
 	}{
 		{"the context has ended", cancelled, backfill.Round{Now: 3, Events: submitted(job(1, 3, 10, 2))}, "no idea", 1},
-		{"the round cannot be true", t.Context(), backfill.Round{Now: 3, Events: []backfill.Event{jobEvent(backfill.Completed, 9)}}, "job 9 does not run", 0},
+		{"the round cannot be true", t.Context(), backfill.Round{
+			Now:    3,
+			Events: []backfill.Event{jobEvent(backfill.Completed, 9)},
+		}, "job 9 does not run", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(t, cpus(4))
@@ -177,7 +184,7 @@ func TestNoFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackFailsAsWell leaves the state as it was.
+// TestFallbackFailsAsWell: if the fallback fails too, the state stays as it was.
 func TestFallbackFailsAsWell(t *testing.T) {
 	s := newState(t, cpus(4))
 	before := factsOf(s, 0)
@@ -190,7 +197,8 @@ func TestFallbackFailsAsWell(t *testing.T) {
 	require.Equal(t, before, factsOf(s, 0))
 }
 
-// TestIdleRounds are decided without a call, but the policy is told of them.
+// TestIdleRounds: rounds in which nothing can be decided are not put to the policy, but reported to
+// it.
 func TestIdleRounds(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, _, _ := newRecordedHost(t, s)
@@ -198,7 +206,11 @@ func TestIdleRounds(t *testing.T) {
 	require.Zero(t, main.calls)
 	decide(t, h, 1, submitted(job(1, 1, 10, 2))...) // something arrives
 	require.Equal(t, 1, main.calls)
-	decide(t, h, 2, backfill.Event{Kind: backfill.Wake}, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(1, cpus(4))}, backfill.Event{Kind: backfill.SlotChanged, Slot: slot(1, cpus(3))})
+	decide(t, h, 2, backfill.Event{Kind: backfill.Wake},
+		backfill.Event{Kind: backfill.SlotAdded, Slot: slot(1, cpus(4))}, backfill.Event{
+			Kind: backfill.SlotChanged,
+			Slot: slot(1, cpus(3)),
+		})
 	decide(t, h, 11) // it overruns
 	decide(t, h, 12, jobEvent(backfill.Completed, 1))
 	require.Equal(t, 1, main.calls)
@@ -256,8 +268,8 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// TestElapsed adds what the passing of time alone brings about, but not to what
-// the round knows already.
+// TestElapsed: the host adds the events that follow from the passing of time, unless the round has
+// them already.
 func TestElapsed(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, _, _ := newRecordedHost(t, s)
@@ -271,8 +283,8 @@ func TestElapsed(t *testing.T) {
 	decide(t, h, 12, jobEvent(backfill.Completed, 1))
 	events := main.rounds[1].Events
 	require.Len(t, events, 3)
-	require.Equal(t, backfill.Event{Kind: backfill.StartFailed, Job: 3}, events[1])
-	require.Equal(t, backfill.Event{Kind: backfill.EstimateChanged, Job: 2, End: 20}, events[2])
+	require.Equal(t, backfill.Event{Kind: backfill.StartFailed, JobID: 3}, events[1])
+	require.Equal(t, backfill.Event{Kind: backfill.EstimateChanged, JobID: 2, End: 20}, events[2])
 	start, _, _ = s.Planned(3)
 	require.Equal(t, backfill.Time(20), start)
 
@@ -282,15 +294,19 @@ func TestElapsed(t *testing.T) {
 	require.True(t, s.IsRunning(3))
 }
 
-// TestNewHost refuses a fallback that promises more or less.
+// TestNewHost: main policy and fallback must agree on whether they give guarantees.
 func TestNewHost(t *testing.T) {
 	for _, tt := range []struct{ main, fallback, want string }{
-		{"conservative", "easy", "policy conservative cannot fall back to easy: one of them gives guarantees and the other does not"},
+		{
+			"conservative", "easy",
+			"policy conservative cannot fall back to easy: one of them gives guarantees and the other does not",
+		},
 		{"easy", "conservative", "policy easy cannot fall back to conservative"},
 		{"easy", "fcfs", ""},
 		{"conservative", "conservative", ""},
 	} {
-		_, err := backfill.NewHost(newState(t, cpus(1)), order(t, "fcfs"), link(t, tt.main, nil), link(t, tt.fallback, nil), nil)
+		_, err := backfill.NewHost(newState(t, cpus(1)), order(t, "fcfs"), link(t, tt.main, nil),
+			link(t, tt.fallback, nil), nil)
 		if tt.want == "" {
 			require.NoError(t, err)
 		} else {
@@ -301,7 +317,7 @@ func TestNewHost(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestRefusedMayBeNil lets a main policy fail without anybody to tell.
+// TestRefusedMayBeNil: a main policy may fail without a refused callback.
 func TestRefusedMayBeNil(t *testing.T) {
 	main := &recorder{Decider: link(t, "easy", nil), act: func(*backfill.Cycle) error { return errors.New("no idea") }}
 	h, err := backfill.NewHost(newState(t, cpus(4)), order(t, "fcfs"), main, link(t, "easy", nil), nil)
@@ -309,10 +325,10 @@ func TestRefusedMayBeNil(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1}, startedIDs(decide(t, h, 0, submitted(job(1, 0, 1, 1))...)))
 }
 
-// The tests from here on are of mistakes that were made.
+// The tests from here on are regression tests.
 
-// An estimate above the limit: the first step is the limit, and from there on
-// it is the limit that is doubled.
+// TestOverrunOfAnEstimateAboveTheLimit: the first end is the limit, and each further one doubles
+// it.
 func TestOverrunOfAnEstimateAboveTheLimit(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, _, _, _ := newRecordedHost(t, s)
@@ -323,7 +339,7 @@ func TestOverrunOfAnEstimateAboveTheLimit(t *testing.T) {
 	require.Equal(t, backfill.Time(120), jobState(t, s, 1).End)
 }
 
-// A new order holds for those who wait already.
+// TestChangedOrderHoldsForAll: a new order also sorts the jobs that already wait.
 func TestChangedOrderHoldsForAll(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "easy", "sjf")
@@ -333,8 +349,8 @@ func TestChangedOrderHoldsForAll(t *testing.T) {
 	require.Equal(t, []backfill.JobID{2, 3}, ids(s.FirstWaiting(9)), "in order of jobs")
 }
 
-// It holds as well for those who come back to the queue, and for an order that
-// changes under the same policy.
+// TestChangedOrderHoldsForThoseWhoReturn: a new order, also under the same policy, sorts the jobs
+// that return to the queue.
 func TestChangedOrderHoldsForThoseWhoReturn(t *testing.T) {
 	s := newState(t, cpus(4), cpus(8))
 	h := newHost(t, s, "easy", "sjf")
@@ -344,18 +360,19 @@ func TestChangedOrderHoldsForThoseWhoReturn(t *testing.T) {
 
 	h = newHost(t, s, "easy", "ljf")
 	decide(t, h, 2, submitted(job(4, 2, 85, 4))...)
-	decide(t, h, 3, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(1, cpus(8))}, backfill.Event{Kind: backfill.SlotLost, Slot: slot(0, nil)})
+	decide(t, h, 3, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(1, cpus(8))},
+		backfill.Event{Kind: backfill.SlotLost, Slot: slot(0, nil)})
 	for id := range backfill.JobID(4) {
 		j := jobState(t, s, id+1)
 		require.Equal(t, -j.Job.Estimate, backfill.Time(j.Key), "job %d", id+1)
 	}
 }
 
-// Completions come before overruns of the same instant, in the specification's
-// order of events, and what was planned behind the job that overruns counts as
-// free until its event is taken. Here job 3 moves onto it, to 10, and job 4 into
-// job 3's old place; then job 3 is thrown off again and finds that taken. Its
-// broken guarantee is put down to the overrun. See DECISIONS.md, 10.
+// TestOverrunBesideAnEarlyCompletionBreaksAGuarantee has a job complete early and another overrun
+// at the same instant. Completions are applied first, and the room behind the job that overruns
+// counts as free until its event is taken. So job 3 moves there, to 10, and job 4 into job 3's old
+// place. The overrun then displaces job 3, whose old place is taken: the cause of its broken
+// guarantee is the overrun. DECISIONS.md says why completions come first.
 func TestOverrunBesideAnEarlyCompletionBreaksAGuarantee(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -371,8 +388,7 @@ func TestOverrunBesideAnEarlyCompletionBreaksAGuarantee(t *testing.T) {
 	require.Equal(t, backfill.Time(20), jobState(t, s, 4).Start, "job 4 gains what job 3 loses")
 }
 
-// The same policy put in charge again, as after a restart, is no change of
-// policy: what it promised stands.
+// TestRestartKeepsGuarantees: the same policy, active again after a restart, keeps its guarantees.
 func TestRestartKeepsGuarantees(t *testing.T) {
 	s := planned(t) // job 3 is promised by 12 and planned for 10
 	restored, err := backfill.Restore(s.Snapshot())
@@ -381,12 +397,13 @@ func TestRestartKeepsGuarantees(t *testing.T) {
 	require.Equal(t, jobState(t, s, 3).Guarantee, jobState(t, restored, 3).Guarantee)
 }
 
-// Events that make no sense are refused, whatever else they carry.
+// TestEventsWithNeedlessFieldsAreRefused: invalid events are refused, whatever other fields they
+// have.
 func TestEventsWithNeedlessFieldsAreRefused(t *testing.T) {
 	h := newHost(t, newState(t, cpus(4)), "easy", "fcfs")
 	_, err := h.Decide(t.Context(), backfill.Round{Events: []backfill.Event{
-		{Kind: backfill.Completed, Job: 7, Spec: job(7, 0, 1, 1)},
-		{Kind: backfill.Completed, Job: 8, Spec: job(8, 0, 1, 1)},
+		{Kind: backfill.Completed, JobID: 7, Job: job(7, 0, 1, 1)},
+		{Kind: backfill.Completed, JobID: 8, Job: job(8, 0, 1, 1)},
 	}})
 	require.ErrorContains(t, err, "job 7 does not run")
 }

@@ -35,9 +35,9 @@ func (s *State) ReservedIdle() (cpus int64) {
 	return min(cpus, idle)
 }
 
-// OnReserved reports whether the i-th job that the last decision started stands on a
-// slot that was reserved for a job before it: by the queue's order, or by the order of
-// jobs where that is what was promised. It ends with the first such reservation.
+// OnReserved reports whether the i-th job that the decision started runs on a slot that was
+// reserved for a job before it: in the queue's order, or under guarantees in the order of jobs. It
+// must be asked of the last decision.
 func (s *State) OnReserved(d *Decision, i int) (stands bool) {
 	started := &d.Started[i]
 	used := make(map[SlotID]bool, len(started.Placement))

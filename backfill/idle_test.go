@@ -24,9 +24,13 @@ func TestDraining(t *testing.T) {
 				return j
 			}
 			d, err := h.Decide(t.Context(), backfill.Round{
-				Candidates: []backfill.CandidateSet{candidates(1, 0), candidates(2, 1), candidates(3, 3), candidates(4, 0, 1)},
+				Candidates: []backfill.CandidateSet{
+					candidates(1, 0), candidates(2, 1), candidates(3, 3),
+					candidates(4, 0, 1),
+				},
 				Events: submitted(
-					on(1, job(1, 0, 10, 2)), on(2, job(2, 0, 20, 2)), on(3, job(3, 0, 20, 2)), on(4, gang(4, 0, 10, 2, 4)),
+					on(1, job(1, 0, 10, 2)), on(2, job(2, 0, 20, 2)), on(3, job(3, 0, 20, 2)), on(4,
+						gang(4, 0, 10, 2, 4)),
 				),
 			})
 			require.NoError(t, err)
@@ -49,7 +53,8 @@ func TestDraining(t *testing.T) {
 
 			decide(t, h, 10, jobEvent(backfill.Completed, 1))
 			require.EqualValues(t, 4, s.ReservedIdle(), "a has two more to wait with")
-			d = decide(t, h, 20, jobEvent(backfill.Completed, 2), jobEvent(backfill.Completed, 3), jobEvent(backfill.Completed, 6))
+			d = decide(t, h, 20, jobEvent(backfill.Completed, 2), jobEvent(backfill.Completed, 3),
+				jobEvent(backfill.Completed, 6))
 			require.Equal(t, []backfill.JobID{4}, startedIDs(d), "on time")
 			require.Zero(t, s.ReservedIdle(), "what is idle on d, 5 may not use")
 		})
@@ -60,7 +65,8 @@ func TestDraining(t *testing.T) {
 func TestReservedIdle(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	reserve := func(j *backfill.Job, start backfill.Time, at backfill.Placement) {
-		accept(t, s, backfill.Round{Now: s.Now(), Events: submitted(j)}, func(c *backfill.Cycle) { c.Reserve(j, start, at) })
+		accept(t, s, backfill.Round{Now: s.Now(), Events: submitted(j)},
+			func(c *backfill.Cycle) { c.Reserve(j, start, at) })
 	}
 	require.Zero(t, s.ReservedIdle(), "nothing is planned")
 	one := job(1, 0, 10, 3)
@@ -105,9 +111,11 @@ func TestOnReserved(t *testing.T) {
 			wide := job(1, 0, 10, 4)
 			event := submitted(wide)
 			event[0].Key = c.reserved
-			accept(t, s, backfill.Round{Events: event}, func(cycle *backfill.Cycle) { cycle.Reserve(wide, 10, on(0, 1)) })
+			accept(t, s, backfill.Round{Events: event},
+				func(cycle *backfill.Cycle) { cycle.Reserve(wide, 10, on(0, 1)) })
 			small := predicted(gang(2, 1, 5, c.width, 1), c.running)
-			d := accept(t, s, backfill.Round{Now: 1, Events: submitted(small)}, func(cycle *backfill.Cycle) { cycle.Start(small, c.at) })
+			d := accept(t, s, backfill.Round{Now: 1, Events: submitted(small)},
+				func(cycle *backfill.Cycle) { cycle.Start(small, c.at) })
 			_, _, planned := s.Planned(1)
 			require.Equal(t, c.running == 0 || !c.onReserved, planned)
 			require.Equal(t, c.onReserved, s.OnReserved(&d, 0))

@@ -18,8 +18,8 @@ type Job struct {
 	ID JobID
 	// Submit is when the job came into its queue.
 	Submit Time
-	// Place decides between jobs submitted in the same second.
-	Place Place
+	// Position decides between jobs submitted in the same second.
+	Position QueuePosition
 	// Nodes is the number of chunks: 1 but for gangs (HTCondor's parallel
 	// universe).
 	Nodes int
@@ -47,9 +47,9 @@ type Job struct {
 	Labels map[string]string
 }
 
-// Place is where a job stands in its workload: its number there, or on a real
+// QueuePosition is where a job stands in its workload: its number there, or on a real
 // pool the schedd's name, ClusterId and ProcId.
-type Place struct {
+type QueuePosition struct {
 	Queue         string
 	Cluster, Proc int64
 }
@@ -61,9 +61,9 @@ func Compare(a, b *Job) int {
 		return cmp.Compare(a.Submit, b.Submit)
 	}
 	return cmp.Or(
-		strings.Compare(a.Place.Queue, b.Place.Queue),
-		cmp.Compare(a.Place.Cluster, b.Place.Cluster),
-		cmp.Compare(a.Place.Proc, b.Place.Proc),
+		strings.Compare(a.Position.Queue, b.Position.Queue),
+		cmp.Compare(a.Position.Cluster, b.Position.Cluster),
+		cmp.Compare(a.Position.Proc, b.Position.Proc),
 		cmp.Compare(a.ID, b.ID),
 	)
 }
@@ -104,22 +104,23 @@ func (j *Job) limit() Time { return cmp.Or(j.Limit, j.Estimate) }
 // validate refuses a job that no policy should have to think about.
 func (j *Job) validate(resources int) error {
 	switch {
-	case j.Nodes < 1 || j.Nodes > maxChunks:
-		return fmt.Errorf("job %d: %d chunks: must be from 1 to %d", j.ID, j.Nodes, maxChunks)
+	case j.Nodes < 1 || j.Nodes > MaxChunks:
+		return fmt.Errorf("job %d: %d chunks: must be from 1 to %d", j.ID, j.Nodes, MaxChunks)
 	case j.Whole && j.Nodes != 1:
 		return fmt.Errorf("job %d: %d chunks: must be 1, as it takes a bundle whole", j.ID, j.Nodes)
-	case j.Estimate < 1 || j.Estimate > maxEstimate:
-		return fmt.Errorf("job %d: estimate of %d s: must be from 1 to %d", j.ID, j.Estimate, maxEstimate)
-	case j.Running < 0 || j.Running > maxEstimate:
-		return fmt.Errorf("job %d: estimate of %d s for when it runs: must be from 0 to %d", j.ID, j.Running, maxEstimate)
-	case j.Limit < 0 || j.Limit > maxEstimate:
-		return fmt.Errorf("job %d: limit of %d s: must be from 0 to %d", j.ID, j.Limit, maxEstimate)
+	case j.Estimate < 1 || j.Estimate > MaxTime:
+		return fmt.Errorf("job %d: estimate of %d s: must be from 1 to %d", j.ID, j.Estimate, MaxTime)
+	case j.Running < 0 || j.Running > MaxTime:
+		return fmt.Errorf("job %d: estimate of %d s for when it runs: must be from 0 to %d", j.ID, j.Running, MaxTime)
+	case j.Limit < 0 || j.Limit > MaxTime:
+		return fmt.Errorf("job %d: limit of %d s: must be from 0 to %d", j.ID, j.Limit, MaxTime)
 	case len(j.Request) != resources:
 		return fmt.Errorf("job %d: asks for %d resources, the pool has %d", j.ID, len(j.Request), resources)
 	}
 	for _, amount := range j.Request {
-		if amount < 0 || amount > maxAmount/int64(j.Nodes) {
-			return fmt.Errorf("job %d: asks for %d times %v: amounts must be at least 0 and at most %d in all", j.ID, j.Nodes, j.Request, maxAmount)
+		if amount < 0 || amount > MaxAmount/int64(j.Nodes) {
+			return fmt.Errorf("job %d: asks for %d times %v: amounts must be at least 0 and at most %d in all", j.ID,
+				j.Nodes, j.Request, MaxAmount)
 		}
 	}
 	if j.Request.Zero() {
@@ -128,15 +129,10 @@ func (j *Job) validate(resources int) error {
 	return nil
 }
 
-// What is asked for is bounded so that sums and products stay far from overflow.
-const (
-	maxChunks        = 1 << 20
-	maxSlots         = 1 << 20               // that a bundle of plain data may name
-	maxAmount        = 1_000_000_000_000_000 // of a resource, on a slot or for a job
-	maxEstimate Time = 1 << 40               // seconds
-)
-
 // request is the job in the profile's terms.
 func (s *State) request(j *Job) profile.Request {
-	return profile.Request{Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate, Candidates: s.candidates[j.Candidates]}
+	return profile.Request{
+		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,
+		Candidates: s.candidates[j.Candidates],
+	}
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// newOrderedHost puts a policy in charge of a driver's pool, under an order.
+// newOrderedHost creates a host for a driver's pool with the given policy and order.
 func newOrderedHost(t *testing.T, d *conformance.Driver, main backfill.Decider, by backfill.Order) *backfill.Host {
 	t.Helper()
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), by, main, fallback, func(r backfill.Refusal) {
-		require.NoError(t, r.Err, "%s was refused at %d", r.Policy, r.Now)
-	})
+	h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), by, main, fallback,
+		func(r backfill.Refusal) {
+			require.NoError(t, r.Err, "%s was refused at %d", r.Policy, r.Now)
+		})
 	require.NoError(t, err)
 	return h
 }
 
-// TestQueueFollowsTime drives policies through random pools, mishaps included,
-// under every order. After each round the queue is what sorting the waiting jobs
-// by their keys of that instant gives, and fcfs has started the first of them.
+// TestQueueFollowsTime: in random pools under every order, the queue is always sorted by the keys
+// of the instant, and fcfs starts its first jobs.
 func TestQueueFollowsTime(t *testing.T) {
 	for _, o := range backfill.Orders() {
 		for _, policy := range []string{"fcfs", "easy", "ibb"} {
@@ -76,8 +76,8 @@ func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.J
 	require.Equal(t, ids(sortedBy(all, by, d.Now)), ids(all))
 }
 
-// TestOvertaking lets a short job that came later overtake a long one as time
-// passes, and not before a cycle opens.
+// TestOvertaking: with time, a short job overtakes a long one that came earlier, but only when a
+// cycle opens.
 func TestOvertaking(t *testing.T) {
 	for _, name := range []string{"wfp", "xfactor"} {
 		s := newState(t, cpus(4))
@@ -92,8 +92,7 @@ func TestOvertaking(t *testing.T) {
 	}
 }
 
-// TestReturningJobsHaveNewKeys brings a running and a held job back to the
-// queue.
+// TestReturningJobsHaveNewKeys: running and held jobs return to the queue with new keys.
 func TestReturningJobsHaveNewKeys(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "fcfs", "wfp")
@@ -107,7 +106,7 @@ func TestReturningJobsHaveNewKeys(t *testing.T) {
 	require.InDelta(t, -9, jobState(t, s, 2).Key, 0)
 }
 
-// TestAskedOnce counts how often an order is asked.
+// TestAskedOnce: an order is not asked more often than needed.
 func TestAskedOnce(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		asked := 0
@@ -122,13 +121,14 @@ func TestAskedOnce(t *testing.T) {
 		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4), job(2, 0, 50, 4))...)
 		require.Equal(t, 3, asked, "each at its arrival")
 		decide(t, h, 5, submitted(job(3, 5, 100, 4))...)
-		require.Equal(t, map[bool]int{false: 4, true: 6}[moves], asked, "those that wait, if time matters, and the new one")
+		require.Equal(t, map[bool]int{false: 4, true: 6}[moves], asked,
+			"those that wait, if time matters, and the new one")
 		decide(t, h, 6, jobEvent(backfill.Completed, 0))
 		require.Equal(t, map[bool]int{false: 4, true: 9}[moves], asked)
 	}
 }
 
-// TestNoKeyForWhatIsNoJob refuses jobs that an order could not even look at.
+// TestNoKeyForWhatIsNoJob: an invalid job is refused before the order sees it.
 func TestNoKeyForWhatIsNoJob(t *testing.T) {
 	for _, o := range backfill.Orders() {
 		h := newHost(t, newState(t, cpus(4)), "easy", o.Name)
@@ -147,7 +147,7 @@ func BenchmarkKeys(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d waiting", name, n), func(b *testing.B) {
 				by, err := backfill.OrderNamed(name)
 				require.NoError(b, err)
-				spec := backfill.Spec{Name: "idle", New: func(backfill.Values) (backfill.Policy, error) {
+				spec := backfill.PolicySpec{Name: "idle", New: func(backfill.Values) (backfill.Policy, error) {
 					return backfill.PolicyFunc(func(c *backfill.Cycle) { drain(c) }), nil
 				}}
 				idle, err := backfill.Link(spec, nil)

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Option is one thing about a policy that can be set with --policy-opt.
+// Option describes one setting of a policy, as given with --policy-opt.
 type Option struct {
 	Name, Default, Doc string
-	// Type says what values look like.
+	// Type is the syntax of the values.
 	Type OptionType
-	// Range bounds a number or a length of time, which is in seconds.
+	// Range bounds a number, or a length of time in seconds.
 	Range Range
-	// Choices are the words of a choice.
+	// Choices lists the allowed words of a Choice.
 	Choices []string
-	// Check refuses a value for what the type cannot say; nil accepts any. It stays
-	// with the policy: no other process is told of it.
+	// Check validates what the type cannot express; nil accepts every value. It runs only in the
+	// process of the policy and is not sent to others.
 	Check func(value string) error
 }
 
-// OptionType is what the values of an option look like.
+// OptionType is the syntax of an option's values.
 type OptionType uint8
 
 // The types of options.
@@ -32,18 +32,18 @@ const (
 	Text OptionType = iota
 	// WholeNumber is a whole number in decimal digits.
 	WholeNumber
-	// Number is a decimal number, perhaps with a fraction or an exponent.
+	// Number is a decimal number; a fraction and an exponent are allowed.
 	Number
-	// LengthOfTime is what [ParseTime] reads.
+	// LengthOfTime is a duration in the syntax of [ParseTime].
 	LengthOfTime
 	// Flag is true or false.
 	Flag
-	// Choice is one of the option's Choices, in whatever case.
+	// Choice is one of the option's Choices; case does not matter.
 	Choice
 	// List is a list of words, separated by commas or spaces.
 	List
-	// Resources is a list of names of the pool's resources. A policy is made before
-	// it sees a pool, so who knows both checks them, with [Spec.CheckResources].
+	// Resources is a list of names of the pool's resources. A policy is created before the pool is
+	// known, so these names are checked later, with [PolicySpec.CheckResources].
 	Resources
 )
 
@@ -60,8 +60,8 @@ func (t OptionType) String() string {
 	return fmt.Sprintf("type %d", uint8(t))
 }
 
-// Range is from Low to High, both included. The zero value does not bound; to
-// bound on one side is for [AtLeast] and [AtMost].
+// Range is the interval from Low to High, both included. The zero value does not limit anything.
+// Use [AtLeast] and [AtMost] for an interval with one bound.
 type Range struct{ Low, High float64 }
 
 // AtLeast is the range from low upwards.
@@ -70,7 +70,7 @@ func AtLeast(low float64) Range { return Range{low, math.Inf(1)} }
 // AtMost is the range up to high.
 func AtMost(high float64) Range { return Range{math.Inf(-1), high} }
 
-// Bounds are Low and High, each nil where there is no such bound.
+// Bounds returns Low and High; a missing bound is nil.
 func (r Range) Bounds() (low, high *float64) {
 	if r != (Range{}) && !math.IsInf(r.Low, -1) {
 		low = &r.Low
@@ -84,7 +84,7 @@ func (r Range) Bounds() (low, high *float64) {
 // holds reports whether a number is in the range.
 func (r Range) holds(x float64) bool { return r == Range{} || r.Low <= x && x <= r.High }
 
-// words are how the range goes on after "a number"; none if it does not bound.
+// words returns the range as the continuation of "a number", or "" if it has no bounds.
 func (r Range) words() string {
 	switch low, high := r.Bounds(); {
 	case low == nil && high == nil:
@@ -105,7 +105,7 @@ func plainNumber(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// Accepts says which values are right, as in "must be" with these words.
+// Accepts describes the valid values, as the continuation of "must be".
 func (o Option) Accepts() string {
 	switch o.Type {
 	case WholeNumber, Number:
@@ -128,7 +128,7 @@ func (o Option) Accepts() string {
 	}
 }
 
-// check refuses a value that does not suit the option.
+// check returns an error if a value is not valid for the option.
 func (o Option) check(value string) error {
 	fits := true
 	switch o.Type {
@@ -159,18 +159,18 @@ func (o Option) check(value string) error {
 	return nil
 }
 
-// choice is the index of the choice that is meant; -1 if it is none.
+// choice returns the index of the given choice, or -1 if there is no such choice.
 func (o Option) choice(value string) int {
 	return slices.IndexFunc(o.Choices, func(word string) bool { return strings.EqualFold(word, value) })
 }
 
-// words splits a list.
+// words splits a list at commas and spaces.
 func words(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// parseNumber reads a finite decimal number. What else Go takes for one, in words
-// or with the digits of other bases, would surprise plugins in other languages.
+// parseNumber parses a finite decimal number. It rejects the other forms that Go accepts, such as
+// "inf" or hexadecimal digits, because they would surprise plugins written in other languages.
 func parseNumber(text string) (float64, error) {
 	if strings.Trim(text, "0123456789+-.eE") != "" {
 		return 0, strconv.ErrSyntax
@@ -180,9 +180,9 @@ func parseNumber(text string) (float64, error) {
 
 const timeForms = "a number of seconds, or a length of time as [[DD:]HH:]MM:SS"
 
-// ParseTime reads a length of time in seconds, or as [[DD:]HH:]MM:SS.
+// ParseTime parses a duration, given in seconds or as [[DD:]HH:]MM:SS.
 func ParseTime(text string) (Time, error) {
-	const bits = 41 // hold the longest, and are too few for the sum to overflow
+	const bits = 41 // enough for the longest duration; the sum cannot overflow
 	parts := strings.Split(text, ":")
 	units := []uint64{86400, 3600, 60, 1}
 	var sum uint64
@@ -193,8 +193,59 @@ func ParseTime(text string) (Time, error) {
 		}
 		sum += n * units[len(units)-len(parts)+i]
 	}
-	if sum > uint64(maxEstimate) {
-		return 0, fmt.Errorf("must be at most %d seconds", maxEstimate)
+	if sum > uint64(MaxTime) {
+		return 0, fmt.Errorf("must be at most %d seconds", MaxTime)
 	}
 	return Time(sum), nil
+}
+
+// DidYouMean returns the end of an error message about an unknown name: a suggestion of the known
+// name that is most similar, or "" if none is similar.
+func DidYouMean(written string, known []string) string {
+	if meant := nearest(written, known); meant != "" {
+		return ", did you mean " + meant + "?"
+	}
+	return ""
+}
+
+// nearest returns the most similar name, ignoring case; the first one if several are equally
+// similar. It returns "" if more than half of the written letters would have to change.
+func nearest(written string, names []string) string {
+	const longest = 40 // anything longer is not a misspelt name
+	if len(written) > longest {
+		return ""
+	}
+	written = strings.ToLower(written)
+	best, least := "", (len(written)+1)/2+1
+	for _, name := range names {
+		if d := distance(written, name); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance returns how many letters must be inserted, deleted, replaced or swapped with their
+// neighbour to turn one text into the other (optimal string alignment).
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	d := make([][]int, len(from)+1) // [i][j]: between the first i and the first j letters
+	for i := range d {
+		d[i] = make([]int, len(to)+1)
+		for j := range d[i] {
+			if i == 0 || j == 0 {
+				d[i][j] = i + j
+				continue
+			}
+			replaced := d[i-1][j-1]
+			if from[i-1] != to[j-1] {
+				replaced++
+			}
+			d[i][j] = min(replaced, d[i-1][j]+1, d[i][j-1]+1)
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(from)][len(to)]
 }

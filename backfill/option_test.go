@@ -13,15 +13,18 @@ import (
 )
 
 // sampler has an option of each type.
-func sampler() backfill.Spec {
-	return backfill.Spec{Name: "try", Options: []backfill.Option{
+func sampler() backfill.PolicySpec {
+	return backfill.PolicySpec{Name: "try", Options: []backfill.Option{
 		{Name: "text", Default: "some text"},
-		{Name: "odd", Default: "1", Type: backfill.WholeNumber, Range: backfill.Range{Low: -3, High: 9}, Check: func(value string) error {
-			if strings.ContainsAny(value[len(value)-1:], "02468") {
-				return errors.New("must be odd")
-			}
-			return nil
-		}},
+		{
+			Name: "odd", Default: "1", Type: backfill.WholeNumber, Range: backfill.Range{Low: -3, High: 9},
+			Check: func(value string) error {
+				if strings.ContainsAny(value[len(value)-1:], "02468") {
+					return errors.New("must be odd")
+				}
+				return nil
+			},
+		},
 		{Name: "any", Default: "-5", Type: backfill.WholeNumber},
 		{Name: "few", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtMost(3)},
 		{Name: "share", Default: "0.5", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1}},
@@ -36,7 +39,7 @@ func sampler() backfill.Spec {
 }
 
 // made makes a policy and gives the values that it was made of.
-func made(t require.TestingT, spec backfill.Spec, given map[string]string) (v backfill.Values) {
+func made(t require.TestingT, spec backfill.PolicySpec, given map[string]string) (v backfill.Values) {
 	spec.New = func(values backfill.Values) (backfill.Policy, error) {
 		v = values
 		return backfill.PolicyFunc(func(*backfill.Cycle) {}), nil
@@ -61,7 +64,8 @@ func TestOptionsAreRead(t *testing.T) {
 	require.Equal(t, []string{"cpus", "memory"}, v.List("resources"))
 
 	v = made(t, sampler(), map[string]string{
-		"text": "", "odd": "-3", "share": ".25", "strict": "true", "when": "aLWAYS", "queues": "a, b,,c ", "pause": "60",
+		"text": "", "odd": "-3", "share": ".25", "strict": "true", "when": "aLWAYS", "queues": "a, b,,c ",
+		"pause": "60",
 	})
 	require.Empty(t, v.Text("text"))
 	require.Equal(t, -3, v.Int("odd"))
@@ -89,7 +93,8 @@ func TestOptionsAreRefused(t *testing.T) {
 		{"factor", "-1", "must be a number of at least 0.25"},
 		{"window", "5 min", "must be a number of seconds, or a length of time as [[DD:]HH:]MM:SS"},
 		{"window", "1099511627777", "must be at most 1099511627776 seconds"},
-		{"pause", "59", "must be a number of seconds, or a length of time as [[DD:]HH:]MM:SS, from 60 to 86400 seconds"},
+		{"pause", "59", "must be a number of seconds, or a length of time as [[DD:]HH:]MM:SS, from 60 to 86400 " +
+			"seconds"},
 		{"strict", "yes", "must be true or false"},
 		{"strict", "True", "must be true or false"},
 		{"when", "often", "must be one of NEVER, Always"},
@@ -106,7 +111,8 @@ func TestOptionsAreRefused(t *testing.T) {
 
 // What is accepted can be read.
 func TestAcceptedOptionsCanBeRead(t *testing.T) {
-	text := rapid.OneOf(rapid.StringMatching(`[-+.0-9e:]{0,6}`), rapid.SampledFrom([]string{"true", "never", "cpus,disk"}), rapid.String())
+	text := rapid.OneOf(rapid.StringMatching(`[-+.0-9e:]{0,6}`),
+		rapid.SampledFrom([]string{"true", "never", "cpus,disk"}), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		given := map[string]string{}
 		for _, o := range sampler().Options {
@@ -135,53 +141,102 @@ func TestAPolicyReadsWhatItDeclares(t *testing.T) {
 	spec.Options = append(spec.Options, backfill.Option{Name: "bad", Default: "x", Type: backfill.WholeNumber})
 	v := made(t, spec, nil)
 	require.PanicsWithValue(t, `policy try reads option "depht", which it does not declare`, func() { v.Int("depht") })
-	require.PanicsWithValue(t, `policy try reads its option "text" as flag and declares it as text`, func() { v.Flag("text") })
+	require.PanicsWithValue(t, `policy try reads its option "text" as flag and declares it as text`,
+		func() { v.Flag("text") })
 	require.PanicsWithValue(t, `policy try: option bad="x" must be a whole number`, func() { v.Int("bad") })
 	require.Panics(t, func() { backfill.Values{}.Text("text") })
 }
 
 func TestValidate(t *testing.T) {
 	require.NoError(t, sampler().Validate())
-	require.NoError(t, backfill.Spec{Name: "conservative+2.1_b-ü"}.Validate())
-	with := func(o backfill.Option) backfill.Spec {
-		return backfill.Spec{Name: "try", Options: []backfill.Option{o}}
+	require.NoError(t, backfill.PolicySpec{Name: "conservative+2.1_b-ü"}.Validate())
+	with := func(o backfill.Option) backfill.PolicySpec {
+		return backfill.PolicySpec{Name: "try", Options: []backfill.Option{o}}
 	}
 	for _, tt := range []struct {
-		spec backfill.Spec
+		spec backfill.PolicySpec
 		want string
 	}{
-		{backfill.Spec{}, "the policy's name is missing"},
-		{backfill.Spec{Name: "two words"}, `the policy's name "two words" must be a word of letters and digits, or - _ . + behind the first`},
-		{backfill.Spec{Name: "a\x1b[2J"}, `the policy's name "a\x1b[2J" must be`},
-		{backfill.Spec{Name: "../easy"}, `"../easy" must be`},
-		{backfill.Spec{Name: "--help"}, `"--help" must be`},
-		{backfill.Spec{Name: "a\xff"}, `"a\xff" must be`},
-		{backfill.Spec{Name: strings.Repeat("ü", 41)}, `ü"… must have at most 40 letters`},
-		{backfill.Spec{Name: "try", Doc: "two\nlines"}, `policy try: its description has '\n' in it: must be printable text in one line`},
-		{backfill.Spec{Name: "try", Promise: "\u202e"}, `policy try: its promise has '\u202e' in it`},
-		{backfill.Spec{Name: "try", Source: "m\xfcller"}, `policy try: its source has '` + "\uFFFD" + `' in it`},
-		{backfill.Spec{Name: "try", Doc: strings.Repeat("x", 2001)}, "its description has 2001 letters: must have at most 2000"},
-		{backfill.Spec{Name: "try", Options: make([]backfill.Option, 101)}, "it has 101 options: must be at most 100"},
+		{backfill.PolicySpec{}, "the policy's name is missing"},
+		{
+			backfill.PolicySpec{Name: "two words"},
+			`the policy's name "two words" must be a word of letters and digits, or - _ . + behind the first`,
+		},
+		{backfill.PolicySpec{Name: "a\x1b[2J"}, `the policy's name "a\x1b[2J" must be`},
+		{backfill.PolicySpec{Name: "../easy"}, `"../easy" must be`},
+		{backfill.PolicySpec{Name: "--help"}, `"--help" must be`},
+		{backfill.PolicySpec{Name: "a\xff"}, `"a\xff" must be`},
+		{backfill.PolicySpec{Name: strings.Repeat("ü", 41)}, `ü"… must have at most 40 letters`},
+		{
+			backfill.PolicySpec{Name: "try", Doc: "two\nlines"},
+			`policy try: its description has '\n' in it: must be printable text in one line`,
+		},
+		{backfill.PolicySpec{Name: "try", Promise: "\u202e"}, `policy try: its promise has '\u202e' in it`},
+		{backfill.PolicySpec{Name: "try", Source: "m\xfcller"}, `policy try: its source has '` + "\uFFFD" + `' in it`},
+		{
+			backfill.PolicySpec{Name: "try", Doc: strings.Repeat("x", 2001)},
+			"its description has 2001 letters: must have at most 2000",
+		},
+		{
+			backfill.PolicySpec{Name: "try", Options: make([]backfill.Option, 101)},
+			"it has 101 options: must be at most 100",
+		},
 		{with(backfill.Option{}), "policy try: the name of an option is missing"},
 		{with(backfill.Option{Name: "a=b"}), `the name of an option "a=b" must be a word`},
-		{backfill.Spec{Name: "try", Options: []backfill.Option{{Name: "a"}, {Name: "b"}, {Name: "a"}}}, "policy try: option a is there twice"},
+		{
+			backfill.PolicySpec{Name: "try", Options: []backfill.Option{{Name: "a"}, {Name: "b"}, {Name: "a"}}},
+			"policy try: option a is there twice",
+		},
 		{with(backfill.Option{Name: "o", Doc: "\t"}), `policy try: option o: its description has '\t'`},
 		{with(backfill.Option{Name: "o", Type: 77}), "policy try: option o: there is no type 77 of options"},
-		{with(backfill.Option{Name: "o", Type: backfill.WholeNumber}), `policy try: option o: its default "" must be a whole number`},
-		{with(backfill.Option{Name: "o", Type: backfill.WholeNumber, Default: "0", Range: backfill.AtLeast(1)}), `its default "0" must be a whole number of at least 1`},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.WholeNumber}),
+			`policy try: option o: its default "" must be a whole number`,
+		},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.WholeNumber, Default: "0", Range: backfill.AtLeast(1)}),
+			`its default "0" must be a whole number of at least 1`,
+		},
 		{with(backfill.Option{Name: "o", Default: "\a"}), `option o: its default has '\a' in it`},
-		{with(backfill.Option{Name: "o", Default: "x", Check: func(string) error { return errors.New("is not liked") }}), `option o: its default "x" is not liked`},
+		{
+			with(backfill.Option{
+				Name: "o", Default: "x",
+				Check: func(string) error { return errors.New("is not liked") },
+			}),
+			`option o: its default "x" is not liked`,
+		},
 		{with(backfill.Option{Name: "o", Type: backfill.Flag}), `its default "" must be true or false`},
-		{with(backfill.Option{Name: "o", Type: backfill.Number, Default: "0", Range: backfill.Range{Low: math.NaN()}}), "its range has a bound that is no number"},
-		{with(backfill.Option{Name: "o", Type: backfill.Number, Default: "2", Range: backfill.Range{Low: 1}}), "its range from 1 to 0 holds nothing: use AtLeast or AtMost for one bound"},
-		{with(backfill.Option{Name: "o", Type: backfill.Number, Default: "2", Range: backfill.AtLeast(math.Inf(1))}), "its range from +Inf to +Inf holds nothing"},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Number, Default: "0", Range: backfill.Range{Low: math.NaN()}}),
+			"its range has a bound that is no number",
+		},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Number, Default: "2", Range: backfill.Range{Low: 1}}),
+			"its range from 1 to 0 holds nothing: use AtLeast or AtMost for one bound",
+		},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Number, Default: "2", Range: backfill.AtLeast(math.Inf(1))}),
+			"its range from +Inf to +Inf holds nothing",
+		},
 		{with(backfill.Option{Name: "o", Range: backfill.AtLeast(1)}), "option o: it has a range: a text has none"},
 		{with(backfill.Option{Name: "o", Choices: []string{"a"}}), "option o: it has choices: a text has none"},
 		{with(backfill.Option{Name: "o", Type: backfill.Choice}), "option o: it is a choice without choices"},
-		{with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "c", Choices: []string{"a", "b"}}), `its default "c" must be one of a, b`},
-		{with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "a", Choices: []string{"a", "b", "A"}}), "its choice A is there twice"},
-		{with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "a", Choices: []string{"a", ""}}), "its choice is missing"},
-		{with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "a", Choices: make([]string, 101)}), "it has 101 choices: must be at most 100"},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "c", Choices: []string{"a", "b"}}),
+			`its default "c" must be one of a, b`,
+		},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "a", Choices: []string{"a", "b", "A"}}),
+			"its choice A is there twice",
+		},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "a", Choices: []string{"a", ""}}),
+			"its choice is missing",
+		},
+		{
+			with(backfill.Option{Name: "o", Type: backfill.Choice, Default: "a", Choices: make([]string, 101)}),
+			"it has 101 choices: must be at most 100",
+		},
 	} {
 		require.ErrorContains(t, tt.spec.Validate(), tt.want)
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Order is the queue's priority function, apart from the policy: the key of a
-// job at an instant, lower first. Equal keys fall to the order of jobs. Moves
-// says that time alone may change the key; the host then asks again as each
-// cycle opens.
+// Order is the queue's priority function; it does not depend on the policy. It returns a job's key
+// at an instant; jobs with lower keys come first. Jobs with equal keys stand in the order of
+// [Compare]. If the key can change with time alone, moves is true, and the host asks again when
+// each cycle opens.
 type Order func(j *Job, now Time) (key float64, moves bool)
 
-// OrderSpec is an order as it is known by name.
+// OrderSpec is an order with its name and description.
 type OrderSpec struct {
 	Name string
 	// Doc says which job comes first.
@@ -19,7 +19,7 @@ type OrderSpec struct {
 	Order Order
 }
 
-// Orders lists the orders that look at nothing but the job and the time.
+// Orders lists the built-in orders, which depend only on the job and the time.
 func Orders() []OrderSpec {
 	fcfs := fixed(func(*Job) float64 { return 0 })
 	return []OrderSpec{
@@ -34,8 +34,8 @@ func Orders() []OrderSpec {
 	}
 }
 
-// OrderNamed is the order of that name. The error lists those that there are
-// and says which one may be meant.
+// OrderNamed returns the built-in order with the given name. The error lists all names and suggests
+// the most similar one.
 func OrderNamed(name string) (Order, error) {
 	var names []string
 	for _, o := range Orders() {
@@ -44,24 +44,24 @@ func OrderNamed(name string) (Order, error) {
 		}
 		names = append(names, o.Name)
 	}
-	return nil, fmt.Errorf("unknown order %q%s: choose one of %s", name, DidYouMean(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown order %q%s: choose one of %s", name, DidYouMean(name, names),
+		strings.Join(names, ", "))
 }
 
-// fixed is an order by what time does not change.
+// fixed makes an order of a key that does not change with time.
 func fixed(key func(*Job) float64) Order {
 	return func(j *Job, _ Time) (float64, bool) { return key(j), false }
 }
 
-// wfp favours jobs that have waited long for their length, and wide ones: the
-// utility function of Argonne's Blue Gene/P (Tang et al., CLUSTER 2009). Products
-// and quotients of floats are rounded alike on every machine; their order is part
-// of the definition.
+// wfp prefers wide jobs, and jobs that have waited long relative to their estimate: the utility
+// function of Argonne's Blue Gene/P (Tang et al., CLUSTER 2009). The sequence of the float
+// operations is part of the definition: it makes the rounding the same on every machine.
 func wfp(j *Job, now Time) (float64, bool) {
 	r := float64(j.Waited(now)) / float64(j.Estimate)
 	return -(r * r * r * float64(j.Width())), true
 }
 
-// xfactor favours jobs that have waited long for their length.
+// xfactor prefers jobs that have waited long relative to their estimate.
 func xfactor(j *Job, now Time) (float64, bool) {
 	return -float64(j.Waited(now)+j.Estimate) / float64(j.Estimate), true
 }

@@ -70,8 +70,10 @@ func TestMovingOrders(t *testing.T) {
 func TestUnknownOrder(t *testing.T) {
 	const list = "choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
 	for written, hint := range map[string]string{
-		"random": ": ", "": ": ", "wpf": ", did you mean wfp?: ", "tallest": ", did you mean widest?: ", "FCFS": ", did you mean fcfs?: ",
-		"narowest": ", did you mean narrowest?: ", "x-factor": ", did you mean xfactor?: ", "sfj": ", did you mean sjf?: ",
+		"random": ": ", "": ": ", "wpf": ", did you mean wfp?: ", "tallest": ", did you mean widest?: ",
+		"FCFS":     ", did you mean fcfs?: ",
+		"narowest": ", did you mean narrowest?: ", "x-factor": ", did you mean xfactor?: ",
+		"sfj": ", did you mean sjf?: ",
 	} {
 		_, err := backfill.OrderNamed(written)
 		require.EqualError(t, err, fmt.Sprintf("unknown order %q%s%s", written, hint, list))
@@ -85,7 +87,8 @@ func TestKeysNearTheTruth(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "now"))
 		draw := func(id backfill.JobID) *backfill.Job {
-			return job(id, backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "submit")), backfill.Time(rapid.Int64Range(1, 1<<25).Draw(rt, "estimate")),
+			return job(id, backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "submit")),
+				backfill.Time(rapid.Int64Range(1, 1<<25).Draw(rt, "estimate")),
 				rapid.Int64Range(1, 1<<40).Draw(rt, "cpus"))
 		}
 		a, b := draw(1), draw(2)
@@ -117,7 +120,10 @@ func exactWFP(j *backfill.Job, now backfill.Time) *big.Rat {
 // TestCompare breaks ties by one thing after the other.
 func TestCompare(t *testing.T) {
 	place := func(id backfill.JobID, submit backfill.Time, queue string, cluster, proc int64) *backfill.Job {
-		return &backfill.Job{ID: id, Submit: submit, Place: backfill.Place{Queue: queue, Cluster: cluster, Proc: proc}}
+		return &backfill.Job{
+			ID: id, Submit: submit,
+			Position: backfill.QueuePosition{Queue: queue, Cluster: cluster, Proc: proc},
+		}
 	}
 	want := []*backfill.Job{
 		place(9, -1, "z", 9, 9),
@@ -153,11 +159,15 @@ func TestQueueIsSorted(t *testing.T) {
 		var jobs []*backfill.Job
 		var events []backfill.Event
 		for i := range rapid.IntRange(1, 12).Draw(rt, "jobs") {
-			j := gang(backfill.JobID(i), 0, backfill.Time(rapid.IntRange(1, 3).Draw(rt, "estimate")), rapid.IntRange(1, 2).Draw(rt, "nodes"), rapid.Int64Range(1, 3).Draw(rt, "cpus"))
+			j := gang(backfill.JobID(i), 0, backfill.Time(rapid.IntRange(1, 3).Draw(rt, "estimate")),
+				rapid.IntRange(1, 2).Draw(rt, "nodes"), rapid.Int64Range(1, 3).Draw(rt, "cpus"))
 			j.Submit = backfill.Time(rapid.IntRange(-2, 0).Draw(rt, "submit"))
-			j.Place = backfill.Place{Queue: rapid.SampledFrom([]string{"", "a"}).Draw(rt, "queue"), Cluster: rapid.Int64Range(0, 1).Draw(rt, "cluster")}
+			j.Position = backfill.QueuePosition{
+				Queue:   rapid.SampledFrom([]string{"", "a"}).Draw(rt, "queue"),
+				Cluster: rapid.Int64Range(0, 1).Draw(rt, "cluster"),
+			}
 			jobs = append(jobs, j)
-			events = append(events, backfill.Event{Kind: backfill.Submitted, Spec: j, Key: by(j)})
+			events = append(events, backfill.Event{Kind: backfill.Submitted, Job: j, Key: by(j)})
 		}
 		s := newState(t, cpus(8))
 		accept(t, s, backfill.Round{Events: events}, nil)
@@ -185,10 +195,13 @@ func TestHow(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, map[backfill.JobID]string{1: "head", 2: "queue"}, how(decide(t, h, 0, submitted(job(1, 0, 10, 2), job(2, 0, 10, 1))...)))
+	require.Equal(t, map[backfill.JobID]string{1: "head", 2: "queue"},
+		how(decide(t, h, 0, submitted(job(1, 0, 10, 2), job(2, 0, 10, 1))...)))
 	require.Empty(t, decide(t, h, 1, submitted(job(3, 1, 10, 4))...).Started)
 	require.Equal(t, map[backfill.JobID]string{4: "backfill"}, how(decide(t, h, 2, submitted(job(4, 2, 8, 1))...)))
-	require.Equal(t, map[backfill.JobID]string{3: "head"}, how(decide(t, h, 10, jobEvent(backfill.Completed, 1), jobEvent(backfill.Completed, 2), jobEvent(backfill.Completed, 4))))
+	require.Equal(t, map[backfill.JobID]string{3: "head"},
+		how(decide(t, h, 10, jobEvent(backfill.Completed, 1), jobEvent(backfill.Completed, 2),
+			jobEvent(backfill.Completed, 4))))
 }
 
 // TestJob adds up a gang's needs.

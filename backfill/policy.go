@@ -20,9 +20,9 @@ type PolicyFunc func(*Cycle)
 // Decide calls the function.
 func (f PolicyFunc) Decide(c *Cycle) { f(c) }
 
-// Spec is a policy as it is known by name: what it is, what it promises, what
+// PolicySpec is a policy as it is known by name: what it is, what it promises, what
 // can be set, and how one is made.
-type Spec struct {
+type PolicySpec struct {
 	Name string
 	// Doc says in one sentence what the policy does, Promise what a job's owner may
 	// rely on, Source where it comes from.
@@ -39,7 +39,7 @@ type Spec struct {
 }
 
 // Make checks the given options, fills in the defaults, and makes a policy.
-func (s Spec) Make(given map[string]string) (Policy, error) {
+func (s PolicySpec) Make(given map[string]string) (Policy, error) {
 	values, err := ReadOptions("policy "+s.Name, s.Options, given)
 	if err != nil {
 		return nil, err
@@ -63,21 +63,22 @@ func (e *OptionsError) Unwrap() error { return e.Err }
 
 // CheckOptions refuses given options that the policy does not have, and values
 // that do not suit them, with an [*OptionsError].
-func (s Spec) CheckOptions(given map[string]string) error {
+func (s PolicySpec) CheckOptions(given map[string]string) error {
 	_, err := ReadOptions("policy "+s.Name, s.Options, given)
 	return err
 }
 
 // CheckResources refuses given options that name resources which the pool does
 // not have, with an [*OptionsError]. Defaults are not held against the pool.
-func (s Spec) CheckResources(given map[string]string, resources []string) error {
+func (s PolicySpec) CheckResources(given map[string]string, resources []string) error {
 	for _, o := range s.Options {
 		if o.Type != Resources {
 			continue
 		}
 		for _, name := range words(given[o.Name]) {
 			if !slices.Contains(resources, name) {
-				return &OptionsError{Err: fmt.Errorf("policy %s: option %s=%q: the pool has no resource %s%s: it has %s",
+				return &OptionsError{Err: fmt.Errorf("policy %s: option %s=%q: the pool has no resource %s%s: it "+
+					"has %s",
 					s.Name, o.Name, given[o.Name], name, DidYouMean(name, resources), strings.Join(resources, ", "))}
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // TestSpecMake checks and completes options.
 func TestSpecMake(t *testing.T) {
 	var got backfill.Values
-	spec := backfill.Spec{
+	spec := backfill.PolicySpec{
 		Name: "try",
 		Options: []backfill.Option{
 			{Name: "depth", Default: "1", Type: backfill.WholeNumber, Range: backfill.AtLeast(1)},
@@ -37,9 +37,17 @@ func TestSpecMake(t *testing.T) {
 		{map[string]string{"depth": "7", "names": "x, y,,z "}, 7, []string{"x", "y", "z"}, ""},
 		{map[string]string{"names": ""}, 1, nil, ""},
 		{map[string]string{"depth": "0"}, 0, nil, `policy try: option depth="0" must be a whole number of at least 1`},
-		{map[string]string{"depth": "1.5"}, 0, nil, `policy try: option depth="1.5" must be a whole number of at least 1`},
+		{
+			map[string]string{"depth": "1.5"},
+			0, nil,
+			`policy try: option depth="1.5" must be a whole number of at least 1`,
+		},
 		{map[string]string{"depth": ""}, 0, nil, `policy try: option depth="" must be a whole number of at least 1`},
-		{map[string]string{"depht": "1"}, 0, nil, `policy try has no option "depht", did you mean depth?: it has depth, names`},
+		{
+			map[string]string{"depht": "1"},
+			0, nil,
+			`policy try has no option "depht", did you mean depth?: it has depth, names`,
+		},
 		{map[string]string{"z": "1", "a": "1"}, 0, nil, `policy try has no option "a": it has depth, names`}, // the first by name
 		{map[string]string{"names": "none"}, 0, nil, "one name at least"},
 	} {
@@ -59,7 +67,7 @@ func TestSpecMake(t *testing.T) {
 
 // TestCheckResources holds the resources that options name against a pool.
 func TestCheckResources(t *testing.T) {
-	spec := backfill.Spec{Name: "try", Options: []backfill.Option{
+	spec := backfill.PolicySpec{Name: "try", Options: []backfill.Option{
 		{Name: "resources", Default: "cpus,licences", Type: backfill.Resources}, {Name: "names"},
 	}}
 	for _, tt := range []struct {
@@ -69,8 +77,14 @@ func TestCheckResources(t *testing.T) {
 		{nil, ""}, // the default is the policy's own affair
 		{map[string]string{"resources": "memory, cpus", "names": "nobody"}, ""},
 		{map[string]string{"resources": ""}, ""},
-		{map[string]string{"resources": "cpus,memroy"}, `policy try: option resources="cpus,memroy": the pool has no resource memroy, did you mean memory?: it has cpus, memory`},
-		{map[string]string{"resources": "licences"}, `policy try: option resources="licences": the pool has no resource licences: it has cpus, memory`},
+		{
+			map[string]string{"resources": "cpus,memroy"},
+			`policy try: option resources="cpus,memroy": the pool has no resource memroy, did you mean memory?: it has cpus, memory`,
+		},
+		{
+			map[string]string{"resources": "licences"},
+			`policy try: option resources="licences": the pool has no resource licences: it has cpus, memory`,
+		},
 	} {
 		err := spec.CheckResources(tt.given, []string{"cpus", "memory"})
 		if tt.want == "" {
@@ -84,13 +98,17 @@ func TestCheckResources(t *testing.T) {
 // TestParseTime reads lengths of time as Maui writes them.
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]backfill.Time{
-		"0": 0, "90": 90, "1:30": 90, "00:90": 90, "90:00": 5400, "1:00:00": 3600, "2:03:04:05": 2*86400 + 3*3600 + 4*60 + 5, "1099511627776": 1 << 40,
+		"0": 0, "90": 90, "1:30": 90, "00:90": 90, "90:00": 5400, "1:00:00": 3600,
+		"2:03:04:05": 2*86400 + 3*3600 + 4*60 + 5, "1099511627776": 1 << 40,
 	} {
 		got, err := backfill.ParseTime(text)
 		require.NoError(t, err)
 		require.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "-1", "+1", "1.5", " 1", "1h", ":1", "1:", "1::1", "0:1:2:3:4", "99999999999999999999", "1:-1"} {
+	for _, text := range []string{
+		"", "-1", "+1", "1.5", " 1", "1h", ":1", "1:", "1::1", "0:1:2:3:4",
+		"99999999999999999999", "1:-1",
+	} {
 		_, err := backfill.ParseTime(text)
 		require.ErrorContains(t, err, "must be a number of seconds", text)
 	}
@@ -142,7 +160,10 @@ func BenchmarkCycle(b *testing.B) {
 		for _, size := range []struct {
 			name         string
 			slots, queue int
-		}{{"1-slot-100-jobs", 1, 100}, {"1-slot-3000-jobs", 1, 3000}, {"100-slots-100-jobs", 100, 100}, {"1000-slots-300-jobs", 1000, 300}} {
+		}{{"1-slot-100-jobs", 1, 100}, {"1-slot-3000-jobs", 1, 3000}, {
+			"100-slots-100-jobs", 100,
+			100,
+		}, {"1000-slots-300-jobs", 1000, 300}} {
 			b.Run(spec.Name+"/"+size.name, func(b *testing.B) {
 				s := backfill.NewState([]string{"cpus", "memory"}, 0)
 				r := backfill.Round{Candidates: []backfill.CandidateSet{{}}}
@@ -150,13 +171,19 @@ func BenchmarkCycle(b *testing.B) {
 				for i := range size.slots {
 					id := backfill.SlotID(i)
 					r.Candidates[0].Candidates.Slots = append(r.Candidates[0].Candidates.Slots, id)
-					r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: id, Name: string(rune('a' + i)), Capacity: backfill.Vector{each, 1000 * each}}})
+					r.Events = append(r.Events, backfill.Event{
+						Kind: backfill.SlotAdded,
+						Slot: backfill.Slot{
+							ID: id, Name: string(rune('a' + i)),
+							Capacity: backfill.Vector{each, 1000 * each},
+						},
+					})
 				}
 				next := backfill.JobID(0)
 				arrival := func(now backfill.Time) backfill.Event {
 					j := job(next, now, 50+backfill.Time(next*37%400), 1+int64(next*13)%each, int64(next*7%500))
 					next++
-					return backfill.Event{Kind: backfill.Submitted, Spec: j}
+					return backfill.Event{Kind: backfill.Submitted, Job: j}
 				}
 				for range size.queue + size.slots*2 {
 					r.Events = append(r.Events, arrival(0))
@@ -175,7 +202,7 @@ func BenchmarkCycle(b *testing.B) {
 					c, openErr := s.Open(backfill.Round{Now: now})
 					require.NoError(b, openErr)
 					for running := range c.Running() {
-						events = append(events, backfill.Event{Kind: backfill.Completed, Job: running.Job.ID})
+						events = append(events, backfill.Event{Kind: backfill.Completed, JobID: running.Job.ID})
 						break
 					}
 					c.Rollback()
@@ -189,5 +216,24 @@ func BenchmarkCycle(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		longest    int
+		want       string
+	}{
+		{"nothing", "", 5, ""},
+		{"letters of any alphabet", "Größe 中", 10, "Größe 中"},
+		{"one line", "a\tb\nc\u2028d", 10, "a b c d"},
+		{"what would move a cursor", "a\x1b[2J\x00\x7f", 10, "a\ufffd[2J\ufffd\ufffd"},
+		{"no letters at all", "\xff\xfe", 10, "\ufffd\ufffd"},
+		{"as long as may be", "abc", 3, "abc"},
+		{"too long", "abcd", 3, "abc…"},
+		{"letters are counted, not bytes", "äöü", 3, "äöü"},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, backfill.Printable(c.text, c.longest)) })
 	}
 }

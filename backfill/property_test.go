@@ -52,7 +52,10 @@ func (p *pool) round() backfill.Round {
 		// The host sorts and completes a round; a dry run on a clone shows how.
 		dry := *p.host
 		dry.State = p.host.State.Clone()
-		_, err := dry.Decide(p.t.Context(), backfill.Round{Now: r.Now, Bundles: r.Bundles, Candidates: r.Candidates, Keys: r.Keys, Events: append([]backfill.Event{}, r.Events...)})
+		_, err := dry.Decide(p.t.Context(), backfill.Round{
+			Now: r.Now, Bundles: r.Bundles, Candidates: r.Candidates,
+			Keys: r.Keys, Events: append([]backfill.Event{}, r.Events...),
+		})
 		require.NoError(p.t, err)
 		p.before(p.main.rounds[len(p.main.rounds)-1])
 	}
@@ -131,8 +134,11 @@ func TestCloneIsIndependent(t *testing.T) {
 			}
 			j.Request[0] = 1
 			accept(t, clone, backfill.Round{
-				Now:    clone.Now() + 1,
-				Events: append([]backfill.Event{policyChanged(false), {Kind: backfill.SlotChanged, Slot: smaller(clone, j.Request)}}, submitted(j)...),
+				Now: clone.Now() + 1,
+				Events: append([]backfill.Event{
+					policyChanged(false),
+					{Kind: backfill.SlotChanged, Slot: smaller(clone, j.Request)},
+				}, submitted(j)...),
 			}, func(c *backfill.Cycle) {
 				for _, planned := range c.Planned() {
 					c.Release(planned)
@@ -144,7 +150,8 @@ func TestCloneIsIndependent(t *testing.T) {
 				}
 				c.Wake(c.Now() + 1)
 			})
-			require.Equal(t, before, factsOf(p.host.State, p.host.State.Now()), "the original noticed what happened to the clone")
+			require.Equal(t, before, factsOf(p.host.State, p.host.State.Now()),
+				"the original noticed what happened to the clone")
 		}
 	})
 }
@@ -219,8 +226,8 @@ type afresh struct {
 	name string
 }
 
-func (a afresh) Spec() backfill.Spec { return link(a.t, a.name, nil).Spec() }
-func (a afresh) Decide(ctx context.Context, c *backfill.Cycle) error {
-	return link(a.t, a.name, nil).Decide(ctx, c)
+func (a afresh) Spec() backfill.PolicySpec { return link(a.t, a.name, nil).Spec() }
+func (a afresh) Decide(ctx context.Context, tx *backfill.Transaction) error {
+	return link(a.t, a.name, nil).Decide(ctx, tx)
 }
 func (a afresh) Decided(backfill.Round, backfill.Decision, bool) {}

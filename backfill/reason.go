@@ -11,16 +11,16 @@ import (
 // Why is the kind of a [Reason].
 type Why uint8
 
-// Every job is in one of these situations.
+// The kinds of reasons. Every job has exactly one.
 const (
-	// Runs: it has started.
+	// Runs: the job has started.
 	Runs Why = iota + 1
-	// Reserved: its start is planned.
+	// Reserved: the job waits and has a reservation.
 	Reserved
-	// Waits: no start is planned; as things stand it would fit at a time, behind
-	// the job at the head of the queue.
+	// Waits: the job has no reservation. The plan may leave room for it from some instant on, but
+	// jobs before it in the queue come first.
 	Waits
-	// HeldBack: it is out of the queue.
+	// HeldBack: the job is held, out of the queue.
 	HeldBack
 )
 
@@ -28,23 +28,23 @@ var whyNames = [...]string{"", "runs", "reserved", "waits", "held"}
 
 func (w Why) String() string { return nameOf(whyNames[:], int(w)) }
 
-// Reason is why a job is where it is, and when it may be expected to start. It
-// is derived from the state on demand.
+// Reason says why a job runs or does not, and when it is expected to start. It is computed from the
+// state on demand.
 type Reason struct {
 	Why Why
-	// At is the start: actual, planned, or the earliest that the plan leaves.
+	// At is the actual start (Runs), the planned one (Reserved), or the earliest that fits (Waits).
 	At        Time
 	Placement Placement
-	// Latest is the guarantee, if Promised.
+	// Latest is the guaranteed latest start; it is valid only if Promised.
 	Latest   Time
 	Promised bool
-	// Behind is the job at the head of the queue, if it is another: Waits.
+	// Behind is set for Waits: the job at the head of the queue, or nil if it is this job.
 	Behind *Job
-	// Text is what whoever held the job said: HeldBack.
+	// Text is set for HeldBack: the reason given when the job was held.
 	Text string
 }
 
-// Reason says why a job is where it is; false if there is no such job.
+// Reason returns why a job runs or does not, or false if there is no such job.
 func (s *State) Reason(id JobID) (Reason, bool) {
 	r := s.jobs.Find(id)
 	if r == nil {
@@ -53,10 +53,10 @@ func (s *State) Reason(id JobID) (Reason, bool) {
 	return s.reason(r, s.earliest), true
 }
 
-// Reasons walks all jobs, by ID, each with why it is where it is. It asks far fewer
-// questions than as many times Reason: once for all jobs that wait for the same for
-// the same time, and not at all where a shorter and a longer job could start at the
-// same instant. Such a one is told where the longer one would fit.
+// Reasons iterates over all jobs by ID, each with its reason. It searches the profile far less
+// often than one call of Reason per job would: once for all waiting jobs with the same request and
+// estimate. If the shortest and the longest of several estimates can start at the same instant, the
+// ones between are not searched; those jobs get the placement found for the longest.
 func (s *State) Reasons() iter.Seq2[*Job, Reason] {
 	return func(yield func(*Job, Reason) bool) {
 		fits := s.fits()
@@ -65,8 +65,8 @@ func (s *State) Reasons() iter.Seq2[*Job, Reason] {
 	}
 }
 
-// wish is what jobs may wait for alike. Those of one autocluster share the vector of
-// their request.
+// wish is all that decides where a waiting job fits, but for its estimate. Jobs of one autocluster
+// share the vector of their request, so its address identifies it.
 type wish struct {
 	request           *int64
 	nodes, candidates int
@@ -75,14 +75,14 @@ type wish struct {
 
 func wishOf(j *Job) wish { return wish{&j.Request[0], j.Nodes, j.Candidates, j.Whole} }
 
-// fit is where the plan leaves room; without a placement: nowhere.
+// fit is the earliest start that the plan leaves for a job. A nil placement means that it fits
+// nowhere.
 type fit struct {
 	at        Time
 	placement Placement
 }
 
-// fits is where the plan leaves room for the waiting jobs without a place, by what
-// they wait for and for how long.
+// fits computes the earliest fit for all waiting jobs without a reservation, by wish and estimate.
 func (s *State) fits() map[wish]map[Time]fit {
 	jobs := map[wish]map[Time]*Job{} // one of each
 	s.queue.Scan(func(q queued) bool {
@@ -102,7 +102,8 @@ func (s *State) fits() map[wish]map[Time]fit {
 		ask := func(i int) { fits[estimates[i]] = s.earliest(jobs[estimates[i]]) }
 		ask(0)
 		ask(len(estimates) - 1)
-		// A job fits no earlier than a shorter one, so between equals all are equal.
+		// A longer job fits no earlier than a shorter one. So if two estimates give the same start,
+		// all estimates between them do.
 		var between func(low, high int)
 		between = func(low, high int) {
 			if high-low < 2 {
@@ -126,7 +127,7 @@ func (s *State) fits() map[wish]map[Time]fit {
 	return all
 }
 
-// earliest is where the plan leaves room for a job that has no place.
+// earliest searches the plan for the earliest start of a job that has no reservation.
 func (s *State) earliest(j *Job) (f fit) {
 	f.at, f.placement, _ = s.profile.EarliestFit(s.request(j), s.now)
 	return f
@@ -152,7 +153,7 @@ func (s *State) reason(r *record, earliest func(*Job) fit) Reason {
 	return reason
 }
 
-// Describe puts a reason into words. Name is how the caller calls a job.
+// Describe returns a reason as text. The function name returns what the caller calls a job.
 func (s *State) Describe(r Reason, name func(*Job) string) string {
 	switch r.Why {
 	case Runs:
@@ -177,7 +178,8 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 	}
 }
 
-// DescribePlacement lists a placement as name×chunks, or names the bundle that it is.
+// DescribePlacement formats a placement as a list of slot×chunks, or as the name of the bundle that
+// it occupies.
 func (s *State) DescribePlacement(at Placement) string {
 	if id, ok := s.profile.BundleAt(at); ok {
 		return s.bundles[id].Name

@@ -45,7 +45,8 @@ func TestReasonsAreThoseOfEachJob(t *testing.T) {
 // read asks a state for all that daemons answer from a copy.
 func read(s *backfill.State) (text []string) {
 	for j, r := range s.Reasons() {
-		text = append(text, fmt.Sprint(j.ID, " ", s.Describe(r, func(j *backfill.Job) string { return fmt.Sprint(j.ID) })))
+		text = append(text, fmt.Sprint(j.ID, " ", s.Describe(r,
+			func(j *backfill.Job) string { return fmt.Sprint(j.ID) })))
 	}
 	for _, slot := range s.Slots() {
 		text = append(text, fmt.Sprint(slot.Name, s.SlotUp(slot.ID), s.Free(slot.ID, s.Now())))
@@ -109,12 +110,15 @@ func busyPool(tb testing.TB, slots int, full bool) *backfill.State {
 			sets[backfill.SlotID(id)] = i == 0 || random.IntN(4) > 0
 		}
 		maps.DeleteFunc(sets, func(_ backfill.SlotID, in bool) bool { return !in })
-		snap.Candidates = append(snap.Candidates, backfill.CandidateSet{ID: i, Candidates: backfill.Candidates{Slots: slices.Sorted(maps.Keys(sets))}})
+		snap.Candidates = append(snap.Candidates, backfill.CandidateSet{
+			ID:         i,
+			Candidates: backfill.Candidates{Slots: slices.Sorted(maps.Keys(sets))},
+		})
 	}
 	add := func(j backfill.JobState) {
 		set, id := random.IntN(len(requests)), backfill.JobID(len(snap.Jobs))
 		j.Job = &backfill.Job{
-			ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1,
+			ID: id, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
 			Candidates: set, Request: requests[set], Estimate: backfill.Time(600 * (1 + random.IntN(100))),
 		}
 		if j.Running {
@@ -126,7 +130,10 @@ func busyPool(tb testing.TB, slots int, full bool) *backfill.State {
 		snap.Jobs = append(snap.Jobs, j)
 	}
 	for id := range slots {
-		slot := backfill.Slot{ID: backfill.SlotID(id), Name: fmt.Sprintf("slot%05d", id), Capacity: backfill.Vector{8, 32_000}}
+		slot := backfill.Slot{
+			ID: backfill.SlotID(id), Name: fmt.Sprintf("slot%05d", id),
+			Capacity: backfill.Vector{8, 32_000},
+		}
 		snap.Slots = append(snap.Slots, backfill.SlotState{Slot: slot, Up: true})
 		add(backfill.JobState{Running: true, Placement: on(id, 1)})
 		add(backfill.JobState{})

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Resume goes on from a state as plain data, as if the host had led to it: nothing is
-// announced if the policy in charge there is the host's. The order is asked for the
-// jobs' keys at the state's Now. It refuses what [Restore] does, and reservations that
-// could not be made where they are. An error, a [*JobError] where a job is to blame,
-// changes nothing.
+// Resume replaces the host's state by a snapshot and continues from there. No PolicyChanged event
+// follows if the snapshot has the same policy. All keys are computed by the host's order at the
+// snapshot's Now. Resume refuses what [Restore] refuses, and reservations without room. An error, a
+// [*JobError] if one job is the cause, changes nothing.
 func (h *Host) Resume(snap Snapshot) error {
 	snap.Jobs = slices.Clone(snap.Jobs)
 	for i := range snap.Jobs {
@@ -28,8 +27,8 @@ func (h *Host) Resume(snap Snapshot) error {
 	return nil
 }
 
-// checkPlan refuses reservations to come that could not be made where they are.
-// Where nothing is overfull that is no matter of what is free.
+// checkPlan returns an error if a reservation that starts now or later has no room where it is
+// planned. It tests only those on an overfull slot or outside the job's candidates: the others fit.
 func (s *State) checkPlan() (err error) {
 	overfull := map[SlotID]bool{}
 	isOverfull := func(c Chunks) bool {

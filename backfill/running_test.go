@@ -39,32 +39,34 @@ func TestOverrunOfAPrediction(t *testing.T) {
 		{10, 25, 0, 25, 40},
 		{10, 10, 0, 10, 20},
 	} {
-		t.Run(fmt.Sprintf("%d running %d limit %d now %d", tt.estimate, tt.running, tt.limit, tt.now), func(t *testing.T) {
-			const start = 1000
-			j := predicted(job(1, start, tt.estimate, 1), tt.running)
-			j.Limit = tt.limit
-			s := newState(t, cpus(4))
-			h := newHost(t, s, "easy", "fcfs")
-			decide(t, h, start, submitted(j)...)
-			require.Equal(t, start+tt.running, jobState(t, s, 1).End)
-			decide(t, h, start+tt.now)
-			require.Equal(t, start+tt.want, jobState(t, s, 1).End)
-			require.Equal(t, cpus(3), s.Free(0, start+tt.want-1))
-			require.Equal(t, cpus(4), s.Free(0, start+tt.want))
-
-			s = newState(t, cpus(4))
-			decide(t, newHost(t, s, "easy", "fcfs"), start+tt.now, found(j, on(0, 1), start, 0))
-			if tt.running <= max(tt.limit, tt.estimate) { // else it is expected to end at its limit
+		t.Run(fmt.Sprintf("%d running %d limit %d now %d", tt.estimate, tt.running, tt.limit, tt.now),
+			func(t *testing.T) {
+				const start = 1000
+				j := predicted(job(1, start, tt.estimate, 1), tt.running)
+				j.Limit = tt.limit
+				s := newState(t, cpus(4))
+				h := newHost(t, s, "easy", "fcfs")
+				decide(t, h, start, submitted(j)...)
+				require.Equal(t, start+tt.running, jobState(t, s, 1).End)
+				decide(t, h, start+tt.now)
 				require.Equal(t, start+tt.want, jobState(t, s, 1).End)
-			}
-		})
+				require.Equal(t, cpus(3), s.Free(0, start+tt.want-1))
+				require.Equal(t, cpus(4), s.Free(0, start+tt.want))
+
+				s = newState(t, cpus(4))
+				decide(t, newHost(t, s, "easy", "fcfs"), start+tt.now, found(j, on(0, 1), start, 0))
+				if tt.running <= max(tt.limit, tt.estimate) { // else it is expected to end at its limit
+					require.Equal(t, start+tt.want, jobState(t, s, 1).End)
+				}
+			})
 	}
 }
 
 func TestWhatIsExpectedOfARunIsBounded(t *testing.T) {
 	for _, running := range []backfill.Time{-1, 1<<40 + 1} {
 		_, err := newState(t, cpus(1)).Open(backfill.Round{Events: submitted(predicted(job(1, 0, 10, 1), running))})
-		require.ErrorContains(t, err, fmt.Sprintf("job 1: estimate of %d s for when it runs: must be from 0 to", running))
+		require.ErrorContains(t, err, fmt.Sprintf("job 1: estimate of %d s for when it runs: must be from 0 to",
+			running))
 	}
 }
 
@@ -165,8 +167,8 @@ func TestNoGuaranteeRestsOnAPrediction(t *testing.T) {
 				for range 30 {
 					r := d.Round(h.State)
 					for i := range r.Events {
-						if j := r.Events[i].Spec; j != nil && strip {
-							r.Events[i].Spec = predicted(new(*j), 0)
+						if j := r.Events[i].Job; j != nil && strip {
+							r.Events[i].Job = predicted(new(*j), 0)
 						}
 					}
 					decision, err := h.Decide(t.Context(), r)
@@ -193,7 +195,7 @@ func TestPromisesBeginWithoutPredictions(t *testing.T) {
 		promise backfill.Time
 	}{
 		{"not told", nil, 100},
-		{"told", []backfill.Event{{Kind: backfill.EstimateChanged, Job: 1, End: 70}}, 70},
+		{"told", []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 70}}, 70},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(t, cpus(4))

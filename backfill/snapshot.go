@@ -8,37 +8,37 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Snapshot is a whole state as plain data: for another process, a file, or a
-// test. [State.Snapshot] and [Restore] are inverse to each other.
+// Snapshot is a complete state as plain data, for another process, a file, or a test.
+// [View.Snapshot] and [Restore] are inverse to each other.
 type Snapshot struct {
 	Resources  []string
 	Rule       profile.Rule
 	Now        Time
 	Revision   uint64
-	Policy     string // in charge
+	Policy     string // the active one
 	Guarantees bool
 	Slots      []SlotState
 	Bundles    []Bundle
 	Candidates []CandidateSet
 	Jobs       []JobState
 	Wakes      []Time
-	// KeepFreed is how long the state remembers what jobs gave back, and Freed
-	// what it remembers; see [Cycle.KeepFreed].
+	// KeepFreed is how many seconds the state remembers what jobs gave back, and Freed is what it
+	// remembers; see [Cycle.KeepFreed].
 	KeepFreed Time
 	Freed     []Freed
 }
 
-// SlotState is a slot and whether it is there.
+// SlotState is a slot and whether it is in the pool now.
 type SlotState struct {
 	Slot
 	Up bool
 }
 
-// JobState is a job and where it stands.
+// JobState is a job with its phase, its key, and its run or reservation.
 type JobState struct {
 	Job        *Job
 	Running    bool
-	Held       string // the reason, if it is held
+	Held       string // the reason if the job is held, else ""
 	Key        float64
 	Alone      bool // no other job waited when it arrived
 	Placement  Placement
@@ -47,9 +47,9 @@ type JobState struct {
 	Guarantee  Time
 }
 
-// Snapshot copies the state out. No cycle may have taken an event or acted
-// since it was opened.
-func (s *State) Snapshot() Snapshot {
+// Snapshot copies the state. It must not be called while a cycle is open that has taken an event or
+// acted.
+func (s *View) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
 		Policy: s.policy, Guarantees: s.guarantees, Wakes: slices.Clone(s.wakes),
@@ -72,7 +72,7 @@ func (s *State) Snapshot() Snapshot {
 	return snap
 }
 
-// JobError says which job of a snapshot cannot be.
+// JobError says which job of a snapshot is invalid.
 type JobError struct {
 	Job JobID
 	Err error
@@ -81,9 +81,9 @@ type JobError struct {
 func (e *JobError) Error() string { return "snapshot: " + e.Err.Error() }
 func (e *JobError) Unwrap() error { return e.Err }
 
-// Restore makes a state of a snapshot. It refuses one that holds unknown slots
-// or candidate sets, and, with a [*JobError], jobs that are no jobs, that stand
-// nowhere or in two places.
+// Restore creates a state from a snapshot. It returns an error if slots, bundles or candidate sets
+// are invalid, and a [*JobError] if a job is invalid, runs without a placement, or is held with
+// one.
 func Restore(snap Snapshot) (*State, error) {
 	s := NewState(snap.Resources, snap.Rule)
 	s.now, s.revision, s.wakes = snap.Now, snap.Revision, slices.Clone(snap.Wakes)
@@ -102,7 +102,7 @@ func Restore(snap Snapshot) (*State, error) {
 		}
 	}
 	for _, b := range snap.Bundles {
-		if err := b.validate(s.bundles, s.slots, maxSlots); err != nil {
+		if err := b.validate(s.bundles, s.slots, MaxSlots); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		s.addBundle(b)
@@ -111,7 +111,7 @@ func Restore(snap Snapshot) (*State, error) {
 		if set.ID != i {
 			return nil, fmt.Errorf("snapshot: candidate set %d stands in place %d", set.ID, i)
 		}
-		// A set may name slots that the round under way will bring up, as a bundle may.
+		// A set may name slots that the open round will add, as a bundle may.
 		if err := set.validate(i, math.MaxInt32, math.MaxInt32); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
@@ -131,7 +131,7 @@ func Restore(snap Snapshot) (*State, error) {
 
 func (s *State) restoreJob(j JobState) error {
 	with := there{slots: len(s.slots), bundles: s.bundles, before: s.candidates}
-	if err := s.validateSpec(&Event{Kind: Submitted, Spec: j.Job, Key: j.Key}, &with); err != nil {
+	if err := s.validateSpec(&Event{Kind: Submitted, Job: j.Job, Key: j.Key}, &with); err != nil {
 		return err
 	}
 	if err := j.validate(&with); err != nil {
@@ -147,8 +147,8 @@ func (s *State) restoreJob(j JobState) error {
 	case j.Running:
 		r.phase = running
 	}
-	s.set(j.Job.ID, &r)
-	return nil
+	_, err := s.set(j.Job.ID, &r, false)
+	return err
 }
 
 func (j JobState) id() JobID {
@@ -158,7 +158,7 @@ func (j JobState) id() JobID {
 	return j.Job.ID
 }
 
-// validate refuses a place that is none, and a situation that no job can be in.
+// validate returns an error if the placement is invalid, or does not go with the job's phase.
 func (j JobState) validate(with *there) error {
 	placed := j.Placement != nil
 	if placed {

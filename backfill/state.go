@@ -8,46 +8,22 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// State is all there is to know when a decision is taken: the pool's slots, the
-// jobs that wait, run or are held, their reservations and guarantees, and the
-// profile that follows from them. The host owns it; a policy acts on it through
-// a [Cycle]. Between cycles a policy keeps nothing that matters, so a state can
-// be cloned, exported, replayed, or handed to another policy at any time.
+// State is all there is to know when a decision is taken: the pool's slots, the jobs that wait, run
+// or are held, their reservations and guarantees, and the profile that follows from them. The host
+// owns it and opens a [Transaction] on it; a policy reads it through its [View] and acts on it
+// through a [Cycle]. Between cycles a policy keeps nothing that matters, so a state can be cloned,
+// exported, replayed, or handed to another policy at any time.
 type State struct {
-	resources  []string
-	rule       profile.Rule
-	now        Time
-	revision   uint64
-	policy     string // in charge
-	guarantees bool   // whether it gives them
+	View
 
-	slots      []Slot // by SlotID; the profile knows which of them are up
-	bundles    []Bundle
-	candidates []*Candidates
-	profile    *profile.Profile
-	use        Vector // what runs
-	capacity   Vector // of the slots that are up
-	wakes      []Time // ascending
-	memo       any    // of the policy, of this very state; see Cycle.Memo
+	memo any      // of the policy, of this very state; see Cycle.Memo
+	void []record // reservations that the last round's starts made void, as they were; see giveWay
 
-	void []record // the reservations that the last round's starts made void, as they were; see giveWay
+	queueChanges int // counts the jobs that joined or left the queue
 
-	// The jobs, and four ways to walk them. All are copied on write.
-	jobs    *table
-	queue   *btree.BTreeG[queued]  // waiting, by the queue's order
-	planned *btree.BTreeG[planned] // waiting with a place, by planned start
-	running *btree.BTreeG[planned] // by expected end
-	held    *btree.BTreeG[queued]  // out of the queue, by what was their place in it
-
-	queueChanges int // counts what came into the queue and left it
-
-	cycle *Cycle // the last one, whose room the next may use; nil while one is open
-
-	freed freedLog // by jobs, of late
+	open  bool         // a transaction is
+	spare *Transaction // the last one, for the next to reuse its memory; nil: none can be
 }
-
-// maxSpare bounds the room that is kept for the next round.
-const maxSpare = 4096
 
 // phase is where a job stands.
 type phase uint8
@@ -104,7 +80,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		}
 		return Compare(a.job, b.job) < 0
 	}
-	return &State{
+	return &State{View: View{
 		resources: resources,
 		rule:      rule,
 		now:       -Forever,
@@ -116,7 +92,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		planned:   btree.NewBTreeGOptions(byTime, options),
 		running:   btree.NewBTreeGOptions(byTime, options),
 		held:      btree.NewBTreeGOptions(byKey, options),
-	}
+	}}
 }
 
 // Clone returns an independent copy that shares what neither side changes. It is made
@@ -124,7 +100,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 // another goroutine may ask the copy, one at a time, while the original goes on.
 func (s *State) Clone() *State {
 	c := *s
-	c.memo, c.cycle = nil, nil
+	c.memo, c.spare, c.open = nil, nil, false
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
 	c.bundles = slices.Clone(s.bundles)
@@ -134,44 +110,6 @@ func (s *State) Clone() *State {
 	c.planned, c.running = s.planned.Copy(), s.running.Copy()
 	return &c
 }
-
-// Now is the instant of the last cycle.
-func (s *State) Now() Time { return s.now }
-
-// Revision counts the decisions that led to this state.
-func (s *State) Revision() uint64 { return s.revision }
-
-// Policy is the policy in charge, and whether it gives guarantees; "": none has
-// decided yet.
-func (s *State) Policy() (name string, guarantees bool) { return s.policy, s.guarantees }
-
-// Resources are the names of the pool's resources, cpus first.
-func (s *State) Resources() []string { return s.resources }
-
-// Slots are all slots that the pool ever had, by SlotID.
-func (s *State) Slots() []Slot { return s.slots }
-
-// SlotUp reports whether the slot is there now.
-func (s *State) SlotUp(id SlotID) bool { return s.profile.Up(id) }
-
-// Free is what is free on a slot at t, by plan.
-func (s *State) Free(id SlotID, t Time) Vector { return s.profile.Free(id, t) }
-
-// Use is what the running jobs hold of each resource, Capacity what the slots
-// that are up have. Neither may be changed.
-func (s *State) Use() Vector { return s.use }
-
-// Capacity is the sum of the slots that are up.
-func (s *State) Capacity() Vector { return s.capacity }
-
-// Waiting counts the jobs in the queue.
-func (s *State) Waiting() int { return s.queue.Len() }
-
-// Held counts the jobs that are out of the queue without running.
-func (s *State) Held() int { return s.held.Len() }
-
-// RunningJobs counts the jobs that run.
-func (s *State) RunningJobs() int { return s.running.Len() }
 
 // NextWake is the next instant at which the host must open a cycle even if
 // nothing happens: a planned start, an expected end, or a time that the policy
@@ -190,51 +128,65 @@ func (s *State) NextWake() Time {
 	return next
 }
 
-// set replaces what is held of a job and brings every index, the profile and
-// the use along; none removes it. All changes of jobs pass here, so that setting
-// the old record back undoes them.
-func (s *State) set(id JobID, now *record) (old record) {
+// set replaces what is held of a job and updates every index, the profile and the use; a record
+// without a job removes it. Every change of a job goes through here, so that setting the old record
+// again undoes it. If the job must fit, set refuses a new place that is not free once the old one
+// is given back, and changes nothing.
+func (s *State) set(id JobID, now *record, mustFit bool) (old record, err error) {
 	old = s.jobs.Set(id, *now)
-	s.queueChanges += reindex(s.queue, waiting, &old, now)
-	reindex(s.held, held, &old, now)
 	if old.sameSpan(now) {
-		s.reschedule(&old, now)
-		return old
+		s.relist(&old, now)
+	} else if err = s.replan(&old, now, mustFit); err != nil {
+		s.jobs.Set(id, old)
+		return old, err
 	}
+	if old.phase != now.phase || old.key != now.key || old.job != now.job {
+		s.queueChanges += reindex(s.queue, waiting, &old, now)
+		reindex(s.held, held, &old, now)
+	}
+	return old, nil
+}
+
+// replan moves a job from the old record's place to the new one's, in the profile and in the index.
+func (s *State) replan(old, now *record, mustFit bool) error {
 	if old.placement != nil {
-		s.displan(&old)
+		s.unplan(old)
+	}
+	if mustFit {
+		if err := s.profile.Misfit(s.request(now.job), now.placement, now.start); err != nil {
+			if old.placement != nil {
+				s.plan(old)
+			}
+			return err
+		}
 	}
 	if now.placement != nil {
 		s.plan(now)
 	}
-	return old
+	return nil
 }
 
-// reindex brings the index of the jobs in a phase along and counts the changes.
+// reindex updates the index of the jobs in a phase, and counts the entries that came or went.
 func reindex(index *btree.BTreeG[queued], in phase, old, now *record) (changes int) {
-	was, is := old.in(in), now.in(in)
-	if was && is && old.job == now.job && old.key == now.key {
-		return 0
-	}
-	if was {
+	if old.in(in) {
 		index.Delete(queued{old.key, old.job})
 		changes++
 	}
-	if is {
+	if now.in(in) {
 		index.Set(queued{now.key, now.job})
 		changes++
 	}
 	return changes
 }
 
-// sameSpan reports whether two records of a job occupy the same.
+// sameSpan reports whether two records of a job occupy the same slots at the same time.
 func (r *record) sameSpan(o *record) bool {
 	return r.job != nil && r.job == o.job && r.start == o.start && r.end == o.end && r.placement.Equal(o.placement)
 }
 
-// reschedule brings the indexes along for a job that stays where it is, such as
-// one that starts as planned: the profile does not change.
-func (s *State) reschedule(old, now *record) {
+// relist updates the indexes for a job that stays in its place, such as one that starts as planned:
+// the profile does not change.
+func (s *State) relist(old, now *record) {
 	if old.phase != now.phase && now.placement != nil {
 		s.unlist(old)
 		s.list(now)
@@ -257,8 +209,8 @@ func (s *State) list(r *record) {
 	}
 }
 
-// displan is the inverse of plan.
-func (s *State) displan(r *record) {
+// unplan is the inverse of plan.
+func (s *State) unplan(r *record) {
 	s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
 	s.unlist(r)
 }
@@ -324,27 +276,6 @@ func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 	}
 	old, s.candidates[id] = s.candidates[id], c
 	return old
-}
-
-// IsRunning reports whether the job runs.
-func (s *State) IsRunning(id JobID) bool {
-	r := s.jobs.Find(id)
-	return r != nil && r.phase == running
-}
-
-// IsWaiting reports whether the job is in the queue.
-func (s *State) IsWaiting(id JobID) bool {
-	r := s.jobs.Find(id)
-	return r != nil && r.phase == waiting
-}
-
-// Planned is a waiting job's reservation, if it has one.
-func (s *State) Planned(id JobID) (start Time, at Placement, ok bool) {
-	r := s.jobs.Find(id)
-	if r == nil || r.phase != waiting || r.placement == nil {
-		return 0, nil, false
-	}
-	return r.start, r.placement, true
 }
 
 // FirstWaiting lists the first n waiting jobs in the queue's order.

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// table holds the records of the jobs by ID, in pages, because hosts mostly number their jobs one after the other: the
-// list of pages is short enough to be searched in no time. Copies share the pages that neither side changes.
+// table holds the records of the jobs by ID, in pages, because hosts mostly number jobs one after
+// the other: the list of pages is short and quickly searched. Copies share the pages that neither
+// side changes.
 type table struct {
 	pages []*page // ascending by number, none empty
 	owner *owner
@@ -14,7 +15,8 @@ type table struct {
 	last  int // index of the page that was asked for last: mostly it is again
 }
 
-// owner marks what may be changed in place. It has a size so that two owners never share an address.
+// owner marks what may be changed in place. It has a size so that two owners never share an
+// address.
 type owner struct{ _ byte }
 
 const pageBits = 5

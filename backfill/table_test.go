@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTableIsAMap drives tables and maps through the same changes; copies in between must not notice each other.
+// TestTableIsAMap drives tables and maps through the same changes; copies in between must not
+// notice each other.
 func TestTableIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tables := []*table{newTable()}

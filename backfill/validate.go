@@ -48,8 +48,8 @@ func (s *State) validate(r Round) error {
 		if err := whole.follow(e); err != nil {
 			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
 		}
-		if e.Kind == Changed && !told.back.Has(e.Spec.ID) && s.stillRuns(e.Spec.ID, told.lost) {
-			return fmt.Errorf("event %d (%v): job %d does not wait", i, e.Kind, e.Spec.ID)
+		if e.Kind == Changed && !told.back.Has(e.Job.ID) && s.stillRuns(e.Job.ID, told.lost) {
+			return fmt.Errorf("event %d (%v): job %d does not wait", i, e.Kind, e.Job.ID)
 		}
 		if err := up.follow(e, s.profile); err != nil {
 			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
@@ -81,7 +81,8 @@ func (t *tellings) add(e *Event) (id JobID, ok bool) {
 // stillRuns reports whether a job runs, and on none of the slots that were lost.
 func (s *State) stillRuns(id JobID, lost []SlotID) bool {
 	r := s.jobs.Find(id)
-	return r.phase == running && !slices.ContainsFunc(r.placement, func(c Chunks) bool { return slices.Contains(lost, c.Slot) })
+	return r.phase == running && !slices.ContainsFunc(r.placement,
+		func(c Chunks) bool { return slices.Contains(lost, c.Slot) })
 }
 
 // there is what jobs may name: what there is once a round has added its own.
@@ -135,24 +136,24 @@ func (s *State) with(r Round) (t there, whole bundled, err error) {
 }
 
 func (s *State) validateEvent(e *Event, now Time, with *there) error {
-	r := s.jobs.Find(e.Job)
+	r := s.jobs.Find(e.JobID)
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged:
 		return s.validateSlot(e, with.slots)
 	case Completed, EstimateChanged:
 		if r == nil || r.phase != running {
-			return fmt.Errorf("job %d does not run", e.Job)
+			return fmt.Errorf("job %d does not run", e.JobID)
 		}
 		if e.Kind == EstimateChanged && (e.End <= now || e.End > Forever) {
-			return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.Job, e.End, now)
+			return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.JobID, e.End, now)
 		}
 	case StartFailed:
 		if r == nil || r.placement == nil || r.phase == waiting && r.start > now {
-			return fmt.Errorf("job %d was not to be started", e.Job)
+			return fmt.Errorf("job %d was not to be started", e.JobID)
 		}
 	case Removed:
 		if r == nil {
-			return fmt.Errorf("job %d is unknown", e.Job)
+			return fmt.Errorf("job %d is unknown", e.JobID)
 		}
 	case Changed, Submitted:
 		return s.validateSpec(e, with)
@@ -170,14 +171,14 @@ func (s *State) validateFound(e *Event, now Time, with *there) error {
 	if err := s.validateSpec(e, with); err != nil {
 		return err
 	}
-	if err := e.Spec.validatePlacement(e.Placement, with); err != nil {
+	if err := e.Job.validatePlacement(e.Placement, with); err != nil {
 		return err
 	}
 	switch {
 	case e.Start > now || e.Start <= -Forever:
-		return fmt.Errorf("job %d cannot run since %d: it is %d", e.Spec.ID, e.Start, now)
+		return fmt.Errorf("job %d cannot run since %d: it is %d", e.Job.ID, e.Start, now)
 	case e.End <= now || e.End > Forever:
-		return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.Spec.ID, e.End, now)
+		return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.Job.ID, e.End, now)
 	}
 	return nil
 }
@@ -198,7 +199,7 @@ func (u upness) follow(e *Event, before *profile.Profile) error {
 				up = before.Up(c.Slot)
 			}
 			if !up {
-				return fmt.Errorf("job %d runs on slot %d, which is not there", e.Spec.ID, c.Slot)
+				return fmt.Errorf("job %d runs on slot %d, which is not there", e.Job.ID, c.Slot)
 			}
 		}
 	default:
@@ -251,34 +252,34 @@ func (s Slot) validate(resources int) error {
 		return fmt.Errorf("slot %s has %d resources, the pool %d", s.Name, len(s.Capacity), resources)
 	}
 	for _, amount := range s.Capacity {
-		if amount < 0 || amount > maxAmount {
-			return fmt.Errorf("slot %s has %v: amounts must be from 0 to %d", s.Name, s.Capacity, maxAmount)
+		if amount < 0 || amount > MaxAmount {
+			return fmt.Errorf("slot %s has %v: amounts must be from 0 to %d", s.Name, s.Capacity, MaxAmount)
 		}
 	}
 	return nil
 }
 
 func (s *State) validateSpec(e *Event, with *there) error {
-	if e.Spec == nil {
+	if e.Job == nil {
 		return errors.New("no job is given")
 	}
-	r := s.jobs.Find(e.Spec.ID)
-	set, known := with.candidates(e.Spec.Candidates)
+	r := s.jobs.Find(e.Job.ID)
+	set, known := with.candidates(e.Job.Candidates)
 	switch {
 	case e.Kind == Submitted && r != nil:
-		return fmt.Errorf("job %d is known already", e.Spec.ID)
+		return fmt.Errorf("job %d is known already", e.Job.ID)
 	case e.Kind == Changed && r == nil:
-		return fmt.Errorf("job %d does not wait", e.Spec.ID)
+		return fmt.Errorf("job %d does not wait", e.Job.ID)
 	case !known:
-		return fmt.Errorf("job %d has an unknown candidate set %d", e.Spec.ID, e.Spec.Candidates)
+		return fmt.Errorf("job %d has an unknown candidate set %d", e.Job.ID, e.Job.Candidates)
 	}
-	if err := e.Spec.suits(set); err != nil {
+	if err := e.Job.suits(set); err != nil {
 		return err
 	}
-	if err := validateKey(JobKey{Job: e.Spec.ID, Key: e.Key}); err != nil {
+	if err := validateKey(JobKey{Job: e.Job.ID, Key: e.Key}); err != nil {
 		return err
 	}
-	return e.Spec.validate(len(s.resources))
+	return e.Job.validate(len(s.resources))
 }
 
 // validateKey refuses a key that is no number: it has no place in any order.
@@ -287,4 +288,32 @@ func validateKey(k JobKey) error {
 		return fmt.Errorf("job %d: its key is not a number", k.Job)
 	}
 	return nil
+}
+
+// jobSet is a set of jobs, fast while it has at most eight.
+type jobSet struct {
+	few  [8]JobID
+	n    int // in few
+	many map[JobID]bool
+}
+
+// Has reports whether the job is in the set.
+func (s *jobSet) Has(id JobID) bool {
+	return slices.Contains(s.few[:s.n], id) || s.many[id]
+}
+
+// Add puts a job in, and reports whether it was not there.
+func (s *jobSet) Add(id JobID) bool {
+	switch {
+	case s.Has(id):
+		return false
+	case s.n < len(s.few):
+		s.few[s.n] = id
+		s.n++
+		return true
+	case s.many == nil:
+		s.many = map[JobID]bool{}
+	}
+	s.many[id] = true
+	return true
 }

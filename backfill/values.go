@@ -27,7 +27,8 @@ func ReadOptions(whose string, options []Option, given map[string]string) (Value
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return Values{}, &OptionsError{Err: fmt.Errorf("%s has no option %q%s: %s", whose, name, DidYouMean(name, known), describeKnown(known))}
+			return Values{}, &OptionsError{Err: fmt.Errorf("%s has no option %q%s: %s", whose, name,
+				DidYouMean(name, known), describeKnown(known))}
 		}
 		if err := options[i].check(given[name]); err != nil {
 			return Values{}, &OptionsError{Err: fmt.Errorf("%s: option %s=%q %w", whose, name, given[name], err)}
@@ -96,7 +97,8 @@ func (v Values) read(name string, types ...OptionType) (Option, string) {
 		panic(fmt.Sprintf("%s reads option %q, which it does not declare", v.whose, name))
 	}
 	if !slices.Contains(types, v.options[i].Type) {
-		panic(fmt.Sprintf("%s reads its option %q as %s and declares it as %s", v.whose, name, types[0], v.options[i].Type))
+		panic(fmt.Sprintf("%s reads its option %q as %s and declares it as %s", v.whose, name, types[0],
+			v.options[i].Type))
 	}
 	o := v.options[i]
 	value, given := v.given[name]

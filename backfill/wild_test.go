@@ -44,7 +44,7 @@ func TestWildRounds(t *testing.T) {
 func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []backfill.Event) {
 	known := map[backfill.JobID]bool{}
 	for _, e := range r.Events {
-		known[e.Job] = known[e.Job] || e.Kind == backfill.Completed
+		known[e.JobID] = known[e.JobID] || e.Kind == backfill.Completed
 	}
 	for _, j := range s.Snapshot().Jobs {
 		if known[j.Job.ID] || random.IntN(6) > 0 {
@@ -52,16 +52,20 @@ func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []b
 		}
 		switch kind := random.IntN(4); {
 		case j.Running && kind < 2:
-			events = append(events, backfill.Event{Kind: backfill.EstimateChanged, Job: j.Job.ID, End: r.Now + 1 + backfill.Time(random.IntN(20))})
+			events = append(events, backfill.Event{
+				Kind: backfill.EstimateChanged, JobID: j.Job.ID,
+				End: r.Now + 1 + backfill.Time(random.IntN(20)),
+			})
 		case j.Running && kind == 2:
 			events = append(events, jobEvent(backfill.StartFailed, j.Job.ID))
 		case !j.Running && kind == 0:
 			changed := *j.Job
-			changed.Submit, changed.Estimate, changed.Nodes = changed.Submit-backfill.Time(random.IntN(9)), 1+backfill.Time(random.IntN(9)), 1+random.IntN(2)
+			changed.Submit, changed.Estimate, changed.Nodes = changed.Submit-backfill.Time(random.IntN(9)),
+				1+backfill.Time(random.IntN(9)), 1+random.IntN(2)
 			if changed.Whole {
 				changed.Nodes = 1
 			}
-			events = append(events, backfill.Event{Kind: backfill.Changed, Spec: &changed})
+			events = append(events, backfill.Event{Kind: backfill.Changed, Job: &changed})
 		case kind == 3:
 			events = append(events, jobEvent(backfill.Removed, j.Job.ID))
 		}
@@ -135,10 +139,17 @@ func requireSound(t *testing.T, s *backfill.State) {
 				continue
 			}
 			require.NotEqual(t, -1, slices.IndexFunc(s.Bundles(), func(b backfill.Bundle) bool {
-				return slices.EqualFunc(j.Placement, b.Slots, func(c backfill.Chunks, id backfill.SlotID) bool { return c == backfill.Chunks{Slot: id, Count: 1} })
+				return slices.EqualFunc(j.Placement, b.Slots,
+					func(c backfill.Chunks, id backfill.SlotID) bool {
+						return c == backfill.Chunks{
+							Slot:  id,
+							Count: 1,
+						}
+					})
 			}), "job %d is on no bundle", j.Job.ID)
 			for _, c := range j.Placement {
-				require.NotContains(t, taken, c.Slot, "two bundles in conflict are taken at %d: jobs %d and %d", at, j.Job.ID, taken[c.Slot])
+				require.NotContains(t, taken, c.Slot, "two bundles in conflict are taken at %d: jobs %d and %d", at,
+					j.Job.ID, taken[c.Slot])
 				taken[c.Slot] = j.Job.ID
 			}
 		}
@@ -175,7 +186,7 @@ func TestHostilePolicy(t *testing.T) {
 					before := factsOf(s, r.Now)
 					c, err := s.Open(dry.rounds[0])
 					require.NoError(t, err)
-					hostile(random, c)
+					hostile(random, c.Cycle)
 					d, err := c.Close()
 					if err != nil {
 						refused++

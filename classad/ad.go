@@ -2,22 +2,23 @@ package classad
 
 import "iter"
 
-// ClassAd is a set of attributes: names with expressions. Names are compared ignoring case (ASCII) and keep their first
-// spelling; setting a name again replaces its expression in place.
+// ClassAd is an ad: a set of attributes, which are names with expressions. Names are compared
+// ignoring case (ASCII) and keep their first spelling; setting a name again replaces its expression
+// in place.
 //
-// Reading and evaluating an ad from many goroutines at once is safe as long as nobody changes it.
+// Many goroutines may read and evaluate an ad at once as long as none changes it.
 type ClassAd struct {
 	record
 	line int
 }
 
-// New makes an empty ad.
+// New returns an empty ad.
 func New() *ClassAd { return &ClassAd{} }
 
-// StreamLine is the line of the stream at which the ad begins, if [ReadAds] read it; else 0.
+// StreamLine returns the line of the stream on which the ad begins if [ReadAds] read it, else 0.
 func (ad *ClassAd) StreamLine() int { return ad.line }
 
-// Lookup gives the expression of an attribute, as it was written.
+// Lookup returns the expression of an attribute, as it was written.
 func (ad *ClassAd) Lookup(name string) (*Expr, bool) {
 	n := newName(name)
 	v, ok := ad.find(&n)
@@ -27,7 +28,7 @@ func (ad *ClassAd) Lookup(name string) (*Expr, bool) {
 	return exprOf(v), true
 }
 
-// exprOf is what stands in a record as an expression.
+// exprOf returns an entry of a record as an expression.
 func exprOf(v Value) *Expr {
 	if v.kind == deferred {
 		return v.expr()
@@ -35,7 +36,7 @@ func exprOf(v Value) *Expr {
 	return &Expr{tree: v.tree()}
 }
 
-// Set gives the attribute an expression.
+// Set sets the attribute to an expression.
 func (ad *ClassAd) Set(name string, e *Expr) {
 	v := entry(e.tree)
 	if v.kind == deferred {
@@ -44,20 +45,20 @@ func (ad *ClassAd) Set(name string, e *Expr) {
 	ad.set(newName(name), v)
 }
 
-// SetInt gives the attribute an integer.
+// SetInt sets the attribute to an integer.
 func (ad *ClassAd) SetInt(name string, v int64) { ad.set(newName(name), integer(v)) }
 
-// SetReal gives the attribute a real number.
+// SetReal sets the attribute to a real number.
 func (ad *ClassAd) SetReal(name string, v float64) { ad.set(newName(name), realValue(v)) }
 
-// SetString gives the attribute a string.
+// SetString sets the attribute to a string.
 func (ad *ClassAd) SetString(name, v string) { ad.set(newName(name), text(v)) }
 
-// SetBool gives the attribute a boolean.
+// SetBool sets the attribute to a boolean.
 func (ad *ClassAd) SetBool(name string, v bool) { ad.set(newName(name), boolean(v)) }
 
-// SetExpr parses the text, as [ParseExpr] does, and gives the attribute that expression. The ad does not change when
-// the text is wrong; the error is a [*SyntaxError].
+// SetExpr parses the text, as [ParseExpr] does, and sets the attribute to that expression. If the
+// text is wrong, the ad does not change and the error is a [*SyntaxError].
 func (ad *ClassAd) SetExpr(name, text string) error {
 	e, err := ParseExpr(text)
 	if err != nil {
@@ -67,13 +68,13 @@ func (ad *ClassAd) SetExpr(name, text string) error {
 	return nil
 }
 
-// Delete removes an attribute, if it is there.
+// Delete removes an attribute; deleting a missing one does nothing.
 func (ad *ClassAd) Delete(name string) { ad.remove(newName(name)) }
 
-// Len is the number of attributes.
+// Len returns the number of attributes.
 func (ad *ClassAd) Len() int { return ad.len() }
 
-// All goes through the attributes in the order in which their names first came.
+// All iterates over the attributes in the order in which their names were first set.
 func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 	return func(yield func(string, *Expr) bool) {
 		for i := range ad.len() {
@@ -84,14 +85,15 @@ func (ad *ClassAd) All() iter.Seq2[string, *Expr] {
 	}
 }
 
-// String is the canonical bracket form "[ a = 1; bb = x + 1 ]": short names first, then by name ignoring case.
+// String returns the canonical bracket form "[ a = 1; bb = x + 1 ]": short names first, then by
+// name ignoring case.
 func (ad *ClassAd) String() string { return ad.Format(Brackets) }
 
-// Clone is an independent copy, which has no [ClassAd.StreamLine].
+// Clone returns an independent copy, which has no [ClassAd.StreamLine].
 func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{record: ad.clone()} }
 
-// Eval evaluates an attribute of the ad, with target as the other side of a match; nil means that there is none. An
-// attribute that is not there is undefined, even if the other side has it.
+// Eval evaluates an attribute of the ad, with target as the other side of a match; nil means no
+// target. A missing attribute is undefined, even if the target has it.
 func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
 	n := newName(name)
 	v, ok := ad.find(&n)

@@ -32,7 +32,8 @@ func unary(op ast.Op, x Value) Value {
 	}
 }
 
-// arithmetic takes numbers and booleans, which count 0 and 1. Two of them that are not real give an integer.
+// arithmetic applies + - * / % to numbers and booleans, which count as 0 and 1. The result is an
+// integer unless an operand is real.
 func arithmetic(op ast.Op, x, y Value) Value {
 	a, okA := numeric(x)
 	b, okB := numeric(y)
@@ -54,7 +55,8 @@ func numeric(v Value) (float64, bool) {
 	return v.Number()
 }
 
-// intArithmetic wraps around on overflow, except that the most negative number divided by -1 is the greatest.
+// intArithmetic wraps around on overflow, except that the most negative number divided by -1 is the
+// greatest number.
 func intArithmetic(op ast.Op, a, b int64) Value {
 	switch op {
 	case ast.Add:
@@ -81,7 +83,7 @@ func intArithmetic(op ast.Op, a, b int64) Value {
 	}
 }
 
-// realArithmetic makes error of positive infinity only: a quirk of the reference.
+// realArithmetic returns error for positive infinity only: a quirk of the reference.
 func realArithmetic(op ast.Op, a, b float64) Value {
 	var r float64
 	switch op {
@@ -102,7 +104,8 @@ func realArithmetic(op ast.Op, a, b float64) Value {
 	return realValue(r)
 }
 
-// bitwise takes integers only. Shift counts are taken modulo 64, which the reference leaves undefined.
+// bitwise applies bit operators to integers only. Shift counts are taken modulo 64; in the
+// reference larger ones are undefined behaviour.
 func bitwise(op ast.Op, x, y Value) Value {
 	if x.kind != Integer || y.kind != Integer {
 		return errorValue

@@ -87,7 +87,10 @@ func TestPool(t *testing.T) {
 		t.Skip("skipped: 400,000 matches of pool ads take seconds")
 	}
 	p := pool(t)
-	for name, parse := range map[string]func() ([]*classad.ClassAd, error){"lines": p.ParseLines, "brackets": p.ParseBrackets} {
+	for name, parse := range map[string]func() ([]*classad.ClassAd, error){
+		"lines":    p.ParseLines,
+		"brackets": p.ParseBrackets,
+	} {
 		slots, err := parse()
 		require.NoError(t, err)
 		pairs, err := p.Check(slots)
@@ -98,7 +101,7 @@ func TestPool(t *testing.T) {
 
 func BenchmarkPool(b *testing.B) { benchmarkPool(b, pool(b)) }
 
-// BenchmarkSynthetic has the same rows as BenchmarkPool, for ads that are made up.
+// BenchmarkSynthetic has the same rows as BenchmarkPool, for generated ads.
 func BenchmarkSynthetic(b *testing.B) { benchmarkPool(b, classadtest.Synthetic(1, 250)) }
 
 func benchmarkPool(b *testing.B, p *classadtest.Pool) {
@@ -152,7 +155,7 @@ func benchmarkPool(b *testing.B, p *classadtest.Pool) {
 	}
 }
 
-// The pool that is made up is always the same, has matches, and both forms of its ads say the same.
+// The generated pool is always the same, has matches, and both forms of its ads are equivalent.
 func TestSyntheticPool(t *testing.T) {
 	p, again := classadtest.Synthetic(1, 10), classadtest.Synthetic(1, 10)
 	require.Equal(t, p.Lines, again.Lines)

@@ -7,17 +7,19 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// Missing says what a function makes of arguments that are undefined or error.
+// Missing says how a function treats arguments that are undefined or error.
 type Missing uint8
 
 const (
-	// MissingPasses gives error if an argument is error, else undefined if one is undefined.
+	// MissingPasses means that the result is error if an argument is error, else undefined if one
+	// is undefined.
 	MissingPasses Missing = iota
-	// MissingFails gives error in both cases.
+	// MissingFails means that the result is error in both cases.
 	MissingFails
-	// UndefinedFirst gives undefined if an argument is undefined, else error if one is error.
+	// UndefinedFirst means that the result is undefined if an argument is undefined, else error if
+	// one is error.
 	UndefinedFirst
-	// MissingAllowed leaves it to the function.
+	// MissingAllowed means that the function itself decides.
 	MissingAllowed
 )
 
@@ -29,26 +31,27 @@ type Builtin struct {
 	Name             string
 	MinArgs, MaxArgs int // MaxArgs is -1 if there is no limit; another number of arguments is error
 	Missing          Missing
-	Lazy             bool   // it evaluates its arguments itself, or not
-	Condor           bool   // HTCondor adds it to the language: in strict mode it is unknown
-	Context          bool   // its value depends on more than those of its arguments: names, the host or a zone
-	Exact            bool   // it is known by this spelling only: a defect of the reference on which matches depend
+	Lazy             bool   // it decides itself which arguments to evaluate
+	Condor           bool   // HTCondor adds it to the language; it does not exist in strict mode
+	Context          bool   // its value depends on more than its arguments: names, the host or a time zone
+	Exact            bool   // only this spelling is known: a defect of the reference on which matches depend
 	Doc              string // one sentence
 	Example          string // an expression that is true
 
 	fn func(call) Value
 }
 
-// Builtins are the functions of the language, by name.
+// Builtins returns the functions of the language, by name.
 func Builtins() []Builtin {
 	all := slices.Concat(typeBuiltins, listBuiltins, stringBuiltins, stringListBuiltins, mathBuiltins, contextBuiltins,
-		otherBuiltins, timeBuiltins, regexpBuiltins, stringListNumberBuiltins, environmentBuiltins, hostBuiltins, treeBuiltins)
+		otherBuiltins, timeBuiltins, regexpBuiltins, stringListNumberBuiltins, environmentBuiltins,
+		hostBuiltins, treeBuiltins)
 	slices.SortFunc(all, func(a, b Builtin) int { return compareFold(a.Name, b.Name) })
 	return all
 }
 
-// builtins is never changed. Evaluators refer to it through a field, which also keeps Go from seeing a circle of
-// functions that call functions by name.
+// builtins is never changed. Evaluators refer to it through a field, because Go would otherwise see
+// an initialization cycle of functions that call functions by name.
 var builtins = byName(Builtins())
 
 func byName(all []Builtin) map[string]*Builtin {
@@ -59,12 +62,13 @@ func byName(all []Builtin) map[string]*Builtin {
 	return m
 }
 
-// takes tells whether the function can be called in this way.
+// takes reports whether the function accepts the number of arguments of the call.
 func (b *Builtin) takes(n *ast.Call) bool {
 	return len(n.Args) >= b.MinArgs && (b.MaxArgs == anyNumber || len(n.Args) <= b.MaxArgs)
 }
 
-// spelled is what the function is under this name.
+// spelled returns the function to call under this spelling: the function itself, or one that always
+// returns error if the spelling must be exact and is not.
 func (b *Builtin) spelled(name string) *Builtin {
 	if !b.Exact || name == b.Name {
 		return b
@@ -74,7 +78,7 @@ func (b *Builtin) spelled(name string) *Builtin {
 	return &other
 }
 
-// callCode is a call of a function that exists, with a number of arguments that it takes.
+// callCode is a call of an existing function with a number of arguments that it accepts.
 type callCode struct {
 	builtin *Builtin
 	args    []code
@@ -82,7 +86,7 @@ type callCode struct {
 	memo    memo
 }
 
-// memo is what a call has made of its last argument that was worth keeping.
+// memo caches one result of a call, such as a compiled pattern, for its last argument.
 type memo struct{ last atomic.Pointer[memory] }
 
 type memory struct {
@@ -90,7 +94,7 @@ type memory struct {
 	value any
 }
 
-// memoKey is the argument, and what else the value depends on.
+// memoKey is everything that the cached value depends on.
 type memoKey struct{ argument, options string }
 
 func (m *memo) get(key memoKey) any {
@@ -126,7 +130,7 @@ func (n *callCode) eval(ev *evaluator, f *frame) Value {
 	return v
 }
 
-// call is a function call under way.
+// call is a function call in progress.
 type call struct {
 	ev    *evaluator
 	frame *frame
@@ -137,12 +141,13 @@ type call struct {
 // eval evaluates an argument of a lazy function.
 func (c call) eval(i int) Value { return c.code.args[i].eval(c.ev, c.frame) }
 
-// text converts an argument, as textOf does, and pays for it. When that cannot be paid, the text is empty and the
-// evaluation has failed.
+// text converts an argument as textOf does and charges steps for it. If the steps do not suffice,
+// the evaluation fails and the text is empty.
 func (c call) text(i int) string { return c.ev.textOf(c.args[i]) }
 
-// each evaluates the elements of a list, one after the other, until yield has enough. It is false if v is not a list. As
-// in the reference names in the elements are looked up where the call stands, wherever the list does.
+// each evaluates the elements of a list one after the other until yield returns false. It returns
+// false if v is not a list. As in the reference, names in the elements are looked up in the ad of
+// the call, wherever the list was written.
 func (c call) each(v Value, yield func(Value) bool) bool {
 	l := v.list()
 	if l == nil {
@@ -156,7 +161,7 @@ func (c call) each(v Value, yield func(Value) bool) bool {
 	return true
 }
 
-// of gives the result if it is decided by an argument that is missing.
+// of returns the result of a call if undefined or error arguments decide it.
 func (m Missing) of(args []Value) (Value, bool) {
 	if m == MissingAllowed {
 		return undefined, false

@@ -3,7 +3,8 @@ package classad
 // The functions that evaluate an expression inside other ads. HTCondor chooses GPUs with them.
 var contextBuiltins = []Builtin{
 	{
-		Name: "evalInEachContext", MinArgs: 2, MaxArgs: 2, Condor: true, Context: true, Lazy: true, fn: evalInEachContext,
+		Name: "evalInEachContext", MinArgs: 2, MaxArgs: 2, Condor: true, Context: true, Lazy: true,
+		fn:      evalInEachContext,
 		Doc:     "Evaluates an expression, or the one that a name stands for, inside every ad of a list.",
 		Example: `evalInEachContext(a + 1, { [ a = 1 ], [ a = 2 ] })[1] is 3`,
 	},
@@ -35,9 +36,10 @@ func countMatches(c call) Value {
 	return integer(n)
 }
 
-// inEach evaluates the first argument inside the ads of the second and gives the second. As in the reference the names
-// in the second argument and in the list that it is are looked up where the search for the first argument ended, if that
-// is a name: where it was found or, if it is nowhere, in the outermost ad.
+// inEach evaluates the first argument inside each ad of the list that is the second argument, and
+// returns the list. As in the reference, if the first argument is a name, names in the second
+// argument and its elements are looked up where the search for that name ended: where it was found
+// or, if it was not, in the outermost ad.
 func (c call) inEach(use func(Value)) Value {
 	what, height := c.code.args[0], 0
 	found, at, ok := c.definition(0)
@@ -78,8 +80,8 @@ func (c call) contexts(at *frame) Value {
 	return v
 }
 
-// inside evaluates an expression inside an ad. What is not found there is looked up in the other side of the match than
-// the one to which the ad belongs.
+// inside evaluates an expression inside an ad. Names that are not found there are looked up in the
+// opposite side of the match that the ad belongs to.
 func (c call) inside(ad Value, what code) Value {
 	switch ad.kind {
 	case Ad:
@@ -100,11 +102,11 @@ func (c call) inside(ad Value, what code) Value {
 	}
 }
 
-// definition is what the name stands for that is the argument i, and the ad in which the search for it ended. It is not
-// there for anything else and for names that are not found.
+// definition returns the definition of the name that is argument i, and the ad in which the search
+// for it ended. ok is false if the argument is not a name or the name is not found.
 func (c call) definition(i int) (found Value, at *frame, ok bool) {
 	if !isReference(c.code.exprs[i]) {
-		return undefined, c.frame, false // among them a name in parentheses
+		return undefined, c.frame, false // this includes names in parentheses
 	}
 	switch n := c.code.args[i].(type) {
 	case *attrCode:
@@ -137,8 +139,8 @@ func (c call) selected(n *selectCode) (found Value, at *frame, ok bool) {
 	}
 }
 
-// written is what stands under a name in an ad and the ads around it, not evaluated, and the ad where it was found or
-// the outermost one.
+// written returns the unevaluated definition of a name in an ad or the ads around it, and the ad
+// where it was found, or the outermost ad if it was not.
 func (ev *evaluator) written(f *frame, n *name) (found Value, at *frame, ok bool) {
 	for ; f != nil; f = f.parent {
 		at = f

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The functions on arguments and environments of jobs, which submit files have in two syntaxes.
+// The functions for jobs' arguments and environments, which submit files write in two syntaxes.
 var environmentBuiltins = []Builtin{
 	{
 		Name: "argsToList", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: argsToList,
@@ -24,13 +24,14 @@ var environmentBuiltins = []Builtin{
 		Example: `envV1ToV2("B=x y;A=1") is "A=1 B=x' 'y"`,
 	},
 	{
-		Name: "mergeEnvironment", MinArgs: 0, MaxArgs: anyNumber, Condor: true, Missing: MissingAllowed, fn: mergeEnvironment,
+		Name: "mergeEnvironment", MinArgs: 0, MaxArgs: anyNumber, Condor: true, Missing: MissingAllowed,
+		fn:      mergeEnvironment,
 		Doc:     "Merges environments in the new syntax; later ones win, and undefined ones are left out.",
 		Example: `mergeEnvironment("A=1 B=2", undefined, "A=3") is "A=3 B=2"`,
 	},
 }
 
-// syntax is the version in the second argument, 0 if that is wrong.
+// syntax returns the version of the syntax in the second argument, or 0 if it is invalid.
 func (c call) syntax() int {
 	if len(c.args) == 1 {
 		return 2
@@ -65,8 +66,8 @@ const argBlanks = " \t\n\r"
 
 func isArgBlank(r rune) bool { return strings.ContainsRune(argBlanks, r) }
 
-// splitArgs reads the new syntax: blanks between arguments, single quotes around parts of them, in which two quotes are
-// one.
+// splitArgs reads the new syntax: arguments are separated by blanks; single quotes may enclose
+// parts of them, and two quotes within such a part stand for one.
 func splitArgs(s string) (args []string, ok bool) {
 	var arg []byte
 	started := false
@@ -130,7 +131,8 @@ func separated(b []byte) []byte {
 	return b
 }
 
-// appendArg adds an argument in the new syntax, with quotes around every run of blanks and quotes.
+// appendArg appends an argument in the new syntax, with quotes around every run of blanks and
+// quotes.
 func appendArg(b []byte, arg string) []byte {
 	b = separated(b)
 	if arg == "" {
@@ -154,8 +156,8 @@ func appendArg(b []byte, arg string) []byte {
 	return b
 }
 
-// environment is variables with their values. An entry that HTCondor has yet to expand, $$(x), is a variable without
-// one.
+// environment maps variables to values. An entry that HTCondor expands later, $$(x), is a variable
+// without a value.
 type environment map[string]*string
 
 // set adds an entry "variable=value".
@@ -173,7 +175,7 @@ func (e environment) set(entry string) bool {
 	}
 }
 
-// value is the environment in the new syntax, sorted by name.
+// value returns the environment in the new syntax, sorted by name.
 func (e environment) value(c call) Value {
 	var b []byte
 	for _, name := range slices.Sorted(maps.Keys(e)) {
@@ -186,7 +188,8 @@ func (e environment) value(c call) Value {
 	return c.ev.built(string(b))
 }
 
-// delimiters may stand at the beginning of an environment in the old syntax, to be used in it instead of the semicolon.
+// delimiters are the characters that may begin an environment in the old syntax to replace the
+// semicolon as its separator.
 const delimiters = "!#$%&*+,-/:;<>?@^`|~\x1f"
 
 func envV1ToV2(c call) Value {

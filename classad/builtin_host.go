@@ -10,14 +10,14 @@ import (
 var hostBuiltins = []Builtin{
 	{
 		Name: "random", MinArgs: 0, MaxArgs: 1, Context: true, Missing: MissingFails, fn: random,
-		Doc: "Gives a random integer from 0 on and below an integer, or a real number below a real number or 1; undefined " +
-			"where the scope has no source of random numbers.",
+		Doc: "Gives a random integer from 0 on and below an integer, or a real number below a real number or " +
+			"1; undefined where the scope has no source of random numbers.",
 		Example: `random(6) is undefined || random(6) < 6`,
 	},
 	{
 		Name: "userMap", MinArgs: 2, MaxArgs: 4, Condor: true, Context: true, Missing: MissingAllowed, fn: userMap,
-		Doc: "Gives the list of what a map has for a user, or with a third argument that of the items, else the first; a " +
-			"fourth argument stands for nothing.",
+		Doc: "Gives the list of what a map has for a user, or with a third argument that of the items, else the " +
+			"first; a fourth argument stands for nothing.",
 		Example: `userMap("no such map", "ann", "group", "none") is "none"`,
 	},
 	{
@@ -32,7 +32,7 @@ var hostBuiltins = []Builtin{
 	},
 }
 
-// random fails for a limit that is not positive; as in the reference an integer has 32 bits.
+// random fails if the limit is not positive; as in the reference an integer limit has 32 bits.
 func random(c call) Value {
 	limit := realValue(1)
 	if len(c.args) == 1 {
@@ -91,7 +91,7 @@ func userMap(c call) Value {
 	return text(items[0])
 }
 
-// userHome takes an empty second argument, and one that is no string, for none.
+// userHome treats a second argument that is empty or not a string as missing.
 func userHome(c call) Value {
 	user, otherwise := c.args[0], c.option(1)
 	if user.kind == String {
@@ -111,7 +111,8 @@ func userHome(c call) Value {
 
 func debug(c call) Value {
 	if log := c.ev.logger(); log != nil {
-		line := string(ast.Append([]byte("Classad debug: "), c.code.exprs[0], ast.Canonical)) + " --> " + c.args[0].String()
+		line := string(ast.Append([]byte("Classad debug: "), c.code.exprs[0], ast.Canonical)) + " --> " +
+			c.args[0].String()
 		if c.ev.spend(len(line) / bytesPerStep) {
 			log(line)
 		}

@@ -75,7 +75,8 @@ func size(c call) Value {
 	}
 }
 
-// member looks for the first argument in the list; elements for which the comparison is undefined or error are passed.
+// member searches the list for the first argument, skipping elements for which the comparison is
+// undefined or error.
 func (c call) member(op ast.Op) Value {
 	x, l := c.args[0], c.args[1]
 	if l.isMissing() {
@@ -97,8 +98,8 @@ func (c call) member(op ast.Op) Value {
 	return boolean(found)
 }
 
-// fold combines the elements of the list that are not undefined and counts them; a single one stays as it is, even if
-// it is a boolean. A result of error ends it.
+// fold combines the elements of the list, skipping undefined ones, and counts them. A single
+// element is returned unchanged, even a boolean. A result of error stops it.
 func (c call) fold(combine func(Value, Value) Value) (Value, int64) {
 	result, n := undefined, int64(0)
 	isList := c.each(c.args[0], func(element Value) bool {
@@ -138,8 +139,8 @@ func average(c call) Value {
 	return operate(ast.Divide, realValue(total), integer(n))
 }
 
-// extreme keeps the element for which the comparison with the one kept so far holds. The result of more than one is
-// real if any element is real, else an integer.
+// extreme returns the element for which the comparison with all others holds. With more than one
+// element the result is real if any element is real, else an integer.
 func (c call) extreme(op ast.Op) Value {
 	anyReal := false
 	v, n := c.fold(func(kept, element Value) Value {
@@ -159,14 +160,14 @@ func (c call) extreme(op ast.Op) Value {
 	}
 }
 
-// comparisons are the operators that anyCompare knows by their names.
+// comparisons maps the names of operators in anyCompare and allCompare to the operators.
 var comparisons = map[string]ast.Op{
 	"<": ast.Less, "<=": ast.LessEqual, "==": ast.Equal, "!=": ast.NotEqual, ">": ast.Greater, ">=": ast.GreaterEqual,
 	"is": ast.Is, "isnt": ast.Isnt,
 }
 
-// compareEach walks until a comparison gives the result that decides. An undefined comparison ends the walk with
-// false, error with error.
+// compareEach compares elements until one comparison has the decisive result. An undefined
+// comparison ends it with false, error with error.
 func (c call) compareEach(decisive bool) Value {
 	name, l, x := c.args[0], c.args[1], c.args[2]
 	op, known := comparisons[name.str()]

@@ -6,7 +6,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// rounding makes a function that gives the integer next to a number.
+// rounding returns a function of the language that rounds a number to an integer.
 func rounding(name, doc, example string, round func(float64) float64) Builtin {
 	return Builtin{
 		Name: name, MinArgs: 1, MaxArgs: 1, Missing: MissingFails, Doc: doc, Example: example,
@@ -54,7 +54,7 @@ func power(c call) Value {
 	}
 }
 
-// quantize with a list goes on with multiples of its last element where all are less than x.
+// quantize uses, for a list whose elements are all less than x, multiples of its last element.
 func quantize(c call) Value {
 	x, ok := number(c.args[0])
 	if !ok {
@@ -88,7 +88,7 @@ func quantize(c call) Value {
 	}
 }
 
-// number leaves integers as they are and makes everything else real that can be.
+// number returns integers unchanged and converts everything else to real if possible.
 func number(v Value) (Value, bool) {
 	if v.kind == Integer {
 		return v, true
@@ -97,7 +97,7 @@ func number(v Value) (Value, bool) {
 	return realValue(r), ok
 }
 
-// multiple leaves x as it is where the base is 0.
+// multiple returns x unchanged if the base is 0.
 func multiple(original, base Value) Value {
 	x, _ := number(original)
 	base, ok := number(base)

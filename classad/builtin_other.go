@@ -6,7 +6,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
-// versions makes a function that compares two version numbers.
+// versions returns a function of the language that compares two version numbers.
 func versions(name, doc, example string, holds func(order int) bool) Builtin {
 	return Builtin{
 		Name: name, MinArgs: 2, MaxArgs: 2, Missing: UndefinedFirst, Exact: true, Doc: doc, Example: example,
@@ -62,7 +62,7 @@ var otherBuiltins = []Builtin{
 	},
 }
 
-// versionInRange is undefined for an undefined bound, else error for an undefined version.
+// versionInRange returns undefined if a bound is undefined, else error if the version is undefined.
 func versionInRange(c call) Value {
 	v, low, high := c.args[0], c.args[1], c.args[2]
 	switch {
@@ -87,8 +87,8 @@ func evalText(c call) Value {
 	return c.ev.follow(&Expr{tree: e}, c.frame)
 }
 
-// compareVersions orders runs of digits as numbers, those with more leading zeros first and those with as many by bytes,
-// as everything else.
+// compareVersions compares runs of digits as numbers, where more leading zeros come first;
+// everything else, and numbers with equal leading zeros, is compared by bytes.
 func compareVersions(a, b string) int {
 	at := func(s string, i int) byte {
 		if i < len(s) {
@@ -119,7 +119,7 @@ func compareVersions(a, b string) int {
 	}
 }
 
-// leadingZeros counts the zeros that a number begins with, but not one that is its last digit.
+// leadingZeros counts the zeros at the start of a number, except one that is its last digit.
 func leadingZeros(s string) int {
 	zeros := len(s) - len(strings.TrimLeft(s, "0"))
 	if zeros > 0 && zeros == digits(s) {
@@ -128,7 +128,7 @@ func leadingZeros(s string) int {
 	return zeros
 }
 
-// digits counts the digits that a text begins with.
+// digits counts the digits at the start of a text.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && isDigit(s[n]) {

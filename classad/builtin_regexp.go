@@ -21,7 +21,8 @@ var regexpBuiltins = []Builtin{
 	},
 	{
 		Name: "regexps", MinArgs: 3, MaxArgs: 4,
-		Doc: `Gives the replacement for what the pattern finds, with \0 to \9 for its groups; with option g for all it ` +
+		Doc: `Gives the replacement for what the pattern finds, with \0 to \9 for its groups; with option ` +
+			`g for all it ` +
 			"finds, with option f together with the text around.",
 		Example: `regexps("(\\d+)-(\\d+)", "job 12-34", "\\2") is "34"`,
 		fn:      func(c call) Value { return c.substitute("") },
@@ -39,27 +40,29 @@ var regexpBuiltins = []Builtin{
 		fn:      func(c call) Value { return c.substitute("fg") },
 	},
 	{
-		Name: "stringList_regexpMember", MinArgs: 2, MaxArgs: 4, Condor: true, Missing: MissingFails, fn: stringListRegexpMember,
+		Name: "stringList_regexpMember", MinArgs: 2, MaxArgs: 4, Condor: true, Missing: MissingFails,
+		fn:      stringListRegexpMember,
 		Doc:     "Tells whether the pattern is found in an item of a string list; options may be in upper case here.",
 		Example: `stringList_regexpMember("^b", "a, b")`,
 	},
 }
 
-// pattern is a compiled pattern in use: with room for what it finds and a bound on the effort.
+// pattern is a compiled pattern in use, with memory for its matches and a limit on the effort.
 type pattern struct {
 	*pcre.Regexp
 	ev   *evaluator
 	caps []int
 }
 
-// The effort that a search may take: as much as the whole evaluation, because a step of it is far less than one of ours.
+// mostSearchSteps limits a single search. It takes about as long as the budget of a whole
+// evaluation, because a search step is far cheaper than an evaluation step.
 const mostSearchSteps = 10_000_000
 
 // searchStepsPerStep is how many steps of a search count as one of evaluation.
 const searchStepsPerStep = 8
 
-// pattern compiles a pattern; ok is false if it is wrong. Letters that are no options are ignored. A call keeps the
-// pattern that it had last, because it mostly has no other.
+// pattern compiles a pattern; ok is false if it is invalid. Unknown option letters are ignored. The
+// call caches its last pattern, because it rarely gets another one.
 func (c call) pattern(text, options string) (p pattern, ok bool) {
 	key := memoKey{text, options}
 	re, ok := c.code.memo.get(key).(*pcre.Regexp)
@@ -88,11 +91,12 @@ func flags(options string) pcre.Flags {
 	return f
 }
 
-// has tells whether the pattern is found in s. A search that has to be given up finds nothing and fails the evaluation.
+// has reports whether the pattern matches somewhere in s. A search that exceeds its limit finds
+// nothing and fails the evaluation.
 func (p *pattern) has(s string) bool { return p.search(s, 0, pcre.Anywhere, nil) }
 
-// find searches s from a place on, with what is before that in view. It gives the beginning and the end of the match
-// and of every group, -1 for groups that took no part; nil means that there is no match.
+// find searches s from an offset on; lookbehinds see what is before it. It returns pairs of offsets
+// of the match and of every group, -1 for groups that took no part, or nil if there is no match.
 func (p *pattern) find(s string, from int, mode pcre.Mode) []int {
 	if p.caps == nil {
 		p.caps = make([]int, 2*(1+p.Groups()))
@@ -106,7 +110,7 @@ func (p *pattern) find(s string, from int, mode pcre.Mode) []int {
 func (p *pattern) search(s string, from int, mode pcre.Mode, caps []int) bool {
 	most := mostSearchSteps
 	if left := p.ev.steps; left < mostSearchSteps/searchStepsPerStep {
-		most = (left + 1) * searchStepsPerStep // using that up fails the evaluation
+		most = (left + 1) * searchStepsPerStep // exceeding this fails the evaluation
 	}
 	budget := most
 	found, err := p.Match(s, from, mode, caps, &budget)
@@ -114,7 +118,7 @@ func (p *pattern) search(s string, from int, mode pcre.Mode, caps []int) bool {
 	return found && err == nil && !p.ev.failed
 }
 
-// texts tells whether all arguments are strings.
+// texts reports whether all arguments are strings.
 func (c call) texts() bool {
 	for _, a := range c.args {
 		if a.kind != String {
@@ -124,7 +128,7 @@ func (c call) texts() bool {
 	return true
 }
 
-// option is the text of an argument that may be left out.
+// option returns the text of an optional argument.
 func (c call) option(i int) string {
 	if i >= len(c.args) {
 		return ""
@@ -143,7 +147,7 @@ func regexpMatches(c call) Value {
 	return boolean(re.has(c.args[1].str()))
 }
 
-// regexpMember takes a wrong pattern for one that matches nothing, as the reference does.
+// regexpMember treats an invalid pattern as one that matches nothing, as the reference does.
 func regexpMember(c call) Value {
 	if c.args[0].kind != String || len(c.args) == 3 && c.args[2].kind != String {
 		return errorValue
@@ -172,7 +176,7 @@ func regexpMember(c call) Value {
 	return result
 }
 
-// stringListRegexpMember is undefined for a list without items.
+// stringListRegexpMember returns undefined for a list without items.
 func stringListRegexpMember(c call) Value {
 	if !c.texts() {
 		return errorValue
@@ -196,7 +200,7 @@ func stringListRegexpMember(c call) Value {
 	return result
 }
 
-// substitute is regexps with some options added.
+// substitute is the function regexps with additional options.
 func (c call) substitute(options string) Value {
 	if !c.texts() {
 		return errorValue
@@ -216,7 +220,7 @@ func (c call) substitute(options string) Value {
 	return c.ev.built(string(s.out))
 }
 
-// substitution is a call of regexps under way.
+// substitution is a call of regexps in progress.
 type substitution struct {
 	call
 	pattern           pattern
@@ -231,8 +235,9 @@ var (
 	errExhausted = errors.New("the evaluation takes too long")
 )
 
-// run goes on after an empty match as the reference does: with a longer one at the same place, else with the next byte,
-// which is copied. An empty match at the very end is a failure, because that goes on too.
+// run replaces the matches. After an empty match it continues as the reference does: with a longer
+// match at the same place, else with the next byte, which is copied. An empty match at the very end
+// is therefore an error.
 func (s *substitution) run() error {
 	at, mode := 0, pcre.Anywhere
 	for more := true; more; more = s.all {
@@ -269,7 +274,8 @@ func (s *substitution) run() error {
 	return nil
 }
 
-// expand adds the replacement. A group behind the last one that took part in the match does not exist.
+// expand appends the replacement. A group after the last one that took part in the match does not
+// exist.
 func (s *substitution) expand(m []int) error {
 	for len(m) > 0 && m[len(m)-1] < 0 {
 		m = m[:len(m)-2]

@@ -81,7 +81,7 @@ func concatenate(c call) Value {
 	return text(string(b))
 }
 
-// join skips undefined items. Items that are empty get no separator as long as nothing stands before them.
+// join skips undefined items. Empty items get no separator until something stands before them.
 func join(c call) Value {
 	separator, items := "", c.args
 	switch {
@@ -142,7 +142,7 @@ func upper(c byte) byte {
 	return c
 }
 
-// substring cuts its numbers to 32 bits, as the reference does.
+// substring truncates its numbers to 32 bits, as the reference does.
 func substring(c call) Value {
 	s, from := c.args[0], c.args[1]
 	if s.kind != String || from.kind != Integer {
@@ -171,7 +171,7 @@ func substring(c call) Value {
 
 const splitSeparators = ", \t"
 
-// split makes an empty item between two separators only if neither is a blank.
+// split produces an empty item between two separators only if neither is a blank.
 func split(c call) Value {
 	separators := splitSeparators
 	if len(c.args) == 2 {
@@ -192,8 +192,8 @@ func split(c call) Value {
 	return c.ev.newList(list{values: items})
 }
 
-// splitItems adds the items to the values. An empty one counts only if the separator behind it is the one, but for
-// blanks, that came before.
+// splitItems appends the items to the values. An empty item counts only if, apart from blanks, the
+// separator after it is the same as the one before it.
 func splitItems(values []Value, s, separators string) []Value {
 	before, start := byte(0), 0
 	for {
@@ -216,7 +216,7 @@ func splitItems(values []Value, s, separators string) []Value {
 	return values
 }
 
-// indexAny is the place of the first of these bytes, or -1.
+// indexAny returns the index of the first byte of s that is one of these, or -1.
 func indexAny(s, bytes string) int {
 	if len(bytes) == 1 {
 		return strings.IndexByte(s, bytes[0])

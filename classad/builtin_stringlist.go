@@ -7,7 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// The functions on lists that are written as one string, "a, b, c". Items are trimmed and empty ones dropped.
+// The functions for lists that are written as one string, "a, b, c". Items are trimmed and empty
+// ones dropped.
 var stringListBuiltins = []Builtin{
 	{
 		Name: "stringListSize", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails, fn: stringListSize,
@@ -47,7 +48,7 @@ var stringListBuiltins = []Builtin{
 	},
 }
 
-// The separators that are used when none are given differ between the functions.
+// The default separators, which differ between the functions.
 const (
 	sizeSeparators   = ", "
 	memberSeparators = ", \t\r\n"
@@ -69,8 +70,9 @@ func stringListSize(c call) Value {
 	return integer(int64(len(slices.Collect(stringListItems(c.args[0].str(), separators)))))
 }
 
-// twoLists reads the arguments of functions with two string lists. A single undefined argument counts as the empty
-// string, undefined separators as none given. If decided, the result is known already.
+// twoLists reads the arguments of functions of two string lists. A single undefined list counts as
+// the empty string, undefined separators as the default. decided is true if the result is already
+// known.
 func (c call) twoLists() (first, second, separators string, result Value, decided bool) {
 	separators = memberSeparators
 	for i, a := range c.args {
@@ -101,7 +103,7 @@ func stringListMember(c call, equal func(a, b string) bool) Value {
 	return boolean(false)
 }
 
-// stringListSubset is true for the empty string, but false for one that has no items.
+// stringListSubset returns true for the empty string, but false for a string without any item.
 func stringListSubset(c call, key func(string) string) Value {
 	first, second, separators, result, decided := c.twoLists()
 	if decided {
@@ -126,7 +128,8 @@ func stringListSubset(c call, key func(string) string) Value {
 	return boolean(all)
 }
 
-// stringListsIntersect splits in its own way: items are not trimmed, and no separators mean the usual ones.
+// stringListsIntersect splits differently: items are not trimmed, and empty separators mean the
+// default.
 func stringListsIntersect(c call) Value {
 	if !c.texts() {
 		return errorValue
@@ -154,7 +157,7 @@ func stringListsIntersect(c call) Value {
 	return boolean(false)
 }
 
-// stringListItems goes through the items, trimmed; those that are empty do not count.
+// stringListItems iterates over the items, trimmed, without empty ones.
 func stringListItems(s, separators string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for item := range splitBytes(s, separators) {
@@ -171,7 +174,7 @@ func stringListItems(s, separators string) iter.Seq[string] {
 	}
 }
 
-// splitBytes goes through what is between any of these bytes and not empty.
+// splitBytes iterates over the non-empty parts between these bytes.
 func splitBytes(s, separators string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		set, start := newByteSet(separators), 0

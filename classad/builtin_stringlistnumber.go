@@ -17,7 +17,8 @@ var stringListNumberBuiltins = []Builtin{
 	},
 	{
 		Name: "stringListAvg", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails,
-		Doc:     "Averages the numbers in a string list; the result is real if one looks real or there is none, else cut.",
+		Doc: "Averages the numbers in a string list; the result is real if one looks real or there " +
+			"is none, else cut.",
 		Example: `stringListAvg("1, 2.0") is 1.5 && stringListAvg("1, 2") is 1`,
 		fn: func(c call) Value {
 			return c.summarize(0, func(sum, x float64) float64 { return sum + x }, func(s summary) Value {
@@ -41,8 +42,8 @@ var stringListNumberBuiltins = []Builtin{
 	},
 	{
 		Name: "stringListMax", MinArgs: 1, MaxArgs: 2, Condor: true, Missing: MissingFails,
-		Doc: "Gives the greatest number in a string list, or undefined if there is none; as in the reference it is never " +
-			"less than about 1E-38, which is 0 as an integer.",
+		Doc: "Gives the greatest number in a string list, or undefined if there is none; as in the reference " +
+			"it is never less than about 1E-38, which is 0 as an integer.",
 		Example: `stringListMax("3, 1, 2") is 3`,
 		fn: func(c call) Value {
 			const smallestNormalFloat32 = 0x1p-126
@@ -56,7 +57,7 @@ var stringListNumberBuiltins = []Builtin{
 	},
 }
 
-// summary is what a walk over the numbers of a string list gives.
+// summary is the result of a walk over the numbers of a string list.
 type summary struct {
 	result float64
 	count  int
@@ -77,8 +78,8 @@ func (s summary) valueOfSome() Value {
 	return s.value()
 }
 
-// summarize combines the numbers of the list. An item is a number if it begins with one; it looks real if there is
-// anything in it but digits and signs.
+// summarize combines the numbers of the list. An item is a number if it begins with one; it counts
+// as real if it contains anything but digits and signs.
 func (c call) summarize(start float64, combine func(result, x float64) float64, finish func(summary) Value) Value {
 	separators := sizeSeparators
 	if len(c.args) == 2 {

@@ -2,7 +2,8 @@ package classad
 
 import "time"
 
-// The functions that make and take times apart. Whatever depends on the time zone asks the scope, see [Host.Zone].
+// The functions that make times and take them apart. Those that depend on the time zone ask the
+// scope, see [Host.Zone].
 var timeBuiltins = []Builtin{
 	{
 		Name: "time", MinArgs: 0, MaxArgs: 0, Context: true,
@@ -28,8 +29,8 @@ var timeBuiltins = []Builtin{
 	},
 	{
 		Name: "absTime", MinArgs: 0, MaxArgs: 2, Context: true, Missing: MissingAllowed, fn: makeAbsTime,
-		Doc: "Makes an absolute time of seconds since 1970 and the offset of its zone, by default the local one; without " +
-			"arguments it is the current time.",
+		Doc: "Makes an absolute time of seconds since 1970 and the offset of its zone, by default the local one; " +
+			"without arguments it is the current time.",
 		Example: `absTime(1577934245, 3600) is absTime("2020-01-02T04:04:05+01:00")`,
 	},
 	{
@@ -44,8 +45,8 @@ var timeBuiltins = []Builtin{
 	},
 	{
 		Name: "formatTime", MinArgs: 0, MaxArgs: 2, Context: true, Missing: MissingAllowed, fn: formatTime,
-		Doc: "Writes a time, or an ad as from splitTime, as the C function strftime does; by default the current time as " +
-			"by %c.",
+		Doc: "Writes a time, or an ad as from splitTime, as the C function strftime does; by default the current " +
+			"time as by %c.",
 		Example: `formatTime(absTime(0, 0), "%F %T") is "1970-01-01 00:00:00"`,
 	},
 	{
@@ -77,8 +78,9 @@ const (
 	secondsPerDay    = 24 * secondsPerHour
 )
 
-// timeField makes a function that gives a part of an absolute time, in local time and not in its own zone, or of a
-// relative one. A nil function means that times of that kind have no such part.
+// timeField returns a function of the language that extracts a field of an absolute time (in local
+// time, not in the time's own zone) or of a relative time. A nil function means that such times do
+// not have the field.
 func timeField(name, part, example string, absolute func(time.Time) int, relative func(seconds int) int) Builtin {
 	doc := "Gives the " + part + " of a relative time."
 	switch {
@@ -105,13 +107,13 @@ func timeField(name, part, example string, absolute func(time.Time) int, relativ
 
 func (c call) localTime(seconds int64) time.Time { return time.Unix(seconds, 0).In(c.ev.zone()) }
 
-// local is an instant with the offset of local time.
+// local returns an instant with the offset of local time.
 func (c call) local(seconds int64) Value {
 	_, offset := c.localTime(seconds).Zone()
 	return absTime(seconds, offset)
 }
 
-// now is the clock as a time, if there is one.
+// now returns the current time, if the scope has a clock.
 func (c call) now() (time.Time, bool) {
 	now := c.ev.time()
 	return c.localTime(now.asInt()), now.kind == Integer
@@ -143,9 +145,9 @@ func timezoneOffset(c call) Value {
 	return relTime(float64(offset))
 }
 
-// makeAbsTime leaves absolute times and, a quirk of the reference, strings as they are. An offset of -1 second is taken
-// for a failure, if the seconds are an integer; a second argument that is no number is an error even if the first is
-// undefined.
+// makeAbsTime returns absolute times and, a quirk of the reference, strings unchanged. If the
+// seconds are an integer, an offset of -1 second counts as a failure; a second argument that is not
+// a number is an error even if the first is undefined.
 func makeAbsTime(c call) Value {
 	if len(c.args) == 0 {
 		return currentTime(c)
@@ -182,7 +184,8 @@ func makeAbsTime(c call) Value {
 	}
 }
 
-// makeRelTime makes nothing of strings, which is a quirk of the reference: those it reads are constants already.
+// makeRelTime does not convert strings, a quirk of the reference: the strings that it understands
+// were already converted to constants by the parser.
 func makeRelTime(c call) Value {
 	switch x := c.args[0]; x.kind {
 	case Integer:

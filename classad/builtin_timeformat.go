@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// instant makes an absolute time of a number, in local time.
+// instant converts a number to an absolute time in local time.
 func (c call) instant(v Value) Value {
 	if seconds, ok := cutNumber(v); ok {
 		return c.local(int64(seconds))
@@ -26,7 +26,7 @@ func splitTime(c call) Value {
 	}
 }
 
-// splitAbsTime has the parts of a time in its own zone.
+// splitAbsTime returns the fields of a time in its own zone.
 func splitAbsTime(t Value) Value {
 	seconds, offset := t.asAbsTime()
 	at := time.Unix(seconds+int64(offset), 0).UTC()
@@ -38,7 +38,8 @@ func splitAbsTime(t Value) Value {
 	return adOfValues(names, values)
 }
 
-// splitRelTime gives the sign to the greatest part that is not zero.
+// splitRelTime returns the fields of a relative time, where the greatest non-zero field has the
+// sign.
 func splitRelTime(t float64) Value {
 	negative := t < 0
 	t = math.Abs(t)
@@ -62,7 +63,7 @@ func splitRelTime(t float64) Value {
 	return adOfValues([]string{"Type", "Days", "Hours", "Minutes", "Seconds"}, append(values, realValue(seconds)))
 }
 
-// formatTime writes an absolute time in its own zone.
+// formatTime formats an absolute time in its own zone.
 func formatTime(c call) Value {
 	t := errorValue
 	if len(c.args) > 0 {
@@ -112,7 +113,7 @@ func integerOnly(v Value) Value {
 	return v
 }
 
-// interval leaves out zero fields from the left; only the first one has a sign.
+// interval omits leading zero fields; only the first field has a sign.
 func interval(c call) Value {
 	x := c.args[0]
 	if x.kind != Integer {

@@ -9,17 +9,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/internal/pcre"
 )
 
-// The functions that look at the definition of an attribute and not at its value.
+// The functions that look at the definition of an attribute instead of its value.
 var treeBuiltins = []Builtin{
 	{
 		Name: "unparse", MinArgs: 1, MaxArgs: 1, Context: true, Lazy: true, fn: unparse,
-		Doc:     "Gives the text of an attribute of the ad in which the call stands, not evaluated; empty if it has none.",
+		Doc: "Gives the text of an attribute of the ad in which the call stands, not evaluated; empty " +
+			"if it has none.",
 		Example: `[ a = b + 1; text = unparse(a) ].text is "b + 1"`,
 	},
 	{
 		Name: "unresolved", MinArgs: 1, MaxArgs: 2, Context: true, Lazy: true, fn: unresolved,
-		Doc: "Lists the attributes that an attribute refers to and that are not found, or tells whether a pattern is found " +
-			"in one of them.",
+		Doc: "Lists the attributes that an attribute refers to and that are not found, or tells whether a pattern is " +
+			"found in one of them.",
 		Example: `[ a = b + TARGET.c; names = unresolved(a) ].names is "b,c"`,
 	},
 }
@@ -33,8 +34,8 @@ func isReference(e ast.Expr) bool {
 	}
 }
 
-// unparse looks up the printed form of its argument as a name, which finds nothing for MY.a and for names in quotes, as
-// in the reference.
+// unparse looks up the printed form of its argument as a name, so that MY.a and quoted names are
+// not found, as in the reference.
 func unparse(c call) Value {
 	if !isReference(c.code.exprs[0]) {
 		return errorValue
@@ -51,7 +52,7 @@ func unparse(c call) Value {
 	return c.ev.built(string(ast.Append(nil, e, ast.Pretty)))
 }
 
-// unresolved searches the names without regard to case.
+// unresolved compares names ignoring case.
 func unresolved(c call) Value {
 	if !isReference(c.code.exprs[0]) {
 		return errorValue

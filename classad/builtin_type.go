@@ -2,7 +2,7 @@ package classad
 
 import "math"
 
-// isKind makes the function that tells whether its argument is of a kind.
+// isKind returns a function of the language that tests whether its argument is of a kind.
 func isKind(kind Kind, name, doc, example string) Builtin {
 	return Builtin{
 		Name: name, MinArgs: 1, MaxArgs: 1, Missing: MissingAllowed, Doc: doc, Example: example,
@@ -39,7 +39,8 @@ var typeBuiltins = []Builtin{
 	},
 	{
 		Name: "bool", MinArgs: 1, MaxArgs: 1, fn: toBool,
-		Doc:     `Converts numbers, relative times and the strings "true" and "false" in any case; other strings are undefined.`,
+		Doc: `Converts numbers, relative times and the strings "true" and "false" in any case; other strings ` +
+			`are undefined.`,
 		Example: `bool("False") is false`,
 	},
 }

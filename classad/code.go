@@ -2,10 +2,10 @@ package classad
 
 import "github.com/condor-backfill/condor-backfill/classad/ast"
 
-// code is an expression made ready for evaluation: names are hashed, functions found, constants computed and the common
-// forms told from the rest. Code never changes.
+// code is an expression prepared for evaluation: names are hashed, functions looked up, constants
+// computed, and common forms have types of their own. Code never changes.
 type code interface {
-	// eval evaluates the expression, which stands in the ad f.
+	// eval evaluates the expression in the ad f.
 	eval(ev *evaluator, f *frame) Value
 }
 
@@ -35,7 +35,8 @@ func (c *selectCode) eval(ev *evaluator, f *frame) Value {
 	return ev.selectFrom(c.x.eval(ev, f), &c.name, f)
 }
 
-// scopedCode is MY.name or TARGET.name, the most frequent selections, where the scope need not become a value.
+// scopedCode is MY.name or TARGET.name, the most frequent selections, which are evaluated without
+// making a value of the scope.
 type scopedCode struct {
 	selectCode
 	scope word
@@ -71,7 +72,7 @@ type unaryCode struct {
 
 func (c *unaryCode) eval(ev *evaluator, f *frame) Value { return unary(c.op, c.x.eval(ev, f)) }
 
-// binaryCode is any operator between two operands that are both evaluated.
+// binaryCode is an operator that evaluates both of its operands.
 type binaryCode struct {
 	op   ast.Op
 	x, y code
@@ -82,7 +83,7 @@ func (c *binaryCode) eval(ev *evaluator, f *frame) Value {
 	return operate(c.op, x, c.y.eval(ev, f))
 }
 
-// compareCode is == and its like.
+// compareCode is ==, <, and similar comparisons.
 type compareCode struct {
 	op   ast.Op
 	x, y code
@@ -122,7 +123,7 @@ func (c *isCode) eval(ev *evaluator, f *frame) Value {
 	return v
 }
 
-// andCode is x && y. What it gives depends on the left side first:
+// andCode is x && y. The result depends on the left side first:
 //
 //	x \ y      false  true       undefined  error
 //	false      false  false      false      false      (y is not evaluated)
@@ -143,7 +144,7 @@ func (c *andCode) eval(ev *evaluator, f *frame) Value {
 	return y.value()
 }
 
-// orCode is x || y: the same table with false and true exchanged.
+// orCode is x || y: the table of andCode with false and true exchanged.
 type orCode struct{ x, y code }
 
 func (c *orCode) eval(ev *evaluator, f *frame) Value {
@@ -158,8 +159,8 @@ func (c *orCode) eval(ev *evaluator, f *frame) Value {
 	return y.value()
 }
 
-// condCode is a ? b : c, of which one branch is evaluated or, if neither is chosen, both: only whether that fails matters,
-// as in the reference.
+// condCode is a ? b : c. It evaluates the chosen branch or, if the condition chooses none, both:
+// then only matters whether that fails, as in the reference.
 type condCode struct{ cond, then, otherwise code }
 
 func (c *condCode) eval(ev *evaluator, f *frame) Value {
@@ -175,8 +176,8 @@ func (c *condCode) eval(ev *evaluator, f *frame) Value {
 	}
 }
 
-// elvisCode is a ?: b, which is b where a is undefined. It evaluates b unless a is false, because that may fail: a quirk
-// of the reference.
+// elvisCode is a ?: b, which is b if a is undefined. It evaluates b unless a is false, because that
+// may fail: a quirk of the reference.
 type elvisCode struct{ x, y code }
 
 func (c *elvisCode) eval(ev *evaluator, f *frame) Value {

@@ -6,7 +6,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// compare orders numbers and booleans as numbers, and strings ignoring case. Other operands are error.
+// compare compares numbers and booleans as numbers, and strings ignoring case. The result for other
+// operands is error.
 func compare(op ast.Op, x, y Value) Value {
 	if x.kind == String && y.kind == String {
 		switch op {
@@ -49,8 +50,8 @@ func holds[T int | int64 | float64](op ast.Op, a, b T) Value {
 	}
 }
 
-// identical is x =?= y: the same type and the same value, strings with case. Undefined and error equal themselves. Two
-// lists or two ads are error even here.
+// identical is x =?= y: the same type and the same value, strings with case. Undefined and error
+// are identical to themselves. The result for two lists or two ads is error even here.
 func identical(x, y Value) Value {
 	if x.kind != y.kind {
 		return boolean(false)
@@ -65,7 +66,7 @@ func identical(x, y Value) Value {
 	}
 }
 
-// compareFold orders bytes with ASCII letters as lower case.
+// compareFold compares bytes, with ASCII letters as lower case.
 func compareFold(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if c, d := lower(a[i]), lower(b[i]); c != d {
@@ -75,7 +76,7 @@ func compareFold(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// equalFold tells whether two texts are equal but for the case of ASCII letters.
+// equalFold reports whether two texts are equal ignoring the case of ASCII letters.
 func equalFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false

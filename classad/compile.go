@@ -2,14 +2,15 @@ package classad
 
 import "github.com/condor-backfill/condor-backfill/classad/ast"
 
-// program is the code of a whole expression and what it may cost.
+// program is the code of a whole expression with its costs.
 type program struct {
 	code   code
-	height int // how deep it nests
-	weight int // how many nodes it has
+	height int // its nesting depth
+	weight int // its number of nodes
 }
 
-// program is the compiled expression. Several goroutines may compile it at the same time, with the same result.
+// program returns the compiled expression, and compiles it first if necessary. Several goroutines
+// may do so at the same time, with the same result.
 func (e *Expr) program(functions map[string]*Builtin) *program {
 	if p := e.compiled.Load(); p != nil {
 		return p
@@ -97,7 +98,7 @@ func (c *compiler) binary(n *ast.Binary) code {
 	}
 }
 
-// constant evaluates an operator whose operands are constants, such as 15 * 60, at once.
+// constant evaluates operators with constant operands, such as 15 * 60, at compile time.
 func constant(c code) code {
 	isConstant := func(c code) bool { _, ok := c.(*constantCode); return ok }
 	switch n := c.(type) {

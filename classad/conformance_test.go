@@ -16,20 +16,20 @@ import (
 
 const corpus = "../../shared/classad-conformance"
 
-// differences are the cases in which the answer is knowingly another one; see QUIRKS.md.
+// differences are the cases with a knowingly different answer; see QUIRKS.md.
 var differences = map[string]bool{
 	"function-pow-76109086":  true,
 	"function-pow-53870d91":  true,
 	"parse-json-ad-b8e76579": true,
 }
 
-// sizes is how many cases each file has at least, so that none goes missing.
+// sizes is the minimum number of cases of each file, so that none goes missing.
 var sizes = map[string]int{
 	"parse": 700, "unparse": 226, "eval": 1394, "function": 1647, "match": 398, "refs": 57, "malformed/index": 306,
 }
 
-// TestConformance runs the cases of the shared corpus and a thousand of this repository's own. What is wanted is in all of
-// them what HTCondor's library answered.
+// TestConformance runs the cases of the shared corpus and a thousand of this repository's own. All
+// expected answers are those of HTCondor's library.
 func TestConformance(t *testing.T) {
 	t.Run("own", func(t *testing.T) { require.GreaterOrEqual(t, runCases(t, "testdata/conformance.jsonl"), 1000) })
 	for file, size := range sizes {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// textOf converts a value to text as strcat does: strings as they are, times without the function
+// textOf converts a value to text as strcat does: strings unchanged, times without the function
 // around them, relative ones in whole seconds, and everything else as it is printed.
 func textOf(v Value) string {
 	switch v.kind {
@@ -19,7 +19,7 @@ func textOf(v Value) string {
 	}
 }
 
-// textOf is the function textOf, paid for.
+// textOf is the function textOf, with steps charged for the text.
 func (ev *evaluator) textOf(v Value) string {
 	if !ev.affordsText(v) {
 		return ""
@@ -27,7 +27,7 @@ func (ev *evaluator) textOf(v Value) string {
 	return textOf(v)
 }
 
-// appendText adds what textOf gives.
+// appendText appends the result of textOf.
 func appendText(b []byte, v Value) []byte {
 	switch v.kind {
 	case String:
@@ -39,8 +39,8 @@ func appendText(b []byte, v Value) []byte {
 	}
 }
 
-// realOf converts numbers, booleans, times in whole seconds and strings that begin with a number; whatever follows the
-// number is ignored.
+// realOf converts numbers, booleans, times in whole seconds and strings that begin with a number;
+// what follows the number is ignored.
 func realOf(v Value) (float64, bool) {
 	switch v.kind {
 	case String:
@@ -52,7 +52,7 @@ func realOf(v Value) (float64, bool) {
 	}
 }
 
-// toInteger rounds with the given function and keeps within the range of integers. NaN becomes 0.
+// toInteger rounds with the given function and clamps to the range of integers. NaN becomes 0.
 func toInteger(r float64, round func(float64) float64) Value {
 	switch r = round(r); {
 	case math.IsNaN(r):
@@ -66,11 +66,11 @@ func toInteger(r float64, round func(float64) float64) Value {
 	}
 }
 
-// leadingNumber reads the longest beginning of s that is a number, as the C function strtod does: blanks and a sign,
-// then decimal or hexadecimal digits with an exponent, inf, infinity or nan.
+// leadingNumber reads the longest prefix of s that is a number, as the C function strtod does:
+// blanks and a sign, then decimal or hexadecimal digits with an exponent, inf, infinity or nan.
 func leadingNumber(s string) (float64, bool) {
 	s = strings.TrimLeft(s, blanks)
-	const longest = 1000 // no number of so many digits differs from its beginning
+	const longest = 1000 // more digits do not change the value
 	s = s[:min(len(s), longest)]
 	number := s[:numberEnd(s)]
 	if isHex(strings.TrimLeft(number, "+-")) && !strings.ContainsAny(number, "pP") {
@@ -82,7 +82,7 @@ func leadingNumber(s string) (float64, bool) {
 
 func isHex(s string) bool { return len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' }
 
-// numberEnd is where the number ends with which s begins, or 0.
+// numberEnd returns the end of the number at the start of s, or 0 if there is none.
 func numberEnd(s string) int {
 	start := 0
 	if s != "" && (s[0] == '+' || s[0] == '-') {
@@ -101,7 +101,8 @@ func numberEnd(s string) int {
 	return digitsEnd(s, start, isDigit, 'e')
 }
 
-// digitsEnd is where digits end, with a point among them and an exponent behind them; 0 if there are none.
+// digitsEnd returns the end of digits that may contain a point and be followed by an exponent; 0 if
+// there are none.
 func digitsEnd(s string, i int, digit func(byte) bool, exponent byte) int {
 	skip := func(i int, digit func(byte) bool) int {
 		for i < len(s) && digit(s[i]) {

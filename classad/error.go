@@ -11,17 +11,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
-// SyntaxError says what is wrong with a text, and where.
+// SyntaxError describes what is wrong with a text, and where.
 type SyntaxError struct {
-	File         string // what was read; may be empty
+	File         string // the name of the input; may be empty
 	Line, Column int    // from 1; the column counts characters
 	Message      string
-	Excerpt      string // the line of the text, without its end; of a very long line the neighbourhood of the place
+	Excerpt      string // the line without its end; of a very long line the part around the place
 
 	caret int // how many bytes of the excerpt are left of the place
 }
 
-// Error is "file:line:col: message", the line and a caret under the place.
+// Error returns "file:line:col: message", the line, and a caret under the place.
 func (e *SyntaxError) Error() string {
 	file := e.File
 	if file != "" {
@@ -30,7 +30,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s%d:%d: %s\n%s\n%s^", file, e.Line, e.Column, e.Message, e.Excerpt, e.indent())
 }
 
-// indent is as wide as what stands left of the place: tabs stay tabs and wide characters take two columns.
+// indent returns blanks as wide as the text left of the place: tabs stay tabs and wide characters
+// take two columns.
 func (e *SyntaxError) indent() string {
 	var b strings.Builder
 	for _, r := range e.Excerpt[:e.caret] {
@@ -46,11 +47,11 @@ func (e *SyntaxError) indent() string {
 	return b.String()
 }
 
-// neighbourhood is how many bytes of a line are shown on either side of the place.
+// neighbourhood is how many bytes of a line are shown on each side of the place.
 const neighbourhood = 100
 
-// syntaxError locates an error of the parser in the text it was given, of which the first line is line number first
-// of the file and begins after skipped, which the parser has not seen.
+// syntaxError locates an error of the parser in its text. The text's first line is line first of
+// the file, where it follows skipped, which the parser has not seen.
 func syntaxError(err error, file, src string, first int, skipped string) error {
 	var at *parser.Error
 	if !errors.As(err, &at) {

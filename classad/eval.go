@@ -7,36 +7,38 @@ import (
 )
 
 const (
-	// maxReferences is how many references may be nested: x = y counts one when x is evaluated. It is the reference's
-	// number, and it is also what ends a circular reference. Evaluations apart, see below, may nest as deep.
+	// maxReferences is how deep references may nest: if x = y, evaluating x takes one. It is the
+	// reference's number and also ends circular references. Separate evaluations (see apart) may
+	// nest as deep.
 	maxReferences = 400
-	// maxDepth is how high the trees may be together that references have nested; it bounds the stack.
+	// maxDepth is the maximum total height of the trees of nested references; it limits the stack.
 	maxDepth = 300_000
-	// defaultMaxSteps is how many steps an evaluation has; see [Scope.MaxSteps].
+	// defaultMaxSteps is the budget of an evaluation; see [Scope.MaxSteps].
 	defaultMaxSteps = 2_000_000
-	// bytesPerStep is how much text may be built in one step.
+	// bytesPerStep is how much text may be built per step.
 	bytesPerStep = 64
-	// stepsPerAttribute is how many steps it costs to print an attribute, besides its expression.
+	// stepsPerAttribute is the cost of printing an attribute, besides that of its expression.
 	stepsPerAttribute = 4
 )
 
-// evaluator is one evaluation under way. Exceeding a limit makes it fail as a whole: everything from then on is error
-// and so is the result, whatever functions such as isError make of it. Exceptions are what the reference evaluates
-// apart: subscripts and the ads of evalInEachContext.
+// evaluator is one evaluation in progress. If it exceeds a limit it fails as a whole: everything
+// from then on is error, and so is the result, whatever functions such as isError do. The
+// exceptions are what the reference evaluates separately: subscripts and the ads of
+// evalInEachContext.
 type evaluator struct {
 	functions  map[string]*Builtin
 	host       *Host
 	references int
 	depth      int
 	maxSteps   int
-	steps      int // that are left
-	nested     int // the evaluations apart that are under way, see apart
+	steps      int // still available
+	nested     int // the separate evaluations in progress, see apart
 	failed     bool
-	outside    bool // something was asked for that the ad of the expression does not decide alone
+	outside    bool // something outside of the expression's ad was asked for
 	strict     bool
-	args       []Value // the arguments of the calls under way, as a stack
+	args       []Value // the arguments of all calls in progress, as a stack
 
-	// Lists of an evaluation whose result is no list need no memory of their own.
+	// Memory for the lists of an evaluation whose result is not a list or an ad.
 	lists      [8]list
 	usedLists  int
 	values     [64]Value // for their elements
@@ -45,20 +47,20 @@ type evaluator struct {
 	scratch []byte // for building text
 }
 
-// matching is an evaluator with the ads it works on, in one piece of memory that is used again and again.
+// matching is an evaluator with the ads that it works on, in one piece of memory that is reused.
 type matching struct {
 	evaluator
 	pairing
 }
 
-// matchings has matchings that nothing refers to.
+// matchings is the pool of unused matchings.
 var matchings = sync.Pool{New: func() any {
 	m := &matching{evaluator: evaluator{functions: builtins}}
 	m.connect()
 	return m
 }}
 
-// newMatching prepares the evaluation of expressions in the frame of the left ad.
+// newMatching prepares an evaluation in the frame of the left ad.
 func newMatching(s Scope) *matching {
 	m := matchings.Get().(*matching)
 	m.host, m.strict, m.maxSteps = s.Host, s.Strict, s.maxSteps()
@@ -72,7 +74,7 @@ func newMatching(s Scope) *matching {
 	return m
 }
 
-// finish gives the result and makes the matching free for another one, unless the result refers to it.
+// finish returns the result and recycles the matching unless the result refers to it.
 func (m *matching) finish(v Value) Value {
 	if m.failed {
 		v = errorValue
@@ -92,7 +94,7 @@ func (m *matching) recycle() {
 	matchings.Put(m)
 }
 
-// reset prepares for another evaluation.
+// reset prepares the evaluator for another evaluation.
 func (ev *evaluator) reset() {
 	ev.references, ev.depth, ev.steps, ev.nested, ev.failed, ev.outside = 0, 0, ev.maxSteps, 0, false, false
 	ev.args = ev.args[:0]
@@ -107,7 +109,8 @@ func (ev *evaluator) fail() Value {
 // reached is how deep an evaluation has come.
 type reached struct{ references, depth int }
 
-// apart begins an evaluation whose failure is the value error and not that of the whole, a quirk of the reference.
+// apart starts a separate evaluation, whose failure is the value error instead of a failure of the
+// whole: a quirk of the reference.
 func (ev *evaluator) apart() reached {
 	if ev.nested++; ev.nested > maxReferences {
 		ev.failed = true
@@ -115,7 +118,8 @@ func (ev *evaluator) apart() reached {
 	return reached{ev.references, ev.depth}
 }
 
-// together ends it with its value. Beyond the limits that the reference does not have the whole fails nevertheless.
+// together ends a separate evaluation with the value v. The whole still fails if a limit was
+// exceeded that the reference does not have.
 func (ev *evaluator) together(before reached, v Value) Value {
 	if ev.failed {
 		ev.failed = ev.nested > maxReferences || ev.depth > maxDepth || ev.steps < 0
@@ -128,7 +132,7 @@ func (ev *evaluator) together(before reached, v Value) Value {
 	return v
 }
 
-// spend counts steps and tells whether evaluation may go on.
+// spend charges steps and reports whether the evaluation may go on.
 func (ev *evaluator) spend(steps int) bool {
 	if ev.steps -= steps; ev.steps < 0 {
 		ev.failed = true
@@ -136,7 +140,7 @@ func (ev *evaluator) spend(steps int) bool {
 	return !ev.failed
 }
 
-// affordsComparing pays for looking at two strings as far as the shorter one goes.
+// affordsComparing charges for comparing two strings up to the length of the shorter one.
 func (ev *evaluator) affordsComparing(x, y Value) bool {
 	if x.kind != String || y.kind != String {
 		return true
@@ -144,8 +148,8 @@ func (ev *evaluator) affordsComparing(x, y Value) bool {
 	return ev.spend(min(len(x.str()), len(y.str())) / bytesPerStep)
 }
 
-// affords pays for walking through a tree and tells whether that may be done: in each node of a list or an ad, it costs
-// more by deeper.
+// affords charges for a walk through a tree and reports whether it may be done. Each node costs
+// price, which grows by deeper with every list or ad around it.
 func (ev *evaluator) affords(e ast.Expr, price, deeper int) bool {
 	if !ev.spend(price) {
 		return false
@@ -165,7 +169,7 @@ func (ev *evaluator) affords(e ast.Expr, price, deeper int) bool {
 	return true
 }
 
-// affordsText pays for making a text of a value and tells whether that may be done.
+// affordsText charges for converting a value to text and reports whether it may be done.
 func (ev *evaluator) affordsText(v Value) bool {
 	switch v.kind {
 	case String:
@@ -201,7 +205,7 @@ func (ev *evaluator) affordsText(v Value) bool {
 	}
 }
 
-// built is a string that took this evaluation some effort.
+// built returns a string that was built, and charges steps for its length.
 func (ev *evaluator) built(s string) Value {
 	if !ev.spend(len(s) / bytesPerStep) {
 		return errorValue
@@ -209,7 +213,7 @@ func (ev *evaluator) built(s string) Value {
 	return text(s)
 }
 
-// keepScratch keeps the memory in which a text was built for the next one.
+// keepScratch keeps the memory of a text for the next one.
 func (ev *evaluator) keepScratch(b []byte) {
 	const most = 4 << 10
 	if cap(b) <= most {
@@ -217,7 +221,8 @@ func (ev *evaluator) keepScratch(b []byte) {
 	}
 }
 
-// newList is a list that lasts as long as the evaluation or, if that gives a list or an ad, as the result.
+// newList returns a list. Its memory is reused after the evaluation unless the result is a list or
+// an ad.
 func (ev *evaluator) newList(l list) Value {
 	var kept *list
 	if ev.usedLists < len(ev.lists) {
@@ -230,7 +235,7 @@ func (ev *evaluator) newList(l list) Value {
 	return listOf(kept)
 }
 
-// room is where the elements of a new list go, for which n is a guess.
+// room returns memory for the elements of a new list, of which there are about n.
 func (ev *evaluator) room(n int) []Value {
 	start := ev.usedValues
 	if n > len(ev.values)-start {
@@ -240,7 +245,7 @@ func (ev *evaluator) room(n int) []Value {
 	return ev.values[start:start:ev.usedValues]
 }
 
-// follow evaluates what a name refers to.
+// follow evaluates the definition of a name.
 func (ev *evaluator) follow(e *Expr, f *frame) Value {
 	p := e.program(ev.functions)
 	ev.references++
@@ -256,7 +261,8 @@ func (ev *evaluator) follow(e *Expr, f *frame) Value {
 	return v
 }
 
-// Eval evaluates the expression. It always gives a value: whatever goes wrong inside the language is the value error.
+// Eval evaluates the expression. It always returns a value: every mistake within the language is
+// the value error.
 func (e *Expr) Eval(s Scope) Value {
 	m := newMatching(s)
 	p := e.program(m.functions)
@@ -289,7 +295,8 @@ func operate(op ast.Op, x, y Value) Value {
 	}
 }
 
-// strict is what an operator that needs both its operands gives if one is missing: error before undefined.
+// strict returns the result of an operator that needs both operands if one is missing: error before
+// undefined.
 func strict(x, y Value) (Value, bool) {
 	switch {
 	case x.kind == Error || y.kind == Error:
@@ -301,8 +308,8 @@ func strict(x, y Value) (Value, bool) {
 	}
 }
 
-// selectFrom is x.name. The selection from a list is the list of the selections from its elements, in which names are
-// looked up where the selection stands: a quirk of the reference.
+// selectFrom is x.name. A selection from a list is the list of the selections from its elements,
+// whose names are looked up where the selection stands: a quirk of the reference.
 func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
 	switch x.kind {
 	case Undefined:
@@ -329,7 +336,8 @@ func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
 	}
 }
 
-// detached is what selecting from a list makes of a value: the ads around it are lost, a quirk of the reference.
+// detached returns the value that a selection from a list takes over: it loses the ads around it, a
+// quirk of the reference.
 func detached(v Value) Value {
 	switch v.kind {
 	case Ad:
@@ -343,14 +351,14 @@ func detached(v Value) Value {
 	}
 }
 
-// subscript is x[key]. Unlike a selection it does not look into the ads around x.
+// subscript is x[key]. Unlike a selection it does not search the ads around x.
 func (ev *evaluator) subscript(x, key Value) Value {
 	if v, missing := strict(x, key); missing || ev.failed {
 		return v
 	}
 	switch {
 	case x.kind == List && key.kind == Integer:
-		l, i := x.list(), int(int32(key.asInt())) // the reference cuts the index to 32 bits
+		l, i := x.list(), int(int32(key.asInt())) // the reference truncates the index to 32 bits
 		if i < 0 || i >= l.len() {
 			return errorValue
 		}

@@ -82,7 +82,8 @@ func TestBuiltinExamples(t *testing.T) {
 	require.Len(t, known, 94, "HTCondor 23.9.6 has 94 functions")
 }
 
-// What takes too much fails as a whole and soon, and no function catches the failure.
+// An evaluation that exceeds a limit fails as a whole and soon, and no function catches the
+// failure.
 func TestLimits(t *testing.T) {
 	doubling := classad.New()
 	doubling.SetString("x0", strings.Repeat("x", 1000))
@@ -161,7 +162,7 @@ func TestAdNames(t *testing.T) {
 	require.Equal(t, []string{"B", "C", "d", "e", "f", "g", "h", "i"}, names)
 }
 
-// One pair of ads is matched from many goroutines; the race detector watches.
+// Many goroutines match one pair of ads; the race detector watches.
 func TestMatchConcurrently(t *testing.T) {
 	job, slot := parseAd(t, jobAd), parseAd(t, slotAd)
 	var all sync.WaitGroup
@@ -179,7 +180,7 @@ func TestMatchConcurrently(t *testing.T) {
 	require.Equal(t, int64(800), matches.Load())
 }
 
-// Circles that do not go through names alone.
+// Circular references that go through lists and contexts as well as names.
 func TestCirclesThroughListsAndContexts(t *testing.T) {
 	for _, text := range []string{
 		`[ a = l[0]; l = { l[0] } ]`,
@@ -187,7 +188,8 @@ func TestCirclesThroughListsAndContexts(t *testing.T) {
 		`[ a = l[0]; l = { { l[0] }[0], l } ]`,
 		`[ a = countMatches(a, { [ x = 1 ] }) ]`,
 		`[ a = evalInEachContext(MY.a, { [ x = 1 ], [ y = 2 ] })[0] ]`,
-		`[ a = size(evalInEachContext(b, { [ x = 1 ], [ y = 2 ] })); b = evalInEachContext(b, { [ x = 1 ], [ y = 2 ] }) ]`,
+		`[ a = size(evalInEachContext(b, { [ x = 1 ], [ y = 2 ] })); b = evalInEachContext(b, { [ x = 1 ` +
+			`], [ y = 2 ] }) ]`,
 	} {
 		require.Equal(t, "error", parseAd(t, text).Eval("a", nil).String(), text)
 	}

@@ -81,7 +81,8 @@ func ExampleRank() {
 }
 
 func ExamplePair() {
-	job, _ := classad.Parse(`[ Owner = "ann"; RequestCpus = 2; Requirements = TARGET.Cpus >= RequestCpus; Rank = TARGET.Cpus ]`)
+	job, _ := classad.Parse(`[ Owner = "ann"; RequestCpus = 2; Requirements = TARGET.Cpus >= RequestCpus; ` +
+		`Rank = TARGET.Cpus ]`)
 	slot, _ := classad.Parse(`[ Cpus = 8; Requirements = TARGET.Owner isnt "ann"; Rank = -TARGET.RequestCpus ]`)
 	pair := classad.Pair{Left: job, Right: slot}
 	fmt.Println(pair.Match(), pair.RightMatchesLeft(), pair.LeftMatchesRight())
@@ -134,7 +135,8 @@ func ExampleExpr_Refs() {
 }
 
 func ExampleExpr_Clauses() {
-	requirements := classad.MustParseExpr(`TARGET.Memory >= 1024 && (TARGET.HasGPU && (Arch == "X86_64" || Arch == "ARM"))`)
+	requirements := classad.MustParseExpr(`TARGET.Memory >= 1024 && (TARGET.HasGPU && (Arch == "X86_64" ` +
+		`|| Arch == "ARM"))`)
 	for _, clause := range requirements.Clauses() {
 		fmt.Println(clause)
 	}
@@ -145,7 +147,8 @@ func ExampleExpr_Clauses() {
 }
 
 func ExampleExpr_Flatten() {
-	slot, err := classad.Parse(`[ Memory = 4096; Start = TARGET.Owner isnt "mallory"; Requirements = Start && WithinLimits;
+	slot, err := classad.Parse(`[ Memory = 4096; Start = TARGET.Owner isnt "mallory"; Requirements = Start && ` +
+		`WithinLimits;
 		WithinLimits = MY.Memory > 0 && TARGET.RequestMemory <= MY.Memory / 2 ]`)
 	if err != nil {
 		fmt.Println(err)
@@ -192,7 +195,8 @@ func ExampleClassAd_Explain() {
 func ExampleExplanation_All() {
 	my := classad.New()
 	my.SetInt("Cpus", 4)
-	for _, part := range classad.MustParseExpr(`Cpus > 2 && (Cpus > 8 || Memory > 100)`).Explain(classad.Scope{My: my}).All() {
+	for _, part := range classad.MustParseExpr(`Cpus > 2 && (Cpus > 8 ` +
+		`|| Memory > 100)`).Explain(classad.Scope{My: my}).All() {
 		if part.Culprit {
 			fmt.Println(part.Expr, "is", part.Value)
 		}

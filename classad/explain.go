@@ -8,8 +8,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// Clauses are the parts of an expression that && joins, in order, without the parentheses around them; the expression
-// itself if there is no &&. All of them true is the same as the expression true.
+// Clauses returns the operands of the && at the top of the expression, in order and without
+// parentheses around them; without && it returns the expression itself. The expression is true if
+// and only if all clauses are.
 func (e *Expr) Clauses() []*Expr {
 	var clauses []*Expr
 	for _, part := range operands(e.tree, ast.And) {
@@ -18,7 +19,8 @@ func (e *Expr) Clauses() []*Expr {
 	return clauses
 }
 
-// operands are what an operator joins, in order, without the parentheses around them.
+// operands returns the operands of a chain of an operator, in order, without parentheses around
+// them.
 func operands(e ast.Expr, op ast.Op) []ast.Expr {
 	var all []ast.Expr
 	pending := []ast.Expr{e}
@@ -35,7 +37,7 @@ func operands(e ast.Expr, op ast.Op) []ast.Expr {
 	return all
 }
 
-// unwrapped is an expression without the parentheses around it.
+// unwrapped returns an expression without the parentheses around it.
 func unwrapped(e ast.Expr) ast.Expr {
 	for {
 		p, ok := e.(*ast.Paren)
@@ -48,25 +50,27 @@ func unwrapped(e ast.Expr) ast.Expr {
 
 // Explanation says why an expression is true, or why it is not.
 type Explanation struct {
-	// Name is the attribute of the own ad that stands for the expression, if a name does.
+	// Name is the attribute of the own ad whose definition is explained, if the expression is a
+	// name.
 	Name string `json:"name,omitempty"`
-	// Expr is the expression as text; of a very long one the beginning.
+	// Expr is the expression as text; a very long one is cut.
 	Expr string `json:"expr"`
 	// Value is the value in the canonical form.
 	Value string `json:"value"`
-	// Holds tells whether the value counts as true in a match.
+	// Holds says whether the value counts as true in a match.
 	Holds bool `json:"holds"`
 	// Culprit marks a part without parts that keeps the whole from being true.
 	Culprit bool `json:"culprit,omitempty"`
-	// Join says what the parts are: "all" have to be true, or "any" of them.
+	// Join says how the parts are joined: "all" must be true, or "any" of them.
 	Join string `json:"join,omitempty"`
-	// Parts are what && or || joins. There are none if that says no more than Uses, or if it would be too much.
+	// Parts are the operands of && or ||. They are left out if they say no more than Uses, or if
+	// there are too many.
 	Parts []*Explanation `json:"parts,omitempty"`
 	// Uses are the names in an expression without parts.
 	Uses []Use `json:"uses,omitempty"`
 }
 
-// Use is a name in an expression with the value that it has there.
+// Use is a name in an expression with its value there.
 type Use struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -75,18 +79,19 @@ type Use struct {
 }
 
 const (
-	// mostParts and mostUses bound an explanation, and mostNested the names in it that stand for one another.
+	// mostParts and mostUses limit an explanation, and mostNested limits chains of names that are
+	// defined by one another.
 	mostParts  = 500
 	mostUses   = 12
 	mostNested = 20
-	// longestPart and longestValue are how many bytes are shown of an expression and a value.
+	// longestPart and longestValue limit the shown bytes of an expression and of a value.
 	longestPart  = 1000
 	longestValue = 200
 )
 
-// Explain tells why the expression is true or not: it evaluates every part that && or || joins by itself, looks
-// into the names that stand for expressions in the own ad, and marks the parts that keep the whole from being true. It
-// is bounded however large the expression is and however its names refer to one another.
+// Explain explains why the expression is true or not: it evaluates each operand of && or || by
+// itself, follows names that stand for expressions in the own ad, and marks the parts that keep the
+// whole from being true. The size of the explanation is limited.
 func (e *Expr) Explain(s Scope) *Explanation {
 	x := &explainer{scope: s, ad: s.My.attributes()}
 	root := x.explain(e.tree)
@@ -94,8 +99,8 @@ func (e *Expr) Explain(s Scope) *Explanation {
 	return root
 }
 
-// Explain tells why an attribute of the ad is true or not, with target as the other side of a match, as [Expr.Explain]
-// does. What a [Match] depends on is Requirements.
+// Explain explains why an attribute of the ad is true or not, with target as the other side of a
+// match; see [Expr.Explain]. For a [Match] that attribute is Requirements.
 func (ad *ClassAd) Explain(name string, target *ClassAd) *Explanation {
 	own := &Expr{tree: ast.NewAttr(0, name, false)}
 	if _, ok := ad.Lookup(name); !ok { // the other ad may have it
@@ -113,7 +118,7 @@ type explainer struct {
 	active []string // the names whose definitions are being explained
 }
 
-// eval evaluates a part. All parts together have the steps of one evaluation.
+// eval evaluates a part. All parts share the steps of one evaluation.
 func (x *explainer) eval(e ast.Expr) Value {
 	m := newMatching(x.scope)
 	p := (&Expr{tree: e}).program(m.functions)
@@ -125,7 +130,7 @@ func (x *explainer) eval(e ast.Expr) Value {
 	return m.finish(v)
 }
 
-// exhausted tells that the explanation is large enough.
+// exhausted reports whether the explanation has reached its limits.
 func (x *explainer) exhausted() bool { return x.parts > mostParts || x.steps > x.scope.maxSteps()/2 }
 
 func (x *explainer) explain(e ast.Expr) *Explanation {
@@ -144,10 +149,10 @@ func (x *explainer) explain(e ast.Expr) *Explanation {
 	return part
 }
 
-// divide gives an explanation its parts or uses.
+// divide sets the parts or uses of an explanation.
 func (x *explainer) divide(part *Explanation, e ast.Expr) {
 	text := string(ast.Append(nil, e, ast.Line))
-	x.steps += len(text) // evaluating took about as much
+	x.steps += len(text) // its evaluation took about as many
 	part.Expr = shortened(text, longestPart)
 	if n, ok := e.(*ast.Binary); ok && (n.Op == ast.And || n.Op == ast.Or) && !x.exhausted() {
 		part.Join = "all"
@@ -162,7 +167,7 @@ func (x *explainer) divide(part *Explanation, e ast.Expr) {
 		}
 		return
 	}
-	if n, tree, ok := x.definition(e); ok && !x.exhausted() { // a name for a name
+	if n, tree, ok := x.definition(e); ok && !x.exhausted() { // the definition may be a name, too
 		x.active = append(x.active, n.key)
 		x.divide(part, unwrapped(tree))
 		x.active = x.active[:len(x.active)-1]
@@ -171,7 +176,7 @@ func (x *explainer) divide(part *Explanation, e ast.Expr) {
 	x.uses(part, e)
 }
 
-// definition gives the expression of the own ad for which a name stands, unless that is being explained.
+// definition returns the definition in the own ad of a name, unless it is already being explained.
 func (x *explainer) definition(e ast.Expr) (*name, ast.Expr, bool) {
 	n := x.ownName(e)
 	if n == nil || len(x.active) >= mostNested || slices.Contains(x.active, n.key) {
@@ -184,7 +189,7 @@ func (x *explainer) definition(e ast.Expr) (*name, ast.Expr, bool) {
 	return &x.ad.shape.names[i], x.ad.at(i).tree(), true
 }
 
-// ownName is the name in a, MY.a and self.a.
+// ownName returns the name in a, MY.a and self.a, else nil.
 func (x *explainer) ownName(e ast.Expr) *name {
 	switch n := e.(type) {
 	case *ast.Attr:
@@ -202,7 +207,8 @@ func (x *explainer) ownName(e ast.Expr) *name {
 	return nil
 }
 
-// scopeOf tells whether an expression before a dot means the own ad or the other one.
+// scopeOf returns the word for the own ad or the other one that an expression before a dot stands
+// for.
 func (x *explainer) scopeOf(e ast.Expr) word {
 	n, ok := unwrapped(e).(*ast.Attr)
 	if !ok || n.Absolute {
@@ -218,7 +224,7 @@ func (x *explainer) scopeOf(e ast.Expr) word {
 	return wordMy
 }
 
-// blame marks the parts without parts because of which this part is not true.
+// blame marks the innermost parts because of which this part is not true.
 func (part *Explanation) blame() {
 	if part.Holds {
 		return
@@ -229,7 +235,7 @@ func (part *Explanation) blame() {
 	}
 }
 
-// All goes through the explanation and everything in it, a part before its own parts, with the depths.
+// All iterates over the explanation and everything in it, a part before its own parts, with depths.
 func (part *Explanation) All() iter.Seq2[int, *Explanation] {
 	return func(yield func(int, *Explanation) bool) { part.walk(0, yield) }
 }

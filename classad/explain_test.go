@@ -29,8 +29,10 @@ func TestExplain(t *testing.T) {
   true         START: all of
   true           TARGET.Owner =!= "mallory"           TARGET.Owner = "ann"
   true           any of
-  undefined        TARGET.NumJobStarts < 5            TARGET.NumJobStarts is undefined: the other ad has no such attribute
-  true             TARGET.NumJobStarts =?= undefined  TARGET.NumJobStarts is undefined: the other ad has no such attribute
+  undefined        TARGET.NumJobStarts < 5            TARGET.NumJobStarts is undefined: the other ad has no `+
+		`such attribute
+  true             TARGET.NumJobStarts =?= undefined  TARGET.NumJobStarts is undefined: the other ad has no `+
+		`such attribute
   false        WithinResourceLimits: all of
   true           TARGET.RequestCpus <= MY.Cpus        TARGET.RequestCpus = 4, MY.Cpus = 16
 ✗ false          TARGET.RequestMemory <= MY.Memory    TARGET.RequestMemory = 128000, MY.Memory = 64000
@@ -39,7 +41,8 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainText(t *testing.T) {
-	my := parseAd(t, `[ a = b && c; b = a; c = 1 + c; d = e; e = true; f = d; l = { 1, 2 }; TARGET = [ x = 1 ]; g = 1 / 0 ]`)
+	my := parseAd(t, `[ a = b && c; b = a; c = 1 + c; d = e; e = true; f = d; l = { 1, 2 }; TARGET = [ x = 1 `+
+		`]; g = 1 / 0 ]`)
 	for text, want := range map[string]string{
 		"true":          "  true  true\n",
 		"d":             "  true  d = true\n",
@@ -52,8 +55,9 @@ func TestExplainText(t *testing.T) {
 		"none":          "✗ undefined  none  none is undefined: the own ad has no such attribute\n",
 		"a": "  error  a: all of\n✗ error    b = a      a is error: the own ad says b && c\n" +
 			"✗ error    c = 1 + c  c is error: the own ad says 1 + c\n",
-		"[ q = d ].q":    "  true  [ q = d ].q\n",
-		"!e && (d || e)": "  false  all of\n✗ false    !e          e = true\n  true     any of\n  true       d = true\n  true       e = true\n",
+		"[ q = d ].q": "  true  [ q = d ].q\n",
+		"!e && (d || e)": "  false  all of\n✗ false    !e          e = true\n  true     any of\n" +
+			"  true       d = true\n  true       e = true\n",
 	} {
 		require.Equal(t, want, classad.MustParseExpr(text).Explain(classad.Scope{My: my}).String(), text)
 	}
@@ -63,7 +67,8 @@ func TestExplainJSON(t *testing.T) {
 	my := parseAd(t, `[ Memory = 2; Requirements = Memory > 4 && true ]`)
 	text, err := json.Marshal(my.Explain("Requirements", nil))
 	require.NoError(t, err)
-	require.JSONEq(t, `{"name": "Requirements", "expr": "Memory > 4 && true", "value": "false", "holds": false, "join": "all",
+	require.JSONEq(t, `{"name": "Requirements", "expr": "Memory > 4 && true", "value": "false", "holds": false,
+		"join": "all",
 		"parts": [{"expr": "Memory > 4", "value": "false", "holds": false, "culprit": true,
 			"uses": [{"name": "Memory", "value": "2"}]},
 		{"expr": "true", "value": "true", "holds": true}]}`, string(text))
@@ -89,7 +94,7 @@ func TestExplainIsBounded(t *testing.T) {
 	}
 }
 
-// An explanation has the value of the expression, and culprits exactly where that is not true.
+// An explanation has the value of the expression, and culprits exactly if that is not true.
 func TestExplanationsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, err := classad.ParseExpr(wildExpressions().Draw(t, "text"))

@@ -7,7 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// uses lists the names in a part.
+// uses records the names in a part.
 func (x *explainer) uses(part *Explanation, e ast.Expr) {
 	seen := map[string]bool{}
 	var walk func(ast.Expr)
@@ -20,7 +20,7 @@ func (x *explainer) uses(part *Explanation, e ast.Expr) {
 	}
 	walk = func(e ast.Expr) {
 		switch n := e.(type) {
-		case *ast.Record: // its names are its own
+		case *ast.Record: // its names are its own attributes
 		case *ast.Attr:
 			add(n)
 		case *ast.Select:
@@ -40,11 +40,11 @@ func (x *explainer) uses(part *Explanation, e ast.Expr) {
 	}
 	walk(e)
 	if len(part.Uses) == 1 && part.Uses[0].Name == part.Expr && part.Uses[0].Note == "" {
-		part.Uses = nil // the value says it already
+		part.Uses = nil // the value already says it
 	}
 }
 
-// isPath is true for names with dots between them.
+// isPath reports whether an expression is names joined by dots.
 func isPath(e ast.Expr) bool {
 	switch n := e.(type) {
 	case *ast.Attr:
@@ -65,7 +65,7 @@ func (x *explainer) use(e ast.Expr, text string) Use {
 	return u
 }
 
-// why says what is behind a name that is undefined or error.
+// why explains a name that is undefined or error.
 func (x *explainer) why(e ast.Expr) string {
 	if n, ok := e.(*ast.Select); ok && x.scopeOf(n.X) == wordTarget {
 		if x.scope.Target == nil {
@@ -97,14 +97,14 @@ func defined(which string, ad *record, text string) string {
 	return which + " says " + shortened(string(ast.Append(nil, v.tree(), ast.Line)), longestValue)
 }
 
-// widestValue and widestPart are how far the columns of the text are aligned.
+// widestValue and widestPart are the maximum widths of the aligned columns.
 const (
 	widestValue = 24
 	widestPart  = 72
 )
 
-// String is a line for every part, with its value before it and what it uses behind it. The lines of the parts that
-// keep the whole from being true begin with a cross.
+// String returns one line for every part, with its value before it and the names that it uses after
+// it. Lines of parts that keep the whole from being true begin with a cross.
 func (part *Explanation) String() string {
 	values, parts := 0, 0
 	for depth, p := range part.All() {
@@ -127,7 +127,7 @@ func (part *Explanation) String() string {
 	return b.String()
 }
 
-// label is the expression, or for one that has parts just how they are joined.
+// label returns the expression or, for one with parts, only how they are joined.
 func (part *Explanation) label() string {
 	text := strings.Join(strings.Fields(part.Expr), " ")
 	switch {
@@ -148,7 +148,7 @@ func shownValue(value string) string {
 	return value
 }
 
-// shownUses are the names with their values, and why they are missing.
+// shownUses returns the names with their values, and why they are missing.
 func (part *Explanation) shownUses() string {
 	texts := make([]string, len(part.Uses))
 	for i, u := range part.Uses {

@@ -1,6 +1,6 @@
 package classad
 
-// Fails tells whether evaluation exceeds a limit.
+// Fails reports whether evaluation exceeds a limit.
 func (e *Expr) Fails(s Scope) bool {
 	m := newMatching(s)
 	p := e.program(m.functions)

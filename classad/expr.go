@@ -9,11 +9,11 @@ import (
 // Expr is a parsed expression. It never changes and may be used by many goroutines at once.
 type Expr struct {
 	tree     ast.Expr
-	compiled atomic.Pointer[program] // made when it is first needed
+	compiled atomic.Pointer[program] // made at the first evaluation
 }
 
-// Tree is the parsed form, for programs that look into expressions.
+// Tree returns the parsed form, for programs that look into expressions.
 func (e *Expr) Tree() ast.Expr { return e.tree }
 
-// String is the canonical printed form, which parses to the same expression.
+// String returns the canonical printed form, which parses to the same expression.
 func (e *Expr) String() string { return string(ast.Append(nil, e.tree, ast.Canonical)) }

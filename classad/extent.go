@@ -5,32 +5,33 @@ import (
 	"strings"
 )
 
-// extent follows a text byte by byte as far as it takes to see where the ad in it ends.
+// extent reads a text byte by byte to find where its ad ends.
 type extent interface {
 	take(c byte) progress
 }
 
-// progress is what is known about an ad.
+// progress says how far an ad has been read.
 type progress uint8
 
 const (
 	goesOn      progress = iota
 	complete             // the ad ends with this byte
-	notYetBegun          // what was taken belongs to no ad
+	notYetBegun          // the bytes so far belong to no ad
 )
 
-// balance counts brackets, but not in quotes and comments.
+// balance counts brackets outside of quotes and comments.
 type balance struct {
 	open, close byte
 	quotes      string
 	depth       int
-	inside      byte // the quote or kind of comment inside which the text is: " ' / *
-	last        byte // the byte before, unless it is used up
+	inside      byte // the quote or comment that the text is in: " ' / *
+	last        byte // the previous byte, unless it was part of something
 }
 
 func newBracketExtent() extent { return &balance{open: '[', close: ']', quotes: `"'`} }
 
-// newJSONExtent does not count the brackets of arrays, so that one too few or too many does no harm to the next ad.
+// newJSONExtent ignores the brackets of arrays, so that an unbalanced one does not spoil the next
+// ad.
 func newJSONExtent() extent { return &balance{open: '{', close: '}', quotes: `"`} }
 
 func (b *balance) take(c byte) progress {
@@ -75,7 +76,7 @@ func (b *balance) takeOutside(last, c byte) progress {
 	return goesOn
 }
 
-// xmlExtent counts elements <c>. It sees tags and comments as the parser does.
+// xmlExtent counts elements <c>. It recognizes tags and comments as the parser does.
 type xmlExtent struct {
 	depth  int
 	inTag  bool
@@ -151,7 +152,7 @@ func (x *xmlExtent) endTag() progress {
 	return goesOn
 }
 
-// outside is the progress after something that may stand between ads.
+// outside returns the progress after something that may stand between ads.
 func (x *xmlExtent) outside() progress {
 	if x.depth > 0 {
 		return goesOn

@@ -3,24 +3,26 @@ package classad
 import "github.com/condor-backfill/condor-backfill/classad/ast"
 
 const (
-	// maxFlatGrowth is how many nodes the definitions may have together that take the place of names.
+	// maxFlatGrowth is the maximum number of nodes that definitions add when they replace names.
 	maxFlatGrowth = 10_000
-	// maxFlatSteps is how many steps all evaluations of parts may take.
+	// maxFlatSteps is the maximum number of steps for all evaluations of parts.
 	maxFlatSteps = 1_000_000
-	// maxFlatDepth is how high the trees may be together that are being flattened, one inside the other.
+	// maxFlatDepth is the maximum total height of nested trees that are being flattened.
 	maxFlatDepth = ast.MaxHeight
-	// maxFlatNesting is how deep brackets may nest in the result, so that its printed form can be parsed.
+	// maxFlatNesting is how deep brackets may nest in the result, so that its printed form can be
+	// parsed.
 	maxFlatNesting = 900
 )
 
-// Flatten evaluates as much of the expression as the ad my decides alone. What depends on nothing else becomes a
-// constant, a name that my has becomes its flattened definition, and what the other ad of a match, the clock or chance
-// have a say in stays. The result has the same value as the expression in every [Scope] with this My that is not
-// Strict, except that it may stay within the limits of evaluation where the expression exceeds them. The expression and
+// Flatten evaluates as much of the expression as the ad my alone decides. Parts that depend on
+// nothing else become constants, names that my has are replaced by their flattened definitions, and
+// parts that depend on the other ad of a match, the clock or random numbers stay. The result has
+// the same value as the expression in every [Scope] with this My that is not Strict, except that it
+// may stay within the limits of evaluation where the expression exceeds them. The expression and
 // the ad do not change.
 //
-// Lists and nested ads stay as they are written, because evaluation gives them unevaluated. A name stays if its
-// definition is circular, or if the expression would grow too much.
+// Lists and nested ads stay as they are written, because evaluation returns them unevaluated. A
+// name stays if its definition is circular or would make the expression grow too much.
 //
 // HTCondor does the same before it compares one job with many slots.
 func (e *Expr) Flatten(my *ClassAd) *Expr {
@@ -32,8 +34,8 @@ func (e *Expr) Flatten(my *ClassAd) *Expr {
 	return &Expr{tree: tree}
 }
 
-// flattener flattens one expression. It only ever looks at what is evaluated in the ad itself, never into lists and
-// nested ads, so that names mean the same everywhere.
+// flattener flattens one expression. It looks only at what is evaluated in the ad itself, never
+// into lists and nested ads, so that names mean the same everywhere.
 type flattener struct {
 	my                   *ClassAd
 	ad                   *record
@@ -45,14 +47,14 @@ type flattener struct {
 type flat struct {
 	tree  ast.Expr
 	value Value // if it is known
-	known bool  // my alone decides the value; it need not be one that can be written as a constant
+	known bool  // my alone decides the value, even if no constant can express it
 }
 
-// definition is what a name of the ad stands for.
+// definition is the flattened definition of a name of the ad.
 type definition struct {
 	flat
 	size int
-	done bool // otherwise it is being flattened
+	done bool // false while it is being flattened
 }
 
 func (f *flattener) flatten(e ast.Expr) flat {
@@ -94,7 +96,7 @@ func (f *flattener) flatten(e ast.Expr) flat {
 	}
 }
 
-// settle evaluates an expression with these parts if the values of all of them are known.
+// settle evaluates an expression if the values of all its parts are known.
 func (f *flattener) settle(tree ast.Expr, parts ...flat) flat {
 	for _, p := range parts {
 		if !p.known {
@@ -122,7 +124,7 @@ func (f *flattener) settle(tree ast.Expr, parts ...flat) flat {
 	}
 }
 
-// constantFlat is a flattened expression of which this is the value.
+// constantFlat returns the flattened expression for a value.
 func constantFlat(v Value) flat { return flat{v.tree(), v, true} }
 
 func (f *flattener) paren(n *ast.Paren) flat {
@@ -152,7 +154,7 @@ func (f *flattener) attr(n *ast.Attr) flat {
 	return flat{tree: n}
 }
 
-// use is what a reference to an attribute of the ad becomes.
+// use returns what replaces a reference to an attribute of the ad.
 func (f *flattener) use(ref ast.Expr, n *name, v Value) flat {
 	if v.kind != deferred {
 		if !canBeWritten(v) {
@@ -174,7 +176,8 @@ func (f *flattener) use(ref ast.Expr, n *name, v Value) flat {
 	return d.flat
 }
 
-// definition flattens what a name stands for, once. It gives nil for a name inside its own definition.
+// definition flattens the definition of a name once. It returns nil for a name within its own
+// definition.
 func (f *flattener) definition(key string, tree ast.Expr) *definition {
 	if d := f.definitions[key]; d != nil {
 		if !d.done {
@@ -208,7 +211,7 @@ func (f *flattener) selection(n *ast.Select) flat {
 	return f.settle(n, x)
 }
 
-// isOwnScope is true for MY and self where the ad has no attributes of these names.
+// isOwnScope reports whether an expression is MY or self and no attribute of the ad has that name.
 func (f *flattener) isOwnScope(e ast.Expr) bool {
 	n, ok := e.(*ast.Attr)
 	if !ok || n.Absolute {
@@ -219,7 +222,7 @@ func (f *flattener) isOwnScope(e ast.Expr) bool {
 	return !hidden && (scope.word == wordMy || scope.word == wordSelf)
 }
 
-// binary takes the flattened operands of any operator but && and ||.
+// binary combines the flattened operands of an operator other than && and ||.
 func (f *flattener) binary(n *ast.Binary, x, y flat) flat {
 	if n.Op != ast.Is && n.Op != ast.Isnt && (x.is(Error) || y.is(Error)) {
 		return constantFlat(errorValue)
@@ -237,8 +240,8 @@ func rebuilt(n *ast.Binary, x, y flat) *ast.Binary {
 	return ast.NewBinary(n.Pos(), n.Op, fit(x.tree, tightness), fit(y.tree, tightness+1))
 }
 
-// logical flattens && and ||. An operand that decides nothing goes, but only if the other is a boolean for certain,
-// since the operators make booleans of numbers and errors of strings.
+// logical flattens && and ||. It drops an operand that decides nothing only if the other is
+// certainly a boolean, because the operators turn numbers into booleans and strings into errors.
 func (f *flattener) logical(n *ast.Binary) flat {
 	neutral, decisive := yes, no
 	if n.Op == ast.Or {
@@ -286,7 +289,7 @@ func (f *flattener) cond(n *ast.Cond) flat {
 	return flat{tree: n}
 }
 
-// branch flattens what a condition that is known selects.
+// branch flattens the branch that a known condition selects.
 func (f *flattener) branch(cond flat, then, otherwise ast.Expr) flat {
 	switch t := truthOf(cond.value); t {
 	case yes:

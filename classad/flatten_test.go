@@ -17,11 +17,12 @@ import (
 )
 
 func TestFlatten(t *testing.T) {
-	my := parseAd(t, `[ one = 1; sum = one + 1; text = "abc"; list = { one, 2 }; ad = [ x = one; y = TARGET.z ]; no = false;
+	my := parseAd(t, `[ one = 1; sum = one + 1; text = "abc"; list = { one, 2 }; ad = [ x = one; y = TARGET.z `+
+		`]; no = false;
 		limit = TARGET.a <= sum; deep = limit && TARGET.b; circle = circle + 1; round = circle; undef = missing;
 		hidden = [ parent = 7 ]; third = 0.1 + 0.2; half = 0.5; choice = TARGET.c ? one : text ]`)
 	for text, want := range map[string]string{
-		// what the ad decides
+		// decided by the ad
 		"one + 1":                 "2",
 		"(one + 1) * sum":         "4",
 		"MY.sum":                  "2",
@@ -34,8 +35,8 @@ func TestFlatten(t *testing.T) {
 		"hidden.parent": "7",
 		"1 / 0":         "error",
 		"half / 2.0":    "2.500000000000000E-01",
-		"third":         "1.000000000000000E-01 + 2.000000000000000E-01", // no constant prints as it
-		// what it does not
+		"third":         "1.000000000000000E-01 + 2.000000000000000E-01", // no constant prints as this value
+		// not decided by the ad
 		"missing":                     "missing",
 		"undef":                       "missing",
 		"TARGET.x":                    "TARGET.x",
@@ -127,13 +128,14 @@ func TestFlattenIsBounded(t *testing.T) {
 	require.Equal(t, indexed.String(), indexed.Flatten(my).String())
 }
 
-// What takes long or much is given up.
+// Expressions that take too long or grow too much are left alone.
 func TestFlattenIsQuick(t *testing.T) {
 	ad := classad.New()
 	require.NoError(t, ad.SetExpr("big", "{ "+strings.Repeat("0,", 50_000)+"0 }"))
 	require.NoError(t, ad.SetExpr("sum0", "sum(big)"))
 	for i := range 9 {
-		require.NoError(t, ad.SetExpr(fmt.Sprintf("sum%d", i+1), "0"+strings.Repeat(fmt.Sprintf(" + sum%d + TARGET.x", i), 9)))
+		require.NoError(t, ad.SetExpr(fmt.Sprintf("sum%d", i+1),
+			"0"+strings.Repeat(fmt.Sprintf(" + sum%d + TARGET.x", i), 9)))
 	}
 	_ = classad.MustParseExpr("sum9").Flatten(ad).String()
 	var record strings.Builder
@@ -162,7 +164,7 @@ func TestFlattenPool(t *testing.T) {
 	}
 }
 
-// The cases of the reference give the same values flattened.
+// The cases of the reference give the same values after flattening.
 func TestFlattenConformance(t *testing.T) {
 	ad := func(c classadtest.Case, text string) *classad.ClassAd {
 		parse := classad.Parse
@@ -215,11 +217,13 @@ func BenchmarkFlatten(b *testing.B) {
 	}
 }
 
-// wildExpressions generates texts with all that flattening must be careful about.
+// wildExpressions generates texts with everything that flattening must handle with care.
 func wildExpressions() *rapid.Generator[string] {
 	leaf := rapid.SampledFrom([]string{
-		"a", "b", "c", "d", "e", "x", "n", "l", "Requirements", "MY.a", "MY.b", "self.c", "TARGET.a", "other.d", "TARGET.x",
-		".a", "MY", "TARGET", "parent", "root.a", "left.a", "RIGHT", "symmetricMatch", "CurrentTime", "n.x", "n.parent.a",
+		"a", "b", "c", "d", "e", "x", "n", "l", "Requirements", "MY.a", "MY.b", "self.c", "TARGET.a",
+		"other.d", "TARGET.x",
+		".a", "MY", "TARGET", "parent", "root.a", "left.a", "RIGHT", "symmetricMatch", "CurrentTime",
+		"n.x", "n.parent.a",
 		"MY.TARGET.a", "TARGET.MY.a", "my.my.b", "n.a", "n.y", "l[0]", "l[1].x", "MY.n.x", "ad",
 		"0", "1", "-1", "2.5", "0.1", `"abc"`, `"a"`, `""`, "true", "false", "undefined", "error", "{  }", "[  ]",
 		"unparse(a)", "time()", "strcat()", "unknown(a)", `eval("a")`, `eval("TARGET.a")`, "size(MY)", "string(n)",
@@ -231,8 +235,10 @@ func wildExpressions() *rapid.Generator[string] {
 		"(%s)", " !(%s)", " -(%s)", "(%s).a", "(%s)[0]", "[ a = %s; b = a ].b", "{ %s }[0]", "{ %s,b }", "[ x = %s ]",
 		"isUndefined(%s)", "isError(%s)", "string(%s)", "size(%s)", "eval(%s)", "sum({ %s,a })", "member(a,%s)",
 		"strcat(%s,a)", "ifThenElse(%s,a,TARGET.b)", "ifThenElse(TARGET.a,%s,b)", "evalInEachContext(a,%s)",
-		"unparse(%s)", "unresolved(%s)", "unresolved(a,%s)", "debug(%s)", "random(%s)", "formatTime(%s)", "absTime(1 * (%s))",
-		"relTime(1 * (%s))", "interval(%s)", "splitTime(%s).Hours", "getHours(%s)", "string(absTime(1 * (%s)))", "stringListMax(%s)",
+		"unparse(%s)", "unresolved(%s)", "unresolved(a,%s)", "debug(%s)", "random(%s)", "formatTime(%s)",
+		"absTime(1 * (%s))",
+		"relTime(1 * (%s))", "interval(%s)", "splitTime(%s).Hours", "getHours(%s)", "string(absTime(1 * (%s)))",
+		"stringListMax(%s)",
 		"userHome(%s)", "userMap(%s,a)", "timezoneOffset() + (%s)", "dayTime() + (%s)", "regexp(%s,b)",
 		"countMatches(%s,l)", "real(%s)", "bool(%s)", "toUpper(%s)", "int(%s)",
 	})
@@ -254,7 +260,10 @@ func wildExpressions() *rapid.Generator[string] {
 }
 
 // wildNames are the names of the attributes of wild ads; some hide words.
-var wildNames = []string{"a", "b", "c", "d", "e", "x", "n", "l", "Requirements", "TARGET", "MY", "parent", "left", "CurrentTime"}
+var wildNames = []string{
+	"a", "b", "c", "d", "e", "x", "n", "l", "Requirements", "TARGET", "MY", "parent", "left",
+	"CurrentTime",
+}
 
 func wildAds() *rapid.Generator[*classad.ClassAd] {
 	return rapid.Custom(func(t *rapid.T) *classad.ClassAd {
@@ -276,7 +285,7 @@ func wildAds() *rapid.Generator[*classad.ClassAd] {
 	})
 }
 
-// world is a host that has an answer to everything.
+// world is a host that supplies everything.
 var world = classad.Host{
 	Now:      func() int64 { return 1_700_000_000 },
 	Zone:     time.FixedZone("east", 5*3600),
@@ -285,11 +294,11 @@ var world = classad.Host{
 	UserHome: func(user string) (string, bool) { return "/home/" + user, true },
 }
 
-// flattens requires the law: for all targets the flattened expression has the value of the expression, and its printed
-// form is that of the same tree.
+// flattens requires that for all targets the flattened expression has the value of the expression,
+// and that its printed form parses to the same tree.
 //
-// What leads in a circle is left out: flattening goes once around it, so that evaluation
-// meets its beginning again a turn later.
+// Circular references are left out: flattening follows them once, so that evaluation meets their
+// start one turn later.
 func flattens(t require.TestingT, e *classad.Expr, my *classad.ClassAd, targets ...*classad.ClassAd) {
 	flat := e.Flatten(my)
 	if _, _, err := e.Refs(my); err != nil {
@@ -321,7 +330,7 @@ func TestFlattenKeepsTheValue(t *testing.T) {
 	})
 }
 
-// shape shows what binds to what.
+// shape shows how operators bind.
 func shape(e ast.Expr) string {
 	text := fmt.Sprintf("%T", e)
 	switch n := e.(type) {
@@ -337,7 +346,7 @@ func shape(e ast.Expr) string {
 		text += n.Name
 	case *ast.Record:
 		return string(ast.Append(nil, n, ast.Canonical))
-	default: // the type and the children say all
+	default: // the type and the children say everything
 	}
 	children := ast.Children(e)
 	parts := make([]string, len(children))

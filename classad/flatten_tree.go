@@ -7,10 +7,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// longestFlatText is the length of the longest string that takes the place of an expression.
+// longestFlatText is the maximum length of a string that replaces an expression.
 const longestFlatText = 1 << 10
 
-// canBeWritten tells whether there is a constant that has the value, even after it was printed and parsed again.
+// canBeWritten reports whether a constant can express the value, even after it was printed and
+// parsed again.
 func canBeWritten(v Value) bool {
 	switch v.kind {
 	case Undefined, Error, Boolean, Integer:
@@ -26,7 +27,7 @@ func canBeWritten(v Value) bool {
 	}
 }
 
-// isLogical tells whether the value of an expression is a boolean, undefined or error, whatever its parts are.
+// isLogical reports whether the value of an expression is certainly a boolean, undefined or error.
 func isLogical(e ast.Expr) bool {
 	switch n := e.(type) {
 	case *ast.Paren:
@@ -45,13 +46,13 @@ func isLogical(e ast.Expr) bool {
 	}
 }
 
-// The levels of what binds tighter than all binary operators.
+// The levels of constructs that bind tighter than all binary operators.
 var (
 	unaryLevel = ast.Multiply.Precedence() + 1
 	tightest   = unaryLevel + 1
 )
 
-// level tells how tightly the outermost part of an expression binds.
+// level returns how tightly the outermost part of an expression binds.
 func level(e ast.Expr) int {
 	switch n := e.(type) {
 	case *ast.Cond:
@@ -65,7 +66,7 @@ func level(e ast.Expr) int {
 	}
 }
 
-// fit puts parentheses around an expression that stands where only one that binds as tightly as this may.
+// fit adds parentheses around an expression unless it binds at least as tightly as loosest.
 func fit(e ast.Expr, loosest int) ast.Expr {
 	if level(e) < loosest {
 		return ast.NewParen(e.Pos(), e)
@@ -73,7 +74,7 @@ func fit(e ast.Expr, loosest int) ast.Expr {
 	return e
 }
 
-// treeSize is how many nodes a tree has.
+// treeSize returns the number of nodes of a tree.
 func treeSize(e ast.Expr) int {
 	n := 1
 	for _, child := range ast.Children(e) {
@@ -82,7 +83,7 @@ func treeSize(e ast.Expr) int {
 	return n
 }
 
-// nesting is how deep the brackets of the printed form nest.
+// nesting returns how deep the brackets of the printed form nest.
 func nesting(e ast.Expr) int {
 	deepest := 0
 	for _, child := range ast.Children(e) {

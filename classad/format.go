@@ -2,10 +2,10 @@ package classad
 
 import "github.com/condor-backfill/condor-backfill/classad/ast"
 
-// Style is a way of writing ads and expressions.
+// Style is an output format of ads and expressions.
 type Style = ast.Style
 
-// The styles. [ReadAds] tells them apart and reads all of them.
+// The styles. [ReadAds] recognizes and reads all of them.
 const (
 	Brackets     = ast.Canonical    // [ a = 1; b = x + 1.500000000000000E+00 ]
 	Lines        = ast.Long         // a = 1 and a line feed for each attribute, by name, as condor_status -long
@@ -16,16 +16,16 @@ const (
 	XMLIndented  = ast.XMLIndented  // as condor_status -xml writes an ad
 )
 
-// Format writes the ad.
+// Format formats the ad.
 func (ad *ClassAd) Format(style Style) string { return string(ad.AppendFormat(nil, style)) }
 
-// AppendFormat adds the written ad to b.
+// AppendFormat appends the formatted ad to b.
 func (ad *ClassAd) AppendFormat(b []byte, style Style) []byte { return ast.Append(b, ad.tree(), style) }
 
-// Format writes the expression; in [Lines] it is the right side of a line.
+// Format formats the expression; in [Lines] it is the right side of a line.
 func (e *Expr) Format(style Style) string { return string(e.AppendFormat(nil, style)) }
 
-// AppendFormat adds the written expression to b.
+// AppendFormat appends the formatted expression to b.
 func (e *Expr) AppendFormat(b []byte, style Style) []byte {
 	if style == Lines {
 		style = ast.Line // also for an expression that is an ad

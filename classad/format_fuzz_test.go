@@ -12,23 +12,31 @@ import (
 )
 
 var jsonSeeds = []string{
-	`{}`, `{"a": 1}`, `{,"a":1,,"b":2,}`, `{"a": [1, .5, -1e3, "x", true, NULL, {"b": [[]]}]}`, `{"a": "\/Expr(x > \"y\")\/"}`,
+	`{}`, `{"a": 1}`, `{,"a":1,,"b":2,}`, `{"a": [1, .5, -1e3, "x", true, NULL, {"b": [[]]}]}`,
+	`{"a": "\/Expr(x > \"y\")\/"}`,
 	`{"a": "/Expr(1)/"}`, `{"a": "\/expr(1 ? 2 : 3 )\/"}`, `{"a": "\/Expr(absTime(\"2020-01-02T03:04:05Z\"))\/"}`,
-	`{"a": "\u00e9\ud83d\ude00\ud83d\u0041"}`, `{"a": "x" "y" /* c */, // d`, `{"a b": -0.0, "A B": 012}`, "{\"a\": \"\xff\"}",
-	`[{"a": 1}, {"a": {"b": 2}}]`, "{\"a\": 1}\n{\"a\": [}\n{\"a\": 3}", `{"a": 1e999, "b": 9223372036854775808}`, `{"a":"\/Expr(` + "`" + `)\/"}`,
+	`{"a": "\u00e9\ud83d\ude00\ud83d\u0041"}`, `{"a": "x" "y" /* c */, // d`, `{"a b": -0.0, "A B": 012}`,
+	"{\"a\": \"\xff\"}",
+	`[{"a": 1}, {"a": {"b": 2}}]`, "{\"a\": 1}\n{\"a\": [}\n{\"a\": 3}", `{"a": 1e999, "b": 9223372036854775808}`,
+	`{"a":"\/Expr(` + "`" + `)\/"}`,
 	strings.Repeat(`{"a":`, 50) + strings.Repeat(`[`, 50),
 }
 
 var xmlSeeds = []string{
-	`<c></c>`, `<c><a n="x"><i>1</i></a><a n="y"><r>-1.5E+00</r></a><a n="z"><b v="t"/></a></c>`, `<c><a n="x"><l><un/><er/><l>`,
+	`<c></c>`, `<c><a n="x"><i>1</i></a><a n="y"><r>-1.5E+00</r></a><a n="z"><b v="t"/></a></c>`,
+	`<c><a n="x"><l><un/><er/><l>`,
 	`<?xml version="1.0"?><!DOCTYPE classads><classads><c><a n="x"><c></c></a></c><!-- > <c> --><c></c></classads>`,
-	`<c><a n="x&lt;\"y"><s> a &amp;lt; \101\n&bogus; </s></a></c>`, `<c><a n="x"><e>a &lt; b &amp;&amp; c d</e></a></c>`,
-	`<c><a n="x"><at>2020-01-02T03:04:05+01:00</at></a><a n="y"><rt>-1+00:00:01.5</rt></a>`, `<c/>`, `<c><q/></c>`, `<c><a n='x'><s/></a>`,
-	`<c><a n="x"><i>99999999999999999999</i></a><a n="y"><r>inf</r></a></c>`, `<c><a n="x"`, `<c><!-- `, `</c><c>`, `<c><a n="x"><l>x</l></a></c>`,
+	`<c><a n="x&lt;\"y"><s> a &amp;lt; \101\n&bogus; </s></a></c>`,
+	`<c><a n="x"><e>a &lt; b &amp;&amp; c d</e></a></c>`,
+	`<c><a n="x"><at>2020-01-02T03:04:05+01:00</at></a><a n="y"><rt>-1+00:00:01.5</rt></a>`, `<c/>`, `<c><q/></c>`,
+	`<c><a n='x'><s/></a>`,
+	`<c><a n="x"><i>99999999999999999999</i></a><a n="y"><r>inf</r></a></c>`, `<c><a n="x"`, `<c><!-- `, `</c><c>`,
+	`<c><a n="x"><l>x</l></a></c>`,
 }
 
-// fuzzFormat checks a reader: it fails with a place, or gives an ad of a size in proportion that stays the same when it
-// is written and read again. The first writings may change it: numbers lose digits, and spans become numbers.
+// fuzzFormat checks a reader: it fails with a position, or returns an ad of proportionate size that
+// stays the same when it is written and read again. The first writings may change it: numbers lose
+// digits, and relative times become numbers.
 func fuzzFormat(t *testing.T, text string, style classad.Style, parse func(string) (*classad.ClassAd, error)) {
 	t.Helper()
 	const each, fixed = 3000, 4 << 20
@@ -53,7 +61,7 @@ func fuzzFormat(t *testing.T, text string, style classad.Style, parse func(strin
 		return
 	}
 	printed := ad.Format(style)
-	for left := strings.Count(text, "-") + 2; ; left-- { // a minus joins its number, one at a time
+	for left := strings.Count(text, "-") + 2; ; left-- { // each writing joins one more minus to its number
 		ad = readAgain(t, printed, parse)
 		again := ad.Format(style)
 		if again == printed {
@@ -62,12 +70,16 @@ func fuzzFormat(t *testing.T, text string, style classad.Style, parse func(strin
 		require.Positive(t, left, printed)
 		printed = again
 	}
-	for _, s := range []classad.Style{classad.Brackets, classad.Pretty, classad.Lines, classad.JSONIndented, classad.XMLIndented} {
+	for _, s := range []classad.Style{
+		classad.Brackets, classad.Pretty, classad.Lines, classad.JSONIndented,
+		classad.XMLIndented,
+	} {
 		require.LessOrEqual(t, len(ad.Format(s)), 400*(len(text)+100))
 	}
 }
 
-// strangeTime is a time that is printed as it cannot be read: its year has not four digits, as in the reference, or its seconds are tiny.
+// strangeTime matches times whose printed form cannot be read back: as in the reference, the year
+// does not have four digits, or the seconds are tiny.
 var strangeTime = regexp.MustCompile(`(?i)(<at>|abstime\(\\?")(-|\d{5}|\d{1,3}-)|reltime\(\\?"[^"]*e`)
 
 func readAgain(t *testing.T, text string, parse func(string) (*classad.ClassAd, error)) *classad.ClassAd {

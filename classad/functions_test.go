@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Every line of the file is a fact about a function.
+// Every line of the file states a fact about a function.
 func TestFunctionFacts(t *testing.T) {
 	facts, err := os.ReadFile("testdata/functions.txt")
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func evalIn(t *testing.T, s classad.Scope, text string) string {
 	return e.Eval(s).String()
 }
 
-// What depends on the clock and the time zone asks the scope.
+// Functions that depend on the clock and the time zone ask the scope.
 func TestTimesInScope(t *testing.T) {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
@@ -86,13 +86,14 @@ func TestRandomInScope(t *testing.T) {
 	}{
 		{0, "random(6)", "0"},
 		{0.999, "random(6)", "5"},
-		{1, "random(6)", "5"}, // a source that does not keep its promise
+		{1, "random(6)", "5"}, // a source that breaks its promise
 		{-1, "random(6)", "0"},
 		{0.25, "random()", "2.500000000000000E-01"},
 		{0.25, "random(8.0)", "2.000000000000000E+00"},
-		{0.5, "random(4294967298)", "1"}, // 32 bits are left of it
+		{0.5, "random(4294967298)", "1"}, // the limit is truncated to 32 bits
 	} {
-		require.Equal(t, c.want, evalIn(t, classad.Scope{Host: &classad.Host{Random: func() float64 { return c.random }}}, c.text), c.text)
+		require.Equal(t, c.want, evalIn(t,
+			classad.Scope{Host: &classad.Host{Random: func() float64 { return c.random }}}, c.text), c.text)
 	}
 }
 
@@ -138,7 +139,7 @@ func TestDebugWritesLines(t *testing.T) {
 	require.Equal(t, []string{"Classad debug: 1 + 1 --> 2", "Classad debug: x ?: 1 --> 1"}, lines)
 }
 
-// References that are not found depend on the other ad; circles and wrong scopes give nothing.
+// References that are not found depend on the other ad; circular ones and wrong scopes are ignored.
 func TestUnresolved(t *testing.T) {
 	my, err := classad.Parse(`[ a = to + MY.b; b = TARGET.t1 + other.t2 + zz; c = d; d = c; e = (1 / 0).x;
 		f = { x, y.z, [ w = v; u = w ] }; g = ad; ad = [ m = n; p = a ]; h = Target.AbC; i = foo('a b') ]`)
@@ -165,7 +166,7 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// No argument makes a function take long or much memory; the time is up to the limit of the test.
+// No argument makes a function take long or much memory; the test's time limit checks it.
 func TestFunctionsOnHostileArguments(t *testing.T) {
 	long := strings.Repeat("a, ", 1<<18)
 	deep := strings.Repeat("{ 1, ", 900) + "1" + strings.Repeat("}", 900)
@@ -174,7 +175,8 @@ func TestFunctionsOnHostileArguments(t *testing.T) {
 	ad.SetString("quotes", strings.Repeat("' ", 1<<18))
 	require.NoError(t, ad.SetExpr("deep", deep))
 	require.NoError(t, ad.SetExpr("wide", "{ "+strings.Repeat("1, ", 100_000)+"1 }"))
-	require.NoError(t, ad.SetExpr("deepWide", strings.Repeat("{ ", 900)+strings.Repeat("1, ", 100_000)+"1"+strings.Repeat("}", 900)))
+	require.NoError(t, ad.SetExpr("deepWide",
+		strings.Repeat("{ ", 900)+strings.Repeat("1, ", 100_000)+"1"+strings.Repeat("}", 900)))
 	require.NoError(t, ad.SetExpr("r0", "0"))
 	for _, step := range []string{"r1=r0", "r2=r1", "r3=r2", "r4=r3", "r5=r4", "r6=r5", "r7=r6", "r8=r7", "r9=r8"} {
 		name, before, _ := strings.Cut(step, "=")
@@ -187,10 +189,13 @@ func TestFunctionsOnHostileArguments(t *testing.T) {
 		`stringListSubsetMatch(long, long)`, `stringListsIntersect(long, "b")`, `stringListSum(long)`,
 		`stringList_regexpMember("(a*)*b", long)`, `argsToList(quotes)`, `argsToList(long)`, `listToArgs(split(long))`,
 		`envV1ToV2(long)`, `mergeEnvironment(long, long)`, `formatTime(0, long)`, `formatTime(0, "%999999999999c")`,
-		`unparse(deep)`, `unparse(wide)`, `unparse(deepWide)`, `unresolved(r9)`, `unresolved(deepWide)`, `interval(-9223372036854775808)`,
-		`absTime(9223372036854775807, 0)`, `absTime(real("NaN"), real("INF"))`, `absTime(real("-INF"), 0) - relTime(real("-INF"))`,
+		`unparse(deep)`, `unparse(wide)`, `unparse(deepWide)`, `unresolved(r9)`, `unresolved(deepWide)`,
+		`interval(-9223372036854775808)`,
+		`absTime(9223372036854775807, 0)`, `absTime(real("NaN"), real("INF"))`,
+		`absTime(real("-INF"), 0) - relTime(real("-INF"))`,
 		`string(relTime(real("NaN")))`, `splitTime(relTime(real("INF")))`, `splitTime(relTime(real("NaN")))`,
-		`formatTime([ Year = -9223372036854775808; Month = 9223372036854775807; Day = -1; Hours = 99999999999 ], "%c %G %V %s")`,
+		`formatTime([ Year = -9223372036854775808; Month = 9223372036854775807; Day = -1; Hours = 99999999999 ` +
+			`], "%c %G %V %s")`,
 		`getYear(absTime(9223372036854775807, 0))`, `random(9223372036854775807)`, `regexps("a", long, long, "g")`,
 		`absTime(0, 0) + relTime(1e300) * 1e300`, `userMap(long, long, long, long)`,
 	} {

@@ -14,8 +14,10 @@ var seeds = []string{
 	``, `1`, `-1`, `- 1`, `--1`, `1.5e-3`, `"a\tb\101" "c"`, `'odd name'`, `..a`, `a..b`, `a ? b : c )`, `a ?: b ?: c`,
 	`!~-+x`, `f(a, b; c)`, `{ 1, { 2 }, [ a = 1 ] }[1].x`, `[ a = b; b = a ].a`, `x =?= undefined || y isnt error`,
 	`a < b << c + d * e`, `eval("eval(\"1\")")`, `((((((((`, `[[[[`, `a?a?a?`, `"\0"`, `"\777"`, "\x00", `1/* */+//`,
-	`strcat(x, x)`, `0 .A`, `a.'b c'`, `{ [ a = 1 ], [ b = 2 ] }.a`, `substr("abc", -9223372036854775807, -2)`, `regexp("(", "x")`,
-	`quantize(7, { 0, 0.0 })`, `pow(2, 1e308)`, `int("0x")`, `real("-inf")`, `join({ undefined }, "")`, `parent.root.MY`,
+	`strcat(x, x)`, `0 .A`, `a.'b c'`, `{ [ a = 1 ], [ b = 2 ] }.a`, `substr("abc", -9223372036854775807, -2)`,
+	`regexp("(", "x")`,
+	`quantize(7, { 0, 0.0 })`, `pow(2, 1e308)`, `int("0x")`, `real("-inf")`, `join({ undefined }, "")`,
+	`parent.root.MY`,
 }
 
 func FuzzParseExpr(f *testing.F) {
@@ -33,7 +35,8 @@ func FuzzParseExpr(f *testing.F) {
 		if unquotes(text, e.String()) {
 			return
 		}
-		// Printing joins a minus to the number that it was written apart from, one at a time: "- - 0", "- -0", "-0", "0".
+		// Each printing joins one minus to the number that it was written apart from: "- - 0", "-
+		// -0", "-0", "0".
 		for range strings.Count(text, "-") {
 			e = reparse(t, e.String())
 		}
@@ -41,11 +44,12 @@ func FuzzParseExpr(f *testing.F) {
 	})
 }
 
-// selection is one from a number, as it is printed.
+// selection matches a printed selection from a number.
 var selection = regexp.MustCompile(`\b[0-9]+\.[A-Za-z_]`)
 
-// unquotes tells whether the printed form of a text may not parse: selected names are printed without the quotes that they
-// may need and without a blank behind the integer from which they are selected.
+// unquotes reports whether the printed form of a text may not parse: selected names are printed
+// without the quotes that they may need, and without a blank after an integer that they are
+// selected from.
 func unquotes(text, printed string) bool {
 	return strings.Contains(text, "'") || selection.MatchString(printed)
 }

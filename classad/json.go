@@ -7,9 +7,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
-// ParseJSON parses one ad that is a JSON object, as condor_status -json prints it. A string "\/Expr(a + 1)\/" in it,
-// with the slashes escaped, is an expression; null is undefined; of members that differ in case only the last one
-// counts. Like HTCondor, it puts up with more than JSON allows; see [parser.JSON]. The error is a [*SyntaxError].
+// ParseJSON parses one ad that is a JSON object, as condor_status -json prints it. A string
+// "\/Expr(a + 1)\/" in it, with the slashes escaped, is an expression; null is undefined; of
+// members that differ only in case the last one counts. Like HTCondor, it accepts more than JSON
+// allows; see [parser.JSON]. The error is a [*SyntaxError].
 func ParseJSON(text string) (*ClassAd, error) { return new(Parser).ParseJSON(text) }
 
 // ParseJSON parses one ad, as the function [ParseJSON] does.
@@ -23,7 +24,8 @@ func (p *Parser) parseJSON(text, file string, first int) (*ClassAd, error) {
 	return p.record(r, text), nil
 }
 
-// MarshalJSON implements [encoding/json.Marshaler]. It fails if a name is not UTF-8, which JSON cannot express.
+// MarshalJSON implements [encoding/json.Marshaler]. It fails if a name is not UTF-8, which JSON
+// cannot express.
 func (ad *ClassAd) MarshalJSON() ([]byte, error) {
 	b := ad.AppendFormat(nil, JSON)
 	if !utf8.Valid(b) {
@@ -32,8 +34,9 @@ func (ad *ClassAd) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]: the ad becomes what [ParseJSON] gives. JSON that was decoded and
-// encoded by a program that knows nothing of ads has strings for expressions, because their slashes are not escaped.
+// UnmarshalJSON implements [encoding/json.Unmarshaler] like [ParseJSON]. If a program that does not
+// know ads decoded and encoded the JSON, expressions have become strings, because their slashes are
+// no longer escaped.
 func (ad *ClassAd) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil // by convention

@@ -21,7 +21,7 @@ func within(t *testing.T, most time.Duration, do func()) {
 	require.Less(t, time.Since(start), most) //nolint:forbidigo // as above
 }
 
-// attributes are many, all with different names.
+// attributes returns many attributes with different names.
 func attributes(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -30,26 +30,42 @@ func attributes(n int, format string) string {
 	return b.String()
 }
 
-// Each of these took minutes or hours before what it does was counted as steps. The chains join copies of an expression.
+// Each of these took minutes or hours before its work was counted as steps. The chains join copies
+// of an expression.
 func TestHostileExpressionsEnd(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
 	many := attributes(50_000, "a%d=1;")
 	chain := func(e, op string, n int) string { return e + strings.Repeat(op+e, n-1) }
 	for name, c := range map[string]struct{ ad, expr string }{
-		"size of the ad around a match":     {many, chain("size(root)", "+", 10_000)},
-		"text of an ad":                     {many, chain("strcmp(self, self)", "+", 10_000)},
-		"text of an ad, pieces":             {many, "size(strcat(" + chain("self", ",", 10_000) + "))"},
-		"comparing long strings":            {`s="` + long + `b";t="` + long + `c"`, chain("s==t", "||", 50_000)},
-		"comparing long elements":           {`l={` + chain("s", ",", 10_000) + `};s="` + long + `b";t="` + long + `c"`, chain("member(t,l)", "||", 100)},
-		"stricmp":                           {`s="` + long + `"`, chain("stricmp(s,s)", "+", 50_000)},
-		"subscripts":                        {`s="` + long + `"`, chain("self[s]", "||", 50_000)},
-		"what begins like a number":         {`s="` + strings.Repeat("1", 500) + strings.Repeat("e", 500) + `"`, chain("int(s)", "+", 50_000)},
-		"selecting when steps are used up":  {"x=x;l={" + chain("[a=1]", ",", 100_000) + "}", "x+" + chain("size(l.a)", "+", 20_000)},
-		"unresolved":                        {"x=" + chain("q", "+", 50_000), chain("unresolved(x)", "+", 20_000)},
-		"long names":                        {"x='" + long + "';'" + long + "'=1", chain("x", "+", 70_000)},
-		"splitting":                         {`s="` + strings.Repeat("a,", 1<<15) + `"`, "size(strcat(" + chain("split(s)", ",", 50_000) + "))"},
-		"patterns on long texts":            {`s="` + long + `"`, chain(`regexp("b", s)`, "||", 50_000)},
-		"long patterns":                     {`s="` + long + `"`, `regexp(strcat(".", "` + long[:30_000] + `b"), s, "i")`},
+		"size of the ad around a match": {many, chain("size(root)", "+", 10_000)},
+		"text of an ad":                 {many, chain("strcmp(self, self)", "+", 10_000)},
+		"text of an ad, pieces":         {many, "size(strcat(" + chain("self", ",", 10_000) + "))"},
+		"comparing long strings":        {`s="` + long + `b";t="` + long + `c"`, chain("s==t", "||", 50_000)},
+		"comparing long elements": {
+			`l={` + chain("s", ",", 10_000) + `};s="` + long + `b";t="` + long + `c"`,
+			chain("member(t,l)", "||", 100),
+		},
+		"stricmp":    {`s="` + long + `"`, chain("stricmp(s,s)", "+", 50_000)},
+		"subscripts": {`s="` + long + `"`, chain("self[s]", "||", 50_000)},
+		"what begins like a number": {
+			`s="` + strings.Repeat("1", 500) + strings.Repeat("e", 500) + `"`,
+			chain("int(s)", "+", 50_000),
+		},
+		"selecting when steps are used up": {
+			"x=x;l={" + chain("[a=1]", ",", 100_000) + "}",
+			"x+" + chain("size(l.a)", "+", 20_000),
+		},
+		"unresolved": {"x=" + chain("q", "+", 50_000), chain("unresolved(x)", "+", 20_000)},
+		"long names": {"x='" + long + "';'" + long + "'=1", chain("x", "+", 70_000)},
+		"splitting": {
+			`s="` + strings.Repeat("a,", 1<<15) + `"`,
+			"size(strcat(" + chain("split(s)", ",", 50_000) + "))",
+		},
+		"patterns on long texts": {`s="` + long + `"`, chain(`regexp("b", s)`, "||", 50_000)},
+		"long patterns": {
+			`s="` + long + `"`,
+			`regexp(strcat(".", "` + long[:30_000] + `b"), s, "i")`,
+		},
 		"long pattern behind a repetition":  {`s="` + long + `"`, `regexp("a*` + long[:30_000] + `b", s)`},
 		"patterns with exponential choices": {`s="` + long[:40_000] + `"`, `regexp("(a*)*(a|aa)*(a*)*b", s)`},
 		"the own ad, again and again":       {many, chain("self", "+", 20_000)},
@@ -70,9 +86,10 @@ func TestHostileExpressionsEnd(t *testing.T) {
 	}
 }
 
-// The elements of a list have the steps of one evaluation together.
+// The elements of a list share the steps of one evaluation.
 func TestItemsEnd(t *testing.T) {
-	ad, err := classad.Parse("[ x = " + strings.Repeat("1+", 50_000) + "1; y = " + strings.Repeat("x+", 9) + "x; l = { " + strings.Repeat("y,", 1000) + "y } ]")
+	ad, err := classad.Parse("[ x = " + strings.Repeat("1+", 50_000) + "1; y = " + strings.Repeat("x+", 9) +
+		"x; l = { " + strings.Repeat("y,", 1000) + "y } ]")
 	require.NoError(t, err)
 	items, ok := ad.Eval("l", nil).Items()
 	require.True(t, ok)
@@ -80,7 +97,7 @@ func TestItemsEnd(t *testing.T) {
 	require.Equal(t, classad.Error, items[1000].Kind())
 }
 
-// sums is an ad in which x9 takes ten times the steps of x8, and so on.
+// sums returns an ad in which x9 takes ten times the steps of x8, and so on.
 func sums(t *testing.T) *classad.ClassAd {
 	t.Helper()
 	ad := classad.New()
@@ -92,7 +109,8 @@ func sums(t *testing.T) *classad.ClassAd {
 	return ad
 }
 
-// An evaluation that needs more steps than the scope gives is error as a whole, by default, with fewer and with more.
+// An evaluation that exceeds the scope's steps is error as a whole, with the default, fewer, and
+// more steps.
 func TestMaxSteps(t *testing.T) {
 	ad := sums(t)
 	require.NoError(t, ad.SetExpr("l", "{ 1, x2, x2 }"))
@@ -108,7 +126,7 @@ func TestMaxSteps(t *testing.T) {
 		{"x5", math.MaxInt, "100000"},
 		{"x6", 0, "error"},
 		{"x6", 10_000_000, "1000000"},
-		{"x2", 209, "error"}, // the name, a sum of ten names and ten such sums, each of 19 nodes
+		{"x2", 209, "error"}, // the name, a sum of ten names and ten such sums with 19 nodes each
 		{"x2", 210, "100"},
 		{"1", 1, "1"},
 		{"1 + 1", 1, "error"},
@@ -125,14 +143,14 @@ func TestMaxSteps(t *testing.T) {
 		scope := classad.Scope{My: ad, MaxSteps: c.maxSteps}
 		require.Equal(t, c.want, evalIn(t, scope, c.text), "%s in %d steps", c.text, c.maxSteps)
 	}
-	within(t, 10*time.Second, func() { // which would take several times as long if a search went on regardless
+	within(t, 10*time.Second, func() { // it would take several times as long if a search ignored the limit
 		for range 500 {
 			evalIn(t, classad.Scope{My: ad, MaxSteps: 1000}, `regexp("(a*)*b", s)`)
 		}
 	})
 }
 
-// Whatever evaluates in a scope keeps to its steps.
+// Everything that evaluates in a scope keeps to its steps.
 func TestMaxStepsOfMatchesItemsAndExplanations(t *testing.T) {
 	ad := sums(t)
 	require.NoError(t, ad.SetExpr("Requirements", "TARGET.x3 == 1000"))
@@ -146,7 +164,7 @@ func TestMaxStepsOfMatchesItemsAndExplanations(t *testing.T) {
 	}{
 		{0, true, 1000, "[1 1000 1000]", "true"},
 		{5000, true, 1000, "[1 1000 1000]", "true"},
-		{3000, true, 1000, "[1 1000 error]", "true"}, // all elements together
+		{3000, true, 1000, "[1 1000 error]", "true"}, // all elements share them
 		{1000, false, 0, "[1 error error]", "error"},
 	} {
 		pair := classad.Pair{Left: ad, Right: ad, MaxSteps: c.maxSteps}
@@ -166,7 +184,7 @@ func TestMaxStepsOfMatchesItemsAndExplanations(t *testing.T) {
 	require.Empty(t, parts.Explain(classad.Scope{My: ad, MaxSteps: 500}).Parts)
 }
 
-// What fails by a limit leaves nothing behind in the memory that the next evaluation uses.
+// A failure by a limit leaves nothing behind in the memory that the next evaluation uses.
 func TestEvaluatingGoesOnAfterALimit(t *testing.T) {
 	ad, err := classad.Parse("[ x = x; y = strcat(y, y); l = { l[0] }; a = 1 ]")
 	require.NoError(t, err)
@@ -188,7 +206,7 @@ func TestTextsWithTooManyTokens(t *testing.T) {
 	}
 }
 
-// hostileStream gives an ad after another, each made from its number.
+// hostileStream supplies one ad after another, each made from its number.
 type hostileStream struct {
 	left, number int
 	ad           func(number int) string
@@ -209,13 +227,13 @@ func (s *hostileStream) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// What a parser remembers is bounded, whatever it reads. Expressions and long strings would take half as much again as
-// is allowed here if it never forgot.
+// A parser's memory is bounded, whatever it reads. Without forgetting, expressions and long strings
+// would take half as much again as is allowed here.
 func TestStreamsTakeBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads many megabytes")
 	}
-	const most = 80 << 20 // what a parser remembers, and one ad
+	const most = 80 << 20 // the parser's memory and one ad
 	long := strings.Repeat("x", 1<<20)
 	sum := "(" + strings.Repeat("a+", 1900) + "a)"
 	lines := attributes(20_000, "a%d=1\n")
@@ -223,12 +241,16 @@ func TestStreamsTakeBoundedMemory(t *testing.T) {
 		size int
 		ad   func(i int) string
 	}{
-		"prefixes of one ad":         {32 << 20, func(i int) string { return lines[:strings.LastIndexByte(lines[:len(lines)-i%10_000], '\n')] + "\n\n" }},
+		"prefixes of one ad": {32 << 20, func(i int) string {
+			return lines[:strings.LastIndexByte(lines[:len(lines)-i%10_000], '\n')] + "\n\n"
+		}},
 		"new names and expressions":  {9 << 18, func(i int) string { return fmt.Sprintf("a%d=%d+%s\n\n", i, i, sum) }},
 		"new names and long strings": {120 << 20, func(i int) string { return fmt.Sprintf("a%d=\"%s\"\n\n", i, long) }},
 		"JSON":                       {120 << 20, func(i int) string { return fmt.Sprintf(`{"a%d": "%s"}`, i, long) }},
-		"XML":                        {120 << 20, func(i int) string { return fmt.Sprintf(`<c><a n="a%d"><s>%s</s></a></c>`, i, long) }},
-		"broken ads":                 {8 << 20, func(i int) string { return fmt.Sprintf("a%d=%s\na=(\n\n", i, sum) }},
+		"XML": {120 << 20, func(i int) string {
+			return fmt.Sprintf(`<c><a n="a%d"><s>%s</s></a></c>`, i, long)
+		}},
+		"broken ads": {8 << 20, func(i int) string { return fmt.Sprintf("a%d=%s\na=(\n\n", i, sum) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, peak, n := heapInUse(), uint64(0), 0

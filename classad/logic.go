@@ -1,6 +1,6 @@
 package classad
 
-// truth is the logical reading of a value.
+// truth is a value in three-valued logic.
 type truth uint8
 
 const (

@@ -2,8 +2,8 @@ package classad
 
 import "github.com/condor-backfill/condor-backfill/classad/ast"
 
-// The ads around the two sides of every match. Their scopes are bound by the frames; what stands here is for those who
-// look at the ads themselves.
+// The ads around the two sides of every match. Frames bind their scopes; these definitions serve
+// code that looks at the ads themselves.
 var (
 	matchAd      = newMatchAd()
 	leftContext  = newContext("LEFT", "RIGHT")
@@ -34,9 +34,9 @@ var (
 	rank         = newName("Rank")
 )
 
-// Pair is two ads that are matched, by convention a job on the left and a slot on the right. What Requirements ask for
-// is that they are true, or a number that is not zero, with the other ad as TARGET; missing Requirements, undefined and
-// error are no match. Neither ad is changed.
+// Pair is two ads that are matched, by convention a job on the left and a slot on the right. An
+// ad's Requirements are met if they are true, or a number other than zero, with the other ad as
+// TARGET; missing Requirements, undefined and error are no match. Neither ad is changed.
 type Pair struct {
 	Left, Right *ClassAd
 	Strict      bool // see [Scope]
@@ -47,7 +47,7 @@ func (p Pair) begin() *matching {
 	return newMatching(Scope{My: p.Left, Target: orEmpty(p.Right), Strict: p.Strict, MaxSteps: p.MaxSteps})
 }
 
-// empty is what a missing side of a match is.
+// empty stands for a missing side of a match.
 var empty = New()
 
 func orEmpty(ad *ClassAd) *ClassAd {
@@ -57,7 +57,8 @@ func orEmpty(ad *ClassAd) *ClassAd {
 	return ad
 }
 
-// Match tells whether the Requirements of both ads hold. Those of the right ad are evaluated first.
+// Match reports whether the Requirements of both ads hold. Those of the right ad are evaluated
+// first.
 func (p Pair) Match() bool {
 	m := p.begin()
 	matches := m.accepts(&m.right) && m.accepts(&m.left)
@@ -65,7 +66,7 @@ func (p Pair) Match() bool {
 	return matches
 }
 
-// LeftMatchesRight tells whether the left ad is what the right one requires.
+// LeftMatchesRight reports whether the left ad meets the Requirements of the right one.
 func (p Pair) LeftMatchesRight() bool {
 	m := p.begin()
 	matches := m.accepts(&m.right)
@@ -73,7 +74,7 @@ func (p Pair) LeftMatchesRight() bool {
 	return matches
 }
 
-// RightMatchesLeft tells whether the right ad is what the left one requires.
+// RightMatchesLeft reports whether the right ad meets the Requirements of the left one.
 func (p Pair) RightMatchesLeft() bool {
 	m := p.begin()
 	matches := m.accepts(&m.left)
@@ -81,18 +82,18 @@ func (p Pair) RightMatchesLeft() bool {
 	return matches
 }
 
-// LeftRank is how much the left ad likes the right one: its Rank as the number by which HTCondor sorts, which is an
-// integer, a real or 0 and 1 for a boolean; anything else counts 0. If it has no Rank, that of the other is found, as
-// for any name.
+// LeftRank returns how much the left ad prefers the right one: its Rank as a number, as HTCondor
+// sorts by it. Booleans count as 0 and 1, anything else that is not a number as 0. If the left ad
+// has no Rank, that of the right ad is found, as for any name.
 func (p Pair) LeftRank() float64 {
 	if v, ok := p.Left.attributes().find(&rank); ok && v.kind != deferred {
-		return numberOf(v) // mostly it is 0
+		return numberOf(v) // usually 0
 	}
 	m := p.begin()
 	return m.rank(&m.left)
 }
 
-// RightRank is how much the right ad likes the left one; see [Pair.LeftRank].
+// RightRank returns how much the right ad prefers the left one; see [Pair.LeftRank].
 func (p Pair) RightRank() float64 {
 	if v, ok := p.Right.attributes().find(&rank); ok && v.kind != deferred {
 		return numberOf(v)
@@ -101,13 +102,13 @@ func (p Pair) RightRank() float64 {
 	return m.rank(&m.right)
 }
 
-// Match tells whether two ads match each other; see [Pair].
+// Match reports whether two ads match each other; see [Pair].
 func Match(left, right *ClassAd) bool { return Pair{Left: left, Right: right}.Match() }
 
-// Accepts tells whether other is what ad requires: half of [Match].
+// Accepts reports whether other meets the Requirements of ad: one half of [Match].
 func Accepts(ad, other *ClassAd) bool { return Pair{Left: ad, Right: other}.RightMatchesLeft() }
 
-// Rank is how much ad likes other; see [Pair.LeftRank].
+// Rank returns how much ad prefers other; see [Pair.LeftRank].
 func Rank(ad, other *ClassAd) float64 { return Pair{Left: ad, Right: other}.LeftRank() }
 
 func (m *matching) accepts(side *frame) bool {
@@ -116,7 +117,7 @@ func (m *matching) accepts(side *frame) bool {
 	return !m.failed && v.IsTrue()
 }
 
-// rank ends the matching.
+// rank evaluates Rank and recycles the matching.
 func (m *matching) rank(side *frame) float64 {
 	in := side
 	if _, ok := side.ad.find(&rank); !ok {
@@ -133,7 +134,7 @@ func (m *matching) rank(side *frame) float64 {
 	return numberOf(v)
 }
 
-// numberOf is the number that a Rank counts.
+// numberOf returns the number that a value of Rank counts as.
 func numberOf(v Value) float64 {
 	if v.kind == Boolean {
 		return float64(v.bits)

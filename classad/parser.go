@@ -9,31 +9,32 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
-// Parser parses many ads and keeps once what they have in common: the names, the expressions and the texts. It is much
-// faster than [Parse] and [ParseOld], and the ads take a fraction of the memory. The zero Parser is ready to use; what
-// it remembers is bounded. One goroutine at a time may use it; the ads are as independent as any others.
+// Parser parses many ads and stores only once what they have in common: names, expressions and
+// texts. It is much faster than [Parse] and [ParseOld], and the ads need a fraction of the memory.
+// The zero Parser is ready to use; its memory is bounded. It is not safe for concurrent use; the
+// ads that it returns are independent of each other.
 type Parser struct {
-	// Strict reads as the library alone does, which takes integers with a leading 0 for decimal ones; for HTCondor they
-	// are errors. It may not change once the parser is in use.
+	// Strict reads as the ClassAd library alone does, which reads integers with a leading 0 as
+	// decimal; HTCondor refuses them. It must not change once the parser is in use.
 	Strict bool
 
-	start  *path               // of the names of all ads
-	syntax [2]map[string]Value // what values were written in brackets and in lines, by their texts
+	start  *path               // root of the paths of all ads
+	syntax [2]map[string]Value // known values by their texts, in brackets and in lines
 	values []Value             // of the ad that is being read
-	own    int                 // about how many bytes those take that are not in syntax
-	kept   int                 // about how many bytes everything takes that is remembered
+	own    int                 // approximate bytes of those values that are not in syntax
+	kept   int                 // approximate bytes of everything that is kept
 }
 
 const (
-	// mostKept is how many bytes a parser may remember before it forgets everything and starts anew.
+	// mostKept is how many bytes a parser keeps before it forgets everything and starts anew.
 	mostKept = 64 << 20
-	// longestKnown is the longest text of a value that is worth remembering.
+	// longestKnown is the maximum length of a value's text that is kept.
 	longestKnown = 4 << 10
-	// mostValues is how many values an ad may have for their place to be used again.
+	// mostValues is the number of values of an ad up to which their memory is reused.
 	mostValues = 1 << 12
 )
 
-// What things take, in bytes. A tree with its code may take that many times its text.
+// Approximate sizes in bytes. A tree with its code may take treePerText times its text.
 const (
 	pathBytes   = 256
 	nameBytes   = 64
@@ -41,26 +42,27 @@ const (
 	knownBytes  = 128
 	nodeBytes   = 96
 	treePerText = 64
-	mostOfOneAd = mostKept / 4 // more than that is not remembered of an ad
+	mostOfOneAd = mostKept / 4 // the maximum that is kept of one ad
 )
 
-// path is a way in which ads begin: the names of some attributes, in order. The ads of a pool go along a few paths, so
-// mostly it is enough to compare the next name with the one that came next before.
+// path is a node in a tree of attribute names: the names of an ad's first attributes, in order. The
+// ads of a pool follow a few paths, so it usually suffices to compare the next name with the one
+// that followed last time.
 type path struct {
 	name   name
 	before *path // nil at the start
 	length int
-	likely *path            // where the last ad went on from here
-	next   map[string]*path // all ways on, once there was more than one
-	shape  *shape           // of the ads that end here
-	first  []Value          // of the first ad that ended here, until there was another
-	twice  bool             // a name comes more than once, so there is no such shape
+	likely *path            // the name that followed in the last ad
+	next   map[string]*path // all names that followed, once there was more than one
+	shape  *shape           // of ads with exactly these names
+	first  []Value          // of the first ad with exactly these names, until the second
+	twice  bool             // a name is repeated, so there is no such shape
 
-	text  string // the text of the value that was read last for this name, if it was worth remembering
+	text  string // text of this name's last value, if it was kept
 	value Value
 }
 
-// keep remembers the value of a text.
+// keep stores the value of a text.
 func (p *Parser) keep(syntax int, text string, v Value) {
 	if p.syntax[syntax] == nil {
 		p.syntax[syntax] = map[string]Value{}
@@ -72,7 +74,7 @@ func (p *Parser) keep(syntax int, text string, v Value) {
 	}
 }
 
-// begin is where the names of an ad start.
+// begin starts an ad and returns the root of the paths.
 func (p *Parser) begin() *path {
 	p.limit()
 	if p.start == nil {
@@ -82,7 +84,7 @@ func (p *Parser) begin() *path {
 	return p.start
 }
 
-// step goes on with a name.
+// step follows a path by one name.
 func (p *Parser) step(at *path, name string) *path {
 	if at.likely != nil && at.likely.name.text == name {
 		return at.likely
@@ -103,14 +105,14 @@ func (p *Parser) step(at *path, name string) *path {
 	return next
 }
 
-// end makes the ad whose names end here.
+// end returns the ad whose names end at this node.
 func (p *Parser) end(at *path) *ClassAd {
 	ad := p.finished(at)
 	p.limit()
 	return ad
 }
 
-// limit forgets everything if it is too much.
+// limit forgets everything if the parser keeps too much.
 func (p *Parser) limit() {
 	if p.kept > mostKept {
 		*p = Parser{Strict: p.Strict}
@@ -147,7 +149,7 @@ func (p *Parser) finished(at *path) *ClassAd {
 	return ad
 }
 
-// share makes the shape one that shares only what an ad with these values has in common with those before.
+// share narrows the shape of a path to the values that this ad has in common with those before.
 func (at *path) share(values []Value) {
 	s := at.shape
 	if s.places == nil {
@@ -193,7 +195,7 @@ func (at *path) names() []name {
 	return names
 }
 
-// close makes the shape of the ads that end here.
+// close makes the shape of the ads with these names.
 func (at *path) close() {
 	names := at.names()
 	seen := make(map[string]bool, len(names))
@@ -206,7 +208,7 @@ func (at *path) close() {
 	}
 }
 
-// record makes an ad of the tree of a text, of which its strings are parts.
+// record makes an ad from a tree, whose strings are parts of the text.
 func (p *Parser) record(tree *ast.Record, text string) *ClassAd {
 	at := p.begin()
 	p.own = len(text) + nodeBytes*treeSize(tree)
@@ -270,7 +272,7 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 	return p.end(at), nil
 }
 
-// parseLine takes the attribute on a line, if there is one.
+// parseLine reads the attribute on a line, if there is one.
 func (p *Parser) parseLine(at *path, line string) (*path, error) {
 	if next := at.likely; next != nil {
 		const is = " = "
@@ -292,20 +294,20 @@ func (p *Parser) parseLine(at *path, line string) (*path, error) {
 
 const blanks = " \t\n\v\f\r"
 
-// isEmptyLine is true for comments too.
+// isEmptyLine reports whether a line is empty or a comment.
 func isEmptyLine(line string) bool {
 	line = strings.TrimLeft(line, blanks)
 	return line == "" || line[0] == '#'
 }
 
-// cutLine gives the name on a line and all that is right of the first =.
+// cutLine splits a line at its first = into a name and the rest.
 func cutLine(line string) (name, right string, ok bool) {
 	left, right, ok := strings.Cut(line, "=")
 	name = strings.TrimRight(strings.TrimLeft(left, blanks), " ")
 	return name, right, ok && name != ""
 }
 
-// lineError says where on which line an error is.
+// lineError adds the line's number and position to an error.
 func lineError(err error, line, file string, number int) error {
 	line = strings.TrimRight(line, "\r\n")
 	_, right, ok := cutLine(line)
@@ -321,7 +323,7 @@ const (
 	inLines
 )
 
-// lineValue takes the value of the attribute at which the names have arrived.
+// lineValue reads the value of the attribute whose name was read last.
 func (p *Parser) lineValue(at *path, text string) error {
 	text = strings.TrimRight(strings.TrimLeft(text, " \t"), "\r")
 	v, length := plainNumber(text)
@@ -335,7 +337,7 @@ func (p *Parser) lineValue(at *path, text string) error {
 	return nil
 }
 
-// remembered is the value of a text, from memory if it was read before.
+// remembered returns the value of a text, which is parsed only if it is not known.
 func (p *Parser) remembered(syntax int, at *path, text string) (Value, error) {
 	if text == at.text && text != "" {
 		return at.value, nil

@@ -14,7 +14,7 @@ import (
 
 const blanks = " \t\n\v\f\r"
 
-// grammatical parses lines or brackets by the grammar alone, one token after the other.
+// grammatical parses lines or brackets by the grammar alone, token by token.
 func grammatical(text string, lines bool) (string, bool) {
 	if !lines {
 		tree, err := parser.Ad(text)
@@ -42,10 +42,14 @@ func grammatical(text string, lines bool) (string, bool) {
 
 var plainSeeds = []string{
 	`[ a = 1; b = "x"; c = -2.5e3; d = a + b; ]`, `[a=true;A=FALSE;b=undefined]`, `[]`, ` [ ; a = 1 ] `, `[ a = 1 ] x`,
-	`[ a = 017; b = -017; c = 1.; d = .5; e = 1e400; f = 12345678901234567890 ]`, `[ true = 1 ]`, `[ 'x y' = 1; x = 'y z' ]`,
+	`[ a = 017; b = -017; c = 1.; d = .5; e = 1e400; f = 12345678901234567890 ]`, `[ true = 1 ]`,
+	`[ 'x y' = 1; x = 'y z' ]`,
 	`[ a = "x" "y"; b = "\n"; c = "]"; d = { 1, [ e = ";" ] } ]`, `[ a = 1 // ]
-	; b = /* ; */ 2 ]`, `[ a = b ? c : d ) ; e = 1 ]`, `[ a == 1 ]`, `[ a =?= 1 ]`, `[ a =  ]`, `[ a = ]]`, `[ a = 1 2; ]`, "[ a = \"\x00\" ]",
-	"a = 1\nb = \"x\\\"y\"\nc = \"ends \\\"\n", "# no\n\n a\t= 5 junk\nb = a ? 1 : 2 ) x\r\n", "a = 1\na = 2\nA = 3\n", "a = TRUE\nb = \"a\" \"b\"\n",
+	; b = /* ; */ 2 ]`, `[ a = b ? c : d ) ; e = 1 ]`, `[ a == 1 ]`, `[ a =?= 1 ]`,
+	`[ a =  ]`, `[ a = ]]`, `[ a = 1 2; ]`,
+	"[ a = \"\x00\" ]",
+	"a = 1\nb = \"x\\\"y\"\nc = \"ends \\\"\n", "# no\n\n a\t= 5 junk\nb = a ? 1 : 2 ) x\r\n", "a = 1\na = 2\nA = 3\n",
+	"a = TRUE\nb = \"a\" \"b\"\n",
 	"no equals", "= 1", "a =", "a = \"x\" // c\nb = -\n", "a = 1\n\n\nb = 2", "a = 1.5E-3\nb = 1e5\nc = -0.0\nd = -0\n",
 }
 
@@ -76,7 +80,7 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// What ads share is never seen: changing one changes no other.
+// Sharing between ads is invisible: changing one changes no other.
 func TestParsedAdsAreIndependent(t *testing.T) {
 	var p classad.Parser
 	texts := []string{
@@ -108,7 +112,7 @@ func TestParsedAdsAreIndependent(t *testing.T) {
 	}
 }
 
-// What a parser remembers is bounded, whatever it reads.
+// A parser's memory is bounded, whatever it reads.
 func TestParserForgets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: reads 100 MB")
@@ -124,7 +128,8 @@ func TestParserForgets(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	for i := range 100_000 {
 		name := "n" + strings.Repeat("a", i%7) + string(rune('a'+i%26)) + text[:i%50]
-		ad, err := p.ParseOld(name + ` = "` + text + string(rune('a'+i%26)) + `"` + "\n" + name + text[:i%200] + " = 1 +" + text[:i%900])
+		ad, err := p.ParseOld(name + ` = "` + text + string(rune('a'+i%26)) + `"` + "\n" + name +
+			text[:i%200] + " = 1 +" + text[:i%900])
 		if i%900 == 0 {
 			require.Error(t, err)
 			continue

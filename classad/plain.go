@@ -9,11 +9,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
-// Nearly all that stands in the ads of a pool is plain: names without quotes, numbers, strings without escapes. What is
-// here recognizes it without making tokens, and leaves everything else, errors above all, to the package parser. The
-// fuzz target FuzzPlain holds both against each other.
+// Nearly everything in the ads of a pool is plain: names without quotes, numbers, strings without
+// escapes. This file parses it without making tokens and leaves everything else, errors included,
+// to the package parser. The fuzz target FuzzPlain compares the two.
 
-// parseValue parses what stands behind the = of an attribute.
+// parseValue parses the text after the = of an attribute.
 func (p *Parser) parseValue(syntax int, text string) (Value, error) {
 	if v, ok := plainWord(text); ok {
 		return v, nil
@@ -46,7 +46,7 @@ func plainWord(text string) (Value, bool) {
 	}
 }
 
-// plainString takes a whole text that is a string without any backslash.
+// plainString parses a text that is one string without any backslash.
 func plainString(s string) (Value, bool) {
 	last := len(s) - 1
 	if last < 1 || s[0] != '"' || s[last] != '"' || strings.ContainsAny(s[1:last], "\"\\\x00") {
@@ -55,13 +55,14 @@ func plainString(s string) (Value, bool) {
 	return text(s[1:last]), true
 }
 
-// plainNumber takes a decimal number at the beginning of the text and gives its length, 0 if there is none.
+// plainNumber parses the decimal number at the start of the text and returns its length, 0 if there
+// is none.
 func plainNumber(s string) (Value, int) {
 	i := 0
 	if i < len(s) && s[i] == '-' {
 		i++
 	}
-	const mostDigits = 18 // which cannot overflow
+	const mostDigits = 18 // fewer digits cannot overflow
 	start, n := i, int64(0)
 	for i < len(s) && isDigit(s[i]) {
 		n = n*10 + int64(s[i]-'0')
@@ -78,7 +79,7 @@ func plainNumber(s string) (Value, int) {
 	return integer(n), i
 }
 
-// plainReal takes a number with a fraction or an exponent; the digits before are s[:i].
+// plainReal parses a number with a fraction or an exponent; its first digits are s[:i].
 func plainReal(s string, i int) (Value, int) {
 	digits := func() bool {
 		start := i
@@ -120,7 +121,7 @@ func skipBlanks(s string, i int) int {
 	return i
 }
 
-// plainBrackets parses an ad in brackets; nil means that it is not plain, which may be an error.
+// plainBrackets parses a bracket ad; nil means that it is not plain, or that it has an error.
 func (p *Parser) plainBrackets(s string) *ClassAd {
 	i := skipBlanks(s, 0)
 	if i == len(s) || s[i] != '[' {
@@ -138,7 +139,8 @@ func (p *Parser) plainBrackets(s string) *ClassAd {
 	return p.end(at)
 }
 
-// plainAttribute takes name = value and any semicolons behind it; a nil path means that they are not plain.
+// plainAttribute parses name = value and any semicolons after it; a nil path means that they are
+// not plain.
 func (p *Parser) plainAttribute(at *path, s string, i int) (*path, int) {
 	end := i
 	for end < len(s) && (isLetter(s[end]) || isDigit(s[end])) {
@@ -175,7 +177,7 @@ func (p *Parser) plainAttribute(at *path, s string, i int) (*path, int) {
 	return at, i
 }
 
-// plainStep goes on with a name, unless it is a reserved word.
+// plainStep follows the path by a name, unless it is a reserved word.
 func (p *Parser) plainStep(at *path, name string) *path {
 	if at.likely != nil && at.likely.name.text == name {
 		return at.likely
@@ -187,10 +189,12 @@ func (p *Parser) plainStep(at *path, name string) *path {
 	return p.step(at, name)
 }
 
-// deepestPlain is how many brackets or conditionals a plain value may have; see the limits of the package parser.
+// deepestPlain is how many brackets or conditionals a plain value may have; see the limits of the
+// package parser.
 const deepestPlain = 900
 
-// plainExtent finds the semicolon or bracket that ends the value which begins at i; -1 if the value is not plain.
+// plainExtent returns the index of the semicolon or bracket that ends the value at i; -1 if the
+// value is not plain.
 func plainExtent(s string, i int) int {
 	depth, conditionals := 0, 0
 	for ; i < len(s); i++ {
@@ -229,7 +233,7 @@ func plainExtent(s string, i int) int {
 	return -1
 }
 
-// quoteEnd is where the quote closes that opens at i, or -1.
+// quoteEnd returns the index of the quote that closes the one at i, or -1.
 func quoteEnd(s string, i int) int {
 	for quote, j := s[i], i+1; j < len(s); j++ {
 		switch s[j] {

@@ -2,8 +2,8 @@ package classad
 
 import "math"
 
-// pow is x to the power y. Unlike [math.Pow], of which the last digits may be wrong, it is nearly always the number next
-// to the exact one, as C's is.
+// pow returns x to the power y. Unlike [math.Pow], whose last digits may be wrong, it nearly always
+// returns the number nearest to the exact result, as C's pow does.
 func pow(x, y float64) float64 {
 	r := math.Pow(x, y)
 	if r == 0 || math.IsInf(r, 0) || math.IsNaN(r) || y == 0 || math.Abs(x) == 1 {
@@ -13,12 +13,12 @@ func pow(x, y float64) float64 {
 	return math.Copysign(math.Ldexp(m.high, exponent), r)
 }
 
-// sum is a number with twice as many digits: low is less than half the last digit of high.
+// sum is a number with double precision: low is less than half the last digit of high.
 type sum struct{ high, low float64 }
 
 var ln2 = sum{math.Ln2, 2.319046813846299558e-17}
 
-// sumOf adds two numbers of which the first is the greater.
+// sumOf adds two numbers, of which a must be the greater.
 func sumOf(a, b float64) sum {
 	s := a + b
 	return sum{s, b - (s - a)}
@@ -41,13 +41,13 @@ func (a sum) over(n float64) sum {
 	return sumOf(q, (math.FMA(-q, n, a.high)+a.low)/n)
 }
 
-// exponential is e to the power a, as a number between 1/2 and 2 that is to be multiplied by a power of 2.
+// exponential returns e to the power a as m × 2^exponent, with m between 1/2 and 2.
 func (a sum) exponential() (m sum, exponent int) {
 	const terms, halvings = 11, 8
 	n := math.Round(a.high / math.Ln2)
 	a = a.plus(ln2.times(sum{-n, 0}))
 	a = sum{math.Ldexp(a.high, -halvings), math.Ldexp(a.low, -halvings)}
-	less := sum{} // e to the power a, less 1
+	less := sum{} // e to the power a, minus 1
 	for i := float64(terms); i > 0; i-- {
 		less = a.over(i).times(less.plus(sum{1, 0}))
 	}
@@ -57,7 +57,8 @@ func (a sum) exponential() (m sum, exponent int) {
 	return less.plus(sum{1, 0}), int(n)
 }
 
-// logarithm of a positive number: Newton's method makes one good number two.
+// logarithm returns the logarithm of a positive number. It refines math.Log by one step of Newton's
+// method, which doubles the number of correct digits.
 func logarithm(x float64) sum {
 	m, exponent := math.Frexp(x)
 	if m < math.Sqrt2/2 {

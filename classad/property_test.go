@@ -10,17 +10,21 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// expressions generates texts of expressions in the form in which they are printed.
+// expressions generates texts of expressions in their printed form.
 func expressions() *rapid.Generator[string] {
 	names := rapid.SampledFrom([]string{"a", "B", "_c1", "MY.a", "TARGET.b", ".a", "'odd name'", "n.x", "Requirements"})
 	leaf := rapid.OneOf(
 		names,
 		rapid.Map(rapid.Int64(), func(i int64) string { return strconv.FormatInt(i, 10) }),
 		rapid.Map(rapid.StringMatching(`[ -!#-\[\]-~]{0,8}`), func(s string) string { return `"` + s + `"` }),
-		rapid.SampledFrom([]string{"true", "false", "undefined", "error", "1.500000000000000E+00", "0.0", "{  }", "[  ]"}),
+		rapid.SampledFrom([]string{
+			"true", "false", "undefined", "error", "1.500000000000000E+00", "0.0",
+			"{  }", "[  ]",
+		}),
 	)
 	operators := rapid.SampledFrom([]string{
-		"||", "&&", "|", "^", "&", "==", "!=", "is", "isnt", "<", "<=", ">", ">=", "<<", ">>", ">>>", "+", "-", "*", "/", "%",
+		"||", "&&", "|", "^", "&", "==", "!=", "is", "isnt", "<", "<=", ">", ">=", "<<", ">>", ">>>", "+",
+		"-", "*", "/", "%",
 	})
 	expr := rapid.Deferred(func() *rapid.Generator[string] { return leaf })
 	for range 3 {
@@ -35,9 +39,13 @@ func expressions() *rapid.Generator[string] {
 			rapid.Custom(func(t *rapid.T) string {
 				return "(" + inner.Draw(t, "c") + ") ? " + leaf.Draw(t, "x") + " : " + leaf.Draw(t, "y")
 			}),
-			rapid.Custom(func(t *rapid.T) string { return "{ " + inner.Draw(t, "x") + "," + inner.Draw(t, "y") + " }" }),
+			rapid.Custom(func(t *rapid.T) string {
+				return "{ " + inner.Draw(t, "x") + "," + inner.Draw(t, "y") + " }"
+			}),
 			rapid.Custom(func(t *rapid.T) string { return "[ x = " + inner.Draw(t, "x") + " ]" }),
-			rapid.Custom(func(t *rapid.T) string { return "strcat(" + inner.Draw(t, "x") + "," + leaf.Draw(t, "y") + ")" }),
+			rapid.Custom(func(t *rapid.T) string {
+				return "strcat(" + inner.Draw(t, "x") + "," + leaf.Draw(t, "y") + ")"
+			}),
 		)
 	}
 	return expr
@@ -55,7 +63,7 @@ func ads() *rapid.Generator[*classad.ClassAd] {
 	})
 }
 
-// What is printed parses to what was printed.
+// A printed expression parses to the same expression.
 func TestPrintedFormIsCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := expressions().Draw(t, "text")
@@ -78,7 +86,8 @@ func TestAdsSurvivePrinting(t *testing.T) {
 	})
 }
 
-// A match does not depend on which ad is left, is both halves together and changes neither ad.
+// A match does not depend on which ad is on the left, is the conjunction of both halves, and
+// changes neither ad.
 func TestMatchIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		left, right := ads().Draw(t, "left"), ads().Draw(t, "right")

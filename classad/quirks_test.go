@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Every paragraph of QUIRKS.md has an example that holds.
+// Every paragraph of QUIRKS.md has a true example.
 func TestQuirks(t *testing.T) {
 	examples, err := os.ReadFile("testdata/quirks.txt")
 	require.NoError(t, err)
@@ -52,10 +52,14 @@ func parse(t *testing.T, text string) *classad.ClassAd {
 	return ad
 }
 
-// example is what becomes of a text: an ad in the syntax that its first word names, or an expression.
+// example returns the result of a text: an ad in the syntax that its first word names, or an
+// expression.
 func example(s classad.Scope, text string) string {
 	syntax, rest, _ := strings.Cut(text, " ")
-	read := map[string]func(string) (*classad.ClassAd, error){"json": classad.ParseJSON, "xml": classad.ParseXML}[syntax]
+	read := map[string]func(string) (*classad.ClassAd, error){
+		"json": classad.ParseJSON,
+		"xml":  classad.ParseXML,
+	}[syntax]
 	if read != nil {
 		ad, err := read(rest)
 		if err != nil {
@@ -74,5 +78,6 @@ func example(s classad.Scope, text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	return strings.Join(append(append([]string{"internal:"}, internal...), append([]string{"external:"}, external...)...), " ")
+	return strings.Join(append(append([]string{"internal:"}, internal...),
+		append([]string{"external:"}, external...)...), " ")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// name is the name of an attribute, prepared for being looked up.
+// name is the name of an attribute, prepared for lookups.
 type name struct {
 	text string // as written
 	key  string // see [ast.Fold]
@@ -16,7 +16,8 @@ type name struct {
 	word word
 }
 
-// seed keeps hostile ads from having names that all fall on the same place. Nothing that can be seen depends on it.
+// seed protects against hostile ads whose names all have the same hash. No visible result depends
+// on it.
 var seed = maphash.MakeSeed()
 
 func newName(text string) name { return nameOf(text, ast.Fold(text)) }
@@ -25,16 +26,18 @@ func nameOf(text, key string) name {
 	return name{text: text, key: key, hash: uint32(maphash.String(seed, key)), word: wordOf(key)}
 }
 
-// shape is what ads have in common that came from one source: the names, in order, with an index, and the values that
-// are the same in all of them. That keeps ads small, and what they share in the processor's cache.
+// shape is the common part of ads from one source: the names, in order, with an index, and the
+// values that are equal in all of them. Sharing it keeps ads small and the common data in the
+// processor's cache.
 type shape struct {
 	names []name
-	// slots is a hash table with open addressing: the hash of a name in the upper half, its place plus one in the lower.
+	// slots is a hash table with open addressing: the hash of a name in the upper half, its index
+	// plus one in the lower.
 	slots []uint64
-	hides bool // a name is one that means a scope where no attribute has it
+	hides bool // a name hides a word such as MY that means a scope elsewhere
 
-	// places says for each name where the value is: in the record if it is not negative, else its complement is the
-	// place in shared. Without places the record has all values.
+	// places says where the value of each name is: at that index in the record if it is not
+	// negative, else at its complement in shared. Without places all values are in the record.
 	places []int32
 	shared []Value
 }
@@ -47,7 +50,7 @@ func newShape(names []name) *shape {
 	return s
 }
 
-// index builds the table, with at most half of it used.
+// index builds the hash table, which is at most half full.
 func (s *shape) index() {
 	size := max(fewestSlots, 1<<bits.Len(uint(2*len(s.names)-1)))
 	s.slots, s.hides = make([]uint64, size), false
@@ -67,7 +70,7 @@ func (s *shape) enter(i int) {
 	s.hides = s.hides || n.word.isScope()
 }
 
-// find gives the place of a name, or -1.
+// find returns the index of a name, or -1.
 func (s *shape) find(n *name) int {
 	if s == nil {
 		return -1
@@ -102,23 +105,23 @@ func (s *shape) clone() *shape {
 	return &shape{names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides}
 }
 
-// hidesScopes tells whether an attribute hides a word such as MY.
+// hidesScopes reports whether an attribute hides a word such as MY.
 func (s *shape) hidesScopes() bool { return s != nil && s.hides }
 
-// sharing is the shape for records of which the places tell what they share with each other.
+// sharing returns the shape for records that share these values at these places.
 func (s *shape) sharing(places []int32, shared []Value) *shape {
 	return &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}
 }
 
-// record is the attributes of an ad: for each name of the shape a value, or what is to be evaluated. The zero record is
-// empty and ready to use.
+// record holds the attributes of an ad: for each name of the shape a value or an unevaluated
+// expression. The zero record is empty and ready to use.
 type record struct {
 	shape  *shape
-	values []Value // those that the shape has not
+	values []Value // the values that are not shared
 	owner  bool    // the shape belongs to this record alone
 }
 
-// at gives what stands under the name number i.
+// at returns the entry of name number i.
 func (r *record) at(i int) Value {
 	if places := r.shape.places; places != nil {
 		if i = int(places[i]); i < 0 {
@@ -128,7 +131,7 @@ func (r *record) at(i int) Value {
 	return r.values[i]
 }
 
-// find gives what stands in the ad under this name, which may be deferred.
+// find returns the entry of this name, which may be deferred.
 func (r *record) find(n *name) (Value, bool) {
 	if i := r.shape.find(n); i >= 0 {
 		return r.at(i), true
@@ -143,7 +146,7 @@ func (r *record) len() int {
 	return len(r.shape.names)
 }
 
-// own makes the shape one that this record may change.
+// own makes the shape private to this record, so that it can be changed.
 func (r *record) own() {
 	if r.owner {
 		return
@@ -155,7 +158,7 @@ func (r *record) own() {
 	r.shape, r.values, r.owner = r.shape.clone(), values, true
 }
 
-// set gives a name a value; a name that is already there keeps its spelling and its place.
+// set sets the entry of a name; an existing name keeps its spelling and its position.
 func (r *record) set(n name, v Value) {
 	r.own()
 	if i := r.shape.find(&n); i >= 0 {
@@ -196,7 +199,7 @@ func recordOf(tree *ast.Record) record {
 	return r
 }
 
-// tree is the record as a tree, for printing and for programs that look into ads.
+// tree returns the record as a tree, for printing and for programs that inspect ads.
 func (r *record) tree() *ast.Record {
 	t := ast.NewRecord(0)
 	for i := range r.len() {
@@ -205,8 +208,8 @@ func (r *record) tree() *ast.Record {
 	return t
 }
 
-// entry is what a record has for an expression: the value of a constant, else the expression itself. A relative time
-// has another value than it prints.
+// entry returns what a record stores for an expression: the value if it is a constant, else the
+// expression itself. A relative time counts as an expression, because its value prints differently.
 func entry(tree ast.Expr) Value {
 	if l, ok := tree.(*ast.Literal); ok && l.Kind != ast.RelTime {
 		return literal(l)

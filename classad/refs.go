@@ -9,19 +9,21 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// ErrReferences says that the references of an expression cannot all be followed: one leads back to itself, more than
-// 400 are nested, or something is selected from what is neither an ad nor undefined.
+// ErrReferences says that not all references of an expression can be followed: one is circular,
+// more than 400 are nested, or something is selected from a value that is neither an ad nor
+// undefined.
 var ErrReferences = errors.New("references lead in a circle, too far or into what is no ad")
 
-// Refs tells which attributes the expression refers to if it stands in the ad my: internal ones, which the ad has,
-// together with what their own expressions refer to, and external ones, which another ad would have to give. Both are
-// sorted ignoring case. HTCondor makes the significant attributes of jobs from them.
+// Refs returns the attributes that the expression refers to if it stands in the ad my: internal
+// ones, which the ad has, including what their own expressions refer to, and external ones, which
+// another ad would have to supply. Both are sorted ignoring case. HTCondor computes the significant
+// attributes of jobs from them.
 //
-// Names after TARGET and other are external, and so are all names that the ad does not have, with MY before them or
-// not. Strings that are evaluated by eval are not looked into. The error is nil or [ErrReferences]; the names that were
-// found are given in both cases.
+// Names after TARGET and other are external, and so are all names that the ad does not have, with
+// or without MY. Strings that eval evaluates are not analysed. The error is nil or [ErrReferences];
+// the names that were found are returned in both cases.
 func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
-	if _, constant := e.tree.(*ast.Literal); constant { // most attributes of most ads
+	if _, constant := e.tree.(*ast.Literal); constant { // true of most attributes
 		return nil, nil, nil
 	}
 	m := newMatching(Scope{My: my, Host: &someTime})
@@ -35,33 +37,33 @@ func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
 	return in.sorted(), out.sorted(), err
 }
 
-// someTime makes CurrentTime a number, of which only that matters here.
+// someTime makes CurrentTime a number; its value does not matter.
 var someTime = Host{Now: func() int64 { return 0 }}
 
-// references collects names as the reference does, whose idea of internal and external ones this is: the two are
-// collected apart, and in different ways.
+// references collects names as the reference does, including its notion of internal and external:
+// the two are collected separately and in different ways.
 type references struct {
 	ev       *evaluator
 	root     *frame
-	at       *frame // the ad in which the expression stands that is walked
+	at       *frame // the ad of the expression being walked
 	external bool
-	paid     bool              // walking costs steps
+	paid     bool              // walking is charged to the evaluation
 	names    map[string]string // as written, by the folded form
 	state    map[place]visit
 	trees    map[*record]*ast.Record
-	nested   int // the definitions that are being followed
-	depth    int // the height of their trees
+	nested   int // the number of definitions being followed
+	depth    int // the total height of their trees
 	failed   bool
 }
 
-// place is a definition in the ad in which its names are looked up.
+// place is a definition with the ad in which its names are looked up.
 type place struct {
 	tree    ast.Expr
 	ad      *record
 	inScope bool
 }
 
-// visit tells how far a definition was followed.
+// visit is how far a definition was followed.
 type visit uint8
 
 const (
@@ -74,7 +76,7 @@ func (r *references) collect(e ast.Expr, f *frame) {
 	r.follow(e, false)
 }
 
-// tree is an ad as a tree, always the same.
+// tree returns an ad as a tree, always the same one.
 func (r *references) tree(ad *record) *ast.Record {
 	t := r.trees[ad]
 	if t == nil {
@@ -103,8 +105,8 @@ func (r *references) add(name string) {
 	}
 }
 
-// follow collects the references of a definition, once. inScope says that it stands before a dot, where an ad counts
-// as a scope and not for what is in it.
+// follow collects the references of a definition once. inScope means that the definition stands
+// before a dot, where an ad is only a scope and its attributes do not count as references.
 func (r *references) follow(e ast.Expr, inScope bool) {
 	at := place{e, r.at.ad, inScope}
 	if r.state[at] == visited {
@@ -153,7 +155,7 @@ func (r *references) walk(e ast.Expr, inScope bool) {
 	}
 }
 
-// scope gives the ad from which something is selected; nil if there is none.
+// scope returns the ad from which something is selected, or nil.
 func (r *references) scope(n *ast.Select) *frame {
 	if !r.external {
 		r.walk(n.X, true)
@@ -163,7 +165,7 @@ func (r *references) scope(n *ast.Select) *frame {
 	case r.ev.failed || v.kind != Undefined && v.kind != Ad:
 		r.failed = true
 	case v.kind == Ad && r.nested == 1 && isRecord(n.X):
-		return &frame{ad: v.frame().ad} // the reference evaluates an ad in the expression itself apart from my
+		return &frame{ad: v.frame().ad} // the reference evaluates an ad within the expression separately from my
 	case v.kind == Ad:
 		return v.frame()
 	case r.external:
@@ -177,7 +179,7 @@ func isRecord(e ast.Expr) bool {
 	return ok
 }
 
-// in evaluates an expression that is not referred to by name.
+// in evaluates an expression in a frame and charges its steps.
 func (e *Expr) in(ev *evaluator, f *frame) Value {
 	p := e.program(ev.functions)
 	if !ev.spend(p.weight) {
@@ -186,8 +188,8 @@ func (e *Expr) in(ev *evaluator, f *frame) Value {
 	return p.code.eval(ev, f)
 }
 
-// firstName is what the reference makes of an external name, which may be a selection in which it found nothing: the
-// part before the first dot or bracket, after TARGET or other.
+// firstName returns the name that the reference reports for an external reference, which may be a
+// selection: the part before the first dot or bracket, after TARGET or other.
 func firstName(selection string) string {
 	for _, scope := range []string{"target.", "other.", ".left.", ".right.", "."} {
 		if len(selection) > len(scope) && equalFold(selection[:len(scope)], scope) {
@@ -201,9 +203,9 @@ func firstName(selection string) string {
 	return selection
 }
 
-// resolve collects a name that is looked up in f and the ads around it, and what its definition refers to. In the
-// reference the search for an internal name ends in the outermost ad, and what is walked next stands there, if the name
-// is not found.
+// resolve collects a name that is looked up in f and the ads around it, and what its definition
+// refers to. As in the reference, if an internal name is not found, r.at stays at the outermost ad,
+// and what is walked next counts as standing there.
 func (r *references) resolve(n name, f *frame, inScope bool) {
 	before := r.at
 	for ; f != nil; f = f.parent {
@@ -230,7 +232,8 @@ func (r *references) resolve(n name, f *frame, inScope bool) {
 	}
 }
 
-// special is what a word means: an ad, of which all attributes are then referred to as if they stood in f, or the time.
+// special resolves a word: one for an ad refers to all attributes of that ad as if they stood in f;
+// CurrentTime is found but refers to nothing.
 func (r *references) special(n *name, f *frame) (found Value, ok bool) {
 	ad := f
 	switch n.word {

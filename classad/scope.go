@@ -1,20 +1,22 @@
 package classad
 
-// Scope is where an expression is evaluated.
+// Scope is the environment in which an expression is evaluated.
 type Scope struct {
-	// My is the ad that holds the expression; nil is an empty one.
+	// My is the ad that holds the expression; nil means an empty one.
 	My *ClassAd
-	// Target is the other side of a match; nil means that there is none.
+	// Target is the other side of a match; nil means none.
 	Target *ClassAd
-	// Host answers what is neither in the expression nor in the ads; nil knows nothing.
+	// Host supplies what is neither in the expression nor in the ads; nil supplies nothing.
 	Host *Host
-	// Strict evaluates as the library alone does, without what HTCondor adds: a name that its own ad does not have is not
-	// looked up in the other one, MY means something inside a match only, and CurrentTime is an ordinary name.
+	// Strict evaluates as the ClassAd library alone does, without HTCondor's additions: a name that
+	// is missing in its own ad is not looked up in the other one, MY has a meaning only inside a
+	// match, and CurrentTime is an ordinary name.
 	Strict bool
-	// MaxSteps is how many nodes the trees may have together that one evaluation visits; 0 and less mean 2,000,000, which
-	// take a few seconds at the worst. Text that is built, compared or searched and lists that are walked count too. An
-	// evaluation that needs more is error as a whole. All elements that [Value.Items] evaluates have as many steps
-	// together, and so have all parts of an explanation.
+	// MaxSteps is the maximum number of nodes that one evaluation visits; 0 and less mean
+	// 2,000,000, which take a few seconds at worst. Text that is built, compared or searched and
+	// lists that are walked count too. An evaluation that exceeds it is error as a whole. All
+	// elements that [Value.Items] evaluates share one such budget, and so do all parts of an
+	// explanation.
 	MaxSteps int
 }
 
@@ -25,7 +27,7 @@ func (s Scope) maxSteps() int {
 	return s.MaxSteps
 }
 
-// word tells names that mean something where no attribute has them.
+// word is a name that has a meaning where no attribute has that name.
 type word uint8
 
 const (
@@ -48,7 +50,8 @@ const (
 var words = map[string]word{
 	"my": wordMy, "self": wordSelf, "target": wordTarget, "other": wordTarget, "ad": wordAd, "left": wordLeft,
 	"right": wordRight, "parent": wordParent, "root": wordRoot, "toplevel": wordRoot, "currenttime": wordCurrentTime,
-	"symmetricmatch": wordMatch, "leftmatchesright": wordMatch, "rightmatchesleft": wordMatch, "leftrankvalue": wordMatch,
+	"symmetricmatch": wordMatch, "leftmatchesright": wordMatch, "rightmatchesleft": wordMatch,
+	"leftrankvalue":  wordMatch,
 	"rightrankvalue": wordMatch, "lctx": wordLeftContext, "rctx": wordRightContext,
 }
 
@@ -61,19 +64,19 @@ func wordOf(key string) word {
 	return words[key]
 }
 
-// isScope tells whether [scopedCode] knows the word.
+// isScope reports whether [scopedCode] knows the word.
 func (w word) isScope() bool { return w == wordMy || w == wordSelf || w == wordTarget }
 
-// frame is an ad together with what is around it. The two sides of a match are in frames of this shape, which is how
-// the reference arranges ads and the reason why TARGET.LEFT.a finds something:
+// frame is an ad with the ads around it. The two sides of a match are in frames of the following
+// form, which is the reference's arrangement and the reason why TARGET.LEFT.a finds something:
 //
-//	match ad (LEFT, RIGHT)  ◄─  context (my = ad, target = other)  ◄─  the ad itself  ◄─  ads nested in it
+//	match ad (LEFT, RIGHT)  ◄─  context (my = ad, target = other)  ◄─  the ad  ◄─  nested ads
 type frame struct {
 	ad     *record
 	parent *frame // the ad around this one
 	role   role
 	mine   *frame // of a context: the side it belongs to; of a match: LEFT
-	theirs *frame // of a side or context: the other side; of a match: RIGHT; else where names not found are looked up
+	theirs *frame // of a side or context: the other side; of a match: RIGHT; else where to look for missing names
 }
 
 type role uint8
@@ -83,10 +86,10 @@ const (
 	side
 	context
 	match
-	subscripted // the ad was made by ad["name"]: nothing can be selected from it, a quirk of the reference
+	subscripted // the ad is the result of ad["name"]: nothing can be selected from it, a quirk of the reference
 )
 
-// bound gives the ad that a context or a match binds to this word.
+// bound returns the ad that a context or a match binds to this word.
 func (f *frame) bound(w word) *frame {
 	switch {
 	case f.role == context && (w == wordMy || w == wordAd), f.role == match && w == wordLeft:
@@ -102,7 +105,7 @@ func (f *frame) bound(w word) *frame {
 	}
 }
 
-// root is the outermost ad.
+// root returns the outermost ad.
 func (f *frame) root() *frame {
 	for f.parent != nil {
 		f = f.parent
@@ -110,7 +113,7 @@ func (f *frame) root() *frame {
 	return f
 }
 
-// attributes are those of the ad, with the sides and contexts of a match.
+// attributes returns the attributes of the ad; for a match, with its sides and contexts.
 func (f *frame) attributes() *record {
 	if f.role != match {
 		return f.ad
@@ -123,7 +126,7 @@ func (f *frame) attributes() *record {
 	return &all
 }
 
-// len is how many attributes there are.
+// len returns the number of attributes.
 func (f *frame) len() int {
 	const sidesAndContexts = 4
 	if f.role == match {
@@ -132,15 +135,15 @@ func (f *frame) len() int {
 	return f.ad.len()
 }
 
-// pairing is everything around two ads that are matched.
+// pairing holds the frames of a match.
 type pairing struct {
 	root, leftContext, rightContext, left, right frame
 }
 
-// noAttributes is what missing ads hold.
+// noAttributes stands for the attributes of a missing ad.
 var noAttributes record
 
-// nowhere is where the expressions of a list stand that has lost its place.
+// nowhere is the frame of the expressions of a list that has lost its own.
 var nowhere = frame{ad: &noAttributes}
 
 // connect arranges the frames of two sides whose ads are set later.
@@ -152,7 +155,7 @@ func (p *pairing) connect() {
 	p.right = frame{ad: &noAttributes, role: side, parent: &p.rightContext, theirs: &p.left}
 }
 
-// attributes are those of an ad that may be nil.
+// attributes returns the attributes of an ad, none for nil.
 func (ad *ClassAd) attributes() *record {
 	if ad == nil {
 		return &noAttributes
@@ -160,8 +163,8 @@ func (ad *ClassAd) attributes() *record {
 	return &ad.record
 }
 
-// opposite is where names are looked up that are not found in this ad and around it: in the other side if this ad is a
-// side of a match, in the ad of the caller if the ad was given to evalInEachContext.
+// opposite returns the frame for names that are not found in f and around it: the other side if f
+// is a side of a match, the caller's ad if the ad was passed to evalInEachContext.
 func (ev *evaluator) opposite(f *frame) *frame {
 	if f.role == side && ev.strict || f.role > side {
 		return nil
@@ -169,8 +172,8 @@ func (ev *evaluator) opposite(f *frame) *frame {
 	return f.theirs
 }
 
-// name evaluates a name without a scope before it: it is looked up as in a selection from the ad that holds the
-// expression, and then in the other ad of the match.
+// name evaluates a name without a scope before it: it searches the ad that holds the expression,
+// the ads around it, and then the other ad of the match.
 func (ev *evaluator) name(f *frame, n *name) Value {
 	if v, ok := f.ad.find(n); ok {
 		return ev.use(v, f)
@@ -196,7 +199,8 @@ func (ev *evaluator) selected(f *frame, n *name) Value {
 	return v
 }
 
-// find looks for a name in an ad and the ads around it. The expression is evaluated in the ad in which it was found.
+// find looks up a name in an ad and the ads around it, and evaluates its expression in the ad where
+// it was found.
 func (ev *evaluator) find(f *frame, n *name) (Value, bool) {
 	if v, ok := f.ad.find(n); ok {
 		return ev.use(v, f), true
@@ -204,14 +208,14 @@ func (ev *evaluator) find(f *frame, n *name) (Value, bool) {
 	return ev.around(f, n)
 }
 
-// around looks for a name that the ad itself does not have.
+// around looks up a name that the ad itself does not have.
 func (ev *evaluator) around(f *frame, n *name) (Value, bool) {
 	if n.word != ordinary {
 		if v, ok := ev.special(f, n); ok {
 			return v, true
 		}
 	} else if f.role == side {
-		return undefined, false // contexts and matches have nothing but words
+		return undefined, false // contexts and matches only have words
 	}
 	for f = f.parent; f != nil; f = f.parent {
 		if ad := f.bound(n.word); ad != nil {
@@ -225,7 +229,7 @@ func (ev *evaluator) around(f *frame, n *name) (Value, bool) {
 	return undefined, false
 }
 
-// special evaluates the words that mean something in every ad that has no attribute of that name.
+// special evaluates the words that have a meaning in every ad without an attribute of that name.
 func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
 	switch n.word {
 	case wordMy:
@@ -256,7 +260,7 @@ func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
 	return undefined, false
 }
 
-// use gives what was found in an ad.
+// use evaluates an entry that was found in an ad.
 func (ev *evaluator) use(v Value, f *frame) Value {
 	if v.kind == deferred {
 		return ev.follow(v.expr(), f)

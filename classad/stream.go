@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// maxAdBytes is the size of the greatest ad, and of the longest line, that a stream may have.
+	// maxAdBytes is the maximum size of an ad, and of a line, in a stream.
 	maxAdBytes = 16 << 20
 	bufferSize = 64 << 10
 )
 
-// ReadAds goes through the ads that a reader holds, one at a time. What comes first decides how they are written:
+// ReadAds iterates over the ads of a reader. The first characters decide the format:
 //
 //	[ name, [ ], { [   ads in brackets, with or without commas between them and braces around all
 //	{ " or { }         JSON objects, one after the other, with or without commas
@@ -24,10 +24,10 @@ const (
 //	<                  XML, see [ParseXML]
 //	anything else      lines, with empty lines between ads
 //
-// Each ad needs memory only while it is used; one of more than 16 MiB ends the sequence with an error.
+// Only one ad is in memory at a time; an ad of more than 16 MiB ends the sequence with an error.
 //
-// An ad with an error in it gives a nil ad and a [*SyntaxError] with the given name and the place; reading goes on
-// behind that ad if the caller does. After any other error, of the reader or about size, the sequence ends.
+// A malformed ad yields a nil ad and a [*SyntaxError] with the given name and the position; the
+// sequence continues after that ad. After any other error, of the reader or about size, it ends.
 func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 	return func(yield func(*ClassAd, error) bool) {
 		in := &source{r: bufio.NewReaderSize(r, bufferSize), name: name, line: 1}
@@ -57,23 +57,24 @@ type source struct {
 	r      *bufio.Reader
 	name   string
 	line   int
-	column int // how many characters of the line were read, unless by lines
+	column int // characters of the line read so far, except in lines
 	parser Parser
 	text   []byte // of the ad that is being read
 }
 
-// count keeps account of a byte that was read.
+// count updates line and column for a byte that was read.
 func (s *source) count(c byte) {
 	switch {
 	case c == '\n':
 		s.line++
 		s.column = 0
-	case c&0xC0 != 0x80: // no continuation of a character
+	case c&0xC0 != 0x80: // not a continuation byte
 		s.column++
 	}
 }
 
-// recognize looks at the beginning and gives what reads the ads. Errors are those of the reader.
+// recognize looks at the start of the input and returns the function that reads its ads. Errors are
+// those of the reader.
 func (s *source) recognize() (next func() (*ClassAd, error), err error) {
 	using := func(f form) func() (*ClassAd, error) {
 		return func() (*ClassAd, error) { return s.nextOf(f) }
@@ -98,7 +99,7 @@ func (s *source) recognize() (next func() (*ClassAd, error), err error) {
 	return s.nextLines, nil
 }
 
-// second is the byte behind the next one and blanks, or 0 if there is none nearby.
+// second returns the byte after the next one and blanks, or 0 if none is near.
 func (s *source) second() byte {
 	for i := 1; ; i++ {
 		head, _ := s.r.Peek(i + 1) // a broken reader shows when it is read
@@ -111,8 +112,8 @@ func (s *source) second() byte {
 	}
 }
 
-// skipSpace moves to the next byte that is neither blank nor among the separators and gives it without reading it.
-// A comment, # or //, lasts to the end of the line.
+// skipSpace moves to the next byte that is neither blank nor a separator and returns it without
+// consuming it. A comment, # or //, extends to the end of the line.
 func (s *source) skipSpace(separators string) (byte, error) {
 	for {
 		head, err := s.r.Peek(2)
@@ -149,7 +150,7 @@ func (s *source) skipLine() error {
 	}
 }
 
-// readLine gives a line with its end. It is good until the next is read.
+// readLine returns a line including its end. It is valid until the next call.
 func (s *source) readLine() ([]byte, error) {
 	var long []byte
 	for {
@@ -176,8 +177,8 @@ func (s *source) tooLong(line int) error {
 	return fmt.Errorf("%s:%d: ad is greater than %d bytes", s.name, line, maxAdBytes)
 }
 
-// nextLines reads lines up to one that is empty or, in a history file, begins with ***. What condor_q writes above the
-// jobs of a schedd begins with -- and is skipped.
+// nextLines reads lines up to an empty one or, in a history file, one that begins with ***. It
+// skips lines that begin with --, which condor_q writes above the jobs of a schedd.
 func (s *source) nextLines() (*ClassAd, error) {
 	for {
 		if _, err := s.skipSpace(""); err != nil {
@@ -196,7 +197,8 @@ func (s *source) nextLines() (*ClassAd, error) {
 	for {
 		line, err := s.readLine()
 		switch {
-		case errors.Is(err, io.EOF) || err == nil && (len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte(endOfAd))):
+		case errors.Is(err, io.EOF) || err == nil &&
+			(len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte(endOfAd))):
 			ad, broken := s.parser.parseLines(string(s.text), s.name, start)
 			if broken == nil {
 				ad.line = start
@@ -223,7 +225,7 @@ func (s *source) wrapped(err error) error {
 	return fmt.Errorf("reading %s:%d: %w", s.name, s.line, err)
 }
 
-// form is a way of writing in which the text of an ad ends before it is known what it says.
+// form is a format in which the end of an ad is found before the ad is parsed.
 type form struct {
 	between string // what separates ads besides blanks and comments
 	extent  func() extent
@@ -237,7 +239,7 @@ var (
 	xmlForm     = form{extent: newXMLExtent, parse: (*Parser).parseXML}
 )
 
-// nextOf reads up to the end of the ad.
+// nextOf reads one ad of this form.
 func (s *source) nextOf(f form) (*ClassAd, error) {
 	var text bytes.Buffer
 	var start, column int

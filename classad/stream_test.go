@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// read gives each ad, or the first line of its error.
+// read returns each ad, or the first line of its error.
 func read(r io.Reader) []string {
 	var all []string
 	for ad, err := range classad.ReadAds(r, "f") {
@@ -31,30 +31,52 @@ func TestReadAds(t *testing.T) {
 		text string
 		want []string
 	}{
-		"nothing":          {" \n\n", nil},
-		"lines":            {"# pool\na = 1\nb = \"]\"\n\n\nc = 2", []string{`[ a = 1; b = "]" ]`, "[ c = 2 ]"}},
-		"line ends":        {"a = 1\r\n\r\nb = 2\r\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
-		"blank between":    {"a = 1\n \t\nb = 2\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
-		"bad line":         {"a = 1\nb = (\nc = 3\n\nd = 4\n", []string{"f:2:6: unexpected end, expected an expression", "[ d = 4 ]"}},
-		"no equals sign":   {"a 1\n\nd = 4\n", []string{`f:1:1: expected "name = expression"`, "[ d = 4 ]"}},
-		"brackets":         {"[ a = 1 ]\n[ b = [ c = 2 ] ]", []string{"[ a = 1 ]", "[ b = [ c = 2 ] ]"}},
-		"list of ads":      {"{\n[ a = 1 ],\n[ b = 2 ]\n}\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
-		"hidden brackets":  {`[ a = "]\"]"; ']' = 1 /* ] */ ] // ]` + "\n[ b = 2 ]", []string{`[ ']' = 1; a = "]\"]" ]`, "[ b = 2 ]"}},
-		"bad ad":           {"[ a = 1\n  b ]\n[ c = 3 ]", []string{`f:2:3: unexpected "b", expected an attribute, ";" or "]"`, "[ c = 3 ]"}},
-		"ad without end":   {"[ a = 1", []string{`f:1:8: unexpected end, expected an attribute, ";" or "]"`}},
-		"JSON lines":       {"{\"a\": 1}\n{\"b\": \"}\"}\n", []string{"[ a = 1 ]", `[ b = "}" ]`}},
-		"JSON array":       {" [ {\"a\": [1, {}]}\n,{ } ]\n", []string{"[ a = { 1,[  ] } ]", "[  ]"}},
-		"JSON after JSON":  {`{}{"a": "\"{"},{"b": 1}`, []string{"[  ]", `[ a = "\"{" ]`, "[ b = 1 ]"}},
-		"bad JSON":         {"[\n{\"a\": [1},\n{\"b\": 1]},\n{\"c\": 1}]", []string{`f:2:9: unexpected "}", expected "," or "]"`, `f:3:8: unexpected "]", expected "," or "}"`, "[ c = 1 ]"}},
+		"nothing":       {" \n\n", nil},
+		"lines":         {"# pool\na = 1\nb = \"]\"\n\n\nc = 2", []string{`[ a = 1; b = "]" ]`, "[ c = 2 ]"}},
+		"line ends":     {"a = 1\r\n\r\nb = 2\r\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
+		"blank between": {"a = 1\n \t\nb = 2\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
+		"bad line": {
+			"a = 1\nb = (\nc = 3\n\nd = 4\n",
+			[]string{"f:2:6: unexpected end, expected an expression", "[ d = 4 ]"},
+		},
+		"no equals sign": {"a 1\n\nd = 4\n", []string{`f:1:1: expected "name = expression"`, "[ d = 4 ]"}},
+		"brackets":       {"[ a = 1 ]\n[ b = [ c = 2 ] ]", []string{"[ a = 1 ]", "[ b = [ c = 2 ] ]"}},
+		"list of ads":    {"{\n[ a = 1 ],\n[ b = 2 ]\n}\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
+		"hidden brackets": {
+			`[ a = "]\"]"; ']' = 1 /* ] */ ] // ]` + "\n[ b = 2 ]",
+			[]string{`[ ']' = 1; a = "]\"]" ]`, "[ b = 2 ]"},
+		},
+		"bad ad": {
+			"[ a = 1\n  b ]\n[ c = 3 ]",
+			[]string{`f:2:3: unexpected "b", expected an attribute, ";" or "]"`, "[ c = 3 ]"},
+		},
+		"ad without end":  {"[ a = 1", []string{`f:1:8: unexpected end, expected an attribute, ";" or "]"`}},
+		"JSON lines":      {"{\"a\": 1}\n{\"b\": \"}\"}\n", []string{"[ a = 1 ]", `[ b = "}" ]`}},
+		"JSON array":      {" [ {\"a\": [1, {}]}\n,{ } ]\n", []string{"[ a = { 1,[  ] } ]", "[  ]"}},
+		"JSON after JSON": {`{}{"a": "\"{"},{"b": 1}`, []string{"[  ]", `[ a = "\"{" ]`, "[ b = 1 ]"}},
+		"bad JSON": {
+			"[\n{\"a\": [1},\n{\"b\": 1]},\n{\"c\": 1}]",
+			[]string{
+				`f:2:9: unexpected "}", expected "," or "]"`, `f:3:8: unexpected "]", expected "," or "}"`,
+				"[ c = 1 ]",
+			},
+		},
 		"JSON without end": {`{"a": {`, []string{`f:1:8: unexpected end, expected a name in quotes or "}"`}},
 		"JSON comments":    {"{\"a\": /* } */ 1 // }\n}", []string{"[ a = 1 ]"}},
 		"empty brackets":   {"[ ] [\n]", []string{"[  ]", "[  ]"}},
 		"list of no ads":   {"{\n", nil},
-		"XML": {"<?xml version=\"1.0\"?>\n<!DOCTYPE classads SYSTEM \"classads.dtd\">\n<classads>\n<c>\n<a n=\"a\"><c></c></a></c>\n" +
+		"XML": {"<?xml version=\"1.0\"?>\n<!DOCTYPE classads SYSTEM \"classads.dtd\">\n<classads>\n<c>\n" +
+			"<a n=\"a\"><c></c></a></c>\n" +
 			"<!-- > <c> -->< c ><a n=\"b\"><s></s></a></ c ></classads>\n", []string{"[ a = [  ] ]", `[ b = "" ]`}},
-		"XML without ads":     {"<?xml version='1.0'?><classads>\n</classads>\n", nil},
-		"other XML":           {"<html></html>", []string{"f:1:14: unexpected end, expected <c>"}},
-		"bad XML":             {"<c>\n<i>1</i></c><c/><c><!-- </c> --><a n=\"b\"><b/></a></c>", []string{`f:2:1: unexpected "<i>", expected an attribute or "</c>"`, `f:2:13: unexpected "<c/>", expected <c>`, "[ b = false ]"}},
+		"XML without ads": {"<?xml version='1.0'?><classads>\n</classads>\n", nil},
+		"other XML":       {"<html></html>", []string{"f:1:14: unexpected end, expected <c>"}},
+		"bad XML": {
+			"<c>\n<i>1</i></c><c/><c><!-- </c> --><a n=\"b\"><b/></a></c>",
+			[]string{
+				`f:2:1: unexpected "<i>", expected an attribute or "</c>"`,
+				`f:2:13: unexpected "<c/>", expected <c>`, "[ b = false ]",
+			},
+		},
 		"XML without end":     {"<classads><c><a n=\"a\"><i>1</i></classads>\n", []string{"[ a = 1 ]"}},
 		"XML without any end": {"<c><a n=\"a\"><l><i>1</i>", []string{"[ a = { 1 } ]"}},
 		"comments between":    {"[ a = 1 ] // one\n# two\n[ b = 2 ]", []string{"[ a = 1 ]", "[ b = 2 ]"}},
@@ -78,13 +100,16 @@ func TestReadAdsFromBrokenReader(t *testing.T) {
 	}
 }
 
-// endless gives the same text for ever.
+// endless repeats the same text for ever.
 type endless string
 
 func (e endless) Read(b []byte) (int, error) { return copy(b, e), nil }
 
 func TestReadAdsIsBounded(t *testing.T) {
-	for _, text := range []endless{"[ ", "a", "a = 1\n", "[a=\"" + endless(strings.Repeat("x", 1000)), "{\"a\":", "<c>", "<c"} {
+	for _, text := range []endless{
+		"[ ", "a", "a = 1\n", "[a=\"" + endless(strings.Repeat("x", 1000)), "{\"a\":",
+		"<c>", "<c",
+	} {
 		require.Contains(t, strings.Join(read(text), "\n"), "greater than")
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxFormatted is how long a formatted time may be, as in the reference.
+// maxFormatted is the maximum length of a formatted time, as in the reference.
 const maxFormatted = 1022
 
-// brokenTime is a time in parts, of which none need be in its usual range.
+// brokenTime is a time in fields, which may be out of their usual ranges.
 type brokenTime struct {
 	year, month, day     int // months from 0 on, days from 1 on
 	hour, minute, second int
@@ -18,14 +18,15 @@ type brokenTime struct {
 	zone                 *time.Location
 }
 
-// number computes the day of the week and of the year from the others.
+// number computes the day of the week and of the year from the other fields.
 func (t *brokenTime) number() {
 	day := daysUntil(t.year, t.month+1, t.day)
 	t.weekday = day % 7
 	t.yearday = day - daysUntil(t.year, 1, 1)
 }
 
-// daysUntil counts days from the beginning of the calendar, as the reference does for months out of range too.
+// daysUntil counts days from the start of the calendar; like the reference, it accepts months out
+// of range.
 func daysUntil(year, month, day int) int {
 	shorter := 0
 	switch {
@@ -55,16 +56,17 @@ var composed = map[byte]string{
 	'T': "%H:%M:%S", 'X': "%H:%M:%S",
 }
 
-// conversion is one % with what belongs to it.
+// conversion is one % conversion with its flags.
 type conversion struct {
 	text  string // as written
 	flags string
 	width int
 	verb  byte
-	bad   bool // a modifier that does not go with the letter
+	bad   bool // the modifier does not fit the letter
 }
 
-// format writes the time as strftime of the GNU C library does in the C locale. It is false if that gets too long.
+// format formats the time as strftime of the GNU C library does in the C locale. ok is false if the
+// result is too long.
 func (t *brokenTime) format(layout string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(layout); {
@@ -83,8 +85,8 @@ func (t *brokenTime) format(layout string) (string, bool) {
 	return b.String(), true
 }
 
-// parseConversion reads flags, a width, a modifier that changes nothing here, and the letter, which is 0 if the format
-// ends before it.
+// parseConversion reads flags, a width, a modifier that is ignored, and the letter, which is 0 if
+// the format ends before it.
 func parseConversion(s string) conversion {
 	i := 1
 	skip := func(set string) string {
@@ -115,7 +117,7 @@ func parseConversion(s string) conversion {
 	return v
 }
 
-// convert gives what stands in the place of a conversion; one that is not known stays as it is.
+// convert returns the text of a conversion; an unknown one stays as it is.
 func (t *brokenTime) convert(v conversion) string {
 	if v.bad {
 		return v.pad(v.cased(v.text), ' ')
@@ -136,7 +138,7 @@ func (t *brokenTime) convert(v conversion) string {
 	return v.pad(v.cased(v.text), ' ')
 }
 
-// word gives the conversions that are not numbers.
+// word returns the text of conversions that are not numbers.
 func (t *brokenTime) word(v conversion) (string, bool) {
 	name := func(names []string, i, length int) string {
 		if i < 0 || i >= len(names) {
@@ -178,7 +180,7 @@ func (t *brokenTime) word(v conversion) (string, bool) {
 	return "", false
 }
 
-// numeral gives the conversions that are numbers, with their usual width and what fills it.
+// numeral returns the value of conversions that are numbers, with their default width and padding.
 func (t *brokenTime) numeral(verb byte) (n int64, width int, fill byte, ok bool) {
 	of := func(n, width int, fill byte) (int64, int, byte, bool) { return int64(n), width, fill, true }
 	switch verb {
@@ -247,9 +249,9 @@ func (t *brokenTime) hour12() int {
 	}
 }
 
-// week is the week of ISO 8601 with the year it belongs to.
+// week returns the ISO 8601 week and the year that it belongs to.
 func (t *brokenTime) week() (year, week int) {
-	// days since the Monday of the first week, which is the one with the fourth of January
+	// Days since the Monday of the first week, which contains the fourth of January.
 	since := func(yearday int) int {
 		const bigEnough = 54 * 7
 		return yearday - (yearday-t.weekday+4+bigEnough)%7 + 4 - 1
@@ -271,7 +273,7 @@ func (t *brokenTime) week() (year, week int) {
 	return year, days/7 + 1
 }
 
-// at is the instant that the parts are in local time.
+// at returns the instant of the fields, read as local time.
 func (t *brokenTime) at() time.Time {
 	return time.Date(t.year, time.Month(t.month+1), t.day, t.hour, t.minute, t.second, 0, t.zone)
 }
@@ -292,7 +294,8 @@ func (v conversion) cased(s string) string {
 	}
 }
 
-// filling is what the last of the flags wants in front: 0 is nothing, or blanks if there is a width.
+// filling returns the padding that the last flag asks for: 0 means none, or blanks if there is a
+// width.
 func (v conversion) filling(usual byte) byte {
 	switch i := strings.LastIndexAny(v.flags, "_-0"); {
 	case i < 0:
@@ -314,7 +317,7 @@ func (v conversion) pad(s string, usual byte) string {
 	return strings.Repeat(fill, max(v.width-len(s), 0)) + s
 }
 
-// digits writes a number; blanks come before its sign and zeros behind it.
+// digits formats a number; padding blanks come before its sign, zeros after it.
 func (v conversion) digits(n int64, width int, usual byte) string {
 	switch v.filling(usual) {
 	case 0:

@@ -7,9 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// timeArithmetic is arithmetic with operands that are not both numbers: a relative time may be added to and subtracted
-// from a time, and multiplied and divided by a number; two absolute times may be subtracted. An absolute time moves in
-// whole seconds.
+// timeArithmetic is arithmetic on operands that are not both numbers: a relative time may be added
+// to and subtracted from a time, and multiplied and divided by a number; two absolute times may be
+// subtracted. Absolute times change in whole seconds.
 func timeArithmetic(op ast.Op, x, y Value) Value {
 	switch {
 	case x.kind == RelTime && y.kind == RelTime:
@@ -46,7 +46,7 @@ func moved(t Value, by int64) Value {
 	return absTime(seconds+by, offset)
 }
 
-// compareTimes compares two times of the same kind, absolute ones by the instant alone.
+// compareTimes compares two times of the same kind, absolute ones by the instant only.
 func compareTimes(op ast.Op, x, y Value) Value {
 	switch {
 	case x.kind == AbsTime && y.kind == AbsTime:
@@ -60,7 +60,8 @@ func compareTimes(op ast.Op, x, y Value) Value {
 	}
 }
 
-// secondsOf is a time in whole seconds. As in the reference, those of a relative time have 32 bits.
+// secondsOf returns a time in whole seconds. As in the reference, those of a relative time have 32
+// bits.
 func secondsOf(v Value) float64 {
 	if v.kind == AbsTime {
 		seconds, _ := v.asAbsTime()
@@ -69,8 +70,8 @@ func secondsOf(v Value) float64 {
 	return float64(cutReal(v.asReal()))
 }
 
-// cutReal is a real number as the reference stores it in an int: without its fraction. What is out of range, which the
-// reference leaves to the machine, becomes the nearest that is not, and NaN 0.
+// cutReal converts a real number as the reference stores it in an int: without its fraction. Values
+// out of range, which are undefined behaviour in the reference, become the nearest int, and NaN 0.
 func cutReal(r float64) int32 {
 	switch {
 	case math.IsNaN(r):
@@ -84,7 +85,8 @@ func cutReal(r float64) int32 {
 	}
 }
 
-// cutNumber is an integer or a real as the reference stores it in an int; of an integer the last 32 bits are left.
+// cutNumber converts an integer or a real as the reference stores it in an int; of an integer the
+// last 32 bits are kept.
 func cutNumber(v Value) (int32, bool) {
 	switch v.kind {
 	case Integer:
@@ -96,7 +98,7 @@ func cutNumber(v Value) (int32, bool) {
 	}
 }
 
-// appendTime adds the text of a time without the function around it.
+// appendTime appends the text of a time without the function around it.
 func appendTime(b []byte, v Value) []byte {
 	if v.kind == AbsTime {
 		seconds, offset := v.asAbsTime()

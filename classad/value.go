@@ -24,7 +24,7 @@ const (
 	AbsTime
 	RelTime
 
-	// deferred marks the place of an expression in a record. No evaluation ever gives it.
+	// deferred marks an unevaluated expression in a record. No evaluation returns it.
 	deferred
 )
 
@@ -33,15 +33,15 @@ var kindNames = [...]string{
 	List: "list", Ad: "classad", AbsTime: "abstime", RelTime: "reltime", deferred: "deferred",
 }
 
-// String is the name of the kind, in lower case.
+// String returns the name of the kind, in lower case.
 func (k Kind) String() string { return kindNames[k] }
 
-// Value is what an expression evaluates to. The zero Value is undefined. Values are passed by value and need no memory
-// of their own unless they are computed strings, lists or ads. Lists and ads hold expressions that were not evaluated
-// yet, together with the place where their names are looked up.
+// Value is the result of evaluating an expression. The zero Value is undefined. Values are passed
+// by value and need no further memory unless they are computed strings, lists or ads. Lists and ads
+// hold unevaluated expressions together with the place where their names are looked up.
 //
-// A Value is three words, so that Go keeps it in registers and an ad of 175 attributes in little memory. That takes a
-// pointer without a type, which only this file knows: kind tells what it points to.
+// A Value is three words, so that Go keeps it in registers and an ad of 175 attributes stays small.
+// This takes an untyped pointer, which only this file uses: kind says what it points to.
 type Value struct {
 	ref  unsafe.Pointer // the first byte of a string; a list, frame or Expr
 	bits uint64         // a boolean, an integer, the bits of a real, the length of a string or a packed instant
@@ -73,15 +73,15 @@ func text(s string) Value {
 
 func deferredTo(e *Expr) Value { return Value{kind: deferred, ref: unsafe.Pointer(e)} }
 
-// An absolute time keeps the offset of its zone in the last bits and its seconds in the others.
+// An absolute time has the offset of its zone in the last bits and its seconds in the others.
 const (
 	offsetBits = 20
 	maxOffset  = 1<<(offsetBits-1) - 1
 	maxInstant = 1<<(63-offsetBits) - 1 // in the year 280,000
 )
 
-// absTime is an instant in seconds since 1970, as a clock shows it that is offset seconds ahead of Greenwich. What is
-// out of range becomes the nearest that is not.
+// absTime returns an instant in seconds since 1970 with the offset of its zone in seconds east of
+// Greenwich. Values out of range become the nearest in range.
 func absTime(seconds int64, offset int) Value {
 	seconds = min(max(seconds, -maxInstant), maxInstant)
 	offset = min(max(offset, -maxOffset), maxOffset)
@@ -93,12 +93,13 @@ func (v Value) asAbsTime() (seconds int64, offset int) {
 	return int64(v.bits) >> offsetBits, int(int64(v.bits<<shift) >> shift)
 }
 
-// Kind tells the type.
+// Kind returns the type.
 func (v Value) Kind() Kind { return v.kind }
 
 func (v Value) isMissing() bool { return v.kind == Undefined || v.kind == Error }
 
-// asInt and asReal read the bits of a value whose kind is known; the others give the zero value for other kinds.
+// asInt and asReal read the bits of a value whose kind is known; the accessors below return the
+// zero value for other kinds.
 func (v Value) asInt() int64    { return int64(v.bits) }
 func (v Value) asReal() float64 { return math.Float64frombits(v.bits) }
 
@@ -130,10 +131,11 @@ func (v Value) expr() *Expr {
 	return (*Expr)(v.ref)
 }
 
-// IsTrue tells whether the value counts as true in a match: the boolean true or a number that is not zero.
+// IsTrue reports whether the value counts as true in a match: the boolean true or a number other
+// than zero.
 func (v Value) IsTrue() bool { return truthOf(v) == yes }
 
-// Int gives an integer. Reals and booleans are not integers; see [Value.Number].
+// Int returns an integer. Reals and booleans are not integers; see [Value.Number].
 func (v Value) Int() (int64, bool) {
 	if v.kind != Integer {
 		return 0, false
@@ -141,7 +143,7 @@ func (v Value) Int() (int64, bool) {
 	return v.asInt(), true
 }
 
-// Number gives an integer or a real.
+// Number returns an integer or a real.
 func (v Value) Number() (float64, bool) {
 	switch v.kind {
 	case Integer:
@@ -153,16 +155,16 @@ func (v Value) Number() (float64, bool) {
 	}
 }
 
-// Bool gives a boolean. Numbers are not booleans; see [Value.IsTrue].
+// Bool returns a boolean. Numbers are not booleans; see [Value.IsTrue].
 func (v Value) Bool() (value, ok bool) {
 	return v.bits != 0 && v.kind == Boolean, v.kind == Boolean
 }
 
-// Text gives the bytes of a string.
+// Text returns the bytes of a string.
 func (v Value) Text() (string, bool) { return v.str(), v.kind == String }
 
-// Items evaluates the elements of a list, in the scope in which the list was written. All together they have the steps
-// of one evaluation; when those are used up, the rest is error.
+// Items evaluates the elements of a list in the scope in which the list was written. All of them
+// share the steps of one evaluation; when these are used up, the rest is error.
 func (v Value) Items() ([]Value, bool) {
 	l := v.list()
 	if l == nil {
@@ -179,7 +181,7 @@ func (v Value) Items() ([]Value, bool) {
 	return items, true
 }
 
-// Ad gives a copy of an ad. Its expressions keep their text and lose the ads around them.
+// Ad returns a copy of an ad. Its expressions keep their text and lose the ads around them.
 func (v Value) Ad() (*ClassAd, bool) {
 	f := v.frame()
 	if f == nil {
@@ -188,8 +190,8 @@ func (v Value) Ad() (*ClassAd, bool) {
 	return &ClassAd{record: f.attributes().clone()}, true
 }
 
-// String is the canonical printed form: integers in decimal, reals as %1.15E, strings in quotes, the contents of lists
-// and ads as unevaluated expressions.
+// String returns the canonical printed form: integers in decimal, reals as %1.15E, strings in
+// quotes, the contents of lists and ads as unevaluated expressions.
 func (v Value) String() string { return string(v.append(nil)) }
 
 func (v Value) append(b []byte) []byte {
@@ -205,7 +207,7 @@ func (v Value) append(b []byte) []byte {
 	}
 }
 
-// tree is the value as an expression. Values that were computed inside lists become constants.
+// tree returns the value as an expression. Values that were computed inside lists become constants.
 func (v Value) tree() ast.Expr {
 	switch v.kind {
 	case Error:
@@ -234,7 +236,7 @@ func (v Value) tree() ast.Expr {
 	}
 }
 
-// literal is the value of a constant.
+// literal returns the value of a constant.
 func literal(l *ast.Literal) Value {
 	switch l.Kind {
 	case ast.Error:
@@ -256,9 +258,10 @@ func literal(l *ast.Literal) Value {
 	}
 }
 
-// list is the content of a list value: expressions with the place where they are evaluated, or finished values.
+// list is the content of a list value: expressions with the place where they are evaluated, or
+// computed values.
 type list struct {
-	written  *listCode // nil for finished values
+	written  *listCode // nil for computed values
 	values   []Value
 	frame    *frame
 	host     *Host
@@ -266,7 +269,7 @@ type list struct {
 	maxSteps int
 }
 
-// adOfValues is an ad of scalars.
+// adOfValues returns an ad of scalars.
 func adOfValues(names []string, values []Value) Value {
 	var ad record
 	for i, name := range names {
@@ -275,7 +278,7 @@ func adOfValues(names []string, values []Value) Value {
 	return adOf(&frame{ad: &ad})
 }
 
-// listOfValues is a list of finished values.
+// listOfValues returns a list of computed values.
 func listOfValues(values []Value) Value { return listOf(&list{values: values}) }
 
 func (l *list) len() int {
@@ -287,7 +290,8 @@ func (l *list) len() int {
 
 func (l *list) at(ev *evaluator, i int) Value { return l.in(ev, i, l.frame) }
 
-// in evaluates an element with its names looked up in the ad f. Lists and ads stay where they are written.
+// in evaluates an element with its names looked up in the ad f. Nested lists and ads keep their own
+// place.
 func (l *list) in(ev *evaluator, i int, f *frame) Value {
 	if l.written == nil {
 		return l.values[i]
@@ -296,7 +300,8 @@ func (l *list) in(ev *evaluator, i int, f *frame) Value {
 	case *listCode, *recordCode:
 		f = l.frame
 	}
-	// The name of a list is no reference any more when an element is taken, so a list with itself inside would have no end.
+	// Taking an element does not count as a reference, so a list that contains itself would never
+	// end.
 	height := l.written.tree.Elems[i].Height()
 	if ev.depth += height; ev.depth > maxDepth || ev.failed {
 		return ev.fail()

@@ -13,37 +13,38 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // wrongPool is a simulated pool with a fault.
 type wrongPool struct {
-	*condorsim.Pool
+	*condorsim.SimulatedPool
 	fault func(*negotiator.Delta)
 }
 
 func (p *wrongPool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
-	d, err := p.Pool.Fetch(ctx, wake)
+	d, err := p.SimulatedPool.Fetch(ctx, wake)
 	if err == nil {
 		p.fault(&d)
 	}
 	return d, err
 }
 
-// busy is a workload with a lull: the jobs 3 and 4 have nothing to do with the
-// others.
+// busy is a workload with a lull: jobs 3 and 4 never meet the others.
 func busy(t *testing.T) *condorsim.Workload {
 	t.Helper()
 	return newWorkload(
 		t,
-		workload.Job{Submit: 0, Run: 10, Estimate: 20, Procs: 8}, workload.Job{Submit: 1, Run: 10, Estimate: 20, Procs: 5},
-		workload.Job{Submit: 100, Run: 10, Estimate: 20, Procs: 6, Memory: 10}, workload.Job{Submit: 103, Run: 10, Estimate: 25, Procs: 5},
+		workload.Job{Submit: 0, Run: 10, Estimate: 20, Procs: 8},
+		workload.Job{Submit: 1, Run: 10, Estimate: 20, Procs: 5},
+		workload.Job{Submit: 100, Run: 10, Estimate: 20, Procs: 6, Memory: 10},
+		workload.Job{Submit: 103, Run: 10, Estimate: 25, Procs: 5},
 		workload.Job{Submit: 300, Run: 10, Estimate: 20, Procs: 8},
 	)
 }
 
-// late reports the end of job 3 (of ID 2) so much later.
+// late delays the reported end of job 3 (ID 2).
 func late(by backfill.Time) func(*negotiator.Delta) {
 	return func(d *negotiator.Delta) {
 		if i := slices.Index(d.Completed, 2); i >= 0 {
@@ -52,9 +53,9 @@ func late(by backfill.Time) func(*negotiator.Delta) {
 	}
 }
 
-// TestAWrongPool runs on pools that do something which no simulation may do. The
-// error names the instant and the job; the case that is saved is a few jobs, which
-// show it again on the same pool, and nothing on a right one.
+// TestAWrongPool runs on pools that do what no simulation may do. The error names instant and job.
+// The saved case is a few jobs that show the error again on the same pool, and none on a correct
+// one.
 func TestAWrongPool(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -117,8 +118,8 @@ func TestAWrongPool(t *testing.T) {
 	}
 }
 
-// renumbered lets a fault see the IDs of the whole workload, of which the case
-// starts with job 3.
+// renumbered maps a fault's IDs of the whole workload to those of the case, which starts with
+// job 3.
 func renumbered(fault func(*negotiator.Delta)) func(*negotiator.Delta) {
 	return func(d *negotiator.Delta) {
 		shifted := *d
@@ -131,7 +132,7 @@ func renumbered(fault func(*negotiator.Delta)) func(*negotiator.Delta) {
 	}
 }
 
-// stopping ends when nothing is to be expected but overruns.
+// stopping ends when only overruns could follow.
 type stopping struct{ wrongPool }
 
 func (p *stopping) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
@@ -141,7 +142,7 @@ func (p *stopping) Fetch(ctx context.Context, wake backfill.Time) (negotiator.De
 	return p.wrongPool.Fetch(ctx, wake)
 }
 
-// scripted is a pool that reports what was written down, and nothing in between.
+// scripted is a pool that reports the given deltas and nothing else.
 type scripted struct{ deltas []negotiator.Delta }
 
 func (p *scripted) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta, error) {
@@ -158,9 +159,9 @@ func (p *scripted) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delt
 
 func (*scripted) Act(context.Context, []negotiator.Match) error { return nil }
 
-// TestALostSlot takes the machine away and brings it back: both jobs are out of the
-// queue meanwhile, the first starts anew, and the books still agree. What it had
-// done counts as work of the pool, but not as work that was of use.
+// TestALostSlot takes the machine away and brings it back. Both jobs leave the queue meanwhile, the
+// first runs again from the beginning, and the books still agree. Its first run counts as work of
+// the pool, but not as useful work.
 func TestALostSlot(t *testing.T) {
 	for _, policy := range []string{"easy", "conservative"} {
 		w := newWorkload(t, workload.Job{Run: 10, Estimate: 20, Procs: 8}, workload.Job{Submit: 1, Run: 5, Procs: 2})
@@ -189,8 +190,7 @@ func TestACaseThatCannotBeSaved(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestAudit feeds the audit reports of a right run in which one thing was made
-// wrong.
+// TestAudit feeds the audit the reports of a correct run with one thing changed.
 func TestAudit(t *testing.T) {
 	id := func(n backfill.JobID) func(backfill.Started) bool {
 		return func(s backfill.Started) bool { return s.Job.ID == n }
@@ -212,7 +212,8 @@ func TestAudit(t *testing.T) {
 	}{
 		{"nothing is wrong", func(*negotiator.Report) {}, ""},
 		{"a start too early", func(r *negotiator.Report) {
-			r.Delta.Submitted = slices.DeleteFunc(slices.Clone(r.Delta.Submitted), func(j *negotiator.Job) bool { return j.ID == 2 })
+			r.Delta.Submitted = slices.DeleteFunc(slices.Clone(r.Delta.Submitted),
+				func(j *negotiator.Job) bool { return j.ID == 2 })
 		}, "internal error at 100, job 3: started before it was submitted, at 100"},
 		{"a start that is not told", func(r *negotiator.Report) {
 			r.Decision.Started = slices.DeleteFunc(slices.Clone(r.Decision.Started), id(1))
@@ -243,7 +244,8 @@ func TestAudit(t *testing.T) {
 			}
 		}, "internal error at 100: [6 10] is in use, but the running jobs hold [6 11]"},
 		{"an end that is not told", func(r *negotiator.Report) {
-			r.Delta.Completed = slices.DeleteFunc(slices.Clone(r.Delta.Completed), func(id backfill.JobID) bool { return id == 4 })
+			r.Delta.Completed = slices.DeleteFunc(slices.Clone(r.Delta.Completed),
+				func(id backfill.JobID) bool { return id == 4 })
 		}, "internal error at 310: 0 jobs run, but 1 have started and not ended"},
 		{"a promise that was not kept", func(r *negotiator.Report) {
 			r.Decision.Actions = slices.Clone(r.Decision.Actions)
@@ -252,16 +254,28 @@ func TestAudit(t *testing.T) {
 					r.Decision.Actions[i].At = 105
 				}
 			}
-		}, "internal error at 110, job 4: started, but was promised to start by 105, and that is not recorded as broken"},
+		}, "internal error at 110, job 4: started, but was promised to start by 105, and that is not " +
+			"recorded as broken"},
 		{"a promise that was changed", func(r *negotiator.Report) {
 			r.Decision.Started = slices.Clone(r.Decision.Started)
 			if i := slices.IndexFunc(r.Decision.Started, id(3)); i >= 0 {
 				r.Decision.Started[i].Guarantee++
 			}
 		}, "internal error at 110, job 4: was promised to start by 120, which became 121"},
-		{"a job taken to run for longer than it requests", planned(2, func(j *backfill.Job) { j.Running = 21 }), "internal error at 100, job 3: was taken to run for 20 s, then for 21 s, but requests 20"},
-		{"a job that would be ended early", planned(2, func(j *backfill.Job) { j.Estimate = 19 }), "internal error at 100, job 3: was to be ended after 19 s, but requests 20"},
-		{"a guarantee that rests on a prediction", planned(2, func(j *backfill.Job) { j.Estimate, j.Limit = 19, 20 }), "internal error at 100, job 3: was taken to run for 19 s, then for 19 s, but a guarantee must rest on the 20 that it requests"},
+		{
+			"a job taken to run for longer than it requests", planned(2, func(j *backfill.Job) { j.Running = 21 }),
+			"internal error at 100, job 3: was taken to run for 20 s, then for 21 s, but requests 20",
+		},
+		{
+			"a job that would be ended early", planned(2, func(j *backfill.Job) { j.Estimate = 19 }),
+			"internal error at 100, job 3: was to be ended after 19 s, but requests 20",
+		},
+		{
+			"a guarantee that rests on a prediction",
+			planned(2, func(j *backfill.Job) { j.Estimate, j.Limit = 19, 20 }),
+			"internal error at 100, job 3: was taken to run for 19 s, then for 19 s, but a guarantee must rest " +
+				"on the 20 that it requests",
+		},
 		{"time that runs back", func(r *negotiator.Report) {
 			if r.Delta.Now == 300 {
 				r.Delta.Now = 99
@@ -271,10 +285,11 @@ func TestAudit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := busy(t)
 			books, closeBooks := condorsim.Audited(w)
-			_, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil, sink(func(r *negotiator.Report) error {
-				c.wrong(r)
-				return books.Cycle(r)
-			}))
+			_, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil),
+				nil, sink(func(r *negotiator.Report) error {
+					c.wrong(r)
+					return books.Cycle(r)
+				}))
 			if err == nil {
 				err = closeBooks()
 			}
@@ -287,16 +302,19 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestNegativeTimes has the schedule that the same jobs have after 0.
+// TestNegativeTimes expects the schedule that the same jobs have after 0.
 func TestNegativeTimes(t *testing.T) {
 	for _, policy := range []string{"easy", "conservative", "pc", "dc"} {
 		var first []backfill.Time
 		for _, origin := range []int64{1000, 0, -7, -20, -1000} {
 			w := newWorkload(
 				t,
-				workload.Job{Submit: origin, Run: 5, Estimate: 9, Procs: 8}, workload.Job{Submit: origin + 1, Run: 5, Estimate: 9, Procs: 7},
-				workload.Job{Submit: origin + 1, Run: 12, Estimate: 20, Procs: 3}, workload.Job{Submit: origin + 3, Run: 0, Procs: 1},
-				workload.Job{Submit: origin + 4, Run: 3, Estimate: 4, Procs: 5}, workload.Job{Submit: origin + 6, Run: 1, Procs: 1},
+				workload.Job{Submit: origin, Run: 5, Estimate: 9, Procs: 8},
+				workload.Job{Submit: origin + 1, Run: 5, Estimate: 9, Procs: 7},
+				workload.Job{Submit: origin + 1, Run: 12, Estimate: 20, Procs: 3},
+				workload.Job{Submit: origin + 3, Run: 0, Procs: 1},
+				workload.Job{Submit: origin + 4, Run: 3, Estimate: 4, Procs: 5},
+				workload.Job{Submit: origin + 6, Run: 1, Procs: 1},
 			)
 			result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
 			require.NoError(t, err)
@@ -312,8 +330,7 @@ func TestNegativeTimes(t *testing.T) {
 	}
 }
 
-// BenchmarkAudit keeps a second set of books beside that of each run: the
-// difference from BenchmarkRun is what the audit costs.
+// BenchmarkAudit audits each run twice: the difference from BenchmarkRun is what the audit costs.
 func BenchmarkAudit(b *testing.B) {
 	const jobs = 5_000
 	trace := madeUp(jobs)

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// madeUp is a trace that keeps a machine of 128 processors four fifths busy: widths are
-// powers of two, estimates up to ten times the run times.
+// madeUp is a trace that uses 80 % of a machine of 128 processors. Widths are powers of two,
+// estimates up to ten times the run times.
 func madeUp(jobs int) *workload.Trace {
 	random := rand.New(rand.NewPCG(1, 2))
 	t := &workload.Trace{Name: "made up", Machine: workload.Machine{Processors: 128}}
@@ -30,8 +30,8 @@ func madeUp(jobs int) *workload.Trace {
 	return t
 }
 
-// BenchmarkRun is the whole path of a trace: pool, negotiator, matchmaking,
-// policy and checks; time is per run, of which each job is a fraction.
+// BenchmarkRun runs a whole trace: pool, negotiator, matchmaking, policy and checks. The time is
+// per run of all jobs.
 func BenchmarkRun(b *testing.B) {
 	for _, jobs := range []int{1_000, 5_000} {
 		trace := madeUp(jobs)
@@ -49,12 +49,14 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkFailures is a pool of 10,000 slots on which little runs, without
-// failures and with about one a minute: the difference is what failures cost.
+// BenchmarkFailures runs few jobs on a pool of 10,000 slots, without failures and with about one a
+// minute: the difference is what failures cost.
 func BenchmarkFailures(b *testing.B) {
 	const text = "classes:\n  - {name: node, count: 10000, cpus: 32, memory: 128GiB}\npack: {chunk_cpus: 32}\n"
 	for _, c := range []struct{ name, failures string }{
-		{"none", ""}, {"often", "failures:\n  - {mtbf: 7d, mttr: 4h}\n"}, {"drains", "drains:\n  - {slots: [node1?], at: 1h, for: 1h}\n"},
+		{"none", ""},
+		{"often", "failures:\n  - {mtbf: 7d, mttr: 4h}\n"},
+		{"drains", "drains:\n  - {slots: [node1?], at: 1h, for: 1h}\n"},
 	} {
 		pool, err := pools.Read(strings.NewReader(text+c.failures), "bench.yaml")
 		require.NoError(b, err)
@@ -64,10 +66,11 @@ func BenchmarkFailures(b *testing.B) {
 			for b.Loop() {
 				w, err := condorsim.OnPool(trace, pool)
 				require.NoError(b, err)
-				_, err = condorsim.Run(b.Context(), w, link(b, "easy", nil), nil, sink(func(r *negotiator.Report) error {
-					turns += len(r.Delta.SlotsUp) + len(r.Delta.SlotsDown)
-					return nil
-				}))
+				_, err = condorsim.Run(b.Context(), w, link(b, "easy", nil), nil,
+					sink(func(r *negotiator.Report) error {
+						turns += len(r.Delta.SlotsUp) + len(r.Delta.SlotsDown)
+						return nil
+					}))
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(turns)/float64(b.N)-10_000, "turns")
@@ -75,8 +78,8 @@ func BenchmarkFailures(b *testing.B) {
 	}
 }
 
-// BenchmarkRunFair finds both fair start times of every job on the way; one worker,
-// so that the copies' work is what is measured.
+// BenchmarkRunFair finds both fair start times of every job. It uses one worker, so that the time
+// includes the work of the copies.
 func BenchmarkRunFair(b *testing.B) {
 	trace := madeUp(1_000)
 	for _, policy := range []string{"easy", "conservative", "pc"} {
@@ -84,7 +87,8 @@ func BenchmarkRunFair(b *testing.B) {
 			for b.Loop() {
 				w, err := condorsim.FromTrace(trace, nil)
 				require.NoError(b, err)
-				_, err = condorsim.RunFair(b.Context(), w, link(b, policy, nil), condorsim.Fair{Strict: true, Relaxed: true, Workers: 1})
+				_, err = condorsim.RunFair(b.Context(), w, link(b, policy, nil),
+					condorsim.Fair{Strict: true, Relaxed: true, Workers: 1})
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(trace.Jobs)), "ns/job")

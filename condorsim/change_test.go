@@ -10,17 +10,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// changing asks for another policy after some of the cycles.
+// changing switches to another policy after some of the cycles.
 type changing struct {
 	t       *testing.T
 	random  *rand.Rand
 	changes chan negotiator.Change
 	made    int
-	by      map[string]int // decisions
+	by      map[string]int // number of decisions by policy
 }
 
 func (c *changing) Cycle(r *negotiator.Report) error {
@@ -33,23 +33,29 @@ func (c *changing) Cycle(r *negotiator.Report) error {
 	order, err := negotiator.OrderNamed([]string{"fcfs", "sjf", "expr:WaitTime * Width"}[c.random.IntN(3)])
 	require.NoError(c.t, err)
 	select {
-	case c.changes <- negotiator.Change{Order: order, Policy: to.Policy, Fallback: to.Fallback, Made: func(_ backfill.Time, err error) {
-		require.NoError(c.t, err)
-		c.made++
-	}}:
+	case c.changes <- negotiator.Change{
+		Order: order, Policy: to.Policy, Fallback: to.Fallback,
+		Made: func(_ backfill.Time, err error) {
+			require.NoError(c.t, err)
+			c.made++
+		},
+	}:
 	default:
 	}
 	return nil
 }
 
-// TestPoliciesChangeOnTheWay: no job is lost or started twice, which the audit of
-// each run sees to, and nothing is refused, whoever takes over from whom.
+// TestPoliciesChangeOnTheWay requires that no decision is refused, whichever policy follows which.
+// The audit of each run checks that no job is lost or started twice.
 func TestPoliciesChangeOnTheWay(t *testing.T) {
 	var jobs []workload.Job
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 120 {
 		run := 1 + random.Int64N(30)
-		jobs = append(jobs, workload.Job{Submit: int64(i) * 5 / 2, Run: run, Estimate: run + random.Int64N(20), Procs: 1 + random.Int64N(8)})
+		jobs = append(jobs, workload.Job{
+			Submit: int64(i) * 5 / 2, Run: run, Estimate: run + random.Int64N(20),
+			Procs: 1 + random.Int64N(8),
+		})
 	}
 	broken := 0
 	for seed := range uint64(20) {
@@ -77,11 +83,16 @@ func TestPoliciesChangeOnTheWay(t *testing.T) {
 // dead is a policy that was given up.
 type dead struct{ backfill.Decider }
 
-func (dead) Decide(context.Context, *backfill.Cycle) error { return backfill.ErrGivenUp }
+func (dead) Decide(context.Context, *backfill.Transaction) error { return backfill.ErrGivenUp }
 
-// TestAnotherTakesThePlaceOfTheOneGivenUp, even of the same name, or nobody does.
+// TestAnotherTakesThePlaceOfTheOneGivenUp replaces a policy that was given up, also by one of the
+// same name, or lets the fallback decide the rest.
 func TestAnotherTakesThePlaceOfTheOneGivenUp(t *testing.T) {
-	jobs := []workload.Job{{Run: 5, Estimate: 5, Procs: 8}, {Submit: 1, Run: 5, Estimate: 5, Procs: 8}, {Submit: 2, Run: 5, Estimate: 5, Procs: 8}}
+	jobs := []workload.Job{
+		{Run: 5, Estimate: 5, Procs: 8},
+		{Submit: 1, Run: 5, Estimate: 5, Procs: 8},
+		{Submit: 2, Run: 5, Estimate: 5, Procs: 8},
+	}
 	for _, again := range []bool{false, true} {
 		changes := make(chan negotiator.Change, 1)
 		c := link(t, "easy", nil)

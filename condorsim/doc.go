@@ -1,24 +1,24 @@
-// Package condorsim is a pool that exists in memory: workloads in, schedules
-// out, on the negotiator's own code.
+// Package condorsim simulates a pool in memory, scheduled by the negotiator's own code.
 //
-// A [Workload] is slots and jobs, made from a trace ([FromTrace], [OnPool]), from a
-// history ([FromHistory]) or from ads ([FromAds]). A [Pool] runs it: it submits each
-// job at its time, starts what the negotiator matches, and ends it after its actual
-// run time, in virtual time or, with a pace, in scaled real time; slots fail and are
-// drained as the workload says (outage.go). [Run] puts a negotiator in front of
-// the pool and returns the [Result]: what became of every job.
+// A [Workload] is slots and jobs, made from a trace ([FromTrace], [OnPool]), from a history
+// ([FromHistory]) or from ads ([FromAds]). A [SimulatedPool] runs it: it submits each job at its
+// time, starts what the negotiator matches, and ends each job after its actual run time, in virtual
+// time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
+// (outage.go). [Run] puts a negotiator in front of the pool and returns the [Result]: what became
+// of every job. [RunFair] also finds fair start times, in copies of the simulation.
 //
-// Every run is audited on the way: books of its own are held against what the
-// negotiator says, and what cannot be is a [Violation], which can be saved as a
-// case to be run again. [Result.Measured] is every number of a run, [CountEvents]
-// counts profile events beside it.
+// Every run is audited: the audit keeps its own books and compares them with what the negotiator
+// reports. A contradiction is a [Violation], which can be saved as a case to run again.
+// [Result.Measured] returns every number of a run, and [CountEvents] adds a count of profile
+// events.
 //
-// Nothing of matching, ordering, planning or checking is written here; the
-// package knows when things happen, and no more.
+// This package decides nothing: it does not match, order, plan or check jobs. It only knows when
+// things happen.
 //
-// Below it: workload reads, changes and makes up traces, history reads job ads, pools
-// descriptions of pools; metrics computes what the literature measures, report prints,
-// gantt draws a single run. sweep runs matrices of simulations, and results is what
-// those leave on disk; papers holds it against what studies say, and page shows it, with
-// the charts of chart.
+// What goes in is below input/: workload reads, changes and generates traces, history reads job
+// ads, pools describes the slots. What comes out is below output/: metrics computes the measures of
+// the literature, report prints a run and gantt draws it, survey describes a trace, results is what
+// sweeps leave on disk, papers compares it with what studies say, page shows it as HTML with the
+// figures of chart, and wholefile writes files whole or not at all. sweep runs matrices of
+// simulations.
 package condorsim

@@ -7,14 +7,15 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// LearnFrom takes the first share of the jobs, from 0 to less than 1, out of the
-// workload and into its history. They count as started when they were submitted, and
-// as ended before the first of the others comes: nothing is simulated of them.
+// LearnFrom moves the first share of the jobs, from 0 to less than 1, from the workload to its
+// history. They are not simulated: they count as started when they were submitted, and as ended
+// before the first of the remaining jobs is submitted.
 func (w *Workload) LearnFrom(share float64) {
-	n := min(int(share*float64(len(w.Jobs))+1e-9), len(w.Jobs)-1) // 0.29 of 100 are 29
+	n := min(int(share*float64(len(w.Jobs))+1e-9), len(w.Jobs)-1) // the addition keeps 0.29 of 100 at 29
 	if n <= 0 {
 		return
 	}
@@ -32,8 +33,8 @@ func (w *Workload) LearnFrom(share float64) {
 	w.remember(ended, 0)
 }
 
-// Remember adds jobs of another clock to the history: the last of them counts as ended
-// when the first job of the workload is submitted.
+// Remember adds jobs that ran under another clock to the history. Their times are shifted so that
+// the last of them ends when the first job of the workload is submitted.
 func (w *Workload) Remember(ended []estimate.Ended) {
 	if len(ended) == 0 {
 		return
@@ -51,26 +52,27 @@ func (w *Workload) remember(ended []estimate.Ended, later backfill.Time) {
 
 func byEnd(a, b estimate.Ended) int { return cmp.Compare(a.At, b.At) }
 
-// asked is what estimators may know of a job.
+// asked returns what estimators may know of a job.
 func (j Job) asked() estimate.Job {
 	requested, unestimated := j.requested()
 	return estimate.Job{Name: j.Name, Requested: requested, Unestimated: unestimated, Labels: j.Labels}
 }
 
-// requested is the run time that a job asks for, or what is planned with where it
-// asks for none.
+// requested returns the run time that a job requests, or the default if it requests none.
 func (j Job) requested() (t backfill.Time, unestimated bool) {
 	return cmp.Or(j.Estimate, negotiator.DefaultEstimate), j.Estimate == 0
 }
 
-// Estimators makes estimators for a run of the workload under a policy that gives
-// guarantees, or not; nil if jobs are planned with what they request. They know its
-// history. Files are opened by open.
-func (w *Workload) Estimators(s estimate.Settings, guarantees bool, open func(name string) (io.ReadCloser, error)) (*estimate.Set, error) {
-	h := estimate.NewHistory(len(w.History) + len(w.Jobs)) // all are kept
+// Estimators returns estimators for a run of the workload, taught with its history; nil if the
+// settings plan every job with its requested time. guarantees says whether the policy gives them;
+// open opens the files that the settings name.
+func (w *Workload) Estimators(s estimate.Settings, guarantees bool,
+	open func(name string) (io.ReadCloser, error),
+) (*estimate.Set, error) {
+	h := estimate.NewHistory(len(w.History) + len(w.Jobs)) // no job is forgotten
 	set, err := estimate.New(s, h, guarantees, true, open)
 	if err != nil || set.Requested() {
-		return nil, err // nothing needs to be learned
+		return nil, err // nothing to learn
 	}
 	for _, e := range w.History {
 		set.Learn(e)
@@ -78,5 +80,75 @@ func (w *Workload) Estimators(s estimate.Settings, guarantees bool, open func(na
 	return set, nil
 }
 
-// actual is for how long a job will run.
+// actual returns how long a job will run.
 func (w *Workload) actual(id backfill.JobID) backfill.Time { return w.Jobs[id].runs() }
+
+// Predicted returns the run times that a started job was planned with.
+func (r *Result) Predicted(id backfill.JobID) estimate.Uses {
+	if r.Predictions != nil {
+		return r.Predictions[id]
+	}
+	requested := r.Outcomes[id].Estimate
+	return estimate.Uses{Order: requested, Backfill: requested, Running: requested}
+}
+
+// predictions measures the run times that the completed jobs were planned with: once if all uses
+// had the same, else for each use. The accuracy is the smaller of predicted and actual run time
+// over the larger (Tsafrir et al., 2007); the actual one counts as at least 1 s, as predictions do.
+func (r *Result) predictions() (list metrics.Measures) {
+	if r.Predictions == nil {
+		return nil
+	}
+	uses := []struct {
+		name, label string
+		of          func(estimate.Uses) backfill.Time
+	}{
+		{"_order", " (order)", func(u estimate.Uses) backfill.Time { return u.Order }},
+		{"_backfill", " (backfill)", func(u estimate.Uses) backfill.Time { return u.Backfill }},
+		{"_running", " (running)", func(u estimate.Uses) backfill.Time { return u.Running }},
+	}
+	if !slices.ContainsFunc(r.Predictions,
+		func(u estimate.Uses) bool { return u.Backfill != u.Order || u.Running != u.Order }) {
+		uses = uses[:1]
+		uses[0].name, uses[0].label = "", ""
+	}
+	for _, use := range uses {
+		accuracy, under, off := r.quality(use.of)
+		list = append(
+			list,
+			metrics.Measure{
+				Name: "prediction_accuracy" + use.name, Label: "accuracy of predictions" + use.label,
+				Unit: metrics.Share, Value: accuracy,
+			},
+			metrics.Measure{
+				Name: "prediction_too_short" + use.name, Label: "predicted too short" + use.label,
+				Unit: metrics.Share, Value: under,
+			},
+			metrics.Measure{
+				Name: "prediction_error" + use.name, Label: "mean error of predictions" + use.label,
+				Unit: metrics.Seconds, Value: off,
+			},
+		)
+	}
+	return list
+}
+
+// quality returns the means over the completed jobs of accuracy and error of one use's predictions,
+// and the share of the jobs that ran longer than predicted.
+func (r *Result) quality(of func(estimate.Uses) backfill.Time) (accuracy, under, off float64) {
+	var n float64
+	for i, o := range r.Outcomes {
+		if !o.Ended {
+			continue
+		}
+		predicted, ran := of(r.Predictions[i]), max(1, o.End-o.Start)
+		n++
+		accuracy += float64(min(predicted, ran)) / float64(max(predicted, ran))
+		if predicted < ran {
+			under++
+		}
+		off += float64(max(predicted, ran) - min(predicted, ran))
+	}
+	n = max(n, 1)
+	return accuracy / n, under / n, off / n
+}

@@ -14,14 +14,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // estimated runs a workload under a policy with estimators.
-func estimated(tb testing.TB, t require.TestingT, w *condorsim.Workload, c negotiator.Config, s estimate.Settings, open func(string) (io.ReadCloser, error), sinks ...negotiator.Sink) *condorsim.Result {
+func estimated(tb testing.TB, t require.TestingT, w *condorsim.Workload, c negotiator.Config, s estimate.Settings,
+	open func(string) (io.ReadCloser, error), sinks ...negotiator.Sink,
+) *condorsim.Result {
 	tb.Helper()
 	var err error
 	c.Estimates, err = w.Estimators(s, c.Policy.Spec().Guarantees, open)
@@ -31,22 +33,24 @@ func estimated(tb testing.TB, t require.TestingT, w *condorsim.Workload, c negot
 	return r
 }
 
-// table is the table of jobs.
+// table returns the table of jobs as text.
 func table(t require.TestingT, r *condorsim.Result) string {
 	var out bytes.Buffer
 	require.NoError(t, report.WriteJobs(&out, r))
 	return out.String()
 }
 
-// drawOrder draws an order of the queue, of which some look at estimates.
+// drawOrder draws an order of the queue; some orders use estimates.
 func drawOrder(t *rapid.T) negotiator.Order {
-	order, err := negotiator.OrderNamed(rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:-EstimatedRunTime"}).Draw(t, "order"))
+	order, err := negotiator.OrderNamed(rapid.SampledFrom([]string{
+		"fcfs", "sjf", "wfp",
+		"expr:-EstimatedRunTime",
+	}).Draw(t, "order"))
 	require.NoError(t, err)
 	return order
 }
 
-// Settings that say the same in other words give the same schedules, under every
-// policy.
+// Settings that mean the same give the same schedules, under every policy.
 func TestEstimatorsThatAreTheSame(t *testing.T) {
 	for _, policy := range policies.All() {
 		t.Run(policy.Name, func(outer *testing.T) {
@@ -59,10 +63,13 @@ func TestEstimatorsThatAreTheSame(t *testing.T) {
 					for _, j := range in.Jobs {
 						fmt.Fprintf(&lines, "%d,%d\n", j.ID, seconds(j))
 					}
-					return func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(lines.String())), nil }
+					return func(string) (io.ReadCloser, error) {
+						return io.NopCloser(strings.NewReader(lines.String())), nil
+					}
 				}
 				run := func(spec string, open func(string) (io.ReadCloser, error)) string {
-					return table(t, estimated(outer, t, fromTrace(t, in, nil, len(in.Jobs)), c, estimate.Settings{All: spec}, open))
+					return table(t, estimated(outer, t, fromTrace(t, in, nil, len(in.Jobs)),
+						c, estimate.Settings{All: spec}, open))
 				}
 				byRequest := names(func(j workload.Job) int64 { return j.Estimate })
 				byRun := names(func(j workload.Job) int64 { return max(1, j.Run) })
@@ -78,14 +85,15 @@ func TestEstimatorsThatAreTheSame(t *testing.T) {
 				plain, err := condorsim.Run(outer.Context(), fromTrace(t, in, nil, len(in.Jobs)), c, nil)
 				require.NoError(t, err)
 				// There are too few jobs for combined to learn from.
-				spec := rapid.SampledFrom([]string{"", "requested", "mix:0", "combined", "file:x"}).Draw(t, "as requested")
+				spec := rapid.SampledFrom([]string{"", "requested", "mix:0", "combined", "file:x"}).Draw(t,
+					"as requested")
 				require.Equal(t, table(t, plain), run(spec, byRequest), "%q", spec)
 			})
 		})
 	}
 }
 
-// With accurate estimates, all running jobs are taken to end when they do.
+// With accurate estimates no running job outlives its planned end.
 func TestAccurateEstimatesAreNeverOutlived(t *testing.T) {
 	rapid.Check(t, func(inner *rapid.T) {
 		in := drawTrace(inner)
@@ -102,14 +110,15 @@ func TestAccurateEstimatesAreNeverOutlived(t *testing.T) {
 		}))
 		if r.Held() < len(in.Jobs) {
 			m := r.Measures()
-			require.Equal(inner, []float64{1, 0, 0}, []float64{m["prediction_accuracy"], m["prediction_too_short"], m["prediction_error"]})
+			require.Equal(inner, []float64{1, 0, 0},
+				[]float64{m["prediction_accuracy"], m["prediction_too_short"], m["prediction_error"]})
 		}
 	})
 }
 
-// halves has a user who needs half of what she requests, as the jobs 1 and 2 say. Job 4
-// waits for job 3; job 5, hers, may overtake it if it is taken to end before job 3, or
-// comes first in the queue.
+// halves has a user who needs half of what she requests, as jobs 1 and 2 show. Job 4 waits for
+// job 3. Job 5, also hers, may overtake it if it is expected to end before job 3, or if the order
+// puts it first.
 func halves(t *testing.T) *condorsim.Workload {
 	t.Helper()
 	ann := func(j workload.Job) workload.Job {
@@ -118,29 +127,60 @@ func halves(t *testing.T) *condorsim.Workload {
 	}
 	return newWorkload(
 		t,
-		ann(workload.Job{Submit: 0, Run: 50, Estimate: 100, Procs: 1}), ann(workload.Job{Submit: 0, Run: 50, Estimate: 100, Procs: 1}),
+		ann(workload.Job{Submit: 0, Run: 50, Estimate: 100, Procs: 1}),
+		ann(workload.Job{Submit: 0, Run: 50, Estimate: 100, Procs: 1}),
 		workload.Job{Submit: 50, Run: 60, Estimate: 60, Procs: 4},
 		workload.Job{Submit: 50, Run: 10, Estimate: 100, Procs: 8},
 		ann(workload.Job{Submit: 50, Run: 55, Estimate: 120, Procs: 4}),
 	)
 }
 
-// A use of estimates shows where it should, and nowhere else.
+// Each use of estimates changes what it should, and nothing else.
 func TestUses(t *testing.T) {
 	learned := map[string]string{"threshold": "2"}
 	for _, c := range []struct {
 		name     string
 		settings estimate.Settings
 		order    string
-		starts   []backfill.Time // of the jobs 4 and 5
+		starts   []backfill.Time // of jobs 4 and 5
 		uses     estimate.Uses   // of job 5
 	}{
 		{"requested", estimate.Settings{}, "fcfs", []backfill.Time{110, 120}, estimate.Uses{}},
-		{"for all", estimate.Settings{All: "user", Options: learned}, "fcfs", []backfill.Time{110, 50}, estimate.Uses{Order: 60, Backfill: 60, Running: 60}},
-		{"to backfill", estimate.Settings{Backfill: "user", Options: learned}, "fcfs", []backfill.Time{110, 50}, estimate.Uses{Order: 120, Backfill: 60, Running: 120}},
-		{"for running jobs", estimate.Settings{Running: "user", Options: learned}, "fcfs", []backfill.Time{110, 120}, estimate.Uses{Order: 120, Backfill: 120, Running: 60}},
-		{"for the order, which does not ask", estimate.Settings{Order: "user", Options: learned}, "fcfs", []backfill.Time{110, 120}, estimate.Uses{Order: 60, Backfill: 120, Running: 120}},
-		{"for the order", estimate.Settings{Order: "user", Options: learned}, "sjf", []backfill.Time{110, 50}, estimate.Uses{Order: 60, Backfill: 120, Running: 120}},
+		{
+			"for all",
+			estimate.Settings{All: "user", Options: learned},
+			"fcfs",
+			[]backfill.Time{110, 50},
+			estimate.Uses{Order: 60, Backfill: 60, Running: 60},
+		},
+		{
+			"to backfill",
+			estimate.Settings{Backfill: "user", Options: learned},
+			"fcfs",
+			[]backfill.Time{110, 50},
+			estimate.Uses{Order: 120, Backfill: 60, Running: 120},
+		},
+		{
+			"for running jobs",
+			estimate.Settings{Running: "user", Options: learned},
+			"fcfs",
+			[]backfill.Time{110, 120},
+			estimate.Uses{Order: 120, Backfill: 120, Running: 60},
+		},
+		{
+			"for the order, which does not ask",
+			estimate.Settings{Order: "user", Options: learned},
+			"fcfs",
+			[]backfill.Time{110, 120},
+			estimate.Uses{Order: 60, Backfill: 120, Running: 120},
+		},
+		{
+			"for the order",
+			estimate.Settings{Order: "user", Options: learned},
+			"sjf",
+			[]backfill.Time{110, 50},
+			estimate.Uses{Order: 60, Backfill: 120, Running: 120},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, config := halves(t), link(t, "easy", nil)
@@ -161,12 +201,13 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// Learned from are the first jobs of a workload, and what ended before it.
+// Estimators learn from the first jobs of a workload, and from what ended before it.
 func TestLearnFrom(t *testing.T) {
 	w := newWorkload(
 		t,
 		workload.Job{Submit: 10, Run: 500, Estimate: 600, User: "ann"}, workload.Job{Submit: 20, Run: 5, Estimate: 9},
-		workload.Job{Submit: 30, Run: 7, Estimate: 8}, workload.Job{Submit: 40, Run: 7, Estimate: 8}, workload.Job{Submit: 50, Run: 7, Estimate: 8},
+		workload.Job{Submit: 30, Run: 7, Estimate: 8}, workload.Job{Submit: 40, Run: 7, Estimate: 8},
+		workload.Job{Submit: 50, Run: 7, Estimate: 8},
 	)
 	w.Cleaning.JobsRead, w.Cleaning.JobsLeft = 5, 5
 	w.LearnFrom(0.5)
@@ -176,11 +217,17 @@ func TestLearnFrom(t *testing.T) {
 		require.EqualValues(t, i, w.Jobs[i].ID)
 	}
 	require.Equal(t, []any{2, 3}, []any{w.Cleaning.Learned, w.Cleaning.JobsLeft})
-	first := estimate.Ended{Job: estimate.Job{Name: "1", Requested: 600, Labels: map[string]string{"owner": "ann"}}, Ran: 500, At: 30}
+	first := estimate.Ended{
+		Job: estimate.Job{Name: "1", Requested: 600, Labels: map[string]string{"owner": "ann"}},
+		Ran: 500, At: 30,
+	}
 	second := estimate.Ended{Job: estimate.Job{Name: "2", Requested: 9}, Ran: 5, At: 25}
 	require.Equal(t, []estimate.Ended{second, first}, w.History)
 
-	before := []estimate.Ended{{Job: estimate.Job{Name: "x", Requested: 1}, At: 1000}, {Job: estimate.Job{Name: "y", Requested: 1}, At: 900}}
+	before := []estimate.Ended{
+		{Job: estimate.Job{Name: "x", Requested: 1}, At: 1000},
+		{Job: estimate.Job{Name: "y", Requested: 1}, At: 900},
+	}
 	w.Remember(before)
 	require.EqualValues(t, 1000, before[0].At, "others may use it too")
 	var order []string
@@ -204,16 +251,18 @@ func TestLearnFrom(t *testing.T) {
 	w.Remember(nil)
 	w.LearnFrom(0)
 	require.Len(t, w.Jobs, 3)
-	r := estimated(t, t, w, link(t, "easy", nil), estimate.Settings{All: "user", Options: map[string]string{"threshold": "1"}}, nil)
+	r := estimated(t, t, w, link(t, "easy", nil),
+		estimate.Settings{All: "user", Options: map[string]string{"threshold": "1"}}, nil)
 	require.Zero(t, r.Held())
 }
 
-// A job that lost its slot is planned with what was foretold at its arrival, whatever
-// was learned since.
+// A job that lost its slot keeps the prediction of its arrival, whatever was learned since.
 func TestARequeuedJobIsNotForetoldAnew(t *testing.T) {
 	w := newWorkload(
-		t, workload.Job{Submit: 0, Run: 10, Estimate: 100, Procs: 1, User: "ann"}, workload.Job{Submit: 0, Run: 10, Estimate: 100, Procs: 1, User: "ann"},
-		workload.Job{Submit: 5, Run: 60, Estimate: 100, Procs: 1, User: "ann"}, workload.Job{Submit: 40, Run: 60, Estimate: 100, Procs: 1, User: "ann"},
+		t, workload.Job{Submit: 0, Run: 10, Estimate: 100, Procs: 1, User: "ann"},
+		workload.Job{Submit: 0, Run: 10, Estimate: 100, Procs: 1, User: "ann"},
+		workload.Job{Submit: 5, Run: 60, Estimate: 100, Procs: 1, User: "ann"},
+		workload.Job{Submit: 40, Run: 60, Estimate: 100, Procs: 1, User: "ann"},
 	)
 	w.Outages = []pools.Outage{{Slots: []int{0}, At: 20, For: 10}}
 	r := estimated(t, t, w, link(t, "easy", nil), estimate.Settings{All: "tsafrir"}, nil)

@@ -11,10 +11,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
 
-// kth is the beginning of a real trace, or all of it.
+// kth returns the beginning of a real trace, or all of it.
 func kth(t *testing.T, jobs int) *workload.Trace {
 	t.Helper()
 	const file = shared + "/traces/KTH-SP2-1996-2.swf.gz"
@@ -26,7 +26,7 @@ func kth(t *testing.T, jobs int) *workload.Trace {
 	return trace
 }
 
-// countEvents runs a trace with the events counted.
+// countEvents runs a trace and counts its profile events.
 func countEvents(t *testing.T, trace *workload.Trace, policy string) *condorsim.Result {
 	t.Helper()
 	w, err := condorsim.FromTrace(trace, nil)
@@ -40,8 +40,8 @@ func countEvents(t *testing.T, trace *workload.Trace, policy string) *condorsim.
 	return result
 }
 
-// TestEventsOfATrace requires the schedule and the count of the textbook, which
-// scans literally, for the beginning of a real trace at twice its load.
+// TestEventsOfATrace compares schedule and count with those of the textbook policy, which scans
+// literally, for the beginning of a real trace at twice its load.
 func TestEventsOfATrace(t *testing.T) {
 	trace := kth(t, 400)
 	for i := range trace.Jobs {
@@ -56,7 +56,8 @@ func TestEventsOfATrace(t *testing.T) {
 			spec, err := policies.Named(name)
 			require.NoError(t, err)
 			spec.New = func(backfill.Values) (backfill.Policy, error) {
-				return backfilltest.Textbook{Conservative: name == "conservative", DC: name == "dc", Scanned: &scanned}, nil
+				return backfilltest.Textbook{Conservative: name == "conservative", DC: name == "dc", Scanned: &scanned},
+					nil
 			}
 			c := ordered(t, policy)
 			c.Policy, err = backfill.Link(spec, nil)
@@ -109,7 +110,7 @@ func TestEventsThatCannotBeCounted(t *testing.T) {
 	_, err = condorsim.CountEvents(onSlots, &c)
 	require.ErrorContains(t, err, "the pool has 2 slots")
 
-	// An overrun is not covered, and found out when it happens.
+	// Overruns are not supported, and are reported when they happen.
 	w.Jobs[0].Estimate = 2
 	counter, err := condorsim.CountEvents(w, &c)
 	require.NoError(t, err)

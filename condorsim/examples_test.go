@@ -12,11 +12,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// shared is where the instances and traces lie that are not part of the project.
+// shared is the folder of instances and traces that are not part of the repository.
 const shared = "../../shared"
 
 // link puts a linked-in policy and its fallback into a configuration.
@@ -33,9 +33,9 @@ func link(tb testing.TB, policy string, options map[string]string) negotiator.Co
 	}}
 }
 
-// TestExamples runs the small instances whose schedules are known, under every
-// policy that they name, pc and dc in every order of compression: on one slot, and beside a second slot that has nothing, so
-// that the code for many slots has to come to the same.
+// TestExamples runs the small instances with known schedules, under every policy that they name, pc
+// and dc in every order of compression. Each runs on one slot, and beside a second slot that has
+// nothing, so that the code for many slots must give the same result.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(shared + "/sim-examples/*.json")
 	require.NoError(t, err)
@@ -91,8 +91,8 @@ func runExample(t *testing.T, instance *workload.Instance, policy string, second
 	}
 }
 
-// TestTrace runs a whole real trace and compares the sums of all waits with
-// those of an independent, naive simulator of the same rules.
+// TestTrace runs a whole real trace and compares the sums of all waits with those of an
+// independent, naive simulator of the same rules.
 func TestTrace(t *testing.T) {
 	const file = shared + "/traces/KTH-SP2-1996-2.swf.gz"
 	if _, err := os.Stat(file); err != nil {

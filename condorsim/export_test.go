@@ -11,7 +11,7 @@ func RunOn(ctx context.Context, w *Workload, c negotiator.Config, pool negotiato
 	return run(ctx, w, c, pool)
 }
 
-// Audited feeds reports to the audit of a workload, as if they came from a run.
+// Audited returns the audit of a workload as a sink, for reports that a test makes.
 func Audited(w *Workload) (sink negotiator.Sink, closeBooks func() error) {
 	outcomes := make([]Outcome, len(w.Jobs))
 	r := &Result{Workload: w, Outcomes: outcomes}

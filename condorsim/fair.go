@@ -1,7 +1,6 @@
 package condorsim
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -14,29 +13,30 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Fair says which fair start times are wanted.
+// Fair says which fair start times to find.
 type Fair struct {
-	// Strict is a job's start if no job came after it.
+	// Strict asks for a job's start if no job arrived after it.
 	Strict bool
-	// Relaxed is its start if, besides, it came after every job that waits at its
+	// Relaxed asks for its start if, in addition, it arrived only after every job that waits at its
 	// arrival had started.
 	Relaxed bool
-	// Capped gives a fair start time that is not before the job's own start as that.
-	// It is all that unfairness asks for, and takes a third less time or so.
+	// Capped replaces fair start times that are later than the job's own start by that start.
+	// Unfairness needs no more, and this takes about a third less time.
 	Capped bool
-	// Workers is how many copies of the simulation run at a time; 0: as many as there
-	// are processors. The results do not depend on it.
+	// Workers is how many copies of the simulation run at a time; 0: as many as there are
+	// processors. The results do not depend on it.
 	Workers int
 }
 
-// RunFair is [Run] without a pace, and finds fair start times on the way: what
-// each job's start would have been in a copy of the simulation in which nobody
-// comes after it. Sources: Sabin, Kochhar and Sadayappan, Job fairness in
-// non-preemptive job scheduling, ICPP 2004; Rajbhandary et al., Variations of
+// RunFair is [Run] without a pace that also finds fair start times: each job's start in a copy of
+// the simulation in which no job arrives after it. Sources: Sabin, Kochhar and Sadayappan, Job
+// fairness in non-preemptive job scheduling, ICPP 2004; Rajbhandary et al., Variations of
 // Conservative backfilling to improve fairness.
 //
-// The policies must be [backfill.Repeatable], and nothing may go wrong in the pool.
-func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, sinks ...negotiator.Sink) (*Result, error) {
+// The policies must be [backfill.Repeatable], and the workload must have no outages.
+func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
+	sinks ...negotiator.Sink,
+) (*Result, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	f, err := newFairStarts(ctx, fail, w, c, fair)
@@ -46,22 +46,23 @@ func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair, s
 	c.Policy = f
 	r, err := Run(ctx, w, c, nil, sinks...)
 	if err != nil {
-		fail(err) // nobody needs the copies
+		fail(err) // the copies are not needed
 	}
 	f.finish()
 	f.close()
 	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause // of a copy, or the caller's
+		return nil, cause // the error of a copy, or the caller's
 	}
 	f.settle(r)
 	return r, nil
 }
 
-// fairStarts is the policy in charge, and makes copies of the simulation as jobs
-// arrive. As long as no other job arrives, the simulation is itself the copy in
-// which none does. So a copy is made when the next job comes, as things are just
-// before: it tells the strict start of the job that came last, if that still waits,
-// and then, as all who wait have started there, the relaxed one of the next.
+// fairStarts stands in for the active policy and copies the simulation as jobs arrive.
+//
+// Until another job arrives, the simulation itself shows how the last one would fare if no job came
+// after it. So a copy is made only when the next job arrives, from the state just before. If the
+// last job still waits, the copy finds its strict start. Once every waiting job has started there,
+// the next job arrives in the copy, which then finds that job's relaxed start.
 type fairStarts struct {
 	backfill.Decider
 
@@ -69,53 +70,38 @@ type fairStarts struct {
 	fair            Fair
 	strict, relaxed []backfill.Time // by job; unknown: no copy was needed
 	last            *backfill.Job   // the last job that arrived
-	alone           bool            // nobody else waited then
+	alone           bool            // no other job waited when it arrived
 	copies          chan *fairCopy
 	working         sync.WaitGroup
-	close           func() // of the copies' policies
+	close           func() // closes the policies of the copies
 
-	estimates *estimate.Set   // nil: the order goes by what jobs request
-	ordered   []*backfill.Job // by job, as the order is to see it since it arrived; nil: as it is
+	estimates *estimate.Set   // nil: the order uses requested times
+	ordered   []*backfill.Job // by job, as the order saw it at its arrival; nil: unchanged
 
-	// With caps, copies wait until it is known when the jobs start that they are for.
+	// With caps, copies wait for the starts of their jobs, which become their caps.
 	waiting map[backfill.JobID][]*fairCopy
-	held    int // of them
+	held    int // number of copies in waiting
 }
 
 const unknown = -backfill.Forever
 
-// fairCopy is a copy of the simulation, in which nobody arrives but late, if it is a
-// job, as soon as nobody waits.
-type fairCopy struct {
-	state      *backfill.State
-	now        backfill.Time
-	events     []backfill.Event // of the first round, if there is one now
-	ends       endings          // of what runs
-	last, late fairJob          // whose starts are looked for
-	arrived    bool             // late has
-	awaits     int              // starts that are to become its caps
-}
-
-// fairJob is a job whose start is looked for, until nothing earlier than the cap can
-// come out; no job: nothing is.
-type fairJob struct {
-	*backfill.Job
-	cap backfill.Time
-}
-
-func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workload, c negotiator.Config, fair Fair) (*fairStarts, error) {
+func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workload, c negotiator.Config,
+	fair Fair,
+) (*fairStarts, error) {
 	main, ok := c.Policy.(backfill.Repeatable)
 	fallback, fallbackOK := c.Fallback.(backfill.Repeatable)
 	if !ok || !fallbackOK {
-		return nil, errors.New("fair start times are found in many copies of the simulation at once, and there cannot be more than one of this policy")
+		return nil, errors.New("fair start times are found in many copies of the simulation at once, and there " +
+			"cannot be more than one of this policy")
 	}
 	if len(w.Outages) > 0 {
-		return nil, errors.New("fair start times are those of a pool in which nothing fails: leave its failures and drains out")
+		return nil, errors.New("fair start times are those of a pool in which nothing fails: leave its failures " +
+			"and drains out")
 	}
 	if fair.Workers <= 0 {
 		fair.Workers = runtime.GOMAXPROCS(0)
 	}
-	const ahead = 16 // copies that wait for each worker
+	const ahead = 16 // copies queued for each worker
 	f := &fairStarts{
 		Decider: main, w: w, fair: fair, copies: make(chan *fairCopy, ahead*fair.Workers),
 		waiting: map[backfill.JobID][]*fairCopy{},
@@ -125,11 +111,18 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	if c.Estimates != nil && !c.Estimates.Requested() {
 		f.estimates, f.ordered = c.Estimates, make([]*backfill.Job, len(w.Jobs))
 	}
-	jobs := make(map[backfill.JobID]*negotiator.Job, len(w.Jobs))
-	for _, j := range w.Jobs {
+	return f, f.work(ctx, fail, c, main, fallback)
+}
+
+// work starts the workers, each with its own host. fail ends the simulation.
+func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c negotiator.Config,
+	main, fallback backfill.Repeatable,
+) error {
+	jobs := make(map[backfill.JobID]*negotiator.Job, len(f.w.Jobs))
+	for _, j := range f.w.Jobs {
 		jobs[j.ID] = j.Job
 	}
-	hosts := make([]*backfill.Host, fair.Workers)
+	hosts := make([]*backfill.Host, f.fair.Workers)
 	var deciders []backfill.Decider
 	f.close = func() {
 		for _, d := range deciders {
@@ -138,18 +131,19 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 			}
 		}
 	}
-	refused := func(r backfill.Refusal) { // its fallback's start would not be the policy's
+	refused := func(r backfill.Refusal) { // a start by the fallback would not be the policy's
 		fail(fmt.Errorf("fair start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
 	}
 	for i := range hosts {
 		ours, err := main.Again(ctx)
 		if err == nil {
 			deciders = append(deciders, ours)
-			hosts[i], err = hostOfCopies(ctx, ours, fallback, f.order(c.Order.Of(jobs, w.Schema.Resources)), refused)
+			order := f.order(c.Order.Of(jobs, f.w.Schema.Resources))
+			hosts[i], err = hostOfCopies(ctx, ours, fallback, order, refused)
 		}
 		if err != nil {
 			f.close()
-			return nil, err
+			return err
 		}
 	}
 	for _, host := range hosts {
@@ -161,11 +155,13 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 			}
 		})
 	}
-	return f, nil
+	return nil
 }
 
-// hostOfCopies makes a host that has no state yet.
-func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.Repeatable, order backfill.Order, refused func(backfill.Refusal)) (*backfill.Host, error) {
+// hostOfCopies returns a host for copies, without a state yet.
+func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.Repeatable, order backfill.Order,
+	refused func(backfill.Refusal),
+) (*backfill.Host, error) {
 	second, err := fallback.Again(ctx)
 	if err != nil {
 		return nil, err
@@ -173,162 +169,8 @@ func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.
 	return backfill.NewHost(nil, order, main, second, refused)
 }
 
-// Decide makes copies as jobs arrive, before anything is decided.
-func (f *fairStarts) Decide(ctx context.Context, c *backfill.Cycle) error {
-	for k, e := range c.Round().Events {
-		if e.Kind != backfill.Submitted {
-			continue
-		}
-		f.foretell(e.Spec)
-		before := c.Round().Events[:k]
-		together := k > 0 && before[k-1].Kind == backfill.Submitted // the last job arrives at this very instant
-		var copied fairCopy
-		if (f.fair.Strict || f.alone) && (together || f.last != nil && c.State().IsWaiting(f.last.ID)) {
-			copied.last = fairJob{f.last, backfill.Forever}
-		}
-		f.last, f.alone = e.Spec, !together && c.State().Waiting() == 0
-		if f.fair.Relaxed && !f.alone {
-			copied.late = fairJob{e.Spec, backfill.Forever}
-		}
-		if copied.last.Job != nil || copied.late.Job != nil {
-			f.fill(&copied, c, before)
-			f.hand(&copied)
-		}
-	}
-	return f.Decider.Decide(ctx, c)
-}
-
-// fill makes a copy of the simulation as it is before some event of the round.
-func (f *fairStarts) fill(copied *fairCopy, c *backfill.Cycle, before []backfill.Event) {
-	copied.state, copied.now, copied.events = c.State().Clone(), c.Now(), slices.Clone(before)
-	for r := range c.Running() {
-		if end := f.end(r.Job, r.Start); end > copied.now { // what ends now is among the events
-			copied.ends = append(copied.ends, ending{at: end, job: r.Job.ID})
-		}
-	}
-	heap.Init(&copied.ends)
-}
-
-// The copies that wait for their caps are bounded, and so is their memory: each takes
-// some 500 bytes for a slot, and what differs from the others.
-const maxHeld, maxHeldSlots = 2000, 1 << 18
-
-// hand gives a copy to the workers, or puts it by until its caps are known.
-func (f *fairStarts) hand(copied *fairCopy) {
-	if !f.fair.Capped || f.held >= min(maxHeld, maxHeldSlots/len(f.w.Slots)) {
-		f.copies <- copied
-		return
-	}
-	f.held++
-	for _, j := range []fairJob{copied.last, copied.late} {
-		if j.Job != nil {
-			copied.awaits++
-			f.waiting[j.ID] = append(f.waiting[j.ID], copied)
-		}
-	}
-}
-
-// Decided sets the caps of copies by what has started.
-func (f *fairStarts) Decided(r backfill.Round, d backfill.Decision, own bool) {
-	f.Decider.Decided(r, d, own)
-	for _, s := range d.Started {
-		for _, copied := range f.waiting[s.Job.ID] {
-			if copied.last.Job == s.Job {
-				copied.last.cap = d.Now
-			} else {
-				copied.late.cap = d.Now
-			}
-			if copied.awaits--; copied.awaits == 0 {
-				f.held--
-				f.copies <- copied
-			}
-		}
-		delete(f.waiting, s.Job.ID)
-	}
-}
-
-// finish hands on the copies that still wait, for jobs that never started and need
-// no answer, and waits for all.
-func (f *fairStarts) finish() {
-	for _, copies := range f.waiting {
-		for _, copied := range copies {
-			if copied.awaits--; copied.awaits == 0 {
-				f.copies <- copied
-			}
-		}
-	}
-	close(f.copies)
-	f.working.Wait()
-}
-
-// end is when a job that started will end.
-func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
-	return start + f.w.Jobs[j.ID].runs()
-}
-
-// follow runs a copy until it has told what it is to tell.
-func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fairCopy) error {
-	host.State = copied.state
-	round := backfill.Round{Now: copied.now, Events: copied.events}
-	if len(round.Events) == 0 {
-		round = f.next(copied)
-	}
-	for f.asks(copied, round.Now) {
-		d, err := host.Decide(ctx, round)
-		if err != nil {
-			return err
-		}
-		for _, s := range d.Started {
-			heap.Push(&copied.ends, ending{at: f.end(s.Job, d.Now), job: s.Job.ID})
-			f.tell(copied, s.Job, d.Now)
-		}
-		if copied.late.Job != nil && !copied.arrived && host.State.Waiting() == 0 {
-			copied.arrived = true
-			round = backfill.Round{Now: d.Now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: copied.late.Job}}}
-			continue
-		}
-		round = f.next(copied)
-	}
-	return nil
-}
-
-// asks reports whether a copy is to go on: whether something that it looks for may
-// still be earlier than the cap. There is nothing at the end of time.
-func (f *fairStarts) asks(copied *fairCopy, now backfill.Time) bool {
-	for _, j := range []fairJob{copied.last, copied.late} {
-		if j.Job != nil && j.cap <= now {
-			f.tell(copied, j.Job, j.cap)
-		}
-	}
-	return copied.last.Job != nil || copied.late.Job != nil
-}
-
-// tell notes a job's start, if that is looked for.
-func (f *fairStarts) tell(copied *fairCopy, j *backfill.Job, start backfill.Time) {
-	switch j {
-	case copied.last.Job:
-		f.strict[j.ID], copied.last.Job = start, nil
-	case copied.late.Job:
-		f.relaxed[j.ID], copied.late.Job = start, nil
-	}
-}
-
-// next is the next round of a copy; at the end of time there is none.
-func (f *fairStarts) next(copied *fairCopy) backfill.Round {
-	r := backfill.Round{Now: copied.state.NextWake(), Events: copied.events[:0]}
-	if len(copied.ends) > 0 {
-		r.Now = min(r.Now, copied.ends[0].at)
-	}
-	for len(copied.ends) > 0 && copied.ends[0].at <= r.Now {
-		ended, _ := heap.Pop(&copied.ends).(ending)
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: ended.job})
-	}
-	copied.events = r.Events
-	return r
-}
-
-// settle fills in what no copy was needed for: the job's own start, and where nobody
-// else waited, the strict one.
+// settle sets the fair start times that needed no copy: strictly, the job's own start; relaxed, the
+// strict one.
 func (f *fairStarts) settle(r *Result) {
 	for i, o := range r.Outcomes {
 		if f.strict[i] == unknown {
@@ -346,8 +188,8 @@ func (f *fairStarts) settle(r *Result) {
 	}
 }
 
-// Unfairness is by how much the jobs that ran started later than the given fair
-// start times, on average: the mean of max(0, start − fair start), in seconds.
+// Unfairness returns by how much, on average, the jobs that ran started later than the given fair
+// start times: the mean of max(0, start − fair start), in seconds.
 func (r *Result) Unfairness(fair []backfill.Time) float64 {
 	var sum, n float64
 	for i, o := range r.Outcomes {

@@ -13,13 +13,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// TestFairStartsOfExamples compares the fair start times with the known ones, for
-// any number of workers.
+// TestFairStartsOfExamples compares the fair start times with known ones, for any number of
+// workers.
 func TestFairStartsOfExamples(t *testing.T) {
 	files, err := filepath.Glob(shared + "/sim-examples/*.json")
 	require.NoError(t, err)
@@ -34,7 +34,8 @@ func TestFairStartsOfExamples(t *testing.T) {
 				for _, workers := range []int{1, 4} {
 					w, err := condorsim.FromTrace(instance.Trace, nil)
 					require.NoError(t, err)
-					r, err := condorsim.RunFair(t.Context(), w, ordered(t, policy), condorsim.Fair{Strict: true, Relaxed: true, Workers: workers})
+					r, err := condorsim.RunFair(t.Context(), w, ordered(t, policy),
+						condorsim.Fair{Strict: true, Relaxed: true, Workers: workers})
 					require.NoError(t, err)
 					require.Equal(t, times(expected.StrictFST), r.StrictFST, "strict")
 					require.Equal(t, times(expected.RelaxedFST), r.RelaxedFST, "relaxed")
@@ -53,9 +54,9 @@ func times(list []int64) (all []backfill.Time) {
 	return all
 }
 
-// TestFairStarts compares the fair start times with those of simulations from the
-// beginning, one for each job: of the jobs up to it, and of those before it, in
-// which it arrives once they have started.
+// TestFairStarts compares the fair start times with those of two simulations from the beginning for
+// each job: of the jobs up to it, and of the jobs before it with this job arriving once they have
+// started.
 func TestFairStarts(t *testing.T) {
 	pool := slots(t)
 	for _, policy := range policies.All() {
@@ -67,12 +68,19 @@ func TestFairStarts(t *testing.T) {
 					on = pool
 				}
 				c := link(outer, policy.Name, nil)
-				order, err := negotiator.OrderNamed(rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:WaitTime * Width"}).Draw(t, "order"))
+				order, err := negotiator.OrderNamed(rapid.SampledFrom([]string{
+					"fcfs", "sjf", "wfp",
+					"expr:WaitTime * Width",
+				}).Draw(t, "order"))
 				require.NoError(t, err)
 				c.Order = order
 				w := fromTrace(t, in, on, len(in.Jobs))
 				of := rapid.SampledFrom([]estimate.Settings{
-					{}, {All: "mix:0.5"}, {Order: "accurate"}, {All: "tsafrir"}, {All: "user", Options: map[string]string{"threshold": "1"}},
+					{},
+					{All: "mix:0.5"},
+					{Order: "accurate"},
+					{All: "tsafrir"},
+					{All: "user", Options: map[string]string{"threshold": "1"}},
 				}).Draw(t, "estimates")
 				learns := of.All == "tsafrir" || of.All == "user"
 				with := func(w *condorsim.Workload) negotiator.Config {
@@ -81,7 +89,10 @@ func TestFairStarts(t *testing.T) {
 					require.NoError(t, err)
 					return c
 				}
-				fair := condorsim.Fair{Strict: rapid.Bool().Draw(t, "strict"), Relaxed: rapid.Bool().Draw(t, "relaxed"), Capped: rapid.Bool().Draw(t, "capped")}
+				fair := condorsim.Fair{
+					Strict: rapid.Bool().Draw(t, "strict"), Relaxed: rapid.Bool().Draw(t, "relaxed"),
+					Capped: rapid.Bool().Draw(t, "capped"),
+				}
 				r, err := condorsim.RunFair(outer.Context(), w, with(w), fair)
 				require.NoError(t, err)
 				for i, o := range r.Outcomes {
@@ -96,9 +107,10 @@ func TestFairStarts(t *testing.T) {
 						first := fromTrace(t, in, on, i+1)
 						copied, err := condorsim.Run(outer.Context(), first, with(first), nil)
 						require.NoError(t, err)
-						require.Equal(t, min(limit, copied.Outcomes[i].Start), min(limit, r.StrictFST[i]), "job %d, strict", i)
+						require.Equal(t, min(limit, copied.Outcomes[i].Start), min(limit, r.StrictFST[i]),
+							"job %d, strict", i)
 					}
-					if fair.Relaxed && !learns { // who comes late has more to learn from
+					if fair.Relaxed && !learns { // a job that comes late has more to learn from
 						first := fromTrace(t, in, on, i+1)
 						want := relaxedStart(t, first, with(first))
 						require.Equal(t, min(limit, want), min(limit, r.RelaxedFST[i]), "job %d, relaxed", i)
@@ -118,13 +130,13 @@ func fromTrace(t require.TestingT, in *workload.Trace, on []*negotiator.Slot, n 
 	return w
 }
 
-// relaxedStart is the start of the last job if it comes after all others that wait
-// at its arrival have started.
+// relaxedStart returns the start of the last job if it arrives only after all others that wait at
+// its arrival have started.
 func relaxedStart(t require.TestingT, w *condorsim.Workload, c negotiator.Config) (start backfill.Time) {
 	last := &w.Jobs[len(w.Jobs)-1]
 	arrives := last.Job
 	never := *arrives
-	never.Submit, last.Job = backfill.Forever, &never // the pool only knows how long it runs
+	never.Submit, last.Job = backfill.Forever, &never // only the pool uses its run time
 	c.Schema = w.Schema
 	c.Actual = func(id backfill.JobID) backfill.Time { return w.Jobs[id].Run }
 	n, err := negotiator.New(c)
@@ -179,9 +191,10 @@ func TestFairStartsNeedAPolicyTwice(t *testing.T) {
 func TestFairStartsEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorkload(t, workload.Job{Run: 5, Procs: 8}, workload.Job{Run: 5, Procs: 8}, workload.Job{Submit: 1, Run: 5})
-	_, err := condorsim.RunFair(ctx, w, link(t, "easy", nil), condorsim.Fair{Relaxed: true}, sink(func(*negotiator.Report) error {
-		cancel()
-		return nil
-	}))
+	_, err := condorsim.RunFair(ctx, w, link(t, "easy", nil), condorsim.Fair{Relaxed: true},
+		sink(func(*negotiator.Report) error {
+			cancel()
+			return nil
+		}))
 	require.ErrorIs(t, err, context.Canceled)
 }

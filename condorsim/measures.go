@@ -1,15 +1,18 @@
 package condorsim
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
+	"github.com/condor-backfill/condor-backfill/backfill/profileevents"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Measures are all numbers of the run by name: what run --json prints as
-// "metrics", in plain form.
+// Measures returns all numbers of the run by name: what run --json prints as "metrics".
 func (r *Result) Measures() map[string]float64 {
 	return maps.Collect(func(yield func(string, float64) bool) {
 		for _, m := range r.Measured() {
@@ -20,14 +23,14 @@ func (r *Result) Measures() map[string]float64 {
 	})
 }
 
-// Series is what charts are drawn from.
+// Series returns the data that charts are drawn from.
 func (r *Result) Series() metrics.Series {
-	return metrics.ComputeSeries(metrics.Machine{Processors: r.Workload.Capacity()[0], Memory: r.Workload.Memory()}, r.Ran())
+	return metrics.ComputeSeries(metrics.Machine{Processors: r.Workload.Capacity()[0], Memory: r.Workload.Memory()},
+		r.Ran())
 }
 
-// Measured lists the same with labels and units, in the order in which they are
-// printed. What does not apply is not in it: nothing is said of guarantees where
-// none was given.
+// Measured returns the same numbers with labels and units, in the order in which they are printed.
+// It leaves out what does not apply, such as guarantees where none were given.
 func (r *Result) Measured() metrics.Measures {
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
@@ -35,27 +38,42 @@ func (r *Result) Measured() metrics.Measures {
 	list = append(list, r.guarantees()...)
 	list = append(
 		list,
-		metrics.Measure{Name: "reserved_idle", Label: "idle while reserved", Unit: metrics.CPUSeconds, Value: r.ReservedIdle},
+		metrics.Measure{
+			Name: "reserved_idle", Label: "idle while reserved", Unit: metrics.CPUSeconds,
+			Value: r.ReservedIdle,
+		},
 		metrics.Measure{Name: "cycles", Unit: metrics.Count, Value: float64(r.Cycles)},
 	)
 	if r.Requeues > 0 || len(r.Workload.Outages) > 0 {
 		list = append(
 			list,
-			metrics.Measure{Name: "requeues", Label: "runs that lost a slot", Unit: metrics.Count, Value: float64(r.Requeues)},
-			metrics.Measure{Name: "lost_core_seconds", Label: "lost with them", Unit: metrics.CPUSeconds, Value: r.LostCoreSeconds},
+			metrics.Measure{
+				Name: "requeues", Label: "runs that lost a slot", Unit: metrics.Count,
+				Value: float64(r.Requeues),
+			},
+			metrics.Measure{
+				Name: "lost_core_seconds", Label: "lost with them", Unit: metrics.CPUSeconds,
+				Value: r.LostCoreSeconds,
+			},
 		)
 	}
 	if r.StrictFST != nil {
-		list = append(list, metrics.Measure{Name: "strict_unfairness", Label: "strict unfairness", Unit: metrics.Seconds, Value: r.Unfairness(r.StrictFST)})
+		list = append(list, metrics.Measure{
+			Name: "strict_unfairness", Label: "strict unfairness",
+			Unit: metrics.Seconds, Value: r.Unfairness(r.StrictFST),
+		})
 	}
 	if r.RelaxedFST != nil {
-		list = append(list, metrics.Measure{Name: "relaxed_unfairness", Label: "relaxed unfairness", Unit: metrics.Seconds, Value: r.Unfairness(r.RelaxedFST)})
+		list = append(list, metrics.Measure{
+			Name: "relaxed_unfairness", Label: "relaxed unfairness",
+			Unit: metrics.Seconds, Value: r.Unfairness(r.RelaxedFST),
+		})
 	}
 	list = append(list, r.predictions()...)
 	return append(list, r.Extra...)
 }
 
-// otherResources are the utilisations of those that the metrics do not know.
+// otherResources returns the utilisations of the resources that package metrics does not know.
 func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) {
 	if len(r.Work) == 0 {
 		return nil
@@ -65,7 +83,7 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 	for k, name := range r.Workload.Schema.Resources {
 		m := metrics.Measure{Name: "utilisation_" + name, Label: "utilisation, " + name, Unit: metrics.Share}
 		switch {
-		case k == 0 && len(r.Workload.Bundles) > 0: // that of cpus is of those that jobs asked for
+		case k == 0 && len(r.Workload.Bundles) > 0: // the utilisation of cpus counts those that jobs requested
 			m.Name, m.Label = "utilisation_partitions", "utilisation, whole partitions"
 		case k == 0 || name == "memory" || capacity[k] == 0:
 			continue
@@ -78,10 +96,9 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 	return list
 }
 
-// starts counts in which way jobs came to start, see [backfill.How], and which share
-// of them started from the top of the queue, past a job that waits, and past one by
-// backfilling: on slots that are reserved for a job before it. The three make 1, as
-// Tang et al. divide them (IPDPS 2010).
+// starts counts the jobs by how they started (see [backfill.How]). Three shares add up to 1, as
+// Tang et al. divide them (IPDPS 2010): jobs that started from the top of the queue, past a waiting
+// job, and past a waiting job on slots reserved for it (backfilled).
 func (r *Result) starts() metrics.Measures {
 	var n [3]int
 	all, backfilled := 0, 0
@@ -111,9 +128,9 @@ func (r *Result) starts() metrics.Measures {
 	}
 }
 
-// guarantees says how the first promises to the jobs that ran were kept, and by
-// how much: the slack is the guarantee less the start, negative if it was broken.
-// The number of those broken counts every promise that a job was given anew, too.
+// guarantees measures how the first promises to the jobs that ran were kept. The slack is the
+// guarantee less the start, negative if the guarantee was broken. guarantees_broken counts every
+// broken promise, also those that replaced an earlier one.
 func (r *Result) guarantees() metrics.Measures {
 	var slack []float64
 	var sum float64
@@ -137,9 +154,50 @@ func (r *Result) guarantees() metrics.Measures {
 		{Name: "guarantees_given", Label: "guarantees given", Unit: metrics.Count, Value: float64(len(slack))},
 		{Name: "guarantees_kept", Label: "guarantees kept", Unit: metrics.Count, Value: float64(kept)},
 		{Name: "guarantees_broken", Label: "guarantees broken", Unit: metrics.Count, Value: float64(r.Broken)},
-		{Name: "mean_slack", Label: "mean time before the guarantee", Unit: metrics.Seconds, Value: sum / float64(len(slack))},
+		{
+			Name: "mean_slack", Label: "mean time before the guarantee", Unit: metrics.Seconds,
+			Value: sum / float64(len(slack)),
+		},
 		{Name: "median_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 50)},
 		{Name: "p90_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 90)},
 		{Name: "p99_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 99)},
 	}
+}
+
+// EventCounter counts the profile events of one run; see package profileevents.
+type EventCounter struct{ counter *profileevents.Counter }
+
+// CountEvents returns a counter for a run of the workload and wraps the configured policy in it,
+// which decides as before. Only the linked-in conservative, pc and dc can be counted, and only on
+// one slot without partitions; otherwise it returns an error.
+func CountEvents(w *Workload, c *negotiator.Config) (*EventCounter, error) {
+	if n := len(w.Bundles); n > 0 {
+		return nil, fmt.Errorf("the pool has %d partitions; profile events are those of a single machine's profile", n)
+	}
+	if n := len(w.Slots); n != 1 {
+		return nil, fmt.Errorf("the pool has %d slots; profile events are those of a single machine's profile", n)
+	}
+	policy, linked := c.Policy.(*backfill.Linked)
+	if !linked {
+		return nil, errors.New("the policy runs in a process of its own; only those that are linked in can be counted")
+	}
+	counter, err := profileevents.Count(policy)
+	if err != nil {
+		return nil, err
+	}
+	c.Policy = counter
+	return &EventCounter{counter}, nil
+}
+
+// Add adds the count to the measures of a finished run.
+func (e *EventCounter) Add(r *Result) error {
+	n, err := e.counter.Count()
+	if err != nil {
+		return err
+	}
+	r.Extra = append(r.Extra, metrics.Measure{
+		Name: "profile_events", Label: "profile events scanned by the textbook",
+		Unit: metrics.Count, Value: float64(n),
+	})
+	return nil
 }

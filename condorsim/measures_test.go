@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -33,7 +33,8 @@ func TestMeasures(t *testing.T) {
 		require.InDelta(t, value, got[name], 1e-12, name)
 	}
 	require.Equal(t, []metrics.User{
-		{Name: "1", Jobs: 2, CPUSeconds: 36, MeanBoundedSlowdown: 1}, {Name: "2", Jobs: 1, CPUSeconds: 32, MeanWait: 4, MeanBoundedSlowdown: 1},
+		{Name: "1", Jobs: 2, CPUSeconds: 36, MeanBoundedSlowdown: 1},
+		{Name: "2", Jobs: 1, CPUSeconds: 32, MeanWait: 4, MeanBoundedSlowdown: 1},
 	}, result.Users())
 	result.Bound = 1
 	require.InDelta(t, 2, result.Users()[1].MeanBoundedSlowdown, 0)
@@ -50,11 +51,13 @@ func TestMeasures(t *testing.T) {
 	require.NotContains(t, result.Measures(), "guarantees_given", "easy promises nothing")
 }
 
-// A promise that was broken is measured against what was promised at first.
+// The slack is measured against the first promise, also if it was broken.
 func TestBrokenGuaranteesInTheMeasures(t *testing.T) {
 	w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
-		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; RequestCpus = 3; RequestGPUs = 0; Requirements = TARGET.Name == "b";;`+
-			`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; RequestCpus = 3; Requirements = TARGET.Name == "b"`))
+		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; RequestCpus = 3; `+
+			`RequestGPUs = 0; Requirements = TARGET.Name == "b";;`+
+			`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; RequestCpus = 3; `+
+			`Requirements = TARGET.Name == "b"`))
 	require.NoError(t, err)
 	result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
 	require.NoError(t, err)
@@ -67,12 +70,13 @@ func TestBrokenGuaranteesInTheMeasures(t *testing.T) {
 	require.InDelta(t, -90, got["median_slack"], 0)
 }
 
-// TestShares has a job that waits for all of b, one that starts past it on a, and one
-// that starts past it on b, in time. Without reservations nothing is backfilled, and
-// without overtaking all start from the top.
+// TestShares has a job that waits for all of b, one that starts past it on a, and one that starts
+// past it on b, in time. Without reservations nothing counts as backfilled, and without overtaking
+// all jobs start from the top.
 func TestShares(t *testing.T) {
 	job := func(id, submit, run, cpus int, slot string) string {
-		return fmt.Sprintf(`ClusterId = %d; ProcId = 0; QDate = %d; RemoteWallClockTime = %d; EstimatedRunTime = %d; RequestCpus = %d; Requirements = TARGET.Name == "%s";;`, id, submit, run, run, cpus, slot)
+		return fmt.Sprintf(`ClusterId = %d; ProcId = 0; QDate = %d; RemoteWallClockTime = %d; EstimatedRunTime = %d; `+
+			`RequestCpus = %d; Requirements = TARGET.Name == "%s";;`, id, submit, run, run, cpus, slot)
 	}
 	for policy, want := range map[string][3]float64{ // from the top, not from the top, backfilled
 		"easy": {0.5, 0.25, 0.25}, "conservative": {0.5, 0.25, 0.25}, "first-fit": {0.5, 0.5, 0}, "fcfs": {1, 0, 0},
@@ -84,20 +88,26 @@ func TestShares(t *testing.T) {
 			result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
 			require.NoError(t, err)
 			got := result.Measures()
-			require.Equal(t, want, [3]float64{got["share_from_top"], got["share_not_from_top"], got["share_backfilled"]})
+			require.Equal(t, want, [3]float64{
+				got["share_from_top"], got["share_not_from_top"],
+				got["share_backfilled"],
+			})
 			require.InDelta(t, 4*(want[1]+want[2]), got["started_backfill"], 0)
 		})
 	}
 }
 
-// Resources beyond cpus and memory are measured where there are any.
+// Resources other than cpus and memory have their utilisation measured, too.
 func TestOtherResources(t *testing.T) {
 	schema := negotiator.DefaultSchema()
-	pool, err := condorsim.SlotsFromAds("test.ads", schema, ads(`Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`))
+	pool, err := condorsim.SlotsFromAds("test.ads", schema,
+		ads(`Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`))
 	require.NoError(t, err)
 	w, err := condorsim.FromAds("test.ads", schema, pool, ads(
-		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 10; EstimatedRunTime = 10; RequestCpus = 1; RequestGPUs = 2; Requirements = true;;`+
-			`ClusterId = 1; ProcId = 1; QDate = 0; RemoteWallClockTime = 30; EstimatedRunTime = 30; RequestCpus = 1; RequestGPUs = 1; Requirements = true`))
+		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 10; EstimatedRunTime = 10; RequestCpus = 1; `+
+			`RequestGPUs = 2; Requirements = true;;`+
+			`ClusterId = 1; ProcId = 1; QDate = 0; RemoteWallClockTime = 30; EstimatedRunTime = 30; RequestCpus = 1; `+
+			`RequestGPUs = 1; Requirements = true`))
 	require.NoError(t, err)
 	result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
 	require.NoError(t, err)

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/history"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
 
-func describe(tb testing.TB, text string) *pools.Pool {
+func describe(tb testing.TB, text string) *pools.Description {
 	tb.Helper()
 	p, err := pools.Read(strings.NewReader(text), "test.yaml")
 	require.NoError(tb, err)
@@ -31,7 +31,8 @@ func TestOnPool(t *testing.T) {
 			[]string{"0-5 n1×1 n2×1 n3×1", "5-10"},
 		},
 		{
-			"whole slots, of whatever size", "classes: [{name: n, count: 2, cpus: 4}, {name: m, count: 1, cpus: 8}]\npack: {whole_slots: true}",
+			"whole slots, of whatever size",
+			"classes: [{name: n, count: 2, cpus: 4}, {name: m, count: 1, cpus: 8}]\npack: {whole_slots: true}",
 			[]workload.Job{{Run: 5, Procs: 1}, {Run: 5, Procs: 8}, {Run: 5, Procs: 1}},
 			[]string{"0-5", "0-5", "5-10"},
 		},
@@ -41,8 +42,14 @@ func TestOnPool(t *testing.T) {
 			[]string{"0-5", "held"},
 		},
 		{
-			"slots that ask whose a job is", "classes: [{name: n, cpus: 4, start: TARGET.Owner != \"7\" && TARGET.AcctGroup == \"1\"}]",
-			[]workload.Job{{Run: 5, User: "6", Group: "1"}, {Run: 5, User: "7", Group: "1"}, {Run: 5, User: "6", Group: "2"}, {Run: 5}},
+			"slots that ask whose a job is",
+			"classes: [{name: n, cpus: 4, start: TARGET.Owner != \"7\" && TARGET.AcctGroup == \"1\"}]",
+			[]workload.Job{
+				{Run: 5, User: "6", Group: "1"},
+				{Run: 5, User: "7", Group: "1"},
+				{Run: 5, User: "6", Group: "2"},
+				{Run: 5},
+			},
 			[]string{"0-5", "held", "held", "held"},
 		},
 	} {
@@ -69,10 +76,14 @@ func TestJobsShareAnAdUnlessSlotsAskWhoseTheyAre(t *testing.T) {
 }
 
 func TestFromHistory(t *testing.T) {
-	text := `ClusterId = 7; ProcId = 1; QDate = 50; RemoteWallClockTime = 9; JobStartDate = 50; Owner = "eve"; JobUniverse = 11; MinHosts = 2; RequestCpus = 2; RequestMemory = 10; Requirements = TARGET.Site == "north"; Rank = TARGET.Speed;;` +
+	text := `ClusterId = 7; ProcId = 1; QDate = 50; RemoteWallClockTime = 9; JobStartDate = 50; Owner = "eve"; ` +
+		`JobUniverse = 11; MinHosts = 2; RequestCpus = 2; RequestMemory = 10; Requirements = TARGET.Site == "north"; ` +
+		`Rank = TARGET.Speed;;` +
 		`ClusterId = 7; ProcId = 2; QDate = 52; RemoteWallClockTime = 0; JobStartDate = 52; Requirements = true;;`
-	pool := describe(t, "classes: [{name: n, count: 2, cpus: 4, memory: 50, attributes: {Site: '\"north\"'}}, {name: m, cpus: 64}]\nfailures: [{slots: [n1], at: 3, for: 4}]\ngive_up_after: 9")
-	h, err := history.Read(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "h.ads", history.Options{Schema: pool.Schema, Asked: pool.Asked(), WithAds: true})
+	pool := describe(t, "classes: [{name: n, count: 2, cpus: 4, memory: 50, attributes: {Site: '\"north\"'}}, {name: "+
+		"m, cpus: 64}]\nfailures: [{slots: [n1], at: 3, for: 4}]\ngive_up_after: 9")
+	h, err := history.Read(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "h.ads",
+		history.Options{Schema: pool.Schema, Asked: pool.Asked(), WithAds: true})
 	require.NoError(t, err)
 	in, err := h.Trace(workload.Options{CPUs: 1000, Memory: 1000})
 	require.NoError(t, err)
@@ -83,7 +94,8 @@ func TestFromHistory(t *testing.T) {
 	require.Equal(t, 9, w.GiveUpAfter)
 	require.Equal(t, pool.Outages, w.Outages)
 	j := w.Jobs[0]
-	require.Equal(t, []any{"7.1", 2, "eve", "eve", int64(4), int64(20)}, []any{j.Name, j.Nodes, j.User, j.Labels["owner"], j.Cpus, j.Memory})
+	require.Equal(t, []any{"7.1", 2, "eve", "eve", int64(4), int64(20)},
+		[]any{j.Name, j.Nodes, j.User, j.Labels["owner"], j.Cpus, j.Memory})
 	result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, newModel(t, w))
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Requeues, "it ran in the north alone, where a slot failed")
@@ -97,7 +109,7 @@ func TestFromHistory(t *testing.T) {
 	require.EqualValues(t, 2, result.Outcomes[1].End)
 }
 
-// Where no slot has memory, nobody asks for any, whatever the trace says.
+// If no slot has memory, no job requests any, whatever the trace says.
 func TestAPoolWithoutMemory(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"ads that do not speak of it", "Name = \"a\"\nCpus = 8\nRequirements = true\n"},

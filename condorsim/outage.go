@@ -9,34 +9,33 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// outages know when which slots are not to be had, and what runs where. A slot is
-// gone for as long as any failure lasts, and takes no new work for as long as any
-// drain does.
+// outages tracks which slots are out, and when, and which jobs run where. A slot is gone while any
+// failure lasts, and takes no new work while any drain lasts.
 type outages struct {
 	slots   []slotState
 	index   map[string]int // in slots, by name
 	due     turns
 	chances []chance
-	back    int // turns to come that give a slot back
+	back    int // number of future turns that give a slot back
 	placed  map[backfill.JobID]negotiator.Placement
-	touched []int // slots about which something changed at this instant
+	touched []int // slots that changed at this instant
 }
 
-// slotState is a slot and how it stands.
+// slotState is a slot and its state.
 type slotState struct {
 	slot     *negotiator.Slot
-	drained  *negotiator.Slot // the same as it is while it is drained; made when needed
-	failures int              // that last
-	drains   int              // that last
-	known    standing         // to the negotiator
-	jobs     []backfill.JobID // that run there
+	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
+	failures int              // that last now
+	drains   int              // that last now
+	known    standing         // as the negotiator knows it
+	jobs     []backfill.JobID // that run on the slot
 }
 
-// standing is what can be had of a slot.
+// standing says how much of a slot can be used.
 type standing uint8
 
 const (
@@ -62,37 +61,43 @@ type turn struct {
 	slot   int32
 	drain  bool
 	begins bool
-	chance int32         // in outages.chances; -1: by schedule
-	length backfill.Time // of an outage by schedule that begins; 0: for good
+	chance int32         // in outages.chances; -1: scheduled
+	length backfill.Time // of a scheduled outage that begins; 0: for good
 }
 
-// chance is what fails a slot again and again. Its failures and repairs depend on
-// the seed, the slot's name and the outage alone, not on what runs: they are the
-// same under every policy and for every workload.
+// chance makes a slot fail again and again. Its failures and repairs depend only on the seed, the
+// slot's name and the outage, not on what runs: they are the same under every policy and for every
+// workload.
 type chance struct {
 	random *rand.Rand
 	outage *pools.Outage
 	scale  float64 // of the Weibull distribution
 }
 
-// newOutages prepares what goes wrong with a workload's slots from an instant on;
-// nil if nothing ever does.
+// newOutages prepares the outages of a workload's slots, which count from origin; nil if it has
+// none.
 func newOutages(w *Workload, origin backfill.Time) *outages {
 	if len(w.Outages) == 0 {
 		return nil
 	}
-	o := &outages{slots: make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)), placed: map[backfill.JobID]negotiator.Placement{}}
+	o := &outages{
+		slots: make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)),
+		placed: map[backfill.JobID]negotiator.Placement{},
+	}
 	for i, s := range w.Slots {
 		o.slots[i].slot = s
 		if len(w.Bundles) > 0 {
-			o.slots[i].known = whole // the pool told them with the bundles
+			o.slots[i].known = whole // the pool announced it with the bundles
 		}
 		o.index[s.Name] = i
 	}
 	for n := range w.Outages {
 		outage := &w.Outages[n]
 		for _, i := range outage.Slots {
-			t := turn{at: origin + outage.At, slot: int32(i), drain: outage.Drain, begins: true, chance: -1, length: outage.For}
+			t := turn{
+				at: origin + outage.At, slot: int32(i), drain: outage.Drain, begins: true, chance: -1,
+				length: outage.For,
+			}
 			if outage.MTBF > 0 {
 				c := newChance(w.Seed, uint64(n), w.Slots[i].Name, outage)
 				t.at, t.chance = origin+c.untilFailure(), int32(len(o.chances))
@@ -114,24 +119,24 @@ func newChance(seed, number uint64, name string, outage *pools.Outage) chance {
 	}
 }
 
-// untilFailure and untilRepair draw lengths of time, by the inverses of the
-// distributions.
+// untilFailure draws the time to the next failure (Weibull), by the inverse of the distribution.
 func (c *chance) untilFailure() backfill.Time {
 	return seconds(c.scale * math.Pow(-math.Log1p(-c.random.Float64()), 1/c.outage.Shape))
 }
 
+// untilRepair draws how long a failure lasts (exponential).
 func (c *chance) untilRepair() backfill.Time {
 	return seconds(-float64(c.outage.MTTR) * math.Log1p(-c.random.Float64()))
 }
 
-// seconds rounds a length of time, which lasts at least a second and ends.
+// seconds rounds a length of time to at least 1 s and at most maxRun.
 func seconds(t float64) backfill.Time {
 	return backfill.Time(math.Round(min(max(t, 1), maxRun)))
 }
 
-// next is when something changes next. In an idle pool, where nothing runs and
-// nothing is to come, jobs can only wait for slots to be given back: nothing fails
-// by chance there, and when all is given back, nothing changes any more.
+// next returns when a slot changes next. In an idle pool, where nothing runs and no job is still to
+// come, waiting jobs can only wait for slots to come back. So nothing fails by chance there, and
+// once all slots are back nothing changes any more.
 func (o *outages) next(idle bool) backfill.Time {
 	if idle && o.back == 0 {
 		return backfill.Forever
@@ -146,7 +151,7 @@ func (o *outages) next(idle bool) backfill.Time {
 	return backfill.Forever
 }
 
-// pass leaves out the failure by chance that is due first.
+// pass skips the failure by chance that is due first.
 func (o *outages) pass(first turn) {
 	c := &o.chances[first.chance]
 	first.at += c.untilRepair()
@@ -155,8 +160,8 @@ func (o *outages) pass(first turn) {
 	heap.Fix(&o.due, 0)
 }
 
-// advance takes the turns up to an instant and says which slots are gone since and
-// which came up or changed, in the order of the pool; all of them at first.
+// advance takes the turns up to now. It returns the slots that came up or changed and the names of
+// those that are gone since, in the order of the pool; at first it returns all slots.
 func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot, down []string) {
 	o.touched = o.touched[:0]
 	for len(o.due) > 0 && o.due[0].at <= now {
@@ -190,8 +195,7 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	return up, down
 }
 
-// take counts the turn that is due first and puts what follows from it in its
-// place.
+// take applies the turn that is due first and replaces it by the one that follows from it.
 func (o *outages) take(t turn) {
 	s := &o.slots[t.slot]
 	o.touched = append(o.touched, int(t.slot))
@@ -225,7 +229,7 @@ func (o *outages) take(t turn) {
 	heap.Fix(&o.due, 0)
 }
 
-// drainedSlot is the slot as it is advertised while it takes no new work.
+// drainedSlot returns the slot as advertised while it takes no new work.
 func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 	ad := s.Ad.Clone()
 	ad.SetBool("START", false)
@@ -233,7 +237,7 @@ func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
 }
 
-// start takes note of where a job runs, end that it does not any more.
+// start records where a job runs; end removes it.
 func (o *outages) start(job backfill.JobID, at negotiator.Placement) {
 	o.placed[job] = at
 	for _, place := range at {
@@ -256,7 +260,7 @@ func (o *outages) end(job backfill.JobID) {
 	delete(o.placed, job)
 }
 
-// lost ends the jobs that ran on slots that are gone, and lists them by ID.
+// lost ends the jobs that ran on slots that are gone, and returns them by ID.
 func (o *outages) lost(down []string) (jobs []backfill.JobID) {
 	for _, name := range down {
 		for on := &o.slots[o.index[name]]; len(on.jobs) > 0; {
@@ -269,7 +273,7 @@ func (o *outages) lost(down []string) (jobs []backfill.JobID) {
 	return jobs
 }
 
-// turns is a heap by time; what happens at one instant counts as a whole.
+// turns is a heap by time; the order of turns at one instant does not matter.
 type turns []turn
 
 func (h turns) Len() int           { return len(h) }

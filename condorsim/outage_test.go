@@ -14,31 +14,33 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// threeNodes are read once: thousands of runs use them.
+// threeNodes are made once, as thousands of runs use them.
 var threeNodes = sync.OnceValue(func() []*negotiator.Slot {
 	slots, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
-		`Name = "a"; Cpus = 4; Memory = 1100; Requirements = true;;Name = "b"; Cpus = 4; Memory = 1100; Requirements = true;;Name = "c"; Cpus = 4; Memory = 1100; Requirements = true`))
+		`Name = "a"; Cpus = 4; Memory = 1100; Requirements = true;;Name = "b"; Cpus = 4; Memory = 1100; `+
+			`Requirements = true;;Name = "c"; Cpus = 4; Memory = 1100; Requirements = true`))
 	if err != nil {
 		panic(err)
 	}
 	return slots
 })
 
-// onNodes puts jobs on three slots of 4 cpus each with outages.
+// onNodes puts jobs on three slots of 4 cpus each, with outages.
 func onNodes(tb testing.TB, outages []pools.Outage, jobs ...workload.Job) *condorsim.Workload {
 	tb.Helper()
-	w, err := condorsim.OnPool(trace(jobs...), &pools.Pool{Schema: negotiator.DefaultSchema(), Slots: threeNodes(), Outages: outages})
+	w, err := condorsim.OnPool(trace(jobs...),
+		&pools.Description{Schema: negotiator.DefaultSchema(), Slots: threeNodes(), Outages: outages})
 	require.NoError(tb, err)
 	return w
 }
 
-const all = backfill.Forever // of a time: for good
+const all = backfill.Forever // as a length of time: for good
 
 func fails(at, lasts backfill.Time, slots ...int) pools.Outage {
 	if lasts == all {
@@ -53,7 +55,7 @@ func drains(at, lasts backfill.Time, slots ...int) pools.Outage {
 	return o
 }
 
-// spans are the runs that counted.
+// spans lists the last runs of the jobs, which are those that count.
 func spans(r *condorsim.Result) (list []string) {
 	for _, o := range r.Outcomes {
 		switch {
@@ -104,11 +106,21 @@ func TestOutages(t *testing.T) {
 			[]string{"115-135 a×4 b×4 c×4"},
 			1, 120,
 		},
-		{"a slot that is gone at first", []pools.Outage{fails(0, 7, 0, 1, 2)}, []workload.Job{{Run: 20}}, []string{"7-27 a×1"}, 0, 0},
+		{
+			"a slot that is gone at first",
+			[]pools.Outage{fails(0, 7, 0, 1, 2)},
+			[]workload.Job{{Run: 20}},
+			[]string{"7-27 a×1"},
+			0, 0,
+		},
 		{
 			"what fits no more is held until the slot is back",
 			[]pools.Outage{fails(5, 50, 2)},
-			[]workload.Job{{Submit: 0, Run: 3, Procs: 12}, {Submit: 10, Run: 20, Procs: 12}, {Submit: 11, Run: 5, Procs: 1}},
+			[]workload.Job{
+				{Submit: 0, Run: 3, Procs: 12},
+				{Submit: 10, Run: 20, Procs: 12},
+				{Submit: 11, Run: 5, Procs: 1},
+			},
 			[]string{"0-3 a×4 b×4 c×4", "55-75 a×4 b×4 c×4", "11-16 a×1"},
 			0, 0,
 		},
@@ -119,8 +131,20 @@ func TestOutages(t *testing.T) {
 			[]string{never, "10-30 a×4 b×4"},
 			1, 60,
 		},
-		{"two failures that overlap are one", []pools.Outage{fails(5, 10, 0, 1, 2), fails(10, 10, 0, 1, 2)}, []workload.Job{{Run: 20}}, []string{"20-40 a×1"}, 1, 5},
-		{"one that follows at once as well", []pools.Outage{fails(5, 10, 0, 1, 2), fails(15, 10, 0, 1, 2)}, []workload.Job{{Run: 20}}, []string{"25-45 a×1"}, 1, 5},
+		{
+			"two failures that overlap are one",
+			[]pools.Outage{fails(5, 10, 0, 1, 2), fails(10, 10, 0, 1, 2)},
+			[]workload.Job{{Run: 20}},
+			[]string{"20-40 a×1"},
+			1, 5,
+		},
+		{
+			"one that follows at once as well",
+			[]pools.Outage{fails(5, 10, 0, 1, 2), fails(15, 10, 0, 1, 2)},
+			[]workload.Job{{Run: 20}},
+			[]string{"25-45 a×1"},
+			1, 5,
+		},
 		{
 			"a drained slot runs on and takes no more",
 			[]pools.Outage{drains(5, 50, 0)},
@@ -135,8 +159,20 @@ func TestOutages(t *testing.T) {
 			[]string{"55-75 a×4", "55-64 b×1"},
 			1, 40,
 		},
-		{"a drain in a failure", []pools.Outage{fails(5, 50, 0, 1, 2), drains(10, 5, 0, 1)}, []workload.Job{{Run: 20, Procs: 4}}, []string{"55-75 a×4"}, 1, 20},
-		{"a drain that outlasts a failure", []pools.Outage{fails(5, 5, 0, 1, 2), drains(7, 50, 0, 1)}, []workload.Job{{Run: 20, Procs: 8}}, []string{"57-77 a×4 b×4"}, 1, 40},
+		{
+			"a drain in a failure",
+			[]pools.Outage{fails(5, 50, 0, 1, 2), drains(10, 5, 0, 1)},
+			[]workload.Job{{Run: 20, Procs: 4}},
+			[]string{"55-75 a×4"},
+			1, 20,
+		},
+		{
+			"a drain that outlasts a failure",
+			[]pools.Outage{fails(5, 5, 0, 1, 2), drains(7, 50, 0, 1)},
+			[]workload.Job{{Run: 20, Procs: 8}},
+			[]string{"57-77 a×4 b×4"},
+			1, 40,
+		},
 		{
 			"a drain for good",
 			[]pools.Outage{drains(5, all, 0, 1, 2)},
@@ -144,14 +180,21 @@ func TestOutages(t *testing.T) {
 			[]string{"0-20 a×4 b×4", "held: matches no slot: the Requirements of all 3 refuse it"},
 			0, 0,
 		},
-		{"nothing is waited for when all is done", []pools.Outage{fails(5, 1<<30, 2), fails(1<<20, 5, 1)}, []workload.Job{{Run: 2}}, []string{"0-2 a×1"}, 0, 0},
+		{
+			"nothing is waited for when all is done",
+			[]pools.Outage{fails(5, 1<<30, 2), fails(1<<20, 5, 1)},
+			[]workload.Job{{Run: 2}},
+			[]string{"0-2 a×1"},
+			0, 0,
+		},
 	} {
 		for _, policy := range policies.All() {
 			t.Run(c.name+"/"+policy.Name, func(t *testing.T) {
 				w := onNodes(t, c.outages, c.jobs...)
 				result, err := condorsim.Run(t.Context(), w, link(t, policy.Name, nil), nil, newModel(t, w))
 				require.NoError(t, err)
-				if policy.Name == "first-fit" || policy.Name == "best-fit" || policy.Name == "fcfs" || policy.Name == "easy" || policy.Name == "conservative" {
+				if policy.Name == "first-fit" || policy.Name == "best-fit" || policy.Name == "fcfs" ||
+					policy.Name == "easy" || policy.Name == "conservative" {
 					require.Equal(t, c.want, spans(result))
 				}
 				require.Equal(t, c.requeues, result.Requeues)
@@ -175,15 +218,25 @@ func TestBrokenGuarantees(t *testing.T) {
 			[]pools.Outage{fails(10, 100, 0)},
 			[]workload.Job{{Run: 20, Procs: 12}, {Submit: 1, Run: 20, Procs: 4}},
 			map[string]int{"slot lost": 1},
-		}, // the second takes another slot at once
+		}, // the second job takes another slot at once
 		{
 			"a drain",
 			[]pools.Outage{drains(10, 100, 0, 1)},
 			[]workload.Job{{Run: 20, Procs: 12}, {Submit: 1, Run: 20, Procs: 4}, {Submit: 2, Run: 20, Procs: 4}},
 			map[string]int{"slot drained": 1},
 		},
-		{"what must be held", []pools.Outage{drains(10, 100, 0)}, []workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}}, map[string]int{"slot drained": 1}},
-		{"what arrives to be held was promised nothing", []pools.Outage{fails(0, 100, 0)}, []workload.Job{{Run: 20, Procs: 12}}, map[string]int{}},
+		{
+			"what must be held",
+			[]pools.Outage{drains(10, 100, 0)},
+			[]workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}},
+			map[string]int{"slot drained": 1},
+		},
+		{
+			"what arrives to be held was promised nothing",
+			[]pools.Outage{fails(0, 100, 0)},
+			[]workload.Job{{Run: 20, Procs: 12}},
+			map[string]int{},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := onNodes(t, c.outages, c.jobs...)
@@ -202,8 +255,8 @@ func TestBrokenGuarantees(t *testing.T) {
 	}
 }
 
-// What a job was promised at first is what it is measured by, even if it was held
-// meanwhile, came back and was promised another start.
+// The slack is measured against the first promise, even if the job was held in between, came back
+// and was promised another start.
 func TestTheFirstPromiseCounts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -211,11 +264,21 @@ func TestTheFirstPromiseCounts(t *testing.T) {
 		jobs    []workload.Job
 		start   backfill.Time // of the second job
 	}{
-		{"promised nothing anew", []pools.Outage{drains(10, 100, 0)}, []workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}}, 110},
+		{
+			"promised nothing anew",
+			[]pools.Outage{drains(10, 100, 0)},
+			[]workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}},
+			110,
+		},
 		{
 			"promised anew as another job arrives",
 			[]pools.Outage{drains(10, 100, 0)},
-			[]workload.Job{{Run: 20, Procs: 8}, {Submit: 1, Run: 20, Procs: 12}, {Submit: 105, Run: 30, Procs: 4}, {Submit: 110, Run: 1, Procs: 1}},
+			[]workload.Job{
+				{Run: 20, Procs: 8},
+				{Submit: 1, Run: 20, Procs: 12},
+				{Submit: 105, Run: 30, Procs: 4},
+				{Submit: 110, Run: 1, Procs: 1},
+			},
 			135,
 		},
 	} {
@@ -229,7 +292,8 @@ func TestTheFirstPromiseCounts(t *testing.T) {
 			require.EqualValues(t, 20, second.Guarantee)
 			measures := result.Measures()
 			n := float64(len(c.jobs))
-			require.Equal(t, []float64{n, n - 1, 1}, []float64{measures["guarantees_given"], measures["guarantees_kept"], measures["guarantees_broken"]})
+			require.Equal(t, []float64{n, n - 1, 1},
+				[]float64{measures["guarantees_given"], measures["guarantees_kept"], measures["guarantees_broken"]})
 		})
 	}
 }
@@ -239,7 +303,10 @@ func TestAJobThatLosesItsSlotTooOften(t *testing.T) {
 	for i := range 5 {
 		outages = append(outages, fails(backfill.Time(10*i+5), 1, 0, 1, 2))
 	}
-	for most, want := range map[int]string{2: "held: " + condorsim.GivenUp, 4: "held: " + condorsim.GivenUp, 5: "46-66 a×1", 0: "46-66 a×1"} {
+	for most, want := range map[int]string{
+		2: "held: " + condorsim.GivenUp, 4: "held: " + condorsim.GivenUp,
+		5: "46-66 a×1", 0: "46-66 a×1",
+	} {
 		w := onNodes(t, outages, workload.Job{Run: 20}, workload.Job{Submit: 60, Run: 1})
 		w.GiveUpAfter = most
 		result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, newModel(t, w))
@@ -249,12 +316,13 @@ func TestAJobThatLosesItsSlotTooOften(t *testing.T) {
 	}
 }
 
-// A job that would take longer than any slot lives is given up; one that never
-// fits ends the run; one that needs all slots at once gets them.
+// A job that needs more time than any slot lives is given up; one that never fits ends the run; one
+// that needs all slots at once gets them.
 func TestFailuresByChanceEnd(t *testing.T) {
 	often := pools.Outage{Slots: []int{0, 1, 2}, MTBF: 100, MTTR: 1000, Shape: 1}
 	for _, policy := range policies.All() {
-		w := onNodes(t, []pools.Outage{often}, workload.Job{Run: 100_000}, workload.Job{Run: 3, Procs: 12}, workload.Job{Run: 3, Procs: 13}, workload.Job{Submit: 1e6, Run: 1})
+		w := onNodes(t, []pools.Outage{often}, workload.Job{Run: 100_000}, workload.Job{Run: 3, Procs: 12},
+			workload.Job{Run: 3, Procs: 13}, workload.Job{Submit: 1e6, Run: 1})
 		result, err := condorsim.Run(t.Context(), w, link(t, policy.Name, nil), nil, newModel(t, w))
 		require.NoError(t, err)
 		require.Equal(t, condorsim.GivenUp, result.Outcomes[0].Held, policy.Name)
@@ -284,10 +352,11 @@ func TestChanceFollowsFromTheSeedAndTheSlotAlone(t *testing.T) {
 	random := func(slots ...int) []pools.Outage {
 		return []pools.Outage{{Slots: slots, MTBF: 500, MTTR: 50, Shape: 0.7}}
 	}
-	until := workload.Job{Submit: 20_000, Run: 1} // keeps the pool from being idle
+	until := workload.Job{Submit: 20_000, Run: 1} // this job keeps the pool from being idle
 	first := failuresOf(t, onNodes(t, random(0, 1), workload.Job{}, until))
 	require.Greater(t, len(first), 40)
-	require.Equal(t, first, failuresOf(t, onNodes(t, random(0, 1), workload.Job{Run: 300, Procs: 7}, workload.Job{Submit: 7, Run: 50, Procs: 12}, until)), "whatever runs")
+	require.Equal(t, first, failuresOf(t, onNodes(t, random(0, 1), workload.Job{Run: 300, Procs: 7},
+		workload.Job{Submit: 7, Run: 50, Procs: 12}, until)), "whatever runs")
 	of := func(name string, list []string) (own []string) {
 		for _, s := range list[3:] {
 			if s[len(s)-1:] == name {
@@ -303,10 +372,11 @@ func TestChanceFollowsFromTheSeedAndTheSlotAlone(t *testing.T) {
 	require.NotEqual(t, first, failuresOf(t, seeded))
 }
 
-// The mean times are those that were asked for, whatever the shape.
+// The mean times are the requested ones, whatever the shape.
 func TestMeanTimes(t *testing.T) {
 	for _, shape := range []float64{0.5, 1, 3} {
-		w := onNodes(t, []pools.Outage{{Slots: []int{0}, MTBF: 2000, MTTR: 300, Shape: shape}}, workload.Job{}, workload.Job{Submit: 20_000_000, Run: 1})
+		w := onNodes(t, []pools.Outage{{Slots: []int{0}, MTBF: 2000, MTTR: 300, Shape: shape}}, workload.Job{},
+			workload.Job{Submit: 20_000_000, Run: 1})
 		var up, down float64
 		var since backfill.Time
 		n := 0
@@ -330,8 +400,7 @@ func TestMeanTimes(t *testing.T) {
 	}
 }
 
-// model is a pool of arrays that is told what a simulation reports and holds it
-// against what can be.
+// model rebuilds the pool from what a simulation reports, and checks that it is possible.
 type model struct {
 	t        require.TestingT
 	w        *condorsim.Workload
@@ -351,8 +420,9 @@ type run struct {
 
 func newModel(t require.TestingT, w *condorsim.Workload) *model {
 	m := &model{
-		t: t, w: w, free: map[string]backfill.Vector{}, capacity: map[string]backfill.Vector{}, up: map[string]bool{}, drains: map[string]bool{},
-		runs: map[backfill.JobID]run{}, ended: map[backfill.JobID]int{}, last: -1 << 60,
+		t: t, w: w, free: map[string]backfill.Vector{}, capacity: map[string]backfill.Vector{}, up: map[string]bool{},
+		drains: map[string]bool{},
+		runs:   map[backfill.JobID]run{}, ended: map[backfill.JobID]int{}, last: -1 << 60,
 	}
 	for _, s := range w.Slots {
 		m.free[s.Name], m.capacity[s.Name] = append(backfill.Vector{}, s.Capacity...), s.Capacity
@@ -370,7 +440,7 @@ func (m *model) take(id backfill.JobID, at negotiator.Placement, sign int64) {
 				takes = capacity
 			}
 			free := m.free[name]
-			free.AddScaled(takes, -sign*int64(place.Chunks))
+			free.AddScaled(takes, -sign*int64(place.Count))
 			for i, amount := range free {
 				if amount < 0 || amount > capacity[i] {
 					require.Fail(m.t, "no such amount can be free", "%s has %v free", name, free)
@@ -421,7 +491,7 @@ func (m *model) Cycle(r *negotiator.Report) error {
 			for _, name := range place.Slots() {
 				require.True(m.t, m.up[name] && !m.drains[name], "job %s starts at %d on %s", match.Job.Name, now, name)
 			}
-			chunks += place.Chunks
+			chunks += place.Count
 		}
 		require.Equal(m.t, match.Job.Nodes, chunks)
 		m.take(id, match.Placement, 1)
@@ -433,7 +503,7 @@ func (m *model) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// drawOutages are a few of all kinds.
+// drawOutages draws a few outages of all kinds.
 func drawOutages(t *rapid.T) (list []pools.Outage) {
 	time := func(name string, most int64) backfill.Time {
 		return backfill.Time(rapid.Int64Range(0, most).Draw(t, name))
@@ -446,7 +516,10 @@ func drawOutages(t *rapid.T) (list []pools.Outage) {
 		case 2, 3:
 			list = append(list, drains(time("at", 100), 1+time("for", 60), slots...))
 		default:
-			list = append(list, pools.Outage{Slots: slots, MTBF: 5 + time("mtbf", 200), MTTR: 1 + time("mttr", 20), Shape: 0.8})
+			list = append(list, pools.Outage{
+				Slots: slots, MTBF: 5 + time("mtbf", 200),
+				MTTR: 1 + time("mttr", 20), Shape: 0.8,
+			})
 		}
 	}
 	if rapid.IntRange(0, 5).Draw(t, "for good") == 0 {
@@ -455,8 +528,8 @@ func drawOutages(t *rapid.T) (list []pools.Outage) {
 	return list
 }
 
-// Whatever fails and is drained, no job is lost and no slot holds more than it has,
-// under any policy; and the same input gives the same bytes.
+// Whatever fails and is drained, under any policy, no job is lost and no slot holds more than it
+// has; and the same input gives the same bytes.
 func TestNoJobIsLostWhateverFails(t *testing.T) {
 	for _, policy := range policies.All() {
 		t.Run(policy.Name, func(outer *testing.T) {
@@ -491,7 +564,7 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 	}
 }
 
-// requireAccounted holds a result against the model's.
+// requireAccounted compares a result with the model's.
 func requireAccounted(t require.TestingT, m *model, r *condorsim.Result) {
 	require.Empty(t, m.runs)
 	requeues, lost, late := 0, 0.0, 0

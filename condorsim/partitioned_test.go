@@ -14,20 +14,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-func machine(tb testing.TB, name string) *pools.Pool {
+func machine(tb testing.TB, name string) *pools.Description {
 	tb.Helper()
 	p, err := pools.Open("../configs/pools/" + name + ".yaml")
 	require.NoError(tb, err)
 	return p
 }
 
-// tinyMachine is read once: thousands of runs use it.
-var tinyMachine = sync.OnceValue(func() *pools.Pool {
+// tinyMachine is read once, as thousands of runs use it.
+var tinyMachine = sync.OnceValue(func() *pools.Description {
 	p, err := pools.Open("../configs/pools/tiny-bgp.yaml")
 	if err != nil {
 		panic(err)
@@ -35,8 +35,8 @@ var tinyMachine = sync.OnceValue(func() *pools.Pool {
 	return p
 })
 
-// tiny puts jobs on two rings of four midplanes of 4 processors. Its slots are the
-// midplanes 0.0.0 to 0.1.3 and the wires of the rings.
+// tiny puts jobs on two rings of four midplanes of 4 processors. Its slots are the midplanes 0.0.0
+// to 0.1.3 and the wires of the rings.
 func tiny(tb testing.TB, outages []pools.Outage, jobs ...workload.Job) *condorsim.Workload {
 	tb.Helper()
 	w, err := condorsim.OnPool(trace(jobs...), tinyMachine())
@@ -45,9 +45,9 @@ func tiny(tb testing.TB, outages []pools.Outage, jobs ...workload.Job) *condorsi
 	return w
 }
 
-// TestTinyMachine is worked out by hand.
+// TestTinyMachine compares with schedules worked out by hand.
 func TestTinyMachine(t *testing.T) {
-	const ring0, ring1 = 8, 9 // wires
+	const ring0, ring1 = 8, 9 // IDs of the wires
 	job := func(procs, run int64) workload.Job { return workload.Job{Run: run, Procs: procs} }
 	for _, c := range []struct {
 		name    string
@@ -66,8 +66,8 @@ func TestTinyMachine(t *testing.T) {
 			[]string{"0-10 4-0.0.0×1", "0-10 4-0.0.1×1", "0-10 4-0.0.2×1", "0-10 4-0.0.3×1", "0-10 16-0.1.0-0.1.3×1"},
 		},
 		{
-			// The third job drains the machine from 0 to 100: the fifth ends just within the
-			// window, and the sixth a second too late.
+			// The third job drains the machine from 0 to 100. The fifth ends just within the
+			// window, the sixth a second too late.
 			"others run within the window", nil,
 			[]workload.Job{job(16, 100), job(4, 50), job(32, 10), job(16, 40), job(8, 100), job(4, 101)},
 			[]string{
@@ -76,16 +76,22 @@ func TestTinyMachine(t *testing.T) {
 			},
 		},
 		{
-			// The second job drains ring 1, which frees at 20 and not at 30; what the third
-			// takes is not in conflict with that.
+			// The second job drains ring 1, which frees at 20, not at 30. The third job's partition
+			// is not in conflict with it.
 			"the partition that frees first is drained", nil,
 			[]workload.Job{job(16, 30), job(8, 20), job(16, 5), job(4, 100), job(4, 10)},
-			[]string{"0-30 16-0.0.0-0.0.3×1", "0-20 8-0.1.0-0.1.1×1", "20-25 16-0.1.0-0.1.3×1", "25-125 4-0.1.0×1", "0-10 4-0.1.2×1"},
+			[]string{
+				"0-30 16-0.0.0-0.0.3×1", "0-20 8-0.1.0-0.1.1×1", "20-25 16-0.1.0-0.1.3×1", "25-125 4-0.1.0×1",
+				"0-10 4-0.1.2×1",
+			},
 		},
 		{
 			"wider than the machine", nil,
 			[]workload.Job{job(33, 10), job(32, 10)},
-			[]string{"held: matches no bundle: true on none of 15: TARGET.Cpus >= RequestCpus", "0-10 32-0.0.0-0.1.3×1"},
+			[]string{
+				"held: matches no bundle: true on none of 15: TARGET.Cpus >= RequestCpus",
+				"0-10 32-0.0.0-0.1.3×1",
+			},
 		},
 		{
 			"a midplane fails, and is back before the other ring is free",
@@ -123,8 +129,8 @@ func TestTinyMachine(t *testing.T) {
 	}
 }
 
-// Whatever fails, and under any policy, no two jobs ever have a slot in common, each has
-// a partition of the smallest size that holds it, and no job is lost.
+// Whatever fails, and under any policy, no two jobs ever share a slot, each has a partition of the
+// smallest size that holds it, and no job is lost.
 func TestNoPartitionsConflict(t *testing.T) {
 	for _, policy := range policies.All() {
 		t.Run(policy.Name, func(outer *testing.T) {
@@ -135,7 +141,8 @@ func TestNoPartitionsConflict(t *testing.T) {
 				}
 				var outages []pools.Outage
 				for range rapid.IntRange(0, 5).Draw(t, "outages") {
-					o := fails(backfill.Time(rapid.Int64Range(0, 60).Draw(t, "at")), backfill.Time(rapid.Int64Range(1, 40).Draw(t, "for")), rapid.IntRange(0, 9).Draw(t, "slot"))
+					o := fails(backfill.Time(rapid.Int64Range(0, 60).Draw(t, "at")),
+						backfill.Time(rapid.Int64Range(1, 40).Draw(t, "for")), rapid.IntRange(0, 9).Draw(t, "slot"))
 					o.Drain = rapid.Bool().Draw(t, "drain")
 					if rapid.IntRange(0, 9).Draw(t, "by chance") == 0 {
 						o = pools.Outage{Slots: o.Slots, MTBF: o.At + 20, MTTR: o.For, Shape: 1}
@@ -155,7 +162,7 @@ func TestNoPartitionsConflict(t *testing.T) {
 	}
 }
 
-// requireApart looks at the runs that counted alone.
+// requireApart checks the runs that count.
 func requireApart(t require.TestingT, r *condorsim.Result) {
 	for i, a := range r.Outcomes {
 		if !a.Ended {
@@ -175,7 +182,7 @@ func requireApart(t require.TestingT, r *condorsim.Result) {
 	}
 }
 
-// TestTheAuditKnowsPartitions lets the books see starts that no pool may see.
+// TestTheAuditKnowsPartitions gives the audit starts that no pool may report.
 func TestTheAuditKnowsPartitions(t *testing.T) {
 	on := func(s *backfill.Started, slots ...backfill.SlotID) {
 		s.Placement = nil
@@ -189,11 +196,26 @@ func TestTheAuditKnowsPartitions(t *testing.T) {
 		says  string
 	}{
 		{"none", func([]backfill.Started) {}, ""},
-		{"less than a partition", func(s []backfill.Started) { on(&s[0], 0, 1) }, "job 1: started on the slots [m-0.0.0 m-0.0.1], which are no partition"},
-		{"too small", func(s []backfill.Started) { on(&s[0], 3) }, "job 1: started on a partition of 4 cpus ([m-0.0.3]), and needs 8"},
-		{"twice", func(s []backfill.Started) { s[0].Placement[0].Count = 2 }, "job 1: started with 2 chunks on slot m-0.0.0"},
-		{"a shared midplane", func(s []backfill.Started) { on(&s[1], 0) }, "job 2: started on slot m-0.0.0, of which [8 0] is now in use and [4 0] there"},
-		{"a shared wire", func(s []backfill.Started) { on(&s[1], 2, 3, 8) }, "job 2: started on slot z-0.0, of which [0 2] is now in use and [0 1] there"},
+		{
+			"less than a partition", func(s []backfill.Started) { on(&s[0], 0, 1) },
+			"job 1: started on the slots [m-0.0.0 m-0.0.1], which are no partition",
+		},
+		{
+			"too small", func(s []backfill.Started) { on(&s[0], 3) },
+			"job 1: started on a partition of 4 cpus ([m-0.0.3]), and needs 8",
+		},
+		{
+			"twice", func(s []backfill.Started) { s[0].Placement[0].Count = 2 },
+			"job 1: started with 2 chunks on slot m-0.0.0",
+		},
+		{
+			"a shared midplane", func(s []backfill.Started) { on(&s[1], 0) },
+			"job 2: started on slot m-0.0.0, of which [8 0] is now in use and [4 0] there",
+		},
+		{
+			"a shared wire", func(s []backfill.Started) { on(&s[1], 2, 3, 8) },
+			"job 2: started on slot z-0.0, of which [0 2] is now in use and [0 1] there",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := tiny(t, nil, workload.Job{Run: 5, Procs: 8}, workload.Job{Run: 5, Procs: 3})
@@ -217,7 +239,7 @@ func TestTheAuditKnowsPartitions(t *testing.T) {
 	}
 }
 
-// A job that asks for more than one chunk of a machine that has none to give.
+// A job of more than one chunk is refused on a partitioned machine.
 func TestGangsOnPartitions(t *testing.T) {
 	w := tiny(t, nil, workload.Job{Run: 5})
 	w.Jobs[0].Nodes = 2
@@ -232,7 +254,7 @@ func TestPartitionsAreNotCounted(t *testing.T) {
 	require.ErrorContains(t, err, "the pool has 15 partitions")
 }
 
-// Utilisation is by what jobs asked for; what they had is another measure.
+// Utilisation counts what jobs requested; what they held is another measure.
 func TestUtilisationOfPartitions(t *testing.T) {
 	w := tiny(t, nil, workload.Job{Run: 10, Procs: 5}, workload.Job{Run: 10, Procs: 16})
 	r, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
@@ -243,18 +265,22 @@ func TestUtilisationOfPartitions(t *testing.T) {
 	require.InDelta(t, 2./2, m["utilisation_wires"], 1e-12)
 }
 
-// Fair start times on partitions: the last job's is what it would be without those that
-// come after it, which nobody does.
+// TestFairStartsOnPartitions finds fair start times on partitions. No job comes after the last one,
+// so its fair start is its own.
 func TestFairStartsOnPartitions(t *testing.T) {
-	w := tiny(t, nil, workload.Job{Run: 10, Procs: 16}, workload.Job{Submit: 1, Run: 10, Procs: 32}, workload.Job{Submit: 2, Run: 8, Procs: 8}, workload.Job{Submit: 3, Run: 30, Procs: 4})
+	w := tiny(t, nil, workload.Job{Run: 10, Procs: 16}, workload.Job{Submit: 1, Run: 10, Procs: 32},
+		workload.Job{Submit: 2, Run: 8, Procs: 8}, workload.Job{Submit: 3, Run: 30, Procs: 4})
 	r, err := condorsim.RunFair(t.Context(), w, link(t, "drain", nil), condorsim.Fair{Strict: true, Relaxed: true})
 	require.NoError(t, err)
-	require.Equal(t, []string{"0-10 16-0.0.0-0.0.3×1", "10-20 32-0.0.0-0.1.3×1", "2-10 8-0.1.0-0.1.1×1", "20-50 4-0.0.0×1"}, spans(r))
+	require.Equal(t, []string{
+		"0-10 16-0.0.0-0.0.3×1", "10-20 32-0.0.0-0.1.3×1", "2-10 8-0.1.0-0.1.1×1",
+		"20-50 4-0.0.0×1",
+	}, spans(r))
 	require.Equal(t, []backfill.Time{0, 10, 2, 20}, r.StrictFST)
 	require.Equal(t, []backfill.Time{0, 10, 20, 20}, r.RelaxedFST)
 }
 
-// A job that is labelled, on partitions that ask whose it is.
+// TestPartitionsForSomeUsers runs a job with an owner on partitions whose ads ask for owners.
 func TestPartitionsForSomeUsers(t *testing.T) {
 	pool := describe(t, strings.ReplaceAll(`kind: partitioned
 classes: [{name: n, count: 2, cpus: 4}]
@@ -262,20 +288,21 @@ partitions:
   - {name: for-7, slots: [n1], start: TARGET.Owner == "7"}
   - {name: other, slots: [n2]}
 `, "\t", ""))
-	w, err := condorsim.OnPool(trace(workload.Job{Run: 5, User: "6"}, workload.Job{Run: 5, User: "6"}, workload.Job{Run: 5, User: "7"}), pool)
+	w, err := condorsim.OnPool(trace(workload.Job{Run: 5, User: "6"}, workload.Job{Run: 5, User: "6"},
+		workload.Job{Run: 5, User: "7"}), pool)
 	require.NoError(t, err)
 	r, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, newModel(t, w))
 	require.NoError(t, err)
 	require.Equal(t, []string{"0-5 other×1", "5-10 other×1", "0-5 for-7×1"}, spans(r))
 }
 
-// BenchmarkIntrepid runs jobs of the widths that Intrepid has seen, most of them a
-// rack or less, under the policy that ran there and under others.
+// BenchmarkIntrepid runs jobs of the widths that Intrepid has seen, most of them a rack or less,
+// under the policy that ran there and under others.
 func BenchmarkIntrepid(b *testing.B) {
 	pool := machine(b, "intrepid")
 	in := madeUp(2000)
 	for i := range in.Jobs {
-		in.Jobs[i].Submit *= 2 // else the machine is overloaded
+		in.Jobs[i].Submit *= 2 // otherwise the machine is overloaded
 		in.Jobs[i].Procs *= cmp.Or(int64(i%3)*2048, 512)
 	}
 	for _, policy := range []string{"drain", "easy", "conservative"} {

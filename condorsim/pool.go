@@ -7,38 +7,36 @@ import (
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Pool is a simulated pool: it submits the jobs of a workload at their times and
-// ends them after their run times, or at their limits. What goes wrong in it is
-// told beforehand ([Workload.Outages]): a job that loses a slot goes back to the
-// queue and runs anew from the beginning.
-type Pool struct {
+// SimulatedPool runs a workload: it submits the jobs at their times and ends them after their run
+// times, or at their limits. [Workload.Outages] says in advance what fails. A job that loses a slot
+// goes back to the queue and runs again from the beginning.
+type SimulatedPool struct {
 	w    *Workload
 	pace Pace
 	up   bool // the slots have been announced
-	next int  // the next job to be submitted
+	next int  // the next job to submit
 	now  backfill.Time
 	ends endings
-	done int // jobs that ended, or were given up
+	done int // number of jobs that ended or were given up
 
-	outages *outages         // nil: nothing ever goes wrong
-	losses  []int32          // how often each job lost a slot so far, if there are outages
+	outages *outages         // nil: no slot ever fails
+	losses  []int32          // by job, how often it lost a slot so far, if there are outages
 	lost    []backfill.JobID // jobs that lost a slot at this instant
 
-	completed []backfill.JobID // room for those of a delta
+	completed []backfill.JobID // buffers for deltas
 	submitted []*negotiator.Job
 }
 
-// Pace waits until an instant of the simulation has come, in whatever time the
-// user lives in; nil does not wait at all.
+// Pace waits until an instant of the simulation has come in the caller's time; nil does not wait.
 type Pace func(ctx context.Context, t backfill.Time) error
 
-// NewPool makes a pool that will run the workload.
-func NewPool(w *Workload, pace Pace) *Pool {
-	p := &Pool{w: w, pace: pace}
+// NewPool returns a pool that will run the workload.
+func NewPool(w *Workload, pace Pace) *SimulatedPool {
+	p := &SimulatedPool{w: w, pace: pace}
 	if len(w.Jobs) > 0 {
 		p.outages = newOutages(w, w.Jobs[0].Submit)
 	}
@@ -48,8 +46,9 @@ func NewPool(w *Workload, pace Pace) *Pool {
 	return p
 }
 
-// Fetch goes to the next instant at which anything happens.
-func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
+// Fetch advances to the next instant at which anything happens and returns what does. At the end it
+// returns io.EOF.
+func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
 	if err := ctx.Err(); err != nil {
 		return negotiator.Delta{}, err
 	}
@@ -63,7 +62,9 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		}
 	}
 	p.now = now
-	if !p.up && len(p.w.Bundles) > 0 { // each of their slots has been there when they are told, even if it fails at once
+	// A bundle can only name slots that are known, so all slots are announced first, even those
+	// that fail at once.
+	if !p.up && len(p.w.Bundles) > 0 {
 		p.up = true
 		return negotiator.Delta{Now: now, SlotsUp: p.w.Slots, Bundles: p.w.Bundles}, nil
 	}
@@ -88,9 +89,9 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 	return d, nil
 }
 
-// nextInstant is when something happens next, at the latest when the negotiator
-// wants to be asked.
-func (p *Pool) nextInstant(wake backfill.Time) backfill.Time {
+// nextInstant returns when something happens next, at the latest wake, when the negotiator wants to
+// be asked.
+func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 	now := wake
 	if p.next < len(p.w.Jobs) {
 		now = min(now, p.w.Jobs[p.next].Submit)
@@ -108,11 +109,12 @@ func (p *Pool) nextInstant(wake backfill.Time) backfill.Time {
 	return now
 }
 
-// stale says that an ending is of a run that was cut short.
-func (p *Pool) stale(e ending) bool { return p.losses != nil && p.losses[e.job] != e.losses }
+// stale reports whether an ending is of a run that was cut short.
+func (p *SimulatedPool) stale(e ending) bool { return p.losses != nil && p.losses[e.job] != e.losses }
 
-// turn lets slots go and come. What completes at the same instant has made it.
-func (p *Pool) turn(d *negotiator.Delta) {
+// turn applies the outages of this instant. Jobs that complete at the same instant do not lose
+// their slots.
+func (p *SimulatedPool) turn(d *negotiator.Delta) {
 	for _, job := range d.Completed {
 		p.outages.end(job)
 	}
@@ -128,7 +130,7 @@ func (p *Pool) turn(d *negotiator.Delta) {
 }
 
 // Act starts the matched jobs.
-func (p *Pool) Act(_ context.Context, matches []negotiator.Match) error {
+func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
 		e := ending{at: p.now + p.w.Jobs[m.Job.ID].runs(), job: m.Job.ID}
 		if p.outages != nil {
@@ -140,14 +142,14 @@ func (p *Pool) Act(_ context.Context, matches []negotiator.Match) error {
 	return nil
 }
 
-// ending is a job's end to come.
+// ending is the planned end of a running job.
 type ending struct {
 	at     backfill.Time
 	job    backfill.JobID
-	losses int32 // of the job when the run began
+	losses int32 // of the job when this run began
 }
 
-// endings is a heap by time; the order within an instant is the cycle's to find.
+// endings is a heap by time. The cycle orders what happens at one instant.
 type endings []ending
 
 func (e endings) Len() int           { return len(e) }

@@ -10,11 +10,11 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// newWorkload is one of a trace that must be right.
+// newWorkload makes a workload of a trace; the jobs must be valid.
 func newWorkload(tb testing.TB, jobs ...workload.Job) *condorsim.Workload {
 	tb.Helper()
 	w, err := condorsim.FromTrace(trace(jobs...), nil)
@@ -77,7 +77,8 @@ func TestPoolOfNothing(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	w := newWorkload(t, workload.Job{Submit: 2, Run: 0}, workload.Job{Submit: 7, Run: 3, Procs: 8}, workload.Job{Submit: 7, Run: 1, Procs: 8})
+	w := newWorkload(t, workload.Job{Submit: 2, Run: 0}, workload.Job{Submit: 7, Run: 3, Procs: 8},
+		workload.Job{Submit: 7, Run: 1, Procs: 8})
 	var paced []backfill.Time
 	result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), func(_ context.Context, at backfill.Time) error {
 		paced = append(paced, at)
@@ -101,7 +102,8 @@ func TestRunEndsEarly(t *testing.T) {
 		require.ErrorIs(t, err, failure)
 	})
 	t.Run("sink", func(t *testing.T) {
-		_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, sink(func(*negotiator.Report) error { return failure }))
+		_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil,
+			sink(func(*negotiator.Report) error { return failure }))
 		require.ErrorIs(t, err, failure)
 	})
 	t.Run("before it began", func(t *testing.T) {

@@ -8,78 +8,8 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
-	"github.com/condor-backfill/condor-backfill/condorsim/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
-
-// Outcome is what became of a job.
-type Outcome struct {
-	Started, Ended bool
-	Start, End     backfill.Time
-	How            backfill.How
-	Backfilled     bool // it overtook, on slots that are reserved for a job before it; see [backfill.State.OnReserved]
-	Placement      negotiator.Placement
-	Estimate       backfill.Time // what was requested, or stood for it
-	Promised       bool
-	Guarantee      backfill.Time // the latest start that was promised at first, mostly at arrival, if Promised
-	Held           string        // the reason, if it never was to run
-	// Requeues is how often the job lost its slot and went back to the queue; all
-	// but the last run are void. Lost is what they took, in cpu seconds.
-	Requeues int
-	Lost     float64
-}
-
-// Result is a finished simulation.
-type Result struct {
-	Workload *Workload
-	Outcomes []Outcome // by job, as in Workload.Jobs
-	Cycles   int
-	// Refusals are the rounds that a fallback policy decided, by the policies that
-	// could not.
-	Refusals []Refusals
-	// Broken is how many guarantees could not be kept, BrokenBy by why: a cause of
-	// the core or [BrokenByDrain]. What a job was promised before it had to be held
-	// counts.
-	Broken   int
-	BrokenBy map[string]int
-	// Requeues and LostCoreSeconds are the sums over the jobs of what Outcome says.
-	Requeues        int
-	LostCoreSeconds float64
-	// ReservedIdle is how many cpu seconds were idle because they were reserved; see
-	// [backfill.State.ReservedIdle].
-	ReservedIdle float64
-	// Unordered says that the order's expression had a number for no job.
-	Unordered bool
-	// StrictFST and RelaxedFST are the fair start times by job, if they were asked
-	// for; see [RunFair]. Those of jobs that never ran mean nothing.
-	StrictFST, RelaxedFST []backfill.Time
-	// Predictions are what the jobs that started were planned with, by job; nil: all
-	// with what they requested. See [Result.Predicted].
-	Predictions []estimate.Uses
-	// Bound is that of the bounded slowdowns; 0: the usual one.
-	Bound backfill.Time
-	// Work is what the jobs that ran used of each resource, in amounts times
-	// seconds.
-	Work []float64
-	// Extra are measures that were asked for.
-	Extra metrics.Measures
-
-	pool     *Pool
-	unknown  backfill.Time // is requested by jobs that bring no estimate
-	promises bool
-	reserved int64 // idle cpus that are reserved since the last cycle
-	last     backfill.Time
-}
-
-// Refusals are the decisions of one policy that did not count.
-type Refusals struct {
-	Policy string
-	Count  int
-	First  backfill.Refusal
-	// GivenUp says that the policy would have decided no more, and that nobody took
-	// its place: the fallback decided the rest.
-	GivenUp bool
-}
 
 // refuse counts a refusal.
 func (r *Result) refuse(refusal backfill.Refusal) {
@@ -92,25 +22,20 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 	r.Refusals[i].GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp)
 }
 
-// BrokenByDrain is why a guarantee is broken whose slot takes no new work.
-const BrokenByDrain = "slot drained"
-
-// GivenUp is why a job is held that lost its slot too often.
-const GivenUp = "given up: it lost its slot too often"
-
-// Run simulates the workload under a negotiator's configuration, whose schema
-// is the workload's. The sinks see each cycle. An error of type [*Violation] is
-// the program's own fault.
+// Run simulates the workload under a negotiator's configuration, with the workload's schema. The
+// sinks see each cycle. An error of type [*Violation] is a bug of this program.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
 	return run(ctx, w, c, NewPool(w, pace), sinks...)
 }
 
-func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool, sinks ...negotiator.Sink) (*Result, error) {
+func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool,
+	sinks ...negotiator.Sink,
+) (*Result, error) {
 	if err := w.CheckChunks(); err != nil {
 		return nil, err
 	}
 	r := &Result{Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), BrokenBy: map[string]int{}}
-	if p, ok := pool.(*Pool); ok {
+	if p, ok := pool.(*SimulatedPool); ok {
 		r.pool = p
 	}
 	c.Schema = w.Schema
@@ -142,7 +67,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	return r, nil
 }
 
-// Cycle records what a cycle did.
+// Cycle records the results of a cycle.
 func (r *Result) Cycle(report *negotiator.Report) error {
 	r.Cycles++
 	if report.Changed {
@@ -165,7 +90,21 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 	for _, id := range report.Delta.Removed {
 		r.Outcomes[id].Held = GivenUp
 	}
-	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp) > 0 { // those who are held come back with slots
+	r.promised(report)
+	r.started(report)
+	r.countBroken(report)
+	for _, h := range report.Held {
+		o := &r.Outcomes[h.Job.ID]
+		*o = o.kept()
+		o.Held = h.Reason // a later start clears it
+	}
+	r.Unordered = report.Unordered
+	return nil
+}
+
+// promised records the guarantees that a cycle gave or broke.
+func (r *Result) promised(report *negotiator.Report) {
+	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp) > 0 { // jobs that were held come back when slots do
 		for _, a := range report.Decision.Actions {
 			if a.Kind == backfill.ActGuarantee {
 				r.promise(a.Job, a.At)
@@ -175,6 +114,10 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 	for _, b := range report.Decision.Broken {
 		r.promise(b.Job.ID, b.Promised)
 	}
+}
+
+// started records the jobs that a cycle started.
+func (r *Result) started(report *negotiator.Report) {
 	for i := range report.Decision.Started {
 		s := &report.Decision.Started[i]
 		if s.Promised {
@@ -182,24 +125,16 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 		}
 		o := &r.Outcomes[s.Job.ID]
 		*o = o.kept()
-		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, now, s.How, report.Matches[i].Placement, cmp.Or(r.Workload.Jobs[s.Job.ID].Estimate, r.unknown)
+		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, report.Delta.Now, s.How, report.Matches[i].Placement,
+			cmp.Or(r.Workload.Jobs[s.Job.ID].Estimate, r.unknown)
 		o.Backfilled = s.How == backfill.ByBackfill && report.State.OnReserved(&report.Decision, i)
 		if r.Predictions != nil {
 			r.Predictions[s.Job.ID] = report.Predicted(s.Job.ID)
 		}
 	}
-	r.countBroken(report)
-	for _, h := range report.Held {
-		o := &r.Outcomes[h.Job.ID]
-		*o = o.kept()
-		o.Held = h.Reason // a start clears it
-	}
-	r.Unordered = report.Unordered
-	return nil
 }
 
-// withdraw forgets what jobs that wait were promised, if a policy that promises
-// nothing has taken over.
+// withdraw drops the promises to waiting jobs if a policy without guarantees has become active.
 func (r *Result) withdraw(s *backfill.State) {
 	_, promises := s.Policy()
 	if r.promises && !promises {
@@ -210,11 +145,6 @@ func (r *Result) withdraw(s *backfill.State) {
 		}
 	}
 	r.promises = promises
-}
-
-// kept is what stays true of a job whatever becomes of it.
-func (o Outcome) kept() Outcome {
-	return Outcome{Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost}
 }
 
 // lose sends a running job back to the queue.
@@ -228,10 +158,9 @@ func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	r.LostCoreSeconds += lost
 }
 
-// countBroken counts the guarantees that a cycle broke. Nobody edits a job here, so
-// a change of one is a change of its candidates: a slot is drained. A job that had
-// to be held after it waited or ran will start later than promised, if ever, and
-// the core, which lets its promise end, does not report that.
+// countBroken counts the guarantees that a cycle broke. Nobody edits jobs in a simulation, so the
+// core's "job changed" means that its candidates changed, hence that a slot is drained. A job that
+// must be held after it waited or ran breaks its promise as well, which the core does not report.
 func (r *Result) countBroken(report *negotiator.Report) {
 	count := func(cause string) {
 		r.Broken++
@@ -259,49 +188,9 @@ func (r *Result) countBroken(report *negotiator.Report) {
 	}
 }
 
-// promise records what a job was promised at first. Later promises take the place of
-// broken ones.
+// promise records a job's first promise. Later promises replace broken ones and are not recorded.
 func (r *Result) promise(id backfill.JobID, latest backfill.Time) {
 	if o := &r.Outcomes[id]; !o.Promised {
 		o.Promised, o.Guarantee = true, latest
 	}
-}
-
-// Ran are the jobs that ran, as the metrics want them; held ones are left out.
-func (r *Result) Ran() []metrics.Job {
-	jobs := make([]metrics.Job, 0, len(r.Outcomes))
-	for i, o := range r.Outcomes {
-		if !o.Ended {
-			continue
-		}
-		j := r.Workload.Jobs[i]
-		jobs = append(jobs, metrics.Job{
-			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
-			Procs: j.Cpus, Memory: j.Memory, User: j.User,
-		})
-	}
-	return jobs
-}
-
-// Held counts the jobs that never were to run.
-func (r *Result) Held() int {
-	n := 0
-	for _, o := range r.Outcomes {
-		if o.Held != "" {
-			n++
-		}
-	}
-	return n
-}
-
-// Metrics measures the schedule.
-func (r *Result) Metrics() metrics.Metrics {
-	capacity := r.Workload.Capacity()
-	machine := metrics.Machine{Processors: capacity[0], Memory: r.Workload.Memory()}
-	return metrics.ComputeBounded(machine, r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
-}
-
-// Users tells what each user got.
-func (r *Result) Users() []metrics.User {
-	return metrics.ByUser(r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
 }

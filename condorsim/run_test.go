@@ -17,8 +17,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -32,13 +32,26 @@ func TestOutcomes(t *testing.T) {
 	)
 	result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
 	require.NoError(t, err)
-	at := negotiator.Placement{{Slot: w.Slots[0], Chunks: 1}}
+	at := negotiator.Placement{{Slot: w.Slots[0], Count: 1}}
 	require.Equal(t, []condorsim.Outcome{
-		{Started: true, Ended: true, Start: 0, End: 5, How: backfill.AtHead, Placement: at, Estimate: 10, Promised: true, Guarantee: 0},
-		{Started: true, Ended: true, Start: 5, End: 9, How: backfill.AtHead, Placement: at, Estimate: 4, Promised: true, Guarantee: 10},
-		{Started: true, Ended: true, Start: 2, End: 5, How: backfill.ByBackfill, Backfilled: true, Placement: at, Estimate: 3, Promised: true, Guarantee: 2},
+		{
+			Started: true, Ended: true, Start: 0, End: 5, How: backfill.AtHead, Placement: at, Estimate: 10,
+			Promised: true, Guarantee: 0,
+		},
+		{
+			Started: true, Ended: true, Start: 5, End: 9, How: backfill.AtHead, Placement: at, Estimate: 4,
+			Promised:  true,
+			Guarantee: 10,
+		},
+		{
+			Started: true, Ended: true, Start: 2, End: 5, How: backfill.ByBackfill, Backfilled: true, Placement: at,
+			Estimate: 3, Promised: true, Guarantee: 2,
+		},
 		{Held: "matches no slot: true on none of 1: TARGET.Cpus >= RequestCpus"},
-		{Started: true, Ended: true, Start: 9, End: 9, How: backfill.ByQueue, Placement: at, Estimate: 1, Promised: true, Guarantee: 14},
+		{
+			Started: true, Ended: true, Start: 9, End: 9, How: backfill.ByQueue, Placement: at, Estimate: 1,
+			Promised: true, Guarantee: 14,
+		},
 	}, result.Outcomes)
 	require.Zero(t, result.Broken)
 	require.Zero(t, result.Refusals)
@@ -55,7 +68,8 @@ func TestRefusalsAreCountedAndPassedOn(t *testing.T) {
 	c.Policy = refusing{c.Policy}
 	told := 0
 	c.Refused = func(backfill.Refusal) { told++ }
-	result, err := condorsim.Run(t.Context(), newWorkload(t, workload.Job{Run: 5}, workload.Job{Submit: 1, Run: 5, Procs: 8}), c, nil)
+	result, err := condorsim.Run(t.Context(),
+		newWorkload(t, workload.Job{Run: 5}, workload.Job{Submit: 1, Run: 5, Procs: 8}), c, nil)
 	require.NoError(t, err)
 	require.Positive(t, told)
 	require.Len(t, result.Refusals, 1)
@@ -66,18 +80,20 @@ func TestRefusalsAreCountedAndPassedOn(t *testing.T) {
 	require.True(t, result.Outcomes[1].Ended)
 }
 
-// refusing is a policy that never has a decision.
+// refusing is a policy that never decides.
 type refusing struct{ backfill.Decider }
 
-func (refusing) Decide(context.Context, *backfill.Cycle) error { return errors.New("no") }
+func (refusing) Decide(context.Context, *backfill.Transaction) error { return errors.New("no") }
 
-// What an ad says about the run time does not end a job: it overruns, and the
-// others wait for it.
+// A job does not end at the run time that its ad estimates: it overruns, and the others wait for
+// it.
 func TestAJobThatOutlivesItsEstimate(t *testing.T) {
 	for _, policy := range policies.All() {
 		w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
-			`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; RequestCpus = 3; Requirements = TARGET.Name == "b";;`+
-				`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; RequestCpus = 3; Requirements = TARGET.Name == "b"`))
+			`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; `+
+				`RequestCpus = 3; Requirements = TARGET.Name == "b";;`+
+				`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; `+
+				`RequestCpus = 3; Requirements = TARGET.Name == "b"`))
 		require.NoError(t, err)
 		result, err := condorsim.Run(t.Context(), w, link(t, policy.Name, nil), nil)
 		require.NoError(t, err)
@@ -91,7 +107,7 @@ func TestAJobThatOutlivesItsEstimate(t *testing.T) {
 	}
 }
 
-// The pool ends a job at its limit, and what is measured is how long it ran.
+// The pool ends a job at its limit, and the measures use the time that it ran.
 func TestAJobEndsAtItsLimit(t *testing.T) {
 	for limit, end := range map[backfill.Time]backfill.Time{0: 100, 20: 20, 100: 100, 200: 100} {
 		w := newWorkload(t, workload.Job{Run: 100})
@@ -114,7 +130,7 @@ func TestJobsWithoutEstimateInTheMetrics(t *testing.T) {
 	require.InDelta(t, 100.0/float64(negotiator.DefaultEstimate)/2, result.Metrics().MeanUwait, 1e-9)
 }
 
-// drawTrace is a small trace, dense enough to make jobs wait.
+// drawTrace draws a small trace, dense enough to make jobs wait.
 func drawTrace(t *rapid.T) *workload.Trace {
 	n := rapid.IntRange(0, 25).Draw(t, "jobs")
 	jobs := make([]workload.Job, n)
@@ -131,8 +147,8 @@ func drawTrace(t *rapid.T) *workload.Trace {
 	return trace(jobs...)
 }
 
-// No job is lost, none starts early or twice, no slot ever holds more than it
-// has, and the same input gives the same bytes.
+// No job is lost, none starts early or twice, no slot ever holds more than it has, and the same
+// input gives the same bytes.
 func TestSchedules(t *testing.T) {
 	pool := slots(t)
 	for _, policy := range policies.All() {
@@ -148,7 +164,10 @@ func TestSchedules(t *testing.T) {
 					w, err := condorsim.FromTrace(in, on)
 					require.NoError(t, err)
 					c := link(outer, policy.Name, nil)
-					c.Order, err = negotiator.OrderNamed([]string{"fcfs", "sjf", "wfp", "expr:WaitTime * Width"}[len(in.Jobs)%4])
+					c.Order, err = negotiator.OrderNamed([]string{
+						"fcfs", "sjf",
+						"wfp", "expr:WaitTime * Width",
+					}[len(in.Jobs)%4])
 					require.NoError(t, err)
 					result, err := condorsim.Run(context.Background(), w, c, nil)
 					require.NoError(t, err)
@@ -161,8 +180,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestReservedIdle adds up, second by second, what each state says is idle and
-// reserved.
+// TestReservedIdle adds up, second by second, what each state says is idle and reserved.
 func TestReservedIdle(t *testing.T) {
 	pool := slots(t)
 	for _, policy := range []string{"fcfs", "first-fit", "easy", "conservative", "dc"} {
@@ -177,13 +195,14 @@ func TestReservedIdle(t *testing.T) {
 				require.NoError(t, err)
 				var want, now float64
 				var since int64
-				result, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil), nil, sink(func(r *negotiator.Report) error {
-					for ; now < float64(r.Delta.Now); now++ {
-						want += float64(since)
-					}
-					since = conformance.ReservedIdle(r.State.Snapshot())
-					return nil
-				}))
+				result, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil),
+					nil, sink(func(r *negotiator.Report) error {
+						for ; now < float64(r.Delta.Now); now++ {
+							want += float64(since)
+						}
+						since = conformance.ReservedIdle(r.State.Snapshot())
+						return nil
+					}))
 				require.NoError(t, err)
 				require.InDelta(t, want, result.ReservedIdle, 0)
 				some = some || want > 0
@@ -193,7 +212,7 @@ func TestReservedIdle(t *testing.T) {
 	}
 }
 
-// checkSchedule adds up what the outcomes say.
+// checkSchedule checks that the outcomes are a possible schedule.
 func checkSchedule(t require.TestingT, r *condorsim.Result) {
 	type step struct {
 		at           backfill.Time
@@ -217,10 +236,11 @@ func checkSchedule(t require.TestingT, r *condorsim.Result) {
 		memory, _ := j.Ad.Int("RequestMemory")
 		chunks := 0
 		for _, p := range o.Placement {
-			chunks += p.Chunks
-			n := int64(p.Chunks)
+			chunks += p.Count
+			n := int64(p.Count)
 			if o.End > o.Start {
-				steps = append(steps, step{o.Start, p.Slot.Name, cpus * n, memory * n}, step{o.End, p.Slot.Name, -cpus * n, -memory * n})
+				steps = append(steps, step{o.Start, p.Slot.Name, cpus * n, memory * n},
+					step{o.End, p.Slot.Name, -cpus * n, -memory * n})
 			}
 		}
 		require.Equal(t, j.Nodes, chunks)
@@ -243,11 +263,14 @@ func checkSchedule(t require.TestingT, r *condorsim.Result) {
 	}
 }
 
-// FuzzAds reads text as slots and as jobs, and runs what both are.
+// FuzzAds reads text as slots and as jobs, and runs the result.
 func FuzzAds(f *testing.F) {
-	f.Add("Name = \"a\"\nCpus = 2\nRequirements = true\n", "ClusterId = 1\nProcId = 0\nQDate = 1\nRemoteWallClockTime = 3\nRequirements = true\n")
-	f.Add("[Name = \"a\"; Cpus = 2; Requirements = TARGET.RequestCpus < 2]", "[ClusterId = 1; ProcId = 0; QDate = -7; RemoteWallClockTime = 3; RequestCpus = 2; Rank = TARGET.Cpus]")
-	f.Add("Name = \"a\"\nCpus = 1\nTotalSlotCpus = 8\nMemory = -1\n", "ClusterId = 1\nProcId = 0\nQDate = 0\nMinHosts = 99\nRemoteWallClockTime = 1\nEstimatedRunTime = 1\n")
+	f.Add("Name = \"a\"\nCpus = 2\nRequirements = true\n",
+		"ClusterId = 1\nProcId = 0\nQDate = 1\nRemoteWallClockTime = 3\nRequirements = true\n")
+	f.Add("[Name = \"a\"; Cpus = 2; Requirements = TARGET.RequestCpus < 2]",
+		"[ClusterId = 1; ProcId = 0; QDate = -7; RemoteWallClockTime = 3; RequestCpus = 2; Rank = TARGET.Cpus]")
+	f.Add("Name = \"a\"\nCpus = 1\nTotalSlotCpus = 8\nMemory = -1\n",
+		"ClusterId = 1\nProcId = 0\nQDate = 0\nMinHosts = 99\nRemoteWallClockTime = 1\nEstimatedRunTime = 1\n")
 	f.Add("", "")
 	f.Fuzz(func(t *testing.T, pool, jobs string) {
 		schema := negotiator.DefaultSchema()
@@ -264,8 +287,7 @@ func FuzzAds(f *testing.F) {
 	})
 }
 
-// huge tells whether a number of the workload is beyond what its readers should
-// let pass.
+// huge reports whether a number of the workload is larger than its readers should allow.
 func huge(w *condorsim.Workload) bool {
 	const most = 1e15
 	for _, s := range w.Slots {
@@ -276,7 +298,10 @@ func huge(w *condorsim.Workload) bool {
 		}
 	}
 	for _, j := range w.Jobs {
-		for _, n := range []int64{int64(j.Submit), -int64(j.Submit), int64(j.Run), int64(j.Estimate), int64(j.Nodes), j.Cpus, j.Memory} {
+		for _, n := range []int64{
+			int64(j.Submit), -int64(j.Submit), int64(j.Run), int64(j.Estimate), int64(j.Nodes),
+			j.Cpus, j.Memory,
+		} {
 			if n > most {
 				return true
 			}
@@ -285,10 +310,11 @@ func huge(w *condorsim.Workload) bool {
 	return false
 }
 
-// FuzzSWF reads text as a trace and runs what it is.
+// FuzzSWF reads text as a trace and runs it.
 func FuzzSWF(f *testing.F) {
 	line := func(id, submit, run, procs, estimate int) string {
-		return fmt.Sprintf("%d %d -1 %d %d -1 -1 %d %d -1 1 1 -1 -1 -1 -1 -1 -1\n", id, submit, run, procs, procs, estimate)
+		return fmt.Sprintf("%d %d -1 %d %d -1 -1 %d %d -1 1 1 -1 -1 -1 -1 -1 -1\n", id, submit, run, procs,
+			procs, estimate)
 	}
 	f.Add("; MaxProcs: 4\n" + line(1, 0, 10, 4, 20) + line(2, 1, 10, 2, 5) + line(3, 1, 0, 9, -1))
 	f.Add(line(1, 5, 3, 1, 3) + line(2, -2, 3, 1, 3) + line(3, 999999999999, 999999999999, 64, 1))
@@ -297,7 +323,8 @@ func FuzzSWF(f *testing.F) {
 		if strings.Count(text, "\n") > 50 {
 			return
 		}
-		in, err := workload.ReadSWF(strings.NewReader(text), "fuzz.swf", workload.Options{CPUs: 64, Clean: workload.CleanNone})
+		in, err := workload.ReadSWF(strings.NewReader(text), "fuzz.swf",
+			workload.Options{CPUs: 64, Clean: workload.CleanNone})
 		if err != nil {
 			return
 		}

@@ -12,17 +12,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// ads reads ads in the line form; semicolons stand for ends of lines, and two of
-// them end an ad.
+// ads reads ads in the line form; semicolons stand for ends of lines, and two of them end an ad.
 func ads(text string) iter.Seq2[*classad.ClassAd, error] {
 	return classad.ReadAds(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "test.ads")
 }
 
-// slots are two slots: a of 2 cpus and 100 MiB, b of 3 and 200.
+// slots makes two slots: a of 2 cpus and 100 MiB, b of 3 and 200.
 func slots(tb testing.TB) []*negotiator.Slot {
 	tb.Helper()
 	all, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
@@ -44,7 +43,10 @@ func trace(jobs ...workload.Job) *workload.Trace {
 
 func TestFromTraceOnOneMachine(t *testing.T) {
 	in := trace(
-		workload.Job{Submit: 3, Run: 5, Estimate: 9, Procs: 2, Memory: 70, User: "7", Group: "1", Executable: "12", Queue: "0"},
+		workload.Job{
+			Submit: 3, Run: 5, Estimate: 9, Procs: 2, Memory: 70, User: "7", Group: "1",
+			Executable: "12", Queue: "0",
+		},
 		workload.Job{Submit: 4, Run: 6, Procs: 2, Memory: 70, User: "7"},
 		workload.Job{Submit: 4, Run: 0, Procs: 1},
 	)
@@ -61,7 +63,8 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 
 	j := w.Jobs[0]
 	require.Equal(t, &negotiator.Job{
-		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9, Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
+		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9,
+		Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
 	}, j.Job)
 	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, User: "7", Cpus: 2, Memory: 70}, j)
 	require.Same(t, j.Ad, w.Jobs[1].Ad, "the same request, the same ad")
@@ -69,7 +72,7 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 	require.Nil(t, w.Jobs[2].Labels)
 	for i, job := range w.Jobs {
 		require.EqualValues(t, i, job.ID)
-		require.EqualValues(t, i, job.Place.Cluster)
+		require.EqualValues(t, i, job.Position.Cluster)
 		require.True(t, classad.Match(job.Ad, w.Slots[0].Ad))
 	}
 }
@@ -109,7 +112,10 @@ func TestSlotsFromAds(t *testing.T) {
 		{"none", "", "test.ads: there is no slot in it"},
 		{"no name", "Cpus = 1", "test.ads:1: the slot ad has no Name"},
 		{"the second is wrong", `Name = "a"; Cpus = 1;;Name = "b"`, "test.ads:4: slot b has no Cpus"},
-		{"one name twice", `Name = "a"; Cpus = 1;;Name = "a"; Cpus = 1`, "test.ads:4: there is another slot of the name a"},
+		{
+			"one name twice", `Name = "a"; Cpus = 1;;Name = "a"; Cpus = 1`,
+			"test.ads:4: there is another slot of the name a",
+		},
 		{"no ad", `Name = "a"; Cpus = `, "test.ads:2:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,7 +130,8 @@ const job1 = "ClusterId = 1; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; "
 
 func TestFromAds(t *testing.T) {
 	w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
-		`ClusterId = 2; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; MinHosts = 3; RequestCpus = 2; RequestMemory = 10; Owner = "eve";;`+
+		`ClusterId = 2; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; MinHosts = 3; RequestCpus = 2; `+
+			`RequestMemory = 10; Owner = "eve";;`+
 			"ClusterId = 1; ProcId = 10; QDate = 5; RemoteWallClockTime = 0;;"+
 			"ClusterId = 1; ProcId = 9; QDate = 5; RemoteWallClockTime = 1; EstimatedRunTime = 60;;"+
 			"ClusterId = 9; ProcId = 0; QDate = -5; RemoteWallClockTime = 1"))
@@ -147,10 +154,22 @@ func TestFromAds(t *testing.T) {
 		{"none", "", "test.ads: there is no job in it"},
 		{"comments alone", "# none", "test.ads: there is no job in it"},
 		{"one job twice", job1 + ";;" + job1, "test.ads:7: there is another job 1.0"},
-		{"no run time", "ClusterId = 1; ProcId = 0; QDate = 5", "test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing"},
-		{"a negative run time", job1 + "RemoteWallClockTime = -1", "test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing"},
-		{"a run time beyond all bounds", job1 + "RemoteWallClockTime = 9223372036854775807", "is missing or no whole number from 0 to 1099511627776"},
-		{"totals beyond all bounds", job1 + "RequestCpus = 4611686018427387904; MinHosts = 4", "job 1.0: RequestCpus is 4611686018427387904: must be"},
+		{
+			"no run time", "ClusterId = 1; ProcId = 0; QDate = 5",
+			"test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing",
+		},
+		{
+			"a negative run time", job1 + "RemoteWallClockTime = -1",
+			"test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing",
+		},
+		{
+			"a run time beyond all bounds", job1 + "RemoteWallClockTime = 9223372036854775807",
+			"is missing or no whole number from 0 to 1099511627776",
+		},
+		{
+			"totals beyond all bounds", job1 + "RequestCpus = 4611686018427387904; MinHosts = 4",
+			"job 1.0: RequestCpus is 4611686018427387904: must be",
+		},
 		{"no ad", job1 + "Requirements = (", "test.ads:5:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

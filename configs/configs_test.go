@@ -74,8 +74,9 @@ func TestFourNodes(t *testing.T) {
 	slots := ads(t, configs.FourNodes)
 	require.Len(t, slots, poolNodes)
 	for i, a := range slots {
-		requireNames(t, a, "MyType Name Machine SlotType PartitionableSlot Cpus Memory Disk TotalSlotCpus TotalSlotMemory "+
-			"OpSys Arch Start Requirements WithinResourceLimits Rank")
+		requireNames(t, a,
+			"MyType Name Machine SlotType PartitionableSlot Cpus Memory Disk TotalSlotCpus TotalSlotMemory "+
+				"OpSys Arch Start Requirements WithinResourceLimits Rank")
 		require.Equal(t, `"Machine"`, a["MyType"])
 		require.Equal(t, fmt.Sprintf(`"slot1@node%d.cluster"`, i+1), a["Name"])
 		require.Equal(t, coresPerNode, a.number(t, "Cpus"))
@@ -89,15 +90,19 @@ func TestJobsFitThePool(t *testing.T) {
 	jobs, slot := ads(t, configs.NPB54), ads(t, configs.FourNodes)[0]
 	require.Len(t, jobs, jobCount)
 	for i, a := range jobs {
-		requireNames(t, a, "MyType ClusterId ProcId Owner QDate JobUniverse MinHosts MaxHosts RequestCpus RequestMemory "+
-			"RequestDisk Cmd EstimatedRunTime RemoteWallClockTime Requirements Rank")
+		requireNames(t, a,
+			"MyType ClusterId ProcId Owner QDate JobUniverse MinHosts MaxHosts RequestCpus RequestMemory "+
+				"RequestDisk Cmd EstimatedRunTime RemoteWallClockTime Requirements Rank")
 		require.Equal(t, `"Job"`, a["MyType"])
 		require.Equal(t, i, a.number(t, "ProcId"))
 		require.Equal(t, i, a.number(t, "QDate"), "one each second")
 		require.Equal(t, a["MinHosts"], a["MaxHosts"])
 		require.LessOrEqual(t, a.number(t, "MaxHosts"), poolNodes)
 		require.Positive(t, a.number(t, "MinHosts"))
-		for request, capacity := range map[string]string{"RequestCpus": "Cpus", "RequestMemory": "Memory", "RequestDisk": "Disk"} {
+		for request, capacity := range map[string]string{
+			"RequestCpus": "Cpus", "RequestMemory": "Memory",
+			"RequestDisk": "Disk",
+		} {
 			require.Positive(t, a.number(t, request))
 			require.LessOrEqual(t, a.number(t, request), slot.number(t, capacity))
 		}
@@ -116,7 +121,8 @@ func TestReadme(t *testing.T) {
 	for _, b := range benchmarks() {
 		for _, c := range []class{"A", "B", "C"} {
 			p := b.size[c]
-			require.Contains(t, string(text), fmt.Sprintf("| %s | %s | %.1f | %.0f | ", strings.ToUpper(b.name), c, p.gop, p.memory))
+			require.Contains(t, string(text), fmt.Sprintf("| %s | %s | %.1f | %.0f | ", strings.ToUpper(b.name), c,
+				p.gop, p.memory))
 		}
 		require.Contains(t, string(text), fmt.Sprintf("| %s | %.1f | %.3f |", strings.ToUpper(b.name), b.rate, b.comm))
 	}
@@ -126,7 +132,8 @@ func TestReadme(t *testing.T) {
 // policies' options, and says how large each is with all of its traces.
 func TestSweeps(t *testing.T) {
 	cells := map[string]int{
-		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 15 * 4, "ibb": 5 * 7, "ibb-mixed": 5 * 4, "ibb-nodes": 3, "estimates": 4 * 30, "estimates-partitions": 3 * 20, "estimates-intrepid": 26,
+		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 15 * 4, "ibb": 5 * 7, "ibb-mixed": 5 * 4,
+		"ibb-nodes": 3, "estimates": 4 * 30, "estimates-partitions": 3 * 20, "estimates-intrepid": 26,
 	}
 	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
 	require.NoError(t, err)

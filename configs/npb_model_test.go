@@ -34,14 +34,21 @@ type problem struct {
 
 func benchmarks() []*benchmark {
 	return []*benchmark{
-		{"bt", true, 2.5, 0.020, grids(200, 368, func(n float64) float64 { return 3478.8*n*n*n - 17655.7*n*n + 28023.7*n })},
-		{"cg", false, 0.8, 0.060, map[class]problem{"A": cg(14000, 11, 15), "B": cg(75000, 13, 75), "C": cg(150000, 15, 75)}},
+		{"bt", true, 2.5, 0.020, grids(200, 368,
+			func(n float64) float64 { return 3478.8*n*n*n - 17655.7*n*n + 28023.7*n })},
+		{"cg", false, 0.8, 0.060, map[class]problem{"A": cg(14000, 11, 15), "B": cg(75000, 13, 75), "C": cg(150000,
+			15, 75)}},
 		{"ep", false, 1.8, 0, map[class]problem{"A": ep(28), "B": ep(30), "C": ep(32)}},
-		{"ft", false, 2.4, 0.050, map[class]problem{"A": ft(256*256*128, 6), "B": ft(512*256*256, 20), "C": ft(512*512*512, 20)}},
+		{"ft", false, 2.4, 0.050, map[class]problem{
+			"A": ft(256*256*128, 6), "B": ft(512*256*256, 20),
+			"C": ft(512*512*512, 20),
+		}},
 		{"is", false, 0.6, 0.100, map[class]problem{"A": is(23), "B": is(25), "C": is(27)}},
-		{"lu", false, 2.5, 0.025, grids(250, 176, func(n float64) float64 { return 1984.77*n*n*n - 10923.3*n*n + 27770.9*n - 144010 })},
+		{"lu", false, 2.5, 0.025, grids(250, 176,
+			func(n float64) float64 { return 1984.77*n*n*n - 10923.3*n*n + 27770.9*n - 144010 })},
 		{"mg", false, 2.4, 0.040, map[class]problem{"A": mg(256, 4), "B": mg(256, 20), "C": mg(512, 20)}},
-		{"sp", true, 1.7, 0.030, grids(400, 304, func(n float64) float64 { return 881.174*n*n*n - 4683.91*n*n + 11484.5*n - 19272.4 })},
+		{"sp", true, 1.7, 0.030, grids(400, 304,
+			func(n float64) float64 { return 881.174*n*n*n - 4683.91*n*n + 11484.5*n - 19272.4 })},
 	}
 }
 

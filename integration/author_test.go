@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheReadmeLeadsToAPolicy does in an empty folder what plugins/README.md
-// tells a newcomer: nothing but its commands, and the files that it names.
+// TestTheReadmeLeadsToAPolicy follows plugins/README.md in an empty folder: it runs only the
+// commands given there and writes only the files named there.
 func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: builds a module of its own")
@@ -30,7 +30,8 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 	home := t.TempDir()
 	var script strings.Builder
 	script.WriteString("set -e\n")
-	for _, block := range regexp.MustCompile("(?s)(?:Write `([^`]*)`:\n\n)?```(go|sh)\n(.*?)```").FindAllStringSubmatch(tutorial, -1) {
+	for _, block := range regexp.MustCompile("(?s)(?:Write `([^`]*)`:\n"+
+		"\n)?```(go|sh)\n(.*?)```").FindAllStringSubmatch(tutorial, -1) {
 		file, language, text := block[1], block[2], block[3]
 		if language == "go" {
 			require.NotEmpty(t, file, "the README does not name the file of\n%s", text)
@@ -38,18 +39,21 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 		}
 		script.WriteString(text)
 	}
-	// The checkout stays where it is: beside a folder that is another one in every run, all of it would be compiled anew.
-	// The whole check, of larger pools, runs in .ci/run.
-	told := strings.NewReplacer("(cd condor-backfill ", "(cd '"+checkout+"' ", "=../condor-backfill\n", "='"+checkout+"'\n",
+	// Use the checkout in place: in a folder that differs in every run, all of it would be compiled
+	// anew. The complete check, of larger pools, runs in .ci/run.
+	told := strings.NewReplacer("(cd condor-backfill ", "(cd '"+checkout+"' ", "=../condor-backfill\n",
+		"='"+checkout+"'\n",
 		"plugin check ./", "plugin check --quick ./").Replace(script.String())
 	shell := exec.CommandContext(t.Context(), "bash", "-c", told)
 	shell.Dir = home
-	// What is installed is there already, and up to date: that it was installed is told by its time alone.
+	// The binaries are installed already and up to date; only their times show that they were
+	// installed.
 	commands := []string{filepath.Join(binaries, "negotiator"), filepath.Join(binaries, "condorsim")}
 	for _, command := range commands {
 		require.NoError(t, os.Chtimes(command, time.Unix(0, 0), time.Unix(0, 0)))
 	}
-	shell.Env = append(os.Environ(), goFlags, "GOBIN="+binaries, "PATH="+binaries+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), goFlags, "GOBIN="+binaries,
+		"PATH="+binaries+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var out, said bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &said
 	require.NoError(t, shell.Run(), "%s\n%s", &out, &said)

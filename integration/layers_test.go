@@ -4,8 +4,16 @@ package integration_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,54 +22,343 @@ import (
 
 const module = "github.com/condor-backfill/condor-backfill"
 
-// layers says what each top folder may import of the others. Commands (cmd and
-// plugins/backfill-NAME) may import anything.
-var layers = map[string][]string{
-	"classad":     {},
-	"backfill":    {},
-	"configs":     {},
-	"plugins":     {"backfill"},
-	"negotiator":  {"classad", "backfill"},
-	"condorsim":   {"negotiator", "classad", "backfill"},
-	"integration": {},
+// arrows says which of our packages a package may import, and which its tests may import as well.
+// Paths are relative to the module. "x/..." is x and everything below it, "x/{a,b}" is x/a and x/b.
+// If several rows name a package, the one with the longest pattern counts. Every package may import
+// itself, and every test may import integration/poll. Commands (package main) may import anything.
+// What a package may import indirectly follows, as each import obeys its own row.
+var arrows = []struct{ of, may, tests string }{
+	{"classad/...", "", ""},
+	{"classad/parser", "classad/ast", ""},
+	{"classad", "classad/{ast,parser,internal/...}", "classad/classadtest"},
+	{"classad/classadtest", "classad classad/ast", ""},
+
+	{"backfill/...", "backfill", "backfill/..."},
+	{"backfill/profile", "", ""},
+	{"backfill", "backfill/profile", "backfill/..."},
+	{"backfill/balance", "backfill backfill/scan", "backfill/..."},
+	{"backfill/{plan,profileevents}", "backfill backfill/profile", "backfill/..."},
+	{"backfill/policies/...", "backfill backfill/{balance,plan,profile,scan}", "backfill/..."},
+	{"backfill/policies", "backfill backfill/policies/...", "backfill/..."},
+	{"backfill/conformance", "backfill backfill/{policies,profile}", "backfill/..."},
+	{"backfill/backfilltest", "backfill backfill/conformance", "backfill/..."},
+
+	{"plugins/...", "backfill/... plugins/...", ""},
+	{"plugins/policyv1", "", ""},
+	{"plugins/internal/wire", "backfill backfill/profile plugins/policyv1", ""},
+	{"plugins/host", "backfill plugins/{internal/wire,policyv1}", "backfill/... plugins/{sdk,serve}"},
+	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1}", "backfill/..."},
+	{"plugins/choose", "backfill/... plugins/host", "plugins/serve"},
+
+	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
+	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
+	{"negotiator/matchmaker", "classad backfill", ""},
+	{"negotiator/cli", "backfill", ""},
+	{"negotiator/strictyaml", "", ""},
+	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
+
+	{"negotiator/htcondor/cedar", "classad/...", ""},
+	{"negotiator/htcondor/security", "classad negotiator/htcondor/cedar", "negotiator/htcondor/internal/tape"},
+	{
+		"negotiator/htcondor/client", "classad negotiator/htcondor/{cedar,security}",
+		"negotiator/htcondor/{fakes,server}",
+	},
+	{
+		"negotiator/htcondor/server", "classad negotiator/htcondor/{cedar,security}",
+		"negotiator/htcondor/{client,internal/tape}",
+	},
+	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
+	{"negotiator/htcondor/accountant", "classad backfill", ""},
+	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},
+	{
+		"negotiator/htcondor/observe",
+		"classad/... backfill negotiator negotiator/htcondor/{accountant,cedar,client,security}",
+		"negotiator/htcondor/fakes",
+	},
+	{"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/htcondor/{accountant,observe}", ""},
+	{
+		"negotiator/htcondor/dispatch",
+		"classad/... backfill negotiator negotiator/htcondor/{cedar,client,observe,security,track}",
+		"negotiator/htcondor/{accountant,fakes}",
+	},
+	{
+		"negotiator/htcondor", "classad backfill negotiator " +
+			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
+		"backfill/... negotiator/htcondor/{cedar,fakes}",
+	},
+
+	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},
+	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", "condorsim"},
+	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
+	{"condorsim/input/workload/packed", "", ""},
+	{
+		"condorsim", "classad backfill/... negotiator condorsim/input/... condorsim/output/{metrics,wholefile}",
+		"condorsim/output/report",
+	},
+	{"condorsim/output/{chart,metrics,wholefile}", "", ""},
+	{"condorsim/output/results", "condorsim/input/workload condorsim/output/{metrics,wholefile}", ""},
+	{"condorsim/output/papers", "condorsim/output/results", ""},
+	{
+		"condorsim/output/page", "condorsim/output/{chart,metrics,papers,results,wholefile}",
+		"condorsim/{input/workload,output/page/pagetest}",
+	},
+	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/wholefile", ""},
+	{"condorsim/output/...", "classad backfill/... negotiator condorsim condorsim/{input,output}/...", ""},
+	{"condorsim/sweep", "classad backfill/... negotiator negotiator/strictyaml condorsim condorsim/input/... " +
+		"condorsim/output/{papers,results}", ""},
+
+	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
+	{"integration/...", "", "backfill/... plugins/... configs integration/..."},
 }
 
-// TestLayers holds the imports of every package, transitive ones included,
-// against the arrows of ARCHITECTURE.md.
+// walls says which other packages a package must not import, those of the standard library
+// included. Tests may.
+var walls = []struct{ of, never, why string }{
+	{"backfill/...", "time os/... net/... math/rand crypto/rand log/... google.golang.org/grpc/... " +
+		"github.com/hashicorp/go-plugin/...", "the core knows nothing of clocks, files, networks and processes"},
+	{
+		"backfill backfill/{balance,estimate,plan,policies/...,profile,profileevents,scan}", "math/rand/v2",
+		"decisions are not random",
+	},
+	{
+		"negotiator/htcondor/track", "context sync/... os/... net/... math/rand/... crypto/rand",
+		"what changed follows from belief, snapshot and time alone",
+	},
+	{
+		"negotiator negotiator/{cli,config,matchmaker} condorsim/...",
+		"net/http/... google.golang.org/grpc/... github.com/hashicorp/go-plugin/...",
+		"only commands know plugins and HTTP",
+	},
+	{
+		"backfill/conformance plugins/check", "testing github.com/stretchr/testify/...",
+		"findings are values; backfilltest makes failed tests of them",
+	},
+}
+
+// clockless are the packages that take the time as an argument and never read a clock or wait.
+// Commands may.
+const clockless = "backfill/... negotiator negotiator/{config,matchmaker,strictyaml} " +
+	"negotiator/htcondor/track condorsim/..."
+
+// clocks are the functions of package time that read a clock or wait.
+const clocks = "Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker"
+
+// pkg is a package as go list describes it.
+type pkg struct {
+	ImportPath, Name, Dir              string
+	GoFiles                            []string
+	Imports, TestImports, XTestImports []string
+}
+
+// TestLayers checks the imports of every package and its tests against the arrows and walls.
 func TestLayers(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Imports", module+"/...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Dir,GoFiles,Imports,TestImports,XTestImports",
+		module+"/...").Output()
 	require.NoError(t, err)
 	decoder := json.NewDecoder(strings.NewReader(string(out)))
-	checked := 0
+	packages, found := []string{}, []string{}
 	for {
-		var pkg struct {
-			ImportPath, Name string
-			Imports          []string
-		}
-		if err = decoder.Decode(&pkg); err == io.EOF { //nolint:errorlint // Decode returns it bare
+		var p pkg
+		if err = decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)
-		from, ours := topFolder(pkg.ImportPath)
-		if !ours || pkg.Name == "main" {
-			continue
+		found = append(found, broken(p)...)
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			require.NoError(t, err)
+			found = append(found, clocksIn(p, file, text)...)
 		}
-		allowed, known := layers[from]
-		require.True(t, known, "%s is in no known layer", pkg.ImportPath)
-		for _, imported := range pkg.Imports {
-			to, inside := topFolder(imported)
-			if !inside || to == from {
-				continue
-			}
-			require.Contains(t, allowed, to, "%s imports %s", pkg.ImportPath, imported)
-		}
-		checked++
+		packages = append(packages, strings.TrimPrefix(p.ImportPath, module+"/"))
 	}
-	require.Greater(t, checked, 15)
+	require.Empty(t, found)
+	for _, row := range arrows {
+		for _, pattern := range expand(row.of) {
+			isNamed := func(path string) bool { return matches(pattern, path) }
+			require.True(t, slices.ContainsFunc(packages, isNamed), "no package is left for the row of %s", pattern)
+		}
+	}
 }
 
-func topFolder(importPath string) (string, bool) {
-	rest, ours := strings.CutPrefix(importPath, module+"/")
-	folder, _, _ := strings.Cut(rest, "/")
-	return folder, ours
+// TestLayersAreHeld breaks each rule with an import that is made up.
+func TestLayersAreHeld(t *testing.T) {
+	for _, c := range []struct{ of, imports, test string }{
+		{of: "classad", imports: "backfill"},
+		{of: "classad/parser", imports: "classad"},
+		{of: "classad/internal/pcre", imports: "classad"},
+		{of: "backfill", imports: "backfill/policies/easy"},
+		{of: "backfill", test: "negotiator"},
+		{of: "backfill/profile", imports: "backfill"},
+		{of: "backfill/policies/easy", imports: "backfill/policies/fcfs"},
+		{of: "backfill/policies/made-up", imports: "classad"},
+		{of: "plugins/host", imports: "plugins/sdk"},
+		{of: "plugins/sdk", imports: "plugins/host"},
+		{of: "plugins/made-up", test: "negotiator"},
+		{of: "negotiator", imports: "negotiator/config"},
+		{of: "negotiator/matchmaker", imports: "negotiator"},
+		{of: "negotiator", imports: "plugins/host"},
+		{of: "negotiator", test: "condorsim"},
+		{of: "negotiator/made-up", imports: "condorsim/input/history"},
+		{of: "negotiator/htcondor/cedar", imports: "negotiator/htcondor/security"},
+		{of: "negotiator/htcondor/security", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/security", test: "negotiator/htcondor/server"},
+		{of: "negotiator/htcondor/client", imports: "negotiator/htcondor/server"},
+		{of: "negotiator/htcondor/server", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/accountant", imports: "negotiator/htcondor"},
+		{of: "negotiator/htcondor/accountant", test: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor", imports: "negotiator/htcondor/daemon"},
+		{of: "negotiator/htcondor/observe", imports: "negotiator/htcondor/track"},
+		{of: "negotiator/htcondor/observe", imports: "negotiator/htcondor/dispatch"},
+		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/security"},
+		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/dispatch"},
+		{of: "negotiator/htcondor/track", imports: "net"},
+		{of: "negotiator/htcondor/track", imports: "math/rand/v2"},
+		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/server"},
+		{of: "condorsim", imports: "condorsim/sweep"},
+		{of: "condorsim", imports: "plugins/choose"},
+		{of: "condorsim/input/pools", imports: "condorsim"},
+		{of: "condorsim/input/pools", test: "condorsim"},
+		{of: "condorsim/input/workload", imports: "condorsim/output/results"},
+		{of: "condorsim/output/results", imports: "condorsim"},
+		{of: "condorsim/output/metrics", test: "condorsim"},
+		{of: "condorsim/output/made-up", imports: "plugins/host"},
+		{of: "configs", imports: "negotiator"},
+		{of: "integration/poll", imports: "backfill"},
+		{of: "made-up", imports: "backfill"},
+		{of: "backfill/profileevents", imports: "time"},
+		{of: "backfill/profileevents", imports: "math/rand/v2"},
+		{of: "backfill/made-up", imports: "os/exec"},
+		{of: "backfill/estimate", imports: "net/http"},
+		{of: "backfill/conformance", imports: "testing"},
+		{of: "negotiator", imports: "google.golang.org/grpc/codes"},
+		{of: "condorsim/sweep", imports: "github.com/hashicorp/go-plugin"},
+	} {
+		ours := func(path string) []string {
+			if _, _, known := allowed(path); known {
+				path = module + "/" + path
+			}
+			return []string{path}
+		}
+		p := pkg{ImportPath: module + "/" + c.of, Imports: ours(c.imports), XTestImports: ours(c.test)}
+		require.Len(t, broken(p), 1, "%+v", c)
+		p.Name = "main"
+		require.Empty(t, broken(p), "%+v", c)
+	}
+	fine := pkg{
+		ImportPath:  module + "/backfill/policies/made-up",
+		Imports:     []string{"math", module + "/backfill/scan"},
+		TestImports: []string{"time", module + "/backfill/conformance", module + "/integration/poll"},
+	}
+	require.Empty(t, broken(fine))
+}
+
+// TestClocksAreFound uses clocks in a file that is made up.
+func TestClocksAreFound(t *testing.T) {
+	text := []byte("package p\n\nvar a, b, c = time.Now(), time.Second, time.After\n")
+	p := pkg{ImportPath: module + "/negotiator/htcondor/track"}
+	require.Equal(t, []string{
+		"negotiator/htcondor/track: made-up.go:3:15 uses time.Now",
+		"negotiator/htcondor/track: made-up.go:3:40 uses time.After",
+	}, clocksIn(p, "made-up.go", text))
+	p.ImportPath = module + "/negotiator/htcondor/dispatch"
+	require.Empty(t, clocksIn(p, "made-up.go", text))
+}
+
+// broken lists the imports of a package that an arrow or a wall forbids.
+func broken(p pkg) (found []string) {
+	if p.Name == "main" {
+		return nil
+	}
+	of := strings.TrimPrefix(p.ImportPath, module+"/")
+	may, tests, known := allowed(of)
+	if !known {
+		return []string{of + " is in no row of arrows"}
+	}
+	check := func(imports []string, what, may string) {
+		for _, path := range imports {
+			imported, ours := strings.CutPrefix(path, module+"/")
+			if ours && imported != of && !matches(may, imported) {
+				found = append(found, fmt.Sprintf("%s%s imports %s", of, what, imported))
+			}
+		}
+	}
+	check(p.Imports, "", may)
+	check(slices.Concat(p.TestImports, p.XTestImports), " (test)", may+" "+tests+" integration/poll")
+	for _, wall := range walls {
+		for _, imported := range p.Imports {
+			if matches(wall.of, of) && matches(wall.never, imported) {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", of, imported, wall.why))
+			}
+		}
+	}
+	return found
+}
+
+// clocksIn lists where a file of a package without clocks uses one.
+func clocksIn(p pkg, name string, text []byte) (found []string) {
+	of := strings.TrimPrefix(p.ImportPath, module+"/")
+	if p.Name == "main" || !matches(clockless, of) {
+		return nil
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok && matches(clocks, selector.Sel.Name) {
+			if from, ok := selector.X.(*ast.Ident); ok && from.Name == "time" {
+				at := files.Position(n.Pos())
+				found = append(found, fmt.Sprintf("%s: %s uses time.%s", of, at, selector.Sel.Name))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// allowed finds the row of arrows for a package.
+func allowed(of string) (may, tests string, known bool) {
+	longest := -1
+	for _, row := range arrows {
+		for _, pattern := range expand(row.of) {
+			folder, below := strings.CutSuffix(pattern, "/...")
+			length := 2 * len(folder)
+			if !below {
+				length++ // "x" counts before "x/..."
+			}
+			if length > longest && matches(pattern, of) {
+				longest, may, tests, known = length, row.may, row.tests, true
+			}
+		}
+	}
+	return may, tests, known
+}
+
+// matches reports whether one of the patterns, separated by spaces, names the package.
+func matches(patterns, of string) bool {
+	for _, pattern := range expand(patterns) {
+		folder, below := strings.CutSuffix(pattern, "/...")
+		if of == folder || below && strings.HasPrefix(of, folder+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// expand lists the patterns of a text, separated by spaces, without braces.
+func expand(patterns string) (list []string) {
+	for pattern := range strings.FieldsSeq(patterns) {
+		before, rest, braces := strings.Cut(pattern, "{")
+		items, after, _ := strings.Cut(rest, "}")
+		if !braces {
+			list = append(list, pattern)
+			continue
+		}
+		for item := range strings.SplitSeq(items, ",") {
+			list = append(list, before+item+after)
+		}
+	}
+	return list
 }

@@ -22,20 +22,26 @@ import (
 )
 
 // thorough is for what takes long and fails where something cheaper fails as well, nearly always.
-var thorough = flag.Bool("thorough", false, "try every policy where one of each kind stands for all") //nolint:gochecknoglobals // a flag of the test binary
+//
+//nolint:gochecknoglobals // a flag of the test binary
+var thorough = flag.Bool("thorough", false, "try every policy where one of each kind stands for all")
 
 // binaries is the folder with every binary of the project.
 var binaries string //nolint:gochecknoglobals // set by TestMain before any test
 
-// goFlags are those of every build here, after the caller's, with which most is compiled already: without a symbol
-// table a program links in half the time, and a second build with the same flags finds it up to date.
-var goFlags = "GOFLAGS=" + os.Getenv("GOFLAGS") + " -buildvcs=false -ldflags=-s" //nolint:gochecknoglobals // never changed
+// goFlags are those of every build here, after the caller's, with which most is compiled already:
+// without a symbol table a program links in half the time, and a second build with the same flags
+// finds it up to date.
+//
+//nolint:gochecknoglobals // never changed
+var goFlags = "GOFLAGS=" + os.Getenv("GOFLAGS") + " -buildvcs=false -ldflags=-s"
 
-// standIns are the policies that are served by the tests' executable under the name of a plugin, and the bad one.
-// Linking each plugin would take longer than most tests; TestEveryPolicyIsAPlugin compares their mains.
-func standIns() []backfill.Spec { return append(policies.All(), bad()) }
+// standIns returns the policies that the tests' executable serves under the name of a plugin, and a
+// bad one. Linking each plugin would take longer than most tests; TestEveryPolicyIsAPlugin compares
+// their mains.
+func standIns() []backfill.PolicySpec { return append(policies.All(), bad()) }
 
-// linkedPlugin is the plugin that is the real binary.
+// linkedPlugin is the plugin whose real binary is used.
 const linkedPlugin = "easy"
 
 func TestMain(m *testing.M) {
@@ -59,12 +65,13 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	binaries = dir
-	// The plugins have a folder of their own, so that no test finds one by accident.
+	// The plugins are in a folder of their own, so that no test finds one by accident.
 	if err = os.Mkdir(pluginDir(), 0o755); err != nil {
 		return fail(err)
 	}
 	commands := []string{"/classad/cmd/classad", "/condorsim/cmd/condorsim", "/negotiator/cmd/negotiator"}
-	if err = errors.Join(build(dir, commands...), build(pluginDir(), "/plugins/"+host.Prefix+linkedPlugin)); err != nil {
+	if err = errors.Join(build(dir, commands...),
+		build(pluginDir(), "/plugins/"+host.Prefix+linkedPlugin)); err != nil {
 		return fail(err)
 	}
 	for _, spec := range policies.All() {
@@ -77,7 +84,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// build links packages of the module into a folder.
+// build builds packages of the module into a folder.
 func build(dir string, packages ...string) error {
 	args := []string{"build", "-o", dir + string(filepath.Separator)}
 	for _, p := range packages {
@@ -88,8 +95,9 @@ func build(dir string, packages ...string) error {
 	return cmd.Run()
 }
 
-// TestTheCacheKnowsEverySource looks at every source of the module, so that Go's cache of test results knows them: of
-// what TestMain builds it knows nothing, and a result from before a change of a command would pass for one of after.
+// TestTheCacheKnowsEverySource opens every source of the module, so that Go's cache of test results
+// depends on them. It does not know what TestMain builds, and would otherwise return results from
+// before a change of a command.
 func TestTheCacheKnowsEverySource(t *testing.T) {
 	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
@@ -104,8 +112,8 @@ func TestTheCacheKnowsEverySource(t *testing.T) {
 	}))
 }
 
-// standIn puts the tests' executable where a plugin is looked for. It is a file of its own, as a plugin's links are
-// followed before it is started.
+// standIn puts the tests' executable where a plugin is looked for. It is a separate file, because
+// links to a plugin are resolved before it is started.
 func standIn(path string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -114,7 +122,7 @@ func standIn(path string) error {
 	if os.Link(self, path) == nil {
 		return nil
 	}
-	text, err := os.ReadFile(self) // on another file system
+	text, err := os.ReadFile(self) // for another file system
 	if err != nil {
 		return err
 	}
@@ -128,7 +136,8 @@ func fail(err error) int {
 
 func pluginDir() string { return filepath.Join(binaries, "plugins") }
 
-// TestEveryPolicyIsAPlugin of its own, whose main differs from that of the linked one in nothing but the name.
+// TestEveryPolicyIsAPlugin checks that every policy has a main that differs from the linked
+// plugin's only in the name.
 func TestEveryPolicyIsAPlugin(t *testing.T) {
 	main := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", "plugins", host.Prefix+name, "main.go"))
@@ -140,12 +149,13 @@ func TestEveryPolicyIsAPlugin(t *testing.T) {
 		want := strings.ReplaceAll(main(linkedPlugin), "policies/"+linkedPlugin, "policies/"+folder)
 		want = strings.ReplaceAll(want, linkedPlugin+".Spec", folder+".Spec")
 		want = strings.ReplaceAll(want, host.Prefix+linkedPlugin, host.Prefix+spec.Name)
-		require.Equal(t, strings.ReplaceAll(want, "the "+linkedPlugin+" policy", "the "+spec.Name+" policy"), main(spec.Name))
+		require.Equal(t, strings.ReplaceAll(want, "the "+linkedPlugin+" policy", "the "+spec.Name+" policy"),
+			main(spec.Name))
 	}
 }
 
-// TestScripts runs the command lines of testdata/script, one folder each. In
-// them $PLUGINS is the folder of the policy plugins, and
+// TestScripts runs the command lines of testdata/script, one folder each. In them $PLUGINS is the
+// folder of the policy plugins, and
 //
 //	exits CODE PROGRAM ARGS…
 //
@@ -163,8 +173,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program and requires its exit code; what it printed can be looked
-// at with stdout and stderr.
+// exits runs a program and requires its exit code; stdout and stderr refer to its output.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE PROGRAM ARGS…")

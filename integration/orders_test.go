@@ -12,8 +12,9 @@ import (
 
 // The named orders, written as expressions.
 const (
-	sjfExpression     = "expr:-EstimatedRunTime"
-	wfpExpression     = "expr:(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * Width"
+	sjfExpression = "expr:-EstimatedRunTime"
+	wfpExpression = "expr:(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) " +
+		"* (1.0*WaitTime/EstimatedRunTime) * Width"
 	xfactorExpression = "expr:1.0 * (CurrentTime - QDate + EstimatedRunTime) / EstimatedRunTime"
 )
 
@@ -24,14 +25,17 @@ func schedule(t *testing.T, env []string, policy, order string, args ...string) 
 		t.Skip("skipped: a real trace; shared/traces is not here")
 	}
 	rows := filepath.Join(t.TempDir(), "jobs.csv")
-	commandEnv(t, env, "condorsim", append([]string{"run", "--workload", kth, "--policy", policy, "--order", order, "--jobs-out", rows}, args...)...)
+	commandEnv(t, env, "condorsim", append([]string{
+		"run", "--workload", kth, "--policy", policy, "--order", order,
+		"--jobs-out", rows,
+	}, args...)...)
 	text, err := os.ReadFile(rows)
 	require.NoError(t, err)
 	return string(text)
 }
 
-// TestOrdersAsExpressions runs the beginning of a trace, with -thorough all of it, under orders of the core and the
-// same orders as expressions, and requires the same row for every job.
+// TestOrdersAsExpressions runs the start of a trace, with -thorough all of it, under orders of the
+// core and under the same orders as expressions, and requires the same row for every job.
 func TestOrdersAsExpressions(t *testing.T) {
 	jobs := 6000
 	if *thorough {
@@ -50,8 +54,8 @@ func TestOrdersAsExpressions(t *testing.T) {
 	}
 }
 
-// TestOrdersEverywhere requires the same schedule under moving orders linked in,
-// as a binary, and on any number of cores.
+// TestOrdersEverywhere requires the same schedule under moving orders linked in, as a binary, and
+// on any number of cores.
 func TestOrdersEverywhere(t *testing.T) {
 	for _, policy := range []string{"easy", "ibb", "fcfs"} {
 		for name, order := range map[string]string{"wfp": "wfp", "xfactor": "xfactor", "expr": wfpExpression} {
@@ -61,7 +65,8 @@ func TestOrdersEverywhere(t *testing.T) {
 				linked := schedule(t, nil, policy, order, some)
 				require.Equal(t, linked, schedule(t, nil, policy, order, some, "--plugin-dir", pluginDir()))
 				for _, cores := range []string{"1", "8"} {
-					require.Equal(t, linked, schedule(t, []string{"GOMAXPROCS=" + cores}, policy, order, some), "%s cores", cores)
+					require.Equal(t, linked, schedule(t, []string{"GOMAXPROCS=" + cores}, policy, order, some),
+						"%s cores", cores)
 				}
 			})
 		}

@@ -42,8 +42,8 @@ func commandEnv(t *testing.T, env []string, name string, args ...string) string 
 	return string(out)
 }
 
-// TestBinariesConform holds each policy binary against the conformance suite and
-// against the policy's own promises.
+// TestBinariesConform checks each policy binary with the conformance suite and against the policy's
+// own promises.
 func TestBinariesConform(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestBinariesConform(t *testing.T) {
 	}
 }
 
-// binary is a policy's binary in charge.
+// binary starts a policy's binary as a decider.
 func binary(t *testing.T, policy string) backfill.Decider {
 	t.Helper()
 	remote, err := host.Start(t.Context(), host.Command{Path: filepath.Join(pluginDir(), host.Prefix+policy)},
@@ -68,9 +68,8 @@ func binary(t *testing.T, policy string) backfill.Decider {
 	return remote
 }
 
-// TestSameDecisionsWithPredictions runs random pools in which jobs are expected to run
-// for longer or shorter than they are placed for, some with bundles, linked in and as a
-// binary.
+// TestSameDecisionsWithPredictions runs random pools linked in and as a binary. Jobs are predicted
+// to run for longer or shorter than their places, and some pools have bundles.
 func TestSameDecisionsWithPredictions(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
@@ -97,7 +96,8 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 						}
 						told = append(told, fmt.Sprint(decision.Actions))
 						for _, j := range h.State.Snapshot().Jobs {
-							told = append(told, fmt.Sprint(j.Job.ID, j.Running, j.Held, j.Placement, j.Start, j.End, j.Guarantee))
+							told = append(told, fmt.Sprint(j.Job.ID, j.Running, j.Held, j.Placement, j.Start,
+								j.End, j.Guarantee))
 						}
 					}
 					return told
@@ -109,8 +109,8 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 	}
 }
 
-// TestBinariesPassTheCheck gives policy binaries of each kind to what strangers' plugins are
-// checked with; with -thorough all of them.
+// TestBinariesPassTheCheck runs negotiator plugin check on policy binaries of each kind, with
+// -thorough on all.
 func TestBinariesPassTheCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -118,30 +118,34 @@ func TestBinariesPassTheCheck(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			mtls := "off" // it costs as much as the rest
+			mtls := "off" // it takes as long as the rest
 			switch spec.Name {
 			case linkedPlugin:
 				mtls = "auto"
-			case "conservative", "maui": // with guarantees, and with what the state carries for options
+			case "conservative", "maui": // one with guarantees, one whose options add to the state
 			default:
 				if !*thorough {
 					t.Skip("skipped: one of each kind is enough, but for -thorough")
 				}
 			}
-			out := command(t, "negotiator", "plugin", "check", "--quick", "--mtls", mtls, "--plugin-dir", pluginDir(), spec.Name)
+			out := command(t, "negotiator", "plugin", "check", "--quick", "--mtls", mtls, "--plugin-dir",
+				pluginDir(), spec.Name)
 			require.Contains(t, out, "backfill-"+spec.Name+": all 11 checks passed\n")
 		})
 	}
 }
 
-// TestSameDecisionsEverywhere runs the built-in workload linked in, as a child
-// of the same executable and as a binary of its own.
+// TestSameDecisionsEverywhere runs the built-in workload linked in, as a child of the same
+// executable, and as a separate binary.
 func TestSameDecisionsEverywhere(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
 			run := func(args ...string) string {
-				return command(t, "negotiator", append([]string{"--policy", spec.Name, "--speed", "max", "--json", "--log-level", "warn"}, args...)...)
+				return command(t, "negotiator", append([]string{
+					"--policy", spec.Name, "--speed", "max", "--json",
+					"--log-level", "warn",
+				}, args...)...)
 			}
 			linked := run("--in-process")
 			require.Equal(t, linked, run())
@@ -150,15 +154,21 @@ func TestSameDecisionsEverywhere(t *testing.T) {
 	}
 }
 
-// TestSameScheduleOfATrace runs the beginning of a real trace linked in and as
-// a binary, and requires the same row for every job.
+// TestSameScheduleOfATrace runs the start of a real trace linked in and as a binary, and requires
+// the same row for every job.
 func TestSameScheduleOfATrace(t *testing.T) {
 	if _, err := os.Stat(kth); err != nil {
 		t.Skip("skipped: a real trace; shared/traces is not here")
 	}
 	variants := map[string][]string{
-		"maui, chunking": {"--policy", "maui", "--policy-opt", "bfchunksize=8", "--policy-opt", "bfchunkduration=10:00"},
-		"maui, limits":   {"--policy", "maui", "--policy-opt", "usercfg=[DEFAULT] MAXJOB=2,6", "--policy-opt", "reservationpolicy=HIGHEST"},
+		"maui, chunking": {
+			"--policy", "maui", "--policy-opt", "bfchunksize=8", "--policy-opt",
+			"bfchunkduration=10:00",
+		},
+		"maui, limits": {
+			"--policy", "maui", "--policy-opt", "usercfg=[DEFAULT] MAXJOB=2,6", "--policy-opt",
+			"reservationpolicy=HIGHEST",
+		},
 	}
 	for _, spec := range policies.All() {
 		variants[spec.Name] = []string{"--policy", spec.Name}
@@ -168,7 +178,10 @@ func TestSameScheduleOfATrace(t *testing.T) {
 			t.Parallel()
 			run := func(args ...string) string {
 				rows := filepath.Join(t.TempDir(), "jobs.csv")
-				command(t, "condorsim", slices.Concat([]string{"run", "--workload", kth, "--jobs", "2000", "--order", "sjf", "--jobs-out", rows}, policy, args)...)
+				command(t, "condorsim", slices.Concat([]string{
+					"run", "--workload", kth, "--jobs", "2000", "--order",
+					"sjf", "--jobs-out", rows,
+				}, policy, args)...)
 				text, err := os.ReadFile(rows)
 				require.NoError(t, err)
 				require.Equal(t, 2001, strings.Count(string(text), "\n"))
@@ -184,7 +197,8 @@ func TestDeterminism(t *testing.T) {
 	for _, policy := range []string{"ibb", "conservative", "dc", "maui"} {
 		var first string
 		for i, cores := range []string{"1", "2", "8"} {
-			out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "negotiator", "--policy", policy, "--speed", "max", "--json", "--log-level", "warn")
+			out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "negotiator", "--policy", policy, "--speed", "max",
+				"--json", "--log-level", "warn")
 			if i == 0 {
 				first = out
 			}
@@ -210,7 +224,8 @@ func TestSimulatorDeterminism(t *testing.T) {
 			for i, cores := range []string{"1", "2", "8"} {
 				rows := filepath.Join(t.TempDir(), "jobs.csv")
 				out := commandEnv(t, []string{"GOMAXPROCS=" + cores}, "condorsim",
-					slices.Concat([]string{"run", "--workload", kth, "--jobs", "4000", "--json", "--jobs-out", rows}, args)...)
+					slices.Concat([]string{"run", "--workload", kth, "--jobs", "4000", "--json", "--jobs-out", rows},
+						args)...)
 				text, err := os.ReadFile(rows)
 				require.NoError(t, err)
 				if out += string(text); i == 0 {
@@ -222,29 +237,32 @@ func TestSimulatorDeterminism(t *testing.T) {
 	}
 }
 
-// TestScaledTime lets the negotiator schedule in scaled real time and requires what
-// comes out in virtual time.
+// TestScaledTime schedules in scaled real time and requires the results of virtual time.
 func TestScaledTime(t *testing.T) {
 	for _, policy := range []string{"easy", "conservative", "pc", "dc", "maui"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			run := func(speed string) string {
-				return command(t, "negotiator", "--policy", policy, "--order", "sjf", "--in-process", "--speed", speed, "--json", "--log-level", "error")
+				return command(t, "negotiator", "--policy", policy, "--order", "sjf", "--in-process", "--speed",
+					speed, "--json", "--log-level", "error")
 			}
 			require.Equal(t, run("max"), run("5000"))
 		})
 	}
 }
 
-// TestSameFairStartTimes finds them in copies of the simulation, each with a policy
-// of its own, linked in and as processes.
+// TestSameFairStartTimes computes fair start times in copies of the simulation, each with its own
+// policy, linked in and as processes.
 func TestSameFairStartTimes(t *testing.T) {
 	for _, policy := range []string{"easy", "pc"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			run := func(args ...string) string {
 				rows := filepath.Join(t.TempDir(), "jobs.csv")
-				command(t, "condorsim", append([]string{"run", "--workload", "lublin-128", "--jobs", "300", "--policy", policy, "--fst", "strict,relaxed", "--jobs-out", rows}, args...)...)
+				command(t, "condorsim", append([]string{
+					"run", "--workload", "lublin-128", "--jobs", "300", "--policy",
+					policy, "--fst", "strict,relaxed", "--jobs-out", rows,
+				}, args...)...)
 				table, err := os.ReadFile(rows)
 				require.NoError(t, err)
 				return string(table)

@@ -15,8 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
 
-// bad is a policy that crashes in every tenth cycle. Between its crashes it is EASY.
-func bad() backfill.Spec {
+// bad returns a policy that crashes in every tenth cycle. Between its crashes it is EASY.
+func bad() backfill.PolicySpec {
 	spec := easy.Spec()
 	build, cycles := spec.New, 0
 	spec.Name = "bad"
@@ -32,15 +32,15 @@ func bad() backfill.Spec {
 	return spec
 }
 
-// TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and
-// again: every job runs all the same, as under the policy without its crashes, and
-// no process is left.
+// TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and again: every job
+// runs as under the same policy without crashes, and no process is left.
 func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "backfill-bad")
 	require.NoError(t, standIn(bad))
 	mark := "TEST_MARK=" + bad
 	run := func(policy string) (map[string]any, string) {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"), "--policy", policy, "--speed", "max", "--json")
+		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"), "--policy", policy, "--speed",
+			"max", "--json")
 		var log bytes.Buffer
 		cmd.Env, cmd.Stderr = append(os.Environ(), mark), &log
 		printed, failed := cmd.Output()
@@ -59,14 +59,16 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 		require.Equal(t, want["metrics"].(map[string]any)[metric], got["metrics"].(map[string]any)[metric], metric)
 	}
 
-	// A simulation is of the policy that was asked for, or it has failed.
-	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), "run", "--workload", "lublin-128", "--policy", bad, "--json")
+	// A simulation either used the requested policy or failed.
+	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), "run", "--workload", "lublin-128",
+		"--policy", bad, "--json")
 	var told bytes.Buffer
 	cmd.Env, cmd.Stderr = append(os.Environ(), mark), &told
 	printed, err := cmd.Output()
 	require.Error(t, err)
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
-	require.Regexp(t, `condorsim: policy bad was given up: its fallback, easy, decided \d+ rounds, so these are not its results`, told.String())
+	require.Regexp(t, `condorsim: policy bad was given up: its fallback, easy, decided \d+ rounds, so these are `+
+		`not its results`, told.String())
 	require.Contains(t, string(printed), `"given_up": true`)
 
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")

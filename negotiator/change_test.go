@@ -10,12 +10,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestChange changes policy and order, an expression included, and keeps the queue.
+// TestChange changes the policy, and the order to an expression, and keeps the queue.
 func TestChange(t *testing.T) {
 	n, err := New(Config{Schema: twoResources(), Policy: linked(t, "fcfs"), Fallback: linked(t, "easy")})
 	require.NoError(t, err)
 	d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}}
-	for i, more := range []string{"", "RequestCpus = 2; JobPrio = 1", "JobPrio = 5; EstimatedRunTime = 20", "JobPrio = 3"} {
+	for i, more := range []string{
+		"", "RequestCpus = 2; JobPrio = 1", "JobPrio = 5; EstimatedRunTime = 20",
+		"JobPrio = 3",
+	} {
 		d.Submitted = append(d.Submitted, newJob(t, i, 1, more))
 	}
 	require.Equal(t, []string{"1.0@a×1"}, started(cycle(t, n, d)))
@@ -44,11 +47,13 @@ func TestChange(t *testing.T) {
 	require.Nil(t, n.priorities)
 }
 
-// TestRunTakesChanges makes a change between two cycles, the last one that waits
-// included, and none after the last cycle.
+// TestRunTakesChanges: Run makes each change just before a cycle, and none after the last cycle.
 func TestRunTakesChanges(t *testing.T) {
 	changes := make(chan Change, 3)
-	n, err := New(Config{Schema: twoResources(), Policy: linked(t, "easy"), Fallback: linked(t, "easy"), Changes: changes})
+	n, err := New(Config{
+		Schema: twoResources(), Policy: linked(t, "easy"), Fallback: linked(t, "easy"),
+		Changes: changes,
+	})
 	require.NoError(t, err)
 	s := &script{end: io.EOF, deltas: []Delta{
 		{Now: 5, SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")}},
@@ -64,7 +69,8 @@ func TestRunTakesChanges(t *testing.T) {
 	require.NoError(t, Run(t.Context(), n, s, &watcher{"one", s, nil}))
 	require.Equal(t, []string{
 		"fetch", "changed at 5 <nil>", "act [1.1@a×1]", "one sees 5",
-		"fetch by 15", "changed at 8 policy conservative cannot fall back to easy: one of them gives guarantees and the other does not", "one sees 8",
+		"fetch by 15", "changed at 8 policy conservative cannot fall back to easy: one of them gives guarantees " +
+			"and the other does not", "one sees 8",
 		"fetch by 15", "one sees 9", "fetch by 15",
 	}, s.heard)
 	name, _ := n.State().Policy()

@@ -1,28 +1,37 @@
 // Package negotiator turns a pool's ads into a schedule.
 //
-// A cycle ([Negotiator.RunCycle]) has numbered phases, each a method:
+// A cycle has these phases. [Negotiator.RunCycle] is phases 2 to 6, one call each; [Step] is a
+// whole cycle but for the first.
 //
-//  1. fetch:   a [Pool] says what changed ([Delta]); the caller does this
-//  2. cluster: jobs that no slot can tell apart share an autocluster, slots
-//     that no job can tell apart a slot class
-//  3. match:   Requirements both ways and Rank, once for each pair of these;
-//     the result is a candidate set
-//  4. plan:    the delta becomes a round for the policy, whose decision is
-//     checked (package backfill)
-//  5. act:     the starts become [Match]es, which the pool carries out
-//  6. publish: what was decided and why goes to the sinks
+//  1. fetch:   a [Pool] says what changed ([Delta])
+//  2. cluster: jobs that no slot can tell apart share an autocluster, slots that no job can tell
+//     apart a slot class (package matchmaker)
+//  3. match:   Requirements both ways and Rank are evaluated once for each pair of these; the
+//     result is a candidate set for each autocluster
+//  4. round:   the delta becomes a round of events for the policy (package backfill)
+//  5. decide:  the policy decides the round, and its decision is checked
+//  6. report:  the decision becomes [Match]es and a [Report]
+//  7. act:     the pool starts the matches
+//  8. publish: the sinks see the report
 //
-// [Run] repeats this until the pool has nothing more to say. The same loop
-// drives the simulator, in virtual time, and the daemon: a cycle has no clock,
-// no network and no disk of its own.
+// [Run] repeats this until nothing can happen any more. The same loop drives the simulator, in
+// virtual time, and the daemon: a cycle has no clock, no network and no disk of its own.
 //
-// A negotiator that ends leaves its [Memory], and [Restore] makes one that goes on
-// from it.
+// A negotiator that ends leaves a [Checkpoint], and [Restore] continues from it.
 //
-// Files: pool.go the port to a pool; job.go from ads to jobs and slots;
-// cluster.go phases 2 and 3; delta.go what a pool reports, checked and put in the
-// policy's terms; order.go the queue's order by an expression; negotiator.go the
-// cycle; run.go the loop; predict.go with which run times jobs are planned, and what is
-// learned; forecast.go when jobs may be expected to start by them; memory.go what
-// outlives a negotiator; fit.go why a job matches few slots or none.
+// Files, from the top down; each uses only those below it:
+//
+//	run.go         the loop, and one step of it
+//	cycle.go       one cycle: phases 2 to 6
+//	checkpoint.go  what outlives a negotiator
+//	replan.go      estimators: what completed jobs teach, and new run times for all jobs
+//	check.go       refuses deltas that cannot be true
+//	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
+//	forecast.go    when jobs are expected to start, by predicted run times
+//	report.go      what came of a cycle
+//	predict.go     the predicted run times of jobs
+//	order.go       the queue's order by an expression; utility.go has examples
+//	inventory.go   numbers for slots and bundles, and placements in both terms
+//	schema.go      from ads to jobs and slots; labels.go has the labels of jobs
+//	pool.go        the port to a pool
 package negotiator

@@ -6,12 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 func TestFit(t *testing.T) {
 	n := newNegotiator(t)
 	cycle(t, n, Delta{SlotsUp: []*Slot{
-		newSlot(t, "a", 4, `Site = "north"`), newSlot(t, "b", 4, `Site = "north"; Requirements = TARGET.Owner =!= "eve"`),
+		newSlot(t, "a", 4, `Site = "north"`),
+		newSlot(t, "b", 4, `Site = "north"; Requirements = TARGET.Owner =!= "eve"`),
 		newSlot(t, "c", 8, `Site = "south"`), newSlot(t, "gone", 8, `Site = "north"`),
 	}})
 	cycle(t, n, Delta{SlotsDown: []string{"gone"}, Submitted: []*Job{
@@ -19,10 +21,14 @@ func TestFit(t *testing.T) {
 		newJob(t, 2, 1, `Owner = "eve"; Requirements = TARGET.Site == "north"`),
 		newJob(t, 3, 9, ""),
 	}})
-	for id, want := range map[backfill.JobID]Fit{
-		1: {Slots: 3, Matching: 0, Clauses: []Clause{{`TARGET.Site == "north"`, 2}, {"TARGET.Cpus >= RequestCpus", 3}, {"TARGET.Missing", 0}}},
-		2: {Slots: 3, Matching: 1, Refusing: 1, Clauses: []Clause{{`TARGET.Site == "north"`, 2}}},
-		3: {Slots: 3, Matching: 3, Clauses: []Clause{{"true", 3}}}, // and yet too large
+	for id, want := range map[backfill.JobID]matchmaker.Fit{
+		1: {Slots: 3, Matching: 0, Clauses: []matchmaker.Clause{
+			{Text: `TARGET.Site == "north"`, Met: 2},
+			{Text: "TARGET.Cpus >= RequestCpus", Met: 3},
+			{Text: "TARGET.Missing", Met: 0},
+		}},
+		2: {Slots: 3, Matching: 1, Refusing: 1, Clauses: []matchmaker.Clause{{Text: `TARGET.Site == "north"`, Met: 2}}},
+		3: {Slots: 3, Matching: 3, Clauses: []matchmaker.Clause{{Text: "true", Met: 3}}}, // although it is too large
 	} {
 		got, ok := n.Fit(id)
 		require.True(t, ok)

@@ -7,54 +7,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Prediction is how long a job is taken to run, where that is not what it requests.
-type Prediction struct{ Requested, Predicted backfill.Time }
-
-// Predictions are what was foretold of jobs, as of a cycle. The zero value is nothing.
-type Predictions struct {
-	of    map[backfill.JobID]Prediction
-	slack backfill.Time
-}
-
-// Expected is when and where a waiting job may be expected to start.
+// Expected is when and where a waiting job is expected to start.
 type Expected struct {
 	Start     backfill.Time
 	Placement backfill.Placement
 }
 
-// Predictions copies out what is foretold after the cycle, before the next one.
-func (r *Report) Predictions() Predictions {
-	p := r.predictions
-	if p == nil || len(p.known) == 0 {
-		return Predictions{}
-	}
-	of := make(map[backfill.JobID]Prediction, len(p.known))
-	for id, known := range p.known {
-		one := Prediction{Predicted: known.Backfill}
-		switch {
-		case p.guarantees: // the other two are what is requested
-			one.Predicted = known.Order
-		case r.State.IsRunning(id):
-			one.Predicted = known.Running
-		}
-		if one.Requested = p.requested(p.jobs[id]); one.Predicted != one.Requested {
-			of[id] = one
-		}
-	}
-	return Predictions{of: of, slack: p.slack}
-}
-
-// Of is what was foretold of a job, if that is not what it requests.
-func (p Predictions) Of(id backfill.JobID) (Prediction, bool) {
-	one, known := p.of[id]
-	return one, known
-}
-
-// Forecast says when waiting jobs start if all run for as long as foretold, under a
-// policy that gives guarantees: its plan rests on what jobs request. Each job is placed
-// anew with its predicted run time, in the order of the planned starts, and starts no
-// later than planned. Under other policies the plan itself rests on predictions, and
-// the forecast is empty. The state is used up; its jobs are walked once.
+// Forecast returns when and where the waiting jobs start if all jobs run for their predicted times.
+// It does so under a policy that gives guarantees, as its plan uses requested times; under other
+// policies the plan itself uses predictions, and the forecast is empty.
+//
+// It places each job anew with its predicted run time, in the order of the planned starts. None
+// starts later than planned. It changes the state, so it needs a clone.
 func (p Predictions) Forecast(s *backfill.State) map[backfill.JobID]Expected {
 	if _, guarantees := s.Policy(); !guarantees || len(p.of) == 0 {
 		return nil
@@ -65,7 +29,8 @@ func (p Predictions) Forecast(s *backfill.State) map[backfill.JobID]Expected {
 		switch {
 		case j.Running:
 			if end := p.end(j, s.Now()); end < j.End {
-				round.Events = append(round.Events, backfill.Event{Kind: backfill.EstimateChanged, Job: j.Job.ID, End: end})
+				e := backfill.Event{Kind: backfill.EstimateChanged, JobID: j.Job.ID, End: end}
+				round.Events = append(round.Events, e)
 			}
 		case j.Placement != nil:
 			waiting = append(waiting, j)
@@ -75,12 +40,12 @@ func (p Predictions) Forecast(s *backfill.State) map[backfill.JobID]Expected {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job, b.Job))
 	})
 	for i, j := range waiting {
-		if known, foretold := p.of[j.Job.ID]; foretold {
+		if known, predicted := p.of[j.Job.ID]; predicted {
 			shorter := *j.Job
 			shorter.Estimate = known.Predicted + p.slack
 			waiting[i].Job = &shorter
 		}
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.Changed, Spec: waiting[i].Job, Key: j.Key})
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.Changed, Job: waiting[i].Job, Key: j.Key})
 	}
 	c, err := s.Open(round)
 	if err != nil {
@@ -103,11 +68,11 @@ func (p Predictions) Forecast(s *backfill.State) map[backfill.JobID]Expected {
 	return expected
 }
 
-// end is when a running job is taken to end: what was foretold, doubled up to what it
-// requests while it has outlived that.
+// end is when a running job is expected to end. A job that has run for longer than predicted is
+// expected to run twice as long, again and again, up to the requested time.
 func (p Predictions) end(j backfill.JobState, now backfill.Time) backfill.Time {
-	known, foretold := p.of[j.Job.ID]
-	if !foretold {
+	known, predicted := p.of[j.Job.ID]
+	if !predicted {
 		return j.End
 	}
 	limit := known.Requested + p.slack

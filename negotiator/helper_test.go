@@ -26,19 +26,20 @@ func twoResources() Schema {
 	return Schema{Resources: []string{"cpus", "memory"}, Estimates: []string{"EstimatedRunTime"}}
 }
 
-// newSlot is a slot of 1000 MiB that takes every job, unless more says otherwise.
+// newSlot is a slot of 1000 MiB that accepts every job, unless more says otherwise.
 func newSlot(tb testing.TB, name string, cpus int, more string) *Slot {
 	tb.Helper()
-	s, err := twoResources().SlotFromAd(ad(tb, fmt.Sprintf("Name = %q; Cpus = %d; Memory = 1000; Requirements = true; %s", name, cpus, more)))
+	s, err := twoResources().SlotFromAd(ad(tb,
+		fmt.Sprintf("Name = %q; Cpus = %d; Memory = 1000; Requirements = true; %s", name, cpus, more)))
 	require.NoError(tb, err)
 	return s
 }
 
-// newJob is a job of 10 s, submitted at 0, that takes every slot, unless more
-// says otherwise.
+// newJob is a job of 10 s, submitted at 0, that accepts every slot, unless more says otherwise.
 func newJob(tb testing.TB, id int, cpus int, more string) *Job {
 	tb.Helper()
-	text := fmt.Sprintf("ClusterId = 1; ProcId = %d; QDate = 0; EstimatedRunTime = 10; RequestCpus = %d; Requirements = true; %s", id, cpus, more)
+	text := fmt.Sprintf("ClusterId = 1; ProcId = %d; QDate = 0; EstimatedRunTime = 10; RequestCpus = %d; "+
+		"Requirements = true; %s", id, cpus, more)
 	j, err := twoResources().JobFromAd(backfill.JobID(id), ad(tb, text))
 	require.NoError(tb, err)
 	return j
@@ -53,7 +54,7 @@ func linked(tb testing.TB, policy string) backfill.Decider {
 	return d
 }
 
-// newNegotiator is one under easy, where no decision is refused.
+// newNegotiator is a negotiator under easy, where no decision may be refused.
 func newNegotiator(tb testing.TB) *Negotiator {
 	tb.Helper()
 	n, err := New(Config{
@@ -78,14 +79,14 @@ func started(r Report) []string {
 	for _, m := range r.Matches {
 		parts := make([]string, len(m.Placement))
 		for i, p := range m.Placement {
-			parts[i] = fmt.Sprintf("%s×%d", p.Name(), p.Chunks)
+			parts[i] = fmt.Sprintf("%s×%d", p.Name(), p.Count)
 		}
 		out = append(out, m.Job.Name+"@"+strings.Join(parts, "+"))
 	}
 	return out
 }
 
-// why is the state's reason for where a job is.
+// why is the state's reason why a job waits, runs or is held.
 func why(tb testing.TB, n *Negotiator, id backfill.JobID) string {
 	tb.Helper()
 	r, ok := n.State().Reason(id)
@@ -94,6 +95,3 @@ func why(tb testing.TB, n *Negotiator, id backfill.JobID) string {
 	}
 	return r.Why.String()
 }
-
-// addSlots is add of slots alone.
-func (m *matchmaker) addSlots(slots []*Slot) bool { return m.add(slots, nil) }

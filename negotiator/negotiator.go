@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Config is what a negotiator is made of.
@@ -20,60 +21,76 @@ type Config struct {
 	Order Order
 	// Policy decides; Fallback decides the rounds in which Policy cannot.
 	Policy, Fallback backfill.Decider
-	// DefaultEstimate is planned with for jobs that bring no estimate.
+	// DefaultEstimate is the planned run time of jobs without an estimate; 0: [DefaultEstimate].
 	DefaultEstimate backfill.Time
-	// StartSlack lengthens every job's estimate and limit, in seconds: what passes on
-	// a real pool between a match and the job's start there, and between its end and
-	// the next cycle. An order's expression sees the estimate without it.
+	// StartSlack lengthens every job's estimate and limit, in seconds. It covers the time between
+	// a match and the job's start on a real pool, and between the job's end and the next cycle. An
+	// order's expression sees the estimate without it.
 	StartSlack backfill.Time
-	// Estimates foretell run times and learn from jobs that complete; nil: jobs are
-	// planned with what they request. It is the negotiator's from now on.
+	// Estimates predict run times and learn from jobs that complete; nil: jobs are planned with
+	// the run times that they request. From now on it belongs to the negotiator.
 	Estimates *estimate.Set
-	// Actual is how long jobs will run, which only a simulation knows; may be nil.
+	// Actual returns how long a job will run, which only a simulation knows; may be nil.
 	Actual func(backfill.JobID) backfill.Time
-	// Refused is told of each decision that did not count; may be nil.
+	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
-	// Changes are what else is to be in charge while [Run] runs; may be nil.
+	// Changes brings the changes that [Run] and [Step] make before a cycle; may be nil.
 	Changes <-chan Change
 	// Clock measures how long cycles take, and nothing else; may be nil.
 	Clock func() time.Time
 }
 
-// Change puts another policy in charge, with its fallback, an order and estimators.
+// Change makes another policy, with its fallback, another order and other estimators active.
 type Change struct {
 	Order            Order
 	Policy, Fallback backfill.Decider
-	// Estimates are those of [Config.Estimates]. Another set than the one before begins
-	// with what that one learned.
+	// Estimates are those of [Config.Estimates]. If they are another set than before, they first
+	// learn what the old set has learned.
 	Estimates *estimate.Set
-	// Made is told between two cycles when it is so, and at which instant the first
-	// one under the new policy is; or that the policies do not go together and
-	// nothing was changed. May be nil.
+	// Made is called between two cycles, once the change is made: with the instant of the first
+	// cycle under the new policy. With an error, the policies do not go together and nothing has
+	// changed. May be nil.
 	Made func(now backfill.Time, err error)
 }
 
-// Negotiator schedules one pool. It is not safe for concurrent use: who answers
-// questions while it runs takes a clone of its State, and its Memory, between two
-// cycles.
+// Negotiator schedules one pool. It is not safe for concurrent use. Whoever answers questions while
+// it runs takes a clone of its State, and its Checkpoint, between two cycles.
 type Negotiator struct {
 	schema      Schema
-	matchmaker  *matchmaker
+	inventory   *inventory
+	matchmaker  *matchmaker.Matchmaker
 	host        *backfill.Host
-	jobs        map[backfill.JobID]*Job // that wait, run or are held
-	priorities  *priorities             // nil: the order is no expression
+	jobs        map[backfill.JobID]*Job // waiting, running and held ones
+	priorities  *priorities             // nil: the order is not an expression
 	predictions *predictions
-	stale       []backfill.JobID // to be matched and placed anew once they do not run, as those of void autoclusters
+	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
 	clock       func() time.Time
 
-	// Room for what a cycle needs.
-	told   map[backfill.JobID]bool
-	events []backfill.Event
-	report Report
+	// Of the cycle under way; kept for their memory.
+	reported map[backfill.JobID]bool // the jobs that the delta reports
+	arrivals []arrival
+	events   []backfill.Event
+	last     Report
 }
 
-// DefaultEstimate is planned with where neither the job nor the configuration
-// says anything: a day.
+// arrival is a job that the round describes in full, not by its ID alone.
+type arrival struct {
+	kind    backfill.EventKind // Submitted, Changed or Found
+	job     *Job
+	cluster matchmaker.Autocluster
+	// predict says that the job's run times are to be predicted first.
+	predict bool
+	// Of a found job: where and since when it runs, and when it ends. 0: when its run time is over.
+	placement  backfill.Placement
+	start, end backfill.Time
+	// replanned is how the job was planned so far, if it is here only for other run times. The end
+	// is by its requested run time then.
+	replanned *backfill.Job
+}
+
+// DefaultEstimate is the planned run time where neither the job nor the configuration says
+// anything: a day.
 const DefaultEstimate backfill.Time = 24 * 60 * 60
 
 // New makes a negotiator for a pool that it has not seen yet.
@@ -84,8 +101,8 @@ func New(c Config) (*Negotiator, error) {
 	if c.Clock == nil {
 		c.Clock = func() time.Time { return time.Time{} }
 	}
-	if c.StartSlack < 0 || c.StartSlack > maxSeconds {
-		return nil, fmt.Errorf("a start slack of %d s: must be from 0 to %d", c.StartSlack, int64(maxSeconds))
+	if c.StartSlack < 0 || c.StartSlack > backfill.MaxTime {
+		return nil, fmt.Errorf("a start slack of %d s: must be from 0 to %d", c.StartSlack, int64(backfill.MaxTime))
 	}
 	jobs := map[backfill.JobID]*Job{}
 	order, priorities := c.Order.of(jobs, c.Schema.Resources, c.StartSlack)
@@ -94,16 +111,19 @@ func New(c Config) (*Negotiator, error) {
 		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
 	}
 	order = predictions.order(order)
-	host, err := backfill.NewHost(backfill.NewState(c.Schema.Resources, c.Placement), order, c.Policy, c.Fallback, c.Refused)
+	state := backfill.NewState(c.Schema.Resources, c.Placement)
+	host, err := backfill.NewHost(state, order, c.Policy, c.Fallback, c.Refused)
 	if err != nil {
 		return nil, err
 	}
+	request := func(ad *classad.ClassAd) (backfill.Vector, error) { return c.Schema.Request(ad, 1) }
 	return &Negotiator{
 		schema:      c.Schema,
-		matchmaker:  newMatchmaker(c.Schema),
+		inventory:   newInventory(c.Schema.Resources),
+		matchmaker:  matchmaker.New(c.Schema.Resources, request),
 		host:        host,
 		jobs:        jobs,
-		told:        map[backfill.JobID]bool{},
+		reported:    map[backfill.JobID]bool{},
 		priorities:  priorities,
 		predictions: predictions,
 		changes:     c.Changes,
@@ -111,13 +131,13 @@ func New(c Config) (*Negotiator, error) {
 	}, nil
 }
 
-// Change puts another policy in charge from the next cycle on. What runs and
-// waits stays as it is, and so do guarantees as long as the policy's name is the
-// same; see [backfill.Host.Change]. Under other estimators, or if only one of the
-// policies gives guarantees, run times are foretold anew. An error changes nothing.
+// Change makes another policy active from the next cycle on. What runs and waits stays as it is,
+// and so do guarantees if the policy's name stays the same; see [backfill.Host.Change]. Run times
+// are predicted anew if the estimators change, or if only one of the two policies gives guarantees.
+// An error changes nothing.
 func (n *Negotiator) Change(c Change) error {
 	order, priorities := c.Order.of(n.jobs, n.schema.Resources, n.predictions.slack)
-	predictions := n.predictions.under(c)
+	predictions := n.predictions.under(c.Estimates, c.Policy.Spec().Guarantees)
 	if err := n.host.Change(predictions.order(order), c.Policy, c.Fallback); err != nil {
 		return err
 	}
@@ -126,24 +146,10 @@ func (n *Negotiator) Change(c Change) error {
 	return nil
 }
 
-// takeChange makes the change that waits, if one does, before a cycle.
-func (n *Negotiator) takeChange(now backfill.Time) (made bool) {
-	select {
-	case c := <-n.changes:
-		err := n.Change(c)
-		if c.Made != nil {
-			c.Made(now, err)
-		}
-		return err == nil
-	default:
-		return false
-	}
-}
-
 // State is the schedule as it stands, for reading between cycles.
 func (n *Negotiator) State() *backfill.State { return n.host.State }
 
-// Job is a job that waits, runs or is held; nil if there is none of that ID.
+// Job returns a job that waits, runs or is held; nil if there is none of that ID.
 func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs[id] }
 
 // NextWake is when a cycle is due even if nothing happens.
@@ -154,115 +160,42 @@ func (n *Negotiator) NextWake() backfill.Time {
 	return n.State().NextWake()
 }
 
-// queued tells whether a job is there and does not run.
+// Fit says how many of the slots that are up a job matches, and what rules out the others; false
+// if there is no job of that ID.
+func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
+	job, ok := n.jobs[id]
+	if !ok {
+		return matchmaker.Fit{}, false
+	}
+	return n.matchmaker.Fit(job.Ad, n.State().SlotUp), true
+}
+
+// queued reports whether a job is known and does not run.
 func (n *Negotiator) queued(id backfill.JobID) bool {
 	return n.jobs[id] != nil && !n.State().IsRunning(id)
 }
 
-// Report is what came of a cycle. It holds until the next one.
-type Report struct {
-	Delta    Delta
-	Decision backfill.Decision
-	Matches  []Match
-	Held     []Held
-	// State is the schedule after the cycle.
-	State *backfill.State
-	// Unordered says that the order is an expression which so far had a number
-	// for no job; see UnorderedText.
-	Unordered bool
-	// Changed says that a policy took over with this cycle, see [Config.Changes].
-	Changed bool
-	// Learned are the completed jobs from which the estimators learned.
-	Learned []estimate.Ended
-	// Took is how long the cycle took, by the configured clock, and Matched how long of
-	// it phases 2 and 3.
-	Took, Matched time.Duration
-
-	predictions *predictions
+// addSlots adds slots and bundles, or replaces slots that come back. It reports whether all jobs
+// have to be clustered anew; see [matchmaker.Matchmaker.Add].
+func (n *Negotiator) addSlots(slots []*Slot, bundles []*Bundle) (newAttributes bool) {
+	return n.matchmaker.Add(n.inventory.add(slots, bundles))
 }
 
-// Held is a job that left the queue without running, and why.
-type Held struct {
-	Job    *Job
-	Reason string
-}
-
-// RunCycle schedules what a pool reports. A delta that cannot be true is an
-// error and changes nothing. After any other error the negotiator is not to be
-// used any more.
-func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error) {
-	began := n.clock()
-	report := &n.report
-	report.Delta, report.Matches, report.Held, report.State, report.Changed = delta, report.Matches[:0], nil, n.host.State, false
-	d := &report.Delta
-	if err := n.check(d); err != nil {
-		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
+// inCoreTerms is a job as the policy sees it, planned with its predicted run times.
+func (n *Negotiator) inCoreTerms(job *Job, cluster matchmaker.Autocluster) *backfill.Job {
+	j := &backfill.Job{
+		ID: job.ID, Submit: job.Submit, Position: job.Position, Nodes: job.Nodes, Request: cluster.Request,
+		Candidates: cluster.ID, Labels: job.Labels, Whole: len(n.inventory.bundles) > 0,
 	}
-	n.learn(d)
-	round, err := n.matchUp(d)
+	n.predictions.plan(j, job)
+	return j
+}
+
+// autocluster finds the autocluster of a job.
+func (n *Negotiator) autocluster(job *Job) (matchmaker.Autocluster, error) {
+	c, err := n.matchmaker.Cluster(job.Ad)
 	if err != nil {
-		return nil, err
+		return c, fmt.Errorf("job %s: %w", job.Name, err)
 	}
-	report.Matched = n.clock().Sub(began)
-	report.Decision, err = n.host.Decide(ctx, round)
-	if err != nil {
-		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
-	}
-	n.matchmaker.sent()
-	n.forget(d.Completed)
-	n.forget(d.Removed)
-	report.Unordered, report.Learned, report.predictions = n.priorities.unordered(), n.predictions.learned, n.predictions
-	for i := range report.Decision.Started {
-		s := &report.Decision.Started[i]
-		report.Matches = append(report.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.places(s.Placement)})
-	}
-	report.Held = n.held(report.Decision.Held)
-	report.Took = n.clock().Sub(began)
-	return report, nil
-}
-
-// forget drops jobs that are gone.
-func (n *Negotiator) forget(ids []backfill.JobID) {
-	for _, id := range ids {
-		delete(n.jobs, id)
-		n.priorities.forget(id)
-		n.predictions.forget(id)
-	}
-}
-
-func (n *Negotiator) cluster(j *backfill.Job) *autocluster {
-	return n.matchmaker.clusters[j.Candidates]
-}
-
-// held names what held jobs do not find in the pool. All slots are asked once for each
-// autocluster.
-func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
-	none := map[*autocluster]string{}
-	for _, h := range jobs {
-		reason := h.Reason
-		if c := n.cluster(h.Job); reason == backfill.ReasonNeverFits && c.allowsNone() {
-			if none[c] == "" {
-				none[c] = n.matchmaker.whyNone(c)
-			}
-			reason = none[c]
-		}
-		all = append(all, Held{Job: n.jobs[h.Job.ID], Reason: reason})
-	}
-	return all
-}
-
-func (n *Negotiator) places(at backfill.Placement) Placement {
-	if len(n.matchmaker.bundles) > 0 {
-		if id, found := n.matchmaker.bundleAt(at); found {
-			return n.matchmaker.wholes[id]
-		}
-	}
-	if len(at) == 1 && at[0].Count == 1 {
-		return n.matchmaker.singles[at[0].Slot]
-	}
-	places := make(Placement, len(at))
-	for i, c := range at {
-		places[i] = Place{Slot: n.matchmaker.slots[c.Slot], Chunks: c.Count}
-	}
-	return places
+	return c, nil
 }

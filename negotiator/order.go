@@ -9,20 +9,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Order is the queue's priority function: one that the core knows by name, or a
-// ClassAd expression. The zero Order is first come, first served.
+// Order is the queue's priority function: one of the core's, by name, or a ClassAd expression. The
+// zero Order is first come, first served.
 type Order struct {
 	named                backfill.Order
 	expression, waitTime *classad.Expr
 }
 
-// waitTime is how long a job has been in its queue.
+// waitTime is the expression for how long a job has been in its queue.
 const waitTime = "ifThenElse(CurrentTime > QDate, CurrentTime - QDate, 0)"
 
 // expressionPrefix begins an order that is an expression.
 const expressionPrefix = "expr:"
 
-// OrderHelp tells users how orders are named.
+// OrderHelp is the help text about orders.
 func OrderHelp() string {
 	var text strings.Builder
 	text.WriteString("Orders of the queue (--order), and which job comes first; ties fall to the earlier job:\n\n")
@@ -47,10 +47,10 @@ counts as 1, false as 0; jobs for which there is no number come last.
 	return text.String() + utilityHelp()
 }
 
-// OrderBy is an order that somebody else computes.
+// OrderBy makes an order of a function.
 func OrderBy(key backfill.Order) Order { return Order{named: key} }
 
-// OrderNamed is the order of that name, or of an expression behind "expr:". A
+// OrderNamed returns the order of that name, or of the expression after "expr:". The error of a
 // wrong expression is a [*classad.SyntaxError].
 func OrderNamed(name string) (Order, error) {
 	if text, ok := strings.CutPrefix(name, expressionPrefix); ok {
@@ -68,9 +68,8 @@ func OrderNamed(name string) (Order, error) {
 	return Order{named: named}, nil
 }
 
-// priorities are an expression's values for the jobs of a negotiator. Each job
-// is asked once an instant, and not again at all if its answer did not depend on
-// the clock.
+// priorities are an expression's values for the jobs of a negotiator. The expression is evaluated
+// once for each job and instant, and only once for a job whose value does not depend on the clock.
 type priorities struct {
 	order     Order
 	resources []string
@@ -79,28 +78,31 @@ type priorities struct {
 	known     map[backfill.JobID]*priority
 	host      classad.Host
 	now       backfill.Time
-	asked     bool // the evaluation under way has looked at the clock
-	evaluated bool // for some job
-	numbers   bool // some job had a number
+	asked     bool // the evaluation under way has read the clock
+	evaluated bool // for at least one job
+	numbers   bool // at least one job had a number
 }
 
-// UnorderedText warns of an order that orders nothing.
+// UnorderedText is the warning about an order that orders nothing.
 const UnorderedText = "the order's expression has a number for no job, so the queue is in order of jobs"
 
-// unordered says that the expression was evaluated, and no job had a number.
+// unordered reports whether the expression was evaluated and no job had a number.
 func (p *priorities) unordered() bool { return p != nil && p.evaluated && !p.numbers }
 
 // priority is an expression's value for a job.
 type priority struct {
 	job      *Job
 	estimate backfill.Time
-	ad       *classad.ClassAd // nil once it is known that the value stays
+	ad       *classad.ClassAd // nil if the value does not depend on the clock
 	at       backfill.Time    // of the evaluation
 	key      float64
 }
 
-// of is the order of the jobs of a negotiator, and its memory if it has one.
-func (o Order) of(jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time) (backfill.Order, *priorities) {
+// of returns the order of a negotiator's jobs, and the values that it keeps; nil if it is not an
+// expression.
+func (o Order) of(
+	jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time,
+) (backfill.Order, *priorities) {
 	if o.expression == nil {
 		return o.named, nil
 	}
@@ -112,9 +114,8 @@ func (o Order) of(jobs map[backfill.JobID]*Job, resources []string, slack backfi
 	return p.key, p
 }
 
-// Of is the order of jobs that are known by ID, of a pool with these resources,
-// first of which are cpus. It serves one goroutine at a time and keeps something
-// of each job that it was asked for.
+// Of returns the order of these jobs in a pool with these resources, cpus first. It is not safe for
+// concurrent use. It keeps a value for each job.
 func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Order {
 	order, _ := o.of(jobs, resources, 0)
 	return order
@@ -142,8 +143,8 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 	return known.key, p.asked
 }
 
-// keyOf turns a value, of which larger ones come first, into a key. What is no
-// number comes behind all that are.
+// keyOf turns a value, of which the largest comes first, into a key. A value that is not a number
+// comes behind all numbers.
 func keyOf(v classad.Value) float64 {
 	n, ok := v.Number()
 	if b, isBool := v.Bool(); isBool {
@@ -158,14 +159,14 @@ func keyOf(v classad.Value) float64 {
 	return min(-n, math.MaxFloat64)
 }
 
-// forget drops what is known of a job that is gone.
+// forget drops a job that is gone.
 func (p *priorities) forget(id backfill.JobID) {
 	if p != nil {
 		delete(p.known, id)
 	}
 }
 
-// describe is a job's ad with what is planned with.
+// describe is a job's ad with the attributes that OrderHelp lists.
 func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
 	ad := p.jobs[j.ID].Ad.Clone()
 	ad.SetInt("QDate", int64(j.Submit))
@@ -174,7 +175,7 @@ func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
 	ad.SetInt("EstimatedRunTime", int64(j.Estimate-p.slack))
 	ad.SetInt("MinHosts", int64(j.Nodes))
 	for i, resource := range p.resources {
-		ad.SetInt("Request"+attribute(resource), j.Request[i])
+		ad.SetInt("Request"+Attribute(resource), j.Request[i])
 	}
 	ad.SetInt("Width", j.Width())
 	if owner, ok := j.Labels["owner"]; ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// newPriorities is an expression with one job to ask about: 2 chunks of 3 cpus
-// and 500 MiB for 10 s, submitted at 100.
+// newPriorities is an expression with one job: 2 chunks of 3 cpus and 500 MiB for 10 s, submitted
+// at 100.
 func newPriorities(tb testing.TB, expression, more string) (*priorities, *backfill.Job) {
 	tb.Helper()
 	order, err := OrderNamed("expr:" + expression)
@@ -22,7 +22,8 @@ func newPriorities(tb testing.TB, expression, more string) (*priorities, *backfi
 	job := newJob(tb, 1, 3, "QDate = 100; RequestMemory = 500; MinHosts = 2; "+more)
 	_, p := order.of(map[backfill.JobID]*Job{1: job}, twoResources().Resources, 0)
 	return p, &backfill.Job{
-		ID: 1, Submit: job.Submit, Nodes: job.Nodes, Request: backfill.Vector{3, 500}, Estimate: job.Estimate, Labels: job.Labels,
+		ID: 1, Submit: job.Submit, Nodes: job.Nodes, Request: backfill.Vector{3, 500}, Estimate: job.Estimate,
+		Labels: job.Labels,
 	}
 }
 
@@ -79,7 +80,7 @@ func keyNumber(key float64) float64 {
 	return key
 }
 
-// What is planned with counts, whatever the ad says.
+// The planned values count, whatever the ad says.
 func TestAdsCannotLie(t *testing.T) {
 	p, j := newPriorities(t, "WaitTime * 1000 + Width", "WaitTime = 1000000; Width = 77; CurrentTime = 5000")
 	key, _ := p.key(j, 130)
@@ -88,12 +89,12 @@ func TestAdsCannotLie(t *testing.T) {
 	require.InDelta(t, -6, key, 0, "clocks that disagree")
 
 	p, j = newPriorities(t, "EstimatedRunTime", "")
-	j.Estimate = 55 // as it is where the job brings none
+	j.Estimate = 55 // as for a job without an estimate
 	key, _ = p.key(j, 130)
 	require.InDelta(t, -55, key, 0)
 }
 
-// TestOncePerJob counts evaluations by their looks at the clock.
+// TestOncePerJob counts evaluations by how often they read the clock.
 func TestOncePerJob(t *testing.T) {
 	p, j := newPriorities(t, "time() % 7", "")
 	looks := 0
@@ -121,7 +122,7 @@ func TestOncePerJob(t *testing.T) {
 	(*priorities)(nil).forget(1)
 }
 
-// TestUnordered asks a few jobs for numbers, and forgets them.
+// TestUnordered evaluates expressions with and without numbers.
 func TestUnordered(t *testing.T) {
 	p, j := newPriorities(t, "CurrentTime > 130 ? 1 : undefined", "")
 	require.False(t, p.unordered(), "nobody was asked")
@@ -138,7 +139,8 @@ func TestUnordered(t *testing.T) {
 
 func TestOrderNamed(t *testing.T) {
 	_, err := OrderNamed("tallest")
-	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor or expr:EXPRESSION`)
+	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of fcfs, fifo, ljf, `+
+		`narrowest, sjf, wfp, widest, xfactor or expr:EXPRESSION`)
 	_, err = OrderNamed("expr:1 +* 2")
 	_, isSyntax := errors.AsType[*classad.SyntaxError](err)
 	require.True(t, isSyntax)
@@ -150,8 +152,8 @@ func TestOrderNamed(t *testing.T) {
 	}
 }
 
-// TestNegotiatorByExpression lets jobs wait for a full slot, and one that is gone
-// be forgotten.
+// TestNegotiatorByExpression: jobs start in the order of an expression, and the value of a job that
+// is gone is dropped.
 func TestNegotiatorByExpression(t *testing.T) {
 	order, err := OrderNamed("expr:JobPrio * WaitTime")
 	require.NoError(t, err)
@@ -182,13 +184,14 @@ func waitingJobs(n *Negotiator) string {
 	return fmt.Sprint(queue)
 }
 
-// TestSameAsTheCore holds expressions against the core's orders that they spell
-// out, to the last bit.
+// TestSameAsTheCore: expressions of the core's orders give the same keys, to the last bit.
 func TestSameAsTheCore(t *testing.T) {
 	for name, expression := range map[string]string{
-		"sjf": "-EstimatedRunTime", "ljf": "EstimatedRunTime", "widest": "Width", "narrowest": "-(RequestCpus * MinHosts)",
-		"xfactor": "1.0 * (WaitTime + EstimatedRunTime) / EstimatedRunTime",
-		"wfp":     "(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) * Width",
+		"sjf": "-EstimatedRunTime", "ljf": "EstimatedRunTime", "widest": "Width",
+		"narrowest": "-(RequestCpus * MinHosts)",
+		"xfactor":   "1.0 * (WaitTime + EstimatedRunTime) / EstimatedRunTime",
+		"wfp": "(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) " +
+			"* (1.0*WaitTime/EstimatedRunTime) * Width",
 	} {
 		core, err := backfill.OrderNamed(name)
 		require.NoError(t, err)
@@ -197,7 +200,8 @@ func TestSameAsTheCore(t *testing.T) {
 		ad := newJob(t, 1, 1, "").Ad
 		rapid.Check(t, func(rt *rapid.T) {
 			j := &backfill.Job{
-				ID: 1, Submit: backfill.Time(rapid.Int64Range(0, 1<<40).Draw(rt, "submit")), Nodes: rapid.IntRange(1, 1000).Draw(rt, "nodes"),
+				ID: 1, Submit: backfill.Time(rapid.Int64Range(0, 1<<40).Draw(rt, "submit")),
+				Nodes:    rapid.IntRange(1, 1000).Draw(rt, "nodes"),
 				Request:  backfill.Vector{rapid.Int64Range(0, 1<<30).Draw(rt, "cpus"), 1},
 				Estimate: backfill.Time(rapid.Int64Range(1, 1<<40).Draw(rt, "estimate")),
 			}
@@ -210,9 +214,12 @@ func TestSameAsTheCore(t *testing.T) {
 	}
 }
 
-// BenchmarkExpression is one job's key: asked anew at each instant, or known.
+// BenchmarkExpression is one job's key: evaluated at each instant, or known.
 func BenchmarkExpression(b *testing.B) {
-	for _, expression := range []string{"-EstimatedRunTime", "WaitTime * Width", "pow(1.0 * WaitTime / EstimatedRunTime, 3) * Width"} {
+	for _, expression := range []string{
+		"-EstimatedRunTime", "WaitTime * Width",
+		"pow(1.0 * WaitTime / EstimatedRunTime, 3) * Width",
+	} {
 		b.Run(expression, func(b *testing.B) {
 			p, j := newPriorities(b, expression, "")
 			now := backfill.Time(100)

@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// estimators makes a set of them for a policy.
+// estimators makes a set of estimators for a policy.
 func estimators(tb testing.TB, policy string, s estimate.Settings) *estimate.Set {
 	tb.Helper()
 	spec, err := policies.Named(policy)
@@ -23,8 +23,10 @@ func estimators(tb testing.TB, policy string, s estimate.Settings) *estimate.Set
 	return set
 }
 
-// foretelling is a negotiator with estimators, where jobs run for what actual says.
-func foretelling(tb testing.TB, policy, order string, s estimate.Settings, actual map[backfill.JobID]backfill.Time) *Negotiator {
+// predicting is a negotiator with estimators. Jobs run for as long as actual says.
+func predicting(tb testing.TB, policy, order string, s estimate.Settings,
+	actual map[backfill.JobID]backfill.Time,
+) *Negotiator {
 	tb.Helper()
 	c := configured(tb, policy, order)
 	c.StartSlack = 0
@@ -42,7 +44,7 @@ func change(tb testing.TB, policy, order string, s estimate.Settings) Change {
 	return Change{Order: c.Order, Policy: c.Policy, Fallback: c.Fallback, Estimates: estimators(tb, policy, s)}
 }
 
-// standing is a job as the state has it.
+// standing is a job's state.
 func standing(tb testing.TB, n *Negotiator, id backfill.JobID) backfill.JobState {
 	tb.Helper()
 	jobs := n.State().Snapshot().Jobs
@@ -51,7 +53,7 @@ func standing(tb testing.TB, n *Negotiator, id backfill.JobID) backfill.JobState
 	return jobs[i]
 }
 
-// times are estimate, running estimate and limit of a job in the policy's terms.
+// times are the estimate, the running estimate and the limit of a job in the policy's terms.
 func times(tb testing.TB, n *Negotiator, id backfill.JobID) [3]backfill.Time {
 	tb.Helper()
 	j := standing(tb, n, id).Job
@@ -89,14 +91,20 @@ func TestThreeUses(t *testing.T) {
 	}
 }
 
-// TestTheOrderGoesByItsOwnEstimate, by name and by expression.
+// TestTheOrderGoesByItsOwnEstimate: a named order and an expression both use the estimate for
+// orders.
 func TestTheOrderGoesByItsOwnEstimate(t *testing.T) {
 	actual := map[backfill.JobID]backfill.Time{1: 9, 2: 5, 3: 7}
 	for _, order := range []string{"sjf", "expr:-EstimatedRunTime"} {
-		for _, s := range []estimate.Settings{{Order: "accurate"}, {All: "accurate"}, {All: "accurate", Order: "requested"}} {
-			n := foretelling(t, "easy", order, s, actual)
+		for _, s := range []estimate.Settings{
+			{Order: "accurate"},
+			{All: "accurate"},
+			{All: "accurate", Order: "requested"},
+		} {
+			n := predicting(t, "easy", order, s, actual)
 			cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{
-				newJob(t, 0, 1, ""), newJob(t, 1, 1, ""), newJob(t, 2, 1, "EstimatedRunTime = 12"), newJob(t, 3, 1, "EstimatedRunTime = 11"),
+				newJob(t, 0, 1, ""), newJob(t, 1, 1, ""), newJob(t, 2, 1, "EstimatedRunTime = 12"),
+				newJob(t, 3, 1, "EstimatedRunTime = 11"),
 			}})
 			want := "[2 3 1]"
 			if s.Order == "requested" {
@@ -113,16 +121,17 @@ func TestTheOrderGoesByItsOwnEstimate(t *testing.T) {
 	}
 }
 
-// TestWhatEndsIsLearnedBeforeWhatArrives is foretold.
+// TestWhatEndsIsLearnedBeforeWhatArrives is predicted.
 func TestWhatEndsIsLearnedBeforeWhatArrives(t *testing.T) {
-	n := foretelling(t, "easy", "fcfs", estimate.Settings{All: "tsafrir"}, nil)
+	n := predicting(t, "easy", "fcfs", estimate.Settings{All: "tsafrir"}, nil)
 	mine := func(id int) *Job { return newJob(t, id, 1, `Owner = "ann"`) }
 	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 3, "")}, Submitted: []*Job{mine(1), mine(2), mine(3)}})
 	r := cycle(t, n, Delta{Now: 3, Completed: []backfill.JobID{1}})
 	require.Len(t, r.Learned, 1)
 	require.EqualValues(t, 3, r.Learned[0].Ran)
 	r = cycle(t, n, Delta{
-		Now: 9, Completed: []backfill.JobID{2, 3}, Ran: map[backfill.JobID]backfill.Time{2: 5, 3: -1}, Submitted: []*Job{mine(4)},
+		Now: 9, Completed: []backfill.JobID{2, 3}, Ran: map[backfill.JobID]backfill.Time{2: 5, 3: -1},
+		Submitted: []*Job{mine(4)},
 	})
 	require.Len(t, r.Learned, 1, "one of them did not come to its end")
 	require.Equal(t, [3]backfill.Time{4, 0, 10}, times(t, n, 4))
@@ -130,24 +139,25 @@ func TestWhatEndsIsLearnedBeforeWhatArrives(t *testing.T) {
 	require.Empty(t, r.Learned)
 }
 
-// What ends at the same instant is learned in the order in which completions are handled,
-// whatever the pool's: who started earlier first, equal ones in order of jobs.
+// Jobs that end at the same instant are learned in the order in which the cycle handles
+// completions, whatever the pool's order: by start, then in order of jobs.
 func TestLearningInOrder(t *testing.T) {
 	for _, completed := range [][]backfill.JobID{{1, 2, 3}, {3, 2, 1}, {2, 3, 1}} {
-		n := foretelling(t, "easy", "fcfs", estimate.Settings{All: "tsafrir"}, nil)
+		n := predicting(t, "easy", "fcfs", estimate.Settings{All: "tsafrir"}, nil)
 		mine := func(id int) *Job { return newJob(t, id, 1, `Owner = "ann"`) }
 		cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 3, "")}, Submitted: []*Job{mine(3)}})
 		cycle(t, n, Delta{Now: 2, Submitted: []*Job{mine(1), mine(2)}})
 		r := cycle(t, n, Delta{Now: 8, Completed: completed, Submitted: []*Job{mine(4)}})
-		require.Equal(t, []backfill.Time{8, 6, 6}, []backfill.Time{r.Learned[0].Ran, r.Learned[1].Ran, r.Learned[2].Ran}, "%v", completed)
+		require.Equal(t, []backfill.Time{8, 6, 6},
+			[]backfill.Time{r.Learned[0].Ran, r.Learned[1].Ran, r.Learned[2].Ran}, "%v", completed)
 		require.Equal(t, [3]backfill.Time{6, 0, 10}, times(t, n, 4), "%v", completed)
 	}
 }
 
-// TestAJobThatComesBackKeepsItsPrediction, which is made once.
+// TestAJobThatComesBackKeepsItsPrediction: a prediction is made once.
 func TestAJobThatComesBackKeepsItsPrediction(t *testing.T) {
 	actual := map[backfill.JobID]backfill.Time{1: 4}
-	n := foretelling(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, actual)
+	n := predicting(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, actual)
 	a := newSlot(t, "a", 1, "")
 	cycle(t, n, Delta{SlotsUp: []*Slot{a}, Submitted: []*Job{newJob(t, 1, 1, "")}})
 	actual[1] = 7
@@ -155,17 +165,20 @@ func TestAJobThatComesBackKeepsItsPrediction(t *testing.T) {
 	require.Equal(t, [3]backfill.Time{4, 0, 10}, times(t, n, 1))
 	cycle(t, n, Delta{Now: 3, SlotsUp: []*Slot{a}})
 	require.EqualValues(t, 7, standing(t, n, 1).End)
-	cycle(t, n, Delta{Now: 4, Found: []Running{{Job: newJob(t, 1, 1, ""), Placement: Placement{{Slot: a, Chunks: 1}}, Start: 1}}})
+	cycle(t, n, Delta{Now: 4, Found: []Running{{
+		Job:       newJob(t, 1, 1, ""),
+		Placement: Placement{{Slot: a, Count: 1}}, Start: 1,
+	}}})
 	require.EqualValues(t, 5, standing(t, n, 1).End)
 	cycle(t, n, Delta{Now: 5})
 	require.EqualValues(t, 9, standing(t, n, 1).End, "doubled")
 	cycle(t, n, Delta{Now: 6, Ends: []End{{Job: 1, At: 20}}})
-	require.EqualValues(t, 14, standing(t, n, 1).End, "what is told is by its request")
+	require.EqualValues(t, 14, standing(t, n, 1).End, "the reported end is by its request")
 }
 
 func TestSwitchingEstimators(t *testing.T) {
 	actual := map[backfill.JobID]backfill.Time{1: 2, 2: 3, 3: 4, 4: 5}
-	n := foretelling(t, "easy", "fcfs", estimate.Settings{}, actual)
+	n := predicting(t, "easy", "fcfs", estimate.Settings{}, actual)
 	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, ""), newSlot(t, "b", 1, "")}, Submitted: []*Job{
 		newJob(t, 1, 2, ""), newJob(t, 2, 1, ""), newJob(t, 3, 2, ""), newJob(t, 4, 1, ""),
 	}})
@@ -196,8 +209,11 @@ func TestSwitchingEstimators(t *testing.T) {
 
 func TestForecast(t *testing.T) {
 	actual := map[backfill.JobID]backfill.Time{1: 4, 2: 3, 3: 10}
-	n := foretelling(t, "conservative", "fcfs", estimate.Settings{All: "accurate"}, actual)
-	r := cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, ""), newJob(t, 3, 1, "")}})
+	n := predicting(t, "conservative", "fcfs", estimate.Settings{All: "accurate"}, actual)
+	r := cycle(t, n, Delta{
+		SlotsUp:   []*Slot{newSlot(t, "a", 1, "")},
+		Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, ""), newJob(t, 3, 1, "")},
+	})
 	expected := r.Predictions().Forecast(r.State.Clone())
 	require.EqualValues(t, 4, expected[2].Start)
 	require.EqualValues(t, 7, expected[3].Start)
@@ -210,13 +226,16 @@ func TestForecast(t *testing.T) {
 	expected = r.Predictions().Forecast(r.State.Clone())
 	require.EqualValues(t, 8, expected[2].Start, "the first one has outlived its prediction")
 
-	n = foretelling(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, actual)
-	r = cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")}})
+	n = predicting(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, actual)
+	r = cycle(t, n, Delta{
+		SlotsUp:   []*Slot{newSlot(t, "a", 1, "")},
+		Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
+	})
 	require.Empty(t, r.Predictions().Forecast(r.State.Clone()), "the plan itself rests on predictions")
 	require.Empty(t, new(Report).Predictions())
 }
 
-// someSettings suit policies that give guarantees, too.
+// someSettings are valid under policies that give guarantees, too.
 var someSettings = []estimate.Settings{
 	{},
 	{All: "accurate"},
@@ -226,16 +245,17 @@ var someSettings = []estimate.Settings{
 	{All: "combined", Order: "accurate", Options: map[string]string{"threshold": "1"}},
 }
 
-// TestNoPredictionBreaksAGuarantee runs pools through changes of policy, order and
-// estimators, and the same pools without any estimators: under policies that give
-// guarantees both promise and break the same, whatever is foretold.
+// TestNoPredictionBreaksAGuarantee runs pools through changes of policy, order and estimators, and
+// the same pools without estimators. Under policies that give guarantees both give and break the
+// same guarantees, whatever is predicted.
 func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 	t.Run("conservative", rapid.MakeCheck(func(r *rapid.T) {
 		with, without := twins(t, r, "conservative")
 		w := &weather{slots: map[string]*Slot{}}
 		for range rapid.IntRange(1, 25).Draw(r, "cycles") {
 			if rapid.IntRange(0, 4).Draw(r, "switch") == 0 {
-				require.NoError(r, with.Change(change(t, "conservative", "sjf", rapid.SampledFrom(someSettings).Draw(r, "to"))))
+				require.NoError(r, with.Change(change(t, "conservative",
+					"sjf", rapid.SampledFrom(someSettings).Draw(r, "to"))))
 				require.NoError(r, without.Change(change(t, "conservative", "fcfs", estimate.Settings{})))
 			}
 			d := w.delta(t, r, without)
@@ -243,56 +263,58 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 			require.NoError(r, err)
 			want, err := without.RunCycle(t.Context(), d)
 			require.NoError(r, err)
-			require.Equal(r, told(without, want), told(with, got))
-			require.Equal(r, textOf(without.Memory()), textOf(with.Memory()))
+			require.Equal(r, outcome(without, want), outcome(with, got))
+			require.Equal(r, textOf(without.Checkpoint()), textOf(with.Checkpoint()))
 			checkForecast(r, got)
 		}
 	}))
 	t.Run("switching", rapid.MakeCheck(func(r *rapid.T) {
 		names := []string{"easy", "first-fit", "ibb", "conservative", "pc", "dc", "maui"}
 		policy := rapid.SampledFrom(names).Draw(r, "policy")
-		n := foretelling(t, policy, "wfp", rapid.SampledFrom(someSettings).Draw(r, "settings"), nil)
+		n := predicting(t, policy, "wfp", rapid.SampledFrom(someSettings).Draw(r, "settings"), nil)
 		n.predictions.actual = made
-		w, told := &weather{slots: map[string]*Slot{}}, map[backfill.JobID]bool{} // whose ends the pool told
+		w, reported := &weather{slots: map[string]*Slot{}}, map[backfill.JobID]bool{} // whose ends the pool reported
 		for range rapid.IntRange(1, 30).Draw(r, "cycles") {
 			changed := rapid.IntRange(0, 3).Draw(r, "switch") == 0
 			if changed {
 				policy = rapid.SampledFrom(names).Draw(r, "to")
 				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:-EstimatedRunTime"}).Draw(r, "order")
-				require.NoError(r, n.Change(change(t, policy, order, rapid.SampledFrom(someSettings).Draw(r, "estimators"))))
+				require.NoError(r, n.Change(change(t, policy, order,
+					rapid.SampledFrom(someSettings).Draw(r, "estimators"))))
 			}
 			d := w.delta(t, r, n)
-			before := n.Memory()
+			before := n.Checkpoint()
 			report, err := n.RunCycle(t.Context(), d)
 			require.NoError(r, err)
-			checkKept(r, before, d, report, told)
+			checkKept(r, before, d, report, reported)
 			for _, end := range d.Ends {
-				told[end.Job] = true
+				reported[end.Job] = true
 			}
 			for _, run := range d.Found {
-				told[run.Job.ID] = true
+				reported[run.Job.ID] = true
 			}
-			checkTimes(r, n, told)
+			checkTimes(r, n, reported)
 			checkForecast(r, report)
 			checkNoneLost(r, n, before, d)
 			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 {
 				c := configured(t, policy, "fcfs")
-				c.StartSlack, c.Estimates, c.Actual = 0, estimators(t, policy, rapid.SampledFrom(someSettings).Draw(r, "anew")), made
-				n, err = Restore(c, n.Memory())
+				c.StartSlack, c.Estimates, c.Actual = 0,
+					estimators(t, policy, rapid.SampledFrom(someSettings).Draw(r, "anew")), made
+				n, err = Restore(c, n.Checkpoint())
 				require.NoError(r, err)
 			}
 		}
 	}))
 }
 
-// TestSwitchingBreaksNothing where jobs end in time and slots stay: not one guarantee,
-// but by one policy that gives them in the place of another.
+// TestSwitchingBreaksNothing: if jobs end in time and slots stay, no change breaks a guarantee,
+// except a change between two policies that give guarantees.
 func TestSwitchingBreaksNothing(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		draw := func(most int, what string) int { return rapid.IntRange(0, most).Draw(r, what) }
 		names := []string{"easy", "bb", "conservative", "pc", "dc"}
 		policy := rapid.SampledFrom(names).Draw(r, "policy")
-		n := foretelling(t, policy, "sjf", rapid.SampledFrom(someSettings).Draw(r, "settings"), nil)
+		n := predicting(t, policy, "sjf", rapid.SampledFrom(someSettings).Draw(r, "settings"), nil)
 		n.predictions.actual = made
 		d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 4, ""), newSlot(t, "b", 2, "")}}
 		arrives, jobs, promised := backfill.Time(0), 0, map[backfill.JobID]backfill.Time{}
@@ -301,7 +323,8 @@ func TestSwitchingBreaksNothing(t *testing.T) {
 			if draw(5, "switch") == 0 {
 				_, gave := n.State().Policy()
 				policy = rapid.SampledFrom(names).Draw(r, "to")
-				require.NoError(r, n.Change(change(t, policy, "sjf", rapid.SampledFrom(someSettings).Draw(r, "estimators"))))
+				require.NoError(r, n.Change(change(t, policy, "sjf",
+					rapid.SampledFrom(someSettings).Draw(r, "estimators"))))
 				both = gave && n.predictions.guarantees
 			}
 			if d.Now == arrives {
@@ -324,7 +347,7 @@ func TestSwitchingBreaksNothing(t *testing.T) {
 				clear(promised)
 			}
 			next := Delta{Now: min(arrives, max(d.Now, n.NextWake()))}
-			running := n.Memory().Jobs
+			running := n.Checkpoint().Jobs
 			for _, s := range running {
 				switch latest, known := promised[s.Job.ID]; {
 				case s.Promised && !s.Running && !known:
@@ -346,25 +369,24 @@ func TestSwitchingBreaksNothing(t *testing.T) {
 	})
 }
 
-// made is a run time for a job.
+// made draws a run time for a job.
 func made(id backfill.JobID) backfill.Time { return 1 + backfill.Time(id*7%13) }
 
-// twins are two negotiators, one of which foretells.
+// twins are two negotiators, one with estimators and one without.
 func twins(t *testing.T, r *rapid.T, policy string) (with, without *Negotiator) {
 	t.Helper()
-	with = foretelling(t, policy, "fcfs", rapid.SampledFrom(someSettings).Draw(r, "settings"), nil)
+	with = predicting(t, policy, "fcfs", rapid.SampledFrom(someSettings).Draw(r, "settings"), nil)
 	with.predictions.actual = made
-	return with, foretelling(t, policy, "fcfs", estimate.Settings{}, nil)
+	return with, predicting(t, policy, "fcfs", estimate.Settings{}, nil)
 }
 
-// checkKept finds guarantees that are broken though nothing happened that may break
-// them: no slot is lost or changed, no job found, none has failed to start or come
-// back, none was edited, and none runs for longer than it requests.
-func checkKept(r *rapid.T, before Memory, d Delta, report *Report, told map[backfill.JobID]bool) {
+// checkKept finds guarantees that are broken without a cause: no slot was lost or changed, no job
+// was found, failed to start, came back or was edited, and none runs for longer than it requests.
+func checkKept(r *rapid.T, before Checkpoint, d Delta, report *Report, reported map[backfill.JobID]bool) {
 	excused := len(d.SlotsUp)+len(d.SlotsDown)+len(d.StartFailed)+len(d.Found)+len(d.Changed)+len(d.Ends) > 0
 	for _, s := range before.Jobs {
-		over := s.Start+s.Job.Estimate <= d.Now || told[s.Job.ID] && s.End <= d.Now
-		excused = excused || s.Running && over && !slices.Contains(d.Completed, s.Job.ID) || // it outlives its request
+		over := s.Start+s.Job.Estimate <= d.Now || reported[s.Job.ID] && s.End <= d.Now
+		excused = excused || s.Running && over && !slices.Contains(d.Completed, s.Job.ID) || // it exceeds its request
 			!s.Running && s.Placement != nil && s.Start < d.Now // it was not woken in time
 	}
 	if !excused {
@@ -375,16 +397,17 @@ func checkKept(r *rapid.T, before Memory, d Delta, report *Report, told map[back
 	}
 }
 
-// checkTimes: under guarantees all is planned with what is requested, unless the pool
-// told a job's end.
-func checkTimes(r *rapid.T, n *Negotiator, told map[backfill.JobID]bool) {
+// checkTimes: under guarantees all jobs are planned with requested times, unless the pool reported
+// a job's end.
+func checkTimes(r *rapid.T, n *Negotiator, reported map[backfill.JobID]bool) {
 	_, guarantees := n.State().Policy()
 	for _, s := range n.State().Snapshot().Jobs {
 		job := n.Job(s.Job.ID)
 		if guarantees {
-			require.Equal(r, [3]backfill.Time{job.Estimate, 0, job.Limit}, [3]backfill.Time{s.Job.Estimate, s.Job.Running, s.Job.Limit}, "job %d", s.Job.ID)
+			require.Equal(r, [3]backfill.Time{job.Estimate, 0, job.Limit},
+				[3]backfill.Time{s.Job.Estimate, s.Job.Running, s.Job.Limit}, "job %d", s.Job.ID)
 		}
-		if guarantees && s.Running && !told[s.Job.ID] {
+		if guarantees && s.Running && !reported[s.Job.ID] {
 			require.GreaterOrEqual(r, s.End, s.Start+job.Estimate, "job %d", s.Job.ID)
 		}
 		if !s.Running && s.Placement != nil {
@@ -394,8 +417,8 @@ func checkTimes(r *rapid.T, n *Negotiator, told map[backfill.JobID]bool) {
 	}
 }
 
-// checkForecast: nobody is expected later than planned, and under guarantees everybody
-// is expected.
+// checkForecast: no job is expected later than planned, and under guarantees the forecast has every
+// reserved job.
 func checkForecast(r *rapid.T, report *Report) {
 	predictions := report.Predictions()
 	expected := predictions.Forecast(report.State.Clone())
@@ -413,8 +436,8 @@ func checkForecast(r *rapid.T, report *Report) {
 	}
 }
 
-// checkNoneLost: a job is there unless it went.
-func checkNoneLost(r *rapid.T, n *Negotiator, before Memory, d Delta) {
+// checkNoneLost: every job that has not ended or been removed is known.
+func checkNoneLost(r *rapid.T, n *Negotiator, before Checkpoint, d Delta) {
 	for _, s := range before.Jobs {
 		gone := slices.Contains(d.Completed, s.Job.ID) || slices.Contains(d.Removed, s.Job.ID)
 		_, known := n.State().Reason(s.Job.ID)

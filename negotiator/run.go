@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Sink is told of every cycle, after its matches were handed to the pool.
+// Sink sees every cycle, after its matches were handed to the pool.
 type Sink interface {
 	Cycle(*Report) error
 }
 
-// Run schedules a pool, cycle by cycle, until it has nothing more to say or the
-// context ends. The sinks see each cycle, in their order; the first error
-// of anyone ends the run. A change of the policy that is waiting is made just
-// before a cycle; nothing waits for one.
+// Run schedules a pool, cycle by cycle, until Fetch returns [io.EOF] or the context ends. It
+// repeats Fetch and [Step]; the first error of either ends it.
 func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 	for {
 		delta, err := pool.Fetch(ctx, n.NextWake())
@@ -24,21 +24,45 @@ func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 		if err != nil {
 			return err
 		}
-		changed := n.takeChange(delta.Now)
-		report, err := n.RunCycle(ctx, delta)
-		if err != nil {
+		if err = Step(ctx, n, pool, delta, sinks...); err != nil {
 			return err
 		}
-		report.Changed = changed
-		if len(report.Matches) > 0 {
-			if err = pool.Act(ctx, report.Matches); err != nil {
-				return err
-			}
+	}
+}
+
+// Step runs one cycle and what follows from it: it makes a waiting [Change], schedules the delta,
+// hands the matches to the pool, if there are any, and shows the report to the sinks, in their
+// order. It never waits for a change. It returns the first error.
+func Step(ctx context.Context, n *Negotiator, pool Actor, delta Delta, sinks ...Sink) error {
+	changed := n.takeChange(delta.Now)
+	report, err := n.RunCycle(ctx, delta)
+	if err != nil {
+		return err
+	}
+	report.Changed = changed
+	if len(report.Matches) > 0 {
+		if err = pool.Act(ctx, report.Matches); err != nil {
+			return err
 		}
-		for _, s := range sinks {
-			if err = s.Cycle(report); err != nil {
-				return err
-			}
+	}
+	for _, s := range sinks {
+		if err = s.Cycle(report); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// takeChange makes the change that is waiting, if there is one.
+func (n *Negotiator) takeChange(now backfill.Time) (made bool) {
+	select {
+	case c := <-n.changes:
+		err := n.Change(c)
+		if c.Made != nil {
+			c.Made(now, err)
+		}
+		return err == nil
+	default:
+		return false
 	}
 }

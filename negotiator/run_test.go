@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// script is a pool that says what it was told to say, and notes what it hears.
+// script is a pool that reports the given deltas and records the calls.
 type script struct {
 	deltas []Delta
 	end    error // after the last delta
@@ -39,7 +39,7 @@ func (s *script) Act(_ context.Context, matches []Match) error {
 	return s.act
 }
 
-// watcher notes what it sees in the pool's script.
+// watcher is a sink that records in the script what it sees.
 type watcher struct {
 	name string
 	s    *script
@@ -70,7 +70,8 @@ func TestRun(t *testing.T) {
 			},
 		},
 		{
-			name: "an end in other words", edit: func(s *script) { s.deltas, s.end = nil, fmt.Errorf("closed: %w", io.EOF) },
+			name:  "an end in other words",
+			edit:  func(s *script) { s.deltas, s.end = nil, fmt.Errorf("closed: %w", io.EOF) },
 			heard: []string{"fetch"},
 		},
 		{
@@ -82,8 +83,9 @@ func TestRun(t *testing.T) {
 			heard: []string{"fetch", "act [1.1@a×1]"},
 		},
 		{
-			name: "a cycle that cannot be", edit: func(s *script) { s.deltas[1].Completed = ids{9} }, wantText: "job ID 9 completed, but was not there for it",
-			heard: []string{"fetch", "act [1.1@a×1]", "one sees 5", "two sees 5", "fetch by 15"},
+			name: "a cycle that cannot be", edit: func(s *script) { s.deltas[1].Completed = ids{9} },
+			wantText: "job ID 9 completed, but was not there for it",
+			heard:    []string{"fetch", "act [1.1@a×1]", "one sees 5", "two sees 5", "fetch by 15"},
 		},
 		{
 			name: "the first sink fails", first: failure, want: failure,
@@ -96,7 +98,10 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &script{end: io.EOF, deltas: []Delta{
-				{Now: 5, SlotsUp: []*Slot{newSlot(t, "a", 1, "")}, Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")}},
+				{
+					Now: 5, SlotsUp: []*Slot{newSlot(t, "a", 1, "")},
+					Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
+				},
 				{Now: 8, Completed: ids{1}},
 				{Now: 9, Completed: ids{2}},
 			}}

@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestUtilities holds the expressions to the papers' formulas, up to a constant factor.
+// TestUtilities compares the expressions with the papers' formulas, up to a constant factor.
 func TestUtilities(t *testing.T) {
 	const h = 1e-6 // is a factor where there are logarithms alone
 	formulas := map[string]func(w, t, n, s float64) float64{
@@ -41,7 +41,7 @@ func TestUtilities(t *testing.T) {
 	}
 }
 
-// TestUtilitiesAreTheNamedOrders as far as these have names.
+// TestUtilitiesAreTheNamedOrders: utility functions that are also named orders give the same order.
 func TestUtilitiesAreTheNamedOrders(t *testing.T) {
 	for i, name := range []string{"wfp", "xfactor"} {
 		named, err := backfill.OrderNamed(name)
@@ -56,7 +56,8 @@ func TestUtilitiesAreTheNamedOrders(t *testing.T) {
 	}
 }
 
-// TestTheBeginningOfATraceIsNoError for functions of its logarithm.
+// TestTheBeginningOfATraceIsNoError: functions of the logarithm of the submit time have a value at
+// 0.
 func TestTheBeginningOfATraceIsNoError(t *testing.T) {
 	for _, u := range Utilities() {
 		p, j := newPriorities(t, u.Expression, "")

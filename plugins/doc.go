@@ -1,12 +1,12 @@
-// Package plugins is the boundary behind which a scheduling policy runs as a
-// process of its own. It holds no code itself:
+// Package plugins is the boundary behind which a scheduling policy runs as a process of its own.
+// The package itself has no code:
 //
 //   - policyv1 is the protocol, for any language;
-//   - sdk makes a plugin of a policy that is written in Go;
-//   - host finds plugins, starts them, and lets them decide;
-//   - check tries a plugin and says whether a pool may be given into its hands;
+//   - sdk makes a plugin from a policy written in Go;
+//   - host finds plugins, starts them, and asks them for decisions;
+//   - check tests a plugin and decides whether a pool can be entrusted to it;
 //   - serve makes an executable its own plugin;
-//   - choose turns what a user calls a policy into one, linked in or not;
+//   - choose turns a user's choice of policy into a policy, linked in or not;
 //   - examples are policies in other languages;
 //   - backfill-NAME are the policies of this project as plugins.
 package plugins

@@ -10,25 +10,31 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// Conform drives a policy through random pools, one for each seed, and requires
-// all that package conformance asks, advice and promises included. Decider makes
-// the policy under test, one for each pool.
-func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider, promises ...conformance.Promise) {
+// Conform drives a policy through random pools, one for each seed, and fails on every finding of
+// package conformance, advice and promises included. The function decider creates the policy under
+// test; it is called once for each pool.
+func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
 	t.Helper()
 	for seed := range uint64(pools) {
 		conform(t, seed, rounds, decider, promises)
 	}
 }
 
-// ConformPartitioned is [Conform] on pools that have bundles.
-func ConformPartitioned(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider, promises ...conformance.Promise) {
+// ConformPartitioned is [Conform] on pools with bundles.
+func ConformPartitioned(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
 	t.Helper()
 	for seed := range uint64(pools) {
 		conform(t, conformance.Partitioned+seed, rounds, decider, promises)
 	}
 }
 
-func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider, promises []conformance.Promise) {
+func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises []conformance.Promise,
+) {
 	t.Helper()
 	t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 		findings, err := conformance.Conform(t.Context(), seed, rounds, decider(t), promises...)
@@ -39,8 +45,8 @@ func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) b
 	})
 }
 
-// NewHost puts a policy in charge of a driver's pool. A refused decision fails
-// the test.
+// NewHost creates a host for a driver's pool, with main as the active policy. A refused decision
+// fails the test.
 func NewHost(t *testing.T, d *conformance.Driver, main backfill.Decider) *backfill.Host {
 	t.Helper()
 	host, err := conformance.NewHost(d, main, func(r backfill.Refusal) {

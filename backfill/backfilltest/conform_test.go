@@ -28,7 +28,7 @@ func TestEasyDepth(t *testing.T) {
 	conform(t, easy.Spec(), map[string]string{"depth": "3"}, 12)
 }
 
-func conform(t *testing.T, spec backfill.Spec, options map[string]string, pools int) {
+func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, pools int) {
 	t.Helper()
 	decider := func(t *testing.T) backfill.Decider {
 		t.Helper()

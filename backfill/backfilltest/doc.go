@@ -1,4 +1,4 @@
-// Package backfilltest is for tests of policies: [Conform] makes failed tests of
-// what package conformance finds. [Textbook] is conservative, pc and dc without
-// anything that spares work, to compare with.
+// Package backfilltest helps to test policies. [Conform] turns the findings of package conformance
+// into failed tests. [Textbook] is a plain version of conservative, pc and dc without any
+// shortcuts, for comparison.
 package backfilltest

@@ -38,7 +38,8 @@ func FuzzConform(f *testing.F) {
 			require.Equal(t, snap, again.Snapshot())
 			for _, slot := range snap.Slots {
 				for at := snap.Now; at < snap.Now+50; at += 7 {
-					require.Equal(t, host.State.Free(slot.ID, at), again.Free(slot.ID, at), "free on %s at %d", slot.Name, at)
+					require.Equal(t, host.State.Free(slot.ID, at), again.Free(slot.ID, at), "free on %s at %d",
+						slot.Name, at)
 				}
 			}
 		}

@@ -7,16 +7,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Textbook is conservative, pc or dc as the paper tells it: every job is tried,
-// every time.
+// Textbook is conservative, pc or dc exactly as the paper describes it: it tries every job every
+// time.
 type Textbook struct {
-	Conservative, DC bool // neither: pc
-	// Scanned, if it is not nil, counts profile events: jobs are then placed with
-	// the naive array profile, which works for one slot; see package profileevents.
+	Conservative, DC bool // pc if neither is set
+	// Scanned counts profile events, if it is not nil. Jobs are then placed with the naive array
+	// profile, which works for one slot only; see package profileevents.
 	Scanned *int64
 }
 
-// Decide takes and answers the events one by one.
+// Decide reacts to each event in turn, then starts the jobs that are due.
 func (t Textbook) Decide(c *backfill.Cycle) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		for _, j := range e.Displaced {
@@ -24,11 +24,11 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 		}
 		if e.Kind == backfill.Submitted {
 			if t.DC {
-				t.advance(c, e.Spec)
+				t.advance(c, e.Job)
 			}
-			if t.Place(c, e.Spec) {
-				start, _, _ := c.Reservation(e.Spec)
-				c.Guarantee(e.Spec, start)
+			if t.Place(c, e.Job) {
+				start, _, _ := c.Reservation(e.Job)
+				c.Guarantee(e.Job, start)
 			}
 		}
 		if t.Conservative && e.Freed {
@@ -46,8 +46,8 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 	}
 }
 
-// Place plans a job for its earliest start, taken out if it has a place. One that
-// fits at no time is held.
+// Place removes a job from the plan, if it is in it, and reserves its earliest start. It holds a
+// job that fits at no time and returns false.
 func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	start, at, ok := t.earliest(c, j)
 	if ok {
@@ -58,8 +58,8 @@ func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	return ok
 }
 
-// compressOnce tries each job once, in the order of the plan as it is now. A start
-// that was missed counts as now, and moves no further: its own event is to come.
+// compressOnce tries each job once, in the order of the plan as it is now. It leaves out jobs whose
+// planned start was missed: each of them has an event of its own, still to come.
 func (t Textbook) compressOnce(c *backfill.Cycle) {
 	for _, j := range c.Planned() {
 		if planned, _, _ := c.Reservation(j); planned >= c.Now() {
@@ -68,7 +68,7 @@ func (t Textbook) compressOnce(c *backfill.Cycle) {
 	}
 }
 
-// compress moves the first job that can move.
+// compress moves the first job that can move and reports whether there was one.
 func (t Textbook) compress(c *backfill.Cycle) bool {
 	for j := range c.Queue() {
 		planned, _, has := c.Reservation(j)
@@ -80,7 +80,7 @@ func (t Textbook) compress(c *backfill.Cycle) bool {
 	return false
 }
 
-// fill is one round.
+// fill is one round of dc: it moves each job that can start now. It reports whether one moved.
 func (t Textbook) fill(c *backfill.Cycle) (moved bool) {
 	for j := range c.Queue() {
 		planned, _, has := c.Reservation(j)
@@ -126,9 +126,8 @@ type change struct {
 	amount backfill.Vector
 }
 
-// scan goes through the array profile of the one slot until the job has fitted
-// for as long as it is planned to run. What is in the past was cut off; every
-// other entry that it takes is counted.
+// scan searches the array profile of the one slot, from the past on, for the first start at which
+// the job fits for its estimate. It counts every entry that it reads from now on.
 func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time) {
 	now, free := c.Now(), slices.Clone(c.State().Slots()[0].Capacity)
 	next, fits := 0, false
@@ -153,7 +152,7 @@ func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time)
 	}
 }
 
-// arrayProfile is the starts and ends of all jobs but one, by time.
+// arrayProfile returns the starts and ends of all jobs but one, by time.
 func arrayProfile(c *backfill.Cycle, but *backfill.Job) (all []change) {
 	add := func(j *backfill.Job, start, end backfill.Time) {
 		if j.ID == but.ID {

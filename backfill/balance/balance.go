@@ -1,5 +1,6 @@
-// Package balance measures how evenly the resources of a pool are used, with
-// exact fractions: the arithmetic of the bb and ibb policies.
+// Package balance holds what the bb and ibb policies share: how evenly the resources of a pool are
+// used, in exact fractions (balance.go), and EASY's reservation for the head of the queue with a
+// choice of the jobs behind it (policy.go).
 package balance
 
 import (
@@ -9,14 +10,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
-
-// Option is the policy option that names the resources which are balanced.
-func Option() backfill.Option {
-	return backfill.Option{
-		Name: "resources", Default: "cpus,memory", Type: backfill.Resources,
-		Doc: "the resources that are balanced; those that the pool has none of are left out, all others restrict fitting only",
-	}
-}
 
 // Scale brings the utilisation of each balanced resource to a common
 // denominator, the product of the capacities, so that utilisations are whole

@@ -17,11 +17,14 @@ import (
 func open(t *testing.T, resources []string, capacity backfill.Vector) *backfill.Cycle {
 	t.Helper()
 	s := backfill.NewState(resources, profile.ByRank)
-	c, err := s.Open(backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: capacity}}}})
+	c, err := s.Open(backfill.Round{Events: []backfill.Event{{
+		Kind: backfill.SlotAdded,
+		Slot: backfill.Slot{Name: "a", Capacity: capacity},
+	}}})
 	require.NoError(t, err)
 	_, more := c.Next()
 	require.True(t, more)
-	return c
+	return c.Cycle
 }
 
 // names are the resources of most pools here, both balanced.
@@ -37,19 +40,55 @@ func TestScoresByHand(t *testing.T) {
 		a, b     backfill.Vector // in use with the one job, and with the other
 		want     int
 	}{
-		{"nothing in use scores 0, more cannot be better", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{1, 10}, -1},
+		{
+			"nothing in use scores 0, more cannot be better",
+			backfill.Vector{10, 100},
+			backfill.Vector{0, 0},
+			backfill.Vector{1, 10},
+			-1,
+		},
 		{"all in use scores 0 as well", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{10, 100}, 0},
 		{"fuller: 1·1/2 against 1·1/4", backfill.Vector{8, 80}, backfill.Vector{4, 40}, backfill.Vector{6, 60}, 1},
 		{"balanced: 1·1/2 against 3/2·1/2", backfill.Vector{8, 80}, backfill.Vector{4, 40}, backfill.Vector{6, 20}, -1},
-		{"fuller against balanced: 8/7·1/8 against 1·1/4", backfill.Vector{8, 8}, backfill.Vector{8, 6}, backfill.Vector{6, 6}, -1},
-		{"the other way round: 3/2·1/2 against 1·3/4", backfill.Vector{4, 4}, backfill.Vector{3, 1}, backfill.Vector{1, 1}, 0},
+		{
+			"fuller against balanced: 8/7·1/8 against 1·1/4",
+			backfill.Vector{8, 8},
+			backfill.Vector{8, 6},
+			backfill.Vector{6, 6},
+			-1,
+		},
+		{
+			"the other way round: 3/2·1/2 against 1·3/4",
+			backfill.Vector{4, 4},
+			backfill.Vector{3, 1},
+			backfill.Vector{1, 1},
+			0,
+		},
 		{"mirrored resources score alike", backfill.Vector{8, 80}, backfill.Vector{2, 40}, backfill.Vector{4, 20}, 0},
-		{"one in use alone: 2·7/8 against 2·3/4", backfill.Vector{4, 4}, backfill.Vector{1, 0}, backfill.Vector{2, 0}, 1},
+		{
+			"one in use alone: 2·7/8 against 2·3/4",
+			backfill.Vector{4, 4},
+			backfill.Vector{1, 0},
+			backfill.Vector{2, 0},
+			1,
+		},
 		{"no capacity at all", backfill.Vector{0, 0}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 0},
 		{"one resource: 1 − x", backfill.Vector{4, 0}, backfill.Vector{1, 0}, backfill.Vector{2, 0}, 1},
 		{"what is left out does not count", backfill.Vector{4, 0}, backfill.Vector{1, 7}, backfill.Vector{1, 0}, 0},
-		{"large numbers, a hair apart", backfill.Vector{big, big + 1}, backfill.Vector{big / 2, big / 2}, backfill.Vector{big / 2, big/2 + 1}, 1},
-		{"large numbers, equal", backfill.Vector{3 * big, 6 * big}, backfill.Vector{big, 2 * big}, backfill.Vector{big, 2 * big}, 0},
+		{
+			"large numbers, a hair apart",
+			backfill.Vector{big, big + 1},
+			backfill.Vector{big / 2, big / 2},
+			backfill.Vector{big / 2, big/2 + 1},
+			1,
+		},
+		{
+			"large numbers, equal",
+			backfill.Vector{3 * big, 6 * big},
+			backfill.Vector{big, 2 * big},
+			backfill.Vector{big, 2 * big},
+			0,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			scale := balance.NewScale(open(t, names(), tt.capacity), names())
@@ -69,19 +108,66 @@ func TestImbalanceByHand(t *testing.T) {
 		nodes    int
 		passes   bool
 	}{
-		{"nothing in use: every job passes", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{1, 0}, 1, true},
-		{"nothing in use or asked for", backfill.Vector{10, 100}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 1, true},
+		{
+			"nothing in use: every job passes",
+			backfill.Vector{10, 100},
+			backfill.Vector{0, 0},
+			backfill.Vector{1, 0},
+			1,
+			true,
+		},
+		{
+			"nothing in use or asked for",
+			backfill.Vector{10, 100},
+			backfill.Vector{0, 0},
+			backfill.Vector{0, 0},
+			1,
+			true,
+		},
 		{"balanced stays balanced", backfill.Vector{10, 100}, backfill.Vector{4, 40}, backfill.Vector{1, 10}, 1, true},
 		{"balanced gets worse", backfill.Vector{10, 100}, backfill.Vector{4, 40}, backfill.Vector{1, 9}, 1, false},
 		{"unbalanced gets better", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{0, 10}, 1, true},
-		{"unbalanced stays as it is", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{3, 10}, 1, true},
+		{
+			"unbalanced stays as it is",
+			backfill.Vector{10, 100},
+			backfill.Vector{6, 20},
+			backfill.Vector{3, 10},
+			1,
+			true,
+		},
 		{"unbalanced gets worse", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{3, 9}, 1, false},
-		{"tips over to the same on the other side", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 6}, 1, true},
-		{"tips over to the other side and is worse", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 7}, 1, false},
+		{
+			"tips over to the same on the other side",
+			backfill.Vector{10, 10},
+			backfill.Vector{4, 2},
+			backfill.Vector{0, 6},
+			1, true,
+		},
+		{
+			"tips over to the other side and is worse",
+			backfill.Vector{10, 10},
+			backfill.Vector{4, 2},
+			backfill.Vector{0, 7},
+			1, false,
+		},
 		{"chunks count", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 1}, 7, false},
 		{"asks for nothing", backfill.Vector{10, 10}, backfill.Vector{4, 2}, backfill.Vector{0, 0}, 3, true},
-		{"one resource: every job passes", backfill.Vector{10, 0}, backfill.Vector{4, 0}, backfill.Vector{5, 0}, 1, true},
-		{"no capacity at all: every job passes", backfill.Vector{0, 0}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 1, true},
+		{
+			"one resource: every job passes",
+			backfill.Vector{10, 0},
+			backfill.Vector{4, 0},
+			backfill.Vector{5, 0},
+			1,
+			true,
+		},
+		{
+			"no capacity at all: every job passes",
+			backfill.Vector{0, 0},
+			backfill.Vector{0, 0},
+			backfill.Vector{0, 0},
+			1,
+			true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			scale := balance.NewScale(open(t, names(), tt.capacity), names())
@@ -111,7 +197,8 @@ func TestResourcesChosen(t *testing.T) {
 		scale := balance.NewScale(c, tt.resources)
 		require.Equal(t, tt.want, scale.Of(balanced).CompareImbalance(scale.Of(uneven)), tt.resources)
 	}
-	require.Equal(t, "cpus,memory", balance.Option().Default)
+	spec := balance.Spec("", "", "", nil)
+	require.Equal(t, "cpus,memory", spec.Options[0].Default)
 }
 
 // TestExactly compares with fractions of the standard library.
@@ -168,6 +255,7 @@ func TestWorsens(t *testing.T) {
 		scale := balance.NewScale(open(t, names(), vector("capacity", most)), names())
 		use, before := vector("use", most), scale.Of(vector("before", 2*most))
 		j := &backfill.Job{Nodes: rapid.IntRange(1, 3).Draw(rt, "nodes"), Request: vector("request", most)}
-		require.Equal(rt, scale.With(use, j.Request, j.Nodes).CompareImbalance(before) > 0, scale.Worsens(use, j.Request, j.Nodes, before))
+		require.Equal(rt, scale.With(use, j.Request, j.Nodes).CompareImbalance(before) > 0,
+			scale.Worsens(use, j.Request, j.Nodes, before))
 	})
 }

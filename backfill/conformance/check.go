@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Check holds the last round against the rules and the promises, from the plain
-// data alone, and notes what it finds.
+// Check tests the state after the last round against the rules and the given promises, from its
+// snapshot alone, and records the findings.
 func (r *Run) Check(promises ...Promise) {
 	r.snap = r.Host.State.Snapshot()
 	r.follow()
@@ -23,13 +23,13 @@ func (r *Run) Check(promises ...Promise) {
 	}
 }
 
-// follow keeps the book of what runs where, and holds the state against it, those
-// who are held, and the keys.
+// follow updates the run's own list of what runs where and compares the state with it. It also
+// checks the reasons of held jobs, and the keys.
 func (r *Run) follow() {
 	for _, e := range r.round.Events {
 		switch e.Kind {
 		case backfill.Completed, backfill.Removed, backfill.StartFailed:
-			delete(r.runs, e.Job)
+			delete(r.runs, e.JobID)
 		case backfill.SlotLost:
 			for id, at := range r.runs {
 				if slices.ContainsFunc(at, func(on backfill.Chunks) bool { return on.Slot == e.Slot.ID }) {
@@ -43,8 +43,8 @@ func (r *Run) follow() {
 	}
 	for _, e := range r.round.Events {
 		if e.Kind == backfill.Found {
-			r.runs[e.Spec.ID], r.shrunk = e.Placement, true
-			delete(r.guarantees, e.Spec.ID)
+			r.runs[e.Job.ID], r.shrunk = e.Placement, true
+			delete(r.guarantees, e.Job.ID)
 		}
 	}
 	for _, s := range r.decision.Started {
@@ -65,7 +65,7 @@ func (r *Run) follow() {
 			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
 		}
 	}
-	if len(r.round.Candidates) == 0 { // else jobs may have been placed anew by the order
+	if len(r.round.Candidates) == 0 { // else the host may have computed other keys in between
 		r.keys()
 	}
 	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
@@ -73,7 +73,7 @@ func (r *Run) follow() {
 	}
 }
 
-// keys holds the queue's order against the keys that the round gave.
+// keys checks that the jobs have the keys that the round gave them.
 func (r *Run) keys() {
 	given := map[backfill.JobID]float64{}
 	for _, k := range r.round.Keys {
@@ -81,7 +81,7 @@ func (r *Run) keys() {
 	}
 	for _, e := range r.round.Events {
 		if e.Kind == backfill.Changed || e.Kind == backfill.Found {
-			delete(given, e.Spec.ID)
+			delete(given, e.Job.ID)
 		}
 	}
 	for _, j := range r.snap.Jobs {
@@ -91,9 +91,9 @@ func (r *Run) keys() {
 	}
 }
 
-// capacity adds up what runs and what is planned, second by second. Where a slot
-// has shrunk, what runs there may be more than there is; no job may be planned
-// beside it that asks for the same.
+// capacity adds up running and planned jobs, second by second, and reports oversubscribed slots. If
+// a slot has shrunk, the running jobs alone may use more than it has; no job may then be planned
+// there that needs more of the same resource.
 func (r *Run) capacity() {
 	horizon := r.snap.Now
 	for _, j := range r.snap.Jobs {
@@ -117,14 +117,16 @@ func (r *Run) capacity() {
 			for k, free := range left.free[i][t] {
 				planned := free != unplanned.free[i][t][k]
 				if free < 0 && (planned || !r.shrunk) {
-					r.find(Capacity, nil, "slot %s is oversubscribed at %d: of %v is left %v", slot.Name, r.snap.Now+t, slot.Capacity, left.free[i][t])
+					r.find(Capacity, nil, "slot %s is oversubscribed at %d: of %v is left %v", slot.Name, r.snap.Now+t,
+						slot.Capacity, left.free[i][t])
 				}
 			}
 		}
 	}
 }
 
-// promised follows the guarantees from outside.
+// promised keeps its own record of the guarantees and checks starts and broken guarantees against
+// it.
 func (r *Run) promised() {
 	for _, b := range r.decision.Broken {
 		if b.Cause == backfill.CauseNone || b.Cause != backfill.CausePolicyChanged && r.Driver.calm() {
@@ -152,7 +154,7 @@ func (r *Run) promised() {
 	}
 }
 
-// guarantee follows that of one job which does not run.
+// guarantee checks and records the guarantee of one job that does not run.
 func (r *Run) guarantee(j backfill.JobState) {
 	if j.Held != "" {
 		delete(r.guarantees, j.Job.ID)
@@ -163,15 +165,17 @@ func (r *Run) guarantee(j backfill.JobState) {
 	case !j.Promised:
 		r.find(Guaranteed, j.Job, "job %d waits without a guarantee", j.Job.ID)
 	case j.Start > j.Guarantee:
-		r.find(Guaranteed, j.Job, "job %d is planned for %d, after its guarantee, which is %d", j.Job.ID, j.Start, j.Guarantee)
+		r.find(Guaranteed, j.Job, "job %d is planned for %d, after its guarantee, which is %d", j.Job.ID, j.Start,
+			j.Guarantee)
 	case known && latest != j.Guarantee:
-		r.find(Guaranteed, j.Job, "job %d's guarantee changed unreported: it is %d and was %d", j.Job.ID, j.Guarantee, latest)
+		r.find(Guaranteed, j.Job, "job %d's guarantee changed unreported: it is %d and was %d", j.Job.ID, j.Guarantee,
+			latest)
 	}
 	r.guarantees[j.Job.ID] = j.Guarantee
 }
 
-// head looks for a job that stands idle without need: planned for now, or first
-// in the queue, where reservations do not bind, though it fits what is idle.
+// head reports jobs that wait without need: a job whose planned start has come; and, if the policy
+// gives no guarantees, a job at the head of the queue that fits beside the running jobs.
 func (r *Run) head() {
 	for _, j := range r.snap.Jobs {
 		if !j.Running && j.Placement != nil && j.Start <= r.snap.Now {
@@ -186,7 +190,7 @@ func (r *Run) head() {
 	}
 }
 
-// restores makes the state again from its plain data.
+// restores checks that the state restored from its snapshot is the same state.
 func (r *Run) restores() {
 	state := r.Host.State
 	if got, want := state.ReservedIdle(), ReservedIdle(r.snap); got != want {
@@ -203,7 +207,8 @@ func (r *Run) restores() {
 	for _, slot := range r.snap.Slots {
 		for t := r.snap.Now; t < r.snap.Now+40; t += 3 {
 			if slot.Up && !slices.Equal(state.Free(slot.ID, t), again.Free(slot.ID, t)) {
-				r.find(Restored, nil, "on slot %s %v is free at %d; made again from its plain data, %v", slot.Name, state.Free(slot.ID, t), t, again.Free(slot.ID, t))
+				r.find(Restored, nil, "on slot %s %v is free at %d; made again from its plain data, %v", slot.Name,
+					state.Free(slot.ID, t), t, again.Free(slot.ID, t))
 			}
 		}
 	}

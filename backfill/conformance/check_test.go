@@ -14,9 +14,13 @@ import (
 )
 
 // bad are policies that do what they should not, and the rule which says so.
-func bad() map[conformance.Rule]backfill.Spec {
-	policy := func(decide func(*backfill.Cycle)) backfill.Spec {
-		return backfill.Spec{Name: "bad", New: func(backfill.Values) (backfill.Policy, error) { return backfill.PolicyFunc(decide), nil }}
+func bad() map[conformance.Rule]backfill.PolicySpec {
+	policy := func(decide func(*backfill.Cycle)) backfill.PolicySpec {
+		return backfill.PolicySpec{Name: "bad", New: func(backfill.Values) (backfill.Policy,
+			error,
+		) {
+			return backfill.PolicyFunc(decide), nil
+		}}
 	}
 	replans := conservative.Spec()
 	build := replans.New
@@ -30,7 +34,7 @@ func bad() map[conformance.Rule]backfill.Spec {
 			}
 		}), err
 	}
-	return map[conformance.Rule]backfill.Spec{
+	return map[conformance.Rule]backfill.PolicySpec{
 		conformance.Accepted: replans,
 		conformance.HeadStarts: policy(func(c *backfill.Cycle) { // the last first, if anything
 			scan.Begin(c)

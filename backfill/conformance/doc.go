@@ -1,13 +1,11 @@
-// Package conformance is what is asked of every policy: a [Run] puts one in charge
-// of a random pool, with jobs and mishaps that a seed makes up, and holds every
-// decision against the rules. It asks the same of a linked-in policy, of one
-// behind the plugin boundary, and of a stranger's binary, and says what it found
-// as values: package backfilltest makes failed tests of them, and plugins/check a
+// Package conformance tests policies against the rules for all of them. A [Run] drives a policy
+// through a random pool, whose jobs and mishaps follow from a seed, and checks every decision. The
+// policy may be linked in, run behind the plugin boundary, or be somebody else's binary. The
+// findings are values: package backfilltest turns them into failed tests, plugins/check into a
 // verdict.
 //
-// [Rule] lists what is asked. Most rules must be kept; some are advice, which a
-// policy may have its reasons not to follow. [Promise] is what a policy promises
-// beyond that. [Driver] is the random pool by itself, for tests that compare two
-// ways of running the same policy. Seeds with [Partitioned] are of pools that have
-// bundles.
+// [Rule] lists the rules. Most are mandatory; some are advice, which a policy may have reasons not
+// to follow. [Promise] is what a single policy promises beyond the rules. [Driver] is the random
+// pool by itself, for tests that compare two ways to run the same policy. A seed with [Partitioned]
+// gives a pool with bundles.
 package conformance

@@ -8,42 +8,43 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Driver makes up what happens to a pool: jobs come, end early, on time or
-// late, and are taken away; expected ends move; starts fail; jobs are found running
-// that nobody started; slots go, come back and change; so do candidate sets and the queue's order. All of it follows from
-// the seed and from what is decided.
+// Driver makes up what happens to a pool. Jobs arrive, end early, on time or late, and are removed;
+// expected ends move; starts fail; jobs are found running that nobody started; slots, candidate
+// sets and the queue's order change. All of it follows from the seed and from the decisions.
 type Driver struct {
-	// Calm leaves the mishaps out: no slot and no candidate set is lost or
-	// changed, no start fails, nothing is found, nothing overruns, nothing is taken
-	// away.
+	// Calm switches mishaps off: no slot or candidate set is lost or changed, no start fails, no
+	// job is found, overruns or is removed.
 	Calm bool
-	// Exact is calm; besides, jobs end exactly when they were expected to, and
-	// the queue stays in order of jobs.
+	// Exact is like Calm; besides, jobs end exactly when expected, and the order of the queue does
+	// not change.
 	Exact bool
-	// Late has the host wake too late now and then, so that planned starts are missed.
+	// Late makes the host wake too late now and then, so that planned starts are missed.
 	Late bool
-	// Predicted has what is expected of jobs that run differ from their estimates. Not
-	// for an exact driver.
+	// Predicted gives some jobs an expected run time that differs from their estimate. It cannot be
+	// combined with Exact.
 	Predicted bool
 
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
 	up        []bool
-	sets      []bool // of candidates: whether they are bundles
+	sets      []bool // by candidate set: whether it holds bundles
 	bundles   []backfill.Bundle
-	told      int // of them
+	told      int // how many bundles the host knows
 	nextJob   backfill.JobID
 	started   bool
 }
 
-// NewDriver makes a pool of one to five slots and one to four resources, with bundles
-// of them if the seed has [Partitioned].
+// NewDriver creates a pool of one to five slots with one to four resources. If the seed has
+// [Partitioned], the pool also has bundles.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{random: rand.New(rand.NewPCG(seed, 1))}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
-		d.slots = append(d.slots, backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: d.capacity()})
+		d.slots = append(d.slots, backfill.Slot{
+			ID: backfill.SlotID(i), Name: string(rune('a' + i)),
+			Capacity: d.capacity(),
+		})
 	}
 	if seed&Partitioned != 0 {
 		d.partition()
@@ -52,8 +53,8 @@ func NewDriver(seed uint64) *Driver {
 	return d
 }
 
-// Branch is a driver for a copy of the pool as it is now, in which other things
-// happen.
+// Branch returns a driver that continues from the pool as it is now, with other events from another
+// seed.
 func (d *Driver) Branch(seed uint64) *Driver {
 	b := *d
 	b.random = rand.New(rand.NewPCG(seed, 2))
@@ -61,10 +62,10 @@ func (d *Driver) Branch(seed uint64) *Driver {
 	return &b
 }
 
-// Resources are the pool's.
+// Resources returns the names of the pool's resources.
 func (d *Driver) Resources() []string { return d.resources }
 
-// Rule is one of the placement rules.
+// Rule returns a random placement rule.
 func (d *Driver) Rule() profile.Rule { return profile.Rule(d.random.IntN(3)) }
 
 func (d *Driver) capacity() backfill.Vector {
@@ -75,10 +76,10 @@ func (d *Driver) capacity() backfill.Vector {
 	return c
 }
 
-// units are the least amounts of the resources: some are too large for 32 bits.
+// units are the smallest amounts of the resources; one of them does not fit into 32 bits.
 var units = [...]int64{1, 1 << 10, 1, 1 << 32}
 
-// Round makes up what happens next to the pool in that state.
+// Round makes up the next round for a pool in the given state.
 func (d *Driver) Round(s *backfill.State) backfill.Round {
 	if !d.started {
 		return d.first()
@@ -96,11 +97,11 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 			r.Events = append(r.Events, e)
 		}
 		if j.Running && d.returns(j, e, happens) && d.random.IntN(3) == 0 {
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Changed, Spec: d.edited(j.Job)})
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Changed, Job: d.edited(j.Job)})
 		}
 	}
 	if !d.calm() && d.random.IntN(25) == 0 && slices.Contains(d.up, true) {
-		if e, happens := d.found(d.submission(r.Now).Spec, r.Now); happens {
+		if e, happens := d.found(d.submission(r.Now).Job, r.Now); happens {
 			r.Events = append(r.Events, e)
 		}
 	}
@@ -119,11 +120,11 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	return r
 }
 
-// calm says that there are no mishaps.
+// calm reports whether mishaps are switched off.
 func (d *Driver) calm() bool { return d.Calm || d.Exact }
 
-// candidates is a set that is new, or in place of another: some of the slots,
-// perhaps none.
+// candidates returns a candidate set with some of the slots, perhaps none. It is new or replaces
+// another.
 func (d *Driver) candidates() backfill.CandidateSet {
 	set := backfill.CandidateSet{ID: len(d.sets)}
 	if !d.calm() {
@@ -149,7 +150,7 @@ func (d *Driver) candidates() backfill.CandidateSet {
 	return set
 }
 
-// keys puts some of the jobs elsewhere in the queue's order.
+// keys gives some of the jobs other keys in the queue's order.
 func (d *Driver) keys(snap backfill.Snapshot) (keys []backfill.JobKey) {
 	for _, j := range snap.Jobs {
 		if d.random.IntN(2) == 0 {
@@ -159,8 +160,8 @@ func (d *Driver) keys(snap backfill.Snapshot) (keys []backfill.JobKey) {
 	return keys
 }
 
-// first brings the slots up and defines the candidate sets: all slots, with
-// ranks, and each prefix of them without.
+// first returns the first round. It adds all slots and defines the candidate sets: each prefix of
+// the slots without ranks, and all slots with ranks.
 func (d *Driver) first() backfill.Round {
 	d.started = true
 	var r backfill.Round
@@ -169,7 +170,10 @@ func (d *Driver) first() backfill.Round {
 		d.up[i] = true
 		all.Slots = append(all.Slots, slot.ID)
 		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot})
-		r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: i, Candidates: backfill.Candidates{Slots: slices.Clone(all.Slots)}})
+		r.Candidates = append(r.Candidates, backfill.CandidateSet{
+			ID:         i,
+			Candidates: backfill.Candidates{Slots: slices.Clone(all.Slots)},
+		})
 		all.Rank = append(all.Rank, d.random.Int32N(2))
 	}
 	r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.slots), Candidates: all})
@@ -177,15 +181,18 @@ func (d *Driver) first() backfill.Round {
 	if d.bundles != nil {
 		r.Bundles = d.tell(len(d.bundles) - d.random.IntN(2))
 		for _, ranked := range []bool{false, false, true} {
-			r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.sets), Candidates: d.someBundles(ranked)})
+			r.Candidates = append(r.Candidates, backfill.CandidateSet{
+				ID:         len(d.sets),
+				Candidates: d.someBundles(ranked),
+			})
 			d.sets = append(d.sets, true)
 		}
 	}
 	return r
 }
 
-// when is the next instant: mostly the one at which the host must wake, and never
-// later if it is not to be late.
+// when returns the instant of the next round: mostly the one at which the host must wake, and never
+// a later one unless Late is set.
 func (d *Driver) when(s *backfill.State) backfill.Time {
 	wake := s.NextWake()
 	if d.Late && wake != backfill.Forever && d.random.IntN(20) == 0 {
@@ -197,23 +204,26 @@ func (d *Driver) when(s *backfill.State) backfill.Time {
 	return wake
 }
 
-// mishap is what happens to a job now, if anything does.
+// mishap returns what happens to a job now; ok is false if nothing does.
 func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event, bool) {
 	switch {
 	case j.Running && d.calm() && now >= j.End:
-		return backfill.Event{Kind: backfill.Completed, Job: j.Job.ID}, true
+		return backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID}, true
 	case d.Exact:
 	case j.Running && (d.random.IntN(6) == 0 || now >= j.End && d.random.IntN(3) > 0):
-		return backfill.Event{Kind: backfill.Completed, Job: j.Job.ID}, true
+		return backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID}, true
 	case d.Calm:
 	case j.Running && now == j.Start && d.random.IntN(10) == 0:
-		return backfill.Event{Kind: backfill.StartFailed, Job: j.Job.ID}, true
+		return backfill.Event{Kind: backfill.StartFailed, JobID: j.Job.ID}, true
 	case j.Running && d.random.IntN(20) == 0:
-		return backfill.Event{Kind: backfill.EstimateChanged, Job: j.Job.ID, End: now + 1 + backfill.Time(d.random.IntN(20))}, true
+		return backfill.Event{
+			Kind: backfill.EstimateChanged, JobID: j.Job.ID,
+			End: now + 1 + backfill.Time(d.random.IntN(20)),
+		}, true
 	case d.random.IntN(40) == 0:
-		return backfill.Event{Kind: backfill.Removed, Job: j.Job.ID}, true
+		return backfill.Event{Kind: backfill.Removed, JobID: j.Job.ID}, true
 	case !j.Running && d.random.IntN(40) == 0:
-		return backfill.Event{Kind: backfill.Changed, Spec: d.edited(j.Job)}, true
+		return backfill.Event{Kind: backfill.Changed, Job: d.edited(j.Job)}, true
 	case d.random.IntN(60) == 0 && slices.Contains(d.up, true):
 		if d.random.IntN(3) == 0 {
 			return d.found(d.edited(j.Job), now)
@@ -223,24 +233,27 @@ func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event,
 	return backfill.Event{}, false
 }
 
-// returns reports whether a running job comes back to the queue in the round: its start
-// failed, or nothing is told of it and it loses a slot.
+// returns reports whether a running job comes back to the queue in this round: its start failed, or
+// the round has no event for it and it loses a slot.
 func (d *Driver) returns(j backfill.JobState, e backfill.Event, told bool) bool {
 	return told && e.Kind == backfill.StartFailed ||
 		!told && slices.ContainsFunc(j.Placement, func(c backfill.Chunks) bool { return !d.up[c.Slot] })
 }
 
-// edited is another job of the same ID and place.
+// edited returns another job with the same ID and position in the queue.
 func (d *Driver) edited(j *backfill.Job) *backfill.Job {
-	spec := *d.submission(j.Submit).Spec
-	spec.ID, spec.Place = j.ID, j.Place
+	spec := *d.submission(j.Submit).Job
+	spec.ID, spec.Position = j.ID, j.Position
 	return &spec
 }
 
-// found has a job run somewhere, whether there is room for it or not, for longer
-// than was expected at times.
+// found returns the event that a job is found running on random slots, whether it fits there or
+// not. Its expected end may be in the past.
 func (d *Driver) found(j *backfill.Job, now backfill.Time) (backfill.Event, bool) {
-	e := backfill.Event{Kind: backfill.Found, Spec: j, Start: now - backfill.Time(d.random.IntN(10)), End: now - 2 + backfill.Time(d.random.IntN(20))}
+	e := backfill.Event{
+		Kind: backfill.Found, Job: j, Start: now - backfill.Time(d.random.IntN(10)),
+		End: now - 2 + backfill.Time(d.random.IntN(20)),
+	}
 	if j.Whole {
 		e.Placement = d.someBundle()
 		return e, e.Placement != nil
@@ -266,7 +279,7 @@ func (d *Driver) slotEvent(i int) backfill.Event {
 		d.up[i] = false
 		return backfill.Event{Kind: backfill.SlotLost, Slot: d.slots[i]}
 	default:
-		if !d.bundled(i) { // else nothing changes
+		if !d.bundled(i) { // the capacity of a slot in a bundle must not change
 			d.slots[i].Capacity = d.capacity()
 		}
 		return backfill.Event{Kind: backfill.SlotChanged, Slot: d.slots[i]}
@@ -275,7 +288,7 @@ func (d *Driver) slotEvent(i int) backfill.Event {
 
 func (d *Driver) submission(now backfill.Time) backfill.Event {
 	j := &backfill.Job{
-		ID: d.nextJob, Submit: now, Place: backfill.Place{Cluster: int64(d.nextJob)},
+		ID: d.nextJob, Submit: now, Position: backfill.QueuePosition{Cluster: int64(d.nextJob)},
 		Nodes: 1 + d.random.IntN(3)*d.random.IntN(2), Request: make(backfill.Vector, len(d.resources)),
 		Estimate: 1 + backfill.Time(d.random.IntN(20)), Candidates: d.random.IntN(len(d.sets)),
 	}
@@ -294,18 +307,18 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	}
 	d.describe(j)
 	d.nextJob++
-	return backfill.Event{Kind: backfill.Submitted, Spec: j}
+	return backfill.Event{Kind: backfill.Submitted, Job: j}
 }
 
-// describe adds what most policies do not look at, and what no calm pool can have: a
-// job that comes late, or from a queue whose jobs go first.
+// describe sets attributes that most policies ignore and, unless the pool is calm, a late submit
+// time or a queue whose jobs go first.
 func (d *Driver) describe(j *backfill.Job) {
 	j.Unestimated = j.ID%5 == 0
 	if j.ID%4 > 0 {
 		j.Labels = map[string]string{"owner": string(rune('a' + j.ID%3)), "group": string(rune('p' + j.ID%2))}
 	}
 	if !d.calm() {
-		j.Place.Queue = string(rune('z' - j.ID%3))
+		j.Position.Queue = string(rune('z' - j.ID%3))
 		j.Submit -= backfill.Time(j.ID % 7 / 4)
 	}
 }

@@ -30,7 +30,8 @@ func TestWhatHappensInRandomPools(t *testing.T) {
 			state := run.Host.State
 			for _, s := range d.Started {
 				note("a gang over slots", len(s.Placement) > 1)
-				note("several chunks on a slot", slices.ContainsFunc(s.Placement, func(c backfill.Chunks) bool { return c.Count > 1 }))
+				note("several chunks on a slot", slices.ContainsFunc(s.Placement,
+					func(c backfill.Chunks) bool { return c.Count > 1 }))
 				note("no labels", s.Job.Labels == nil)
 				note("labels", s.Job.Labels != nil)
 				note("no estimate", s.Job.Unestimated)
@@ -43,7 +44,7 @@ func TestWhatHappensInRandomPools(t *testing.T) {
 				note("a missed start", !j.Running && j.Placement != nil && j.Start < d.Now)
 				note("a job out of order", j.Key > 0 && !j.Running)
 				note("a held job that is back", j.Held != "" && state.IsWaiting(j.Job.ID))
-				note("another queue", j.Job.Place.Queue != "")
+				note("another queue", j.Job.Position.Queue != "")
 			}
 			for _, slot := range state.Slots() {
 				note("a slot that is lost", !state.SlotUp(slot.ID))
@@ -82,7 +83,8 @@ func TestWhatHappensInPartitionedPools(t *testing.T) {
 			for _, s := range d.Started {
 				note("a bundle of several slots", s.Job.Whole && len(s.Placement) > 1)
 				note("a job on slots", !s.Job.Whole)
-				note("ranked bundles", s.Job.Whole && state.Snapshot().Candidates[s.Job.Candidates].Candidates.Rank != nil)
+				note("ranked bundles", s.Job.Whole &&
+					state.Snapshot().Candidates[s.Job.Candidates].Candidates.Rank != nil)
 			}
 			for _, j := range state.Snapshot().Jobs {
 				note("a bundle that is planned for", j.Job.Whole && !j.Running && j.Placement != nil)

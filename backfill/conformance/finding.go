@@ -6,42 +6,42 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Rule is one thing that is asked of policies.
+// Rule is the name of one rule for policies.
 type Rule string
 
-// What must be.
+// The mandatory rules.
 const (
-	// Accepted: a decision comes, and it is possible and true to the guarantees.
+	// Accepted: the policy makes a decision, and the decision is possible and keeps the guarantees.
 	Accepted Rule = "accepted"
-	// Booked: what runs is what was started and has not ended, and who comes first
-	// in the queue is as it was told.
+	// Booked: exactly those jobs run that were started and have not ended, and the jobs have the
+	// keys in the queue's order that they were given.
 	Booked Rule = "booked"
-	// Capacity: nothing is oversubscribed, at any time now or planned.
+	// Capacity: no slot is oversubscribed, now or at any time in the plan.
 	Capacity Rule = "capacity"
-	// Guaranteed: every start keeps its job's guarantee, unless that was reported
-	// broken, with a cause; none is given by a policy that declares none.
+	// Guaranteed: every job starts no later than guaranteed, unless its guarantee was reported
+	// broken, with a cause. A policy that declares no guarantees gives none.
 	Guaranteed Rule = "guaranteed"
-	// Started: no job is planned for now and left waiting.
+	// Started: a job that is planned for now is started.
 	Started Rule = "started"
-	// Restored: the state as plain data makes the same state again.
+	// Restored: the state restored from its snapshot is the same state.
 	Restored Rule = "restored"
-	// Promised: what the policy promises beyond that; see [Promise].
+	// Promised: the policy keeps its own promises; see [Promise].
 	Promised Rule = "promised"
 )
 
-// What should be: advice. Whoever waits on purpose does not follow it.
+// The advice. A policy that waits on purpose does not follow it.
 const (
-	// HeadStarts: no job at the head of the queue is left waiting although it fits
-	// beside what runs. Not held against policies that give guarantees.
+	// HeadStarts: the job at the head of the queue starts if it fits beside the running jobs.
+	// Policies that give guarantees are exempt.
 	HeadStarts Rule = "head starts"
-	// Drains: once no more jobs come, every one that can run does in the end.
+	// Drains: once no more jobs arrive, every job that can run runs in the end.
 	Drains Rule = "drains"
 )
 
-// Advice reports whether the rule is one that need not be kept.
+// Advice reports whether the rule is advice and not mandatory.
 func (r Rule) Advice() bool { return r == HeadStarts || r == Drains }
 
-// Finding is a rule that was not kept, and where.
+// Finding reports a broken rule, and where it was broken.
 type Finding struct {
 	Rule  Rule          `json:"rule"`
 	Seed  uint64        `json:"seed"`  // of the pool

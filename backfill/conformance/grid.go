@@ -7,14 +7,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// grid is the array model of a pool: what is free on each slot in each second
-// from now on, added up from plain data alone.
+// grid is a simple model of a pool: an array of what is free on each slot in each second from now
+// on, computed from a snapshot alone.
 type grid struct {
 	snap backfill.Snapshot
 	free [][]backfill.Vector // by slot, by second
 }
 
-// newGrid is the pool with nothing in it.
+// newGrid returns the grid of a pool without jobs.
 func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots))}
 	for i, slot := range snap.Slots {
@@ -28,7 +28,7 @@ func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 	return g
 }
 
-// take puts a job where it runs or is planned to, or takes it out (-1).
+// take adds a job where it runs or is planned (n = 1), or removes it (n = -1).
 func (g *grid) take(j backfill.JobState, n int64) {
 	for _, at := range j.Placement {
 		seconds := g.free[at.Slot]
@@ -39,8 +39,8 @@ func (g *grid) take(j backfill.JobState, n int64) {
 	}
 }
 
-// fits reports whether the job could start then and stay through its estimate,
-// or as far as the grid goes.
+// fits reports whether the job could run from start on for its estimate, or until the end of the
+// grid.
 func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
 	if j.Whole {
 		return slices.ContainsFunc(g.snap.Candidates[j.Candidates].Candidates.Bundles, func(id backfill.BundleID) bool {
@@ -58,7 +58,7 @@ func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
 	return chunks >= j.Nodes
 }
 
-// chunks is how many of the job's chunks fit a slot from the second on.
+// chunks returns how many of the job's chunks fit on a slot from the given second on.
 func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time) int {
 	n := j.Nodes
 	seconds := g.free[id]
@@ -75,8 +75,8 @@ func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time)
 // longest is at least as long as any estimate of a [Driver]'s jobs.
 const longest = 24
 
-// idle is the pool for as long as a job may take, with what runs in it and, if
-// they are to count, the reservations.
+// idle returns a grid of the next seconds, as long as any job may run, with the running jobs and,
+// if reservations is true, the reserved ones.
 func (r *Run) idle(reservations bool) *grid {
 	g := newGrid(r.snap, longest)
 	for _, j := range r.snap.Jobs {
@@ -87,7 +87,7 @@ func (r *Run) idle(reservations bool) *grid {
 	return g
 }
 
-// queue lists the waiting jobs in the queue's order.
+// queue returns the waiting jobs in the queue's order.
 func (r *Run) queue() (waiting []backfill.JobState) {
 	for _, j := range r.snap.Jobs {
 		if !j.Running && j.Held == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// ReservedIdle is [backfill.State.ReservedIdle] from plain data, cpu by cpu.
+// ReservedIdle computes [backfill.State.ReservedIdle] from a snapshot, cpu by cpu.
 func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	idle, all := make([]int64, len(snap.Slots)), int64(0)
 	for i, slot := range snap.Slots {

@@ -6,24 +6,31 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Partitioned is added to a seed for a pool that has bundles: most jobs take one whole,
-// a few take slots as ever.
+// Partitioned is added to a seed to get a pool with bundles: most jobs take one bundle whole, a few
+// take slots.
 const Partitioned uint64 = 1 << 50
 
-// partition adds slots and makes up bundles of some of them.
+// partition adds slots to the pool and makes up bundles of some of them.
 func (d *Driver) partition() {
 	for range 2 + d.random.IntN(3) {
 		id := len(d.slots)
-		d.slots = append(d.slots, backfill.Slot{ID: backfill.SlotID(id), Name: string(rune('a' + id)), Capacity: d.capacity()})
+		d.slots = append(d.slots, backfill.Slot{
+			ID: backfill.SlotID(id), Name: string(rune('a' + id)),
+			Capacity: d.capacity(),
+		})
 	}
 	for range 2 + d.random.IntN(8) {
-		b := backfill.Bundle{ID: backfill.BundleID(len(d.bundles)), Name: string([]rune{'Z' - rune(len(d.bundles)%3), 'a' + rune(len(d.bundles))})}
+		b := backfill.Bundle{
+			ID:   backfill.BundleID(len(d.bundles)),
+			Name: string([]rune{'Z' - rune(len(d.bundles)%3), 'a' + rune(len(d.bundles))}),
+		}
 		for _, slot := range d.slots {
 			if d.random.IntN(3) == 0 {
 				b.Slots = append(b.Slots, slot.ID)
 			}
 		}
-		if b.Slots != nil && !slices.ContainsFunc(d.bundles, func(o backfill.Bundle) bool { return slices.Equal(o.Slots, b.Slots) }) {
+		if b.Slots != nil && !slices.ContainsFunc(d.bundles,
+			func(o backfill.Bundle) bool { return slices.Equal(o.Slots, b.Slots) }) {
 			d.bundles = append(d.bundles, b)
 		}
 	}
@@ -32,13 +39,13 @@ func (d *Driver) partition() {
 	}
 }
 
-// tell is the next bundles that the host is to know.
+// tell returns the next n bundles that the host does not know yet.
 func (d *Driver) tell(n int) []backfill.Bundle {
 	d.told += n
 	return slices.Clone(d.bundles[d.told-n : d.told])
 }
 
-// someBundles are candidates among the bundles that the host knows.
+// someBundles returns random candidates among the bundles that the host knows.
 func (d *Driver) someBundles(ranked bool) (c backfill.Candidates) {
 	for _, b := range d.bundles[:d.told] {
 		if d.random.IntN(3) == 0 {
@@ -52,7 +59,7 @@ func (d *Driver) someBundles(ranked bool) (c backfill.Candidates) {
 	return c
 }
 
-// someBundle is the placement on a bundle that is there; nil: none is.
+// someBundle returns the placement on a random bundle whose slots are up, or nil if there is none.
 func (d *Driver) someBundle() (at backfill.Placement) {
 	for _, i := range d.random.Perm(d.told) {
 		slots := d.bundles[i].Slots
@@ -67,13 +74,16 @@ func (d *Driver) someBundle() (at backfill.Placement) {
 	return nil
 }
 
-// bundled reports whether a slot is of a bundle, or will be.
+// bundled reports whether a slot belongs to a bundle, also to one that the host does not know yet.
 func (d *Driver) bundled(slot int) bool {
-	return slices.ContainsFunc(d.bundles, func(b backfill.Bundle) bool { return slices.Contains(b.Slots, backfill.SlotID(slot)) })
+	return slices.ContainsFunc(d.bundles, func(b backfill.Bundle) bool {
+		return slices.Contains(b.Slots,
+			backfill.SlotID(slot))
+	})
 }
 
-// whole has a job take a bundle, if those are its candidates. In a pool that has bundles
-// they mostly are.
+// whole makes a job take a bundle if its candidates are bundles. In a pool with bundles, it first
+// changes the candidates of most other jobs.
 func (d *Driver) whole(j *backfill.Job) {
 	if d.bundles != nil && !d.sets[j.Candidates] && d.random.IntN(3) > 0 {
 		j.Candidates = d.random.IntN(len(d.sets))
@@ -83,7 +93,7 @@ func (d *Driver) whole(j *backfill.Job) {
 	}
 }
 
-// chunk is what a chunk of a job takes of a slot.
+// chunk returns what one chunk of a job uses of a slot.
 func chunk(snap *backfill.Snapshot, j *backfill.Job, on backfill.SlotID) backfill.Vector {
 	if j.Whole {
 		return snap.Slots[on].Capacity
@@ -91,12 +101,16 @@ func chunk(snap *backfill.Snapshot, j *backfill.Job, on backfill.SlotID) backfil
 	return j.Request
 }
 
-// bundles holds every job that takes one against the bundles that there are, and those
-// that start against their candidates.
+// bundles checks that every bundle job is placed exactly on a bundle, and that those which start
+// got a candidate bundle.
 func (r *Run) bundles() {
 	at := func(p backfill.Placement) backfill.BundleID {
 		return backfill.BundleID(slices.IndexFunc(r.snap.Bundles, func(b backfill.Bundle) bool {
-			return slices.EqualFunc(p, b.Slots, func(on backfill.Chunks, id backfill.SlotID) bool { return on.Slot == id && on.Count == 1 })
+			return slices.EqualFunc(p, b.Slots, func(on backfill.Chunks,
+				id backfill.SlotID,
+			) bool {
+				return on.Slot == id && on.Count == 1
+			})
 		}))
 	}
 	for _, j := range r.snap.Jobs {
@@ -105,8 +119,10 @@ func (r *Run) bundles() {
 		}
 	}
 	for _, s := range r.decision.Started {
-		if candidates := r.snap.Candidates[s.Job.Candidates].Candidates.Bundles; s.Job.Whole && !slices.Contains(candidates, at(s.Placement)) {
-			r.find(Capacity, s.Job, "job %d starts on %v, which is none of its candidates %v", s.Job.ID, s.Placement, candidates)
+		if candidates := r.snap.Candidates[s.Job.Candidates].Candidates.Bundles; s.Job.Whole &&
+			!slices.Contains(candidates, at(s.Placement)) {
+			r.find(Capacity, s.Job, "job %d starts on %v, which is none of its candidates %v", s.Job.ID, s.Placement,
+				candidates)
 		}
 	}
 }

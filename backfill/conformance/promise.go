@@ -6,29 +6,27 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Promise is what some policies promise beyond what is asked of all. It is held
-// against the state after each round.
+// Promise checks, after each round, a promise that only some policies make.
 type Promise func(*Run)
 
-// PromisesOf lists what a linked-in policy promises.
+// PromisesOf returns the promises of a linked-in policy.
 func PromisesOf(policy string) []Promise {
 	return map[string][]Promise{
 		"fcfs":         {NoneOvertaken, HeadOnTime},
 		"first-fit":    {NoneFits},
 		"best-fit":     {NoneFits},
-		"drain":        {NoneFits, HeadOnTime}, // without an interval
+		"drain":        {NoneFits, HeadOnTime}, // without an interval between its scheduling points
 		"easy":         {NoneFits, HeadOnTime},
 		"bb":           {NoneFits, HeadOnTime},
 		"ibb":          {HeadOnTime},
 		"conservative": {TightOnOneSlot},
 		"pc":           {Tight},
 		"dc":           {Filled},
-		"maui":         {NoneFits, HeadOnTime}, // as it comes
+		"maui":         {NoneFits, HeadOnTime}, // with default options
 	}[policy]
 }
 
-// NoneOvertaken promises that no job starts while one before it in the queue's
-// order waits.
+// NoneOvertaken promises that no job starts while a job before it in the queue's order waits.
 func NoneOvertaken(r *Run) {
 	queue := r.queue()
 	if len(queue) == 0 {
@@ -42,9 +40,9 @@ func NoneOvertaken(r *Run) {
 	}
 }
 
-// NoneFits promises to conserve work: no waiting job could start now, through its
-// estimate, beside what runs and what is reserved. It may until the next pass, if a job
-// was started that is expected to run for another time than its estimate.
+// NoneFits promises to conserve work: no waiting job could start now and run for its estimate
+// beside what runs and what is reserved. There is one exception, until the next pass: if the policy
+// gives no guarantees and started a job whose expected run time is not its estimate.
 func NoneFits(r *Run) {
 	if _, guarantees := r.Host.State.Policy(); !guarantees && slices.ContainsFunc(r.decision.Started, predicted) {
 		return
@@ -52,13 +50,12 @@ func NoneFits(r *Run) {
 	r.noneFits(r.queue(), r.idle(true), r.snap.Now)
 }
 
-// predicted says that a job which was started is expected to run for another time than
-// its estimate.
+// predicted reports whether a started job is expected to run for another time than its estimate.
 func predicted(s backfill.Started) bool {
 	return s.Job.Running != 0 && s.Job.Running != s.Job.Estimate
 }
 
-// noneFits finds jobs that could start then, their own places taken out.
+// noneFits reports the jobs that could start at start if their own reservation were removed.
 func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
 	for _, j := range jobs {
 		g.take(j, -1)
@@ -69,9 +66,9 @@ func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
 	}
 }
 
-// HeadOnTime promises that a job which comes to the head of the queue is planned
-// for, and never starts later than it was planned to then, as long as estimates are right, nothing
-// fails and the order stays: EASY's promise.
+// HeadOnTime is EASY's promise: the job at the head of the queue has a reservation and never starts
+// later than it was planned for when it came to the head. It holds as long as estimates are right,
+// nothing fails and the order does not change.
 func HeadOnTime(r *Run) {
 	if !r.Driver.Exact {
 		return
@@ -93,17 +90,18 @@ func HeadOnTime(r *Run) {
 	case !known:
 		r.headPlan[first.Job.ID] = first.Start
 	case first.Start > latest:
-		r.find(Promised, first.Job, "job %d is planned for %d, later than before (%d)", first.Job.ID, first.Start, latest)
+		r.find(Promised, first.Job, "job %d is planned for %d, later than before (%d)", first.Job.ID, first.Start,
+			latest)
 	}
 }
 
-// Tight promises that no job is planned for later than it could start, the others
-// being where they are, as long as nothing but early ends happens to the pool.
+// Tight promises that no job is planned later than the other jobs' places allow, as long as nothing
+// but early ends happens to the pool.
 func Tight(r *Run) {
 	if !r.Driver.calm() {
 		return
 	}
-	const ahead = 40 // seconds that are looked at
+	const ahead = 40 // seconds from now within which planned starts are checked
 	soon := slices.DeleteFunc(r.queue(), func(j backfill.JobState) bool { return j.Start > r.snap.Now+ahead })
 	g := newGrid(r.snap, ahead+longest)
 	for _, j := range r.snap.Jobs {
@@ -116,17 +114,16 @@ func Tight(r *Run) {
 	}
 }
 
-// TightOnOneSlot is Tight where there is one slot. On several a job may stand in
-// the way of one that is planned before it, and move off later in the same
-// compression.
+// TightOnOneSlot is Tight for pools of one slot. On several slots, a job may block one that is
+// planned before it, and move away later in the same compression.
 func TightOnOneSlot(r *Run) {
 	if len(r.snap.Slots) == 1 {
 		Tight(r)
 	}
 }
 
-// Filled promises that after a completion, if nobody arrived since, no waiting job
-// could start now, the others being where they are.
+// Filled promises that after a completion, in a round without arrivals, no waiting job could start
+// now beside the other jobs' places.
 func Filled(r *Run) {
 	has := func(kind backfill.EventKind) bool {
 		return slices.ContainsFunc(r.round.Events, func(e backfill.Event) bool { return e.Kind == kind })

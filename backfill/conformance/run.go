@@ -10,11 +10,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// Conform drives a policy through the pool of a seed for so many rounds, then
-// until its queue is empty, and returns what it found: the first finding of each
-// rule. It stops at the first that is not advice. An error means that the context
-// ended, or that the pool could not go on.
-func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider, promises ...Promise) ([]Finding, error) {
+// Conform drives a policy through the pool of a seed for the given number of rounds, then until the
+// queue is empty. It returns the first finding of each rule and stops at the first that is not
+// advice. An error means that the context ended, or that the pool could not go on.
+func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider, promises ...Promise) ([]Finding,
+	error,
+) {
 	r, err := Start(seed, main)
 	if err != nil {
 		return nil, err
@@ -28,8 +29,8 @@ func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider
 	return r.findings, err
 }
 
-// step decides a round and checks it. An error is none if it is what came of a rule
-// that was not kept.
+// step decides a round and checks it. It returns no error if the round failed because a mandatory
+// rule was broken: that is a finding.
 func (r *Run) step(ctx context.Context, round backfill.Round, promises []Promise) error {
 	_, err := r.decide(ctx, round)
 	switch {
@@ -41,7 +42,7 @@ func (r *Run) step(ctx context.Context, round backfill.Round, promises []Promise
 	return err
 }
 
-// Run is a policy in charge of a random pool.
+// Run is a random pool with a policy that decides for it.
 type Run struct {
 	Host   *backfill.Host
 	Driver *Driver
@@ -51,20 +52,19 @@ type Run struct {
 	refusals int
 	findings []Finding
 
-	// The round that was decided last, and the state after it.
+	// The last round, its decision, and the state after it.
 	round    backfill.Round
 	decision backfill.Decision
 	snap     backfill.Snapshot
 
 	guarantees map[backfill.JobID]backfill.Time
-	runs       map[backfill.JobID]backfill.Placement // by rounds and decisions alone
-	headPlan   map[backfill.JobID]backfill.Time      // when a job was planned for as it came to the head of the queue
-	shrunk     bool                                  // some slot may have less than runs there
+	runs       map[backfill.JobID]backfill.Placement // computed from rounds and decisions alone
+	headPlan   map[backfill.JobID]backfill.Time      // planned start of a job when it came to the head of the queue
+	shrunk     bool                                  // some slot may have less than its running jobs use
 }
 
-// Start puts a policy in charge of the pool of a seed, which is, by turns, full of
-// mishaps, calm, and such that every job ends when it was expected to. Refused
-// decisions are findings.
+// Start creates a run of a policy on the pool of a seed. By the seed, the pool is full of mishaps,
+// calm, or exact: every job ends when expected. Refused decisions are findings.
 func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
 	d.Calm, d.Exact, d.Late = seed%3 == 1, seed%3 == 2, seed%3 == 0
@@ -83,7 +83,7 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	return r, err
 }
 
-// NewHost puts a policy in charge of a driver's pool.
+// NewHost creates a host for a driver's pool, with main as the active policy.
 func NewHost(d *Driver, main backfill.Decider, refused func(backfill.Refusal)) (*backfill.Host, error) {
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	if err != nil {
@@ -96,8 +96,7 @@ func NewHost(d *Driver, main backfill.Decider, refused func(backfill.Refusal)) (
 	return backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), fcfs, main, fallback, refused)
 }
 
-// Next lets something happen and the policy decide on it. What the decision holds
-// is good until the next one.
+// Next makes up a round and lets the policy decide it. The decision is valid until the next call.
 func (r *Run) Next(ctx context.Context) (backfill.Decision, error) {
 	return r.decide(ctx, r.Driver.Round(r.Host.State))
 }
@@ -111,20 +110,20 @@ func (r *Run) decide(ctx context.Context, round backfill.Round) (d backfill.Deci
 	return d, nil
 }
 
-// Seed is that of the pool.
+// Seed returns the seed of the pool.
 func (r *Run) Seed() uint64 { return r.seed }
 
-// Rounds is how many rounds were decided.
+// Rounds returns how many rounds were decided so far.
 func (r *Run) Rounds() int { return r.rounds }
 
-// Refusals is how many decisions did not count so far.
+// Refusals returns how many decisions were refused so far.
 func (r *Run) Refusals() int { return r.refusals }
 
-// Findings are the first of each rule so far.
+// Findings returns the first finding of each rule so far.
 func (r *Run) Findings() []Finding { return r.findings }
 
-// Renew puts a state in the place of the host's that is made of its plain data:
-// whoever kept something beside the state does not know this one.
+// Renew replaces the host's state by one restored from its snapshot. A policy that remembers
+// anything outside the state loses it by this.
 func (r *Run) Renew() error {
 	state, err := backfill.Restore(r.Host.State.Snapshot())
 	if err != nil {
@@ -134,20 +133,20 @@ func (r *Run) Renew() error {
 	return nil
 }
 
-// Branch puts a policy in charge of a copy of the pool as it is now, with a clone of
-// its state, in which other things will happen.
+// Branch creates a run that continues from this one with a clone of its state, another decider, and
+// other events from another seed.
 func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) (*Run, error) {
 	b, err := Start(r.seed, main)
 	if err != nil {
 		return nil, err
 	}
 	b.Driver, b.Host.State, b.rounds = r.Driver.Branch(seed), state, r.rounds
-	b.guarantees, b.runs, b.headPlan, b.shrunk = maps.Clone(r.guarantees), maps.Clone(r.runs), maps.Clone(r.headPlan), r.shrunk
+	b.guarantees, b.runs, b.headPlan, b.shrunk = maps.Clone(r.guarantees), maps.Clone(r.runs), maps.Clone(r.headPlan),
+		r.shrunk
 	return b, nil
 }
 
-// drain lets no more jobs come, and every job end when it is expected to, until
-// nothing waits.
+// drain continues without arrivals, each job ending when expected, until no job waits.
 func (r *Run) drain(ctx context.Context, promises []Promise) error {
 	for patience := 1000; ; patience-- {
 		state := r.Host.State
@@ -159,7 +158,7 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 		round := backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Wake}}}
 		for _, j := range state.Snapshot().Jobs {
 			if j.Running && j.End <= now {
-				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID})
 			}
 		}
 		if err := r.step(ctx, round, promises); err != nil || r.broken() {
@@ -170,19 +169,20 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 		case len(left) == 0:
 			return nil
 		case patience == 0 || stuck && r.Host.State.RunningJobs() == 0 && r.Host.State.NextWake() == backfill.Forever:
-			r.find(Drains, left[0], "job %d waits for good, though no more jobs come and it could run (%d wait, %d run)",
+			r.find(Drains, left[0],
+				"job %d waits for good, though no more jobs come and it could run (%d wait, %d run)",
 				left[0].ID, r.Host.State.Waiting(), r.Host.State.RunningJobs())
 			return nil
 		}
 	}
 }
 
-// broken reports whether a rule that must be kept was not.
+// broken reports whether a mandatory rule was broken.
 func (r *Run) broken() bool {
 	return slices.ContainsFunc(r.findings, func(f Finding) bool { return !f.Rule.Advice() })
 }
 
-// find notes that the last round does not keep a rule.
+// find records that the last round broke a rule.
 func (r *Run) find(rule Rule, j *backfill.Job, format string, args ...any) {
 	var id *backfill.JobID
 	if j != nil {
@@ -193,6 +193,9 @@ func (r *Run) find(rule Rule, j *backfill.Job, format string, args ...any) {
 
 func (r *Run) note(rule Rule, now backfill.Time, job *backfill.JobID, format string, args ...any) {
 	if !slices.ContainsFunc(r.findings, func(f Finding) bool { return f.Rule == rule }) {
-		r.findings = append(r.findings, Finding{Rule: rule, Seed: r.seed, Round: r.rounds, Now: now, Job: job, Text: fmt.Sprintf(format, args...)})
+		r.findings = append(r.findings, Finding{
+			Rule: rule, Seed: r.seed, Round: r.rounds, Now: now, Job: job,
+			Text: fmt.Sprintf(format, args...),
+		})
 	}
 }

@@ -17,8 +17,13 @@
 // To put others in charge is to make a new Set with the old one's history; to keep what
 // was learned over a restart is to write the history down.
 //
-// Files: estimate.go the Set; settings.go what can be set, and what is refused; spec.go
-// and help.go the estimators by name; accuracy.go user, project and combined, over
-// ratio.go, exact arithmetic, and ranked.go, percentiles; lasttwo.go tsafrir; file.go
-// estimates from a file; history.go what is learned from, over queue.go.
+// Files:
+//   - estimate.go: the Set
+//   - settings.go: what can be set, and what is refused
+//   - spec.go: the estimators by name, their options and the help about them
+//   - accuracy.go: user, project and combined; ratios in exact arithmetic
+//   - ranked.go: percentiles of ratios
+//   - lasttwo.go: tsafrir
+//   - file.go: estimates from a file
+//   - history.go: the jobs that ended, which estimators learn from
 package estimate

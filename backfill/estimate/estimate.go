@@ -37,7 +37,7 @@ type Uses struct {
 	Running backfill.Time
 }
 
-// Set is the estimators for the three uses. It serves one goroutine at a time.
+// Set holds the estimators for the three uses. It serves one goroutine at a time.
 type Set struct {
 	history    *History
 	learners   []learner
@@ -47,7 +47,7 @@ type Set struct {
 	requested                bool
 }
 
-// learner knows what follows from the history, job by job.
+// learner learns from the jobs of the history, one by one.
 type learner interface {
 	learn(e *Ended)
 	// forget drops the oldest job that was learned from, as it leaves the history.
@@ -88,8 +88,7 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 	return set, nil
 }
 
-// Requested reports whether all uses are of what jobs request, so that there is
-// nothing to ask.
+// Requested reports whether all three uses take what jobs request, so that nothing need be asked.
 func (s *Set) Requested() bool { return s.requested }
 
 // Estimate says what to plan a job with.
@@ -101,9 +100,8 @@ func (s *Set) Estimate(j *Job) Uses {
 	return Uses{Order: known[s.order], Backfill: known[s.backfill], Running: known[s.running]}
 }
 
-// Learn takes note of a job that ended, in the history and in the estimators. Jobs are
-// told in the order of their ends; one that is told late counts as ended with the one
-// before it.
+// Learn adds a job that ended to the history and the estimators. Jobs must be reported in the order
+// of their ends; one that is reported late counts as ended with the one before it.
 func (s *Set) Learn(e Ended) {
 	if s.history.add(e) {
 		for _, l := range s.learners {

@@ -2,9 +2,11 @@ package estimate_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -115,7 +117,14 @@ func TestJobsWithoutAnEstimateAreApart(t *testing.T) {
 func TestTsafrir(t *testing.T) {
 	set := made(t, estimate.Settings{All: "tsafrir"}, nil)
 	ann := job("ann", "", 1000)
-	for _, step := range []struct{ ran, want backfill.Time }{{500, 1000}, {300, 400}, {301, 301}, {0, 151}, {0, 1}, {5000, 1000}} {
+	for _, step := range []struct{ ran, want backfill.Time }{
+		{500, 1000},
+		{300, 400},
+		{301, 301},
+		{0, 151},
+		{0, 1},
+		{5000, 1000},
+	} {
 		learn(set, 1, "ann", "", step.ran)
 		require.Equal(t, step.want, planned(t, set, ann), "after %d", step.ran)
 	}
@@ -147,7 +156,8 @@ func TestActualRunTimes(t *testing.T) {
 	} {
 		j := job("ann", "", 100)
 		j.Actual = tt.actual
-		require.Equal(t, tt.want, planned(t, made(t, estimate.Settings{All: tt.spec}, nil), j), "%s of %d", tt.spec, tt.actual)
+		require.Equal(t, tt.want, planned(t, made(t, estimate.Settings{All: tt.spec}, nil), j), "%s of %d", tt.spec,
+			tt.actual)
 	}
 }
 
@@ -197,11 +207,16 @@ func TestFile(t *testing.T) {
 		opened++
 		return closing{strings.NewReader(text), &closed}, nil
 	}
-	set, err := estimate.New(estimate.Settings{All: "file:run times:a.csv", Running: "requested"}, nil, false, false, open)
+	set, err := estimate.New(estimate.Settings{All: "file:run times:a.csv", Running: "requested"}, nil, false, false,
+		open)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{opened, closed}, "for two uses")
-	for name, want := range map[string]backfill.Time{"12.0": 60, "12.1@host,extra": 90, "12.2": 1, "12.3": 1000, "13.0": 1000} {
-		require.Equal(t, estimate.Uses{Order: want, Backfill: want, Running: 1000}, set.Estimate(&estimate.Job{Name: name, Requested: 1000}), name)
+	for name, want := range map[string]backfill.Time{
+		"12.0": 60, "12.1@host,extra": 90, "12.2": 1, "12.3": 1000,
+		"13.0": 1000,
+	} {
+		require.Equal(t, estimate.Uses{Order: want, Backfill: want, Running: 1000},
+			set.Estimate(&estimate.Job{Name: name, Requested: 1000}), name)
 	}
 }
 
@@ -225,14 +240,50 @@ func TestWrongFiles(t *testing.T) {
 		strings.Repeat("x", 1e6):  "a.csv:1: bufio.Scanner: token too long",
 		"1.0,9999999999999999999": "a.csv:1: the estimate of job 1.0",
 	} {
-		_, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false, func(string) (io.ReadCloser, error) {
-			return io.NopCloser(strings.NewReader(text)), nil
-		})
+		_, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
+			func(string) (io.ReadCloser, error) {
+				return io.NopCloser(strings.NewReader(text)), nil
+			})
 		require.ErrorContains(t, err, want)
 	}
 	_, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false, nil)
 	require.ErrorContains(t, err, "a.csv: files cannot be read here")
 	missing := errors.New("no such file")
-	_, err = estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false, func(string) (io.ReadCloser, error) { return nil, missing })
+	_, err = estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
+		func(string) (io.ReadCloser, error) { return nil, missing })
 	require.ErrorIs(t, err, missing)
+}
+
+func TestHelp(t *testing.T) {
+	help := estimate.Help()
+	for _, e := range estimate.Estimators() {
+		require.Contains(t, help, e.Doc)
+	}
+	for _, name := range estimate.Names(true) {
+		require.Contains(t, help, "\n  "+name+" ")
+	}
+	for _, o := range estimate.Options() {
+		require.Contains(t, help, "\n  "+o.Name+" ")
+		require.Contains(t, help, o.Doc+" ["+o.Default+"]")
+	}
+	for line := range strings.Lines(help) {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 101, line)
+	}
+	require.Equal(t, []string{"requested", "user", "project", "combined", "selective", "tsafrir", "file:PATH"},
+		estimate.Names(false))
+}
+
+// Ann's jobs use from 1 to 60 % of the hour that she requests.
+func Example() {
+	set, err := estimate.New(estimate.Settings{All: "user", Running: "requested"}, nil, false, false, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	job := estimate.Job{Requested: 3600, Labels: map[string]string{"owner": "ann"}}
+	for i := range 60 {
+		set.Learn(estimate.Ended{Job: job, Ran: backfill.Time(36 * (i + 1)), At: backfill.Time(i)})
+	}
+	fmt.Printf("%+v\n", set.Estimate(&job))
+	// Output: {Order:1728 Backfill:1728 Running:3600}
 }

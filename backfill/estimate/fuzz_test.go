@@ -26,7 +26,8 @@ func FuzzSettings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, spec, opts, file string) {
 		s := estimate.Settings{All: spec, Options: options(opts)}
-		set, err := estimate.New(s, nil, false, true, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil })
+		set, err := estimate.New(s, nil, false, true,
+			func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil })
 		if err != nil {
 			return
 		}
@@ -35,7 +36,8 @@ func FuzzSettings(f *testing.F) {
 		j.Name, j.Actual = "1.0", 50
 		for range 3 {
 			uses := set.Estimate(&j)
-			require.True(t, 1 <= uses.Order && uses.Order <= 100 && 1 <= uses.Running && uses.Running <= 100, "%+v", uses)
+			require.True(t, 1 <= uses.Order && uses.Order <= 100 && 1 <= uses.Running && uses.Running <= 100, "%+v",
+				uses)
 			set.Learn(estimate.Ended{Job: j, Ran: 10})
 		}
 	})

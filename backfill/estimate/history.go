@@ -11,18 +11,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// DefaultBound is how many jobs a history holds that was not told otherwise.
+// DefaultBound is how many jobs a history holds by default.
 const DefaultBound = 100_000
 
-// History is the jobs that ended of late, oldest first, up to a bound. What estimators
-// know follows from it, so that others can take their place at any time. The zero value
-// is an empty one.
+// History holds the jobs that ended last, oldest first, up to a bound. All that estimators know
+// follows from it, so another estimator can take over at any time. The zero value is an empty
+// history.
 type History struct {
 	bound int // 0: DefaultBound
 	ended queue[Ended]
 }
 
-// NewHistory is an empty history of at most so many jobs; 0: [DefaultBound].
+// NewHistory returns an empty history of at most bound jobs; 0 means [DefaultBound].
 func NewHistory(bound int) *History { return &History{bound: max(bound, 0)} }
 
 // Len is the number of jobs.
@@ -39,13 +39,13 @@ func (h *History) All() iter.Seq[Ended] {
 	}
 }
 
-// Add takes a job in, as [Set.Learn] does; to be used before the history is a set's.
+// Add adds a job, as [Set.Learn] does. It may be used only before the history belongs to a set.
 func (h *History) Add(e Ended) { h.add(e) }
 
-// add puts a job behind the others, and tells whether the oldest had to make room.
+// add appends a job, and reports whether the oldest was dropped for it.
 func (h *History) add(e Ended) (dropped bool) {
 	e.Actual = 0 // it is what Ran says
-	e.Requested, e.Ran = min(max(e.Requested, 1), maxTime), min(max(e.Ran, 0), maxTime)
+	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
 	n := h.ended.len()
 	if n > 0 {
 		e.At = max(e.At, h.ended.at(n-1).At)
@@ -57,7 +57,7 @@ func (h *History) add(e Ended) (dropped bool) {
 	return dropped
 }
 
-// line is a job as it is written down.
+// line is a job as a line of the history's file.
 type line struct {
 	Name        string          `json:"name,omitempty"`
 	Requested   backfill.Time   `json:"requested"`
@@ -120,8 +120,9 @@ func readLine(text []byte, known map[string]map[string]string) (e Ended, err err
 	if err = json.Unmarshal(text, &l); err != nil {
 		return e, fmt.Errorf("no job that ended: %w", err)
 	}
-	if l.Requested < 1 || l.Requested > maxTime || l.Ran < 0 || l.Ran > maxTime {
-		return e, fmt.Errorf("requested %d s and ran for %d s: must be from 1 and from 0 to %d", l.Requested, l.Ran, maxTime)
+	if l.Requested < 1 || l.Requested > backfill.MaxTime || l.Ran < 0 || l.Ran > backfill.MaxTime {
+		return e, fmt.Errorf("requested %d s and ran for %d s: must be from 1 and from 0 to %d", l.Requested, l.Ran,
+			backfill.MaxTime)
 	}
 	labels, ok := known[string(l.Labels)]
 	if !ok && len(l.Labels) > 0 {
@@ -135,6 +136,31 @@ func readLine(text []byte, known map[string]map[string]string) (e Ended, err err
 	return e, nil
 }
 
-// maxTime bounds run times, in seconds, so that products with millionths of them stay
-// far from overflow.
-const maxTime backfill.Time = 1 << 40
+// queue is a first-in-first-out queue in a ring whose length is a power of two.
+type queue[T any] struct {
+	ring         []T
+	first, count int
+}
+
+func (q *queue[T]) len() int    { return q.count }
+func (q *queue[T]) at(i int) *T { return &q.ring[(q.first+i)&(len(q.ring)-1)] }
+
+func (q *queue[T]) push(item T) {
+	if q.count == len(q.ring) {
+		ring := make([]T, max(8, 2*q.count))
+		copy(ring[copy(ring, q.ring[q.first:]):], q.ring[:q.first])
+		q.ring, q.first = ring, 0
+	}
+	q.count++
+	*q.at(q.count - 1) = item
+}
+
+func (q *queue[T]) pop() T {
+	var none T
+	oldest := q.at(0)
+	item := *oldest
+	*oldest = none
+	q.first = (q.first + 1) & (len(q.ring) - 1)
+	q.count--
+	return item
+}

@@ -18,7 +18,10 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 	require.Equal(t, `{"name":"what cannot be","requested":1,"ran":0,"at":0}`+"\n", string(text(t, h))) //nolint:testifylint // to the byte
 	h.Add(estimate.Ended{Job: job("gone", "", 5), Ran: 1})
 	h.Add(estimate.Ended{Job: estimate.Job{Name: "1.0", Requested: 60, Unestimated: true, Actual: 7}, Ran: 7, At: 100})
-	h.Add(estimate.Ended{Job: estimate.Job{Name: "1.1", Requested: 60, Labels: map[string]string{"project": "<p>", "owner": "ann"}}, Ran: 90, At: 50})
+	h.Add(estimate.Ended{Job: estimate.Job{
+		Name: "1.1", Requested: 60,
+		Labels: map[string]string{"project": "<p>", "owner": "ann"},
+	}, Ran: 90, At: 50})
 	const want = `{"name":"1.0","requested":60,"unestimated":true,"ran":7,"at":100}
 {"name":"1.1","requested":60,"ran":90,"at":100,"labels":{"owner":"ann","project":"\u003cp\u003e"}}
 `
@@ -37,9 +40,10 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 func TestWrongHistories(t *testing.T) {
 	const good = `{"requested":60,"ran":7,"at":100}` + "\n"
 	for text, want := range map[string]string{
-		good + good[:20]:                         "state:2: no job that ended: unexpected end of JSON input",
-		good + "\n" + good:                       "state:2: no job that ended",
-		`{"requested":0,"ran":7,"at":1}`:         "state:1: requested 0 s and ran for 7 s: must be from 1 and from 0 to",
+		good + good[:20]:   "state:2: no job that ended: unexpected end of JSON input",
+		good + "\n" + good: "state:2: no job that ended",
+		`{"requested":0,"ran":7,"at":1}`: "state:1: requested 0 s and ran for 7 s: must be from 1 and from " +
+			"0 to",
 		`{"requested":7,"ran":-1,"at":1}`:        "state:1: requested 7 s and ran for -1 s",
 		`{"requested":7,"ran":1,"at":1.5}`:       "state:1: no job that ended",
 		`{"requested":7,"ran":1,"labels":["a"]}`: "state:1: labels: ",
@@ -89,13 +93,17 @@ func TestWindow(t *testing.T) {
 }
 
 func TestKeysAreLabels(t *testing.T) {
-	set := made(t, estimate.Settings{All: "combined", Options: options("threshold=1 user-key=executable project-key=team,qos")}, nil)
+	set := made(t, estimate.Settings{
+		All:     "combined",
+		Options: options("threshold=1 user-key=executable project-key=team,qos"),
+	}, nil)
 	labels := func(all string) estimate.Job { return estimate.Job{Requested: 100, Labels: options(all)} }
 	set.Learn(estimate.Ended{Job: labels("executable=fit owner=ann"), Ran: 10})
 	set.Learn(estimate.Ended{Job: labels("team=a qos=high"), Ran: 20})
 	set.Learn(estimate.Ended{Job: labels("qos=a"), Ran: 30})
 	for all, want := range map[string]backfill.Time{
-		"owner=ann": 100, "executable=fit": 10, "executable=fit team=a": 15, "team=a": 20, "qos=high": 100, "qos=a": 30, "qos=a team=b": 100,
+		"owner=ann": 100, "executable=fit": 10, "executable=fit team=a": 15, "team=a": 20, "qos=high": 100, "qos=a": 30,
+		"qos=a team=b": 100,
 	} {
 		require.Equal(t, want, planned(t, set, labels(all)), all)
 	}

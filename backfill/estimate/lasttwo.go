@@ -2,8 +2,8 @@ package estimate
 
 import "github.com/condor-backfill/condor-backfill/backfill"
 
-// lastTwo is the learner of a user's last two run times. These are seconds, not shares
-// of a request, so it does not matter whether there was one.
+// lastTwo learns the last two run times of each user, for tsafrir. They are seconds, not shares of
+// a request, so jobs without a request count, too.
 type lastTwo struct {
 	options
 	users map[key]*runTimes
@@ -55,7 +55,8 @@ func (l *lastTwo) forget() {
 	}
 }
 
-// estimate is the mean of the two, or what the job requests if there are no two.
+// estimate returns the mean of the user's last two run times, or what the job requests if there are
+// fewer.
 func (l *lastTwo) estimate(j *Job) backfill.Time {
 	user, _ := l.of(j)
 	if user == nil || user.jobs < 2 || l.maxAge > 0 && l.now-user.last[0].at > l.maxAge {

@@ -109,8 +109,12 @@ var learned = []string{"user", "project", "combined", "tsafrir"}
 
 func anyModel(t *rapid.T) *model {
 	m := &model{
-		percentile: rapid.SampledFrom([]int{1, 50, 80, 99, 100}).Draw(t, "percentile"), threshold: rapid.IntRange(1, 6).Draw(t, "threshold"),
-		bound: rapid.IntRange(1, 60).Draw(t, "bound"), maxAge: backfill.Time(rapid.SampledFrom([]int{0, 0, 1, 20, 100}).Draw(t, "max-age")),
+		percentile: rapid.SampledFrom([]int{1, 50, 80, 99, 100}).Draw(t, "percentile"), threshold: rapid.IntRange(1,
+			6).Draw(t, "threshold"),
+		bound: rapid.IntRange(1, 60).Draw(t, "bound"), maxAge: backfill.Time(rapid.SampledFrom([]int{
+			0, 0, 1, 20,
+			100,
+		}).Draw(t, "max-age")),
 	}
 	if rapid.Bool().Draw(t, "some window") {
 		m.window = m.threshold + rapid.IntRange(0, 6).Draw(t, "window")
@@ -119,14 +123,16 @@ func anyModel(t *rapid.T) *model {
 }
 
 func (m *model) settings(spec string) estimate.Settings {
-	s := estimate.Settings{All: spec, Options: options(fmt.Sprintf("percentile=%d threshold=%d window=%d max-age=%d", m.percentile, m.threshold, m.window, m.maxAge))}
+	s := estimate.Settings{All: spec, Options: options(fmt.Sprintf("percentile=%d threshold=%d window=%d max-age=%d",
+		m.percentile, m.threshold, m.window, m.maxAge))}
 	maps.DeleteFunc(s.Options, func(option, _ string) bool { return !s.GoesBy(option) })
 	return s
 }
 
 // anyTime is short, so that ratios are equal, or of any length.
 func anyTime(t *rapid.T, label string, low, high backfill.Time) backfill.Time {
-	return backfill.Time(rapid.OneOf(rapid.Int64Range(int64(low), 12), rapid.Int64Range(int64(low), int64(high))).Draw(t, label))
+	return backfill.Time(rapid.OneOf(rapid.Int64Range(int64(low), 12),
+		rapid.Int64Range(int64(low), int64(high))).Draw(t, label))
 }
 
 func anyJob(t *rapid.T) estimate.Job {
@@ -148,7 +154,10 @@ func anyJob(t *rapid.T) estimate.Job {
 
 func anyEnded(t *rapid.T, at backfill.Time) estimate.Ended {
 	j := anyJob(t)
-	return estimate.Ended{Job: j, Ran: anyTime(t, "ran", 0, j.Requested), At: at + backfill.Time(rapid.IntRange(-3, 9).Draw(t, "at"))}
+	return estimate.Ended{
+		Job: j, Ran: anyTime(t, "ran", 0, j.Requested),
+		At: at + backfill.Time(rapid.IntRange(-3, 9).Draw(t, "at")),
+	}
 }
 
 func TestEstimatorsAreTheirModel(t *testing.T) {
@@ -181,7 +190,10 @@ func TestLawsOfEstimates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyModel(t)
 		sets := map[string]*estimate.Set{}
-		for _, spec := range []string{"requested", "accurate", "mix:0.25", "selective", "user", "project", "combined", "tsafrir"} {
+		for _, spec := range []string{
+			"requested", "accurate", "mix:0.25", "selective", "user", "project", "combined",
+			"tsafrir",
+		} {
 			sets[spec] = made(t, m.settings(spec), estimate.NewHistory(m.bound))
 		}
 		for range rapid.IntRange(0, 60).Draw(t, "jobs that ended") {
@@ -199,9 +211,11 @@ func TestLawsOfEstimates(t *testing.T) {
 			}
 			require.Equal(t, uses, set.Estimate(&j), "%s: to ask changes nothing", spec)
 		}
-		user, project, combined := sets["user"].Estimate(&j).Order, sets["project"].Estimate(&j).Order, sets["combined"].Estimate(&j).Order
+		user, project, combined := sets["user"].Estimate(&j).Order, sets["project"].Estimate(&j).Order,
+			sets["combined"].Estimate(&j).Order
 		require.True(t, min(user, project) <= combined && combined <= max(user, project))
-		require.Equal(t, estimate.Uses{Order: combined, Backfill: combined, Running: j.Requested}, sets["selective"].Estimate(&j))
+		require.Equal(t, estimate.Uses{Order: combined, Backfill: combined, Running: j.Requested},
+			sets["selective"].Estimate(&j))
 		mix, actual := sets["mix:0.25"].Estimate(&j).Order, sets["accurate"].Estimate(&j).Order
 		require.True(t, actual <= mix && mix <= j.Requested)
 	})

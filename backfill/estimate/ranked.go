@@ -5,10 +5,9 @@ import (
 	"sort"
 )
 
-// ranked is a multiset of ratios from which one is taken by its rank. They lie ascending
-// in blocks of up to blockSize, so that one comes and goes at the cost of moving part of
-// a block, which is less than the way down a tree of as many; and a block is passed over
-// at a glance.
+// ranked is a multiset of ratios with access by rank. The ratios lie in ascending blocks of up to
+// blockSize: adding one moves part of a block, which is cheaper than the way down a tree, and a
+// search by rank passes a block in one step.
 type ranked struct {
 	blocks [][]ratio // none is empty
 	count  int
@@ -32,7 +31,7 @@ func (s *ranked) add(r ratio) {
 	}
 }
 
-// remove takes out one that is equal, which there is.
+// remove removes one ratio that equals r; there must be one.
 func (s *ranked) remove(r ratio) {
 	s.count--
 	b, i := s.find(r)
@@ -43,7 +42,7 @@ func (s *ranked) remove(r ratio) {
 	}
 }
 
-// join makes one block of two small ones, and none of an empty one.
+// join merges block b with the next one if both are small, and removes it if it is empty.
 func (s *ranked) join(b int) {
 	switch {
 	case len(s.blocks[b]) == 0:
@@ -62,7 +61,7 @@ func (s *ranked) find(r ratio) (b, i int) {
 	return b, sort.Search(len(block), func(i int) bool { return !block[i].less(r) })
 }
 
-// at is the one of that rank, from 0. The way to it is from the nearer end.
+// at returns the ratio of a rank, from 0. It counts from the nearer end.
 func (s *ranked) at(rank int) ratio {
 	if rank < s.count/2 {
 		b := 0

@@ -56,9 +56,11 @@ func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err er
 		switch {
 		case wrong != nil:
 		case named.kind().oracle && !oracle:
-			wrong = fmt.Errorf("%s needs the actual run times, which only a simulation knows: choose %s", named, choices(false))
+			wrong = fmt.Errorf("%s needs the actual run times, which only a simulation knows: choose %s", named,
+				choices(false))
 		case named.name == selective && setting != "estimates":
-			wrong = fmt.Errorf("selective is for all three uses at once (--estimates): choose combined or %s here", requested)
+			wrong = fmt.Errorf("selective is for all three uses at once (--estimates): choose combined or %s here",
+				requested)
 		}
 		if wrong != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", setting, wrong))
@@ -69,7 +71,9 @@ func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err er
 	if guarantees {
 		for _, use := range [][2]string{{"estimates-backfill", s.Backfill}, {"estimates-running", s.Running}} {
 			if use[1] != "" {
-				errs = append(errs, fmt.Errorf("%s: %s: the policy gives guarantees, which only hold if it plans with what jobs request: leave it out (--estimates and --estimates-order still change the order), or choose a policy without guarantees, such as easy", use[0], use[1]))
+				errs = append(errs, fmt.Errorf("%s: %s: the policy gives guarantees, which only hold if it plans "+
+					"with what jobs request: leave it out (--estimates and --estimates-order still change the "+
+					"order), or choose a policy without guarantees, such as easy", use[0], use[1]))
 			}
 		}
 		uses[1], uses[2] = spec{name: requested}, spec{name: requested}
@@ -88,7 +92,11 @@ func (s Settings) chosen(parse func(setting, text string) spec) [3]spec {
 	if all.name == selective {
 		uses = [3]spec{{name: combinedName}, {name: combinedName}, {name: requested}}
 	}
-	for i, use := range [][2]string{{"estimates-order", s.Order}, {"estimates-backfill", s.Backfill}, {"estimates-running", s.Running}} {
+	for i, use := range [][2]string{
+		{"estimates-order", s.Order},
+		{"estimates-backfill", s.Backfill},
+		{"estimates-running", s.Running},
+	} {
 		if use[1] != "" {
 			uses[i] = parse(use[0], use[1])
 		}
@@ -122,7 +130,8 @@ func CheckOptions(given map[string]string, of ...Settings) error {
 	}
 	for _, option := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(of, func(s Settings) bool { return s.GoesBy(option) }) {
-			return &backfill.OptionsError{Err: fmt.Errorf("%s: option %s=%s: no estimator that was chosen goes by it: choose %s, or leave the option out",
+			return &backfill.OptionsError{Err: fmt.Errorf("%s: option %s=%s: no estimator that was chosen goes by "+
+				"it: choose %s, or leave the option out",
 				whoseOptions, option, given[option], readers(option))}
 		}
 	}
@@ -132,12 +141,30 @@ func CheckOptions(given map[string]string, of ...Settings) error {
 // Options are what can be set for the estimators, all together.
 func Options() []backfill.Option {
 	return []backfill.Option{
-		{Name: "percentile", Default: "80", Type: backfill.WholeNumber, Range: backfill.Range{Low: 1, High: 100}, Doc: "percentile of past jobs' actual over requested time that counts"},
-		{Name: "threshold", Default: "50", Type: backfill.WholeNumber, Range: backfill.AtLeast(1), Doc: "past jobs of a key without which nothing is adjusted"},
-		{Name: "window", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtLeast(0), Doc: "last jobs of a key that count; 0: all"},
-		{Name: maxAge, Default: "0", Type: backfill.LengthOfTime, Doc: "time since their end after which jobs are forgotten; 0: never"},
-		{Name: userKey, Default: "owner", Type: backfill.List, Check: someLabel, Doc: "labels that name the user; the first that a job has counts"},
-		{Name: projectKey, Default: "project,account,group", Type: backfill.List, Check: someLabel, Doc: "labels that name the project; likewise"},
+		{
+			Name: "percentile", Default: "80", Type: backfill.WholeNumber, Range: backfill.Range{Low: 1, High: 100},
+			Doc: "percentile of past jobs' actual over requested time that counts",
+		},
+		{
+			Name: "threshold", Default: "50", Type: backfill.WholeNumber, Range: backfill.AtLeast(1),
+			Doc: "past jobs of a key without which nothing is adjusted",
+		},
+		{
+			Name: "window", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtLeast(0),
+			Doc: "last jobs of a key that count; 0: all",
+		},
+		{
+			Name: maxAge, Default: "0", Type: backfill.LengthOfTime,
+			Doc: "time since their end after which jobs are forgotten; 0: never",
+		},
+		{
+			Name: userKey, Default: "owner", Type: backfill.List, Check: someLabel,
+			Doc: "labels that name the user; the first that a job has counts",
+		},
+		{
+			Name: projectKey, Default: "project,account,group", Type: backfill.List, Check: someLabel,
+			Doc: "labels that name the project; likewise",
+		},
 	}
 }
 
@@ -163,7 +190,8 @@ func readOptions(given map[string]string) (o options, err error) {
 		userKeys: v.List(userKey), projectKeys: v.List(projectKey),
 	}
 	if 0 < o.window && o.window < o.threshold {
-		return o, &backfill.OptionsError{Err: fmt.Errorf("%s: option window=%d with threshold=%d: nothing would ever be adjusted: choose a window of at least the threshold, or 0 for all jobs",
+		return o, &backfill.OptionsError{Err: fmt.Errorf("%s: option window=%d with threshold=%d: nothing would "+
+			"ever be adjusted: choose a window of at least the threshold, or 0 for all jobs",
 			whoseOptions, o.window, o.threshold)}
 	}
 	return o, nil

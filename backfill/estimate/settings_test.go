@@ -15,7 +15,10 @@ func TestWrongSettings(t *testing.T) {
 		settings estimate.Settings
 		want     string
 	}{
-		{estimate.Settings{All: "combinde"}, `estimates: unknown estimator "combinde", did you mean combined?: choose one of requested, user, project, combined, selective, tsafrir, file:PATH, accurate or mix:A`},
+		{
+			estimate.Settings{All: "combinde"},
+			`estimates: unknown estimator "combinde", did you mean combined?: choose one of requested, user, project, combined, selective, tsafrir, file:PATH, accurate or mix:A`,
+		},
 		{estimate.Settings{Order: "x:1"}, `estimates-order: unknown estimator "x:1": choose one of requested`},
 		{estimate.Settings{Backfill: "mix"}, `estimates-backfill: "mix": must be written as mix:A`},
 		{estimate.Settings{Running: "file:"}, `estimates-running: "file:": must be written as file:PATH`},
@@ -23,13 +26,34 @@ func TestWrongSettings(t *testing.T) {
 		{estimate.Settings{All: "mix:NaN"}, `A must be a number from 0 to 1`},
 		{estimate.Settings{All: "mix:0.1234567"}, `A must have at most six decimals`},
 		{estimate.Settings{All: "user:ann"}, `estimates: "user:ann": nothing goes behind user`},
-		{estimate.Settings{Order: "selective"}, `estimates-order: selective is for all three uses at once (--estimates): choose combined or requested here`},
-		{estimate.Settings{Options: options("windw=3")}, `estimates-opt has no option "windw", did you mean window?: it has percentile, threshold, window, max-age, user-key, project-key`},
-		{estimate.Settings{Options: options("percentile=0")}, `estimates-opt: option percentile="0" must be a whole number from 1 to 100`},
-		{estimate.Settings{Options: options("threshold=0")}, `option threshold="0" must be a whole number of at least 1`},
-		{estimate.Settings{Options: options("max-age=soon")}, `option max-age="soon" must be a number of seconds, or a length of time`},
-		{estimate.Settings{Options: options("user-key=")}, `option user-key="" must name at least one label, such as owner or executable`},
-		{estimate.Settings{Options: options("window=49")}, `option window=49 with threshold=50: nothing would ever be adjusted`},
+		{
+			estimate.Settings{Order: "selective"},
+			`estimates-order: selective is for all three uses at once (--estimates): choose combined or requested here`,
+		},
+		{
+			estimate.Settings{Options: options("windw=3")},
+			`estimates-opt has no option "windw", did you mean window?: it has percentile, threshold, window, max-age, user-key, project-key`,
+		},
+		{
+			estimate.Settings{Options: options("percentile=0")},
+			`estimates-opt: option percentile="0" must be a whole number from 1 to 100`,
+		},
+		{
+			estimate.Settings{Options: options("threshold=0")},
+			`option threshold="0" must be a whole number of at least 1`,
+		},
+		{
+			estimate.Settings{Options: options("max-age=soon")},
+			`option max-age="soon" must be a number of seconds, or a length of time`,
+		},
+		{
+			estimate.Settings{Options: options("user-key=")},
+			`option user-key="" must name at least one label, such as owner or executable`,
+		},
+		{
+			estimate.Settings{Options: options("window=49")},
+			`option window=49 with threshold=50: nothing would ever be adjusted`,
+		},
 	} {
 		require.ErrorContains(t, tt.settings.Validate(false), tt.want)
 		require.ErrorContains(t, tt.settings.Validate(true), tt.want)
@@ -45,7 +69,10 @@ func TestWrongSettings(t *testing.T) {
 }
 
 func TestOptionsThatSuit(t *testing.T) {
-	for _, text := range []string{"", "percentile=100 threshold=1 window=1", "window=0 max-age=7:00:00:00", "user-key=executable project-key=qos,owner"} {
+	for _, text := range []string{
+		"", "percentile=100 threshold=1 window=1", "window=0 max-age=7:00:00:00",
+		"user-key=executable project-key=qos,owner",
+	} {
 		require.NoError(t, estimate.Settings{All: "combined", Options: options(text)}.Validate(false), text)
 	}
 }
@@ -57,15 +84,28 @@ func TestOptionsThatNobodyGoesBy(t *testing.T) {
 		settings estimate.Settings
 		want     string
 	}{
-		{estimate.Settings{Options: options("threshold=20")}, `estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, combined or selective, or leave the option out`},
-		{estimate.Settings{All: "mix:0.5", Options: options("max-age=60")}, `option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, selective or tsafrir, or`},
+		{
+			estimate.Settings{Options: options("threshold=20")},
+			`estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, combined or selective, or leave the option out`,
+		},
+		{
+			estimate.Settings{All: "mix:0.5", Options: options("max-age=60")},
+			`option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, selective or tsafrir, or`,
+		},
 		{estimate.Settings{All: "tsafrir", Options: options("max-age=60 window=60")}, `option window=60: no estimator`},
-		{estimate.Settings{All: "user", Options: options("project-key=qos")}, `option project-key=qos: no estimator that was chosen goes by it: choose project, combined or selective`},
-		{estimate.Settings{All: "combined", Order: "requested", Backfill: "accurate", Running: "requested", Options: options("threshold=2")}, `option threshold=2: no estimator`},
+		{
+			estimate.Settings{All: "user", Options: options("project-key=qos")},
+			`option project-key=qos: no estimator that was chosen goes by it: choose project, combined or selective`,
+		},
+		{estimate.Settings{
+			All: "combined", Order: "requested", Backfill: "accurate", Running: "requested",
+			Options: options("threshold=2"),
+		}, `option threshold=2: no estimator`},
 	} {
 		require.NoError(t, tt.settings.Validate(false))
 		require.ErrorContains(t, estimate.CheckOptions(tt.settings.Options, tt.settings), tt.want)
-		require.NoError(t, estimate.CheckOptions(tt.settings.Options, tt.settings, estimate.Settings{All: "combined"}), "others go by it")
+		require.NoError(t, estimate.CheckOptions(tt.settings.Options, tt.settings, estimate.Settings{All: "combined"}),
+			"others go by it")
 	}
 	require.ErrorContains(t, estimate.CheckOptions(options("windw=3")), "has no option")
 }
@@ -73,11 +113,18 @@ func TestOptionsThatNobodyGoesBy(t *testing.T) {
 // An option is for whichever use it means something to. It does not become wrong with a
 // policy under which the use does not count.
 func TestOptionsOfOneUse(t *testing.T) {
-	s := estimate.Settings{Order: "requested", Backfill: "requested", Running: "user", Options: options("threshold=2 user-key=executable")}
+	s := estimate.Settings{
+		Order: "requested", Backfill: "requested", Running: "user",
+		Options: options("threshold=2 user-key=executable"),
+	}
 	require.NoError(t, s.Validate(false))
 	require.True(t, s.Learns())
 	require.False(t, estimate.Settings{All: "mix:0.5", Order: "file:x"}.Learns())
-	for _, s := range []estimate.Settings{s, {All: "combined", Order: "requested", Options: options("threshold=2")}, {All: "usr", Options: options("threshold=2")}} {
+	for _, s := range []estimate.Settings{
+		s,
+		{All: "combined", Order: "requested", Options: options("threshold=2")},
+		{All: "usr", Options: options("threshold=2")},
+	} {
 		require.NoError(t, estimate.CheckOptions(s.Options, s), "what an unknown one goes by nobody knows")
 	}
 }
@@ -85,7 +132,8 @@ func TestOptionsOfOneUse(t *testing.T) {
 func TestGuaranteesRefuseWhatIsNamedForPlans(t *testing.T) {
 	for _, s := range []estimate.Settings{{Backfill: "user"}, {All: "combined", Running: "requested"}} {
 		require.NoError(t, s.Validate(false))
-		require.ErrorContains(t, s.Validate(true), "the policy gives guarantees, which only hold if it plans with what jobs request")
+		require.ErrorContains(t, s.Validate(true),
+			"the policy gives guarantees, which only hold if it plans with what jobs request")
 	}
 	require.NoError(t, estimate.Settings{All: "selective", Order: "user"}.Validate(true))
 }
@@ -94,6 +142,8 @@ func TestOnlySimulationsKnowRunTimes(t *testing.T) {
 	for _, s := range []estimate.Settings{{All: "accurate"}, {Order: "mix:0.5"}} {
 		require.NoError(t, s.Validate(false))
 		_, err := estimate.New(s, nil, false, false, nil)
-		require.ErrorContains(t, err, "needs the actual run times, which only a simulation knows: choose requested, user, project, combined, selective, tsafrir or file:PATH")
+		require.ErrorContains(t, err,
+			"needs the actual run times, which only a simulation knows: choose requested, user, project, combined, "+
+				"selective, tsafrir or file:PATH")
 	}
 }

@@ -42,14 +42,23 @@ func Estimators() []Estimator {
 	both := accuracies(userKey, projectKey)
 	return []Estimator{
 		{Name: requested, Doc: "what the job requests"},
-		{Name: "user", Doc: "request × how much of theirs the user's past jobs used (80th percentile)", reads: accuracies(userKey)},
+		{
+			Name: "user", Doc: "request × how much of theirs the user's past jobs used (80th percentile)",
+			reads: accuracies(userKey),
+		},
 		{Name: "project", Doc: "the same for the project's past jobs", reads: accuracies(projectKey)},
 		{Name: combinedName, Doc: "request × the mean of the two, or the one that is known", reads: both},
 		{Name: selective, Doc: "combined for order and backfill, requested for running jobs", reads: both},
-		{Name: "tsafrir", Doc: "the mean of the user's last two run times, at most the request", reads: []string{maxAge, userKey}},
+		{
+			Name: "tsafrir", Doc: "the mean of the user's last two run times, at most the request",
+			reads: []string{maxAge, userKey},
+		},
 		{Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request"},
 		{Name: "accurate", Doc: "the actual run time (simulations only)", oracle: true},
-		{Name: "mix", Argument: "A", Doc: "A × actual + (1 − A) × request, A from 0 to 1 (simulations only)", oracle: true},
+		{
+			Name: "mix", Argument: "A", Doc: "A × actual + (1 − A) × request, A from 0 to 1 (simulations only)",
+			oracle: true,
+		},
 	}
 }
 
@@ -131,7 +140,8 @@ func parseSpec(text string) (spec, error) {
 		for _, e := range Estimators() {
 			names = append(names, e.Name)
 		}
-		return s, fmt.Errorf("unknown estimator %q%s: choose one of %s", text, backfill.DidYouMean(name, names), choices(true))
+		return s, fmt.Errorf("unknown estimator %q%s: choose one of %s", text, backfill.DidYouMean(name, names),
+			choices(true))
 	}
 	switch {
 	case kind.Argument == "" && colon:
@@ -231,4 +241,31 @@ func (m *maker) file(name string) (func(*Job) backfill.Time, error) {
 		return nil, fmt.Errorf("read the estimates: %w", err)
 	}
 	return fromFile(known), nil
+}
+
+// Help tells users which estimators there are and what can be set.
+func Help() string {
+	var text strings.Builder
+	text.WriteString("Run times to plan with (--estimates), from what users request and what is known of past " +
+		"jobs:\n\n")
+	for _, e := range Estimators() {
+		fmt.Fprintf(&text, "  %-16s %s\n", e.usage(), e.Doc)
+	}
+	text.WriteString(`
+There are three uses, and each can have an estimator of its own: --estimates-order for the queue's
+order, --estimates-backfill for how long a waiting job is taken to run, --estimates-running for when
+a running job is taken to end. With policies that give guarantees, estimates change the order alone.
+Jobs are ended at what they request, never at what was foretold.
+
+Options (--estimates-opt NAME=VALUE):
+
+`)
+	for _, o := range Options() {
+		fmt.Fprintf(&text, "  %-16s %s [%s]\n", o.Name, o.Doc, o.Default)
+	}
+	text.WriteString(`
+An option that no estimator which was chosen goes by is refused. tsafrir goes by max-age and
+user-key alone, user by no project-key, project by no user-key; what does not learn goes by none.
+`)
+	return text.String()
 }

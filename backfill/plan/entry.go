@@ -7,9 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// entry is a waiting job with its reservation. It might start in [from, to)
-// instead, or where its shape grew since it looked, and at no other time before
-// start. Entries are small, as every round passes by many of them.
+// entry is a waiting job with its reservation. It may be able to start in [from, to), or where its
+// shape grew since it last looked, and at no other time before its start. Entries are small,
+// because every round passes by many of them.
 type entry struct {
 	*job
 	shape      *shape
@@ -19,7 +19,7 @@ type entry struct {
 	from, to   backfill.Time
 }
 
-// job is what is less often asked of an entry.
+// job holds the fields of an entry that are needed less often.
 type job struct {
 	*backfill.Job
 	key float64 // in the queue's order
@@ -49,8 +49,8 @@ func byStart(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job))
 }
 
-// look widens the window by what grew, and reports whether it is open at or
-// after now.
+// look widens the window by what grew since the last look, and reports whether the window reaches
+// now or later.
 func (e *entry) look(now backfill.Time) bool {
 	if e.start <= now {
 		return false
@@ -69,8 +69,7 @@ func (e *entry) look(now backfill.Time) bool {
 	return false
 }
 
-// until is the end of what matters to the job: on one slot nothing beyond its
-// planned start does.
+// until is the end of the time that matters to the job: on one slot its planned start.
 func (e *entry) until() backfill.Time {
 	if e.shape.on == noSlot {
 		return e.end
@@ -115,8 +114,8 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 	return start, at, ok
 }
 
-// tryMany looks for a start on many slots. Without a chunk on a slot that grew
-// since the job was tried, there is none.
+// tryMany looks for a start on many slots. A start needs a chunk on a slot that grew since the last
+// try.
 func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
 	from := e.from
 	if e.tried >= 0 {
@@ -141,9 +140,9 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 	return p.c.EarliestBefore(e.Job, from, limit)
 }
 
-// earliestOn is the first start at which a chunk of the job can stand on one of
-// the slots that grew, or limit. A job that takes a bundle needs at least one of them
-// whole, with others that are not looked at here.
+// earliestOn is the first start at which a chunk of the job can run on one of the slots that grew,
+// or limit. For a job that takes a bundle one of the slots must be free as a whole; the bundle's
+// other slots are not looked at here.
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
 	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate
@@ -167,8 +166,8 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 	return limit
 }
 
-// move plans a job for its earliest start, and returns the first job that might
-// move for that.
+// move plans a job for its earliest start, and returns the first job that may be able to move
+// because of that.
 func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first int) {
 	p.c.Reserve(e.Job, start, at)
 	from, end, left := e.start, e.end, e.at

@@ -6,8 +6,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Compress moves jobs to their earliest starts: always the first in the plan's
-// order that can move, until none can.
+// Compress moves the first job in the plan's order that can start earlier to its earliest start,
+// and repeats until none can.
 func (p *Plan) Compress() {
 	p.refresh()
 	p.index()
@@ -24,8 +24,8 @@ func (p *Plan) Compress() {
 	}
 }
 
-// CompressOnce moves each job to its earliest start, once, in the order of a plan
-// by start as it is at the beginning.
+// CompressOnce moves each job to its earliest start, once, in the order of their starts at the
+// beginning.
 func (p *Plan) CompressOnce() {
 	p.refresh()
 	now := p.c.Now()
@@ -44,7 +44,7 @@ func (p *Plan) CompressOnce() {
 	p.resort(moved)
 }
 
-// resort brings the jobs of a plan by start into order, of which some have moved.
+// resort sorts a plan by start again after some of its jobs have moved.
 func (p *Plan) resort(moved []int) {
 	if len(moved) == 0 {
 		return
@@ -76,8 +76,8 @@ func (p *Plan) resort(moved []int) {
 	}
 }
 
-// Fill moves jobs to now that are planned for later, round by round in the
-// plan's order, until a round moves none.
+// Fill moves jobs that can start now to now, in the plan's order, and repeats until a round moves
+// none.
 func (p *Plan) Fill() {
 	p.refresh()
 	now := p.c.Now()
@@ -96,9 +96,8 @@ func (p *Plan) Fill() {
 	}
 }
 
-// Advance goes once through the jobs that stand before j, which has no place, in
-// the plan's order, and moves each to its earliest start if that is not later
-// than limit.
+// Advance goes once, in the plan's order, through the jobs before j, which has no place. It moves
+// each to its earliest start if that is not later than limit.
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
 	now := p.c.Now()

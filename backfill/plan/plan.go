@@ -15,8 +15,8 @@ const (
 	ByStart              // by planned start, then order of jobs
 )
 
-// Plan is the waiting jobs in an order during one cycle, each with the window of
-// the starts before the planned one that it might have.
+// Plan lists the waiting jobs in an order during one cycle, each with its window: the starts before
+// the planned one that may be possible.
 type Plan struct {
 	c      *backfill.Cycle
 	order  Order
@@ -24,18 +24,21 @@ type Plan struct {
 	shapes []*shape
 	stale  bool // jobs must be listed anew, with every window open
 
-	low, high backfill.Vector // room for what grow asks
-	left      []backfill.Left // for what follow does
-	moved     []int           // and for what CompressOnce moves
+	low, high backfill.Vector    // room for what grow asks
+	left      []backfill.Vacated // for what follow does
+	moved     []int              // and for what CompressOnce moves
 	out       []entry
 }
 
-// Open begins a cycle with what was remembered of the last one.
+// Open begins a cycle with the plan that the last cycle left as its memo, or with a new one.
 func Open(c *backfill.Cycle, order Order) *Plan {
 	p, ok := c.Memo().(*Plan)
 	if !ok || p.order != order {
 		n := len(c.Resources())
-		p = &Plan{order: order, stale: c.State().Waiting() > 0, low: make(backfill.Vector, n), high: make(backfill.Vector, n)}
+		p = &Plan{
+			order: order, stale: c.State().Waiting() > 0, low: make(backfill.Vector, n),
+			high: make(backfill.Vector, n),
+		}
 	}
 	p.c = c
 	p.stale = p.stale || len(c.Round().Keys) > 0 || p.rematched()
@@ -49,9 +52,8 @@ func (p *Plan) rematched() bool {
 	})
 }
 
-// Next takes the next event and follows it: it places the jobs that lost their
-// place, and widens the windows by what was given back. A job that arrives is the
-// policy's to place, with Promise.
+// Next takes the next event and updates the plan: it places the jobs that lost their place, and
+// widens windows by what was given back. The policy places a job that arrives, with Promise.
 func (p *Plan) Next() (backfill.Event, bool) {
 	e, more := p.c.Next()
 	if !more {
@@ -68,10 +70,11 @@ func (p *Plan) Next() (backfill.Event, bool) {
 	return e, true
 }
 
-// follow takes out the jobs that lost their place in an event, and notes what grew.
+// follow removes the jobs that lost their place in an event, and notes the room that was given
+// back.
 func (p *Plan) follow(e *backfill.Event) {
 	now := p.c.Now()
-	left := p.c.Left(p.left[:0])
+	left := p.c.Vacated(p.left[:0])
 	p.left = left
 	for i := range left {
 		if left[i].Planned {
@@ -92,8 +95,8 @@ func (p *Plan) follow(e *backfill.Event) {
 	}
 }
 
-// remove takes out a job that had a place.
-func (p *Plan) remove(left *backfill.Left) {
+// remove takes a job that had a place off the list.
+func (p *Plan) remove(left *backfill.Vacated) {
 	i := p.position(entry{job: &job{Job: left.Job, key: left.Key}, start: left.Start})
 	if i < len(p.jobs) && p.jobs[i].Job == left.Job {
 		p.jobs[i].shape.waiting--
@@ -101,14 +104,13 @@ func (p *Plan) remove(left *backfill.Left) {
 	}
 }
 
-// Earliest is where a job without a place would be placed.
+// Earliest returns the start and placement that a job without a place would get.
 func (p *Plan) Earliest(j *backfill.Job) (start backfill.Time, ok bool) {
 	start, _, ok = p.c.Earliest(j, p.c.Now())
 	return start, ok
 }
 
-// place plans a job that has no place at its earliest start. One that fits at no
-// time is held.
+// place plans a job that has no place at its earliest start. A job that fits at no time is held.
 func (p *Plan) place(j *backfill.Job) {
 	start, at, ok := p.c.Earliest(j, p.c.Now())
 	if !ok {
@@ -147,7 +149,7 @@ func (p *Plan) Start() {
 	p.c.Remember(p)
 }
 
-// drop takes out the jobs that were due, and the shapes of which no job is left.
+// drop removes the jobs that were due, and the shapes that no job has any more.
 func (p *Plan) drop() {
 	p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool {
 		due := e.start <= p.c.Now()
@@ -159,7 +161,7 @@ func (p *Plan) drop() {
 	p.shapes = slices.DeleteFunc(p.shapes, func(s *shape) bool { return s.waiting == 0 })
 }
 
-// refresh lists the jobs if that is due.
+// refresh lists the jobs again if keys, candidates or the policy changed.
 func (p *Plan) refresh() {
 	if !p.stale {
 		return
@@ -176,7 +178,7 @@ func (p *Plan) refresh() {
 	}
 }
 
-// position is where a job stands, or would.
+// position is the index at which a job is listed, or would be.
 func (p *Plan) position(e entry) int {
 	compare := byQueue
 	if p.order == ByStart {

@@ -7,8 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// shape is a request that one or more of the planned jobs make. It notes the
-// growths that are of use to them.
+// shape is a request that one or more planned jobs share. It notes the growths that may help these
+// jobs.
 type shape struct {
 	candidates int             // ID of the set
 	request    profile.Request // but for the duration
@@ -40,7 +40,8 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 		on = slots[0]
 	}
 	for _, s := range p.shapes {
-		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes && s.request.Whole == request.Whole && slices.Equal(s.request.Chunk, request.Chunk) {
+		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes &&
+			s.request.Whole == request.Whole && slices.Equal(s.request.Chunk, request.Chunk) {
 			return s
 		}
 	}
@@ -49,16 +50,16 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	return s
 }
 
-// growth is a place that was given back, the number-th that is of use to a shape.
+// growth is room that was given back, the number-th that may help a shape.
 type growth struct {
 	number   int
 	slot     backfill.SlotID
 	from, to backfill.Time
 }
 
-// grow notes a place that a job gave back for the shapes to which it is of use,
-// and returns a job before which none might move into it. Without a job it is not
-// known what was free there before.
+// grow notes the place that a job gave back for the shapes that it may help. It returns a job
+// before which none can move into the place. Without a job it is not known what was free there
+// before.
 func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time) (first int) {
 	first = len(p.jobs)
 	if from >= to || p.stale || len(p.jobs) == 0 {
@@ -82,8 +83,8 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	return first
 }
 
-// first is the first of the shape's jobs, before limit, to which something after
-// an instant matters.
+// first returns the first of the shape's jobs, before limit, to which time after the instant
+// matters.
 func (s *shape) first(from backfill.Time, limit int) int {
 	i, _ := slices.BinarySearch(s.until, from+1)
 	if i == len(s.listed) {
@@ -92,9 +93,8 @@ func (s *shape) first(from backfill.Time, limit int) int {
 	return min(limit, s.listed[i])
 }
 
-// helps reports whether jobs of the shape might be able to move for a place on a slot
-// in which there is up to p.high now and was as little as p.low. It is certain of every
-// no.
+// helps reports whether jobs of the shape may be able to move for room on a slot that now has up to
+// p.high free and had as little as p.low before. A no is certain.
 func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
 	if s.request.Whole {
 		all := p.c.State().Slots()[slot].Capacity
@@ -106,8 +106,8 @@ func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
 	return fits(s.request.Chunk, p.high) && !fits(s.need, p.low) && s.request.Candidates.Has(slot)
 }
 
-// fits reports whether there is enough of all that is needed; of what is not
-// needed, there may be less than nothing.
+// fits reports whether there is enough of every resource that is needed. Others may be
+// overcommitted.
 func fits(need, free backfill.Vector) bool {
 	for k, n := range need {
 		if n > 0 && n > free[k] {
@@ -117,7 +117,7 @@ func fits(need, free backfill.Vector) bool {
 	return true
 }
 
-// note takes note of a growth, and forgets those that are over.
+// note adds a growth, and drops those that are over.
 func (s *shape) note(g growth, now backfill.Time) {
 	s.noted++
 	g.number = s.noted
@@ -144,8 +144,8 @@ func (s *shape) note(g growth, now backfill.Time) {
 	s.earliest = append(slices.Delete(s.earliest, 0, over), g)
 }
 
-// since is the span of what grew after so many growths had been noted; empty if
-// nothing did that is not over.
+// since returns the span of what grew after the first noted growths; it is empty if all of that is
+// over.
 func (s *shape) since(noted int) (from, to backfill.Time) {
 	from = after(s.earliest, noted).from
 	return from, max(from, after(s.latest, noted).to)
@@ -154,8 +154,8 @@ func (s *shape) since(noted int) (from, to backfill.Time) {
 // maxLast is how many growths are remembered one by one.
 const maxLast = 512
 
-// grown lists the growths after so many had been noted; false if they were too
-// many to be remembered.
+// grown lists the growths after the first noted ones. It is false if there were too many to
+// remember.
 func (s *shape) grown(noted int) ([]growth, bool) {
 	n := s.noted - noted
 	if n > len(s.last) {

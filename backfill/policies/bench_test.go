@@ -34,7 +34,7 @@ func (p *busyPool) job(submit backfill.Time) *backfill.Job {
 		nodes = 2 + cluster
 	}
 	return &backfill.Job{
-		ID: backfill.JobID(i), Submit: submit, Place: backfill.Place{Cluster: int64(i)}, Nodes: nodes,
+		ID: backfill.JobID(i), Submit: submit, Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: nodes,
 		Request:  v(int64(1+cluster%8), int64(1024*(1+cluster%5)), int64(cluster%3), int64(cluster/45)),
 		Estimate: backfill.Time(600 + (i*7919)%86400), Candidates: cluster,
 	}
@@ -49,7 +49,8 @@ func newBusyPool(b *testing.B, policy string, slots, waiting int, gangs bool) *b
 		class := i % 5
 		classes[class] = append(classes[class], backfill.SlotID(i))
 		first.Events = append(first.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
-			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot1@n%05d", i), Capacity: v(int64(8*(1+class)), 65536, 100, int64(class/4)*4),
+			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot1@n%05d", i), Capacity: v(int64(8*(1+class)), 65536, 100,
+				int64(class/4)*4),
 		}})
 	}
 	for c := range autoclusters { // the last gpus classes may use gpu slots only, others two to five classes
@@ -72,7 +73,7 @@ func newBusyPool(b *testing.B, policy string, slots, waiting int, gangs bool) *b
 	for s.Waiting() < waiting {
 		r := backfill.Round{Now: 1}
 		for range max(1, waiting-s.Waiting()) {
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: p.job(1)})
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: p.job(1)})
 		}
 		d, err := p.host.Decide(b.Context(), r)
 		require.NoError(b, err)
@@ -100,7 +101,10 @@ func hostBench(b *testing.B, s *backfill.State, policy string) *backfill.Host {
 // copy is an independent pool in the same state, under a policy.
 func (p *busyPool) copy(b *testing.B, policy string) *busyPool {
 	b.Helper()
-	return &busyPool{gangs: p.gangs, jobs: p.jobs, running: slices.Clone(p.running), host: hostBench(b, p.host.State.Clone(), policy)}
+	return &busyPool{
+		gangs: p.gangs, jobs: p.jobs, running: slices.Clone(p.running),
+		host: hostBench(b, p.host.State.Clone(), policy),
+	}
 }
 
 // first lets the policy pass over the pool for the first time.
@@ -114,7 +118,7 @@ func (p *busyPool) first(b *testing.B) {
 func (p *busyPool) next(b *testing.B, now backfill.Time) {
 	b.Helper()
 	d, err := p.host.Decide(b.Context(), backfill.Round{Now: now, Events: []backfill.Event{
-		{Kind: backfill.Completed, Job: p.running[0]}, {Kind: backfill.Submitted, Spec: p.job(now)},
+		{Kind: backfill.Completed, JobID: p.running[0]}, {Kind: backfill.Submitted, Job: p.job(now)},
 	}})
 	require.NoError(b, err)
 	p.running = p.running[1:]

@@ -78,7 +78,7 @@ func planOf(s *backfill.State, jobs int) plan {
 
 // ends is a round in which a job ends.
 func ends(at backfill.Time, job backfill.JobID) backfill.Round {
-	return backfill.Round{Now: at, Events: []backfill.Event{{Kind: backfill.Completed, Job: job}}}
+	return backfill.Round{Now: at, Events: []backfill.Event{{Kind: backfill.Completed, JobID: job}}}
 }
 
 // arrives is a round in which a job arrives.
@@ -165,9 +165,9 @@ func TestFigureUnnecessaryGap(t *testing.T) {
 	once := backfill.PolicyFunc(func(c *backfill.Cycle) {
 		for e, more := c.Next(); more; e, more = c.Next() {
 			switch {
-			case e.Kind == backfill.Submitted && (backfilltest.Textbook{}).Place(c, e.Spec):
-				start, _, _ := c.Reservation(e.Spec)
-				c.Guarantee(e.Spec, start)
+			case e.Kind == backfill.Submitted && (backfilltest.Textbook{}).Place(c, e.Job):
+				start, _, _ := c.Reservation(e.Job)
+				c.Guarantee(e.Job, start)
 			case e.Freed:
 				for j := range c.Queue() {
 					(backfilltest.Textbook{}).Place(c, j)
@@ -179,7 +179,10 @@ func TestFigureUnnecessaryGap(t *testing.T) {
 			c.Start(j, at)
 		}
 	})
-	spec := backfill.Spec{Name: "once", Guarantees: true, New: func(backfill.Values) (backfill.Policy, error) { return once, nil }}
+	spec := backfill.PolicySpec{
+		Name: "once", Guarantees: true,
+		New: func(backfill.Values) (backfill.Policy, error) { return once, nil },
+	}
 	main, err := backfill.Link(spec, nil)
 	require.NoError(t, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
@@ -296,8 +299,9 @@ func arriveAt(t *testing.T, h *backfill.Host, capacity backfill.Vector, jobs ...
 }
 
 func submission(id backfill.JobID, now backfill.Time, j a) backfill.Event {
-	return backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-		ID: id, Submit: now, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: j.request, Estimate: j.estimate,
+	return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+		ID: id, Submit: now, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1, Request: j.request,
+		Estimate: j.estimate,
 	}}
 }
 

@@ -19,7 +19,8 @@ func staticPool(slots int) (up, jobs []backfill.Event, sets []backfill.Candidate
 	for i := range slots {
 		all.Slots = append(all.Slots, backfill.SlotID(i))
 		up = append(up, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
-			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%d@node%04d.example.org", 1+i%64, i/64), Capacity: v(1, 4096),
+			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%d@node%04d.example.org", 1+i%64, i/64), Capacity: v(1,
+				4096),
 		}})
 	}
 	for i := range kinds {
@@ -27,8 +28,9 @@ func staticPool(slots int) (up, jobs []backfill.Event, sets []backfill.Candidate
 	}
 	for i := range slots {
 		kind := i % kinds
-		jobs = append(jobs, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-			ID: backfill.JobID(1 + i), Place: backfill.Place{Cluster: int64(i)}, Nodes: 1, Request: v(1, int64(1024+128*kind)),
+		jobs = append(jobs, backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+			ID: backfill.JobID(1 + i), Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: 1, Request: v(1,
+				int64(1024+128*kind)),
 			Estimate: backfill.Time(600 * (1 + i/kinds%kinds)), Candidates: kind,
 		}})
 	}
@@ -66,11 +68,14 @@ func BenchmarkManySlots(b *testing.B) {
 			first := backfill.Round{Events: up, Candidates: sets}
 			var running []backfill.JobID
 			for i, e := range jobs {
-				j := *e.Spec
+				j := *e.Job
 				j.Estimate = backfill.Time(1_000_000 + 37*i)
 				running = append(running, j.ID)
 				first.Events = append(first.Events, backfill.Event{
-					Kind: backfill.Found, Spec: &j, Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate,
+					Kind: backfill.Found, Job: &j, Placement: backfill.Placement{{
+						Slot:  backfill.SlotID(i),
+						Count: 1,
+					}}, End: j.Estimate,
 				})
 			}
 			h := hostBench(b, s, policy)
@@ -78,16 +83,19 @@ func BenchmarkManySlots(b *testing.B) {
 			require.NoError(b, err)
 			wait := backfill.Round{Now: 1}
 			for _, e := range jobs {
-				j := *e.Spec
-				j.ID, j.Place.Cluster = j.ID+slots, j.Place.Cluster+slots
-				wait.Events = append(wait.Events, backfill.Event{Kind: backfill.Submitted, Spec: &j})
+				j := *e.Job
+				j.ID, j.Position.Cluster = j.ID+slots, j.Position.Cluster+slots
+				wait.Events = append(wait.Events, backfill.Event{Kind: backfill.Submitted, Job: &j})
 			}
 			_, err = h.Decide(b.Context(), wait)
 			require.NoError(b, err)
 			now := backfill.Time(1)
 			for b.Loop() {
 				now++
-				d, err := h.Decide(b.Context(), backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Completed, Job: running[0]}}})
+				d, err := h.Decide(b.Context(), backfill.Round{
+					Now:    now,
+					Events: []backfill.Event{{Kind: backfill.Completed, JobID: running[0]}},
+				})
 				require.NoError(b, err)
 				running = running[1:]
 				for _, started := range d.Started {

@@ -23,13 +23,19 @@ type mass struct {
 func newMass(b *testing.B, policy string, size int, ends func(i int) backfill.Time) *mass {
 	b.Helper()
 	up, jobs, sets := staticPool(size)
-	m := &mass{Host: hostBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), policy), up: up, size: size}
+	m := &mass{
+		Host: hostBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), policy), up: up,
+		size: size,
+	}
 	r := backfill.Round{Events: up, Candidates: sets}
 	if ends != nil { // a job runs on each slot until then
 		for i := range up {
-			j := *jobs[i].Spec
-			j.ID, j.Place.Cluster, j.Estimate = j.ID+backfill.JobID(size), j.Place.Cluster+int64(size), ends(i)
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Found, Spec: &j, Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate})
+			j := *jobs[i].Job
+			j.ID, j.Position.Cluster, j.Estimate = j.ID+backfill.JobID(size), j.Position.Cluster+int64(size), ends(i)
+			r.Events = append(r.Events, backfill.Event{
+				Kind: backfill.Found, Job: &j,
+				Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate,
+			})
 		}
 	}
 	m.round(b, r)
@@ -57,12 +63,12 @@ func (m *mass) slots(kind backfill.EventKind, n int) (events []backfill.Event) {
 // jobs is an event for each of the jobs that came last.
 func (m *mass) jobs(kind backfill.EventKind) (events []backfill.Event) {
 	for i := range m.size {
-		events = append(events, backfill.Event{Kind: kind, Job: backfill.JobID(1 + i)})
+		events = append(events, backfill.Event{Kind: kind, JobID: backfill.JobID(1 + i)})
 	}
 	return events
 }
 
-// change puts another policy and order in charge.
+// change makes another policy and order the active ones.
 func (m *mass) change(b *testing.B, policy, order string) {
 	b.Helper()
 	spec, err := policies.Named(policy)
@@ -94,7 +100,7 @@ func BenchmarkMass(b *testing.B) {
 		{"missed", together, func(_ *testing.B, m *mass) backfill.Round {
 			var ended []backfill.Event
 			for _, e := range m.jobs(backfill.Completed) {
-				e.Job += backfill.JobID(m.size)
+				e.JobID += backfill.JobID(m.size)
 				ended = append(ended, e)
 			}
 			return backfill.Round{Now: 100_001, Events: ended}
@@ -120,7 +126,10 @@ func BenchmarkMass(b *testing.B) {
 			b.Helper()
 			policy, _ := m.State.Policy()
 			m.change(b, policy, "ljf")
-			return backfill.Round{Now: 2, Events: []backfill.Event{{Kind: backfill.Completed, Job: backfill.JobID(m.size + m.size/2)}}}
+			return backfill.Round{Now: 2, Events: []backfill.Event{{
+				Kind:  backfill.Completed,
+				JobID: backfill.JobID(m.size + m.size/2),
+			}}}
 		}},
 	} {
 		for _, size := range []int{500, 2000, 5000, 10_000} {

@@ -54,9 +54,11 @@ func BenchmarkPartitions(b *testing.B) {
 				random, id, now := rand.New(rand.NewPCG(1, 2)), backfill.JobID(0), backfill.Time(0)
 				arrival := func() backfill.Event {
 					id++
-					return backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-						ID: id, Submit: now, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Whole: true, Request: v(1, 1),
-						Estimate: backfill.Time(600 + random.IntN(36000)), Candidates: min(random.IntN(9), random.IntN(9)),
+					return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+						ID: id, Submit: now, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
+						Whole: true, Request: v(1, 1),
+						Estimate: backfill.Time(600 + random.IntN(36000)), Candidates: min(random.IntN(9),
+							random.IntN(9)),
 					}}
 				}
 				r := backfill.Round{}
@@ -70,7 +72,7 @@ func BenchmarkPartitions(b *testing.B) {
 					r = backfill.Round{Now: now}
 					for _, j := range h.State.Snapshot().Jobs {
 						if j.Running && (j.End <= now || len(r.Events) == 0 && random.IntN(4) == 0) {
-							r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+							r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID})
 						}
 					}
 					for h.State.Waiting()+len(r.Events) < waiting+1 {

@@ -1,5 +1,5 @@
-// Package policies lists the policies that are linked in, by name. Each lives
-// in a package of its own below this one.
+// Package policies lists the linked-in policies by name. Each has a package of its own below this
+// one.
 package policies
 
 import (
@@ -21,17 +21,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/pc"
 )
 
-// All lists the linked-in policies by name.
-func All() []backfill.Spec {
-	return []backfill.Spec{
-		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), drain.Spec(), easy.Spec(), fcfs.Spec(), firstfit.Spec(),
+// All returns the linked-in policies, sorted by name.
+func All() []backfill.PolicySpec {
+	return []backfill.PolicySpec{
+		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), drain.Spec(), easy.Spec(), fcfs.Spec(),
+		firstfit.Spec(),
 		ibb.Spec(), maui.Spec(), pc.Spec(),
 	}
 }
 
-// Named finds a linked-in policy.
-func Named(name string) (backfill.Spec, error) {
-	switch name { // the papers' spelling
+// Named returns the linked-in policy with the given name.
+func Named(name string) (backfill.PolicySpec, error) {
+	switch name { // accept the spelling of the papers
 	case "firstfit":
 		name = firstfit.Spec().Name
 	case "bestfit":
@@ -45,12 +46,13 @@ func Named(name string) (backfill.Spec, error) {
 		names = append(names, s.Name)
 	}
 	slices.Sort(names)
-	return backfill.Spec{}, fmt.Errorf("unknown policy %q%s: choose one of %s, or give the path of a plugin", name, backfill.DidYouMean(name, names), strings.Join(names, ", "))
+	return backfill.PolicySpec{}, fmt.Errorf("unknown policy %q%s: choose one of %s, or give the path of a plugin",
+		name, backfill.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
-// FallbackFor is the policy that decides where another one fails: conservative
-// where guarantees are given, else easy.
-func FallbackFor(s backfill.Spec) backfill.Spec {
+// FallbackFor returns the default fallback of a policy: conservative if it gives guarantees, else
+// easy.
+func FallbackFor(s backfill.PolicySpec) backfill.PolicySpec {
 	if s.Guarantees {
 		return conservative.Spec()
 	}
@@ -62,10 +64,10 @@ type FallbackError struct{ text string }
 
 func (e *FallbackError) Error() string { return e.text }
 
-// FallbackNamed is the linked-in policy of that name as another one's fallback:
-// both of them give guarantees, or neither does, or it is a [*FallbackError].
-// Without a name it is [FallbackFor].
-func FallbackNamed(name string, main backfill.Spec) (backfill.Spec, error) {
+// FallbackNamed returns the linked-in policy with the given name as the fallback of another one, or
+// [FallbackFor] if the name is empty. It returns a [*FallbackError] if one of the two gives
+// guarantees and the other does not.
+func FallbackNamed(name string, main backfill.PolicySpec) (backfill.PolicySpec, error) {
 	if name == "" {
 		return FallbackFor(main), nil
 	}
@@ -74,9 +76,11 @@ func FallbackNamed(name string, main backfill.Spec) (backfill.Spec, error) {
 	case err != nil:
 		return spec, &FallbackError{err.Error()}
 	case main.Guarantees && !spec.Guarantees:
-		return spec, &FallbackError{fmt.Sprintf("%s gives guarantees, so its fallback must as well, and %s does not: choose conservative, dc or pc", main.Name, spec.Name)}
+		return spec, &FallbackError{fmt.Sprintf("%s gives guarantees, so its fallback must as well, and %s does "+
+			"not: choose conservative, dc or pc", main.Name, spec.Name)}
 	case !main.Guarantees && spec.Guarantees:
-		return spec, &FallbackError{fmt.Sprintf("%s gives no guarantees, so its fallback must not either, and %s does: choose easy, or another that does not", main.Name, spec.Name)}
+		return spec, &FallbackError{fmt.Sprintf("%s gives no guarantees, so its fallback must not either, and %s "+
+			"does: choose easy, or another that does not", main.Name, spec.Name)}
 	}
 	return spec, nil
 }

@@ -34,9 +34,13 @@ func TestNamed(t *testing.T) {
 	spec, err = policies.Named("bestfit")
 	require.NoError(t, err)
 	require.Equal(t, "best-fit", spec.Name)
-	for name, hint := range map[string]string{"": "", "EASY": ", did you mean easy?", "easy ": ", did you mean easy?", "conservativ": ", did you mean conservative?", "nothing like them": ""} {
+	for name, hint := range map[string]string{
+		"": "", "EASY": ", did you mean easy?", "easy ": ", did you mean easy?",
+		"conservativ": ", did you mean conservative?", "nothing like them": "",
+	} {
 		_, err = policies.Named(name)
-		require.EqualError(t, err, fmt.Sprintf("unknown policy %q%s: choose one of %s, or give the path of a plugin", name, hint, strings.Join(names, ", ")))
+		require.EqualError(t, err, fmt.Sprintf("unknown policy %q%s: choose one of %s, or give the path of a plugin",
+			name, hint, strings.Join(names, ", ")))
 	}
 }
 
@@ -46,8 +50,8 @@ type a struct {
 	request  backfill.Vector
 }
 
-// TestOnePass lets jobs 1, 2, 3… arrive at once at an idle slot, under each
-// policy, and looks at who starts and who is reserved for.
+// TestOnePass: for jobs that arrive at once at an idle slot, each policy starts and reserves for
+// the expected ones.
 func TestOnePass(t *testing.T) {
 	type start map[backfill.JobID]backfill.Time
 	// Job 1 runs; job 2 is the pivot, reserved at 10 and leaving 2 cpus; 3 is too
@@ -99,12 +103,16 @@ func TestOnePass(t *testing.T) {
 			s := backfill.NewState([]string{"cpus", "memory"}[:len(tt.capacity)], profile.ByRank)
 			r := backfill.Round{
 				Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
-				Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: tt.capacity}}},
+				Events: []backfill.Event{{
+					Kind: backfill.SlotAdded,
+					Slot: backfill.Slot{Name: "a", Capacity: tt.capacity},
+				}},
 			}
 			for i, j := range tt.jobs {
 				id := backfill.JobID(i + 1)
-				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-					ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: j.request, Estimate: j.estimate,
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+					ID: id, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1, Request: j.request,
+					Estimate: j.estimate,
 				}})
 			}
 			d, err := host(t, s, tt.policy, tt.options).Decide(t.Context(), r)
@@ -125,12 +133,13 @@ func TestOnePass(t *testing.T) {
 	}
 }
 
-// TestBestFit starts the head of the queue, then the widest that fits.
+// TestBestFit: the head of the queue starts first, then the widest job that fits.
 func TestBestFit(t *testing.T) {
 	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
 	// 1 and 2 start from the head; 3 is the pivot; of the rest 5 is the widest
 	// that fits the 5 idle cpus, then 6 before 7, equal ones in order.
-	d := arrive(t, host(t, s, "best-fit", nil), 10, a{10, v(4)}, a{10, v(1)}, a{10, v(8)}, a{10, v(1)}, a{99, v(3)}, a{10, v(1)}, a{10, v(1)}, a{10, v(6)})
+	d := arrive(t, host(t, s, "best-fit", nil), 10, a{10, v(4)}, a{10, v(1)}, a{10, v(8)}, a{10, v(1)}, a{99, v(3)},
+		a{10, v(1)}, a{10, v(1)}, a{10, v(6)})
 	require.Equal(t, started(1, 2, 5, 4, 6), ids(d))
 	require.Equal(t, 3, s.Waiting())
 }
@@ -142,7 +151,10 @@ func TestHowUnderGuarantees(t *testing.T) {
 	h := hostOrdered(t, s, "pc", "sjf")
 	arrive(t, h, 4, a{100, v(4)}, a{30, v(3)}, a{10, v(4)}, a{20, v(2)})
 	decide := func(now backfill.Time, ended backfill.JobID) string {
-		d, err := h.Decide(t.Context(), backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Completed, Job: ended}}})
+		d, err := h.Decide(t.Context(), backfill.Round{
+			Now:    now,
+			Events: []backfill.Event{{Kind: backfill.Completed, JobID: ended}},
+		})
 		require.NoError(t, err)
 		require.Len(t, d.Started, 1)
 		return d.Started[0].How.String()
@@ -158,7 +170,7 @@ func started(ids ...backfill.JobID) []backfill.JobID { return ids }
 
 func opt(name, value string) map[string]string { return map[string]string{name: value} }
 
-// host puts a policy in charge; a refused decision fails the test.
+// host creates a host with a linked-in policy; a refused decision fails the test.
 func host(t *testing.T, s *backfill.State, policy string, options map[string]string) *backfill.Host {
 	t.Helper()
 	return hostOf(t, s, policy, "fcfs", options)
@@ -214,7 +226,7 @@ func TestReadmes(t *testing.T) {
 			r := backfill.Round{Now: s.NextWake()}
 			for _, j := range s.Snapshot().Jobs {
 				if j.Running && j.End == r.Now {
-					r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+					r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID})
 				}
 			}
 			if r.Now == backfill.Forever {
@@ -228,7 +240,7 @@ func TestReadmes(t *testing.T) {
 	}
 }
 
-// Every policy describes itself well.
+// TestDescriptions: every policy has a valid description of itself.
 func TestDescriptions(t *testing.T) {
 	for _, spec := range policies.All() {
 		require.NoError(t, spec.Validate())

@@ -41,7 +41,7 @@ func TestWindowsChangeNothing(t *testing.T) {
 
 // run tells after each round what was started, what is planned, and what was
 // broken.
-func run(t *testing.T, seed uint64, spec backfill.Spec, order string, forget bool) (told []string) {
+func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, forget bool) (told []string) {
 	t.Helper()
 	driver := conformance.NewDriver(seed)
 	if seed%8 > 4 {
@@ -55,7 +55,8 @@ func run(t *testing.T, seed uint64, spec backfill.Spec, order string, forget boo
 	require.NoError(t, err)
 	by, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState(driver.Resources(), driver.Rule()), by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	h, err := backfill.NewHost(backfill.NewState(driver.Resources(), driver.Rule()), by, main, fallback,
+		func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	for i := range 100 {
 		if forget && i%2 == 0 {

@@ -40,7 +40,8 @@ func drawSlot(t *rapid.T) (*profile.Profile, *profile.Candidates) {
 	p.SetSlot(0, "a", profile.Vector{8, 8})
 	for range rapid.IntRange(0, 12).Draw(t, "spans") {
 		start := profile.Time(rapid.IntRange(0, 40).Draw(t, "start"))
-		p.Add(profile.Placement{{Slot: 0, Count: 1}}, drawVector(t, 5), start, start+profile.Time(rapid.IntRange(1, 20).Draw(t, "length")))
+		p.Add(profile.Placement{{Slot: 0, Count: 1}}, drawVector(t, 5), start,
+			start+profile.Time(rapid.IntRange(1, 20).Draw(t, "length")))
 	}
 	return p, &profile.Candidates{Slots: []profile.SlotID{0}}
 }

@@ -20,7 +20,10 @@ func reserved(b *testing.B, n int) (*profile.Profile, *profile.Candidates, []spa
 	p, all := newPool(profile.Pack, []hand{{"a", vec(1024, 1<<20), nil}})
 	spans := make([]span, n)
 	for i := range spans {
-		r := profile.Request{Chunk: vec(1+random.Int64N(512), random.Int64N(1<<18)), Nodes: 1, Duration: 60 + profile.Time(random.IntN(36000)), Candidates: all}
+		r := profile.Request{
+			Chunk: vec(1+random.Int64N(512), random.Int64N(1<<18)), Nodes: 1,
+			Duration: 60 + profile.Time(random.IntN(36000)), Candidates: all,
+		}
 		start, at, ok := p.EarliestFit(r, 0)
 		require.True(b, ok)
 		spans[i] = span{at, r.Chunk, start, start + r.Duration}
@@ -175,7 +178,10 @@ func BenchmarkBundles(b *testing.B) {
 		random := rand.New(rand.NewPCG(1, 2))
 		p, bySize := partitionedMachine()
 		for range n {
-			r := profile.Request{Whole: true, Nodes: 1, Duration: 60 + profile.Time(random.IntN(36000)), Candidates: bySize[min(random.IntN(9), random.IntN(9))]}
+			r := profile.Request{
+				Whole: true, Nodes: 1, Duration: 60 + profile.Time(random.IntN(36000)),
+				Candidates: bySize[min(random.IntN(9), random.IntN(9))],
+			}
 			start, at, ok := p.EarliestFit(r, 0)
 			require.True(b, ok)
 			p.Add(at, nil, start, start+r.Duration)

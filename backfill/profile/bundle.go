@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// bundle is slots that are taken whole together. It never changes.
+// bundle is a set of slots that one job takes whole. It never changes.
 type bundle struct {
 	name  string
 	slots []SlotID
-	at    Placement // one chunk on each, shared by all who need it
+	at    Placement // one chunk on each slot; shared, not to be changed
 }
 
-// partition is what follows from the bundles alone: which of them are in conflict. It
-// never changes, so that clones share it.
+// partition is computed from the bundles alone: which bundles contain a slot, and which conflict.
+// It never changes, so clones share it.
 type partition struct {
 	slots     []SlotID // of all bundles, ascending
-	on        []set    // by SlotID: the bundles that the slot is of; nil: none
+	on        []set    // by SlotID: the bundles that contain the slot; nil if none
 	conflicts []set    // by bundle: the others that share a slot with it
 }
 
-// set is a set of bundles, a bit for each.
+// set is a set of bundles, with a bit for each.
 type set []uint64
 
 func (s set) has(id BundleID) bool { return s[id/64]>>(id%64)&1 == 1 }
@@ -36,15 +36,15 @@ func (s set) addAll(o set) {
 	}
 }
 
-// AddBundle adds a bundle of slots, in ascending order, that there are or will be. IDs
-// are dense: its ID is the number of bundles so far. From then on its slots keep their
-// capacity, while they come and go.
+// AddBundle adds a bundle of slots, in ascending order; the slots may come later. The new bundle's
+// ID is the number of bundles so far. From then on its slots keep their capacity, also when they
+// disappear and return.
 func (p *Profile) AddBundle(name string, slots []SlotID) {
 	b := bundle{name: name, slots: slots, at: make(Placement, len(slots))}
 	for i, id := range slots {
 		b.at[i] = Chunks{Slot: id, Count: 1}
 	}
-	p.bundles = append(slices.Clip(p.bundles), b) // clones share what is before
+	p.bundles = append(slices.Clip(p.bundles), b) // clones share the bundles before it
 	p.parts = nil
 }
 
@@ -54,8 +54,8 @@ func (p *Profile) DropLastBundle() {
 	p.parts = nil
 }
 
-// partition finds or makes what follows from the bundles.
-func (p *Profile) partition() *partition {
+// partition returns the conflicts between the bundles; it computes them once.
+func (p *View) partition() *partition {
 	if p.parts != nil {
 		return p.parts
 	}
@@ -85,8 +85,9 @@ func (p *Profile) partition() *partition {
 	return x
 }
 
-// BundleAt is the bundle whose slots a placement takes, one chunk on each, if it is one.
-func (p *Profile) BundleAt(at Placement) (BundleID, bool) {
+// BundleAt returns the bundle that a placement occupies with one chunk on each of its slots; ok is
+// false if there is none.
+func (p *View) BundleAt(at Placement) (BundleID, bool) {
 	if len(at) == 0 || len(p.bundles) == 0 {
 		return 0, false
 	}
@@ -105,15 +106,15 @@ func (p *Profile) BundleAt(at Placement) (BundleID, bool) {
 	return 0, false
 }
 
-// InBundle reports whether the slot is of some bundle.
-func (p *Profile) InBundle(slot SlotID) bool {
+// InBundle reports whether the slot belongs to a bundle.
+func (p *View) InBundle(slot SlotID) bool {
 	on := p.partition().on
 	return slot >= 0 && int(slot) < len(on) && on[slot] != nil
 }
 
-// Covers reports whether a placement is on the request's candidates alone: on slots, or
-// on one of the bundles, all of it.
-func (p *Profile) Covers(r Request, at Placement) bool {
+// Covers reports whether a placement lies only on candidates of the request: on candidate slots or,
+// if the job takes bundles, exactly on one candidate bundle.
+func (p *View) Covers(r Request, at Placement) bool {
 	if !r.Whole {
 		return r.Candidates.Cover(at)
 	}
@@ -121,8 +122,8 @@ func (p *Profile) Covers(r Request, at Placement) bool {
 	return ok && r.Candidates.HasBundle(id)
 }
 
-// MayUse reports whether the slot is a candidate of the request, or in a bundle that is.
-func (p *Profile) MayUse(r Request, slot SlotID) bool {
+// MayUse reports whether the slot is a candidate of the request, or in a candidate bundle.
+func (p *View) MayUse(r Request, slot SlotID) bool {
 	if !r.Whole {
 		return r.Candidates.Has(slot)
 	}
@@ -131,12 +132,12 @@ func (p *Profile) MayUse(r Request, slot SlotID) bool {
 	})
 }
 
-// isBundle reports whether there is such a bundle. Candidates may name some that the
-// round under way will bring.
-func (p *Profile) isBundle(id BundleID) bool { return id >= 0 && int(id) < len(p.bundles) }
+// isBundle reports whether there is such a bundle. Candidates may name bundles that the open round
+// will add.
+func (p *View) isBundle(id BundleID) bool { return id >= 0 && int(id) < len(p.bundles) }
 
-// misfitWhole is Misfit for a request of a bundle.
-func (p *Profile) misfitWhole(r Request, at Placement, start Time) error {
+// misfitWhole is Misfit for a request that takes a bundle.
+func (p *View) misfitWhole(r Request, at Placement, start Time) error {
 	id, ok := p.BundleAt(at)
 	switch {
 	case !ok:
@@ -149,20 +150,21 @@ func (p *Profile) misfitWhole(r Request, at Placement, start Time) error {
 		case !p.Up(c.Slot):
 			return fmt.Errorf("slot %d of bundle %s is not there", c.Slot, p.bundles[id].name)
 		case !p.wholeAt(c.Slot, &r, start):
-			return fmt.Errorf("slot %s of bundle %s is not all free during [%d, %d)", p.slots[c.Slot].name, p.bundles[id].name, start, start+r.Duration)
+			return fmt.Errorf("slot %s of bundle %s is not all free during [%d, %d)", p.slots[c.Slot].name,
+				p.bundles[id].name, start, start+r.Duration)
 		}
 	}
 	return nil
 }
 
-// bundleUp reports whether all of the bundle's slots are there.
-func (p *Profile) bundleUp(id BundleID) bool {
+// bundleUp reports whether all of the bundle's slots are up.
+func (p *View) bundleUp(id BundleID) bool {
 	return p.isBundle(id) && !slices.ContainsFunc(p.bundles[id].slots, func(slot SlotID) bool { return !p.Up(slot) })
 }
 
-// wholeAt reports whether all of a slot is free from start on, for as long as the
-// request lasts.
-func (p *Profile) wholeAt(id SlotID, r *Request, start Time) bool {
+// wholeAt reports whether the slot is up and all of it is free from start on, for the request's
+// duration.
+func (p *View) wholeAt(id SlotID, r *Request, start Time) bool {
 	if !p.Up(id) {
 		return false
 	}
@@ -176,11 +178,11 @@ func (p *Profile) wholeAt(id SlotID, r *Request, start Time) bool {
 	return true
 }
 
-// placeBundle chooses between the bundles that are free from start on: by rank, if that
-// is the rule, then the one that blocks fewest others, which share a slot with it and
-// would be free for as long, then by name.
-func (p *Profile) placeBundle(r *Request, start Time) (Placement, bool) {
-	if !slices.ContainsFunc(r.Candidates.Bundles, func(id BundleID) bool { // mostly that is enough to know
+// placeBundle chooses one of the candidate bundles that are free from start on: the highest rank,
+// if the rule is ByRank; then the one that blocks the fewest other free bundles by sharing a slot
+// with them; then the first by name.
+func (p *View) placeBundle(r *Request, start Time) (Placement, bool) {
+	if !slices.ContainsFunc(r.Candidates.Bundles, func(id BundleID) bool { // a cheap test that often suffices
 		return p.isBundle(id) && p.Up(p.bundles[id].slots[0]) && p.wholeAt(p.bundles[id].slots[0], r, start)
 	}) {
 		return nil, false
@@ -214,9 +216,9 @@ func (p *Profile) placeBundle(r *Request, start Time) (Placement, bool) {
 	return p.bundles[best].at, true
 }
 
-// freeBundles are all bundles that are free from start on, for as long as the request
-// lasts. The set holds until the next question.
-func (p *Profile) freeBundles(x *partition, r *Request, start Time) set {
+// freeBundles returns the set of all bundles that are free from start on, for the request's
+// duration. The set is valid until the next query.
+func (p *View) freeBundles(x *partition, r *Request, start Time) set {
 	words := (len(p.bundles) + 63) / 64
 	busy := append(p.busy[:0], make(set, words)...)
 	p.busy = busy
@@ -231,10 +233,10 @@ func (p *Profile) freeBundles(x *partition, r *Request, start Time) set {
 	return busy
 }
 
-// earliestBundle is the first instant in [from, limit) at which one of the bundles is
-// free for as long as the request lasts. The bundle that by its slots one by one might
-// be the first is looked at first, so that most others need not be.
-func (p *Profile) earliestBundle(r *Request, from, limit Time) (Time, bool) {
+// earliestBundle returns the first instant in [from, limit) at which a candidate bundle is free for
+// the request's duration. It first searches the bundle whose slots, each by itself, are free
+// earliest. Most others need no search then.
+func (p *View) earliestBundle(r *Request, from, limit Time) (Time, bool) {
 	if from >= limit {
 		return 0, false
 	}
@@ -257,18 +259,18 @@ func (p *Profile) earliestBundle(r *Request, from, limit Time) (Time, bool) {
 	return best, best < limit
 }
 
-// starts are the first starts in [from, limit) at which slots by themselves are all free
-// for as long as the request lasts; limit: none.
+// starts caches, for each slot by itself, the first start in [from, limit) at which all of it is
+// free for the request's duration; limit if there is none.
 type starts struct {
-	p           *Profile
+	p           *View
 	r           *Request
 	from, limit Time
-	of          []Time // by SlotID, as far as they were asked for
+	of          []Time // by SlotID; notAsked if not computed yet
 }
 
 const notAsked = -Forever
 
-func (p *Profile) starts(r *Request, from, limit Time) starts {
+func (p *View) starts(r *Request, from, limit Time) starts {
 	of := p.first[:0]
 	for range p.slots {
 		of = append(of, notAsked)
@@ -277,8 +279,8 @@ func (p *Profile) starts(r *Request, from, limit Time) starts {
 	return starts{p, r, from, limit, of}
 }
 
-// least is a start before which the bundle is not free; from best on it does not matter
-// which.
+// least returns a lower bound for the bundle's first start: the latest first start of its slots. It
+// may stop as soon as the bound reaches best.
 func (s *starts) least(id BundleID, best Time) Time {
 	if !s.p.isBundle(id) {
 		return s.limit
@@ -305,10 +307,10 @@ func (s *starts) slot(id SlotID) Time {
 	return s.of[id]
 }
 
-// bundleFrom is the first start from at on at which all of a bundle's slots are free for
-// as long as the request lasts, or limit if it is not before that.
-func (p *Profile) bundleFrom(b *bundle, r *Request, at, limit Time) Time {
-	for settled := 0; settled < len(b.slots); { // slots one after the other that are free
+// bundleFrom returns the first start, not before at, at which all of a bundle's slots are free for
+// the request's duration, or limit if that is not before limit.
+func (p *View) bundleFrom(b *bundle, r *Request, at, limit Time) Time {
+	for settled := 0; settled < len(b.slots); { // how many slots in a row are free at that start
 		for _, slot := range b.slots {
 			start, ok := p.wholeFrom(slot, r, at, limit)
 			if !ok {
@@ -326,9 +328,9 @@ func (p *Profile) bundleFrom(b *bundle, r *Request, at, limit Time) Time {
 	return at
 }
 
-// wholeFrom is the first start in [from, limit) at which all of a slot is free for as
-// long as the request lasts.
-func (p *Profile) wholeFrom(id SlotID, r *Request, from, limit Time) (Time, bool) {
+// wholeFrom returns the first start in [from, limit) at which all of a slot is free for the
+// request's duration.
+func (p *View) wholeFrom(id SlotID, r *Request, from, limit Time) (Time, bool) {
 	whole := *r
 	whole.Chunk = p.slots[id].capacity
 	return p.earliestOn(id, &whole, 1, from, limit)

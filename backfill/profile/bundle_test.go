@@ -80,7 +80,8 @@ func (w *partitioned) place(r profile.Request, start profile.Time) profile.Place
 			c.rank = r.Candidates.Rank[i]
 		}
 		for other := range w.slots {
-			shares := slices.ContainsFunc(w.slots[other], func(s profile.SlotID) bool { return slices.Contains(w.slots[id], s) })
+			shares := slices.ContainsFunc(w.slots[other],
+				func(s profile.SlotID) bool { return slices.Contains(w.slots[id], s) })
 			if profile.BundleID(other) != id && shares && w.free(profile.BundleID(other), start, start+r.Duration) {
 				c.blocks++
 			}
@@ -91,7 +92,8 @@ func (w *partitioned) place(r profile.Request, start profile.Time) profile.Place
 		return nil
 	}
 	slices.SortFunc(choices, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.blocks, b.blocks), strings.Compare(w.names[a.id], w.names[b.id]))
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.blocks, b.blocks),
+			strings.Compare(w.names[a.id], w.names[b.id]))
 	})
 	return w.all(choices[0].id)
 }
@@ -105,7 +107,10 @@ func (w *partitioned) all(id profile.BundleID) (at profile.Placement) {
 }
 
 func (w *partitioned) clone() *partitioned {
-	return &partitioned{twin: twin{w.p.Clone(), w.m.clone()}, names: slices.Clone(w.names), slots: slices.Clone(w.slots)}
+	return &partitioned{
+		twin: twin{w.p.Clone(), w.m.clone()}, names: slices.Clone(w.names),
+		slots: slices.Clone(w.slots),
+	}
 }
 
 // TestBundlesAreTheArrayModel is TestProfileIsTheArrayModel for requests of bundles, on
@@ -280,7 +285,8 @@ func askForBundles(t *rapid.T, w *partitioned, r profile.Request, from, limit, s
 	}
 	require.Equal(t, up, w.p.EverFits(r))
 	for slot := range profile.SlotID(len(w.m.up)) {
-		uses := slices.ContainsFunc(r.Candidates.Bundles, func(id profile.BundleID) bool { return slices.Contains(w.slots[id], slot) })
+		uses := slices.ContainsFunc(r.Candidates.Bundles,
+			func(id profile.BundleID) bool { return slices.Contains(w.slots[id], slot) })
 		require.Equal(t, uses, w.p.MayUse(r, slot))
 	}
 }
@@ -295,14 +301,20 @@ func TestLeastBlocking(t *testing.T) {
 	for _, b := range [][]profile.SlotID{{0}, {1}, {2}, {3}, {0, 1}, {2, 3}} {
 		p.AddBundle("of "+string(rune('a'+b[0])), b)
 	}
-	single := profile.Request{Whole: true, Nodes: 1, Duration: 10, Candidates: &profile.Candidates{Bundles: []profile.BundleID{0, 1, 2, 3}}}
+	single := profile.Request{
+		Whole: true, Nodes: 1, Duration: 10,
+		Candidates: &profile.Candidates{Bundles: []profile.BundleID{0, 1, 2, 3}},
+	}
 	at, ok := p.Place(single, 0)
 	require.True(t, ok)
 	require.Equal(t, profile.Placement{{Slot: 0, Count: 1}}, at, "all block as many, so the name decides")
 	p.Add(profile.Placement{{Slot: 2, Count: 1}}, nil, 0, 100)
 	at, _ = p.Place(single, 0)
 	require.Equal(t, profile.Placement{{Slot: 3, Count: 1}}, at)
-	pair := profile.Request{Whole: true, Nodes: 1, Duration: 10, Candidates: &profile.Candidates{Bundles: []profile.BundleID{5}}}
+	pair := profile.Request{
+		Whole: true, Nodes: 1, Duration: 10,
+		Candidates: &profile.Candidates{Bundles: []profile.BundleID{5}},
+	}
 	start, at, ok := p.EarliestFit(pair, 0)
 	require.True(t, ok)
 	require.Equal(t, profile.Time(100), start)

@@ -4,9 +4,9 @@
 // A [Profile] holds, for every slot and every resource, a step function of
 // time: the amount that is free. Running jobs and reservations are spans that
 // are added to it and removed from it; between them it is asked for the
-// earliest start of a request ([Profile.EarliestFit]), for a placement at a
-// given start ([Profile.Place]) and whether a placement still holds
-// ([Profile.Fits]). A copy ([Profile.Clone]) shares everything until one side
+// earliest start of a request ([View.EarliestFit]), for a placement at a
+// given start ([View.Place]) and whether a placement still holds
+// ([View.Fits]). A copy ([Profile.Clone]) shares everything until one side
 // changes it, so that a what-if costs only what it changes.
 //
 // The package is a leaf: it knows slots, vectors and seconds, and nothing of

@@ -3,7 +3,7 @@ package profile
 // earliestOfMany is the first instant in [from, limit) at which enough chunks fit
 // on the candidates together: it follows the instants at which the number that
 // fits on a slot changes.
-func (p *Profile) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, bool) {
+func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, bool) {
 	if from >= limit {
 		return 0, false
 	}
@@ -64,7 +64,7 @@ func (p *Profile) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, 
 
 // nextChange is the first instant after now at which another number than n of
 // chunks fits on the slot, or limit.
-func (p *Profile) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
+func (p *View) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
 	next := limit
 	if n < r.Nodes {
 		if t, ok := p.earliestOn(id, r, n+1, now+1, limit); ok {

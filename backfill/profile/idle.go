@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// A slot is idle if all that it has is free from the origin on. What an idle slot
-// can host, and what it leaves free, is the same at all times. So where many slots
-// are idle, only those that the rule prefers are looked at.
+// A slot is idle if all its capacity is free from the origin on. What an idle slot can host, and
+// what it then leaves free, does not depend on the time. So if many slots are idle, only those that
+// the rule prefers are examined.
 
-// idleOrder is the order in which the rule prefers a reach's candidates when they
-// are idle. Those that cannot take a chunk then are left out.
+// idleOrder is the order in which the rule prefers a reach's candidates when they are idle.
+// Candidates too small for one chunk are left out.
 type idleOrder struct {
 	order []int32  // candidates
-	place []int32  // of each candidate in the order; -1: it is left out
-	maybe []uint64 // a bit for each place; those of idle slots are set
+	place []int32  // by candidate: its index in order; -1 if it is left out
+	maybe []uint64 // a bit for each place, set at least for all idle slots
 	first int      // words before this one are zero
 }
 
-// newIdleOrder finds the order for requests of a chunk on some candidates.
-func (p *Profile) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
+// newIdleOrder computes the order for requests of a chunk on these candidates.
+func (p *View) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 	o := &idleOrder{place: make([]int32, len(c.Slots))}
 	hosts := make([]host, len(c.Slots))
 	for i, id := range c.Slots {
@@ -42,7 +42,7 @@ func (p *Profile) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 	return o
 }
 
-// see takes note that a candidate may be idle.
+// see marks a candidate as possibly idle.
 func (o *idleOrder) see(candidate int) {
 	if place := int(o.place[candidate]); place >= 0 {
 		o.maybe[place/64] |= 1 << (place % 64)
@@ -50,15 +50,16 @@ func (o *idleOrder) see(candidate int) {
 	}
 }
 
-// seeAll takes note that each candidate may be idle.
+// seeAll marks all candidates as possibly idle.
 func (o *idleOrder) seeAll() {
 	for _, i := range o.order {
 		o.see(int(i))
 	}
 }
 
-// firstIdle lists the n idle candidates that the rule prefers, or all there are.
-func (p *Profile) firstIdle(x *reach, n int, list []int32) []int32 {
+// firstIdle appends to list the n idle candidates that the rule prefers most, or all if there are
+// fewer.
+func (p *View) firstIdle(x *reach, n int, list []int32) []int32 {
 	o := x.idle
 	end := len(list) + n
 	for word := o.first; word < len(o.maybe); word++ {
@@ -79,8 +80,8 @@ func (p *Profile) firstIdle(x *reach, n int, list []int32) []int32 {
 	return list
 }
 
-// onIdle is how many chunks fit on idle slots together, at most r.Nodes.
-func (p *Profile) onIdle(x *reach, r *Request) (chunks int) {
+// onIdle returns how many chunks fit on the idle slots together, at most r.Nodes.
+func (p *View) onIdle(x *reach, r *Request) (chunks int) {
 	p.looked = p.firstIdle(x, r.Nodes, p.looked[:0])
 	for _, i := range p.looked {
 		chunks += chunksWithin(p.slots[x.candidates.Slots[i]].capacity, r.Chunk, r.Nodes-chunks)
@@ -88,11 +89,11 @@ func (p *Profile) onIdle(x *reach, r *Request) (chunks int) {
 	return chunks
 }
 
-// isIdle reports whether the slot is known to be idle.
-func (p *Profile) isIdle(id SlotID) bool { return int(id) < len(p.idle) && p.idle[id] }
+// isIdle reports whether the slot is noted as idle.
+func (p *View) isIdle(id SlotID) bool { return int(id) < len(p.idle) && p.idle[id] }
 
-// watch looks at all slots, and from then on at those that change.
-func (p *Profile) watch() {
+// watch notes for all slots whether they are idle; from then on, look keeps the notes current.
+func (p *View) watch() {
 	if p.idle != nil {
 		return
 	}
@@ -102,8 +103,8 @@ func (p *Profile) watch() {
 	}
 }
 
-// look notes whether a slot that has changed is idle now, if that is of interest.
-func (p *Profile) look(id SlotID) {
+// look updates the note of a slot that has changed. It does nothing unless watch was called.
+func (p *View) look(id SlotID) {
 	if p.idle == nil {
 		return
 	}
@@ -113,8 +114,8 @@ func (p *Profile) look(id SlotID) {
 	}
 }
 
-// allFree reports whether all of the slot is free from the origin on.
-func (p *Profile) allFree(id SlotID) bool {
+// allFree reports whether the slot is up and all its capacity is free from the origin on.
+func (p *View) allFree(id SlotID) bool {
 	s := &p.slots[id]
 	for k := range s.free {
 		free := &s.free[k]

@@ -14,10 +14,9 @@ import (
 // TestReachIsThePlainList asks pools in which many slots are alike and idle, through
 // all that happens to them, and asks copies of them that look at every slot.
 func TestReachIsThePlainList(t *testing.T) {
-	profile.AskMany(t, 2)
-	profile.Remember(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
 		clones := []*pool{drawPool(t)}
+		profile.AskMany(clones[0].p, 2, 1000)
 		t.Repeat(map[string]func(*rapid.T){
 			"start": func(t *rapid.T) {
 				w := rapid.SampledFrom(clones).Draw(t, "pool")
@@ -98,16 +97,14 @@ func TestReachIsThePlainList(t *testing.T) {
 					from := w.now + profile.Time(rapid.IntRange(0, 6).Draw(t, "from"))
 					start, at, ok := w.p.EarliestFit(r, from)
 					now, fits := w.p.Place(r, from)
-					profile.OneByOne(func() {
-						plain := w.p.Clone()
-						wantStart, want, found := plain.EarliestFit(r, from)
-						require.Equal(t, found, ok)
-						require.Equal(t, wantStart, start)
-						require.Equal(t, want, at)
-						want, found = plain.Place(r, from)
-						require.Equal(t, found, fits)
-						require.Equal(t, want, now)
-					})
+					plain := profile.OneByOne(w.p)
+					wantStart, want, found := plain.EarliestFit(r, from)
+					require.Equal(t, found, ok)
+					require.Equal(t, wantStart, start)
+					require.Equal(t, want, at)
+					want, found = plain.Place(r, from)
+					require.Equal(t, found, fits)
+					require.Equal(t, want, now)
 				}
 			},
 		})
@@ -116,8 +113,8 @@ func TestReachIsThePlainList(t *testing.T) {
 
 // TestAskFrom: what is found out about a time is no answer about an earlier one.
 func TestAskFrom(t *testing.T) {
-	profile.AskMany(t, 2)
 	p, all := newPool(profile.Pack, []hand{{"a", vec(1), nil}, {"b", vec(1), nil}})
+	profile.AskMany(p, 2, 12)
 	p.Add(place(0, 1, 1, 1), vec(1), 5, 20)
 	r := profile.Request{Chunk: vec(1), Nodes: 1, Duration: 3, Candidates: all}
 	earliest := func(from profile.Time) profile.Time {
@@ -178,8 +175,10 @@ func (w *pool) name(id profile.SlotID) string { return fmt.Sprint("slot", int(id
 
 func (w *pool) request(t *rapid.T) profile.Request {
 	return profile.Request{
-		Chunk: rapid.SampledFrom(w.chunks).Draw(t, "chunk"), Nodes: rapid.SampledFrom([]int{1, 1, 1, 2, 5, 60}).Draw(t, "nodes"),
-		Duration: profile.Time(rapid.IntRange(1, 12).Draw(t, "duration")), Candidates: rapid.SampledFrom(w.sets).Draw(t, "candidates"),
+		Chunk: rapid.SampledFrom(w.chunks).Draw(t, "chunk"), Nodes: rapid.SampledFrom([]int{1, 1, 1, 2, 5, 60}).Draw(t,
+			"nodes"),
+		Duration: profile.Time(rapid.IntRange(1, 12).Draw(t, "duration")), Candidates: rapid.SampledFrom(w.sets).Draw(t,
+			"candidates"),
 	}
 }
 

@@ -189,14 +189,17 @@ type twin struct {
 // TestProfileIsTheArrayModel drives profiles and arrays through the same
 // operations, clones of them too, and asks both of a pair the same questions.
 func TestProfileIsTheArrayModel(t *testing.T) {
-	t.Run("slot by slot", func(t *testing.T) { rapid.Check(t, profileIsTheModel) })
+	t.Run("slot by slot", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { profileIsTheModel(t, func(*profile.Profile) {}) })
+	})
 	t.Run("by reach", func(t *testing.T) {
-		profile.AskMany(t, 2)
-		rapid.Check(t, profileIsTheModel)
+		rapid.Check(t, func(t *rapid.T) {
+			profileIsTheModel(t, func(p *profile.Profile) { profile.AskMany(p, 2, 12) })
+		})
 	})
 }
 
-func profileIsTheModel(t *rapid.T) {
+func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 	resources := rapid.IntRange(1, 4).Draw(t, "resources")
 	vector := func(t *rapid.T, low, high int64, label string) profile.Vector {
 		return rapid.SliceOfN(rapid.Int64Range(low, high), resources, resources).Draw(t, label)
@@ -206,6 +209,7 @@ func profileIsTheModel(t *rapid.T) {
 	}
 	rule := rapid.SampledFrom([]profile.Rule{profile.ByRank, profile.Pack, profile.Spread}).Draw(t, "rule")
 	twins := []*twin{{profile.New(rule), &model{rule: rule}}}
+	prepare(twins[0].p)
 	slots := rapid.IntRange(1, 4).Draw(t, "slots")
 	for i := range slots {
 		capacity := vector(t, 0, 8, "capacity")
@@ -256,7 +260,10 @@ func profileIsTheModel(t *rapid.T) {
 			if start < 0 || start+30 >= horizon {
 				t.Skip("the array ends here")
 			}
-			at := profile.Placement{{Slot: profile.SlotID(rapid.IntRange(0, slots-1).Draw(t, "slot")), Count: rapid.IntRange(1, 3).Draw(t, "count")}}
+			at := profile.Placement{{
+				Slot:  profile.SlotID(rapid.IntRange(0, slots-1).Draw(t, "slot")),
+				Count: rapid.IntRange(1, 3).Draw(t, "count"),
+			}}
 			add(w, span{at, vector(t, 0, 3, "chunk"), start, start + between(t, 1, 20, "length")})
 		},
 		"remove": func(t *rapid.T) {

@@ -1,16 +1,16 @@
 package profile
 
-// fan is how many changes a leaf holds, and how many children an inner node has, at most.
+// fan is the most changes that a leaf holds, and the most children that an inner node has.
 const fan = 32
 
-// node is a node of a B+ tree of changes. A leaf has changes; an inner node has children, and knows of each the first
-// instant, the sum of its changes and the lowest and highest running sum, so that a search passes by the children in
-// which it finds nothing.
+// node is a node of a B+ tree of changes. A leaf holds changes. An inner node holds children, and
+// for each of them the first instant, the sum of its changes and the lowest and highest running
+// sum, so that a search can skip children without a match.
 type node struct {
 	owner  *owner
 	n      int
-	at     [fan]Time  // of each change; of each child the first
-	change [fan]int64 // of each child the sum
+	at     [fan]Time  // in a leaf: of each change; else the first of each child
+	change [fan]int64 // in a leaf: the change itself; else the sum of each child
 	inner  *inner     // nil in a leaf
 }
 
@@ -33,7 +33,7 @@ func (n *node) own(o *owner) *node {
 	return &c
 }
 
-// join makes an inner node of two.
+// join makes an inner node with two children.
 func join(o *owner, left, right *node) *node {
 	parent := &node{owner: o, n: 2, inner: new(inner)}
 	parent.inner.kids[0], parent.inner.kids[1] = left, right
@@ -42,7 +42,7 @@ func join(o *owner, left, right *node) *node {
 	return parent
 }
 
-// first is the first change of the subtree.
+// first returns the first change of the subtree.
 func (n *node) first() (Time, int64) {
 	for n.inner != nil {
 		n = n.inner.kids[0]
@@ -50,10 +50,10 @@ func (n *node) first() (Time, int64) {
 	return n.at[0], n.change[0]
 }
 
-// passed tells whether all of child i is at t or before.
+// passed reports whether all of child i is before t: its right neighbour starts at t or earlier.
 func (n *node) passed(i int, t Time) bool { return i+1 < n.n && n.at[i+1] <= t }
 
-// value adds the changes at t and before.
+// value returns v plus all changes up to and including t.
 func (n *node) value(v int64, t Time) int64 {
 	for n.inner != nil {
 		i := 0
@@ -69,8 +69,8 @@ func (n *node) value(v int64, t Time) int64 {
 	return v
 }
 
-// lowest is the lowest value set by a change within (from, to), given the value
-// before the subtree; Forever-like when there is none.
+// lowest returns the lowest value after any change within (from, to); v is the value before the
+// subtree. If there is no such change, it returns Forever.
 func (n *node) lowest(v int64, from, to Time) int64 {
 	lowest := int64(Forever)
 	for i := 0; i < n.n && n.at[i] < to; i++ {
@@ -106,8 +106,8 @@ func (n *node) highest(v int64, from, to Time) int64 {
 	return highest
 }
 
-// firstBelow finds the first change later than from after which the value is
-// below need, given the value before the subtree.
+// firstBelow returns the first change after from that leaves the value below need; v is the value
+// before the subtree.
 func (n *node) firstBelow(v int64, from Time, need int64) (Time, bool) {
 	if n.inner == nil {
 		for i := range n.n {
@@ -149,9 +149,9 @@ func (n *node) firstAtLeast(v int64, from Time, need int64) (Time, bool) {
 	return 0, false
 }
 
-// shift adds amount to the change at an instant. If that takes more room than
-// the node has, it gives a new node to stand on its right. The node may be left
-// empty.
+// shift adds amount to the change at an instant. If the node has no room for it, the node is split
+// and its new right neighbour is returned. A change that becomes 0 is removed, so the node may be
+// empty afterwards.
 func (n *node) shift(o *owner, at Time, amount int64) (right *node) {
 	if n.inner == nil {
 		return n.shiftLeaf(o, at, amount)
@@ -222,7 +222,7 @@ func (n *node) split(o *owner) *node {
 	return right
 }
 
-// room makes room for one more at i.
+// room moves the entries from i on up by one.
 func (n *node) room(i int) {
 	copy(n.at[i+1:n.n+1], n.at[i:n.n])
 	copy(n.change[i+1:n.n+1], n.change[i:n.n])
@@ -234,14 +234,14 @@ func (n *node) room(i int) {
 	n.n++
 }
 
-// insert puts in a child.
+// insert adds a child at i.
 func (n *node) insert(i int, kid *node) {
 	n.room(i)
 	n.inner.kids[i] = kid
 	n.refresh(i)
 }
 
-// remove takes out what is at i.
+// remove deletes the entry at i.
 func (n *node) remove(i int) {
 	n.n--
 	copy(n.at[i:n.n], n.at[i+1:])
@@ -254,8 +254,8 @@ func (n *node) remove(i int) {
 	}
 }
 
-// merge joins child i with its right neighbour if both together fill no more
-// than half a node, so that the tree does not stay large when it has shrunk.
+// merge joins child i with its right neighbour if both together fill at most half a node, so that
+// the tree shrinks when its content does.
 func (n *node) merge(o *owner, i int) {
 	if i+1 == n.n && i > 0 {
 		i--
@@ -281,7 +281,7 @@ func (n *node) merge(o *owner, i int) {
 	n.refresh(i)
 }
 
-// refresh recomputes what the node knows of child i.
+// refresh recomputes the first instant, the sum and the extremes of child i.
 func (n *node) refresh(i int) {
 	kid := n.inner.kids[i]
 	n.at[i] = kid.at[0]

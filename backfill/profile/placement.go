@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Rule says which of the slots that could host a request do.
+// Rule says which of the slots that could host a request are chosen.
 type Rule uint8
 
 const (
-	// ByRank prefers the job's higher rank class, then the slot that is left
-	// fullest, then the name; each slot in turn takes as many chunks as fit.
+	// ByRank prefers slots of the job's higher rank class, then those with the smallest remainder,
+	// then the first name. Each slot in turn takes as many chunks as fit.
 	ByRank Rule = iota
-	// Pack is ByRank without the rank.
+	// Pack is ByRank, but ignores the rank.
 	Pack
-	// Spread prefers the slot that is left emptiest and gives one chunk to each
-	// slot a round.
+	// Spread prefers slots with the largest remainder, then the first name, and puts one chunk on
+	// each slot in turn, round after round.
 	Spread
 )
 
-// ruleNames are by Rule.
+// ruleNames is indexed by Rule.
 var ruleNames = [...]string{"rank", "pack", "spread"}
 
 func (r Rule) String() string {
@@ -32,7 +32,7 @@ func (r Rule) String() string {
 	return "unknown"
 }
 
-// ParseRule reads a rule's name: rank, pack or spread.
+// ParseRule parses the name of a rule: rank, pack or spread.
 func ParseRule(name string) (Rule, error) {
 	i := slices.Index(ruleNames[:], name)
 	if i < 0 {
@@ -47,12 +47,12 @@ type host struct {
 	name     string
 	rank     int32
 	chunks   int
-	left, of int64 // the remainder: the smallest fraction that one chunk leaves free
+	left, of int64 // the remainder left/of: the smallest fraction of a resource that one chunk leaves free
 }
 
-// Place chooses slots for a request that starts at start. It is false if the
-// request does not fit then.
-func (p *Profile) Place(r Request, start Time) (Placement, bool) {
+// Place chooses slots for a request from start on. It returns false if the request does not fit
+// then.
+func (p *View) Place(r Request, start Time) (Placement, bool) {
 	if r.Whole {
 		return p.placeBundle(&r, start)
 	}
@@ -81,10 +81,10 @@ func (p *Profile) Place(r Request, start Time) (Placement, bool) {
 	return fill(hosts, r.Nodes), true
 }
 
-// hosts lists the candidates that can take a chunk at start, but of idle ones only
-// those that may be chosen, and how many chunks they can take together, at most
-// r.Nodes. The list holds until the next question.
-func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
+// hosts returns candidates that can take a chunk at start, and how many chunks they can take
+// together, at most r.Nodes. Of the idle candidates it returns only those that may be chosen. The
+// list is valid until the next query.
+func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 	hosts = p.found[:0]
 	x := p.reach(&r, start)
 	if x == nil {
@@ -105,7 +105,7 @@ func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
 		busy[n] = i
 		n++
 	}
-	p.looked = p.firstIdle(x, r.Nodes, busy[:n]) // each takes a chunk
+	p.looked = p.firstIdle(x, r.Nodes, busy[:n]) // r.Nodes are enough: each takes at least one chunk
 	for _, i := range p.looked {
 		if h, ok := p.host(&r, int(i), start); ok {
 			hosts, total = append(hosts, h), total+min(h.chunks, r.Nodes-total)
@@ -116,8 +116,8 @@ func (p *Profile) hosts(r Request, start Time) (hosts []host, total int) {
 	return hosts, total
 }
 
-// host is the i-th candidate, if it can take a chunk at start.
-func (p *Profile) host(r *Request, i int, start Time) (host, bool) {
+// host returns the i-th candidate; ok is false if it cannot take a chunk at start.
+func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	id := r.Candidates.Slots[i]
 	n := p.chunksAt(id, r, start)
 	if n == 0 {
@@ -134,8 +134,8 @@ func (p *Profile) host(r *Request, i int, start Time) (host, bool) {
 	return h, true
 }
 
-// newHost is the i-th candidate, of which nothing is taken.
-func (p *Profile) newHost(c *Candidates, i int) host {
+// newHost returns the i-th candidate with a remainder of 1.
+func (p *View) newHost(c *Candidates, i int) host {
 	id := c.Slots[i]
 	h := host{id: id, name: p.slots[id].name, left: 1, of: 1}
 	if c.Rank != nil {
@@ -144,14 +144,14 @@ func (p *Profile) newHost(c *Candidates, i int) host {
 	return h
 }
 
-// leaves takes note of what one chunk leaves free of a resource.
+// leaves lowers the remainder to left/of, if that is smaller.
 func (h *host) leaves(left, of int64) {
 	if of > 0 && compareFractions(left, of, h.left, h.of) < 0 {
 		h.left, h.of = left, of
 	}
 }
 
-// first is the host that is preferred to all others.
+// first returns the most preferred host.
 func (r Rule) first(hosts []host) *host {
 	first := &hosts[0]
 	for i := range hosts[1:] {
@@ -177,7 +177,7 @@ func (r Rule) compare(a, b *host) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// fill gives each host in turn as many chunks as fit.
+// fill puts as many chunks as fit on each host in turn.
 func fill(hosts []host, nodes int) Placement {
 	var at Placement
 	for _, h := range hosts {
@@ -190,7 +190,7 @@ func fill(hosts []host, nodes int) Placement {
 	return at
 }
 
-// spread gives each host one chunk a round.
+// spread puts one chunk on each host in turn, round after round.
 func spread(hosts []host, nodes int) Placement {
 	at := make(Placement, min(len(hosts), nodes))
 	for i := range at {

@@ -60,7 +60,8 @@ func TestPlacementRules(t *testing.T) {
 			name:  "names by bytes",
 			slots: []hand{{"b", vec(4), nil}, {"B", vec(4), nil}, {"a10", vec(4), nil}, {"a9", vec(4), nil}},
 			nodes: 4, chunk: vec(4),
-			byRank: place(1, 1, 2, 1, 3, 1, 0, 1), pack: place(1, 1, 2, 1, 3, 1, 0, 1), spread: place(1, 1, 2, 1, 3, 1, 0, 1),
+			byRank: place(1, 1, 2, 1, 3, 1, 0, 1), pack: place(1, 1, 2, 1, 3, 1, 0, 1), spread: place(1, 1, 2, 1, 3, 1,
+				0, 1),
 		},
 		{
 			name:  "the fullest, or the emptiest",
@@ -106,8 +107,12 @@ func TestPlacementRules(t *testing.T) {
 			byRank: place(0, 3), pack: place(0, 3), spread: place(1, 2, 0, 1),
 		},
 		{
-			name:  "large numbers, exactly: 1/3 and a hair more or less",
-			slots: []hand{{"a", vec(3*big + 1), vec(2 * big)}, {"b", vec(3 * big), vec(2 * big)}, {"c", vec(3*big + 2), vec(2 * big)}},
+			name: "large numbers, exactly: 1/3 and a hair more or less",
+			slots: []hand{
+				{"a", vec(3*big + 1), vec(2 * big)},
+				{"b", vec(3 * big), vec(2 * big)},
+				{"c", vec(3*big + 2), vec(2 * big)},
+			},
 			nodes: 1, chunk: vec(0),
 			byRank: place(1, 1), pack: place(1, 1), spread: place(2, 1),
 		},
@@ -134,7 +139,10 @@ func TestPlacementRules(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for rule, want := range map[profile.Rule]profile.Placement{profile.ByRank: tt.byRank, profile.Pack: tt.pack, profile.Spread: tt.spread} {
+			for rule, want := range map[profile.Rule]profile.Placement{
+				profile.ByRank: tt.byRank, profile.Pack: tt.pack,
+				profile.Spread: tt.spread,
+			} {
 				p, all := newPool(rule, tt.slots)
 				all.Rank = tt.rank
 				r := profile.Request{Chunk: tt.chunk, Nodes: tt.nodes, Duration: 10, Candidates: all}
@@ -174,13 +182,13 @@ func TestPlacementLooksAhead(t *testing.T) {
 // TestOneComesAndOneGoes: at 10 a slot becomes free and another ceases to be free for
 // long enough, so that two chunks fit only when that one is free again.
 func TestOneComesAndOneGoes(t *testing.T) {
-	profile.AskMany(t, 2)
 	for _, comes := range []int{0, 1, 2} {
 		for _, goes := range []int{0, 1, 2} {
 			if comes == goes {
 				continue
 			}
 			p, all := newPool(profile.Pack, []hand{{"a", vec(1), nil}, {"b", vec(1), nil}, {"c", vec(1), nil}})
+			profile.AskMany(p, 2, 12)
 			p.Add(place(comes, 1), vec(1), 0, 10)
 			p.Add(place(goes, 1), vec(1), 14, 50)
 			p.Add(place(3-comes-goes, 1), vec(1), 0, 1000)

@@ -5,11 +5,15 @@ import (
 	"slices"
 )
 
-// Profile is what is free when, on every slot, for every resource.
+// Profile is what is free when, on every slot, for every resource: a [View] that answers
+// questions, and the operations that change it.
+type Profile struct{ View }
+
+// View is the part of a profile that answers questions and changes nothing that can be seen.
 //
-// One goroutine at a time may use it, even to ask, because it remembers answers; a
-// clone is independent of its origin.
-type Profile struct {
+// Only one goroutine at a time may use it, even to ask, because it remembers answers; a clone
+// is independent of its origin.
+type View struct {
 	slots   []slot   // by SlotID
 	bundles []bundle // by BundleID
 	rule    Rule
@@ -17,9 +21,10 @@ type Profile struct {
 	past    Time // the origin: instants before it do not matter
 	from    Time // the origin or later: questions about earlier instants are rare
 
+	limits      limits
 	reaches     map[*Candidates][]*reach
 	reached     int      // bounds in all of them
-	grown       []growth // that not all reaches have heeded
+	grown       []growth // not yet applied to all reaches
 	grownBefore int      // and how many there were before
 	changes     slotChanges
 	idle        []bool     // by SlotID: what the reaches pass by; nil if there are none
@@ -42,7 +47,7 @@ type slot struct {
 // New returns a profile without slots. The rule says how it places requests
 // when several slots could host them.
 func New(rule Rule) *Profile {
-	return &Profile{rule: rule, owner: new(owner), past: -Forever, from: -Forever}
+	return &Profile{View{rule: rule, owner: new(owner), past: -Forever, from: -Forever, limits: usualLimits()}}
 }
 
 // SetSlot adds the slot, or gives it another name and capacity; what occupies it
@@ -57,7 +62,10 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	}
 	p.forgetReaches()
 	if int(id) == len(p.slots) {
-		p.slots = append(p.slots, slot{name: name, up: true, capacity: capacity, free: make([]steps, len(capacity)), single: Placement{{Slot: id, Count: 1}}})
+		p.slots = append(p.slots, slot{
+			name: name, up: true, capacity: capacity, free: make([]steps, len(capacity)),
+			single: Placement{{Slot: id, Count: 1}},
+		})
 		for i, c := range capacity {
 			p.slots[id].free[i].base = c
 		}
@@ -87,20 +95,20 @@ func (p *Profile) DropSlot(id SlotID) {
 }
 
 // Up reports whether the slot exists and is not dropped.
-func (p *Profile) Up(id SlotID) bool {
+func (p *View) Up(id SlotID) bool {
 	return id >= 0 && int(id) < len(p.slots) && p.slots[id].up
 }
 
-// Forget lets go of the time before now. Later questions and changes concern
-// now and after. What a slot keeps of the past is dropped when it changes next.
+// Forget drops the time before now: later questions and changes concern now and after. A slot drops
+// its past when it changes next.
 func (p *Profile) Forget(now Time) {
 	p.past = max(p.past, now)
 	p.from = max(p.from, now)
 }
 
-// AskFrom says that the questions to come concern now and after, so that no time is
-// lost on what could have been before. Earlier ones are answered as well, but slowly.
-// Unlike [Profile.Forget] it can be taken back.
+// AskFrom says that the next questions concern now and after, so that no time is spent on earlier
+// instants. Earlier questions are still answered, but slowly. Unlike [Profile.Forget] it can be
+// taken back.
 func (p *Profile) AskFrom(now Time) {
 	if now < p.from {
 		p.forgetReaches() // what they know begins later
@@ -109,10 +117,13 @@ func (p *Profile) AskFrom(now Time) {
 }
 
 // Clone returns a copy which shares all that neither side changes.
-func (p *Profile) Clone() *Profile {
+func (p *View) Clone() *Profile {
 	// Both sides get a new owner, so that each copies what it changes.
 	p.owner = new(owner)
-	c := &Profile{slots: slices.Clone(p.slots), bundles: slices.Clip(p.bundles), parts: p.parts, rule: p.rule, owner: new(owner), past: p.past, from: p.from}
+	c := &Profile{View{
+		slots: slices.Clone(p.slots), bundles: slices.Clip(p.bundles), parts: p.parts,
+		rule: p.rule, owner: new(owner), past: p.past, from: p.from, limits: p.limits,
+	}}
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
 	}
@@ -157,8 +168,8 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 	}
 }
 
-// shiftSpan is add, but a span that begins in the forgotten past, or at its
-// edge, moves the base instead of leaving a change there for ever.
+// shiftSpan is add, but a span that begins in the forgotten past, or at its edge, changes the base
+// instead of adding a change that would never be dropped.
 func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 	if start > past {
 		s.add(o, start, end, amount)
@@ -173,7 +184,7 @@ func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 
 // Free is the amount of each resource that is free on the slot at t; it may be
 // negative where jobs stay longer than planned.
-func (p *Profile) Free(id SlotID, t Time) Vector {
+func (p *View) Free(id SlotID, t Time) Vector {
 	free := make(Vector, len(p.slots[id].free))
 	for k := range free {
 		free[k] = p.slots[id].free[k].value(t)
@@ -181,14 +192,14 @@ func (p *Profile) Free(id SlotID, t Time) Vector {
 	return free
 }
 
-// FreeOf is [Profile.Free] for one resource.
-func (p *Profile) FreeOf(id SlotID, resource int, t Time) int64 {
+// FreeOf is [View.Free] for one resource.
+func (p *View) FreeOf(id SlotID, resource int, t Time) int64 {
 	return p.slots[id].free[resource].value(t)
 }
 
 // Overfull reports whether more than the slot's capacity is planned at some
 // time from t on.
-func (p *Profile) Overfull(id SlotID, t Time) bool {
+func (p *View) Overfull(id SlotID, t Time) bool {
 	for k := range p.slots[id].free {
 		if p.slots[id].free[k].min(t, Forever) < 0 {
 			return true
@@ -200,12 +211,12 @@ func (p *Profile) Overfull(id SlotID, t Time) bool {
 // Fits reports whether the placement is one of the request's (its slots are up
 // and among the candidates, its chunks are all there, once; or it is all of a
 // candidate bundle) and is free during [start, start+Duration).
-func (p *Profile) Fits(r Request, at Placement, start Time) bool {
+func (p *View) Fits(r Request, at Placement, start Time) bool {
 	return p.Misfit(r, at, start) == nil
 }
 
 // Misfit says why the placement does not fit, or nil if it does.
-func (p *Profile) Misfit(r Request, at Placement, start Time) error {
+func (p *View) Misfit(r Request, at Placement, start Time) error {
 	if r.Whole {
 		return p.misfitWhole(r, at, start)
 	}
@@ -221,7 +232,8 @@ func (p *Profile) Misfit(r Request, at Placement, start Time) error {
 		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
 			return fmt.Errorf("slot %s is named twice", p.slots[c.Slot].name)
 		case !p.slots[c.Slot].hosts(r.Chunk, c.Count, start, start+r.Duration):
-			return fmt.Errorf("%d chunks of %v are not free on slot %s during [%d, %d)", c.Count, r.Chunk, p.slots[c.Slot].name, start, start+r.Duration)
+			return fmt.Errorf("%d chunks of %v are not free on slot %s during [%d, %d)", c.Count, r.Chunk,
+				p.slots[c.Slot].name, start, start+r.Duration)
 		}
 		count += c.Count
 	}
@@ -232,7 +244,7 @@ func (p *Profile) Misfit(r Request, at Placement, start Time) error {
 }
 
 // EverFits reports whether the request would fit an empty pool.
-func (p *Profile) EverFits(r Request) bool {
+func (p *View) EverFits(r Request) bool {
 	if r.Whole {
 		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)
 	}
@@ -251,13 +263,13 @@ func (p *Profile) EverFits(r Request) bool {
 // EarliestFit finds the earliest start, not before notBefore, at which the
 // request fits during all of its duration, and the placement that the rule
 // chooses there. It is false if the request fits at no time.
-func (p *Profile) EarliestFit(r Request, notBefore Time) (Time, Placement, bool) {
+func (p *View) EarliestFit(r Request, notBefore Time) (Time, Placement, bool) {
 	return p.EarliestFitBefore(r, notBefore, Forever)
 }
 
-// EarliestFitBefore is EarliestFit for a caller who has no use for a start at
-// or after limit: the search ends there.
-func (p *Profile) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Placement, bool) {
+// EarliestFitBefore is EarliestFit, but the search ends at limit: it is false if the request fits
+// only there or later.
+func (p *View) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Placement, bool) {
 	start, ok := p.earliestStart(r, notBefore, limit)
 	if !ok {
 		return 0, nil, false
@@ -271,14 +283,14 @@ func (p *Profile) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Pla
 // is until start; limit is at most start. No earlier start is possible, and none
 // at all if there is no such. On a single slot it is possible: from start on the
 // request stands on its own place.
-func (p *Profile) EarliestAhead(r Request, start, notBefore, limit Time) (Time, bool) {
+func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, bool) {
 	r.until, r.bounded = start, true
 	return p.earliestStart(r, notBefore, limit)
 }
 
 // earliestStart is the first instant in [from, limit) at which enough chunks
 // fit.
-func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
+func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	if r.Whole {
 		return p.earliestBundle(&r, from, limit)
 	}
@@ -309,7 +321,7 @@ func (p *Profile) earliestStart(r Request, from, limit Time) (Time, bool) {
 
 // chunksAt is how many chunks of the request fit the slot from start on, at
 // most r.Nodes.
-func (p *Profile) chunksAt(id SlotID, r *Request, start Time) int {
+func (p *View) chunksAt(id SlotID, r *Request, start Time) int {
 	if !p.Up(id) {
 		return 0
 	}
@@ -329,7 +341,7 @@ func (p *Profile) chunksAt(id SlotID, r *Request, start Time) int {
 
 // earliestOn is the first start in [from, limit) at which so many chunks of the
 // request fit the slot during all of the duration.
-func (p *Profile) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (Time, bool) {
+func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (Time, bool) {
 	if !p.Up(id) || chunksWithin(p.slots[id].capacity, r.Chunk, chunks) < chunks {
 		return 0, false
 	}

@@ -12,9 +12,17 @@ import (
 
 // TestMisfit says what is wrong with a place.
 func TestMisfit(t *testing.T) {
-	p, _ := newPool(profile.Pack, []hand{{"a", vec(8), vec(4)}, {"b", vec(8), nil}, {"c", vec(8), nil}, {"d", vec(8), nil}})
+	p, _ := newPool(profile.Pack, []hand{
+		{"a", vec(8), vec(4)},
+		{"b", vec(8), nil},
+		{"c", vec(8), nil},
+		{"d", vec(8), nil},
+	})
 	p.DropSlot(2)
-	r := profile.Request{Chunk: vec(2), Nodes: 3, Duration: 10, Candidates: &profile.Candidates{Slots: []profile.SlotID{0, 1, 2}}}
+	r := profile.Request{
+		Chunk: vec(2), Nodes: 3, Duration: 10,
+		Candidates: &profile.Candidates{Slots: []profile.SlotID{0, 1, 2}},
+	}
 	for _, tt := range []struct {
 		at   profile.Placement
 		want string
@@ -122,7 +130,10 @@ func TestEarliestFitLimits(t *testing.T) {
 		for _, tt := range []struct {
 			from, limit profile.Time
 			want        profile.Time // -1: none
-		}{{0, profile.Forever, 15}, {0, 16, 15}, {0, 15, -1}, {0, 0, -1}, {15, 15, -1}, {15, 16, 15}, {40, profile.Forever, 40}, {40, 30, -1}} {
+		}{{0, profile.Forever, 15}, {0, 16, 15}, {0, 15, -1}, {0, 0, -1}, {15, 15, -1}, {15, 16, 15}, {
+			40,
+			profile.Forever, 40,
+		}, {40, 30, -1}} {
 			start, at, ok := p.EarliestFitBefore(r, tt.from, tt.limit)
 			require.Equal(t, tt.want >= 0, ok, "%v", tt)
 			if ok {
@@ -166,7 +177,10 @@ func TestLargeAmounts(t *testing.T) {
 		}
 		for range 8 {
 			s, l := vector(0, 60)
-			r := profile.Request{Chunk: s, Nodes: rapid.IntRange(1, 9).Draw(t, "nodes"), Duration: profile.Time(rapid.IntRange(1, 9).Draw(t, "duration")), Candidates: all}
+			r := profile.Request{
+				Chunk: s, Nodes: rapid.IntRange(1, 9).Draw(t, "nodes"),
+				Duration: profile.Time(rapid.IntRange(1, 9).Draw(t, "duration")), Candidates: all,
+			}
 			start, at, ok := small.EarliestFit(r, 0)
 			r.Chunk = l
 			startL, atL, okL := large.EarliestFit(r, 0)
@@ -217,7 +231,10 @@ func TestNegativeInstants(t *testing.T) {
 	p := profile.New(profile.ByRank)
 	p.SetSlot(0, "a", vec(4))
 	one := profile.Placement{{Slot: 0, Count: 1}}
-	r := profile.Request{Chunk: vec(3), Nodes: 1, Duration: 10, Candidates: &profile.Candidates{Slots: []profile.SlotID{0}}}
+	r := profile.Request{
+		Chunk: vec(3), Nodes: 1, Duration: 10,
+		Candidates: &profile.Candidates{Slots: []profile.SlotID{0}},
+	}
 	p.Add(one, vec(2), -20, -15)
 	p.Add(one, vec(3), 0, 10)
 	require.Equal(t, vec(2), p.Free(0, -20))

@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// manySlots is from how many candidates on a request is answered with a reach
-// rather than by asking every slot. It is a variable for the tests only.
-var manySlots = 32
+// limits says for which requests a profile keeps reaches, and how much memory they may take.
+type limits struct {
+	manySlots int    // requests with fewer candidates search every slot
+	maxReach  int    // most bounds that all reaches hold together, of 16 bytes each
+	maxGrown  int    // most growths that are noted before they are applied to all reaches
+	spans     []Time // durations for which reaches are kept, ascending
+}
 
-// maxReach is how many bounds are kept in all, of 16 bytes each. It is a variable
-// for the tests only.
-var maxReach = 8 << 20
+// usualLimits returns the limits of every profile outside tests.
+func usualLimits() limits {
+	return limits{manySlots: 32, maxReach: 8 << 20, maxGrown: 4096, spans: []Time{1, 256, 2048, 16384}}
+}
 
-// maxGrown is how many growths are noted before the reaches must heed them. It is a
-// variable for the tests only.
-var maxGrown = 4096
-
-// reach knows for a request of many candidates how early each of them might host
-// a chunk, so that a question passes by most slots: those that cannot before the
-// answer. It holds for requests of the same candidates and chunk that last at
-// least a span.
+// reach holds, for requests with many candidates, a lower bound for each candidate: the earliest
+// instant at which it might host a chunk. A search skips all candidates whose bound is later than
+// its answer. A reach serves all requests for the same candidates and chunk that last at least
+// span.
 //
-// What it knows are lower bounds. A span that is added leaves them true; one that
-// is removed lowers that of its slot; a slot that was looked at in vain gets its
-// bound anew. When slots come, go or change, all is forgotten. Idle slots are set
-// aside, behind all others: they are asked in an order of their own.
+// The bounds stay valid when a span is added to the profile. When one is removed, the bound of its
+// slot is lowered; when a slot was searched in vain, its bound is computed again. When slots come,
+// go or change, all reaches are dropped. Idle slots have the bound Forever: they are found through
+// idle, in their own order.
 type reach struct {
 	candidates *Candidates
 	chunk      Vector
@@ -34,27 +35,24 @@ type reach struct {
 	bound      []Time     // by candidate
 	heap       []int32    // candidates, the lowest bound first
 	place      []int32    // of each candidate in the heap
-	heeded     int        // growths
-	used       bool       // since the growths were last forgotten
+	applied    int        // number of growths that are applied to the bounds
+	used       bool       // since the list of growths was last emptied
 }
 
-// growth is a place on a slot that was given back.
+// growth notes that room became free on a slot, from an instant on.
 type growth struct {
 	slot SlotID
 	from Time
 }
 
-// spans are those that reaches are kept for. It is a variable for the tests only.
-var spans = []Time{1, 256, 2048, 16384}
-
-// reach finds or makes what is known for a request about starts not before from; nil
-// if it has few candidates, or nothing is known of such early ones.
-func (p *Profile) reach(r *Request, from Time) *reach {
-	if len(r.Candidates.Slots) < manySlots || from < p.from {
+// reach returns the reach for a request whose starts are not before from, and creates it if there
+// is none. It returns nil if the request has few candidates, or if from is before all bounds.
+func (p *View) reach(r *Request, from Time) *reach {
+	if len(r.Candidates.Slots) < p.limits.manySlots || from < p.from {
 		return nil
 	}
-	span := spans[0]
-	for _, s := range spans {
+	span := p.limits.spans[0]
+	for _, s := range p.limits.spans {
 		if !r.bounded && s <= r.Duration {
 			span = s
 		}
@@ -62,18 +60,19 @@ func (p *Profile) reach(r *Request, from Time) *reach {
 	known := p.reaches[r.Candidates]
 	for _, x := range known {
 		if x.span == span && slices.Equal(x.chunk, r.Chunk) {
-			p.heed(x)
+			p.applyGrowth(x)
 			return x
 		}
 	}
-	if p.reached += len(r.Candidates.Slots); p.reached > maxReach {
+	if p.reached += len(r.Candidates.Slots); p.reached > p.limits.maxReach {
 		p.forgetReaches()
 		known, p.reached = nil, len(r.Candidates.Slots)
 	}
 	p.watch()
 	x := &reach{
-		candidates: r.Candidates, chunk: r.Chunk, span: span, heeded: p.grownBefore + len(p.grown), used: true,
-		bound: make([]Time, len(r.Candidates.Slots)), heap: make([]int32, len(r.Candidates.Slots)), place: make([]int32, len(r.Candidates.Slots)),
+		candidates: r.Candidates, chunk: r.Chunk, span: span, applied: p.grownBefore + len(p.grown), used: true,
+		bound: make([]Time, len(r.Candidates.Slots)), heap: make([]int32, len(r.Candidates.Slots)), place: make([]int32,
+			len(r.Candidates.Slots)),
 	}
 	for i := range x.heap {
 		x.heap[i], x.place[i], x.bound[i] = int32(i), int32(i), p.boundOf(x, int32(i), p.from)
@@ -87,20 +86,21 @@ func (p *Profile) reach(r *Request, from Time) *reach {
 	return x
 }
 
-// idleOrder finds or makes the order of idle slots for a request.
-func (p *Profile) idleOrder(known []*reach, r *Request) *idleOrder {
+// idleOrder returns the order of idle slots for a request; reaches for the same candidates and
+// chunk share one.
+func (p *View) idleOrder(known []*reach, r *Request) *idleOrder {
 	for _, x := range known {
 		if slices.Equal(x.chunk, r.Chunk) {
-			x.idle.seeAll() // it may not have heeded all
+			x.idle.seeAll() // growths may not be applied to it yet
 			return x.idle
 		}
 	}
 	return p.newIdleOrder(r.Candidates, r.Chunk)
 }
 
-// boundOf is the first instant from or later at which the candidate can host a
-// chunk for the span, if it is not set aside.
-func (p *Profile) boundOf(x *reach, i int32, from Time) Time {
+// boundOf returns the first instant, not before from, at which the candidate can host a chunk for
+// the reach's span. It returns Forever if there is none, or if the slot is idle.
+func (p *View) boundOf(x *reach, i int32, from Time) Time {
 	if p.isIdle(x.candidates.Slots[i]) {
 		return Forever
 	}
@@ -111,20 +111,22 @@ func (p *Profile) boundOf(x *reach, i int32, from Time) Time {
 	return t
 }
 
-// tighten looks a candidate's bound up.
-func (p *Profile) tighten(x *reach, i int32) {
+// tighten raises a candidate's bound to the first start that is really possible.
+func (p *View) tighten(x *reach, i int32) {
 	if bound := p.boundOf(x, i, max(x.bound[i], p.from)); bound != x.bound[i] {
 		x.bound[i] = bound
 		heap.Fix(x, int(x.place[i]))
 	}
 }
 
-// grew notes that something was given back on a slot.
-func (p *Profile) grew(slot SlotID, from Time) {
+// grew notes that room became free on a slot from an instant on. If the list of growths is full, it
+// first drops the reaches that were not used since it was last emptied, applies it to the others
+// and empties it.
+func (p *View) grew(slot SlotID, from Time) {
 	if len(p.reaches) == 0 {
 		return
 	}
-	if len(p.grown) == maxGrown {
+	if len(p.grown) == p.limits.maxGrown {
 		for candidates, known := range p.reaches {
 			known = slices.DeleteFunc(known, func(x *reach) bool {
 				if !x.used {
@@ -133,7 +135,7 @@ func (p *Profile) grew(slot SlotID, from Time) {
 				return !x.used
 			})
 			for _, x := range known {
-				p.heed(x)
+				p.applyGrowth(x)
 				x.used = false
 			}
 			if p.reaches[candidates] = known; len(known) == 0 {
@@ -145,10 +147,11 @@ func (p *Profile) grew(slot SlotID, from Time) {
 	p.grown = append(p.grown, growth{slot, from})
 }
 
-// heed lowers the bounds of slots that grew, and sees those that are idle now.
-func (p *Profile) heed(x *reach) {
+// applyGrowth applies the growths noted since its last call: it lowers the bounds of their slots,
+// and marks those that are idle now.
+func (p *View) applyGrowth(x *reach) {
 	x.used = true
-	for _, g := range p.grown[x.heeded-p.grownBefore:] {
+	for _, g := range p.grown[x.applied-p.grownBefore:] {
 		i, found := slices.BinarySearch(x.candidates.Slots, g.slot)
 		if !found {
 			continue
@@ -162,11 +165,11 @@ func (p *Profile) heed(x *reach) {
 			heap.Fix(x, int(x.place[i]))
 		}
 	}
-	x.heeded = p.grownBefore + len(p.grown)
+	x.applied = p.grownBefore + len(p.grown)
 }
 
-// forgetReaches drops all that is known, as slots have come, gone or changed.
-func (p *Profile) forgetReaches() {
+// forgetReaches drops all reaches, because slots have come, gone or changed.
+func (p *View) forgetReaches() {
 	p.reaches, p.reached, p.grown, p.grownBefore, p.idle = nil, 0, nil, 0, nil
 }
 
@@ -184,8 +187,8 @@ func (x *reach) upTo(limit Time, list []int32) []int32 {
 	return list
 }
 
-// Len, Less, Swap, Push and Pop are for container/heap. Candidates only change
-// places: the last two are never called.
+// Len, Less, Swap, Push and Pop implement heap.Interface. Push and Pop are never called: candidates
+// only change places.
 func (x *reach) Len() int           { return len(x.heap) }
 func (x *reach) Less(i, j int) bool { return x.bound[x.heap[i]] < x.bound[x.heap[j]] }
 func (x *reach) Swap(i, j int) {

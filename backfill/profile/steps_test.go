@@ -27,8 +27,8 @@ func (a array) find(from Time, holds func(int64) bool) (Time, bool) {
 	return 0, false
 }
 
-// TestStepsAreAnArray drives large step functions and arrays through the same changes; copies in between must not notice
-// what happens to their origins.
+// TestStepsAreAnArray drives large step functions and arrays through the same changes; copies in
+// between must not notice what happens to their origins.
 func TestStepsAreAnArray(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))

@@ -106,7 +106,7 @@ func (c *Candidates) HasBundle(id BundleID) bool {
 }
 
 // Cover reports whether a placement is on slots alone that are candidates; for bundles
-// see [Profile.Covers].
+// see [View.Covers].
 func (c *Candidates) Cover(at Placement) bool {
 	for _, chunks := range at {
 		if !c.Has(chunks.Slot) {

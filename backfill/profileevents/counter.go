@@ -10,29 +10,29 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Counter is a linked-in policy that decides as ever, while the events are counted
-// that its textbook version would scan.
+// Counter is a linked-in policy. It decides as the policy itself does, and counts the events that
+// the policy's textbook version would scan.
 type Counter struct {
 	*backfill.Linked
-	react func(*Counter, *job, backfill.Event) // to an arrival or a completion
+	react func(*Counter, *job, backfill.Event) // called for each arrival and completion
 	order func(a, b *job) int                  // of jobs below
 
 	now      backfill.Time
-	jobs     []*job                  // that wait
-	known    map[backfill.JobID]*job // that wait or run
+	jobs     []*job                  // waiting, in order
+	known    map[backfill.JobID]*job // waiting or running
 	instants instants
-	past     int // how many of them are before now
+	past     int // how many instants are before now
 	sets     []*backfill.Candidates
-	profile  *profile.Profile // the slot; what is planned on it, if the policy searches
+	profile  *profile.Profile // of the one slot; it has the plan only if searches is true
 	searches bool
-	moves    []backfill.Action // of the policy, in reaction to an event
-	ranks    []int             // room for those of jobs
+	moves    []backfill.Action // the policy's reservations after the event
+	ranks    []int             // buffer; by index in jobs
 
 	count int64
 	err   error
 }
 
-// job is one that waits or runs. Start and end are planned, or of its run.
+// job is a waiting or running job, with its planned or actual start and its end.
 type job struct {
 	*backfill.Job
 	key        float64
@@ -40,8 +40,8 @@ type job struct {
 	placed     bool // start and end are set
 }
 
-// Count makes a counter of a policy. It fails for policies other than
-// conservative, pc and dc: they have no profile that is scanned.
+// Count creates a counter for conservative, pc or dc. It returns an error for any other policy: the
+// others scan no profile.
 func Count(policy *backfill.Linked) (*Counter, error) {
 	c := &Counter{Linked: policy, known: map[backfill.JobID]*job{}, profile: profile.New(profile.ByRank)}
 	c.order = func(a, b *job) int { return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job)) }
@@ -54,16 +54,17 @@ func Count(policy *backfill.Linked) (*Counter, error) {
 	case "dc":
 		c.react, c.searches = (*Counter).dc, true
 	default:
-		return nil, fmt.Errorf("policy %s keeps no profile whose events could be counted; conservative, pc and dc do", name)
+		return nil, fmt.Errorf("policy %s keeps no profile whose events could be counted; conservative, pc and dc do",
+			name)
 	}
 	return c, nil
 }
 
-// Count is how many profile events were scanned so far. It fails if something
-// happened that it does not cover.
+// Count returns how many profile events were scanned so far. It returns an error if something
+// happened that the count does not cover.
 func (c *Counter) Count() (int64, error) { return c.count, c.err }
 
-// Decided follows a round.
+// Decided counts the events of one round.
 func (c *Counter) Decided(r backfill.Round, d backfill.Decision, own bool) {
 	c.Linked.Decided(r, d, own)
 	if c.err != nil {
@@ -78,7 +79,7 @@ func (c *Counter) follow(r backfill.Round, d backfill.Decision, own bool) error 
 	if len(r.Bundles) > 0 {
 		return errors.New("the pool has bundles: events are those of one slot that jobs share")
 	}
-	if !own && d.By != "" { // but for rounds that leave nothing to decide
+	if !own && d.By != "" { // By is empty if there was nothing to decide
 		return errors.New("the decision was taken by the fallback " + d.By)
 	}
 	c.now, c.past = r.Now, c.instants.before(r.Now)
@@ -87,7 +88,8 @@ func (c *Counter) follow(r backfill.Round, d backfill.Decision, own bool) error 
 	actions := d.Actions
 	for i, e := range r.Events {
 		c.moves = c.moves[:0]
-		for ; len(actions) > 0 && actions[0].After <= i+1 && actions[0].Kind != backfill.ActStart; actions = actions[1:] {
+		for ; len(actions) > 0 && actions[0].After <= i+1 &&
+			actions[0].Kind != backfill.ActStart; actions = actions[1:] {
 			if actions[0].Kind == backfill.ActReserve {
 				c.moves = append(c.moves, actions[0])
 			}
@@ -105,7 +107,7 @@ func (c *Counter) follow(r backfill.Round, d backfill.Decision, own bool) error 
 	return c.begin(d.Started)
 }
 
-// open takes in what holds from the opening of a round.
+// open applies the candidate sets and keys of a round.
 func (c *Counter) open(r backfill.Round) {
 	for _, set := range r.Candidates {
 		if set.ID == len(c.sets) {
@@ -123,7 +125,7 @@ func (c *Counter) open(r backfill.Round) {
 	}
 }
 
-// take follows one event and the reaction to it.
+// take applies one event and counts the reaction to it.
 func (c *Counter) take(e backfill.Event) error {
 	switch e.Kind {
 	case backfill.PolicyChanged:
@@ -137,18 +139,18 @@ func (c *Counter) take(e backfill.Event) error {
 		c.profile.SetSlot(0, e.Slot.Name, e.Slot.Capacity)
 	case backfill.Wake:
 	case backfill.Completed:
-		j := c.known[e.Job]
+		j := c.known[e.JobID]
 		if j == nil {
-			return fmt.Errorf("job %d ended and had not started", e.Job)
+			return fmt.Errorf("job %d ended and had not started", e.JobID)
 		}
-		delete(c.known, e.Job)
+		delete(c.known, e.JobID)
 		c.instants.remove(j.start)
 		c.instants.remove(j.end)
 		c.past = c.instants.before(c.now)
 		c.unplan(j)
 		c.react(c, j, e)
 	case backfill.Submitted:
-		j := &job{Job: e.Spec, key: e.Key}
+		j := &job{Job: e.Job, key: e.Key}
 		if c.profile.Up(0) && c.profile.EverFits(c.request(j)) {
 			c.react(c, j, e)
 		}
@@ -158,7 +160,7 @@ func (c *Counter) take(e backfill.Event) error {
 	return nil
 }
 
-// begin notes the jobs that were started.
+// begin removes the started jobs from the waiting ones and checks that they were due.
 func (c *Counter) begin(started []backfill.Started) error {
 	for _, s := range started {
 		if j := c.known[s.Job.ID]; j == nil || j.start != c.now {
@@ -179,7 +181,7 @@ func (c *Counter) request(j *job) profile.Request {
 	return profile.Request{Chunk: j.Request, Nodes: j.Nodes, Duration: j.Estimate, Candidates: c.sets[j.Candidates]}
 }
 
-// plan enters a job's place into the profile.
+// plan adds a job's place to the profile, if the policy searches.
 func (c *Counter) plan(j *job) {
 	if c.searches {
 		c.profile.Add(backfill.Placement{{Slot: 0, Count: j.Nodes}}, j.Request, j.start, j.end)
@@ -191,4 +193,27 @@ func (c *Counter) unplan(j *job) {
 	if c.searches {
 		c.profile.Remove(backfill.Placement{{Slot: 0, Count: j.Nodes}}, j.Request, j.start, j.end)
 	}
+}
+
+// instants are the starts and ends in the profile, ascending.
+type instants []backfill.Time
+
+// before returns how many instants are before t.
+func (s instants) before(t backfill.Time) int {
+	i, _ := slices.BinarySearch(s, t)
+	return i
+}
+
+func (s *instants) add(t backfill.Time) { *s = slices.Insert(*s, s.before(t), t) }
+
+func (s *instants) remove(t backfill.Time) {
+	i := s.before(t)
+	*s = slices.Delete(*s, i, i+1)
+}
+
+// advance replaces one instant by an earlier one.
+func (s instants) advance(from, to backfill.Time) {
+	i, k := s.before(to), s.before(from)
+	copy(s[i+1:k+1], s[i:k])
+	s[i] = to
 }

@@ -44,7 +44,8 @@ func link(t require.TestingT, name string, instead backfill.Policy) *backfill.Li
 func host(t require.TestingT, order string, main backfill.Decider) *backfill.Host {
 	by, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), by, main, link(t, "conservative", nil),
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), by, main,
+		link(t, "conservative", nil),
 		func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	return h
@@ -74,14 +75,15 @@ func play(t require.TestingT, jobs []one, order string, main backfill.Decider) [
 		}
 		for id, end := range ends {
 			if end == r.Now {
-				r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: id})
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: id})
 				delete(ends, id)
 			}
 		}
 		for ; next < len(jobs) && jobs[next].submit == r.Now; next++ {
 			j := jobs[next]
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-				ID: backfill.JobID(next), Submit: j.submit, Place: backfill.Place{Cluster: int64(next)}, Nodes: 1,
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+				ID: backfill.JobID(next), Submit: j.submit, Position: backfill.QueuePosition{Cluster: int64(next)},
+				Nodes:   1,
 				Request: backfill.Vector{j.cpus, j.memory}, Estimate: j.estimate,
 			}})
 		}
@@ -119,7 +121,8 @@ func TestSameCountAsScanning(t *testing.T) {
 		t.Run(name, func(outer *testing.T) {
 			var most int64
 			rapid.Check(outer, func(t *rapid.T) {
-				order := rapid.SampledFrom([]string{"fcfs", "sjf", "ljf", "widest", "narrowest", "wfp"}).Draw(t, "order")
+				order := rapid.SampledFrom([]string{"fcfs", "sjf", "ljf", "widest", "narrowest", "wfp"}).Draw(t,
+					"order")
 				most = max(most, requireSame(t, drawJobs(t), name, order))
 			})
 			require.Greater(outer, most, int64(100))
@@ -146,8 +149,9 @@ func TestLongQueues(t *testing.T) {
 	for i := range jobs {
 		run := 1 + random.Int64N(40)
 		jobs[i] = one{
-			submit: backfill.Time(random.Int64N(100)), run: backfill.Time(run), estimate: backfill.Time(run * (1 + random.Int64N(8))),
-			cpus: 1 + random.Int64N(8), memory: random.Int64N(60),
+			submit: backfill.Time(random.Int64N(100)), run: backfill.Time(run),
+			estimate: backfill.Time(run * (1 + random.Int64N(8))),
+			cpus:     1 + random.Int64N(8), memory: random.Int64N(60),
 		}
 	}
 	slices.SortStableFunc(jobs, func(a, b one) int { return cmp.Compare(a.submit, b.submit) })
@@ -161,7 +165,11 @@ func TestLongQueues(t *testing.T) {
 // TestByHand: job 0 runs for 10 of 20 s. Job 1 arrives at 1 and is planned for 20,
 // behind it; job 2 starts at once.
 func TestByHand(t *testing.T) {
-	jobs := []one{{submit: 0, run: 10, estimate: 20, cpus: 6}, {submit: 1, run: 5, estimate: 5, cpus: 8}, {submit: 2, run: 1, estimate: 4, cpus: 2}}
+	jobs := []one{
+		{submit: 0, run: 10, estimate: 20, cpus: 6},
+		{submit: 1, run: 5, estimate: 5, cpus: 8},
+		{submit: 2, run: 1, estimate: 4, cpus: 2},
+	}
 	for name, want := range map[string]int64{
 		// Job 1 is placed at [20, 25), past the end at 20: 1. Job 2 at [2, 6): nothing
 		// starts or ends before 6. At 3 job 2 ends early, and job 1 is tried up to 25: 1.
@@ -211,9 +219,15 @@ func TestAnotherPolicysMoves(t *testing.T) {
 // What the count does not cover ends it.
 func TestNotCovered(t *testing.T) {
 	for says, events := range map[string][]backfill.Event{
-		"the pool has more than one slot": {{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 1, Name: "b", Capacity: machine()}}},
-		"removed is not covered":          {{Kind: backfill.Removed, Job: 0}},
-		"slot lost is not covered":        {{Kind: backfill.SlotLost, Slot: backfill.Slot{Name: "a", Capacity: machine()}}},
+		"the pool has more than one slot": {{
+			Kind: backfill.SlotAdded,
+			Slot: backfill.Slot{ID: 1, Name: "b", Capacity: machine()},
+		}},
+		"removed is not covered": {{Kind: backfill.Removed, JobID: 0}},
+		"slot lost is not covered": {{
+			Kind: backfill.SlotLost,
+			Slot: backfill.Slot{Name: "a", Capacity: machine()},
+		}},
 	} {
 		counter, err := profileevents.Count(link(t, "pc", nil))
 		require.NoError(t, err)
@@ -222,7 +236,7 @@ func TestNotCovered(t *testing.T) {
 			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
 			Events: []backfill.Event{
 				{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: machine()}},
-				{Kind: backfill.Submitted, Spec: &backfill.Job{Nodes: 1, Request: backfill.Vector{1, 0}, Estimate: 5}},
+				{Kind: backfill.Submitted, Job: &backfill.Job{Nodes: 1, Request: backfill.Vector{1, 0}, Estimate: 5}},
 			},
 		})
 		require.NoError(t, err)
@@ -245,5 +259,6 @@ func TestBundlesAreNotCovered(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = counter.Count()
-	require.EqualError(t, err, "count profile events at 0: the pool has bundles: events are those of one slot that jobs share")
+	require.EqualError(t, err,
+		"count profile events at 0: the pool has bundles: events are those of one slot that jobs share")
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// conservative places who arrives, and at an early completion each job once.
+// conservative counts the placing of a job that arrives and, at an early completion, one try of
+// each waiting job.
 func (c *Counter) conservative(j *job, e backfill.Event) {
 	if e.Kind == backfill.Submitted {
 		c.arrive(j, c.moved(j))
@@ -31,10 +32,10 @@ func (c *Counter) conservative(j *job, e backfill.Event) {
 	}
 }
 
-// pc places who arrives, and at an early completion tries the jobs of its queue up
-// to each that moves, and in the end all. The rank of a job is how many instants
-// there are before its end: a move adds one to those that the job passes with its
-// start or its end.
+// pc counts the placing of a job that arrives. At an early completion it counts, for each move, the
+// tries of the jobs up to the one that moves, and at the end one try of every job. The rank of a
+// job is the number of instants before its end: a move adds one for each of its start and end that
+// it moves ahead of a job's end.
 func (c *Counter) pc(j *job, e backfill.Event) {
 	if e.Kind == backfill.Submitted {
 		c.arrive(j, c.moved(j))
@@ -75,8 +76,8 @@ func (c *Counter) pc(j *job, e backfill.Event) {
 	c.staying(len(c.jobs))
 }
 
-// staying counts the tries of the first n jobs of pc's queue, which stay: all that
-// is up to their ends but their own starts.
+// staying counts the tries of the first n jobs of pc's queue, which stay where they are: all
+// instants from now up to their ends, except their own starts.
 func (c *Counter) staying(n int) {
 	sum := 0
 	for _, rank := range c.ranks[:n] {
@@ -85,8 +86,8 @@ func (c *Counter) staying(n int) {
 	c.count += int64(sum) - int64(n)*int64(c.past+1)
 }
 
-// dc fills at a completion. At an arrival it finds where the new job would end,
-// and lets those before it in the queue move up to there.
+// dc fills at a completion. At an arrival it finds where the new job would end, and lets the jobs
+// before it in the queue move up to there.
 func (c *Counter) dc(j *job, e backfill.Event) {
 	if e.Kind == backfill.Completed {
 		for c.fill() {
@@ -113,7 +114,7 @@ func (c *Counter) dc(j *job, e backfill.Event) {
 	c.arrive(j, start)
 }
 
-// fill is one round of dc's.
+// fill counts one round of dc and reports whether it moved a job.
 func (c *Counter) fill() (moved bool) {
 	for _, k := range c.jobs {
 		if k.start > c.now && c.search(k) == c.now {
@@ -124,7 +125,7 @@ func (c *Counter) fill() (moved bool) {
 	return moved
 }
 
-// search tries a waiting job, and returns the earliest start that it finds.
+// search counts a try of a waiting job and returns the earliest start that it finds.
 func (c *Counter) search(k *job) backfill.Time {
 	start, earlier := c.profile.EarliestAhead(c.request(k), k.start, c.now, k.start)
 	if !earlier {
@@ -134,7 +135,7 @@ func (c *Counter) search(k *job) backfill.Time {
 	return start
 }
 
-// check moves a job as the policy must have done as well.
+// check moves a job and records an error unless the policy made the same move.
 func (c *Counter) check(k *job, start backfill.Time) {
 	if at, moves := c.next(k); c.err == nil && (!moves || at != start) {
 		c.err = fmt.Errorf("job %d was not moved to %d", k.ID, start)
@@ -142,7 +143,7 @@ func (c *Counter) check(k *job, start backfill.Time) {
 	c.move(k, start)
 }
 
-// next takes the policy's next move, if it is the job's.
+// next takes the policy's next move if it is this job's; else moves is false.
 func (c *Counter) next(k *job) (start backfill.Time, moves bool) {
 	if len(c.moves) == 0 || c.moves[0].Job != k.ID {
 		return 0, false
@@ -151,7 +152,7 @@ func (c *Counter) next(k *job) (start backfill.Time, moves bool) {
 	return start, true
 }
 
-// moved is where the policy put a job that arrived.
+// moved returns the start that the policy planned for a job that arrived.
 func (c *Counter) moved(j *job) backfill.Time {
 	start, ok := c.next(j)
 	if !ok && c.err == nil {
@@ -160,17 +161,17 @@ func (c *Counter) moved(j *job) backfill.Time {
 	return start
 }
 
-// try counts a scan for a job that ends with the place from start on.
+// try counts a scan for a job that is placed from start on.
 func (c *Counter) try(k *job, start backfill.Time) {
 	end := start + k.Estimate
 	n := c.instants.before(end) - c.past
-	if k.placed && k.start < end { // its own is taken out
+	if k.placed && k.start < end { // its own start is not in the array
 		n--
 	}
 	c.count += int64(n)
 }
 
-// arrive gives a new job its place and counts the scan for it.
+// arrive counts the scan for a new job and plans the job.
 func (c *Counter) arrive(j *job, start backfill.Time) {
 	c.try(j, start)
 	j.start, j.end, j.placed = start, start+j.Estimate, true
@@ -182,7 +183,7 @@ func (c *Counter) arrive(j *job, start backfill.Time) {
 	c.jobs = slices.Insert(c.jobs, i, j)
 }
 
-// move gives a waiting job an earlier place.
+// move moves a waiting job to an earlier start.
 func (c *Counter) move(k *job, start backfill.Time) {
 	c.unplan(k)
 	c.instants.advance(k.start, start)

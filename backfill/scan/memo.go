@@ -7,8 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// pass is one pass over the queue, and what it knows when it is over: the memo
-// for the next one.
+// pass is one pass over the queue. After the pass it is the memo for the next one.
 type pass struct {
 	c        *backfill.Cycle
 	arrivals []*backfill.Job // in the queue's order
@@ -23,8 +22,8 @@ type pass struct {
 	deep, heads Rules // of Depth and of Heads, made once
 }
 
-// begin takes all events. Unless what the last pass found is still so, it gives
-// up the reservations; they are rebuilt.
+// begin takes all events. Unless the results of the last pass still hold, it gives up the
+// reservations, which the pass makes again.
 func begin(c *backfill.Cycle, depth int) *pass {
 	p, ok := c.Memo().(*pass)
 	if !ok {
@@ -35,7 +34,7 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		switch e.Kind {
 		case backfill.Submitted:
-			p.arrivals = append(p.arrivals, e.Spec)
+			p.arrivals = append(p.arrivals, e.Job)
 		case backfill.Wake:
 		default:
 			only = false
@@ -49,17 +48,18 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	return p
 }
 
-// holds reports whether what the last pass found is still so, now that jobs have
-// arrived. Those must stand behind the ones that have a reservation.
+// holds reports whether the results of the last pass still hold when jobs have arrived: they must
+// all stand behind the jobs that have a reservation.
 func (p *pass) holds(depth int) bool {
 	round := p.c.Round()
-	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 && len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
+	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 &&
+		len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
 		(p.last == nil || len(p.arrivals) == 0 || p.c.Compare(p.last, p.arrivals[0]) < 0)
 }
 
-// release gives the reservations up. A single one of the first job in the queue
-// may as well be moved: nothing is started before that, and on one slot it makes
-// no difference to where.
+// release gives the reservations up. A single reservation of the first job in the queue may stay
+// and be moved later: nothing is started before that, and on one slot its place does not depend on
+// it.
 func (p *pass) release() {
 	planned := p.c.Planned()
 	if len(planned) == 1 && single(p.c, planned[0]) {
@@ -81,7 +81,7 @@ func single(c *backfill.Cycle, j *backfill.Job) bool {
 	return len(candidates.Slots)+len(candidates.Bundles) == 1
 }
 
-// jobs are those that the pass has to look at.
+// jobs returns the jobs that the pass has to look at.
 func (p *pass) jobs() iter.Seq[*backfill.Job] {
 	if p.kept {
 		return slices.Values(p.arrivals)
@@ -89,8 +89,8 @@ func (p *pass) jobs() iter.Seq[*backfill.Job] {
 	return p.c.Queue()
 }
 
-// started notes that a job was started: behind a reservation, on many slots, it
-// may change which of them a new pass would reserve.
+// started notes that a job was started. Behind a reservation, on many slots, that may change which
+// slots a new pass would reserve.
 func (p *pass) started(*backfill.Job) {
 	p.sure = p.sure && (p.reserved == 0 || p.settled)
 }

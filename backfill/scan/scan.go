@@ -32,22 +32,20 @@ func Begin(c *backfill.Cycle) {
 	}
 }
 
-// Rules are what the policies differ in on their way through the queue.
+// Rules are what the policies that share the loop differ in.
 type Rules struct {
-	// Consider says whether a job may be started or reserved for at all; nil:
-	// each may.
+	// Consider says whether a job may be started or reserved for at all; nil allows every job.
 	Consider func(*backfill.Job) bool
-	// Started is told of each start; nil: it is not.
+	// Started is called after each start; nil does nothing.
 	Started func(*backfill.Job)
-	// Blocked says of a job that does not fit now whether it gets a reservation,
-	// and whether the pass goes on behind it.
+	// Blocked is called for a job that does not fit now. It returns whether the job gets a
+	// reservation and whether the pass continues behind it.
 	Blocked func(*backfill.Job) (reserve, goOn bool)
 }
 
-// AllocateOrReserve goes once through the queue in its order. Each job that is
-// considered starts if it fits now through its estimate, beside all that runs
-// and all reservations but its own; else it may get a reservation at the
-// earliest time that those leave, or move its own there.
+// AllocateOrReserve goes through the queue once, in its order. Each job that Consider allows starts
+// if it fits now through its estimate, beside all that runs and all reservations but its own. If it
+// does not fit, it may get a reservation at its earliest start, or move its own there.
 func AllocateOrReserve(c *backfill.Cycle, r Rules) { allocateOrReserve(c, c.Queue(), r) }
 
 func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules) {
@@ -74,8 +72,8 @@ func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules)
 	}
 }
 
-// Depth is a pass in which the first so many blocked jobs get a reservation and
-// every other job that fits starts.
+// Depth runs a pass in which the first depth blocked jobs get a reservation and every other job
+// that fits starts.
 func Depth(c *backfill.Cycle, depth int) {
 	p := begin(c, depth)
 	if p.deep.Blocked == nil {
@@ -90,8 +88,8 @@ func Depth(c *backfill.Cycle, depth int) {
 	c.Remember(p)
 }
 
-// Heads opens a pass, starts the first job of the queue as long as it fits now,
-// and reserves for the pivot: the job left at the head, nil if there is none.
+// Heads runs a pass that starts jobs from the head of the queue as long as they fit now. It
+// reserves for the pivot, the first that does not fit, and returns it; nil if there is none.
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 	p := begin(c, 1)
 	if !p.kept || p.last == nil {

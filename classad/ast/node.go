@@ -1,30 +1,32 @@
-// Package ast holds the tree of a ClassAd expression: one small immutable node type for every construct of the
-// language, each knowing where it was written and how deep the tree below it is.
+// Package ast holds the syntax tree of a ClassAd expression: one small immutable node type for
+// every construct of the language. Each node knows its position in the text and the height of the
+// tree below it.
 //
-// Nodes are made by their New… functions only, which keep the height. Whoever builds trees refuses those higher than
-// [MaxHeight], so that printing, walking and evaluating them may simply recurse.
+// Nodes are made only by the New… functions, which compute the height. Code that builds trees must
+// refuse those higher than [MaxHeight], so that printing, walking and evaluating them may recurse.
 package ast
 
-// MaxHeight is the greatest height of a tree that a parser may hand out. It is far beyond anything written by hand or
-// by HTCondor's tools and keeps a recursion over the whole tree within a few megabytes of stack.
+// MaxHeight is the maximum height of a tree that a parser may return. It is far beyond anything
+// written by hand or by HTCondor's tools, and limits the stack of a recursion over the whole tree
+// to a few megabytes.
 const MaxHeight = 150_000
 
 // Pos is the byte offset of a node in the text it was parsed from.
 type Pos int32
 
-// Expr is a node of the tree. The set of its types is closed: [Literal], [Attr], [Select], [Index], [Unary],
-// [Binary], [Cond], [Call], [Paren], [List] and [Record].
+// Expr is a node of the tree. The set of its types is closed: [Literal], [Attr], [Select], [Index],
+// [Unary], [Binary], [Cond], [Call], [Paren], [List] and [Record].
 //
 //sumtype:decl
 type Expr interface {
-	// Pos says where the node begins; for operators it is the place of the operator.
+	// Pos returns the offset at which the node begins; for operators, that of the operator.
 	Pos() Pos
-	// Height is the length of the longest path down to a leaf; a leaf has 1.
+	// Height returns the length of the longest path down to a leaf; a leaf has 1.
 	Height() int
 	sealed()
 }
 
-// node is what all nodes have in common.
+// node is the common part of all nodes.
 type node struct {
 	pos    Pos
 	height int32
@@ -48,7 +50,7 @@ func (n *node) raise(child Expr) {
 	n.height = max(n.height, int32(child.Height())+1)
 }
 
-// LiteralKind tells the kinds of constants apart.
+// LiteralKind is the type of a constant.
 type LiteralKind uint8
 
 // The kinds of constants.
@@ -63,8 +65,8 @@ const (
 	RelTime
 )
 
-// Literal is a constant. Integers, booleans (0 or 1) and the seconds since 1970 of an absolute time are in Int, reals
-// and the seconds of a relative time in Real, strings in Text.
+// Literal is a constant. Int holds integers, booleans (0 or 1) and absolute times (seconds since
+// 1970); Real holds reals and relative times (seconds); Text holds strings.
 type Literal struct {
 	node
 	Kind   LiteralKind
@@ -103,7 +105,8 @@ func NewString(pos Pos, s string) *Literal {
 	return &Literal{node: above(pos), Kind: String, Text: s}
 }
 
-// NewAbsTime makes an instant, in seconds since 1970, as a clock shows it that is offset seconds ahead of Greenwich.
+// NewAbsTime makes an instant, given in seconds since 1970, with the offset of its time zone in
+// seconds east of Greenwich.
 func NewAbsTime(pos Pos, seconds int64, offset int32) *Literal {
 	return &Literal{node: above(pos), Kind: AbsTime, Int: seconds, Offset: offset}
 }
@@ -113,7 +116,7 @@ func NewRelTime(pos Pos, seconds float64) *Literal {
 	return &Literal{node: above(pos), Kind: RelTime, Real: seconds}
 }
 
-// Attr is a reference by name: a, or .a when Absolute, which asks the outermost ad only.
+// Attr is a reference by name: a, or .a if Absolute, which is looked up only in the outermost ad.
 type Attr struct {
 	node
 	Name     string // as written
@@ -189,7 +192,7 @@ func NewCond(pos Pos, cond, then, otherwise Expr) *Cond {
 	return c
 }
 
-// Call is a function call. Whether there is such a function shows when it is evaluated.
+// Call is a function call. Whether the function exists is checked when it is evaluated.
 type Call struct {
 	node
 	Name string // as written
@@ -202,7 +205,8 @@ func NewCall(pos Pos, name string, args []Expr) *Call {
 	return &Call{node: above(pos, args...), Name: name, Key: Fold(name), Args: args}
 }
 
-// Paren is an expression in parentheses: they are kept because the printed form has exactly those that were written.
+// Paren is an expression in parentheses, which are kept so that the printed form has exactly those
+// that were written.
 type Paren struct {
 	node
 	X Expr

@@ -31,7 +31,7 @@ const (
 	Complement
 )
 
-// operators is indexed by Op. A precedence of 0 means that there is no such binary operator.
+// operators is indexed by Op. A precedence of 0 means that the operator is not binary.
 var operators = [...]struct {
 	symbol     string
 	precedence int
@@ -62,11 +62,11 @@ var operators = [...]struct {
 	Complement:         {"~", 0},
 }
 
-// String is the operator as the line form writes it.
+// String returns the operator as it is written in lines.
 func (o Op) String() string { return operators[o].symbol }
 
-// Precedence tells how tightly a binary operator binds: more is tighter, and 0 means that it is not binary. All binary
-// operators associate to the left.
+// Precedence returns how tightly a binary operator binds: higher is tighter, and 0 means that it is
+// not binary. All binary operators associate to the left.
 func (o Op) Precedence() int { return operators[o].precedence }
 
 // bySymbol is never changed.
@@ -78,5 +78,5 @@ var bySymbol = func() map[string]Op {
 	return m
 }()
 
-// OpOf finds the operator with this symbol; the answer for any other text is [NoOp].
+// OpOf returns the operator with this symbol, or [NoOp] if there is none.
 func OpOf(symbol string) Op { return bySymbol[symbol] }

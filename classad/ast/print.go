@@ -8,35 +8,41 @@ import (
 	"strings"
 )
 
-// Style is a way of printing.
+// Style is an output format.
 type Style uint8
 
 const (
-	// Canonical is the form of bracket ads: reals with all digits, non-ASCII bytes as octal escapes, is and isnt.
+	// Canonical is the form of bracket ads: reals with all digits, non-ASCII bytes as octal
+	// escapes, is and isnt.
 	Canonical Style = iota
-	// Line is the form of "name = expression" lines: short reals, strings with only the quote escaped, =?= and =!=.
+	// Line is the format of "name = expression" lines: short reals, only quotes are escaped in
+	// strings, =?= and =!=.
 	Line
-	// Long prints an ad as lines, one for each attribute, by name: capital letters first. Everything else is as in Line.
+	// Long prints an ad as lines, one for each attribute, sorted by name with capital letters
+	// first. Everything else is as in Line.
 	Long
-	// Pretty is Canonical with ads and lists over several lines.
+	// Pretty is Canonical with ads and lists spread over several lines.
 	Pretty
-	// JSON makes objects of ads and arrays of lists. What JSON has no word for is a string "\/Expr(…)\/".
+	// JSON prints ads as objects and lists as arrays. Whatever JSON cannot express becomes a string
+	// "\/Expr(…)\/".
 	JSON
 	// JSONIndented is JSON over several lines.
 	JSONIndented
-	// XML makes elements <c> of ads and <l> of lists.
+	// XML prints ads as elements <c> and lists as elements <l>.
 	XML
 	// XMLIndented is XML with a line for each attribute.
 	XMLIndented
 )
 
-// maxIndent is the widest indentation: with more, deeply nested text would be many times as large as what it says.
+// maxIndent is the widest indentation: with more, deeply nested text would grow to many times its
+// size.
 const maxIndent = 160
 
-// Append adds the printed expression to b. What it prints in the first four styles parses to the same tree, with four
-// exceptions inherited from the reference: a minus before a number becomes part of the number, infinities print as calls
-// of real, a selected name has no quotes even if it needs them, and a selection from an integer, 1 .a, has no blank. JSON and XML besides turn a span of time into a
-// number, and XML forgets the sign of zero.
+// Append appends the printed expression to b. The output in the first four styles parses to the
+// same tree, with four exceptions inherited from the reference: a minus before a number becomes
+// part of the number, infinities print as calls of real, a selected name has no quotes even if it
+// needs them, and a selection from an integer, 1 .a, has no blank. JSON and XML also turn relative
+// times into numbers, and XML drops the sign of zero.
 func Append(b []byte, e Expr, style Style) []byte {
 	switch style {
 	case JSON, JSONIndented:
@@ -55,7 +61,7 @@ func Append(b []byte, e Expr, style Style) []byte {
 	return p.append(b, e)
 }
 
-// appendLong writes names as they are: whoever reads lines does not look at quotes.
+// appendLong writes names without quotes, as readers of lines expect.
 func appendLong(b []byte, r *Record) []byte {
 	sorted := slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
 	for _, a := range sorted {
@@ -65,11 +71,11 @@ func appendLong(b []byte, r *Record) []byte {
 	return b
 }
 
-// printer prints expressions in the language in which they are parsed.
+// printer prints expressions in the syntax of ClassAds.
 type printer struct {
 	line   bool
 	pretty bool
-	indent int // of what is printed next, if pretty
+	indent int // of the next line, if pretty
 }
 
 func (p *printer) append(b []byte, e Expr) []byte {
@@ -119,7 +125,7 @@ func (p *printer) append(b []byte, e Expr) []byte {
 	return b
 }
 
-// name in quotes has escapes for everything or, in lines, for the quote only.
+// name appends a name in quotes, with all escapes or, in lines, with escapes for the quote only.
 func (p *printer) name(b []byte, name string) []byte {
 	if p.line && mustBeQuoted(name) {
 		return append(append(append(b, '\''), strings.ReplaceAll(name, "'", `\'`)...), '\'')
@@ -138,7 +144,7 @@ func (p *printer) symbol(op Op) string {
 	}
 }
 
-// The steps by which the brackets are indented, and their content by as much again.
+// Brackets are indented by the first amount, their content additionally by the second.
 const (
 	recordStep = 4
 	listStep   = 3
@@ -231,8 +237,8 @@ func (p *printer) style() Style {
 	return Canonical
 }
 
-// AppendReal adds a real number: %1.15E, or in all styles but [Canonical] %.16G with .0 where it would look like an
-// integer. There are no literals for infinities and NaN.
+// AppendReal appends a real number: %1.15E in [Canonical] style, else %.16G with .0 added where it
+// would look like an integer. There are no literals for infinities and NaN.
 func AppendReal(b []byte, r float64, style Style) []byte {
 	switch {
 	case math.IsNaN(r):
@@ -256,7 +262,8 @@ func AppendReal(b []byte, r float64, style Style) []byte {
 	return b
 }
 
-// AppendString adds a string in double quotes, as [Line] or else as [Canonical] has it.
+// AppendString appends a string in double quotes, with the escapes of [Line] or else of
+// [Canonical].
 func AppendString(b []byte, s string, style Style) []byte {
 	if style != Line {
 		return appendQuoted(b, s, '"')
@@ -266,7 +273,8 @@ func AppendString(b []byte, s string, style Style) []byte {
 	return append(b, '"')
 }
 
-// AppendName adds a name, in single quotes unless it is a plain identifier that means nothing else.
+// AppendName appends a name, in single quotes unless it is a plain identifier without another
+// meaning.
 func AppendName(b []byte, name string) []byte {
 	if mustBeQuoted(name) {
 		return appendQuoted(b, name, '\'')
@@ -276,7 +284,8 @@ func AppendName(b []byte, name string) []byte {
 
 func mustBeQuoted(name string) bool { return !IsIdentifier(name) || reserved(name) }
 
-// IsIdentifier tells whether a name may be written without quotes: ASCII letters, digits and _, no digit first.
+// IsIdentifier reports whether a name may be written without quotes: ASCII letters, digits and _,
+// not starting with a digit.
 func IsIdentifier(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -289,7 +298,8 @@ func IsIdentifier(name string) bool {
 	return name != ""
 }
 
-// reserved has parent because the reference quotes it, though it parses as a plain name.
+// reserved reports whether a name needs quotes because it is a keyword. It includes parent, which
+// parses as a plain name, because the reference quotes it.
 func reserved(name string) bool {
 	switch Fold(name) {
 	case "error", "false", "is", "isnt", "parent", "true", "undefined":
@@ -302,7 +312,8 @@ func appendQuoted(b []byte, s string, quote byte) []byte {
 	return append(appendEscaped(append(b, quote), s, quote), quote)
 }
 
-// appendEscaped adds the text with escapes for all that is not printable ASCII, and for the quote unless it is 0.
+// appendEscaped appends the text with escapes for everything that is not printable ASCII, and for
+// the quote unless it is 0.
 func appendEscaped(b []byte, s string, quote byte) []byte {
 	for i := range len(s) {
 		c := s[i]

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// jsonPrinter prints ads, lists and plain constants as JSON, and everything else as a string with an expression in it.
+// jsonPrinter prints ads, lists and plain constants as JSON, and everything else as a string that
+// contains an expression.
 type jsonPrinter struct {
 	indented bool
 	indent   int
@@ -82,10 +83,11 @@ func (p *jsonPrinter) literal(b []byte, l *Literal) []byte {
 		}
 	case Error, AbsTime:
 	}
-	return appendJSONExpr(b, l) // which has escapes for bytes that are no UTF-8, and JSON has none
+	return appendJSONExpr(b, l) // it has escapes for bytes that are not UTF-8; JSON has none
 }
 
-// appendJSONExpr marks the expression as one: nobody else escapes the slashes at both ends of a string.
+// appendJSONExpr prints a string marked as an expression by escaped slashes at both ends, which
+// ordinary strings never have.
 func appendJSONExpr(b []byte, e Expr) []byte {
 	b = append(b, `"\/Expr(`...)
 	start := len(b)

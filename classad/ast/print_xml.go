@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// xmlPrinter prints ads, lists and constants as elements, and everything else as an element with an expression in it.
+// xmlPrinter prints ads, lists and constants as elements, and everything else as an element that
+// contains an expression.
 type xmlPrinter struct {
 	indented bool
 	indent   int
@@ -99,7 +100,7 @@ func appendXMLReal(b []byte, r float64) []byte {
 	}
 }
 
-// appendXMLText adds a string with the escapes of bracket ads and those of XML over them.
+// appendXMLText appends a string with the escapes of bracket ads and, on top of them, those of XML.
 func appendXMLText(b []byte, s string, quote byte) []byte {
 	start := len(b)
 	return escapeXML(appendEscaped(b, s, quote), start)
@@ -110,7 +111,7 @@ func appendXMLExpr(b []byte, e Expr) []byte {
 	return escapeXML(Append(b, e, Canonical), start)
 }
 
-// escapeXML replaces what stands in b from start on.
+// escapeXML escapes the part of b that begins at start.
 func escapeXML(b []byte, start int) []byte {
 	if !slices.ContainsFunc(b[start:], func(c byte) bool { return c == '&' || c == '<' || c == '>' }) {
 		return b

@@ -13,11 +13,12 @@ type Attribute struct {
 	Value Expr
 }
 
-// indexedFrom is the size from which a map finds a name faster than comparing one after the other does.
+// indexedFrom is the number of attributes from which a map is faster than a linear search.
 const indexedFrom = 8
 
-// Record is an ad: names, compared ignoring case, with their expressions in the order of their first appearance. The
-// zero value is empty and ready to use. A record which has become part of a tree does not change any more.
+// Record is an ad: names, compared ignoring case, with their expressions in the order in which they
+// were first set. The zero value is empty and ready to use. A record that is part of a tree must
+// not change any more.
 type Record struct {
 	node
 	attrs []Attribute
@@ -29,7 +30,7 @@ func NewRecord(pos Pos) *Record {
 	return &Record{node: above(pos)}
 }
 
-// Find gives the expression of the attribute with this folded name.
+// Find returns the expression of the attribute with this folded name.
 func (r *Record) Find(key string) (Expr, bool) {
 	if i := r.find(key); i >= 0 {
 		return r.attrs[i].Value, true
@@ -52,7 +53,7 @@ func (r *Record) find(key string) int {
 	return -1
 }
 
-// Set gives the name a value. A name that is already there keeps its spelling and its place.
+// Set sets the attribute's value. An existing name keeps its spelling and its position.
 func (r *Record) Set(name string, value Expr) {
 	r.raise(value)
 	key := Fold(name)
@@ -88,28 +89,30 @@ func (r *Record) reindex() {
 	}
 }
 
-// Len is the number of attributes.
+// Len returns the number of attributes.
 func (r *Record) Len() int { return len(r.attrs) }
 
-// Attributes are in the order of their first appearance; the slice belongs to the record.
+// Attributes returns the attributes in the order in which they were first set; the slice belongs to
+// the record.
 func (r *Record) Attributes() []Attribute { return r.attrs }
 
-// Clone is an independent copy that shares the expressions, which never change.
+// Clone returns an independent copy that shares the expressions, which never change.
 func (r *Record) Clone() *Record {
 	c := &Record{node: r.node, attrs: slices.Clone(r.attrs)}
 	c.reindex()
 	return c
 }
 
-// Canonical is the order in which ads are printed: short names first, then alphabetically ignoring case.
+// Canonical returns the attributes in the order in which ads are printed: short names first, then
+// alphabetically ignoring case.
 func (r *Record) Canonical() []Attribute {
 	return slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int {
 		return cmp.Or(cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-// Fold gives the form in which names are compared: ASCII letters in lower case, other bytes as they are. It does not
-// allocate when there is nothing to change.
+// Fold returns the form in which names are compared: ASCII letters in lower case, other bytes
+// unchanged. It does not allocate if nothing changes.
 func Fold(name string) string {
 	for i := range len(name) {
 		if 'A' <= name[i] && name[i] <= 'Z' {

@@ -14,10 +14,10 @@ const (
 	secondsPerDay    = 24 * secondsPerHour
 )
 
-// ParseAbsTime reads the text of an absolute time, 2020-01-02T03:04:05+01:00 in full. It takes what the reference
-// takes: fields of four digits for the year and two for each of month, day, hours, minutes and seconds with anything
-// but digits between them, of which only the year is needed; then Z, +hhmm or +hh:mm. Fields out of range carry over.
-// A text without a zone is in UTC here, in local time in the reference.
+// ParseAbsTime parses an absolute time, in full 2020-01-02T03:04:05+01:00. It accepts what the
+// reference accepts: a year of four digits, then optional fields of two digits for month, day,
+// hours, minutes and seconds, separated by anything but digits; then Z, +hhmm or +hh:mm. Fields out
+// of range carry over. A text without a zone is in UTC here and in local time in the reference.
 //
 // The result is in seconds since 1970, with the offset of the zone in seconds east of Greenwich.
 func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
@@ -26,7 +26,7 @@ func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
 	if year < 0 {
 		return 0, 0, false
 	}
-	fields := [...]int{0, 0, 0, 0, 0} // a day 0 that is not written is the last day of the month before
+	fields := [...]int{0, 0, 0, 0, 0} // without a day, day 0 stands for the last day of the month before
 	fields[0] = 1
 	for i := range fields {
 		var value int
@@ -43,8 +43,8 @@ func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
 	return t.Unix() - int64(offset), offset, true
 }
 
-// cutZone takes the zone off the end of a text. The last five bytes are one if they are a sign and four digits; a colon
-// may stand among the digits. A Z may be followed by blanks only.
+// cutZone cuts the zone off the end of a text: a sign and four digits, possibly with a colon among
+// the digits, or a Z, which only blanks may follow.
 func cutZone(text string) (rest string, offset int) {
 	if trimmed := strings.TrimRight(text, blanks); len(trimmed) > 1 && trimmed[len(trimmed)-1]|0x20 == 'z' {
 		return trimmed[:len(trimmed)-1] + text[len(trimmed):], 0
@@ -71,8 +71,8 @@ func cutZone(text string) (rest string, offset int) {
 	return text[:n-5], offset
 }
 
-// cutField reads the number in the next bytes, beginning with a digit; of 1x it is 1. It is negative if there are not
-// so many bytes left.
+// cutField reads the number in the next width bytes, starting at the first digit; 1x counts as 1.
+// The value is negative if fewer bytes are left.
 func cutField(text string, width int) (value int, rest string) {
 	start := strings.IndexFunc(text, isDigitRune)
 	if start < 0 {
@@ -97,8 +97,9 @@ const blanks = " \t\n\v\f\r"
 func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
 func isDigitRune(c rune) bool { return '0' <= c && c <= '9' }
 
-// ParseRelTime reads the text of a relative time, in seconds: -1+02:03:04.5, 1d 2h 3m 4.5s, or less than that. As in the
-// reference every part may be left out, digits or all, and blanks may stand between the parts.
+// ParseRelTime parses a relative time, in seconds: -1+02:03:04.5, 1d 2h 3m 4.5s, or parts of these.
+// As in the reference every part may be left out, even all digits, and blanks may separate the
+// parts.
 func ParseRelTime(text string) (seconds float64, ok bool) {
 	r := reversed{text}
 	if r.skipBlanks(); r.last(isDigit) || r.cut("sS") {
@@ -107,7 +108,7 @@ func ParseRelTime(text string) (seconds float64, ok bool) {
 		if r.cut(".") {
 			digits = r.digits() + "." + digits
 		}
-		seconds, _ = strconv.ParseFloat("0"+digits, 64) // beyond the range it is infinite
+		seconds, _ = strconv.ParseFloat("0"+digits, 64) // out of range it becomes infinite
 	}
 	for _, unit := range []struct {
 		names   string
@@ -139,7 +140,7 @@ func (r *reversed) last(is func(byte) bool) bool {
 	return r.text != "" && is(r.text[len(r.text)-1])
 }
 
-// cut takes off the last byte if it is one of these.
+// cut removes the last byte if it is in the set, and reports whether it was.
 func (r *reversed) cut(set string) bool {
 	if !r.last(func(c byte) bool { return strings.IndexByte(set, c) >= 0 }) {
 		return false
@@ -158,8 +159,8 @@ func (r *reversed) digits() string {
 	return digits
 }
 
-// AppendAbsTime adds the text of an absolute time: 2020-01-02T03:04:05+01:00. As in the reference the year has as many
-// digits as it needs, the offset is in minutes, and an offset of zero has a minus.
+// AppendAbsTime appends an absolute time: 2020-01-02T03:04:05+01:00. As in the reference the year
+// has as many digits as it needs, the offset is in minutes, and a zero offset has a minus sign.
 func AppendAbsTime(b []byte, seconds int64, offset int) []byte {
 	t := time.Unix(seconds+int64(offset), 0).UTC()
 	sign := '+'
@@ -171,9 +172,9 @@ func AppendAbsTime(b []byte, seconds int64, offset int) []byte {
 	return fmt.Appendf(b, "%c%02d:%02d", sign, offset/secondsPerHour, offset/secondsPerMinute%60)
 }
 
-// AppendRelTime adds the text of a relative time: -1+02:03:04. Units that are zero are left out from the left; as in
-// the reference seconds with a fraction have six digits and no zero before them. What is beyond 64 bits is printed as
-// the greatest that is not, and what is not a number as 0.
+// AppendRelTime appends a relative time: -1+02:03:04. Leading units that are zero are left out; as
+// in the reference, seconds with a fraction have six digits and no zero before them. Times beyond
+// 64 bits are printed as the nearest that fits, and NaN as 0.
 func AppendRelTime(b []byte, seconds float64) []byte {
 	if seconds < 0 {
 		b = append(b, '-')

@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// What is printed is read back as the same time.
+// A printed time is read back as the same time.
 func TestTimeTexts(t *testing.T) {
 	for _, seconds := range []int64{0, -1, 1, 1577934245, -2208988800, 253300000000, -30000000000, math.MaxInt32} {
 		for _, offset := range []int{0, 60, -60, 19800, -43200, 50400, 356400} {
@@ -29,7 +29,10 @@ func TestTimeTexts(t *testing.T) {
 }
 
 func FuzzTimeTexts(f *testing.F) {
-	for _, text := range []string{"2020-01-02T03:04:05+01:00", "2020Z", "1+02:03:04.5", "-1d 2h 3m 4s", "20x0+0100", " 5 "} {
+	for _, text := range []string{
+		"2020-01-02T03:04:05+01:00", "2020Z", "1+02:03:04.5", "-1d 2h 3m 4s",
+		"20x0+0100", " 5 ",
+	} {
 		f.Add(text, int64(len(text)), 3600.5)
 	}
 	f.Fuzz(func(t *testing.T, text string, seconds int64, relative float64) {

@@ -1,6 +1,7 @@
 package ast
 
-// Children are the expressions directly below a node, from left to right. A record has those of its attributes.
+// Children returns the expressions directly below a node, from left to right; for a record, those
+// of its attributes.
 func Children(e Expr) []Expr {
 	switch n := e.(type) {
 	case *Select:

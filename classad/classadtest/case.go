@@ -1,5 +1,6 @@
-// Package classadtest runs the cases of the conformance corpus: JSON lines with an expression, the ads it is evaluated
-// in and the answer of HTCondor's own library. It also reads, and makes up, whole pools of ads to measure with.
+// Package classadtest runs the cases of the conformance corpus: JSON lines with an expression, the
+// ads it is evaluated in, and the answer of HTCondor's own library. It also reads and generates
+// whole pools of ads for benchmarks.
 package classadtest
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Case is a line of the corpus, as far as it matters here.
+// Case is the part of a line of the corpus that is used here.
 type Case struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
@@ -31,7 +32,7 @@ type Case struct {
 	Dir string `json:"-"` // where the file is
 }
 
-// Result is what this library answers to a case.
+// Result is this library's answer to a case.
 type Result struct {
 	ID          string `json:"id"`
 	Got         string `json:"got,omitempty"`
@@ -40,7 +41,7 @@ type Result struct {
 	Unsupported bool   `json:"unsupported,omitempty"`
 }
 
-// Agrees tells whether the answer is the wanted one.
+// Agrees reports whether the answer is the expected one.
 func (c Case) Agrees(r Result) bool {
 	if c.Kind == "malformed" {
 		return c.agreesMalformed(r)
@@ -48,7 +49,7 @@ func (c Case) Agrees(r Result) bool {
 	return !r.Unsupported && r.Got == c.Want && r.Type == c.WantType && (c.Tree == "" || r.Tree == c.Tree)
 }
 
-// Run answers the case.
+// Run computes the answer to the case.
 func (c Case) Run() Result {
 	r := c.answer()
 	r.ID = c.ID
@@ -87,7 +88,7 @@ func (c Case) answer() Result {
 	return value(e.Eval(classad.Scope{My: my, Target: target, Strict: c.strict(), Host: &host}))
 }
 
-// host makes random() and the time numbers; no case depends on which.
+// host supplies the values of random() and the time; no case depends on which.
 var host = classad.Host{
 	Random: func() float64 { return 0.5 },
 	Now:    func() int64 { return 1_800_000_000 },
@@ -106,7 +107,7 @@ func part(title string, names []string) string {
 	return title + " " + strings.Join(names, ",")
 }
 
-// ads parses the own ad and the other one, which is nil if the case has none.
+// ads parses the case's own ad and its target, which is nil if the case has none.
 func (c Case) ads() (my, target *classad.ClassAd, err error) {
 	p := classad.Parser{Strict: c.strict()}
 	parse := p.Parse

@@ -14,8 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Pool is the work on which ClassAd engines are compared: the texts of the slots of a pool in both forms, jobs,
-// expressions, and what HTCondor's own library makes of them.
+// Pool is the benchmark for ClassAd engines: the texts of the slots of a pool in both forms, jobs,
+// expressions, and the answers of HTCondor's own library.
 type Pool struct {
 	Lines, Brackets []string // the slot ads
 	Jobs            []*classad.ClassAd
@@ -36,7 +36,8 @@ type expected struct {
 	SlotSum     float64 `json:"slot_rank_sum"`
 }
 
-// ReadPool reads the files slots.long.gz, slots.new.gz, jobs.long.gz, exprs.txt and expected.jsonl of a folder.
+// ReadPool reads the files slots.long.gz, slots.new.gz, jobs.long.gz, exprs.txt and expected.jsonl
+// of a folder.
 func ReadPool(dir string) (*Pool, error) {
 	var p Pool
 	var err error
@@ -82,7 +83,7 @@ func (p *Pool) ParseExprs() ([]*classad.Expr, error) {
 	return exprs, nil
 }
 
-// Bytes is the size of the texts of ads.
+// Bytes returns the total size of the texts.
 func Bytes(texts []string) int {
 	n := 0
 	for _, text := range texts {
@@ -91,10 +92,10 @@ func Bytes(texts []string) int {
 	return n
 }
 
-// HasAnswers tells whether there is anything that [Pool.Check] can compare.
+// HasAnswers reports whether there is anything that [Pool.Check] can compare.
 func (p *Pool) HasAnswers() bool { return len(p.want) > 0 }
 
-// texts cuts a file, which may be compressed, into the parts that a separator ends.
+// texts splits a file, which may be compressed, into parts that each end with a separator.
 func texts(file, separator string) ([]string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -159,12 +160,13 @@ func parseAll(texts []string, parse func(string) (*classad.ClassAd, error)) ([]*
 	return ads, nil
 }
 
-// Scope is where the expressions are evaluated: in the second slot, with the second job as target.
+// Scope returns the scope of the expressions: the second slot, with the second job as target.
 func (p *Pool) Scope(slots []*classad.ClassAd) classad.Scope {
 	return classad.Scope{My: slots[1], Target: p.Jobs[1]}
 }
 
-// Check holds all matches, ranks and expressions against the answers of the reference and gives the number of pairs.
+// Check compares all matches, ranks and expressions with the answers of the reference and returns
+// the number of pairs.
 func (p *Pool) Check(slots []*classad.ClassAd) (pairs int, err error) {
 	for _, want := range p.want {
 		if (want.Expr == nil) == (want.Job == nil) || want.Expr != nil && uint(*want.Expr) >= uint(len(p.Exprs)) ||

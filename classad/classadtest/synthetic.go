@@ -8,21 +8,24 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// slotsOfMachine is how many slots a machine of a synthetic pool has; the first is what is left to be divided.
+// slotsOfMachine is the number of slots of a machine of a synthetic pool; the first is the
+// undivided rest.
 const slotsOfMachine = 4
 
-// counters are attributes that are numbers about which nobody asks; real ads are full of them.
+// counters are numeric attributes that no expression refers to; real ads are full of them.
 var counters = strings.Fields(`ActivationCount ClaimCount ConsoleIdle DrainingCompletion DutyCycle ImageSize JobStarts
-	LastBenchmark LastContact Mips MonitorAge MonitorMemory PreemptionCount RecentActivations RecentClaims RecentJobStarts
+	LastBenchmark LastContact Mips MonitorAge MonitorMemory PreemptionCount RecentActivations RecentClaims ` +
+	`RecentJobStarts
 	RecentPreemptions RetirementTime SequenceNumber TimeBusy TimeIdle TimeToLive TotalDisk TotalMemory UpdatesLost
 	UpdatesTotal VirtualMemory`)
 
-// features are attributes that say what a machine can do.
+// features are attributes that describe a machine's abilities.
 var features = strings.Fields(`HasAvx HasAvx2 HasContainer HasDeferral HasEncryption HasFileTransfer HasIoProxy HasMpi
 	HasReconnect HasSse4 HasTransferPlugins HasVm IsLocal IsWakeable`)
 
-// Synthetic makes up a pool: slots of many attributes that ads of a source have in common, jobs that match some of them,
-// and expressions. The same seed gives the same pool. There are no answers to compare with.
+// Synthetic generates a pool: slots with as many attributes in common as ads of one source have,
+// jobs that match some of them, and expressions. The same seed gives the same pool. There are no
+// answers to compare with.
 func Synthetic(seed uint64, machines int) *Pool {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := &Pool{}

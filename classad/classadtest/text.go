@@ -61,7 +61,7 @@ func (c Case) ad() (*classad.ClassAd, error) {
 	}
 }
 
-// malformed reads the file of the case. An input that can be read has the type "ok".
+// malformed reads the file of the case. The result of an input that can be read has the type "ok".
 func (c Case) malformed() Result {
 	text, err := readFile(filepath.Join(c.Dir, c.File))
 	if err != nil {
@@ -80,7 +80,7 @@ func (c Case) agreesMalformed(r Result) bool {
 	return read && (c.Want == "crash" || c.Want == r.Type) && (c.WantUnparse == "" || c.WantUnparse == r.Got)
 }
 
-// readFile unzips what ends in .gz.
+// readFile reads a file and unzips it if its name ends in .gz.
 func readFile(name string) ([]byte, error) {
 	text, err := os.ReadFile(name)
 	if err != nil || !strings.HasSuffix(name, ".gz") {

@@ -5,7 +5,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// tree writes a parse tree as an S-expression, which shows what binds to what.
+// tree writes a parse tree as an S-expression, which shows how operators bind.
 func tree(e ast.Expr) string { return string(appendTree(nil, e)) }
 
 func adTree(ad *classad.ClassAd) string {
@@ -51,7 +51,7 @@ func appendTree(b []byte, e ast.Expr) []byte {
 	return b
 }
 
-// appendNode adds (kind "name" child child…); an empty name is left out.
+// appendNode appends (kind "name" child child…); an empty name is left out.
 func appendNode(b []byte, kind, name string, parent ast.Expr) []byte {
 	b = append(append(b, '('), kind...)
 	if name != "" || parent == nil {

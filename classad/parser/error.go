@@ -12,7 +12,7 @@ import (
 
 const tooDeep = "nested too deeply"
 
-// Error says what is wrong with a text and where.
+// Error describes what is wrong with a text, and where.
 type Error struct {
 	Offset  int // in bytes from the start of the text
 	Message string
@@ -25,7 +25,7 @@ func errorAt(pos ast.Pos, message string) *Error {
 	return &Error{Offset: int(pos), Message: message}
 }
 
-// unexpected says that this token cannot stand where something else was expected.
+// unexpected returns the error for a token where something else was expected.
 func unexpected(t *lexer.Token, expected string) *Error {
 	e := &Error{Offset: t.Pos.Offset}
 	switch t.Type {
@@ -39,7 +39,7 @@ func unexpected(t *lexer.Token, expected string) *Error {
 	return e
 }
 
-// located turns an error of participle into one of ours; expected says what the production could have gone on with.
+// located converts an error of participle to one of ours; expected says what could have followed.
 func located(err error, expected string) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own

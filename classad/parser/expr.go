@@ -11,8 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// expression parses a conditional or anything tighter. Everything that may repeat without brackets is taken in a loop,
-// so that the depth of the recursion is bounded by the brackets, which the lexer counts.
+// expression parses a conditional or anything tighter. Constructs that may repeat without brackets
+// are parsed in loops, so that the depth of the recursion is limited by the brackets, which the
+// lexer counts.
 func (g *grammar) expression(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	type branch struct {
 		pos        ast.Pos
@@ -44,7 +45,7 @@ func (g *grammar) expression(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	return limited(e)
 }
 
-// binary parses operators that bind at least as tightly as the given precedence.
+// binary parses operators that bind at least as tightly as loosest.
 func (g *grammar) binary(tokens *lexer.PeekingLexer, loosest int) (ast.Expr, error) {
 	x, err := g.unary(tokens)
 	if err != nil {
@@ -70,7 +71,8 @@ func (g *grammar) binary(tokens *lexer.PeekingLexer, loosest int) (ast.Expr, err
 	}
 }
 
-// unary parses any number of operators before an operand. A minus that touches a number is part of the number.
+// unary parses any number of prefix operators and their operand. A minus directly before a number
+// is part of the number.
 func (g *grammar) unary(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	var operators []*lexer.Token
 	for isPunct(tokens.Peek(), "-", "+", "!", "~") {
@@ -95,7 +97,7 @@ func touches(op, next *lexer.Token) bool {
 	return op.Value == "-" && (next.Type == integer || next.Type == floating) && next.Pos.Offset == op.Pos.Offset+1
 }
 
-// operand parses a constant, name, call or bracket with the selections and subscripts behind it.
+// operand parses a constant, name, call or bracket with the selections and subscripts after it.
 func (g *grammar) operand(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Expr, error) {
 	x, err := g.primary(tokens, sign)
 	for err == nil {
@@ -130,7 +132,8 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 	case keyword, integer, floating, text:
 		tokens.Next()
 		if sign == nil && !g.lexer.Strict && leadingZero(t) {
-			return nil, errorAt(position(t), "integer "+t.Value+" begins with 0") // but -017 is fine, as in the reference
+			// -017 is accepted, as in the reference
+			return nil, errorAt(position(t), "integer "+t.Value+" begins with 0")
 		}
 		return literal(t, sign), nil
 	case ident, quoted:
@@ -190,8 +193,8 @@ func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	}
 }
 
-// literal makes the constant. An integer beyond 64 bits or a hexadecimal one is 0 and a real beyond the range is
-// infinite, as in the reference.
+// literal makes a constant. As in the reference, a hexadecimal integer or one beyond 64 bits is 0,
+// and a real out of range is infinite.
 func literal(t, sign *lexer.Token) ast.Expr {
 	pos, digits := position(t), t.Value
 	if sign != nil {
@@ -217,7 +220,7 @@ func literal(t, sign *lexer.Token) ast.Expr {
 	}
 }
 
-// constant is the literal of a keyword.
+// constant returns the literal of a keyword.
 func constant(pos ast.Pos, word string) ast.Expr {
 	switch word {
 	case "true", "false":
@@ -229,7 +232,7 @@ func constant(pos ast.Pos, word string) ast.Expr {
 	}
 }
 
-// limited refuses a tree that has grown too high.
+// limited returns an error if a tree is too high.
 func limited(e ast.Expr) (ast.Expr, error) {
 	if e.Height() > ast.MaxHeight {
 		return nil, errorAt(e.Pos(), tooDeep)

@@ -1,8 +1,9 @@
 // Package parser turns the text of ClassAds into trees.
 //
-// Three parts divide the work: a hand-written lexer (lexer.go), participle for everything in brackets with a separator
-// (this file) and one precedence-climbing function for expressions (expr.go). They call each other: participle hands
-// every expression to the third, which hands every ad, list and argument list back.
+// It has three parts: a hand-written lexer (lexer.go), participle for everything in brackets with a
+// separator (this file), and one precedence-climbing function for expressions (expr.go). Participle
+// calls the third for every expression, which calls participle for every ad, list and argument
+// list.
 package parser
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// record is an ad; semicolons may be repeated and stand first, but not alone.
+// record is an ad. Semicolons may be repeated and come first, but not alone.
 type record struct {
 	Pos   lexer.Position
 	Attrs []attribute `parser:"'[':Punct ( ';':Punct* @@ (?= ';':Punct | ']':Punct ) ';':Punct* )* ']':Punct"`
@@ -26,12 +27,12 @@ type attribute struct {
 	Value ast.Expr `parser:"@@"`
 }
 
-// list is a list; a comma at its end is an error.
+// list is a list. A comma at its end is an error.
 type list struct {
 	Elems []ast.Expr `parser:"'{':Punct ( @@ ( ',':Punct @@ )* )? '}':Punct"`
 }
 
-// arguments may be separated by semicolons too, as in the reference.
+// arguments are those of a call; as in the reference, semicolons may separate them, too.
 type arguments struct {
 	Args []ast.Expr `parser:"'(':Punct ( @@ ( ( ',':Punct | ';':Punct ) @@ )* )? ')':Punct"`
 }
@@ -43,10 +44,11 @@ const (
 	inArguments = `an expression, "," or ")"`
 )
 
-// Syntax is a way of writing expressions. The zero value is that of ads in brackets, as HTCondor's programs read them.
+// Syntax is a variant of the syntax of expressions. The zero value is that of bracket ads as
+// HTCondor's programs read them.
 type Syntax struct {
-	Lines  bool // the right side of a line: strings know no escape but \"
-	Strict bool // the language without HTCondor's habits: integers may begin with 0, arguments have commas between them
+	Lines  bool // the right side of a line: \" is the only escape in strings
+	Strict bool // without HTCondor's additions: integers may begin with 0, only commas separate arguments
 }
 
 // grammar is the set of parsers for one syntax. It does not change after it was built.
@@ -57,7 +59,7 @@ type grammar struct {
 	arguments *participle.Parser[arguments]
 }
 
-// grammars are those of bracket ads and of lines, and both in strict mode.
+// grammars are those of bracket ads and of lines, each normal and strict.
 var grammars = [...]func() *grammar{
 	sync.OnceValue(func() *grammar { return newGrammar(definition{}) }),
 	sync.OnceValue(func() *grammar { return newGrammar(definition{Lines: true}) }),
@@ -97,11 +99,12 @@ func (s Syntax) Ad(src string) (*ast.Record, error) {
 // Expr parses an expression. Errors are of type [*Error].
 func (s Syntax) Expr(src string) (ast.Expr, error) { return s.grammar().whole(src, false) }
 
-// Part parses an expression that was cut out of an ad: unlike [Syntax.Expr] it takes nothing behind a conditional.
+// Part parses an expression that was cut out of an ad; unlike [Syntax.Expr] it accepts nothing
+// after a conditional.
 func (s Syntax) Part(src string) (ast.Expr, error) { return s.grammar().whole(src, true) }
 
-// Prefix parses the expression at the start of the text and ignores what follows, as the reference does when it reads
-// lines and XML. Errors are of type [*Error].
+// Prefix parses the expression at the start of the text and ignores what follows, as the reference
+// does for lines and XML. Errors are of type [*Error].
 func (s Syntax) Prefix(src string) (ast.Expr, error) {
 	g := s.grammar()
 	tokens, err := g.tokens(src)
@@ -114,10 +117,11 @@ func (s Syntax) Prefix(src string) (ast.Expr, error) {
 // Ad parses the text of one ad in brackets. Errors are of type [*Error].
 func Ad(src string) (*ast.Record, error) { return Syntax{}.Ad(src) }
 
-// Expr parses an expression as it stands in an ad in brackets. Errors are of type [*Error].
+// Expr parses an expression in the syntax of bracket ads. Errors are of type [*Error].
 func Expr(src string) (ast.Expr, error) { return Syntax{}.Expr(src) }
 
-// LineExpr parses an expression as it stands on the right side of a line. Errors are of type [*Error].
+// LineExpr parses an expression in the syntax of the right side of a line. Errors are of type
+// [*Error].
 func LineExpr(src string) (ast.Expr, error) { return Syntax{Lines: true}.Expr(src) }
 
 // LinePrefix is [Syntax.Prefix] for the right side of a line.
@@ -141,7 +145,7 @@ func (g *grammar) whole(src string, part bool) (ast.Expr, error) {
 		return nil, err
 	}
 	if _, ok := e.(*ast.Cond); ok && !part {
-		return e, nil // the reference does not look at what follows a conditional
+		return e, nil // the reference ignores what follows a conditional
 	}
 	if next := tokens.Peek(); !next.EOF() {
 		return nil, unexpected(next, "an operator or the end")

@@ -12,16 +12,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// MaxDataNesting is how deep ads and lists may be nested in JSON and XML. The reference has no limit and overflows its
-// stack.
+// MaxDataNesting is how deep ads and lists may nest in JSON and XML. The reference has no limit and
+// overflows its stack.
 const MaxDataNesting = maxOpen
 
-// JSON parses the text of one ad as a JSON object. Errors are of type [*Error].
+// JSON parses one ad that is a JSON object. Errors are of type [*Error].
 //
-// As in the reference, a string that begins with \/Expr( and ends with )\/ is an expression, provided that the slashes
-// are escaped; members may have more commas between them and behind them than they need; comments are blanks, strings
-// next to each other are one, a number may begin with its decimal point, and words may be in any case. Other than
-// there, \u escapes give the UTF-8 of the character.
+// As in the reference, a string that begins with \/Expr( and ends with )\/ is an expression,
+// provided that the slashes are escaped. Extra commas between and after members are ignored,
+// comments count as blanks, adjacent strings are joined, a number may begin with its decimal point,
+// and words may be in any case. Unlike in the reference, \u escapes give the UTF-8 of the
+// character.
 func JSON(src string) (*ast.Record, error) {
 	p := &jsonParser{scanner: &scanner{src: untilNUL(src), json: true}}
 	p.next()
@@ -38,7 +39,7 @@ func JSON(src string) (*ast.Record, error) {
 	return r, nil
 }
 
-// jsonParser looks one token ahead. Strings are as they were written.
+// jsonParser looks one token ahead. Its string tokens still have their escapes.
 type jsonParser struct {
 	scanner *scanner
 	token   lexer.Token
@@ -46,11 +47,11 @@ type jsonParser struct {
 
 func (p *jsonParser) next() lexer.Token {
 	t := p.token
-	p.token, _ = p.scanner.Next() // which never fails
+	p.token, _ = p.scanner.Next() // the scanner never fails
 	return t
 }
 
-// object parses from the brace on.
+// object parses an object whose opening brace is the current token.
 func (p *jsonParser) object(depth int) (*ast.Record, error) {
 	start := p.next()
 	if depth > MaxDataNesting {
@@ -89,7 +90,8 @@ func (p *jsonParser) object(depth int) (*ast.Record, error) {
 	return r, nil
 }
 
-// skipCommas tells whether there was one. A member has to follow those that an object begins with.
+// skipCommas skips commas and reports whether there were any. Commas at the start of an object must
+// be followed by a member.
 func (p *jsonParser) skipCommas() bool {
 	found := false
 	for isPunct(&p.token, ",") {
@@ -99,7 +101,8 @@ func (p *jsonParser) skipCommas() bool {
 	return found
 }
 
-// array parses from the bracket on. Other than in objects, commas count.
+// array parses an array whose opening bracket is the current token. Unlike in objects, extra commas
+// are errors.
 func (p *jsonParser) array(depth int) (ast.Expr, error) {
 	start := p.next()
 	if depth > MaxDataNesting {
@@ -157,7 +160,7 @@ func (p *jsonParser) value(depth int) (ast.Expr, error) {
 	return nil, unexpected(&t, "a value")
 }
 
-// number makes the constant of the next token.
+// number makes a constant of the next token.
 func (p *jsonParser) number(sign *lexer.Token) (ast.Expr, error) {
 	t := p.next()
 	if sign == nil && leadingZero(&t) {
@@ -193,7 +196,7 @@ func badEscape(t *lexer.Token, offset int) *Error {
 	return &Error{Offset: t.Pos.Offset + 1 + offset, Message: `\u without four hexadecimal digits, or \u0000`}
 }
 
-// decodeJSON replaces the escapes. If there is a bad one, it gives its place, else a negative number.
+// decodeJSON replaces the escapes. bad is the offset of an invalid escape, or negative.
 func decodeJSON(raw string) (decoded string, bad int) {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw, -1
@@ -209,7 +212,7 @@ func decodeJSON(raw string) (decoded string, bad int) {
 	return string(b), -1
 }
 
-// rawOffset finds the place in a text that has the offset when it is decoded.
+// rawOffset converts an offset in the decoded text to one in the raw text.
 func rawOffset(raw string, offset int) int {
 	var b []byte
 	i := 0
@@ -223,7 +226,8 @@ func rawOffset(raw string, offset int) int {
 	return i
 }
 
-// appendJSONUnit decodes a byte or an escape at the start of raw and gives its length, or 0 if it is wrong.
+// appendJSONUnit decodes the byte or escape at the start of raw and returns its length, or 0 if it
+// is invalid.
 func appendJSONUnit(b []byte, raw string) ([]byte, int) {
 	if raw[0] != '\\' || len(raw) == 1 {
 		return append(b, raw[0]), 1

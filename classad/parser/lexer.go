@@ -8,8 +8,8 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// The types of tokens. A token of type invalid carries a message: text that is no token is an error only if the parser
-// ever looks at it, because what follows a complete expression may be anything in some places.
+// The types of tokens. A token of type invalid carries a message: it is an error only if the parser
+// looks at it, because in some places anything may follow a complete expression.
 const (
 	ident   lexer.TokenType = -(iota + 2) // a plain name
 	quoted                                // a name in single quotes, decoded
@@ -17,21 +17,21 @@ const (
 	integer
 	floating
 	text  // a string, decoded
-	punct // operators and brackets; is and isnt come as =?= and =!=
+	punct // operators and brackets; is and isnt become =?= and =!=
 	invalid
 )
 
 const (
-	// maxNesting is how deep brackets may be nested, as in the reference.
+	// maxNesting is how deep brackets may nest, as in the reference.
 	maxNesting = 999
-	// maxOpen also counts the conditionals between "?" and ":", which the reference does not limit. Together with the
-	// loops in expr.go it bounds the depth of the parser's recursion.
+	// maxOpen limits brackets plus conditionals between "?" and ":", which the reference does not
+	// limit. Together with the loops in expr.go it limits the depth of the parser's recursion.
 	maxOpen = 2 * maxNesting
-	// maxTokens bounds the memory that a text takes in parsing, which is many times its length.
+	// maxTokens limits the memory of parsing, which is many times the length of the text.
 	maxTokens = 1 << 20
 )
 
-// definition is the lexer that participle gets. The syntaxes of ads differ in their strings and integers only.
+// definition is the lexer for participle. The syntaxes differ only in strings and integers.
 type definition Syntax
 
 // Symbols implements lexer.Definition.
@@ -56,20 +56,20 @@ func (d definition) LexString(_, src string) (lexer.Lexer, error) {
 	return &scanner{src: untilNUL(src), syntax: Syntax(d)}, nil
 }
 
-// untilNUL is what the reference sees of a text.
+// untilNUL returns the text before the first NUL, which is all that the reference sees.
 func untilNUL(src string) string {
 	before, _, _ := strings.Cut(src, "\x00")
 	return before
 }
 
-// scanner cuts the text into tokens. Their positions carry the offset only; lines and columns are counted when there
-// is an error to report.
+// scanner splits the text into tokens. Their positions have only offsets; lines and columns are
+// counted when an error is reported.
 type scanner struct {
 	src    string
 	at     int
 	syntax Syntax
-	json   bool   // strings are left as they were written, and whoever reads them counts what is open
-	open   []byte // the brackets and question marks that await their partner
+	json   bool   // strings keep their escapes, and the parser counts the nesting
+	open   []byte // the open brackets and question marks
 	depth  int    // the brackets among them
 	tokens int    // how many there were
 	done   bool
@@ -102,7 +102,7 @@ func (s *scanner) Next() (lexer.Token, error) {
 
 func (s *scanner) position() lexer.Position { return lexer.Position{Offset: s.at} }
 
-// peek gives the byte that many places ahead, or 0 at the end, where no text can have it.
+// peek returns the byte that many positions ahead, or 0 at the end; no text contains a 0.
 func (s *scanner) peek(ahead int) byte {
 	if s.at+ahead < len(s.src) {
 		return s.src[s.at+ahead]
@@ -121,7 +121,7 @@ func (s *scanner) invalid(message string) lexer.Token {
 	return s.token(invalid, message, 0)
 }
 
-// skipBlank moves to the next token and complains about a comment without end.
+// skipBlank moves to the next token; it returns a message if a comment does not end.
 func (s *scanner) skipBlank() string {
 	for !s.done && s.at < len(s.src) {
 		rest := s.src[s.at:]
@@ -166,8 +166,8 @@ func (s *scanner) word() lexer.Token {
 	return s.token(ident, word, len(word))
 }
 
-// number takes 12, .5, 1.5 and 1e-3, but not 5. or 1e. It takes 017 and 0x1F too, which the parser refuses unless it is
-// strict or there is a minus before them.
+// number reads 12, .5, 1.5 and 1e-3, but not 5. or 1e. It also reads 017 and 0x1F, which the parser
+// refuses unless it is strict or there is a minus before them.
 func (s *scanner) number() lexer.Token {
 	end, kind := s.digits(s.at), integer
 	if s.src[s.at:end] == "0" && s.peek(1)|0x20 == 'x' {
@@ -212,10 +212,11 @@ func (s *scanner) hexDigits(from int) int {
 	return from
 }
 
-// operators has longer ones before their beginnings.
+// operators lists longer operators before their prefixes.
 var operators = [...]string{
 	">>>", "=?=", "=!=", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>",
-	"+", "-", "*", "/", "%", "<", ">", "!", "~", "&", "|", "^", "?", ":", "=", ".", ",", ";", "(", ")", "[", "]", "{", "}",
+	"+", "-", "*", "/", "%", "<", ">", "!", "~", "&", "|", "^", "?", ":", "=", ".", ",", ";", "(", ")", "[",
+	"]", "{", "}",
 }
 
 func (s *scanner) operator() lexer.Token {
@@ -234,7 +235,7 @@ func (s *scanner) operator() lexer.Token {
 	return s.invalid(fmt.Sprintf("unexpected character %q", s.src[s.at:s.at+1]))
 }
 
-// nest keeps count of what is open. Brackets that do not fit are left to the parser to complain about.
+// nest keeps track of open brackets. Unbalanced ones are reported by the parser.
 func (s *scanner) nest(c byte) string {
 	if s.json {
 		return ""
@@ -270,7 +271,8 @@ func (s *scanner) nest(c byte) string {
 	return ""
 }
 
-// secondDot takes two dots: the reference swallows the second, and then reads a fraction behind it as 0.
+// secondDot reads two dots: the reference swallows the second one and reads a fraction after it
+// as 0.
 func (s *scanner) secondDot() lexer.Token {
 	if !isDigit(s.peek(2)) {
 		return s.token(punct, ".", 2)
@@ -283,7 +285,8 @@ func (s *scanner) secondDot() lexer.Token {
 	return t
 }
 
-// quotedText takes a string or a quoted name, which may come in several pieces with blanks between them.
+// quotedText reads a string or a quoted name, which may consist of several pieces separated by
+// blanks.
 func (s *scanner) quotedText(kind lexer.TokenType, quote byte) lexer.Token {
 	t := s.token(kind, "", 0)
 	var pieces []string
@@ -296,7 +299,7 @@ func (s *scanner) quotedText(kind lexer.TokenType, quote byte) lexer.Token {
 		case s.syntax.Lines:
 			t.Value = strings.ReplaceAll(piece, `\`+string(quote), string(quote))
 			return t
-		case s.json: // whoever reads it wants to see the escapes
+		case s.json: // the parser needs the escapes
 		default:
 			if piece, ok = unescape(piece); !ok {
 				return s.invalid(`text with \0`)
@@ -320,7 +323,7 @@ func (s *scanner) quotedText(kind lexer.TokenType, quote byte) lexer.Token {
 	}
 }
 
-// untilQuote moves behind the closing quote and gives what is between the quotes.
+// untilQuote moves past the closing quote and returns the text before it.
 func (s *scanner) untilQuote(quote byte) (string, bool) {
 	start := s.at + 1
 	for i := start; i < len(s.src); i++ {
@@ -333,7 +336,7 @@ func (s *scanner) untilQuote(quote byte) (string, bool) {
 			case !s.syntax.Lines:
 				i++
 			case i+1 < len(s.src)-1 && s.src[i+1] == quote:
-				i++ // at the very end of a line it is a backslash and the closing quote
+				i++ // at the very end of a line, \" is a backslash and the closing quote
 			}
 		}
 	}

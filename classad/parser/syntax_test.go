@@ -9,15 +9,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
-// What is printed of an expression in the four syntaxes; empty where it is an error.
+// The printed form of an expression in the four syntaxes; empty where it is an error.
 func TestSyntax(t *testing.T) {
 	for text, want := range map[string]struct{ brackets, lines, strict, strictLines string }{
-		`0012`:        {"", "", "12", "12"},
-		`-0012`:       {"-12", "-12", "-12", "-12"},
-		`- 0012`:      {"", "", " -12", " -12"},
-		`0019`:        {"", "", "", ""},
-		`-0019`:       {"", "", "", ""},
-		`0019.5`:      {"1.950000000000000E+01", "1.950000000000000E+01", "1.950000000000000E+01", "1.950000000000000E+01"},
+		`0012`:   {"", "", "12", "12"},
+		`-0012`:  {"-12", "-12", "-12", "-12"},
+		`- 0012`: {"", "", " -12", " -12"},
+		`0019`:   {"", "", "", ""},
+		`-0019`:  {"", "", "", ""},
+		`0019.5`: {
+			"1.950000000000000E+01", "1.950000000000000E+01", "1.950000000000000E+01",
+			"1.950000000000000E+01",
+		},
 		`0xAb`:        {"", "", "0", "0"},
 		`-0XaB`:       {"0", "0", "0", "0"},
 		`0xg`:         {"", "", "", ""},
@@ -29,7 +32,8 @@ func TestSyntax(t *testing.T) {
 		`"a" "b"`:     {`"ab"`, "", `"ab"`, ""},
 	} {
 		for s, want := range map[parser.Syntax]string{
-			{}: want.brackets, {Lines: true}: want.lines, {Strict: true}: want.strict, {Lines: true, Strict: true}: want.strictLines,
+			{}: want.brackets, {Lines: true}: want.lines, {Strict: true}: want.strict,
+			{Lines: true, Strict: true}: want.strictLines,
 		} {
 			e, err := s.Expr(text)
 			if want == "" {

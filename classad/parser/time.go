@@ -6,8 +6,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// timeConstant is the constant that a call of absTime or relTime with one literal string is, or nil for other calls. A
-// string that is no time is a mistake of the text, not one that shows in evaluation.
+// timeConstant returns the constant for a call of absTime or relTime with one literal string, or
+// nil for other calls. A string that is not a time is a syntax error, not an error of evaluation.
 func timeConstant(name *lexer.Token, args []ast.Expr) (ast.Expr, error) {
 	key := ast.Fold(name.Value)
 	if key != "abstime" && key != "reltime" || len(args) != 1 {

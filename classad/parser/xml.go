@@ -10,13 +10,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// XML parses the text of one ad as an element <c>, which the reference writes inside an element <classads>. Whatever
-// stands before and behind it is ignored. Errors are of type [*Error].
+// XML parses one ad that is an element <c>, which the reference writes inside an element
+// <classads>. Everything before and after it is ignored. Errors are of type [*Error].
 //
-// As in the reference, end tags may be missing, at the end of the text even all of them; text and tags <c> between
-// attributes are ignored; &amp; &lt; and &gt; are the only entities, and what else begins with & is left as it is. An integer or real
-// that is no number is the constant error, and what follows an expression or a number is ignored. Unlike there, what
-// is neither value nor attribute in an ad is an error, where the reference drops the rest of the ad or hangs.
+// As in the reference, end tags may be missing, at the end of the text even all of them; text and
+// tags
+// <c> between attributes are ignored; &amp; &lt; and &gt; are the only entities, and any other & is
+// left unchanged. An integer or real that is not a number is the constant error, and what follows
+// an expression or a number is ignored. Unlike in the reference, anything in an ad that is neither
+// value nor attribute is an error; the reference drops the rest of the ad or hangs.
 func XML(src string) (*ast.Record, error) {
 	p := &xmlParser{scanner: xmlScanner{src: untilNUL(src)}}
 	for {
@@ -58,7 +60,7 @@ func (p *xmlParser) unexpected(expected string) error {
 	return e
 }
 
-// shortened keeps messages readable.
+// shortened limits the length of a text in a message.
 func shortened(s string) string {
 	const longest = 40
 	if len(s) > longest {
@@ -67,7 +69,7 @@ func shortened(s string) string {
 	return s
 }
 
-// record parses from the tag <c> on.
+// record parses an ad whose tag <c> is the current token.
 func (p *xmlParser) record(depth int) (*ast.Record, error) {
 	start := p.next()
 	r := ast.NewRecord(ast.Pos(start.offset))
@@ -115,7 +117,7 @@ func (p *xmlParser) skipEnd(name string) {
 	}
 }
 
-// list parses from the tag <l> on.
+// list parses a list whose tag <l> is the current token.
 func (p *xmlParser) list(depth int) (ast.Expr, error) {
 	start := p.next()
 	if depth > MaxDataNesting {
@@ -190,7 +192,7 @@ func (p *xmlParser) string() (ast.Expr, error) {
 	return ast.NewString(ast.Pos(t.offset), content), nil
 }
 
-// textual parses a value that is made of text and cannot do without.
+// textual parses a value whose element must contain text.
 func (p *xmlParser) textual() (ast.Expr, error) {
 	t := p.next()
 	if p.token.kind != xmlText {
@@ -224,7 +226,8 @@ func (p *xmlParser) textual() (ast.Expr, error) {
 
 var (
 	leadingInteger = regexp.MustCompile(`^-?[0-9]+`)
-	// leadingReal has the sign, then what the C function strtod takes: a word, hexadecimal digits or decimal ones.
+	// leadingReal matches a sign and then what the C function strtod reads: a word, hexadecimal
+	// digits or decimal ones.
 	leadingReal = regexp.MustCompile(`^(?i)([+-]?)(?:(inf|nan)|` +
 		`(0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+))(p[+-]?[0-9]+)?|` +
 		`((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))`)
@@ -247,7 +250,7 @@ func xmlReal(pos ast.Pos, content string) ast.Expr {
 	if hex != "" && power == "" {
 		power = "p0"
 	}
-	r, _ := strconv.ParseFloat(word+hex+power+decimal, 64) // beyond the range it is infinite, as it should be
+	r, _ := strconv.ParseFloat(word+hex+power+decimal, 64) // out of range it becomes infinite, as it should
 	if sign == "-" {
 		r = -r
 	}
@@ -263,7 +266,7 @@ func unentity(raw string) string {
 	return entities.Replace(raw)
 }
 
-// entityOffset finds the place in a text that has the offset when its entities are replaced.
+// entityOffset converts an offset in the text with entities replaced to one in the raw text.
 func entityOffset(raw string, offset int) int {
 	i := 0
 	for ; i < len(raw) && offset > 0; offset-- {

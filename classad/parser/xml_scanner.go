@@ -22,11 +22,11 @@ type xmlToken struct {
 	attrs  string // what follows the name in a tag
 }
 
-// xmlScanner cuts XML into tags and text. Comments are skipped, and so are declarations: <? and <!.
+// xmlScanner splits XML into tags and text. It skips comments and declarations, <? and <!.
 type xmlScanner struct {
 	src     string
 	at      int
-	inQuote bool // behind <s>, where blanks count
+	inQuote bool // after <s>, where blanks count
 }
 
 func (s *xmlScanner) next() xmlToken {
@@ -53,7 +53,7 @@ func (s *xmlScanner) next() xmlToken {
 		if !ok {
 			s.at = len(s.src)
 			if strings.HasPrefix(rest, "</") {
-				return xmlToken{offset: s.at} // half an end tag is as good as none
+				return xmlToken{offset: s.at} // an incomplete end tag counts as none
 			}
 			return xmlToken{kind: xmlBroken, offset: len(s.src) - len(rest), raw: rest}
 		}
@@ -67,8 +67,8 @@ func (s *xmlScanner) next() xmlToken {
 	}
 }
 
-// tagEnd is the length of the tag or comment at the start of the text. As in the reference, the first > ends a tag, even
-// in quotes.
+// tagEnd returns the length of the tag or comment at the start of the text. As in the reference,
+// the first > ends a tag, even in quotes.
 func tagEnd(text string) (int, bool) {
 	end := ">"
 	if strings.HasPrefix(text, "<!--") {
@@ -98,9 +98,10 @@ const blanks = " \t\n\v\f\r"
 
 func trimBlank(s string) string { return strings.Trim(s, blanks) }
 
-// attribute finds the value of an attribute, in which entities and escapes are replaced. It fails if the attribute is not
-// there, is empty or holds a NUL. As in the reference only the first attribute of a tag can be found, and whatever its
-// value begins with is the opening quote, but the closing one is a double quote.
+// attribute returns the value of an attribute with entities and escapes replaced; ok is false if
+// the attribute is missing, empty or contains a NUL. As in the reference, only the first attribute
+// of a tag can be found; its value's first character counts as the opening quote, whatever it is,
+// but the closing quote must be a double quote.
 func (t xmlToken) attribute(name string) (string, bool) {
 	rest := strings.TrimLeft(t.attrs, blanks)
 	end := strings.IndexAny(rest, blanks+"=")
@@ -115,7 +116,7 @@ func (t xmlToken) attribute(name string) (string, bool) {
 	return value, ok && value != ""
 }
 
-// untilQuote is what stands before a double quote that has no backslash before it.
+// untilQuote returns the text before the first double quote that has no backslash before it.
 func untilQuote(text string) string {
 	for i := range len(text) {
 		if text[i] == '"' && (i == 0 || text[i-1] != '\\') {

@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 )
 
-// given is the estimate model that leaves estimates as the trace has them.
+// given is the estimate model that keeps the trace's estimates.
 const given = "given"
 
 func (f *File) loads() []float64 { return orElse(f.Loads, 1) }
@@ -19,8 +19,8 @@ func (f *File) estimateModels() []string { return orElse(f.EstimateModels, given
 
 func (f *File) seeds() []uint64 { return orElse(f.Seeds, 0) }
 
-// fair are the fair start times to be found. Only the unfairness is kept, and a cell
-// has one core.
+// fair returns which fair start times to find. Only the unfairness is kept, and each cell has one
+// core.
 func (f *File) fair() condorsim.Fair {
 	return condorsim.Fair{
 		Strict: slices.Contains(f.FST, "strict"), Relaxed: slices.Contains(f.FST, "relaxed"),
@@ -43,11 +43,11 @@ type scheduler struct {
 	options                         map[string]string
 	orderGiven                      bool
 	estimates                       estimate.Settings
-	policyPath, orderPath           string // in the file
-	path                            string // of the entry
+	policyPath, orderPath           string // paths in the file
+	path                            string // path of the entry
 }
 
-// schedulers are all of a file, in its order.
+// schedulers returns all schedulers of a file, in its order.
 func (f *File) schedulers() []scheduler {
 	var all []scheduler
 	for i := range f.Schedulers {
@@ -63,7 +63,7 @@ func (f *File) schedulers() []scheduler {
 
 func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
 
-// expand gives the combinations of policies, orders and estimators, policy by policy.
+// expand returns the combinations of policies, orders and estimators, policy by policy.
 func (s *Scheduler) expand() []scheduler {
 	policies, policyPath := s.Policies, at(".policies")
 	orders, orderPath := s.Orders, at(".orders")
@@ -82,8 +82,10 @@ func (s *Scheduler) expand() []scheduler {
 			}
 			for _, estimates := range s.Estimates.expand() {
 				all = append(all, scheduler{
-					label: cmp.Or(s.Label, label+estimatesLabel(estimates)), policy: policy, order: cmp.Or(order, "fcfs"), placement: s.placement(),
-					options: s.Options, orderGiven: order != "", estimates: estimates, policyPath: policyPath(i), orderPath: orderPath(n),
+					label: cmp.Or(s.Label, label+estimatesLabel(estimates)), policy: policy,
+					order: cmp.Or(order, "fcfs"), placement: s.placement(),
+					options: s.Options, orderGiven: order != "", estimates: estimates, policyPath: policyPath(i),
+					orderPath: orderPath(n),
 				})
 			}
 		}
@@ -91,8 +93,8 @@ func (s *Scheduler) expand() []scheduler {
 	return all
 }
 
-// cellID names a cell. What is as the trace has it is left out, so that a cell
-// keeps its name when a sweep grows.
+// cellID names a cell. It leaves out what is as in the trace, so that a cell keeps its name when a
+// sweep grows.
 func cellID(trace, label string, load float64, model string, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {

@@ -9,13 +9,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// simulate runs a cell. Whatever goes wrong in it is its error: the others do not
-// suffer from it. The sink sees each cycle.
-func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sink negotiator.Sink) (done results.Cell, err error) {
+// simulate runs a cell. Whatever fails in it is returned as its error, and other cells go on. The
+// sink sees each cycle.
+func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
+	sink negotiator.Sink,
+) (done results.Cell, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("internal error: %v\n%s", fault, debug.Stack())
@@ -34,7 +36,8 @@ func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sin
 		return done, err
 	}
 	defer deciders.close()
-	estimates, err := w.Estimators(c.input.settings(c.scheduler.estimates), deciders.Main.Spec().Guarantees, p.settings.Places.open)
+	estimates, err := w.Estimators(c.input.settings(c.scheduler.estimates), deciders.Main.Spec().Guarantees,
+		p.settings.Places.open)
 	if err != nil {
 		return done, err
 	}
@@ -43,7 +46,8 @@ func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sin
 		Placement: rule, Order: order, Policy: deciders.Main, Fallback: deciders.Fallback, Estimates: estimates,
 		Refused: func(r backfill.Refusal) {
 			if refused == nil {
-				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w", r.Now, r.Err)
+				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w",
+					r.Now, r.Err)
 			}
 		},
 	}, sink)
@@ -62,8 +66,10 @@ func (p *Plan) simulate(ctx context.Context, c *cell, w *condorsim.Workload, sin
 	}, nil
 }
 
-// run simulates, and measures what else is asked for.
-func (p *Plan) run(ctx context.Context, w *condorsim.Workload, c negotiator.Config, sink negotiator.Sink) (*condorsim.Result, error) {
+// run simulates, and measures what the sweep asks for.
+func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Config,
+	sink negotiator.Sink,
+) (*condorsim.Result, error) {
 	if p.fair.Strict || p.fair.Relaxed {
 		return condorsim.RunFair(ctx, w, c, p.fair, sink)
 	}

@@ -11,33 +11,33 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
-	"github.com/condor-backfill/condor-backfill/condorsim/papers"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// checker gathers faults.
+// checker collects faults.
 type checker struct{ faults []fault }
 
 func (c *checker) say(path, format string, args ...any) {
 	c.faults = append(c.faults, fault{path, fmt.Sprintf(format, args...)})
 }
 
-// err says what an error says, if it is one.
+// err adds an error as a fault, unless it is nil.
 func (c *checker) err(path string, err error) {
 	if err != nil {
 		c.say(path, "%v", err)
 	}
 }
 
-// oneOf wants a text, if it is given, to be one of some.
+// oneOf requires a text, if given, to be one of those known.
 func (c *checker) oneOf(path, text string, known ...string) {
 	if text != "" && !slices.Contains(known, text) {
 		c.say(path, "%q%s: must be one of %s", text, backfill.DidYouMean(text, known), strings.Join(known, ", "))
 	}
 }
 
-// names of traces, labels and sweeps become names of files.
+// names matches names of traces, labels and sweeps, which become names of files.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) //nolint:gochecknoglobals // a constant
 
 const longestName = 60
@@ -46,11 +46,12 @@ func isName(text string) bool { return names.MatchString(text) && len(text) <= l
 
 func (c *checker) name(path, name string) {
 	if !isName(name) {
-		c.say(path, "%q cannot be a name: it must be of letters, digits, dots, underscores and hyphens, %d at most", name, longestName)
+		c.say(path, "%q cannot be a name: it must be of letters, digits, dots, underscores and hyphens, %d at most",
+			name, longestName)
 	}
 }
 
-// unique wants all of some to differ, in whatever case, as the names of files must.
+// unique requires all texts of a list to differ, ignoring case, as the names of files must.
 func unique[T any](c *checker, list []T, path func(i int) string, text func(T) string) {
 	seen := map[string]bool{}
 	for i, v := range list {
@@ -62,13 +63,12 @@ func unique[T any](c *checker, list []T, path func(i int) string, text func(T) s
 	}
 }
 
-// at is the path of an element of a list.
+// at returns a function for the paths of a list's elements.
 func at(list string) func(i int) string {
 	return func(i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 }
 
-// faults are all that is wrong with a file and can be said without looking at
-// anything else.
+// faults returns all that is wrong with a file and can be found without looking at other files.
 func (f *File) faults() []fault {
 	c := &checker{}
 	c.name("name", f.Name)
@@ -185,18 +185,20 @@ func (c *checker) schedulers(f *File) {
 		}
 		for _, one := range all {
 			if !isName(one.label) {
-				c.say(path, "%q cannot be a label: give one of letters, digits, dots, underscores and hyphens, %d at most", one.label, longestName)
+				c.say(path, "%q cannot be a label: give one of letters, digits, dots, underscores and hyphens, "+
+					"%d at most", one.label, longestName)
 			}
 			labels, places = append(labels, one.label), append(places, path)
 		}
 	}
 	unique(c, labels, func(i int) string { return places[i] }, func(s string) string { return "the label " + s })
 	if f.Baseline != "" && !slices.Contains(labels, f.Baseline) {
-		c.say("baseline", "%q is no scheduler's label%s: there are %s", f.Baseline, backfill.DidYouMean(f.Baseline, labels), strings.Join(labels, ", "))
+		c.say("baseline", "%q is no scheduler's label%s: there are %s", f.Baseline,
+			backfill.DidYouMean(f.Baseline, labels), strings.Join(labels, ", "))
 	}
 }
 
-// scheduler checks one entry by itself.
+// scheduler checks one entry.
 func (c *checker) scheduler(path string, s *Scheduler) {
 	if (s.Policy == "") == (len(s.Policies) == 0) {
 		c.say(path, "a scheduler has either a policy or policies")
@@ -254,7 +256,8 @@ func (c *checker) axes(f *File) {
 	for i, t := range f.Traces {
 		plain := slices.Equal(f.loads(), []float64{1}) && slices.Equal(f.estimateModels(), []string{given})
 		if t.Ads != "" && !plain {
-			c.say(at("traces")(i)+".ads", "job ads are taken as they are: there can be no other loads and estimate models")
+			c.say(at("traces")(i)+".ads", "job ads are taken as they are: there can be no other loads "+
+				"and estimate models")
 		}
 	}
 }

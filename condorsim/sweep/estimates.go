@@ -13,11 +13,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-// Estimates are the run times that schedulers plan with, as the flags of condorsim run
-// say. Of several in a list, each is one more scheduler.
+// Estimates are the run times that schedulers plan with, as the flags of condorsim run. Each of a
+// list makes another scheduler.
 type Estimates struct {
 	All      oneOrMore         `yaml:"estimates"`
 	Order    string            `yaml:"estimates_order"`
@@ -26,16 +26,19 @@ type Estimates struct {
 	Options  map[string]string `yaml:"estimates_options"`
 }
 
-// oneOrMore is a text, or a list of them.
+// oneOrMore is a text or a list of texts.
 type oneOrMore []string
 
-// UnmarshalYAML reads either; what is wrong is told with its place.
+// UnmarshalYAML reads either; errors give the place.
 func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
 	switch node.Type() {
 	case ast.SequenceType:
 		return yaml.NodeToValue(node, (*[]string)(o))
 	case ast.MappingType, ast.MappingValueType:
-		return &yaml.SyntaxError{Message: "a mapping is given where a text or a list is expected", Token: node.GetToken()}
+		return &yaml.SyntaxError{
+			Message: "a mapping is given where a text or a list is expected",
+			Token:   node.GetToken(),
+		}
 	default:
 		var one string
 		err := yaml.NodeToValue(node, &one)
@@ -44,16 +47,19 @@ func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
 	}
 }
 
-// expand gives the settings one by one, with what they add to labels.
+// expand returns the settings one by one, with what they add to labels.
 func (e *Estimates) expand() (all []estimate.Settings) {
 	for _, one := range orElse(e.All, "") {
-		all = append(all, withOptions(estimate.Settings{All: one, Order: e.Order, Backfill: e.Backfill, Running: e.Running}, e.Options))
+		all = append(all, withOptions(estimate.Settings{
+			All: one, Order: e.Order, Backfill: e.Backfill,
+			Running: e.Running,
+		}, e.Options))
 	}
 	return all
 }
 
-// withOptions are settings with those of the options that they go by: options are for
-// the estimators of a list, or of all schedulers of a trace.
+// withOptions returns settings with those of the options that they use: options may be for other
+// estimators of the list, or for all schedulers of a trace.
 func withOptions(s estimate.Settings, all map[string]string) estimate.Settings {
 	s.Options = nil
 	for option, value := range all {
@@ -67,7 +73,7 @@ func withOptions(s estimate.Settings, all map[string]string) estimate.Settings {
 	return s
 }
 
-// settings are a scheduler's on the trace.
+// settings returns a scheduler's settings on the trace.
 func (t *Trace) settings(s estimate.Settings) estimate.Settings {
 	options := maps.Clone(t.EstimatesOptions)
 	if options == nil {
@@ -77,10 +83,15 @@ func (t *Trace) settings(s estimate.Settings) estimate.Settings {
 	return withOptions(s, options)
 }
 
-// estimatesLabel is what settings add to the label of a scheduler.
+// estimatesLabel returns what settings add to the label of a scheduler.
 func estimatesLabel(s estimate.Settings) string {
 	var label strings.Builder
-	for _, of := range []struct{ use, spec string }{{"", s.All}, {"order-", s.Order}, {"backfill-", s.Backfill}, {"running-", s.Running}} {
+	for _, of := range []struct{ use, spec string }{
+		{"", s.All},
+		{"order-", s.Order},
+		{"backfill-", s.Backfill},
+		{"running-", s.Running},
+	} {
 		if of.spec != "" {
 			label.WriteString("-" + of.use + strings.ReplaceAll(of.spec, ":", ""))
 		}
@@ -88,7 +99,7 @@ func estimatesLabel(s estimate.Settings) string {
 	return label.String()
 }
 
-// estimatesKey is what the key of a cell says of settings; nil if they say nothing.
+// estimatesKey returns settings for the key of a cell; nil for requested times.
 func estimatesKey(s estimate.Settings) *results.Estimates {
 	key := results.Estimates(s)
 	if key.String() == "" {
@@ -97,7 +108,7 @@ func estimatesKey(s estimate.Settings) *results.Estimates {
 	return &key
 }
 
-// estimates checks each setting by itself, so that what is wrong is told at its place.
+// estimates checks each setting by itself, so that a fault gets its place.
 func (c *checker) estimates(path string, e *Estimates) {
 	if e.All != nil && len(e.All) == 0 {
 		c.say(path+".estimates", "there is no estimator")
@@ -111,15 +122,17 @@ func (c *checker) estimates(path string, e *Estimates) {
 	c.err(path+".estimates_options", estimate.CheckOptions(e.Options, e.expand()...))
 }
 
-// past checks what a trace has for the schedulers' estimators to learn from, and to go
-// by. The first jobs may be taken out though nobody learns from them: what is left is
-// what others who do are compared on.
+// past checks what a trace has for the schedulers' estimators: their history and their options. The
+// first jobs may be taken out even if no estimator learns from them, so that schedulers with and
+// without learning run the same jobs.
 func (c *checker) past(path string, t *Trace, schedulers []estimate.Settings) {
-	if !(t.HistoryShare >= 0 && t.HistoryShare < 1) { // nor is it not a number
-		c.say(path+".history_share", "%v: must be from 0 to less than 1, as something must be left to run", t.HistoryShare)
+	if !(t.HistoryShare >= 0 && t.HistoryShare < 1) { // also refuses NaN
+		c.say(path+".history_share", "%v: must be from 0 to less than 1, as something must be left to run",
+			t.HistoryShare)
 	}
 	if t.History != "" && !slices.ContainsFunc(schedulers, estimate.Settings.Learns) {
-		c.say(path+".history", "no scheduler has an estimator that learns: give one %s, or leave the history out", estimate.Learners())
+		c.say(path+".history", "no scheduler has an estimator that learns: give one %s, or leave the history out",
+			estimate.Learners())
 	}
 	c.err(path+".estimates_options", estimate.CheckOptions(t.EstimatesOptions, schedulers...))
 }
@@ -133,9 +146,9 @@ func (p Places) open(name string) (io.ReadCloser, error) {
 	return file.open()
 }
 
-// estimators makes each estimator of a scheduler by itself, to tell what is wrong with
-// it under the policy; that is told once.
-func (c *checker) estimators(s scheduler, policy backfill.Spec, places Places, told map[string]bool) {
+// estimators makes each estimator of a scheduler by itself, to find what is wrong with it under the
+// policy; each fault is reported once.
+func (c *checker) estimators(s scheduler, policy backfill.PolicySpec, places Places, told map[string]bool) {
 	for _, of := range []struct {
 		path     string
 		settings estimate.Settings
@@ -146,17 +159,18 @@ func (c *checker) estimators(s scheduler, policy backfill.Spec, places Places, t
 		{".estimates_running", estimate.Settings{Running: s.estimates.Running}},
 	} {
 		path := s.path + of.path
-		if _, err := (&condorsim.Workload{}).Estimators(of.settings, policy.Guarantees, places.open); err != nil && !told[path] {
+		if _, err := (&condorsim.Workload{}).Estimators(of.settings, policy.Guarantees,
+			places.open); err != nil && !told[path] {
 			told[path] = true
 			c.say(path, "%v", err)
 		}
 	}
 }
 
-// digests are those of the files of run times that settings name.
+// digests returns the digests of the files of run times that settings name.
 func (p Places) digests(s estimate.Settings) (sums []string, err error) {
 	for _, name := range s.Files() {
-		file, _ := p.find(name) // it was there when it was checked
+		file, _ := p.find(name) // it was found when it was checked
 		sum, err := file.digest()
 		if err != nil {
 			return nil, err

@@ -2,24 +2,24 @@ package sweep
 
 import "github.com/goccy/go-yaml/ast"
 
-// File is what a sweep's file may say.
+// File is the content of a sweep's file.
 type File struct {
-	// Name is that of the folder of results, unless another is given. Title and
-	// Description are for people.
+	// Name is the name of the folder of results, unless another is given. Title and Description are
+	// for people.
 	Name        string `yaml:"name"`
 	Title       string `yaml:"title"`
 	Description string `yaml:"description"`
-	// Paper names the one whose statements the results are held against; see package papers.
+	// Paper names the paper to compare the results with; see package papers.
 	Paper string `yaml:"paper"`
 	// Baseline is the label of the scheduler that others are compared with; "": none.
 	Baseline string `yaml:"baseline"`
-	// FST are the fair start times to be found: strict, relaxed.
+	// FST are the fair start times to find: strict, relaxed.
 	FST []string `yaml:"fst"`
-	// CountEvents counts the events of the profile that are examined.
+	// CountEvents counts profile events.
 	CountEvents bool `yaml:"count_events"`
 
-	// The dimensions of the matrix. No loads, estimate models or seeds: the trace as it
-	// is, and seed 0.
+	// The dimensions of the matrix. Without loads, estimate models or seeds, the trace is unchanged
+	// and the seed 0.
 	Traces         []Trace     `yaml:"traces"`
 	Schedulers     []Scheduler `yaml:"schedulers"`
 	Loads          []float64   `yaml:"loads"`
@@ -28,34 +28,34 @@ type File struct {
 
 	path string
 	text []byte
-	tree *ast.File // where things stand
+	tree *ast.File // for the places of faults
 }
 
-// Trace is a workload and what it runs on. It is one of: a trace's file, job ads,
-// several traces merged, a trace that is made up.
+// Trace is a workload and what it runs on. It is one of: a trace's file, job ads, several merged
+// traces, a generated trace.
 type Trace struct {
 	Name   string `yaml:"name"`
 	Source `yaml:",inline"`
 	Merge  []Source `yaml:"merge"`
 	// Ads is a file of job ads.
 	Ads string `yaml:"ads"`
-	// Generate makes a trace up.
+	// Generate generates a trace.
 	Generate *Generate `yaml:"generate"`
-	// Pool is a file of slot ads or a description of a pool, Nodes a number of slots
-	// that are all alike; if neither is given, the trace's machine is one slot.
+	// Pool is a file of slot ads or a description of a pool, Nodes a number of slots that are all
+	// alike; if neither is given, the trace's machine is one slot.
 	Pool  string `yaml:"pool"`
 	Nodes *Nodes `yaml:"nodes"`
-	// History is a trace or job ads that estimators learn from beforehand. From the
-	// first HistoryShare (0 to 1) of the jobs they learn, too: these are not run.
+	// History is a trace or job ads that estimators learn from beforehand. They learn from the
+	// first HistoryShare (0 to 1) of the jobs as well, which are not run.
 	History      string  `yaml:"history"`
 	HistoryShare float64 `yaml:"history_share"`
-	// EstimatesOptions are the estimators' on this trace, such as the label that stands
-	// for projects in it; those that a scheduler gives go before.
+	// EstimatesOptions are the estimators' options on this trace, such as the label that stands for
+	// projects; options of a scheduler have precedence.
 	EstimatesOptions map[string]string `yaml:"estimates_options"`
 }
 
-// Source is a trace's file and how it is read, as the flags of condorsim run say.
-// Of what is merged, the whole says what the parts do not.
+// Source is a trace's file and how to read it, as the flags of condorsim run. In a merged trace,
+// the whole gives what its parts leave out.
 type Source struct {
 	File       string `yaml:"file"`
 	CPUs       int64  `yaml:"cpus"`
@@ -63,8 +63,8 @@ type Source struct {
 	Clean      string `yaml:"clean"`
 	ProcsField string `yaml:"procs_field"`
 	Overrun    string `yaml:"overrun"`
-	Max        int    `yaml:"max"`   // the first so many jobs
-	Until      int64  `yaml:"until"` // those submitted before this second of the trace
+	Max        int    `yaml:"max"`   // the first jobs
+	Until      int64  `yaml:"until"` // jobs submitted before this second of the trace
 }
 
 // Nodes is a number of slots that are all alike.
@@ -74,11 +74,10 @@ type Nodes struct {
 	Memory int64 `yaml:"memory"` // MiB
 }
 
-// Scheduler is one scheduler, or all combinations of some policies, orders and
-// estimators.
+// Scheduler is one scheduler, or all combinations of some policies, orders and estimators.
 type Scheduler struct {
-	// Label is the scheduler's name in results. By default it is the policy and, if
-	// they are given, the order and the estimators: pc-sjf, easy-wfp-combined.
+	// Label is the scheduler's name in results. By default it is the policy and, if given, the
+	// order and the estimators: pc-sjf, easy-wfp-combined.
 	Label     string            `yaml:"label"`
 	Policy    string            `yaml:"policy"`
 	Policies  []string          `yaml:"policies"`
@@ -89,7 +88,7 @@ type Scheduler struct {
 	Estimates `yaml:",inline"`
 }
 
-// sources are the traces' files that are read.
+// sources returns the files of the trace.
 func (t *Trace) sources() []Source {
 	switch {
 	case t.Merge != nil:
@@ -105,7 +104,7 @@ func (t *Trace) sources() []Source {
 	}
 }
 
-// within fills in what a part of a merged trace does not say.
+// within fills in, from the whole, what a part of a merged trace leaves out.
 func (s Source) within(whole Source) Source {
 	if s.CPUs == 0 {
 		s.CPUs = whole.CPUs
@@ -125,7 +124,7 @@ func (s Source) within(whole Source) Source {
 	return s
 }
 
-// files are the names of the files that the jobs come from.
+// files returns the names of the files that the jobs come from.
 func (t *Trace) files() []string {
 	var names []string
 	for _, s := range t.sources() {

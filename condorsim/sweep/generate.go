@@ -1,12 +1,12 @@
 package sweep
 
 import (
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/generate"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/generate"
 )
 
-// Generate is a trace that is made up, anew for each seed of the sweep. What a model
-// does not know must be left out.
+// Generate generates a trace, anew for each seed of the sweep. Fields that a model does not use
+// must be left out.
 type Generate struct {
 	Model string `yaml:"model"` // lublin or simple
 	Jobs  int    `yaml:"jobs"`
@@ -27,7 +27,7 @@ type Generate struct {
 	Zipf       float64 `yaml:"zipf"`
 }
 
-// trace makes the trace up.
+// trace generates the trace.
 func (g *Generate) trace(name string, seed uint64) (*workload.Trace, error) {
 	if g.Model == "lublin" {
 		return generate.Lublin{Jobs: g.Jobs, Processors: g.CPUs, Kind: generate.Kind(g.Kind), Seed: seed}.Trace(name)
@@ -43,7 +43,7 @@ func (g *Generate) simple(seed uint64) generate.Simple {
 	}
 }
 
-// generate tries the model on few jobs.
+// generate checks the parameters by generating a few jobs.
 func (c *checker) generate(path string, g *Generate) {
 	c.oneOf(path+".model", g.Model, "lublin", "simple")
 	few := *g

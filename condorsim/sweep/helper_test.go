@@ -13,7 +13,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
 // linked makes policies that are linked in.
@@ -33,7 +33,7 @@ func linked(_ context.Context, policy string, options map[string]string, resourc
 	return Deciders{Main: main, Fallback: fallback}, err
 }
 
-// folder has traces of random jobs on 16 processors, named a.swf, b.swf and so on.
+// folder makes traces of random jobs on 16 processors, named a.swf, b.swf and so on.
 func folder(t *testing.T, jobs ...int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,8 @@ func folder(t *testing.T, jobs ...int) string {
 		for id := range n {
 			submit += random.IntN(40)
 			run, procs := random.IntN(100), 1+random.IntN(1+random.IntN(16))
-			fmt.Fprintf(&text, "%d %d -1 %d %d -1 %d %d %d -1 1 %d 1 1 1 -1 -1 -1\n", id+1, submit, run, procs, 1024*(1+random.IntN(64)), procs, run+random.IntN(200), random.IntN(5))
+			fmt.Fprintf(&text, "%d %d -1 %d %d -1 %d %d %d -1 1 %d 1 1 1 -1 -1 -1\n", id+1, submit, run,
+				procs, 1024*(1+random.IntN(64)), procs, run+random.IntN(200), random.IntN(5))
 		}
 		name := string(rune('a'+i)) + ".swf"
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text.String()), 0o600))
@@ -53,23 +54,23 @@ func folder(t *testing.T, jobs ...int) string {
 	return dir
 }
 
-// prepared is the plan of a sweep's text, with the files of a folder.
-func prepared(t *testing.T, dir, text string) *Plan {
+// prepared returns the sweep of a text, with the files of a folder.
+func prepared(t *testing.T, dir, text string) *Sweep {
 	t.Helper()
 	p, err := prepare(t, dir, text)
 	require.NoError(t, err)
 	return p
 }
 
-func prepare(t *testing.T, dir, text string) (*Plan, error) {
+func prepare(t *testing.T, dir, text string) (*Sweep, error) {
 	t.Helper()
 	f, err := Parse("sweep.yaml", []byte(text))
 	require.NoError(t, err)
 	return Prepare(t.Context(), f, Settings{Places: Places{Dirs: []string{dir}}, Policies: linked, Version: "v1"})
 }
 
-// whole are the indices of all cells of a plan.
-func whole(p *Plan) []int {
+// whole returns the indices of all cells.
+func whole(p *Sweep) []int {
 	all := make([]int, len(p.cells))
 	for i := range all {
 		all[i] = i
@@ -77,14 +78,15 @@ func whole(p *Plan) []int {
 	return all
 }
 
-// collect runs all cells and gives the finished ones by name.
-func collect(t *testing.T, p *Plan, parallel int) map[string]results.Cell {
+// collect runs all cells and returns the finished ones by name.
+func collect(t *testing.T, p *Sweep, parallel int) map[string]results.Cell {
 	t.Helper()
 	cells := map[string]results.Cell{}
-	failures, err := p.Run(t.Context(), whole(p), Runner{Parallel: parallel, Memory: 1 << 30, Save: func(c results.Cell) error {
-		cells[c.ID] = c
-		return nil
-	}})
+	failures, err := p.Run(t.Context(), whole(p),
+		Runner{Parallel: parallel, Memory: 1 << 30, Save: func(c results.Cell) error {
+			cells[c.ID] = c
+			return nil
+		}})
 	require.NoError(t, err)
 	require.Empty(t, failures)
 	return cells

@@ -8,9 +8,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/past"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -22,19 +22,20 @@ func (e *BadInput) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *BadInput) Unwrap() error { return e.Err }
 
-// options are how the source is read; the machine is what it does not say itself.
+// options returns how to read the source; machine gives the sizes that the source leaves out.
 func (s Source) options(machine workload.Machine) workload.Options {
 	return workload.Options{
-		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField), Overrun: workload.Overrun(s.Overrun),
-		CPUs: cmp.Or(s.CPUs, machine.Processors), Memory: cmp.Or(s.Memory, machine.Memory),
+		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField),
+		Overrun: workload.Overrun(s.Overrun),
+		CPUs:    cmp.Or(s.CPUs, machine.Processors), Memory: cmp.Or(s.Memory, machine.Memory),
 	}
 }
 
-// trace reads the trace's files; nil if it is one of job ads.
+// trace reads the trace's files; nil for job ads.
 func (in *input) trace() (*workload.Trace, error) {
 	sources := in.sources()
 	if sources == nil {
-		return nil, nil //nolint:nilnil // nil is a trace that is none
+		return nil, nil // nil: not a trace
 	}
 	parts := make([]*workload.Trace, len(sources))
 	for i, s := range sources {
@@ -74,8 +75,8 @@ func read(file located, s Source, machine workload.Machine) (*workload.Trace, er
 	return trace.Transform(cut)
 }
 
-// workload makes what is simulated: the trace, if it is one, with a load and an
-// estimate model, on the pool. The seed is for what is drawn at random.
+// workload makes the workload of a cell: the trace, if it is one, with a load and an estimate
+// model, on the pool. The seed is for what is random.
 func (in *input) workload(t *workload.Trace, load float64, model string, seed uint64) (*condorsim.Workload, error) {
 	w, err := in.make(t, workload.Transform{Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
 	if err != nil {
@@ -100,7 +101,7 @@ func (in *input) readHistory() ([]estimate.Ended, error) {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := past.Read(file, in.history.path, past.Options{})
+	ended, err := history.ReadEnded(file, in.history.path, history.EndedOptions{})
 	if err == nil && len(ended) == 0 {
 		err = fmt.Errorf("the history %s: no job in it ran to its end, so there is nothing to learn", in.history.path)
 	}
@@ -129,7 +130,7 @@ func (in *input) make(t *workload.Trace, x workload.Transform) (*condorsim.Workl
 	return condorsim.OnPool(t, in.pool)
 }
 
-// readPool reads what the trace runs on instead of its own machine.
+// readPool reads the pool that replaces the trace's machine.
 func (in *input) readPool() (err error) {
 	switch {
 	case in.Pool != "":
@@ -143,12 +144,13 @@ func (in *input) readPool() (err error) {
 			in.files = append(in.files, located{name: in.pool.Ads, path: in.pool.Ads})
 		}
 	case in.Nodes != nil:
-		in.pool, err = pools.FromAds("nodes", negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(in.Nodes.ads()), "nodes"))
+		in.pool, err = pools.FromAds("nodes", negotiator.DefaultSchema(),
+			classad.ReadAds(strings.NewReader(in.Nodes.ads()), "nodes"))
 	}
 	return err
 }
 
-// ads describes the nodes.
+// ads returns the nodes as a description of a pool.
 func (n *Nodes) ads() string {
 	var text strings.Builder
 	for i := range n.Count {

@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
-// Parse reads a sweep's file. Every fault is told with its place:
+// Parse reads a sweep's file. Every fault is reported with its place:
 //
 //	easy.yaml: [3:1] unknown field "shcedulers", did you mean schedulers?
 //	   2 | traces: …
@@ -46,7 +46,7 @@ func Parse(name string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// report tells of faults with their places.
+// report returns an error with all faults and their places.
 func (f *File) report(faults []fault) error {
 	var errs []error
 	for _, wrong := range faults {
@@ -55,11 +55,10 @@ func (f *File) report(faults []fault) error {
 	return errors.Join(errs...)
 }
 
-// fractions finds the numbers that are to be whole and are not: the library drops
-// the fraction.
+// fractions finds fractions where whole numbers are expected: the library silently drops them.
 type fractions struct{ checker }
 
-// Visit looks at a node.
+// Visit checks a node.
 func (f *fractions) Visit(node ast.Node) ast.Visitor {
 	number, ok := node.(*ast.FloatNode)
 	if !ok || number.Value == math.Trunc(number.Value) {
@@ -74,7 +73,7 @@ func (f *fractions) Visit(node ast.Node) ast.Visitor {
 	return f
 }
 
-// placed is an error of the library as text, with the lines around it.
+// placed writes an error of the library, with the lines around it.
 func placed(name string, err error) error {
 	text := mistyped.ReplaceAllStringFunc(yaml.FormatError(err, false, true), func(text string) string {
 		part := mistyped.FindStringSubmatch(text)
@@ -83,10 +82,13 @@ func placed(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimRight(text, "\n"))
 }
 
-// mistyped is how the library speaks of types.
-var mistyped = regexp.MustCompile(`cannot unmarshal (.+) into Go (?:struct field \S+ of type|value of type) (\w+)(?: \( overflow \))?`) //nolint:gochecknoglobals // a constant
+// mistyped matches what the library says about a value of the wrong type.
+//
+//nolint:gochecknoglobals // a constant
+var mistyped = regexp.MustCompile(`cannot unmarshal (.+) into Go (?:struct field \S+ of type|value of type) (\w+)(?: ` +
+	`\( overflow \))?`)
 
-// inWords says what a type of the library is.
+// inWords names a type of the library.
 func inWords(name string) string {
 	switch name {
 	case "map[string]interface {}":
@@ -108,7 +110,7 @@ func inWords(name string) string {
 	}
 }
 
-// suggest says of an unknown field which one may have been meant.
+// suggest adds to the error for an unknown field which one may have been meant.
 func suggest(file *ast.File, err error) error {
 	unknown, ok := errors.AsType[*yaml.UnknownFieldError](err)
 	if !ok {
@@ -116,12 +118,13 @@ func suggest(file *ast.File, err error) error {
 	}
 	known := fieldsAt(pathOf(file, unknown.Token))
 	return &yaml.SyntaxError{
-		Message: unknown.Message + backfill.DidYouMean(unknown.Token.Value, known) + " (known here: " + strings.Join(known, ", ") + ")",
-		Token:   unknown.Token,
+		Message: unknown.Message + backfill.DidYouMean(unknown.Token.Value, known) + " (known here: " +
+			strings.Join(known, ", ") + ")",
+		Token: unknown.Token,
 	}
 }
 
-// pathOf is the path of the mapping in which a key stands, such as $.traces[0].
+// pathOf returns the path of the mapping that has a key, such as $.traces[0].
 func pathOf(file *ast.File, key *token.Token) string {
 	found := finder{key: key}
 	for _, d := range file.Docs {
@@ -138,7 +141,7 @@ type finder struct {
 	path string
 }
 
-// Visit looks at a node.
+// Visit checks a node.
 func (f *finder) Visit(node ast.Node) ast.Visitor {
 	if pair, ok := node.(*ast.MappingValueNode); ok {
 		at := pair.Key.GetToken().Position
@@ -151,7 +154,7 @@ func (f *finder) Visit(node ast.Node) ast.Visitor {
 
 var steps = regexp.MustCompile(`[a-z_]+`) //nolint:gochecknoglobals // a constant
 
-// typeAt is the type of what stands at a path of a sweep's file, without lists.
+// typeAt returns the type of the value at a path of a sweep's file, without lists.
 func typeAt(path string) reflect.Type {
 	at := reflect.TypeFor[File]()
 	for _, step := range steps.FindAllString(path, -1) {
@@ -168,7 +171,7 @@ func typeAt(path string) reflect.Type {
 	return at
 }
 
-// fieldsAt are the names that the mapping at a path of a sweep's file may have.
+// fieldsAt returns the names that the mapping at a path of a sweep's file may have.
 func fieldsAt(path string) []string {
 	var names []string
 	for _, field := range fields(typeAt(path)) {
@@ -182,7 +185,7 @@ type field struct {
 	kind reflect.Type
 }
 
-// fields are the names in a file of a struct's fields.
+// fields returns the names of a struct's fields in a file.
 func fields(of reflect.Type) []field {
 	var all []field
 	if of.Kind() != reflect.Struct {
@@ -200,13 +203,14 @@ func fields(of reflect.Type) []field {
 	return all
 }
 
-// fault is a setting that cannot be.
+// fault is an invalid setting.
 type fault struct {
 	path string // of the setting in the file, such as traces[0].cpus
 	text string
 }
 
-// locate names the place of a fault: of the setting, or of what it is missing in.
+// locate returns the fault with its place: of the setting, or of the mapping in which it is
+// missing.
 func (f fault) locate(file *ast.File) error {
 	for path := "$." + f.path; path != "$" && path != ""; path = parent(path) {
 		at, err := yaml.PathString(path)
@@ -220,7 +224,7 @@ func (f fault) locate(file *ast.File) error {
 	return &yaml.SyntaxError{Message: f.text, Token: file.Docs[0].Body.GetToken()}
 }
 
-// parent is the path without its last step.
+// parent returns the path without its last step.
 func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }

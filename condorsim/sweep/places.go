@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// Places are where the files are that a sweep names.
+// Places say where to look for the files that a sweep names.
 type Places struct {
-	// Dirs are looked into in their order.
+	// Dirs are searched in their order.
 	Dirs []string
-	// BuiltIn has files that are part of the program; they come last. It may be nil.
+	// BuiltIn has files that are part of the program; they are searched last. It may be nil.
 	BuiltIn fs.FS
 }
 
 // located is a file that was found.
 type located struct {
-	name   string // as the sweep has it
+	name   string // as in the sweep's file
 	path   string
 	within fs.FS // nil: on disk
 }
 
-// find looks for a file by its name; an absolute path is taken as it is.
+// find looks for a file by its name; an absolute path is used as it is.
 func (p Places) find(name string) (located, bool) {
 	paths := make([]string, 0, len(p.Dirs))
 	for _, dir := range p.Dirs {
@@ -48,7 +48,7 @@ func (p Places) find(name string) (located, bool) {
 	return located{}, false
 }
 
-// looked says where a file was looked for.
+// looked says where files are looked for.
 func (p Places) looked() string { return strings.Join(p.Dirs, ", ") }
 
 func (l located) open() (fs.File, error) {
@@ -58,7 +58,7 @@ func (l located) open() (fs.File, error) {
 	return os.Open(l.path)
 }
 
-// digest is the SHA256 of the file as it lies on disk.
+// digest returns the SHA256 of the file as stored.
 func (l located) digest() (string, error) {
 	file, err := l.open()
 	if err != nil {
@@ -72,7 +72,7 @@ func (l located) digest() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// size in bytes; 0 if it is not known.
+// size returns the size in bytes; 0 if unknown.
 func (l located) size() int64 {
 	file, err := l.open()
 	if err != nil {

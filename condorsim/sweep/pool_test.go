@@ -9,23 +9,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-const onPool = "name: x\ntraces: [{name: a, file: a.swf, pool: pool.yaml}]\nschedulers: [{policy: easy}, {policy: bb, options: {resources: 'cpus,licenses'}}]\n"
+const onPool = "name: x\ntraces: [{name: a, file: a.swf, pool: pool.yaml}]\n" +
+	"schedulers: [{policy: easy}, {policy: bb, options: {resources: 'cpus,licenses'}}]\n"
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
-// A pool says what is planned with, also how much memory jobs may ask for, and
-// when its slots fail: as condorsim run has it.
+// A pool sets the resources, also how much memory jobs may request, and when its slots fail, as for
+// condorsim run.
 func TestPoolOfASweep(t *testing.T) {
 	dir := folder(t, 150)
-	write(t, dir, "pool.yaml", "classes: [{name: n, count: 5, cpus: 4, memory: 128, resources: {licenses: 2}}]\nfailures: [{mtbf: 1000, mttr: 100}]\n")
+	write(t, dir, "pool.yaml", "classes: [{name: n, count: 5, cpus: 4, memory: 128, resources: {licenses: 2}}]\n"+
+		"failures: [{mtbf: 1000, mttr: 100}]\n")
 	p := prepared(t, dir, onPool+"seeds: [0, 3]\n")
 	cells := collect(t, p, 2)
 	pool, err := pools.Open(filepath.Join(dir, "pool.yaml"))
@@ -48,14 +50,15 @@ func TestPoolOfASweep(t *testing.T) {
 	require.Len(t, p.Manifest.Traces, 2)
 }
 
-// A pool's files are among the inputs, those that its description refers to as
-// well; what is wrong with them is known before anything runs.
+// A pool's files are inputs, with those that its description refers to; faults in them are known
+// before anything runs.
 func TestFilesOfAPool(t *testing.T) {
 	dir := folder(t, 20)
 	digest := func(description, slots string) string {
 		write(t, dir, "pool.yaml", description)
 		write(t, dir, "slots.ads", slots)
-		p := prepared(t, dir, "name: x\ntraces: [{name: a, file: a.swf, pool: pool.yaml}]\nschedulers: [{policy: easy}]\n")
+		p := prepared(t, dir, "name: x\ntraces: [{name: a, file: a.swf, pool: pool.yaml}]\n"+
+			"schedulers: [{policy: easy}]\n")
 		return p.Manifest.Cells[0].Inputs
 	}
 	const ads, slots = "ads: slots.ads\n", "Name = \"a\"\nCpus = 16\n"
@@ -70,8 +73,7 @@ func TestFilesOfAPool(t *testing.T) {
 	require.ErrorContains(t, err, "cpus: none")
 }
 
-// What a cell needs is guessed by its jobs, be they in files or made up; slots are
-// none.
+// The needs of a cell are estimated by its jobs, from files or generated; slots do not count.
 func TestGuessedJobs(t *testing.T) {
 	dir := folder(t, 20)
 	write(t, dir, "pool.yaml", "classes: [{name: n, cpus: 16}]\n# "+strings.Repeat("x", 1<<16)+"\n")

@@ -6,24 +6,23 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Runner is who runs the cells of a plan.
+// Runner says how to run the cells of a sweep.
 type Runner struct {
 	// Parallel is how many cells run at a time, at least 1.
 	Parallel int
-	// Memory bounds what they are guessed to need together, in bytes; one cell runs
-	// at any rate.
+	// Memory bounds the estimated memory of the running cells, in bytes. One cell runs in any case.
 	Memory int64
 	// Save keeps a finished cell; if it fails, so does the sweep.
 	Save func(results.Cell) error
-	// Finished is told of each cell, in the order in which they are finished. The
-	// error is why it failed.
+	// Finished is called for each cell, in the order in which they finish. The error is why it
+	// failed.
 	Finished func(key results.Key, cell results.Cell, err error)
-	// Progress is told which share of the work is done, from 0 to 1, by guess.
+	// Progress is called with an estimate of the finished share of the work, from 0 to 1.
 	Progress func(share float64)
 }
 
@@ -33,11 +32,10 @@ type Failure struct {
 	Err error
 }
 
-// Run runs some of the plan's cells. Save, Finished and Progress are called by one
-// goroutine at a time. A failing cell does not keep others from running; the
-// failures come back in the order of the cells. The error is why the sweep was
-// given up: the context's end, or a cell that could not be saved.
-func (p *Plan) Run(ctx context.Context, cells []int, r Runner) ([]Failure, error) {
+// Run runs some of the cells. Save, Finished and Progress are called by one goroutine at a time.
+// Other cells go on if a cell fails; failures are returned in the order of the cells. The error is
+// why the sweep was given up: the context ended, or a cell could not be saved.
+func (p *Sweep) Run(ctx context.Context, cells []int, r Runner) ([]Failure, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tasks := p.tasks(cells)
@@ -73,12 +71,12 @@ func (p *Plan) Run(ctx context.Context, cells []int, r Runner) ([]Failure, error
 
 // running is a sweep that is being run.
 type running struct {
-	plan   *Plan
+	plan   *Sweep
 	runner Runner
 	cancel context.CancelCauseFunc
 	room   *room
 
-	mu         sync.Mutex // for what follows, and for the calls of the runner
+	mu         sync.Mutex // for the fields below, and for the calls of the runner
 	work, done float64
 	failed     []error // by cell
 }
@@ -97,7 +95,7 @@ func (s *running) run(ctx context.Context, t *task) {
 		cell, err = s.plan.simulate(ctx, c, w, part)
 	}
 	if ctx.Err() != nil {
-		return // whatever became of it: it was given up
+		return // the sweep was given up, so the result does not count
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,21 +113,21 @@ func (s *running) run(ctx context.Context, t *task) {
 	s.tell()
 }
 
-// tell says how much is done. It is called with the lock.
+// tell reports progress. The lock must be held.
 func (s *running) tell() {
 	if s.runner.Progress != nil && s.work > 0 {
 		s.runner.Progress(min(1, s.done/s.work))
 	}
 }
 
-// progress counts the jobs of a cell that have ended; it is a sink.
+// progress is a sink that counts the finished jobs of a cell.
 type progress struct {
 	running    *running
 	jobs, done int
 	cost, told float64
 }
 
-// Cycle tells of each hundredth of the jobs.
+// Cycle reports each hundredth of the jobs.
 func (p *progress) Cycle(report *negotiator.Report) error {
 	before := p.done * 100 / p.jobs
 	p.done += len(report.Delta.Completed)
@@ -146,8 +144,8 @@ func (p *progress) Cycle(report *negotiator.Report) error {
 	return nil
 }
 
-// shared is what several tasks need, made when the first one asks and dropped
-// after the last one has left.
+// shared is a value that several tasks need. The first one that asks makes it, and it is dropped
+// when the last one is done.
 type shared[T any] struct {
 	mu    sync.Mutex
 	users int
@@ -177,17 +175,17 @@ func (s *shared[T]) leave() (last bool) {
 	return s.users == 0
 }
 
-// task is a cell to be run.
+// task is a cell to run.
 type task struct {
 	cell    int
 	of      *cell
 	trace   *shared[*workload.Trace]
 	variant *shared[*condorsim.Workload]
-	size    int64 // of the trace's files in bytes
-	copies  bool  // of the simulation are kept beside it, for fair start times
+	size    int64 // of the trace's files, in bytes
+	copies  bool  // of the simulation are kept, for fair start times
 }
 
-// workload is the task's, which others may use too: nobody changes it.
+// workload returns the task's workload. Other tasks may share it; it must not be changed.
 func (t *task) workload() (*condorsim.Workload, error) {
 	return t.variant.get(func() (*condorsim.Workload, error) {
 		trace, err := t.trace.get(t.of.input.trace)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -43,8 +43,7 @@ schedulers:
 loads: [1, 1.5]
 `
 
-// The results are the same whatever the number of cores, and what a run of each
-// cell alone gives.
+// The results do not depend on the number of cores, and are those of running each cell alone.
 func TestSameResultsOnAnyNumberOfCores(t *testing.T) {
 	for text, n := range map[string]int{matrix: 4 * 7 * 2 * 2, learning: 2 * 3 * 2} {
 		p := prepared(t, folder(t, 120, 110), text)
@@ -63,7 +62,7 @@ func TestSameResultsOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// A cell is what condorsim.Run makes of the trace.
+// A cell's result is that of condorsim.Run.
 func TestCellsAreRuns(t *testing.T) {
 	dir := folder(t, 200)
 	p := prepared(t, dir, small+"loads: [1, 1.5]\n")
@@ -85,7 +84,7 @@ func TestCellsAreRuns(t *testing.T) {
 	require.NotEqual(t, cells["a,easy"].Metrics, cells["a,easy,load=1.5"].Metrics)
 }
 
-// Traces, pools and how they are read make the difference that they should.
+// Traces, pools and how they are read change the results as they should.
 func TestTraces(t *testing.T) {
 	p := prepared(t, folder(t, 120, 110), matrix)
 	cells := collect(t, p, 2)
@@ -112,14 +111,16 @@ func TestTraces(t *testing.T) {
 // What a result depends on changes its digest, and nothing else does.
 func TestInputs(t *testing.T) {
 	dir := folder(t, 20, 20)
-	first := func(p *Plan) string { return p.Manifest.Cells[0].Inputs }
+	first := func(p *Sweep) string { return p.Manifest.Cells[0].Inputs }
 	base := prepared(t, dir, small)
-	require.Equal(t, first(base), first(prepared(t, dir, "title: other\nbaseline: easy\n"+small+"  - {policy: pc}\nloads: [1, 2]\n")))
+	require.Equal(t, first(base), first(prepared(t, dir,
+		"title: other\nbaseline: easy\n"+small+"  - {policy: pc}\nloads: [1, 2]\n")))
 	for _, text := range []string{
 		"fst: [strict]\n" + small, "count_events: true\n" + small,
 		"name: small\ntraces: [{name: a, file: a.swf, clean: none}]\nschedulers: [{policy: easy}]\n",
 		"name: small\ntraces: [{name: a, file: a.swf}]\nschedulers: [{policy: easy, placement: pack}]\n",
-		"name: small\ntraces: [{name: a, file: a.swf}]\nschedulers: [{label: easy, policy: easy, options: {depth: 2}}]\n",
+		"name: small\ntraces: [{name: a, file: a.swf}]\n" +
+			"schedulers: [{label: easy, policy: easy, options: {depth: 2}}]\n",
 		"name: small\ntraces: [{name: a, file: a.swf}]\nschedulers: [{label: easy, policy: easy, order: sjf}]\n",
 		"name: small\ntraces: [{name: a, file: b.swf}]\nschedulers: [{policy: easy}]\n",
 	} {
@@ -141,7 +142,8 @@ func TestInputs(t *testing.T) {
 
 func TestSkippedTraces(t *testing.T) {
 	dir := folder(t, 20)
-	p := prepared(t, dir, "name: x\ntraces: [{name: a, file: a.swf}, {name: z, file: z.swf.gz}, {name: m, cpus: 2, merge: [{file: a.swf}, {file: y}]}]\nschedulers: [{policy: easy}]\n")
+	p := prepared(t, dir, "name: x\ntraces: [{name: a, file: a.swf}, {name: z, file: z.swf.gz}, {name: m, cpus: "+
+		"2, merge: [{file: a.swf}, {file: y}]}]\nschedulers: [{policy: easy}]\n")
 	require.Equal(t, []string{
 		"trace z: z.swf.gz is not there; looked in " + dir, "trace m: y is not there; looked in " + dir,
 	}, p.Manifest.Skipped)
@@ -154,11 +156,12 @@ func TestSkippedTraces(t *testing.T) {
 	require.ErrorContains(t, err, "z.swf.gz is not there; looked in "+dir)
 }
 
-// The cells of a damaged trace fail; the others are run.
+// The cells of a damaged trace fail; the others run.
 func TestFailingCells(t *testing.T) {
 	dir := folder(t, 50, 50)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.swf"), []byte("; MaxProcs: 4\n1 2 3\n"), 0o600))
-	p := prepared(t, dir, "name: x\ntraces: [{name: a, file: a.swf}, {name: b, file: b.swf}]\nschedulers: [{policies: [easy, pc]}, {label: words, policy: easy, order: 'expr:\"a\"'}]\n")
+	p := prepared(t, dir, "name: x\ntraces: [{name: a, file: a.swf}, {name: b, file: b.swf}]\n"+
+		"schedulers: [{policies: [easy, pc]}, {label: words, policy: easy, order: 'expr:\"a\"'}]\n")
 	var saved []string
 	told := map[string]error{}
 	share := 0.0
@@ -194,11 +197,11 @@ type broken struct {
 	decide func() error
 }
 
-// Decide does not.
-func (b broken) Decide(context.Context, *backfill.Cycle) error { return b.decide() }
+// Decide fails.
+func (b broken) Decide(context.Context, *backfill.Transaction) error { return b.decide() }
 
-// A policy that fails takes no other cell with it, and its fallback's results are
-// not taken for its own.
+// A policy that fails does not affect other cells, and its fallback's results do not count as its
+// own.
 func TestBrokenPolicy(t *testing.T) {
 	for want, decide := range map[string]func() error{
 		"internal error: mistake":                      func() error { panic("mistake") },
@@ -206,16 +209,20 @@ func TestBrokenPolicy(t *testing.T) {
 	} {
 		f, err := Parse("x", []byte(small+"  - {policy: pc}\n"))
 		require.NoError(t, err)
-		p, err := Prepare(t.Context(), f, Settings{Places: Places{Dirs: []string{folder(t, 50)}}, Policies: func(ctx context.Context, policy string, o map[string]string, r []string) (Deciders, error) {
-			d, linkErr := linked(ctx, policy, o, r)
-			if policy == "pc" {
-				d.Main = broken{d.Main, decide}
-			}
-			return d, linkErr
-		}})
+		p, err := Prepare(t.Context(), f, Settings{
+			Places: Places{Dirs: []string{folder(t, 50)}},
+			Policies: func(ctx context.Context, policy string, o map[string]string, r []string) (Deciders, error) {
+				d, linkErr := linked(ctx, policy, o, r)
+				if policy == "pc" {
+					d.Main = broken{d.Main, decide}
+				}
+				return d, linkErr
+			},
+		})
 		require.NoError(t, err)
 		saved := 0
-		failures, err := p.Run(t.Context(), whole(p), Runner{Parallel: 2, Memory: 1 << 30, Save: func(results.Cell) error { saved++; return nil }})
+		failures, err := p.Run(t.Context(), whole(p),
+			Runner{Parallel: 2, Memory: 1 << 30, Save: func(results.Cell) error { saved++; return nil }})
 		require.NoError(t, err)
 		require.Equal(t, 1, saved)
 		require.Len(t, failures, 1)
@@ -224,7 +231,7 @@ func TestBrokenPolicy(t *testing.T) {
 	}
 }
 
-// A cell that cannot be saved ends the sweep: no other could be.
+// If a cell cannot be saved the sweep ends, as no other could be.
 func TestSaveFails(t *testing.T) {
 	p := prepared(t, folder(t, 100, 100), matrix)
 	full := errors.New("disk full")
@@ -240,7 +247,7 @@ func TestSaveFails(t *testing.T) {
 	require.Equal(t, 4, saved)
 }
 
-// An interrupted sweep goes on where it was.
+// An interrupted sweep continues where it was.
 func TestInterrupted(t *testing.T) {
 	dir := folder(t, 100, 100)
 	p := prepared(t, dir, matrix)
@@ -310,8 +317,8 @@ func TestOnly(t *testing.T) {
 	require.Empty(t, some)
 }
 
-// Cells are begun trace by trace, so that few traces are in memory, and each is
-// dropped once its last cell is done.
+// Cells start trace by trace, so that few traces are in memory, and each trace is dropped when its
+// last cell is done.
 func TestTasks(t *testing.T) {
 	p := prepared(t, folder(t, 50, 500), matrix)
 	tasks := p.tasks(whole(p))
@@ -338,7 +345,7 @@ func TestTasks(t *testing.T) {
 
 func TestRoom(t *testing.T) {
 	r := newRoom(10)
-	r.enter(20) // nobody else is there
+	r.enter(20) // no other task is running
 	entered := make(chan bool)
 	go func() {
 		r.enter(6)
@@ -357,8 +364,7 @@ func TestRoom(t *testing.T) {
 	require.Zero(t, r.used)
 }
 
-// What else is asked for is among the metrics, and fair start times are those of a
-// run.
+// Additional measures are among the metrics, and fair start times are those of a run.
 func TestOtherMeasures(t *testing.T) {
 	dir := folder(t, 150)
 	for text, names := range map[string][]string{
@@ -377,7 +383,7 @@ func TestOtherMeasures(t *testing.T) {
 	}
 }
 
-// A trace that is made up is another one for each seed.
+// A generated trace is different for each seed.
 func TestGenerate(t *testing.T) {
 	p := prepared(t, t.TempDir(), `name: n
 traces:

@@ -8,25 +8,24 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-// State says how much of a plan is done in a folder of results.
+// State says which cells of a sweep are finished in a folder of results.
 type State struct {
-	// Todo are the cells to be run, as indices of Manifest.Cells; Kept counts those
-	// that are finished.
+	// Todo are the cells to run, as indices of Manifest.Cells; Kept counts the finished ones.
 	Todo []int
 	Kept int
-	// Outdated counts those of Todo that are finished, but for other inputs.
+	// Outdated counts those of Todo that are finished, but from other inputs.
 	Outdated int
-	// Damaged are the files of cells that cannot be read; they are of Todo, too.
+	// Damaged are the errors of cells whose files cannot be read; these cells are in Todo, too.
 	Damaged []error
-	// Foreign counts the finished cells that are not, or no longer, of the plan.
+	// Foreign counts the finished cells that do not belong to the sweep (any more).
 	Foreign int
 }
 
-// Split tells what is done and what is to be done.
-func (p *Plan) Split(folder string) State {
+// Split determines which cells of a folder are finished and which are to be run.
+func (p *Sweep) Split(folder string) State {
 	var s State
 	known := map[string]bool{}
 	for i, key := range p.Manifest.Cells {
@@ -47,7 +46,7 @@ func (p *Plan) Split(folder string) State {
 	}
 	there, err := os.ReadDir(filepath.Dir(results.CellPath(folder, "")))
 	if err != nil {
-		return s // there is none
+		return s // no finished cells
 	}
 	for _, e := range there {
 		id, isCell := strings.CutSuffix(e.Name(), ".json")
@@ -58,8 +57,8 @@ func (p *Plan) Split(folder string) State {
 	return s
 }
 
-// All are all cells.
-func (p *Plan) All() []int {
+// All returns all cells.
+func (p *Sweep) All() []int {
 	all := make([]int, len(p.cells))
 	for i := range all {
 		all[i] = i
@@ -67,9 +66,8 @@ func (p *Plan) All() []int {
 	return all
 }
 
-// Only keeps those of some cells whose names match a pattern in which * is any
-// text and ? any letter.
-func (p *Plan) Only(cells []int, pattern string) ([]int, error) {
+// Only returns those of the cells whose names match a pattern: * is any text, ? any letter.
+func (p *Sweep) Only(cells []int, pattern string) ([]int, error) {
 	var some []int
 	for _, i := range cells {
 		matches, err := path.Match(pattern, p.Manifest.Cells[i].ID)

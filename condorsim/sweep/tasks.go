@@ -8,14 +8,14 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
 
-// tasks lists cells in the order in which they are begun: the trace with most
-// work first, so that the cores are done at about the same time; the cells of a
-// trace together, so that few traces are in memory; those of one load, estimate
-// model and seed together for the same reason, and the longest first.
-func (p *Plan) tasks(cells []int) []*task {
+// tasks returns the cells in the order in which to start them: the trace with most work first, so
+// that the cores finish at about the same time; the cells of a trace together, so that few traces
+// are in memory; those of one load, estimate model and seed together for the same reason, and the
+// longest first.
+func (p *Sweep) tasks(cells []int) []*task {
 	type variant struct {
 		input *input
 		load  float64
@@ -24,7 +24,7 @@ func (p *Plan) tasks(cells []int) []*task {
 	}
 	traces := map[*input]*shared[*workload.Trace]{}
 	variants := map[variant]*shared[*condorsim.Workload]{}
-	begin := map[*shared[*condorsim.Workload]]int{} // the place of a variant
+	begin := map[*shared[*condorsim.Workload]]int{} // index of a variant's first task
 	work := map[*input]float64{}
 	var all []*task
 	for _, i := range cells {
@@ -37,7 +37,10 @@ func (p *Plan) tasks(cells []int) []*task {
 			variants[v] = &shared[*condorsim.Workload]{}
 			begin[variants[v]] = i
 		}
-		t := &task{cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size(), copies: p.fair.Strict || p.fair.Relaxed}
+		t := &task{
+			cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size(),
+			copies: p.fair.Strict || p.fair.Relaxed,
+		}
 		t.trace.users++
 		t.variant.users++
 		work[c.input] += t.cost()
@@ -54,7 +57,7 @@ func (p *Plan) tasks(cells []int) []*task {
 	return all
 }
 
-// size of the files of jobs in bytes.
+// size returns the size of the files of jobs in bytes.
 func (in *input) size() int64 {
 	var sum int64
 	for _, file := range in.files[:len(in.Trace.files())] {
@@ -63,8 +66,8 @@ func (in *input) size() int64 {
 	return sum
 }
 
-// guessedJobs is how many jobs there may be. A job takes about 10 bytes of a packed
-// file and 40 of a plain one.
+// guessedJobs estimates the number of jobs. A job takes about 10 bytes of a packed file and 40 of a
+// plain one.
 func (t *task) guessedJobs() int64 {
 	in, perJob := t.of.input, int64(40)
 	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
@@ -80,7 +83,7 @@ func (t *task) guessedJobs() int64 {
 	return n + 1
 }
 
-// cost guesses how long a cell takes, in no unit.
+// cost estimates how long a cell takes, in an arbitrary unit.
 func (t *task) cost() float64 {
 	weight := 2.0
 	switch t.of.key.Policy { // as measured on several traces
@@ -94,7 +97,7 @@ func (t *task) cost() float64 {
 	return weight * float64(t.guessedJobs()) * t.of.key.Load
 }
 
-// need guesses how much memory a cell takes, in bytes.
+// need estimates how much memory a cell takes, in bytes.
 func (t *task) need() int64 {
 	const base, perJob, copies = 32 << 20, 1200, 256 << 20 // with the garbage
 	need := base + perJob*t.guessedJobs()
@@ -104,7 +107,7 @@ func (t *task) need() int64 {
 	return need
 }
 
-// room is an amount that several share.
+// room is an amount that several tasks share.
 type room struct {
 	mu         sync.Mutex
 	freed      *sync.Cond
@@ -117,7 +120,7 @@ func newRoom(size int64) *room {
 	return r
 }
 
-// enter waits until there is room, or nobody else.
+// enter waits until there is room for need, or no other task is running.
 func (r *room) enter(need int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,14 +13,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestEstimatorsAreSwitched while jobs run: from one estimator to what jobs request, to another one, and to a policy
-// that gives guarantees. What was learned outlives the negotiator, and a job that is put on hold teaches nothing.
+// TestEstimatorsAreSwitched changes estimators while jobs run: from one to the requested times, to
+// another one, and to a policy that gives guarantees. What was learned outlives the negotiator, and
+// a held job teaches nothing.
 func TestEstimatorsAreSwitched(t *testing.T) {
 	t.Parallel()
 	const requested = 1000
 	asks := estimate + strconv.Itoa(requested)
 	pool := ours(t, []string{"NODES=1", "CPUS=4", "SLOTS=consumption"}, estimators("easy", "user"))
-	pool.WaitDone(time.Minute, pool.Submit("alice", sleep(8, 1, 4, asks))...) // longer than between two cycles: they are seen to run
+	// Jobs run for longer than the time between two cycles, so that they are seen running.
+	pool.WaitDone(time.Minute, pool.Submit("alice", sleep(8, 1, 4, asks))...)
 	long := pool.Submit("alice", sleep(600, 3, 1, asks))
 	stops := pool.Submit("alice", sleep(600, 1, 1, asks))
 	pool.WaitStatus(pooltest.Running, time.Minute, append(stops, long...)...)
@@ -34,7 +36,8 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 	require.Less(t, *foretold.Start, began+requested, "so the one that runs is taken to end before long")
 	unknown := pool.planned(t, other[0], func(p jobPlan) bool { return p.Start != nil })
 	require.Nil(t, unknown.Predicted, "nothing is known of bob's jobs")
-	require.Contains(t, pool.As("alice", "negotiator", "explain", next[0].String()), fmt.Sprintf("%d s requested, %d s expected", requested, *foretold.Predicted))
+	require.Contains(t, pool.As("alice", "negotiator", "explain", next[0].String()),
+		fmt.Sprintf("%d s requested, %d s expected", requested, *foretold.Predicted))
 
 	pool.reconfigure(estimators("easy", "requested"), "estimates: user → requested")
 	plain := pool.planned(t, next[0], func(p jobPlan) bool { return p.Start != nil && p.Predicted == nil })
@@ -68,18 +71,20 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 	pool.WaitDone(time.Minute, next[0], other[0])
 }
 
-// estimators are lines of configuration.
+// estimators returns lines of configuration.
 func estimators(policy, name string) string {
-	return fmt.Sprintf("BACKFILL_ORDER = fcfs\nBACKFILL_POLICY = %s\nBACKFILL_ESTIMATES = %s\nBACKFILL_ESTIMATES_OPTIONS = threshold=2", policy, name)
+	return fmt.Sprintf("BACKFILL_ORDER = fcfs\nBACKFILL_POLICY = %s\nBACKFILL_ESTIMATES = %s\n"+
+		"BACKFILL_ESTIMATES_OPTIONS = threshold=2", policy, name)
 }
 
-// reconfigure gives a pool other lines of configuration, and waits until the negotiator says what that changed.
+// reconfigure replaces lines of a pool's configuration and waits until the negotiator logs the
+// change.
 func (p *ourPool) reconfigure(lines, says string) {
-	p.Config("EXTRA=" + inCharge + lines)
+	p.Config("EXTRA=" + ourNegotiator + lines)
 	p.Wait(says, time.Minute, func() bool { return strings.Contains(p.Log("NegotiatorLog"), says) })
 }
 
-// planned waits for a plan of a job.
+// planned waits for a plan of the job that satisfies is.
 func (p *ourPool) planned(t *testing.T, job pooltest.JobID, is func(jobPlan) bool) (plan jobPlan) {
 	t.Helper()
 	p.Wait("a plan of job "+job.String(), time.Minute, func() bool {

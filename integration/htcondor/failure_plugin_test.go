@@ -11,7 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestPluginFails has the policy, a plugin, crash and hang: the fallback decides, no job is lost, and no promise broken.
+// TestPluginFails makes the policy, a plugin, crash and hang: the fallback decides, no job is lost,
+// and no promise is broken.
 func TestPluginFails(t *testing.T) {
 	t.Parallel()
 	pool := prepareOurs(t, []string{"CPUS=4", "SLOTS=consumption"}, "BACKFILL_POLICY = /usr/local/bin/backfill-moody",
@@ -20,8 +21,11 @@ func TestPluginFails(t *testing.T) {
 	require.NoError(t, os.WriteFile(pool.Dir+"/etc/condor/backfill.yaml", []byte("plugins: {deadline: 1s}\n"), 0o644))
 	pool.Up()
 	mood := func(word string) { require.NoError(t, os.WriteFile(pool.Dir+"/tmp/mood", []byte(word), 0o644)) }
-	// What the log says of a failure is no surprise here.
-	pool.errors = []string{"the policy plugin failed", "policy plugin", "refused", "session broke", "no decision within"}
+	// These errors in the log are expected.
+	pool.errors = []string{
+		"the policy plugin failed", "policy plugin", "refused", "session broke",
+		"no decision within",
+	}
 	var jobs []pooltest.JobID
 	for _, test := range []struct{ mood, told string }{
 		{"well", "cycle 1:"},
@@ -34,7 +38,8 @@ func TestPluginFails(t *testing.T) {
 		pool.promises(t, these[5])
 		jobs = append(jobs, these...)
 		pool.WaitDone(time.Minute, these...)
-		require.Contains(t, pool.Log("NegotiatorLog"), test.told, "it is said that the policy is in a mood: %s", test.mood)
+		require.Contains(t, pool.Log("NegotiatorLog"), test.told,
+			"it is said that the policy is in a mood: %s", test.mood)
 	}
 	require.Len(t, pool.Audit().Runs, len(jobs))
 	require.NotContains(t, strings.ToLower(pool.Log("MasterLog")), "negotiator\" (pid", "the daemon itself went on")

@@ -14,12 +14,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestScheddsFail stops one of three schedds for half a minute and kills another. The third one's jobs start
-// meanwhile, what waits keeps its promise, and in the end everything has run once.
+// TestScheddsFail stops one of three schedds for half a minute and kills another. Meanwhile the
+// third one's jobs start, waiting jobs keep their promises, and in the end everything has run once.
 func TestScheddsFail(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=3", "CPUS=4", "SLOTS=consumption", "SCHEDDS=3"})
-	// Nobody starts the jobs of a schedd that is stopped when their time comes.
+	// Jobs of a stopped schedd cannot start at their time.
 	pool.permit("start late", "start failed", "overrun")
 	schedds := []string{pooltest.Host, "s2@" + pooltest.Host, "s3@" + pooltest.Host}
 	var run, wait []pooltest.JobID
@@ -72,8 +72,8 @@ func TestScheddsFail(t *testing.T) {
 	t.Logf("broken guarantees: %v", pool.broken())
 }
 
-// TestSlotThatTakesNoClaims stops a startd that every job likes best. Its ads are there, and its claims come
-// to nothing.
+// TestSlotThatTakesNoClaims stops a startd that every job ranks highest. Its ads remain, but claims
+// on it fail.
 func TestSlotThatTakesNoClaims(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=2", "CPUS=2", "SLOTS=consumption"}, "REQUEST_CLAIM_TIMEOUT = 20")
@@ -86,7 +86,8 @@ func TestSlotThatTakesNoClaims(t *testing.T) {
 	only := pool.Submit("bob", sleep(1, 1, 1, estimate+"1", on("n1")))
 	pool.WaitDone(3*time.Minute, liked...)
 	pool.Wait("a pause", time.Minute, func() bool {
-		return strings.Contains(pool.Log("NegotiatorLog"), "a slot is left out for a while: starts fail there: slot=slot1@n1@")
+		return strings.Contains(pool.Log("NegotiatorLog"),
+			"a slot is left out for a while: starts fail there: slot=slot1@n1@")
 	})
 	pool.Wait("an explanation", 2*time.Minute, func() bool {
 		out, err := pool.Try("bob", "negotiator", "explain", only[0].String())
@@ -97,11 +98,14 @@ func TestSlotThatTakesNoClaims(t *testing.T) {
 	goOn = func() {}
 	pool.WaitDone(4*time.Minute, only...)
 	pool.Audit().Check(t)
-	paused, _ := strconv.Atoi(strings.TrimSpace(pool.As("root", "condor_status", "-negotiator", "-af", "BackfillSlotsPaused")))
-	t.Logf("left out in the end: %d; lines: %d", paused, strings.Count(pool.Log("NegotiatorLog"), "a slot is left out for a while"))
+	paused, _ := strconv.Atoi(strings.TrimSpace(pool.As("root", "condor_status", "-negotiator", "-af",
+		"BackfillSlotsPaused")))
+	t.Logf("left out in the end: %d; lines: %d", paused,
+		strings.Count(pool.Log("NegotiatorLog"), "a slot is left out for a while"))
 }
 
-// TestScheddRunsSoManyAtOnce has a schedd at MAX_JOBS_RUNNING, which drops further matches in silence.
+// TestScheddRunsSoManyAtOnce has a schedd at MAX_JOBS_RUNNING, which silently drops further
+// matches.
 func TestScheddRunsSoManyAtOnce(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"}, "MAX_JOBS_RUNNING = 2")

@@ -13,17 +13,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestDaemonsFail kills the daemons that jobs run by, and takes the collector away.
+// TestDaemonsFail kills the daemons that run jobs, and stops the collector.
 func TestDaemonsFail(t *testing.T) {
 	t.Parallel()
 	ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"}).runAll(t, []scenario{
 		{"no collector", noCollector},
 		{"the schedd is killed", scheddKilled},
-		{"a startd is killed", startdKilled}, // the last: it permits broken guarantees
+		{"a startd is killed", startdKilled}, // last, because it permits broken guarantees
 	})
 }
 
-// fill has jobs run on all of two nodes of four cores, and others wait for them with a promise.
+// fill submits jobs that occupy two nodes of four cores, and others that wait for them with a
+// promise.
 func (p *ourPool) fill(t *testing.T, seconds int) (run, wait []pooltest.JobID) {
 	t.Helper()
 	run = p.Submit("alice", sleep(seconds, 2, 4, estimate+strconv.Itoa(seconds+5)))
@@ -33,7 +34,8 @@ func (p *ourPool) fill(t *testing.T, seconds int) (run, wait []pooltest.JobID) {
 	return run, wait
 }
 
-// noCollector turns the collector off for half a minute. Nothing is decided meanwhile, and nothing forgotten.
+// noCollector stops the collector for half a minute. Meanwhile nothing is decided and nothing
+// forgotten.
 func noCollector(t *testing.T, pool *ourPool) {
 	t.Helper()
 	run, wait := pool.fill(t, 25)
@@ -54,7 +56,7 @@ func noCollector(t *testing.T, pool *ourPool) {
 	require.NotEmpty(t, before)
 }
 
-// scheddKilled kills the schedd. What runs goes on, and nothing is promised anew.
+// scheddKilled kills the schedd. Running jobs go on, and promises stay the same.
 func scheddKilled(t *testing.T, pool *ourPool) {
 	t.Helper()
 	run, wait := pool.fill(t, 20)
@@ -67,7 +69,7 @@ func scheddKilled(t *testing.T, pool *ourPool) {
 	pool.WaitDone(3*time.Minute, slices.Concat(run, wait, late)...)
 }
 
-// startdKilled kills a startd with all that runs there. Its jobs run again.
+// startdKilled kills a startd with everything that runs there. Its jobs run again.
 func startdKilled(t *testing.T, pool *ourPool) {
 	t.Helper()
 	pool.permit("slot lost", "slot changed", "start failed", "start late")
@@ -82,7 +84,8 @@ func startdKilled(t *testing.T, pool *ourPool) {
 	require.Equal(t, 2, again, "two jobs ran there")
 }
 
-// secondCollector is another collector behind the same port, to which all daemons report, too.
+// secondCollector configures another collector behind the same port, to which all daemons also
+// report.
 var secondCollector = []string{
 	"COLLECTOR_C2 = $(COLLECTOR)", "COLLECTOR_C2_ARGS = -f -local-name c2 -sock c2",
 	"c2.COLLECTOR_LOG = $(LOG)/CollectorLog.c2", "c2.COLLECTOR_ADDRESS_FILE = $(LOG)/.collector_address.c2",
@@ -90,7 +93,7 @@ var secondCollector = []string{
 	"COLLECTOR_HOST = $(COLLECTOR_HOST), 127.0.0.1:$(SHARED_PORT_PORT)?sock=c2",
 }
 
-// TestTwoCollectors takes one away, then both, and brings the first back.
+// TestTwoCollectors stops one collector, then both, and restarts the first.
 func TestTwoCollectors(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=1", "CPUS=4", "SLOTS=consumption"}, secondCollector...)
@@ -110,13 +113,13 @@ func TestTwoCollectors(t *testing.T) {
 	run()
 }
 
-// TestNegotiatorKilled kills the negotiator again and again under load: what it promised and whom it charged
-// for what is known to the next one.
+// TestNegotiatorKilled kills the negotiator repeatedly under load: the next one knows the promises
+// and the usage of the one before.
 func TestNegotiatorKilled(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"})
-	// Nobody starts the jobs whose time comes while there is no negotiator, nor those that
-	// were to start as it died: they end later by that.
+	// Jobs whose time comes without a negotiator start late, and so do those that were about to
+	// start when it died; they also end later.
 	pool.permit("start late", "overrun")
 	kept := 0
 	random := rand.New(rand.NewPCG(7, 7))
@@ -124,7 +127,8 @@ func TestNegotiatorKilled(t *testing.T) {
 	submit := func(user string, count int) {
 		for range count {
 			seconds := 1 + random.IntN(6)
-			jobs = append(jobs, pool.Submit(user, sleep(seconds, 1+random.IntN(4), 1, estimate+strconv.Itoa(seconds+2)))...)
+			jobs = append(jobs, pool.Submit(user,
+				sleep(seconds, 1+random.IntN(4), 1, estimate+strconv.Itoa(seconds+2)))...)
 		}
 	}
 	submit("alice", 12)
@@ -136,7 +140,7 @@ func TestNegotiatorKilled(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
 		pool.Kill("negotiator")
 		submit("carol", 2)
-		again := pool.startTimes(t) // of the next one
+		again := pool.startTimes(t) // from the next negotiator
 		causes := pool.broken()
 		broken := slices.Concat(causes["start late"], causes["overrun"])
 		known := 0
@@ -176,11 +180,12 @@ func TestNegotiatorKilled(t *testing.T) {
 		return charged == before
 	})
 	t.Logf("%d jobs ran for %.0f s, and %.0f s were charged", len(jobs), total, charged)
-	// Usage is seen at the cycles, five seconds apart at most, and not while there is no negotiator.
+	// Usage is measured at cycles, at most five seconds apart, and not while there is no
+	// negotiator.
 	require.InDelta(t, total, charged, 0.5*total)
 }
 
-// usage is for how many seconds each user had slots.
+// usage returns for how many seconds each user had slots.
 func (p *ourPool) usage(t *testing.T) map[string]float64 {
 	t.Helper()
 	var out string

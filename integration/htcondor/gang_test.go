@@ -11,8 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// forGangs is what README.md recommends for pools with gangs: a schedd that plans for them each second, for all that wait
-// and not the first alone, and claims that no other gang can use.
+// forGangs is the configuration that README.md recommends for pools with gangs: a schedd that plans
+// every second, for all waiting gangs and not only the first, and claims that no other gang can
+// use.
 const forGangs = `
 SCHEDD_INTERVAL = 1
 SCHEDD_MIN_INTERVAL = 1
@@ -25,7 +26,7 @@ JOB_TRANSFORM_OwnSlots @=end
 @end
 `
 
-// TestGangs is what happens to jobs of several nodes at once. The audit sees to it that each runs whole.
+// TestGangs runs jobs of several nodes. The audit checks that each runs as a whole.
 func TestGangs(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=4", "SLOTS=consumption"}, forGangs)
@@ -34,7 +35,7 @@ func TestGangs(t *testing.T) {
 		{"several at once", severalGangs},
 		{"a small one passes one that waits", smallGangPasses},
 		{"one that would delay another gets nothing", longGangWaits},
-		{"the schedd crashes", gangsWithoutSchedd}, // the last: it permits broken guarantees
+		{"the schedd crashes", gangsWithoutSchedd}, // last, because it permits broken guarantees
 	})
 	t.Logf("the schedd crashed by itself %d times", crashes(pool.Pool))
 	if crashes(pool.Pool) > 0 {
@@ -42,12 +43,12 @@ func TestGangs(t *testing.T) {
 	}
 }
 
-// crashes counts how often the schedd died by itself.
+// crashes counts how often the schedd crashed.
 func crashes(p *pooltest.Pool) int {
 	return strings.Count(p.Log("MasterLog"), "died due to signal 11")
 }
 
-// startOf is when a job first ran.
+// startOf returns when a job first ran.
 func startOf(t *testing.T, a pooltest.Audit, job pooltest.JobID) time.Time {
 	t.Helper()
 	runs := runsOf(a, job)
@@ -55,7 +56,7 @@ func startOf(t *testing.T, a pooltest.Audit, job pooltest.JobID) time.Time {
 	return runs[0].Start
 }
 
-// blocked keeps one of four nodes busy, and has a gang of all four wait for it with a promise.
+// blocked keeps one of four nodes busy and submits a gang that waits for all four with a promise.
 func (p *ourPool) blocked(t *testing.T) (all []pooltest.JobID) {
 	t.Helper()
 	one := p.Submit("alice", sleep(28, 8, 1, estimate+"32"))
@@ -74,11 +75,13 @@ func gangBesideJobs(t *testing.T, pool *ourPool) {
 	require.Len(t, runsOf(pool.Audit(), jobs[4]), 3)
 }
 
-// severalGangs run at once, though their schedd is given the slots of one after the other.
+// severalGangs checks that gangs run at once, although their schedd gets the slots of one gang at a
+// time.
 func severalGangs(t *testing.T, pool *ourPool) {
 	t.Helper()
 	jobs := slices.Concat(
-		pool.Submit("alice", gang(20, 4, 2, estimate+"20")), pool.Submit("bob", gang(20, 3, 3, estimate+"20")), pool.Submit("carol", gang(20, 6, 1, estimate+"20")))
+		pool.Submit("alice", gang(20, 4, 2, estimate+"20")), pool.Submit("bob", gang(20, 3, 3, estimate+"20")),
+		pool.Submit("carol", gang(20, 6, 1, estimate+"20")))
 	pool.WaitDone(2*time.Minute, jobs...)
 	require.Equal(t, 4+3+6, most(pool.Audit(), jobs...))
 }
@@ -89,11 +92,13 @@ func smallGangPasses(t *testing.T, pool *ourPool) {
 	small := pool.Submit("carol", gang(3, 2, 2, estimate+"5"))
 	pool.WaitDone(2*time.Minute, append(waiting, small...)...)
 	audit := pool.Audit()
-	require.True(t, startOf(t, audit, small[0]).Before(startOf(t, audit, waiting[0])), "it fits into the time that the wide one waits")
+	require.True(t, startOf(t, audit, small[0]).Before(startOf(t, audit, waiting[0])),
+		"it fits into the time that the wide one waits")
 }
 
-// longGangWaits has a gang that fits at once, and would be started by the stock negotiator. One that came later and
-// is as large, but short, gets slots: its schedd must not use them for the long one, which it thinks of first.
+// longGangWaits has a gang that fits at once and that the stock negotiator would start. A later
+// gang of the same size, but short, gets slots; its schedd must not use them for the long one,
+// which it considers first.
 func longGangWaits(t *testing.T, pool *ourPool) {
 	t.Helper()
 	waiting := pool.blocked(t)
@@ -101,11 +106,14 @@ func longGangWaits(t *testing.T, pool *ourPool) {
 	short := pool.Submit("dave", gang(2, 2, 2, estimate+"3"))
 	pool.WaitDone(2*time.Minute, slices.Concat(waiting, long, short)...)
 	audit := pool.Audit()
-	require.True(t, startOf(t, audit, short[0]).Before(startOf(t, audit, waiting[0])), "it fits into the time that the wide one waits")
-	require.True(t, startOf(t, audit, waiting[0]).Before(startOf(t, audit, long[0])), "what was promised to the wide one is kept")
+	require.True(t, startOf(t, audit, short[0]).Before(startOf(t, audit, waiting[0])),
+		"it fits into the time that the wide one waits")
+	require.True(t, startOf(t, audit, waiting[0]).Before(startOf(t, audit, long[0])),
+		"what was promised to the wide one is kept")
 }
 
-// gangsWithoutSchedd kills the schedd as a gang runs and two wait. The one that ran may have to run again.
+// gangsWithoutSchedd kills the schedd while a gang runs and two wait. The running one may have to
+// run again.
 func gangsWithoutSchedd(t *testing.T, pool *ourPool) {
 	t.Helper()
 	pool.permit("start failed", "start late", "overrun")

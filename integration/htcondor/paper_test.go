@@ -20,31 +20,32 @@ import (
 
 var withPaper = flag.Bool("paper", false, "run the paper's experiment under the stock negotiator and ours")
 
-// workload is how the 54 jobs of the IBB paper's experiment are run.
+// workload says how the 54 jobs of the IBB paper's experiment are run.
 type workload struct {
-	count  int     // how many of them
-	gangs  bool    // as gangs; else each as a job of one node, of as many cores as it has
+	count  int     // the number of jobs
+	gangs  bool    // as gangs; else each as a job of one node with as many cores
 	scale  float64 // of run times
 	within time.Duration
 }
 
-// outcome sums up how they ran.
+// outcome summarizes how they ran.
 type outcome struct {
 	pooltest.Measures
 	done              int
-	meanWait          time.Duration // of those done: what they took beyond their run time
-	slowdown          float64       // bounded, of those done: with run times of at least 10 s
-	restarts, crashes int           // runs after the first; of the schedd
+	meanWait          time.Duration // of completed jobs: the time beyond their run time
+	slowdown          float64       // bounded, of completed jobs: run times count as at least 10 s
+	restarts, crashes int           // runs after the first; crashes of the schedd
 }
 
-// TestPaper is the experiment of the IBB paper: four nodes, 54 gangs, one submitted each second. That every gang ran
-// whole and once is checked by the pools' audits.
+// TestPaper is the experiment of the IBB paper: four nodes, 54 gangs, one submitted each second.
+// The pools' audits check that every gang ran as a whole and once.
 func TestPaper(t *testing.T) {
 	pooltest.Need(t)
 	if !*withPaper {
 		t.Skip("skipped: it takes 20 minutes; run it with -pool -paper")
 	}
-	const stockGangs = "EXTRA=SCHEDD_INTERVAL = 1\nSCHEDD_MIN_INTERVAL = 1\nCLAIM_WORKLIFE = 1200\nDEDICATED_SCHEDULER_USE_FIFO = "
+	const stockGangs = "EXTRA=SCHEDD_INTERVAL = 1\nSCHEDD_MIN_INTERVAL = 1\nCLAIM_WORKLIFE = 1200\n" +
+		"DEDICATED_SCHEDULER_USE_FIFO = "
 	gangs := workload{count: 54, gangs: true, scale: 1, within: 14 * time.Minute}
 	single := workload{count: 54, scale: 0.3, within: 4 * time.Minute}
 	underPolicy := func(policy string) func(*testing.T) *pooltest.Pool {
@@ -56,7 +57,7 @@ func TestPaper(t *testing.T) {
 	stock := func(extra string) func(*testing.T) *pooltest.Pool {
 		return func(t *testing.T) *pooltest.Pool {
 			t.Helper()
-			return pooltest.Start(telling{t}, append(slices.Clone(paperPool), extra)...)
+			return pooltest.Start(tolerant{t}, append(slices.Clone(paperPool), extra)...)
 		}
 	}
 	t.Run("gangs", func(t *testing.T) {
@@ -69,12 +70,14 @@ func TestPaper(t *testing.T) {
 	})
 	t.Run("jobs of one node", func(t *testing.T) {
 		compare(t, single, []contender{
-			{"stock", stock("EXTRA=")}, {"ours, first-fit", underPolicy("first-fit")}, {"ours, ibb", underPolicy("ibb")},
+			{"stock", stock("EXTRA=")},
+			{"ours, first-fit", underPolicy("first-fit")},
+			{"ours, ibb", underPolicy("ibb")},
 		})
 	})
 }
 
-// TestSomeGangsOfThePaper is the beginning of it.
+// TestSomeGangsOfThePaper is the start of TestPaper.
 func TestSomeGangsOfThePaper(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, paperPool, forGangs, "BACKFILL_POLICY = ibb")
@@ -82,11 +85,11 @@ func TestSomeGangsOfThePaper(t *testing.T) {
 	require.Equal(t, 4, o.done)
 }
 
-// telling is a test that goes on after what the audit finds: a schedd that crashes leaves no record of how its gangs
-// ended, which looks as if they had gone on beside the next ones.
-type telling struct{ *testing.T }
+// tolerant is a test that continues after violations found by the audit: a crashed schedd leaves no
+// record of how its gangs ended, so that they seem to overlap with later ones.
+type tolerant struct{ *testing.T }
 
-func (t telling) Errorf(format string, args ...any) { t.Logf(format, args...) }
+func (t tolerant) Errorf(format string, args ...any) { t.Logf(format, args...) }
 
 var paperPool = []string{"NODES=4", "SLOTS=consumption"}
 
@@ -95,7 +98,8 @@ type contender struct {
 	pool func(*testing.T) *pooltest.Pool
 }
 
-// compare runs a workload under each, all at once, as the pools sleep most of the time, and logs a table.
+// compare runs a workload under each contender and logs a table. The pools run at once, because
+// they sleep most of the time.
 func compare(t *testing.T, w workload, contenders []contender) {
 	t.Helper()
 	outcomes := make([]outcome, len(contenders))
@@ -108,7 +112,10 @@ func compare(t *testing.T, w workload, contenders []contender) {
 		}
 	})
 	out := table.NewWriter()
-	out.AppendHeader(table.Row{"negotiator", "done", "makespan, s", "mean wait, s", "bounded slowdown", "utilisation", "restarts", "schedd crashes"})
+	out.AppendHeader(table.Row{
+		"negotiator", "done", "makespan, s", "mean wait, s", "bounded slowdown", "utilisation",
+		"restarts", "schedd crashes",
+	})
 	for i, c := range contenders {
 		o := outcomes[i]
 		out.AppendRow(table.Row{
@@ -119,8 +126,8 @@ func compare(t *testing.T, w workload, contenders []contender) {
 	t.Logf("run times times %v:\n%s", w.scale, out.RenderMarkdown())
 }
 
-// run submits the jobs, one each second, and sums up how they ran. The stock negotiator may not get through with
-// all of them: that is a result.
+// run submits the jobs, one each second, and summarizes how they ran. The stock negotiator may not
+// finish all of them: that is a result.
 func run(t *testing.T, pool *pooltest.Pool, w workload) outcome {
 	t.Helper()
 	text, err := fs.ReadFile(configs.Files(), configs.NPB54)
@@ -144,7 +151,8 @@ func run(t *testing.T, pool *pooltest.Pool, w workload) outcome {
 		if w.gangs {
 			description = gang(0, nodes, cores, more...)
 		}
-		runTimes[pool.Submit(strings.Trim(job["Owner"], `"`), description)[0]] = time.Duration(seconds * float64(time.Second))
+		id := pool.Submit(strings.Trim(job["Owner"], `"`), description)[0]
+		runTimes[id] = time.Duration(seconds * float64(time.Second))
 	}
 	for time.Since(begin) < w.within {
 		status := pool.Statuses()
@@ -169,7 +177,7 @@ func sum(a pooltest.Audit, runTimes map[pooltest.JobID]time.Duration, crashes in
 		starts := 0
 		for _, r := range runsOf(a, id) {
 			if r.Part != 0 {
-				continue // the first node speaks for its gang
+				continue // the first node stands for its gang
 			}
 			if starts++; r.Success {
 				end = r.End
@@ -189,7 +197,7 @@ func sum(a pooltest.Audit, runTimes map[pooltest.JobID]time.Duration, crashes in
 	return o
 }
 
-// lineAds reads ads in the line form, values as text.
+// lineAds parses ads in line form, with values as text.
 func lineAds(text string) []map[string]string {
 	var ads []map[string]string
 	for block := range strings.SplitSeq(text, "\n\n") {
@@ -206,23 +214,29 @@ func lineAds(text string) []map[string]string {
 	return ads
 }
 
-// TestWideJobAmongSmallOnes measures how long a job that needs a whole node waits while small ones keep coming.
+// TestWideJobAmongSmallOnes measures how long a job that needs a whole node waits while small ones
+// keep coming.
 func TestWideJobAmongSmallOnes(t *testing.T) {
 	t.Parallel()
 	pool := pooltest.Start(t, "NODES=2", "SLOTS=consumption")
 	passed, waited := wideAmongSmall(t, pool, func(pooltest.JobID) {})
-	t.Logf("stock: %d small jobs that came after the wide one started before it; it waited %.0f s", passed, waited.Seconds())
+	t.Logf("stock: %d small jobs that came after the wide one started before it; it waited %.0f s", passed,
+		waited.Seconds())
 	require.Greater(t, passed, 20, "the stock negotiator starves the wide job for as long as small ones come")
 }
 
-// wideAmongSmall keeps two nodes of 8 cores busy with jobs of one core for 50 s, and asks for a whole node
-// at the beginning; each second from then on it calls watch. It says how many of the small jobs that came later started earlier, and how long the wide one waited.
-func wideAmongSmall(t *testing.T, pool *pooltest.Pool, watch func(wide pooltest.JobID)) (passed int, waited time.Duration) {
+// wideAmongSmall keeps two nodes of 8 cores busy with jobs of one core for 50 s, asks for a whole
+// node at the start, and then calls watch every second. It returns how many of the later small jobs
+// started earlier than the wide one, and how long that waited.
+func wideAmongSmall(t *testing.T, pool *pooltest.Pool,
+	watch func(wide pooltest.JobID),
+) (passed int, waited time.Duration) {
 	t.Helper()
 	const estimate = "+EstimatedRunTime = 12"
 	begin := time.Now()
-	// They end one after the other: no node becomes free by chance.
-	jobs := pool.Submit("alice", strings.Replace(sleep(12, 1, 16, estimate), "arguments = 12", "arguments = $(Process)", 1))
+	// The first jobs end one after the other, so that no node becomes free by chance.
+	jobs := pool.Submit("alice", strings.Replace(sleep(12, 1, 16, estimate), "arguments = 12",
+		"arguments = $(Process)", 1))
 	var wide []pooltest.JobID
 	for second := range 50 {
 		time.Sleep(time.Until(begin.Add(time.Duration(second) * time.Second)))

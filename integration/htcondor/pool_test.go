@@ -1,5 +1,5 @@
-// Package htcondor tests the negotiator on real HTCondor pools, and measures
-// the stock negotiator beside it. See README.md for how to run it.
+// Package htcondor tests the negotiator on real HTCondor pools and measures the stock negotiator
+// for comparison. See README.md for how to run it.
 package htcondor_test
 
 import (
@@ -26,19 +26,20 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// sleep is a submit description of jobs that sleep.
+// sleep returns a submit description of jobs that sleep.
 func sleep(seconds, cpus, count int, more ...string) string {
-	return fmt.Sprintf("executable = /bin/sleep\narguments = %d\nrequest_cpus = %d\nrequest_memory = 100\nrequest_disk = 1000\n%s\nqueue %d",
+	return fmt.Sprintf("executable = /bin/sleep\narguments = %d\nrequest_cpus = %d\nrequest_memory = 100\n"+
+		"request_disk = 1000\n%s\nqueue %d",
 		seconds, cpus, strings.Join(more, "\n"), count)
 }
 
-// gang is a submit description of one gang: so many nodes of so many cores each.
+// gang returns a submit description of one gang of nodes with that many cores each.
 func gang(seconds, nodes, cpus int, more ...string) string {
 	return sleep(seconds, cpus, 1, append(more, "universe = parallel", fmt.Sprint("machine_count = ", nodes),
 		"should_transfer_files = yes", "when_to_transfer_output = on_exit")...)
 }
 
-// TestPool tries what later tests rely on: users, gangs, two schedds, daemons that are killed.
+// TestPool checks what later tests rely on: users, gangs, two schedds, killed daemons.
 func TestPool(t *testing.T) {
 	t.Parallel()
 	pool := pooltest.Start(t, "NODES=3", "CPUS=4", "SCHEDDS=2", "EXTRA=SOME_TEXT = one, two")
@@ -59,7 +60,8 @@ func TestPool(t *testing.T) {
 	})
 	pool.As("dave", "condor_rm", "dave")
 	pool.Wait("an empty queue", time.Minute, func() bool { return len(pool.Queue()) == 0 })
-	jobs = append(jobs, pool.Submit("carol", gang(3, 3, 2))...) // the last: the schedd can keep its slots for minutes
+	// The gang is last, because the schedd can keep its slots for minutes.
+	jobs = append(jobs, pool.Submit("carol", gang(3, 3, 2))...)
 	pool.WaitDone(2*time.Minute, jobs...)
 
 	audit := pool.Audit()
@@ -68,16 +70,19 @@ func TestPool(t *testing.T) {
 	require.Equal(t, 6, measures.Jobs)
 	require.Positive(t, measures.MeanWait)
 	pool.Down()
-	another, knob := filepath.Join(pool.Dir, "usr/local/bin/another"), filepath.Join(pool.Dir, "etc/condor/config.d/50-another.conf")
+	another, knob := filepath.Join(pool.Dir, "usr/local/bin/another"),
+		filepath.Join(pool.Dir, "etc/condor/config.d/50-another.conf")
 	require.NoError(t, os.Symlink("/usr/sbin/condor_negotiator", another))
-	require.NoError(t, os.WriteFile(knob, []byte("NEGOTIATOR = /usr/local/bin/another\n"), 0o644)) //nolint:gosec // nothing is secret
+	//nolint:gosec // nothing is secret
+	require.NoError(t, os.WriteFile(knob, []byte("NEGOTIATOR = /usr/local/bin/another\n"), 0o644))
 	t.Cleanup(func() { _, _ = os.Remove(another), os.Remove(knob) })
 	pool.Up("NODES=1", "SLOTS=static")
 	require.Len(t, pool.Slots(), 4)
-	pool.Kill("negotiator") // as any file of the configuration calls it
+	pool.Kill("negotiator") // under the name that configuration files use
 }
 
-// TestPoolsDieWithTheirTests kills a test that has a pool: nothing of it may run on, and the next one cleans up.
+// TestPoolsDieWithTheirTests kills a test that has a pool: none of its processes may survive, and
+// the next pool cleans up.
 func TestPoolsDieWithTheirTests(t *testing.T) {
 	pooltest.Need(t)
 	folder := t.TempDir()
@@ -98,7 +103,10 @@ func TestPoolsDieWithTheirTests(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 
-	poll.Until(t, "their end", func() (left []string, so bool) { left = processesIn(root); return left, len(left) == 0 })
+	poll.Until(t, "their end", func() (left []string, so bool) {
+		left = processesIn(root)
+		return left, len(left) == 0
+	})
 	mounts, err := os.ReadFile("/proc/mounts")
 	require.NoError(t, err)
 	require.NotContains(t, string(mounts), folder)

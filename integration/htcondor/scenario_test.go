@@ -18,10 +18,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// programs is where programs of this project are built that go into pools; "": none was.
+// programs is the folder for this project's programs that go into pools; empty if none was built.
 var programs string
 
-// built gives a program, by its package's path, built once.
+// built builds the program of a package once and returns its path.
 func built(t *testing.T, path string) string {
 	t.Helper()
 	building.Lock()
@@ -48,12 +48,12 @@ const (
 	resumed = syscall.SIGCONT
 )
 
-// slack is the start slack in these tests, in seconds: no machine is so noisy
-// that a job takes longer to start or to end, and so no guarantee breaks by itself.
+// slack is the start slack in these tests, in seconds. It exceeds the delays of even a noisy
+// machine, so that no guarantee breaks by itself.
 const slack = 10
 
-// inCharge are lines of configuration that have our negotiator in charge.
-const inCharge = `
+// ourNegotiator are lines of configuration that make our negotiator the pool's.
+const ourNegotiator = `
 NEGOTIATOR_DEBUG = D_FULLDEBUG
 NEGOTIATOR_INTERVAL = 2
 SCHEDD_INTERVAL = 2
@@ -64,9 +64,8 @@ BACKFILL_DEFAULT_ESTIMATE = 60
 BACKFILL_START_SLACK = 10
 `
 
-// ours starts a pool under our negotiator, with settings of pool.sh and more lines
-// of configuration. When the test ends no guarantee may have been broken, but by the causes
-// that were permitted until then.
+// ours starts a pool with our negotiator, settings of pool.sh, and more lines of configuration. At
+// the end of the test it fails if guarantees were broken by causes that were not permitted.
 func ours(t *testing.T, settings []string, lines ...string) *ourPool {
 	t.Helper()
 	p := prepareOurs(t, settings, lines...)
@@ -74,22 +73,23 @@ func ours(t *testing.T, settings []string, lines ...string) *ourPool {
 	return p
 }
 
-// prepareOurs makes such a pool that is down.
+// prepareOurs creates such a pool that is down.
 func prepareOurs(t *testing.T, settings []string, lines ...string) *ourPool {
 	t.Helper()
 	pooltest.Need(t)
-	settings = append(slices.Clone(settings), "NEGOTIATOR=/usr/local/bin/negotiator", "EXTRA="+inCharge+strings.Join(lines, "\n"))
+	settings = append(slices.Clone(settings), "NEGOTIATOR=/usr/local/bin/negotiator",
+		"EXTRA="+ourNegotiator+strings.Join(lines, "\n"))
 	p := &ourPool{Pool: pooltest.Prepare(t, settings...)}
 	p.Install(built(t, "../../negotiator/cmd/negotiator"))
 	t.Cleanup(func() { p.checkLog(t) })
 	return p
 }
 
-// ourPool is a pool under our negotiator.
+// ourPool is a pool with our negotiator.
 type ourPool struct {
 	*pooltest.Pool
-	permitted []string // causes by which guarantees may break
-	errors    []string // parts of lines of the log that may be errors
+	permitted []string // causes that may break guarantees
+	errors    []string // parts of log lines that may be errors
 }
 
 var (
@@ -97,7 +97,7 @@ var (
 	secret     = regexp.MustCompile(`[0-9a-f]{40}`)
 )
 
-// broken gives the causes by which guarantees were broken so far, with the jobs.
+// broken returns the causes that broke guarantees so far, with the jobs.
 func (p *ourPool) broken() map[string][]string {
 	jobs := map[string][]string{}
 	for _, found := range brokenLine.FindAllStringSubmatch(p.Log("NegotiatorLog"), -1) {
@@ -106,10 +106,10 @@ func (p *ourPool) broken() map[string][]string {
 	return jobs
 }
 
-// permit allows guarantees to break by these causes, until the end of the test.
+// permit allows these causes to break guarantees until the end of the test.
 func (p *ourPool) permit(causes ...string) { p.permitted = append(p.permitted, causes...) }
 
-// checkLog looks for what must not be in the negotiator's log.
+// checkLog fails the test if the negotiator's log contains what it must not.
 func (p *ourPool) checkLog(t *testing.T) {
 	t.Helper()
 	for cause, jobs := range p.broken() {
@@ -128,7 +128,7 @@ func (p *ourPool) checkLog(t *testing.T) {
 	}
 }
 
-// jobPlan is what negotiator start-times and explain tell of a job.
+// jobPlan is the output of negotiator start-times and explain about a job.
 type jobPlan struct {
 	Job, Situation, Slots, Behind, Reason string
 	Start, Guarantee                      *int64
@@ -140,7 +140,7 @@ type jobPlan struct {
 	}
 }
 
-// startTimes gives what jobs that wait have to expect, by job.
+// startTimes returns the plans of waiting jobs, by job.
 func (p *ourPool) startTimes(t *testing.T) map[string]jobPlan {
 	t.Helper()
 	plans := map[string]jobPlan{}
@@ -150,12 +150,12 @@ func (p *ourPool) startTimes(t *testing.T) map[string]jobPlan {
 	return plans
 }
 
-// ask has the negotiator answer a question, as soon as it can.
+// ask sends the negotiator a question and waits for the answer.
 func (p *ourPool) ask(t *testing.T, question ...string) (plans []jobPlan) {
 	t.Helper()
 	var out string
 	var err error
-	for range 120 { // it may be starting, or not have seen the job yet
+	for range 120 { // the negotiator may be starting, or may not have seen the job yet
 		if out, err = p.Try("alice", append([]string{"negotiator"}, question...)...); err == nil {
 			break
 		}
@@ -166,15 +166,15 @@ func (p *ourPool) ask(t *testing.T, question ...string) (plans []jobPlan) {
 	return plans
 }
 
-// cycles waits until so many more have begun and ended.
+// cycles waits until that many more cycles have begun and ended.
 func (p *ourPool) cycles(t *testing.T, more int) {
 	t.Helper()
-	count := func() int { return strings.Count(p.Log("NegotiatorLog"), " rest=") } // of the lines that sum up cycles
-	all := count() + 1 + more                                                      // one may be under way
+	count := func() int { return strings.Count(p.Log("NegotiatorLog"), " rest=") } // the lines that summarize cycles
+	all := count() + 1 + more                                                      // one may be in progress
 	p.Wait("more cycles", time.Minute, func() bool { return count() >= all })
 }
 
-// promise waits until jobs have a reservation with a guarantee, and gives those.
+// promises waits until the jobs have reservations with guarantees, and returns the guarantees.
 func (p *ourPool) promises(t *testing.T, jobs ...pooltest.JobID) map[string]int64 {
 	t.Helper()
 	var promised map[string]int64
@@ -191,18 +191,18 @@ func (p *ourPool) promises(t *testing.T, jobs ...pooltest.JobID) map[string]int6
 	return promised
 }
 
-// runsOf gives the executions of a job.
+// runsOf returns the executions of a job.
 func runsOf(a pooltest.Audit, job pooltest.JobID) []pooltest.Run {
 	return slices.DeleteFunc(slices.Clone(a.Runs), func(r pooltest.Run) bool { return r.Job != job })
 }
 
-// remove takes all jobs out of the queues.
+// remove removes all jobs from the queues.
 func (p *ourPool) remove() {
-	_, _ = p.Try("root", "condor_rm", "-all") // that there is none is an error
+	_, _ = p.Try("root", "condor_rm", "-all") // an empty queue is an error
 	p.Wait("an empty queue", time.Minute, func() bool { return len(p.Queue()) == 0 })
 }
 
-// most is how many of the jobs ran at once, at most.
+// most returns the maximum number of the jobs that ran at once.
 func most(a pooltest.Audit, jobs ...pooltest.JobID) (peak int) {
 	for _, at := range a.Runs {
 		now := 0
@@ -216,7 +216,7 @@ func most(a pooltest.Audit, jobs ...pooltest.JobID) (peak int) {
 	return peak
 }
 
-// TestWideJobStartsByItsGuarantee is the other side of TestWideJobAmongSmallOnes.
+// TestWideJobStartsByItsGuarantee runs TestWideJobAmongSmallOnes with our negotiator.
 func TestWideJobStartsByItsGuarantee(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=2", "SLOTS=consumption"})
@@ -231,12 +231,14 @@ func TestWideJobStartsByItsGuarantee(t *testing.T) {
 	require.LessOrEqual(t, *arrived.Start, *arrived.Guarantee)
 	require.Contains(t, arrived.Reason, "guaranteed by")
 	start := runsOf(pool.Audit(), wide)[0].Start.Unix()
-	t.Logf("conservative: %d small jobs that came after the wide one started before it; it waited %.0f s and started %d s before its guarantee",
+	t.Logf("conservative: %d small jobs that came after the wide one started before it; it waited %.0f s and started "+
+		"%d s before its guarantee",
 		passed, waited.Seconds(), *arrived.Guarantee-start)
 	require.LessOrEqual(t, start, *arrived.Guarantee+slack)
 }
 
-// mixed is a node with a partitionable slot, one with static slots of four cores, and one with a consumption policy.
+// mixed is a node with a partitionable slot, one with static slots of four cores, and one with a
+// consumption policy.
 const mixed = `
 n2.NUM_SLOTS_TYPE_1 = 2
 n2.SLOT_TYPE_1 = cpus=4,memory=50%,disk=50%
@@ -245,18 +247,18 @@ n3.CONSUMPTION_POLICY = True
 n3.CONSUMPTION_MEMORY = quantize(target.RequestMemory,{1})
 `
 
-// on is the Requirements of a job that can run on one node of a pool alone.
+// on returns Requirements that allow a job only one node of a pool.
 func on(node string) string { return `requirements = regexp("@` + node + `@", TARGET.Name)` }
 
 const estimate = "+EstimatedRunTime = "
 
-// scenario is a part of a test; those of one test share a pool, one after the other.
+// scenario is a part of a test; the scenarios of a test share a pool, one after the other.
 type scenario struct {
 	name string
 	run  func(*testing.T, *ourPool)
 }
 
-// TestJobs is what happens to jobs on a pool of all kinds of slots.
+// TestJobs runs jobs on a pool of all kinds of slots.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	ours(t, []string{"NODES=3"}, mixed).runAll(t, []scenario{
@@ -273,11 +275,12 @@ func TestHeldJobs(t *testing.T) {
 	ours(t, []string{"NODES=3"}, mixed).runAll(t, []scenario{
 		{"while they wait", heldWhileWaiting},
 		{"between plan and match", heldBeforeMatch},
-		{"in flight", heldInFlight}, // the last: it permits broken guarantees, and leaves a node that is not all free
+		// last, because it permits broken guarantees and leaves a node that is not all free
+		{"in flight", heldInFlight},
 	})
 }
 
-// runAll audits the pool after each scenario, and gives the next one an empty queue.
+// runAll audits the pool after each scenario and empties the queue for the next one.
 func (p *ourPool) runAll(t *testing.T, scenarios []scenario) {
 	t.Helper()
 	for _, s := range scenarios {
@@ -307,11 +310,12 @@ func severalJobsPerSlot(t *testing.T, pool *ourPool) {
 	require.Equal(t, 4, most(pool.Audit(), jobs...), "as many as there are cores for, each with a claim of its own")
 }
 
-// requirements has jobs that may not run on the one node that is free: neither the schedd nor the
+// requirements checks jobs that may not run on the only free node: neither the schedd nor the
 // startd would keep them from it.
 func requirements(t *testing.T, pool *ourPool) {
 	t.Helper()
-	full := pool.Submit("alice", sleep(300, 8, 1, on("n1"), estimate+"300")+"\n"+sleep(300, 4, 2, on("n2"), estimate+"300"))
+	full := pool.Submit("alice", sleep(300, 8, 1, on("n1"), estimate+"300")+"\n"+sleep(300, 4, 2, on("n2"),
+		estimate+"300"))
 	pool.WaitStatus(pooltest.Running, time.Minute, full...)
 	picky := pool.Submit("bob", sleep(1, 1, 3, `requirements = !regexp("@n3@", TARGET.Name)`, estimate+"1"))
 	anyone := pool.Submit("bob", sleep(1, 1, 1, estimate+"1"))
@@ -363,8 +367,8 @@ func heldWhileWaiting(t *testing.T, pool *ourPool) {
 	require.Empty(t, runsOf(pool.Audit(), jobs[1]))
 }
 
-// heldBeforeMatch holds and removes jobs that were decided to start, and wait for their slot to have a claim to
-// give: a partitionable one has a new one about each second.
+// heldBeforeMatch holds and removes jobs that were decided to start but wait until their slot has a
+// claim: a partitionable slot has a new one about every second.
 func heldBeforeMatch(t *testing.T, pool *ourPool) {
 	t.Helper()
 	before := len(pool.Audit().Runs)
@@ -380,10 +384,11 @@ func heldBeforeMatch(t *testing.T, pool *ourPool) {
 	require.True(t, runs[len(runs)-1].Success)
 }
 
-// heldInFlight holds and removes jobs whose schedds have been given their slots, but not yet the startd's leave.
+// heldInFlight holds and removes jobs whose schedds have their slots, while the startd has not
+// answered yet.
 func heldInFlight(t *testing.T, pool *ourPool) {
 	t.Helper()
-	pool.permit("start failed") // a startd that is stopped for longer than a match may take
+	pool.permit("start failed") // a startd is stopped for longer than a match may take
 	pool.Signal("n3", stopped)
 	jobs := pool.Submit("bob", sleep(3, 1, 3, on("n3"), estimate+"3"))
 	pool.Wait("the matches", time.Minute, func() bool {
@@ -399,7 +404,8 @@ func heldInFlight(t *testing.T, pool *ourPool) {
 	require.Empty(t, runsOf(pool.Audit(), jobs[1]), "it was removed before a slot was its own")
 }
 
-// overrun has a job run longer than it said: those behind it are promised other starts, for that cause alone.
+// overrun runs a job for longer than its estimate: the jobs behind it get new promises for that
+// cause alone.
 func overrun(t *testing.T, pool *ourPool) {
 	t.Helper()
 	pool.permit("overrun")

@@ -1,9 +1,9 @@
-// Package poll has tests wait for other processes and goroutines.
+// Package poll lets tests wait for other processes and goroutines.
 //
-// However busy the machine is, what must come has a minute to come; a test that gives up says what
-// it saw last. What must not come cannot be waited for: wait for what proves that it will not, such
-// as the next cycle, or have the test own the clock (testing/synctest, where these functions work
-// as well).
+// However busy the machine is, an expected event has a minute to happen; a test that gives up
+// reports what it saw last. That an event does not happen cannot be waited for: wait for something
+// that proves it, such as the next cycle, or let the test own the clock (testing/synctest, where
+// these functions work as well).
 package poll
 
 import (
@@ -12,22 +12,21 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for what must come.
+// Patience is how long a test waits for an expected event.
 const Patience = time.Minute
 
-// T is what is needed of a test.
+// T is the part of a test that is needed here.
 type T interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// Until looks, on the test's own goroutine, until what it sees is what the test waits for, and gives
-// that.
+// Until calls look, on the test's own goroutine, until it reports success, and returns what it saw.
 func Until[V any](t T, what string, look func() (seen V, so bool)) V {
 	t.Helper()
 	began := time.Now()
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		late := time.Since(began) >= Patience // ahead of the look: what comes in time is seen
+		late := time.Since(began) >= Patience // before looking, so that what comes in time is seen
 		seen, so := look()
 		if so {
 			return seen
@@ -40,7 +39,7 @@ func Until[V any](t T, what string, look func() (seen V, so bool)) V {
 	}
 }
 
-// Equal waits until what is got is what is wanted.
+// Equal waits until get returns want.
 func Equal[V comparable](t T, want V, get func() V) {
 	t.Helper()
 	Until(t, fmt.Sprint(want), func() (V, bool) {
@@ -49,7 +48,7 @@ func Equal[V comparable](t T, want V, get func() V) {
 	})
 }
 
-// Contains waits until a text, such as a log, has a part.
+// Contains waits until a text, such as a log, contains part.
 func Contains(t T, part string, get func() string) {
 	t.Helper()
 	Until(t, fmt.Sprintf("%q", part), func() (string, bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// failing is a test whose failure is no end.
+// failing is a test that Fatalf does not end.
 type failing struct{ said []string }
 
 func (*failing) Helper() {}
@@ -21,16 +21,20 @@ func (f *failing) Fatalf(format string, args ...any) {
 
 func TestUntil(t *testing.T) {
 	for name, c := range map[string]struct {
-		at     time.Duration // when it comes
-		within time.Duration // of that it is seen
+		at     time.Duration // when the event happens
+		within time.Duration // how soon it is seen after that
 		said   []string
 	}{
 		"at once":                {0, 0, nil},
 		"soon":                   {time.Millisecond, time.Millisecond, nil},
 		"after a while":          {10 * time.Second, 20 * time.Millisecond, nil},
 		"at the end of patience": {Patience, 20 * time.Millisecond, nil},
-		"too late":               {Patience + time.Second, 0, []string{"waited 1m0s for the time; seen at last:\n1m0.0"}},
-		"never":                  {time.Hour, 0, []string{"waited 1m0s for the time; seen at last:\n1m0.0"}},
+		"too late": {
+			Patience + time.Second,
+			0,
+			[]string{"waited 1m0s for the time; seen at last:\n1m0.0"},
+		},
+		"never": {time.Hour, 0, []string{"waited 1m0s for the time; seen at last:\n1m0.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,7 +79,7 @@ func TestContains(t *testing.T) {
 	})
 }
 
-// TestAnotherGoroutine waits for what another one does, in the time of both.
+// TestAnotherGoroutine waits for another goroutine, in real time and in a bubble.
 func TestAnotherGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan string, 1)

@@ -1,23 +1,21 @@
-// Command retry runs go test, and then once more, alone, each test that failed.
+// Command retry runs go test, and then runs each failed test once more, alone.
 //
 //	go run ./integration/retry ./...
 //	go run ./integration/retry -logs /tmp/logs ./negotiator/... -race -skip Verdict
 //
-// It prints what go test prints. A test that passes the second time is flaky:
-// it fails nothing, but the output of both tries is kept in the folder of logs,
-// and the last lines say so:
+// It prints what go test prints. A test that passes the second time is flaky: it is not a failure,
+// but the output of both tries is kept in the folder of logs, and the last lines say so:
 //
 //	flaky: PACKAGE.TEST (its output in FILE)
 //
-// The same lines are appended to the file "flaky" in that folder, so that
-// several calls count together: more flaky tests than -most are a failure. The
-// names of tests that failed for good are appended to the file "failed".
-// Where no test can be blamed (a panic, a goroutine that was left, the end of
-// the time) the package is tried again as a whole. What cannot be built is not
-// tried again, nor is a data race: a report of one is proof, not chance.
+// The same lines are appended to the file "flaky" in that folder, so that several calls count
+// together: more flaky tests than -most are a failure. The names of tests that failed twice are
+// appended to the file "failed". If no test can be blamed (a panic, a leaked goroutine, a timeout),
+// the package is tried again as a whole. Build failures and data races are not tried again: a
+// report of a race is proof, not chance.
 //
-// The exit code is 0 when all passed, 1 when something failed twice or too much
-// was flaky, 2 for a wrong call, 130 after an interrupt.
+// The exit code is 0 if everything passed, 1 if something failed twice or too much was flaky, 2 for
+// a wrong call, 130 after an interrupt.
 package main
 
 import (
@@ -110,8 +108,8 @@ func goTest(ctx context.Context, args []string) *exec.Cmd {
 	return exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// all runs everything once and what failed once more. The error is nil when
-// each test passed at least once.
+// all runs everything once, and what failed once more. The error is nil if each test passed at
+// least once.
 func (r *runner) all(ctx context.Context) error {
 	first, err := r.test(ctx, append(slices.Clone(r.packages), r.flags...))
 	if err != nil || len(first.failures) == 0 {
@@ -153,7 +151,7 @@ func (r *runner) all(ctx context.Context) error {
 	return errors.Join(r.red("cannot be built, or has a data race", final), r.red("failed twice", twice))
 }
 
-// red lists what failed for good.
+// red records failures that are final and returns the error about them.
 func (r *runner) red(why string, failures []failure) error {
 	if len(failures) == 0 {
 		return nil
@@ -162,7 +160,7 @@ func (r *runner) red(why string, failures []failure) error {
 	return errors.Join(fmt.Errorf("%s:\n  %s", why, strings.Join(list, "\n  ")), r.list("failed", list...))
 }
 
-// known counts the flaky tests that earlier calls have listed.
+// known returns the number of flaky tests listed by earlier calls.
 func (r *runner) known() (int, error) {
 	list, err := os.ReadFile(filepath.Join(r.logs, "flaky"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -171,7 +169,7 @@ func (r *runner) known() (int, error) {
 	return strings.Count(string(list), "\n"), nil
 }
 
-// record keeps what a flaky test printed as it failed, and lists it.
+// record saves the output of a flaky test's failure and lists the test.
 func (r *runner) record(f failure) (line string, err error) {
 	kept, err := os.CreateTemp(r.logs, strings.NewReplacer("/", "_", "*", "_").Replace(f.name())+"-*.txt")
 	if err != nil {
@@ -222,7 +220,7 @@ func (r *runner) test(ctx context.Context, args []string) (*tally, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case exit != nil && len(t.failures) == 0:
-		return nil, fmt.Errorf("go test: %w", exit) // such as a flag that it does not know
+		return nil, fmt.Errorf("go test: %w", exit) // for example an unknown flag
 	default:
 		return t, nil
 	}

@@ -16,8 +16,8 @@ import (
 
 const moody = "github.com/condor-backfill/condor-backfill/integration/retry/testdata/moody"
 
-// call runs the command on a package of testdata, whose tests fail as mood says.
-// They are built once, and not by each go test.
+// call runs the command on a package of testdata whose tests fail as mood says. They are built
+// once, not by each go test.
 func call(t *testing.T, mood, logs string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	binary := built(t)
@@ -32,7 +32,9 @@ func call(t *testing.T, mood, logs string, args ...string) (code int, out, errs 
 	}, mood, logs, args...)
 }
 
-func callBy(t *testing.T, command func(context.Context, []string) *exec.Cmd, mood, logs string, args ...string) (code int, out, errs string) {
+func callBy(t *testing.T, command func(context.Context, []string) *exec.Cmd, mood, logs string,
+	args ...string,
+) (code int, out, errs string) {
 	t.Helper()
 	t.Setenv("RETRY_MOOD", mood)
 	t.Setenv("RETRY_MEMORY", t.TempDir())
@@ -58,13 +60,14 @@ func built(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(folder, "moody.test")
 	if _, err := os.Stat(binary); err != nil {
-		out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, "./testdata/moody").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary,
+			"./testdata/moody").CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	return binary
 }
 
-// test2json is the program by which go test makes events of what tests print.
+// test2json is the program with which go test converts the tests' output to events.
 var test2json = sync.OnceValue(func() string {
 	path, err := exec.Command("go", "tool", "-n", "test2json").Output()
 	if err != nil {
@@ -76,27 +79,53 @@ var test2json = sync.OnceValue(func() string {
 func TestWhatIsTriedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, mood string
-		args       []string // instead of the package alone, and then of go test itself
+		args       []string // replace the package, and then go test itself runs
 		code       int
-		flaky      []string // what is listed, without the packages' path
+		flaky      []string // the listed tests, without the package's path
 		tried      []string // alone, in this order
-		failed     int      // how many are listed
+		failed     int      // number of listed tests
 		red        string
 	}{
 		{name: "nothing fails"},
 		{name: "a test", mood: "A", flaky: []string{".TestA"}, tried: []string{".TestA"}},
 		{name: "a subtest", mood: "sub(2", flaky: []string{".TestB/sub(2"}, tried: []string{".TestB/sub(2"}},
-		{name: "as many as may be", mood: "A C sub", flaky: []string{".TestA", ".TestB/sub_one", ".TestC"}, tried: []string{".TestA", ".TestB/sub_one", ".TestC"}},
-		{name: "one too many", mood: "A C sub sub(2", code: 1, failed: 4, red: "4 failed and 0 were flaky before; more than 3"},
-		{name: "twice red", mood: "always-A C", code: 1, failed: 1, flaky: []string{".TestC"}, tried: []string{".TestA", ".TestC"}, red: "failed twice:\n  " + moody + ".TestA\n"},
+		{
+			name: "as many as may be", mood: "A C sub", flaky: []string{".TestA", ".TestB/sub_one", ".TestC"},
+			tried: []string{".TestA", ".TestB/sub_one", ".TestC"},
+		},
+		{
+			name: "one too many", mood: "A C sub sub(2", code: 1, failed: 4,
+			red: "4 failed and 0 were flaky before; more than 3",
+		},
+		{
+			name: "twice red", mood: "always-A C", code: 1, failed: 1, flaky: []string{".TestC"},
+			tried: []string{".TestA", ".TestC"}, red: "failed twice:\n  " + moody + ".TestA\n",
+		},
 		{name: "a panic", mood: "panic", flaky: []string{""}, tried: []string{""}},
-		{name: "always a panic", mood: "always-panic", code: 1, failed: 1, tried: []string{""}, red: "failed twice:\n  " + moody + "\n"},
+		{
+			name: "always a panic", mood: "always-panic", code: 1, failed: 1, tried: []string{""},
+			red: "failed twice:\n  " + moody + "\n",
+		},
 		{name: "no test", mood: "main", flaky: []string{""}, tried: []string{""}},
-		{name: "always, and no test", mood: "always-main", code: 1, failed: 1, tried: []string{""}, red: "failed twice:\n  " + moody + "\n"},
-		{name: "a test that was chosen", mood: "A", args: []string{"./testdata/moody", "-run", "A|C", "-count=2"}, flaky: []string{".TestA"}, tried: []string{".TestA"}},
-		{name: "no such flag", args: []string{"./testdata/moody", "-flag-that-is-not"}, code: 1, failed: 1, tried: []string{""}, red: moody},
+		{
+			name: "always, and no test", mood: "always-main", code: 1, failed: 1, tried: []string{""},
+			red: "failed twice:\n  " + moody + "\n",
+		},
+		{
+			name: "a test that was chosen", mood: "A", args: []string{"./testdata/moody", "-run", "A|C", "-count=2"},
+			flaky: []string{".TestA"}, tried: []string{".TestA"},
+		},
+		{
+			name: "no such flag", args: []string{"./testdata/moody", "-flag-that-is-not"}, code: 1, failed: 1,
+			tried: []string{""}, red: moody,
+		},
 		{name: "no such package", args: []string{"./testdata/nowhere"}, code: 1, failed: 1, red: "nowhere"},
-		{name: "cannot be built", args: []string{"./testdata/broken", "./testdata/moody"}, mood: "A", code: 1, failed: 1, red: "cannot be built, or has a data race:\n  github.com/condor-backfill/condor-backfill/integration/retry/testdata/broken\n", flaky: []string{".TestA"}, tried: []string{".TestA"}},
+		{
+			name: "cannot be built", args: []string{"./testdata/broken", "./testdata/moody"}, mood: "A", code: 1,
+			failed: 1, red: "cannot be built, or has a data race:\n" +
+				"  github.com/condor-backfill/condor-backfill/integration/retry/testdata/broken\n",
+			flaky: []string{".TestA"}, tried: []string{".TestA"},
+		},
 		{name: "a data race", mood: "race", code: 1, failed: 1, red: "has a data race:\n  " + moody + ".TestC\n"},
 		{name: "wrong call", args: []string{"-most", "3"}, code: 2, red: "usage: retry"},
 		{name: "wrong flag", args: []string{"-mostly"}, code: 2, red: "usage: retry"},
@@ -120,7 +149,8 @@ func TestWhatIsTriedAgain(t *testing.T) {
 				tried = append(tried, strings.TrimPrefix(found[1], moody))
 			}
 			require.Equal(t, c.tried, tried)
-			for _, found := range regexp.MustCompile(`(?m)^flaky: (.*) \(its output in (.*)\)$`).FindAllStringSubmatch(out, -1) {
+			for _, found := range regexp.MustCompile(`(?m)^flaky: (.*) \(its `+
+				`output in (.*)\)$`).FindAllStringSubmatch(out, -1) {
 				flaky = append(flaky, strings.TrimPrefix(found[1], moody))
 				kept, err := os.ReadFile(found[2])
 				require.NoError(t, err)
@@ -135,7 +165,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyItIsTriedAgain looks at what ran the second time.
+// TestOnlyItIsTriedAgain checks what ran the second time.
 func TestOnlyItIsTriedAgain(t *testing.T) {
 	_, out, _ := call(t, "always-sub", t.TempDir(), "./testdata/moody")
 	_, second, _ := strings.Cut(out, "once more, alone")
@@ -166,10 +196,11 @@ func TestInterrupt(t *testing.T) {
 func TestSlowest(t *testing.T) {
 	code, out, _ := call(t, "", t.TempDir(), "-slowest", "2", "./testdata/moody")
 	require.Equal(t, 0, code)
-	require.Len(t, regexp.MustCompile(`(?m)^ +\d+\.\d\d s  `+regexp.QuoteMeta(moody)+`\.Test[A-D]$`).FindAllString(out, -1), 2, out)
+	require.Len(t, regexp.MustCompile(`(?m)^ +\d+\.\d\d s  `+regexp.QuoteMeta(moody)+`\.Test[A-D]$`).FindAllString(out,
+		-1), 2, out)
 }
 
-// TestPackageThatNeverEnds reads what go test leaves when it is killed.
+// TestPackageThatNeverEnds reads the output of a go test that was killed.
 func TestPackageThatNeverEnds(t *testing.T) {
 	var out bytes.Buffer
 	tally := newTally(&out)

@@ -18,7 +18,7 @@ type event struct {
 	ImportPath                    string
 }
 
-// timed says how long a test took, without its subtests' names.
+// timed is the duration of a test, without its subtests' names.
 type timed struct {
 	name    string
 	seconds float64
@@ -29,7 +29,7 @@ type failure struct {
 	pkg, test string // test is "" when the package failed as a whole
 	output    string
 	final     bool   // trying again would prove nothing
-	line      string // what is said of it if it is flaky
+	line      string // the message if it is flaky
 }
 
 func (f failure) name() string {
@@ -39,14 +39,14 @@ func (f failure) name() string {
 	return f.pkg + "." + f.test
 }
 
-// args are those of go test that try it again, alone.
+// args returns the arguments of go test that run the failed test alone.
 func (f failure) args(flags []string) []string {
 	args := []string{f.pkg}
 	for i := 0; i < len(flags); i++ {
 		name, _, joined := strings.Cut(strings.TrimLeft(flags[i], "-"), "=")
 		if name == "run" && f.test != "" {
 			if !joined {
-				i++ // its value
+				i++ // skip the flag's value
 			}
 			continue
 		}
@@ -70,20 +70,20 @@ func names(failures []failure) []string {
 	return list
 }
 
-// tally reads the events of one go test, prints them as go test does without
-// -json, and says what failed.
+// tally reads the events of one go test, prints them as go test does without -json, and collects
+// the failures.
 type tally struct {
 	out      io.Writer
-	open     map[string]*pkg // those whose tests run
+	open     map[string]*pkg // packages whose tests are running
 	failures []failure       // in the order of names
-	passed   map[string]bool // whether a test or a package that has ended did, by its name
+	passed   map[string]bool // by name, whether a finished test or package passed
 	times    []timed
 }
 
 // pkg is a package whose tests run.
 type pkg struct {
 	output  []event         // in the order in which it came
-	running map[string]bool // tests that began and have not ended
+	running map[string]bool // tests in progress
 	failed  map[string]bool
 }
 
@@ -91,7 +91,7 @@ func newTally(out io.Writer) *tally {
 	return &tally{out: out, open: map[string]*pkg{}, passed: map[string]bool{}}
 }
 
-// read takes all events. A package of which no end was told has failed.
+// read reads all events. A package without an end has failed.
 func (t *tally) read(events io.Reader) error {
 	defer func() {
 		for _, name := range slices.Sorted(maps.Keys(t.open)) {
@@ -105,7 +105,7 @@ func (t *tally) read(events io.Reader) error {
 		if len(line) > 0 {
 			var e event
 			if json.Unmarshal(line, &e) != nil {
-				_, _ = t.out.Write(line) // what go itself says
+				_, _ = t.out.Write(line) // output of go itself
 			} else {
 				t.take(e)
 			}
@@ -153,7 +153,7 @@ func (t *tally) take(e event) {
 	}
 }
 
-// end is at the end of a package: it prints what go test prints of it.
+// end handles the end of a package and prints what go test prints about it.
 func (t *tally) end(p *pkg, e event) {
 	if e.Action != "fail" {
 		for _, line := range p.output {
@@ -170,9 +170,12 @@ func (t *tally) end(p *pkg, e event) {
 		}
 	}
 	_, _ = io.WriteString(t.out, shown.String())
-	f := failure{pkg: e.Package, output: shown.String(), final: e.FailedBuild != "" || strings.Contains(shown.String(), "WARNING: DATA RACE")}
+	f := failure{
+		pkg: e.Package, output: shown.String(),
+		final: e.FailedBuild != "" || strings.Contains(shown.String(), "WARNING: DATA RACE"),
+	}
 	switch leaves := leaves(p.failed); {
-	// The tests after a panic have not run.
+	// After a panic, later tests have not run.
 	case len(leaves) == 0 || len(p.running) > 0 || died.MatchString(f.output):
 		t.failures = append(t.failures, f)
 	default:
@@ -184,7 +187,7 @@ func (t *tally) end(p *pkg, e event) {
 
 var died = regexp.MustCompile(`(?m)^(panic|fatal error): `)
 
-// leaves are the tests of a set of which no subtest is in it.
+// leaves returns the tests of a set without those whose subtests are in it.
 func leaves(tests map[string]bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(tests)), func(test string) bool {
 		for other := range tests {

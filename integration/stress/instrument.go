@@ -10,15 +10,17 @@ import (
 	"slices"
 )
 
-// delayPackage is what the inserted calls are calls of. Files know it under a name that nobody else uses.
+// delayPackage is the package of the inserted calls. Files import it under a name that nobody else
+// uses.
 const (
 	delayPackage = module + "/integration/stress/delay"
 	delayName    = "_delay"
 )
 
-// instrument puts a call of delay.Here before each statement of a Go file, on the statement's line, so that the lines
-// of what fails are true. A place is known by its file's name and by its number there: it is the same whatever else is
-// instrumented. The result is nil for a file without statements, and for a generated one.
+// instrument inserts a call of delay.Here before each statement of a Go file, on the statement's
+// line, so that line numbers in failures stay right. A place is identified by its file's name and
+// its number in the file, so it is the same whatever else is instrumented. The result is nil for a
+// generated file and for one without statements.
 func instrument(name string, source []byte) ([]byte, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -43,7 +45,7 @@ func instrument(name string, source []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// statements is where the statements of all blocks begin, in order.
+// statements returns the offsets of the statements of all blocks, in order.
 func statements(files *token.FileSet, file *ast.File) (offsets []int) {
 	ast.Inspect(file, func(node ast.Node) bool {
 		var list []ast.Stmt

@@ -1,7 +1,7 @@
-// Command stress looks for tests that lose races. It runs go test with a delay at some statements of the project's own
-// code, programs and tests alike; which ones, and for how long, follows from a seed. A test that then fails has waited
-// too short, or for the wrong thing; or the program has. On Linux the delays do not count on the made-up clocks of
-// synctest bubbles.
+// Command stress searches for tests that lose races. It runs go test with delays at some statements
+// of the project's own code, programs and tests alike; a seed determines which ones and for how
+// long. If a test then fails, it waited too briefly or for the wrong thing, or the program did. On
+// Linux the delays do not advance the clocks of synctest bubbles.
 package main
 
 import (
@@ -52,21 +52,22 @@ func main() {
 	os.Exit(code)
 }
 
-// options are what the user asked for.
+// options are the command line.
 type options struct {
 	seed, every uint64
 	in          string
 	rest        []string // packages, then flags of go test
 }
 
-func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
-	tell := func(format string, about ...any) { _, _ = fmt.Fprintf(said, "stress: "+format+"\n", about...) }
+func run(ctx context.Context, args []string, out, errs io.Writer) (code int) {
+	report := func(format string, about ...any) { _, _ = fmt.Fprintf(errs, "stress: "+format+"\n", about...) }
 	var o options
 	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
-	flags.SetOutput(said)
-	flags.Usage = func() { _, _ = io.WriteString(said, usage); flags.PrintDefaults() }
+	flags.SetOutput(errs)
+	flags.Usage = func() { _, _ = io.WriteString(errs, usage); flags.PrintDefaults() }
 	flags.Uint64Var(&o.seed, "seed", 0, "what the delays follow from; another one each time if it is not given")
-	flags.Uint64Var(&o.every, "every", 25, "one in this many statements may sleep; 200 suits tests that start many processes")
+	flags.Uint64Var(&o.every, "every", 25,
+		"one in this many statements may sleep; 200 suits tests that start many processes")
 	flags.StringVar(&o.in, "in", "", "delays only in files whose import path and name match, to narrow a fault down")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -79,28 +80,28 @@ func run(ctx context.Context, args []string, out, said io.Writer) (code int) {
 	}
 	in, err := regexp.Compile(o.in)
 	if err != nil || o.every == 0 || len(o.packages()) == 0 {
-		tell("%v", cmp.Or(err, errors.New("it needs packages, and -every of at least 1; see -h")))
+		report("%v", cmp.Or(err, errors.New("it needs packages, and -every of at least 1; see -h")))
 		return badInput
 	}
 	folder, err := os.MkdirTemp("", "stress-")
 	if err != nil {
-		tell("%v", err)
+		report("%v", err)
 		return failed
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	overlay, err := writeOverlay(ctx, folder, o.packages(), in)
 	if err != nil {
-		tell("%v", err)
+		report("%v", err)
 		return badInput
 	}
-	tell("seed %d", o.seed)
-	if code = o.test(ctx, overlay, out, said); code != 0 {
-		tell("failed; to repeat it: %s", o.command())
+	report("seed %d", o.seed)
+	if code = o.test(ctx, overlay, out, errs); code != 0 {
+		report("failed; to repeat it: %s", o.command())
 	}
 	return code
 }
 
-// packages are the arguments before the flags of go test.
+// packages returns the arguments before the flags of go test.
 func (o *options) packages() []string {
 	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
 	if first := slices.IndexFunc(o.rest, isFlag); first >= 0 {
@@ -109,9 +110,12 @@ func (o *options) packages() []string {
 	return o.rest
 }
 
-// command is how to do the same again.
+// command returns the command line that repeats this run.
 func (o *options) command() string {
-	words := []string{"go run ./integration/stress", "-seed", strconv.FormatUint(o.seed, 10), "-every", strconv.FormatUint(o.every, 10)}
+	words := []string{
+		"go run ./integration/stress", "-seed", strconv.FormatUint(o.seed, 10), "-every",
+		strconv.FormatUint(o.every, 10),
+	}
 	if o.in != "" {
 		words = append(words, "-in", quoted(o.in))
 	}
@@ -121,7 +125,7 @@ func (o *options) command() string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell reads it.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if !strings.ContainsAny(word, " |&;<>$*?()[]'\"\\") {
 		return word
@@ -129,13 +133,13 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// test runs go test. The overlay is given in GOFLAGS, so that what a test builds has delays, too.
-func (o *options) test(ctx context.Context, overlay string, out, said io.Writer) int {
+// test runs go test. GOFLAGS has the overlay, so that programs which tests build have delays, too.
+func (o *options) test(ctx context.Context, overlay string, out, errs io.Writer) int {
 	command := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-count=1"}, o.rest...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d/%d", delay.Env, o.seed, o.every),
 		fmt.Sprintf("GOFLAGS=%s '-overlay=%s'", os.Getenv("GOFLAGS"), overlay))
-	command.Stdout, command.Stderr = out, said
+	command.Stdout, command.Stderr = out, errs
 	err := command.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == badInput {
 		return badInput
@@ -146,11 +150,12 @@ func (o *options) test(ctx context.Context, overlay string, out, said io.Writer)
 	return 0
 }
 
-// writeOverlay instruments the packages that are asked for, and all others of what is concurrent, as some test may
-// build them. What a policy computes, below backfill and classad, only gets slow by delays.
+// writeOverlay instruments the given packages and all other concurrent ones, which a test may
+// build. Delays would only slow down what policies compute, in backfill and classad.
 func writeOverlay(ctx context.Context, folder string, packages []string, in *regexp.Regexp) (file string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	err = eachFile(ctx, append(slices.Clone(packages), module+"/negotiator/...", module+"/plugins/...", module+"/condorsim/..."),
+	err = eachFile(ctx, append(slices.Clone(packages), module+"/negotiator/...", module+"/plugins/...",
+		module+"/condorsim/..."),
 		func(name, original string) error {
 			if !in.MatchString(name) {
 				return nil
@@ -178,10 +183,11 @@ func writeOverlay(ctx context.Context, folder string, packages []string, in *reg
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// eachFile calls a function for each Go file of the packages, tests included, that counts on this system, with its
-// name (import path and file) and its path.
+// eachFile calls a function for each Go file of the packages, tests included, that is built on this
+// system, with its name (import path and file) and its path.
 func eachFile(ctx context.Context, packages []string, do func(name, original string) error) error {
-	list := exec.CommandContext(ctx, "go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, packages...)...)
+	list := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, packages...)...)
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
@@ -196,7 +202,7 @@ func eachFile(ctx context.Context, packages []string, do func(name, original str
 			return err
 		}
 		if listed.ImportPath == delayPackage {
-			continue // it cannot import itself
+			continue // the package cannot import itself
 		}
 		for _, file := range slices.Concat(listed.GoFiles, listed.TestGoFiles, listed.XTestGoFiles) {
 			if err := do(path.Join(listed.ImportPath, file), filepath.Join(listed.Dir, file)); err != nil {

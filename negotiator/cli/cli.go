@@ -27,13 +27,13 @@ const (
 	Interrupted = 130
 )
 
-// inputError is the fault of what the user gave.
+// inputError is an error caused by the user's input.
 type inputError struct{ err error }
 
 func (e *inputError) Error() string { return e.err.Error() }
 func (e *inputError) Unwrap() error { return e.err }
 
-// Bad marks an error as the fault of what the user gave; nil stays nil.
+// Bad marks an error as caused by the user's input; nil stays nil.
 func Bad(err error) error {
 	if err == nil {
 		return nil
@@ -41,10 +41,10 @@ func Bad(err error) error {
 	return &inputError{err}
 }
 
-// ErrTold is the failure of a command that has said itself what failed.
+// ErrTold is returned by a command that has already printed what failed.
 var ErrTold = errors.New("failed; it was said why")
 
-// Code is the exit code for an error.
+// Code returns the exit code for an error.
 func Code(err error) int {
 	var input *inputError
 	switch {
@@ -59,18 +59,18 @@ func Code(err error) int {
 	}
 }
 
-// grace is how long an interrupted command may take for an orderly end.
+// grace is how long an interrupted command may take to end in order.
 const grace = 10 * time.Second
 
-// Main parses the arguments into the grammar, runs the command that they name,
-// and returns the exit code.
+// Main parses the arguments into the grammar, runs the command that they name, and returns the exit
+// code. Options of the parser are for texts that the grammar names ([Texts]).
 //
-// A command that needs an orderly end asks for a context.Context, which ends at the
-// first interrupt; it may take ten seconds then, and less at the second interrupt.
-// For any other, Main returns at the first one: the process is to end.
-func Main(name, description string, grammar any, args []string) int {
-	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
+// A command that must end in order takes a context.Context, which ends at the first interrupt; the
+// command then has ten seconds, or until the second interrupt. For other commands Main returns at
+// the first interrupt, so that the process ends.
+func Main(name, description string, grammar any, args []string, options ...kong.Option) int {
+	parser, err := kong.New(grammar, append(options, kong.Name(name), kong.Description(description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))...)
 	if err != nil {
 		return report(os.Stderr, name, err)
 	}
@@ -89,16 +89,17 @@ func Main(name, description string, grammar any, args []string) int {
 	}))
 }
 
-// asked is the command that was asked for, as far as it was understood.
+// asked returns the command in the arguments, as far as it was understood.
 func asked(name string, err error) string {
-	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil &&
+		parse.Context.Selected() != nil {
 		return parse.Context.Selected().FullPath()
 	}
 	return name
 }
 
-// untilInterrupted runs a command. Whether it asks for a context tells how it is
-// interrupted.
+// untilInterrupted runs a command. A command that asks for a context is interrupted through it; any
+// other is abandoned.
 func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func() (context.Context, error)) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -141,8 +142,8 @@ func report(out io.Writer, name string, err error) int {
 	return code
 }
 
-// Shown is a text as a terminal can bear it, whatever file it cites: lines of some
-// length, of letters.
+// Shown makes a text that may quote any file safe for a terminal: it limits the length of lines and
+// replaces what is not printable.
 func Shown(text string) string {
 	const longest = 1000
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -152,12 +153,12 @@ func Shown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// IsTerminal reports whether a person looks at the file.
+// IsTerminal reports whether the file is a terminal that can be drawn on.
 func IsTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// LogLevels are the levels that can be set.
+// LogLevels are the valid log levels.
 const LogLevels = "trace,debug,info,warn,error,off"
 
 // Logger returns the root logger of a command. The level is one of LogLevels.

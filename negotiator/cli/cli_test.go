@@ -38,7 +38,11 @@ func TestCode(t *testing.T) {
 		{"interrupted while reading", Bad(context.Canceled), 130, "prog: interrupted\n"},
 		{"failed, and told", fmt.Errorf("check: %w", ErrTold), 1, ""},
 		{"too late", context.DeadlineExceeded, 1, "prog: context deadline exceeded\n"},
-		{"what a terminal cannot bear", Bad(errors.New("a\x1b[2J\xff\x00ü\tb\n" + strings.Repeat("x", 2000) + "\n^")), 2, "prog: a\ufffd[2J\ufffd\ufffdü b\n" + strings.Repeat("x", 1000) + "…\n^\n"},
+		{
+			"what a terminal cannot bear",
+			Bad(errors.New("a\x1b[2J\xff\x00ü\tb\n" + strings.Repeat("x", 2000) + "\n^")),
+			2, "prog: a\ufffd[2J\ufffd\ufffdü b\n" + strings.Repeat("x", 1000) + "…\n^\n",
+		},
 		{"ends of lines are trimmed", Bad(fmt.Errorf("%s", "x\n\n")), 2, "prog: x\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +54,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// grammar is a command line to try.
+// grammar is a command line for tests.
 type grammar struct {
 	Do struct {
 		run
@@ -74,7 +78,8 @@ func TestMainParses(t *testing.T) {
 	require.Equal(t, Failed, Main("prog", "", 1, nil), "no grammar at all")
 }
 
-// What needs no orderly end is left at the first interrupt, what does at the second.
+// A command without a context is abandoned at the first interrupt, one with a context at the
+// second.
 func TestUntilInterrupted(t *testing.T) {
 	failure := errors.New("failure")
 	forever := make(chan struct{})

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// Holdable is a writer that can keep what is written to it for later, while a
-// picture on the same terminal must not be torn.
+// Holdable is a writer that can hold back its output while a picture is drawn on the same terminal.
 type Holdable struct {
 	mu      sync.Mutex
 	out     io.Writer
 	holding bool
 	held    bytes.Buffer
-	last    int // where the last entry in held begins
+	last    int // offset of the last entry in held
 }
 
-// NewHoldable makes a writer to out.
+// NewHoldable returns a writer to out.
 func NewHoldable(out io.Writer) *Holdable { return &Holdable{out: out} }
 
-// Write writes, now or after Release.
+// Write writes to out, or holds the text back until Release.
 func (h *Holdable) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,21 +29,21 @@ func (h *Holdable) Write(p []byte) (int, error) {
 	return h.out.Write(p)
 }
 
-// Hold keeps back what is written from now on.
+// Hold starts to hold back output.
 func (h *Holdable) Hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.holding = true
 }
 
-// Last is what was written last of what is kept back.
+// Last returns the last entry that was held back.
 func (h *Holdable) Last() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return string(h.held.Bytes()[min(h.last, h.held.Len()):])
 }
 
-// Release writes what was kept back, and all that follows at once.
+// Release writes what was held back; from then on output is written at once.
 func (h *Holdable) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

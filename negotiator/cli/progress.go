@@ -9,7 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Tell tells a person at a terminal what goes on; nobody else is told.
+// Tell prints a message about progress if standard error is a terminal.
 func Tell(format string, args ...any) {
 	if IsTerminal(os.Stderr) {
 		_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // nobody may be there to read
@@ -19,8 +19,8 @@ func Tell(format string, args ...any) {
 // patience is how long work may take before a bar is shown.
 const patience = 2 * time.Second
 
-// Progress is a bar for work that may take long. It shows itself only on a
-// terminal, and only once the work has taken two seconds.
+// Progress is a progress bar for long work. It appears only on a terminal, and only after two
+// seconds.
 type Progress struct {
 	out     io.Writer // nil: no bar
 	what    string
@@ -29,7 +29,7 @@ type Progress struct {
 	tracker *progress.Tracker
 }
 
-// NewProgress makes a bar on standard error.
+// NewProgress returns a bar on standard error.
 func NewProgress(what string) *Progress {
 	p := &Progress{what: what, begun: time.Now()}
 	if IsTerminal(os.Stderr) {
@@ -38,7 +38,7 @@ func NewProgress(what string) *Progress {
 	return p
 }
 
-// Update says how much of how much is done. It is cheap.
+// Update reports that done of total is done. It is cheap.
 func (p *Progress) Update(done, total int64) {
 	if p.out == nil {
 		return
@@ -59,7 +59,7 @@ func (p *Progress) Update(done, total int64) {
 	p.tracker.SetValue(done)
 }
 
-// Say changes what stands beside the bar.
+// Say changes the text beside the bar.
 func (p *Progress) Say(what string) {
 	p.what = what
 	if p.tracker != nil {
@@ -67,7 +67,7 @@ func (p *Progress) Say(what string) {
 	}
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (p *Progress) Done() {
 	if p.writer == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// LogRefusals logs decisions that did not count: each of them, but that a policy is
-// given up only once.
+// LogRefusals returns a function that logs each decision that did not count, but logs only once
+// that a policy is given up.
 func LogRefusals(logger hclog.Logger) func(backfill.Refusal) {
 	gaveUp := false
 	return func(r backfill.Refusal) {
@@ -18,7 +18,8 @@ func LogRefusals(logger hclog.Logger) func(backfill.Refusal) {
 			logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
 		case !gaveUp:
 			gaveUp = true
-			logger.Error("the policy is given up for good, the fallback decides from now on", "policy", r.Policy, "at", r.Now, "error", r.Err)
+			logger.Error("the policy is given up for good, the fallback decides from now on", "policy", r.Policy,
+				"at", r.Now, "error", r.Err)
 		}
 	}
 }

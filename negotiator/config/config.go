@@ -1,13 +1,14 @@
-// Package config is the negotiator's configuration file: YAML, strictly
-// decoded, so that a misspelt key is an error with its line and not a setting
-// that silently does nothing.
+// Package config is the negotiator's configuration file: YAML, strictly decoded, so that a misspelt
+// key is an error with its line and not a setting that silently does nothing.
 package config
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,39 +21,38 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
-// Config is what a configuration file may say. [Default] is what counts where
-// it says nothing; flags of the command line come after it.
+// Config is the content of a configuration file. [Default] supplies what the file leaves out; flags
+// of the command line override it.
 type Config struct {
 	// Policy is a policy's name or a plugin's path; Options are its settings.
 	Policy  string            `yaml:"policy"`
 	Options map[string]string `yaml:"policy_options"`
-	// Fallback is the linked-in policy that decides where Policy cannot; "":
-	// conservative where guarantees are given, else easy.
+	// Fallback is the linked-in policy that decides where Policy cannot; empty means conservative
+	// if Policy gives guarantees, else easy.
 	Fallback string `yaml:"fallback"`
 	// Order is the queue's priority function, Placement the choice of slots.
 	Order     string `yaml:"order"`
 	Placement string `yaml:"placement"`
-	// Pool is "simulated" (the embedded one), a file of slot ads, htcondor://HOST:PORT
-	// or [LocalPool]; Workload is a file of job ads, "" the embedded one.
+	// Pool is "simulated" (the embedded pool), a file of slot ads, htcondor://HOST:PORT or
+	// [LocalPool]. Workload is a file of job ads; empty means the embedded one.
 	Pool     string `yaml:"pool"`
 	Workload string `yaml:"workload"`
-	// Speed is how many simulated seconds pass in one, or "max".
+	// Speed is the number of simulated seconds per real second, or "max".
 	Speed      string `yaml:"speed"`
 	Estimators `yaml:",inline"`
-	// EstimateAttributes are the job attributes that may hold the run time in seconds,
-	// the first counts; DefaultEstimate is for jobs that have none of them.
+	// EstimateAttributes are the job attributes that may hold the run time in seconds, the first
+	// that is set counts; DefaultEstimate is for jobs that have none of them.
 	EstimateAttributes []string `yaml:"estimate_attributes"`
 	DefaultEstimate    Duration `yaml:"default_estimate"`
 	Plugins            Plugins  `yaml:"plugins"`
 	// Resources are what jobs request and slots have, cpus first.
 	Resources []string `yaml:"resources"`
 	Real      `yaml:",inline"`
-	// LogLevel is trace, debug, info, warn, error or off; "" is for the command
-	// to choose.
+	// LogLevel is trace, debug, info, warn, error or off; empty leaves it to the command.
 	LogLevel string `yaml:"log_level"`
 }
 
-// Default is the configuration of a negotiator that was told nothing.
+// Default returns the configuration without any file or flag.
 func Default() Config {
 	return Config{
 		Policy: "ibb", Order: "fcfs", Placement: profile.ByRank.String(),
@@ -107,11 +107,14 @@ func (c *Config) decode(content []byte) error {
 // Duration is a length of time in a configuration file, such as 10s or 24h.
 type Duration time.Duration
 
-// UnmarshalYAML reads a duration; what is wrong is told with its place.
+// UnmarshalYAML reads a duration; errors name the place in the file.
 func (d *Duration) UnmarshalYAML(node ast.Node) error {
 	parsed, err := time.ParseDuration(plain(node))
 	if err != nil {
-		return &yaml.SyntaxError{Message: node.String() + " is no length of time such as 10s or 24h", Token: node.GetToken()}
+		return &yaml.SyntaxError{
+			Message: node.String() + " is no length of time such as 10s or 24h",
+			Token:   node.GetToken(),
+		}
 	}
 	*d = Duration(parsed)
 	return nil
@@ -119,7 +122,7 @@ func (d *Duration) UnmarshalYAML(node ast.Node) error {
 
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// fault is a setting that cannot be.
+// fault is an invalid setting.
 type fault struct {
 	path []string // of the setting in the file, such as plugins, mtls
 	err  error
@@ -128,10 +131,10 @@ type fault struct {
 func (f fault) Error() string { return strings.Join(f.path, ".") + ": " + f.err.Error() }
 func (f fault) Unwrap() error { return f.err }
 
-// Key is the setting's name, for those who configure it elsewhere than in a file.
+// Key returns the setting's name as it is used outside of the file.
 func (f fault) Key() string { return strings.Join(f.path, "_") }
 
-// locate shows the place of the fault in the file, if the setting stands there.
+// locate adds the place in the file to the fault, if the file has the setting.
 func (f fault) locate(file *ast.File) error {
 	node, err := find(file, f.path...)
 	if err != nil {
@@ -140,12 +143,12 @@ func (f fault) locate(file *ast.File) error {
 	return shown(&yaml.SyntaxError{Message: f.Error(), Token: node.GetToken()})
 }
 
-// shown is an error with the lines around its place.
+// shown formats an error with the lines around its place.
 func shown(err error) error {
 	return errors.New(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
 }
 
-// find is the value of a setting.
+// find returns the node of a setting.
 func find(file *ast.File, keys ...string) (ast.Node, error) {
 	path := (&yaml.PathBuilder{}).Root()
 	for _, key := range keys {
@@ -154,8 +157,8 @@ func find(file *ast.File, keys ...string) (ast.Node, error) {
 	return path.Build().FilterFile(file)
 }
 
-// Locate says of an error that came of a setting, such as plugins, mtls, where a
-// file sets it, if it does.
+// Locate adds to an error the place where the file has the setting that caused it, if it has; key
+// is the setting's path, such as plugins, mtls.
 func Locate(path string, wrong error, key ...string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -168,7 +171,7 @@ func Locate(path string, wrong error, key ...string) error {
 	return fmt.Errorf("%s: %w", path, fault{key, wrong}.locate(file))
 }
 
-// Validate names every setting that cannot be, with its value and the rule.
+// Validate returns an error that names every invalid setting, with its value and the rule.
 func (c Config) Validate() error {
 	var errs []error
 	for _, f := range c.faults() {
@@ -200,21 +203,40 @@ func (c Config) faults() (all []fault) {
 	check("speed", err)
 	second := Duration(time.Second)
 	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
-	must("estimate_attributes", !slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes), "must be names of attributes")
-	must("default_estimate", c.DefaultEstimate >= second && c.DefaultEstimate%second == 0, c.DefaultEstimate, "must be at least 1s, in whole seconds")
+	must("estimate_attributes", !slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes),
+		"must be names of attributes")
+	must("default_estimate", c.DefaultEstimate >= second && c.DefaultEstimate%second == 0, c.DefaultEstimate,
+		"must be at least 1s, in whole seconds")
 	levels := []string{"", "trace", "debug", "info", "warn", "error", "off"}
 	must("log_level", slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
 	if c.Fallback != "" {
 		_, err = policies.Named(c.Fallback)
 		check("fallback", err)
 	}
-	must("resources", len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") && !slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
+	must("resources", len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") &&
+		!slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
 	return slices.Concat(all, c.Estimators.faults(), c.Real.faults(), c.Plugins.faults())
 }
 
-// Schema is how ads are read under this configuration.
+// Schema returns how ads are read under this configuration.
 func (c Config) Schema() negotiator.Schema {
 	s := negotiator.DefaultSchema()
 	s.Resources, s.Estimates, s.Labels = c.Resources, c.EstimateAttributes, c.labels()
 	return s
+}
+
+// minSpeed makes the simulated pool a thousand times slower than a real one.
+const minSpeed = 0.001
+
+// ParseSpeed reads the number of simulated seconds per real second: a positive number, or "max",
+// which is infinity.
+func ParseSpeed(text string) (float64, error) {
+	if text == "max" {
+		return math.Inf(1), nil
+	}
+	speed, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(speed >= minSpeed) || math.IsInf(speed, 0) {
+		return 0, fmt.Errorf("%q: must be max or a number of at least %v", text, minSpeed)
+	}
+	return speed, nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// load loads a file with the text.
+// load writes the text to a file and loads it.
 func load(t *testing.T, text string) (Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "negotiator.yaml")
@@ -21,13 +22,17 @@ func load(t *testing.T, text string) (Config, error) {
 
 func TestDefault(t *testing.T) {
 	require.NoError(t, Default().Validate())
-	for _, text := range []string{"", "\n", "  \n\t\n", "{}\n", "# nothing is set yet\n", "---\n", "---\n# nothing\n---\n# at all\n"} {
+	for _, text := range []string{
+		"", "\n", "  \n\t\n", "{}\n", "# nothing is set yet\n", "---\n",
+		"---\n# nothing\n---\n# at all\n",
+	} {
 		c, err := load(t, text)
 		require.NoError(t, err, "%q", text)
 		require.Equal(t, Default(), c, "%q", text)
 	}
 	d := Default()
-	require.Equal(t, []string{"ibb", "fcfs", "rank", "simulated", "40", ""}, []string{d.Policy, d.Order, d.Placement, d.Pool, d.Speed, d.LogLevel})
+	require.Equal(t, []string{"ibb", "fcfs", "rank", "simulated", "40", ""},
+		[]string{d.Policy, d.Order, d.Placement, d.Pool, d.Speed, d.LogLevel})
 	require.Equal(t, "24h0m0s", d.DefaultEstimate.String())
 }
 
@@ -68,7 +73,10 @@ log_level: debug
 fallback: first-fit
 `)
 	require.NoError(t, err)
-	running := Running{StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off", Memory: 2 << 30}
+	running := Running{
+		StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off",
+		Memory: 2 << 30,
+	}
 	py, odd := running, running
 	py.MTLS, py.Deadline = "auto", Duration(2*time.Second)
 	odd.Memory, odd.Restarts = 0, 3
@@ -77,11 +85,15 @@ fallback: first-fit
 		sum[i] = []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}[i%8]
 	}
 	require.Equal(t, Config{
-		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf", Placement: "spread",
-		Pool: "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"}, DefaultEstimate: Duration(90 * time.Minute),
+		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf",
+		Placement: "spread",
+		Pool:      "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"},
+		DefaultEstimate: Duration(90 * time.Minute),
 		Estimators: Estimators{
-			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user", EstimatesRunning: "requested",
-			EstimatesOptions: map[string]string{"threshold": "5", "user-key": "JobBatchName owner"}, History: "past.swf",
+			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user",
+			EstimatesRunning: "requested",
+			EstimatesOptions: map[string]string{"threshold": "5", "user-key": "JobBatchName owner"},
+			History:          "past.swf",
 		},
 		Plugins: Plugins{
 			Dirs: []string{"/opt/a", "b"}, InProcess: true, Running: running,
@@ -109,19 +121,44 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"another kind", "plugins:\n  in_process: perhaps\n", "negotiator.yaml: [2:15] "},
 		{"a list for a word", "order: [sjf]\n", "negotiator.yaml: [1:8] "},
 		{"a second document", "policy: easy\n---\nordr: fcfs\n", "negotiator.yaml: [2:1] there is a second document"},
-		{"a word for a duration", "policy: easy\ndefault_estimate: long\n", "negotiator.yaml: [2:19] long is no length of time such as 10s or 24h"},
+		{
+			"a word for a duration", "policy: easy\ndefault_estimate: long\n",
+			"negotiator.yaml: [2:19] long is no length of time such as 10s or 24h",
+		},
 		{"a number for a duration", "plugins:\n  deadline: 10\n", "negotiator.yaml: [2:13] 10 is no length of time"},
-		{"no size", "plugins:\n  memory: 2 GB\n", "negotiator.yaml: [2:11] 2 GB is no size such as 512MiB or 2GiB\n   1 | plugins:\n>  2 |   memory: 2 GB\n                 ^"},
+		{
+			"no size", "plugins:\n  memory: 2 GB\n",
+			"negotiator.yaml: [2:11] 2 GB is no size such as 512MiB or 2GiB\n   1 | plugins:\n>  2 |   memory: 2 GB\n" +
+				"                 ^",
+		},
 		{"less than nothing", "plugins: {memory: -1}\n", "[1:19] -1 is no size"},
 		{"more than there can be", "plugins: {memory: 9999999TiB}\n", "is no size"},
 		{"a list for a size", "plugins: {memory: [1]}\n", "[1:19] [1] is no size"},
-		{"a sum that is too short", "plugins:\n  checksums:\n    mine: 0123\n", "negotiator.yaml: [3:11] 0123 is no SHA-256 sum: 64 hexadecimal digits"},
-		{"a sum of other letters", "plugins: {checksums: {mine: " + strings.Repeat("xy", 32) + "}}\n", "xyxy is no SHA-256 sum"},
-		{"unknown key of one plugin", "plugins:\n  each:\n    mine: {deadlin: 2s}\n", `negotiator.yaml: [3:12] unknown field "deadlin"`},
+		{
+			"a sum that is too short", "plugins:\n  checksums:\n    mine: 0123\n",
+			"negotiator.yaml: [3:11] 0123 is no SHA-256 sum: 64 hexadecimal digits",
+		},
+		{
+			"a sum of other letters", "plugins: {checksums: {mine: " + strings.Repeat("xy", 32) + "}}\n",
+			"xyxy is no SHA-256 sum",
+		},
+		{
+			"unknown key of one plugin", "plugins:\n  each:\n    mine: {deadlin: 2s}\n",
+			`negotiator.yaml: [3:12] unknown field "deadlin"`,
+		},
 		{"a word for one plugin", "plugins:\n  each:\n    mine: fast\n", `negotiator.yaml: [3:11] `},
-		{"a list for one plugin's duration", "plugins:\n  each:\n    mine: {deadline: [2s]}\n", `[3:22] [2s] is no length of time`},
-		{"where plugins are found is for all", "plugins:\n  each:\n    mine: {dirs: [a]}\n", `[3:12] unknown field "dirs"`},
-		{"a list for a duration", "plugins:\n  deadline: [10s]\n", "negotiator.yaml: [2:13] [10s] is no length of time"},
+		{
+			"a list for one plugin's duration", "plugins:\n  each:\n    mine: {deadline: [2s]}\n",
+			`[3:22] [2s] is no length of time`,
+		},
+		{
+			"where plugins are found is for all", "plugins:\n  each:\n    mine: {dirs: [a]}\n",
+			`[3:12] unknown field "dirs"`,
+		},
+		{
+			"a list for a duration", "plugins:\n  deadline: [10s]\n",
+			"negotiator.yaml: [2:13] [10s] is no length of time",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := load(t, c.text)
@@ -146,14 +183,18 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {deadline: -1s}", "[1:21] plugins.deadline: -1s: must be positive"},
 		{"plugins: {mtls: perhaps}", "[1:17] plugins.mtls: perhaps: must be auto or off"},
 		{"plugins: {mtls: ''}", "must be auto or off"},
-		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n>  1 | plugins: {restarts: -1}\n                           ^"},
+		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n" +
+			">  1 | plugins: {restarts: -1}\n                           ^"},
 		{"plugins: {restarts: 1.5}", "[1:21] 1.5 is no whole number"},
 		{"plugins: {restarts: 99999999999}", "[1:21] 99999999999 is no whole number"},
 		{"plugins: {memory: 5}", "[1:19] plugins.memory: 5: must be 0 or at least 1MiB"},
 		{"plugins: {mtls: ''}", `[1:17] plugins.mtls: "": must be auto or off`},
 		{"plugins: {dirs: ['']}", `[1:17] plugins.dirs: [""]: must be paths`},
 		{"plugins: {each: {'': {deadline: 1s}}}", `plugins.each: [""]: must be given for names or paths`},
-		{"plugins: {checksums: {'': " + strings.Repeat("ab", 32) + "}}", `plugins.checksums: [""]: must be given for names or paths`},
+		{
+			"plugins: {checksums: {'': " + strings.Repeat("ab", 32) + "}}",
+			`plugins.checksums: [""]: must be given for names or paths`,
+		},
 		{"default_estimate: 1.5s", "[1:19] default_estimate: 1.5s: must be at least 1s, in whole seconds"},
 		{"plugins: {allow: ['']}", "[1:18] plugins.allow: [\"\"]: must be names or paths"},
 		{"plugins: {each: {./a.b: {deadline: 0s}}}", "[1:36] plugins.each../a.b.deadline: 0s: must be positive"},
@@ -167,7 +208,10 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"fallback: nonesuch", `[1:11] fallback: unknown policy "nonesuch": choose one of`},
 		{"estimate_attributes: ['']", `estimate_attributes: [""]: must be names of attributes`},
 		{"estimates: guess", `[1:12] estimates: `},
-		{"policy: easy\nestimates_running: selective", "[2:20] estimates_running: selective is for all three uses at once"},
+		{
+			"policy: easy\nestimates_running: selective",
+			"[2:20] estimates_running: selective is for all three uses at once",
+		},
 		{"estimates_options: {treshold: 5}", "estimates_options: "},
 		{"estimates: [EstimatedRunTime]", "negotiator.yaml: [1:12] "},
 		{"log_level: loud", "[1:12] log_level: loud: must be one of trace debug info warn error off"},
@@ -184,7 +228,9 @@ func TestFaultsOfSettings(t *testing.T) {
 	}
 	d := Default()
 	d.Speed, d.Plugins.MTLS = "fast", "perhaps"
-	require.EqualError(t, d.Validate(), "speed: \"fast\": must be max or a number of at least 0.001\nplugins.mtls: perhaps: must be auto or off", "without a file")
+	require.EqualError(t, d.Validate(),
+		"speed: \"fast\": must be max or a number of at least 0.001\nplugins.mtls: perhaps: must be auto or off",
+		"without a file")
 }
 
 func TestParseSpeed(t *testing.T) {
@@ -193,7 +239,10 @@ func TestParseSpeed(t *testing.T) {
 		require.NoError(t, err, text)
 		require.InDelta(t, want, got, 0, text)
 	}
-	for _, text := range []string{"", "0", "1e-300", "0.00099", "-1", "nan", "inf", "+Inf", "1e999", "fast", "MAX", "1 2"} {
+	for _, text := range []string{
+		"", "0", "1e-300", "0.00099", "-1", "nan", "inf", "+Inf", "1e999", "fast",
+		"MAX", "1 2",
+	} {
 		_, err := ParseSpeed(text)
 		require.ErrorContains(t, err, "must be max or a number of at least 0.001", text)
 	}
@@ -209,7 +258,10 @@ func TestARealPool(t *testing.T) {
 	c, err := load(t, "pool: htcondor://cm.site\norder: fairshare\nobserve: true\nstate: /var/x\n")
 	require.NoError(t, err)
 	require.True(t, c.OnRealPool())
-	for pool, want := range map[string]string{"htcondor://cm.site": "cm.site:9618", "htcondor://[::1]:12": "[::1]:12", "htcondor": "", "htcondor://a:1/": "a:1"} {
+	for pool, want := range map[string]string{
+		"htcondor://cm.site": "cm.site:9618", "htcondor://[::1]:12": "[::1]:12",
+		"htcondor": "", "htcondor://a:1/": "a:1",
+	} {
 		c.Pool = pool
 		address, err := c.Collector()
 		require.NoError(t, err)
@@ -219,4 +271,19 @@ func TestARealPool(t *testing.T) {
 	require.False(t, Default().OnRealPool())
 	require.NoError(t, ForPool(LocalPool).Validate())
 	require.Equal(t, FairShare, ForPool(LocalPool).Order)
+}
+
+// TestOddNames checks that unusual plugin names lead to their settings or to an error.
+func TestOddNames(t *testing.T) {
+	for _, name := range []string{
+		"a'b", `a"b`, "$", "*", "[0]", "a.b", "..", " a ", "a#b", "ä", "'", "1",
+		"null", "true",
+	} {
+		c, err := load(t, fmt.Sprintf("plugins:\n  each:\n    %q: {mtls: \"off\"}\n", name))
+		require.NoError(t, err, name)
+		require.Equal(t, "off", c.Plugins.Each[name].MTLS, name)
+		require.EqualValues(t, 5, c.Plugins.Each[name].Restarts, name)
+		_, err = load(t, fmt.Sprintf("plugins:\n  each:\n    %q: {mtls: perhaps}\n", name))
+		require.ErrorContains(t, err, "perhaps: must be auto or off", name)
+	}
 }

@@ -8,29 +8,30 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// Estimators say with which run times jobs are planned.
+// Estimators are the settings of the run-time estimators that jobs are planned with.
 type Estimators struct {
-	// Estimates is the estimator for all uses that are not named by themselves.
+	// Estimates is the estimator for all uses that have no setting of their own.
 	Estimates         string            `yaml:"estimates"`
 	EstimatesOrder    string            `yaml:"estimates_order"`
 	EstimatesBackfill string            `yaml:"estimates_backfill"`
 	EstimatesRunning  string            `yaml:"estimates_running"`
 	EstimatesOptions  map[string]string `yaml:"estimates_options"`
-	// History is a trace or job ads to learn from beforehand; "": none.
+	// History is a trace or a file of job ads to learn from at the start; empty means none.
 	History string `yaml:"history"`
 }
 
-// EstimateSettings are the estimators' own.
+// EstimateSettings returns the settings in the form of package estimate.
 func (e Estimators) EstimateSettings() estimate.Settings {
 	return estimate.Settings{
-		All: e.Estimates, Order: e.EstimatesOrder, Backfill: e.EstimatesBackfill, Running: e.EstimatesRunning, Options: e.EstimatesOptions,
+		All: e.Estimates, Order: e.EstimatesOrder, Backfill: e.EstimatesBackfill, Running: e.EstimatesRunning,
+		Options: e.EstimatesOptions,
 	}
 }
 
-// requested is the estimator where nothing is said.
+// requested is the default estimator.
 const requested = "requested"
 
-// parts are the settings one by one, each under its key.
+// parts returns the settings one by one, each with its key.
 func (e Estimators) parts() []part {
 	return []part{
 		{"estimates", estimate.Settings{All: e.Estimates}},
@@ -46,7 +47,7 @@ type part struct {
 	estimate.Settings
 }
 
-// flag is how estimators call the setting where they say what is wrong.
+// flag returns the name that the estimators' errors use for the setting.
 func (p part) flag() string {
 	if p.Options != nil {
 		return "estimates-opt"
@@ -63,7 +64,7 @@ func (e Estimators) faults() (all []fault) {
 	return all
 }
 
-// bare is what is wrong without the name of the setting.
+// bare returns the error without the name of the setting.
 func (p part) bare(err error) error {
 	text := strings.TrimPrefix(err.Error(), p.flag()+": ")
 	if option, missing := strings.CutPrefix(text, p.flag()+" has no option"); missing {
@@ -72,8 +73,8 @@ func (p part) bare(err error) error {
 	return errors.New(text)
 }
 
-// BlameEstimates is the key of the setting that an error of the estimators comes of, and what is
-// wrong with it.
+// BlameEstimates returns the key of the setting that caused an error of the estimators, and the
+// error without the setting's name.
 func (e Estimators) BlameEstimates(err error) (key string, wrong error) {
 	for _, p := range e.parts() {
 		if strings.HasPrefix(err.Error(), p.flag()+": ") {
@@ -88,17 +89,19 @@ func (e Estimators) BlameEstimates(err error) (key string, wrong error) {
 	return "estimates", err
 }
 
-// labels are the job attributes that the estimators' keys name.
+// labels returns the job attributes that the estimators' keys name.
 func (e Estimators) labels() []string {
 	var names []string
 	for _, option := range []string{"user-key", "project-key"} {
-		names = append(names, strings.FieldsFunc(e.EstimatesOptions[option], func(r rune) bool { return r == ',' || r == ' ' })...)
+		names = append(names, strings.FieldsFunc(e.EstimatesOptions[option],
+			func(r rune) bool { return r == ',' || r == ' ' })...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// UnreadLabels are the labels of the keys that are not among those read of jobs.
+// UnreadLabels returns the labels of the keys that are not in read, the labels that are read from
+// jobs.
 func (e Estimators) UnreadLabels(read []string) []string {
 	return slices.DeleteFunc(e.labels(), func(name string) bool { return slices.Contains(read, name) })
 }

@@ -16,39 +16,36 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
-// Plugins is how policies in other processes are found, admitted and watched.
-// Single ones are given as policy would be: a name, with or without backfill-,
-// or a path.
+// Plugins says how policies in other processes are found, admitted and supervised. Each, Allow and
+// Checksums name a plugin as policy does: a name, with or without backfill-, or a path.
 type Plugins struct {
 	Dirs []string `yaml:"dirs"`
-	// InProcess links the policy in, where that is possible.
+	// InProcess links the policy in, if possible.
 	InProcess bool `yaml:"in_process"`
-	// Running is how they are run, Each how some are instead; there, what is not
-	// said is as in Running.
+	// Running says how plugins are run, Each how single ones are; what Each leaves out is as in
+	// Running.
 	Running `yaml:",inline"`
 	Each    map[string]Running `yaml:"each"`
-	// Allow are the plugins that may be started; nil: all.
+	// Allow lists the plugins that may be started; nil means all.
 	Allow []string `yaml:"allow"`
-	// Checksums are the SHA-256 sums that some must have at every start.
+	// Checksums are the SHA-256 sums that some plugins must have at every start.
 	Checksums map[string]Checksum `yaml:"checksums"`
 }
 
 // Running is how a plugin is run.
 type Running struct {
-	// StartTimeout is how long a plugin may take to say hello, Deadline how long
-	// to decide a cycle.
+	// StartTimeout limits the handshake of a plugin that starts, Deadline the decision of a cycle.
 	StartTimeout Duration `yaml:"start_timeout"`
 	Deadline     Duration `yaml:"deadline"`
-	// MTLS is auto, or off for a plugin that cannot do it.
+	// MTLS is auto, or off for a plugin that does not support it.
 	MTLS string `yaml:"mtls"`
-	// Memory is how much a plugin may use; 0: as much as there is.
+	// Memory limits a plugin's memory; 0 means no limit.
 	Memory Size `yaml:"memory"`
-	// Restarts is how often a plugin that fails again and again is restarted
-	// before it is given up.
+	// Restarts is how often a repeatedly failing plugin is restarted before it is given up.
 	Restarts Count `yaml:"restarts"`
 }
 
-// complete reads what is said of single plugins over what is said of all.
+// complete reads the settings of single plugins over the settings for all.
 func (p *Plugins) complete(file *ast.File) error {
 	for name := range p.Each {
 		node, err := find(file, "plugins", "each", name)
@@ -66,7 +63,7 @@ func (p *Plugins) complete(file *ast.File) error {
 	return nil
 }
 
-// faults are the settings that cannot be.
+// faults returns the invalid settings.
 func (p Plugins) faults() (all []fault) {
 	for _, r := range append([]setting{{p.Running, []string{"plugins"}}}, p.each()...) {
 		all = append(all, r.faults()...)
@@ -83,7 +80,7 @@ func (p Plugins) faults() (all []fault) {
 	return all
 }
 
-// setting is how plugins are run, and where the file says so.
+// setting is a Running with its path in the file.
 type setting struct {
 	Running
 	path []string
@@ -105,7 +102,8 @@ func (s setting) faults() (all []fault) {
 	must("start_timeout", s.StartTimeout > 0, s.StartTimeout, "must be positive")
 	must("deadline", s.Deadline > 0, s.Deadline, "must be positive")
 	must("mtls", s.MTLS == "auto" || s.MTLS == "off", cmp.Or(s.MTLS, `""`), "must be auto or off")
-	must("memory", s.Memory == 0 || s.Memory >= leastMemory, int64(s.Memory), "must be 0 or at least 1MiB, and a plugin written in Go needs 128MiB")
+	must("memory", s.Memory == 0 || s.Memory >= leastMemory, int64(s.Memory),
+		"must be 0 or at least 1MiB, and a plugin written in Go needs 128MiB")
 	return all
 }
 
@@ -115,12 +113,15 @@ const leastMemory = 1 << 20
 // Count is a whole number of at least 0 in a configuration file.
 type Count int
 
-// UnmarshalYAML reads a number; what is wrong is told with its place.
+// UnmarshalYAML reads a number; errors name the place in the file.
 func (c *Count) UnmarshalYAML(node ast.Node) error {
 	text := plain(node)
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return &yaml.SyntaxError{Message: text + " is no whole number of at least 0, or too large", Token: node.GetToken()}
+		return &yaml.SyntaxError{
+			Message: text + " is no whole number of at least 0, or too large",
+			Token:   node.GetToken(),
+		}
 	}
 	*c = Count(n)
 	return nil
@@ -129,7 +130,7 @@ func (c *Count) UnmarshalYAML(node ast.Node) error {
 // Size is an amount of bytes in a configuration file, such as 512MiB.
 type Size int64
 
-// UnmarshalYAML reads a size; what is wrong is told with its place.
+// UnmarshalYAML reads a size; errors name the place in the file.
 func (s *Size) UnmarshalYAML(node ast.Node) error {
 	text := plain(node)
 	digits := strings.TrimRight(text, "BKMGTi")
@@ -145,16 +146,19 @@ func (s *Size) UnmarshalYAML(node ast.Node) error {
 // Checksum is a SHA-256 sum.
 type Checksum [32]byte
 
-// UnmarshalYAML reads a sum; what is wrong is told with its place.
+// UnmarshalYAML reads a sum; errors name the place in the file.
 func (c *Checksum) UnmarshalYAML(node ast.Node) error {
 	text := plain(node)
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != len(c) {
-		return &yaml.SyntaxError{Message: text + " is no SHA-256 sum: 64 hexadecimal digits, as sha256sum prints them", Token: node.GetToken()}
+		return &yaml.SyntaxError{
+			Message: text + " is no SHA-256 sum: 64 hexadecimal digits, as sha256sum prints them",
+			Token:   node.GetToken(),
+		}
 	}
 	*c = Checksum(sum)
 	return nil
 }
 
-// plain is what a node says, without the marks of a string.
+// plain returns the text of a node without quotes.
 func plain(node ast.Node) string { return strings.Trim(node.String(), `"'`) }

@@ -8,54 +8,54 @@ import (
 	"time"
 )
 
-// LocalPool is the pool that HTCondor's configuration on this machine names.
+// LocalPool names the pool of this machine's HTCondor configuration.
 const LocalPool = "htcondor"
 
 // FairShare is the order of a real pool by HTCondor's user priorities.
 const FairShare = "fairshare"
 
-// Real is what can be set for a real pool; it means nothing for a simulated one.
+// Real has the settings for a real pool; a simulated one ignores them.
 type Real struct {
-	// Observe plans and publishes start times, but matches nothing.
+	// Observe plans and publishes start times but matches nothing.
 	Observe bool `yaml:"observe"`
-	// State is the folder where guarantees and usage outlive the process; "": they
-	// do not, but under HTCondor's own configuration it is $(SPOOL)/backfill.
+	// State is the folder in which guarantees and usage survive the process; empty means that they
+	// do not, except under HTCondor's own configuration, where the default is $(SPOOL)/backfill.
 	State string `yaml:"state"`
-	// HTTP is the address at which metrics and start times are told; "": none.
+	// HTTP is the address that serves metrics and start times; empty means none.
 	HTTP string `yaml:"http"`
-	// Interval is the time between cycles in which nothing happens, and CycleDelay what is
-	// between the end of a cycle and the next at least, whoever asks for one.
+	// Interval is the time between cycles when nothing happens; CycleDelay is the minimum time
+	// between the end of a cycle and the next, whoever asks for it.
 	Interval   Duration `yaml:"interval"`
 	CycleDelay Duration `yaml:"cycle_delay"`
-	// StartSlack lengthens the place of each job in the plan.
+	// StartSlack is added to the length of each job's place in the plan.
 	StartSlack Duration `yaml:"start_slack"`
 	// Reasons tells schedds why jobs wait.
 	Reasons bool `yaml:"reasons"`
-	// Token is a file or folder of tokens that show who we are; "": those of
-	// HTCondor's configuration.
+	// Token is a file or folder of tokens that authenticate us; empty means those of HTCondor's
+	// configuration.
 	Token string `yaml:"token"`
 }
 
 var defaultReal = Real{
-	Interval: Duration(time.Minute), CycleDelay: Duration(time.Second), StartSlack: Duration(time.Minute), Reasons: true,
+	Interval: Duration(time.Minute), CycleDelay: Duration(time.Second), StartSlack: Duration(time.Minute),
+	Reasons: true,
 }
 
-// ForPool is the configuration of a negotiator that was told only that its pool
-// is a real one.
+// ForPool returns the default configuration for a real pool.
 func ForPool(pool string) Config {
 	c := Default()
 	c.Pool, c.Order = pool, FairShare
 	return c
 }
 
-// OnRealPool tells whether the pool is a real one.
+// OnRealPool reports whether the pool is a real one.
 func (c Config) OnRealPool() bool { return c.Pool == LocalPool || strings.HasPrefix(c.Pool, scheme) }
 
 // scheme begins the address of a real pool.
 const scheme = "htcondor://"
 
-// Collector is HOST:PORT of a real pool's collector; "": HTCondor's configuration
-// says it. It is an error if the pool is given by something that is no address.
+// Collector returns HOST:PORT of a real pool's collector, or "" if HTCondor's configuration names
+// it. It returns an error if Pool is not a valid address.
 func (c Config) Collector() (string, error) {
 	address, given := strings.CutPrefix(c.Pool, scheme)
 	if !given {
@@ -84,7 +84,8 @@ func (r Real) faults() (all []fault) {
 	second := Duration(time.Second)
 	must("interval", r.Interval >= second, r.Interval, "must be at least 1s")
 	must("cycle_delay", r.CycleDelay >= second, r.CycleDelay, "must be at least 1s")
-	must("start_slack", r.StartSlack >= 0 && r.StartSlack%second == 0, r.StartSlack, "must be at least 0s, in whole seconds")
+	must("start_slack", r.StartSlack >= 0 && r.StartSlack%second == 0, r.StartSlack,
+		"must be at least 0s, in whole seconds")
 	if r.HTTP != "" {
 		_, _, err := net.SplitHostPort(r.HTTP)
 		must("http", err == nil, cmp.Or(r.HTTP, `""`), "must be HOST:PORT or :PORT")

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// During is the configuration as it can be taken up by a negotiator that runs
-// under another one: what can only be set at the start is as it was, and listed.
+// During returns this configuration as a negotiator that runs under another one can take it over:
+// settings that can be set only at the start keep their values and are listed in ignored.
 func (c Config) During(running Config) (taken Config, ignored []string) {
 	taken = c
 	for _, s := range []struct {
@@ -23,9 +23,13 @@ func (c Config) During(running Config) (taken Config, ignored []string) {
 		{"pool", c.Pool, running.Pool, func() { taken.Pool = running.Pool }},
 		{"workload", c.Workload, running.Workload, func() { taken.Workload = running.Workload }},
 		{"speed", c.Speed, running.Speed, func() { taken.Speed = running.Speed }},
-		{"estimate_attributes", c.EstimateAttributes, running.EstimateAttributes, func() { taken.EstimateAttributes = running.EstimateAttributes }},
+		{"estimate_attributes", c.EstimateAttributes, running.EstimateAttributes, func() {
+			taken.EstimateAttributes = running.EstimateAttributes
+		}},
 		{"history", c.History, running.History, func() { taken.History = running.History }},
-		{"default_estimate", c.DefaultEstimate, running.DefaultEstimate, func() { taken.DefaultEstimate = running.DefaultEstimate }},
+		{"default_estimate", c.DefaultEstimate, running.DefaultEstimate, func() {
+			taken.DefaultEstimate = running.DefaultEstimate
+		}},
 		{"resources", c.Resources, running.Resources, func() { taken.Resources = running.Resources }},
 		{"start_slack", c.StartSlack, running.StartSlack, func() { taken.StartSlack = running.StartSlack }},
 		{"state", c.State, running.State, func() { taken.State = running.State }},
@@ -41,8 +45,8 @@ func (c Config) During(running Config) (taken Config, ignored []string) {
 	return taken, ignored
 }
 
-// Differences says what is otherwise than in another configuration, of what can
-// change while a negotiator runs.
+// Differences lists the changes from another configuration, among the settings that can change
+// while a negotiator runs.
 func (c Config) Differences(from Config) (all []string) {
 	for _, s := range []struct{ key, from, to string }{
 		{"policy", from.Policy, c.Policy},
@@ -69,10 +73,10 @@ func (c Config) Differences(from Config) (all []string) {
 	return all
 }
 
-// byEstimates stands for an estimator that is not named by itself.
+// byEstimates stands for an estimator that is not set by itself.
 const byEstimates = "as estimates"
 
-// options lists options as they are given on the command line.
+// options formats options as on the command line.
 func options(of map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {

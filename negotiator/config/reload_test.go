@@ -8,21 +8,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// other is a configuration that differs in everything from the one by default.
+// other returns a configuration that differs from the default in everything.
 func other() Config {
 	return Config{
-		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf", Placement: "pack",
-		Pool: "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"}, DefaultEstimate: Duration(time.Second),
-		Plugins: Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
+		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf",
+		Placement: "pack",
+		Pool:      "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"},
+		DefaultEstimate: Duration(time.Second),
+		Plugins:         Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
 		Estimators: Estimators{
 			Estimates: "user", EstimatesOrder: "project", EstimatesBackfill: "combined", EstimatesRunning: "tsafrir",
 			EstimatesOptions: map[string]string{"threshold": "5"}, History: "h",
 		},
-		Real: Real{Observe: true, State: "s", HTTP: ":1", Interval: Duration(time.Second), CycleDelay: Duration(time.Minute), StartSlack: 0, Reasons: false, Token: "t"},
+		Real: Real{
+			Observe: true, State: "s", HTTP: ":1", Interval: Duration(time.Second),
+			CycleDelay: Duration(time.Minute), StartSlack: 0, Reasons: false, Token: "t",
+		},
 	}
 }
 
-// TestDuring divides the settings into those that change and those that stay.
+// TestDuring checks for each setting whether it can change while a negotiator runs.
 func TestDuring(t *testing.T) {
 	taken, ignored := other().During(Default())
 	require.Equal(t, []string{
@@ -32,12 +37,14 @@ func TestDuring(t *testing.T) {
 	changes := taken.Differences(Default())
 	require.Equal(t, []string{
 		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: fcfs → sjf",
-		"estimates: requested → user", "estimates_order: as estimates → project", "estimates_backfill: as estimates → combined",
+		"estimates: requested → user", "estimates_order: as estimates → project",
+		"estimates_backfill: as estimates → combined",
 		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",
 		"interval: 1m0s → 1s", "cycle_delay: 1s → 1m0s", "reasons: true → false",
 		"log_level: by default → debug", "plugins",
 	}, changes)
-	require.Equal(t, reflect.TypeFor[Config]().NumField()+reflect.TypeFor[Real]().NumField()+reflect.TypeFor[Estimators]().NumField(), 2+len(ignored)+len(changes), "each setting is one or the other")
+	require.Equal(t, reflect.TypeFor[Config]().NumField()+reflect.TypeFor[Real]().NumField()+
+		reflect.TypeFor[Estimators]().NumField(), 2+len(ignored)+len(changes), "each setting is one or the other")
 
 	back, ignored := Default().During(taken)
 	require.Empty(t, ignored)

@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// account gives a world's pool an accountant, before its negotiator starts.
+// account gives a world's pool an accountant and starts a new negotiator.
 func (w *world) account(knobs map[string]string) *accountant.Accountant {
 	w.t.Helper()
 	lookup := func(name string) (string, bool) { v, ok := knobs[strings.ToUpper(name)]; return v, ok }
@@ -22,7 +23,7 @@ func (w *world) account(knobs map[string]string) *accountant.Accountant {
 	w.t.Cleanup(func() { require.NoError(w.t, db.Close()) })
 	a, err := accountant.Open(db, settings)
 	require.NoError(w.t, err)
-	w.accounting = Accounting{Accountant: a, Limits: accountant.NewLimits(lookup)}
+	w.accounting = track.Accounting{Accountant: a, Limits: accountant.NewLimits(lookup)}
 	w.negotiator("easy", nil)
 	return a
 }

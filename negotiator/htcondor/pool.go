@@ -14,105 +14,87 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// Claims is the resource that says how many jobs a slot can host: a static slot
-// belongs to one job, however little of it the job asks for.
-const Claims = "claims"
-
-// Settings say how a pool is looked at.
+// Settings say how a pool is scheduled.
 type Settings struct {
 	Collector *client.Collector
 	Security  *security.Client
-	// Schema says how ads are read. Its last resource is Claims.
+	// Schema says how ads are read. Its last resource is [observe.Claims].
 	Schema negotiator.Schema
 	// Tuning is what can change later.
 	Tuning
 	// Observe matches nothing: another negotiator does.
 	Observe bool
-	// Once looks but once: a look that fails is not repeated.
+	// Once polls the collector a single time and returns its error, instead of trying again.
 	Once bool
-	// Patience is how long a match may take until its job runs, and a schedd to tell
-	// its queue.
+	// Patience is how long a match may take until its job runs, and a schedd to send its queue;
+	// 0: 30 seconds.
 	Patience time.Duration
-	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it
-	// takes for one where a job brings none; 0: negotiator.DefaultEstimate.
+	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
+	// for one where a job brings none, in seconds; 0: [negotiator.DefaultEstimate].
 	StartSlack, DefaultEstimate backfill.Time
-	// Extra are expressions over jobs, such as the queue's order: what they refer to is
-	// asked for.
+	// Extra are expressions over jobs, such as the queue's order. The attributes that they refer to
+	// are asked for.
 	Extra []*classad.Expr
-	// Accounting keeps the account of who uses how much, and jobs out of the queue that
-	// a limit forbids.
-	Accounting Accounting
+	// Accounting keeps the account of who uses how much, and jobs out of the queue that a limit
+	// forbids.
+	Accounting track.Accounting
 	Logger     hclog.Logger
 	// Clock tells the time; nil: time.Now.
 	Clock func() time.Time
 }
 
-// Tuning is what can change while a pool is looked at.
+// Tuning is what can change while a pool is scheduled.
 type Tuning struct {
-	// SlotConstraint and JobConstraint leave out what they are not true of; "": none.
+	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
-	// Interval is the longest time between two looks; 0: a minute. CycleDelay is the shortest
+	// Interval is the longest time between two looks; 0: a minute. CycleDelay is the shortest time
 	// between the end of a cycle and the next look, whoever asks for one; 0: a second.
 	Interval, CycleDelay time.Duration
+	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
+	Hold time.Duration
 }
 
 func (t Tuning) orDefault() Tuning {
 	t.Interval, t.CycleDelay = cmp.Or(t.Interval, time.Minute), cmp.Or(t.CycleDelay, time.Second)
+	t.Hold = cmp.Or(t.Hold, 5*time.Second)
 	return t
 }
 
-// Pool is a real pool. It is for the goroutine that runs the cycles; Wakeup, Tune, Last,
-// Why and Find may be called by others at any time.
+func (t Tuning) scope() observe.Scope {
+	return observe.Scope{
+		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint, Interval: t.Interval, Hold: t.Hold,
+	}
+}
+
+// Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
+// Tune, Last, Why, Unplanned and Find at any time.
 type Pool struct {
-	s          Settings
-	accounting *Accounting
-	log        hclog.Logger
-	now        func() time.Time
-	wake       chan struct{}
-	tuned      atomic.Pointer[Tuning] // to be taken up at the next look
+	s     Settings
+	log   hclog.Logger
+	now   func() time.Time
+	wake  chan struct{}
+	tuned atomic.Pointer[Tuning] // for the next look
 
-	hold   time.Duration // see hold
-	most   int           // see maxQueue
-	looked time.Time     // when the last look began
-	over   time.Time     // when the cycle after it was
-	number int           // of the last look
-	open   *look         // the first look, until Fetch tells of it
-	begun  bool          // a look has been told of
-	clock  backfill.Time // of the last look; it never goes back
-	ended  time.Time     // when that was
+	observer   *observe.Observer
+	belief     *track.Belief
+	dispatcher *dispatch.Dispatcher
 
-	slots                         map[string]*slot // by name, dynamic ones too
-	schedds                       map[string]*schedd
-	jobs                          map[jobKey]*job
-	byID                          map[backfill.JobID]*job
-	lastID                        backfill.JobID
-	matched, rejected, unstarted  int              // as in Facts
-	granted                       int              // claims that were handed over
-	meanwhileEnded, meanwhileLeft []backfill.JobID // jobs that went while there was no negotiator: yet to be told
-	flights                       map[backfill.JobID]*flight
-	explained                     map[backfill.JobID]explained
-	doubts                        map[string]map[string]*doubt // by slot and schedd
-	accused                       map[string]accusation        // by schedd and submitter
-	used                          map[string]use               // by claim ids that were handed out
-	remains                       []*remains                   // of gangs that have ended
-	left                          map[jobKey]time.Time         // of jobs that ran: when a look first saw that they do no more
+	first    *observe.Snapshot // taken by Open, until Fetch reports it
+	last     *observe.Snapshot
+	looked   time.Time // when the last look began, even if it failed
+	cycleEnd time.Time // when the cycle after it ended
 
-	slotAttributes, jobAttributes wanted
-	parser                        classad.Parser
-	plans                         map[string]*plan
-	manyRoundings                 int                         // at so many those that are no more are forgotten
-	rounding                      map[string]*negotiator.Slot // one of each way of taking amounts, by consumption policy
-
-	mu      sync.Mutex // guards what others ask for
-	facts   Facts
-	names   map[string][]backfill.JobID
-	outside []outside
-
-	renamed bool // jobs have come or gone since names was made
+	mu    sync.Mutex // guards what others ask for
+	facts Facts
+	view  *track.View
 }
 
 // New makes a pool that has not been looked at.
@@ -126,37 +108,38 @@ func New(s Settings) *Pool {
 	if s.Clock == nil {
 		s.Clock = time.Now
 	}
-	p := &Pool{
-		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1), hold: hold, most: maxQueue,
-		slots: map[string]*slot{}, schedds: map[string]*schedd{}, jobs: map[jobKey]*job{}, byID: map[backfill.JobID]*job{},
-		flights: map[backfill.JobID]*flight{}, used: map[string]use{}, plans: map[string]*plan{}, rounding: map[string]*negotiator.Slot{}, manyRoundings: fewRoundings,
-		names: map[string][]backfill.JobID{}, explained: map[backfill.JobID]explained{}, doubts: map[string]map[string]*doubt{}, accused: map[string]accusation{}, left: map[jobKey]time.Time{},
+	belief := track.New(track.Settings{
+		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
+		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
+	})
+	return &Pool{
+		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
+		observer: observe.New(observe.Settings{
+			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
+			Patience: s.Patience, Extra: s.Extra, Logger: s.Logger, Clock: s.Clock,
+		}),
+		belief: belief,
+		dispatcher: dispatch.New(dispatch.Settings{
+			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Observe: s.Observe,
+			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Clock: s.Clock,
+		}, belief),
+		last: &observe.Snapshot{}, view: belief.View(),
 	}
-	p.accounting = &p.s.Accounting
-	p.want()
-	return p
 }
 
-// Tune has looks be as this says, from the next one on.
+// FairShare is the queue's order by user priority, for the negotiator that schedules this pool.
+func (p *Pool) FairShare() negotiator.Order { return p.belief.FairShare() }
+
+// Use is what runs now, by submitter.
+func (p *Pool) Use() map[string]accountant.Use { return p.belief.Use() }
+
+// Tune changes how the pool is scheduled, from the next look on.
 func (p *Pool) Tune(t Tuning) {
 	t = t.orDefault()
 	p.tuned.Store(&t)
 }
 
-// takeUp takes up what was tuned, between two cycles. Queues that are read by other
-// constraints do not count.
-func (p *Pool) takeUp() {
-	t := p.tuned.Swap(nil)
-	if t == nil || *t == p.s.Tuning {
-		return
-	}
-	p.s.Tuning = *t
-	if p.referTo(t.JobConstraint) {
-		p.reread()
-	}
-}
-
-// Wakeup has the next look begin at once, but not before its time.
+// Wakeup asks for a look now, or as soon as CycleDelay allows.
 func (p *Pool) Wakeup() {
 	select {
 	case p.wake <- struct{}{}:
@@ -164,57 +147,106 @@ func (p *Pool) Wakeup() {
 	}
 }
 
-// Fetch waits until it is time for a cycle and looks at the pool. While the
-// collector does not answer it goes on waiting: the only errors are the context's, unless
-// once is enough.
-func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
-	if first := p.open; first != nil {
-		p.open = nil
-		return p.differ(first), nil
+// Open looks at the pool for the first time, and makes the checkpoint from which a negotiator goes
+// on that takes over what a former one saved. Without a saved state the negotiator begins with
+// nothing, and Fetch reports all. It waits until the collector answers. If the negotiator refuses
+// the checkpoint, another Open begins anew.
+func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error) {
+	s, err := p.lookPatiently(ctx)
+	if err != nil {
+		return negotiator.Checkpoint{}, err
 	}
-	p.over = p.now()
+	p.first = s
+	m, flying := p.belief.Restore(saved, s)
+	p.dispatcher.Restart(flying)
+	return m, nil
+}
+
+// Saved puts a negotiator's checkpoint into a form that outlives the process.
+func (p *Pool) Saved(m negotiator.Checkpoint) *track.SavedState { return p.belief.Save(m) }
+
+// Fetch waits until it is time for a cycle and looks at the pool. While the collector does not
+// answer it goes on waiting: its only errors are the context's, unless Once is set.
+func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
+	if s := p.first; s != nil {
+		p.first = nil
+		return p.compare(s), nil
+	}
+	p.cycleEnd = p.now()
 	if err := p.wait(ctx, wake); err != nil {
 		return negotiator.Delta{}, err
 	}
-	seen, err := p.lookPatiently(ctx)
+	s, err := p.lookPatiently(ctx)
 	if err != nil {
 		return negotiator.Delta{}, err
 	}
-	return p.differ(seen), nil
+	return p.compare(s), nil
 }
 
-// retry is how long a match that could not be handed over waits for another try,
-// and how soon a collector is asked again that does not answer.
+// compare finds what a snapshot shows otherwise than the negotiator believes.
+func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
+	p.belief.See(s)
+	under := p.dispatcher.Judge()
+	outcome, _ := track.Diff(p.belief, s, under)
+	p.dispatcher.Settle(outcome)
+	p.observer.Forget(outcome.Dropped)
+	p.publish(s, outcome.Problems)
+	return outcome.Delta
+}
+
+// Act sets out to start what was decided. What cannot be handed over now is tried again; what
+// became of it shows in what Fetch reports.
+func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
+	for _, m := range matches {
+		if j := p.belief.Start(m); j != nil {
+			p.dispatcher.Start(j)
+		}
+	}
+	if !p.s.Observe {
+		p.dispatcher.HandOver(ctx)
+	}
+	return ctx.Err()
+}
+
+// Explain tells users why their jobs wait, see [dispatch.Dispatcher.Explain].
+func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
+	return p.dispatcher.Explain(ctx, ids, why)
+}
+
+// retry is how long a match that could not be handed over waits for another try, and how soon a
+// collector is asked again that does not answer.
 const retry = time.Second
 
 // due is when the next look is, if nobody asks for it earlier.
 func (p *Pool) due(wake backfill.Time) time.Time {
 	due := p.looked.Add(p.s.Interval)
-	if in := max(wake, p.clock) - p.clock; in < backfill.Time(p.s.Interval/time.Second) { // wherever the clock was put
-		due = earlier(due, p.ended.Add(time.Duration(in)*time.Second-time.Duration(p.ended.Nanosecond())))
+	in := max(wake, p.last.Now) - p.last.Now // wherever the clock was put
+	if in < backfill.Time(p.s.Interval/time.Second) {
+		second := p.last.Ended.Add(-time.Duration(p.last.Ended.Nanosecond()))
+		due = earlier(due, second.Add(time.Duration(in)*time.Second))
 	}
-	if p.gangsFly() {
+	if p.dispatcher.GangsFly() {
 		due = p.looked
 	}
-	if d := p.deadline(); !d.IsZero() {
+	if d := p.dispatcher.Deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
-	return later(due, p.over.Add(p.s.CycleDelay))
+	return later(due, p.cycleEnd.Add(p.s.CycleDelay))
 }
 
-// wait sleeps until the next look is due. Matches that are still to be handed over
-// are tried again meanwhile.
+// wait sleeps until the next look is due. Matches that are still to be handed over are tried again
+// meanwhile.
 func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 	for woken := false; ; {
 		now, due := p.now(), p.due(wake)
 		if woken {
-			due = later(now, p.over.Add(p.s.CycleDelay))
+			due = later(now, p.cycleEnd.Add(p.s.CycleDelay))
 		}
 		if !now.Before(due) {
 			return ctx.Err()
 		}
 		next := due
-		if p.unsent() {
+		if p.dispatcher.Unsent() {
 			next = earlier(next, now.Add(retry))
 		}
 		timer := time.NewTimer(max(next.Sub(now), time.Millisecond))
@@ -227,8 +259,8 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		case <-timer.C:
 		}
 		timer.Stop()
-		if p.unsent() {
-			p.handOver(ctx)
+		if p.dispatcher.Unsent() {
+			p.dispatcher.HandOver(ctx)
 		}
 	}
 }
@@ -247,26 +279,47 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// lookPatiently looks until the collector answers. What keeps it from that is logged once.
-func (p *Pool) lookPatiently(ctx context.Context) (*look, error) {
-	pause, said := retry, ""
+func (p *Pool) tune(t Tuning) {
+	p.s.Tuning = t
+	p.observer.Ask(t.scope())
+	p.dispatcher.Hold(t.Hold)
+}
+
+// look looks at the pool once.
+func (p *Pool) look(ctx context.Context) (*observe.Snapshot, error) {
+	if t := p.tuned.Swap(nil); t != nil && *t != p.s.Tuning {
+		p.tune(*t)
+	}
+	p.looked = p.now()
+	s, err := p.observer.Look(ctx)
+	if s != nil {
+		p.last, p.looked = s, s.Began
+	}
+	return s, err
+}
+
+// lookPatiently looks until the collector answers. Each reason why it does not is logged once.
+func (p *Pool) lookPatiently(ctx context.Context) (*observe.Snapshot, error) {
+	pause, logged := retry, ""
 	for {
-		seen, err := p.look(ctx)
+		s, err := p.look(ctx)
 		if err == nil {
-			return seen, nil
+			return s, nil
 		}
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), ctx.Err())
 		}
 		if denied, is := errors.AsType[*security.DeniedError](err); is {
-			err = fmt.Errorf("%w: run as root or as HTCondor's user, or have ALLOW_NEGOTIATOR of the collector list %s", err, denied.User)
+			err = fmt.Errorf("%w: run as root or as HTCondor's user, or have ALLOW_NEGOTIATOR of the collector list %s",
+				err, denied.User)
 		}
 		if p.s.Once {
 			return nil, err
 		}
-		if text := err.Error(); text != said {
-			p.log.Warn("the pool cannot be looked at; nothing is decided until it can, which is tried again and again", "error", err)
-			said = text
+		if text := err.Error(); text != logged {
+			p.log.Warn("the pool cannot be looked at; nothing is decided until it can, which is tried again and again",
+				"error", err)
+			logged = text
 		}
 		p.trouble(err)
 		select {
@@ -276,16 +329,4 @@ func (p *Pool) lookPatiently(ctx context.Context) (*look, error) {
 		}
 		pause = min(2*pause, 10*time.Second)
 	}
-}
-
-// Act sets out to start what was decided. What cannot be handed over now is tried
-// again; what became of it shows in what Fetch tells.
-func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
-	for _, m := range matches {
-		p.takeOff(m)
-	}
-	if !p.s.Observe {
-		p.handOver(ctx)
-	}
-	return ctx.Err()
 }

@@ -19,7 +19,10 @@ import (
 func small(cpus int64) *node { return &node{name: "n1", cpus: cpus, memory: 4096} }
 
 func TestJobsRunAndEnd(t *testing.T) {
-	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true}, &node{name: "n2", cpus: 4, memory: 4096})
+	w := newWorld(t, "easy",
+		&node{name: "n1", cpus: 4, memory: 4096, policy: true},
+		&node{name: "n2", cpus: 4, memory: 4096},
+	)
 	for range 8 {
 		w.submit(&sleeper{cpus: 2, seconds: 10, estimate: 20})
 	}
@@ -35,7 +38,10 @@ func TestJobsRunAndEnd(t *testing.T) {
 }
 
 func TestGang(t *testing.T) {
-	w := newWorld(t, "easy", &node{name: "n1", cpus: 4, memory: 4096, policy: true}, &node{name: "n2", cpus: 4, memory: 4096, policy: true})
+	w := newWorld(t, "easy",
+		&node{name: "n1", cpus: 4, memory: 4096, policy: true},
+		&node{name: "n2", cpus: 4, memory: 4096, policy: true},
+	)
 	blocker := w.submit(&sleeper{cpus: 3, seconds: 20, estimate: 25})
 	w.pass(5)
 	gang := w.submit(&sleeper{cpus: 2, nodes: 4, seconds: 10, estimate: 20})
@@ -67,7 +73,8 @@ func TestEvictedAndRemoved(t *testing.T) {
 	require.Equal(t, map[backfill.JobID]backfill.Time{d.Completed[0]: backfill.Time(w.now - j.began)}, d.Ran)
 }
 
-// TestStoppedJobsTeachNothing, unless they used all that they asked for.
+// TestStoppedJobsTeachNothing: estimators do not learn from jobs that were stopped, unless the jobs
+// used all the time that they asked for.
 func TestStoppedJobsTeachNothing(t *testing.T) {
 	const held, removed = 5, 3
 	for name, c := range map[string]struct {
@@ -91,7 +98,7 @@ func TestStoppedJobsTeachNothing(t *testing.T) {
 			w.step()
 			d, _ := w.cycle()
 			require.Len(t, d.Completed, 1)
-			ran := backfill.Time(unknownRun)
+			ran := backfill.Time(-1)
 			if c.taught {
 				ran = backfill.Time(w.now - j.began)
 			}
@@ -110,12 +117,11 @@ func TestStoppedJobsTeachNothing(t *testing.T) {
 	}
 }
 
-// TestAJobConstraintMayNameAnyAttribute, though the schedd looks at those alone that are
-// asked for.
+// TestAJobConstraintMayNameAnyAttribute: a schedd evaluates the constraint only against attributes
+// that are asked for, so those that it names are asked for.
 func TestAJobConstraintMayNameAnyAttribute(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	w.pool.s.JobConstraint = `Team =?= "a"`
-	w.pool.want()
+	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`, Hold: poll.Patience})
 	ours := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100})
 	theirs := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100})
 	ours.extra, theirs.extra = "\nTeam = \"a\"", "\nTeam = \"b\""
@@ -183,7 +189,9 @@ func TestEditedJob(t *testing.T) {
 func TestStrangersClaim(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	n := w.nodes[0]
-	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\nRemoteUser = \"eve@test\""}
+	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n" +
+		"Cpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
+		"RemoteUser = \"eve@test\""}
 	w.pass(20)
 	require.EqualValues(t, 3, w.n.State().Use()[0], "it takes room, of which we know nothing else")
 	j := w.submit(&sleeper{cpus: 2, seconds: 5, estimate: 5})
@@ -196,7 +204,11 @@ func TestStrangersClaim(t *testing.T) {
 }
 
 func TestMissingSlot(t *testing.T) {
-	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096}, &node{name: "n3", cpus: 4, memory: 4096})
+	w := newWorld(t, "easy",
+		small(4),
+		&node{name: "n2", cpus: 4, memory: 4096},
+		&node{name: "n3", cpus: 4, memory: 4096},
+	)
 	w.pass(4)
 	require.EqualValues(t, 12, w.n.State().Capacity()[0])
 	w.nodes[0].down = true
@@ -250,7 +262,8 @@ func TestDeadSchedd(t *testing.T) {
 	require.True(t, waiting.done)
 }
 
-// A schedd that can be reached through a broker only is told of, and tried now and then.
+// TestScheddBehindABroker: a schedd that can be reached only through a broker is reported as a
+// problem, and tried now and then.
 func TestScheddBehindABroker(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	far := fakes.NewSchedd(t, "far@test")
@@ -278,7 +291,7 @@ func TestScheddBehindABroker(t *testing.T) {
 	require.Empty(t, w.pool.Last().Problems, "there is a way to it now")
 }
 
-// holdQueue has the schedd wait for a release each time before it tells its queue.
+// holdQueue makes the schedd wait for a release before each answer to a query of its queue.
 func (w *world) holdQueue(release <-chan struct{}) {
 	w.schedd.Before(func(ctx context.Context, command int) error {
 		if command != 516 {
@@ -296,7 +309,7 @@ func TestSlowScheddHoldsNobody(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
 	release := make(chan struct{})
-	w.pool.hold = 50 * time.Millisecond
+	setHold(w.pool, 50*time.Millisecond)
 	w.holdQueue(release)
 	w.step()
 	d, _ := w.cycle()
@@ -309,29 +322,29 @@ func TestSlowScheddHoldsNobody(t *testing.T) {
 	})
 }
 
-// A schedd that is always slow to tell its queue is waited for once.
+// TestScheddThatIsAlwaysSlow: a look waits only once for a schedd that is always slow to send its
+// queue.
 func TestScheddThatIsAlwaysSlow(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	release := make(chan struct{}, 1)
-	w.pool.hold = 50 * time.Millisecond
+	setHold(w.pool, 50*time.Millisecond)
 	w.holdQueue(release)
 	late := func() bool {
 		w.cycle()
-		return w.pool.schedds[w.schedd.Name].late
+		return w.pool.last.Schedds[w.schedd.Name].Late
 	}
 	w.step()
 	require.True(t, late())
 	release <- struct{}{} // for its jobs
 	release <- struct{}{} // for those that were stopped
 	poll.Equal(t, false, late)
-	w.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	setHold(w.pool, time.Hour) // one that is waited for would have the test run out of time
 	require.True(t, late())
 	close(release)
 	poll.Equal(t, false, late)
-	require.False(t, w.pool.schedds[w.schedd.Name].lags, "it was quick")
 }
 
-// written is called with what is written.
+// written is a writer that calls a function with what is written.
 type written func(string)
 
 func (w written) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
@@ -357,7 +370,8 @@ func TestCollectorDown(t *testing.T) {
 	require.NotNil(t, l)
 }
 
-// What a schedd says while the collector does not answer is old when it does.
+// TestNothingOldAfterCollectorDown: what a schedd answered while the collector was down is not used
+// once the collector is back: it would be out of date.
 func TestNothingOldAfterCollectorDown(t *testing.T) {
 	w := newWorld(t, "conservative", small(4))
 	j := w.submit(&sleeper{cpus: 4, seconds: 20, estimate: 40})
@@ -375,7 +389,6 @@ func TestNothingOldAfterCollectorDown(t *testing.T) {
 	for range 2 {
 		_, err := w.pool.look(t.Context())
 		require.Error(t, err)
-		require.Nil(t, w.pool.schedds["schedd@test"].under, "nobody waits for what it may answer yet")
 	}
 	close(release)
 	for !j.done {
@@ -389,7 +402,8 @@ func TestNothingOldAfterCollectorDown(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	w := newWorld(t, "conservative", small(4))
-	w.pool.s.Observe = true
+	w.settings = func(s *Settings) { s.Observe = true }
+	w.negotiator("conservative", nil)
 	j := w.submit(&sleeper{cpus: 4, seconds: 10, estimate: 10})
 	w.pass(20)
 	require.Positive(t, w.starts)
@@ -424,7 +438,12 @@ func TestOutOfPlan(t *testing.T) {
 	}
 	require.Equal(t, []string{"1.0 schedd@test", "2.0 schedd@test", "3.0 schedd@test", "3.1 schedd@test"}, left)
 	require.NoError(t, w.pool.Explain(t.Context(), nil, nil))
-	poll.Until(t, "them to be told, too", func() ([]fakes.Rejection, bool) { told := w.schedd.Rejections(); return told, len(told) > 0 })
+	poll.Until(t, "them to be told, too", func() ([]fakes.Rejection,
+		bool,
+	) {
+		told := w.schedd.Rejections()
+		return told, len(told) > 0
+	})
 	require.Equal(t, 4, w.pool.Last().Unplanned)
 	require.Len(t, w.pool.Find("5.0@schedd@test"), 1)
 	require.Empty(t, w.pool.Find("9.9"))
@@ -455,9 +474,43 @@ func TestExplain(t *testing.T) {
 
 func TestEndsWithItsContext(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	w.pool.open = nil
+	w.pool.first = nil
 	ctx, cancel := context.WithCancel(context.Background())
 	go cancel()
 	_, err := w.pool.Fetch(ctx, backfill.Forever)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestJobThatLeavesDuringALook: when a look asks twice, a job that only the first answer had has
+// left its queue, and it is known how long it ran.
+func TestJobThatLeavesDuringALook(t *testing.T) {
+	w := newWorld(t, "conservative",
+		&node{name: "n1", cpus: 4, memory: 4096, static: true},
+		&node{name: "n2", cpus: 4, memory: 4096, static: true},
+	)
+	w.cycle()
+	first := w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000})
+	w.step()
+	w.step()
+	w.cycle()
+	for first.status != 2 {
+		w.step()
+	}
+	w.now += 10
+	next := w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: "\nRank = TARGET.Foo"})
+	w.publish()
+	asks := 0
+	w.schedd.Before(func(_ context.Context, command int) error {
+		if command == 516 { // it is asked for its jobs, and for those that were stopped
+			if asks++; asks == 3 {
+				w.schedd.SetJobs(next.ad())
+			}
+		}
+		return nil
+	})
+	d, _ := w.cycle()
+	require.GreaterOrEqual(t, asks, 4, "it was asked twice")
+	require.Len(t, d.Completed, 1)
+	require.Equal(t, backfill.Time(w.now-first.began), d.Ran[d.Completed[0]])
+	require.Len(t, d.Submitted, 1)
 }

@@ -2,167 +2,25 @@ package htcondor
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
-	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// farm is a pool of many schedds whose slots are all free and whose jobs all wait. Time
-// stands still unless it is moved.
-type farm struct {
-	t         *testing.T
-	collector *fakes.Collector
-	schedds   []*fakes.Schedd
-	ads       []string // of schedds and submitters
-	more      []string
-	now       time.Time
-	log       *strings.Builder
-	pool      *Pool
-	n         *negotiator.Negotiator
-}
-
-func newFarm(t *testing.T, policy string, slots, schedds int) *farm {
-	t.Helper()
-	f := &farm{t: t, collector: fakes.NewCollector(t), now: time.Unix(1_700_000_000, 0), log: &strings.Builder{}}
-	for i := range schedds {
-		f.schedds = append(f.schedds, fakes.NewSchedd(t, fmt.Sprintf("s%02d@test", i)))
-	}
-	ads, private := make([]string, slots), make([]string, slots)
-	for i := range slots {
-		ads[i] = fmt.Sprintf("Name = \"slot1@n%d\"\nMyAddress = \"<n%d>\"\nState = \"Unclaimed\"\nActivity = \"Idle\"\nCpus = 1\nMemory = 1024\nArch = \"X86_64\"\nRequirements = true", i, i)
-		private[i] = fmt.Sprintf("Name = \"slot1@n%d\"\nMyAddress = \"<n%d>\"\nClaimId = \"<n%d>#1#%d#[]topsecret\"", i, i, i, i)
-	}
-	f.collector.Set("Machine", ads...)
-	f.collector.Set("MachinePrivate", private...)
-	schema := negotiator.DefaultSchema()
-	schema.Resources = []string{"cpus", "memory", Claims}
-	security := fakes.Client()
-	f.pool = New(Settings{
-		Collector: &client.Collector{Security: security, Addresses: []cedar.Address{f.collector.Address()}}, Security: security,
-		Schema: schema, StartSlack: 60, Clock: func() time.Time { return f.now }, Patience: 3 * time.Second,
-		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: f.log, DisableTime: true}),
-	})
-	f.pool.hold = poll.Patience // no fake is late because the machine is busy
-	var err error
-	f.n, err = negotiator.New((&world{t: t, pool: f.pool, policy: policy}).config())
-	require.NoError(t, err)
-	return f
-}
-
-// submit puts idle jobs of one cpu into a schedd's queue.
-func (f *farm) submit(s *fakes.Schedd, jobs int, more string) {
-	f.t.Helper()
-	var ads []string
-	for i := range jobs {
-		ads = append(ads, fmt.Sprintf("ClusterId = 1\nProcId = %d\nUser = \"alice@test\"\nOwner = \"alice\"\nJobUniverse = 5\nJobStatus = 1\nQDate = 1600000000\nRequestCpus = 1\nRequestMemory = 10\nRequirements = true\nAllowedExecuteDuration = 600\n%s", i, more))
-	}
-	s.SetJobs(ads...)
-}
-
-// publish shows the schedds to the collector.
-func (f *farm) publish() {
-	schedds, submitters := append([]string{}, f.ads...), append([]string{}, f.more...)
-	for _, s := range f.schedds {
-		s.SetTime(f.now.Unix())
-		schedds = append(schedds, s.Ad())
-		submitters = append(submitters, s.SubmitterAd("alice@test", "", 1, 0))
-	}
-	f.collector.Set("Scheduler", schedds...)
-	f.collector.Set("Submitter", submitters...)
-}
-
-// cycle is a look and what follows.
-func (f *farm) cycle() *negotiator.Report {
-	f.t.Helper()
-	f.publish()
-	l, err := f.pool.look(f.t.Context())
-	require.NoError(f.t, err)
-	report, err := f.n.RunCycle(f.t.Context(), f.pool.differ(l))
-	require.NoError(f.t, err)
-	require.NoError(f.t, f.pool.Act(f.t.Context(), report.Matches))
-	return report
-}
-
-// matches waits until a schedd was handed so many.
-func (f *farm) matches(s *fakes.Schedd, n int) {
-	f.t.Helper()
-	poll.Until(f.t, fmt.Sprintf("%d matches at %s", n, s.Name), func() (seen []any, so bool) {
-		have := len(s.Matches())
-		return []any{have, f.log}, have == n
-	})
-}
-
-// crooked is a schedd that says what it likes to whoever calls, until the test ends.
-func crooked(t *testing.T, name string, talk func(ctx context.Context, c net.Conn)) (ad, submitter string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer func() { _ = c.Close() }()
-				talk(ctx, c)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		_ = listener.Close()
-		all.Wait()
-	})
-	at := "<" + listener.Addr().String() + ">"
-	return fmt.Sprintf("MyType = \"Scheduler\"\nName = %q\nMyAddress = %q\nScheddIpAddr = %q\nMyCurrentTime = 1\n", name, at, at),
-		fmt.Sprintf("MyType = \"Submitter\"\nName = \"alice@test\"\nScheddName = %q\nScheddIpAddr = %q\nMyAddress = %q\nIdleJobs = 1\n", name, at, at)
-}
-
-// silent says nothing, drips tells a byte now and then, and babbles rubbish without end.
-func silent(ctx context.Context, _ net.Conn) { <-ctx.Done() }
-
-func drips(ctx context.Context, c net.Conn) {
-	for ctx.Err() == nil {
-		if _, err := c.Write([]byte{1}); err != nil {
-			return
-		}
-		wait, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-		<-wait.Done()
-		cancel()
-	}
-}
-
-func babbles(_ context.Context, c net.Conn) {
-	rubbish := make([]byte, 4096)
-	for {
-		_, _ = rand.Read(rubbish)
-		if _, err := c.Write(rubbish); err != nil {
-			return
-		}
-	}
-}
-
-// One cycle plans and matches the jobs of all schedds that answer, whatever the others
-// do; of those that have told their jobs before, these keep their places.
+// TestFiftySchedds: one cycle plans and matches the jobs of all schedds that answer, whatever the
+// others do. Jobs of a schedd that answered before keep their places.
 func TestFiftySchedds(t *testing.T) {
 	f := newFarm(t, "easy", 80, 40)
 	for _, s := range f.schedds {
@@ -175,23 +33,29 @@ func TestFiftySchedds(t *testing.T) {
 		for i := range ids {
 			ids[i] = fmt.Sprintf("%d.%d", g+1, i)
 		}
-		ad, err := classad.ParseOld(fmt.Sprintf("User = \"alice@test\"\nOwner = \"alice\"\nJobUniverse = 5\nJobStatus = 1\nQDate = %d\nRequestCpus = 1\nRequestMemory = 10\nRequirements = true\nAllowedExecuteDuration = 600\nJobCount = 1000\nJobIds = \"%s\"", 1_600_000_000+g, strings.Join(ids, " ")))
+		ad, err := classad.ParseOld(fmt.Sprintf("User = \"alice@test\"\nOwner = \"alice\"\nJobUniverse = 5\n"+
+			"JobStatus = 1\nQDate = %d\nRequestCpus = 1\nRequestMemory = 10\nRequirements = true\n"+
+			"AllowedExecuteDuration = 600\nJobCount = 1000\nJobIds = \"%s\"", 1_600_000_000+g, strings.Join(ids, " ")))
 		require.NoError(t, err)
 		groups = append(groups, ad)
 	}
-	for i, talk := range []func(context.Context, net.Conn){silent, silent, silent, silent, drips, drips, drips, babbles, babbles, babbles} {
+	for i, talk := range []func(context.Context, net.Conn){
+		silent, silent, silent, silent, drips, drips, drips,
+		babbles, babbles, babbles,
+	} {
 		ad, submitter := crooked(t, fmt.Sprintf("z%d@test", i), talk)
 		f.ads, f.more = append(f.ads, ad), append(f.more, submitter)
 	}
-	// The crooked ones are met first: those that are mute then are not waited for again, while 40 handshakes
-	// beside the babble have the time that they take on a busy machine.
-	f.pool.s.Patience = poll.Patience
+	// The crooked ones are met first: those that are mute then are not waited for again, while 40
+	// handshakes beside the babble have the time that they take on a busy machine.
 	honest := f.schedds
-	f.schedds, f.pool.hold = nil, time.Millisecond
+	f.schedds = nil
+	setHold(f.pool, time.Millisecond)
 	require.Empty(t, f.cycle().Matches)
-	f.schedds, f.pool.hold = honest, poll.Patience
+	f.schedds = honest
+	setHold(f.pool, poll.Patience)
 	require.Len(t, f.cycle().Matches, 80)
-	f.pool.hold = time.Second
+	setHold(f.pool, time.Second)
 	for _, s := range f.schedds {
 		f.matches(s, 2)
 	}
@@ -217,26 +81,23 @@ func TestFiftySchedds(t *testing.T) {
 		idle = f.pool.Last().Idle
 		return idle, idle >= 99_000
 	})
-	for key, j := range f.pool.jobs {
-		if key.schedd == dead.Name || key.schedd == mute.Name {
-			require.Equal(t, running, j.phase)
+	for j := range f.pool.belief.Jobs() {
+		if j.Key.Schedd == dead.Name || j.Key.Schedd == mute.Name {
+			require.Equal(t, track.Running, j.Phase)
 		}
 	}
-	require.Equal(t, "its schedd has not answered yet", func() string {
-		_, why := f.pool.ready(&flight{job: &job{key: jobKey{schedd: mute.Name}, group: &group{plan: &plan{}}}})
-		return why
-	}())
+	require.True(t, f.pool.last.Schedds[mute.Name].Late)
 }
 
-// The jobs of a schedd that does not answer keep their places for as long as its ads are
-// there and a quarter of an hour more.
+// TestSilentScheddKeepsReservations: the jobs of a schedd that does not answer keep their places
+// while its ads are there, and for another quarter of an hour.
 func TestSilentScheddKeepsReservations(t *testing.T) {
 	f := newFarm(t, "conservative", 1, 2)
 	f.submit(f.schedds[0], 3, "")
 	f.cycle()
 	f.matches(f.schedds[0], 1)
 	planned := func() (n int) {
-		for _, j := range f.n.Memory().Jobs {
+		for _, j := range f.n.Checkpoint().Jobs {
 			if j.Placement != nil {
 				n++
 			}
@@ -260,11 +121,11 @@ func TestSilentScheddKeepsReservations(t *testing.T) {
 	f.now = f.now.Add(time.Minute)
 	f.cycle()
 	require.Zero(t, planned())
-	require.NotContains(t, f.pool.schedds, gone.Name)
+	require.NotContains(t, f.pool.last.Schedds, gone.Name)
 }
 
-// A schedd that is slow to take its matches is waited for once, and keeps no other from
-// being told.
+// TestSlowNegotiationDelaysNobody: a cycle waits only once for a schedd that is slow to take its
+// matches, and tells the others meanwhile.
 func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	f := newFarm(t, "conservative", 24, 3)
 	junk := strings.Repeat("x", 1<<20) // more than the system holds for one who does not read
@@ -292,28 +153,27 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	told := func(s *fakes.Schedd, n int) { // without another try
 		t.Helper()
 		f.matches(s, n)
-		if answer := f.pool.schedds[s.Name].telling; answer != nil { // a busy machine was late
-			poll.Equal(t, 1, func() int { return len(answer) })
+		if f.pool.dispatcher.Status(s.Name).Telling { // a busy machine was late
+			poll.Equal(t, true, func() bool { return f.pool.dispatcher.Status(s.Name).Answered })
 		}
 	}
 	heard := func(n int) {
 		t.Helper()
 		poll.Equal(t, n, func() int {
-			f.pool.handOver(t.Context())
-			if f.pool.schedds[slow.Name].telling != nil {
+			f.pool.dispatcher.HandOver(t.Context())
+			if f.pool.dispatcher.Status(slow.Name).Telling {
 				return -1 // it is being told
 			}
 			return len(slow.Matches())
 		})
 	}
-	f.pool.s.Patience = time.Minute
-	f.pool.hold = 2 * time.Second
+	setHold(f.pool, 2*time.Second)
 	require.Len(t, f.cycle().Matches, 18)
 	told(f.schedds[0], 1)
 	told(f.schedds[2], 1)
 	require.Empty(t, slow.Matches())
-	require.True(t, f.pool.schedds[slow.Name].slow)
-	f.pool.hold = time.Hour // one that is waited for would have the test run out of time
+	require.True(t, f.pool.dispatcher.Status(slow.Name).Slow)
+	setHold(f.pool, time.Hour) // one that is waited for would have the test run out of time
 	for i, s := range f.schedds {
 		f.submit(s, []int{2, 16, 2}[i], "")
 	}
@@ -321,17 +181,17 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	require.Len(t, f.cycle().Matches, 2)
 	told(f.schedds[0], 2)
 	told(f.schedds[2], 2)
-	f.pool.hold = 2 * time.Second
+	setHold(f.pool, 2*time.Second)
 	release <- struct{}{}
 	heard(16)
-	require.True(t, f.pool.schedds[slow.Name].slow, "it took its time")
-	f.pool.hold = time.Hour
+	require.True(t, f.pool.dispatcher.Status(slow.Name).Slow, "it took its time")
+	setHold(f.pool, time.Hour)
 	f.submit(slow, 17, "")
 	f.now = f.now.Add(time.Second)
 	require.Len(t, f.cycle().Matches, 1)
 	close(release)
 	heard(17)
-	require.False(t, f.pool.schedds[slow.Name].slow, "it was quick")
+	require.False(t, f.pool.dispatcher.Status(slow.Name).Slow, "it was quick")
 	claims := map[string]bool{}
 	for _, s := range f.schedds {
 		for _, m := range s.Matches() {
@@ -341,7 +201,8 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	}
 }
 
-// Reasons are told to all schedds at once; one that hangs is told none for a while.
+// TestSlowScheddKeepsNoReasons: all schedds are told reasons at once; one that hangs is told none
+// for a while.
 func TestSlowScheddKeepsNoReasons(t *testing.T) {
 	f := newFarm(t, "conservative", 1, 3)
 	for _, s := range f.schedds {
@@ -360,15 +221,15 @@ func TestSlowScheddKeepsNoReasons(t *testing.T) {
 		}
 		return nil
 	})
-	later := f.pool.jobs[jobKey{slow.Name, 1, 2}].id // the others are told nothing again so soon, slow or not
+	later := f.pool.Find("1.2@" + slow.Name)[0] // the others are told nothing again so soon, slow or not
 	var ids []backfill.JobID
-	for id := range f.pool.byID {
-		if id != later {
-			ids = append(ids, id)
+	for j := range f.pool.belief.Jobs() {
+		if j.ID != later {
+			ids = append(ids, j.ID)
 		}
 	}
 	because := func(id backfill.JobID) string {
-		if f.pool.byID[id].key.schedd == slow.Name {
+		if f.pool.belief.Job(id).Key.Schedd == slow.Name {
 			return strings.Repeat("because ", 4<<20) // more than the system holds for one who does not read
 		}
 		return "because"
@@ -384,17 +245,17 @@ func TestSlowScheddKeepsNoReasons(t *testing.T) {
 	require.Empty(t, told, "the slow one is being told")
 	cancel() // as the end of its time does
 	require.ErrorIs(t, <-told, context.Canceled)
-	f.now, ids = f.now.Add(tellEvery-time.Second), append(ids, later)
+	f.now, ids = f.now.Add(5*time.Minute-time.Second), append(ids, later)
 	require.NoError(t, f.pool.Explain(t.Context(), ids, because))
-	require.Zero(t, f.pool.explained[later].at)
+	require.Empty(t, calls, "it is told nothing for a while")
 	f.now = f.now.Add(time.Second)
 	close(release)
 	require.NoError(t, f.pool.Explain(t.Context(), []backfill.JobID{later}, because))
-	require.NotZero(t, f.pool.explained[later].at, "it is tried again")
+	poll.Equal(t, 1, func() int { return len(calls) }) // another try
 }
 
-// A schedd that was renamed has its jobs once, under its new name, though its old ad
-// stays for a while.
+// TestRenamedSchedd: the jobs of a renamed schedd are known once, under its new name, although its
+// old ad stays for a while.
 func TestRenamedSchedd(t *testing.T) {
 	f := newFarm(t, "conservative", 4, 1)
 	s := f.schedds[0]
@@ -407,45 +268,18 @@ func TestRenamedSchedd(t *testing.T) {
 		f.now = f.now.Add(time.Second)
 		f.cycle()
 		f.cycle()
-		require.Len(t, f.pool.jobs, 2)
-		for key := range f.pool.jobs {
-			require.Equal(t, "renamed@test", key.schedd)
+		require.Len(t, f.jobs(), 2)
+		for _, j := range f.jobs() {
+			require.Equal(t, "renamed@test", j.Key.Schedd)
 		}
 		require.Equal(t, 2, f.n.State().RunningJobs()+f.n.State().Waiting())
 	}
-	require.Len(t, f.pool.schedds, 1)
+	require.Len(t, f.pool.last.Schedds, 1)
 	require.Equal(t, 1, strings.Count(f.log.String(), "a schedd has another name now"))
 }
 
-// A queue that does not end is not read to its end.
-func TestEndlessQueue(t *testing.T) {
-	f := newFarm(t, "conservative", 4, 2)
-	f.pool.most = 500
-	f.submit(f.schedds[0], 1, "A = 1")
-	var jobs []string
-	for i := range 100 {
-		jobs = append(jobs, fmt.Sprintf("ClusterId = 1\nProcId = %d\nUser = \"u%d@test\"\nJobStatus = 1\nRequirements = true", i, i))
-	}
-	f.schedds[1].SetJobs(jobs...)
-	f.cycle()
-	require.Len(t, f.pool.jobs, 1)
-	require.ErrorContains(t, f.pool.schedds[f.schedds[1].Name].failed, "does not end after 500 bytes")
-}
-
-// However many hosts a schedd says that a job runs on, they are counted.
-func TestManyHosts(t *testing.T) {
-	p := New(Settings{Schema: negotiator.DefaultSchema()})
-	hosts := make([]string, 200_000)
-	for i := range hosts {
-		hosts[i] = fmt.Sprintf("slot1_1@h%d", i)
-	}
-	at := p.places(&group{hosts: append(hosts, hosts...)}) // quadratic, it would not end
-	require.Len(t, at, len(hosts))
-	require.Equal(t, 2, at[0].Chunks)
-}
-
-// Starts that fail for one schedd alone leave a slot to the others, and what they were
-// promised.
+// TestSlotIsLeftOutForOneSchedd: if starts fail on a slot for one schedd only, the others keep the
+// slot, and their promises.
 func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
 	f := newFarm(t, "conservative", 4, 3)
 	a, b, c := f.schedds[0], f.schedds[1], f.schedds[2]
@@ -458,7 +292,8 @@ func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
 	require.Empty(t, f.cycle().Matches)
 	f.now = f.now.Add(4 * time.Second) // nothing came of it
 	report := f.cycle()
-	require.Equal(t, []Pause{{Slot: name, Schedd: a.Name, Failures: 1, Until: f.now.Add(firstPause)}}, f.pool.Last().Paused)
+	require.Equal(t, []dispatch.Pause{{Slot: name, Schedd: a.Name, Failures: 1, Until: f.now.Add(5 * time.Second)}},
+		f.pool.Last().Paused)
 	require.Empty(t, report.Decision.Broken, "nor is the order that they came in")
 	report = f.cycle() // jobs of two schedds have been told apart since
 	require.Empty(t, report.Decision.Broken)
@@ -468,25 +303,16 @@ func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
 	require.NotEqual(t, name, again)
 	f.now = f.now.Add(4 * time.Second) // nor of b's
 	f.cycle()
-	require.Contains(t, f.pool.Last().Paused, Pause{Slot: name, Failures: 1, Until: f.now.Add(firstPause)})
+	require.Contains(t, f.pool.Last().Paused, dispatch.Pause{
+		Slot: name, Failures: 1,
+		Until: f.now.Add(5 * time.Second),
+	})
 	f.submit(c, 1, only)
 	require.Empty(t, f.cycle().Matches)
 }
 
-// However often startds change how they take amounts, a bounded number of ways is
-// remembered.
-func TestRoundingsAreBounded(t *testing.T) {
-	w := newWorld(t, "easy", small(4))
-	for i := range 3 * fewRoundings {
-		lines := fmt.Sprintf("Name = \"slot1@n1\"\nState = \"Unclaimed\"\nPartitionableSlot = true\nCpus = 4\nMemory = 4096\nTotalSlotCpus = 4\nTotalSlotMemory = 4096\nRequirements = true\nConsumptionCpus = %d\n", i+1)
-		_, err := w.pool.readSlot(cedar.Lines(lines), 1)
-		require.NoError(t, err)
-	}
-	require.LessOrEqual(t, len(w.pool.rounding), fewRoundings+1)
-	require.EqualValues(t, 3*fewRoundings, w.pool.taken(classad.New(), backfill.Vector{1, 0, 1})[0])
-}
-
-// A schedd whose ads cannot be read is a problem of each look, not lines without end.
+// TestUnreadableQueue: a schedd whose ads cannot be read is one problem of each look, and does not
+// flood the log.
 func TestUnreadableQueue(t *testing.T) {
 	f := newFarm(t, "conservative", 4, 2)
 	var groups []*classad.ClassAd
@@ -500,15 +326,18 @@ func TestUnreadableQueue(t *testing.T) {
 	f.submit(f.schedds[0], 1, "")
 	f.schedds[1].SetGroups(groups...)
 	f.cycle()
-	require.Len(t, f.pool.jobs, 1)
+	require.Len(t, f.jobs(), 1)
 	require.Contains(t, strings.Join(f.pool.Last().Problems, ";"), "1000 parts cannot be read")
 	require.Less(t, strings.Count(f.log.String(), "\n"), 10)
 }
 
-// A schedd that runs no more jobs drops matches in silence. It gets no more of them than it
-// takes, and no slot is blamed.
+// TestScheddRunsSoManyAtOnce: a schedd that runs as many jobs as it may drops matches in silence.
+// It gets no more matches than it can take, and no slot becomes a suspect.
 func TestScheddRunsSoManyAtOnce(t *testing.T) {
-	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true}, &node{name: "n2", cpus: 1, memory: 4096})
+	w := newWorld(t, "easy",
+		&node{name: "n1", cpus: 8, memory: 8192, policy: true},
+		&node{name: "n2", cpus: 1, memory: 4096},
+	)
 	w.most = 2
 	w.account(nil)
 	for range 6 {
@@ -529,8 +358,8 @@ func TestScheddRunsSoManyAtOnce(t *testing.T) {
 	require.NotContains(t, w.log.String(), "starts fail there")
 }
 
-// Jobs that were planned with before the schedd was full are not tried while it is, and do not
-// keep the others out for ever.
+// TestWaitingJobsOfAFullSchedd: jobs that were planned before the schedd was full are not tried
+// while it is, and do not keep others out of the plan for ever.
 func TestWaitingJobsOfAFullSchedd(t *testing.T) {
 	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
 	w.most = 2
@@ -558,9 +387,13 @@ func TestWaitingJobsOfAFullSchedd(t *testing.T) {
 	require.NotContains(t, w.log.String(), "starts fail there")
 }
 
-// A schedd may be full with jobs that it does not tell us of.
+// TestScheddThatSaysThatItIsFull: a schedd may be full with jobs that its queue does not show.
 func TestScheddThatSaysThatItIsFull(t *testing.T) {
-	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true}, &node{name: "n2", cpus: 8, memory: 4096}, &node{name: "n3", cpus: 8, memory: 4096})
+	w := newWorld(t, "easy",
+		&node{name: "n1", cpus: 8, memory: 8192, policy: true},
+		&node{name: "n2", cpus: 8, memory: 4096},
+		&node{name: "n3", cpus: 8, memory: 4096},
+	)
 	w.most, w.hidden = 3, 3
 	w.account(nil)
 	w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// worlds is how many random worlds of each kind are tried.
+// worlds is the number of random worlds of each kind to try.
 var worlds = flag.Uint64("worlds", 3, "how many random worlds of each kind to try")
 
 // mixed is a pool with a slot of each kind.
@@ -23,7 +25,7 @@ func mixed() []*node {
 	}
 }
 
-// In a world without trouble no promise is broken, and nothing is tried in vain.
+// TestCalmWorld: in a world without trouble, no promise is broken and no start fails.
 func TestCalmWorld(t *testing.T) {
 	for seed := range *worlds {
 		w := newWorld(t, "conservative", mixed()...)
@@ -48,7 +50,7 @@ func TestAnyWorld(t *testing.T) {
 	}
 }
 
-// drain lets everything end.
+// drain waits until all jobs are done.
 func (w *world) drain(which string) {
 	w.t.Helper()
 	for range 20 {
@@ -64,12 +66,15 @@ func (w *world) drain(which string) {
 	require.Zero(w.t, w.n.State().Waiting()+w.n.State().Held(), "%s\n%s", which, w.log)
 }
 
-// arrive brings a job now and then, with a right estimate.
+// arrive submits a job now and then, with an estimate that is long enough.
 func (w *world) arrive(r *rand.Rand) *sleeper {
 	if r.IntN(4) != 0 || len(w.jobs) >= 60 {
 		return nil
 	}
-	j := &sleeper{cpus: 1 + r.Int64N(4), seconds: 1 + r.Int64N(40), memory: 100 + r.Int64N(900), owner: []string{"alice", "bob"}[r.IntN(2)]}
+	j := &sleeper{
+		cpus: 1 + r.Int64N(4), seconds: 1 + r.Int64N(40), memory: 100 + r.Int64N(900),
+		owner: []string{"alice", "bob"}[r.IntN(2)],
+	}
 	j.estimate = j.seconds + r.Int64N(60)
 	if r.IntN(4) == 0 {
 		j.nodes = 2 + r.IntN(2)
@@ -109,7 +114,7 @@ func (w *world) random(r *rand.Rand, seconds int) {
 	}
 }
 
-// upset is trouble with a node.
+// upset brings trouble to a node now and then.
 func (w *world) upset(r *rand.Rand, n *node) {
 	switch {
 	case r.IntN(60) == 0 && !n.down:
@@ -127,7 +132,7 @@ func (w *world) upset(r *rand.Rand, n *node) {
 	}
 }
 
-// meddle is what users do to jobs.
+// meddle does to a job what users do, now and then.
 func (w *world) meddle(r *rand.Rand, j *sleeper) {
 	if j.done {
 		return
@@ -156,13 +161,13 @@ func (w *world) meddle(r *rand.Rand, j *sleeper) {
 	}
 }
 
-// restart has the negotiator end and another one go on.
+// restart replaces the negotiator by another one, which goes on from its saved state.
 func (w *world) restart() {
 	w.t.Helper()
-	data, err := json.Marshal(w.pool.Left(w.n.Memory()))
+	data, err := json.Marshal(w.pool.Saved(w.n.Checkpoint()))
 	require.NoError(w.t, err)
 	require.NotContains(w.t, string(data), "topsecret")
-	left := &Left{}
+	left := &track.SavedState{}
 	require.NoError(w.t, json.Unmarshal(data, left))
 	w.step() // what was handed over has arrived
 	for _, j := range w.jobs {

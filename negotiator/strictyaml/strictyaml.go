@@ -23,9 +23,13 @@ func Parse(text []byte) (file *ast.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	file.Docs = slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType })
+	file.Docs = slices.DeleteFunc(file.Docs,
+		func(d *ast.DocumentNode) bool { return d.Body == nil || d.Body.Type() == ast.CommentType })
 	if len(file.Docs) > 1 {
-		return nil, &yaml.SyntaxError{Message: "there is a second document: one is all that is read", Token: file.Docs[1].Start}
+		return nil, &yaml.SyntaxError{
+			Message: "there is a second document: one is all that is read",
+			Token:   file.Docs[1].Start,
+		}
 	}
 	return file, nil
 }

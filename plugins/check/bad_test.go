@@ -21,12 +21,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// bad are policies that each do one thing wrong.
-func bad() []backfill.Spec {
+// bad returns policies that each do one thing wrong.
+func bad() []backfill.PolicySpec {
 	rounds, revision := 0, uint64(0)
-	return []backfill.Spec{
+	return []backfill.PolicySpec{
 		arranged("dice", func(jobs []*backfill.Job) {
-			rand.Shuffle(len(jobs), func(i, k int) { jobs[i], jobs[k] = jobs[k], jobs[i] }) //nolint:forbidigo // it is what is wrong with it
+			//nolint:forbidigo // it is what is wrong with it
+			rand.Shuffle(len(jobs), func(i, k int) { jobs[i], jobs[k] = jobs[k], jobs[i] })
 		}),
 		arranged("clock", func(jobs []*backfill.Job) {
 			if time.Now().UnixNano()>>10&1 == 0 { //nolint:forbidigo // it is what is wrong with it
@@ -90,13 +91,17 @@ func bad() []backfill.Spec {
 		promises("undue", func(c *backfill.Cycle) { place(c, true) }),
 		promises("unpromised", func(c *backfill.Cycle) { place(c, false); startDue(c) }),
 		promises("unplaced", func(c *backfill.Cycle) { scan.Begin(c) }),
-		{Name: "nil", Doc: "is none", New: func(backfill.Values) (backfill.Policy, error) { return nil, nil }}, //nolint:nilnil // it is what is wrong with it
+		//nolint:nilnil // it is what is wrong with it
+		{Name: "nil", Doc: "is none", New: func(backfill.Values) (backfill.Policy, error) { return nil, nil }},
 	}
 }
 
-// promises gives guarantees as it thinks right.
-func promises(name string, decide backfill.PolicyFunc) backfill.Spec {
-	return backfill.Spec{Name: name, Doc: "promises", Guarantees: true, New: func(backfill.Values) (backfill.Policy, error) { return decide, nil }}
+// promises returns a policy that declares guarantees and decides as given.
+func promises(name string, decide backfill.PolicyFunc) backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: name, Doc: "promises", Guarantees: true,
+		New: func(backfill.Values) (backfill.Policy, error) { return decide, nil },
+	}
 }
 
 // place plans a start for every job that has none.
@@ -104,7 +109,7 @@ func place(c *backfill.Cycle, promise bool) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		jobs := e.Displaced
 		if e.Kind == backfill.Submitted {
-			jobs = append(jobs, e.Spec)
+			jobs = append(jobs, e.Job)
 		}
 		for _, j := range jobs {
 			if start, at, ok := c.Earliest(j, c.Now()); ok {
@@ -126,37 +131,40 @@ func startDue(c *backfill.Cycle) {
 
 func waiting(c *backfill.Cycle) (n int) { return c.State().Waiting() }
 
-// policy starts what fits, of the jobs that are chosen, in that order.
-func policy(name string, choose func([]*backfill.Job) []*backfill.Job) backfill.Spec {
-	return backfill.Spec{Name: name, Doc: "does something wrong", New: func(backfill.Values) (backfill.Policy, error) {
-		return backfill.PolicyFunc(func(c *backfill.Cycle) {
-			scan.Begin(c)
-			for _, j := range choose(slices.Collect(c.Queue())) {
-				if at, fits := c.FitsNow(j); fits {
-					c.Start(j, at)
+// policy starts the chosen jobs that fit, in that order.
+func policy(name string, choose func([]*backfill.Job) []*backfill.Job) backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: name, Doc: "does something wrong",
+		New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(func(c *backfill.Cycle) {
+				scan.Begin(c)
+				for _, j := range choose(slices.Collect(c.Queue())) {
+					if at, fits := c.FitsNow(j); fits {
+						c.Start(j, at)
+					}
 				}
-			}
-		}), nil
-	}}
+			}), nil
+		},
+	}
 }
 
-// picky starts what it likes.
-func picky(name string, likes func(*backfill.Job) bool) backfill.Spec {
+// picky starts only jobs that it likes.
+func picky(name string, likes func(*backfill.Job) bool) backfill.PolicySpec {
 	return policy(name, func(jobs []*backfill.Job) []*backfill.Job {
 		return slices.DeleteFunc(jobs, func(j *backfill.Job) bool { return !likes(j) })
 	})
 }
 
 // arranged starts jobs in another order.
-func arranged(name string, arrange func([]*backfill.Job)) backfill.Spec {
+func arranged(name string, arrange func([]*backfill.Job)) backfill.PolicySpec {
 	return policy(name, func(jobs []*backfill.Job) []*backfill.Job {
 		arrange(jobs)
 		return jobs
 	})
 }
 
-// before does something before a good policy, which decides then or does not.
-func before(spec backfill.Spec, name string, do func(*backfill.Cycle) bool) backfill.Spec {
+// before calls do before a good policy, which then decides only if do returns true.
+func before(spec backfill.PolicySpec, name string, do func(*backfill.Cycle) bool) backfill.PolicySpec {
 	build := spec.New
 	spec.Name, spec.Doc = name, "is easy, but for something"
 	spec.New = func(v backfill.Values) (backfill.Policy, error) {
@@ -170,8 +178,8 @@ func before(spec backfill.Spec, name string, do func(*backfill.Cycle) bool) back
 	return spec
 }
 
-// replans promises, and then plans for later.
-func replans() backfill.Spec {
+// replans promises a start and then plans a later one.
+func replans() backfill.PolicySpec {
 	spec := conservative.Spec()
 	build := spec.New
 	spec.Name = "replans"
@@ -188,16 +196,16 @@ func replans() backfill.Spec {
 	return spec
 }
 
-// refuses does not take its own defaults.
-func refuses() backfill.Spec {
+// refuses rejects its own defaults.
+func refuses() backfill.PolicySpec {
 	spec := easy.Spec()
 	spec.Name = "refuses"
 	spec.New = func(backfill.Values) (backfill.Policy, error) { return nil, errors.New("no") }
 	return spec
 }
 
-// serveRaw serves a good policy without the sdk's care: it says nonsense of itself,
-// does not end with its host or with the session alone, or does not encrypt.
+// serveRaw serves a good policy without the sdk's precautions: depending on what, it describes
+// itself wrongly, does not end with its host, ends only with the session, or does not encrypt.
 func serveRaw(what string) {
 	good := sdk.NewServer(easy.Spec(), hclog.NewNullLogger())
 	var served policyv1.PolicyServiceServer
@@ -226,7 +234,7 @@ func (*nonsense) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1
 	return &policyv1.DescribeResponse{Doc: "has no name"}, nil
 }
 
-// slowToBegin ends with its session, if that had begun.
+// slowToBegin ends with its session, if the session had begun.
 type slowToBegin struct{ policyv1.PolicyServiceServer }
 
 func (s *slowToBegin) Session(stream policyv1.PolicyService_SessionServer) error {

@@ -17,30 +17,30 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// Options say how a plugin is tried. Clock is needed; the rest may be zero.
+// Options configure a check. Clock is required; the other fields may be zero.
 type Options struct {
-	// Policy are the policy's options.
+	// Policy holds the policy's options.
 	Policy map[string]string
-	// Seed is that of the first random pool; the others follow.
+	// Seed is the seed of the first random pool; the others follow it.
 	Seed uint64
-	// Quick tries less of everything.
+	// Quick makes every check shorter.
 	Quick bool
 	// NoMTLS leaves the connection unencrypted.
 	NoMTLS bool
-	// Deadline is how long a decision may take; 0: the host's default.
+	// Deadline limits a decision; 0 means the host's default.
 	Deadline time.Duration
-	// Clock tells the time, for latencies.
+	// Clock returns the time, for latencies.
 	Clock func() time.Time
-	// Log gets the plugin's log and its host's from LogLevel on; nil: nobody does.
+	// Log receives the logs of the plugin and its host from LogLevel on; nil means no log.
 	Log      io.Writer
 	LogLevel hclog.Level
-	// Progress hears what is being checked, and how much of all is done, up to 1.
+	// Progress is called with the check in progress and the fraction of all that is done, up to 1.
 	Progress func(check string, done float64)
 
 	scale *scale // of tests
 }
 
-// Verdict is what a check came to.
+// Verdict is the result of a check.
 type Verdict string
 
 // The verdicts. A warning is advice; the plugin may have its reasons.
@@ -51,25 +51,25 @@ const (
 	Skipped Verdict = "skipped"
 )
 
-// Check is one thing that was tried.
+// Check is one check with its result.
 type Check struct {
 	Number  int     `json:"number"` // from 1
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Seen says in one or two sentences what was seen, or why it was not tried.
+	// Seen says in one or two sentences what was observed, or why the check was skipped.
 	Seen string `json:"seen"`
-	// Do says what to do about it, if there is anything to do.
+	// Do says how to fix it, if there is anything to fix.
 	Do string `json:"do,omitempty"`
-	// Seed is that of the pool in which it shows, nil if it shows in any.
+	// Seed is the seed of the pool in which it shows, nil if it shows in any.
 	Seed *uint64 `json:"seed,omitempty"`
-	// Log are the last lines of the plugin's log, if it ended unasked.
+	// Log is the end of the plugin's log, if the plugin ended unexpectedly.
 	Log []string `json:"log,omitempty"`
 }
 
-// Report is what was found.
+// Report is the result of all checks.
 type Report struct {
 	Plugin  string    `json:"plugin"` // path
-	Policy  string    `json:"policy"` // name; empty if it did not get so far
+	Policy  string    `json:"policy"` // name; empty if the plugin did not get as far as saying it
 	Doc     string    `json:"doc"`
 	Seed    uint64    `json:"seed"`
 	Quick   bool      `json:"quick"`
@@ -79,7 +79,7 @@ type Report struct {
 	Passed  bool      `json:"passed"` // nothing failed and nothing was skipped
 }
 
-// Failed is how many of the checks failed.
+// Failed returns the number of failed checks.
 func (r *Report) Failed() (n int) {
 	for _, c := range r.Checks {
 		if c.Verdict == Failed {
@@ -89,16 +89,15 @@ func (r *Report) Failed() (n int) {
 	return n
 }
 
-// OptionsError says that the policy does not take the options that were given, though
-// it takes its own defaults.
+// OptionsError says that the policy accepts its own defaults but not the given options.
 type OptionsError struct{ err error }
 
 func (e *OptionsError) Error() string { return e.err.Error() }
 func (e *OptionsError) Unwrap() error { return e.err }
 
-// Run tries a plugin. An error means that there is no verdict: the command is no
-// plugin ([host.ErrNotPlugin]), it does not take the options ([OptionsError]), or the
-// context ended. No process of the plugin is left then or later.
+// Run checks a plugin. An error means that there is no verdict: the command is not a plugin
+// ([host.ErrNotPlugin]), the policy does not accept the options ([OptionsError]), or the context
+// ended. No process of the plugin is left after Run.
 func Run(ctx context.Context, command host.Command, options Options) (*Report, error) {
 	c := &checker{
 		command: command, options: options, scale: full(),
@@ -145,19 +144,19 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 		check.Number, check.Name = i+1, s.name
 		c.report.Checks = append(c.report.Checks, check)
 	}
-	c.report.Passed = !slices.ContainsFunc(c.report.Checks, func(k Check) bool { return k.Verdict == Failed || k.Verdict == Skipped })
+	c.report.Passed = !slices.ContainsFunc(c.report.Checks,
+		func(k Check) bool { return k.Verdict == Failed || k.Verdict == Skipped })
 	return c.report, nil
 }
 
-// step is a check to be made.
+// step is a check to run.
 type step struct {
 	name string
 	do   func(context.Context) (Check, error)
 }
 
-// try makes a check. Once one has failed there is a verdict, which stands even if a
-// later one cannot be made, such as where a mistake of the core brings the fallback
-// down as well.
+// try runs a check. Once a check has failed there is a verdict, which stands even if a later check
+// cannot run, for example when a mistake of the core also stops the fallback.
 func (c *checker) try(ctx context.Context, s step) (Check, error) {
 	check, err := s.do(ctx)
 	if err != nil && ctx.Err() == nil && c.report.Failed() > 0 {
@@ -166,32 +165,34 @@ func (c *checker) try(ctx context.Context, s step) (Check, error) {
 	return check, err
 }
 
-// scale is how much is tried.
+// scale is the amount of testing.
 type scale struct {
 	pools, rounds int // of the conformance check
-	compared      int // pools, in the checks that compare
-	restarts      int // in each of them
+	compared      int // number of pools in the checks that compare decisions
+	restarts      int // in each of these pools
 	slots, jobs   []int
-	samples       int           // decisions that are timed, per size
-	budget        time.Duration // of each size
-	patience      time.Duration // with a plugin that should end
+	samples       int           // timed decisions per size
+	budget        time.Duration // for each size
+	patience      time.Duration // for a plugin that should end
 }
 
 func full() scale {
 	return scale{
-		pools: 30, rounds: 100, compared: 9, restarts: 3, samples: 200, budget: 2 * time.Second, patience: 10 * time.Second,
-		slots: []int{1, 100, 1000, 10_000}, jobs: []int{0, 100, 1000, 10_000},
+		pools: 30, rounds: 100, compared: 9, restarts: 3, samples: 200, budget: 2 * time.Second,
+		patience: 10 * time.Second,
+		slots:    []int{1, 100, 1000, 10_000}, jobs: []int{0, 100, 1000, 10_000},
 	}
 }
 
 func quick() scale {
 	return scale{
-		pools: 9, rounds: 60, compared: 3, restarts: 1, samples: 50, budget: 500 * time.Millisecond, patience: 3 * time.Second,
-		slots: []int{1, 100, 1000}, jobs: []int{0, 100, 1000},
+		pools: 9, rounds: 60, compared: 3, restarts: 1, samples: 50, budget: 500 * time.Millisecond,
+		patience: 3 * time.Second,
+		slots:    []int{1, 100, 1000}, jobs: []int{0, 100, 1000},
 	}
 }
 
-// checker is a plugin that is being tried.
+// checker is a plugin that is being checked.
 type checker struct {
 	command  host.Command
 	options  Options
@@ -199,22 +200,22 @@ type checker struct {
 	report   *Report
 	logger   hclog.Logger
 	tail     tail
-	progress func(part float64) // of the check that is being made
+	progress func(part float64) // of the current check
 
-	spec     backfill.Spec
+	spec     backfill.PolicySpec
 	declared []*policyv1.Option
 	knows    wire.Features
-	// stop is why nothing more need be tried; empty if more can be.
+	// stop is the reason why no further checks make sense; empty if they do.
 	stop    string
 	advised Check
-	// journal is what was decided in each of the compared pools, and unlike why there is
-	// no comparing; empty if there is.
-	journal map[uint64][]string
-	unlike  string
+	// journal holds the decisions in each of the compared pools; incomparable is the reason why
+	// decisions cannot be compared, empty if they can.
+	journal      map[uint64][]string
+	incomparable string
 }
 
-// pool is the seed of the nth pool. Every fourth has bundles, or none, if the plugin does
-// not know what they are.
+// pool returns the seed of the nth pool. Every fourth pool has bundles, unless the plugin does not
+// know them.
 func (c *checker) pool(n int) uint64 {
 	seed := c.options.Seed + uint64(n)
 	switch {
@@ -227,12 +228,13 @@ func (c *checker) pool(n int) uint64 {
 	}
 }
 
-// start starts the plugin, with more in its environment.
+// start starts the plugin with additional environment variables.
 func (c *checker) start(ctx context.Context, policy map[string]string, env ...string) (*host.Remote, error) {
 	command := c.command
 	command.Env = slices.Concat(command.Env, env)
 	c.tail.clear()
-	return host.Start(ctx, command, host.Options{Policy: policy, Deadline: c.options.Deadline, NoMTLS: c.options.NoMTLS, Logger: c.logger})
+	return host.Start(ctx, command,
+		host.Options{Policy: policy, Deadline: c.options.Deadline, NoMTLS: c.options.NoMTLS, Logger: c.logger})
 }
 
 func passed(format string, args ...any) Check {
@@ -245,13 +247,13 @@ func failed(do, format string, args ...any) Check {
 
 func skipped(why string) Check { return Check{Verdict: Skipped, Seen: why} }
 
-// at says in which pool it shows.
+// at records in which pool the result shows.
 func (k Check) at(seed uint64) Check {
 	k.Seed = &seed
 	return k
 }
 
-// plain is an error without what the reader of a report knows.
+// plain returns the text of an error without what the reader of a report already knows.
 func (c *checker) plain(err error) string {
 	text := strings.TrimPrefix(err.Error(), "start "+c.command.Path+": ")
 	return strings.TrimPrefix(text, "policy plugin "+c.spec.Name+": ")

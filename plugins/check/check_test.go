@@ -20,7 +20,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
 
-// rawArg makes the tests' executable a plugin that the sdk would not serve.
+// rawArg is the argument that makes the tests' executable a plugin that the sdk would not serve.
 const rawArg = "raw"
 
 // The tests' executable is its own plugin.
@@ -56,7 +56,7 @@ func withoutSockets(m *testing.M) (int, error) {
 	return code, errors.Join(err, goleak.Find())
 }
 
-// checked is the report on a policy of this executable.
+// checked returns the report on a policy of this executable.
 func checked(t *testing.T, command host.Command, options check.Options) *check.Report {
 	t.Helper()
 	if testing.Short() {
@@ -113,7 +113,8 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 	} {
 		t.Run(c.plugin.Args[1], func(t *testing.T) {
 			t.Parallel()
-			options := check.Options{NoMTLS: c.check != "handshake"} // keys cost more than all else here
+			// Making keys takes longer than everything else here.
+			options := check.Options{NoMTLS: c.check != "handshake"}
 			if strings.Contains(c.seen, "within") {
 				options.Deadline = 3 * time.Second
 			}
@@ -124,7 +125,8 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 				require.Equal(t, i+1, k.Number)
 				require.NotEmpty(t, k.Seen)
 				if k.Name != c.check {
-					require.Contains(t, []check.Verdict{check.Passed, check.Skipped}, k.Verdict, "%s: %s", k.Name, k.Seen)
+					require.Contains(t, []check.Verdict{check.Passed, check.Skipped}, k.Verdict, "%s: %s",
+						k.Name, k.Seen)
 					continue
 				}
 				require.Equal(t, c.verdict, k.Verdict, k.Seen)
@@ -160,7 +162,7 @@ func TestGoodPoliciesPass(t *testing.T) {
 	}
 }
 
-// The host that vanishes is one that had begun to talk, however slowly it is answered.
+// The vanishing host first starts a session, however slowly it is answered.
 func TestWhoEndsWithItsSessionPasses(t *testing.T) {
 	t.Parallel()
 	command := self(t, "slow-to-begin")
@@ -175,7 +177,8 @@ func TestWhatHasNoVerdict(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	options := check.Options{Quick: true, NoMTLS: true, Clock: time.Now} //nolint:forbidigo // what is timed is not looked at
+	//nolint:forbidigo // what is timed is not looked at
+	options := check.Options{Quick: true, NoMTLS: true, Clock: time.Now}
 	script := filepath.Join(t.TempDir(), "backfill-script")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho hello\n"), 0o700)) //nolint:gosec // it is to be run
 	_, err := check.Run(t.Context(), host.Command{Path: script}, options)
@@ -189,7 +192,10 @@ func TestWhatHasNoVerdict(t *testing.T) {
 	_, err = check.Run(t.Context(), self(t, "refuses"), wrong)
 	require.NoError(t, err, "it refuses its defaults as well")
 
-	for _, at := range []string{"handshake", "describe", "options", "conformance", "determinism", "memory-less", "branches", "restart", "end", "latency"} {
+	for _, at := range []string{
+		"handshake", "describe", "options", "conformance", "determinism", "memory-less",
+		"branches", "restart", "end", "latency",
+	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := options
 		stopped.Progress = func(check string, _ float64) {
@@ -202,7 +208,7 @@ func TestWhatHasNoVerdict(t *testing.T) {
 	}
 }
 
-// A verdict stands even where the mistake brings later checks down.
+// A verdict stands even if the mistake makes later checks fail to run.
 func TestAFailureIsNotLostByALaterError(t *testing.T) {
 	down := errors.New("fallback policy easy failed as well")
 	got, err := check.After(t.Context(), check.Failed, down)

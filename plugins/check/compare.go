@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// determinism lets fresh processes decide on the same pools.
+// determinism requires fresh processes to decide the same pools in the same way.
 func (c *checker) determinism(ctx context.Context) (Check, error) {
 	processes := []struct {
 		name string
@@ -24,7 +24,8 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 		{"a process with GOMAXPROCS=2", []string{"GOMAXPROCS=2"}},
 		{"a process with GOMAXPROCS=8", []string{"GOMAXPROCS=8"}},
 	}
-	const do = "let nothing but the cycle decide: no clock, no random numbers, no order of a map, no race between goroutines"
+	const do = "let nothing but the cycle decide: no clock, no random numbers, no order of a map, no " +
+		"race between goroutines"
 	for i, p := range processes {
 		c.progress(float64(i) / float64(len(processes)))
 		remote, err := c.start(ctx, c.options.Policy, p.env...)
@@ -37,15 +38,16 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 			return Check{}, err
 		}
 		if differs != "" {
-			c.unlike = "the policy is not deterministic, so that there is nothing to compare with"
+			c.incomparable = "the policy is not deterministic, so that there is nothing to compare with"
 			return failed(do, "%s (%s and %s)", differs, processes[0].name, p.name).at(seed), nil
 		}
 	}
-	return passed("the same decisions in %d pools by %d processes, with GOMAXPROCS 1, 2 and 8 too", c.scale.compared, len(processes)), nil
+	return passed("the same decisions in %d pools by %d processes, with GOMAXPROCS 1, 2 and 8 too", c.scale.compared,
+		len(processes)), nil
 }
 
-// compare lets a process decide on all compared pools, and says where it parts from
-// what was decided before.
+// compare lets a process decide all compared pools and returns the first difference from the
+// earlier decisions.
 func (c *checker) compare(ctx context.Context, main backfill.Decider) (uint64, string, error) {
 	for i := range c.scale.compared {
 		seed := c.pool(i)
@@ -63,14 +65,14 @@ func (c *checker) compare(ctx context.Context, main backfill.Decider) (uint64, s
 	return 0, "", nil
 }
 
-// replaceable is a decider in whose place another one can be put.
+// replaceable is a decider that can be replaced by another one.
 type replaceable struct{ *host.Remote }
 
-// memoryLess makes the policy forget at random rounds, by sending it the state anew and
-// by putting a fresh process in its place, and requires the undisturbed decisions.
+// memoryLess makes the policy lose its memory at random rounds, by sending it the state anew and by
+// replacing its process, and requires the decisions of an undisturbed run.
 func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
-	if c.unlike != "" {
-		return skipped(c.unlike), nil
+	if c.incomparable != "" {
+		return skipped(c.incomparable), nil
 	}
 	main := &replaceable{}
 	if main.Remote, err = c.start(ctx, c.options.Policy); err != nil {
@@ -103,33 +105,35 @@ func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
 			return c.died(ctx, err)
 		}
 		if !slices.Equal(c.journal[seed], got) {
-			c.unlike = "the policy remembers something, which branches cannot but confuse"
+			c.incomparable = "the policy remembers something, which branches cannot but confuse"
 			return failed("keep nothing between rounds that a decision rests on: all it may rest on is in the cycle",
-				"%s, in which the plugin was restarted and was sent the state anew", difference(seed, c.journal[seed], got)).at(seed), nil
+				"%s, in which the plugin was restarted and was sent the state anew",
+				difference(seed, c.journal[seed], got)).at(seed), nil
 		}
 	}
 	return passed("%d restarts and %d resyncs at random rounds changed no decision", restarts, resyncs), nil
 }
 
-// what-ifs that are followed at a time, for how many steps each; a step is two rounds,
-// so that they are ahead of the trunk.
+// The number of what-ifs that are followed at a time, and their number of steps; a step is two
+// rounds, so that they run ahead of the trunk.
 const (
 	branchesAtOnce = 3
 	branchSteps    = 4
 )
 
-// whatIf is a branch that is followed, and the same by a fresh copy of the state.
+// whatIf is a branch that is followed, beside the same what-if decided by a process that gets the
+// whole state every time.
 type whatIf struct {
 	branch      *host.Branch
 	run, beside *conformance.Run
 	left        int // steps
 }
 
-// branches follows what-ifs beside the trunk, and requires of each what a process
-// decides that gets the whole state every time, and of the trunk what it decided alone.
+// branches follows what-ifs beside the trunk. Each must be decided as by a process that gets the
+// whole state every time, and the trunk as without what-ifs.
 func (c *checker) branches(ctx context.Context) (Check, error) {
-	if c.unlike != "" {
-		return skipped(c.unlike), nil
+	if c.incomparable != "" {
+		return skipped(c.incomparable), nil
 	}
 	main, err := c.start(ctx, c.options.Policy)
 	if err != nil {
@@ -141,7 +145,8 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 		return c.died(ctx, err)
 	}
 	defer fresh.Close()
-	const do = "let a decision rest on the branch that it is asked about alone: keep no state beside it (in another language: copy the whole branch at a Fork)"
+	const do = "let a decision rest on the branch that it is asked about alone: keep no state beside it (in another " +
+		"language: copy the whole branch at a Fork)"
 	forks, unlike := 0, ""
 	for i := range c.scale.compared {
 		c.progress(float64(i) / float64(c.scale.compared))
@@ -158,7 +163,7 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 			}
 			for _, w := range alive {
 				if unlike, err = w.step(ctx); err != nil || unlike != "" {
-					return errors.Join(err, errUnlike)
+					return errors.Join(err, errDiffers)
 				}
 			}
 			alive = slices.DeleteFunc(alive, func(w *whatIf) bool { return w.left == 0 })
@@ -173,14 +178,15 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 			return failed(do, "what-ifs disturbed the trunk: %s", difference(seed, c.journal[seed], got)).at(seed), nil
 		}
 	}
-	return passed("%d what-ifs beside the trunk: none disturbed it, and each was decided as by a fresh copy", forks), nil
+	return passed("%d what-ifs beside the trunk: none disturbed it, and each was decided as by a fresh copy", forks),
+		nil
 }
 
-// errUnlike ends a run because a branch differs.
-var errUnlike = errors.New("a branch differs")
+// errDiffers ends a run when a branch differs.
+var errDiffers = errors.New("a branch differs")
 
-// fork begins a what-if: on a branch of one process, and on a copy of the state that
-// the other one gets anew each time.
+// fork starts a what-if: on a branch of one process, and on a copy of the state that the other
+// process gets anew each time.
 func fork(run *conformance.Run, seed uint64, main, fresh *host.Remote) (*whatIf, error) {
 	state := run.Host.State.Clone()
 	w := &whatIf{branch: main.Fork(state), left: branchSteps}
@@ -191,7 +197,7 @@ func fork(run *conformance.Run, seed uint64, main, fresh *host.Remote) (*whatIf,
 	return w, err
 }
 
-// step decides two more rounds of both, and says if they were not the same.
+// step decides two more rounds of both and returns the difference, if any.
 func (w *whatIf) step(ctx context.Context) (string, error) {
 	for range 2 {
 		got, err := next(ctx, w.run)
@@ -206,7 +212,8 @@ func (w *whatIf) step(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if want != got {
-			return fmt.Sprintf("pool %d, round %d: %q, and %q by a fresh copy", w.run.Seed(), w.run.Rounds(), short(got), short(want)), nil
+			return fmt.Sprintf("pool %d, round %d: %q, and %q by a fresh copy", w.run.Seed(), w.run.Rounds(),
+				short(got), short(want)), nil
 		}
 	}
 	if w.left--; w.left == 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// enough findings to go by; whoever mends one sees the next.
+// enough is the number of findings after which the check stops; more would not help the author.
 const enough = 3
 
-// conformance drives the policy through random pools.
+// conformance runs the policy through random pools.
 func (c *checker) conformance(ctx context.Context) (Check, error) {
 	remote, err := c.start(ctx, c.options.Policy)
 	if err != nil {
@@ -41,7 +41,8 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	}
 	c.advised = advised(advice, pools)
 	if len(broken) == 0 {
-		return passed("%d random pools of %d rounds: every decision is possible, nothing is oversubscribed, every guarantee is kept", pools, c.scale.rounds), nil
+		return passed("%d random pools of %d rounds: every decision is possible, nothing is oversubscribed, every "+
+			"guarantee is kept", pools, c.scale.rounds), nil
 	}
 	first := broken[0]
 	check := failed(remedy(first), "%s", first).at(first.Seed)
@@ -51,7 +52,8 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	check.Seen = strings.Replace(check.Seen, "policy plugin "+c.spec.Name+": ", "", 1)
 	switch {
 	case remote.Stats().Failures > 0:
-		check.Do = "make the policy answer every round within the deadline: it must not exit, hang or break the protocol, whatever the pool looks like"
+		check.Do = "make the policy answer every round within the deadline: it must not exit, hang or break the " +
+			"protocol, whatever the pool looks like"
 		check.Log = c.tail.last()
 		c.stop = "the plugin failed in the conformance check"
 	case strings.Contains(first.Text, "panicked"):
@@ -61,17 +63,28 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
-// remedies are what to do where a decision was refused with such words.
+// remedies are the hints for refusals that contain these words.
 var remedies = []struct{ refused, do string }{
-	{"events of the round have not been taken", "take all events before the first start: scan.Begin(c), or c.Next() until it says false"},
+	{
+		"events of the round have not been taken",
+		"take all events before the first start: scan.Begin(c), or c.Next() until it says false",
+	},
 	{"and was not started", "at the end of the round, start the jobs that are planned for now (Cycle.Due)"},
-	{"left without a reservation", "give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event lists it as Displaced"},
+	{
+		"left without a reservation",
+		"give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event " +
+			"lists it as Displaced",
+	},
 	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it arrives"},
-	{"does not know what is in the pool", "rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol and name it in the description's features"},
+	{
+		"does not know what is in the pool",
+		"rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol " +
+			"and name it in the description's features",
+	},
 	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
 }
 
-// remedy says what to do where a rule is not kept.
+// remedy returns the hint for a broken rule.
 func remedy(f conformance.Finding) string {
 	switch f.Rule {
 	case conformance.Accepted:
@@ -80,39 +93,47 @@ func remedy(f conformance.Finding) string {
 				return r.do
 			}
 		}
-		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
+		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow " +
+			"or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
 	case conformance.Guaranteed, conformance.Started:
-		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before their guarantees"
+		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before " +
+			"their guarantees"
 	default:
 		return "this is not the policy's fault: please report it with the seed"
 	}
 }
 
-// advised says what a policy should do and this one does not.
+// advised returns the check about the recommendations that the policy does not follow.
 func advised(found map[conformance.Rule][]conformance.Finding, pools int) Check {
 	for _, advice := range []struct {
 		rule conformance.Rule
 		do   string
 	}{
-		{conformance.Drains, "if the policy does not mean to leave jobs waiting for good, look at why it never starts this one"},
-		{conformance.HeadStarts, "if the policy does not wait on purpose, start the first job of the queue when it fits"},
+		{conformance.Drains, "if the policy does not mean to leave jobs waiting for good, look at why it never " +
+			"starts this one"},
+		{conformance.HeadStarts, "if the policy does not wait on purpose, start the first job of the " +
+			"queue when it fits"},
 	} {
 		if at := found[advice.rule]; len(at) > 0 {
-			return Check{Verdict: Warning, Do: advice.do, Seen: fmt.Sprintf("%s (in %d of %d pools)", at[0], len(at), pools)}.at(at[0].Seed)
+			return Check{
+				Verdict: Warning, Do: advice.do,
+				Seen: fmt.Sprintf("%s (in %d of %d pools)", at[0], len(at), pools),
+			}.at(at[0].Seed)
 		}
 	}
 	return passed("no job at the head of the queue is left waiting while it fits, and in the end every job has run")
 }
 
-// advice tells what the conformance check saw beside the rules.
+// advice returns what the conformance check observed besides the rules.
 func (c *checker) advice(context.Context) (Check, error) { return c.advised, nil }
 
-// died is what a check comes to whose plugin does not even start any more.
+// died returns the result of a check whose plugin no longer starts.
 func (c *checker) died(ctx context.Context, err error) (Check, error) {
 	if ctx.Err() != nil {
 		return Check{}, ctx.Err()
 	}
-	check := failed("make the plugin start every time, whatever else runs on the machine", "it started before and now it does not: %s", c.plain(err))
+	check := failed("make the plugin start every time, whatever else runs on the machine",
+		"it started before and now it does not: %s", c.plain(err))
 	check.Log = c.tail.last()
 	return check, nil
 }

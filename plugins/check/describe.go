@@ -24,7 +24,8 @@ func (c *checker) handshake(ctx context.Context) (Check, error) {
 		c.spec = remote.Spec()
 		remote.Close()
 		c.report.Policy, c.report.Doc = c.spec.Name, c.spec.Doc
-		return passed("ready after %s; speaks protocol %d, %s", took.Round(time.Millisecond), wire.Version, c.encryption()), nil
+		return passed("ready after %s; speaks protocol %d, %s", took.Round(time.Millisecond), wire.Version,
+			c.encryption()), nil
 	}
 	if errors.Is(err, host.ErrNotPlugin) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil {
 		return Check{}, err
@@ -43,11 +44,12 @@ func (c *checker) handshake(ctx context.Context) (Check, error) {
 		if plain == nil {
 			remote.Close()
 			c.stop = "the plugin only works unencrypted"
-			return failed("serve mutual TLS where PLUGIN_CLIENT_CERT is set (plugins/README.md, In another language), or do without: check it with --mtls off, and run it with mtls: off in the configuration",
+			return failed("serve mutual TLS where PLUGIN_CLIENT_CERT is set (plugins/README.md, In another "+
+				"language), or do without: check it with --mtls off, and run it with mtls: off in the configuration",
 				"it only works unencrypted: %s", c.plain(err)), nil
 		}
 	}
-	// It shook hands; what it does not like is for the next checks to say.
+	// The handshake worked; any other mistake is a matter for later checks.
 	return passed("it starts and speaks protocol %d, %s", wire.Version, c.encryption()), nil
 }
 
@@ -58,9 +60,10 @@ func (c *checker) encryption() string {
 	return "encrypted (mTLS)"
 }
 
-// describe holds what the plugin says of itself against what users are shown.
+// describe checks what users are shown of the plugin's description.
 func (c *checker) describe(ctx context.Context) (Check, error) {
-	const do = "describe the policy with a name of one word, a sentence, and options that each have a name of their own, a type, a fitting default and a sentence"
+	const do = "describe the policy with a name of one word, a sentence, and options that each have a name of " +
+		"their own, a type, a fitting default and a sentence"
 	p, err := c.dial(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -89,7 +92,8 @@ func (c *checker) describe(ctx context.Context) (Check, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return Check{Verdict: Warning, Seen: fmt.Sprintf("policy %s does not say %s", spec.Name, strings.Join(missing, ", nor ")), Do: "write a sentence that users are shown"}, nil
+		return Check{Verdict: Warning, Seen: fmt.Sprintf("policy %s does not say %s", spec.Name,
+			strings.Join(missing, ", nor ")), Do: "write a sentence that users are shown"}, nil
 	}
 	gives := "gives no guarantees"
 	if spec.Guarantees {
@@ -98,8 +102,8 @@ func (c *checker) describe(ctx context.Context) (Check, error) {
 	return passed("policy %s, %s, %s", spec.Name, count(len(spec.Options), "option"), gives), nil
 }
 
-// tryOptions gives the policy its own defaults, good values, wrong ones, and an option that
-// it does not have.
+// tryOptions tries the policy's defaults, good values, wrong values, and an option that it does not
+// have.
 func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 	accepted := func(given map[string]string) (string, error) {
 		remote, err := c.start(ctx, given)
@@ -111,7 +115,9 @@ func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 	}
 	if why, err := accepted(nil); why != "" {
 		c.stop = "the policy refuses its own defaults"
-		check := failed("let the policy be made with its defaults: New must accept them, and read only declared options, as what they are declared to be; in another language, answer a Configure without options with Ready", "the policy refuses its own defaults: %s", why)
+		check := failed("let the policy be made with its defaults: New must accept them, and read only declared "+
+			"options, as what they are declared to be; in another language, answer a Configure without options "+
+			"with Ready", "the policy refuses its own defaults: %s", why)
 		check.Log = c.tail.last()
 		return check, err
 	}
@@ -137,7 +143,8 @@ func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 			return Check{}, err
 		}
 		if why != "" {
-			return failed("accept what the option's type and range declare, or declare less", "%s is refused: %s", shown(g), why), nil
+			return failed("accept what the option's type and range declare, or declare less", "%s is refused: %s",
+				shown(g), why), nil
 		}
 	}
 	for _, w := range wrong {
@@ -146,7 +153,8 @@ func (c *checker) tryOptions(ctx context.Context) (Check, error) {
 			return Check{}, err
 		}
 		if why == "" {
-			return failed("refuse options that are not declared, and declare types and ranges for the host to refuse wrong values", "%s is accepted", shown(w)), nil
+			return failed("refuse options that are not declared, and declare types and ranges for the host to refuse "+
+				"wrong values", "%s is accepted", shown(w)), nil
 		}
 	}
 	accepts, refuses := "its defaults are accepted", "an option that it does not have is refused"
@@ -174,7 +182,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// values are some that an option must accept, and some that it must not.
+// values returns some values that an option must accept and some that it must refuse.
 func values(o *policyv1.Option) (good, wrong []string) {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	bounds := func() {
@@ -202,7 +210,7 @@ func values(o *policyv1.Option) (good, wrong []string) {
 		for _, choice := range o.GetChoices() {
 			good = append(good, choice, strings.ToUpper(choice))
 		}
-	default: // any text, or what only the policy and the pool know
+	default: // any text, or values that only the policy and the pool know
 	}
 	return good, wrong
 }

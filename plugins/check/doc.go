@@ -1,9 +1,8 @@
-// Package check tries a policy plugin, whoever wrote it in whatever language, and
-// says whether a pool may be given into its hands: [Run] goes through numbered
-// checks and makes a [Report].
+// Package check tests a policy plugin, whoever wrote it in whatever language, and decides whether a
+// pool can be entrusted to it: [Run] runs numbered checks and returns a [Report].
 //
-// check.go runs the checks and says what they come to; probe.go talks to a plugin as
-// a host does that then vanishes; describe.go, conform.go, compare.go (is it
-// deterministic, does it remember, do branches disturb it), process.go and latency.go
-// are the checks; journal.go is decisions as text, tail.go the end of the plugin's log.
+// check.go runs the checks and records their results; probe.go talks to a plugin as a host that
+// then vanishes; describe.go, conform.go, compare.go (determinism, memory, branches), process.go
+// and latency.go are the checks; journal.go prints decisions as text, tail.go keeps the end of the
+// plugin's log.
 package check

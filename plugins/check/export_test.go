@@ -2,7 +2,7 @@ package check
 
 import "context"
 
-// Small lets the tests try no more of everything than they need.
+// Small reduces every check to what the tests need.
 func (o Options) Small() Options {
 	s := quick()
 	s.pools, s.compared, s.samples, s.slots = 4, 2, 10, []int{1, 100}
@@ -10,7 +10,7 @@ func (o Options) Small() Options {
 	return o
 }
 
-// After is what a check comes to that cannot be made, after one with a verdict.
+// After returns the result of a check that could not run, after one with a verdict.
 func After(ctx context.Context, before Verdict, err error) (Check, error) {
 	c := &checker{report: &Report{Checks: []Check{{Verdict: before}}}}
 	return c.try(ctx, step{do: func(context.Context) (Check, error) { return Check{}, err }})

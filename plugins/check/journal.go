@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// next is what a policy does in the next round, as text. Of a decision that does not
-// count it is no matter what it was.
+// next returns the policy's next decision as text. If the decision does not count, its content does
+// not matter.
 func next(ctx context.Context, run *conformance.Run) (string, error) {
 	refusals := run.Refusals()
 	d, err := run.Next(ctx)
@@ -64,17 +64,18 @@ func place(at backfill.Placement) string {
 	return strings.Join(slots, " + ")
 }
 
-// difference says where two journals part.
+// difference describes the first difference between two journals.
 func difference(seed uint64, want, got []string) string {
 	for i := range min(len(want), len(got)) {
 		if want[i] != got[i] {
-			return fmt.Sprintf("pool %d, round %d: %q in one run and %q in the other", seed, i+1, short(want[i]), short(got[i]))
+			return fmt.Sprintf("pool %d, round %d: %q in one run and %q in the other", seed, i+1, short(want[i]),
+				short(got[i]))
 		}
 	}
 	return fmt.Sprintf("pool %d: %d rounds in one run and %d in the other", seed, len(want), len(got))
 }
 
-// short is text that a line of a report can hold.
+// short shortens a text to a part of a line of the report.
 func short(text string) string {
 	const longest = 100
 	if letters := []rune(text); len(letters) > longest {
@@ -83,9 +84,11 @@ func short(text string) string {
 	return text
 }
 
-// record lets a policy decide on the rounds of a pool and writes its journals down.
-// Before is called before each round.
-func (c *checker) record(ctx context.Context, seed uint64, main backfill.Decider, before func(*conformance.Run, int) error) ([]string, error) {
+// record lets a policy decide the rounds of a pool and returns its journals. before is called
+// before each round.
+func (c *checker) record(ctx context.Context, seed uint64, main backfill.Decider,
+	before func(*conformance.Run, int) error,
+) ([]string, error) {
 	run, err := conformance.Start(seed, main)
 	if err != nil {
 		return nil, err

@@ -12,11 +12,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// Latency is how long decisions take in a pool of a size, in microseconds, and how
-// many bytes a decision and its question have in the mean.
+// Latency is the time of decisions in pools of one size, in microseconds, and the mean number of
+// bytes of a decision with its question.
 type Latency struct {
 	Slots     int     `json:"slots"`
-	Jobs      int     `json:"jobs"` // that wait
+	Jobs      int     `json:"jobs"` // waiting
 	Decisions int     `json:"decisions"`
 	P50       float64 `json:"p50_us"`
 	P90       float64 `json:"p90_us"`
@@ -25,8 +25,8 @@ type Latency struct {
 	Bytes     int64   `json:"bytes"`
 }
 
-// Resync is, for the largest pool that was tried, how long it takes to hand its whole
-// state over and to get a decision, in microseconds and bytes.
+// Resync is the cost of sending the whole state of the largest pool and getting a decision, in
+// microseconds and bytes.
 type Resync struct {
 	Slots int     `json:"slots"`
 	Jobs  int     `json:"jobs"`
@@ -34,21 +34,21 @@ type Resync struct {
 	Bytes int64   `json:"bytes"`
 }
 
-// timed is a decider whose last decision is timed.
+// timed is a decider that measures its last decision.
 type timed struct {
 	*host.Remote
 	clock func() time.Time
 	took  time.Duration
 }
 
-func (t *timed) Decide(ctx context.Context, c *backfill.Cycle) error {
+func (t *timed) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	begun := t.clock()
-	err := t.Remote.Decide(ctx, c)
+	err := t.Remote.Decide(ctx, tx)
 	t.took = t.clock().Sub(begun)
 	return err
 }
 
-// traffic is how many bytes have crossed the boundary so far.
+// traffic returns the number of bytes that have crossed the boundary so far.
 func (t *timed) traffic() int64 {
 	stats := t.Stats()
 	return stats.Sent + stats.Received
@@ -63,7 +63,7 @@ func (c *checker) latency(ctx context.Context) (Check, error) {
 	defer remote.Close()
 	main := &timed{Remote: remote, clock: c.options.Clock}
 	var slowest Latency
-	late, missed := 0, "" // jobs at which the deadline was missed, and how
+	late, missed := 0, "" // the number of jobs at which the deadline was missed, and how
 	for i, slots := range c.scale.slots {
 		for k, jobs := range c.scale.jobs {
 			c.progress((float64(i) + float64(k)/float64(len(c.scale.jobs))) / float64(len(c.scale.slots)))
@@ -75,11 +75,13 @@ func (c *checker) latency(ctx context.Context) (Check, error) {
 			case err != nil:
 				return Check{}, err
 			case refused != nil && jobs <= modest:
-				check := failed(tooSlow, "with %s and %d waiting jobs: %s", count(slots, "slot"), jobs, c.plain(refused))
+				check := failed(tooSlow, "with %s and %d waiting jobs: %s", count(slots, "slot"),
+					jobs, c.plain(refused))
 				check.Log = c.tail.last()
 				return check, nil
 			case refused != nil:
-				late, missed = jobs, fmt.Sprintf("with %s and %d waiting jobs: %s; longer queues were left out", count(slots, "slot"), jobs, c.plain(refused))
+				late, missed = jobs, fmt.Sprintf("with %s and %d waiting jobs: %s; longer queues were left out",
+					count(slots, "slot"), jobs, c.plain(refused))
 				continue
 			}
 			c.report.Latency = append(c.report.Latency, row)
@@ -95,11 +97,12 @@ func (c *checker) latency(ctx context.Context) (Check, error) {
 		micro(c.report.Latency[0].P50), micro(slowest.P50), count(slowest.Slots, "slot"), slowest.Jobs), nil
 }
 
-// modest is a queue that every policy should manage; whoever does not manage a longer
+// modest is the length of a queue that every policy must manage; missing the deadline in a longer
 // one is slow, but not wrong.
 const modest = 1000
 
-const tooSlow = "decide faster in pools of this size, or run with a longer --deadline: until then the fallback decides there"
+const tooSlow = "decide faster in pools of this size, or run with a longer --deadline: until then the " +
+	"fallback decides there"
 
 func micro(us float64) string {
 	d := time.Duration(us * float64(time.Microsecond))
@@ -112,13 +115,12 @@ func micro(us float64) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// measure times the decisions of one size: in every round one job ends and one
-// arrives; then, how long it takes to hand the state over. A failure of the plugin ends
-// it.
+// measure times the decisions of one size, where in every round one job ends and one arrives, and
+// then the transfer of the state. It ends at a failure of the plugin.
 func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (row Latency, refused, err error) {
 	failures := main.Stats().Failures
 	b, err := newBusy(c.options.Seed, slots, jobs, main, func(r backfill.Refusal) {
-		if main.Stats().Failures > failures { // otherwise it is for the conformance check to say
+		if main.Stats().Failures > failures { // otherwise the conformance check reports it
 			refused = r.Err
 		}
 	})
@@ -134,7 +136,7 @@ func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (ro
 		}
 		if all += main.took; round > 0 {
 			took = append(took, main.took)
-		} else { // it takes the state over
+		} else { // the plugin takes over the state
 			before = main.traffic()
 		}
 	}
@@ -142,7 +144,8 @@ func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (ro
 	slices.Sort(took)
 	percentile := func(p int) float64 { return us(took[(len(took)*p+99)/100-1]) }
 	row = Latency{
-		Slots: slots, Jobs: jobs, Decisions: len(took), P50: percentile(50), P90: percentile(90), P99: percentile(99), Max: us(took[len(took)-1]),
+		Slots: slots, Jobs: jobs, Decisions: len(took), P50: percentile(50), P90: percentile(90), P99: percentile(99),
+		Max:   us(took[len(took)-1]),
 		Bytes: bytes / int64(len(took)),
 	}
 	if b.host.State, err = backfill.Restore(b.host.State.Snapshot()); err != nil {
@@ -158,7 +161,7 @@ func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (ro
 
 func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// busy is a pool in which every slot is taken, and a queue that stays as long as it is.
+// busy is a pool in which every slot is used and the queue keeps its length.
 type busy struct {
 	host    *backfill.Host
 	random  *rand.Rand
@@ -174,14 +177,21 @@ func newBusy(seed uint64, slots, jobs int, main backfill.Decider, refused func(b
 	all := backfill.CandidateSet{}
 	for i := range slots {
 		id := backfill.SlotID(i)
-		snap.Slots = append(snap.Slots, backfill.SlotState{Slot: backfill.Slot{ID: id, Name: fmt.Sprintf("slot-%05d", i), Capacity: backfill.Vector{8, 32_000}}, Up: true})
+		snap.Slots = append(snap.Slots,
+			backfill.SlotState{Slot: backfill.Slot{
+				ID: id, Name: fmt.Sprintf("slot-%05d", i),
+				Capacity: backfill.Vector{8, 32_000},
+			}, Up: true})
 		all.Candidates.Slots = append(all.Candidates.Slots, id)
 	}
 	snap.Candidates = []backfill.CandidateSet{all}
 	for i := range slots {
 		j := b.job()
 		j.Nodes, j.Request = 1, backfill.Vector{8, 16_000}
-		snap.Jobs = append(snap.Jobs, backfill.JobState{Job: j, Running: true, Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate})
+		snap.Jobs = append(snap.Jobs, backfill.JobState{
+			Job: j, Running: true,
+			Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate,
+		})
 		b.running = append(b.running, j.ID)
 	}
 	for range jobs {
@@ -199,11 +209,11 @@ func newBusy(seed uint64, slots, jobs int, main backfill.Decider, refused func(b
 	return b, err
 }
 
-// job makes one up; a few are gangs.
+// job makes a random job; a few are gangs.
 func (b *busy) job() *backfill.Job {
 	b.jobs++
 	j := &backfill.Job{
-		ID: b.jobs, Submit: b.now, Place: backfill.Place{Cluster: int64(b.jobs)}, Nodes: 1,
+		ID: b.jobs, Submit: b.now, Position: backfill.QueuePosition{Cluster: int64(b.jobs)}, Nodes: 1,
 		Request: backfill.Vector{1 + b.random.Int64N(8), 4000}, Estimate: 3600 + backfill.Time(b.random.IntN(86_400)),
 		Labels: map[string]string{"owner": fmt.Sprintf("user%d", b.jobs%20)},
 	}
@@ -213,17 +223,17 @@ func (b *busy) job() *backfill.Job {
 	return j
 }
 
-// round lets one job end and one arrive.
+// round decides a round in which one job ends and one arrives.
 func (b *busy) round(ctx context.Context) error {
 	b.now++
 	r := backfill.Round{Now: b.now}
 	if n := len(b.running); n > 0 {
 		i := b.random.IntN(n)
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: b.running[i]})
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: b.running[i]})
 		b.running[i] = b.running[n-1]
 		b.running = b.running[:n-1]
 	}
-	r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: b.job()})
+	r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: b.job()})
 	d, err := b.host.Decide(ctx, r)
 	for _, s := range d.Started {
 		b.running = append(b.running, s.Job.ID)

@@ -19,22 +19,21 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// probe is a conversation with a plugin as the protocol tells it, without anything
-// that supervises it: for what the host would refuse to begin with, and to see what a
-// plugin does whose host is killed.
+// probe talks to a plugin by the bare protocol, without supervision: for plugins that the host
+// would refuse to start, and to see what a plugin does when its host is killed.
 type probe struct {
 	description *policyv1.DescribeResponse
 	conn        *grpc.ClientConn
 	stdout      io.Closer
-	ended       chan struct{} // closed when the process has
+	ended       chan struct{} // closed when the process has ended
 	kill        context.CancelFunc
 	dir         string // of the socket
 }
 
-// startTimeout is how long a plugin may take to say hello.
+// startTimeout limits the time until the line of the handshake.
 const startTimeout = 10 * time.Second
 
-// maxHello bounds its line.
+// maxHello is the maximum length of that line.
 const maxHello = 64 << 10
 
 // dial starts the plugin, asks it to describe itself and opens a session.
@@ -54,7 +53,7 @@ func (c *checker) dial(ctx context.Context) (p *probe, err error) {
 		kill()
 		return nil, errors.Join(err, os.RemoveAll(p.dir))
 	}
-	silence := context.AfterFunc(ctx, func() { _ = stdout.Close() }) // what it started may hold it open
+	silence := context.AfterFunc(ctx, func() { _ = stdout.Close() }) // a process that it started may hold it open
 	defer silence()
 	if err = p.talk(ctx, stdout); err != nil {
 		p.close()
@@ -63,7 +62,7 @@ func (c *checker) dial(ctx context.Context) (p *probe, err error) {
 	return p, nil
 }
 
-// processOf is the plugin's process, with what it must know to serve.
+// processOf returns the plugin's command, with the environment that it needs to serve.
 func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
 	c.tail.clear()
 	handshake := wire.Handshake()
@@ -71,11 +70,11 @@ func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
 	cmd.Env = append(append(os.Environ(), c.command.Env...), handshake.MagicCookieKey+"="+handshake.MagicCookieValue,
 		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", wire.Version), plugin.EnvUnixSocketDir+"="+dir)
 	cmd.Stderr = &c.tail
-	cmd.WaitDelay = time.Second // for what it leaves behind with its pipes
+	cmd.WaitDelay = time.Second // for processes that it leaves behind with its pipes
 	return cmd
 }
 
-// run starts the process and waits for its end beside.
+// run starts the process and waits for its end in the background.
 func (p *probe) run(cmd *exec.Cmd) (*os.File, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
@@ -89,7 +88,7 @@ func (p *probe) run(cmd *exec.Cmd) (*os.File, error) {
 		return nil, err
 	}
 	go func() {
-		_ = cmd.Wait() // how it ends is not asked
+		_ = cmd.Wait() // its exit status does not matter
 		close(p.ended)
 	}()
 	return ours, nil
@@ -125,11 +124,11 @@ func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
 	if err = session.Send(configure); err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
-	_, _ = session.Recv() // it has begun; whether it likes its options is asked elsewhere
+	_, _ = session.Recv() // the session has begun; another check asks whether it accepts its options
 	return nil
 }
 
-// vanish is what a killed host does. It reports whether the plugin ended in time.
+// vanish behaves like a killed host. It reports whether the plugin ended in time.
 func (p *probe) vanish(ctx context.Context, patience time.Duration) bool {
 	p.hangUp()
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -149,7 +148,7 @@ func (p *probe) hangUp() {
 	_ = p.stdout.Close()
 }
 
-// close ends the process.
+// close kills the process.
 func (p *probe) close() {
 	p.kill()
 	p.hangUp()

@@ -16,12 +16,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// A plugin may leave somebody behind who holds its standard output open.
+// A plugin may leave a process behind that holds its standard output open.
 func TestAProbeWaitsForNobodyElse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "plugin"), filepath.Join(dir, "left")
-	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nsetsid sleep 300 &\necho $! $$ >%s\n", left), 0o700))
+	require.NoError(t, os.WriteFile(path,
+		fmt.Appendf(nil, "#!/bin/sh\nsetsid sleep 300 &\necho $! $$ >%s\n", left), 0o700))
 	t.Cleanup(func() {
 		text, err := os.ReadFile(left)
 		require.NoError(t, err)
@@ -31,7 +32,7 @@ func TestAProbeWaitsForNobodyElse(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		defer cancel() // as the end of its time does, when the script has ended by itself
+		defer cancel() // as at its deadline, after the script has ended by itself
 		for script, sleeper := 0, 0; ctx.Err() == nil; {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // the script is a process of its own
 			text, _ := os.ReadFile(left)

@@ -11,8 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// restart kills the process in the middle of a pool: that may cost one decision, and no
-// more.
+// restart kills the process in the middle of a pool, which may cost one decision and no more.
 func (c *checker) restart(ctx context.Context) (Check, error) {
 	remote, err := c.start(ctx, c.options.Policy)
 	if err != nil {
@@ -24,7 +23,7 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		return Check{}, err
 	}
 	killed, own, lost := false, false, 0
-	back := 0 // rounds since it is
+	back := 0 // rounds since it is back
 	var down, up time.Time
 	for range 10 * c.scale.rounds {
 		if !killed && run.Rounds() >= c.scale.rounds/2 {
@@ -40,7 +39,7 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 			own = own || decided
 			continue
 		}
-		// Whoever gave no decision that counts before need not do so now.
+		// A policy whose decisions did not count before need not give a valid one now.
 		if remote.Stats().Starts > 1 && remote.Stats().PID != 0 && (decided || !own) {
 			if back++; back == 1 {
 				up, lost = c.options.Clock(), run.Refusals()-lost
@@ -50,7 +49,8 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 			}
 		}
 	}
-	const do = "let the plugin start again at once and go on from the state that it is sent: leave no lock, no file and no port behind that a killed process cannot clear"
+	const do = "let the plugin start again at once and go on from the state that it is sent: leave no lock, no " +
+		"file and no port behind that a killed process cannot clear"
 	switch stats := remote.Stats(); {
 	case stats.Starts < 2 || back == 0:
 		check := failed(do, "after it was killed it did not come back").at(c.pool(0))
@@ -61,16 +61,17 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		check.Log = c.tail.last()
 		return check, nil
 	}
-	return passed("killed in the middle of a pool: %s decided by the fallback, back with the whole state after %s", count(lost, "round"), up.Sub(down).Round(time.Millisecond)), nil
+	return passed("killed in the middle of a pool: %s decided by the fallback, back with the whole state after %s",
+		count(lost, "round"), up.Sub(down).Round(time.Millisecond)), nil
 }
 
 func kill(pid int) {
 	if p, err := os.FindProcess(pid); err == nil {
-		_ = p.Kill() // it may have ended
+		_ = p.Kill() // the process may have ended already
 	}
 }
 
-// gone reports whether there is no such process.
+// gone reports whether the process no longer exists.
 func gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -80,11 +81,10 @@ func gone(pid int) bool {
 	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
-// slow is how long a plugin may take to end when it is asked to; the host then ends it
-// by force.
+// slow is how long a plugin may take to end when asked to; after that the host kills it.
 const slow = 1900 * time.Millisecond
 
-// end asks the plugin to end, and, another time, lets its host vanish.
+// end asks the plugin to end, and in a second run lets its host vanish.
 func (c *checker) end(ctx context.Context) (Check, error) {
 	remote, err := c.start(ctx, c.options.Policy)
 	if err != nil {
@@ -95,7 +95,8 @@ func (c *checker) end(ctx context.Context) (Check, error) {
 	remote.Close()
 	took := c.options.Clock().Sub(begun)
 	if !gone(pid) {
-		return failed("end the process when the host asks for it", "it was asked to end, and killed, and is still there (process %d)", pid), nil
+		return failed("end the process when the host asks for it",
+			"it was asked to end, and killed, and is still there (process %d)", pid), nil
 	}
 	p, err := c.dial(ctx)
 	if err != nil {
@@ -104,15 +105,19 @@ func (c *checker) end(ctx context.Context) (Check, error) {
 	defer p.close()
 	begun = c.options.Clock()
 	if !p.vanish(ctx, c.scale.patience) {
-		return failed("end the process when the host's connection ends (sdk.Serve does so): a host that is killed cannot ask for it",
+		return failed("end the process when the host's connection ends (sdk.Serve does so): a host that is killed "+
+			"cannot ask for it",
 			"%v after its host had vanished it still ran", c.scale.patience), ctx.Err()
 	}
 	after := c.options.Clock().Sub(begun).Round(time.Millisecond)
 	if took > slow {
 		return Check{
-			Verdict: Warning, Seen: fmt.Sprintf("asked to end it did nothing, and was killed; %s after its host had vanished it was gone", after),
-			Do: "end at go-plugin's Shutdown, or when the connection ends; otherwise each stop of the host takes two seconds",
+			Verdict: Warning, Seen: fmt.Sprintf("asked to end it did nothing, and was killed; %s after its host "+
+				"had vanished it was gone", after),
+			Do: "end at go-plugin's Shutdown, or when the connection ends; otherwise each stop of the " +
+				"host takes two seconds",
 		}, nil
 	}
-	return passed("gone %s after it was asked to end, and %s after its host vanished", took.Round(time.Millisecond), after), nil
+	return passed("gone %s after it was asked to end, and %s after its host vanished",
+		took.Round(time.Millisecond), after), nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// tailLines is how much of a log is kept.
+// tailLines is the number of lines of the log that are kept.
 const tailLines = 16
 
-// tail keeps the last lines that were written to it.
+// tail keeps the last lines written to it.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
@@ -42,8 +42,8 @@ func (t *tail) last() []string {
 	return slices.Clone(t.lines)
 }
 
-// Accept takes a line of the log: what the plugin says, and how its process ended, but
-// not what go-plugin and the host do about it.
+// Accept records a line of the log if it is the plugin's or says how its process ended; lines about
+// what go-plugin and the host do are dropped.
 func (t *tail) Accept(name string, level hclog.Level, message string, args ...any) {
 	switch {
 	case strings.HasPrefix(message, "plugin process exited"):
@@ -62,15 +62,15 @@ func (t *tail) Accept(name string, level hclog.Level, message string, args ...an
 			_, _ = fmt.Fprintf(&text, " %v=%v", key, args[i+1])
 		}
 	}
-	lines := strings.SplitAfter(text.String(), "\n") // a stack is of use at its top
+	lines := strings.SplitAfter(text.String(), "\n") // the top of a stack is the useful part
 	_, _ = t.Write([]byte(strings.Join(lines[:min(len(lines), tailLines)], "")))
 }
 
-// log makes the logger of the plugin's host: what the plugin says goes to the tail, and
-// what the user wants to the user.
+// log creates the logger of the plugin's host: the plugin's lines go to the tail, and what the user
+// asked for goes to the user.
 func (c *checker) log() {
 	out, level := c.options.Log, c.options.LogLevel
-	if out == nil || level == hclog.Off { // of what is below the level the plugin sends nothing
+	if out == nil || level == hclog.Off { // the plugin does not send lines below the level
 		out, level = io.Discard, hclog.Error
 	}
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "check", Level: level, Output: out})

@@ -1,6 +1,5 @@
-// Package choose turns what a user calls a policy into a decider, and picks the
-// fallback that goes with it. It is the one place that knows both the linked-in
-// policies and plugins.
+// Package choose turns a user's choice of policy into a decider and picks its fallback. It is the
+// only package that knows both the linked-in policies and plugins.
 package choose
 
 import (
@@ -15,35 +14,35 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// Request is a wish for a policy.
+// Request is a choice of policy.
 type Request struct {
-	// Policy is a name, or the path of a plugin (it holds a separator).
+	// Policy is a name, or the path of a plugin (with a separator).
 	Policy  string
 	Options map[string]string
-	// Fallback is the name of a linked-in policy that decides where Policy cannot;
-	// "": conservative where guarantees are given, else easy.
+	// Fallback is the name of a linked-in policy that decides where Policy cannot; empty means
+	// conservative if Policy gives guarantees, else easy.
 	Fallback string
-	// Resources are the pool's, which options may name; nil: the pool is not known.
+	// Resources are the pool's resources, which options may name; nil if the pool is not known.
 	Resources []string
 	// Dirs are searched for backfill-NAME, before the folder of this executable.
 	Dirs []string
-	// InProcess links the policy in if it is given by name and no plugin
-	// directory is: no boundary, no child process.
+	// InProcess runs the linked-in policy in this process if Policy is a name that no plugin
+	// directory contains.
 	InProcess bool
 	Plugins
 }
 
-// Plugins say which plugins are run, and how. Single ones are given as Policy
-// would be, a name with or without backfill-; what counts is the file that is
-// meant, whatever links or ways lead to it. The zero value is good.
+// Plugins says which plugins may run, and how. Keys name a plugin as Policy does: a path, or a name
+// with or without backfill-. They stand for the file that they lead to, whatever links or paths
+// lead to it. The zero value is valid.
 type Plugins struct {
-	// Run is how they are run, Each how some are instead. What Policy says in them
-	// does not count.
+	// Run says how plugins run, Each how single ones do instead. Policy in these options is
+	// ignored.
 	Run  host.Options
 	Each map[string]host.Options
-	// Allow are those that may be started; nil: all. What is linked in always may.
+	// Allow lists the plugins that may be started; nil means all. Linked-in policies always may.
 	Allow []string
-	// Checksums are the SHA-256 sums that some must have at every start.
+	// Checksums are the SHA-256 sums that some plugins must have at every start.
 	Checksums map[string][]byte
 }
 
@@ -60,9 +59,9 @@ func (c *Chosen) Close() {
 	}
 }
 
-// Policy finds a policy and makes it ready: a path is a plugin; a name is
-// backfill-NAME in the plugin directories, else a linked-in policy, which runs
-// as a child of this executable behind the same boundary, or in this process.
+// Policy finds a policy and starts it: a path is a plugin; a name is backfill-NAME in the plugin
+// directories, or else a linked-in policy, which runs as a child of this executable behind the same
+// boundary, or in this process.
 func Policy(ctx context.Context, r Request) (*Chosen, error) {
 	r.warn()
 	found, spec, err := locate(r)
@@ -80,7 +79,8 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 			return nil, optionsErr
 		}
 		if options.NoMTLS && options.Logger != nil {
-			options.Logger.Debug("the plugin's connection is not encrypted: it is a socket for this user alone", "plugin", r.Policy)
+			options.Logger.Debug("the plugin's connection is not encrypted: it is a socket for this user alone",
+				"plugin", r.Policy)
 		}
 		remote, startErr := host.Start(ctx, found.command, options)
 		if errors.Is(startErr, goplugin.ErrChecksumsDoNotMatch) {
@@ -104,8 +104,8 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 	return chosen, nil
 }
 
-// fallback links in what decides where the main policy cannot.
-func fallback(name string, main backfill.Spec) (backfill.Decider, error) {
+// fallback returns the linked-in policy that decides where the main policy cannot.
+func fallback(name string, main backfill.PolicySpec) (backfill.Decider, error) {
 	spec, err := policies.FallbackNamed(name, main)
 	if err != nil {
 		return nil, err
@@ -113,11 +113,10 @@ func fallback(name string, main backfill.Spec) (backfill.Decider, error) {
 	return backfill.Link(spec, nil)
 }
 
-// locate finds the plugin, or, if there is none to be started, the linked-in
-// policy.
-func locate(r Request) (*executable, backfill.Spec, error) {
+// locate finds the plugin or, if none is to be started, the linked-in policy.
+func locate(r Request) (*executable, backfill.PolicySpec, error) {
 	if r.Policy == "" {
-		return nil, backfill.Spec{}, errors.New("no policy is named")
+		return nil, backfill.PolicySpec{}, errors.New("no policy is named")
 	}
 	isPath := filepath.Base(r.Policy) != r.Policy
 	if !isPath && r.InProcess && len(r.Dirs) == 0 {
@@ -126,11 +125,11 @@ func locate(r Request) (*executable, backfill.Spec, error) {
 	}
 	path, found, err := host.Find(r.Policy, searchPath(r))
 	if err != nil {
-		return nil, backfill.Spec{}, err
+		return nil, backfill.PolicySpec{}, err
 	}
 	if found {
 		file, permitErr := r.permit(path)
-		return file, backfill.Spec{}, permitErr
+		return file, backfill.PolicySpec{}, permitErr
 	}
 	spec, err := policies.Named(r.Policy)
 	if err != nil {
@@ -139,14 +138,14 @@ func locate(r Request) (*executable, backfill.Spec, error) {
 	if r.InProcess {
 		return nil, spec, nil
 	}
-	if _, err = spec.Make(r.Options); err != nil { // a clearer word than the child's
+	if _, err = spec.Make(r.Options); err != nil { // a clearer error than the child's
 		return nil, spec, err
 	}
 	self, err := host.Self(spec.Name)
 	return &executable{command: self, linked: spec.Name}, spec, err
 }
 
-// searchPath is where plugins are looked for.
+// searchPath returns the directories in which plugins are searched.
 func searchPath(r Request) []string {
 	self, err := host.Self("")
 	if err != nil || r.InProcess {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plugin writes a plugin that serves a linked-in policy, whatever it is called.
+// plugin writes a plugin of any name that serves a linked-in policy.
 func plugin(t *testing.T, path, policy string) string {
 	t.Helper()
 	self, err := host.Self(policy)
@@ -35,20 +35,19 @@ func plugin(t *testing.T, path, policy string) string {
 	return path
 }
 
-// choice is a request that asks for little.
+// choice returns a small request.
 func choice(r Request) Request {
 	r.Run = host.Options{Logger: hclog.NewNullLogger(), NoMTLS: true}
 	return r
 }
 
-// A path is a plugin; a name is looked for in the directories, in their order,
-// and is linked in otherwise.
+// A path is a plugin; a name is searched in the directories, in order, and otherwise linked in.
 func TestPolicy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts plugins")
 	}
 	dir := t.TempDir()
-	// What they serve tells which of them was found.
+	// The policy that each plugin serves shows which one was found.
 	plugin(t, filepath.Join(dir, "a", "backfill-easy"), "fcfs")
 	plugin(t, filepath.Join(dir, "b", "backfill-easy"), "bb")
 	mine := plugin(t, filepath.Join(dir, "b", "backfill-mine"), "conservative")
@@ -61,20 +60,56 @@ func TestPolicy(t *testing.T) {
 		linked   bool
 		fallback string
 	}{
-		{name: "linked in", request: Request{Policy: "ibb", InProcess: true}, policy: "ibb", linked: true, fallback: "easy"},
-		{name: "linked in, with promises", request: Request{Policy: "conservative", InProcess: true}, policy: "conservative", linked: true, fallback: "conservative"},
-		{name: "the papers' spelling", request: Request{Policy: "firstfit", InProcess: true}, policy: "first-fit", linked: true, fallback: "easy"},
+		{
+			name: "linked in", request: Request{Policy: "ibb", InProcess: true}, policy: "ibb", linked: true,
+			fallback: "easy",
+		},
+		{
+			name: "linked in, with promises", request: Request{Policy: "conservative", InProcess: true},
+			policy: "conservative", linked: true, fallback: "conservative",
+		},
+		{
+			name: "the papers' spelling", request: Request{Policy: "firstfit", InProcess: true}, policy: "first-fit",
+			linked: true, fallback: "easy",
+		},
 		{name: "this executable as a plugin", request: Request{Policy: "ibb"}, policy: "ibb", fallback: "easy"},
-		{name: "this executable, the papers' spelling", request: Request{Policy: "firstfit"}, policy: "first-fit", fallback: "easy"},
-		{name: "the first directory", request: Request{Policy: "easy", Dirs: []string{none, a, b}}, policy: "fcfs", fallback: "easy"},
-		{name: "the other directory", request: Request{Policy: "easy", Dirs: []string{b, a}}, policy: "bb", fallback: "easy"},
-		{name: "a directory comes before what is linked in", request: Request{Policy: "easy", Dirs: []string{a}, InProcess: true}, policy: "fcfs", fallback: "easy"},
-		{name: "not in the directory", request: Request{Policy: "ibb", Dirs: []string{a}}, policy: "ibb", fallback: "easy"},
-		{name: "not in the directory, in this process", request: Request{Policy: "ibb", Dirs: []string{a}, InProcess: true}, policy: "ibb", linked: true, fallback: "easy"},
-		{name: "a stranger's policy", request: Request{Policy: "mine", Dirs: []string{a, b}}, policy: "conservative", fallback: "conservative"},
+		{
+			name: "this executable, the papers' spelling", request: Request{Policy: "firstfit"}, policy: "first-fit",
+			fallback: "easy",
+		},
+		{
+			name: "the first directory", request: Request{Policy: "easy", Dirs: []string{none, a, b}}, policy: "fcfs",
+			fallback: "easy",
+		},
+		{
+			name: "the other directory", request: Request{Policy: "easy", Dirs: []string{b, a}}, policy: "bb",
+			fallback: "easy",
+		},
+		{
+			name:    "a directory comes before what is linked in",
+			request: Request{Policy: "easy", Dirs: []string{a}, InProcess: true}, policy: "fcfs", fallback: "easy",
+		},
+		{
+			name: "not in the directory", request: Request{Policy: "ibb", Dirs: []string{a}}, policy: "ibb",
+			fallback: "easy",
+		},
+		{name: "not in the directory, in this process", request: Request{
+			Policy: "ibb", Dirs: []string{a},
+			InProcess: true,
+		}, policy: "ibb", linked: true, fallback: "easy"},
+		{
+			name: "a stranger's policy", request: Request{Policy: "mine", Dirs: []string{a, b}}, policy: "conservative",
+			fallback: "conservative",
+		},
 		{name: "a path", request: Request{Policy: mine}, policy: "conservative", fallback: "conservative"},
-		{name: "a path is a plugin in any case", request: Request{Policy: mine, InProcess: true}, policy: "conservative", fallback: "conservative"},
-		{name: "options", request: Request{Policy: "easy", Options: map[string]string{"depth": "3"}}, policy: "easy", fallback: "easy"},
+		{
+			name: "a path is a plugin in any case", request: Request{Policy: mine, InProcess: true},
+			policy: "conservative", fallback: "conservative",
+		},
+		{
+			name: "options", request: Request{Policy: "easy", Options: map[string]string{"depth": "3"}}, policy: "easy",
+			fallback: "easy",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			chosen, err := Policy(t.Context(), choice(c.request))
@@ -108,13 +143,40 @@ func TestPolicyErrors(t *testing.T) {
 		{"unknown, in a directory", Request{Policy: "nonesuch", Dirs: []string{dir}}, `unknown policy "nonesuch"`},
 		{"a path to nothing", Request{Policy: "./nonesuch"}, "nonesuch: is not a policy plugin"},
 		{"a path to a folder", Request{Policy: dir}, "is not a policy plugin: is a directory"},
-		{"a plugin that is none", Request{Policy: "text", Dirs: []string{dir}}, "backfill-text: is not a policy plugin: permission denied"},
-		{"an option that is none", Request{Policy: "easy", Options: map[string]string{"dept": "1"}}, `policy easy has no option "dept", did you mean depth?: it has depth`},
-		{"an option that is none, in this process", Request{Policy: "easy", InProcess: true, Options: map[string]string{"dept": "1"}}, `has no option "dept"`},
+		{
+			"a plugin that is none",
+			Request{Policy: "text", Dirs: []string{dir}},
+			"backfill-text: is not a policy plugin: permission denied",
+		},
+		{
+			"an option that is none",
+			Request{Policy: "easy", Options: map[string]string{"dept": "1"}},
+			`policy easy has no option "dept", did you mean depth?: it has depth`,
+		},
+		{
+			"an option that is none, in this process",
+			Request{Policy: "easy", InProcess: true, Options: map[string]string{"dept": "1"}},
+			`has no option "dept"`,
+		},
 		{"a misspelt name", Request{Policy: "esay"}, `unknown policy "esay", did you mean easy?`},
-		{"a resource that the pool has not", Request{Policy: "ibb", InProcess: true, Options: map[string]string{"resources": "cpu"}, Resources: []string{"cpus", "disk"}}, `option resources="cpu": the pool has no resource cpu, did you mean cpus?: it has cpus, disk`},
-		{"a resource that the pool has not, in another process", Request{Policy: "ibb", Options: map[string]string{"resources": "cpu"}, Resources: []string{"cpus", "disk"}}, `the pool has no resource cpu`},
-		{"an option of no worth", Request{Policy: "easy", Options: map[string]string{"depth": "-1"}}, "must be a whole number"},
+		{
+			"a resource that the pool has not",
+			Request{
+				Policy: "ibb", InProcess: true, Options: map[string]string{"resources": "cpu"},
+				Resources: []string{"cpus", "disk"},
+			},
+			`option resources="cpu": the pool has no resource cpu, did you mean cpus?: it has cpus, disk`,
+		},
+		{
+			"a resource that the pool has not, in another process",
+			Request{Policy: "ibb", Options: map[string]string{"resources": "cpu"}, Resources: []string{"cpus", "disk"}},
+			`the pool has no resource cpu`,
+		},
+		{
+			"an option of no worth",
+			Request{Policy: "easy", Options: map[string]string{"depth": "-1"}},
+			"must be a whole number",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			chosen, err := Policy(t.Context(), choice(c.request))

@@ -22,7 +22,10 @@ func TestDescribe(t *testing.T) {
 		{name: "linked in", request: Request{Policy: "firstfit"}, policy: "first-fit"},
 		{name: "a plugin by name", request: Request{Policy: "mine", Dirs: []string{dir}}, policy: "maui", path: mine},
 		{name: "a path", request: Request{Policy: mine}, policy: "maui", path: mine},
-		{name: "options are not set", request: Request{Policy: mine, Options: map[string]string{"nonesuch": "1"}}, policy: "maui", path: mine},
+		{
+			name: "options are not set", request: Request{Policy: mine, Options: map[string]string{"nonesuch": "1"}},
+			policy: "maui", path: mine,
+		},
 		{name: "no name", err: "no policy is named"},
 		{name: "unknown", request: Request{Policy: "mine"}, err: `unknown policy "mine"`},
 		{name: "no plugin", request: Request{Policy: dir}, err: "is not a policy plugin: is a directory"},

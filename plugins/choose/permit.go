@@ -13,15 +13,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// executable is what is to be started: a file that was found, or a policy linked into
-// this executable.
+// executable is what will be started: a file that was found, or a policy linked into this
+// executable.
 type executable struct {
 	command host.Command
-	linked  string // the name of what is linked in, else ""
+	linked  string // the name of a linked-in policy, else ""
 }
 
-// SettingError says which of [Plugins] an error comes of, as configuration files
-// call it.
+// SettingError says which setting of [Plugins] caused an error, by its name in configuration files.
 type SettingError struct {
 	Key []string // such as plugins, allow
 	Err error
@@ -30,16 +29,17 @@ type SettingError struct {
 func (e *SettingError) Error() string { return strings.Join(e.Key, ".") + ": " + e.Err.Error() }
 func (e *SettingError) Unwrap() error { return e.Err }
 
-// setting makes an error of one of the tables.
+// setting returns an error about one of the tables.
 func setting(table, format string, args ...any) error {
 	return &SettingError{[]string{"plugins", table}, fmt.Errorf(format, args...)}
 }
 
-// permit makes a command of a file, if it may be started at all.
+// permit returns the command for a file, or an error if it may not be started.
 func (r Request) permit(path string) (*executable, error) {
 	p := &executable{command: host.Command{Path: path}}
 	if r.Allow != nil && !slices.ContainsFunc(r.Allow, func(key string) bool { return r.means(key, p) }) {
-		return nil, setting("allow", "%s may not be started, since it is not named here; if it may, add the line \"- %s\"", path, path)
+		return nil, setting("allow", "%s may not be started, since it is not named here; if it may, add "+
+			"the line \"- %s\"", path, path)
 	}
 	sum, checked, err := one(r, "checksums", r.Checksums, p)
 	if err != nil {
@@ -49,8 +49,7 @@ func (r Request) permit(path string) (*executable, error) {
 	if r.Allow == nil && !checked {
 		return p, nil
 	}
-	// What was looked at is what is started, now and at each restart, wherever a
-	// link leads by then.
+	// Start and restart the file that was checked, wherever a link leads by then.
 	p.command.Name = filepath.Base(path)
 	if p.command.Path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, fmt.Errorf("find the file behind %s: %w", path, err)
@@ -58,7 +57,7 @@ func (r Request) permit(path string) (*executable, error) {
 	return p, nil
 }
 
-// options are how a plugin is run.
+// options returns the options with which a plugin runs.
 func (r Request) options(p *executable) (host.Options, error) {
 	options, own, err := one(r, "each", r.Each, p)
 	if !own {
@@ -69,8 +68,7 @@ func (r Request) options(p *executable) (host.Options, error) {
 	return options, err
 }
 
-// one is what a table says of a plugin. Of two names for it, neither has the last
-// word.
+// one returns a plugin's entry in a table. Two entries for the same plugin are an error.
 func one[T any](r Request, table string, of map[string]T, p *executable) (value T, found bool, err error) {
 	var by string
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -78,15 +76,16 @@ func one[T any](r Request, table string, of map[string]T, p *executable) (value 
 			continue
 		}
 		if found {
-			return value, false, setting(table, "%s and %s are the same file, %s: give it once", by, key, p.command.Path)
+			return value, false, setting(table, "%s and %s are the same file, %s: give it once", by, key,
+				p.command.Path)
 		}
 		value, found, by = of[key], true, key
 	}
 	return value, found, nil
 }
 
-// find finds the file that a name or path in a table means, as for a policy, but
-// that a name may have its prefix.
+// find returns the file that a name or path in a table stands for; unlike for Policy, a name may
+// have its prefix.
 func (r Request) find(key string) (name, path string, found bool, err error) {
 	name = key
 	if filepath.Base(key) == key {
@@ -96,7 +95,7 @@ func (r Request) find(key string) (name, path string, found bool, err error) {
 	return name, path, found, err
 }
 
-// warn tells of what has no effect: a name that is misspelt protects nothing.
+// warn logs settings without effect: a misspelt name would protect nothing.
 func (r Request) warn() {
 	log := r.Run.Logger
 	if log == nil {
@@ -110,7 +109,7 @@ func (r Request) warn() {
 	for _, table := range []struct {
 		name  string
 		keys  []string
-		files bool // only these can be meant
+		files bool // only files can be meant
 	}{
 		{"allow", r.Allow, false},
 		{"each", slices.Sorted(maps.Keys(r.Each)), false},
@@ -122,7 +121,8 @@ func (r Request) warn() {
 			switch linked := err == nil; {
 			case found || linked && !table.files:
 			case linked:
-				log.Warn("a policy that is linked in has no file of which the sum could be checked", "setting", "plugins."+table.name, "policy", key)
+				log.Warn("a policy that is linked in has no file of which the sum could be checked", "setting",
+					"plugins."+table.name, "policy", key)
 			default:
 				log.Warn("a setting is for a plugin that is not there", "setting", "plugins."+table.name, "plugin", key)
 			}
@@ -130,7 +130,7 @@ func (r Request) warn() {
 	}
 }
 
-// means says that a name or path is this plugin's.
+// means reports whether a name or path stands for this plugin.
 func (r Request) means(key string, p *executable) bool {
 	key, path, found, err := r.find(key)
 	if p.linked != "" {

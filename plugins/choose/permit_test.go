@@ -15,7 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// sumOf is the sum of a file.
+// sumOf returns the sum of a file.
 func sumOf(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -24,8 +24,8 @@ func sumOf(t *testing.T, path string) []byte {
 	return sum[:]
 }
 
-// TestPermit looks at files, whatever they are called: no link and no way there
-// gets around what is allowed and what sum a file must have.
+// TestPermit checks that permissions and checksums apply to files, whatever they are called: no
+// link and no other path evades them.
 func TestPermit(t *testing.T) {
 	root := t.TempDir()
 	t.Chdir(root)
@@ -40,7 +40,8 @@ func TestPermit(t *testing.T) {
 	require.NoError(t, os.Link(mine, hard))
 	good, bad := sumOf(t, mine), sumOf(t, evil)
 
-	const refused, unlike = "may not be started, since it is not named here; if it may, add the line \"- ", "checksums did not match"
+	const refused, unlike = "may not be started, since it is not named here; if it may, add the line \"- ",
+		"checksums did not match"
 	for _, c := range []struct {
 		name, policy string
 		plugins      Plugins
@@ -53,21 +54,41 @@ func TestPermit(t *testing.T) {
 		{"by a link", "mine", Plugins{Allow: []string{link}}, ""},
 		{"a path to what is allowed by name", "./dir/backfill-mine", Plugins{Allow: []string{"mine"}}, ""},
 		{"a link to what is allowed", link, Plugins{Allow: []string{"other", "mine"}}, ""},
-		{"nothing is allowed", "mine", Plugins{Allow: []string{}}, "plugins.allow: " + mine + " " + refused + mine + `"`},
+		{
+			"nothing is allowed", "mine",
+			Plugins{Allow: []string{}},
+			"plugins.allow: " + mine + " " + refused + mine + `"`,
+		},
 		{"another is allowed", evil, Plugins{Allow: []string{mine}}, refused},
 		{"another of that name", evil, Plugins{Allow: []string{"mine"}}, refused},
-		{"another of that name, by a relative path", "other/backfill-mine", Plugins{Allow: []string{"mine", "none", "./none"}}, refused},
+		{
+			"another of that name, by a relative path", "other/backfill-mine",
+			Plugins{Allow: []string{"mine", "none", "./none"}},
+			refused,
+		},
 		{"a link to another", disguised, Plugins{Allow: []string{"mine", "./dir"}}, refused},
 		{"what is linked in", "ibb", Plugins{Allow: []string{}}, ""},
 
 		{"its sum", "mine", Plugins{Checksums: map[string][]byte{"mine": good}}, ""},
 		{"another's sum", "mine", Plugins{Checksums: map[string][]byte{"mine": bad}}, unlike},
-		{"another's sum, by path", "./dir/backfill-mine", Plugins{Checksums: map[string][]byte{"backfill-mine": bad}}, unlike},
+		{
+			"another's sum, by path", "./dir/backfill-mine",
+			Plugins{Checksums: map[string][]byte{"backfill-mine": bad}},
+			unlike,
+		},
 		{"another's sum, by a link", link, Plugins{Checksums: map[string][]byte{"mine": bad}}, unlike},
 		{"another's sum, by a hard link", hard, Plugins{Checksums: map[string][]byte{mine: bad}}, unlike},
-		{"another's sum, called otherwise", mine, Plugins{Checksums: map[string][]byte{"./other/backfill-link": bad}}, unlike},
+		{
+			"another's sum, called otherwise", mine,
+			Plugins{Checksums: map[string][]byte{"./other/backfill-link": bad}},
+			unlike,
+		},
 		{"the sum of another", "mine", Plugins{Checksums: map[string][]byte{evil: bad}}, ""},
-		{"two sums", "mine", Plugins{Checksums: map[string][]byte{"mine": bad, mine: good}}, "plugins.checksums: " + mine + " and mine are the same file, " + mine + ": give it once"},
+		{
+			"two sums", "mine",
+			Plugins{Checksums: map[string][]byte{"mine": bad, mine: good}},
+			"plugins.checksums: " + mine + " and mine are the same file, " + mine + ": give it once",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.err == "" {
@@ -86,8 +107,7 @@ func TestPermit(t *testing.T) {
 	}
 }
 
-// TestTheSumCountsAtEveryStart, and a link that leads elsewhere by then changes
-// nothing.
+// TestTheSumCountsAtEveryStart also checks that a changed link does not change what is restarted.
 func TestTheSumCountsAtEveryStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts plugins")
@@ -108,7 +128,8 @@ func TestTheSumCountsAtEveryStart(t *testing.T) {
 			require.NoError(t, os.Symlink(second, link))
 		}, ""},
 		{"the file is another", func() {
-			require.NoError(t, os.WriteFile(first, []byte("#!/bin/sh\nexec "+second+"\n"), 0o755)) //nolint:gosec // it is executed
+			//nolint:gosec // it is executed
+			require.NoError(t, os.WriteFile(first, []byte("#!/bin/sh\nexec "+second+"\n"), 0o755))
 		}, "checksums did not match"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,9 +144,10 @@ func TestTheSumCountsAtEveryStart(t *testing.T) {
 			require.True(t, ok)
 			c.do()
 			var errs []string
-			h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), nil, remote, chosen.Fallback, func(r backfill.Refusal) {
-				errs = append(errs, r.Err.Error())
-			})
+			h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), nil, remote,
+				chosen.Fallback, func(r backfill.Refusal) {
+					errs = append(errs, r.Err.Error())
+				})
 			require.NoError(t, err)
 			process, err := os.FindProcess(remote.Stats().PID)
 			require.NoError(t, err)
@@ -133,12 +155,16 @@ func TestTheSumCountsAtEveryStart(t *testing.T) {
 			job := &backfill.Job{ID: 1, Nodes: 1, Request: backfill.Vector{1}, Estimate: 1}
 			_, err = h.Decide(t.Context(), backfill.Round{
 				Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
-				Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{1}}}, {Kind: backfill.Submitted, Spec: job}},
+				Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+					Name:     "a",
+					Capacity: backfill.Vector{1},
+				}}, {Kind: backfill.Submitted, Job: job}},
 			})
 			require.NoError(t, err)
 			second := *job
-			second.ID, second.Place.Proc = 2, 1
-			_, err = h.Decide(t.Context(), backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: &second}}})
+			second.ID, second.Position.Proc = 2, 1
+			_, err = h.Decide(t.Context(),
+				backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Job: &second}}})
 			require.NoError(t, err)
 			require.NotEmpty(t, errs, "it was killed")
 			if c.err == "" {
@@ -150,7 +176,7 @@ func TestTheSumCountsAtEveryStart(t *testing.T) {
 	}
 }
 
-// TestOptionsOfOne are found by what is meant.
+// TestOptionsOfOne checks that options apply to the file that their key stands for.
 func TestOptionsOfOne(t *testing.T) {
 	dir := t.TempDir()
 	mine := plugin(t, filepath.Join(dir, "backfill-mine"), "easy")
@@ -169,7 +195,10 @@ func TestOptionsOfOne(t *testing.T) {
 		{"linked in, by the file's name", map[string]host.Options{"backfill-ibb": some}, executable{linked: "ibb"}, 2},
 		{"linked in, another", map[string]host.Options{"mine": some, "easy": some}, executable{linked: "ibb"}, 1},
 	} {
-		r := Request{Dirs: []string{dir}, Options: map[string]string{"a": "b"}, Plugins: Plugins{Run: all, Each: c.each}}
+		r := Request{
+			Dirs: []string{dir}, Options: map[string]string{"a": "b"},
+			Plugins: Plugins{Run: all, Each: c.each},
+		}
 		got, err := r.options(&c.of)
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.want, got.Restarts, c.name)
@@ -197,14 +226,15 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestWarnings tell of settings that have no effect.
+// TestWarnings checks the warnings about settings without effect.
 func TestWarnings(t *testing.T) {
 	dir := t.TempDir()
 	mine := plugin(t, filepath.Join(dir, "backfill-mine"), "easy")
 	var log strings.Builder
 	warned := func(r Request) string {
 		log.Reset()
-		r.Policy, r.InProcess, r.Run.Logger = "easy", true, hclog.New(&hclog.LoggerOptions{Output: &log, DisableTime: true})
+		r.Policy, r.InProcess, r.Run.Logger = "easy", true,
+			hclog.New(&hclog.LoggerOptions{Output: &log, DisableTime: true})
 		r.Dirs = append(r.Dirs, dir)
 		chosen, err := Policy(t.Context(), r)
 		require.NoError(t, err)
@@ -213,13 +243,17 @@ func TestWarnings(t *testing.T) {
 	}
 	sum := sumOf(t, mine)
 	require.Empty(t, warned(Request{Plugins: Plugins{
-		Allow: []string{"mine", "easy"}, Each: map[string]host.Options{"backfill-mine": {}, "easy": {}}, Checksums: map[string][]byte{mine: sum},
+		Allow: []string{"mine", "easy"}, Each: map[string]host.Options{"backfill-mine": {}, "easy": {}},
+		Checksums: map[string][]byte{mine: sum},
 	}}))
-	require.Regexp(t, "no plugin is found in a directory that cannot be read: error=.*nowhere", warned(Request{Dirs: []string{"nowhere"}}))
+	require.Regexp(t, "no plugin is found in a directory that cannot be read: error=.*nowhere",
+		warned(Request{Dirs: []string{"nowhere"}}))
 	const stray = `[WARN]  a setting is for a plugin that is not there: setting=plugins.`
-	require.Equal(t, stray+"allow plugin=./mine\n"+stray+"each plugin=mien\n"+stray+"checksums plugin=mien\n", warned(Request{Plugins: Plugins{
-		Allow: []string{"./mine"}, Each: map[string]host.Options{"mien": {}}, Checksums: map[string][]byte{"mien": sum},
-	}}))
+	require.Equal(t, stray+"allow plugin=./mine\n"+stray+"each plugin=mien\n"+stray+"checksums plugin=mien\n",
+		warned(Request{Plugins: Plugins{
+			Allow: []string{"./mine"}, Each: map[string]host.Options{"mien": {}},
+			Checksums: map[string][]byte{"mien": sum},
+		}}))
 	require.Contains(t, warned(Request{Plugins: Plugins{Checksums: map[string][]byte{"easy": sum}}}),
 		"has no file of which the sum could be checked: setting=plugins.checksums policy=easy")
 }

@@ -1,6 +1,5 @@
-// Package examples holds policies in other languages. It has no code but their
-// tests: each is held against the suite that every policy passes, and against one
-// linked in that decides the same.
+// Package examples holds policies in other languages. Its only code is their tests: each example
+// must pass the suite for every policy and decide as a linked-in policy does.
 package examples
 
 import (
@@ -22,14 +21,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// example is a policy in another language, and one linked in that decides the
-// same.
+// example is a policy in another language with its twin, a linked-in policy that decides the same.
 type example struct {
 	path     string
 	needs    []string // the command that succeeds if the example can run
 	promises []conformance.Promise
-	options  map[string]string // under which it is the twin
-	twin     backfill.Spec
+	options  map[string]string // with which it equals the twin
+	twin     backfill.PolicySpec
 }
 
 func examples(t *testing.T) map[string]example {
@@ -45,18 +43,24 @@ func examples(t *testing.T) map[string]example {
 			twin:     easy,
 		},
 		"node": {
-			path:     "node/backfill-narrow",
-			needs:    []string{"node", "-e", "require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')"},
+			path: "node/backfill-narrow",
+			needs: []string{
+				"node", "-e",
+				"require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')",
+			},
 			promises: []conformance.Promise{conformance.NoneFits},
-			twin:     backfill.Spec{Name: "narrow", New: func(backfill.Values) (backfill.Policy, error) { return backfill.PolicyFunc(narrow), nil }},
+			twin: backfill.PolicySpec{Name: "narrow", New: func(backfill.Values) (backfill.Policy, error) {
+				return backfill.PolicyFunc(narrow), nil
+			}},
 		},
 	}
 }
 
-// narrow is the policy of the plugins' README without its patience.
+// narrow is the policy of plugins/README.md without its option patience.
 func narrow(c *backfill.Cycle) {
 	scan.Begin(c)
-	for _, j := range slices.SortedStableFunc(c.Queue(), func(a, b *backfill.Job) int { return int(a.Width() - b.Width()) }) {
+	for _, j := range slices.SortedStableFunc(c.Queue(),
+		func(a, b *backfill.Job) int { return int(a.Width() - b.Width()) }) {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
 		}
@@ -97,8 +101,8 @@ func TestExamplesConform(t *testing.T) {
 	})
 }
 
-// An example decides what its twin does, however it came by the state: it took
-// the decision before, was told of somebody else's, or got the whole state.
+// An example decides as its twin does, however it got the state: by its own decision, by news of
+// another decision, or as a whole.
 func TestExamplesFollowTheState(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
@@ -113,12 +117,14 @@ func TestExamplesFollowTheState(t *testing.T) {
 				twin, err := backfill.Link(e.twin, nil)
 				require.NoError(t, err)
 				remote := e.start(t, host.Options{Policy: e.options, NoMTLS: seed%4 == 0})
-				ours := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: twin}, onlyInterrupted(t))
-				theirs := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: remote}, onlyInterrupted(t))
+				ours := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: twin},
+					onlyInterrupted(t))
+				theirs := newHost(t, backfill.NewState(driver.Resources(), rule), &interrupted{Decider: remote},
+					onlyInterrupted(t))
 				for round := range 150 {
 					r := driver.Round(ours.State)
 					if round%10 == 9 && !slices.ContainsFunc(r.Events, isEstimateChanged) {
-						r.Now += 4 // later than it had to be: planned starts and expected ends were missed
+						r.Now += 4 // later than planned, so that planned starts and expected ends are missed
 					}
 					same(t, ours, theirs, r)
 				}
@@ -131,8 +137,7 @@ func TestExamplesFollowTheState(t *testing.T) {
 
 func isEstimateChanged(e backfill.Event) bool { return e.Kind == backfill.EstimateChanged }
 
-// interrupted leaves some rounds to the fallback, and does not tell of all of
-// these.
+// interrupted leaves some rounds to the fallback and does not report all of these.
 type interrupted struct {
 	backfill.Decider
 	rounds int
@@ -140,11 +145,11 @@ type interrupted struct {
 
 var errInterrupted = errors.New("this round is not for the policy")
 
-func (d *interrupted) Decide(ctx context.Context, c *backfill.Cycle) error {
+func (d *interrupted) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	if d.rounds++; d.rounds%5 == 0 {
 		return errInterrupted
 	}
-	return d.Decider.Decide(ctx, c)
+	return d.Decider.Decide(ctx, tx)
 }
 
 func (d *interrupted) Decided(r backfill.Round, decision backfill.Decision, own bool) {
@@ -158,8 +163,7 @@ func onlyInterrupted(t *testing.T) func(backfill.Refusal) {
 	return func(r backfill.Refusal) { require.ErrorIs(t, r.Err, errInterrupted) }
 }
 
-// newHost puts a policy in charge; where nobody is to hear of refusals, there
-// must be none.
+// newHost returns a host with a policy. If refused is nil, the test fails on a refusal.
 func newHost(t *testing.T, s *backfill.State, main backfill.Decider, refused func(backfill.Refusal)) *backfill.Host {
 	t.Helper()
 	if refused == nil {
@@ -167,7 +171,7 @@ func newHost(t *testing.T, s *backfill.State, main backfill.Decider, refused fun
 	}
 	easy, err := policies.Named("easy")
 	require.NoError(t, err)
-	fallback, err := backfill.Link(easy, map[string]string{"depth": "5"}) // leaves many reservations to follow
+	fallback, err := backfill.Link(easy, map[string]string{"depth": "5"}) // has many reservations to follow
 	require.NoError(t, err)
 	h, err := backfill.NewHost(s, nil, main, fallback, refused)
 	require.NoError(t, err)

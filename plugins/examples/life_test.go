@@ -31,14 +31,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// killedHost is the argument that makes the tests' executable a host which
-// starts the plugin that the next argument names, says its process, and asks it
-// for a decision.
+// killedHost is the argument that makes the tests' executable a host that starts the plugin named
+// by the next argument, prints its process, and asks it for a decision.
 const killedHost = "be-a-killed-host"
 
 func beKilled(path string) {
 	ctx := context.Background()
-	remote, err := host.Start(ctx, host.Command{Path: path}, host.Options{Deadline: time.Hour, Logger: hclog.NewNullLogger()})
+	remote, err := host.Start(ctx, host.Command{Path: path},
+		host.Options{Deadline: time.Hour, Logger: hclog.NewNullLogger()})
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -51,14 +51,17 @@ func beKilled(path string) {
 	select {}
 }
 
-// busy is a policy of each language that never decides.
+// busy writes a policy in each language that never decides.
 func busy(t *testing.T, path string) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Dir(path))
 	require.NoError(t, err)
-	text := fmt.Sprintf("#!/usr/bin/env node\nrequire('%s/plugin.js').serve({ name: 'busy', decide() { console.error('busy'); for (;;); } });\n", dir)
+	text := fmt.Sprintf("#!/usr/bin/env node\n"+
+		"require('%s/plugin.js').serve({ name: 'busy', decide() { console.error('busy'); for (;;); } });\n", dir)
 	if strings.HasPrefix(path, "python/") {
-		text = fmt.Sprintf("#!/usr/bin/python3\nimport sys\nsys.path.insert(0, %q)\nfrom plugin import Policy, serve\ndef decide(cycle, options):\n    while True: pass\nserve(Policy(name='busy', doc='', decide=decide))\n", dir)
+		text = fmt.Sprintf("#!/usr/bin/python3\nimport sys\nsys.path.insert(0, %q)\n"+
+			"from plugin import Policy, serve\ndef decide(cycle, options):\n    while True: pass\n"+
+			"serve(Policy(name='busy', doc='', decide=decide))\n", dir)
 	}
 	path = filepath.Join(t.TempDir(), "backfill-busy")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
@@ -72,7 +75,7 @@ func TestExamplesEndWithAKilledHost(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				executable, err := os.Executable()
 				require.NoError(t, err)
-				t.Setenv("TMPDIR", t.TempDir()) // a killed host cannot tidy up
+				t.Setenv("TMPDIR", t.TempDir()) // a killed host cannot clean up
 				h := exec.CommandContext(t.Context(), executable, killedHost, path)
 				out, err := h.StdoutPipe()
 				require.NoError(t, err)
@@ -89,8 +92,7 @@ func TestExamplesEndWithAKilledHost(t *testing.T) {
 	})
 }
 
-// awaitEnd waits until a process has ended; whoever inherits it may not have taken
-// notice yet.
+// awaitEnd waits until a process has ended; its new parent may not have reaped it yet.
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
 	poll.Until(t, "its end", func() (stat string, so bool) {
@@ -107,7 +109,8 @@ func TestExamplesComeBack(t *testing.T) {
 		remote := e.start(t, host.Options{})
 		driver := conformance.NewDriver(3)
 		refused := 0
-		h := newHost(t, backfill.NewState(driver.Resources(), driver.Rule()), remote, func(backfill.Refusal) { refused++ })
+		h := newHost(t, backfill.NewState(driver.Resources(), driver.Rule()), remote,
+			func(backfill.Refusal) { refused++ })
 		for round := range 60 {
 			if round == 30 {
 				pid := remote.Stats().PID
@@ -123,7 +126,7 @@ func TestExamplesComeBack(t *testing.T) {
 	})
 }
 
-// What-ifs: a branch decides on a copy, and the trunk goes on as if nothing was.
+// A branch decides on a copy, and the trunk goes on undisturbed.
 func TestExamplesFork(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
@@ -136,10 +139,10 @@ func TestExamplesFork(t *testing.T) {
 		got := newHost(t, backfill.NewState(driver.Resources(), rule), remote, nil)
 		for range 40 {
 			same(t, want, got, driver.Round(want.State))
-			whatIf := backfill.Round{Now: got.State.Now() + 1} // all that runs ends
+			whatIf := backfill.Round{Now: got.State.Now() + 1} // everything that runs ends
 			for _, j := range got.State.Snapshot().Jobs {
 				if j.Running {
-					whatIf.Events = append(whatIf.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+					whatIf.Events = append(whatIf.Events, backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID})
 				}
 			}
 			copied := got.State.Clone()

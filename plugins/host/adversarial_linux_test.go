@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mark names a variable in the environment of a test's plugins, and of all that
-// they start, by which they are found in the process table.
+// mark is an environment variable of a test's plugins, and of everything that they start, by which
+// the process table finds them.
 const mark = "TEST_MARK"
 
-// adversary is a plugin that is up to no good, in an environment of its own.
+// adversary is a hostile plugin in an environment of its own.
 type adversary struct {
 	command Command
 	mark    string // the value of its variable
@@ -55,7 +55,7 @@ func (a *adversary) start(t *testing.T, options Options) (*Remote, error) {
 	return remote, err
 }
 
-// processes are those that carry the adversary's mark.
+// processes returns the processes with the adversary's mark.
 func (a *adversary) processes(t *testing.T) (pids []int) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -83,23 +83,59 @@ func TestAdversaries(t *testing.T) {
 		again     string        // the last, if the trouble goes on
 		log       []string
 	}{
-		{when: "decide", how: "crash", refusal: "the session broke", log: []string{`exit status 3`, "the policy plugin failed"}},
-		{when: "decide", how: "words", refusal: "the session broke", log: []string{"I do not feel well", "exit status 4"}},
-		{when: "decide", how: "hang", deadline: short, refusal: "no decision within 200ms", log: []string{"no decision within 200ms", "restarting the policy plugin"}},
-		{when: "decide", how: "close", deadline: short, refusal: "policy plugin bad: ", log: []string{"the policy plugin failed"}},
+		{
+			when: "decide", how: "crash", refusal: "the session broke",
+			log: []string{`exit status 3`, "the policy plugin failed"},
+		},
+		{
+			when: "decide", how: "words", refusal: "the session broke",
+			log: []string{"I do not feel well", "exit status 4"},
+		},
+		{
+			when: "decide", how: "hang", deadline: short, refusal: "no decision within 200ms",
+			log: []string{"no decision within 200ms", "restarting the policy plugin"},
+		},
+		{
+			when: "decide", how: "close", deadline: short, refusal: "policy plugin bad: ",
+			log: []string{"the policy plugin failed"},
+		},
 		{when: "decide", how: "fork", refusal: "policy plugin bad: ", log: []string{"exit status 3"}},
 		{when: "decide", how: "fork and stay"},
 		{when: "decide", how: "garbage", log: []string{"the end of it", `{"@message":5,"@level":1}`}},
 		{when: "decide", how: "deaf"},
-		{when: "restart", how: "crash", refusal: "the session broke", again: "given up after 3 failures", log: []string{"it ended without a handshake: exit status 3"}},
-		{when: "restart", how: "words", refusal: "the session broke", again: "given up after 3 failures", log: []string{`it ended without a handshake: exit status 4; it said: `, "I do not feel well"}},
-		{when: "restart", how: "hang", refusal: "the session broke", again: "given up after 3 failures", log: []string{"restart: ", "not ready within 200ms"}},
-		{when: "restart", how: "garbage", refusal: "the session broke", again: "given up after 3 failures", log: []string{"instead of a handshake"}},
-		{when: "reconfigure", how: "crash", refusal: "the session broke", again: "given up after 3 failures", log: []string{"restart: ", "exit status 3"}},
-		{when: "reconfigure", how: "hang", refusal: "the session broke", again: "given up after 3 failures", log: []string{"restart: ", "not ready within 200ms"}},
-		{when: "resync", how: "crash", refusal: "the session broke", again: "given up after 3 failures", log: []string{"the session broke", "exit status 3"}},
+		{
+			when: "restart", how: "crash", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{"it ended without a handshake: exit status 3"},
+		},
+		{
+			when: "restart", how: "words", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{`it ended without a handshake: exit status 4; it said: `, "I do not feel well"},
+		},
+		{
+			when: "restart", how: "hang", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{"restart: ", "not ready within 200ms"},
+		},
+		{
+			when: "restart", how: "garbage", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{"instead of a handshake"},
+		},
+		{
+			when: "reconfigure", how: "crash", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{"restart: ", "exit status 3"},
+		},
+		{
+			when: "reconfigure", how: "hang", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{"restart: ", "not ready within 200ms"},
+		},
+		{
+			when: "resync", how: "crash", refusal: "the session broke", again: "given up after 3 failures",
+			log: []string{"the session broke", "exit status 3"},
+		},
 		{how: "gigabyte", foreign: true, refusal: "larger than max", log: []string{"larger than max"}},
-		{how: "crumbs", foreign: true, refusal: "more than 1048576 actions", log: []string{"more than 1048576 actions"}},
+		{
+			how: "crumbs", foreign: true, refusal: "more than 1048576 actions",
+			log: []string{"more than 1048576 actions"},
+		},
 		{how: "newer", foreign: true},
 	} {
 		t.Run(strings.TrimSpace(test.how+" "+test.when), func(t *testing.T) {
@@ -117,7 +153,7 @@ func TestAdversaries(t *testing.T) {
 				}
 			})
 			remote.Close()
-			if test.how == "fork" { // what left the group is beyond anybody's reach
+			if test.how == "fork" { // processes that left the group are out of reach
 				left := a.processes(t)
 				require.Len(t, left, 1)
 				send(t, left[0], syscall.SIGKILL, gone)
@@ -174,21 +210,24 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 	}
 	a := newAdversary(t, "", "newest", foreign)
 	_, err := a.start(t, Options{})
-	require.EqualError(t, err, "start "+a.command.Path+": it speaks version 7 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk")
+	require.EqualError(t, err, "start "+a.command.Path+
+		": it speaks version 7 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk")
 }
 
-// Who listens and never speaks is not waited for longer than for others.
+// A plugin that listens but never speaks does not delay the host longer than others.
 func TestAPluginThatListensAndIsSilent(t *testing.T) {
 	dir := t.TempDir()
-	script := write(t, filepath.Join(dir, "silent"), "#!/bin/sh\necho \"1|1|unix|"+dir+"/socket|grpc\"\nexec sleep 300\n", 0o755)
+	script := write(t, filepath.Join(dir, "silent"),
+		"#!/bin/sh\necho \"1|1|unix|"+dir+"/socket|grpc\"\nexec sleep 300\n", 0o755)
 	listener, err := net.Listen("unix", dir+"/socket")
 	require.NoError(t, err)
 	defer listener.Close() //nolint:errcheck // nobody called
-	_, err = Start(t.Context(), Command{Path: script}, Options{StartTimeout: short, NoMTLS: true, Logger: hclog.NewNullLogger()})
+	_, err = Start(t.Context(), Command{Path: script},
+		Options{StartTimeout: short, NoMTLS: true, Logger: hclog.NewNullLogger()})
 	require.ErrorContains(t, err, "not ready within 200ms")
 }
 
-// What is started anew is what was started before.
+// A restart checks and starts the same file as the first start.
 func TestTheExecutableIsCheckedAtEveryStart(t *testing.T) {
 	for how, replace := range map[string]struct {
 		do   func(path string) error
@@ -232,14 +271,15 @@ func copyExecutable(t *testing.T, from, to string) []byte {
 	return sum.Sum(nil)
 }
 
-// A plugin without the race detector's memory is needed for it.
+// The test needs a plugin without the race detector, which takes much memory.
 func TestMemoryIsLimitedAtEveryStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
 	}
 	a := newAdversary(t, "", "")
 	a.command.Path = filepath.Join(t.TempDir(), "eater")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", a.command.Path, "./testdata/eater").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", a.command.Path,
+		"./testdata/eater").CombinedOutput()
 	require.NoError(t, err, string(out))
 	const limit = 256 << 20
 	_, err = a.start(t, Options{Memory: limit, Policy: map[string]string{"fill": "300"}})

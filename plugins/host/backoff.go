@@ -7,14 +7,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// healthy is the number of decisions in a row after which failures are
-// forgotten.
+// healthy is the number of decisions in a row after which earlier failures no longer count.
 const healthy = 100
 
-// backOff says when a failed plugin is tried again: at once, then after 1, 3,
-// 7… rounds, then never. Rounds are its only clock.
+// backOff decides when a failed plugin is tried again: at once, then after 1, 3, 7… rounds, then
+// never. Rounds are its only clock.
 type backOff struct {
-	limit    int // of failures that are followed by another try
+	limit    int // failures that are followed by another try
 	failures int
 	wait     int // rounds until the next try
 	good     int // decisions since the last failure
@@ -32,8 +31,8 @@ func (b *backOff) succeeded() {
 	}
 }
 
-// ready is nil if it is time to try; otherwise a round passes. It will never be
-// again if the error is [backfill.ErrGivenUp].
+// ready returns nil if it is time to try; otherwise it counts one round. The error is
+// [backfill.ErrGivenUp] if there are no more tries.
 func (b *backOff) ready() error {
 	switch {
 	case b.failures > b.limit:
@@ -45,7 +44,7 @@ func (b *backOff) ready() error {
 	return nil
 }
 
-// String says what comes next.
+// String describes what happens next.
 func (b *backOff) String() string {
 	switch {
 	case b.failures > b.limit:

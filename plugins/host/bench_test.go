@@ -13,8 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// BenchmarkCycle is the time of a round in a busy pool, by where the policy
-// runs.
+// BenchmarkCycle measures a round in a busy pool, by where the policy runs.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, "easy")), 8, 10) })
 	for name, options := range map[string]Options{
@@ -24,12 +23,14 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkPolicies is the table in the README.
+// BenchmarkPolicies measures the table in plugins/README.md.
 func BenchmarkPolicies(b *testing.B) {
 	for _, policy := range []string{"fcfs", "easy", "conservative", "maui"} {
 		for _, size := range []struct{ slots, waiting int }{{10, 10}, {1000, 100}, {10_000, 1000}} {
 			name := fmt.Sprintf("policy=%s/slots=%d/waiting=%d", policy, size.slots, size.waiting)
-			b.Run(name+"/linked", func(b *testing.B) { benchmarkCycle(b, linked(b, named(b, policy)), size.slots, size.waiting) })
+			b.Run(name+"/linked", func(b *testing.B) {
+				benchmarkCycle(b, linked(b, named(b, policy)), size.slots, size.waiting)
+			})
 			b.Run(name+"/plugin", func(b *testing.B) {
 				benchmarkCycle(b, child(b, policy, Options{Deadline: time.Minute}), size.slots, size.waiting)
 			})
@@ -37,8 +38,8 @@ func BenchmarkPolicies(b *testing.B) {
 	}
 }
 
-// benchmarkCycle keeps a pool of slots busy, each with a job, and others waiting:
-// in each round one ends and one arrives.
+// benchmarkCycle keeps a pool busy in which every slot runs a job and others wait: in each round
+// one job ends and one arrives.
 func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) {
 	b.Helper()
 	jobs := slots + waiting
@@ -68,7 +69,7 @@ func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) 
 		now++
 		jobs++
 		r := backfill.Round{Now: now, Events: []backfill.Event{
-			{Kind: backfill.Completed, Job: running[0]}, {Kind: backfill.Submitted, Spec: benchJob(jobs, now)},
+			{Kind: backfill.Completed, JobID: running[0]}, {Kind: backfill.Submitted, Job: benchJob(jobs, now)},
 		}}
 		running = running[1:]
 		decide(r)
@@ -80,8 +81,7 @@ func benchmarkCycle(b *testing.B, decider backfill.Decider, slots, waiting int) 
 	}
 }
 
-// BenchmarkResync is the time until a plugin that has no state decides on a large
-// one.
+// BenchmarkResync measures the time until a plugin without a state decides on a large one.
 func BenchmarkResync(b *testing.B) {
 	const slots, jobs = 10_000, 100_000
 	remote := child(b, "fcfs", Options{})
@@ -102,10 +102,13 @@ func BenchmarkResync(b *testing.B) {
 	b.ReportMetric(float64(remote.Stats().Sent-before)/float64(b.N)/1e6, "MB/op")
 }
 
-// busyState is a pool with jobs, of which the first run.
+// busyState returns a pool with jobs, the first of which run.
 func busyState(tb testing.TB, slots, running, jobs int) *backfill.State {
 	tb.Helper()
-	snapshot := backfill.Snapshot{Resources: []string{"cpus", "memory"}, Candidates: []backfill.CandidateSet{everySlot(slots)}}
+	snapshot := backfill.Snapshot{
+		Resources:  []string{"cpus", "memory"},
+		Candidates: []backfill.CandidateSet{everySlot(slots)},
+	}
 	for i := range slots {
 		snapshot.Slots = append(snapshot.Slots, backfill.SlotState{Slot: benchSlot(i), Up: true})
 	}
@@ -131,14 +134,18 @@ func everySlot(slots int) backfill.CandidateSet {
 }
 
 func benchSlot(id int) backfill.Slot {
-	return backfill.Slot{ID: backfill.SlotID(id), Name: fmt.Sprintf("slot1@node%05d.cluster.example.org", id), Capacity: backfill.Vector{8, 80}}
+	return backfill.Slot{
+		ID: backfill.SlotID(id), Name: fmt.Sprintf("slot1@node%05d.cluster.example.org", id),
+		Capacity: backfill.Vector{8, 80},
+	}
 }
 
-// benchJob is a job with labels as real ones have them.
+// benchJob returns a job with realistic labels.
 func benchJob(id int, now backfill.Time) *backfill.Job {
 	return &backfill.Job{
-		ID: backfill.JobID(id), Submit: now, Place: backfill.Place{Queue: "schedd.cluster.example.org", Cluster: int64(id)},
-		Nodes: 1, Request: backfill.Vector{8, 10}, Estimate: 1 << 30,
+		ID: backfill.JobID(id), Submit: now,
+		Position: backfill.QueuePosition{Queue: "schedd.cluster.example.org", Cluster: int64(id)},
+		Nodes:    1, Request: backfill.Vector{8, 10}, Estimate: 1 << 30,
 		Labels: map[string]string{
 			"owner": fmt.Sprint("user", id%100), "group": "physics.theory.lattice", "project": "AB-1234",
 			"account": "physics@cluster.example.org", "qos": "normal", "executable": "/home/physics/bin/simulate",
@@ -146,19 +153,19 @@ func benchJob(id int, now backfill.Time) *backfill.Job {
 	}
 }
 
-// What crosses the boundary when one job arrives and one ends is small, and a
-// state as large as they come is far from the bound of a message.
+// The messages about one job that arrives and one that ends are small, and the largest state is far
+// from the limit of a message.
 func TestMessagesAreSmall(t *testing.T) {
 	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
 	host := newHostOn(t, busyState(t, 10, 10, 100), "fcfs", remote)
 	for now := range backfill.Time(3) {
 		before := remote.Stats()
 		_, err := host.Decide(t.Context(), backfill.Round{Now: now, Events: []backfill.Event{
-			{Kind: backfill.Completed, Job: backfill.JobID(now) + 1},
-			{Kind: backfill.Submitted, Spec: benchJob(1000+int(now), now)},
+			{Kind: backfill.Completed, JobID: backfill.JobID(now) + 1},
+			{Kind: backfill.Submitted, Job: benchJob(1000+int(now), now)},
 		}})
 		require.NoError(t, err)
-		if now > 0 { // the first takes the whole state
+		if now > 0 { // the first round sends the whole state
 			require.Less(t, remote.Stats().Sent-before.Sent, int64(1<<10))
 			require.Less(t, remote.Stats().Received-before.Received, int64(1<<10))
 		}

@@ -10,15 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestABinaryAgrees over every kind of connection. Policies are many and their mains
-// alike, so that the others are served by the tests' executable.
+// TestABinaryAgrees compares a real binary with the linked-in policy over every kind of connection.
+// The mains of other policies are alike, so the tests' executable serves those.
 func TestABinaryAgrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
 	}
 	const name = "conservative"
 	dir := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", dir, "../"+Prefix+name).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", dir,
+		"../"+Prefix+name).CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, options := range []Options{{}, {NoChannel: true}, {NoChannel: true, NoMTLS: true}} {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// fewActions are looked at whatever the pool is like.
+	// fewActions is the number of actions that a decision may have in any pool.
 	fewActions = 1000
-	// maxWakes bounds how often a policy may ask to be woken in one decision.
+	// maxWakes is how often a policy may ask to be woken in one decision.
 	maxWakes = 1000
-	// maxReason bounds the text that a job's owner reads.
+	// maxReason is the maximum length of a text for a job's owner.
 	maxReason = 4 << 10
 )
 
-// bounded refuses a journal that would take the core long to look at. That it is
-// possible is for the core to say.
+// bounded returns an error if the core would take long to look at the journal. The core itself
+// decides whether the journal is possible.
 func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 	if len(journal) > fewActions {
 		// A policy may move each job after each event.
@@ -36,9 +36,11 @@ func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 		case wakes > maxWakes:
 			return fmt.Errorf("the decision asks to be woken more than %d times", maxWakes)
 		case chunks > slots:
-			return fmt.Errorf("the decision puts job %d on %d slots, and there are %d at most", a.GetJob(), chunks, slots)
+			return fmt.Errorf("the decision puts job %d on %d slots, and there are %d at most", a.GetJob(),
+				chunks, slots)
 		case len(a.GetReason()) > maxReason:
-			return fmt.Errorf("the decision holds job %d for a reason of %d bytes, more than %d", a.GetJob(), len(a.GetReason()), maxReason)
+			return fmt.Errorf("the decision holds job %d for a reason of %d bytes, more than %d", a.GetJob(),
+				len(a.GetReason()), maxReason)
 		}
 	}
 	return nil

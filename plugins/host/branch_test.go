@@ -14,11 +14,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// listening is a plugin that counts what it is told about branches.
+// listening is a plugin that counts messages about branches.
 type listening struct {
 	policyv1.PolicyServiceServer
 	mu     sync.Mutex
-	copies map[uint64]bool // of branches, that it would hold now
+	copies map[uint64]bool // branches of which it would hold a copy now
 }
 
 type listeningStream struct {
@@ -45,10 +45,12 @@ func (s *listeningStream) Recv() (*policyv1.HostMessage, error) {
 	return m, err
 }
 
-// A plugin keeps no copy of a branch that was dropped, whatever became of the
-// branch before.
+// A plugin keeps no copy of a dropped branch, whatever happened to the branch before.
 func TestADroppedBranchIsForgotten(t *testing.T) {
-	plugin := &listening{PolicyServiceServer: sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), copies: map[uint64]bool{}}
+	plugin := &listening{
+		PolicyServiceServer: sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()),
+		copies:              map[uint64]bool{},
+	}
 	remote := inProcess(t, Options{}, plugin)
 	host := newHost(t, "fcfs", remote)
 	g := newScenario(3)
@@ -59,12 +61,12 @@ func TestADroppedBranchIsForgotten(t *testing.T) {
 	for range 5 {
 		decide()
 	}
-	for _, before := range []func(*Branch, *backfill.Cycle){
-		func(*Branch, *backfill.Cycle) {},
-		func(b *Branch, c *backfill.Cycle) { require.NoError(t, b.Decide(t.Context(), c)) },
-		func(b *Branch, c *backfill.Cycle) { // a decision that did not count
-			require.NoError(t, b.Decide(t.Context(), c))
-			b.Decided(c.Round(), backfill.Decision{}, false)
+	for _, before := range []func(*Branch, *backfill.Transaction){
+		func(*Branch, *backfill.Transaction) {},
+		func(b *Branch, tx *backfill.Transaction) { require.NoError(t, b.Decide(t.Context(), tx)) },
+		func(b *Branch, tx *backfill.Transaction) { // a decision that does not count
+			require.NoError(t, b.Decide(t.Context(), tx))
+			b.Decided(tx.Round(), backfill.Decision{}, false)
 		},
 	} {
 		state := host.State.Clone()
@@ -85,8 +87,8 @@ func TestADroppedBranchIsForgotten(t *testing.T) {
 	require.Empty(t, host.refusals)
 }
 
-// Policies in processes and linked in take turns at one pool, each again and again,
-// and decide as the same ones linked in do.
+// Policies in processes and linked in take turns at one pool, and decide as the same policies all
+// linked in.
 func TestPluginsTakeTurns(t *testing.T) {
 	var remotes []*Remote
 	names := []string{"easy", "conservative", "ibb", "dc"}
@@ -96,7 +98,7 @@ func TestPluginsTakeTurns(t *testing.T) {
 	want, got := newHost(t, "fcfs", linked(t, named(t, names[0]))), newHost(t, "fcfs", remotes[0])
 	random, g := rand.New(rand.NewPCG(8, 8)), newScenario(8)
 	for range 200 {
-		for range random.IntN(3) { // perhaps twice between two rounds, or to what it is already
+		for range random.IntN(3) { // perhaps twice between two rounds, or to the current policy
 			i := random.IntN(len(names))
 			order, err := backfill.OrderNamed([]string{"fcfs", "wfp", "sjf"}[random.IntN(3)])
 			require.NoError(t, err)
@@ -120,7 +122,7 @@ func TestPluginsTakeTurns(t *testing.T) {
 	require.Empty(t, got.refusals)
 }
 
-// A remote may be closed, and branches come and go, while others decide.
+// A remote may be closed, and branches created and dropped, while others decide.
 func TestBranchesAreForManyGoroutines(t *testing.T) {
 	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
 	host := newHost(t, "fcfs", remote)
@@ -137,7 +139,7 @@ func TestBranchesAreForManyGoroutines(t *testing.T) {
 				copied := state.Clone()
 				branch := remote.Fork(copied)
 				if c, err := copied.Open(backfill.Round{Now: copied.Now()}); err == nil {
-					_ = branch.Decide(t.Context(), c) // it may be closed already
+					_ = branch.Decide(t.Context(), c) // the remote may be closed already
 					c.Rollback()
 				}
 				branch.Drop()

@@ -7,5 +7,5 @@ import (
 	"os/exec"
 )
 
-// offerChannel offers none where processes do not inherit sockets.
+// offerChannel returns nil, because processes do not inherit sockets on this system.
 func offerChannel(*exec.Cmd) (net.Conn, func(), error) { return nil, func() {}, nil }

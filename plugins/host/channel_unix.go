@@ -12,16 +12,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// offerChannel makes a socket for the session, of which the command, not started
-// yet, is to inherit one end. Once it was started, or not, that end is given away
-// by calling inherited.
+// offerChannel creates a socket for the session and arranges for the command, which is not started
+// yet, to inherit one end. Call inherited after the start, successful or not, to close that end
+// here.
 func offerChannel(cmd *exec.Cmd) (ours net.Conn, inherited func(), err error) {
 	ends, err := socketPair()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a socket for the session: %w", err)
 	}
 	here, there := os.NewFile(uintptr(ends[0]), "session"), os.NewFile(uintptr(ends[1]), "session")
-	defer func() { _ = here.Close() }() // the connection has a copy
+	defer func() { _ = here.Close() }() // the connection has a duplicate
 	if ours, err = net.FileConn(here); err != nil {
 		_ = there.Close()
 		return nil, nil, fmt.Errorf("make a socket for the session: %w", err)
@@ -32,7 +32,7 @@ func offerChannel(cmd *exec.Cmd) (ours net.Conn, inherited func(), err error) {
 	return ours, func() { _ = there.Close() }, nil
 }
 
-// socketPair makes two sockets that no process inherits by accident.
+// socketPair creates two connected sockets that no process inherits by accident.
 func socketPair() ([2]int, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

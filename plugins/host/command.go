@@ -1,5 +1,5 @@
-// Package host is the host's side of the plugin boundary: it finds policy
-// plugins, starts and supervises their processes, and lets them decide.
+// Package host is the host's side of the plugin boundary: it finds policy plugins, starts and
+// supervises their processes, and asks them for decisions.
 package host
 
 import (
@@ -14,14 +14,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// Command says how a plugin is started.
+// Command says how to start a plugin.
 type Command struct {
-	// Path is the executable, Args what it is given (without its own name), Env
-	// what is added to the environment.
+	// Path is the executable, Args are its arguments (without its own name), and Env is added to
+	// the environment.
 	Path      string
 	Args, Env []string
-	// Name is what the plugin is called in the log; empty: the base name of
-	// Path.
+	// Name is the plugin's name in the log; empty means the base name of Path.
 	Name string
 	// SHA256 is the sum that the executable must have; nil accepts any.
 	SHA256 []byte
@@ -29,8 +28,8 @@ type Command struct {
 
 func (c Command) name() string { return cmp.Or(c.Name, filepath.Base(c.Path)) }
 
-// Self is the command for a policy that is linked into this executable, whose
-// main must call serve.IfChild.
+// Self returns the command for a policy linked into this executable, whose main must call
+// serve.IfChild.
 func Self(policy string) (Command, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -39,12 +38,12 @@ func Self(policy string) (Command, error) {
 	return Command{Path: path, Args: []string{wire.ServeArg, policy}, Name: policy}, nil
 }
 
-// Prefix begins the names of plugins in the plugin directories.
+// Prefix is the start of the names of plugins in the plugin directories.
 const Prefix = "backfill-"
 
-// Find resolves a policy's name to an executable. A name with a path separator
-// is a path; otherwise the first of the directories that holds backfill-NAME
-// has it. What was found but cannot be executed is an error.
+// Find resolves a policy's name to an executable. A name with a path separator is a path; otherwise
+// it is backfill-NAME in the first of the directories that has it. A file that cannot be executed
+// is an error.
 func Find(name string, dirs []string) (path string, found bool, err error) {
 	if filepath.Base(name) != name {
 		path, err = executable(name)
@@ -60,8 +59,8 @@ func Find(name string, dirs []string) (path string, found bool, err error) {
 	return "", false, nil
 }
 
-// executable is the absolute path of a file that can be started, as far as its
-// name and mode tell.
+// executable returns the absolute path of a file, or an error if its name and mode show that it
+// cannot be started.
 func executable(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -77,7 +76,8 @@ func executable(path string) (string, error) {
 	return found, nil
 }
 
-// ErrNotPlugin is in the error of what cannot be started or does not shake hands.
+// ErrNotPlugin is wrapped by errors about executables that cannot be started or do not complete the
+// handshake.
 var ErrNotPlugin = errors.New("is not a policy plugin")
 
 func notPlugin(path string, err error) error {

@@ -8,8 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// What this file asks of the core, a copy of the state in another process relies
-// on.
+// A copy of the state in another process relies on the properties of the core that this file tests.
 
 func TestARoundThatWasRolledBackLeavesNoCandidates(t *testing.T) {
 	s := newPool()
@@ -24,7 +23,10 @@ func TestAJobIsNotHeldWithoutAReason(t *testing.T) {
 	j := &backfill.Job{ID: 1, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 1}
 	c, err := s.Open(backfill.Round{
 		Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
-		Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{1, 1}}}, {Kind: backfill.Submitted, Spec: j}},
+		Events: []backfill.Event{{
+			Kind: backfill.SlotAdded,
+			Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{1, 1}},
+		}, {Kind: backfill.Submitted, Job: j}},
 	})
 	require.NoError(t, err)
 	c.Next()
@@ -49,7 +51,10 @@ func TestARenamedSlotIsPlacedByItsNewName(t *testing.T) {
 	restored, err := backfill.Restore(s.Snapshot())
 	require.NoError(t, err)
 	place := func(s *backfill.State) (at backfill.Placement) {
-		c, err := s.Open(backfill.Round{Now: 2, Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}}}})
+		c, err := s.Open(backfill.Round{
+			Now:        2,
+			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}}},
+		})
 		require.NoError(t, err)
 		at, _ = c.FitsNow(&backfill.Job{ID: 1, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 1})
 		return at
@@ -59,13 +64,18 @@ func TestARenamedSlotIsPlacedByItsNewName(t *testing.T) {
 
 func TestEverySlotHasARank(t *testing.T) {
 	s := newPool()
-	_, err := s.Open(backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}, Rank: []int32{1}}}}})
+	_, err := s.Open(backfill.Round{Candidates: []backfill.CandidateSet{{
+		Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}, Rank: []int32{1}},
+	}}})
 	require.Error(t, err)
 }
 
 func TestARoundThatWasRolledBackLeavesNoSlot(t *testing.T) {
 	s := newPool()
-	c, err := s.Open(backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{1, 1}}}}})
+	c, err := s.Open(backfill.Round{Events: []backfill.Event{{
+		Kind: backfill.SlotAdded,
+		Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{1, 1}},
+	}}})
 	require.NoError(t, err)
 	c.Next()
 	c.Rollback()

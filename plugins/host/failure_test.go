@@ -19,10 +19,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// runThroughTrouble lets a policy decide that is EASY where it decides at all.
-// The fallback is EASY too, so that the run must be that of EASY throughout,
-// whatever the policy does. In the troubled round its deadlines are short (if not
-// 0); what happens until then may take its time.
+// runThroughTrouble runs a policy that is EASY where it decides at all. The fallback is EASY too,
+// so the run must be that of EASY throughout, whatever the policy does. In the troubled round its
+// deadline is short, unless that is 0; rounds before may take their time.
 func runThroughTrouble(t *testing.T, remote *Remote, short time.Duration, strike func()) []backfill.Refusal {
 	t.Helper()
 	want, got := newHost(t, "fcfs", linked(t, named(t, "easy"))), newHost(t, "fcfs", remote)
@@ -34,7 +33,7 @@ func runThroughTrouble(t *testing.T, remote *Remote, short time.Duration, strike
 			g.jobs++
 			j := g.job(g.jobs)
 			j.Labels[trouble] = "yes"
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: j})
 			if short != 0 {
 				remote.options.Deadline = short
 			}
@@ -82,11 +81,11 @@ func TestAFailureCostsOneRound(t *testing.T) {
 	}
 }
 
-// liar is a plugin whose copy is right, but which reports other things.
+// liar is a plugin whose copy is right but which reports something else.
 type liar struct {
 	policyv1.PolicyServiceServer
-	lie   func(asked *policyv1.Decide, answer *policyv1.PolicyMessage) // nil: says it often
-	waits bool                                                         // until nobody wants to know any more
+	lie   func(asked *policyv1.Decide, answer *policyv1.PolicyMessage) // nil: sends the answer repeatedly
+	waits bool                                                         // until the host has given up
 }
 
 type lyingStream struct {
@@ -135,7 +134,9 @@ func TestALieCostsOneRound(t *testing.T) {
 	}
 	everywhere := &policyv1.Placement{Slots: []int32{0, 1, 2, 3, 1 << 30, -1}, Counts: []int64{1 << 40, -7}}
 	many := func(n int, a *policyv1.Action) func(*policyv1.Decide, *policyv1.PolicyMessage) {
-		return decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, slices.Repeat([]*policyv1.Action{a}, n)...) })
+		return decision(func(d *policyv1.Decision) {
+			d.Journal = append(d.Journal, slices.Repeat([]*policyv1.Action{a}, n)...)
+		})
 	}
 	refused, broken := Stats{Starts: 1, Syncs: 2}, Stats{Starts: 2, Syncs: 2, Failures: 1}
 	for name, test := range map[string]struct {
@@ -143,37 +144,65 @@ func TestALieCostsOneRound(t *testing.T) {
 		refusal string
 		want    Stats
 	}{
-		"unknown job":      {action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_START, Job: 1 << 50}), "there is no such job", refused},
-		"unknown action":   {action(&policyv1.Action{Kind: 77}), "unknown action", refused},
-		"wake in the past": {action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: -5}), "wake at -5", refused},
+		"unknown job": {
+			action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_START, Job: 1 << 50}),
+			"there is no such job", refused,
+		},
+		"unknown action": {action(&policyv1.Action{Kind: 77}), "unknown action", refused},
+		"wake in the past": {
+			action(&policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: -5}),
+			"wake at -5", refused,
+		},
 		"wrong place": {func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
 			events := wire.DecodeRound(asked.GetRound()).Events
-			arrived := events[slices.IndexFunc(events, func(e backfill.Event) bool { return e.Kind == backfill.Submitted })].Spec
+			arrived := events[slices.IndexFunc(events, func(e backfill.Event) bool {
+				return e.Kind == backfill.Submitted
+			})].Job
 			m.GetDecision().Journal = []*policyv1.Action{{
-				After: int32(len(events)), Kind: policyv1.ActionKind_ACTION_KIND_START, Job: int64(arrived.ID), Placement: everywhere,
+				After: int32(len(events)), Kind: policyv1.ActionKind_ACTION_KIND_START, Job: int64(arrived.ID),
+				Placement: everywhere,
 			}}
 		}, "chunks on slot", refused},
-		"out of order":     {decision(func(d *policyv1.Decision) { d.Journal = append(d.Journal, &policyv1.Action{After: 1 << 30}) }), "the journal goes from event", refused},
-		"too many actions": {many(200_000, &policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_KEEP_FREED, At: 1}), "actions, more than", refused},
-		"many wakes":       {many(1001, &policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: 1 << 40}), "asks to be woken more than 1000 times", refused},
-		"many places":      {many(1, &policyv1.Action{Placement: &policyv1.Placement{Slots: make([]int32, 1_000_000)}}), "on 1000000 slots, and there are", refused},
-		"a long story":     {many(1, &policyv1.Action{Reason: strings.Repeat("x", 5000)}), "for a reason of 5000 bytes", refused},
-		"odd text":         {many(1, &policyv1.Action{Reason: "\xff"}), "the session broke", broken},
+		"out of order": {decision(func(d *policyv1.Decision) {
+			d.Journal = append(d.Journal, &policyv1.Action{After: 1 << 30})
+		}), "the journal goes from event", refused},
+		"too many actions": {
+			many(200_000, &policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_KEEP_FREED, At: 1}),
+			"actions, more than", refused,
+		},
+		"many wakes": {
+			many(1001, &policyv1.Action{Kind: policyv1.ActionKind_ACTION_KIND_WAKE, At: 1 << 40}),
+			"asks to be woken more than 1000 times", refused,
+		},
+		"many places": {
+			many(1, &policyv1.Action{Placement: &policyv1.Placement{Slots: make([]int32, 1_000_000)}}),
+			"on 1000000 slots, and there are", refused,
+		},
+		"a long story": {
+			many(1, &policyv1.Action{Reason: strings.Repeat("x", 5000)}),
+			"for a reason of 5000 bytes", refused,
+		},
+		"odd text": {many(1, &policyv1.Action{Reason: "\xff"}), "the session broke", broken},
 		"an odd failure": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
-			m.Message = &policyv1.PolicyMessage_Failure{Failure: &policyv1.Failure{Text: "\x1b[2J\n" + strings.Repeat("x", 1<<20)}}
+			m.Message = &policyv1.PolicyMessage_Failure{Failure: &policyv1.Failure{Text: "\x1b[2J\n" +
+				strings.Repeat("x", 1<<20)}}
 		}, "\uFFFD[2J xxxx", refused},
 		"other branch": {decision(func(d *policyv1.Decision) { d.Branch = 9 }), "broke the protocol", broken},
 		"old revision": {decision(func(d *policyv1.Decision) { d.BaseRevision-- }), "broke the protocol", broken},
 		"not an answer": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
 			m.Message = &policyv1.PolicyMessage_Ready{Ready: &policyv1.Ready{}}
 		}, "broke the protocol", broken},
-		"empty": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) { m.Message = nil }, "broke the protocol", broken},
+		"empty": {
+			func(_ *policyv1.Decide, m *policyv1.PolicyMessage) { m.Message = nil },
+			"broke the protocol", broken,
+		},
 		"out of step for ever": {func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
 			m.Message = &policyv1.PolicyMessage_OutOfStep{OutOfStep: &policyv1.OutOfStep{Text: "lost"}}
 		}, "it does not take the state over: lost", Stats{Starts: 2, Syncs: 3, Failures: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), test.lie, false})
+			remote := inProcess(t, Options{},
+				liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), test.lie, false})
 			refusals := runThroughTrouble(t, remote, 0, nothingHappens)
 			require.Len(t, refusals, 1)
 			require.ErrorContains(t, refusals[0].Err, test.refusal)
@@ -182,8 +211,7 @@ func TestALieCostsOneRound(t *testing.T) {
 	}
 }
 
-// Nobody listens between questions, so that what is too much is found at the next
-// one.
+// Nobody listens between questions, so surplus answers are found at the next question.
 func TestAFloodOfAnswersCostsOneRound(t *testing.T) {
 	remote := inProcess(t, Options{}, liar{sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), nil, false})
 	refusals := runThroughTrouble(t, remote, 0, nothingHappens)
@@ -204,11 +232,17 @@ func TestAnAnswerThatIsLateCostsOneRound(t *testing.T) {
 
 func TestAPluginThatIsOutOfStepIsSyncedAtOnce(t *testing.T) {
 	var once sync.Once
-	remote := inProcess(t, Options{}, liar{PolicyServiceServer: sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()), lie: func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
-		once.Do(func() {
-			m.Message = &policyv1.PolicyMessage_OutOfStep{OutOfStep: &policyv1.OutOfStep{Branch: asked.GetBranch(), Text: "lost"}}
-		})
-	}})
+	remote := inProcess(t, Options{}, liar{
+		PolicyServiceServer: sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()),
+		lie: func(asked *policyv1.Decide, m *policyv1.PolicyMessage) {
+			once.Do(func() {
+				m.Message = &policyv1.PolicyMessage_OutOfStep{OutOfStep: &policyv1.OutOfStep{
+					Branch: asked.GetBranch(),
+					Text:   "lost",
+				}}
+			})
+		},
+	})
 	host := newHost(t, "fcfs", remote)
 	g := newScenario(5)
 	for round := range 20 {
@@ -217,7 +251,7 @@ func TestAPluginThatIsOutOfStepIsSyncedAtOnce(t *testing.T) {
 			g.jobs++
 			j := g.job(g.jobs)
 			j.Labels[trouble] = "yes"
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: j})
 		}
 		_, err := host.Decide(t.Context(), r)
 		require.NoError(t, err)
@@ -226,8 +260,8 @@ func TestAPluginThatIsOutOfStepIsSyncedAtOnce(t *testing.T) {
 	require.Equal(t, Stats{Starts: 1, Syncs: 2}, happened(remote))
 }
 
-// A decision that the mirror takes for possible and that the host refuses only
-// as the round closes leaves the mirror ahead.
+// A decision that the mirror accepts, and that the host refuses only when the round closes, leaves
+// the mirror ahead.
 func TestADecisionRefusedAtTheEndLeadsToASync(t *testing.T) {
 	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
 	host := newHost(t, "fcfs", remote)
@@ -238,7 +272,7 @@ func TestADecisionRefusedAtTheEndLeadsToASync(t *testing.T) {
 			c, err := host.State.Open(backfill.Round{Now: r.Now})
 			require.NoError(t, err)
 			require.NoError(t, remote.Decide(t.Context(), c))
-			c.Rollback() // nobody tells how it ended
+			c.Rollback() // the outcome is not reported
 		}
 		_, err := host.Decide(t.Context(), r)
 		require.NoError(t, err)
@@ -278,11 +312,12 @@ func TestACancelledDecisionIsNoFailure(t *testing.T) {
 	defer cancel()
 	j := g.job(7)
 	j.Labels[trouble] = "yes"
-	_, err = host.Decide(ctx, backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: j}}})
+	_, err = host.Decide(ctx, backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Job: j}}})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Zero(t, remote.Stats().Failures)
 	require.Zero(t, remote.Stats().PID)
-	_, err = host.Decide(t.Context(), backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: g.job(7)}}})
+	_, err = host.Decide(t.Context(),
+		backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Job: g.job(7)}}})
 	require.NoError(t, err)
 	require.Empty(t, host.refusals)
 	require.Equal(t, 2, remote.Stats().Starts)
@@ -305,7 +340,7 @@ func TestIdleRoundsAreToldUpToABound(t *testing.T) {
 		g.jobs++
 		j := g.job(g.jobs)
 		j.Nodes, j.Request, j.Estimate, j.Candidates = 1, backfill.Vector{1, 1}, 1, 0
-		decide(backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: j}}})
+		decide(backfill.Round{Now: g.now, Events: []backfill.Event{{Kind: backfill.Submitted, Job: j}}})
 	}
 	idle := func(rounds int) {
 		for range rounds {

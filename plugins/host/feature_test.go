@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// older is a plugin that was built when the protocol had none of its features.
+// older is a plugin that was built before the protocol had any features.
 type older struct{ policyv1.PolicyServiceServer }
 
 func (o older) Describe(ctx context.Context, r *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
@@ -22,14 +22,14 @@ func (o older) Describe(ctx context.Context, r *policyv1.DescribeRequest) (*poli
 	return m, err
 }
 
-// An older plugin is not told what it would misread: while that is in the pool, the
-// fallback decides, and the plugin goes on when it is gone.
+// An older plugin is not sent what it would misread: while the pool contains that, the fallback
+// decides; afterwards the plugin decides again.
 func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 	for _, policy := range []string{"fcfs", "conservative"} {
 		t.Run(policy, func(t *testing.T) {
 			remote := inProcess(t, Options{}, older{sdk.NewServer(named(t, policy), hclog.NewNullLogger())})
 			host := newHost(t, "fcfs", remote)
-			knows := named(t, policy).Guarantees // it need not
+			knows := named(t, policy).Guarantees // it need not know them
 			decide := func(r backfill.Round, by string) {
 				t.Helper()
 				d, err := host.Decide(t.Context(), r)
@@ -37,7 +37,10 @@ func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 				require.Equal(t, by, d.By)
 			}
 			job := func(id backfill.JobID, running backfill.Time) backfill.Event {
-				return backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 10, Running: running}}
+				return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+					ID: id, Nodes: 1,
+					Request: backfill.Vector{1, 1}, Estimate: 10, Running: running,
+				}}
 			}
 			fallback := policies.FallbackFor(named(t, policy)).Name
 			while := map[bool]string{true: policy, false: fallback}[knows]
@@ -47,8 +50,9 @@ func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 			r.Events = append(r.Events, job(1, 10))
 			decide(r, policy)
 			decide(backfill.Round{Now: 1, Events: []backfill.Event{job(2, 5)}}, while)
-			decide(backfill.Round{Now: 2, Events: []backfill.Event{job(3, 0)}}, while) // job 2 is still there
-			decide(backfill.Round{Now: 3, Events: []backfill.Event{{Kind: backfill.Completed, Job: 2}, job(4, 0)}}, while)
+			decide(backfill.Round{Now: 2, Events: []backfill.Event{job(3, 0)}}, while) // job 2 is still in the pool
+			decide(backfill.Round{Now: 3, Events: []backfill.Event{{Kind: backfill.Completed, JobID: 2}, job(4, 0)}},
+				while)
 			decide(backfill.Round{Now: 4, Events: []backfill.Event{job(5, 0)}}, policy)
 			require.Zero(t, remote.Stats().Failures)
 			if knows {
@@ -57,15 +61,17 @@ func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 			}
 			require.Len(t, host.refusals, 3)
 			for _, refusal := range host.refusals {
-				require.ErrorContains(t, refusal.Err, "policy plugin fcfs: it does not know what is in the pool: jobs that are expected to run for longer or shorter")
+				require.ErrorContains(t, refusal.Err,
+					"policy plugin fcfs: it does not know what is in the pool: jobs that are expected to run "+
+						"for longer or shorter")
 				require.ErrorContains(t, refusal.Err, "rebuild it with this host's plugins/sdk")
 			}
 
-			// What nobody is asked about is not told later either.
+			// A round that the plugin is not asked about is not reported later either.
 			var gone []backfill.Event
 			for id := range backfill.JobID(5) {
 				if id+1 != 2 {
-					gone = append(gone, backfill.Event{Kind: backfill.Completed, Job: id + 1})
+					gone = append(gone, backfill.Event{Kind: backfill.Completed, JobID: id + 1})
 				}
 			}
 			decide(backfill.Round{Now: 5, Events: gone}, "")

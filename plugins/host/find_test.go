@@ -55,30 +55,55 @@ func TestFind(t *testing.T) {
 func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ script, want string }{
-		"silent":          {"#!/bin/sh\nexit 0\n", "it ended without a handshake: its main must call sdk.Serve"},
-		"complaining":     {"#!/bin/sh\necho one >&2\nprintf 'no \\033[31mtwo' >&2\nexit 3\n", "it ended without a handshake: exit status 3; it said: one … no \ufffd[31mtwo"},
-		"closed":          {"#!/bin/sh\nexec >&- 2>&-\nsleep 100\n", "it ended without a handshake"},
-		"endless":         {"#!/bin/sh\nexec cat /dev/zero\n", `it printed "\x00`},
-		"endless line":    {"#!/bin/sh\nexec yes '1|1|unix|/x|grpc|' | tr -d '\\n'\n", `"… instead of a handshake`},
-		"another's":       {"#!/bin/sh\necho This binary is a plugin. These are not meant to be executed directly. >&2\nexit 1\n", "it is a plugin of another program, with another magic cookie: rebuild it"},
-		"old core":        {"#!/bin/sh\necho '0|1|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "it shakes hands as in version 0 of go-plugin's protocol, this host as in version 1: rebuild it"},
-		"other rpc":       {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|netrpc'\nsleep 100\n", "it does not serve its policy over gRPC: rebuild it"},
-		"no rpc":          {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1'\nsleep 100\n", "it does not serve its policy over gRPC"},
-		"odd numbers":     {"#!/bin/sh\necho '1|one|tcp|127.0.0.1:1|grpc'\nsleep 100\n", `it printed "1|one|tcp|127.0.0.1:1|grpc" instead of a handshake`},
-		"odd network":     {"#!/bin/sh\necho '1|1|fax|127.0.0.1:1|grpc'\nsleep 100\n", "unknown address type"},
-		"odd certificate": {"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|grpc|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'\nsleep 100\n", "error parsing server cert"},
-		"talking":         {"#!/bin/sh\necho hello\nsleep 100\n", `it printed "hello" instead of a handshake: nothing may be printed before sdk.Serve`},
-		"old":             {"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n", "it speaks version 99 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk"},
-		"not there":       {"", "no such file or directory"},
-		"unclear":         {"\x01\x02", "exec format error"},
-		"dead end":        {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
+		"silent": {"#!/bin/sh\nexit 0\n", "it ended without a handshake: its main must call sdk.Serve"},
+		"complaining": {
+			"#!/bin/sh\necho one >&2\nprintf 'no \\033[31mtwo' >&2\nexit 3\n",
+			"it ended without a handshake: exit status 3; it said: one … no \ufffd[31mtwo",
+		},
+		"closed":       {"#!/bin/sh\nexec >&- 2>&-\nsleep 100\n", "it ended without a handshake"},
+		"endless":      {"#!/bin/sh\nexec cat /dev/zero\n", `it printed "\x00`},
+		"endless line": {"#!/bin/sh\nexec yes '1|1|unix|/x|grpc|' | tr -d '\\n'\n", `"… instead of a handshake`},
+		"another's": {"#!/bin/sh\necho This binary is a plugin. These are not meant to be executed directly. " +
+			">&2\nexit 1\n", "it is a plugin of another program, with another magic cookie: rebuild it"},
+		"old core": {
+			"#!/bin/sh\necho '0|1|tcp|127.0.0.1:1|grpc'\nsleep 100\n",
+			"it shakes hands as in version 0 of go-plugin's protocol, this host as in version 1: rebuild it",
+		},
+		"other rpc": {
+			"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|netrpc'\nsleep 100\n",
+			"it does not serve its policy over gRPC: rebuild it",
+		},
+		"no rpc": {
+			"#!/bin/sh\necho '1|1|tcp|127.0.0.1:1'\nsleep 100\n",
+			"it does not serve its policy over gRPC",
+		},
+		"odd numbers": {
+			"#!/bin/sh\necho '1|one|tcp|127.0.0.1:1|grpc'\nsleep 100\n",
+			`it printed "1|one|tcp|127.0.0.1:1|grpc" instead of a handshake`,
+		},
+		"odd network": {"#!/bin/sh\necho '1|1|fax|127.0.0.1:1|grpc'\nsleep 100\n", "unknown address type"},
+		"odd certificate": {"#!/bin/sh\n" +
+			"echo '1|1|tcp|127.0.0.1:1|grpc|xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'\n" +
+			"sleep 100\n", "error parsing server cert"},
+		"talking": {
+			"#!/bin/sh\necho hello\nsleep 100\n",
+			`it printed "hello" instead of a handshake: nothing may be printed before sdk.Serve`,
+		},
+		"old": {
+			"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n",
+			"it speaks version 99 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk",
+		},
+		"not there": {"", "no such file or directory"},
+		"unclear":   {"\x01\x02", "exec format error"},
+		"dead end":  {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, name)
 			if test.script != "" {
 				write(t, path, test.script, 0o755)
 			}
-			_, err := Start(t.Context(), Command{Path: path}, Options{StartTimeout: time.Minute, NoMTLS: true, Logger: hclog.NewNullLogger()})
+			_, err := Start(t.Context(), Command{Path: path},
+				Options{StartTimeout: time.Minute, NoMTLS: true, Logger: hclog.NewNullLogger()})
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, path)
 			require.NotContains(t, err.Error(), "\n")
@@ -89,7 +114,8 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 func TestABinaryThatReadsForEverIsNoPlugin(t *testing.T) {
 	path, err := exec.LookPath("sleep")
 	require.NoError(t, err)
-	_, err = Start(t.Context(), Command{Path: path, Args: []string{"100"}}, Options{StartTimeout: 200 * time.Millisecond, Logger: hclog.NewNullLogger()})
+	_, err = Start(t.Context(), Command{Path: path, Args: []string{"100"}},
+		Options{StartTimeout: 200 * time.Millisecond, Logger: hclog.NewNullLogger()})
 	require.EqualError(t, err, path+": is not a policy plugin: not ready within 200ms")
 }
 
@@ -101,14 +127,16 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	require.NotContains(t, err.Error(), "is not a policy plugin")
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	_, err = Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}}, Options{StartTimeout: time.Hour, Logger: hclog.NewNullLogger()})
+	_, err = Start(ctx, Command{Path: "/bin/sleep", Args: []string{"100"}},
+		Options{StartTimeout: time.Hour, Logger: hclog.NewNullLogger()})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestBadOptionsAreRefusedAtTheStart(t *testing.T) {
 	command, err := Self("easy")
 	require.NoError(t, err)
-	_, err = Start(t.Context(), command, Options{Policy: map[string]string{"depth": "none"}, Logger: hclog.NewNullLogger()})
+	_, err = Start(t.Context(), command,
+		Options{Policy: map[string]string{"depth": "none"}, Logger: hclog.NewNullLogger()})
 	require.ErrorContains(t, err, `policy easy: option depth="none" must be a whole number of at least 1`)
 }
 

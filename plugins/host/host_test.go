@@ -39,13 +39,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// killedHost is the argument that makes the tests' executable a host which
-// starts the plugin that the others name, asks it once, and waits.
+// killedHost is the argument that makes the tests' executable a host that starts the plugin named
+// by the other arguments, asks it once, and waits.
 const killedHost = "be-a-killed-host"
 
 func beKilled(path string, args []string) {
 	_, err := func() (backfill.Decision, error) {
-		remote, err := Start(context.Background(), Command{Path: path, Args: args}, Options{StartTimeout: time.Hour, Deadline: time.Hour})
+		remote, err := Start(context.Background(), Command{Path: path, Args: args},
+			Options{StartTimeout: time.Hour, Deadline: time.Hour})
 		if err != nil {
 			return backfill.Decision{}, err
 		}
@@ -65,7 +66,7 @@ func beKilled(path string, args []string) {
 		r := g.next(host.State)
 		j := g.job(1)
 		j.Labels[trouble] = "yes"
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: j})
 		return host.Decide(context.Background(), r)
 	}()
 	if err != nil {
@@ -76,31 +77,34 @@ func beKilled(path string, args []string) {
 	hang()
 }
 
-// inProcess serves a policy over gRPC, without a process.
+// inProcess serves a policy over gRPC without a separate process.
 func inProcess(tb testing.TB, options Options, server policyv1.PolicyServiceServer) *Remote {
 	tb.Helper()
 	options = options.complete()
-	r, err := newRemote(tb.Context(), options, hclog.NewNullLogger(), func(ctx context.Context) (*session, backfill.Spec, error) {
-		listener := bufconn.Listen(1 << 16)
-		s := grpc.NewServer()
-		policyv1.RegisterPolicyServiceServer(s, server)
-		go func() { _ = s.Serve(listener) }()
-		conn, err := grpc.NewClient("passthrough:plugin", grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
-		if err != nil {
-			return nil, backfill.Spec{}, err
-		}
-		return greet(ctx, policyv1.NewPolicyServiceClient(conn), nil, options.Policy, func(bool) {
-			_ = conn.Close()
-			s.Stop()
+	r, err := newRemote(tb.Context(), options, hclog.NewNullLogger(),
+		func(ctx context.Context) (*session, backfill.PolicySpec, error) {
+			listener := bufconn.Listen(1 << 16)
+			s := grpc.NewServer()
+			policyv1.RegisterPolicyServiceServer(s, server)
+			go func() { _ = s.Serve(listener) }()
+			conn, err := grpc.NewClient("passthrough:plugin", grpc.WithTransportCredentials(insecure.NewCredentials()),
+				grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+					return listener.DialContext(ctx)
+				}))
+			if err != nil {
+				return nil, backfill.PolicySpec{}, err
+			}
+			return greet(ctx, policyv1.NewPolicyServiceClient(conn), nil, options.Policy, func(bool) {
+				_ = conn.Close()
+				s.Stop()
+			})
 		})
-	})
 	require.NoError(tb, err)
 	tb.Cleanup(r.Close)
 	return r
 }
 
-// child serves a policy in a process of its own, run by the tests' executable.
+// child serves a policy in a separate process of the tests' executable.
 func child(tb testing.TB, policy string, options Options) *Remote {
 	tb.Helper()
 	command, err := Self(policy)
@@ -113,7 +117,7 @@ func started(tb testing.TB, command Command, options Options) *Remote {
 	if options.Logger == nil {
 		options.Logger = hclog.NewNullLogger()
 	}
-	// No test depends on a plugin being quick.
+	// No test depends on how fast a plugin is.
 	options.StartTimeout = cmp.Or(options.StartTimeout, time.Minute)
 	options.Deadline = cmp.Or(options.Deadline, time.Minute)
 	r, err := Start(tb.Context(), command, options)
@@ -122,22 +126,21 @@ func started(tb testing.TB, command Command, options Options) *Remote {
 	return r
 }
 
-// happened counts what happened to a plugin, whatever its process and how much
-// was said.
+// happened returns the counts of a plugin without process IDs and bytes, which vary.
 func happened(r *Remote) Stats {
 	stats := r.Stats()
 	stats.PID, stats.Sent, stats.Received = 0, 0, 0
 	return stats
 }
 
-func linked(tb testing.TB, spec backfill.Spec) *backfill.Linked {
+func linked(tb testing.TB, spec backfill.PolicySpec) *backfill.Linked {
 	tb.Helper()
 	l, err := backfill.Link(spec, nil)
 	require.NoError(tb, err)
 	return l
 }
 
-// pool is a host with a pool of its own, and the refusals that it reported.
+// pool is a host with its own pool, and the refusals that it reported.
 type pool struct {
 	*backfill.Host
 	refusals []backfill.Refusal
@@ -153,14 +156,15 @@ func newHostOn(tb testing.TB, state *backfill.State, order string, main backfill
 	o, err := backfill.OrderNamed(order)
 	require.NoError(tb, err)
 	p := &pool{}
-	p.Host, err = backfill.NewHost(state, o, main, linked(tb, policies.FallbackFor(main.Spec())), func(r backfill.Refusal) {
-		p.refusals = append(p.refusals, r)
-	})
+	p.Host, err = backfill.NewHost(state, o, main, linked(tb, policies.FallbackFor(main.Spec())),
+		func(r backfill.Refusal) {
+			p.refusals = append(p.refusals, r)
+		})
 	require.NoError(tb, err)
 	return p
 }
 
-// samePlan requires that two decisions are the same, whoever took them.
+// samePlan requires two decisions to be equal, whoever took them.
 func samePlan(tb testing.TB, want, got backfill.Decision) {
 	tb.Helper()
 	got.By = want.By
@@ -175,8 +179,7 @@ func sameState(tb testing.TB, want, got backfill.Snapshot) {
 	}
 }
 
-// runBeside drives two pools through the same events and requires the same of
-// both in every round.
+// runBeside runs two pools through the same events and requires equal decisions in every round.
 func runBeside(tb testing.TB, seed uint64, rounds int, want, got *pool) {
 	tb.Helper()
 	g := newScenario(seed)
@@ -192,8 +195,8 @@ func runBeside(tb testing.TB, seed uint64, rounds int, want, got *pool) {
 	sameState(tb, want.State.Snapshot(), got.State.Snapshot())
 }
 
-// recording is a policy that keeps the states which it was asked about.
-func recording(spec backfill.Spec, seen *[]backfill.Snapshot) backfill.Spec {
+// recording returns a policy that records the states that it was asked about.
+func recording(spec backfill.PolicySpec, seen *[]backfill.Snapshot) backfill.PolicySpec {
 	build := spec.New
 	spec.New = func(v backfill.Values) (backfill.Policy, error) {
 		policy, err := build(v)
@@ -213,22 +216,23 @@ func names() []string {
 	return all
 }
 
-func named(tb testing.TB, name string) backfill.Spec {
+func named(tb testing.TB, name string) backfill.PolicySpec {
 	tb.Helper()
 	spec, err := policies.Named(name)
 	require.NoError(tb, err)
 	return spec
 }
 
-// A policy behind the boundary sees the states, and takes the decisions, of the
-// same policy linked in.
+// A policy behind the boundary sees the same states, and takes the same decisions, as the policy
+// linked in.
 func TestRemoteAndLinkedAgree(t *testing.T) {
 	for i, name := range names() {
 		for _, seed := range []uint64{0, 1, 2, 3, 4, partitioned, partitioned + 1, partitioned + 2} {
 			order := []string{"fcfs", "sjf", "widest", "wfp"}[(i+int(seed))%4]
 			t.Run(name, func(t *testing.T) {
 				var here, there []backfill.Snapshot
-				remote := inProcess(t, Options{}, sdk.NewServer(recording(named(t, name), &there), hclog.NewNullLogger()))
+				remote := inProcess(t, Options{},
+					sdk.NewServer(recording(named(t, name), &there), hclog.NewNullLogger()))
 				a := newHost(t, order, linked(t, recording(named(t, name), &here)))
 				b := newHost(t, order, remote)
 				runBeside(t, seed, 120, a, b)
@@ -242,13 +246,16 @@ func TestRemoteAndLinkedAgree(t *testing.T) {
 	}
 }
 
-// What the state carries for a policy's options alone crosses the boundary, step
-// by step and with the whole state.
+// Parts of the state that serve only a policy's options cross the boundary, step by step and with
+// the whole state.
 func TestOptionsAgree(t *testing.T) {
 	for _, options := range []map[string]string{
 		{"bfchunksize": "2", "bfchunkduration": "30"},
 		{"reservationpolicy": "HIGHEST", "reservationdepth": "2", "bfchunksize": "4", "bfchunkduration": "1:00"},
-		{"usercfg": "[DEFAULT] MAXJOB=1,3 MAXPROC=9 MAXPS=600", "backfillpolicy": "GREEDY", "backfillmaxschedules": "50"},
+		{
+			"usercfg": "[DEFAULT] MAXJOB=1,3 MAXPROC=9 MAXPS=600", "backfillpolicy": "GREEDY",
+			"backfillmaxschedules": "50",
+		},
 	} {
 		for _, keeps := range []bool{true, false} {
 			remote := inProcess(t, Options{Policy: options}, sdk.NewServer(named(t, "maui"), hclog.NewNullLogger()))
@@ -259,7 +266,7 @@ func TestOptionsAgree(t *testing.T) {
 			for range 200 {
 				r := g.next(a.State)
 				if !keeps {
-					remote.trunk.lose() // the whole state comes again
+					remote.trunk.lose() // the whole state is sent again
 				}
 				want, err := a.Decide(t.Context(), copyOf(r))
 				require.NoError(t, err)
@@ -286,7 +293,7 @@ func TestChildrenOfThisExecutableAgree(t *testing.T) {
 	}
 }
 
-// Bundles are in the whole state, too, and in what a plugin is told that was not asked.
+// Bundles are part of the whole state, and of the rounds that a plugin was not asked about.
 func TestPartitionsAgreeHoweverTheyAreTold(t *testing.T) {
 	for _, name := range []string{"easy", "conservative"} {
 		for seed := range uint64(6) {
@@ -306,10 +313,10 @@ func TestPartitionsAgreeHoweverTheyAreTold(t *testing.T) {
 					remote.trunk.lose() // the whole state comes again
 				}
 				decide(g.next(want.State))
-				if random.IntN(6) == 0 { // nobody waits: a round without a question
+				if random.IntN(6) == 0 { // no job waits, so the round has no question
 					r := backfill.Round{Now: g.now, Bundles: g.another()}
 					for _, j := range want.State.FirstWaiting(1000) {
-						r.Events = append(r.Events, backfill.Event{Kind: backfill.Removed, Job: j.ID})
+						r.Events = append(r.Events, backfill.Event{Kind: backfill.Removed, JobID: j.ID})
 					}
 					decide(r)
 					decide(backfill.Round{Now: g.now, Bundles: g.another()})

@@ -7,20 +7,19 @@ import (
 )
 
 const (
-	// canLimit says that processes can be limited here.
+	// canLimit says that this system can limit processes.
 	canLimit = true
-	// maxFiles is how many files a plugin may have open.
+	// maxFiles is the maximum number of open files of a plugin.
 	maxFiles = 1024
 )
 
-// limit bounds what a process that has just started, and each that it starts, may
-// take: memory in bytes (0: unlimited), open files, and no room for a core dump.
+// limit limits a process that has just started, and the processes that it starts: memory in bytes
+// (0 means unlimited), open files, and no core dumps.
 //
-// The memory that counts is what can be written to (RLIMIT_DATA). The whole
-// address space (RLIMIT_AS) would be the wrong measure: Go reserves far more of it
-// than it uses.
+// The limit is on writable memory (RLIMIT_DATA). The whole address space (RLIMIT_AS) would be the
+// wrong measure: Go reserves far more of it than it uses.
 func limit(pid int, memory int64) error {
-	// These two are a favour to the machine; without them the plugin runs as well.
+	// These two protect the machine; the plugin also runs without them.
 	_ = lower(pid, unix.RLIMIT_CORE, 0)
 	_ = lower(pid, unix.RLIMIT_NOFILE, maxFiles)
 	if memory <= 0 {
@@ -38,5 +37,5 @@ func lower(pid, resource int, to uint64) error {
 	return unix.Prlimit(pid, resource, &unix.Rlimit{Cur: min(to, now.Cur), Max: to}, nil)
 }
 
-// endWithThread makes the system end the process with the thread that starts it.
+// endWithThread makes the system kill the process when the thread that starts it ends.
 func endWithThread(attributes *syscall.SysProcAttr) { attributes.Pdeathsig = syscall.SIGKILL }

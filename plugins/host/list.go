@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// List gives the absolute paths of the plugins in the directories, by directory
-// and name: all files that [Find] looks at, be they plugins or not.
+// List returns the absolute paths of the plugins in the directories, by directory and name: all
+// files that [Find] considers, whether or not they are plugins.
 func List(dirs []string) ([]string, error) {
 	var paths []string
 	for _, given := range dirs {

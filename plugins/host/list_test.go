@@ -20,7 +20,8 @@ func TestList(t *testing.T) {
 	got, err := List([]string{b, a})
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		filepath.Join(b, "backfill-easy"), filepath.Join(b, "backfill-gone"), filepath.Join(a, "backfill-easy"), filepath.Join(a, "backfill-z"),
+		filepath.Join(b, "backfill-easy"), filepath.Join(b, "backfill-gone"), filepath.Join(a, "backfill-easy"),
+		filepath.Join(a, "backfill-z"),
 	}, got)
 	t.Chdir(dir)
 	got, err = List([]string{"b"})

@@ -17,37 +17,39 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// The bounds of what one line of a plugin adds to the log.
+// The limits on what one line of a plugin adds to the log.
 const (
-	maxLine  = 64 << 10 // bytes that are read of it; what is beyond is left out
-	maxShown = 4 << 10  // letters of each of its texts that are shown
-	maxWords = 200      // letters of it that become part of an error
-	maxLog   = 1 << 20  // bytes that are shown in a second, about
+	maxLine  = 64 << 10 // bytes of it that are read; the rest is dropped
+	maxShown = 4 << 10  // letters shown of each of its texts
+	maxWords = 200      // letters of it that are quoted in an error
+	maxLog   = 1 << 20  // bytes shown per second, approximately
 )
 
-// printer makes lines of the host's log of what a plugin writes: of what it logs
-// as hclog does, in JSON, with its level, keys and values, and of all else as it
-// stands. go-plugin would do so as well, but a line of JSON with other types in it
-// than it expects makes it panic.
+// printer turns a plugin's output into lines of the host's log: JSON as hclog writes it becomes an
+// entry with its level, keys and values; everything else is logged as text. go-plugin would do the
+// same, but panics on a JSON line with unexpected types.
 type printer struct {
 	log     hclog.Logger
-	printed io.Writer // of the log: finds the level that a line begins with
+	printed io.Writer // the log; it recognizes a level at the start of a line
 
 	mu                 sync.Mutex
-	begun              []byte // of a line
-	crashing           bool   // what comes next is the trace of a crash
-	first, last, worst string // of what it wrote
+	begun              []byte // the start of an incomplete line
+	crashing           bool   // the next lines are the trace of a crash
+	first, last, worst string // lines for the error about its end
 	now                func() time.Time
-	second             int64 // in which something was written last
-	shown              int   // bytes in that second
+	second             int64 // of the last output
+	shown              int   // bytes shown in that second
 	leftOut            int   // lines
 }
 
 func newPrinter(log hclog.Logger) *printer {
-	return &printer{log: log, now: time.Now, printed: log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true})}
+	return &printer{
+		log: log, now: time.Now,
+		printed: log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}),
+	}
 }
 
-// Write takes what comes, in pieces of any size.
+// Write accepts output in pieces of any size.
 func (p *printer) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,9 +64,9 @@ func (p *printer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// drain takes all that can be read. What has no end of line is shown as well.
+// drain copies everything that can be read, and also shows an unfinished last line.
 func (p *printer) drain(from io.Reader) {
-	// The end of a pipe is no error, and neither is that it was closed.
+	// Neither the end nor the closing of a pipe is an error.
 	_, _ = io.Copy(p, from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,8 +75,8 @@ func (p *printer) drain(from io.Reader) {
 	p.tellLeftOut()
 }
 
-// words are those that tell best why the plugin ended: of a crash or an error, else
-// the first and the last.
+// words returns the lines that best explain why the plugin ended: those of a crash or an error,
+// else the first and the last.
 func (p *printer) words() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +89,7 @@ func (p *printer) words() string {
 	return cut(p.first, maxWords) + " … " + cut(p.last, maxWords)
 }
 
-// crash is how the plugin said that it crashed, if it did.
+// crash returns the line in which the plugin reported its crash, if it did.
 func (p *printer) crash() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +99,7 @@ func (p *printer) crash() string {
 	return cut(p.worst, maxWords)
 }
 
-// tooMuch says that a line is to be left out: a plugin that writes without end must
-// not fill a disk.
+// tooMuch reports whether a line must be dropped, because endless output must not fill a disk.
 func (p *printer) tooMuch(line []byte) bool {
 	if second := p.now().Unix(); second != p.second {
 		p.second, p.shown = second, 0
@@ -118,7 +119,7 @@ func (p *printer) tellLeftOut() {
 	p.leftOut = 0
 }
 
-// line shows one line.
+// line logs one line.
 func (p *printer) line(line []byte) {
 	leftOut := p.tooMuch(line)
 	if entry, ok := parseEntry(line); ok {
@@ -142,7 +143,7 @@ func (p *printer) line(line []byte) {
 	}
 }
 
-// parseEntry reads a line as hclog writes it.
+// parseEntry parses a line as hclog writes it.
 func parseEntry(line []byte) (map[string]any, bool) {
 	if len(line) == 0 || line[0] != '{' {
 		return nil, false
@@ -157,7 +158,7 @@ func parseEntry(line []byte) (map[string]any, bool) {
 	return entry, ok
 }
 
-// entry shows what the plugin logged. The time is the host's.
+// entry logs an entry of the plugin's log with the host's time.
 func (p *printer) entry(entry map[string]any, leftOut bool) {
 	text := func(key string) string {
 		s, _ := entry[key].(string)
@@ -186,12 +187,12 @@ func (p *printer) entry(entry map[string]any, leftOut bool) {
 	log.Log(level, message, args...)
 }
 
-// harmless is a text without what would move a terminal's cursor or begin another
-// line, and of bounded length.
+// harmless returns the text limited in length and without characters that would move a terminal's
+// cursor or start another line.
 func harmless(text string) string { return backfill.Printable(text, maxShown) }
 
-// harmlessValue is the same for a value. The lines of a text, such as a trace,
-// stay apart, as the log indents them.
+// harmlessValue does the same for a value. The lines of a text, such as a trace, stay separate,
+// because the log indents them.
 func harmlessValue(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -214,7 +215,7 @@ func harmlessValue(value any) any {
 	return value
 }
 
-// cut is the beginning of a text, of at most so many letters.
+// cut returns at most the first letters of a text.
 func cut(text string, letters int) string {
 	short := fmt.Sprintf("%.*s", letters, text)
 	if len(short) < len(text) {
@@ -223,8 +224,8 @@ func cut(text string, letters int) string {
 	return short
 }
 
-// libraryLog is what go-plugin logs with. What it has to say is for who looks for
-// a mistake in here: what happened to a plugin, its [Remote] says, once.
+// libraryLog is the logger of go-plugin. Its messages are for debugging this package; [Remote]
+// reports once what happened to a plugin.
 type libraryLog struct{ hclog.Logger }
 
 func (l libraryLog) Info(message string, args ...any)  { l.Debug(message, args...) }
@@ -232,5 +233,5 @@ func (l libraryLog) Warn(message string, args ...any)  { l.Debug(message, args..
 func (l libraryLog) Error(message string, args ...any) { l.Debug(message, args...) }
 func (l libraryLog) Named(string) hclog.Logger         { return l }
 
-// GetLevel keeps go-plugin from reading the plugin's lines.
+// GetLevel returns Off, which keeps go-plugin from reading the plugin's lines.
 func (libraryLog) GetLevel() hclog.Level { return hclog.Off }

@@ -19,8 +19,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// talking is EASY that logs and prints in the troubled round.
-func talking() backfill.Spec {
+// talking is EASY with log output in the troubled round.
+func talking() backfill.PolicySpec {
 	spec := easy.Spec()
 	build := spec.New
 	spec.Name = "talking"
@@ -34,7 +34,8 @@ func talking() backfill.Spec {
 			}
 			log.Trace("looked", "at", 1<<60)
 			log.Debug("thought")
-			log.Info("decided", "jobs", 3, "why", "it fits", "all", true, "share", 0.5, "of", []string{"a", "b"}, "level", log.GetLevel().String())
+			log.Info("decided", "jobs", 3, "why", "it fits", "all", true, "share", 0.5, "of", []string{"a", "b"},
+				"level", log.GetLevel().String())
 			log.Named("part").Warn("doubted")
 			log.Error("stumbled", "over", "a\x1b[2J\nstone")
 			_, _ = fmt.Fprint(os.Stdout, "printed \x1b[1m", "and ended\n\n[DEBUG] printed for few\n")
@@ -44,7 +45,7 @@ func talking() backfill.Spec {
 	return spec
 }
 
-// logged is what a host logged; it may be read meanwhile.
+// logged is a host's log; it may be read while it is written.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -66,8 +67,7 @@ func (l *logged) logger(level hclog.Level) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: "host", Level: level, Output: l, DisableTime: true})
 }
 
-// What a policy logs and prints appears in the host's log, at each level and no
-// more than that; beside it there is nothing.
+// What a policy logs and prints appears in the host's log, at the given level and nothing else.
 func TestALogPassesTheBoundary(t *testing.T) {
 	lines := []struct {
 		level hclog.Level
@@ -90,7 +90,7 @@ func TestALogPassesTheBoundary(t *testing.T) {
 			r := g.next(host.State)
 			j := g.job(1000)
 			j.Labels[trouble] = "yes"
-			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: j})
 			_, err := host.Decide(t.Context(), r)
 			require.NoError(t, err)
 			require.Empty(t, host.refusals)
@@ -104,14 +104,14 @@ func TestALogPassesTheBoundary(t *testing.T) {
 			}
 			remote.Close()
 			if level > hclog.Debug {
-				text := strings.ReplaceAll(log.String(), "\n  \n", "\n") // the end of lines that are apart
+				text := strings.ReplaceAll(log.String(), "\n  \n", "\n") // blank lines between separate lines
 				require.Len(t, text, all, text)
 			}
 		})
 	}
 }
 
-// A crash is told once, with what the plugin said as it crashed.
+// A crash is reported once, with the plugin's own message about it.
 func TestACrashIsLoggedOnce(t *testing.T) {
 	t.Setenv(badWhen, "decide")
 	t.Setenv(badHow, "crash")
@@ -129,7 +129,7 @@ func TestACrashIsLoggedOnce(t *testing.T) {
 			}
 			runThroughTrouble(t, remote, short, nothingHappens)
 			remote.Close()
-			if policy != "panicking" { // which does not end
+			if policy != "panicking" { // its process does not end
 				want = append(want, "[INFO]  host."+policy+": restarting the policy plugin: failures=1\n")
 			}
 			text := log.String()
@@ -141,7 +141,7 @@ func TestACrashIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// plainLog is a host's log of what a plugin wrote, in pieces of some size.
+// plainLog returns a host's log of a plugin's output, written in pieces of some size.
 func plainLog(level hclog.Level, size int, text string) (shown, words string) {
 	var log logged
 	p := newPrinter(log.logger(level))
@@ -157,22 +157,48 @@ func plainLog(level hclog.Level, size int, text string) (shown, words string) {
 func TestWhatAPluginWritesBecomesLines(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	for name, test := range map[string]struct{ written, want, words string }{
-		"nothing":              {"", "", ""},
-		"empty lines":          {"\n \n\t\n", "", ""},
-		"lines":                {"a\nb\n", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
-		"no end of line":       {"a\nb", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
-		"levels":               {"[ERROR] a\n[WARN] b\n[TRACE] c\n", "[ERROR] host: a\n[WARN]  host: b\n", "[ERROR] a … [TRACE] c"},
-		"a panic":              {"a\npanic: b\n\ngoroutine 1 [running]:\n", "[INFO]  host: a\n[ERROR] host: panic: b\n[ERROR] host: goroutine 1 [running]:\n", "panic: b"},
-		"control characters":   {"a\x1b[2J\rb\x00\xff\u202e\n", "[INFO]  host: a\uFFFD[2J b\uFFFD\uFFFD\uFFFD\n", "a\uFFFD[2J b\uFFFD\uFFFD\uFFFD"},
-		"a long line":          {long + "\nb\n", "[INFO]  host: " + long[:maxShown] + "…\n[INFO]  host: b\n", long[:maxWords] + "… … b"},
-		"an entry":             {`{"@level":"warn","@message":"m","@module":"a.b","@timestamp":"2026-01-01T00:00:00Z","n":12345678901234567890,"z":null}` + "\n", "[WARN]  host.a.b: m: n=12345678901234567890 z=<nil>\n", ""},
+		"nothing":        {"", "", ""},
+		"empty lines":    {"\n \n\t\n", "", ""},
+		"lines":          {"a\nb\n", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
+		"no end of line": {"a\nb", "[INFO]  host: a\n[INFO]  host: b\n", "a … b"},
+		"levels": {
+			"[ERROR] a\n[WARN] b\n[TRACE] c\n", "[ERROR] host: a\n[WARN]  host: b\n",
+			"[ERROR] a … [TRACE] c",
+		},
+		"a panic": {
+			"a\npanic: b\n\ngoroutine 1 [running]:\n",
+			"[INFO]  host: a\n[ERROR] host: panic: b\n[ERROR] host: goroutine 1 [running]:\n", "panic: b",
+		},
+		"control characters": {
+			"a\x1b[2J\rb\x00\xff\u202e\n", "[INFO]  host: a\uFFFD[2J b\uFFFD\uFFFD\uFFFD\n",
+			"a\uFFFD[2J b\uFFFD\uFFFD\uFFFD",
+		},
+		"a long line": {
+			long + "\nb\n", "[INFO]  host: " + long[:maxShown] + "…\n[INFO]  host: b\n",
+			long[:maxWords] + "… … b",
+		},
+		"an entry": {`{"@level":"warn","@message":"m","@module":"a.b","@timestamp":"2026-01-01T00:00:00Z",` +
+			`"n":12345678901234567890,"z":null}` + "\n", "[WARN]  host.a.b: m: n=12345678901234567890 z=<nil>\n", ""},
 		"an entry of no level": {`{"@level":"off","@message":"m"}`, "[INFO]  host: m\n", ""},
 		"an error":             {`{"@level":"error","@message":"m"}`, "[ERROR] host: m\n", "m"},
 		"an entry below":       {`{"@level":"debug","@message":"m"}`, "", ""},
-		"other lines in it":    {`{"@level":"info","@message":"m\n[ERROR] forged","k\n":"a\nb"}`, "[INFO]  host: m [ERROR] forged:\n  k =\n  | a\n  | b\n  \n", ""},
-		"what would kill some": {`{"@message":1}` + "\n" + `{"@message":"m","@level":[]}` + "\n" + `{"@message":"m","@timestamp":{}}` + "\n", "[INFO]  host: {\"@message\":1}\n[INFO]  host: m\n[INFO]  host: m\n", `{"@message":1}`},
-		"other JSON":           {"{}\n[1]\nnull\n", "[INFO]  host: {}\n[INFO]  host: [1]\n[INFO]  host: null\n", "{} … null"},
-		"a long entry":         {`{"@message":"` + long[:30_000] + `","k":"` + long[:30_000] + `"}`, "[INFO]  host: " + long[:maxShown] + "…: k=\"" + long[:maxShown] + "…\"\n", ""},
+		"other lines in it": {
+			`{"@level":"info","@message":"m\n[ERROR] forged","k\n":"a\nb"}`,
+			"[INFO]  host: m [ERROR] forged:\n  k =\n  | a\n  | b\n  \n", "",
+		},
+		"what would kill some": {
+			`{"@message":1}` + "\n" + `{"@message":"m","@level":[]}` + "\n" +
+				`{"@message":"m","@timestamp":{}}` + "\n",
+			"[INFO]  host: {\"@message\":1}\n[INFO]  host: m\n[INFO]  host: m\n", `{"@message":1}`,
+		},
+		"other JSON": {
+			"{}\n[1]\nnull\n",
+			"[INFO]  host: {}\n[INFO]  host: [1]\n[INFO]  host: null\n", "{} … null",
+		},
+		"a long entry": {
+			`{"@message":"` + long[:30_000] + `","k":"` + long[:30_000] + `"}`,
+			"[INFO]  host: " + long[:maxShown] + "…: k=\"" + long[:maxShown] + "…\"\n", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{1, 7, 1024, 1 << 20} {
@@ -184,12 +210,13 @@ func TestWhatAPluginWritesBecomesLines(t *testing.T) {
 	}
 }
 
-// Whatever a plugin writes, and in whatever pieces, every line of the log is the
-// host's.
+// Whatever a plugin writes, in whatever pieces, every line of the log is marked by the host.
 func TestALogCannotBeForged(t *testing.T) {
-	piece := rapid.OneOf(rapid.String(), rapid.StringMatching("[\n\r\x1b\\[\\]{}\":,@a]{0,20}"), rapid.SampledFrom([]string{"\n", `{"@message":"`, `"}`, `{"@message":"m","k":"`}))
+	piece := rapid.OneOf(rapid.String(), rapid.StringMatching("[\n\r\x1b\\[\\]{}\":,@a]{0,20}"),
+		rapid.SampledFrom([]string{"\n", `{"@message":"`, `"}`, `{"@message":"m","k":"`}))
 	rapid.Check(t, func(t *rapid.T) {
-		text, _ := plainLog(hclog.Trace, rapid.IntRange(1, 50).Draw(t, "size"), strings.Join(rapid.SliceOf(piece).Draw(t, "written"), ""))
+		text, _ := plainLog(hclog.Trace, rapid.IntRange(1, 50).Draw(t, "size"),
+			strings.Join(rapid.SliceOf(piece).Draw(t, "written"), ""))
 		for line := range strings.Lines(text) {
 			require.Regexp(t, `^(\[(TRACE|DEBUG|INFO|WARN|ERROR)\] {1,2}host|  )`, line)
 			require.NotContains(t, line, "\x1b")

@@ -23,27 +23,27 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// trouble labels the job at whose arrival the misbehaving policies misbehave.
-// Otherwise they are EASY.
+// trouble is the label of the job at whose arrival the misbehaving policies fail. Otherwise they
+// are EASY.
 const trouble = "trouble"
 
 func isTrouble(r backfill.Round) bool {
-	return slices.ContainsFunc(r.Events, func(e backfill.Event) bool { return e.Spec != nil && e.Spec.Labels[trouble] != "" })
+	return slices.ContainsFunc(r.Events,
+		func(e backfill.Event) bool { return e.Job != nil && e.Job.Labels[trouble] != "" })
 }
 
 const (
-	// badWhen and badHow name the variables that tell a process when and how it
-	// misbehaves; badMark that of a file which says that it did, or once ran.
+	// badWhen and badHow are environment variables that tell a process when and how to misbehave;
+	// badMark is the file in which it records that it did, or that it ran once.
 	badWhen, badHow, badMark = "TEST_BAD_WHEN", "TEST_BAD_HOW", "TEST_BAD_MARK"
-	// foreign is the argument that makes the tests' executable a plugin as another
-	// language's would be: over gRPC, and deaf to the end of its host.
+	// foreign is the argument that makes the tests' executable a plugin like one in another
+	// language: it uses gRPC and does not notice the end of its host.
 	foreign = "be-foreign"
 )
 
-// misbehaving are policies that fail in the middle of a cycle, after they have
-// acted on it.
-func misbehaving() []backfill.Spec {
-	return []backfill.Spec{
+// misbehaving returns policies that fail in the middle of a cycle, after they have acted on it.
+func misbehaving() []backfill.PolicySpec {
+	return []backfill.PolicySpec{
 		failing("hanging", func(*backfill.Cycle) { select {} }),
 		failing("panicking", func(*backfill.Cycle) { panic("on \xffpurpose") }),
 		failing("inventing", func(c *backfill.Cycle) { c.Start(&backfill.Job{ID: 999_999}, nil) }),
@@ -61,13 +61,13 @@ func misbehaving() []backfill.Spec {
 			for j := range c.Queue() {
 				c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
 			}
-			c.Wake(0) // in case that they all fitted
+			c.Wake(0) // in case all of them fitted
 		}),
 		bad(),
 	}
 }
 
-func failing(name string, fail func(*backfill.Cycle)) backfill.Spec {
+func failing(name string, fail func(*backfill.Cycle)) backfill.PolicySpec {
 	spec := easy.Spec()
 	build := spec.New
 	spec.Name = name
@@ -83,13 +83,13 @@ func failing(name string, fail func(*backfill.Cycle)) backfill.Spec {
 	return spec
 }
 
-// bad is a policy that misbehaves as its environment says: at the start, in
-// Configure ("configure"), in Decide ("decide"), or once it was restarted, in
-// these ("restart", "reconfigure", "resync").
-func bad() backfill.Spec {
+// bad returns a policy that misbehaves as its environment says: at the start, in Configure
+// ("configure"), in Decide ("decide"), or after a restart at these points ("restart",
+// "reconfigure", "resync").
+func bad() backfill.PolicySpec {
 	when := os.Getenv(badWhen)
 	if strings.HasPrefix(when, "re") {
-		if _, err := os.Stat(os.Getenv(badMark)); err != nil { // its first life
+		if _, err := os.Stat(os.Getenv(badMark)); err != nil { // the first start
 			when = "crash at decide"
 			leaveMark()
 		}
@@ -121,26 +121,28 @@ func bad() backfill.Spec {
 	return spec
 }
 
-// hang does nothing for ever. A select without cases ends a process that has no other goroutine, unless cgo is in it.
+// hang blocks for ever. A select without cases would end a process that has no other goroutine,
+// unless it uses cgo.
 func hang() {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// misbehave does what the environment says.
+// misbehave misbehaves as the environment says.
 func misbehave() {
 	switch how := os.Getenv(badHow); how {
 	case "crash":
 		os.Exit(3)
 	case "words":
-		_, _ = fmt.Fprintln(os.NewFile(2, "stderr"), "I do not feel well") // that of go-plugin would be lost
+		_, _ = fmt.Fprintln(os.NewFile(2, "stderr"), "I do not feel well") // go-plugin's would be lost
 		os.Exit(4)
 	case "hang":
 		leaveMark()
 		hang()
 	case "garbage":
-		garbage := append(bytes.Repeat([]byte("\x1b[2J\x00\xff\a\r"), 200_000), []byte("\n{\"@message\":5,\"@level\":1}\nthe end of it\n")...)
+		garbage := append(bytes.Repeat([]byte("\x1b[2J\x00\xff\a\r"), 200_000),
+			[]byte("\n{\"@message\":5,\"@level\":1}\nthe end of it\n")...)
 		for _, to := range []*os.File{os.Stdout, os.Stderr, os.NewFile(1, "1"), os.NewFile(2, "2")} {
 			_, _ = to.Write(garbage)
 		}
@@ -163,7 +165,7 @@ func misbehave() {
 	}
 }
 
-// fork starts a process that holds this one's outputs open.
+// fork starts a process that holds this process' outputs open.
 func fork(escape bool) {
 	cmd := exec.CommandContext(context.Background(), "sleep", "300")
 	cmd.Stdout, cmd.Stderr = os.NewFile(1, "1"), os.NewFile(2, "2")
@@ -182,8 +184,7 @@ func leaveMark() {
 	}
 }
 
-// beForeign serves a lying EASY with go-plugin alone, in two versions of the
-// protocol at once.
+// beForeign serves a lying EASY with go-plugin alone, in two versions of the protocol at once.
 func beForeign() {
 	versions := wire.Versions(&served{})
 	switch os.Getenv(badHow) {
@@ -192,13 +193,16 @@ func beForeign() {
 	case "newest":
 		versions = map[int]plugin.PluginSet{7: versions[1]}
 	}
-	plugin.Serve(&plugin.ServeConfig{HandshakeConfig: wire.Handshake(), VersionedPlugins: versions, GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
-		return grpc.NewServer(append(options, grpc.StreamInterceptor(offerNothing))...)
-	}})
-	hang() // deaf to its host
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: wire.Handshake(), VersionedPlugins: versions,
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(options, grpc.StreamInterceptor(offerNothing))...)
+		},
+	})
+	hang() // it ignores its host
 }
 
-// offerNothing leaves a mark if the host asks for offers of further connections.
+// offerNothing creates a mark if the host asks for offers of further connections.
 func offerNothing(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	if info.FullMethod == "/plugin.GRPCBroker/StartStream" {
 		leaveMark()
@@ -210,14 +214,18 @@ type served struct{ plugin.NetRPCUnsupportedPlugin }
 
 func (*served) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	spec := easy.Spec()
-	policyv1.RegisterPolicyServiceServer(s, liar{PolicyServiceServer: sdk.NewServer(spec, hclog.NewNullLogger()), lie: func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
-		switch os.Getenv(badHow) {
-		case "gigabyte":
-			m.GetDecision().Journal = append(m.GetDecision().Journal, &policyv1.Action{Reason: strings.Repeat("no", 100<<20)})
-		case "crumbs":
-			m.GetDecision().Journal = slices.Repeat([]*policyv1.Action{{}}, 1<<20+1)
-		}
-	}})
+	policyv1.RegisterPolicyServiceServer(s, liar{
+		PolicyServiceServer: sdk.NewServer(spec, hclog.NewNullLogger()),
+		lie: func(_ *policyv1.Decide, m *policyv1.PolicyMessage) {
+			switch os.Getenv(badHow) {
+			case "gigabyte":
+				m.GetDecision().Journal = append(m.GetDecision().Journal,
+					&policyv1.Action{Reason: strings.Repeat("no", 100<<20)})
+			case "crumbs":
+				m.GetDecision().Journal = slices.Repeat([]*policyv1.Action{{}}, 1<<20+1)
+			}
+		},
+	})
 	return nil
 }
 

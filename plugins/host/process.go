@@ -26,18 +26,20 @@ import (
 // grace is how long a process may take to end when it is asked to.
 const grace = 2 * time.Second
 
-// process is a running plugin with which hands were shaken.
+// process is a running plugin after the handshake.
 type process struct {
 	*supervised
 	client *plugin.Client
 	dir    string // of its socket
-	// channel was offered for the session; nil: none.
+	// channel is the socket offered for the session, or nil.
 	channel net.Conn
 }
 
-// launch starts a plugin's process and shakes hands with it. The process
-// outlives ctx, unless that ends before launch returns.
-func launch(ctx context.Context, command Command, options Options, log hclog.Logger) (*process, policyv1.PolicyServiceClient, error) {
+// launch starts a plugin's process and completes the handshake. The process outlives ctx, unless
+// ctx ends before launch returns.
+func launch(ctx context.Context, command Command, options Options,
+	log hclog.Logger,
+) (*process, policyv1.PolicyServiceClient, error) {
 	if err := command.check(); err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +49,7 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	}
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.Env = os.Environ()
-	if options.Memory > 0 { // Go plugins collect their garbage before the limit is reached
+	if options.Memory > 0 { // makes Go plugins collect garbage before they reach the limit
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", options.Memory/10*9))
 	}
 	cmd.Env = append(append(cmd.Env, command.Env...), wire.LogLevel+"="+log.GetLevel().String())
@@ -62,7 +64,7 @@ func launch(ctx context.Context, command Command, options Options, log hclog.Log
 	service, err := p.shakeHands(ctx)
 	inherited()
 	if p.channel != nil {
-		// What the plugin started may hold its end open, and be out of reach.
+		// A process that the plugin started may hold the other end open, and be out of reach.
 		context.AfterFunc(p.life, func() { _ = p.channel.Close() })
 	}
 	if err != nil {
@@ -76,20 +78,22 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 	return &plugin.ClientConfig{
 		HandshakeConfig:  wire.Handshake(),
 		VersionedPlugins: wire.Versions(&dispensed{}),
-		RunnerFunc: func(_ hclog.Logger, told *exec.Cmd, _ string) (runner.Runner, error) {
-			p.cmd.Env = append(append(p.cmd.Env, told.Env...), plugin.EnvUnixSocketDir+"="+p.dir) // ours has the last word
+		RunnerFunc: func(_ hclog.Logger, theirs *exec.Cmd, _ string) (runner.Runner, error) {
+			// Later entries override earlier ones.
+			p.cmd.Env = append(append(p.cmd.Env, theirs.Env...), plugin.EnvUnixSocketDir+"="+p.dir)
 			return p.supervised, nil
 		},
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.dir},
-		SkipHostEnv:      true, // it is in ours
+		SkipHostEnv:      true, // our environment already has it
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         !options.NoMTLS,
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(p.dial),
 			grpc.WithStreamInterceptor(noBroker),
-			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()), grpc.MaxCallRecvMsgSize(wire.MaxAnswer), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()), grpc.MaxCallRecvMsgSize(wire.MaxAnswer),
+				grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},
-		StartTimeout: 2 * options.StartTimeout, // ours comes first and says more
+		StartTimeout: 2 * options.StartTimeout, // our own timeout ends first and has a better message
 		Logger:       libraryLog{log},
 		SyncStdout:   newPrinter(log),
 		SyncStderr:   newPrinter(log),
@@ -97,7 +101,7 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 }
 
 func (p *process) shakeHands(ctx context.Context) (policyv1.PolicyServiceClient, error) {
-	// go-plugin waits without a context: ending the process ends the wait.
+	// go-plugin waits without a context, so end its wait by ending the process.
 	stop := context.AfterFunc(ctx, p.kill)
 	service, err := p.dispense()
 	if !stop() {
@@ -127,8 +131,8 @@ func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 	return service, nil
 }
 
-// stop ends the process, by force if it does not go when asked or is not to be
-// asked, and puts away what it leaves behind.
+// stop ends the process and removes what it leaves behind. Unless graceful, or if the process does
+// not end when asked, it is killed.
 func (p *process) stop(graceful bool) {
 	if graceful {
 		timer := time.AfterFunc(grace, p.kill)
@@ -141,11 +145,11 @@ func (p *process) stop(graceful bool) {
 	if p.channel != nil {
 		_ = p.channel.Close()
 	}
-	// What cannot be removed here is left to those who tidy temporary files.
+	// What cannot be removed is left to the system's cleanup of temporary files.
 	_ = os.RemoveAll(p.dir)
 }
 
-// check refuses an executable that does not have the sum that it should.
+// check returns an error if the executable does not have the required sum.
 func (c Command) check() error {
 	if c.SHA256 == nil {
 		return nil
@@ -165,7 +169,7 @@ func (c Command) check() error {
 	return nil
 }
 
-// dispensed makes a client of go-plugin's connection.
+// dispensed makes a client for go-plugin's connection.
 type dispensed struct{ plugin.NetRPCUnsupportedPlugin }
 
 func (*dispensed) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {

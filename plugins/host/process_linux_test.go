@@ -25,7 +25,7 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(before, 0), syscall.ESRCH, "nothing is left of it")
 }
 
-// A socket's path may have a hundred letters, and no more.
+// A socket's path may have about a hundred letters and no more.
 func TestATemporaryDirectoryMayBeFarAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("far", 30))
 	require.NoError(t, os.Mkdir(dir, 0o700))
@@ -42,7 +42,7 @@ func TestAHostThatCannotStartAPluginDoesNotBlameIt(t *testing.T) {
 	require.NotErrorIs(t, err, ErrNotPlugin)
 }
 
-// A process that does not even run any more must not keep the host.
+// A stopped process must not delay the host.
 func TestAStoppedProcessIsReplaced(t *testing.T) {
 	remote := child(t, "easy", Options{})
 	stop := func() { send(t, remote.Stats().PID, syscall.SIGSTOP, stopped) }
@@ -65,7 +65,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 	for name, test := range map[string]struct {
 		when, how string
 		args      []string
-		started   int // processes with the mark, the host and the guard among them
+		started   int // processes with the mark, including the host and the guard
 	}{
 		"idle":         {args: []string{"plugin-serve", "bad"}, started: 3},
 		"hanging":      {when: "decide", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
@@ -78,7 +78,8 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 			t.Parallel()
 			a := newAdversary(t, test.when, test.how)
 			sockets := t.TempDir()
-			host := exec.CommandContext(t.Context(), a.command.Path, append([]string{killedHost, a.command.Path}, test.args...)...)
+			host := exec.CommandContext(t.Context(), a.command.Path,
+				append([]string{killedHost, a.command.Path}, test.args...)...)
 			host.Env = append(append(os.Environ(), a.command.Env...), "TMPDIR="+sockets)
 			out, err := host.StdoutPipe()
 			require.NoError(t, err)
@@ -101,7 +102,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 	}
 }
 
-// send sends a signal, which takes its time, and waits for what it brings.
+// send sends a signal and waits for its effect.
 func send(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, s))
@@ -111,7 +112,7 @@ func send(t *testing.T, pid int, s syscall.Signal, done func(pid int) bool) {
 	})
 }
 
-// stopped reports whether all threads of a process are.
+// stopped reports whether all threads of a process are stopped.
 func stopped(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	return err == nil && !slices.ContainsFunc(threads, func(path string) bool {
@@ -120,8 +121,7 @@ func stopped(pid int) bool {
 	})
 }
 
-// gone reports whether a process has ended; whoever inherits it may not have
-// taken notice yet.
+// gone reports whether a process has ended; its new parent may not have reaped it yet.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")

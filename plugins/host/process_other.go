@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// Where there are no process groups the process alone is ended.
+// Without process groups only the process itself is killed.
 
 func ownGroup(*exec.Cmd) {}
 

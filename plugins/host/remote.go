@@ -21,67 +21,63 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// Options say how a plugin is run. The zero value is good.
+// Options say how a plugin runs. The zero value is valid.
 type Options struct {
-	// Policy are the policy's own options.
+	// Policy holds the policy's own options.
 	Policy map[string]string
-	// Deadline is how long one decision may take; 0: 10 s.
+	// Deadline limits one decision; 0 means 10 s.
 	Deadline time.Duration
-	// StartTimeout is how long the plugin may take until it is ready; 0: 10 s.
+	// StartTimeout limits the time until the plugin is ready; 0 means 10 s.
 	StartTimeout time.Duration
-	// Restarts is how often a plugin that fails again and again is restarted
-	// before it is given up; 0: 5, negative: never.
+	// Restarts is how often a repeatedly failing plugin is restarted before it is given up; 0 means
+	// 5, negative means never.
 	Restarts int
-	// Memory is how many bytes the plugin may use, and each process that it
-	// starts; 0: no limit. A Go plugin needs 128 MiB at least. Only Linux has such
-	// a limit; elsewhere the log says that there is none.
+	// Memory limits the bytes that the plugin, and each process that it starts, may use; 0 means no
+	// limit. A Go plugin needs at least 128 MiB. Only Linux supports the limit; elsewhere the log
+	// says that there is none.
 	Memory int64
-	// NoMTLS leaves the connection unencrypted. It is a Unix socket that only
-	// this user can reach.
+	// NoMTLS turns off encryption of the connection, a Unix socket that only this user can reach.
 	NoMTLS bool
-	// NoChannel holds the session over gRPC, even if the plugin could hold it on
-	// a socket of its own.
+	// NoChannel uses gRPC for the session even if the plugin supports an inherited socket.
 	NoChannel bool
-	// Logger gets the plugin's log and that of its supervision; nil: hclog's
-	// default.
+	// Logger receives the plugin's log and that of its supervision; nil means hclog's default.
 	Logger hclog.Logger
 }
 
-// Stats count what happened to a plugin.
+// Stats counts what happened to a plugin.
 type Stats struct {
-	Starts   int // of its process
+	Starts   int // starts of its process
 	Syncs    int // transfers of the whole state
 	Failures int // crashes, missed deadlines, breaches of the protocol
-	PID      int // of the process as it runs now; 0: none
+	PID      int // the current process; 0: none
 	// Sent and Received are the bytes of all messages of sessions.
 	Sent, Received int64
 }
 
-// Remote is a policy in a process of its own, as a [backfill.Decider]. The
-// process is restarted when it fails; until it is back, Decide returns errors,
-// so that the fallback decides.
+// Remote is a policy in a process of its own, as a [backfill.Decider]. The process is restarted
+// when it fails; until it is back, Decide returns errors, so that the fallback decides.
 //
-// A Remote may be used by several goroutines, each with a branch and a state of
-// its own; their rounds are decided one after the other.
+// Several goroutines may use a Remote, each with its own branch and state; their rounds are decided
+// one after the other.
 type Remote struct {
 	trunk   *Branch
 	options Options
 	log     hclog.Logger
-	connect func(context.Context) (*session, backfill.Spec, error)
-	spec    backfill.Spec
+	connect func(context.Context) (*session, backfill.PolicySpec, error)
+	spec    backfill.PolicySpec
 
 	mu       sync.Mutex
-	session  *session // nil: none, to be started by the next Decide
+	session  *session // nil if the next Decide must start one
 	closed   bool
 	backOff  backOff
-	branches uint64 // how many there were beside the trunk
+	branches uint64 // the number of branches so far
 	stats    Stats
 }
 
 var _ backfill.Repeatable = (*Remote)(nil)
 
-// Start starts a plugin and gives its policy its options. It fails if the
-// command is no policy plugin, is not ready in time, or refuses the options.
+// Start starts a plugin and passes the options to its policy. It fails if the command is not a
+// policy plugin, is not ready in time, or refuses the options.
 func Start(ctx context.Context, command Command, options Options) (*Remote, error) {
 	log := options.Logger
 	if log == nil {
@@ -92,38 +88,39 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 	if options.Memory > 0 && !canLimit {
 		log.Warn("this system cannot limit the memory of a policy plugin", "limit", options.Memory)
 	}
-	return newRemote(ctx, options, log, func(ctx context.Context) (*session, backfill.Spec, error) {
+	return newRemote(ctx, options, log, func(ctx context.Context) (*session, backfill.PolicySpec, error) {
 		p, service, err := launch(ctx, command, options, log)
 		if err != nil {
-			return nil, backfill.Spec{}, startError(ctx, command.Path, err)
+			return nil, backfill.PolicySpec{}, startError(ctx, command.Path, err)
 		}
 		s, spec, err := greet(ctx, service, p.channel, options.Policy, p.stop)
 		if err != nil {
 			if !options.NoMTLS && strings.Contains(err.Error(), "authentication handshake failed") {
 				err = fmt.Errorf("%w; a plugin that does not do mutual TLS needs mtls: off in the configuration", err)
 			}
-			return nil, backfill.Spec{}, fmt.Errorf("start %s: %w", command.Path, err)
+			return nil, backfill.PolicySpec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
 		s.pid, s.fate = p.pid(), p.fate
 		return s, spec, nil
 	})
 }
 
-// startError says why there is no plugin: it is none, unless the reason lies
-// elsewhere.
+// startError explains a failed start: the executable is not a plugin, unless there is another
+// reason.
 func startError(ctx context.Context, path string, err error) error {
-	if _, here := errors.AsType[hostError](err); here || scarce(err) || errors.Is(err, plugin.ErrChecksumsDoNotMatch) || errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if _, here := errors.AsType[hostError](err); here || scarce(err) || errors.Is(err, plugin.ErrChecksumsDoNotMatch) ||
+		errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	return notPlugin(path, err)
 }
 
-// hostError is the host's own, before there is a plugin to blame.
+// hostError is an error of the host itself, before the plugin could be at fault.
 type hostError struct{ error }
 
 func (e hostError) Unwrap() error { return e.error }
 
-// scarce says that the machine has no more of what every program needs.
+// scarce reports whether the error means that the machine lacks resources that every program needs.
 func scarce(err error) bool {
 	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC},
 		func(lack error) bool { return errors.Is(err, lack) })
@@ -136,7 +133,9 @@ func (o Options) complete() Options {
 	return o
 }
 
-func newRemote(ctx context.Context, options Options, log hclog.Logger, connect func(context.Context) (*session, backfill.Spec, error)) (*Remote, error) {
+func newRemote(ctx context.Context, options Options, log hclog.Logger,
+	connect func(context.Context) (*session, backfill.PolicySpec, error),
+) (*Remote, error) {
 	r := &Remote{options: options, log: log, connect: connect, backOff: backOff{limit: options.Restarts}}
 	r.trunk = &Branch{remote: r}
 	s, spec, err := r.start(ctx)
@@ -148,7 +147,7 @@ func newRemote(ctx context.Context, options Options, log hclog.Logger, connect f
 }
 
 // start starts the plugin within the start timeout.
-func (r *Remote) start(ctx context.Context) (*session, backfill.Spec, error) {
+func (r *Remote) start(ctx context.Context) (*session, backfill.PolicySpec, error) {
 	limit := r.options.StartTimeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not ready within %v", limit))
 	defer cancel()
@@ -156,19 +155,21 @@ func (r *Remote) start(ctx context.Context) (*session, backfill.Spec, error) {
 	return r.connect(ctx)
 }
 
-// greet asks who the policy is and gives it its options. The channel is nil if
-// none was offered. On an error the process is ended.
-func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn, options map[string]string, end func(graceful bool)) (*session, backfill.Spec, error) {
+// greet asks for the policy's description and passes it its options. channel is nil if none was
+// offered. On an error the process is ended.
+func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn, options map[string]string,
+	end func(graceful bool),
+) (*session, backfill.PolicySpec, error) {
 	carrier, description, err := meet(ctx, service, channel)
 	if err != nil {
 		end(false)
-		return nil, backfill.Spec{}, err
+		return nil, backfill.PolicySpec{}, err
 	}
 	s := &session{transport: carrier, end: end, knows: wire.FeaturesOf(description)}
 	spec, err := described(description, options)
 	if err != nil {
 		s.close(false)
-		return nil, backfill.Spec{}, err
+		return nil, backfill.PolicySpec{}, err
 	}
 	answer, err := s.ask(ctx, &policyv1.HostMessage{Message: &policyv1.HostMessage_Configure{
 		Configure: &policyv1.Configure{Options: options},
@@ -182,14 +183,16 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 	}
 	if err != nil {
 		s.close(false)
-		return nil, backfill.Spec{}, err
+		return nil, backfill.PolicySpec{}, err
 	}
 	return s, spec, nil
 }
 
-// meet asks the plugin to describe itself and opens a session: over the channel
-// if one was offered and taken.
-func meet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn) (transport, *policyv1.DescribeResponse, error) {
+// meet asks the plugin to describe itself and opens a session: over the channel if it was offered
+// and accepted.
+func meet(ctx context.Context, service policyv1.PolicyServiceClient,
+	channel net.Conn,
+) (transport, *policyv1.DescribeResponse, error) {
 	description, err := service.Describe(ctx, &policyv1.DescribeRequest{}, grpc.MaxCallRecvMsgSize(wire.MaxDescription))
 	if err == nil && description.GetChannel() && channel != nil {
 		return newSocket(channel), description, nil
@@ -204,27 +207,29 @@ func meet(ctx context.Context, service policyv1.PolicyServiceClient, channel net
 	return carrier, description, err
 }
 
-// Again starts the same plugin in a process of its own.
+// Again starts the same plugin in another process.
 func (r *Remote) Again(ctx context.Context) (backfill.Decider, error) {
 	return newRemote(ctx, r.options, r.log, r.connect)
 }
 
-// Spec is the policy's, as it described itself: it has no New.
-func (r *Remote) Spec() backfill.Spec { return r.spec }
+// Spec returns the policy's description of itself; it has no New.
+func (r *Remote) Spec() backfill.PolicySpec { return r.spec }
 
 // Decide lets the policy act on the open cycle of the trunk.
-func (r *Remote) Decide(ctx context.Context, c *backfill.Cycle) error { return r.trunk.Decide(ctx, c) }
+func (r *Remote) Decide(ctx context.Context, tx *backfill.Transaction) error {
+	return r.trunk.Decide(ctx, tx)
+}
 
-// Decided tells how a round of the trunk ended.
+// Decided reports how a round of the trunk ended.
 func (r *Remote) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	r.trunk.Decided(round, d, own)
 }
 
-// Fork lets the policy decide on a copy of the trunk's state as well, beginning
-// as it is now. The copy is a clone of that state, made after its last round.
+// Fork returns a branch on which the policy decides on a copy of the trunk's state. The copy is a
+// clone of that state, made after its last round.
 func (r *Remote) Fork(state *backfill.State) *Branch { return r.trunk.Fork(state) }
 
-// Stats says what happened to the plugin so far.
+// Stats returns the counts so far.
 func (r *Remote) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,8 +242,8 @@ func (r *Remote) Stats() Stats {
 	return stats
 }
 
-// Close ends the plugin's process, by force if it does not go in two seconds.
-// A decision that is under way is waited for.
+// Close ends the plugin's process, by force if it does not end within two seconds. It waits for a
+// decision in progress.
 func (r *Remote) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,8 +251,8 @@ func (r *Remote) Close() {
 	r.leave(true)
 }
 
-// live is the session with a running plugin; where there is none it is time,
-// perhaps, to start one.
+// live returns the session with a running plugin. If there is none, it starts one when it is time
+// to.
 func (r *Remote) live(ctx context.Context) (*session, error) {
 	if r.session != nil {
 		return r.session, nil
@@ -262,7 +267,8 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 	s, spec, err := r.start(ctx)
 	if err == nil && !same(spec, r.spec) {
 		s.close(false)
-		err = fmt.Errorf("it is another policy now: %s; guarantees: %t, ignores the order: %t", spec.Name, spec.Guarantees, spec.IgnoresOrder)
+		err = fmt.Errorf("it is another policy now: %s; guarantees: %t, ignores the order: %t", spec.Name,
+			spec.Guarantees, spec.IgnoresOrder)
 	}
 	if err != nil {
 		return nil, r.failed(ctx, fmt.Errorf("restart: %w", err))
@@ -271,16 +277,15 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// same reports whether a host may take one policy for the other.
-func same(a, b backfill.Spec) bool {
+// same reports whether a host may substitute one policy for the other.
+func same(a, b backfill.PolicySpec) bool {
 	return a.Name == b.Name && a.Guarantees == b.Guarantees && a.IgnoresOrder == b.IgnoresOrder
 }
 
-// failed ends the process after a failure that was its own, and returns the
-// error.
+// failed ends the process after a failure that the plugin caused, and returns the error.
 func (r *Remote) failed(ctx context.Context, err error) error {
 	r.leave(false)
-	if ctx.Err() != nil { // the host does not want to know any more
+	if ctx.Err() != nil { // the host no longer wants the answer
 		return err
 	}
 	r.stats.Failures++
@@ -299,10 +304,10 @@ func (r *Remote) leave(graceful bool) {
 	}
 }
 
-// unexpected is an answer to another question.
+// unexpected returns the error for an answer that does not belong to the question.
 func unexpected(m *policyv1.PolicyMessage) error {
 	return fmt.Errorf("the plugin broke the protocol: unexpected %T", m.GetMessage())
 }
 
-// brief bounds what a plugin can write into an error, and how that looks.
+// brief limits the length of a plugin's text in an error and makes it printable.
 func brief(text string) string { return backfill.Printable(text, 1000) }

@@ -9,18 +9,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// scenario makes up what happens to a pool, round by round. What it makes up
-// depends on the seed and on the state alone.
+// scenario generates the events of a pool, round by round. They depend only on the seed and the
+// state.
 type scenario struct {
 	random *rand.Rand
 	now    backfill.Time
 	jobs   backfill.JobID
 	sets   int
-	// bundles are those of a partitioned pool, in which each job takes one.
+	// bundles are the bundles of a partitioned pool, in which each job takes one.
 	bundles [][]backfill.SlotID
 }
 
-// partitioned pools have the seeds from here on.
+// partitioned is the first seed of partitioned pools.
 const partitioned = 1000
 
 func newScenario(seed uint64) *scenario {
@@ -37,7 +37,7 @@ func newPool() *backfill.State {
 	return backfill.NewState([]string{"cpus", "memory"}, profile.ByRank)
 }
 
-// next is the next round of a pool in this state.
+// next returns the next round of a pool in this state.
 func (g *scenario) next(s *backfill.State) backfill.Round {
 	if g.sets == 0 {
 		return g.first()
@@ -51,7 +51,7 @@ func (g *scenario) next(s *backfill.State) backfill.Round {
 		r.Candidates = append(r.Candidates, g.candidates())
 	}
 	snapshot := s.Snapshot()
-	if g.one(20) { // a set that is known changes
+	if g.one(20) { // a known set changes
 		changed := g.candidates()
 		g.sets--
 		changed.ID = g.random.IntN(len(snapshot.Candidates))
@@ -80,12 +80,12 @@ func (g *scenario) next(s *backfill.State) backfill.Round {
 	}
 	for range g.random.IntN(4) {
 		g.jobs++
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: g.job(g.jobs)})
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: g.job(g.jobs)})
 	}
 	return r
 }
 
-// first opens the pool.
+// first returns the first round.
 func (g *scenario) first() backfill.Round {
 	g.now = 1000
 	r := backfill.Round{Now: g.now, Candidates: []backfill.CandidateSet{g.candidates()}}
@@ -100,7 +100,7 @@ func (g *scenario) first() backfill.Round {
 	return r
 }
 
-// another is one more bundle, if the slots that come up are not one already.
+// another returns one more bundle, unless the slots that come up form a known one.
 func (g *scenario) another() []backfill.Bundle {
 	var slots []backfill.SlotID
 	for id := range backfill.SlotID(poolSlots) {
@@ -108,7 +108,8 @@ func (g *scenario) another() []backfill.Bundle {
 			slots = append(slots, id)
 		}
 	}
-	if len(slots) == 0 || slices.ContainsFunc(g.bundles, func(known []backfill.SlotID) bool { return slices.Equal(known, slots) }) {
+	if len(slots) == 0 || slices.ContainsFunc(g.bundles,
+		func(known []backfill.SlotID) bool { return slices.Equal(known, slots) }) {
 		return nil
 	}
 	g.bundles = append(g.bundles, slots)
@@ -119,7 +120,7 @@ func (g *scenario) bundle(i int) backfill.Bundle {
 	return backfill.Bundle{ID: backfill.BundleID(i), Name: fmt.Sprintf("part%d", (i*7)%10), Slots: g.bundles[i]}
 }
 
-// pass lets time go on: mostly to the next wake, which is missed at times.
+// pass advances the time, usually to the next wake, which is sometimes missed.
 func (g *scenario) pass(s *backfill.State) {
 	step := backfill.Time(g.random.IntN(40))
 	if wake := s.NextWake(); g.now+step > wake && !g.one(15) {
@@ -128,20 +129,23 @@ func (g *scenario) pass(s *backfill.State) {
 	g.now += step
 }
 
-// concerning makes up what happens to a job, if anything does.
+// concerning generates an event about a job, or none.
 func (g *scenario) concerning(j backfill.JobState) (backfill.Event, bool) {
 	id := j.Job.ID
 	switch {
 	case j.Running && (j.End <= g.now && !g.one(10) || g.one(12)):
-		return backfill.Event{Kind: backfill.Completed, Job: id}, true
+		return backfill.Event{Kind: backfill.Completed, JobID: id}, true
 	case j.Running && g.one(60):
-		return backfill.Event{Kind: backfill.StartFailed, Job: id}, true
+		return backfill.Event{Kind: backfill.StartFailed, JobID: id}, true
 	case j.Running && g.one(40):
-		return backfill.Event{Kind: backfill.EstimateChanged, Job: id, End: g.now + 1 + backfill.Time(g.random.IntN(100))}, true
+		return backfill.Event{
+			Kind: backfill.EstimateChanged, JobID: id,
+			End: g.now + 1 + backfill.Time(g.random.IntN(100)),
+		}, true
 	case g.one(60):
-		return backfill.Event{Kind: backfill.Removed, Job: id}, true
+		return backfill.Event{Kind: backfill.Removed, JobID: id}, true
 	case !j.Running && g.one(60):
-		return backfill.Event{Kind: backfill.Changed, Spec: g.job(id)}, true
+		return backfill.Event{Kind: backfill.Changed, Job: g.job(id)}, true
 	}
 	return backfill.Event{}, false
 }
@@ -153,7 +157,7 @@ func (g *scenario) job(id backfill.JobID) *backfill.Job {
 		nodes = 1
 	}
 	return &backfill.Job{
-		ID: id, Submit: g.now, Place: backfill.Place{Queue: "schedd", Cluster: int64(id)},
+		ID: id, Submit: g.now, Position: backfill.QueuePosition{Queue: "schedd", Cluster: int64(id)},
 		Nodes: nodes, Whole: g.bundles != nil,
 		Request:    backfill.Vector{int64(1 + g.random.IntN(6)), int64(g.random.IntN(60))},
 		Estimate:   estimate,
@@ -187,10 +191,10 @@ func (g *scenario) candidates() backfill.CandidateSet {
 	return set
 }
 
-// one is true once in n times.
+// one returns true once in n times.
 func (g *scenario) one(n int) bool { return g.random.IntN(n) == 0 }
 
-// copyOf is a round for another host: hosts sort and complete it.
+// copyOf returns a copy of a round for another host, because hosts sort and complete rounds.
 func copyOf(r backfill.Round) backfill.Round {
 	r.Events = slices.Clone(r.Events)
 	return r

@@ -8,22 +8,22 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// session is the conversation with a plugin. Every question has one answer, so
-// that nobody has to listen in between.
+// session is the conversation with a plugin. Every question has one answer, so nobody listens in
+// between.
 type session struct {
 	transport
-	end  func(graceful bool)   // of what is behind it
-	fate func(err error) error // adds to an error how the process behind it ended; nil: there is none
-	pid  int                   // of the process behind it, if there is one
-	// knows is what the plugin said that it understands; it is not told of more.
+	end  func(graceful bool)   // ends what is behind the session
+	fate func(err error) error // adds to an error how the process ended; nil: there is no process
+	pid  int                   // of the process, if there is one
+	// knows lists the features that the plugin says it understands; it is sent no others.
 	knows wire.Features
-	// outbox waits for the next question, whose deadline then bounds its sending.
+	// outbox holds messages for the next question, whose deadline then limits their sending.
 	outbox         []*policyv1.HostMessage
 	sent, received int64 // bytes
 }
 
-// ask sends messages, of which the last is a question, and waits for its
-// answer. A context that ends before that ends the session.
+// ask sends messages, the last of which is a question, and waits for its answer. If the context
+// ends before that, so does the session.
 func (s *session) ask(ctx context.Context, messages ...*policyv1.HostMessage) (*policyv1.PolicyMessage, error) {
 	stop := context.AfterFunc(ctx, s.cut)
 	answer, err := s.exchange(append(s.outbox, messages...))
@@ -51,8 +51,8 @@ func (s *session) exchange(messages []*policyv1.HostMessage) (*policyv1.PolicyMe
 	return answer, err
 }
 
-// tell sends a message that has no answer, before the next question.
-func (s *session) tell(m *policyv1.HostMessage) { s.outbox = append(s.outbox, m) }
+// queue queues a message without an answer until the next question.
+func (s *session) queue(m *policyv1.HostMessage) { s.outbox = append(s.outbox, m) }
 
 // close ends the session and the process behind it.
 func (s *session) close(graceful bool) {

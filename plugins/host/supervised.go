@@ -21,13 +21,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// linger is how long the pipes of a process that has ended are still read: what
-// it started and let go may hold them open for ever.
+// linger is how long the pipes of an ended process are still read: processes that it started and
+// that left its group may hold them open for ever.
 const linger = time.Second
 
-// supervised is the operating system's side of a plugin, as go-plugin's runner. It
-// holds the process and what that starts to the limits, reads what they print,
-// and ends them together.
+// supervised is the operating system's side of a plugin, as go-plugin's runner. It applies the
+// limits to the process and the processes that it starts, reads their output, and ends them
+// together.
 type supervised struct {
 	cmd    *exec.Cmd
 	dir    string // removed if the host is killed
@@ -36,22 +36,25 @@ type supervised struct {
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
 	network, address string        // where it listens
-	said             *printer      // its standard error
+	errorOutput      *printer      // its standard error
 
 	life    context.Context // ends with the process
 	end     context.CancelFunc
-	drained chan struct{} // closed when nothing that it printed is left
-	settled chan struct{} // closed when hands are shaken or will not be
-	exit    error         // of a process that has ended
+	drained chan struct{} // closed when all output has been read
+	settled chan struct{} // closed when the handshake has succeeded or failed
+	exit    error         // how the process ended
 
 	mu      sync.Mutex
 	running bool
-	doomed  bool  // to be killed, perhaps before it runs
-	refused error // why hands are not shaken
+	killing bool  // must be killed, perhaps before it runs
+	refused error // why the handshake failed
 }
 
 func newSupervised(cmd *exec.Cmd, dir string, memory int64, log hclog.Logger) *supervised {
-	c := &supervised{cmd: cmd, dir: dir, memory: memory, log: log, said: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{})}
+	c := &supervised{
+		cmd: cmd, dir: dir, memory: memory, log: log, errorOutput: newPrinter(log), drained: make(chan struct{}),
+		settled: make(chan struct{}),
+	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -69,7 +72,7 @@ func (c *supervised) Start(context.Context) error {
 	hello, forward := io.Pipe()
 	c.hello, c.cmd.Stdout, c.cmd.Stderr = hello, stdoutEnd, stderrEnd
 	var reading sync.WaitGroup
-	reading.Go(func() { c.said.drain(stderr) })
+	reading.Go(func() { c.errorOutput.drain(stderr) })
 	reading.Go(func() { c.listen(stdout, forward) })
 	started := make(chan error)
 	go func() {
@@ -87,27 +90,27 @@ func (c *supervised) Start(context.Context) error {
 	return err
 }
 
-// run starts the process and waits for its end, on one thread: Linux ends the
-// process with the thread that started it.
+// run starts the process and waits for its end on a single thread, because Linux ends the process
+// with the thread that started it.
 func (c *supervised) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer c.end()
-	buryGuard, err := c.begin()
+	reapGuard, err := c.begin()
 	if started <- err; err != nil {
 		return
 	}
 	c.exit = c.cmd.Wait()
 	c.mu.Lock()
 	c.running = false
-	killGroup(c.cmd.Process) // what it has left behind
+	killGroup(c.cmd.Process) // processes that it left behind
 	c.mu.Unlock()
-	buryGuard()
+	reapGuard()
 }
 
-// begin starts the process within its limits, and its guard, which is to be
-// buried when it was killed.
-func (c *supervised) begin() (buryGuard func(), err error) {
+// begin starts the process within its limits, and its guard. reapGuard waits for the end of the
+// guard after it was killed.
+func (c *supervised) begin() (reapGuard func(), err error) {
 	ownGroup(c.cmd)
 	if err = c.cmd.Start(); err != nil {
 		return nil, err
@@ -117,28 +120,28 @@ func (c *supervised) begin() (buryGuard func(), err error) {
 		_ = c.cmd.Wait() // it was killed
 		return nil, fmt.Errorf("limit its memory: %w", err)
 	}
-	if buryGuard, err = startGuard(c.cmd.Process.Pid, c.dir); err != nil {
+	if reapGuard, err = startGuard(c.cmd.Process.Pid, c.dir); err != nil {
 		c.log.Warn("what the policy plugin starts will outlive a host that is killed", "error", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running = true; c.doomed {
+	if c.running = true; c.killing {
 		killGroup(c.cmd.Process)
 	}
-	return buryGuard, nil
+	return reapGuard, nil
 }
 
-// kill ends the process and what it started, now or as soon as it has started.
+// kill kills the process and what it started, now or as soon as it has started.
 func (c *supervised) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.doomed = true; c.running {
+	if c.killing = true; c.running {
 		killGroup(c.cmd.Process)
 	}
 }
 
-// listen gives the line of the handshake to go-plugin, and what else comes over
-// the standard output to the log.
+// listen passes the line of the handshake to go-plugin and the rest of the standard output to the
+// log.
 func (c *supervised) listen(stdout io.Reader, hello *io.PipeWriter) {
 	in := bufio.NewReaderSize(stdout, maxLine)
 	line, err := in.ReadSlice('\n')
@@ -160,18 +163,17 @@ func (c *supervised) listen(stdout io.Reader, hello *io.PipeWriter) {
 	_ = hello.Close()
 }
 
-// refuse keeps the first reason why hands are not shaken.
+// refuse records the first reason why the handshake failed.
 func (c *supervised) refuse(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = cmp.Or(c.refused, err)
 }
 
-// errSilent says that a process shook no hands.
+// errSilent says that a process ended without a handshake.
 var errSilent = errors.New("it ended without a handshake")
 
-// refusal says why hands were not shaken, if the process is to blame, and ends
-// it.
+// refusal returns why the handshake failed, if that is the process' fault, and ends the process.
 func (c *supervised) refusal() error {
 	c.mu.Lock()
 	refused := c.refused
@@ -180,17 +182,17 @@ func (c *supervised) refusal() error {
 		return refused
 	}
 	silent := errors.Is(refused, errSilent)
-	if !silent { // it may go on for ever
+	if !silent { // it may run for ever
 		c.kill()
 	}
-	select { // it is ending
+	select { // the process is ending
 	case <-c.drained:
 	case <-time.After(linger):
 		c.kill()
 		<-c.drained
 	}
-	words := c.said.words()
-	if strings.Contains(words, "This binary is a plugin") { // as all say that are built with go-plugin
+	words := c.errorOutput.words()
+	if strings.Contains(words, "This binary is a plugin") { // every go-plugin binary says so
 		return fmt.Errorf("it is a plugin of another program, with another magic cookie: %w", wire.ErrMismatch)
 	}
 	if silent && c.exit != nil {
@@ -215,14 +217,14 @@ func (c *supervised) fate(err error) error {
 	if c.exit != nil {
 		err = fmt.Errorf("%w: %w", err, c.exit)
 	}
-	if crash := c.said.crash(); crash != "" {
+	if crash := c.errorOutput.crash(); crash != "" {
 		err = fmt.Errorf("%w; it said: %s", err, crash)
 	}
 	return err
 }
 
-// dial connects to the process. The connection ends with it, whoever else holds
-// the socket.
+// dial connects to the process. The connection is closed when the process ends, even if another
+// process holds the socket.
 func (c *supervised) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if c.life.Err() != nil {
 		return nil, net.ErrClosed
@@ -234,29 +236,29 @@ func (c *supervised) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return conn, err
 }
 
-// Wait waits for the end of the process, and until nobody shakes hands any more.
+// Wait waits for the end of the process and of the handshake.
 func (c *supervised) Wait(context.Context) error {
 	<-c.drained
 	<-c.settled
 	return c.exit
 }
 
-// Kill ends the process.
+// Kill kills the process.
 func (c *supervised) Kill(context.Context) error {
 	c.kill()
 	return nil
 }
 
-// Stdout is where the handshake is read.
+// Stdout returns the reader of the handshake's line.
 func (c *supervised) Stdout() io.ReadCloser { return c.hello }
 
-// Stderr is empty: go-plugin would trust what a plugin writes there.
+// Stderr returns an empty reader, because go-plugin would trust what a plugin writes there.
 func (c *supervised) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the executable's.
+// Name returns the path of the executable.
 func (c *supervised) Name() string { return c.cmd.Path }
 
-// ID is the process's.
+// ID returns the process ID.
 func (c *supervised) ID() string { return strconv.Itoa(c.pid()) }
 
 func (c *supervised) pid() int {
@@ -266,16 +268,16 @@ func (c *supervised) pid() int {
 	return c.cmd.Process.Pid
 }
 
-// Diagnose has nothing to add.
+// Diagnose returns nothing.
 func (c *supervised) Diagnose(context.Context) string { return "" }
 
-// PluginToHost is told where the process listens.
+// PluginToHost records where the process listens and returns it unchanged.
 func (c *supervised) PluginToHost(network, address string) (string, string, error) {
 	c.network, c.address = network, address
 	return network, address, nil
 }
 
-// HostToPlugin leaves addresses as they are: both sides are on one machine.
+// HostToPlugin returns addresses unchanged, because both sides are on one machine.
 func (c *supervised) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }

@@ -20,22 +20,21 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// transport carries the messages of one session, and says how many bytes each
-// took.
+// transport carries the messages of one session and returns the number of bytes of each.
 type transport interface {
 	send(m *policyv1.HostMessage) (int, error)
 	receive() (*policyv1.PolicyMessage, int, error)
-	// cut ends it, and with it a send or receive that waits.
+	// cut closes it, which also ends a waiting send or receive.
 	cut()
 }
 
-// rpc is the session as an rpc.
+// rpc is a session over gRPC.
 type rpc struct {
 	stream policyv1.PolicyService_SessionClient
 	cancel context.CancelFunc
 }
 
-// openRPC begins an rpc that outlives ctx.
+// openRPC starts an rpc that outlives ctx.
 func openRPC(ctx context.Context, service policyv1.PolicyServiceClient) (*rpc, error) {
 	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stream, err := service.Session(streaming)
@@ -48,7 +47,7 @@ func openRPC(ctx context.Context, service policyv1.PolicyServiceClient) (*rpc, e
 
 func (r *rpc) send(m *policyv1.HostMessage) (int, error) {
 	err := r.stream.Send(m)
-	if err != nil && !errors.Is(err, io.EOF) { // what lies behind io.EOF is for receive to say
+	if err != nil && !errors.Is(err, io.EOF) { // receive returns the error behind io.EOF
 		return 0, plain(err)
 	}
 	return proto.Size(m), nil
@@ -67,21 +66,23 @@ func (r *rpc) receive() (*policyv1.PolicyMessage, int, error) {
 
 func (r *rpc) cut() { r.cancel() }
 
-// plain is a gRPC error without its code. Its text may be the plugin's.
+// plain returns a gRPC error without its code. The text may come from the plugin.
 func plain(err error) error {
 	return errors.New(brief(status.Convert(err).Message()))
 }
 
-// noBroker lets go-plugin not open the stream by which plugins offer further
-// connections: none is ever taken, and each offer costs a goroutine for seconds.
-func noBroker(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+// noBroker keeps go-plugin from opening the stream on which plugins offer further connections: none
+// is ever accepted, and each offer costs a goroutine for seconds.
+func noBroker(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
+	options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	if method == "/plugin.GRPCBroker/StartStream" {
 		return nil, status.Error(codes.Unimplemented, "it is not needed")
 	}
 	return open(ctx, desc, conn, method, options...)
 }
 
-// codec is gRPC's own, but looks at answers before it decodes them.
+// codec is gRPC's own codec, which checks answers before it decodes them.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(grpcproto.Name)} }
@@ -95,7 +96,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, m any) error {
 	return c.CodecV2.Unmarshal(data, m)
 }
 
-// socket is the session on a socket of its own.
+// socket is a session over an inherited socket.
 type socket struct {
 	conn    net.Conn
 	channel *wire.Channel

@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// onSocket is a session on a socket whose other end is the test's.
+// onSocket returns a session on a socket whose other end belongs to the test.
 func onSocket(t *testing.T) (*session, net.Conn) {
 	t.Helper()
 	here, there := net.Pipe()
@@ -30,8 +30,8 @@ func configuring(text string) *policyv1.HostMessage {
 	}}
 }
 
-// The deadline of a question bounds its sending as well as the wait for the
-// answer, and whoever asked may give up.
+// The deadline of a question limits both its sending and the wait for the answer, and the caller
+// may give up.
 func TestAQuestionOnASocketEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	for name, reads := range map[string]int{"while it is sent": 1 << 10, "while its answer is awaited": 1 << 20} {

@@ -4,5 +4,5 @@ package sdk
 
 import "os"
 
-// takeChannel takes nothing where processes do not inherit sockets.
+// takeChannel returns nil, because processes do not inherit sockets on this system.
 func takeChannel() *os.File { return nil }

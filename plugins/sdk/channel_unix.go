@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// takeChannel takes the socket that the host offers for the session; nil if it
-// offers none. What this process starts neither inherits nor hears of it.
+// takeChannel returns the socket that the host offers for the session, or nil if it offers none.
+// Processes that this one starts do not inherit the socket or its offer.
 func takeChannel() *os.File {
 	offered, err := strconv.Atoi(os.Getenv(wire.ChannelEnv))
 	_ = os.Unsetenv(wire.ChannelEnv)
@@ -23,7 +23,7 @@ func takeChannel() *os.File {
 		return nil // the offer was for another process
 	}
 	syscall.CloseOnExec(offered)
-	// The socket blocks, as does the thread that reads it: that answers in half
-	// the time that waiting for it together with all else takes.
+	// The socket is blocking, and so is the thread that reads it: it answers in half the time that
+	// the Go runtime's poller takes.
 	return os.NewFile(uintptr(offered), "session")
 }

@@ -25,7 +25,7 @@ func TestTheOfferedSocketIsTaken(t *testing.T) {
 	require.Nil(t, takeChannel(), "it is taken once")
 	syscall.CloseOnExec(ends[1])
 
-	// What the plugin starts does not hold the session open.
+	// A process that the plugin starts does not hold the session open.
 	stays := exec.CommandContext(t.Context(), "sleep", "1000")
 	require.NoError(t, stays.Start())
 	_, err = taken.WriteString("hello")
@@ -39,8 +39,8 @@ func TestTheOfferedSocketIsTaken(t *testing.T) {
 	require.Error(t, stays.Wait())
 }
 
-// An offer may have been for another process, and what it names be another
-// thing by now, which is left alone.
+// An offer may have been meant for another process, so that its number belongs to something else,
+// which is left alone.
 func TestWhatIsNoSocketIsNotTaken(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, err)

@@ -9,14 +9,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// stderr is the standard error that the process began with. That which a policy
-// prints to later goes through the connection to the host, and is lost with it.
+// stderr is the original standard error of the process. What a policy prints to the later one goes
+// to the host through the connection, and is lost with it.
 var stderr = os.Stderr
 
-// Logger is what a policy logs with. In a plugin its lines appear in the host's
-// log, under the plugin's name, with their levels, keys and values; those below
-// the level that the host shows are not sent. Elsewhere, in a test or linked in,
-// it is hclog's default logger.
+// Logger returns the logger for a policy. In a plugin its lines appear in the host's log, under the
+// plugin's name, with their levels, keys and values; lines below the host's level are not sent.
+// Elsewhere, in a test or linked in, it is hclog's default logger.
 func Logger() hclog.Logger { return logger() }
 
 var logger = sync.OnceValue(func() hclog.Logger {
@@ -28,8 +27,8 @@ var logger = sync.OnceValue(func() hclog.Logger {
 	})
 })
 
-// levelOf is the level that the host shows. Where it does not say it, it gets all
-// and leaves out what it likes.
+// levelOf returns the level that the host logs. Without one it returns the lowest level, and the
+// host filters.
 func levelOf(name string) hclog.Level {
 	if level := hclog.LevelFromString(name); level != hclog.NoLevel {
 		return level

@@ -12,17 +12,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// mirror is a policy with its copies of the host's state, one for each branch.
-// A branch about which there is any doubt is dropped: the host then sends it
-// anew.
+// mirror is a policy with its copies of the host's state, one per branch. If a copy may be wrong it
+// is dropped, and the host sends the state anew.
 type mirror struct {
-	spec     backfill.Spec
+	spec     backfill.PolicySpec
 	policy   backfill.Policy
 	log      hclog.Logger
 	branches map[uint64]*backfill.State
 }
 
-// handle takes one message of the host; nil means that it asks for no answer.
+// handle processes one message of the host; it returns nil if the message needs no answer.
 func (m *mirror) handle(msg *policyv1.HostMessage) *policyv1.PolicyMessage {
 	switch {
 	case msg.GetConfigure() != nil:
@@ -94,8 +93,8 @@ func (m *mirror) decide(msg *policyv1.Decide) *policyv1.PolicyMessage {
 		return err
 	})
 	if err != nil {
-		// A panic may have left the copy half changed, and whoever decides now
-		// decides otherwise.
+		// A panic may have left the copy half changed, and the fallback decides this round
+		// differently.
 		delete(m.branches, branch)
 		return failure(branch, err)
 	}
@@ -107,12 +106,12 @@ func (m *mirror) decide(msg *policyv1.Decide) *policyv1.PolicyMessage {
 // follow brings a copy of the state to the base revision.
 func follow(s *backfill.State, msg *policyv1.Decide) error {
 	for _, settled := range msg.GetSettled() {
-		c, err := s.Open(wire.DecodeRound(settled.GetRound()))
+		tx, err := s.Open(wire.DecodeRound(settled.GetRound()))
 		if err != nil {
 			return fmt.Errorf("a settled round after revision %d: %w", s.Revision(), err)
 		}
-		if err = c.Replay(wire.DecodeJournal(settled.GetJournal())); err == nil {
-			_, err = c.Close()
+		if err = tx.Replay(wire.DecodeJournal(settled.GetJournal())); err == nil {
+			_, err = tx.Close()
 		}
 		if err != nil {
 			return fmt.Errorf("a settled decision after revision %d: %w", s.Revision(), err)
@@ -124,24 +123,24 @@ func follow(s *backfill.State, msg *policyv1.Decide) error {
 	return nil
 }
 
-// act lets the policy decide on a round and applies what it decided.
+// act lets the policy decide a round and applies the decision.
 func (m *mirror) act(s *backfill.State, r backfill.Round) (backfill.Decision, error) {
 	if m.policy == nil {
 		return backfill.Decision{}, errors.New("a round came before the options")
 	}
-	c, err := s.Open(r)
+	tx, err := s.Open(r)
 	if err != nil {
 		return backfill.Decision{}, fmt.Errorf("the round cannot be true: %w", err)
 	}
-	m.policy.Decide(c)
-	decision, err := c.Close()
+	m.policy.Decide(tx.Cycle)
+	decision, err := tx.Close()
 	if err != nil {
 		return backfill.Decision{}, fmt.Errorf("the decision is not possible: %w", err)
 	}
 	return decision, nil
 }
 
-// guard makes an error of a panic, with the stack in the log.
+// guard turns a panic into an error and logs the stack.
 func (m *mirror) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,21 +14,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-func newMirror(spec backfill.Spec) *mirror {
+func newMirror(spec backfill.PolicySpec) *mirror {
 	return &mirror{spec: spec, log: hclog.NewNullLogger(), branches: make(map[uint64]*backfill.State)}
 }
 
-// ready is a mirror of EASY with the empty pool on branch 0.
+// ready returns a mirror of EASY with the empty pool on branch 0.
 func ready(t *testing.T) *mirror {
 	t.Helper()
 	m := newMirror(easy.Spec())
 	require.NotNil(t, m.handle(configure(nil)).GetReady())
-	require.Nil(t, m.handle(syncMessage(wire.EncodeSnapshot(backfill.NewState([]string{"cpus"}, profile.Pack).Snapshot()))))
+	require.Nil(t, m.handle(syncMessage(wire.EncodeSnapshot(backfill.NewState([]string{"cpus"},
+		profile.Pack).Snapshot()))))
 	return m
 }
 
 func configure(options map[string]string) *policyv1.HostMessage {
-	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Configure{Configure: &policyv1.Configure{Options: options}}}
+	configure := &policyv1.HostMessage_Configure{Configure: &policyv1.Configure{Options: options}}
+	return &policyv1.HostMessage{Message: configure}
 }
 
 func syncMessage(s *policyv1.Snapshot) *policyv1.HostMessage {
@@ -41,13 +43,16 @@ func ask(branch, base uint64, round *policyv1.Round, settled ...*policyv1.Settle
 	}}}
 }
 
-// slotAndJob is a round in which a slot comes up and a job arrives.
+// slotAndJob returns a round in which a slot comes up and a job arrives.
 func slotAndJob(id backfill.JobID) *policyv1.Round {
 	return wire.EncodeRound(backfill.Round{
 		Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
 		Events: []backfill.Event{
 			{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "s", Capacity: backfill.Vector{4}}},
-			{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Nodes: 1, Request: backfill.Vector{1}, Estimate: 10}},
+			{Kind: backfill.Submitted, Job: &backfill.Job{
+				ID: id, Nodes: 1, Request: backfill.Vector{1},
+				Estimate: 10,
+			}},
 		},
 	})
 }
@@ -66,7 +71,10 @@ func TestTheMirrorFollowsSettledRounds(t *testing.T) {
 	t.Parallel()
 	m := ready(t)
 	settled := &policyv1.Settled{Round: slotAndJob(1), Journal: []*policyv1.Action{
-		{After: 2, Kind: policyv1.ActionKind_ACTION_KIND_START, Job: 1, Placement: &policyv1.Placement{Slots: []int32{0}}},
+		{
+			After: 2, Kind: policyv1.ActionKind_ACTION_KIND_START, Job: 1,
+			Placement: &policyv1.Placement{Slots: []int32{0}},
+		},
 	}}
 	require.NotNil(t, m.handle(ask(0, 1, &policyv1.Round{Now: 1}, settled)).GetDecision())
 	require.Equal(t, 1, m.branches[0].RunningJobs())
@@ -75,10 +83,12 @@ func TestTheMirrorFollowsSettledRounds(t *testing.T) {
 func TestTheMirrorSaysWhenItIsOutOfStep(t *testing.T) {
 	t.Parallel()
 	for name, question := range map[string]*policyv1.HostMessage{
-		"the copy is at revision 0, the round at 7":         ask(0, 7, &policyv1.Round{}),
-		"a settled round after revision 0: event 0":         ask(0, 1, &policyv1.Round{}, &policyv1.Settled{Round: &policyv1.Round{Events: []*policyv1.Event{{}}}}),
-		"a settled decision after revision 0: unknown acti": ask(0, 1, &policyv1.Round{}, &policyv1.Settled{Journal: []*policyv1.Action{{}}}),
-		"there is no such branch here":                      ask(3, 0, &policyv1.Round{}),
+		"the copy is at revision 0, the round at 7": ask(0, 7, &policyv1.Round{}),
+		"a settled round after revision 0: event 0": ask(0, 1, &policyv1.Round{},
+			&policyv1.Settled{Round: &policyv1.Round{Events: []*policyv1.Event{{}}}}),
+		"a settled decision after revision 0: unknown acti": ask(0, 1, &policyv1.Round{},
+			&policyv1.Settled{Journal: []*policyv1.Action{{}}}),
+		"there is no such branch here": ask(3, 0, &policyv1.Round{}),
 	} {
 		m := ready(t)
 		require.Contains(t, m.handle(question).GetOutOfStep().GetText(), name)
@@ -102,7 +112,8 @@ func TestBranchesAreApart(t *testing.T) {
 func TestFailuresAreSaid(t *testing.T) {
 	t.Parallel()
 	m := newMirror(easy.Spec())
-	require.Contains(t, m.handle(configure(map[string]string{"colour": "red"})).GetFailure().GetText(), `no option "colour"`)
+	require.Contains(t, m.handle(configure(map[string]string{"colour": "red"})).GetFailure().GetText(),
+		`no option "colour"`)
 	require.Nil(t, m.handle(&policyv1.HostMessage{}), "an unknown message has no answer")
 	require.Nil(t, m.handle(syncMessage(nil)), "nor has a state that makes no sense")
 	require.NotNil(t, m.handle(ask(0, 0, nil)).GetOutOfStep())
@@ -114,7 +125,10 @@ func TestFailuresAreSaid(t *testing.T) {
 	require.Contains(t, text, "the round cannot be true")
 	require.Empty(t, m.branches, "there is doubt about the copy")
 
-	broken := backfill.Spec{Name: "broken", New: func(backfill.Values) (backfill.Policy, error) { return nil, errors.New("no licence") }}
+	broken := backfill.PolicySpec{Name: "broken", New: func(backfill.Values) (backfill.Policy, error) {
+		return nil, errors.New("no licence")
+	}}
 	require.Equal(t, "no licence", newMirror(broken).handle(configure(nil)).GetFailure().GetText())
-	require.Contains(t, newMirror(backfill.Spec{Name: "empty"}).handle(configure(nil)).GetFailure().GetText(), "policy empty panicked")
+	require.Contains(t, newMirror(backfill.PolicySpec{Name: "empty"}).handle(configure(nil)).GetFailure().GetText(),
+		"policy empty panicked")
 }

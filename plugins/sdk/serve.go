@@ -1,11 +1,11 @@
-// Package sdk is the author's side of the plugin boundary: it makes a program
-// of a scheduling policy.
+// Package sdk is the author's side of the plugin boundary: it makes a program from a scheduling
+// policy.
 //
 //	func main() { sdk.Serve(mypolicy.Spec()) }
 //
-// The policy is the same Go value that could be linked into a host. The package
-// keeps a copy of the host's state beside it, so that a policy cannot tell
-// where it runs, and turns its panics into failures that the host reports.
+// The policy is the same Go value that could be linked into a host. The package keeps a copy of the
+// host's state, so that a policy cannot tell where it runs, and turns its panics into failures that
+// the host reports.
 package sdk
 
 import (
@@ -24,18 +24,19 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// Serve serves the policy to the host that started this process, and returns
-// when the host is done with it. Started by hand, the program says that it is a
-// plugin and exits with status 1, as it does if the spec itself is wrong.
+// Serve serves the policy to the host that started this process, and returns when the host is done
+// with it. Started by hand, the program prints that it is a plugin and exits with status 1; it also
+// does so if the spec is invalid.
 //
-// What the policy logs with [Logger] or prints appears in the host's log.
-func Serve(spec backfill.Spec) {
+// What the policy prints, or logs with [Logger], appears in the host's log.
+func Serve(spec backfill.PolicySpec) {
 	if err := servable(spec); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "this policy cannot be served: %v\n", err)
 		os.Exit(1)
 	}
 	if key := wire.Handshake().MagicCookieKey; os.Getenv(key) == "" {
-		_, _ = fmt.Fprintf(os.Stderr, "This is the scheduling policy %s. To try it: negotiator plugin check %s\n", spec.Name, os.Args[0])
+		_, _ = fmt.Fprintf(os.Stderr, "This is the scheduling policy %s. To try it: negotiator plugin check %s\n",
+			spec.Name, os.Args[0])
 	}
 	log := Logger()
 	life := newEndWithHost(patience, os.Exit)
@@ -61,8 +62,8 @@ func Serve(spec backfill.Spec) {
 	})
 }
 
-// servable finds what is wrong with a policy before a host does.
-func servable(spec backfill.Spec) error {
+// servable returns the mistakes of a policy before a host finds them.
+func servable(spec backfill.PolicySpec) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
@@ -87,12 +88,12 @@ func (p *served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientCon
 	return nil, errors.New("this side serves the policy")
 }
 
-// patience is how long a plugin waits for a host to connect: one that was killed
-// after it had started the plugin never will.
+// patience is how long a plugin waits for a host to connect; a host that was killed after starting
+// the plugin never will.
 const patience = time.Minute
 
-// endWithHost ends the process when the host's connection does, so that it does
-// not outlive a host that was killed.
+// endWithHost ends the process when the host's connection ends, so that it does not outlive a
+// killed host.
 type endWithHost struct {
 	alone *time.Timer
 	exit  func(code int)

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// TestEndWithHost makes sure that no plugin outlives its host, be it killed
-// before it connected or after.
+// TestEndWithHost checks that no plugin outlives its host, whether that is killed before or after
+// it connects.
 func TestEndWithHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		connects, leaves bool

@@ -13,33 +13,33 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// server serves one policy; each session makes its own instance of it.
+// server serves one policy; each session creates its own instance of it.
 type server struct {
 	policyv1.UnimplementedPolicyServiceServer
-	spec    backfill.Spec
+	spec    backfill.PolicySpec
 	log     hclog.Logger
-	channel bool // its session is on the channel
+	channel bool // its session uses the channel
 }
 
-// NewServer is the gRPC service by itself, for a process that has a server
-// already, and for tests. [Serve] is all that a plugin needs.
-func NewServer(spec backfill.Spec, log hclog.Logger) policyv1.PolicyServiceServer {
+// NewServer returns only the gRPC service, for a process that already has a server, and for tests.
+// [Serve] is all that a plugin needs.
+func NewServer(spec backfill.PolicySpec, log hclog.Logger) policyv1.PolicyServiceServer {
 	return &server{spec: spec, log: log}
 }
 
-// Describe says what the policy is.
+// Describe returns the policy's description.
 func (s *server) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
 	m := wire.EncodeSpec(s.spec)
 	m.Channel = s.channel
 	return m, nil
 }
 
-// Session answers a host until it has no more to say.
+// Session answers a host until the host closes the session.
 func (s *server) Session(stream policyv1.PolicyService_SessionServer) error {
 	return s.hold(stream.Recv, stream.Send)
 }
 
-// converse holds a session on a channel.
+// converse serves a session over a channel.
 func (s *server) converse(c *wire.Channel) error {
 	return s.hold(
 		func() (*policyv1.HostMessage, error) {
@@ -53,7 +53,7 @@ func (s *server) converse(c *wire.Channel) error {
 		})
 }
 
-// hold answers what is received until the host has no more to say.
+// hold answers messages until the host closes the session.
 func (s *server) hold(receive func() (*policyv1.HostMessage, error), send func(*policyv1.PolicyMessage) error) error {
 	m := &mirror{spec: s.spec, log: s.log, branches: make(map[uint64]*backfill.State)}
 	for {

@@ -14,8 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// talk makes a host for a policy that converses on a channel, and hears with what
-// error it ends.
+// talk starts a policy that converses on a channel, and returns the host's end and the error with
+// which the policy ends.
 func talk(t *testing.T) (host net.Conn, over <-chan error) {
 	t.Helper()
 	host, plugin := net.Pipe()

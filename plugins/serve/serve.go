@@ -1,6 +1,5 @@
-// Package serve lets an executable be its own plugin: started with a hidden
-// argument it serves one of the policies that are linked into it, so that these
-// run behind the same boundary as everybody else's.
+// Package serve makes an executable its own plugin: started with a hidden argument it serves one of
+// the policies linked into it, so that these run behind the same boundary as all others.
 package serve
 
 import (
@@ -12,14 +11,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// IfChild serves the policy that the arguments (without the program's name)
-// ask for and ends the process; it returns if they ask for none. Programs that
-// use host.Self call it first of all:
+// IfChild serves the policy that the arguments (without the program's name) ask for and ends the
+// process; it returns if they ask for none. Programs that use host.Self must call it first:
 //
 //	func main() {
 //		serve.IfChild(os.Args[1:], policies.All())
 //		…
-func IfChild(args []string, specs []backfill.Spec) {
+func IfChild(args []string, specs []backfill.PolicySpec) {
 	if len(args) != 2 || args[0] != wire.ServeArg {
 		return
 	}

@@ -1,10 +1,9 @@
-// Package bestfit starts the widest job that fits now, again and again, and
-// reserves for none.
+// Package bestfit repeatedly starts the widest job that fits now, and makes no reservations.
 //
-// The jobs at the head of the queue start first, as long as they fit. Behind the
-// first that does not, the job with most cpus that fits is started, equal ones
-// in the queue's order, until none fits. Slots are filled better than by
-// first-fit; a job that is wider than what is ever idle at once still starves.
+// The jobs at the head of the queue start first, as long as they fit. Behind the first one that
+// does not fit, the job with the most cpus that fits is started, until none fits; equal jobs start
+// in the queue's order. Slots are filled better than by first-fit. A job that needs more than is
+// ever idle at once still starves.
 //
 // Source: the best-fit of the Maui administrator's guide (Backfill), with its
 // default metric, processors, and without reservations.
@@ -19,8 +18,8 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
 		Name:    "best-fit",
 		Doc:     "starts the widest job that fits now, again and again; the widest of all may starve",
 		Promise: "no work is left: what is idle fits no waiting job; no start is promised",
@@ -31,9 +30,8 @@ func Spec() backfill.Spec {
 	}
 }
 
-// decide starts the head of the queue, then what fits behind the pivot, widest
-// first. Starts only take away, so a job that does not fit once need not be
-// asked again.
+// decide starts the head of the queue, then the jobs behind the pivot that fit, widest first. A
+// start only takes room away, so a job that did not fit once is not tried again.
 func decide(c *backfill.Cycle) {
 	scan.Begin(c)
 	var fitting []*backfill.Job // behind the pivot

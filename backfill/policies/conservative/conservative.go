@@ -1,10 +1,8 @@
-// Package conservative is Conservative backfilling: every job gets a
-// reservation when it arrives, at the earliest time that delays nobody before
-// it, and that start is its guarantee.
+// Package conservative is Conservative backfilling. Every job gets a reservation when it arrives,
+// at the earliest time that delays no job before it. That start is its guarantee.
 //
-// When a job ends earlier than planned, the plan is compressed: each waiting
-// job in turn, by planned start, is taken out and placed again. A job can only
-// move forward by this.
+// When a job ends earlier than planned, the plan is compressed: each waiting job, in order of
+// planned start, is removed and placed again. This never makes a start later.
 //
 // Source: A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001; the order of
 // compression as in Lindsay et al., Backfilling with guarantees granted upon
@@ -17,8 +15,8 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
 		Name:         "conservative",
 		Doc:          "reserves for every job at its arrival and never starts one later than promised",
 		Promise:      "each job starts by the time it was told at its arrival",
@@ -35,7 +33,7 @@ func decide(c *backfill.Cycle) {
 	p := plan.Open(c, plan.ByStart)
 	for e, more := p.Next(); more; e, more = p.Next() {
 		if e.Kind == backfill.Submitted {
-			p.Promise(e.Spec)
+			p.Promise(e.Job)
 		}
 		if e.Freed {
 			p.CompressOnce()

@@ -1,12 +1,11 @@
-// Package dc is Delayed Compression: Conservative backfilling in which the room
-// that a job leaves goes at once only to jobs that can start in it. What else
-// became free is kept until a job arrives who might take it.
+// Package dc is Delayed Compression: Conservative backfilling in which the room that a job leaves
+// goes at once only to jobs that can start in it. The rest is kept until a job arrives that might
+// take it.
 //
-// A completion fills: by the compression queue's order, which the site chooses,
-// jobs that could start now are moved to now. At an arrival the jobs before the
-// new one in that queue may move forward first, to starts up to where the new
-// one would have ended. No job starts after the start that it was promised at
-// its arrival.
+// At a completion, jobs that could start now are moved to now, in the order of the compression
+// queue, which the site chooses. At an arrival, the jobs before the new one in that queue may first
+// move forward, to starts up to where the new one would have ended. No job starts after the start
+// that it was promised at its arrival.
 //
 // Source: Lindsay et al., Backfilling with guarantees granted upon job
 // submission, Delayed Compression.
@@ -18,10 +17,11 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
-		Name:       "dc",
-		Doc:        "conservative; when a job ends, jobs move forward only to start, by the queue's order; others do when one arrives that they come before",
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: "dc",
+		Doc: "conservative; when a job ends, jobs move forward only to start, by the queue's order; others " +
+			"do when one arrives that they come before",
 		Promise:    "each job starts by the time it was told at its arrival",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
@@ -35,7 +35,7 @@ func decide(c *backfill.Cycle) {
 	p := plan.Open(c, plan.ByQueue)
 	for e, more := p.Next(); more; e, more = p.Next() {
 		if e.Kind == backfill.Submitted {
-			arrive(p, e.Spec)
+			arrive(p, e.Job)
 		}
 		if e.Freed || e.Kind == backfill.Completed {
 			p.Fill()
@@ -44,8 +44,8 @@ func decide(c *backfill.Cycle) {
 	p.Start()
 }
 
-// arrive lets the jobs of higher priority move into room that the new one might
-// take, up to where it would end, and then places it.
+// arrive first moves jobs of higher priority into room that the new job might take, to starts up to
+// where it would end. Then it places the new job.
 func arrive(p *plan.Plan, j *backfill.Job) {
 	if start, ok := p.Earliest(j); ok {
 		p.Advance(j, start+j.Estimate)

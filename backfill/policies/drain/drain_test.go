@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-func link(t require.TestingT, spec backfill.Spec, options map[string]string) backfill.Decider {
+func link(t require.TestingT, spec backfill.PolicySpec, options map[string]string) backfill.Decider {
 	d, err := backfill.Link(spec, options)
 	require.NoError(t, err)
 	return d
@@ -36,9 +36,11 @@ func decideByTheBook(c *backfill.Cycle) {
 	drained, window := backfill.BundleID(-1), backfill.Time(0)
 	for j := range c.Queue() {
 		free := func(id backfill.BundleID) bool {
-			return b.frees(id) <= c.Now() && (drained < 0 || j.Estimate <= window || !b.conflict(id, drained) && id != drained)
+			return b.frees(id) <= c.Now() && (drained < 0 || j.Estimate <= window || !b.conflict(id, drained) &&
+				id != drained)
 		}
-		idle := slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles), func(id backfill.BundleID) bool { return !free(id) })
+		idle := slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles),
+			func(id backfill.BundleID) bool { return !free(id) })
 		if len(idle) > 0 {
 			c.Start(j, b.all(b.least(idle, free)))
 			continue
@@ -54,7 +56,8 @@ func decideByTheBook(c *backfill.Cycle) {
 			continue
 		}
 		freed := func(id backfill.BundleID) bool { return b.frees(id) <= first }
-		drained = b.least(slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles), func(id backfill.BundleID) bool { return !freed(id) }), freed)
+		drained = b.least(slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles),
+			func(id backfill.BundleID) bool { return !freed(id) }), freed)
 		window = first - c.Now()
 		c.Reserve(j, first, b.all(drained))
 	}
@@ -77,7 +80,8 @@ func (b byTheBook) frees(id backfill.BundleID) backfill.Time {
 
 func (b byTheBook) conflict(x, y backfill.BundleID) bool {
 	bundles := b.c.State().Bundles()
-	return x != y && slices.ContainsFunc(bundles[x].Slots, func(s backfill.SlotID) bool { return slices.Contains(bundles[y].Slots, s) })
+	return x != y && slices.ContainsFunc(bundles[x].Slots,
+		func(s backfill.SlotID) bool { return slices.Contains(bundles[y].Slots, s) })
 }
 
 // least is the partition that blocks fewest of those that are free, then the first by name.
@@ -113,12 +117,18 @@ type arrival struct {
 func machine(t *rapid.T) (r backfill.Round) {
 	slots := rapid.IntRange(1, 8).Draw(t, "slots")
 	for i := range slots {
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: backfill.Vector{512}}})
+		r.Events = append(r.Events, backfill.Event{
+			Kind: backfill.SlotAdded,
+			Slot: backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('a' + i)), Capacity: backfill.Vector{512}},
+		})
 	}
 	for range rapid.IntRange(1, 12).Draw(t, "partitions") {
 		ids := rapid.SliceOfNDistinct(rapid.IntRange(0, slots-1), 1, slots, rapid.ID[int]).Draw(t, "partition")
 		slices.Sort(ids)
-		b := backfill.Bundle{ID: backfill.BundleID(len(r.Bundles)), Name: string(rune('z'-len(r.Bundles)%4)) + string(rune('a'+len(r.Bundles)))}
+		b := backfill.Bundle{
+			ID:   backfill.BundleID(len(r.Bundles)),
+			Name: string(rune('z'-len(r.Bundles)%4)) + string(rune('a'+len(r.Bundles))),
+		}
 		for _, id := range ids {
 			b.Slots = append(b.Slots, backfill.SlotID(id))
 		}
@@ -143,10 +153,14 @@ func arrivals(t *rapid.T) (jobs []arrival) {
 	for id := range rapid.IntRange(1, 30).Draw(t, "jobs") {
 		submit += backfill.Time(rapid.IntRange(0, 4).Draw(t, "gap"))
 		estimate := backfill.Time(rapid.IntRange(1, 25).Draw(t, "estimate"))
-		jobs = append(jobs, arrival{run: backfill.Time(rapid.IntRange(0, int(estimate)).Draw(t, "run")), job: &backfill.Job{
-			ID: backfill.JobID(id), Submit: submit, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Whole: true,
-			Request: backfill.Vector{1}, Estimate: estimate, Candidates: rapid.IntRange(0, 2).Draw(t, "candidates"),
-		}})
+		jobs = append(jobs, arrival{
+			run: backfill.Time(rapid.IntRange(0, int(estimate)).Draw(t, "run")),
+			job: &backfill.Job{
+				ID: backfill.JobID(id), Submit: submit, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
+				Whole:   true,
+				Request: backfill.Vector{1}, Estimate: estimate, Candidates: rapid.IntRange(0, 2).Draw(t, "candidates"),
+			},
+		})
 	}
 	return jobs
 }
@@ -163,20 +177,26 @@ type told struct {
 func play(t *rapid.T, first backfill.Round, jobs []arrival, main backfill.Decider) (rounds []told) {
 	order, err := backfill.OrderNamed("fcfs")
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), order, main, link(t, easy.Spec(), nil), func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), order, main,
+		link(t, easy.Spec(), nil), func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	ends := map[backfill.JobID]backfill.Time{}
 	for round := first; ; {
 		next := 0
 		for next < len(jobs) && jobs[next].job.Submit == round.Now {
-			round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Spec: jobs[next].job})
+			round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Job: jobs[next].job})
 			ends[jobs[next].job.ID] = -jobs[next].run // until it starts
 			next++
 		}
 		jobs = jobs[next:]
 		d, err := h.Decide(t.Context(), round)
 		require.NoError(t, err)
-		result := told{d.Now, map[backfill.JobID]string{}, map[backfill.JobID]backfill.Time{}, map[backfill.JobID]string{}}
+		result := told{
+			d.Now,
+			map[backfill.JobID]string{},
+			map[backfill.JobID]backfill.Time{},
+			map[backfill.JobID]string{},
+		}
 		for _, s := range d.Started {
 			ends[s.Job.ID] = d.Now - ends[s.Job.ID]
 			result.started[s.Job.ID] = h.State.DescribePlacement(s.Placement)
@@ -202,10 +222,10 @@ func play(t *rapid.T, first backfill.Round, jobs []arrival, main backfill.Decide
 		}
 		for id, end := range ends {
 			if h.State.IsRunning(id) && end <= round.Now {
-				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: id})
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, JobID: id})
 			}
 		}
-		slices.SortFunc(round.Events, func(a, b backfill.Event) int { return cmp.Compare(a.Job, b.Job) })
+		slices.SortFunc(round.Events, func(a, b backfill.Event) int { return cmp.Compare(a.JobID, b.JobID) })
 	}
 }
 
@@ -257,7 +277,8 @@ func TestOnThePoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, jobs := machine(t), arrivals(t)
 		for i := range jobs {
-			jobs[i].job.Submit, jobs[i].job.Estimate, jobs[i].run = jobs[i].job.Submit*7, jobs[i].job.Estimate*7, jobs[i].run*7
+			jobs[i].job.Submit, jobs[i].job.Estimate, jobs[i].run = jobs[i].job.Submit*7, jobs[i].job.Estimate*7,
+				jobs[i].run*7
 		}
 		events := play(t, first, jobs, link(t, drain.Spec(), nil))
 		happened := map[backfill.Time]bool{}
@@ -284,13 +305,20 @@ func TestTopOfAPoint(t *testing.T) {
 		}
 		return -float64(j.ID), true
 	}
-	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), byFive, link(t, drain.Spec(), map[string]string{"interval": "10"}), link(t, easy.Spec(), nil), nil)
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), byFive,
+		link(t, drain.Spec(), map[string]string{"interval": "10"}), link(t, easy.Spec(), nil), nil)
 	require.NoError(t, err)
 	round := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}}, Events: []backfill.Event{
 		{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{2}}},
 	}}
 	for id := range backfill.JobID(3) {
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Request: backfill.Vector{2}, Estimate: 25}})
+		round.Events = append(round.Events, backfill.Event{
+			Kind: backfill.Submitted,
+			Job: &backfill.Job{
+				ID: id, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
+				Request: backfill.Vector{2}, Estimate: 25,
+			},
+		})
 	}
 	_, err = h.Decide(t.Context(), round)
 	require.NoError(t, err)
@@ -310,7 +338,7 @@ func TestDrainIsEasy(t *testing.T) {
 			seed += conformance.Partitioned
 		}
 		var want []backfill.Decision
-		for _, spec := range []backfill.Spec{easy.Spec(), drain.Spec()} {
+		for _, spec := range []backfill.PolicySpec{easy.Spec(), drain.Spec()} {
 			run, err := conformance.Start(seed, link(t, spec, nil))
 			require.NoError(t, err)
 			var got []backfill.Decision
@@ -336,7 +364,10 @@ func TestDrainIsEasy(t *testing.T) {
 func TestREADME(t *testing.T) {
 	first := backfill.Round{}
 	for i := range 4 {
-		first.Events = append(first.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('A' + i)), Capacity: backfill.Vector{512}}})
+		first.Events = append(first.Events, backfill.Event{
+			Kind: backfill.SlotAdded,
+			Slot: backfill.Slot{ID: backfill.SlotID(i), Name: string(rune('A' + i)), Capacity: backfill.Vector{512}},
+		})
 	}
 	for i, name := range []string{"A", "B", "C", "D", "AB", "CD", "ABCD"} {
 		b := backfill.Bundle{ID: backfill.BundleID(i), Name: name}
@@ -346,20 +377,23 @@ func TestREADME(t *testing.T) {
 		first.Bundles = append(first.Bundles, b)
 	}
 	for id, bundles := range [][]backfill.BundleID{{0}, {2}, {0, 1, 2, 3}, {4, 5}} {
-		first.Candidates = append(first.Candidates, backfill.CandidateSet{ID: id, Candidates: backfill.Candidates{Bundles: bundles}})
+		first.Candidates = append(first.Candidates,
+			backfill.CandidateSet{ID: id, Candidates: backfill.Candidates{Bundles: bundles}})
 	}
 	for i, j := range []struct {
 		estimate   backfill.Time
 		candidates int
 	}{{20, 0}, {30, 1}, {20, 3}, {20, 2}, {40, 2}, {30, 2}} {
 		id := backfill.JobID(i + 1)
-		first.Events = append(first.Events, backfill.Event{Kind: backfill.Submitted, Spec: &backfill.Job{
-			ID: id, Place: backfill.Place{Cluster: int64(id)}, Nodes: 1, Whole: true, Request: backfill.Vector{1}, Estimate: j.estimate, Candidates: j.candidates,
+		first.Events = append(first.Events, backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+			ID: id, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1, Whole: true,
+			Request: backfill.Vector{1}, Estimate: j.estimate, Candidates: j.candidates,
 		}})
 	}
 	order, err := backfill.OrderNamed("fcfs")
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), order, link(t, drain.Spec(), nil), link(t, easy.Spec(), nil), nil)
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), order, link(t, drain.Spec(), nil),
+		link(t, easy.Spec(), nil), nil)
 	require.NoError(t, err)
 	got := map[backfill.JobID]string{}
 	starts := map[backfill.JobID]backfill.Time{}
@@ -372,7 +406,7 @@ func TestREADME(t *testing.T) {
 		round = backfill.Round{Now: h.State.NextWake()}
 		for _, j := range h.State.Snapshot().Jobs {
 			if j.Running && j.End == round.Now {
-				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, Job: j.Job.ID})
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID})
 			}
 		}
 	}

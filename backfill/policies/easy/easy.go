@@ -1,10 +1,9 @@
-// Package easy is EASY backfilling: the first job that cannot start gets a
-// reservation at the earliest time the running jobs' estimates allow, and any
-// other may start now if it does not delay that one.
+// Package easy is EASY backfilling. The first job that cannot start gets a reservation at the
+// earliest time that the running jobs' estimates allow. Any other job may start now if it does not
+// delay that reservation.
 //
-// It promises nothing to the jobs behind the first, and the reservation itself
-// may move in either direction as jobs end early: only the current plan holds.
-// With depth n the first n blocked jobs are reserved for (Maui's
+// It promises nothing to the jobs behind the first. The reservation itself may move in either
+// direction as jobs end early. With depth n, the first n blocked jobs get reservations (Maui's
 // RESERVATIONDEPTH, Fluxion's hybrid policy).
 //
 // Source: D. Lifka, The ANL/IBM SP scheduling system, JSSPP 1995.
@@ -16,8 +15,8 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
 		Name:    "easy",
 		Doc:     "reserves for the first blocked jobs and starts any other that does not delay them",
 		Promise: "the first blocked job is not delayed: if estimates are right it starts by the time reserved for it",

@@ -1,8 +1,8 @@
-// Package fcfs is first come, first served: jobs start in the queue's order,
-// and the first that does not fit blocks all behind it.
+// Package fcfs is first come, first served: jobs start in the queue's order, and the first that
+// does not fit blocks all jobs behind it.
 //
-// It promises that no job is overtaken, and pays with idle slots. It is the
-// yardstick for every backfilling policy.
+// It promises that no job is overtaken, at the cost of idle slots. Backfilling policies are
+// measured against it.
 package fcfs
 
 import (
@@ -11,15 +11,15 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
 		Name:    "fcfs",
 		Doc:     "starts jobs in the queue's order; the first that does not fit blocks all behind it",
 		Promise: "no job is overtaken",
 		Source:  "the base line of the backfilling literature",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.Heads(c) // nobody overtakes the pivot; its reservation is its expected start
+				scan.Heads(c) // no job overtakes the pivot; its reservation only shows its expected start
 			}), nil
 		},
 	}

@@ -1,9 +1,7 @@
-// Package firstfit starts every job that fits now, in the queue's order, and
-// reserves for none.
+// Package firstfit starts every job that fits now, in the queue's order, and makes no reservations.
 //
-// It keeps slots busy and lets wide jobs starve: there is always a narrow one
-// that fits. HTCondor's dedicated scheduler does this under the name of
-// best-fit.
+// It keeps slots busy, but wide jobs starve while narrow ones that fit keep arriving. HTCondor's
+// dedicated scheduler does this under the name of best-fit.
 package firstfit
 
 import (
@@ -12,8 +10,8 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
 		Name:    "first-fit",
 		Doc:     "starts every job that fits now, in the queue's order; wide jobs may starve",
 		Promise: "no work is left: what is idle fits no waiting job; no start is promised",

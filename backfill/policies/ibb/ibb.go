@@ -1,10 +1,9 @@
-// Package ibb is the improved Backfill Balanced policy: like EASY it protects a
-// reservation for the job at the head, and goes once through the rest of the
-// queue; a job that could be backfilled is, if it does not make the use of the
-// resources less balanced than it was when the backfilling began.
+// Package ibb is the improved Backfill Balanced policy. Like EASY it keeps a reservation for the
+// job at the head. It goes once through the rest of the queue and backfills each job that does not
+// make the use of the resources less balanced than it was when the backfilling began.
 //
-// With x the utilisation of each of K resources if the job ran and S that
-// without any backfilled job, the condition is max(x)/mean(x) ≤ max(S)/mean(S).
+// Let x be the utilisation of each of the K resources if the job ran, and S the one without any
+// backfilled job. The condition is max(x)/mean(x) ≤ max(S)/mean(S).
 //
 // Source: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced
 // Scheduling for HTCondor, equation 2 as printed.
@@ -13,33 +12,19 @@ package ibb
 import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/balance"
-	"github.com/condor-backfill/condor-backfill/backfill/scan"
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
-		Name:    "ibb",
-		Doc:     "EASY's reservation; backfills the jobs that keep the use of the resources as balanced as it is",
-		Promise: "the first blocked job is not delayed: if estimates are right it starts by the time reserved for it",
-		Source:  "Liu et al., IBB, equation 2",
-		Options: []backfill.Option{balance.Option()},
-		New: func(v backfill.Values) (backfill.Policy, error) {
-			resources := v.List(balance.Option().Name)
-			return backfill.PolicyFunc(func(c *backfill.Cycle) { decide(c, resources) }), nil
-		},
-	}
+func Spec() backfill.PolicySpec {
+	return balance.Spec("ibb",
+		"EASY's reservation; backfills the jobs that keep the use of the resources as balanced as it is",
+		"Liu et al., IBB, equation 2", fill)
 }
 
-func decide(c *backfill.Cycle, resources []string) {
-	pivot := scan.Heads(c)
-	if pivot == nil {
-		return
-	}
-	scale := balance.NewScale(c, resources)
+func fill(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) {
 	before := scale.Of(c.Use())
 	for j := range c.Behind(pivot) {
-		if !j.Whole && scale.Worsens(c.Use(), j.Request, j.Nodes, before) { // told without asking where it fits
+		if !j.Whole && scale.Worsens(c.Use(), j.Request, j.Nodes, before) { // skips the job wherever it would fit
 			continue
 		}
 		at, eligible := c.FitsNow(j)

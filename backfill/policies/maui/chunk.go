@@ -5,47 +5,48 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// chunking is BFCHUNKSIZE and BFCHUNKDURATION: for so long, what is freed is kept
-// from jobs of fewer cpus, in a pass in which a job that is not small was
-// blocked. The zero value is off.
+// chunking holds BFCHUNKSIZE and BFCHUNKDURATION. Once a job of at least that size is blocked in a
+// pass, what was freed in the last duration seconds is kept from smaller jobs. The zero value
+// switches chunking off.
 type chunking struct {
 	size     int64
 	duration backfill.Time
 }
 
-// kept is what is kept from small jobs in one cycle.
+// kept tracks, during one cycle, what is kept from small jobs.
 type kept struct {
 	chunking
 	c      *backfill.Cycle
-	active bool             // a job was blocked that is not small
-	beside *profile.Profile // what is left for small jobs; nil: to be seen
-	until  backfill.Time    // when some of what is kept is given free, if any is
+	active bool             // a large job was blocked
+	beside *profile.Profile // the profile that small jobs may use; nil: to be computed
+	until  backfill.Time    // when the next part of what is kept is released
 }
 
-// open has the state remember what is freed, for as long as it is kept.
+// open makes the state remember what is freed for the chunk duration, and returns the cycle's
+// tracker.
 func (h chunking) open(c *backfill.Cycle) kept {
 	c.KeepFreed(h.duration)
 	return kept{chunking: h, c: c}
 }
 
-// small says whether what is freed is kept from a job.
+// small reports whether the job is smaller than the chunk size.
 func (k *kept) small(j *backfill.Job) bool { return j.Width() < k.size }
 
-// minds says whether it matters that the job is blocked.
+// minds reports whether freed room is kept from small jobs from now on, if this job is blocked.
 func (k *kept) minds(j *backfill.Job) bool { return k.size > 0 && !k.active && !k.small(j) }
 
-// isBlocked notes that there is no room now for a job.
+// isBlocked notes that a job does not fit now.
 func (k *kept) isBlocked(j *backfill.Job) {
 	if k.minds(j) {
 		k.active = true
 	}
 }
 
-// change notes that less is idle than before.
+// change discards the profile for small jobs, because less is idle than before.
 func (k *kept) change() { k.beside = nil }
 
-// place finds a place for a job now; for a small one beside what is kept. Where
-// that alone is in its way, the cycle is to be repeated when less is kept.
+// place finds a place for a job now. A small job may not use what is kept; if only that is in its
+// way, the policy wakes when the next part is released.
 func (i *iteration) place(j *backfill.Job) (backfill.Placement, bool) {
 	k := &i.kept
 	if !k.active || !k.small(j) {
@@ -59,9 +60,8 @@ func (i *iteration) place(j *backfill.Job) (backfill.Placement, bool) {
 	return at, fits
 }
 
-// look finds out what is kept: of what is idle on a slot, what was freed there of
-// late. Whoever starts takes first what has been idle for longest, hence as much
-// of it is left as is idle.
+// look computes what is kept of the idle room on each slot: what was freed there recently, but no
+// more than is idle. Jobs that start are assumed to use first what has been idle for longest.
 func (k *kept) look() {
 	if k.beside != nil {
 		return
@@ -80,7 +80,7 @@ func (k *kept) look() {
 		for n, idle := range k.c.Profile().Free(f.Slot, now) {
 			sum[n] = max(0, min(sum[n], idle))
 		}
-		if sum.Zero() { // nothing is left of it, or it was looked at before
+		if sum.Zero() { // nothing of it is left, or the slot was handled before
 			continue
 		}
 		k.until = min(k.until, f.At+k.duration)

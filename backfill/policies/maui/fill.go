@@ -6,16 +6,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// fill starts jobs in a window, as many as fit. The jobs are in the queue's
-// order.
+// fill starts as many of the jobs as fit in a window. The jobs are in the queue's order.
 //
-// A start only takes away: a job that does not fit, or is beyond its limits, need
-// not be asked again in this pass.
+// A start only takes room away, so a job that does not fit or is over its limits is not tried again
+// in the same pass.
 type fill func(i *iteration, jobs []*backfill.Job, w window, l level)
 
-// firstFit starts the first job that fits, again and again. A large job that is for
-// a later window is passed by; where somebody behind it takes its room, it is
-// blocked.
+// firstFit starts the first job that fits, and repeats until none does. It skips a large job that
+// belongs to a later window; if a job behind it takes its room, the large job counts as blocked.
 func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
 	var passed []*backfill.Job
 	for _, j := range jobs {
@@ -32,12 +30,12 @@ func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
 		blocked := slices.IndexFunc(passed, func(p *backfill.Job) bool { return i.use.allow(p, l) && !i.fits(p) })
 		if blocked >= 0 {
 			i.isBlocked(passed[blocked])
-			passed = nil // one is enough
+			passed = nil // one blocked job is enough to start chunking
 		}
 	}
 }
 
-// bestFit starts the job with the largest metric that fits, again and again.
+// bestFit starts the job with the largest metric that fits, and repeats until none does.
 func bestFit(m metric) fill {
 	return func(i *iteration, jobs []*backfill.Job, w window, l level) {
 		jobs = w.of(jobs)
@@ -48,8 +46,8 @@ func bestFit(m metric) fill {
 	}
 }
 
-// greedy starts the combination of jobs with the largest sum of the metric that
-// it finds, and then whoever still fits.
+// greedy starts the combination of jobs with the largest sum of the metric that the search finds,
+// and then every other job that still fits.
 func greedy(m metric, schedules int) fill {
 	return func(i *iteration, jobs []*backfill.Job, w window, l level) {
 		jobs = w.of(jobs)
@@ -64,16 +62,16 @@ func greedy(m metric, schedules int) fill {
 	}
 }
 
-// metric is BACKFILLMETRIC: what a job is worth.
+// metric is BACKFILLMETRIC, the value of a job.
 type metric struct {
 	each  func(*backfill.Job) int64
-	byCPU bool // each cpu is worth that
+	byCPU bool // the value is multiplied by the job's cpus
 }
 
-// metricNames are Maui's.
+// metricNames lists Maui's names of the metrics.
 var metricNames = []string{"PROCS", "PROCSECONDS", "SECONDS"}
 
-// metrics are by metricNames.
+// metrics is indexed by metricNames.
 var metrics = map[string]metric{
 	"PROCS":       {each: func(*backfill.Job) int64 { return 1 }, byCPU: true},
 	"PROCSECONDS": {each: length, byCPU: true},

@@ -7,28 +7,26 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// search goes through the combinations of some jobs: with each of them and then
-// without, in their order. A combination fits if its jobs can be placed one after
-// the other in that order.
+// search tries combinations of jobs, in their order, first with each job and then without it. A
+// combination fits if its jobs can be placed one after the other in that order.
 type search struct {
 	i       *iteration
 	l       level
 	jobs    []*backfill.Job
-	worth   []amount         // of each job
-	rest    []amount         // what the jobs from each on are worth together
-	free    *profile.Profile // with the chosen ones in it
-	tries   int              // how often a job may still be added
-	enough  amount           // no combination can be worth more
+	worth   []amount         // by job
+	rest    []amount         // by job: the sum of its worth and of all jobs behind it
+	free    *profile.Profile // with the chosen jobs placed in it
+	tries   int              // remaining attempts to add a job
+	enough  amount           // upper bound of the worth of any combination
 	chosen  []*backfill.Job
 	sum     amount // of the chosen
 	best    []*backfill.Job
 	bestSum amount
 }
 
-// bestOf finds the combination of jobs with the largest sum of the metric; of
-// equal ones the first, in which the earlier jobs are. It adds a job to another
-// combination so many times, and completes at least the first, which is what
-// FIRSTFIT would start; then it gives the best that it has found.
+// bestOf returns the combination of jobs with the largest sum of the metric; of equal ones, the one
+// with the earlier jobs. It stops after the given number of attempts to add a job and returns the
+// best one so far. The first combination, which FIRSTFIT would start, is always completed.
 func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) []*backfill.Job {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *backfill.Job) bool { return !i.fits(j) })
 	if len(jobs) == 0 {
@@ -42,7 +40,7 @@ func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) [
 		s.rest[n] = s.rest[n+1].plus(s.worth[n])
 		most = max(most, m.each(j))
 	}
-	// Jobs that take bundles may be worth more than what they hold.
+	// The worth of jobs that take bundles may exceed the idle cpus.
 	if s.enough = s.rest[0]; m.byCPU && !slices.ContainsFunc(jobs, func(j *backfill.Job) bool { return j.Whole }) {
 		s.enough = product(idleCPUs(i.c), most)
 	}
@@ -50,11 +48,10 @@ func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) [
 	return s.best
 }
 
-// from goes through the combinations of what is chosen and the jobs from the
-// n-th on.
+// from tries all combinations of the chosen jobs with jobs from the n-th on.
 func (s *search) from(n int) {
 	if s.best != nil && s.sum.plus(s.rest[n]).compare(s.bestSum) <= 0 {
-		return // none of them is better
+		return // no such combination can be better
 	}
 	if n == len(s.jobs) {
 		s.best, s.bestSum = slices.Clone(s.chosen), s.sum
@@ -69,8 +66,8 @@ func (s *search) from(n int) {
 	s.from(n + 1)
 }
 
-// with goes through the combinations in which the n-th job is; false if it
-// cannot be added.
+// with tries the combinations that contain the n-th job. It returns false if the job cannot be
+// added.
 func (s *search) with(n int) bool {
 	c, j := s.i.c, s.jobs[n]
 	s.tries--
@@ -93,7 +90,7 @@ func (s *search) with(n int) bool {
 	return true
 }
 
-// idleCPUs counts the cpus that are free now.
+// idleCPUs returns the number of cpus that are free now.
 func idleCPUs(c *backfill.Cycle) (n int64) {
 	for _, slot := range c.State().Slots() {
 		if c.State().SlotUp(slot.ID) {

@@ -17,7 +17,7 @@ type (
 	plan    = map[id]backfill.Time
 )
 
-// newHost puts maui in charge of a state; a refused decision fails the test.
+// newHost creates a host with maui; a refused decision fails the test.
 func newHost(t require.TestingT, s *backfill.State, opt options, order string) *backfill.Host {
 	main, err := backfill.Link(maui.Spec(), opt)
 	require.NoError(t, err)
@@ -50,7 +50,10 @@ func newPoolOrdered(t *testing.T, opt options, order string, cpus ...int64) *poo
 	for i, n := range cpus {
 		slot := backfill.SlotID(i)
 		r.Candidates[0].Candidates.Slots = append(r.Candidates[0].Candidates.Slots, slot)
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: slot, Name: string(rune('a' + i)), Capacity: backfill.Vector{n}}})
+		r.Events = append(r.Events, backfill.Event{
+			Kind: backfill.SlotAdded,
+			Slot: backfill.Slot{ID: slot, Name: string(rune('a' + i)), Capacity: backfill.Vector{n}},
+		})
 	}
 	_, err := h.Decide(t.Context(), r)
 	require.NoError(t, err)
@@ -63,11 +66,11 @@ func (p *pool) at(now backfill.Time, ended []id, arrived ...backfill.Job) (start
 	p.t.Helper()
 	r := backfill.Round{Now: now}
 	for _, job := range ended {
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: job})
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: job})
 	}
 	for _, job := range arrived {
-		job.ID, job.Submit, job.Place.Cluster = p.next, now, int64(p.next)
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &job})
+		job.ID, job.Submit, job.Position.Cluster = p.next, now, int64(p.next)
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: &job})
 		p.next++
 	}
 	return p.decide(r)

@@ -1,12 +1,14 @@
 package maui
 
 import (
+	"cmp"
 	"fmt"
+	"math/bits"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// level is which of the limits count.
+// level says whether the soft or the hard limits apply.
 type level uint8
 
 const (
@@ -14,25 +16,25 @@ const (
 	hard
 )
 
-// What is limited, in the order of a bounds.
+// What is limited: the indexes of bounds and total.
 const (
 	maxJob  = iota // jobs
 	maxProc        // cpus
 	maxPS          // cpus × estimate
 )
 
-// limitNames are Maui's.
+// limitNames lists Maui's names of the limits.
 var limitNames = [...]string{maxJob: "MAXJOB", maxProc: "MAXPROC", maxPS: "MAXPS"}
 
-// total is how much of what is limited is in use.
+// total is the amount in use, for each kind of limit.
 type total [len(limitNames)]amount
 
-// totalOf is what a job uses.
+// totalOf returns what one job uses.
 func totalOf(j *backfill.Job) total {
 	return total{maxJob: product(1, 1), maxProc: product(j.Width(), 1), maxPS: product(j.Width(), int64(j.Estimate))}
 }
 
-// bound is a limit; the zero value is none.
+// bound is one limit; the zero value does not limit anything.
 type bound struct {
 	set        bool
 	soft, hard int64
@@ -45,13 +47,13 @@ func (b bound) at(l level) amount {
 	return product(b.hard, 1)
 }
 
-// bounds are the limits of one user, group, account or QOS.
+// bounds holds the limits of one user, group, account or QOS.
 type bounds [len(limitNames)]bound
 
-// everyone stands for those who are not named.
+// everyone is the name under which the limits of all unnamed ones are given.
 const everyone = "DEFAULT"
 
-// limits are the throttling limits by label of the job and its value.
+// limits holds the throttling limits, by label of the job and its value.
 type limits []limitsBy
 
 type limitsBy struct {
@@ -59,7 +61,7 @@ type limitsBy struct {
 	who   map[string]bounds
 }
 
-// of are the bounds of one of them: its own, else the ones of everyone.
+// of returns the bounds for one value of the label: its own, else those of everyone.
 func (l limitsBy) of(name string) bounds {
 	own, all := l.who[name], l.who[everyone]
 	for k := range own {
@@ -70,8 +72,8 @@ func (l limitsBy) of(name string) bounds {
 	return own
 }
 
-// levels are the limits that a pass of backfill keeps to, one pass after the
-// other. Where soft and hard are the same, a second pass would find nothing.
+// levels returns the level of each backfill pass. If soft and hard limits are the same, one pass is
+// enough.
 func (ls limits) levels() []level {
 	for _, l := range ls {
 		for _, own := range l.who {
@@ -85,16 +87,16 @@ func (ls limits) levels() []level {
 	return []level{soft}
 }
 
-// credential is a label of jobs with its value.
+// credential is a label of a job with its value.
 type credential struct{ label, name string }
 
-// usage is who uses how much.
+// usage is how much the running jobs of each credential use.
 type usage struct {
 	limits limits
 	by     map[credential]total
 }
 
-// usage adds up what the running jobs use.
+// usage adds up what the running jobs use, by credential.
 func (ls limits) usage(c *backfill.Cycle) usage {
 	u := usage{limits: ls, by: map[credential]total{}}
 	if len(ls) > 0 {
@@ -120,21 +122,21 @@ func (u usage) change(j *backfill.Job, change func(a, b amount) amount) {
 	}
 }
 
-// allow says whether a job stays inside the limits if it starts.
+// allow reports whether a job stays within the limits if it starts.
 func (u usage) allow(j *backfill.Job, at level) bool {
 	_, over := u.breach(j, at)
 	return !over
 }
 
-// breach is a limit that a job would be over.
+// breach is a limit that a job would exceed.
 type breach struct {
 	credential
 	kind int
 	most int64
 }
 
-// breach finds a limit that a job is over if it starts, if there is one. A job
-// without a user, group, account or QOS is not limited by it.
+// breach returns a limit that a job would exceed if it started; false if there is none. A job
+// without a user, group, account or QOS is not limited by that label.
 func (u usage) breach(j *backfill.Job, at level) (breach, bool) {
 	for _, l := range u.limits {
 		who := credential{l.label, j.Labels[l.label]}
@@ -151,14 +153,41 @@ func (u usage) breach(j *backfill.Job, at level) (breach, bool) {
 	return breach{}, false
 }
 
-// hold takes the jobs out of the queue that are over a hard limit even alone.
+// hold holds the jobs that would exceed a hard limit even if they ran alone.
 func (ls limits) hold(c *backfill.Cycle) {
 	if len(ls) == 0 {
 		return
 	}
 	for j := range c.Queue() {
 		if b, over := (usage{limits: ls}).breach(j, hard); over {
-			c.Hold(j, fmt.Sprintf("needs more by itself than %s %s may use: %s=%d", b.label, b.name, limitNames[b.kind], b.most))
+			c.Hold(j, fmt.Sprintf("needs more by itself than %s %s may use: %s=%d", b.label, b.name, limitNames[b.kind],
+				b.most))
 		}
 	}
+}
+
+// amount is a non-negative 128-bit number, so that sums of processor seconds cannot overflow.
+type amount struct{ high, low uint64 }
+
+// product multiplies two non-negative numbers.
+func product(a, b int64) amount {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	return amount{high, low}
+}
+
+func (a amount) plus(b amount) amount {
+	low, carry := bits.Add64(a.low, b.low, 0)
+	high, _ := bits.Add64(a.high, b.high, carry)
+	return amount{high, low}
+}
+
+// minus returns a - b; b must not be larger than a.
+func (a amount) minus(b amount) amount {
+	low, borrow := bits.Sub64(a.low, b.low, 0)
+	high, _ := bits.Sub64(a.high, b.high, borrow)
+	return amount{high, low}
+}
+
+func (a amount) compare(b amount) int {
+	return cmp.Or(cmp.Compare(a.high, b.high), cmp.Compare(a.low, b.low))
 }

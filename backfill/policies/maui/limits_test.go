@@ -26,21 +26,83 @@ func TestLimits(t *testing.T) {
 		{"a soft limit above the hard one", with("usercfg", "[fred] MAXJOB=3,2"), four, ids(1, 2, 4), 1},
 		{"somebody else's", with("usercfg", "[bob] MAXJOB=1"), four, ids(1, 2, 3, 4), 0},
 		{"everyone's", with("usercfg", "[DEFAULT] MAXJOB=1"), append(four[:4:4], eve(1, 5)), ids(1, 4), 3},
-		{"everyone's but one's", with("usercfg", "[DEFAULT] MAXJOB=1 [fred] MAXJOB=3"), append(four[:4:4], eve(1, 5)), ids(1, 2, 3, 4), 1},
-		{"limit by limit", with("usercfg", "[DEFAULT] MAXPROC=2 [fred] MAXJOB=9"), append(four[:4:4], eve(1, 5)), ids(1, 2, 4, 5), 1},
-		{"no owner", with("usercfg", "[DEFAULT] MAXJOB=1"), []backfill.Job{job(1, 5), job(1, 5, "owner", ""), fred(1, 5), fred(1, 5)}, ids(1, 2, 3), 1},
-		{"cpus", with("usercfg", "[fred] MAXPROC=3,5"), []backfill.Job{fred(2, 5), fred(2, 5), fred(1, 5), fred(1, 5)}, ids(1, 3, 2), 1},
-		{"cpus of all chunks", with("usercfg", "[fred] MAXPROC=4"), []backfill.Job{gang(3, 1, 5, "owner", "fred"), gang(2, 1, 5, "owner", "fred"), fred(1, 5)}, ids(1, 3), 1},
-		{"processor seconds", with("usercfg", "[fred] MAXPS=30,40"), []backfill.Job{fred(2, 10), fred(2, 6), fred(1, 10), fred(1, 9)}, ids(1, 3, 4), 1},
-		{"groups", with("groupcfg", "[a] MAXJOB=1"), []backfill.Job{job(1, 5, "group", "a"), job(1, 5, "group", "b"), job(1, 5, "group", "a", "owner", "fred")}, ids(1, 2), 1},
-		{"accounts", with("accountcfg", "[a] MAXJOB=1"), []backfill.Job{job(1, 5, "account", "a"), job(1, 5, "account", "b"), job(1, 5, "account", "a")}, ids(1, 2), 1},
-		{"QOS's", with("qoscfg", "[a] MAXJOB=1"), []backfill.Job{job(1, 5, "qos", "a"), job(1, 5, "qos", "b"), job(1, 5, "qos", "a")}, ids(1, 2), 1},
-		{"all of them count", with("usercfg", "[fred] MAXJOB=2", "qoscfg", "[a] MAXPROC=1"), []backfill.Job{job(1, 5, "owner", "fred", "qos", "a"), job(1, 5, "owner", "fred", "qos", "a"), fred(1, 5), fred(1, 5)}, ids(1, 3), 2},
-		{"whoever is over a limit blocks nobody", with("usercfg", "[fred] MAXJOB=1", "backfillpolicy", "NONE"), four, ids(1, 4), 2},
-		{"without backfill, too", with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"), four, ids(1, 4, 2), 1},
-		{"without backfill the blocked one stops all", with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"), []backfill.Job{fred(1, 5), fred(9, 5), fred(10, 5), eve(10, 5), fred(1, 5)}, ids(1, 2), 3},
-		{"the best inside the limits", with("usercfg", "[fred] MAXJOB=1", "backfillpolicy", "BESTFIT"), []backfill.Job{eve(7, 10), eve(9, 10), fred(1, 5), fred(2, 5), eve(1, 5)}, ids(1, 4, 5), 2},
-		{"the best combination inside the limits", with("usercfg", "[fred] MAXPROC=2", "backfillpolicy", "GREEDY"), []backfill.Job{eve(7, 10), eve(9, 10), fred(1, 5), fred(2, 5), eve(1, 5)}, ids(1, 4, 5), 2},
+		{
+			"everyone's but one's", with("usercfg", "[DEFAULT] MAXJOB=1 [fred] MAXJOB=3"), append(four[:4:4], eve(1, 5)),
+			ids(1, 2, 3, 4), 1,
+		},
+		{
+			"limit by limit", with("usercfg", "[DEFAULT] MAXPROC=2 [fred] MAXJOB=9"), append(four[:4:4], eve(1, 5)),
+			ids(1, 2, 4, 5), 1,
+		},
+		{
+			"no owner", with("usercfg", "[DEFAULT] MAXJOB=1"),
+			[]backfill.Job{job(1, 5), job(1, 5, "owner", ""), fred(1, 5), fred(1, 5)},
+			ids(1, 2, 3), 1,
+		},
+		{
+			"cpus", with("usercfg", "[fred] MAXPROC=3,5"),
+			[]backfill.Job{fred(2, 5), fred(2, 5), fred(1, 5), fred(1, 5)},
+			ids(1, 3, 2), 1,
+		},
+		{
+			"cpus of all chunks", with("usercfg", "[fred] MAXPROC=4"),
+			[]backfill.Job{gang(3, 1, 5, "owner", "fred"), gang(2, 1, 5, "owner", "fred"), fred(1, 5)},
+			ids(1, 3), 1,
+		},
+		{
+			"processor seconds", with("usercfg", "[fred] MAXPS=30,40"),
+			[]backfill.Job{fred(2, 10), fred(2, 6), fred(1, 10), fred(1, 9)},
+			ids(1, 3, 4), 1,
+		},
+		{
+			"groups", with("groupcfg", "[a] MAXJOB=1"),
+			[]backfill.Job{
+				job(1, 5, "group", "a"), job(1, 5, "group", "b"),
+				job(1, 5, "group", "a", "owner", "fred"),
+			},
+			ids(1, 2), 1,
+		},
+		{
+			"accounts", with("accountcfg", "[a] MAXJOB=1"),
+			[]backfill.Job{job(1, 5, "account", "a"), job(1, 5, "account", "b"), job(1, 5, "account", "a")},
+			ids(1,
+				2), 1,
+		},
+		{"QOS's", with("qoscfg", "[a] MAXJOB=1"), []backfill.Job{
+			job(1, 5, "qos", "a"), job(1, 5, "qos", "b"),
+			job(1, 5, "qos", "a"),
+		}, ids(1, 2), 1},
+		{
+			"all of them count", with("usercfg", "[fred] MAXJOB=2", "qoscfg", "[a] MAXPROC=1"),
+			[]backfill.Job{
+				job(1, 5, "owner", "fred", "qos", "a"), job(1, 5, "owner", "fred", "qos", "a"), fred(1, 5),
+				fred(1, 5),
+			},
+			ids(1, 3), 2,
+		},
+		{
+			"whoever is over a limit blocks nobody", with("usercfg", "[fred] MAXJOB=1", "backfillpolicy", "NONE"), four,
+			ids(1, 4), 2,
+		},
+		{
+			"without backfill, too", with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"), four, ids(1, 4, 2),
+			1,
+		},
+		{
+			"without backfill the blocked one stops all", with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"),
+			[]backfill.Job{fred(1, 5), fred(9, 5), fred(10, 5), eve(10, 5), fred(1, 5)},
+			ids(1, 2), 3,
+		},
+		{
+			"the best inside the limits", with("usercfg", "[fred] MAXJOB=1", "backfillpolicy", "BESTFIT"),
+			[]backfill.Job{eve(7, 10), eve(9, 10), fred(1, 5), fred(2, 5), eve(1, 5)},
+			ids(1, 4, 5), 2,
+		},
+		{
+			"the best combination inside the limits", with("usercfg", "[fred] MAXPROC=2", "backfillpolicy", "GREEDY"),
+			[]backfill.Job{eve(7, 10), eve(9, 10), fred(1, 5), fred(2, 5), eve(1, 5)},
+			ids(1, 4, 5), 2,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPool(t, tt.options, 10)
@@ -70,7 +132,10 @@ func TestKeptReservationsAndLimits(t *testing.T) {
 	require.Equal(t, plan{2: 10}, p.plan())
 	require.Equal(t, ids(3), p.at(2, nil, job(1, 8, "owner", "fred")))
 	require.Equal(t, plan{2: 10}, p.plan(), "it does not start now")
-	p.decide(backfill.Round{Now: 10, Events: []backfill.Event{{Kind: backfill.Completed, Job: 1}, {Kind: backfill.EstimateChanged, Job: 3, End: 12}}})
+	p.decide(backfill.Round{Now: 10, Events: []backfill.Event{
+		{Kind: backfill.Completed, JobID: 1},
+		{Kind: backfill.EstimateChanged, JobID: 3, End: 12},
+	}})
 	require.Equal(t, plan{}, p.plan())
 	require.Equal(t, ids(2), p.at(12, ids(3)))
 }

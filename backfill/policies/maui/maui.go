@@ -1,20 +1,18 @@
-// Package maui is the backfill of the Maui scheduler: an iteration starts jobs
-// in the queue's order until one is blocked, reserves for the first blocked
-// ones, and then fills the windows that the reservations leave, the widest
-// first, by the site's choice of algorithm and within its throttling limits.
+// Package maui is the backfill of the Maui scheduler. An iteration starts jobs in the queue's order
+// until one is blocked and reserves for the first blocked ones. Then it fills the windows that the
+// reservations leave, the widest first, with the algorithm that the site chose and within its
+// throttling limits.
 //
 //   - maui.go: the iteration
-//   - reserve.go: who gets a reservation, and who keeps one
+//   - reserve.go: which jobs get a reservation, and which keep one
 //   - window.go: the backfill windows
 //   - fill.go: FIRSTFIT, BESTFIT and GREEDY; greedy.go the search
-//   - chunk.go: what was freed of late is kept from small jobs
-//   - limits.go: MAXJOB, MAXPROC and MAXPS
-//   - amount.go: numbers that hold sums of processor seconds
-//   - options.go: how all of it is set
+//   - chunk.go: keeping recently freed room from small jobs
+//   - limits.go: MAXJOB, MAXPROC and MAXPS, and 128-bit sums of processor seconds
+//   - options.go: the options and their syntax
 //
-// Source: Maui administrator's guide, Backfill, Throttling Policies, Reservation
-// Policies and Parameters. Where it says nothing, see backfill/DECISIONS.md, 21
-// to 30.
+// Source: Maui administrator's guide, Backfill, Throttling Policies, Reservation Policies and
+// Parameters. DECISIONS.md says what was decided where the guide leaves a question open.
 package maui
 
 import (
@@ -25,10 +23,11 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
-		Name:    "maui",
-		Doc:     "reserves for the first blocked jobs and fills the windows before them, widest first, within throttling limits",
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: "maui",
+		Doc: "reserves for the first blocked jobs and fills the windows before them, widest first, within " +
+			"throttling limits",
 		Source:  "Maui administrator's guide, Backfill",
 		Promise: "with reservations, no backfilled job delays a reserved one; none runs over a hard limit",
 		Options: options(),
@@ -38,29 +37,29 @@ func Spec() backfill.Spec {
 	}
 }
 
-// policy is Maui as a site has set it.
+// policy is Maui with a site's options.
 type policy struct {
 	fill     fill    // BACKFILLPOLICY; nil: NONE
-	depth    int     // BACKFILLDEPTH: how many jobs are looked at; 0: all
-	stacks   []stack // RESERVATIONDEPTH by RESERVATIONQOSLIST; none: RESERVATIONPOLICY NEVER
+	depth    int     // BACKFILLDEPTH: how many jobs backfill considers; 0: all
+	stacks   []stack // RESERVATIONDEPTH by RESERVATIONQOSLIST; empty: RESERVATIONPOLICY NEVER
 	keep     bool    // RESERVATIONPOLICY HIGHEST
 	chunking chunking
 	limits   limits
 }
 
-// iteration is what the policy knows in the course of one cycle.
+// iteration is the policy's working state during one cycle.
 type iteration struct {
 	*policy
 	c       *backfill.Cycle
-	use     usage                   // by whom
-	room    []int                   // reservations that are left, by stack
-	claims  map[backfill.JobID]bool // who keeps a reservation
+	use     usage                   // by the running jobs of each credential
+	room    []int                   // by stack: reservations that can still be given
+	claims  map[backfill.JobID]bool // jobs that keep a reservation
 	blocked bool                    // a job was blocked
 	kept    kept
 }
 
-// Decide takes the events, goes through the queue, and then fills the windows,
-// inside the soft limits and then inside the hard ones.
+// Decide takes the events, goes through the queue, and then fills the windows, first within the
+// soft limits and then within the hard ones.
 func (p *policy) Decide(c *backfill.Cycle) {
 	i := &iteration{policy: p, c: c}
 	if p.keep {
@@ -75,7 +74,7 @@ func (p *policy) Decide(c *backfill.Cycle) {
 		i.room = append(i.room, s.depth)
 	}
 	i.schedule(soft)
-	if p.fill == nil { // whoever is over a soft limit comes after the others
+	if p.fill == nil { // jobs over a soft limit come after the others
 		i.blocked, i.room, i.claims = false, nil, nil
 		i.schedule(hard)
 		return
@@ -87,8 +86,8 @@ func (p *policy) Decide(c *backfill.Cycle) {
 	}
 }
 
-// schedule goes through the queue in its order: it starts jobs, and reserves for
-// those that are blocked, until there are no reservations left to be given.
+// schedule goes through the queue in its order. It starts jobs, and reserves for blocked ones until
+// no reservation is left.
 func (i *iteration) schedule(l level) {
 	scan.AllocateOrReserve(i.c, scan.Rules{
 		Consider: func(j *backfill.Job) bool { return i.considers(j, l) },
@@ -101,8 +100,7 @@ func (i *iteration) schedule(l level) {
 	})
 }
 
-// considers says whether a job may be started or reserved for, on the way
-// through the queue.
+// considers reports whether schedule may start a job or reserve for it.
 func (i *iteration) considers(j *backfill.Job, l level) bool {
 	if i.claims[j.ID] {
 		return i.considersClaim(j)
@@ -112,15 +110,15 @@ func (i *iteration) considers(j *backfill.Job, l level) bool {
 		return false
 	case !i.blocked:
 		return true
-	case !i.hasRoom(): // the rest is backfill
+	case !i.hasRoom(): // the rest is left to backfill
 		return false
 	default:
-		return i.fill != nil || !i.fits(j) // without backfill nobody overtakes
+		return i.fill != nil || !i.fits(j) // without backfill no job overtakes another
 	}
 }
 
-// candidates are the jobs that are looked at for backfill, in the queue's order:
-// the first ones inside their hard limits that have no reservation.
+// candidates returns the jobs that backfill considers, in the queue's order: the first
+// BACKFILLDEPTH jobs within their hard limits that have no reservation.
 func (i *iteration) candidates() (jobs []*backfill.Job) {
 	for j := range i.c.Queue() {
 		if _, _, reserved := i.c.Reservation(j); reserved || !i.use.allow(j, hard) {
@@ -133,7 +131,7 @@ func (i *iteration) candidates() (jobs []*backfill.Job) {
 	return jobs
 }
 
-// backfill fills the windows, the widest first, with jobs inside the limits.
+// backfill fills the windows, the widest first, with jobs within the limits.
 func (i *iteration) backfill(jobs []*backfill.Job, l level) {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), i.runs)
 	for w := range windows(i.c) {
@@ -141,7 +139,7 @@ func (i *iteration) backfill(jobs []*backfill.Job, l level) {
 	}
 }
 
-// try starts a job if it fits and stays inside the limits.
+// try starts a job if it fits and stays within the limits.
 func (i *iteration) try(j *backfill.Job, l level) {
 	if !i.use.allow(j, l) {
 		return
@@ -156,7 +154,7 @@ func (i *iteration) try(j *backfill.Job, l level) {
 	i.kept.change()
 }
 
-// isBlocked notes that there is no room now for a job.
+// isBlocked notes that a job does not fit now.
 func (i *iteration) isBlocked(j *backfill.Job) {
 	i.blocked = true
 	i.kept.isBlocked(j)

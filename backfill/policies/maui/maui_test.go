@@ -62,32 +62,81 @@ func TestFilling(t *testing.T) {
 		{"windows overlap", jobs, nil, ids(1, 4, 6, 3), plan{2: 10}},
 		{"a window lasts until the reservation", edge, nil, ids(1, 5), plan{2: 10}},
 		{"without that one", append(edge[:4:4], edge[5]), nil, ids(1, 5), plan{2: 10}},
-		{"words in lower case", jobs, with("backfillpolicy", "firstfit", "reservationpolicy", "CurrentHighest"), ids(1, 4, 6, 3), plan{2: 10}},
+		{
+			"words in lower case", jobs, with("backfillpolicy", "firstfit", "reservationpolicy", "CurrentHighest"),
+			ids(1, 4, 6, 3),
+			plan{2: 10},
+		},
 
 		{"none", jobs, with("backfillpolicy", "NONE"), ids(1), plan{2: 10}},
 		{"none, deeper", jobs, with("backfillpolicy", "NONE", "reservationdepth", "2"), ids(1), plan{2: 10}},
-		{"none, and three blocked", append(blocked[:2:2], job(1, 5), job(5, 5), job(9, 1)), with("backfillpolicy", "NONE", "reservationdepth", "2"), ids(1), plan{2: 10, 4: 20}},
+		{
+			"none, and three blocked", append(blocked[:2:2], job(1, 5), job(5, 5), job(9, 1)),
+			with("backfillpolicy", "NONE", "reservationdepth", "2"), ids(1),
+			plan{2: 10, 4: 20},
+		},
 
 		{"best fit", jobs, with("backfillpolicy", "BESTFIT"), ids(1, 5, 6), plan{2: 10}},
-		{"best fit by area", jobs, with("backfillpolicy", "BESTFIT", "backfillmetric", "PROCSECONDS"), ids(1, 4, 6, 3), plan{2: 10}},
-		{"best fit by time", jobs, with("backfillpolicy", "BESTFIT", "backfillmetric", "SECONDS"), ids(1, 4, 6, 3), plan{2: 10}},
-		{"best fit, equal ones in order", append(blocked[:2:2], job(1, 9), job(2, 9), job(2, 8), job(2, 7)), with("backfillpolicy", "BESTFIT"), ids(1, 4, 5), plan{2: 10}},
+		{
+			"best fit by area", jobs, with("backfillpolicy", "BESTFIT", "backfillmetric", "PROCSECONDS"), ids(1, 4, 6, 3),
+			plan{2: 10},
+		},
+		{
+			"best fit by time", jobs, with("backfillpolicy", "BESTFIT", "backfillmetric", "SECONDS"), ids(1, 4, 6, 3),
+			plan{2: 10},
+		},
+		{
+			"best fit, equal ones in order", append(blocked[:2:2], job(1, 9), job(2, 9), job(2, 8), job(2, 7)),
+			with("backfillpolicy", "BESTFIT"), ids(1, 4, 5),
+			plan{2: 10},
+		},
 
-		{"greedy", append(blocked[:2:2], job(3, 5), job(2, 5), job(2, 5)), with("backfillpolicy", "GREEDY"), ids(1, 4, 5), plan{2: 10}},
-		{"greedy, bounded", append(blocked[:2:2], job(3, 5), job(2, 5), job(2, 5)), with("backfillpolicy", "GREEDY", "backfillmaxschedules", "1"), ids(1, 3), plan{2: 10}},
-		{"greedy, equal ones in order", append(blocked[:2:2], job(2, 5), job(2, 5), job(4, 5)), with("backfillpolicy", "GREEDY"), ids(1, 3, 4), plan{2: 10}},
-		{"greedy by area", append(blocked[:2:2], job(3, 9), job(2, 5), job(2, 5)), with("backfillpolicy", "GREEDY", "backfillmetric", "PROCSECONDS"), ids(1, 3), plan{2: 10}},
-		{"greedy by time", append(blocked[:2:2], job(3, 9), job(2, 5), job(2, 5)), with("backfillpolicy", "GREEDY", "backfillmetric", "SECONDS"), ids(1, 4, 5), plan{2: 10}},
-		{"greedy, window by window", jobs, with("backfillpolicy", "GREEDY", "backfillmetric", "PROCSECONDS"), ids(1, 4, 6, 3), plan{2: 10}},
+		{
+			"greedy", append(blocked[:2:2], job(3, 5), job(2, 5), job(2, 5)), with("backfillpolicy", "GREEDY"),
+			ids(1, 4, 5),
+			plan{2: 10},
+		},
+		{
+			"greedy, bounded", append(blocked[:2:2], job(3, 5), job(2, 5), job(2, 5)),
+			with("backfillpolicy", "GREEDY", "backfillmaxschedules", "1"), ids(1, 3),
+			plan{2: 10},
+		},
+		{
+			"greedy, equal ones in order", append(blocked[:2:2], job(2, 5), job(2, 5), job(4, 5)),
+			with("backfillpolicy", "GREEDY"), ids(1, 3, 4),
+			plan{2: 10},
+		},
+		{
+			"greedy by area", append(blocked[:2:2], job(3, 9), job(2, 5), job(2, 5)),
+			with("backfillpolicy", "GREEDY", "backfillmetric", "PROCSECONDS"), ids(1, 3),
+			plan{2: 10},
+		},
+		{
+			"greedy by time", append(blocked[:2:2], job(3, 9), job(2, 5), job(2, 5)),
+			with("backfillpolicy", "GREEDY", "backfillmetric", "SECONDS"), ids(1, 4, 5),
+			plan{2: 10},
+		},
+		{
+			"greedy, window by window", jobs, with("backfillpolicy", "GREEDY", "backfillmetric", "PROCSECONDS"),
+			ids(1, 4, 6, 3),
+			plan{2: 10},
+		},
 
 		{"depth of 1", jobs, with("backfilldepth", "1"), ids(1, 3), plan{2: 10}},
 		{"depth of 2", jobs, with("backfilldepth", "2"), ids(1, 4, 3), plan{2: 10}},
-		{"depth counts those that do not fit", append(blocked[:2:2], job(5, 5), job(1, 5)), with("backfilldepth", "1"), ids(1), plan{2: 10}},
+		{
+			"depth counts those that do not fit", append(blocked[:2:2], job(5, 5), job(1, 5)), with("backfilldepth", "1"),
+			ids(1),
+			plan{2: 10},
+		},
 
 		{"two reservations", jobs, with("reservationdepth", "2"), ids(1, 3, 4, 6), plan{2: 10, 5: 20}},
 		{"reservations for all", jobs, with("reservationdepth", "99"), ids(1, 3, 4, 6), plan{2: 10, 5: 20, 7: 10}},
 		{"no reservations", jobs, with("reservationdepth", "0"), ids(1, 3, 4, 6), plan{}},
-		{"never a reservation", jobs, with("reservationpolicy", "NEVER", "reservationdepth", "5"), ids(1, 3, 4, 6), plan{}},
+		{
+			"never a reservation", jobs, with("reservationpolicy", "NEVER", "reservationdepth", "5"), ids(1, 3, 4, 6),
+			plan{},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPool(t, tt.options, 10)
@@ -109,8 +158,16 @@ func TestManySlots(t *testing.T) {
 	}{
 		{"until both are needed", nil, []backfill.Job{job(2, 21), job(2, 20)}, ids(1, 2, 5)},
 		{"gangs", nil, []backfill.Job{gang(2, 2, 5), gang(3, 1, 20), gang(2, 1, 5)}, ids(1, 2, 5)},
-		{"the best", with("backfillpolicy", "BESTFIT"), []backfill.Job{job(1, 5), gang(3, 1, 5), job(2, 5)}, ids(1, 2, 5)},
-		{"the best together", with("backfillpolicy", "GREEDY", "backfillmetric", "PROCSECONDS"), []backfill.Job{gang(2, 1, 5), job(2, 9), job(1, 5)}, ids(1, 2, 5, 6)},
+		{
+			"the best", with("backfillpolicy", "BESTFIT"),
+			[]backfill.Job{job(1, 5), gang(3, 1, 5), job(2, 5)},
+			ids(1, 2, 5),
+		},
+		{
+			"the best together", with("backfillpolicy", "GREEDY", "backfillmetric", "PROCSECONDS"),
+			[]backfill.Job{gang(2, 1, 5), job(2, 9), job(1, 5)},
+			ids(1, 2, 5, 6),
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPool(t, tt.options, 4, 4)
@@ -137,7 +194,8 @@ func TestReservationPolicies(t *testing.T) {
 		for _, backfilling := range []string{"FIRSTFIT", "NONE"} {
 			t.Run(tt.policy+" "+backfilling, func(t *testing.T) {
 				story := func() *pool {
-					p := newPoolOrdered(t, with("reservationpolicy", tt.policy, "backfillpolicy", backfilling), "sjf", 4)
+					p := newPoolOrdered(t, with("reservationpolicy", tt.policy, "backfillpolicy", backfilling), "sjf",
+						4)
 					require.Equal(t, ids(1), p.at(0, nil, job(4, 10)))
 					p.at(1, nil, job(4, 10))
 					p.at(2, nil, job(4, 8))
@@ -172,13 +230,13 @@ func TestWhoKeepsAReservation(t *testing.T) {
 	t.Run("edited", func(t *testing.T) {
 		p := story(t, 4)
 		edited := job(4, 9)
-		edited.ID, edited.Submit, edited.Place.Cluster = 2, 1, 2
-		p.decide(backfill.Round{Now: 3, Events: []backfill.Event{{Kind: backfill.Changed, Spec: &edited}}})
+		edited.ID, edited.Submit, edited.Position.Cluster = 2, 1, 2
+		p.decide(backfill.Round{Now: 3, Events: []backfill.Event{{Kind: backfill.Changed, Job: &edited}}})
 		require.Equal(t, plan{3: 10}, p.plan())
 	})
 	t.Run("displaced", func(t *testing.T) {
 		p := story(t, 4)
-		p.decide(backfill.Round{Now: 10, Events: []backfill.Event{{Kind: backfill.EstimateChanged, Job: 1, End: 12}}})
+		p.decide(backfill.Round{Now: 10, Events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 12}}})
 		require.Equal(t, plan{2: 20, 3: 12}, p.plan(), "3 comes first, and 2 is not left without")
 		require.Equal(t, ids(3), p.at(11, ids(1)))
 		require.Equal(t, plan{2: 19}, p.plan())

@@ -251,7 +251,8 @@ func (m *model) reserve(j *modelJob) {
 
 // isBlocked starts chunking if the job is large.
 func (m *model) isBlocked(j *modelJob) {
-	if m.site.policy == "FIRSTFIT" && m.site.chunkSize > 0 && m.site.chunkDuration > 0 && j.Width() >= m.site.chunkSize {
+	if m.site.policy == "FIRSTFIT" && m.site.chunkSize > 0 && m.site.chunkDuration > 0 &&
+		j.Width() >= m.site.chunkSize {
 		m.blocked = true
 	}
 }
@@ -456,7 +457,10 @@ func (m *model) nextFree() backfill.Time {
 }
 
 func (m *model) worth(j *modelJob) int64 {
-	return map[string]int64{"PROCS": j.Width(), "PROCSECONDS": j.Width() * int64(j.Estimate), "SECONDS": int64(j.Estimate)}[m.site.metric]
+	return map[string]int64{
+		"PROCS": j.Width(), "PROCSECONDS": j.Width() * int64(j.Estimate),
+		"SECONDS": int64(j.Estimate),
+	}[m.site.metric]
 }
 
 // bestCombination tries every set of jobs that fit, placed in the queue's order.

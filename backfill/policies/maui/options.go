@@ -12,14 +12,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// The words that options take are Maui's, in whatever case.
+// The values of the options are Maui's words; case does not matter.
 var (
 	fills        = []string{"FIRSTFIT", "BESTFIT", "GREEDY", "NONE"}
 	reservations = []string{"CURRENTHIGHEST", "HIGHEST", "NEVER"}
 )
 
-// limited are the options that limit, with the label of the jobs by which each
-// does.
+// limited lists the options that set throttling limits, each with the label that its limits are
+// for.
 var limited = []struct{ option, label, example string }{
 	{"usercfg", "owner", "fred"},
 	{"groupcfg", "group", "physics"},
@@ -27,12 +27,13 @@ var limited = []struct{ option, label, example string }{
 	{"qoscfg", "qos", "batch"},
 }
 
-// options are Maui's parameters of the same names.
+// options returns the policy's options, which are Maui's parameters of the same names.
 func options() []backfill.Option {
 	all := []backfill.Option{
 		{
 			Name: "backfillpolicy", Default: "FIRSTFIT", Type: backfill.Choice, Choices: fills,
-			Doc: "which jobs start in a backfill window: FIRSTFIT the first in the queue, BESTFIT the largest, GREEDY the best combination, NONE nobody",
+			Doc: "which jobs start in a backfill window: FIRSTFIT the first in the queue, BESTFIT the largest, " +
+				"GREEDY the best combination, NONE nobody",
 		},
 		{
 			Name: "backfillmetric", Default: "PROCS", Type: backfill.Choice, Choices: metricNames,
@@ -48,7 +49,8 @@ func options() []backfill.Option {
 		},
 		{
 			Name: "bfchunksize", Default: "0", Type: backfill.WholeNumber, Range: backfill.AtLeast(0),
-			Doc: "with FIRSTFIT: once a job of so many cpus was blocked, what was freed of late is kept from smaller ones; 0: never",
+			Doc: "with FIRSTFIT: once a job of so many cpus was blocked, what was freed of late is kept from " +
+				"smaller ones; 0: never",
 		},
 		{
 			Name: "bfchunkduration", Default: "0", Type: backfill.LengthOfTime,
@@ -56,7 +58,8 @@ func options() []backfill.Option {
 		},
 		{
 			Name: "reservationpolicy", Default: "CURRENTHIGHEST", Type: backfill.Choice, Choices: reservations,
-			Doc: "who has a reservation: CURRENTHIGHEST the first blocked jobs, HIGHEST also whoever once had one, NEVER nobody",
+			Doc: "who has a reservation: CURRENTHIGHEST the first blocked jobs, HIGHEST also whoever once had one, " +
+				"NEVER nobody",
 		},
 		{
 			Name: "reservationdepth", Default: "1", Check: check(parseDepths),
@@ -76,7 +79,7 @@ func options() []backfill.Option {
 	return all
 }
 
-// newPolicy makes the policy of options that were checked.
+// newPolicy creates the policy from values that have been checked.
 func newPolicy(v backfill.Values) *policy {
 	p := &policy{depth: v.Int("backfilldepth")}
 	m := metrics[v.Choice("backfillmetric")]
@@ -108,8 +111,8 @@ func newPolicy(v backfill.Values) *policy {
 	return p
 }
 
-// stacks joins the depths and the lists of the same number. A stack without a
-// depth has one reservation, and one without a list is for all jobs.
+// stacks combines the depths and the lists of the same number. A stack without a depth has one
+// reservation; a stack without a list serves all jobs.
 func stacks(depths map[int]int, lists map[int][]string) (all []stack) {
 	numbers := maps.Clone(depths)
 	for n := range lists {
@@ -123,7 +126,7 @@ func stacks(depths map[int]int, lists map[int][]string) (all []stack) {
 	return all
 }
 
-// check makes a check of a parser.
+// check turns a parser into the check of an option.
 func check[A any](parse func(string) (A, error)) func(string) error {
 	return func(value string) error {
 		_, err := parse(value)
@@ -131,14 +134,14 @@ func check[A any](parse func(string) (A, error)) func(string) error {
 	}
 }
 
-// section is a part of an option: words, behind the name in brackets that they
-// are about. What stands before the first bracket has the name "".
+// section is a part of an option's value: a name in brackets and the words that follow it. Words
+// before the first bracket form a section with the name "".
 type section struct {
 	name  string
 	words []string
 }
 
-// sections splits "[a] x y [b] z"; the separators are between words.
+// sections splits text like "[a] x y [b] z"; words are divided by the separators.
 func sections(text, separators string) (all []section, err error) {
 	split := func(words string) []string {
 		return strings.FieldsFunc(words, func(r rune) bool { return strings.ContainsRune(separators, r) })
@@ -160,8 +163,8 @@ func sections(text, separators string) (all []section, err error) {
 	return all, nil
 }
 
-// numbered reads sections whose names are numbers: "x [1] y"; what has no name
-// has number 0.
+// numbered parses sections whose names are numbers, as in "x [1] y". The section without a name has
+// number 0.
 func numbered[A any](text string, read func([]string) (A, error)) (map[int]A, error) {
 	parts, err := sections(text, " \t,")
 	if err != nil {
@@ -183,7 +186,7 @@ func numbered[A any](text string, read func([]string) (A, error)) (map[int]A, er
 	return all, nil
 }
 
-// parseDepths reads RESERVATIONDEPTH: the number of reservations of each stack.
+// parseDepths parses RESERVATIONDEPTH: the number of reservations of each stack.
 func parseDepths(text string) (map[int]int, error) {
 	depths, err := numbered(text, func(words []string) (int, error) {
 		depth, err := strconv.Atoi(strings.Join(words, " "))
@@ -198,7 +201,7 @@ func parseDepths(text string) (map[int]int, error) {
 	return depths, err
 }
 
-// parseLists reads RESERVATIONQOSLIST: the QOS's of each stack; nil: all jobs.
+// parseLists parses RESERVATIONQOSLIST: the QOS's of each stack; nil means all jobs.
 func parseLists(text string) (map[int][]string, error) {
 	lists, err := numbered(text, func(words []string) ([]string, error) {
 		switch {
@@ -215,7 +218,7 @@ func parseLists(text string) (map[int][]string, error) {
 	return lists, err
 }
 
-// parseBounds reads the limits of USERCFG and the like, by name.
+// parseBounds parses the limits of USERCFG and similar options, by name.
 func parseBounds(text string) (map[string]bounds, error) {
 	parts, err := sections(text, " \t")
 	if err != nil {
@@ -240,8 +243,8 @@ func parseBounds(text string) (map[string]bounds, error) {
 	return who, nil
 }
 
-// read reads a limit, NAME=[SOFT,]HARD. A soft limit that is not given, or is
-// above the hard one, is the same as the hard one.
+// read parses one limit, NAME=[SOFT,]HARD. The soft limit is at most the hard one, which is also
+// its default.
 func (b *bounds) read(word string) error {
 	name, value, _ := strings.Cut(word, "=")
 	k := slices.Index(limitNames[:], strings.ToUpper(name))
@@ -258,7 +261,8 @@ func (b *bounds) read(word string) error {
 	low, err := strconv.ParseInt(softer, 10, 64)
 	high, err2 := strconv.ParseInt(harder, 10, 64)
 	if err != nil || err2 != nil || low < 1 || high < 1 {
-		return fmt.Errorf("must be like %s=4, or %s=2,4 for a soft and a hard limit, in whole numbers of at least 1", limitNames[k], limitNames[k])
+		return fmt.Errorf("must be like %s=4, or %s=2,4 for a soft and a hard limit, in whole numbers of at least 1",
+			limitNames[k], limitNames[k])
 	}
 	b[k] = bound{set: true, soft: min(low, high), hard: high}
 	return nil

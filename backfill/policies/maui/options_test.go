@@ -114,7 +114,8 @@ func TestReservationLists(t *testing.T) {
 	} {
 		p := newPool(t, with("reservationdepth", tt.depth, "reservationqoslist", tt.list), 4)
 		qos := func(name string) backfill.Job { return job(4, 10, "qos", name) }
-		require.Equal(t, ids(1), p.at(0, nil, job(4, 10), qos("low"), qos("high"), qos("low"), qos("debug"), qos("high"), job(4, 10)))
+		require.Equal(t, ids(1), p.at(0, nil, job(4, 10), qos("low"), qos("high"), qos("low"), qos("debug"),
+			qos("high"), job(4, 10)))
 		want := plan{}
 		for i, j := range tt.planned {
 			want[j] = backfill.Time(10 * (i + 1))

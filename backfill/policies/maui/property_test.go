@@ -18,20 +18,21 @@ import (
 
 // settings are ways to set maui, each of which rests on something else.
 var settings = map[string]options{
-	"default":            nil,
-	"bestfit":            with("backfillpolicy", "BESTFIT", "backfillmetric", "PROCSECONDS"),
-	"greedy":             with("backfillpolicy", "GREEDY", "backfillmaxschedules", "30"),
-	"none":               with("backfillpolicy", "NONE", "reservationdepth", "3"),
-	"never":              with("reservationpolicy", "NEVER"),
-	"deep":               with("reservationdepth", "4", "backfilldepth", "3"),
-	"lists":              with("reservationqoslist", "[0] low [1] high", "reservationdepth", "[0] 1 [1] 2"),
-	"chunking":           with("bfchunksize", "3", "bfchunkduration", "7"),
-	"highest":            with("reservationpolicy", "HIGHEST", "reservationdepth", "2"),
-	"highest, greedy":    with("reservationpolicy", "HIGHEST", "backfillpolicy", "GREEDY"),
-	"highest, none":      with("reservationpolicy", "HIGHEST", "backfillpolicy", "NONE"),
-	"limits":             with("usercfg", "[DEFAULT] MAXJOB=1,3 MAXPROC=4,9 MAXPS=40,90", "qoscfg", "[low] MAXJOB=1"),
-	"limits, none":       with("usercfg", "[DEFAULT] MAXJOB=1,2", "backfillpolicy", "NONE"),
-	"everything at once": with("reservationpolicy", "HIGHEST", "reservationdepth", "2", "bfchunksize", "3", "bfchunkduration", "7", "backfilldepth", "9", "usercfg", "[DEFAULT] MAXJOB=2,3 MAXPS=60"),
+	"default":         nil,
+	"bestfit":         with("backfillpolicy", "BESTFIT", "backfillmetric", "PROCSECONDS"),
+	"greedy":          with("backfillpolicy", "GREEDY", "backfillmaxschedules", "30"),
+	"none":            with("backfillpolicy", "NONE", "reservationdepth", "3"),
+	"never":           with("reservationpolicy", "NEVER"),
+	"deep":            with("reservationdepth", "4", "backfilldepth", "3"),
+	"lists":           with("reservationqoslist", "[0] low [1] high", "reservationdepth", "[0] 1 [1] 2"),
+	"chunking":        with("bfchunksize", "3", "bfchunkduration", "7"),
+	"highest":         with("reservationpolicy", "HIGHEST", "reservationdepth", "2"),
+	"highest, greedy": with("reservationpolicy", "HIGHEST", "backfillpolicy", "GREEDY"),
+	"highest, none":   with("reservationpolicy", "HIGHEST", "backfillpolicy", "NONE"),
+	"limits":          with("usercfg", "[DEFAULT] MAXJOB=1,3 MAXPROC=4,9 MAXPS=40,90", "qoscfg", "[low] MAXJOB=1"),
+	"limits, none":    with("usercfg", "[DEFAULT] MAXJOB=1,2", "backfillpolicy", "NONE"),
+	"everything at once": with("reservationpolicy", "HIGHEST", "reservationdepth", "2", "bfchunksize", "3",
+		"bfchunkduration", "7", "backfilldepth", "9", "usercfg", "[DEFAULT] MAXJOB=2,3 MAXPS=60"),
 }
 
 // idles are the settings under which the head of the queue may have to wait
@@ -44,7 +45,7 @@ type wild struct {
 	host *backfill.Host
 }
 
-func newWild(t *testing.T, seed uint64, spec backfill.Spec, opt options) *wild {
+func newWild(t *testing.T, seed uint64, spec backfill.PolicySpec, opt options) *wild {
 	t.Helper()
 	w := &wild{Driver: conformance.NewDriver(seed)}
 	w.Calm, w.Predicted = seed%2 == 0, seed%5 < 2
@@ -59,10 +60,13 @@ func (w *wild) round(t *testing.T) (backfill.Round, backfill.Decision) {
 	t.Helper()
 	r := w.Round(w.host.State)
 	for i := range r.Events {
-		if j := r.Events[i].Spec; j != nil {
+		if j := r.Events[i].Job; j != nil {
 			labelled := *j
-			labelled.Labels = map[string]string{"owner": []string{"fred", "eve", "bob"}[j.ID%3], "qos": []string{"high", "low"}[j.ID/3%2]}
-			r.Events[i].Spec = &labelled
+			labelled.Labels = map[string]string{
+				"owner": []string{"fred", "eve", "bob"}[j.ID%3],
+				"qos":   []string{"high", "low"}[j.ID/3%2],
+			}
+			r.Events[i].Job = &labelled
 		}
 	}
 	d, err := w.host.Decide(t.Context(), r)
@@ -105,9 +109,9 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 					for _, e := range r.Events {
 						switch e.Kind {
 						case backfill.Submitted, backfill.Found:
-							here[e.Spec.ID] = true
+							here[e.Job.ID] = true
 						case backfill.Completed, backfill.Removed:
-							delete(here, e.Job)
+							delete(here, e.JobID)
 						default:
 						}
 					}
@@ -126,7 +130,8 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 									}
 								}
 							}
-							require.True(t, use.Within(slot.Capacity), "%v of %v on %s at %d", use, slot.Capacity, slot.Name, at)
+							require.True(t, use.Within(slot.Capacity), "%v of %v on %s at %d", use, slot.Capacity,
+								slot.Name, at)
 						}
 					}
 				}
@@ -210,7 +215,8 @@ func TestReservationsAreRespected(t *testing.T) {
 					continue
 				}
 				start, _, ok := w.host.State.Planned(head[0].ID)
-				before := slices.ContainsFunc(d.Started, func(s backfill.Started) bool { return s.How != backfill.ByBackfill })
+				before := slices.ContainsFunc(d.Started,
+					func(s backfill.Started) bool { return s.How != backfill.ByBackfill })
 				if ok && head[0].ID == first && !before {
 					require.LessOrEqual(t, start, latest, "%s, seed %d: job %d moved back", name, seed, first)
 				}
@@ -229,7 +235,7 @@ func TestDeterminism(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(6) {
-				run := func(spec backfill.Spec, restored bool) (all []backfill.Decision) {
+				run := func(spec backfill.PolicySpec, restored bool) (all []backfill.Decision) {
 					w := newWild(t, seed, spec, opt)
 					for range 80 {
 						if restored {
@@ -281,15 +287,15 @@ func TestSameAsOthers(t *testing.T) {
 			other, err := policies.Named(tt.other)
 			require.NoError(t, err)
 			for seed := range uint64(30) {
-				run := func(spec backfill.Spec, opt options) (told []string) {
+				run := func(spec backfill.PolicySpec, opt options) (told []string) {
 					w := newWild(t, seed, spec, opt)
 					for range 100 {
 						r := w.Round(w.host.State)
 						for i, e := range r.Events {
-							if e.Spec != nil && tt.same {
-								j := *e.Spec
+							if e.Job != nil && tt.same {
+								j := *e.Job
 								j.Estimate = 10
-								r.Events[i].Spec = &j
+								r.Events[i].Job = &j
 							}
 						}
 						d, err := w.host.Decide(t.Context(), r)
@@ -327,7 +333,10 @@ func TestGreedy(t *testing.T) {
 			idle[k] = rapid.Int64Range(1, 12).Draw(t, "idle")
 		}
 		jobs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) backfill.Job {
-			j := backfill.Job{Nodes: 1, Request: make(backfill.Vector, resources), Estimate: backfill.Time(rapid.IntRange(1, 20).Draw(t, "estimate"))}
+			j := backfill.Job{
+				Nodes: 1, Request: make(backfill.Vector, resources),
+				Estimate: backfill.Time(rapid.IntRange(1, 20).Draw(t, "estimate")),
+			}
 			for k := range j.Request {
 				j.Request[k] = rapid.Int64Range(0, 8).Draw(t, "request")
 			}
@@ -342,7 +351,10 @@ func TestGreedy(t *testing.T) {
 		capacity[0]++
 		first, blocked := make(backfill.Vector, resources), make(backfill.Vector, resources)
 		first[0], blocked[0] = 1, capacity[0]
-		all := append([]backfill.Job{{Nodes: 1, Request: first, Estimate: 100}, {Nodes: 1, Request: blocked, Estimate: 1}}, jobs...)
+		all := append([]backfill.Job{
+			{Nodes: 1, Request: first, Estimate: 100},
+			{Nodes: 1, Request: blocked, Estimate: 1},
+		}, jobs...)
 		sum := func(started []id) (n int64) {
 			for _, j := range started {
 				if j >= 2 {
@@ -355,12 +367,15 @@ func TestGreedy(t *testing.T) {
 			h := newHost(t, backfill.NewState([]string{"cpus", "memory", "gpus"}[:resources], 0), opt, "fcfs")
 			r := backfill.Round{
 				Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
-				Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: capacity}}},
+				Events: []backfill.Event{{
+					Kind: backfill.SlotAdded,
+					Slot: backfill.Slot{Name: "a", Capacity: capacity},
+				}},
 			}
 			for i := range all {
 				j := all[i]
-				j.ID, j.Place.Cluster = id(i), int64(i)
-				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: &j})
+				j.ID, j.Position.Cluster = id(i), int64(i)
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: &j})
 			}
 			d, err := h.Decide(t.Context(), r)
 			require.NoError(t, err)
@@ -382,7 +397,8 @@ func TestGreedy(t *testing.T) {
 				most = max(most, n)
 			}
 		}
-		greedy := with("backfillpolicy", "GREEDY", "backfillmetric", metric, "reservationpolicy", "NEVER", "backfillmaxschedules", "100000")
+		greedy := with("backfillpolicy", "GREEDY", "backfillmetric", metric, "reservationpolicy", "NEVER",
+			"backfillmaxschedules", "100000")
 		require.Equal(t, most, sum(run(greedy)))
 
 		// The bound gives away some of it, and never falls behind FIRSTFIT.

@@ -21,8 +21,10 @@ func drawSite(t *rapid.T, s site) (site, options) {
 	opt := with("backfillpolicy", s.policy, "backfillmetric", s.metric, "reservationpolicy", s.reservations,
 		"backfilldepth", strconv.Itoa(s.depth), "backfillmaxschedules", "1000000")
 	if rapid.Bool().Draw(t, "chunking") {
-		s.chunkSize, s.chunkDuration = rapid.Int64Range(2, 6).Draw(t, "size"), backfill.Time(rapid.IntRange(1, 12).Draw(t, "duration"))
-		opt["bfchunksize"], opt["bfchunkduration"] = strconv.FormatInt(s.chunkSize, 10), fmt.Sprintf("0:%02d", s.chunkDuration)
+		s.chunkSize, s.chunkDuration = rapid.Int64Range(2, 6).Draw(t,
+			"size"), backfill.Time(rapid.IntRange(1, 12).Draw(t, "duration"))
+		opt["bfchunksize"], opt["bfchunkduration"] = strconv.FormatInt(s.chunkSize, 10), fmt.Sprintf("0:%02d",
+			s.chunkDuration)
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "stacks") {
 	case 0:
@@ -37,7 +39,12 @@ func drawSite(t *rapid.T, s site) (site, options) {
 		s.stacks = []modelStack{{depth: 1}, {depth: 1}, {depth: 2, qos: []string{"low"}}}
 		opt["reservationqoslist"], opt["reservationdepth"] = "[0] all [3] low", "[1] 1 [3] 2"
 	}
-	for _, by := range [][2]string{{"owner", "usercfg"}, {"group", "groupcfg"}, {"account", "accountcfg"}, {"qos", "qoscfg"}} {
+	for _, by := range [][2]string{
+		{"owner", "usercfg"},
+		{"group", "groupcfg"},
+		{"account", "accountcfg"},
+		{"qos", "qoscfg"},
+	} {
 		if rapid.IntRange(0, 3).Draw(t, by[1]) > 0 {
 			continue
 		}
@@ -65,7 +72,10 @@ func TestModel(t *testing.T) {
 		for _, reservations := range []string{"CURRENTHIGHEST", "HIGHEST", "NEVER"} {
 			t.Run(policy+" "+reservations, func(t *testing.T) {
 				t.Parallel()
-				rapid.Check(t, func(t *rapid.T) { compareWithModel(t, site{policy: policy, reservations: reservations}) })
+				rapid.Check(t, func(t *rapid.T) {
+					compareWithModel(t,
+						site{policy: policy, reservations: reservations})
+				})
 			})
 		}
 	}
@@ -74,7 +84,8 @@ func TestModel(t *testing.T) {
 func compareWithModel(t *rapid.T, s site) {
 	s, opt := drawSite(t, s)
 	m, r := drawPool(t, s)
-	h := newHost(t, backfill.NewState([]string{"cpus", "memory", "gpus"}[:len(m.capacity[0])], m.rule), opt, map[bool]string{false: "fcfs", true: "sjf"}[m.shortest])
+	h := newHost(t, backfill.NewState([]string{"cpus", "memory", "gpus"}[:len(m.capacity[0])], m.rule), opt,
+		map[bool]string{false: "fcfs", true: "sjf"}[m.shortest])
 	_, err := h.Decide(t.Context(), r)
 	require.NoError(t, err)
 
@@ -89,7 +100,7 @@ func compareWithModel(t *rapid.T, s site) {
 		r = backfill.Round{Now: m.now}
 		for _, job := range slices.Sorted(maps.Keys(ends)) {
 			if ends[job] == m.now {
-				r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, Job: job})
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: job})
 				m.end(m.jobs[slices.IndexFunc(m.jobs, func(j *modelJob) bool { return j.ID == job })])
 				delete(ends, job)
 			}
@@ -101,7 +112,7 @@ func compareWithModel(t *rapid.T, s site) {
 		for range rapid.IntRange(0, most).Draw(t, "arrivals") {
 			if j := drawJob(t, next, m); j != nil {
 				m.jobs = append(m.jobs, &modelJob{Job: j})
-				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Spec: j})
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: j})
 			}
 			next++
 		}
@@ -147,9 +158,11 @@ func drawPool(t *rapid.T, s site) (*model, backfill.Round) {
 // drawJob makes up a job; nil if it would not fit an empty pool.
 func drawJob(t *rapid.T, next id, m *model) *backfill.Job {
 	j := &backfill.Job{
-		ID: next, Submit: m.now, Place: backfill.Place{Cluster: int64(next)},
-		Nodes: rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "nodes"), Request: make(backfill.Vector, len(m.capacity[0])),
-		Estimate: backfill.Time(rapid.IntRange(1, 15).Draw(t, "estimate")), Candidates: rapid.IntRange(0, len(m.sets)-1).Draw(t, "set"),
+		ID: next, Submit: m.now, Position: backfill.QueuePosition{Cluster: int64(next)},
+		Nodes: rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "nodes"), Request: make(backfill.Vector,
+			len(m.capacity[0])),
+		Estimate: backfill.Time(rapid.IntRange(1, 15).Draw(t, "estimate")), Candidates: rapid.IntRange(0,
+			len(m.sets)-1).Draw(t, "set"),
 		Labels: map[string]string{
 			"owner": rapid.SampledFrom([]string{"fred", "eve", ""}).Draw(t, "owner"),
 			"qos":   rapid.SampledFrom([]string{"high", "low", "other"}).Draw(t, "qos"),

@@ -6,24 +6,24 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// stack is a number of reservations, and the jobs that may have them.
+// stack is a number of reservations, for the jobs of some QOS's.
 type stack struct {
 	depth int
-	qos   []string // nil: all jobs
+	qos   []string // nil: the stack serves all jobs
 }
 
-// serves says whether a job may have a reservation of the stack.
+// serves reports whether a job may get one of the stack's reservations.
 func (s stack) serves(j *backfill.Job) bool {
 	return s.qos == nil || slices.Contains(s.qos, j.Labels["qos"])
 }
 
-// hasRoom says whether there are reservations left to be given.
+// hasRoom reports whether any stack has a reservation left.
 func (i *iteration) hasRoom() bool {
 	return slices.ContainsFunc(i.room, func(left int) bool { return left > 0 })
 }
 
-// takesRoom gives a blocked job a reservation of the first stack that serves it
-// and has one left.
+// takesRoom uses up a reservation of the first stack that serves a blocked job and has one left. It
+// returns false if there is none.
 func (i *iteration) takesRoom(j *backfill.Job) bool {
 	for n, s := range i.stacks[:len(i.room)] {
 		if i.room[n] > 0 && s.serves(j) {
@@ -34,10 +34,9 @@ func (i *iteration) takesRoom(j *backfill.Job) bool {
 	return false
 }
 
-// keepReservations takes the events and lists the jobs that have had a
-// reservation before them and keep it, or get another where an event took it
-// away. A job that was edited is another one; and what another policy planned is
-// given up.
+// keepReservations takes the events. It returns the jobs that had a reservation before the events
+// and keep it, or get another one because an event took it away. Edited jobs and reservations made
+// by another policy lose theirs.
 func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 	claims := map[backfill.JobID]bool{}
 	for _, j := range c.Planned() {
@@ -49,7 +48,7 @@ func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 		case backfill.PolicyChanged:
 			changed = true
 		case backfill.Changed:
-			delete(claims, e.Spec.ID)
+			delete(claims, e.Job.ID)
 		default:
 		}
 	}
@@ -62,9 +61,8 @@ func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 	return nil
 }
 
-// considersClaim is considers for a job that keeps its reservation. It is judged
-// by the hard limits alone; where they are in the way when its time has come, it
-// loses the reservation.
+// considersClaim is considers for a job that keeps its reservation. Only the hard limits apply: a
+// job that exceeds one when its start has come loses the reservation.
 func (i *iteration) considersClaim(j *backfill.Job) bool {
 	start, _, placed := i.c.Reservation(j)
 	due := placed && start == i.c.Now()

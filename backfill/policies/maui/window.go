@@ -7,28 +7,26 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// window is a backfill window: what is idle for a length of time. Windows overlap:
-// each is narrower than the one before, and lasts longer. A job belongs to the
-// first that lasts long enough for it; what has no room there has none in the
-// later ones.
+// window is a backfill window: what stays idle for a length of time. Windows overlap: each is
+// narrower than the one before, and lasts longer. A job belongs to the first window that lasts long
+// enough for it; if it does not fit there, it does not fit in the later ones.
 type window struct {
-	after, within backfill.Time // lengths of time: of the window before, and its own
+	after, within backfill.Time // lengths of the previous window and of this one
 }
 
-// holds says whether a job belongs to the window. Whether there is room for it, the
-// profile tells: until the next reservation that takes some of what is idle, it has
-// the same to give as the window.
+// holds reports whether a job belongs to the window. Whether it fits is left to the profile: until
+// the next reservation that takes some of the idle room, the profile offers the same as the window.
 func (w window) holds(j *backfill.Job) bool {
 	return w.after < j.Estimate && j.Estimate <= w.within
 }
 
-// of lists the jobs that belong to the window.
+// of returns the jobs that belong to the window.
 func (w window) of(jobs []*backfill.Job) []*backfill.Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *backfill.Job) bool { return !w.holds(j) })
 }
 
-// windows lists the backfill windows, the widest first. Each lasts until the next
-// reservation takes some of what the jobs in the windows before have left idle.
+// windows yields the backfill windows, the widest first. Each lasts until the next reservation that
+// takes some of what the jobs in the previous windows have left idle.
 func windows(c *backfill.Cycle) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		var w window
@@ -46,8 +44,8 @@ func windows(c *backfill.Cycle) iter.Seq[window] {
 	}
 }
 
-// takesIdle says whether less is free at an instant, on one of the slots, than
-// has been from now until then. A slot without a free cpu is not idle.
+// takesIdle reports whether, on one of the slots, less is free at start than from now until then. A
+// slot without a free cpu is not idle.
 func takesIdle(c *backfill.Cycle, start backfill.Time, at backfill.Placement) bool {
 	n := len(c.Resources())
 	idle, most := make(backfill.Vector, n), make(backfill.Vector, n)

@@ -1,11 +1,10 @@
-// Package pc is Prioritized Compression: Conservative backfilling in which the
-// room that a job leaves by ending early goes to the waiting jobs by an order of
-// the site's choice, the compression queue.
+// Package pc is Prioritized Compression: Conservative backfilling in which the room that a job
+// leaves by ending early goes to the waiting jobs in an order of the site's choice, the compression
+// queue.
 //
-// The queue is gone through from its front; each job is taken out of the plan
-// and placed again. As soon as one gets an earlier start, it begins at the front
-// again, until a whole round moves nothing. No job starts after the start that
-// it was promised at its arrival.
+// The policy goes through that queue from its front, removes each job from the plan and places it
+// again. As soon as a job gets an earlier start, it begins again at the front, until a whole round
+// moves nothing. No job starts after the start that it was promised at its arrival.
 //
 // Source: Lindsay et al., Backfilling with guarantees granted upon job
 // submission, Prioritized Compression.
@@ -17,10 +16,11 @@ import (
 )
 
 // Spec describes the policy.
-func Spec() backfill.Spec {
-	return backfill.Spec{
-		Name:       "pc",
-		Doc:        "conservative; when a job ends early, jobs move forward by the queue's order, beginning again at its front after each move",
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: "pc",
+		Doc: "conservative; when a job ends early, jobs move forward by the queue's order, beginning again " +
+			"at its front after each move",
 		Promise:    "each job starts by the time it was told at its arrival",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
@@ -34,7 +34,7 @@ func decide(c *backfill.Cycle) {
 	p := plan.Open(c, plan.ByQueue)
 	for e, more := p.Next(); more; e, more = p.Next() {
 		if e.Kind == backfill.Submitted {
-			p.Promise(e.Spec)
+			p.Promise(e.Job)
 		}
 		if e.Freed {
 			p.Compress()

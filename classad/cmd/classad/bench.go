@@ -17,12 +17,19 @@ type benchCommand struct {
 	Evals    int    `help:"How often each expression is evaluated." default:"100000"`
 	Machines int    `help:"How many machines with four slots each the synthetic pool has." default:"1000"`
 	JSON     bool   `help:"Print one JSON object." name:"json"`
-	Dir      string `arg:"" optional:"" help:"Folder with slots.long.gz, slots.new.gz, jobs.long.gz, exprs.txt and expected.jsonl; without it a synthetic pool is made up."`
+	Dir      string `arg:"" optional:"" help:"${bench_folder}"`
 }
 
-// Help is what --help adds.
+// benchFolder is the help of the argument Dir.
+const benchFolder = "Folder with slots.long.gz, slots.new.gz, jobs.long.gz, exprs.txt and expected.jsonl; " +
+	"without it a synthetic pool is made up."
+
+// Help returns what --help adds.
 func (*benchCommand) Help() string {
-	return `First the answers are compared with those of HTCondor's own library, in expected.jsonl; a difference ends the command with exit code 2. Times are the processor time of the whole process on all threads, garbage collection included. The numbers beside them are those of HTCondor's C++ library with the same work on one machine; they mean something only for that folder, and as far as this machine is like it.
+	return `First the answers are compared with those of HTCondor's own library, in expected.jsonl; a ` +
+		`difference ends the command with exit code 2. Times are the processor time of the whole process on all ` +
+		`threads, garbage collection included. The numbers beside them are those of HTCondor's C++ library with ` +
+		`the same work on one machine; they mean something only for that folder, and as far as this machine is like it.
 
 Examples:
   classad bench
@@ -83,13 +90,15 @@ func (m measured) rows() []row {
 	}
 }
 
-// String is the tables for people.
+// String returns the tables for people.
 func (m measured) String() string {
 	checked := "no answers to compare with"
 	if m.Checked {
 		checked = "all answers are those of HTCondor's library"
 	}
-	head := fmt.Sprintf("%s: %d slots, %d jobs; %s\nprocessor time, the middle of %d; for match and rank the slots are freshly parsed and nothing is prepared:\nwhat is compiled at the first evaluation counts, except that of the jobs and the expressions below\n\n",
+	head := fmt.Sprintf("%s: %d slots, %d jobs; %s\n"+
+		"processor time, the middle of %d; for match and rank the slots are freshly parsed and nothing is prepared:\n"+
+		"what is compiled at the first evaluation counts, except that of the jobs and the expressions below\n\n",
 		m.Pool, m.Slots, m.Jobs, checked, m.Timings)
 	right := func(columns ...int) []table.ColumnConfig {
 		var all []table.ColumnConfig

@@ -28,7 +28,9 @@ Examples:
   classad fmt --to json slots.ads
   classad functions substr
 
-A file holds ads: in brackets "[ a = 1; b = 2 ]", as lines "a = 1" with an empty line between ads, as JSON or as XML; - is the standard input. Every command has more examples in its --help, and those that report something --json.
+A file holds ads: in brackets "[ a = 1; b = 2 ]", as lines "a = 1" with an empty line between ads, as JSON or ` +
+	`as XML; - is the standard input. Every command has more examples in its --help, and those that report ` +
+	`something --json.
 
 Exit codes: 0 all well, 1 the ads do not match or the expression is not true, 2 bad input or usage.`
 
@@ -43,7 +45,7 @@ type cli struct {
 	Bench     benchCommand     `cmd:"" help:"Measure how fast ads are parsed, matched, ranked and evaluated."`
 }
 
-// streams is where commands read and write.
+// streams are the input and output of commands.
 type streams struct {
 	in  io.Reader
 	out io.Writer
@@ -52,11 +54,12 @@ type streams struct {
 // errNo is an outcome, not a failure: the ads do not match, or the expression is not true.
 var errNo = errors.New("no")
 
-// run is the whole program, apart from the process around it.
+// run is the whole program except for the process around it.
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var commands cli
 	helped := false
 	parser, err := kong.New(&commands, kong.Name("classad"), kong.Description(description),
+		kong.Vars{"bench_folder": benchFolder},
 		kong.Writers(out, errs), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
 	if err != nil {
@@ -143,7 +146,7 @@ type subject struct {
 	Expr string `arg:"" optional:"" help:"The expression, in the syntax of bracket ads."`
 }
 
-// read gives the expression and the ad, which is nil if there is none.
+// read returns the expression and the ad, or a nil ad if there is none.
 func (c *subject) read(s streams) (*classad.Expr, *classad.ClassAd, error) {
 	switch {
 	case (c.Expr == "") == (c.Attr == ""):

@@ -33,10 +33,13 @@ func TestRun(t *testing.T) {
 		out  string
 		errs string
 	}{
-		"value":       {args: []string{"eval", "2 * 21"}, out: "42\n"},
-		"two ads":     {args: []string{"eval", "--ad", job, "--target", slot, "Requirements"}, out: "true\n"},
-		"input":       {args: []string{"eval", "--ad", "-", "a"}, in: "a = 7", out: "7\n"},
-		"bad text":    {args: []string{"eval", "1 +"}, code: 2, errs: "expression:1:4: unexpected end, expected an expression\n1 +\n   ^"},
+		"value":   {args: []string{"eval", "2 * 21"}, out: "42\n"},
+		"two ads": {args: []string{"eval", "--ad", job, "--target", slot, "Requirements"}, out: "true\n"},
+		"input":   {args: []string{"eval", "--ad", "-", "a"}, in: "a = 7", out: "7\n"},
+		"bad text": {
+			args: []string{"eval", "1 +"}, code: 2,
+			errs: "expression:1:4: unexpected end, expected an expression\n1 +\n   ^",
+		},
 		"bad file":    {args: []string{"eval", "--ad", broken, "1"}, code: 2, errs: "broken.ad:2:7: unexpected end"},
 		"two in file": {args: []string{"eval", "--ad", two, "1"}, code: 2, errs: "more than one ad"},
 		"no file":     {args: []string{"match", "none", slot}, code: 2, errs: "none"},

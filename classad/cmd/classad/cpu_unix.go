@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has used of all processors, for the garbage collection too.
+// cpuTime returns the processor time that the process has used on all processors, garbage
+// collection included.
 func cpuTime() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

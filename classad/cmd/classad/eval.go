@@ -19,7 +19,7 @@ type evalCommand struct {
 	Expr   string `arg:"" optional:"" help:"The expression, in the syntax of bracket ads."`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*evalCommand) Help() string {
 	return `Undefined and error are values too, so the exit code is 0 whatever the value is.
 
@@ -36,7 +36,7 @@ type evaluated struct {
 	Type  string `json:"type"`
 }
 
-// Run prints a value or, with cases, a JSON object a line.
+// Run prints a value or, with cases, one JSON object per line.
 func (c *evalCommand) Run(s streams) error {
 	switch {
 	case c.Cases != "" && (c.Expr != "" || c.Ad != "" || c.Target != ""):
@@ -70,7 +70,7 @@ func (c *evalCommand) Run(s streams) error {
 	return s.print(v.String() + "\n")
 }
 
-// runCases answers a conformance case a line.
+// runCases answers conformance cases, one per line.
 func runCases(s streams, file string) error {
 	r, err := s.open(file)
 	if err != nil {

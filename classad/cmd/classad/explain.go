@@ -19,9 +19,11 @@ type explainCommand struct {
 	Right string `arg:"" help:"File with the right ad or ads, by convention slots."`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*explainCommand) Help() string {
-	return `With one right ad the parts of both Requirements are shown with their values and the names in them; a cross marks what keeps the whole from being true. With several right ads a table tells how many of them each clause rejects, and how many it rejects alone.
+	return `With one right ad the parts of both Requirements are shown with their values and the names in them; ` +
+		`a cross marks what keeps the whole from being true. With several right ads a table tells how many of them ` +
+		`each clause rejects, and how many it rejects alone.
 
 The exit code is 0 if the ads match (at least one pair does, the attribute is true), else 1.
 
@@ -31,14 +33,14 @@ Examples:
   condor_status -long | classad explain job.ad -`
 }
 
-// explained is the result for two ads. Right is missing if one attribute was asked for.
+// explained is the result for two ads. Right is missing if the explanation is about one attribute.
 type explained struct {
 	Holds bool                 `json:"holds"`
 	Left  *classad.Explanation `json:"left"`
 	Right *classad.Explanation `json:"right,omitempty"`
 }
 
-// Run prints the explanation and gives errNo if it is about something that is not so.
+// Run prints the explanation and returns errNo if the result is negative.
 func (c *explainCommand) Run(s streams) error {
 	left, err := s.readAd(c.Left)
 	if err != nil {
@@ -65,7 +67,8 @@ func (c *explainCommand) Run(s streams) error {
 	return err
 }
 
-// explain gives the explanation of what is asked for: the right one is nil if it is one attribute.
+// explain returns the explanations for both ads; the right one is nil if one attribute was asked
+// for.
 func (c *explainCommand) explain(left, right *classad.ClassAd) explained {
 	if c.Attr != "" {
 		x := left.Explain(c.Attr, right)
@@ -91,7 +94,7 @@ func (c *explainCommand) one(s streams, left, right *classad.ClassAd) (bool, err
 		verdict, c.Left, x.Left, c.Right, x.Right))
 }
 
-// summary tells what many right ads have to do with a left one.
+// summary counts how many right ads match a left one, and why the others do not.
 type summary struct {
 	Ads          int         `json:"ads"`
 	Matches      int         `json:"matches"`
@@ -100,14 +103,14 @@ type summary struct {
 	Clauses      []rejection `json:"clauses"`
 }
 
-// rejection is a clause and for how many ads it is not true.
+// rejection is a clause and the number of ads for which it is not true.
 type rejection struct {
 	Side    string `json:"side"`
 	Clause  string `json:"clause"`
 	Rejects int    `json:"rejects"`
-	// Alone is for how many of them all other clauses on both sides are true.
+	// Alone is the number of those ads for which all other clauses on both sides are true.
 	Alone int `json:"alone"`
-	// Undefined is for how many of them it is undefined.
+	// Undefined is the number of those ads for which it is undefined.
 	Undefined int `json:"undefined"`
 }
 
@@ -155,7 +158,7 @@ func (c *explainCommand) summarize(left *classad.ClassAd, right []*classad.Class
 	return sum
 }
 
-// clauses counts what all of have to be true and is not.
+// clauses counts the clauses that must all be true and are not.
 func clauses(side string, x *classad.Explanation, in map[[2]string]*rejection) []*rejection {
 	switch {
 	case x.Holds:
@@ -180,7 +183,7 @@ func clauses(side string, x *classad.Explanation, in map[[2]string]*rejection) [
 	return []*rejection{r}
 }
 
-// String is the summary for people.
+// String returns the summary for people.
 func (sum summary) String(attr string) string {
 	head := fmt.Sprintf("%d ads: %d match, the left ad rejects %d, %d reject the left ad\n",
 		sum.Ads, sum.Matches, sum.LeftRejects, sum.RightRejects)
@@ -200,7 +203,7 @@ func (sum summary) String(attr string) string {
 	return head + "\n" + rendered(t)
 }
 
-// clip cuts a text that is too wide for a table.
+// clip shortens a text that is too wide for a table.
 func clip(s string) string {
 	const widest = 110
 	if runes := []rune(s); len(runes) > widest {

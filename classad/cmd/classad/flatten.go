@@ -8,9 +8,10 @@ type flattenCommand struct {
 	JSON bool `help:"Print one JSON object." name:"json"`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*flattenCommand) Help() string {
-	return `What the ad alone decides becomes a constant, names of the ad become their definitions, and what depends on the other ad of a match, on the clock or on chance stays. The value is the same for every other ad.
+	return `What the ad alone decides becomes a constant, names of the ad become their definitions, and what ` +
+		`depends on the other ad of a match, on the clock or on chance stays. The value is the same for every other ad.
 
 Examples:
   classad flatten --ad job.ad 'TARGET.Memory >= RequestMemory'

@@ -16,7 +16,7 @@ type fmtCommand struct {
 	Files []string `arg:"" optional:"" help:"Files with ads in any form; - or none is the standard input."`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*fmtCommand) Help() string {
 	return `Forms:
   new         ads in brackets, one a line
@@ -27,7 +27,8 @@ func (*fmtCommand) Help() string {
   xml         XML, one ad a line
   xml-multi   XML over several lines, as condor_status -xml
 
-What is written can be read again, but lines have no way to write an ad without attributes. At the first error it ends; the ads before that are written.
+What is written can be read again, but lines have no way to write an ad without attributes. At the first error ` +
+		`it ends; the ads before that are written.
 
 Examples:
   classad fmt job.ad
@@ -35,10 +36,10 @@ Examples:
   condor_status -long | classad fmt --to xml`
 }
 
-// layout is how ads are written one after the other.
+// layout says how several ads are written one after the other.
 type layout struct {
 	style                  classad.Style
-	begin, separator, last string // before the first ad, between ads, and behind the last one
+	begin, separator, last string // before the first ad, between ads, and after the last one
 }
 
 const xmlHead = "<?xml version=\"1.0\"?>\n<!DOCTYPE classads SYSTEM \"classads.dtd\">\n<classads>\n"
@@ -69,7 +70,7 @@ func (c *fmtCommand) Run(s streams) error {
 	return f.end()
 }
 
-// formatter writes ads as they come.
+// formatter writes ads as they arrive.
 type formatter struct {
 	layout
 	out  *bufio.Writer
@@ -103,13 +104,14 @@ func (f *formatter) write(ad *classad.ClassAd) error {
 	f.text = ad.AppendFormat(append(f.text[:0], between...), f.style)
 	text := f.text
 	if f.ads == 1 {
-		text = bytes.TrimPrefix(text, []byte("\n")) // with which a pretty ad begins
+		text = bytes.TrimPrefix(text, []byte("\n")) // a pretty ad begins with one
 	}
 	_, err := f.out.Write(text)
 	return err
 }
 
-// end writes what belongs behind the ads; no ads are nothing, but for forms in which something stands around them.
+// end writes what follows the ads. Without ads it writes nothing, except in formats that enclose
+// the ads in something.
 func (f *formatter) end() error {
 	last := f.last
 	if f.ads == 0 {

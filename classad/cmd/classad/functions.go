@@ -17,7 +17,7 @@ type functionsCommand struct {
 	Name     string `arg:"" optional:"" help:"Describe this function only; case does not matter."`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*functionsCommand) Help() string {
 	return `Examples:
   classad functions
@@ -25,11 +25,11 @@ func (*functionsCommand) Help() string {
   classad functions --markdown > FUNCTIONS.md`
 }
 
-// function is a builtin as it is printed.
+// function is a builtin in the form in which it is printed.
 type function struct {
 	Name    string `json:"name"`
-	Args    string `json:"args"`    // how many it takes
-	Missing string `json:"missing"` // what it makes of undefined and error
+	Args    string `json:"args"`    // the number of arguments that it takes
+	Missing string `json:"missing"` // how it treats undefined and error
 	Context bool   `json:"context"` // its value depends on more than its arguments
 	Doc     string `json:"doc"`
 	Example string `json:"example"` // an expression that is true
@@ -44,7 +44,8 @@ func newFunction(b classad.Builtin) function {
 		args = fmt.Sprintf("%d or more", b.MinArgs)
 	}
 	missing := map[classad.Missing]string{
-		classad.MissingPasses: "passes on", classad.UndefinedFirst: "undefined first", classad.MissingFails: "error", classad.MissingAllowed: "own rule",
+		classad.MissingPasses: "passes on", classad.UndefinedFirst: "undefined first", classad.MissingFails: "error",
+		classad.MissingAllowed: "own rule",
 	}[b.Missing]
 	if b.Lazy {
 		missing = "own rule"
@@ -97,7 +98,8 @@ func (f function) String() string {
 
 const preface = `# Functions
 
-The functions of the ClassAd language, as this package has them. ` + "`classad functions --markdown`" + ` writes this file.
+The functions of the ClassAd language, as this package has them. ` +
+	"`classad functions --markdown`" + ` writes this file.
 
 Names ignore case. Another number of arguments than given is error, and so is an argument of a wrong type. What
 undefined and error as arguments give: *passes on* is error if there is an error, else undefined; *error* is error in
@@ -117,7 +119,8 @@ func markdown(all []function) string {
 		if f.Context {
 			mark = "°"
 		}
-		fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s | `%s` |\n", f.Name, mark, f.Args, f.Missing, cell.Replace(f.Doc), cell.Replace(f.Example))
+		fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s | `%s` |\n", f.Name, mark, f.Args, f.Missing, cell.Replace(f.Doc),
+			cell.Replace(f.Example))
 	}
 	return b.String()
 }

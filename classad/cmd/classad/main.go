@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	signal.Ignore(syscall.SIGPIPE) // a pipe that nobody reads is an error as any other
+	signal.Ignore(syscall.SIGPIPE) // makes a closed pipe an ordinary error
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

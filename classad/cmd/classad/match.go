@@ -12,9 +12,10 @@ type matchCommand struct {
 	Right string `arg:"" help:"File with the right ad, by convention the slot."`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*matchCommand) Help() string {
-	return `Two ads match if the Requirements of both are true with the other ad as TARGET. The exit code is 0 if they do and 1 if they do not; explain says why.
+	return `Two ads match if the Requirements of both are true with the other ad as TARGET. The exit code is 0 ` +
+		`if they do and 1 if they do not; explain says why.
 
 Examples:
   classad match job.ad slot.ad
@@ -28,7 +29,7 @@ type report struct {
 	Right     side `json:"right"`
 }
 
-// side is what one ad makes of the other.
+// side is the result of evaluating one ad against the other.
 type side struct {
 	Requirements string  `json:"requirements"` // the value, in the canonical form
 	Accepts      bool    `json:"accepts"`
@@ -43,7 +44,7 @@ func newSide(ad, other *classad.ClassAd) side {
 	}
 }
 
-// Run prints the report and gives errNo if it is negative.
+// Run prints the report and returns errNo if the ads do not match.
 func (c *matchCommand) Run(s streams) error {
 	left, err := s.readAd(c.Left)
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *matchCommand) Run(s streams) error {
 	return err
 }
 
-// String is the report for people.
+// String returns the report for people.
 func (r report) String() string {
 	return fmt.Sprintf("symmetric: %v\n", r.Symmetric) + r.Left.text("left") + r.Right.text("right")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/classadtest"
 )
 
-// measured is everything that bench measures.
+// measured is the result of bench.
 type measured struct {
 	Pool          string     `json:"pool"`
 	Checked       bool       `json:"checked"` // the answers are those of the reference
@@ -20,7 +20,7 @@ type measured struct {
 	ParseBrackets throughput `json:"parse_brackets"`
 	Unparse       throughput `json:"unparse"`
 	BytesPerAd    float64    `json:"bytes_per_ad"`
-	// CompiledBytesPerAd is how much more an ad takes when its expressions have been evaluated.
+	// CompiledBytesPerAd is the additional memory of an ad whose expressions have been evaluated.
 	CompiledBytesPerAd float64        `json:"compiled_bytes_per_ad"`
 	MatchPerSecond     float64        `json:"match_pairs_per_second"`
 	RankPerSecond      float64        `json:"rank_pairs_per_second"`
@@ -29,20 +29,20 @@ type measured struct {
 	ParseExprNs        float64        `json:"parse_expression_ns"`
 }
 
-// throughput is the speed of something that reads or writes ads; the bytes are those of their texts.
+// throughput is the speed of reading or writing ads; the bytes are those of their texts.
 type throughput struct {
 	AdsPerSecond       float64 `json:"ads_per_second"`
 	MegabytesPerSecond float64 `json:"megabytes_per_second"`
 }
 
-// measuredExpr is what one evaluation of an expression takes.
+// measuredExpr is the cost of one evaluation of an expression.
 type measuredExpr struct {
 	Expr   string  `json:"expr"`
 	Ns     float64 `json:"ns"`
 	Allocs float64 `json:"allocs"`
 }
 
-// bench measures a pool: processor time of the process, the middle one of several timings.
+// bench measures a pool: the processor time of the process, as the median of several timings.
 type bench struct {
 	pool    *classadtest.Pool
 	timings int
@@ -50,12 +50,13 @@ type bench struct {
 	err     error
 }
 
-// time runs the work some times and gives the middle of the times. Garbage that was there before does not count.
+// time runs the work several times and returns the median time. Garbage collection of earlier
+// garbage is not counted.
 func (b *bench) time(work func() error) time.Duration {
 	return b.timeAfter(func() error { return nil }, work)
 }
 
-// timeAfter does something before each timing that does not count.
+// timeAfter is time with a preparation before each timing that is not counted.
 func (b *bench) timeAfter(prepare, work func() error) time.Duration {
 	times := make([]time.Duration, 0, b.timings)
 	for range b.timings {
@@ -120,7 +121,7 @@ func (b *bench) run() (measured, error) {
 	return m, b.err
 }
 
-// heap is how much memory is in use.
+// heap returns the memory in use.
 func heap() float64 {
 	var s runtime.MemStats
 	runtime.GC()
@@ -129,7 +130,7 @@ func heap() float64 {
 }
 
 func discard(ads []*classad.ClassAd, err error) error {
-	runtime.KeepAlive(ads) // all are kept until the last is there
+	runtime.KeepAlive(ads) // keep all until the last one is made
 	return err
 }
 
@@ -141,8 +142,8 @@ func (b *bench) throughput(texts []string, work func() error) throughput {
 	}
 }
 
-// pairs measures something that is done with every job and every slot. The slots are parsed anew before, so that
-// compiling their expressions counts.
+// pairs measures an operation on every job and every slot. The slots are parsed anew before each
+// timing, so that compiling their expressions counts.
 func (b *bench) pairs(do func(job, slot *classad.ClassAd)) float64 {
 	var slots []*classad.ClassAd
 	t := b.timeAfter(func() (err error) {

@@ -7,9 +7,10 @@ type refsCommand struct {
 	JSON bool `help:"Print one JSON object." name:"json"`
 }
 
-// Help is what --help adds.
+// Help returns what --help adds.
 func (*refsCommand) Help() string {
-	return `Internal attributes are those that the ad has, with what their own expressions refer to; external ones would have to come from another ad.
+	return `Internal attributes are those that the ad has, with what their own expressions refer to; external ` +
+		`ones would have to come from another ad.
 
 Examples:
   classad refs 'TARGET.Memory >= RequestMemory'
@@ -22,7 +23,7 @@ type references struct {
 	External []string `json:"external"`
 }
 
-// Run prints both lists, a line each.
+// Run prints both lists, one per line.
 func (c *refsCommand) Run(s streams) error {
 	e, ad, err := c.read(s)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
-// The tests' executable is the command too.
+// The tests' executable is also the command.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"classad": main})
 }
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE PROGRAM ARGS…
 //
-// requires an exit code, and binary FILE writes a file that is no text.
+// requires an exit code, and binary FILE writes a file that is not text.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -59,7 +59,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// FUNCTIONS.md is what functions --markdown prints; go test -update writes it.
+// FUNCTIONS.md must be the output of functions --markdown; go test -update writes it.
 func TestFunctionsDocument(t *testing.T) {
 	var all []function
 	for _, b := range classad.Builtins() {

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// newTable is a table of plain text: no frame, no colours, a line under the header.
+// newTable returns a table of plain text: no frame, no colours, a line under the header.
 func newTable(header ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -18,7 +18,7 @@ func newTable(header ...any) table.Writer {
 	return t
 }
 
-// rendered is the text of a table without blanks at the ends of lines.
+// rendered returns the text of a table without blanks at the ends of lines.
 func rendered(t table.Writer) string {
 	var b strings.Builder
 	for line := range strings.Lines(t.Render() + "\n") {

@@ -39,7 +39,7 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkGo is the same with Go's package, as far as it can.
+// BenchmarkGo runs the same patterns with Go's package, as far as it supports them.
 func BenchmarkGo(b *testing.B) {
 	for _, bench := range benchmarks {
 		re, err := regexp.Compile(bench.pattern)

@@ -47,7 +47,7 @@ func (s *byteSet) folded() byteSet {
 	return out
 }
 
-// size counts the bytes up to two, and gives the highest of them.
+// size returns the number of bytes in the set, counted up to two, and the highest byte.
 func (s *byteSet) size() (count int, last byte) {
 	for b := 0; b < 256 && count < 2; b++ {
 		if s.has(byte(b)) {
@@ -57,7 +57,7 @@ func (s *byteSet) size() (count int, last byte) {
 	return count, last
 }
 
-// lower gives the lower case of ASCII letters and leaves other bytes alone.
+// lower returns ASCII letters in lower case and other bytes unchanged.
 func lower(b byte) byte {
 	if b-'A' < 26 {
 		return b | 0x20
@@ -103,7 +103,7 @@ var (
 	carriageOrNew = setOf("\r\n")
 )
 
-// typeSets are the sets that \d and its like stand for; the upper case letter is the inverse.
+// typeSets are the sets of \d and similar escapes; the upper case letter is the inverse.
 var typeSets = map[byte]byteSet{'d': digits, 'w': wordBytes, 's': spaces, 'h': horizontal, 'v': vertical}
 
 // posixSets are the sets that may be named between [: and :] in a class.

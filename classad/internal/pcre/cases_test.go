@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCases reads the table of what PCRE2 10.42 said. Its columns are pattern, flags (- for none), subject and the
-// offsets of the match and the groups; what cannot stand for itself is quoted. UPDATE=1 asks pcre2test again.
+// TestCases reads a table of results of PCRE2 10.42. Its columns are pattern, flags (- for none),
+// subject, and the offsets of the match and the groups; special texts are quoted. UPDATE=1 asks
+// pcre2test again.
 func TestCases(t *testing.T) {
 	path := filepath.Join("testdata", "cases.txt")
 	text, err := os.ReadFile(path)
@@ -28,7 +29,7 @@ func TestCases(t *testing.T) {
 		q, want := readCase(t, line)
 		got := q.answers()[0]
 		if got == resultUnknown && want == resultBad {
-			continue // it does not compile, if only because it is not supported
+			continue // it does not compile, perhaps because it is not supported
 		}
 		require.Equal(t, want, got, "line %d: %s", i+1, line)
 	}
@@ -79,9 +80,10 @@ func writeCase(q question, result string) string {
 	return strings.Join([]string{column(q.pattern), flags, column(q.subjects[0]), result}, "\t")
 }
 
-// column quotes a text if it would not come back as it is.
+// column quotes a text if it would not be read back unchanged.
 func column(s string) string {
-	if s == "" || strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "# ") || !strconv.CanBackquote(s) || strings.ContainsAny(s, "\t\n") {
+	if s == "" || strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "# ") || !strconv.CanBackquote(s) ||
+		strings.ContainsAny(s, "\t\n") {
 		return strconv.QuoteToASCII(s)
 	}
 	for i := range len(s) {
@@ -92,7 +94,7 @@ func column(s string) string {
 	return s
 }
 
-// quoteBytes quotes bytes that are no UTF-8, too.
+// quoteBytes quotes a text; unlike strconv.Quote it also handles bytes that are not UTF-8.
 func quoteBytes(s string) string {
 	var out strings.Builder
 	out.WriteByte('"')

@@ -2,23 +2,23 @@ package pcre
 
 import "slices"
 
-// checker finds what is wrong with a tree as a whole, and puts numbers where names are.
+// checker finds the mistakes that show only in the tree as a whole, and replaces names by numbers.
 type checker struct {
 	*parser
 	byNumber map[int]*node // the first group of each number
 	called   map[int]bool
-	accepts  []*node // the (*ACCEPT) inside lookarounds, with the groups that are open there
-	measured int     // branches whose length was computed
+	accepts  []*node // the (*ACCEPT)s inside lookarounds, with the groups that are open there
+	measured int     // the number of branches that were measured
 	lengths  map[int]int
 }
 
-// scope is what a node is inside of.
+// scope says what a node is inside of.
 type scope struct {
-	looks int     // how many lookarounds
-	open  []*node // the capturing groups since the innermost of them
+	looks int     // the number of lookarounds
+	open  []*node // the capturing groups within the innermost of them
 }
 
-// check gives the first mistake, or nil.
+// check returns the first mistake, or nil.
 func check(p *parser, root *node) *Error {
 	c := &checker{parser: p, byNumber: map[int]*node{}, called: map[int]bool{}, lengths: map[int]int{}}
 	c.collect(root)
@@ -71,7 +71,7 @@ func (c *checker) visit(n *node, in scope) {
 		if in.looks > 0 {
 			c.accepts = append(c.accepts, n)
 		}
-		return // its subs are above it
+		return // its subs were visited above
 	case kindLook:
 		in = scope{looks: in.looks + 1}
 		if n.behind && n.lengths == nil {
@@ -87,7 +87,7 @@ func (c *checker) visit(n *node, in scope) {
 	}
 }
 
-// resolve finds the number of a group that is referred to.
+// resolve sets the number of a group that is referred to by name.
 func (c *checker) resolve(n *node) {
 	if n.name != "" {
 		n.n = c.numbers[n.name]
@@ -113,18 +113,18 @@ func (c *checker) resolveCondition(n *node) {
 	}
 }
 
-// notFixed is the length of what has no fixed one.
+// notFixed stands for a length that is not fixed.
 const notFixed = -1
 
-// maxBehind is the highest length of a lookbehind, and maxMeasured the highest number of branches that are measured
-// in a pattern; both are PCRE2's.
+// maxBehind is the maximum length of a lookbehind, and maxMeasured the maximum number of branches
+// that are measured in a pattern; both are PCRE2's.
 const (
 	maxBehind   = 65535
 	maxMeasured = 2000
 )
 
-// branchLengths gives the lengths of the branches of a lookbehind, each of which must have one. The chain is of the
-// groups that are being measured because of a reference to them.
+// branchLengths returns the lengths of the branches of a lookbehind, each of which must be fixed.
+// chain lists the groups that are being measured because of a reference to them.
 func (c *checker) branchLengths(look *node, chain []*node) []int {
 	var lengths []int
 	for _, body := range look.subs {
@@ -186,8 +186,8 @@ func (c *checker) itemLength(n *node, chain []*node) int {
 	}
 }
 
-// measureNested measures the lookbehinds in a lookaround that is met on the way: what refers to it must not be needed to
-// tell their lengths.
+// measureNested measures the lookbehinds within a nested lookaround. Their lengths must not depend
+// on a group that is being measured.
 func (c *checker) measureNested(n *node, chain []*node) {
 	if n.kind == kindLook && n.behind {
 		n.lengths = c.branchLengths(n, chain)
@@ -220,7 +220,7 @@ func (c *checker) repeatLength(n *node, chain []*node) int {
 	return length * n.min
 }
 
-// groupLength is the length that all branches of a group have.
+// groupLength returns the common length of all branches of a group.
 func (c *checker) groupLength(number int, branches []*node, chain []*node) int {
 	if known, ok := c.lengths[number]; ok && number > 0 && !c.shared {
 		return known
@@ -238,7 +238,8 @@ func (c *checker) groupLength(number int, branches []*node, chain []*node) int {
 	return length
 }
 
-// referenceLength is the length of the group that a reference or a call names. It must not be around it.
+// referenceLength returns the length of the group that a reference or a call names; the group must
+// not contain it.
 func (c *checker) referenceLength(n *node, chain []*node) int {
 	if n.kind == kindBackref && c.shared {
 		return notFixed

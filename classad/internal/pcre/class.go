@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// What came before in a class, as far as ranges are concerned.
+// rangeState says what precedes in a class, as far as ranges are concerned.
 type rangeState uint8
 
 const (
@@ -17,7 +17,7 @@ const msgBadRange = "invalid range in character class"
 type classReader struct {
 	*parser
 	set   byteSet
-	exact byteSet // what was given by property, where case does not count
+	exact byteSet // bytes given by property, for which case does matter
 	state rangeState
 	from  byte
 }
@@ -62,13 +62,14 @@ func (p *parser) class() *node {
 	return item
 }
 
-// wordBoundary is the translation of [[:<:]] and [[:>:]]: an edge with a word after or before it.
+// wordBoundary returns the translation of [[:<:]] and [[:>:]]: a word boundary with a word after or
+// before it.
 func wordBoundary(behind bool) *node {
 	look := &node{kind: kindLook, behind: behind, subs: []*node{oneOf(wordBytes)}}
 	return sequence([]*node{{kind: kindAssert, op: opWordEdge}, look})
 }
 
-// beginning reads the ^ that negates a class, and what may be around it.
+// beginning reads the ^ that negates a class, and what may surround it.
 func (r *classReader) beginning() (negative bool) {
 	for r.more() {
 		switch {
@@ -113,7 +114,7 @@ func (r *classReader) member() {
 	}
 }
 
-// byte adds one byte, or the range that it ends.
+// byte adds one byte, or the range that it completes.
 func (r *classReader) byte(c byte) {
 	if r.state != rangeStarted {
 		r.set.add(c)
@@ -168,14 +169,15 @@ func (r *classReader) escape() {
 	r.noRangeAfter()
 }
 
-// noRangeAfter rejects a hyphen after something that cannot begin a range, unless the hyphen is last.
+// noRangeAfter rejects a hyphen after something that cannot start a range, unless the hyphen is
+// last.
 func (r *classReader) noRangeAfter() {
 	if r.sees('-') && r.at+1 < len(r.src) && r.peek(1) != ']' {
 		r.fail(r.at, msgBadRange)
 	}
 }
 
-// posix reads [:name:], if that is what comes next.
+// posix reads [:name:] if that comes next, and reports whether it did.
 func (r *classReader) posix() bool {
 	if next := r.peek(1); next != ':' && next != '.' && next != '=' {
 		return false
@@ -214,7 +216,8 @@ func (r *classReader) posix() bool {
 	return true
 }
 
-// posixName gives what is between the colon, dot or equals sign that is next and its partner before a bracket.
+// posixName returns the text between the next colon, dot or equals sign and its partner before a
+// bracket.
 func (p *parser) posixName() (name string, ok bool) {
 	mark := p.src[p.at]
 	for i := p.at + 1; i+1 < len(p.src); i++ {

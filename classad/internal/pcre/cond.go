@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// version is the one that (?(VERSION>=...) is compared with, in hundredths.
+// version is the version of PCRE2 for (?(VERSION>=...), in hundredths.
 const version = 1042
 
 // conditional reads a group that began with (?( .
@@ -34,7 +34,7 @@ func (p *parser) conditional(start int) *node {
 	return n
 }
 
-// conditionLook reads an assertion as condition; it may not be repeated.
+// conditionLook reads an assertion as a condition; it must not be repeated.
 func (p *parser) conditionLook(n *node) {
 	switch {
 	case p.has("(?C"):
@@ -54,7 +54,7 @@ func (p *parser) conditionLook(n *node) {
 	}
 }
 
-// condition reads a condition that is not an assertion, up to its parenthesis.
+// condition reads a condition other than an assertion, up to its parenthesis.
 func (p *parser) condition(n *node) {
 	number, ok := p.number(true)
 	switch {
@@ -122,7 +122,8 @@ func (p *parser) versionCondition(n *node) {
 	}
 }
 
-// recursionNumber reads the name of a condition such as R or R12, which stands for a call unless a group has that name.
+// recursionNumber parses the name of a condition such as R or R12, which stands for a call unless a
+// group has that name.
 func recursionNumber(name string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(name, "R")
 	if !ok {

@@ -27,7 +27,8 @@ func (e *emitter) look(n *node) {
 	}
 }
 
-// lookBody emits the branches of a lookaround. It gives the jumps with which an (*ACCEPT) in it leaves it.
+// lookBody emits the branches of a lookaround. It returns the jumps by which an (*ACCEPT) in it
+// leaves the lookaround.
 func (e *emitter) lookBody(n *node, end inst) []int32 {
 	e.looks = append(e.looks, lookEnd{end: end})
 	e.alternatives(n.subs, n.lengths)
@@ -37,7 +38,8 @@ func (e *emitter) lookBody(n *node, end inst) []int32 {
 	return jumps
 }
 
-// accept ends the innermost lookaround or else the match, after it has closed the groups that are open there.
+// accept emits the end of the innermost lookaround, or of the match, after closing the groups that
+// are open there.
 func (e *emitter) accept(n *node) {
 	e.accepts = true
 	for _, group := range slices.Backward(n.subs) {
@@ -54,7 +56,7 @@ func (e *emitter) accept(n *node) {
 	}
 }
 
-// conditional emits the test, which goes to the second branch, and the branches.
+// conditional emits the test, which jumps to the second branch, and the branches.
 func (e *emitter) conditional(n *node) {
 	yes, no := n.subs[0], &node{kind: kindEmpty}
 	if len(n.subs) == 2 {
@@ -93,14 +95,14 @@ func (e *emitter) conditional(n *node) {
 	e.prog[end].x = e.here()
 }
 
-// skipped emits code that is only reached by calls of the groups in it.
+// skipped emits code that is reached only by calls of the groups in it.
 func (e *emitter) skipped(n *node) {
 	jump := e.add(inst{op: opJump})
 	e.node(n)
 	e.prog[jump].x = e.here()
 }
 
-// repeat emits a repetition. The items after it tell what may follow.
+// repeat emits a repetition. after are the items that may follow it.
 func (e *emitter) repeat(n *node, after []*node) {
 	body := n.subs[0]
 	if set := body.single(); set != nil {
@@ -119,8 +121,8 @@ func (e *emitter) repeat(n *node, after []*node) {
 	}
 }
 
-// repeatBytes emits one instruction that matches all iterations. If what follows cannot begin with a byte of the set,
-// giving one back is useless and the repetition may as well be possessive.
+// repeatBytes emits one instruction that matches all iterations. If what follows cannot begin with
+// a byte of the set, backtracking is useless and the repetition becomes possessive.
 func (e *emitter) repeatBytes(n *node, set *byteSet, after []*node) {
 	in := inst{op: opRepeat, mode: n.mode, x: int32(n.min), y: int32(n.max), set: set}
 	if n.max == unlimited {
@@ -147,8 +149,8 @@ func (e *emitter) repeatBytes(n *node, set *byteSet, after []*node) {
 	e.add(in)
 }
 
-// loop emits a repetition of something that needs more than one instruction. Without a limit, an iteration that
-// consumes nothing is the last one.
+// loop emits a repetition of something that needs more than one instruction. Without a limit, an
+// iteration that consumes nothing is the last one.
 func (e *emitter) loop(n *node, body *node) {
 	switch {
 	case n.max == 1: // and the minimum is 0 or 1
@@ -181,7 +183,7 @@ func (e *emitter) loop(n *node, body *node) {
 	}
 }
 
-// enter emits the choice between the body of a repetition and what is behind it.
+// enter emits the choice between the body of a repetition and what follows it.
 func (e *emitter) enter(n *node, body *node) int32 {
 	if n.mode == lazy {
 		return e.add(inst{op: opSplitTo})

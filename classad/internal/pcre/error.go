@@ -5,27 +5,27 @@ import (
 	"strconv"
 )
 
-// Errors of [Regexp.Match]. Neither says whether the pattern would have matched.
+// Errors of [Regexp.Match]. After either it is unknown whether the pattern would have matched.
 var (
-	// ErrBudget means that the steps, or the memory that one match may use, ran out.
+	// ErrBudget means that the match needed more steps or memory than it may use.
 	ErrBudget = errors.New("pcre: the match takes too many steps")
-	// ErrRecursion means that a group called itself again without having consumed anything in between.
+	// ErrRecursion means that a group called itself again without consuming anything in between.
 	ErrRecursion = errors.New("pcre: recursion at the same place of the subject")
 )
 
-// Error tells why a pattern does not compile. The messages for mistakes are those of PCRE2; what is correct there but
-// missing here says "not supported".
+// Error says why a pattern does not compile. Messages about mistakes are those of PCRE2; for valid
+// syntax that this package lacks the message says "not supported".
 type Error struct {
 	Offset  int // in bytes, of the place where the parser gave up
 	Message string
 }
 
-// Error gives the message and the offset.
+// Error returns the message with the offset.
 func (e *Error) Error() string {
 	return "pcre: " + e.Message + " at offset " + strconv.Itoa(e.Offset)
 }
 
-// The messages that are needed in more than one place.
+// The messages that are used in more than one place.
 const (
 	msgNoSuchGroup    = "reference to non-existent subpattern"
 	msgNothingToApply = "quantifier does not follow a repeatable item"

@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// escape reads a backslash and what belongs to it, outside of classes.
+// escape reads an escape sequence outside of classes.
 func (p *parser) escape() (n *node, repeatable bool) {
 	start := p.at
 	c, special := p.readEscape(false)
@@ -49,7 +49,7 @@ func (p *parser) escape() (n *node, repeatable bool) {
 	}
 }
 
-// typeSet gives the set that \d and its like stand for.
+// typeSet returns the set of \d or a similar escape.
 func typeSet(special byte) (byteSet, bool) {
 	set, ok := typeSets[lower(special)]
 	if ok && special != lower(special) {
@@ -58,8 +58,8 @@ func typeSet(special byte) (byteSet, bool) {
 	return set, ok
 }
 
-// namedEscape reads what comes after \k and after a \g that is not a plain number. With angle brackets or quotes, \g
-// is a call.
+// namedEscape reads the rest of \k, or of a \g that no plain number follows. With angle brackets or
+// quotes, \g is a call.
 func (p *parser) namedEscape(start int, special byte) *node {
 	var end byte
 	switch p.peek(0) {
@@ -77,7 +77,8 @@ func (p *parser) namedEscape(start int, special byte) *node {
 	if call {
 		if n, ok := p.number(true); ok {
 			if !p.accept(end) {
-				return p.fail(p.at, `\g is not followed by a braced, angle-bracketed, or quoted name/number or by a plain number`)
+				return p.fail(p.at, `\g is not followed by a braced, angle-bracketed, or quoted name/number or `+
+					`by a plain number`)
 			}
 			return &node{kind: kindCall, n: n, at: start}
 		}
@@ -89,8 +90,8 @@ func (p *parser) namedEscape(start int, special byte) *node {
 	return &node{kind: kindBackref, name: name, fold: p.on(optCaseless), at: start}
 }
 
-// readEscape moves over a backslash and gives the byte that it stands for, or the letter of a special escape. Numbers
-// of groups are '1', with the number in p.ref.
+// readEscape reads an escape and returns the byte that it stands for, or the letter of a special
+// escape. For a group's number that letter is '1' and p.ref is the number.
 func (p *parser) readEscape(inClass bool) (c, special byte) {
 	p.at++
 	if !p.more() {
@@ -112,7 +113,8 @@ func (p *parser) readEscape(inClass bool) (c, special byte) {
 		return '\r', 0
 	case 't':
 		return '\t', 0
-	case 'A', 'B', 'C', 'D', 'E', 'G', 'H', 'K', 'P', 'Q', 'R', 'S', 'V', 'W', 'X', 'Z', 'b', 'd', 'h', 'k', 'p', 's', 'v', 'w', 'z':
+	case 'A', 'B', 'C', 'D', 'E', 'G', 'H', 'K', 'P', 'Q', 'R', 'S', 'V', 'W', 'X', 'Z', 'b', 'd', 'h', 'k', 'p',
+		's', 'v', 'w', 'z':
 		return c, c
 	case 'N':
 		if p.sees('{') {
@@ -186,10 +188,10 @@ func (p *parser) readLongEscape(c byte, inClass bool) (value, special byte) {
 	return p.fewDigits(8, 3), 0
 }
 
-// readReference reads a number after a backslash, if it is one of a group and not octal: one digit, or 8 or 9 first, or
-// so many groups have begun already.
+// readReference reads a number after a backslash if it refers to a group and is not octal: if it
+// has one digit, starts with 8 or 9, or is at most the number of groups that have begun.
 func (p *parser) readReference() bool {
-	const tooLong = 214748363 // where PCRE2 gives up, and reads octal digits instead
+	const tooLong = 214748363 // from here on PCRE2 gives up and reads octal digits instead
 	start := p.at - 1
 	n, end := 0, start
 	for end < len(p.src) && isDigit(p.src[end]) {
@@ -232,7 +234,7 @@ func (p *parser) readG() (special byte) {
 	return '1'
 }
 
-// number reads the number of a group. If relative, it may have a sign and then counts from here.
+// number reads the number of a group. If relative, a signed number counts from the current group.
 func (p *parser) number(relative bool) (n int, ok bool) {
 	start, sign := p.at, byte(0)
 	if relative && (p.sees('+') || p.sees('-')) {
@@ -272,7 +274,7 @@ func (p *parser) number(relative bool) (n int, ok bool) {
 
 func digitValue(c byte) int { return strings.IndexByte("0123456789abcdef", lower(c)) }
 
-// fewDigits reads up to that many digits; none at all is 0.
+// fewDigits reads at most that many digits; no digits mean 0.
 func (p *parser) fewDigits(base, most int) byte {
 	value := 0
 	for ; most > 0 && p.more(); most-- {

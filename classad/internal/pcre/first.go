@@ -2,14 +2,14 @@ package pcre
 
 import "math"
 
-// first is what a match of a node can begin with.
+// first describes how a match of a node can begin.
 type first struct {
 	set   byteSet
-	empty bool // it may match nothing; then the set is of no use to its callers
-	ends  bool // it may end the match, whatever comes after it
+	empty bool // the match may be empty; then the set is useless
+	ends  bool // it may end the whole match, whatever follows it
 }
 
-// firstOf computes the first of a node once.
+// firstOf returns the first of a node, which it computes only once.
 func firstOf(n *node) *first {
 	if n.first == nil {
 		f := computeFirst(n)
@@ -75,7 +75,7 @@ func firstOfBranches(branches []*node) first {
 	return out
 }
 
-// leastLength is a number of bytes that every match of a node has at least.
+// leastLength returns a lower bound for the length of the node's matches.
 func leastLength(n *node) int {
 	switch n.kind {
 	case kindByte, kindSet, kindNewline:
@@ -110,7 +110,7 @@ func leastOf(branches []*node) int {
 	return least
 }
 
-// startKind is how the search finds places where a match may begin.
+// startKind is how a search finds the places where a match may begin.
 type startKind uint8
 
 const (
@@ -122,18 +122,18 @@ const (
 	startInSet              // at one of some bytes
 )
 
-// start is what is known about the beginnings of matches.
+// start is what is known about how matches begin.
 type start struct {
 	kind   startKind
-	whole  bool   // the prefix is everything, so that finding it is matching
+	whole  bool   // the prefix is the whole pattern, so finding it is a match
 	prefix string // what matches begin with, also for startAtBegin
 	set    byteSet
-	least  int // how long matches are at least
-	entry  int // the instruction behind those that only say what is known when the place is: ^ and the prefix
+	least  int // the minimum length of matches
+	entry  int // the instruction after those that the search makes superfluous: ^ and the prefix
 }
 
-// startOf finds the best way to look for matches of a pattern. Accepts tells that there is an (*ACCEPT), because of
-// which a match may be shorter than it looks.
+// startOf finds the fastest way to search for matches. accepts means that the pattern has an
+// (*ACCEPT), which may make a match shorter than it looks.
 func startOf(root *node, accepts bool) start {
 	var s start
 	if !accepts {
@@ -170,7 +170,7 @@ func startOf(root *node, accepts bool) start {
 	return s
 }
 
-// isAnchored tells whether every branch begins with the assertion.
+// isAnchored reports whether every branch begins with the assertion op.
 func isAnchored(n *node, op opcode) bool {
 	switch n.kind {
 	case kindAssert:
@@ -189,9 +189,10 @@ func isAnchored(n *node, op opcode) bool {
 	}
 }
 
-// leadingStar gives the set of an item such as .* at the begin of a pattern. If it does not match at one place, it does
-// not match at the next ones either, up to the first byte that is not in the set: it would have tried the rest of the
-// pattern there. That is not so if it is possessive.
+// leadingStar returns the set of an item such as .* at the start of a pattern. If the pattern does
+// not match at one place, it does not match at the next ones either, up to the first byte that is
+// not in the set, because the item already tried the rest of the pattern there. That does not hold
+// for a possessive item.
 func leadingStar(n *node) *byteSet {
 	if n.kind == kindRepeat && n.min == 0 && n.max == unlimited && n.mode != possessive {
 		return n.subs[0].single()

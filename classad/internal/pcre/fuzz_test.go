@@ -11,12 +11,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/internal/pcre"
 )
 
-// FuzzMatch checks that nothing panics, that matches end, that offsets are inside of the subject, and that Go's package
-// agrees on the patterns that mean the same to both.
+// FuzzMatch checks that nothing panics, that matches end, that offsets are within the subject, and
+// that Go's package agrees on the patterns that mean the same to both.
 func FuzzMatch(f *testing.F) {
 	for _, pattern := range []string{
-		"^node0[0-4]", "(a|b)*?c", `(?<n>a)\k<n>`, "(?<=ab|c)d(?!e)", "(?(1)a|b)(c)", "(a(?1)?b)", "(?|(a)|(b))", "a++(?>b)", `[[:alpha:]\d-]{2,3}`,
-		`\Qa.b\E$`, "(?i)a(?-i:b)", "(*ACCEPT)|a(*F)", `(?=(a+))\Ka*`, "(?R)|a", "(a*)*", "(?:a?){5}", "x # c\n y", `\R\h\V`,
+		"^node0[0-4]", "(a|b)*?c", `(?<n>a)\k<n>`, "(?<=ab|c)d(?!e)", "(?(1)a|b)(c)", "(a(?1)?b)", "(?|(a)|(b))",
+		"a++(?>b)", `[[:alpha:]\d-]{2,3}`,
+		`\Qa.b\E$`, "(?i)a(?-i:b)", "(*ACCEPT)|a(*F)", `(?=(a+))\Ka*`, "(?R)|a", "(a*)*", "(?:a?){5}",
+		"x # c\n y", `\R\h\V`,
 	} {
 		f.Add(pattern, uint8(0), "abcab\ncd")
 		f.Add(pattern, uint8(9), "AB aabb")
@@ -52,8 +54,9 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// goRegexp gives Go's reading of a pattern, or nil if it is one that might mean something else there: only ASCII, no
-// escapes, no (? and *, and no $, which is about another place. Repetitions of what may be empty differ, too.
+// goRegexp returns the pattern compiled by Go's package, or nil if it might mean something else
+// there. It accepts ASCII only, and no escapes, no (? and * and no $, which matches elsewhere.
+// Repetitions of what may be empty differ, too.
 func goRegexp(pattern string, flags uint8, subject string) *regexp.Regexp {
 	for i := range len(subject) {
 		if subject[i] >= 0x80 {
@@ -65,7 +68,8 @@ func goRegexp(pattern string, flags uint8, subject string) *regexp.Regexp {
 			return nil
 		}
 	}
-	if strings.Contains(pattern, "(?") || flags&10 != 0 || strings.Contains(pattern, ")+") || strings.Contains(pattern, ")?") {
+	if strings.Contains(pattern, "(?") || flags&10 != 0 || strings.Contains(pattern, ")+") ||
+		strings.Contains(pattern, ")?") {
 		return nil
 	}
 	prefix := ""

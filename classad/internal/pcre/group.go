@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// group reads whatever begins with a parenthesis.
+// group reads everything that begins with a parenthesis.
 func (p *parser) group() (n *node, repeatable bool) {
 	start := p.at
 	p.at++
@@ -70,7 +70,7 @@ func (p *parser) capture(start int) *node {
 	return p.finish(start, &node{kind: kindGroup, n: p.groups})
 }
 
-// named reads a group with a name. Two groups may have the same name only if they have the same number.
+// named reads a named group. Two groups may have the same name only if they have the same number.
 func (p *parser) named(start int, end byte) *node {
 	p.at++
 	from := p.at
@@ -92,7 +92,7 @@ func (p *parser) named(start int, end byte) *node {
 	return p.capture(start)
 }
 
-// name reads the name of a group and the byte behind it.
+// name reads the name of a group and the byte that ends it.
 func (p *parser) name(end byte) string {
 	from := p.at
 	for p.more() && isWord(p.src[p.at]) {
@@ -112,7 +112,7 @@ func (p *parser) name(end byte) string {
 	return name
 }
 
-// python reads what began with (?P.
+// python reads the rest of (?P.
 func (p *parser) python(start int) *node {
 	p.at++
 	switch {
@@ -147,7 +147,7 @@ func (p *parser) call(start int) *node {
 	return &node{kind: kindCall, n: n, at: start}
 }
 
-// lookaround reads an assertion from its = or ! or * on.
+// lookaround reads an assertion from its =, ! or * on.
 func (p *parser) lookaround(start int, behind bool) *node {
 	n := &node{kind: kindLook, behind: behind, at: start}
 	n.negative, n.loose = p.sees('!'), p.sees('*')

@@ -5,29 +5,29 @@ import (
 	"sync"
 )
 
-// Limits of the memory that a match may use; beyond them it ends with [ErrBudget].
+// Limits of the memory of a match; a match that exceeds them ends with [ErrBudget].
 const (
 	maxStack = 1 << 20 // entries
-	maxSaved = 1 << 21 // registers that were saved for calls
+	maxSaved = 1 << 21 // registers saved for calls
 	maxKept  = 1 << 14 // entries of a stack that is kept for the next match
 )
 
-// machine runs a program. Everything that has to be restored when a choice turns out wrong is on the stack, so that the
-// depth of Go's stack does not depend on the subject.
+// machine runs a program. Everything that must be restored when a choice fails is on its own stack,
+// so that the depth of Go's stack does not depend on the subject.
 type machine struct {
 	re    *Regexp
 	s     string
 	from  int
 	steps int
 	err   error
-	// notEmpty makes a match of length 0 count as none.
+	// notEmpty rejects matches of length 0.
 	notEmpty bool
 
-	regs  []int32 // 2 for each group and the match, 1 for each group that is open, and what instructions ask for
+	regs  []int32 // 2 for each group and the match, 1 for each open group, and those that instructions use
 	stack []entry
 	calls []call
 	saved []int32
-	call  int32 // the innermost one that has not returned, or -1
+	call  int32 // the innermost call in progress, or -1
 }
 
 var machines = sync.Pool{New: func() any { return &machine{stack: make([]entry, 0, 64)} }}
@@ -42,7 +42,7 @@ func newMachine(re *Regexp, s string, from, steps int) *machine {
 	return m
 }
 
-// release gives the machine back without what it refers to.
+// release returns the machine to the pool without references to its input.
 func (m *machine) release() {
 	if cap(m.stack) > maxKept || cap(m.saved) > maxKept || cap(m.regs) > maxKept {
 		return
@@ -51,7 +51,7 @@ func (m *machine) release() {
 	machines.Put(m)
 }
 
-// search tries the places where a match may begin, from the given one on.
+// search tries the places where a match may begin, from at on.
 func (m *machine) search(at int) bool {
 	st := &m.re.start
 	last := len(m.s) - st.least
@@ -98,7 +98,7 @@ func (m *machine) search(at int) bool {
 	return false
 }
 
-// run matches at one place. When there are no steps left, they are below zero.
+// run matches at one place. If the steps run out, the budget is negative afterwards.
 func (m *machine) run(pos int) bool {
 	m.reset(pos)
 	prog, s, pc := m.re.prog, m.s, m.re.start.entry
@@ -161,13 +161,13 @@ func (m *machine) run(pos int) bool {
 	}
 }
 
-// ends tells whether the match may end here, and keeps where.
+// ends reports whether the match may end at pos, and stores pos as its end.
 func (m *machine) ends(pos int) bool {
 	m.regs[1] = int32(pos)
 	return !m.notEmpty || m.regs[0] != int32(pos)
 }
 
-// reset makes the machine ready for a match that begins at the place.
+// reset prepares the machine for a match that begins at pos.
 func (m *machine) reset(pos int) {
 	captures := m.regs[:2*m.re.groups+2]
 	for i := range captures {
@@ -180,7 +180,8 @@ func (m *machine) reset(pos int) {
 	m.stack, m.calls, m.saved, m.call = m.stack[:0], m.calls[:0], m.saved[:0], -1
 }
 
-// split goes to the one place and keeps the other for later, unless the next byte tells that the first is no use.
+// split continues at now and pushes later as an alternative, unless the next byte shows that now
+// would fail.
 func (m *machine) split(in *inst, now, later int32, pos int) int {
 	if in.set != nil && (pos == len(m.s) || !in.set.has(m.s[pos])) {
 		return int(later)
@@ -189,8 +190,8 @@ func (m *machine) split(in *inst, now, later int32, pos int) int {
 	return int(now)
 }
 
-// repeat matches as many bytes as it may and pushes the possibility of fewer, or the other way round if it is lazy. It
-// gives where to go on, or -1.
+// repeat matches as many bytes as possible and pushes the choice of fewer, or the reverse if it is
+// lazy. It returns the next instruction, or -1.
 func (m *machine) repeat(in *inst, pc, pos int) int {
 	low, high := pos+int(in.x), min(len(m.s), pos+int(in.y))
 	if low > len(m.s) {
@@ -213,7 +214,7 @@ func (m *machine) repeat(in *inst, pc, pos int) int {
 	return m.giveBack(in, pc, end, low)
 }
 
-// scan gives the end of the bytes in the set, which is at most high.
+// scan returns the end of the bytes in the set, at most high.
 func (m *machine) scan(in *inst, pos, high int) int {
 	start := pos
 	switch in.scan {
@@ -233,7 +234,8 @@ func (m *machine) scan(in *inst, pos, high int) int {
 	return pos
 }
 
-// giveBack goes from the end of a repetition back to where the pattern may go on, at least to low, and pushes the rest.
+// giveBack moves from the end of a repetition back, to low at most, to a place where the pattern
+// may continue, and pushes the remaining choices.
 func (m *machine) giveBack(in *inst, pc, end, low int) int {
 	if in.text != "" {
 		end = min(end, len(m.s)-len(in.text))
@@ -252,7 +254,7 @@ func (m *machine) giveBack(in *inst, pc, end, low int) int {
 	return end
 }
 
-// hasText tells whether the text stands at the place; a long one counts as more than one step.
+// hasText reports whether the text stands at that place; a long one costs more than one step.
 func (m *machine) hasText(text string, at int) bool {
 	m.steps -= len(text) >> 5
 	return strings.HasPrefix(m.s[at:], text)
@@ -266,7 +268,8 @@ func (m *machine) literalAt(text string, at int) bool {
 	return m.s[at:at+len(text)] == text
 }
 
-// takeMore lets a lazy repetition match one more byte, or as many as it takes to get to where the pattern may go on.
+// takeMore extends a lazy repetition by one byte, or by as many as it takes to get to a place where
+// the pattern may continue.
 func (m *machine) takeMore(in *inst, e entry) int {
 	pos, high := int(e.pos), int(e.low)
 	for pos < high && in.set.has(m.s[pos]) {

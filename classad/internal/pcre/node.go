@@ -1,6 +1,6 @@
 package pcre
 
-// kind says what a node of the tree is.
+// kind is the type of a node.
 type kind uint8
 
 const (
@@ -8,7 +8,7 @@ const (
 	kindByte         // the byte b, in either case if fold
 	kindSet          // one byte out of set
 	kindNewline      // \R
-	kindAssert       // a place: op is opBegin or one of its like
+	kindAssert       // a position: op is opBegin or a similar one
 	kindKeep         // \K
 	kindFail         // (*FAIL)
 	kindAccept       // (*ACCEPT)
@@ -29,14 +29,14 @@ type test uint8
 const (
 	testGroup  test = iota // group n is set
 	testCall               // within a call of group n, of any group if 0
-	testEither             // the name of a group, or R12 for a call
+	testEither             // the group of a name, or a call if the name is like R12
 	testLook               // look matches
 	testAlways             // of (?(VERSION...)
 	testNever
 	testDefine // as testNever, with only one branch
 )
 
-// unlimited is the max of a repetition without one.
+// unlimited is the max of an unlimited repetition.
 const unlimited = -1
 
 // Ways to repeat.
@@ -54,12 +54,12 @@ type node struct {
 	mode     uint8 // of a repetition
 	b        byte
 	fold     bool
-	property bool // a set that was given as \p or \P
-	class    bool // a set that was given in brackets
+	property bool // written as \p or \P
+	class    bool // written in brackets
 	negative bool // a lookaround that must not match
 	behind   bool
 	loose    bool // a lookaround that may be re-entered by backtracking
-	at, end  int  // where in the pattern; end is for groups only
+	at, end  int  // offsets in the pattern; end is set for groups only
 	n        int
 	name     string // of the group, until n is known
 	min, max int
@@ -89,7 +89,7 @@ func alternation(branches []*node) *node {
 
 func oneOf(set byteSet) *node { return &node{kind: kindSet, set: &set} }
 
-// items gives the parts of a branch.
+// items returns the parts of a branch.
 func (n *node) items() []*node {
 	switch n.kind {
 	case kindEmpty:
@@ -101,7 +101,7 @@ func (n *node) items() []*node {
 	}
 }
 
-// branches gives the alternatives of the body of a group.
+// branches returns the alternatives of the body of a group.
 func (n *node) branches() []*node {
 	if n.kind == kindAlt {
 		return n.subs
@@ -109,7 +109,7 @@ func (n *node) branches() []*node {
 	return []*node{n}
 }
 
-// single gives the set of bytes that the node matches one of, or nil if it is not that simple.
+// single returns the set if the node matches exactly one byte out of a set, else nil.
 func (n *node) single() *byteSet {
 	switch n.kind {
 	case kindSet:

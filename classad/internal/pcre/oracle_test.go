@@ -17,10 +17,10 @@ import (
 const (
 	resultBad     = "bad" // the pattern does not compile
 	resultNo      = "no"
-	resultUnknown = "?" // a limit was reached, or what is not supported was asked for
+	resultUnknown = "?" // a limit was reached, or something is not supported
 )
 
-// question is a pattern and what it is tried on.
+// question is a pattern and the subject that it is tried on.
 type question struct {
 	pattern  string
 	flags    string // of i, m, s and x
@@ -37,7 +37,7 @@ func parseFlags(s string) pcre.Flags {
 	return flags
 }
 
-// answers gives the results of this package.
+// answers returns this package's results.
 func (q question) answers() []string {
 	out := make([]string, len(q.subjects))
 	re, err := pcre.Compile(q.pattern, parseFlags(q.flags))
@@ -80,7 +80,9 @@ func pair(from, to int) string {
 	return strconv.Itoa(from) + ":" + strconv.Itoa(to)
 }
 
-// oracle asks pcre2test, with those optimisations off that change results; see the package's documentation. Subjects must not contain backslashes, because its output does not tell them from escapes.
+// oracle asks pcre2test, without the optimisations that change results; see the package's
+// documentation. Subjects must not contain backslashes, because its output does not distinguish
+// them from escapes.
 func oracle(t *testing.T, questions []question) [][]string {
 	t.Helper()
 	program := "pcre2test"
@@ -91,7 +93,8 @@ func oracle(t *testing.T, questions []question) [][]string {
 	in := bytes.NewBufferString("#subject match_limit=200000,ovector=200\n")
 	names := strings.NewReplacer("i", ",caseless", "m", ",multiline", "s", ",dotall", "x", ",extended")
 	for i, q := range questions {
-		fmt.Fprintf(in, "# case %d\n/% x/hex,allaftertext,allcaptures,no_start_optimize,no_auto_possess%s\n", i, q.pattern, names.Replace(q.flags))
+		fmt.Fprintf(in, "# case %d\n/% x/hex,allaftertext,allcaptures,no_start_optimize,no_auto_possess%s\n", i,
+			q.pattern, names.Replace(q.flags))
 		for _, subject := range q.subjects {
 			for j := range len(subject) {
 				fmt.Fprintf(in, `\x%02x`, subject[j])
@@ -116,7 +119,7 @@ func oracle(t *testing.T, questions []question) [][]string {
 	return results
 }
 
-// readBlock reads what pcre2test says about one pattern.
+// readBlock reads pcre2test's output for one pattern.
 func readBlock(t *testing.T, q question, lines []string) []string {
 	t.Helper()
 	out := make([]string, len(q.subjects))

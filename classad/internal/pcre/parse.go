@@ -12,7 +12,7 @@ const (
 	maxNameLength = 32
 )
 
-// options are what inline settings may change. The first four are the public [Flags].
+// options can be changed by inline settings. The first four are the public [Flags].
 type options uint8
 
 const (
@@ -25,8 +25,8 @@ const (
 	optUngreedy                                 // (?U): ? after a quantifier makes it greedy
 )
 
-// parser makes a tree out of a pattern. The first mistake is kept and moves the parser to the end of the pattern, so
-// that nobody but the one who fails has to look for it.
+// parser makes a tree from a pattern. The first mistake is stored and moves the parser to the end
+// of the pattern, so that callers need not check for it.
 type parser struct {
 	src     string
 	at      int
@@ -34,11 +34,11 @@ type parser struct {
 	quoted  bool // between \Q and \E
 	depth   int
 	groups  int
-	shared  bool // there is a (?|, so that groups may have the same number
+	shared  bool // there is a (?|, so groups may share a number
 	crlf    bool // \R is restricted to CR, LF and CRLF
 	numbers map[string]int
 	names   map[int]string
-	ref     int // of the escape that was read last
+	ref     int // the group's number in the last escape
 	err     *Error
 }
 
@@ -54,10 +54,11 @@ func (p *parser) more() bool { return p.at < len(p.src) }
 
 func (p *parser) has(prefix string) bool { return strings.HasPrefix(p.src[p.at:], prefix) }
 
-// sees tells whether the next byte is c.
+// sees reports whether the next byte is c.
 func (p *parser) sees(c byte) bool { return p.more() && p.src[p.at] == c }
 
-// peek gives the byte that many places ahead, 0 at the end. It is for comparisons with other bytes than 0.
+// peek returns the byte that many places ahead, or 0 at the end, so it cannot be used to look
+// for 0.
 func (p *parser) peek(ahead int) byte {
 	if p.at+ahead < len(p.src) {
 		return p.src[p.at+ahead]
@@ -65,7 +66,7 @@ func (p *parser) peek(ahead int) byte {
 	return 0
 }
 
-// accept moves over the byte c if it is next.
+// accept consumes the byte c if it is next, and reports whether it did.
 func (p *parser) accept(c byte) bool {
 	if !p.sees(c) {
 		return false
@@ -76,18 +77,18 @@ func (p *parser) accept(c byte) bool {
 
 func (p *parser) on(opt options) bool { return p.opts&opt != 0 }
 
-// pattern reads everything.
+// pattern parses the whole pattern.
 func (p *parser) pattern() *node {
 	p.settings()
 	body := alternation(p.alternatives(false))
-	if p.more() { // only a parenthesis ends the alternatives before the pattern does
+	if p.more() { // only a parenthesis ends the alternatives before the end of the pattern
 		p.fail(p.at, "unmatched closing parenthesis")
 	}
 	return body
 }
 
-// alternatives reads branches up to the end of the group. If reset, the groups of all of them count from the same
-// number.
+// alternatives reads branches up to the end of the group. If reset, the groups of each branch are
+// numbered from the same number.
 func (p *parser) alternatives(reset bool) []*node {
 	from, highest := p.groups, p.groups
 	branches := []*node{p.branch()}
@@ -102,8 +103,7 @@ func (p *parser) alternatives(reset bool) []*node {
 	return branches
 }
 
-// body reads the inside of a group whose beginning was read, and the parenthesis that closes it. Inline settings end
-// there.
+// body reads the inside of a group and its closing parenthesis. Inline settings end there.
 func (p *parser) body(reset bool) []*node {
 	p.depth++
 	if p.depth > maxNesting {
@@ -131,7 +131,8 @@ func (p *parser) branch() *node {
 	return sequence(items)
 }
 
-// skip moves over what has no meaning: comments, \E, the \Q that begins a quotation, and blanks if they are ignored.
+// skip skips what has no meaning: comments, \E, the \Q that begins a quotation, and blanks if they
+// are ignored.
 func (p *parser) skip() {
 	for p.more() {
 		c := p.src[p.at]
@@ -168,7 +169,7 @@ func (p *parser) skipPast(c byte) bool {
 	return true
 }
 
-// item reads one thing that may be repeated, or something that may not. It gives no node for settings.
+// item reads one item and reports whether it may be repeated. Settings produce no node.
 func (p *parser) item() (n *node, repeatable bool) {
 	c := p.src[p.at]
 	if p.quoted {
@@ -204,7 +205,7 @@ func (p *parser) item() (n *node, repeatable bool) {
 	return p.literal(c), true
 }
 
-// place is an assertion that depends on whether lines count.
+// place returns a position assertion, for the subject or, in multiline mode, for lines.
 func (p *parser) place(subject, line opcode) *node {
 	if p.on(optMultiline) {
 		return &node{kind: kindAssert, op: line}
@@ -219,8 +220,8 @@ func (p *parser) literal(c byte) *node {
 	return &node{kind: kindByte, b: c}
 }
 
-// quantified puts the item into a repetition if a quantifier follows. Comments may come before the quantifier and
-// between it and its second character.
+// quantified wraps the item in a repetition if a quantifier follows. Comments may come before the
+// quantifier and between its two characters.
 func (p *parser) quantified(item *node, repeatable bool) *node {
 	p.skip()
 	start := p.at
@@ -244,9 +245,9 @@ func (p *parser) quantified(item *node, repeatable bool) *node {
 		mode ^= lazy
 	}
 	if (item.kind == kindLook || item.kind == kindSeq) && high == unlimited {
-		high = low + 1 // more would not change anything
+		high = low + 1 // a higher maximum would not change anything
 	}
-	if item.kind == kindSeq { // [[:<:]] is two things, of which only the second is repeated
+	if item.kind == kindSeq { // [[:<:]] is two items, of which only the second is repeated
 		item.subs[1] = &node{kind: kindRepeat, min: low, max: high, mode: mode, subs: []*node{item.subs[1]}, at: start}
 		return item
 	}
@@ -276,13 +277,14 @@ func (p *parser) quantifier() (low, high int, ok bool) {
 	return low, high, true
 }
 
-// counts looks whether the brace that is next begins a quantifier.
+// counts reads a quantifier in braces; ok is false if the next brace does not begin one.
 func (p *parser) counts() (low, high int, ok bool) {
 	low, high, length := p.braces()
 	return low, high, length > 0
 }
 
-// braces reads {n}, {n,} or {n,m} without moving. Any other brace stands for itself and has the length 0.
+// braces parses {n}, {n,} or {n,m} without consuming it. For any other brace, which stands for
+// itself, length is 0.
 func (p *parser) braces() (low, high, length int) {
 	end := 1
 	for isDigit(p.peek(end)) || p.peek(end) == ',' {

@@ -1,6 +1,6 @@
 package pcre
 
-// opcode is what an instruction does.
+// opcode is the operation of an instruction.
 type opcode uint8
 
 const (
@@ -11,9 +11,10 @@ const (
 	opFoldString               // the bytes of text, which is in lower case, in either case
 	opNewline                  // CR LF, or a byte out of set
 	opRepeat                   // x to y bytes out of set, in the given mode
-	opSplit                    // go on; go to x if that fails. With a set, go to x at once if the next byte is not in it
-	opSplitTo                  // go to x; go on if that fails. With a set, go on at once if the next byte is not in it
-	opJump                     // go to x
+	// Continue; go to x if that fails. With a set, go to x at once if the next byte is not in it.
+	opSplit
+	opSplitTo // go to x; continue if that fails. With a set, continue at once if the next byte is not in it
+	opJump    // go to x
 
 	opOpen  // register x is the beginning of a group
 	opClose // group x ends; its beginning is in register y
@@ -21,7 +22,7 @@ const (
 	opAccept
 	opCloseEarly // as opClose, because of an (*ACCEPT)
 
-	opMark         // register x is the place where an iteration begins
+	opMark         // register x is the position where an iteration begins
 	opCheckEmpty   // go to y if the iteration consumed nothing; register x is from opMark
 	opCountedEmpty // the same if at least n iterations were counted in register z
 	opZero         // register x is 0
@@ -29,16 +30,16 @@ const (
 	opIncrement    // register x is one higher, but at most most
 
 	opAtomic    // register x is the height of the stack
-	opCut       // forget what was pushed since, but not what has to be restored
-	opLook      // as opAtomic, and the next register is the place
-	opLookEnd   // as opCut, go back to the place
-	opLooseEnd  // only go back to the place
+	opCut       // drop the choices pushed since, but not the registers to restore
+	opLook      // as opAtomic, and the next register is the position
+	opLookEnd   // as opCut, and go back to the position
+	opLooseEnd  // only go back to the position
 	opUnless    // as opAtomic; go to y if what follows fails
 	opUnlessEnd // what followed opUnless did not fail, so this does
 	opIf        // as opLook; go to y if what follows fails
 	opBack      // x bytes back
 
-	opBegin // the assertions of place
+	opBegin // the position assertions
 	opLineStart
 	opEnd
 	opEndOrNewline
@@ -52,10 +53,10 @@ const (
 	opBackref // what group x matched
 	opCall    // call the group x, whose code is at y
 	opIfGroup // go to y if the group x is not set
-	opIfCall  // go to y if not within a call of the group x, 0 for any
+	opIfCall  // go to y unless within a call of the group x, 0 for any group
 )
 
-// scan is how opRepeat counts the bytes.
+// scan is how opRepeat finds the end of the bytes.
 type scan uint8
 
 const (
@@ -77,30 +78,30 @@ type inst struct {
 	text    string // of a string; also the literal that comes after opRepeat, if there is one
 }
 
-// Regexp is a compiled pattern. It never changes and may be used by many goroutines.
+// Regexp is a compiled pattern. It never changes and is safe for concurrent use.
 type Regexp struct {
 	prog      []inst
 	groups    int
 	registers int
-	top       int32 // the register with the highest group that is set, or 0 if no group is called
+	top       int32 // the register that holds the highest group that is set, or 0 if no group is called
 	start     start
 }
 
-// emitter makes a program out of a tree.
+// emitter makes a program from a tree.
 type emitter struct {
 	prog      []inst
 	registers int32
 	groups    int
 	code      map[int]int32 // where the first group of each number begins
-	calls     []int32       // instructions that need such a place
-	looks     []lookEnd     // the lookarounds around the code that is made
+	calls     []int32       // call instructions to fill in with that position
+	looks     []lookEnd     // the lookarounds around the current code
 	accepts   bool
 }
 
-// lookEnd is what an (*ACCEPT) in a lookaround ends.
+// lookEnd is the end of a lookaround, for (*ACCEPT).
 type lookEnd struct {
 	end   inst
-	jumps []int32 // instructions that have to go behind the lookaround
+	jumps []int32 // instructions that must jump past the lookaround
 }
 
 func compile(root *node, groups int) *Regexp {
@@ -136,7 +137,8 @@ func (e *emitter) register(count int32) int32 {
 	return e.registers - count
 }
 
-// opens is the register for the beginning of a group that is not closed yet. The captures are in the registers before.
+// opens returns the register for the start of a group that is still open. The registers before it
+// are the captures.
 func (e *emitter) opens(group int) int32 { return int32(2*e.groups + 1 + group) }
 
 func (e *emitter) node(n *node) {
@@ -175,7 +177,7 @@ func (e *emitter) node(n *node) {
 	}
 }
 
-// sequence joins bytes into strings, and tells repetitions what follows them.
+// sequence emits items; it joins bytes into strings and passes to repetitions what follows them.
 func (e *emitter) sequence(items []*node) {
 	for i := 0; i < len(items); i++ {
 		switch item := items[i]; item.kind {
@@ -191,7 +193,7 @@ func (e *emitter) sequence(items []*node) {
 	}
 }
 
-// run gives the items at the begin that can be joined to one literal.
+// run returns the leading items that can be joined to one literal.
 func run(items []*node) []*node {
 	end := 0
 	for end < len(items) && items[end].kind == kindByte && items[end].fold == items[0].fold {
@@ -224,7 +226,7 @@ func (e *emitter) literal(bytes []*node) {
 	e.add(inst{op: op, text: text(bytes)})
 }
 
-// guard gives the set of bytes that a node begins with, or nil if it may be empty.
+// guard returns the set of bytes that a match of the node begins with, or nil if it may be empty.
 func guard(n *node) *byteSet {
 	if f := firstOf(n); !f.empty {
 		return &f.set
@@ -232,7 +234,8 @@ func guard(n *node) *byteSet {
 	return nil
 }
 
-// alternatives tries branches one after the other. Lengths are how far back each of them begins, in a lookbehind.
+// alternatives emits code that tries branches one after the other. In a lookbehind, lengths say how
+// far back each of them begins.
 func (e *emitter) alternatives(branches []*node, lengths []int) {
 	var ends []int32
 	for i, branch := range branches {

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// property reads what comes after \p or \P: a general category of Unicode or one of PCRE2's own names. A byte is taken
-// for the code point of the same number.
+// property reads the rest of \p or \P: a general category of Unicode or one of PCRE2's own names. A
+// byte counts as the code point of the same number.
 func (p *parser) property(negative bool) byteSet {
 	start := p.at
 	var name string
@@ -36,7 +36,7 @@ func (p *parser) property(negative bool) byteSet {
 	return setWhere(func(b byte) bool { return in(rune(b)) != negative })
 }
 
-// propertyTest finds the test for a property whose name is in lower case.
+// propertyTest returns the test for a property, whose name must be in lower case.
 func propertyTest(name string) (func(rune) bool, bool) {
 	number := func(r rune) bool { return unicode.In(r, unicode.L, unicode.N) }
 	blank := func(r rune) bool { return unicode.Is(unicode.Z, r) || r-'\t' < 5 && r >= '\t' || r == 0x85 }
@@ -51,7 +51,7 @@ func propertyTest(name string) (func(rune) bool, bool) {
 		return func(r rune) bool { return number(r) || r == '_' }, true
 	case "xsp", "xps":
 		return blank, true
-	case "cn", "co", "cs": // none of them is below 256
+	case "cn", "co", "cs": // they have no code point below 256
 		return func(rune) bool { return false }, true
 	}
 	for category, table := range unicode.Categories {

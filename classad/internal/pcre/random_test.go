@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRandom compares random patterns with PCRE2. PCRE2_CASES and PCRE2_SEED change how many and which.
+// TestRandom compares random patterns with PCRE2. PCRE2_CASES and PCRE2_SEED change their number
+// and seed.
 func TestRandom(t *testing.T) {
 	count, seed := fromEnvironment(t, "PCRE2_CASES", 2000), fromEnvironment(t, "PCRE2_SEED", 1)
 	g := generator{rand.New(rand.NewPCG(uint64(seed), 42))}
@@ -27,10 +28,11 @@ func TestRandom(t *testing.T) {
 			case got[j] == resultUnknown || want[j] == resultUnknown:
 				unknown++
 			case got[j] != want[j] && strings.Contains(questions[i].pattern, "){0}"):
-				unknown++ // PCRE2 mistakes a branch of such a group for the begin of the pattern
+				unknown++ // PCRE2 mistakes a branch of such a group for the start of the pattern
 			case got[j] != want[j]:
 				if wrong++; wrong <= 20 {
-					t.Errorf("%q %q %q\n  got  %s\n  want %s", questions[i].pattern, questions[i].flags, questions[i].subjects[j], got[j], want[j])
+					t.Errorf("%q %q %q\n  got  %s\n  want %s", questions[i].pattern, questions[i].flags,
+						questions[i].subjects[j], got[j], want[j])
 				}
 			default:
 				agreed++
@@ -81,7 +83,8 @@ func (g generator) question() question {
 func (g generator) subject() string {
 	var b strings.Builder
 	for range g.IntN(14) {
-		b.WriteString(g.pick("a", "a", "b", "b", "c", "A", "B", "1", "2", " ", "\n", "\n", "_", "-", ".", "\r\n", "\x85", "aa", "ab", "abc", "(", ")"))
+		b.WriteString(g.pick("a", "a", "b", "b", "c", "A", "B", "1", "2", " ", "\n", "\n", "_", "-", ".", "\r\n",
+			"\x85", "aa", "ab", "abc", "(", ")"))
 	}
 	return b.String()
 }
@@ -91,7 +94,8 @@ func (g generator) damaged(pattern string) string {
 	b := []byte(pattern)
 	for range 1 + g.IntN(3) {
 		at := g.IntN(len(b) + 1)
-		junk := g.pick("(", ")", "[", "]", "{", "}", "*", "?", "+", "|", `\`, "^", "-", "#", " ", "{1,", ",2}", "(?", "(*", "[:", ":]", "<", `\Q`, `\E`, "&", "P", "R", "1", ",", "\xff")
+		junk := g.pick("(", ")", "[", "]", "{", "}", "*", "?", "+", "|", `\`, "^", "-", "#", " ", "{1,", ",2}", "(?",
+			"(*", "[:", ":]", "<", `\Q`, `\E`, "&", "P", "R", "1", ",", "\xff")
 		if at < len(b) && g.IntN(2) == 0 {
 			b = append(b[:at], b[at+1:]...)
 			continue
@@ -121,7 +125,8 @@ func (g generator) quantifier() string {
 	if g.IntN(5) < 3 {
 		return ""
 	}
-	q := g.pick("*", "+", "?", "*", "+", "?", "{2}", "{0,2}", "{1,}", "{2,3}", "{0}", "{,3}", "{1}", "{2,}", "{0,1}", "{3}")
+	q := g.pick("*", "+", "?", "*", "+", "?", "{2}", "{0,2}", "{1,}", "{2,3}", "{0}", "{,3}", "{1}", "{2,}",
+		"{0,1}", "{3}")
 	return q + g.pick("", "", "", "?", "+")
 }
 
@@ -130,8 +135,10 @@ func (g generator) item(depth int) string {
 	case n < 8:
 		return g.pick("a", "b", "c", "a", "b", "A", "B", "1", " ", "ab", ".", ".", "_", "-")
 	case n < 10:
-		return g.pick(`\d`, `\D`, `\w`, `\W`, `\s`, `\S`, `\h`, `\H`, `\v`, `\V`, `\R`, `\N`, `\n`, `\x61`, `\x{62}`, `\141`, `\o{141}`,
-			`\e`, `\t`, `\cA`, `\.`, `\Qa.\E`, `\Qb`, `\E`, `\C`, `\p{L}`, `\pN`, `\P{Lu}`, `\012`, `\x`, `\8`, `\11`, `\l`, `\-`, `\r`)
+		return g.pick(`\d`, `\D`, `\w`, `\W`, `\s`, `\S`, `\h`, `\H`, `\v`, `\V`, `\R`, `\N`, `\n`, `\x61`, `\x{62}`,
+			`\141`, `\o{141}`,
+			`\e`, `\t`, `\cA`, `\.`, `\Qa.\E`, `\Qb`, `\E`, `\C`, `\p{L}`, `\pN`, `\P{Lu}`, `\012`, `\x`, `\8`, `\11`,
+			`\l`, `\-`, `\r`)
 	case n < 11:
 		return g.pick("^", "$", `\b`, `\B`, `\A`, `\z`, `\Z`, `\G`, `\K`, "[[:<:]]", "[[:>:]]")
 	case n < 13:
@@ -167,19 +174,21 @@ func (g generator) group(depth int) string {
 	case 13:
 		return fmt.Sprintf("(?%s)%s", g.pick("i", "m", "s", "x", "-i", "^", "n", "U", "xx", "-x"), body)
 	case 14:
-		condition := g.pick("1", "2", "<n>", "'m'", "R", "R1", "-1", "+1", "?=a", "?!b", "?<=a", "?<!b", "DEFINE", "n", "?=(a)", "R&n", "?!(a)", "VERSION>=10.4")
+		condition := g.pick("1", "2", "<n>", "'m'", "R", "R1", "-1", "+1", "?=a", "?!b", "?<=a", "?<!b", "DEFINE",
+			"n", "?=(a)", "R&n", "?!(a)", "VERSION>=10.4")
 		return "(?(" + condition + ")" + body + ")"
 	default:
 		return g.pick("(a", "(b|", "((a)|") + body + ")"
 	}
 }
 
-// fixed is a pattern that mostly has a fixed length.
+// fixed returns a pattern that usually has a fixed length.
 func (g generator) fixed() string {
 	var b strings.Builder
 	for range 1 + g.IntN(2) {
 		for range 1 + g.IntN(2) {
-			b.WriteString(g.pick("a", "b", ".", `\d`, "[ab]", "a{2}", "(a)", "(?:a|b)", "^", `\b`, "(?1)", `\1`, "(?=b)", `\w`, "a?", "(?>ab)", "\n", "(a|bc)", "b{0}", "a{1,2}", "(?<=b)", "$", `\R`, "(?(1)a|b)"))
+			b.WriteString(g.pick("a", "b", ".", `\d`, "[ab]", "a{2}", "(a)", "(?:a|b)", "^", `\b`, "(?1)", `\1`,
+				"(?=b)", `\w`, "a?", "(?>ab)", "\n", "(a|bc)", "b{0}", "a{1,2}", "(?<=b)", "$", `\R`, "(?(1)a|b)"))
 		}
 		b.WriteString(g.pick("|", "", ""))
 	}
@@ -187,7 +196,8 @@ func (g generator) fixed() string {
 }
 
 func (g generator) reference() string {
-	return g.pick(`\1`, `\2`, `\g1`, `\g{-1}`, `\g{+1}`, `\k<n>`, `\k{n}`, `\k'm'`, "(?P=n)", `\g{n}`, "(?R)", "(?1)", "(?2)", "(?-1)", "(?+1)", "(?&n)", "(?P>n)", `\g<1>`, `\g'n'`,
+	return g.pick(`\1`, `\2`, `\g1`, `\g{-1}`, `\g{+1}`, `\k<n>`, `\k{n}`, `\k'm'`, "(?P=n)", `\g{n}`, "(?R)", "(?1)",
+		"(?2)", "(?-1)", "(?+1)", "(?&n)", "(?P>n)", `\g<1>`, `\g'n'`,
 		"(*FAIL)", "(*F)", "(*ACCEPT)", "(?#x)", "(?i)", "(?s)", "(?-i)", "(?x)", "(?m)", "# a\n", "(?0)", "(*MARK:a)")
 }
 
@@ -195,7 +205,9 @@ func (g generator) class() string {
 	var b strings.Builder
 	b.WriteString(g.pick("[", "[", "[^"))
 	for range 1 + g.IntN(3) {
-		b.WriteString(g.pick("a", "b", "a-c", "A-B", "0-9", `\d`, `\s`, `\W`, "[:alpha:]", "[:^digit:]", "[:upper:]", "[:lower:]", "]", "-", "^", `\b`, `\n`, `\]`, " ", "[", `\x61-b`, "c-a", "a-", "[:foo:]", `\Qa]\E`, `\h`, `\V`, `\pL`, `\R`, "[.a.]", `\d-a`, `\1`, "[:punct:]", "[:space:]", "[:^space:]", `\-`, `\e`))
+		b.WriteString(g.pick("a", "b", "a-c", "A-B", "0-9", `\d`, `\s`, `\W`, "[:alpha:]", "[:^digit:]", "[:upper:]",
+			"[:lower:]", "]", "-", "^", `\b`, `\n`, `\]`, " ", "[", `\x61-b`, "c-a", "a-", "[:foo:]", `\Qa]\E`, `\h`,
+			`\V`, `\pL`, `\R`, "[.a.]", `\d-a`, `\1`, "[:punct:]", "[:space:]", "[:^space:]", `\-`, `\e`))
 	}
 	return b.String() + "]"
 }

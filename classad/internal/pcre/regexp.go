@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// Flags change what a pattern means. They are the options that ClassAd functions take as letters.
+// Flags change the meaning of a pattern. They are the options that ClassAd functions take as
+// letters.
 type Flags uint8
 
 // The flags. A pattern can change them for a part of itself, as in (?i).
 const (
-	Caseless  Flags = 1 << iota // i: the case of ASCII letters does not count
+	Caseless  Flags = 1 << iota // i: ignore the case of ASCII letters
 	Multiline                   // m: ^ and $ match at lines, too
 	DotAll                      // s: a dot matches newlines, too
 	Extended                    // x: white space and comments from # to the end of the line are ignored
@@ -23,10 +24,10 @@ type Mode uint8
 const (
 	Anywhere     Mode = iota
 	NotEmpty          // no match of length 0
-	HereNotEmpty      // none either, and only one that begins right where the search begins
+	HereNotEmpty      // nor one that begins after the start of the search
 )
 
-// Compile reads a pattern. The error is an [*Error].
+// Compile compiles a pattern. The error is an [*Error].
 func Compile(pattern string, flags Flags) (*Regexp, error) {
 	if len(pattern) > maxPattern {
 		return nil, &Error{Offset: maxPattern, Message: "pattern string is longer than the limit"}
@@ -42,16 +43,17 @@ func Compile(pattern string, flags Flags) (*Regexp, error) {
 	return compile(root, p.groups), nil
 }
 
-// Groups is the number of capturing groups, without the match as a whole.
+// Groups returns the number of capturing groups, not counting the match as a whole.
 func (re *Regexp) Groups() int { return re.groups }
 
-// Match looks for the first match that begins at the offset from or later; lookbehinds and ^ see what is before. It sets
-// caps to pairs of offsets, those of the match and of the groups 1, 2 and so on, as far as there is room; an offset is
-// -1 if its group is not set. With \K in a group that a lookahead calls, the match may end before it begins.
+// Match searches for the first match that begins at offset from or later; lookbehinds and ^ see
+// what is before it. It fills caps with pairs of offsets, of the match and of groups 1, 2 and so
+// on, as far as there is room; offsets of a group that is not set are -1. With \K in a group that a
+// lookahead calls, the match may end before it begins.
 //
-// The mode restricts what counts as a match. The budget is reduced by the steps that were needed, which are about the instructions that were run. When it is used
-// up, or when the match needs more memory than it may have, the error is [ErrBudget]. The other error is
-// [ErrRecursion]. After an error, caps are undefined.
+// mode restricts what counts as a match. budget is reduced by the steps used, about one per
+// instruction. If the budget or the memory of the match is exhausted, the error is [ErrBudget]; the
+// other possible error is [ErrRecursion]. After an error, caps is undefined.
 func (re *Regexp) Match(s string, from int, mode Mode, caps []int, budget *int) (bool, error) {
 	st := &re.start
 	switch {

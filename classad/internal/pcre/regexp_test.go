@@ -105,18 +105,21 @@ func TestLimitsOfPatterns(t *testing.T) {
 		compile(t, pattern, 0)
 	}
 	for _, pattern := range []string{
-		nested(251), strings.Repeat("a", 1<<15), strings.Repeat("a", 1<<20), "((a{1000}b){1000}){1000}", "(((((a){999}){999}){999}){999}){999}",
-		strings.Repeat("(?<=(?|a|b))", 1000), strings.Repeat("[", 60000), strings.Repeat("{1", 30000), strings.Repeat("(?|", 20000),
+		nested(251), strings.Repeat("a", 1<<15), strings.Repeat("a", 1<<20), "((a{1000}b){1000}){1000}",
+		"(((((a){999}){999}){999}){999}){999}",
+		strings.Repeat("(?<=(?|a|b))", 1000), strings.Repeat("[", 60000), strings.Repeat("{1", 30000),
+		strings.Repeat("(?|", 20000),
 	} {
 		_, err := pcre.Compile(pattern, 0)
 		require.Error(t, err, pattern[:10])
 	}
 }
 
-// TestSizeIsThatOfPCRE2 has the highest counts with which PCRE2 compiles these.
+// TestSizeIsThatOfPCRE2 uses the highest counts with which PCRE2 compiles these patterns.
 func TestSizeIsThatOfPCRE2(t *testing.T) {
 	for form, most := range map[string]int{
-		"(?:(ab*)){%d}": 3640, "(?:(ab*)){0,%d}": 2621, "(?:([ab]+c|d)){%d,}": 1191, "(?:(?:(a)?)){%d}": 2849, `(?:(\d+x)){3,%d}`: 2622,
+		"(?:(ab*)){%d}": 3640, "(?:(ab*)){0,%d}": 2621, "(?:([ab]+c|d)){%d,}": 1191, "(?:(?:(a)?)){%d}": 2849,
+		`(?:(\d+x)){3,%d}`:  2622,
 		"(?:(a{2,3}b)){%d}": 2978, "(?:(a{1,2})){%d}()": 3276,
 	} {
 		compile(t, fmt.Sprintf(form, most), 0)
@@ -125,7 +128,7 @@ func TestSizeIsThatOfPCRE2(t *testing.T) {
 	}
 }
 
-// TestHostilePatterns: each of these would take very long, or very much memory.
+// TestHostilePatterns tries patterns that would take very long, or very much memory.
 func TestHostilePatterns(t *testing.T) {
 	long := strings.Repeat("a", 100_000)
 	tests := []struct {
@@ -161,7 +164,8 @@ func TestMatchIsSafeForConcurrentUse(t *testing.T) {
 		wait.Go(func() {
 			for range 200 {
 				caps, budget := make([]int, 6), plenty
-				if matched, err := re.Match("xaab", 0, pcre.Anywhere, caps, &budget); err != nil || !matched || caps[0] != 1 || caps[5] != 4 {
+				if matched, err := re.Match("xaab", 0, pcre.Anywhere, caps, &budget); err != nil || !matched ||
+					caps[0] != 1 || caps[5] != 4 {
 					t.Errorf("matched %v, caps %v, error %v", matched, caps, err)
 				}
 			}
@@ -170,7 +174,7 @@ func TestMatchIsSafeForConcurrentUse(t *testing.T) {
 	wait.Wait()
 }
 
-// TestQuotedTextMatchesItself: a property of \Q and of literals.
+// TestQuotedTextMatchesItself checks \Q and literals.
 func TestQuotedTextMatchesItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "text"))
@@ -190,7 +194,8 @@ func TestQuotedTextMatchesItself(t *testing.T) {
 	})
 }
 
-// TestBudgetIsWhatStepsNeed: with the steps that a match took, it succeeds again; with fewer, it does not.
+// TestBudgetIsWhatStepsNeed checks that a match succeeds again with exactly the steps that it took,
+// and not with fewer.
 func TestBudgetIsWhatStepsNeed(t *testing.T) {
 	re := compile(t, "(a|b)*c(?=d)", 0)
 	budget := plenty

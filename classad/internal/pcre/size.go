@@ -1,16 +1,18 @@
 package pcre
 
-// maxCompiled is how long PCRE2's compiled form of a pattern may be. Repeated groups are copied there, so that
-// (a{1000}){1000}{10} is an error. Here they are not; the limit is kept because a ClassAd must mean the same to both.
+// maxCompiled is the maximum length of PCRE2's compiled form of a pattern. PCRE2 copies repeated
+// groups, so (a{1000}){1000}{10} is an error there. This package does not, but keeps the limit,
+// because a ClassAd must mean the same to both.
 const maxCompiled = 1 << 16
 
-// The lengths of PCRE2's codes with links of two bytes.
+// The lengths of PCRE2's codes, with links of two bytes.
 const (
 	sizeLink  = 3 // a code with a link
 	sizeGroup = 2 * sizeLink
 )
 
-// compiledSize estimates the length of PCRE2's compiled form, or something beyond the limit.
+// compiledSize estimates the length of PCRE2's compiled form, or returns some value above the
+// limit.
 func compiledSize(root *node) int { return size(root) + sizeGroup + 1 }
 
 func sizeOf(branches []*node) int { return sum(branches) + sizeLink*(len(branches)-1) }
@@ -62,7 +64,7 @@ func size(n *node) int {
 	}
 }
 
-// sizeOfSet tells apart what has a code of its own and what is a bit map.
+// sizeOfSet distinguishes sets with a code of their own from bit maps.
 func sizeOfSet(n *node) int {
 	if n.property {
 		return 3
@@ -102,8 +104,8 @@ func sizeOfRepeat(n *node) int {
 	}
 }
 
-// sizeOfByteRepeat counts a code for the iterations that must be and one for the others. Types and properties have a
-// prefix when they are repeated.
+// sizeOfByteRepeat counts one code for the required iterations and one for the others. Types and
+// properties have a prefix when they are repeated.
 func sizeOfByteRepeat(n *node, one int) int {
 	repeated := 2
 	if one != 2 {
@@ -128,7 +130,7 @@ func sizeOfByteRepeat(n *node, one int) int {
 	return total
 }
 
-// sizeOfGroupRepeat counts copies. Those which may be left out are nested in one another.
+// sizeOfGroupRepeat counts copies. Optional copies are nested in one another.
 func sizeOfGroupRepeat(n *node, one int) int {
 	const nested = 1 + sizeGroup
 	total := n.min * one

@@ -1,18 +1,18 @@
 package pcre
 
-// entryKind says what an entry of the stack is for.
+// entryKind is the type of an entry of the stack.
 type entryKind uint8
 
 const (
 	entryGo       entryKind = iota // a choice: go on at instruction x
-	entryFewer                     // a choice: the repetition at x matches fewer bytes than up to pos, but up to low
-	entryMore                      // a choice: the lazy repetition at x matches more bytes than up to pos, up to low
+	entryFewer                     // a choice: the repetition at x gives bytes back, from pos down to low
+	entryMore                      // a choice: the lazy repetition at x takes more bytes, from pos up to low
 	entryRegister                  // restore: register x was low
 	entryCalled                    // restore: the call pos began, and before it x was the innermost one
 	entryReturned                  // restore: x was the innermost call
 )
 
-// entry is a choice that is left to try, or something to restore on the way to one.
+// entry is a choice that can still be tried, or something to restore before trying one.
 type entry struct {
 	kind entryKind
 	x    int32
@@ -28,7 +28,8 @@ func (m *machine) push(e entry) {
 	m.stack = append(m.stack, e)
 }
 
-// setRegister changes a register so that it can be restored. With an empty stack there is nothing to go back to.
+// setRegister changes a register and pushes the old value, unless the stack is empty and nothing
+// can be restored.
 func (m *machine) setRegister(r, value int32) {
 	if len(m.stack) > 0 {
 		m.push(entry{kind: entryRegister, x: r, low: m.regs[r]})
@@ -36,7 +37,8 @@ func (m *machine) setRegister(r, value int32) {
 	m.regs[r] = value
 }
 
-// backtrack gives the next choice that is left, or a negative instruction.
+// backtrack restores the latest remaining choice and returns where to continue, or a negative
+// instruction if there is none.
 func (m *machine) backtrack() (pc, pos int) {
 	for len(m.stack) > 0 {
 		e := m.stack[len(m.stack)-1]
@@ -74,7 +76,7 @@ func (m *machine) restore(e entry) {
 	}
 }
 
-// unwind restores everything as it was when the stack was that high.
+// unwind restores the state at the time when the stack had that height.
 func (m *machine) unwind(height int32) {
 	for i := len(m.stack) - 1; i >= int(height); i-- {
 		m.restore(m.stack[i])
@@ -83,9 +85,9 @@ func (m *machine) unwind(height int32) {
 	m.stack = m.stack[:height]
 }
 
-// cut forgets the choices since the stack was that high.
+// cut drops the choices pushed since the stack had that height.
 func (m *machine) cut(height int32) {
-	if height == 0 { // there is nothing left to go back to, hence nothing to restore
+	if height == 0 { // no choices are left, hence nothing to restore
 		m.stack = m.stack[:0]
 		return
 	}
@@ -109,7 +111,8 @@ type call struct {
 	saved  int32 // where the registers were saved
 }
 
-// begin calls a group. The registers are saved, because the group must find them again after its return.
+// begin calls a group. It saves the registers, because they must be restored when the group
+// returns.
 func (m *machine) begin(in *inst, pc, pos int) int {
 	for outer := m.call; outer >= 0; outer = m.calls[outer].outer {
 		if c := &m.calls[outer]; c.group == in.x {
@@ -137,14 +140,15 @@ func (m *machine) begin(in *inst, pc, pos int) int {
 	return int(in.y)
 }
 
-// returns ends the innermost call at the end of its group. The choices in it stay, as in PCRE2 since 10.30.
+// returns ends the innermost call at the end of its group. The choices within it remain, as in
+// PCRE2 since 10.30.
 func (m *machine) returns() int {
 	c := m.calls[m.call]
 	m.push(entry{kind: entryReturned, x: m.call})
 	m.steps -= len(m.regs) >> 2
 	saved := m.saved[c.saved:][:len(m.regs)]
 	kept := 2*saved[m.re.top] + 2                 // see isSet
-	for r := int32(1); int(r) < len(saved); r++ { // the register 0 is the begin of the match: \K stays
+	for r := int32(1); int(r) < len(saved); r++ { // register 0, the start of the match, is kept: \K stays
 		if m.regs[r] != saved[r] && (r < kept || int(r) >= 2*m.re.groups+2) {
 			m.setRegister(r, saved[r])
 		}
@@ -153,7 +157,8 @@ func (m *machine) returns() int {
 	return int(c.back)
 }
 
-// endCall ends the innermost call at the end of the pattern or at an (*ACCEPT). PCRE2 forgets the choices in it.
+// endCall ends the innermost call at the end of the pattern or at an (*ACCEPT), and drops the
+// choices within it, as PCRE2 does.
 func (m *machine) endCall() int {
 	c, begin := m.calls[m.call], m.regs[0]
 	m.unwind(c.height)

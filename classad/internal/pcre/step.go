@@ -2,7 +2,8 @@ package pcre
 
 import "strings"
 
-// step runs the instructions that are rarer than those in run. It gives the next one, negative for a failure.
+// step runs the instructions that are too rare for run. It returns the next one, negative for a
+// failure.
 func (m *machine) step(in *inst, pc, pos int) (next, at int) {
 	switch in.op {
 	case opFold, opFoldString, opNewline, opBackref:
@@ -42,7 +43,7 @@ func (m *machine) step(in *inst, pc, pos int) (next, at int) {
 	return pc + 1, pos
 }
 
-// look runs what atomic groups and lookarounds begin and end with.
+// look runs the instructions at the start and end of atomic groups and lookarounds.
 func (m *machine) look(in *inst, pc, pos int) (next, at int) {
 	height := int32(len(m.stack))
 	switch in.op {
@@ -77,7 +78,7 @@ func (m *machine) look(in *inst, pc, pos int) (next, at int) {
 	return pc + 1, pos
 }
 
-// closeGroup sets a capture, or returns if the group was called.
+// closeGroup sets a capture, or returns from the group if it was called.
 func (m *machine) closeGroup(in *inst, pc, pos int) int {
 	if m.call >= 0 {
 		if in.op == opCloseEarly {
@@ -95,13 +96,14 @@ func (m *machine) closeGroup(in *inst, pc, pos int) int {
 	return pc + 1
 }
 
-// isSet tells whether a group is set. After a call, PCRE2 unsets the groups above the highest one that was set before by
-// lowering that mark; those come back as the call left them when a group above them is set.
+// isSet reports whether a group is set. After a call, PCRE2 unsets the groups above the highest one
+// that was set before by lowering that mark; when a group above them is set later, they reappear as
+// the call left them.
 func (m *machine) isSet(group int32) bool {
 	return m.regs[2*group+1] >= 0 && (m.re.top == 0 || group <= m.regs[m.re.top])
 }
 
-// count runs what loops need.
+// count runs the instructions of loops.
 func (m *machine) count(in *inst, pc, pos int) int {
 	switch in.op {
 	case opZero:
@@ -135,7 +137,8 @@ func (m *machine) count(in *inst, pc, pos int) int {
 	return pc + 1
 }
 
-// consume matches the instructions that are about more than one byte or more than one case. It gives the end, or -1.
+// consume runs the instructions that match more than one byte or have more than one case. It
+// returns the end, or -1.
 func (m *machine) consume(in *inst, pos int) int {
 	rest := m.s[pos:]
 	switch in.op {
@@ -178,7 +181,8 @@ func equalFold(a, b string) bool {
 	return true
 }
 
-// holds tells whether an assertion about the place is true. A newline at the very end of the subject begins no line.
+// holds reports whether a position assertion is true. A newline at the very end of the subject
+// begins no line.
 func (m *machine) holds(op opcode, pos int) bool {
 	s := m.s
 	switch op {

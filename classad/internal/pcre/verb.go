@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// alphaNames are the assertions in words, with the symbols that they stand for.
+// alphaNames maps the assertions written as words to their symbols.
 var alphaNames = map[string]string{
 	"pla": "=", "positive_lookahead": "=", "nla": "!", "negative_lookahead": "!",
 	"plb": "<=", "positive_lookbehind": "<=", "nlb": "<!", "negative_lookbehind": "<!",
@@ -10,7 +10,7 @@ var alphaNames = map[string]string{
 	"atomic": ">",
 }
 
-// starred reads what began with (* .
+// starred reads the rest of (* .
 func (p *parser) starred(start int) (n *node, repeatable bool) {
 	p.at++
 	if !p.more() || p.sees(')') {
@@ -43,7 +43,8 @@ func (p *parser) starred(start int) (n *node, repeatable bool) {
 	return n, true
 }
 
-// verb reads a backtracking verb behind its name. Names of marks have no effect, because nothing here refers to them.
+// verb reads the rest of a backtracking verb after its name. Names of marks are ignored, because
+// nothing here refers to them.
 func (p *parser) verb(start int, name string) (n *node, repeatable bool) {
 	argument := p.sees(':') && p.peek(1) != ')'
 	if !p.sees(':') && !p.sees(')') || !p.skipPast(')') {
@@ -65,8 +66,8 @@ func (p *parser) verb(start int, name string) (n *node, repeatable bool) {
 	return p.fail(start, msgBadVerb), false
 }
 
-// settings reads the settings that may come before everything else. Those which only switch optimisations off change
-// no result.
+// settings reads the settings at the start of the pattern. Those that only switch off optimisations
+// are ignored.
 func (p *parser) settings() {
 	for p.has("(*") {
 		length := strings.IndexByte(p.src[p.at:], ')')

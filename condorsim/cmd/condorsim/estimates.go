@@ -10,29 +10,33 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/past"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 )
 
-// estimateFlags say how long jobs are taken to run.
+// estimateFlags say which run times jobs are planned with.
 type estimateFlags struct {
-	Estimates         string            `group:"Estimates" placeholder:"SPEC" help:"Run times to plan with: requested (the default), combined and others, see below."`
+	Estimates         string            `group:"Estimates" placeholder:"SPEC" help:"${estimates_all}"`
 	EstimatesOrder    string            `group:"Estimates" placeholder:"SPEC" help:"Others for the queue's order."`
-	EstimatesBackfill string            `group:"Estimates" placeholder:"SPEC" help:"Others for how long a waiting job is taken to run where it is placed."`
-	EstimatesRunning  string            `group:"Estimates" placeholder:"SPEC" help:"Others for when running jobs are taken to end."`
-	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"Option of the estimates; may be repeated."`
-	History           string            `group:"Estimates" placeholder:"FILE" help:"Trace or job ads to learn from beforehand."`
-	HistoryShare      float64           `group:"Estimates" placeholder:"F" help:"Learn from the first F (0 to 1) of the jobs, and do not run these."`
+	EstimatesBackfill string            `group:"Estimates" placeholder:"SPEC" help:"${estimates_backfill}"`
+	EstimatesRunning  string            `group:"Estimates" placeholder:"SPEC" help:"${estimates_running}"`
+	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"${estimates_opt}"`
+	History           string            `group:"Estimates" placeholder:"FILE" help:"${estimates_history}"`
+	HistoryShare      float64           `group:"Estimates" placeholder:"F" help:"${estimates_history_share}"`
 }
 
 func (f *estimateFlags) settings() estimate.Settings {
-	return estimate.Settings{All: f.Estimates, Order: f.EstimatesOrder, Backfill: f.EstimatesBackfill, Running: f.EstimatesRunning, Options: f.EstimatesOpt}
+	return estimate.Settings{
+		All: f.Estimates, Order: f.EstimatesOrder, Backfill: f.EstimatesBackfill,
+		Running: f.EstimatesRunning, Options: f.EstimatesOpt,
+	}
 }
 
-// check refuses what cannot be meant under any policy.
+// check refuses settings that are wrong under any policy.
 func (f *estimateFlags) check() error {
-	if !(f.HistoryShare >= 0 && f.HistoryShare < 1) { // nor is it not a number
-		return fmt.Errorf("--history-share=%v: must be from 0 to less than 1, as something must be left to run", f.HistoryShare)
+	if !(f.HistoryShare >= 0 && f.HistoryShare < 1) { // also refuses NaN
+		return fmt.Errorf("--history-share=%v: must be from 0 to less than 1, as something must be left to run",
+			f.HistoryShare)
 	}
 	if err := f.settings().Validate(false); err != nil {
 		return err
@@ -41,12 +45,13 @@ func (f *estimateFlags) check() error {
 		return err
 	}
 	if f.History != "" && !f.settings().Learns() {
-		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out", f.History, estimate.Learners())
+		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out",
+			f.History, estimate.Learners())
 	}
 	return nil
 }
 
-// learn gives the workload what its estimators are to know beforehand.
+// learn gives the workload the history that its estimators learn from.
 func (c *runCommand) learn(w *condorsim.Workload) error {
 	if c.HistoryShare > 0 && c.Instance != "" {
 		return errors.New("--history-share: an instance is taken as it is; give what to learn from with --history")
@@ -60,7 +65,7 @@ func (c *runCommand) learn(w *condorsim.Workload) error {
 		return fmt.Errorf("--history: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := past.Read(file, c.History, past.Options{EstimateAttributes: c.EstimateAttr})
+	ended, err := history.ReadEnded(file, c.History, history.EndedOptions{EstimateAttributes: c.EstimateAttr})
 	if err == nil && len(ended) == 0 {
 		err = fmt.Errorf("--history %s: no job in it ran to its end, so there is nothing to learn", c.History)
 	}
@@ -68,8 +73,8 @@ func (c *runCommand) learn(w *condorsim.Workload) error {
 	return err
 }
 
-// estimators makes what the flags ask for, for a policy that gives guarantees, or not,
-// and says it as the summary has it; nil if that is only what jobs request.
+// estimators returns the estimators of the flags, for a policy with or without guarantees, and
+// their description for the summary; nil if jobs are planned with their requested times.
 func (f *estimateFlags) estimators(w *condorsim.Workload, guarantees bool) (*estimate.Set, *report.Estimates, error) {
 	s := f.settings()
 	set, err := w.Estimators(s, guarantees, func(name string) (io.ReadCloser, error) { return os.Open(name) })
@@ -81,8 +86,8 @@ func (f *estimateFlags) estimators(w *condorsim.Workload, guarantees bool) (*est
 	return set, said, err
 }
 
-// words are the flags that an instance can be run with again. It tells of no users, so
-// what was learned from them comes out otherwise there.
+// words returns the flags with which a saved instance can be run again. Instances have no users, so
+// estimators that learn from users give other results there.
 func (f *estimateFlags) words() (words []string) {
 	for _, flag := range [][2]string{
 		{"--estimates", f.Estimates},

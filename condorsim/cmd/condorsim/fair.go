@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
-// fstFlag is the fair start times that are wanted: strict, relaxed or both.
+// fstFlag says which fair start times to find: strict, relaxed or both.
 type fstFlag condorsim.Fair
 
 // UnmarshalText reads a list such as strict,relaxed.
@@ -29,8 +29,10 @@ func (f *fstFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// simulate runs the workload, with fair start times if they are wanted.
-func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config negotiator.Config, sinks ...negotiator.Sink) (*condorsim.Result, error) {
+// simulate runs the workload, and finds fair start times if requested.
+func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config negotiator.Config,
+	sinks ...negotiator.Sink,
+) (*condorsim.Result, error) {
 	if c.Fst == (fstFlag{}) {
 		return condorsim.Run(ctx, w, config, nil, sinks...)
 	}

@@ -5,12 +5,12 @@ import (
 	"os"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/gantt"
-	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/gantt"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
-// createGantt prepares the Gantt chart; nil if none is wanted. It must not take
-// the place of what it is made from, nor that of the table of jobs.
+// createGantt creates the file of the Gantt chart; nil if none is requested. It must be neither an
+// input file nor the table of jobs.
 func (c *runCommand) createGantt(jobsOut *wholefile.File) (*wholefile.File, error) {
 	if c.Gantt == "" {
 		return nil, nil //nolint:nilnil // nil is a chart that is not wanted
@@ -29,11 +29,11 @@ func (c *runCommand) createGantt(jobsOut *wholefile.File) (*wholefile.File, erro
 	return file, nil
 }
 
-// isNoInput refuses to write to where the run is read from.
+// isNoInput refuses to overwrite an input file.
 func (c *runCommand) isNoInput(flag, path string) error {
 	out, err := os.Stat(path)
 	if err != nil || !out.Mode().IsRegular() {
-		return nil //nolint:nilerr // nothing is there that could be lost
+		return nil // there is no file to overwrite
 	}
 	for _, input := range append(c.settings().Files(), c.Workload, c.Instance, c.Pool, c.History) {
 		if in, inErr := os.Stat(input); inErr == nil && os.SameFile(in, out) {
@@ -43,7 +43,7 @@ func (c *runCommand) isNoInput(flag, path string) error {
 	return nil
 }
 
-// writeGantt writes the chart, if one is wanted.
+// writeGantt writes the chart, if one is requested.
 func writeGantt(file *wholefile.File, title string, result *condorsim.Result) error {
 	if file == nil {
 		return nil

@@ -10,17 +10,17 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/history"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// holdsAds says that a workload is a file of job ads and no trace.
+// holdsAds reports whether a workload is a file of job ads.
 func holdsAds(name string) (bool, error) {
 	file, err := openFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // who reads traces says which are built in
+		return false, nil // reading the trace gives the error
 	}
 	if err != nil {
 		return false, fmt.Errorf("read the workload: %w", err)
@@ -29,16 +29,17 @@ func holdsAds(name string) (bool, error) {
 	return history.IsAds(file), nil
 }
 
-// history reads the job ads of the workload, for the pool or, if there is none, for
-// a machine of its own.
-func (c *runCommand) history(pool *pools.Pool, logger hclog.Logger) (*condorsim.Workload, error) {
+// history reads the job ads of the workload, for the pool or, without one, for a machine of the
+// history's size.
+func (c *runCommand) history(pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
 	file, err := openFile(c.Workload)
 	if err != nil {
 		return nil, fmt.Errorf("read the workload: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
 	if pool != nil && (c.ScaleWidths != 0 || c.MemoryModel != "") {
-		return nil, errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what each job asks for")
+		return nil, errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what " +
+			"each job asks for")
 	}
 	o := history.Options{Clean: workload.Clean(c.Clean), Schema: negotiator.DefaultSchema()}
 	if pool != nil {
@@ -69,7 +70,7 @@ func (c *runCommand) history(pool *pools.Pool, logger hclog.Logger) (*condorsim.
 	return condorsim.FromHistory(h, trace, pool)
 }
 
-// asked lists the attributes of jobs that the order's expression refers to.
+// asked returns the attributes of jobs that the order's expression refers to.
 func (c *runCommand) asked() []string {
 	text, is := strings.CutPrefix(c.Order, "expr:")
 	if !is {
@@ -77,7 +78,7 @@ func (c *runCommand) asked() []string {
 	}
 	expression, err := classad.ParseExpr(text)
 	if err != nil {
-		return nil // who makes the order complains
+		return nil // making the order gives the error
 	}
 	_, names, _ := expression.Refs(classad.New())
 	return names

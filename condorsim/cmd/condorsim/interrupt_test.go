@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
-// An interrupt ends whatever command, wherever it is, and leaves nothing behind.
+// An interrupt ends any command at any point, and leaves nothing behind.
 func TestInterruptedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -32,14 +32,14 @@ func TestInterruptedCommands(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			dir := t.TempDir()
-			require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)) // it never says a word
+			require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)) // nobody writes to it
 			cmd := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(c.args)...)
 			var stderr bytes.Buffer
 			cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), asCommand+"=1"), &stderr
 			require.NoError(t, cmd.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
-			pipe, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_WRONLY, 0) // once it is read
+			pipe, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_WRONLY, 0) // opens once it is read
 			require.NoError(t, err)
 			defer pipe.Close() //nolint:errcheck // a test's
 			require.NoError(t, cmd.Process.Signal(c.signal))
@@ -58,7 +58,7 @@ func TestInterruptedCommands(t *testing.T) {
 	}
 }
 
-// What comes from a pipe can be read once only.
+// A pipe can be read only once.
 func TestFromAPipe(t *testing.T) {
 	for _, file := range []string{"small.swf", "small.swf.gz"} {
 		cmd, stdout, stderr := launched(t, "--workload", "/dev/stdin", "--json")

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
@@ -44,7 +44,7 @@ type commands struct {
 
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
-	code := cli.Main("condorsim", description, &commands{}, os.Args[1:])
-	wholefile.Abandon() // an interrupted command may still be at work
+	code := cli.Main("condorsim", description, &commands{}, os.Args[1:], helpTexts)
+	wholefile.Abandon() // an interrupted command may still be writing
 	os.Exit(code)
 }

@@ -28,15 +28,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launched is the command, ready to be started in a folder with files: a trace,
-// the same without a header and gzipped, and a pool.
+// launched returns the command, ready to start in a folder with files: a trace, the same without a
+// header and gzipped, and a pool.
 func launched(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	const header = "; MaxProcs: 4\n"
-	const lines = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n2 1 -1 10 4 -1 -1 4 20 -1 1 1 -1 -1 -1 -1 -1 -1\n3 2 -1 10 9 -1 -1 9 20 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+	const lines = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n2 1 -1 10 4 -1 -1 4 20 -1 1 1 -1 -1 -1 -1 -1 -1\n" +
+		"3 2 -1 10 9 -1 -1 9 20 -1 1 1 -1 -1 -1 -1 -1 -1\n"
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err := w.Write([]byte(header + lines))
@@ -44,9 +45,11 @@ func launched(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *byte
 	require.NoError(t, w.Close())
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"small.swf": header + lines, "nohead.swf": lines, "small.swf.gz": packed.String(), "cut.swf.gz": packed.String()[:packed.Len()-9],
-		"pool.ads":      "Name = \"a\"\nCpus = 12\nMemory = 100\nRequirements = true\n",
-		"instance.json": `{"name":"one","processors":4,"memory":0,"jobs":[{"id":1,"submit":0,"run":5,"estimate":5,"procs":2,"memory":0}]}`,
+		"small.swf": header + lines, "nohead.swf": lines, "small.swf.gz": packed.String(),
+		"cut.swf.gz": packed.String()[:packed.Len()-9],
+		"pool.ads":   "Name = \"a\"\nCpus = 12\nMemory = 100\nRequirements = true\n",
+		"instance.json": `{"name":"one","processors":4,"memory":0,` +
+			`"jobs":[{"id":1,"submit":0,"run":5,"estimate":5,"procs":2,"memory":0}]}`,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
@@ -57,7 +60,7 @@ func launched(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *byte
 	return cmd, stdout, stderr
 }
 
-// code is a command's exit code.
+// code returns a command's exit code.
 func code(t *testing.T, err error) int {
 	t.Helper()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -121,7 +124,8 @@ func TestTheSameBytesTwice(t *testing.T) {
 func TestAbridge(t *testing.T) {
 	require.Empty(t, abridge(nil))
 	require.Equal(t, "1 2", abridge([]int64{1, 2}))
-	require.Equal(t, strings.Repeat("7 ", 19)+"7 and 3 more", abridge([]int64{7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}))
+	require.Equal(t, strings.Repeat("7 ", 19)+"7 and 3 more",
+		abridge([]int64{7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}))
 }
 
 func TestAFullDevice(t *testing.T) {
@@ -168,7 +172,10 @@ func TestATraceOnAPoolNeedsNoHeader(t *testing.T) {
 }
 
 func TestFlagsOfTracesGoWithNoInstance(t *testing.T) {
-	for _, flag := range []string{"--load=2", "--cpus=1", "--memory=5", "--jobs=1", "--overrun=kill", "--clean=none", "--procs-field=requested"} {
+	for _, flag := range []string{
+		"--load=2", "--cpus=1", "--memory=5", "--jobs=1", "--overrun=kill", "--clean=none",
+		"--procs-field=requested",
+	} {
 		cmd, _, stderr := launched(t, "--instance", "instance.json", flag)
 		require.Equal(t, 2, code(t, cmd.Run()), flag)
 		require.Contains(t, stderr.String(), "an instance is taken as it is")
@@ -177,7 +184,8 @@ func TestFlagsOfTracesGoWithNoInstance(t *testing.T) {
 
 func TestTheTableListsWhatWasLeftOut(t *testing.T) {
 	cmd, stdout, stderr := launched(t, "--workload", "dirty.swf")
-	const dirty = "; MaxProcs: 4\n1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n2 1 -1 10 4 -1 -1 4 20 -1 3 1 -1 -1 -1 -1 -1 -1\n"
+	const dirty = "; MaxProcs: 4\n1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n" +
+		"2 1 -1 10 4 -1 -1 4 20 -1 3 1 -1 -1 -1 -1 -1 -1\n"
 	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "dirty.swf"), []byte(dirty), 0o600))
 	require.NoError(t, cmd.Run())
 	require.Regexp(t, `job lines left out: partial executions +│ +1 `, stdout.String(), stderr)

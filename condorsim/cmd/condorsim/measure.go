@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// check refuses flags that say how to measure and cannot be meant.
+// check refuses invalid flags about measuring.
 func (c *runCommand) check() error {
 	switch {
 	case c.Bound < 1:
@@ -27,11 +27,10 @@ func (c *runCommand) check() error {
 	}
 }
 
-// counter counts profile events beside the configured policy; nil if that is not
-// asked for.
+// counter returns a counter of profile events around the configured policy; nil if not requested.
 func (c *runCommand) counter(w *condorsim.Workload, config *negotiator.Config) (*condorsim.EventCounter, error) {
 	if !c.CountEvents {
-		return nil, nil //nolint:nilnil // nil is a counter that is not wanted
+		return nil, nil // nil: not requested
 	}
 	counter, err := condorsim.CountEvents(w, config)
 	if err != nil {
@@ -40,7 +39,7 @@ func (c *runCommand) counter(w *condorsim.Workload, config *negotiator.Config) (
 	return counter, nil
 }
 
-// saved adds to an error of the simulator itself how to see it again.
+// saved saves the case of a violation and adds to the error how to run it again.
 func (c *runCommand) saved(err error) error {
 	var violation *condorsim.Violation
 	if !errors.As(err, &violation) {
@@ -63,5 +62,6 @@ func (c *runCommand) saved(err error) error {
 	if c.Placement != "rank" {
 		again = append(again, "--placement", c.Placement)
 	}
-	return fmt.Errorf("%w; please report it with the case that was saved, which shows it again: %s", err, strings.Join(again, " "))
+	return fmt.Errorf("%w; please report it with the case that was saved, which shows it again: %s", err,
+		strings.Join(again, " "))
 }

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// pipe is a pipe as a file that can be opened again: what was read of it is kept.
+// pipe is a pipe that can be opened again, like a file: it keeps what was read.
 type pipe struct {
 	file *os.File
 	mu   sync.Mutex
 	text []byte // read so far
 }
 
-// pipes are those that were opened, by name.
+// pipes are the opened pipes, by name.
 var pipes sync.Map //nolint:gochecknoglobals // a process has but one standard input
 
-// openPipe opens a pipe from its beginning; nil if it is none.
+// openPipe opens a pipe from its beginning; nil if the name is not a pipe's.
 func openPipe(name string) (fs.File, error) {
 	if p, known := pipes.Load(name); known {
 		return &pipeReader{pipe: p.(*pipe)}, nil //nolint:forcetypeassert // nothing else is stored
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
-		return nil, nil //nolint:nilnil,nilerr // who opens it next knows to complain
+		return nil, nil // opening it as a file gives the error
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -33,13 +33,13 @@ func openPipe(name string) (fs.File, error) {
 	return &pipeReader{pipe: p}, nil
 }
 
-// pipeReader is one reading of a pipe.
+// pipeReader reads a pipe from its beginning.
 type pipeReader struct {
 	*pipe
 	at int
 }
 
-// Read reads what was read before, and then on.
+// Read reads what was kept, then the pipe itself.
 func (r *pipeReader) Read(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,8 +54,8 @@ func (r *pipeReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Stat says what is known of the pipe.
+// Stat describes the pipe.
 func (r *pipeReader) Stat() (fs.FileInfo, error) { return r.file.Stat() }
 
-// Close ends the reading: the pipe stays open for another one.
+// Close does nothing: the pipe stays open for other readers.
 func (*pipeReader) Close() error { return nil }

@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/configs"
 )
 
-// Every pool that is built in can be read by its name.
+// Every built-in pool can be read by its name.
 func TestBuiltInPools(t *testing.T) {
 	entries, err := fs.ReadDir(configs.Files(), "pools")
 	require.NoError(t, err)
@@ -25,7 +25,8 @@ func TestBuiltInPools(t *testing.T) {
 		require.NotEmpty(t, pool.Slots)
 	}
 	_, err = readPool("five-nodes", hclog.NewNullLogger())
-	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, intrepid, mixed, tiny-bgp")
+	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, intrepid, "+
+		"mixed, tiny-bgp")
 	_, err = readPool("./five-nodes", hclog.NewNullLogger())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotContains(t, err.Error(), "built in")

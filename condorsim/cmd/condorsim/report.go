@@ -10,9 +10,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/page"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
-	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -20,8 +20,8 @@ import (
 type reportCommand struct {
 	Folder   string   `arg:"" name:"dir" help:"Folder of results that a sweep made."`
 	Out      string   `placeholder:"FILE" help:"Where the report goes; by default report.html in the folder."`
-	Baseline string   `placeholder:"LABEL" help:"Scheduler that the others are compared with; by default what the sweep says."`
-	Charts   []string `enum:"svg,png,none" default:"svg,png" help:"Also write each chart to DIR/charts, as svg, png or both; none: neither."`
+	Baseline string   `placeholder:"LABEL" help:"${report_baseline}"`
+	Charts   []string `enum:"svg,png,none" default:"svg,png" help:"${report_charts}"`
 	JSON     bool     `name:"json" help:"Print what was written as one JSON object."`
 }
 
@@ -36,7 +36,7 @@ Examples:
   condorsim report results/ --baseline easy --out easy.html --charts none`
 }
 
-// written says what came of it.
+// written says which files were written.
 type written struct {
 	Report   string `json:"report"`
 	Baseline string `json:"baseline"`
@@ -68,24 +68,27 @@ func (c *reportCommand) Run() error {
 	defer out.Discard()
 	bar := cli.NewProgress("charts and tables")
 	made, err := study.Write(page.Output{
-		Page: out, Tables: filepath.Join(c.Folder, "tables"), Charts: filepath.Join(c.Folder, "charts"), Formats: formats, Progress: bar.Update,
+		Page: out, Tables: filepath.Join(c.Folder, "tables"), Charts: filepath.Join(c.Folder, "charts"),
+		Formats: formats, Progress: bar.Update,
 	})
 	bar.Done()
 	if err != nil {
 		return err
 	}
 	if !folder.Complete() {
-		cli.Logger("condorsim", "warn", os.Stderr).Warn("the results are partial, and the report says so", "cells", len(folder.Cells), "of", len(folder.Manifest.Cells))
+		cli.Logger("condorsim", "warn", os.Stderr).Warn("the results are partial, and the report says so", "cells",
+			len(folder.Cells), "of", len(folder.Manifest.Cells))
 	}
 	return c.print(written{
-		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells), Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
+		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells),
+		Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
 	})
 }
 
-// create prepares the report's file. It must not take the place of results.
+// create creates the report's file, which must not be one of the results.
 func (c *reportCommand) create(path string) (*wholefile.File, error) {
 	if there, err := os.Stat(path); err == nil {
-		entries, _ := os.ReadDir(c.Folder) // what it is read from was read before
+		entries, _ := os.ReadDir(c.Folder) // the results have been read already
 		for _, e := range entries {
 			kept, inErr := os.Stat(filepath.Join(c.Folder, e.Name()))
 			if inErr == nil && os.SameFile(there, kept) && !kept.IsDir() && filepath.Ext(e.Name()) != ".html" {
@@ -94,13 +97,14 @@ func (c *reportCommand) create(path string) (*wholefile.File, error) {
 		}
 	}
 	folder, err := os.Stat(filepath.Dir(path))
-	if cells, inErr := os.Stat(filepath.Join(c.Folder, "cells")); err == nil && inErr == nil && os.SameFile(folder, cells) {
+	if cells, inErr := os.Stat(filepath.Join(c.Folder, "cells")); err == nil && inErr == nil &&
+		os.SameFile(folder, cells) {
 		return nil, fmt.Errorf("--out %s: that folder holds what the report is made of; choose another one", path)
 	}
 	return wholefile.Create("the report", path)
 }
 
-// formats are the kinds of files of the charts.
+// formats returns the kinds of files of the charts.
 func (c *reportCommand) formats() ([]string, error) {
 	var formats []string
 	for _, f := range c.Charts {

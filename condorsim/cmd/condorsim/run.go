@@ -17,9 +17,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
@@ -28,41 +28,41 @@ import (
 
 // runCommand is condorsim run.
 type runCommand struct {
-	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Trace in the Standard Workload Format, or job ads as condor_history -long, -json or -xml prints them, plain, .gz, .xz or .zst; or the name of a trace that is built in, such as lublin-128."`
+	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"${run_workload}"`
 	Instance string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Small JSON instance."`
 	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
-	Load     float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
+	Load     float64 `group:"Workload" placeholder:"F" help:"${run_load}"`
 
 	traceFlags
 	modelFlags
 
-	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"Attribute of job ads with the estimated run time in seconds; several are tried in turn."`
+	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"${run_estimate_attr}"`
 
-	Cpus      int64  `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says, or the most that job ads had at one time."`
-	Memory    int64  `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default what the header says, else memory is no resource."`
-	Pool      string `group:"Pool" placeholder:"FILE" help:"Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise."`
-	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"How slots are chosen: rank, pack or spread."`
+	Cpus      int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
+	Memory    int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
+	Pool      string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
+	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
 
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
-	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"Option of the policy; may be repeated." mapsep:"none"`
-	Order     string            `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs (the default), sjf, ljf, widest, narrowest, wfp, xfactor or expr:EXPRESSION."`
+	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"${run_policy_opt}" mapsep:"none"`
+	Order     string            `group:"Policy" placeholder:"NAME" help:"${run_order}"`
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
-	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
+	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
 
 	estimateFlags
 
-	Fst         fstFlag `group:"Metrics" placeholder:"KINDS" help:"Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be if nobody came after it."`
-	Bound       int64   `group:"Metrics" default:"10" placeholder:"SECONDS" help:"Run time that a job counts as having at least in bounded slowdowns; 10 by default."`
-	CountEvents bool    `group:"Metrics" help:"Count the profile events that textbook versions of conservative, pc or dc would scan."`
+	Fst         fstFlag `group:"Metrics" placeholder:"KINDS" help:"${run_fst}"`
+	Bound       int64   `group:"Metrics" default:"10" placeholder:"SECONDS" help:"${run_bound}"`
+	CountEvents bool    `group:"Metrics" help:"${run_count_events}"`
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
 
 	JobsOut     string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
-	Predictions bool   `group:"Output" help:"With --jobs-out: add columns with the run times that each job was planned with."`
-	Gantt       string `group:"Output" placeholder:"FILE" help:"Write a Gantt chart of the jobs, an HTML page that stands alone."`
+	Predictions bool   `group:"Output" help:"${run_predictions}"`
+	Gantt       string `group:"Output" placeholder:"FILE" help:"${run_gantt}"`
 	JSON        bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
-	Timing      bool   `group:"Output" help:"Say how long it took, reading included, and how long the policy's decisions took (not with --fst)."`
-	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"Where a case is saved that shows an error of the simulator itself; the working folder by default."`
-	LogLevel    string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
+	Timing      bool   `group:"Output" help:"${run_timing}"`
+	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"${run_dump_dir}"`
+	LogLevel    string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"${run_log_level}"`
 }
 
 // Help is shown below the flags.
@@ -72,7 +72,8 @@ func (*runCommand) Help() string {
   condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
   condorsim run --workload lublin-128 --order wfp --estimates combined --history-share 0.2
-  condorsim run --workload lublin-128 --order wfp --estimates combined --estimates-opt threshold=20 --history last-year.swf.gz
+  condorsim run --workload lublin-128 --order wfp --estimates combined` +
+		` --estimates-opt threshold=20 --history last-year.swf.gz
 
 The settings S001 to S111 of Tang et al., in which actual run times take the place of requests:
   S001  --estimates-running accurate
@@ -152,15 +153,18 @@ func (c *runCommand) Run(ctx context.Context) error {
 		logger.Warn(negotiator.UnorderedText, "order", c.Order)
 	}
 	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt, Estimates: estimates}
-	if c.JSON {
-		err = report.JSON(os.Stdout, run, result, extras)
-	} else {
-		err = report.Table(os.Stdout, run, result, extras)
-	}
-	return cmp.Or(err, ownResults(result, config.Fallback))
+	return cmp.Or(c.print(run, result, extras), ownResults(result, config.Fallback))
 }
 
-// title is that of the Gantt chart.
+// print prints the summary.
+func (c *runCommand) print(run report.Run, result *condorsim.Result, extras *report.Extras) error {
+	if c.JSON {
+		return report.JSON(os.Stdout, run, result, extras)
+	}
+	return report.Table(os.Stdout, run, result, extras)
+}
+
+// title returns the title of the Gantt chart.
 func (c *runCommand) title(w *condorsim.Workload, config negotiator.Config) string {
 	title := w.Name + " under " + config.Policy.Spec().Name
 	if c.Order != "" {
@@ -169,19 +173,19 @@ func (c *runCommand) title(w *condorsim.Workload, config negotiator.Config) stri
 	return title
 }
 
-// ownResults is an error if the results are not those of the policy that was asked
-// for.
+// ownResults returns an error if a fallback decided the results because the policy was given up.
 func ownResults(r *condorsim.Result, fallback backfill.Decider) error {
 	for _, of := range r.Refusals {
 		if of.GivenUp {
-			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d rounds, so these are not its results; it failed first at %d: %w",
+			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d rounds, so these are not "+
+				"its results; it failed first at %d: %w",
 				of.Policy, fallback.Spec().Name, of.Count, of.First.Now, of.First.Err)
 		}
 	}
 	return nil
 }
 
-// machineText says what the jobs run on.
+// machineText describes the machine or pool.
 func machineText(w *condorsim.Workload) string {
 	text := fmt.Sprintf("%d cpus", w.Capacity()[0])
 	switch n := len(w.Slots); {
@@ -196,15 +200,15 @@ func machineText(w *condorsim.Workload) string {
 	return text
 }
 
-// collectSeldom has garbage collected as seldom as 60 MB and 500 bytes a job allow.
-// What the environment says of it has precedence.
+// collectSeldom makes garbage collection as rare as 60 MB and 500 bytes a job allow, unless the
+// environment sets it.
 func collectSeldom(jobs int) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	const (
-		allowed, perJob = 40 << 20, 350 // bytes; the rest is the program and what the metrics need
-		outcome         = 100           // what a job will leave behind
+		allowed, perJob = 40 << 20, 350 // bytes; the program and the metrics need the rest
+		outcome         = 100           // bytes of a job's result
 		least, most     = 50, 400
 	)
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -213,8 +217,7 @@ func collectSeldom(jobs int) {
 	debug.SetGCPercent(int(min(most, max(least, 100*(allowed+perJob*int64(jobs))/kept-100))))
 }
 
-// createJobs prepares the table of jobs; nil if none is wanted. It must not take
-// the place of what it is made from.
+// createJobs creates the table of jobs; nil if none is requested. It must not be an input file.
 func (c *runCommand) createJobs() (*report.JobsFile, error) {
 	if c.JobsOut == "" {
 		return nil, nil //nolint:nilnil // nil is a table that is not wanted
@@ -232,7 +235,7 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 // load reads the workload and the pool.
 func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
 	cli.Tell("reading %s, to run it under %s, order %s", cmp.Or(c.Workload, c.Instance), c.Policy, c.order())
-	var pool *pools.Pool
+	var pool *pools.Description
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
 			return nil, err
@@ -265,7 +268,7 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 	return w, nil
 }
 
-func (c *runCommand) fromTrace(pool *pools.Pool, logger hclog.Logger) (*condorsim.Workload, error) {
+func (c *runCommand) fromTrace(pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
 	trace, err := c.trace(pool, logger)
 	if err != nil {
 		return nil, err
@@ -276,10 +279,12 @@ func (c *runCommand) fromTrace(pool *pools.Pool, logger hclog.Logger) (*condorsi
 	return condorsim.FromTrace(trace, nil)
 }
 
-func (c *runCommand) trace(pool *pools.Pool, logger hclog.Logger) (*workload.Trace, error) {
+func (c *runCommand) trace(pool *pools.Description, logger hclog.Logger) (*workload.Trace, error) {
 	if c.Instance != "" {
-		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes() {
-			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags that change a trace say how it is read; an instance is taken as it is")
+		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" ||
+			c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes() {
+			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
+				"that change a trace say how it is read; an instance is taken as it is")
 		}
 		instance, err := workload.ReadInstance(c.Instance)
 		if err != nil {
@@ -294,22 +299,24 @@ func (c *runCommand) trace(pool *pools.Pool, logger hclog.Logger) (*workload.Tra
 	return trace, c.tell(trace, logger)
 }
 
-// readOptions are how a trace is read. The pool, not the trace's machine, says what
-// is too large, and whether memory counts.
-func (c *runCommand) readOptions(pool *pools.Pool) workload.Options {
+// readOptions say how to read a trace. With a pool, the pool decides which jobs are too large, and
+// whether memory counts.
+func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
 	bounds := pool.Bounds()
 	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}
 	return c.options(m, c.MemoryModel)
 }
 
-// tell logs what was read, and refuses what holds no job.
+// tell logs what was read, and returns an error if there is no job.
 func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
 	if n := trace.Cleaning.TooWide; n > 0 {
-		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs", abridge(trace.Cleaning.TooWideIDs))
+		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs",
+			abridge(trace.Cleaning.TooWideIDs))
 	}
 	if n := trace.Cleaning.TooMuchMemory; n > 0 {
-		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs", abridge(trace.Cleaning.TooMuchMemoryIDs))
+		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
+			abridge(trace.Cleaning.TooMuchMemoryIDs))
 	}
 	if len(trace.Jobs) == 0 {
 		return errors.New(c.Workload + ": no job is left to be run; --clean none keeps more")
@@ -317,7 +324,7 @@ func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 	return nil
 }
 
-// abridge lists some of many numbers.
+// abridge lists the first of many numbers.
 func abridge(ids []int64) string {
 	const most = 20
 	text := strings.Trim(fmt.Sprint(ids[:min(most, len(ids))]), "[]")
@@ -327,12 +334,14 @@ func abridge(ids []int64) string {
 	return text
 }
 
-// order is the name of the queue's order.
+// order returns the name of the queue's order.
 func (c *runCommand) order() string { return cmp.Or(c.Order, "fcfs") }
 
-// config puts the policy and its fallback together, for a pool with these
+// config returns the configuration with the policy and its fallback, for a pool with these
 // resources.
-func (c *runCommand) config(ctx context.Context, resources []string, logger hclog.Logger) (negotiator.Config, func(), error) {
+func (c *runCommand) config(ctx context.Context, resources []string,
+	logger hclog.Logger,
+) (negotiator.Config, func(), error) {
 	none := func() {}
 	order, err := negotiator.OrderNamed(c.order())
 	if err != nil {
@@ -344,7 +353,7 @@ func (c *runCommand) config(ctx context.Context, resources []string, logger hclo
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
 		Policy: c.Policy, Options: c.PolicyOpt, Resources: resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
-		Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}, // on a socket that is private
+		Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}, // the socket is private
 	})
 	if err != nil {
 		return negotiator.Config{}, none, err
@@ -358,13 +367,13 @@ func (c *runCommand) config(ctx context.Context, resources []string, logger hclo
 	}, chosen.Close, nil
 }
 
-// progress moves the bar by the jobs that have ended.
+// progress advances the bar by the jobs that have ended.
 type progress struct {
 	bar         *cli.Progress
 	done, total int64
 }
 
-// Cycle counts the jobs that a cycle saw end.
+// Cycle counts the jobs that ended in a cycle.
 func (p *progress) Cycle(r *negotiator.Report) error {
 	p.done += int64(len(r.Delta.Completed))
 	p.bar.Update(p.done, p.total)

@@ -18,7 +18,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -116,8 +116,8 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	return say.failed(failures)
 }
 
-// plan reads the sweep's file and finds what it names.
-func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Plan, error) {
+// plan reads the sweep's file and the files that it names.
+func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sweep, error) {
 	text, beside, err := c.read()
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Pl
 	})
 }
 
-// read finds the sweep's file, and where else its traces may be.
+// read reads the sweep's file, and returns other folders in which its traces may be.
 func (c *sweepCommand) read() (text []byte, beside []string, err error) {
 	text, err = os.ReadFile(c.File)
 	if err == nil {
@@ -147,14 +147,15 @@ func (c *sweepCommand) read() (text []byte, beside []string, err error) {
 	}
 	name := strings.TrimSuffix(c.File, ".yaml")
 	info, statErr := os.Stat(c.File)
-	results := statErr == nil && info.IsDir() // of a sweep that is built in, under its name
+	results := statErr == nil && info.IsDir() // a folder of results may have a built-in sweep's name
 	if !results && !errors.Is(err, fs.ErrNotExist) || path.Base(name) != name {
 		return nil, nil, fmt.Errorf("read the sweep: %w", err)
 	}
 	text, builtInErr := fs.ReadFile(configs.Files(), path.Join("sweeps", name+".yaml"))
 	if builtInErr != nil {
 		known := builtInSweeps()
-		return nil, nil, fmt.Errorf("read the sweep: %w, and none of that name is built in%s (there are %s)", err, backfill.DidYouMean(name, known), strings.Join(known, ", "))
+		return nil, nil, fmt.Errorf("read the sweep: %w, and none of that name is built in%s (there are %s)", err,
+			backfill.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	return text, []string{"."}, nil
 }
@@ -162,7 +163,7 @@ func (c *sweepCommand) read() (text []byte, beside []string, err error) {
 func builtInSweeps() []string {
 	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
 	if err != nil {
-		return nil // the pattern is right
+		return nil // the pattern is valid
 	}
 	for i, p := range paths {
 		paths[i] = strings.TrimSuffix(path.Base(p), ".yaml")
@@ -171,8 +172,8 @@ func builtInSweeps() []string {
 	return paths
 }
 
-// command repeats the sweep, wherever its results go and however many cores there
-// are.
+// command returns a command that repeats the sweep; it leaves out the output folder and the number
+// of cores.
 func (c *sweepCommand) command() string {
 	words := []string{"condorsim", "sweep", quoted(c.File)}
 	for _, dir := range c.Traces {
@@ -184,10 +185,11 @@ func (c *sweepCommand) command() string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell wants it.
+// quoted quotes a word for a shell, if needed.
 func quoted(word string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:=@~", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/._-+,:=@~", r)
 	}
 	if word != "" && strings.TrimFunc(word, plain) == "" {
 		return word
@@ -195,10 +197,16 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// makePolicies makes policies ready, linked in where that is possible.
-func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]string, []string) (sweep.Deciders, error) {
-	return func(ctx context.Context, policy string, options map[string]string, resources []string) (sweep.Deciders, error) {
-		chosen, err := choose.Policy(ctx, choose.Request{Policy: policy, Options: options, Resources: resources, InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}})
+// makePolicies returns a function that makes policies, linked in where possible.
+func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]string,
+	[]string) (sweep.Deciders, error) {
+	return func(ctx context.Context, policy string, options map[string]string,
+		resources []string,
+	) (sweep.Deciders, error) {
+		chosen, err := choose.Policy(ctx, choose.Request{
+			Policy: policy, Options: options, Resources: resources,
+			InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}},
+		})
 		if err != nil {
 			return sweep.Deciders{}, err
 		}
@@ -207,7 +215,7 @@ func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]
 }
 
 // remove removes the finished cells that are to be run again.
-func (c *sweepCommand) remove(plan *sweep.Plan, folder *results.Writer) error {
+func (c *sweepCommand) remove(plan *sweep.Sweep, folder *results.Writer) error {
 	asked, err := c.only(plan, plan.All())
 	if err != nil {
 		return cli.Bad(err)
@@ -219,8 +227,8 @@ func (c *sweepCommand) remove(plan *sweep.Plan, folder *results.Writer) error {
 	return folder.Remove(keys...)
 }
 
-// only keeps the cells that are asked for.
-func (c *sweepCommand) only(plan *sweep.Plan, cells []int) ([]int, error) {
+// only returns the cells that --only selects.
+func (c *sweepCommand) only(plan *sweep.Sweep, cells []int) ([]int, error) {
 	if c.Only == "" {
 		return cells, nil
 	}
@@ -229,19 +237,22 @@ func (c *sweepCommand) only(plan *sweep.Plan, cells []int) ([]int, error) {
 		return nil, fmt.Errorf("--only %s: %w", c.Only, err)
 	}
 	if len(matching) == 0 {
-		return nil, fmt.Errorf("--only %s: no cell has such a name, the first is %s; --list shows them", c.Only, plan.Manifest.Cells[0].ID)
+		return nil, fmt.Errorf("--only %s: no cell has such a name, the first is %s; --list shows them", c.Only,
+			plan.Manifest.Cells[0].ID)
 	}
 	return plan.Only(cells, c.Only)
 }
 
-// The memory that a sweep makes do with, in bytes: what its simulations are
-// guessed to need, and from where garbage is collected more eagerly.
+// Memory of a sweep, in bytes: what its simulations may need by estimate, and from where garbage is
+// collected more often.
 const (
 	roomForCells = 1200 << 20
 	softLimit    = 1700 << 20
 )
 
-func (c *sweepCommand) run(ctx context.Context, plan *sweep.Plan, todo []int, folder *results.Writer, say *sweepView) ([]sweep.Failure, error) {
+func (c *sweepCommand) run(ctx context.Context, plan *sweep.Sweep, todo []int, folder *results.Writer,
+	say *sweepView,
+) ([]sweep.Failure, error) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
 		debug.SetMemoryLimit(softLimit)

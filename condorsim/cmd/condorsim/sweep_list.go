@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
-// list shows the cells and what is done of them.
-func (c *sweepCommand) list(plan *sweep.Plan, out string) error {
+// list prints the cells and whether they are finished.
+func (c *sweepCommand) list(plan *sweep.Sweep, out string) error {
 	state := plan.Split(out)
 	todo := map[int]bool{}
 	for _, i := range state.Todo {

@@ -8,24 +8,24 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-// resultsTable shows finished cells in short, and how much better they are than
-// the baseline: the files of results have the rest.
+// resultsTable prints the main metrics of finished cells, and their improvement over the baseline.
+// The files of results have the rest.
 type resultsTable struct {
 	folder   *results.Folder
-	baseline map[shared]*results.Cell // by what others share with it
+	baseline map[shared]*results.Cell // by what compared cells have in common
 	columns  []resultsColumn
 }
 
 type resultsColumn struct {
 	name   string
-	number bool // is aligned to the right
+	number bool // aligned to the right
 	value  func(*results.Cell) string
 }
 
-// shared is what the cells have in common that are compared with each other.
+// shared is what cells have in common that are compared with each other.
 type shared struct {
 	trace, model string
 	load         float64
@@ -65,7 +65,7 @@ func (t *resultsTable) add(name string, number bool, value func(*results.Cell) s
 	t.columns = append(t.columns, resultsColumn{name, number, value})
 }
 
-// metric adds a metric and, if there is a baseline, what is gained over it.
+// metric adds a metric and, if there is a baseline, the improvement over it.
 func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 	t.add(name, true, func(c *results.Cell) string {
 		return strconv.FormatFloat(c.Metrics[metric], 'f', decimals, 64) + unit
@@ -75,8 +75,8 @@ func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 	}
 }
 
-// gain is (baseline − value) / baseline, as the studies have it; "" if there is
-// nothing to compare with.
+// gain returns (baseline − value) / baseline, as in the studies; "" if there is nothing to compare
+// with.
 func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	base := t.baseline[sharedBy(c.Key)]
 	if base == nil || base == c || base.Metrics[metric] == 0 {
@@ -85,7 +85,7 @@ func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	return fmt.Sprintf("%+.1f %%", 100*(base.Metrics[metric]-c.Metrics[metric])/base.Metrics[metric])
 }
 
-// write prints the table; nothing if nothing is finished.
+// write prints the table, or nothing if no cell is finished.
 func (t *resultsTable) write(out io.Writer) error {
 	if len(t.folder.Cells) == 0 {
 		return nil

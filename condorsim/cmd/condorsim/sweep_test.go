@@ -29,7 +29,7 @@ schedulers:
 loads: [0.9, 1]
 `
 
-// sweepFolder has a sweep and its trace.
+// sweepFolder makes a folder with a sweep and its trace.
 func sweepFolder(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -42,7 +42,8 @@ func sweepFolder(t *testing.T) string {
 	for id := range 1500 {
 		submit += random.IntN(60)
 		run, procs := random.IntN(200), 1+random.IntN(1+random.IntN(16))
-		fmt.Fprintf(&text, "%d %d -1 %d %d -1 %d %d %d -1 1 %d 1 1 1 -1 -1 -1\n", id+1, submit, run, procs, 1024*(1+random.IntN(64)), procs, run+random.IntN(200), random.IntN(5))
+		fmt.Fprintf(&text, "%d %d -1 %d %d -1 %d %d %d -1 1 %d 1 1 1 -1 -1 -1\n", id+1, submit, run, procs,
+			1024*(1+random.IntN(64)), procs, run+random.IntN(200), random.IntN(5))
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.swf"), []byte(text.String()), 0o600))
@@ -50,7 +51,7 @@ func sweepFolder(t *testing.T) string {
 	return dir
 }
 
-// sweeping is the command, ready to be started in a folder.
+// sweeping returns the command, ready to start in a folder.
 func sweeping(ctx context.Context, dir string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	cmd = exec.CommandContext(ctx, os.Args[0], append([]string{"sweep"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), asCommand+"=1")
@@ -59,7 +60,7 @@ func sweeping(ctx context.Context, dir string, args ...string) (cmd *exec.Cmd, s
 	return cmd, stderr
 }
 
-// contents are the files of a folder by name.
+// contents returns the files of a folder by name.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -76,8 +77,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// However often a sweep is killed, and however many cores run it, it ends with the
-// same files, byte by byte, and does no cell twice that was finished.
+// However often a sweep is killed, and however many cores run it, it ends with the same files, byte
+// by byte, and runs no finished cell again.
 func TestKilledSweeps(t *testing.T) {
 	dir := sweepFolder(t)
 	whole, stderr := sweeping(t.Context(), dir, "matrix.yaml", "--out", "whole", "--parallel", "1")
@@ -90,7 +91,7 @@ func TestKilledSweeps(t *testing.T) {
 	finished := 0
 	longest := 60 * time.Millisecond
 	for kill := 0; ; kill++ {
-		longest += longest / 4 // in the end it is let go on for long enough, on any machine
+		longest += longest / 4 // in the end it has enough time on any machine
 		patience := longest/2 + time.Duration(random.Int64N(int64(longest/2)))
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		cmd, killed := sweeping(ctx, dir, "matrix.yaml", "--out", "killed", "--parallel", "2")
@@ -114,7 +115,7 @@ func TestKilledSweeps(t *testing.T) {
 	require.Equal(t, want, contents(t, filepath.Join(dir, "killed")))
 }
 
-// An interrupt ends a sweep in order: exit code 130, and no tables.
+// An interrupted sweep ends with exit code 130 and writes no tables.
 func TestInterruptedSweep(t *testing.T) {
 	dir := sweepFolder(t)
 	cmd, stderr := sweeping(t.Context(), dir, "matrix.yaml", "--parallel", "1")
@@ -132,7 +133,8 @@ func TestInterruptedSweep(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{
-		"a/b-c_1.yaml": "a/b-c_1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "a*": "'a*'", "*": "'*'", "a;b": "'a;b'",
+		"a/b-c_1.yaml": "a/b-c_1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "a*": "'a*'", "*": "'*'",
+		"a;b": "'a;b'",
 	} {
 		require.Equal(t, want, quoted(word))
 	}

@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
-// sweepView tells people how a sweep goes on: a bar on a terminal, else a line for
-// each finished cell.
+// sweepView shows the progress of a sweep: a bar on a terminal, else a line for each finished cell.
 type sweepView struct {
 	out         io.Writer
 	bar         *cli.Progress
@@ -23,7 +22,7 @@ type sweepView struct {
 }
 
 func (v *sweepView) line(format string, args ...any) {
-	_, _ = fmt.Fprintf(v.out, format+"\n", args...) // nobody may be there to read
+	_, _ = fmt.Fprintf(v.out, format+"\n", args...) // errors do not matter to the sweep
 }
 
 func (v *sweepView) skipped(list []string) {
@@ -32,11 +31,13 @@ func (v *sweepView) skipped(list []string) {
 	}
 }
 
-// state says what is to be done, and why not all or less is.
-func (v *sweepView) state(plan *sweep.Plan, s sweep.State, todo int) {
-	v.line("%s: %s, %d finished before, %d to be run now", plan.Manifest.Name, count(len(plan.Manifest.Cells), "cell"), s.Kept, todo)
+// state prints how many cells are to be run, and why not all or more.
+func (v *sweepView) state(plan *sweep.Sweep, s sweep.State, todo int) {
+	v.line("%s: %s, %d finished before, %d to be run now", plan.Manifest.Name,
+		count(len(plan.Manifest.Cells), "cell"), s.Kept, todo)
 	if s.Outdated > 0 {
-		v.line("%s finished before count no longer: the sweep's file, a trace or the program has changed", count(s.Outdated, "cell"))
+		v.line("%s finished before count no longer: the sweep's file, a trace or the program has changed",
+			count(s.Outdated, "cell"))
 	}
 	if s.Foreign > 0 {
 		v.line("%s finished before stay there unused: the sweep has no such cells", count(s.Foreign, "cell"))
@@ -60,13 +61,14 @@ func (v *sweepView) begin(cells int, now time.Time) {
 
 func (v *sweepView) end() { v.bar.Done() }
 
-// finished is told of each cell.
+// finished prints a finished cell.
 func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 	v.done++
 	if cli.IsTerminal(os.Stderr) {
 		return
 	}
-	what := fmt.Sprintf("mean wait %.1f s, mean bounded slowdown %.2f", cell.Metrics["mean_wait"], cell.Metrics["mean_bounded_slowdown"])
+	what := fmt.Sprintf("mean wait %.1f s, mean bounded slowdown %.2f", cell.Metrics["mean_wait"],
+		cell.Metrics["mean_bounded_slowdown"])
 	if err != nil {
 		what = "FAILED"
 	}
@@ -84,7 +86,7 @@ func (v *sweepView) progress(share float64) {
 	v.bar.Update(int64(parts*share), parts)
 }
 
-// eta is how long the rest takes, if it goes on like this; 0: unknown.
+// eta returns how long the rest takes at this speed; 0: unknown.
 func eta(passed time.Duration, share float64) time.Duration {
 	if share <= 0 || share > 1 {
 		return 0
@@ -93,10 +95,11 @@ func eta(passed time.Duration, share float64) time.Duration {
 }
 
 func (v *sweepView) givenUp(out string) {
-	v.line("%d of %s are finished and kept in %s; the same command goes on from there", v.done, count(v.cells, "cell"), out)
+	v.line("%d of %s are finished and kept in %s; the same command goes on from there", v.done,
+		count(v.cells, "cell"), out)
 }
 
-// failed lists the cells that could not be run, and tells the exit code.
+// failed lists the cells that failed, and returns the error for the exit code.
 func (v *sweepView) failed(failures []sweep.Failure) error {
 	if len(failures) == 0 {
 		return nil
@@ -105,9 +108,12 @@ func (v *sweepView) failed(failures []sweep.Failure) error {
 	bad := false
 	for _, f := range failures {
 		v.line("FAILED: %s", f.Key.ID)
-		if why := f.Err.Error(); !told[why] { // the cells of a trace fail together
+		if why := f.Err.Error(); !told[why] { // the cells of a trace often fail for one reason
 			told[why] = true
-			again := runCommand{Policy: f.Key.Policy, PolicyOpt: f.Key.Options, Order: f.Key.Order, Placement: "rank", DumpDir: "."}
+			again := runCommand{
+				Policy: f.Key.Policy, PolicyOpt: f.Key.Options, Order: f.Key.Order,
+				Placement: "rank", DumpDir: ".",
+			}
 			v.line("  %v", again.saved(f.Err))
 		}
 		_, isBad := errors.AsType[*sweep.BadInput](f.Err)
@@ -120,7 +126,7 @@ func (v *sweepView) failed(failures []sweep.Failure) error {
 	return err
 }
 
-// results says where they are, and whether they are all.
+// results prints where the results are, and whether they are complete.
 func (v *sweepView) results(f *results.Folder) {
 	if missing := len(f.Missing()); missing > 0 {
 		v.line("INCOMPLETE: %d of %s are not finished", missing, count(len(f.Manifest.Cells), "cell"))

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// timed is a decider whose decisions are timed, as its host sees them.
+// timed is a decider whose decisions are timed.
 type timed struct {
 	backfill.Decider
 	clock func() time.Time
 	took  []time.Duration
 }
 
-// timed has the decisions of a run timed, if that is wanted: nil if not. With fair
-// start times much else is going on beside them.
+// timed wraps the policy so that its decisions are timed; nil if not requested. With fair start
+// times decisions are not timed, as other work runs at the same time.
 func (c *runCommand) timed(config *negotiator.Config) *timed {
 	if !c.Timing || c.Fst != (fstFlag{}) {
 		return nil
@@ -28,15 +28,15 @@ func (c *runCommand) timed(config *negotiator.Config) *timed {
 	return t
 }
 
-// Decide lets the decider decide and notes how long it took.
-func (t *timed) Decide(ctx context.Context, c *backfill.Cycle) error {
+// Decide times a decision.
+func (t *timed) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	began := t.clock()
-	err := t.Decider.Decide(ctx, c)
+	err := t.Decider.Decide(ctx, tx)
 	t.took = append(t.took, t.clock().Sub(began))
 	return err
 }
 
-// summary says how long a run took in all, and its decisions if they were timed.
+// summary returns how long the run took, and its decisions if they were timed.
 func (t *timed) summary(wall time.Duration) *report.Timing {
 	s := &report.Timing{WallSeconds: wall.Seconds()}
 	if t != nil && len(t.took) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/fcfs"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 )
 
 func TestDecisionsAreTimed(t *testing.T) {
@@ -28,6 +28,7 @@ func TestDecisionsAreTimed(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, decider.Decide(t.Context(), c))
 	}
-	require.Equal(t, &report.Timing{WallSeconds: 7, Decisions: 200, MedianSeconds: 99.5, P99Seconds: 197.5}, decider.summary(7*time.Second))
+	require.Equal(t, &report.Timing{WallSeconds: 7, Decisions: 200, MedianSeconds: 99.5, P99Seconds: 197.5},
+		decider.summary(7*time.Second))
 	require.Equal(t, &report.Timing{WallSeconds: 7}, (*timed)(nil).summary(7*time.Second), "none were timed")
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// programVersion tells programs apart that may compute different results: a
-// release by its version, any other build by what it is made of.
+// programVersion identifies programs that may compute different results: a release by its version,
+// any other build by a digest of its file.
 func programVersion() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if ok && strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+") {
@@ -29,8 +29,7 @@ func programVersion() (string, error) {
 	return "devel-" + hex.EncodeToString(sum.Sum(nil)[:6]), nil
 }
 
-// openSelf opens the program that runs, even if another one has taken its place
-// meanwhile.
+// openSelf opens the running program, even if its file was replaced meanwhile.
 func openSelf() (*os.File, error) {
 	if file, err := os.Open("/proc/self/exe"); err == nil {
 		return file, nil

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/wholefile"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -29,40 +29,41 @@ type workloadCommand struct {
 	Convert  convertCommand  `cmd:"" help:"Convert between formats and compressions."`
 }
 
-// traceFlags say how the lines of a trace are read.
+// traceFlags say how to read the lines of a trace.
 type traceFlags struct {
-	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"Which jobs that never really ran are dropped: papers, partial, cancelled or none."`
-	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"Which field holds a job's processors: allocated or requested."`
-	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"Jobs that ran longer than estimated: raise the estimate, or kill."`
+	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"${trace_clean}"`
+	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"${trace_procs_field}"`
+	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"${trace_overrun}"`
 }
 
-// machineFlags say what a trace runs on.
+// machineFlags give the machine that a trace runs on.
 type machineFlags struct {
-	Cpus   int64 `group:"Pool" placeholder:"N" help:"Processors of the machine; by default what the trace's header says."`
-	Memory int64 `group:"Pool" placeholder:"MIB" help:"Memory of the machine; by default what the header says, else memory is no resource."`
+	Cpus   int64 `group:"Pool" placeholder:"N" help:"${machine_cpus}"`
+	Memory int64 `group:"Pool" placeholder:"MIB" help:"${machine_memory}"`
 }
 
-// modelFlags change a trace that was read.
+// modelFlags change a trace after reading.
 type modelFlags struct {
-	From          int64   `group:"Workload" placeholder:"S" help:"Leave out jobs submitted before this second of the trace."`
+	From          int64   `group:"Workload" placeholder:"S" help:"${model_from}"`
 	Until         int64   `group:"Workload" placeholder:"S" help:"Leave out jobs submitted at this second or later."`
 	ScaleWidths   float64 `group:"Workload" placeholder:"F" help:"Multiply the processors of each job by F."`
-	EstimateModel string  `group:"Workload" placeholder:"MODEL" help:"Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular round values) or tsafrir:LONGEST."`
-	MemoryModel   string  `group:"Workload" placeholder:"MODEL" help:"Memory: used or requested (the field to read), per-cpu:MIB, or lognormal:MEDIAN:SIGMA (MiB per processor)."`
-	Seed          uint64  `group:"Workload" placeholder:"N" help:"Seed of what is drawn at random: models, and failures of slots."`
+	EstimateModel string  `group:"Workload" placeholder:"MODEL" help:"${model_estimate_model}"`
+	MemoryModel   string  `group:"Workload" placeholder:"MODEL" help:"${model_memory_model}"`
+	Seed          uint64  `group:"Workload" placeholder:"N" help:"${model_seed}"`
 }
 
-// changes tells whether they ask for another trace. A seed alone does not.
+// changes reports whether the flags change the trace. A seed alone does not.
 func (f modelFlags) changes() bool {
 	f.Seed = 0
 	return f != modelFlags{}
 }
 
-// options are those with which a trace is to be read.
+// options returns the options for reading a trace.
 func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options {
 	opts := workload.Options{
-		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField), Overrun: workload.Overrun(f.Overrun),
-		CPUs: m.Cpus, Memory: m.Memory,
+		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField),
+		Overrun: workload.Overrun(f.Overrun),
+		CPUs:    m.Cpus, Memory: m.Memory,
 	}
 	if isField(memoryModel) {
 		opts.MemoryField = workload.MemoryField(memoryModel)
@@ -70,12 +71,12 @@ func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options
 	return opts
 }
 
-// isField tells whether a memory model is a field of the trace.
+// isField reports whether a memory model is a field of the trace.
 func isField(memoryModel string) bool {
 	return memoryModel == string(workload.MemoryUsed) || memoryModel == string(workload.MemoryRequested)
 }
 
-// transform is what the flags ask for, with those that have a name of their own.
+// transform returns the changes that the flags ask for, with a load and a number of jobs to keep.
 func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 	x := workload.Transform{
 		From: f.From, Until: f.Until, Max: jobs, Widths: f.ScaleWidths, Load: load,
@@ -87,8 +88,8 @@ func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 	return x
 }
 
-// openTrace reads a trace, with a progress bar, and changes it. A name that is no
-// file's may be that of a trace that is built in.
+// openTrace reads a trace, with a progress bar, and changes it. If no file has that name, a
+// built-in trace may.
 func openTrace(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
@@ -121,8 +122,7 @@ const (
 	builtInEnd    = ".swf.gz"
 )
 
-// readBuiltIn reads a trace that is part of the program; missing is the error of
-// the file of that name.
+// readBuiltIn reads a built-in trace; missing is the error for a file of that name.
 func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
 	file, err := openBuiltIn(name)
 	if err != nil {
@@ -136,7 +136,7 @@ func openBuiltIn(name string) (fs.File, error) {
 	return configs.Files().Open(path.Join(builtInFolder, name+builtInEnd))
 }
 
-// openFile opens a file, or else a trace that is built in.
+// openFile opens a file, or else a built-in trace.
 func openFile(name string) (fs.File, error) {
 	if pipe, err := openPipe(name); err != nil || pipe != nil {
 		return pipe, err
@@ -150,58 +150,63 @@ func openFile(name string) (fs.File, error) {
 	return file, err
 }
 
-// builtIn are the names of the traces that are part of the program.
+// builtIn returns the names of the built-in traces.
 func builtIn() []string {
-	files, _ := fs.Glob(configs.Files(), path.Join(builtInFolder, "*"+builtInEnd)) // the pattern is a good one
+	files, _ := fs.Glob(configs.Files(), path.Join(builtInFolder, "*"+builtInEnd)) // the pattern is valid
 	for i, file := range files {
 		files[i] = strings.TrimSuffix(path.Base(file), builtInEnd)
 	}
 	return files
 }
 
-// outFlags say where a trace goes.
+// outFlags say where to write a trace.
 type outFlags struct {
-	Out  string `short:"o" default:"-" placeholder:"FILE" help:"Where to write the trace: standard output by default. The end of the name says the format, .json or SWF, and the compression, .gz, .xz or .zst."`
+	Out  string `short:"o" default:"-" placeholder:"FILE" help:"${out_out}"`
 	JSON bool   `name:"json" help:"With --out: say what was written as one JSON object."`
 }
 
-// outFile is a trace in the making.
+// outFile is a trace being written.
 type outFile struct {
 	name string // "-": standard output
 	file *wholefile.File
 	json bool
 }
 
-// madeTrace says what was written.
+// madeTrace is the summary of a written trace.
 type madeTrace struct {
 	Out        string         `json:"out"`
 	Jobs       int            `json:"jobs,omitempty"`
 	Processors int64          `json:"processors,omitempty"`
-	Dropped    map[string]int `json:"dropped,omitempty"` // jobs, by why
+	Dropped    map[string]int `json:"dropped,omitempty"` // number of jobs by reason
 }
 
-// create makes sure that the trace can be written.
+// create checks that the trace can be written.
 func (f outFlags) create() (*outFile, error) {
 	if f.Out == "-" {
 		if f.JSON {
-			return nil, errors.New("--json: the trace itself goes to standard output; say with --out where else it goes")
+			return nil, errors.New("--json: the trace itself goes to standard output; say with --out " +
+				"where else it goes")
 		}
 		return &outFile{name: f.Out}, nil
 	}
 	if end := filepath.Ext(f.Out); slices.Contains([]string{".bz2", ".zip", ".7z", ".lz4", ".br", ".Z"}, end) {
-		return nil, fmt.Errorf("--out %s: there is no compression for %s; end the name with .gz, .xz or .zst, or with none of these", f.Out, end)
+		return nil, fmt.Errorf("--out %s: there is no compression for %s; end the name with .gz, .xz or .zst, "+
+			"or with none of these", f.Out, end)
 	}
 	file, err := wholefile.Create("the trace", f.Out)
 	return &outFile{f.Out, file, f.JSON}, err
 }
 
-// discard removes what is there, if it is not whole.
+// discard removes the unfinished file.
 func (o *outFile) discard() { o.file.Discard() }
 
-// write writes the trace, says on standard error what was dropped from it and, unless it
-// goes there itself, on standard output what was written.
+// write writes the trace. It prints to standard error what was dropped, and to standard output a
+// summary, unless the trace itself goes there.
 func (o *outFile) write(trace *workload.Trace) error {
-	made := madeTrace{Out: o.name, Jobs: len(trace.Jobs), Processors: trace.Machine.Processors, Dropped: map[string]int{}}
+	made := madeTrace{
+		Out: o.name, Jobs: len(trace.Jobs), Processors: trace.Machine.Processors,
+		Dropped: map[string]int{},
+	}
 	for _, left := range trace.Cleaning.Dropped() {
 		made.Dropped[left.Why] = left.Jobs
 		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
@@ -218,13 +223,13 @@ func (o *outFile) write(trace *workload.Trace) error {
 	return o.put(encode, made, fmt.Sprintf("%d jobs, %d processors", made.Jobs, made.Processors))
 }
 
-// isInstance tells whether the name is that of a JSON instance.
+// isInstance reports whether the name is that of a JSON instance.
 func (o *outFile) isInstance() bool {
 	_, plain := packed.ByName(o.name)
 	return strings.HasSuffix(plain, ".json")
 }
 
-// put compresses what is encoded, as the name says, and says what was written.
+// put writes and compresses what encode writes, by the end of the name, and prints a summary.
 func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string) error {
 	if o.file == nil {
 		return encode(os.Stdout)

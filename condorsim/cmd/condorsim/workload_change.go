@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -82,7 +82,7 @@ type mergeCommand struct {
 	traceFlags
 	machineFlags
 	modelFlags
-	Load float64 `group:"Workload" placeholder:"F" help:"Scale the load of the merged trace: times between submissions are divided by F."`
+	Load float64 `group:"Workload" placeholder:"F" help:"${merge_load}"`
 	Jobs int     `group:"Workload" placeholder:"N" help:"Keep the first N jobs of the merged trace only."`
 	outFlags
 }
@@ -115,12 +115,14 @@ func (c *mergeCommand) Run() error {
 	traces := make([]*workload.Trace, len(c.Traces))
 	names := make([]string, len(c.Traces))
 	for i, file := range c.Traces {
-		if traces[i], err = openTrace(file, c.options(c.machineFlags, c.MemoryModel), workload.Transform{}); err != nil {
+		if traces[i], err = openTrace(file, c.options(c.machineFlags, c.MemoryModel),
+			workload.Transform{}); err != nil {
 			return cli.Bad(err)
 		}
 		names[i] = traces[i].Name
 	}
-	merged, err := workload.Merge(strings.Join(names, "+"), workload.Machine{Processors: c.Cpus, Memory: c.Memory}, traces...).Transform(x)
+	merged, err := workload.Merge(strings.Join(names, "+"), workload.Machine{Processors: c.Cpus, Memory: c.Memory},
+		traces...).Transform(x)
 	if err != nil {
 		return cli.Bad(err)
 	}

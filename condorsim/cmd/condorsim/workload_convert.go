@@ -6,16 +6,16 @@ import (
 	"io"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/history"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
 // convertCommand is condorsim workload convert.
 type convertCommand struct {
-	From         string   `arg:"" help:"What to read: SWF, a JSON instance, or job ads as condor_history -long, -json or -xml prints them; plain, .gz, .xz or .zst."`
-	EstimateAttr []string `placeholder:"NAME" help:"Attribute of job ads with the estimated run time in seconds; several are tried in turn."`
+	From         string   `arg:"" help:"${convert_from}"`
+	EstimateAttr []string `placeholder:"NAME" help:"${convert_estimate_attr}"`
 	traceFlags
 	machineFlags
 	outFlags
@@ -24,7 +24,8 @@ type convertCommand struct {
 // Help is shown below the flags.
 func (*convertCommand) Help() string {
 	return `From SWF to SWF every line stays as it is. Job ads are cleaned and become a trace of one machine, as
-large as they ever were together unless --cpus says otherwise. From SWF to a JSON instance the jobs are cleaned; --clean none
+large as they ever were together unless --cpus says otherwise. From SWF to a JSON instance ` +
+		`the jobs are cleaned; --clean none
 keeps all that can run. An instance has neither users nor a header, and SWF has no place for the results
 that an instance expects.
 
@@ -52,8 +53,7 @@ func (c *convertCommand) Run() error {
 	return out.write(trace)
 }
 
-// read reads a trace in whatever format it has; it is nil if it is SWF and is to
-// stay so, and has no fault.
+// read reads a trace in any format. It returns nil for SWF without faults that is to stay SWF.
 func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 	begin, err := firstLetter(c.From)
 	ads, adsErr := holdsAds(c.From)
@@ -68,10 +68,10 @@ func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 			return nil, instanceErr
 		}
 		return instance.Trace, nil
-	case out.isInstance(): // also of a file that cannot be read, of which its reader knows to complain
+	case out.isInstance(): // also if it cannot be read: its reader gives the error
 		return openTrace(c.From, c.options(c.machineFlags, ""), workload.Transform{})
 	default:
-		const large = 1 << 20 // the lines are looked at, whatever the machine
+		const large = 1 << 20 // checks the lines for a machine that holds any job
 		_, err = openTrace(c.From, workload.Options{Clean: workload.CleanNone, CPUs: large}, workload.Transform{})
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (c *convertCommand) repack(out *outFile) error {
 	}, madeTrace{Out: out.name}, "every line as it was")
 }
 
-// firstLetter is the first byte of a text that is no blank.
+// firstLetter returns the first byte of a text that is not blank.
 func firstLetter(name string) (byte, error) {
 	file, err := openFile(name)
 	if err != nil {

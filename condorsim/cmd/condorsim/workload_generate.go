@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/generate"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/generate"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/survey"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -18,24 +18,23 @@ type generateCommand struct {
 	Simple simpleCommand `cmd:"" help:"By a few distributions."`
 }
 
-// generateFlags are those of all generators.
+// generateFlags are the flags of all generators.
 type generateFlags struct {
 	Jobs          int    `default:"10000" placeholder:"N" help:"How many jobs, 10000 by default."`
 	Cpus          int64  `default:"128" placeholder:"N" help:"Processors of the machine, 128 by default."`
 	Memory        int64  `placeholder:"MIB" help:"Memory of the machine; by default memory is no resource."`
 	Seed          uint64 `placeholder:"N" help:"The same seed gives the same trace; 0 by default."`
-	EstimateModel string `default:"accurate" placeholder:"MODEL" help:"Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST."`
-	MemoryModel   string `placeholder:"MODEL" help:"Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by default none is needed."`
+	EstimateModel string `default:"accurate" placeholder:"MODEL" help:"${generate_estimate_model}"`
+	MemoryModel   string `placeholder:"MODEL" help:"${generate_memory_model}"`
 	outFlags
 }
 
-// generator makes up a trace of a name.
+// generator generates a trace and names it.
 type generator interface {
 	Trace(name string) (*workload.Trace, error)
 }
 
-// run generates and writes; load is what the jobs are to offer, 0 being what they
-// do.
+// run generates and writes a trace. load is the load to scale it to; 0: unchanged.
 func (f generateFlags) run(g generator, fallback string, load float64) error {
 	name := fallback
 	if f.Out != "-" {
@@ -52,15 +51,19 @@ func (f generateFlags) run(g generator, fallback string, load float64) error {
 		return cli.Bad(err)
 	}
 	trace.Machine.Memory = f.Memory
-	x := workload.Transform{Estimates: workload.EstimateModel(f.EstimateModel), Memory: workload.MemoryModel(f.MemoryModel), Seed: f.Seed}
+	x := workload.Transform{
+		Estimates: workload.EstimateModel(f.EstimateModel),
+		Memory:    workload.MemoryModel(f.MemoryModel), Seed: f.Seed,
+	}
 	if load != 0 {
 		const least, most = 0.001, 1000
-		if !(least <= load && load <= most) { // nor NaN
+		if !(least <= load && load <= most) { // also refuses NaN
 			return cli.Bad(fmt.Errorf("target-load: %v: must be from %v to %v", load, least, most))
 		}
 		offered := survey.Of(trace).Load
 		if offered == 0 {
-			return cli.Bad(fmt.Errorf("a load of %v cannot be had from jobs that offer none; generate more of them", load))
+			return cli.Bad(fmt.Errorf("a load of %v cannot be had from jobs that offer none; generate more of them",
+				load))
 		}
 		x.Load = load / offered
 	}
@@ -73,8 +76,8 @@ func (f generateFlags) run(g generator, fallback string, load float64) error {
 // lublinCommand is condorsim workload generate lublin.
 type lublinCommand struct {
 	generateFlags
-	Kind       string  `enum:"all,batch,interactive,both" default:"all" help:"Which jobs: all (one sort that fits all), batch, interactive or both."`
-	TargetLoad float64 `placeholder:"F" help:"Load that the jobs are to offer; by default what the model gives. It is met by scaling time, and the cycle of the day with it."`
+	Kind       string  `enum:"all,batch,interactive,both" default:"all" help:"${lublin_kind}"`
+	TargetLoad float64 `placeholder:"F" help:"${lublin_target_load}"`
 }
 
 // Help is shown below the flags.
@@ -97,14 +100,14 @@ func (c *lublinCommand) Run() error {
 type simpleCommand struct {
 	generateFlags
 	TargetLoad float64 `default:"0.9" placeholder:"F" help:"Load that the jobs offer, 0.9 by default."`
-	Shape      float64 `default:"1" placeholder:"K" help:"Shape of the Weibull distribution of gaps between submissions: 1, the default, is a Poisson process, less comes in bursts."`
+	Shape      float64 `default:"1" placeholder:"K" help:"${simple_shape}"`
 	Widths     string  `enum:"powers,uniform" default:"powers" help:"Processors of a job: powers of two, or uniform."`
 	Widest     int64   `placeholder:"N" help:"Processors of the widest job; by default the machine's."`
-	RunMedian  float64 `default:"1800" placeholder:"S" help:"Median of the run times, which are log-normal; 1800 by default."`
+	RunMedian  float64 `default:"1800" placeholder:"S" help:"${simple_run_median}"`
 	RunSigma   float64 `default:"1.5" placeholder:"SIGMA" help:"Standard deviation of their logarithm, 1.5 by default."`
 	RunLongest int64   `placeholder:"S" help:"Longest run time; by default a week."`
 	Users      int     `default:"20" placeholder:"N" help:"How many users there are, 20 by default."`
-	Zipf       float64 `default:"1.2" placeholder:"S" help:"Users have jobs by Zipf's law with this exponent, 1.2 by default."`
+	Zipf       float64 `default:"1.2" placeholder:"S" help:"${simple_zipf}"`
 }
 
 // Help is shown below the flags.
@@ -121,8 +124,9 @@ Examples:
 func (c *simpleCommand) Run() error {
 	g := generate.Simple{
 		Jobs: c.Jobs, Processors: c.Cpus, Memory: c.Memory, Seed: c.Seed, Load: c.TargetLoad, Shape: c.Shape,
-		Widths: generate.Widths(c.Widths), Widest: c.Widest, RunMedian: c.RunMedian, RunSigma: c.RunSigma, RunLongest: c.RunLongest,
-		Users: c.Users, ZipfExponent: c.Zipf,
+		Widths: generate.Widths(c.Widths), Widest: c.Widest, RunMedian: c.RunMedian, RunSigma: c.RunSigma,
+		RunLongest: c.RunLongest,
+		Users:      c.Users, ZipfExponent: c.Zipf,
 	}
 	return c.run(g, "simple", 0)
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/survey"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/survey"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
 // infoCommand is condorsim workload info.
 type infoCommand struct {
-	Trace string `arg:"" help:"Trace in the Standard Workload Format, plain, .gz, .xz or .zst, or the name of one that is built in."`
+	Trace string `arg:"" help:"${info_trace}"`
 	traceFlags
 	machineFlags
 	modelFlags

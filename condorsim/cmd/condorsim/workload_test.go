@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload/packed"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/configs"
 )
 
-// command is the command with arguments, ready to be started in an empty folder.
+// command returns the command with arguments, ready to start in an empty folder.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if testing.Short() {
@@ -28,7 +28,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// unpacked is the text of a file of a file system.
+// unpacked returns the decompressed text of a file.
 func unpacked(t *testing.T, files fs.FS, name string) string {
 	t.Helper()
 	file, err := files.Open(name)
@@ -43,8 +43,8 @@ func unpacked(t *testing.T, files fs.FS, name string) string {
 	return text.String()
 }
 
-// TestBuiltInTraces runs the commands of the README that make them, and compares
-// the texts: how well they are compressed is the library's.
+// TestBuiltInTraces runs the commands of the README that make the built-in traces, and compares the
+// texts; the compressed bytes depend on the library.
 func TestBuiltInTraces(t *testing.T) {
 	readme, err := os.Open("../../../configs/workloads/README.md")
 	require.NoError(t, err)
@@ -59,7 +59,8 @@ func TestBuiltInTraces(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 		name := args[len(args)-1]
-		require.Equal(t, unpacked(t, configs.Files(), "workloads/"+name), unpacked(t, os.DirFS(cmd.Dir), name), lines.Text())
+		require.Equal(t, unpacked(t, configs.Files(), "workloads/"+name),
+			unpacked(t, os.DirFS(cmd.Dir), name), lines.Text())
 		made[strings.TrimSuffix(name, builtInEnd)] = true
 	}
 	for _, name := range builtIn() {
@@ -74,7 +75,8 @@ func TestBuiltInTraces(t *testing.T) {
 
 func TestAFileComesBeforeABuiltInTrace(t *testing.T) {
 	cmd := command(t, "workload", "info", "lublin-128", "--json")
-	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "lublin-128"), []byte("; MaxProcs: 4\n1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "lublin-128"),
+		[]byte("; MaxProcs: 4\n1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n"), 0o600))
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), `"jobs_left": 1`)

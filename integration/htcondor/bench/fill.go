@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// fill puts fake slots into the collector at an address: copies of a real slot's ad under names of their own, each with
-// a private ad that holds a claim id. Busy ones run jobs that are in no queue here. The pool must let everyone on loopback advertise (SECURITY=host).
+// fill puts fake slots into the collector at an address: copies of a real slot's ad with names of
+// their own, each with a private ad that holds a claim id. Busy ones run jobs that are in no queue
+// here. The pool must let everyone on loopback advertise (SECURITY=host).
 func fill(address, ad string, slots int, busy bool) error {
 	var lines []string
 	for line := range strings.Lines(ad) {
@@ -39,8 +40,10 @@ func fill(address, ad string, slots int, busy bool) error {
 		}
 		public := append(slices.Clone(identity), "Fake = True")
 		if busy {
-			public = append(public, `State = "Claimed"`, `Activity = "Busy"`, `RemoteUser = "bob@pool.test"`, `RemoteOwner = "bob@pool.test"`,
-				fmt.Sprintf(`JobId = "%d.0"`, 1+i), fmt.Sprintf(`GlobalJobId = "away.test#%d.0#1"`, 1+i), fmt.Sprintf("JobStart = %d", time.Now().Unix()-int64(i%1800)))
+			public = append(public, `State = "Claimed"`, `Activity = "Busy"`, `RemoteUser = "bob@pool.test"`,
+				`RemoteOwner = "bob@pool.test"`,
+				fmt.Sprintf(`JobId = "%d.0"`, 1+i), fmt.Sprintf(`GlobalJobId = "away.test#%d.0#1"`, 1+i),
+				fmt.Sprintf("JobStart = %d", time.Now().Unix()-int64(i%1800)))
 		}
 		var m message
 		m.number(0) // UPDATE_STARTD_AD
@@ -56,7 +59,7 @@ func fill(address, ad string, slots int, busy bool) error {
 	return nil
 }
 
-// message is one message of HTCondor's wire protocol, without security.
+// message is a message of HTCondor's wire protocol, without security.
 type message []byte
 
 func (m *message) number(n int64)   { *m = binary.BigEndian.AppendUint64(*m, uint64(n)) }
@@ -69,7 +72,8 @@ func (m *message) ad(lines []string) {
 	}
 }
 
-// send cuts the message into frames as HTCondor does: a byte that says whether it is the last, and the length.
+// send writes the message in frames, as HTCondor does: a byte that marks the last frame, and the
+// length.
 func (m message) send(w io.Writer) error {
 	const body = 4096 - 5
 	for len(m) > 0 {

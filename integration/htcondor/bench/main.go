@@ -1,12 +1,14 @@
-// Command bench measures a negotiator's cycle on a large pool: a real collector full of fake slots, and a real schedd
-// with jobs in 20 autoclusters. It prints the stock negotiator's phases, and beside them those of this project's, which
-// plans for the same pool in the same run, in turns with the stock one, and matches nothing (--observe).
+// Command bench measures a negotiator's cycle on a large pool: a real collector full of fake slots,
+// and a real schedd with jobs in 20 autoclusters. It prints the phases of the stock negotiator
+// beside those of this project's, which runs alternately with the stock one on the same pool,
+// plans, and matches nothing (--observe).
 //
 //	go run ./integration/htcondor/bench --slots 10000 --jobs 10000 --cycles 5
 //	go run ./integration/htcondor/bench --slots 10000 --jobs 10000 --busy
 //
-// The jobs match no slot, so that no cycle changes anything; with --busy they match all, and all are busy: the stock
-// negotiator finds no match, and this one plans a start for each job. Needs root, as every pool does.
+// The jobs match no slot, so that no cycle changes anything; with --busy they match all slots,
+// which are all busy: the stock negotiator finds no match, and this one plans a start for each job.
+// Needs root, as every pool does.
 package main
 
 import (
@@ -39,7 +41,7 @@ var cli struct {
 	Policy string `help:"Policy of this project's negotiator." default:"conservative"`
 }
 
-// cycle is what one cycle took: seconds and MiB.
+// cycle is the cost of one cycle: seconds and MiB.
 type cycle struct{ fetch, rest, rss float64 }
 
 func main() {
@@ -57,7 +59,8 @@ func main() {
 
 func bench(r *run) {
 	pool := pooltest.Start(r, "NODES=1", "CPUS=1", "SLOTS=static", "SECURITY=host",
-		"EXTRA=CLASSAD_LIFETIME = 7200\nNEGOTIATOR_DEBUG = D_SUB_SECOND\nNEGOTIATOR_INTERVAL = 10\nNEGOTIATOR_CYCLE_DELAY = 2\n"+
+		"EXTRA=CLASSAD_LIFETIME = 7200\nNEGOTIATOR_DEBUG = D_SUB_SECOND\nNEGOTIATOR_INTERVAL = 10\n"+
+			"NEGOTIATOR_CYCLE_DELAY = 2\n"+
 			"BACKFILL_ESTIMATE_ATTRIBUTES = EstimatedRunTime\nBACKFILL_DEFAULT_ESTIMATE = 3600")
 	program := build(r, pool)
 	slot := pool.As("root", "condor_status", "-long", "-slots")
@@ -73,7 +76,8 @@ func bench(r *run) {
 		if cli.Busy {
 			where = "TARGET.Fake =?= True"
 		}
-		pool.Submit("alice", fmt.Sprintf("executable = /bin/sleep\narguments = 60\nrequest_cpus = 1\nrequest_memory = %d\nrequest_disk = 1000\n"+
+		pool.Submit("alice", fmt.Sprintf("executable = /bin/sleep\narguments = 60\nrequest_cpus = 1\n"+
+			"request_memory = %d\nrequest_disk = 1000\n"+
 			"requirements = %s\n+EstimatedRunTime = %d\nqueue %d", 100+i, where, 600+60*i, cli.Jobs/clusters))
 	}
 	measured := map[string][]cycle{}
@@ -87,10 +91,11 @@ func bench(r *run) {
 	pool.As("root", "condor_rm", "-all")
 }
 
-var moment = regexp.MustCompile(`(?m)^\d+/\d+/\d+ (\d+):(\d+):([0-9.]+) .*?(Started Negotiation|Phase 2:|Finished Negotiation)`)
+var moment = regexp.MustCompile(`(?m)^\d+/\d+/\d+ (\d+):(\d+):([0-9.]+) .*?(Started Negotiation|Phase ` +
+	`2:|Finished Negotiation)`)
 
-// stock waits for cycles of the stock negotiator and reads their phases from its log. The first two of a round are left
-// out: they began before everything was in place, or had to make what later ones find made.
+// stock waits for cycles of the stock negotiator and reads their phases from its log. It skips the
+// first two of a round, which began before everything was in place or fill caches for later ones.
 func stock(pool *pooltest.Pool) []cycle {
 	before := len(stockCycles(pool.Log("NegotiatorLog")))
 	var found []cycle
@@ -130,7 +135,7 @@ func stockCycles(log string) []cycle {
 	return cycles
 }
 
-// build makes this project's negotiator and puts it into the pool.
+// build builds this project's negotiator and installs it in the pool.
 func build(r *run, pool *pooltest.Pool) (path string) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -147,14 +152,15 @@ func build(r *run, pool *pooltest.Pool) (path string) {
 	return pool.Install(filepath.Join(folder, "negotiator"))
 }
 
-// warm is how many of our cycles are left out. Claims of jobs that no queue has are believed after ten seconds; busy
-// slots get the jobs to plan for then, after so many of those cycles as believing takes.
+// warm is how many of our first cycles are skipped. Claims of jobs that are in no queue are
+// believed after ten seconds, in which believing cycles fit; busy slots get the jobs to plan for
+// after that.
 const warm, believing = 7, 3
 
-// part is a phase of a cycle in our log: "plan=0.123s", "rss=120MiB".
+// part matches a phase of a cycle in our log: "plan=0.123s", "rss=120MiB".
 var part = regexp.MustCompile(`\b(fetch|match|plan|act|publish|rest|rss)=([0-9.]+)`)
 
-// ours runs this project's negotiator for some cycles, reading them from what it prints.
+// ours runs this project's negotiator for some cycles and reads them from its output.
 func ours(r *run, pool *pooltest.Pool, program string) []cycle {
 	if cli.Busy {
 		pool.As("root", "condor_hold", "-all")
@@ -200,7 +206,8 @@ func ours(r *run, pool *pooltest.Pool, program string) []cycle {
 	_ = syscall.Kill(-command.Process.Pid, syscall.SIGTERM)
 	_ = command.Wait()
 	if len(found) < cli.Cycles+warm {
-		r.Fatalf("our negotiator logged %d cycles of %d; it said last:\n%s", len(found), cli.Cycles+warm, strings.Join(last, "\n"))
+		r.Fatalf("our negotiator logged %d cycles of %d; it said last:\n%s", len(found), cli.Cycles+warm,
+			strings.Join(last, "\n"))
 	}
 	return found[warm:]
 }
@@ -231,7 +238,8 @@ func show(measured map[string][]cycle) {
 			}
 			t.AppendRow(table.Row{
 				cli.Slots, cli.Jobs, what.name, name, len(values),
-				fmt.Sprintf("%.2f", values[0]), fmt.Sprintf("%.2f", medians[name]), fmt.Sprintf("%.2f", values[len(values)-1]), ratio,
+				fmt.Sprintf("%.2f", values[0]), fmt.Sprintf("%.2f", medians[name]),
+				fmt.Sprintf("%.2f", values[len(values)-1]), ratio,
 			})
 		}
 	}
@@ -244,7 +252,7 @@ type run struct {
 	cleanups []func()
 }
 
-// stopped is the panic by which Fatalf ends what it was called in.
+// stopped is the panic with which Fatalf stops the function that called it.
 type stopped struct{}
 
 func (r *run) Helper()                     {}
@@ -264,7 +272,7 @@ func (r *run) Fatalf(f string, args ...any) {
 	panic(stopped{})
 }
 
-// protect runs a function and says whether the run has failed.
+// protect runs a function and reports whether the run has failed.
 func (r *run) protect(f func()) (failed bool) {
 	defer func() {
 		if p := recover(); p != nil && p != (stopped{}) {

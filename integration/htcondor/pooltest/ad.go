@@ -11,25 +11,25 @@ import (
 // expressions as text.
 type Ad map[string]any
 
-// Text gives a string attribute; "" when it is none.
+// Text returns a string attribute, or "" if it is not a string.
 func (a Ad) Text(name string) string {
 	text, _ := a[name].(string)
 	return text
 }
 
-// Int gives a number cut to an integer; 0 when the attribute is no number.
+// Int returns a number truncated to an integer, or 0 if the attribute is not a number.
 func (a Ad) Int(name string) int {
 	number, _ := a[name].(float64)
 	return int(number)
 }
 
-// Job gives the id in a job ad.
+// Job returns the id in a job ad.
 func (a Ad) Job() JobID {
 	schedd, _, _ := strings.Cut(a.Text("GlobalJobId"), "#")
 	return JobID{Schedd: schedd, Cluster: a.Int("ClusterId"), Proc: a.Int("ProcId")}
 }
 
-// parseAds reads what a command prints with -json: a list, or nothing.
+// parseAds parses the output of a command with -json: a list, or nothing.
 func parseAds(text string) ([]Ad, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil, nil
@@ -47,7 +47,7 @@ type JobID struct {
 	Cluster, Proc int
 }
 
-// String is "12.0", with the schedd's name before it when it is not the first.
+// String returns the ID like "12.0", preceded by the schedd's name unless it is the first schedd.
 func (id JobID) String() string {
 	text := strconv.Itoa(id.Cluster) + "." + strconv.Itoa(id.Proc)
 	if id.Schedd != Host {
@@ -56,7 +56,7 @@ func (id JobID) String() string {
 	return text
 }
 
-// Values of a job's JobStatus.
+// Values of JobStatus.
 const (
 	Idle = 1 + iota
 	Running

@@ -15,35 +15,36 @@ type Run struct {
 	Node, Slot string
 	Given      Resources
 	Start, End time.Time // End is zero while it runs
-	Success    bool      // it ended by itself
+	Success    bool      // it ended on its own
 }
 
-// Evidence is what a pool left behind.
+// Evidence is the pool's records.
 type Evidence struct {
 	Events    []Event
-	Submitted []JobID              // what condor_submit said it had queued
+	Submitted []JobID              // the jobs that condor_submit reported as queued
 	Jobs      []Ad                 // queue and history
 	Capacity  map[string]Resources // of each node
 }
 
-// Audit is what ran, and which rules that broke.
+// Audit lists what ran, and which rules were broken.
 type Audit struct {
 	Runs       []Run // by start
 	Submits    map[JobID]time.Time
 	Violations []string
 }
 
-// Audit looks through the pool's own records.
+// Audit examines the pool's own records.
 func (p *Pool) Audit() Audit {
 	p.t.Helper()
 	return Examine(p.Evidence())
 }
 
-// Evidence collects the pool's records. Jobs of schedds that do not answer are
-// missed, and then appear as lost.
+// Evidence collects the pool's records. Jobs of schedds that do not answer are missing, and appear
+// as lost.
 func (p *Pool) Evidence() Evidence {
 	p.t.Helper()
-	// The queue before the history: a job on its way from one to the other is seen in the second.
+	// Read the queue before the history, so that a job that moves from one to the other is not
+	// missed.
 	jobs := p.Queue("-attributes", "ClusterId,ProcId,GlobalJobId,JobStatus,JobUniverse,MaxHosts")
 	jobs = append(jobs, p.History("-attributes", "ClusterId,ProcId,GlobalJobId,JobStatus,JobUniverse,MaxHosts")...)
 	return Evidence{Events: p.Events(), Submitted: p.submitted, Jobs: jobs, Capacity: p.capacity}
@@ -57,10 +58,10 @@ func (a Audit) Check(t T) {
 	}
 }
 
-// Examine makes the timelines of all executions, and holds them against the
-// rules: no slot has two runs at once and no node hands out more than it has;
-// no job runs twice at once, nor again after it ended well; every job submitted
-// is in the queue or in the history; a gang starts with all its nodes, each in a slot of its own.
+// Examine builds the timelines of all executions and checks the rules: no slot has two runs at once
+// and no node hands out more than it has; no job runs twice at once, or again after it ended
+// successfully; every submitted job is in the queue or in the history; a gang starts with all its
+// nodes, each in a slot of its own.
 func Examine(e Evidence) Audit {
 	a := Audit{Submits: map[JobID]time.Time{}}
 	hosts := map[JobID]int{}
@@ -115,14 +116,15 @@ type life struct {
 	job        JobID
 	hosts      int // nodes of a gang, 0 if it is none
 	runs       []Run
-	open       []int // of runs: what runs now
-	lost       []int // of runs: what was cut off and may be found again
+	open       []int // indices of current runs
+	lost       []int // indices of runs that lost contact and may be found again
 	done       bool
 	violations []string
 }
 
 func (l *life) violated(at time.Time, format string, args ...any) {
-	l.violations = append(l.violations, fmt.Sprintf("job %v at %s: ", l.job, at.Format("15:04:05.000"))+fmt.Sprintf(format, args...))
+	l.violations = append(l.violations,
+		fmt.Sprintf("job %v at %s: ", l.job, at.Format("15:04:05.000"))+fmt.Sprintf(format, args...))
 }
 
 func (l *life) apply(e Event) {
@@ -153,7 +155,7 @@ func (l *life) apply(e Event) {
 		l.lost = l.open
 		l.endAll(e.At)
 	case Reconnected:
-		for _, i := range l.lost { // it never stopped
+		for _, i := range l.lost { // the job never stopped
 			l.runs[i].End = time.Time{}
 		}
 		l.open, l.lost = append(l.open, l.lost...), nil
@@ -169,14 +171,15 @@ func (l *life) start(e Event) {
 	}
 	for _, i := range l.open {
 		if l.runs[i].Part == e.Part {
-			l.violated(e.At, "started in %s while it ran in %s since %s", place(e.Node, e.Slot), l.runs[i].place(), l.runs[i].Start.Format("15:04:05.000"))
+			l.violated(e.At, "started in %s while it ran in %s since %s", place(e.Node, e.Slot), l.runs[i].place(),
+				l.runs[i].Start.Format("15:04:05.000"))
 		}
 	}
 	l.open = append(l.open, len(l.runs))
 	l.runs = append(l.runs, Run{Job: l.job, Part: e.Part, Node: e.Node, Slot: e.Slot, Given: e.Given, Start: e.At})
 }
 
-// whole checks a gang whose start is complete.
+// whole checks a gang that has started completely.
 func (l *life) whole(e Event) {
 	parts := map[int]bool{}
 	for _, i := range l.open {
@@ -216,7 +219,8 @@ type change struct {
 	run   int
 }
 
-// oversubscribed sweeps over time and holds what runs in each slot and on each node against what there is.
+// oversubscribed sweeps over time and compares what runs in each slot and on each node with its
+// capacity.
 func (a *Audit) oversubscribed(e Evidence) {
 	var changes []change
 	for i, run := range a.Runs {
@@ -226,9 +230,9 @@ func (a *Audit) oversubscribed(e Evidence) {
 		}
 	}
 	slices.SortStableFunc(changes, func(x, y change) int {
-		return cmp.Or(x.at.Compare(y.at), boolean(x.start)-boolean(y.start)) // ends first
+		return cmp.Or(x.at.Compare(y.at), boolean(x.start)-boolean(y.start)) // ends before starts
 	})
-	slots := map[string]int{} // which run has the slot, plus one
+	slots := map[string]int{} // the run that has the slot, plus one
 	used := map[string]Resources{}
 	for _, c := range changes {
 		run := a.Runs[c.run]
@@ -241,7 +245,8 @@ func (a *Audit) oversubscribed(e Evidence) {
 			continue
 		}
 		if other := slots[run.place()]; other > 0 {
-			a.violated("slot %s at %s: %v started while %v had it", run.place(), c.at.Format("15:04:05.000"), run.Job, a.Runs[other-1].Job)
+			a.violated("slot %s at %s: %v started while %v had it", run.place(), c.at.Format("15:04:05.000"), run.Job,
+				a.Runs[other-1].Job)
 		}
 		slots[run.place()] = c.run + 1
 		now = Resources{now.Cpus + run.Given.Cpus, now.Memory + run.Given.Memory}
@@ -250,7 +255,8 @@ func (a *Audit) oversubscribed(e Evidence) {
 		if !exists {
 			a.violated("job %v ran on node %q, which does not exist", run.Job, run.Node)
 		} else if now.Cpus > has.Cpus || now.Memory > has.Memory {
-			a.violated("node %q at %s: %d cores and %d MiB are used of %d and %d: %s", run.Node, c.at.Format("15:04:05.000"),
+			a.violated("node %q at %s: %d cores and %d MiB are used of %d and %d: %s", run.Node,
+				c.at.Format("15:04:05.000"),
 				now.Cpus, now.Memory, has.Cpus, has.Memory, strings.Join(a.running(run.Node, c.at), ", "))
 		}
 	}

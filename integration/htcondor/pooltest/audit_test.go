@@ -9,12 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// story makes events of lines like "5 execute 1.0 n1 slot1_1 4": seconds, what, job, and for starts node, slot, cores and, of gangs, the part.
+// story parses events from lines like "5 execute 1.0 n1 slot1_1 4": seconds, event, job, and for
+// starts node, slot, cores and, for gangs, the part.
 func story(t *testing.T, lines string) []Event {
 	t.Helper()
 	types := map[string]int{
-		"submit": Submitted, "execute": Executed, "whole": Executed, "part": NodeExecuted, "part-end": NodeTerminated, "end": Terminated, "evict": Evicted,
-		"abort": Aborted, "hold": HeldEvent, "cut": Disconnected, "again": Reconnected, "fail": ReconnectFailed, "shadow": ShadowFailed,
+		"submit": Submitted, "execute": Executed, "whole": Executed, "part": NodeExecuted, "part-end": NodeTerminated,
+		"end": Terminated, "evict": Evicted,
+		"abort": Aborted, "hold": HeldEvent, "cut": Disconnected, "again": Reconnected, "fail": ReconnectFailed,
+		"shadow": ShadowFailed,
 	}
 	var log strings.Builder
 	for line := range strings.Lines(lines) {
@@ -29,7 +32,8 @@ func story(t *testing.T, lines string) []Event {
 		require.NoError(t, err)
 		_, err = fmt.Sscanf(fields[2], "%d.%d", &cluster, &proc)
 		require.NoError(t, err)
-		fmt.Fprintf(&log, `{"EventTypeNumber": %d, "Cluster": %d, "Proc": %d, "EventTime": "2026-01-01T00:00:%02d.500"`, kind, cluster, proc, second)
+		fmt.Fprintf(&log, `{"EventTypeNumber": %d, "Cluster": %d, "Proc": %d, "EventTime": "2026-01-01T00:00:%02d.500"`,
+			kind, cluster, proc, second)
 		switch fields[1] {
 		case "whole":
 			log.WriteString(`, "ExecuteHost": "MPI_job"`)
@@ -40,7 +44,9 @@ func story(t *testing.T, lines string) []Event {
 				_, err = fmt.Sscan(fields[6], &part)
 				require.NoError(t, err)
 			}
-			fmt.Fprintf(&log, `, "Node": %d, "SlotName": "%s@pool.test", "ExecuteHost": "<127.0.0.1:9?alias=x&sock=%s>", "ExecuteProps": {"Cpus": %d, "Memory": 128}`, part, fields[4], fields[3], cores)
+			fmt.Fprintf(&log, `, "Node": %d, "SlotName": "%s@pool.test", "ExecuteHost": `+
+				`"<127.0.0.1:9?alias=x&sock=%s>", "ExecuteProps": {"Cpus": %d, "Memory": 128}`, part, fields[4],
+				fields[3], cores)
 		case "part-end":
 			fmt.Fprintf(&log, `, "Node": %s`, fields[3])
 		}
@@ -54,7 +60,7 @@ func story(t *testing.T, lines string) []Event {
 func TestAuditFindsEveryViolation(t *testing.T) {
 	cases := []struct {
 		name, story, violation string
-		jobs                   string // known to queue or history; default all of the story
+		jobs                   string // in the queue or history; by default all jobs of the story
 	}{
 		{name: "one after the other", story: `
 			0 submit 1.0
@@ -91,41 +97,70 @@ func TestAuditFindsEveryViolation(t *testing.T) {
 			2 part-end 1.0 1
 			2 end 1.0
 			2 execute 2.0 n1 slot1_2 4`},
-		{name: "a node has too few cores", violation: `node "n1" at 00:00:02.500: 9 cores and 256 MiB are used of 8 and 16384: 1.0 (5 cores), 2.0 (4 cores)`, story: `
+		{
+			name: "a node has too few cores",
+			violation: `node "n1" at 00:00:02.500: 9 cores and 256 MiB are used of 8 and 16384: ` +
+				"1.0 (5 cores), 2.0 (4 cores)", story: `
 			1 execute 1.0 n1 slot1_1 5
-			2 execute 2.0 n1 slot1_2 4`},
-		{name: "cut off, found again, and its place given away meanwhile", violation: `node "n1" at 00:00:02.500: 12 cores`, story: `
+			2 execute 2.0 n1 slot1_2 4`,
+		},
+		{
+			name:      "cut off, found again, and its place given away meanwhile",
+			violation: `node "n1" at 00:00:02.500: 12 cores`, story: `
 			1 execute 1.0 n1 slot1_1 6
 			2 cut 1.0
 			2 execute 2.0 n1 slot1_2 6
 			3 again 1.0
-			4 end 1.0`},
-		{name: "a slot is used twice", violation: "slot slot1_1@n1 at 00:00:02.500: 2.0 started while 1.0 had it", story: `
+			4 end 1.0`,
+		},
+		{
+			name:      "a slot is used twice",
+			violation: "slot slot1_1@n1 at 00:00:02.500: 2.0 started while 1.0 had it", story: `
 			1 execute 1.0 n1 slot1_1 1
-			2 execute 2.0 n1 slot1_1 1`},
+			2 execute 2.0 n1 slot1_1 1`,
+		},
 		{name: "a node that is none", violation: `job 1.0 ran on node "n9", which does not exist`, story: `
 			1 execute 1.0 n9 slot1_1 1`},
-		{name: "a job runs twice at once", violation: "job 1.0 at 00:00:02.500: started in slot1_1@n2 while it ran in slot1_1@n1 since 00:00:01.500", story: `
+		{
+			name: "a job runs twice at once",
+			violation: "job 1.0 at 00:00:02.500: started in slot1_1@n2 while it ran in slot1_1@n1 " +
+				"since 00:00:01.500", story: `
 			1 execute 1.0 n1 slot1_1 1
-			2 execute 1.0 n2 slot1_1 1`},
-		{name: "a job runs again", violation: "job 1.0 at 00:00:03.500: started again after it had ended well", story: `
+			2 execute 1.0 n2 slot1_1 1`,
+		},
+		{
+			name:      "a job runs again",
+			violation: "job 1.0 at 00:00:03.500: started again after it had ended well", story: `
 			1 execute 1.0 n1 slot1_1 1
 			2 end 1.0
-			3 execute 1.0 n2 slot1_1 1`},
-		{name: "a gang is not whole", violation: "job 1.0 at 00:00:02.500: a gang of 3 nodes started on 2", story: `
+			3 execute 1.0 n2 slot1_1 1`,
+		},
+		{
+			name:      "a gang is not whole",
+			violation: "job 1.0 at 00:00:02.500: a gang of 3 nodes started on 2", story: `
 			1 part 1.0 n1 slot1_1 1 0
 			1 part 1.0 n2 slot1_1 1 1
-			2 whole 1.0`},
-		{name: "a gang's nodes share a slot", violation: "slot slot1_1@n1 at 00:00:01.500: 1.0 started while 1.0 had it", story: `
+			2 whole 1.0`,
+		},
+		{
+			name:      "a gang's nodes share a slot",
+			violation: "slot slot1_1@n1 at 00:00:01.500: 1.0 started while 1.0 had it", story: `
 			1 part 1.0 n1 slot1_1 1 0
-			1 part 1.0 n1 slot1_1 1 1`},
-		{name: "a gang's node runs again", violation: "job 1.0 at 00:00:03.500: started again after it had ended well", story: `
+			1 part 1.0 n1 slot1_1 1 1`,
+		},
+		{
+			name:      "a gang's node runs again",
+			violation: "job 1.0 at 00:00:03.500: started again after it had ended well", story: `
 			1 part 1.0 n1 slot1_1 1 0
 			2 end 1.0
-			3 part 1.0 n2 slot1_1 1 0`},
-		{name: "a job is lost", jobs: "1.0", violation: "job 2.0 is lost: submitted, and neither in the queue nor in the history", story: `
+			3 part 1.0 n2 slot1_1 1 0`,
+		},
+		{
+			name: "a job is lost", jobs: "1.0",
+			violation: "job 2.0 is lost: submitted, and neither in the queue nor in the history", story: `
 			0 submit 1.0
-			0 submit 2.0`},
+			0 submit 2.0`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +168,10 @@ func TestAuditFindsEveryViolation(t *testing.T) {
 			evidence := Evidence{Events: events, Capacity: map[string]Resources{"n1": {8, 16384}, "n2": {8, 16384}}}
 			for _, event := range events {
 				if c.jobs == "" || strings.Contains(c.jobs, event.Job.String()) {
-					ad := Ad{"GlobalJobId": Host + "#1.0#1", "ClusterId": float64(event.Job.Cluster), "ProcId": float64(event.Job.Proc)}
+					ad := Ad{
+						"GlobalJobId": Host + "#1.0#1", "ClusterId": float64(event.Job.Cluster),
+						"ProcId": float64(event.Job.Proc),
+					}
 					if event.Type == NodeExecuted {
 						ad["JobUniverse"], ad["MaxHosts"] = float64(parallel), 3.0
 					}
@@ -153,11 +191,13 @@ func TestAuditFindsEveryViolation(t *testing.T) {
 
 func TestAuditMissesJobsThatOnlySubmitKnows(t *testing.T) {
 	found := Examine(Evidence{Submitted: []JobID{{"s2@pool.test", 7, 1}}})
-	require.Equal(t, []string{"job s2@pool.test#7.1 is lost: condor_submit named it, and nothing else knows it"}, found.Violations)
+	require.Equal(t, []string{"job s2@pool.test#7.1 is lost: condor_submit named it, and nothing else knows it"},
+		found.Violations)
 }
 
 func TestEventsCutShortAreTheLogsEnd(t *testing.T) {
-	events, err := readEvents(strings.NewReader(`{"EventTypeNumber": 8, "EventTime": "x"} {"Cluster": 1, "Proc": 0, "EventTime": "2026-01-01T00:00:00"} {"Clus`), Host)
+	events, err := readEvents(strings.NewReader(`{"EventTypeNumber": 8, "EventTime": "x"} {"Cluster": 1, "Proc": `+
+		`0, "EventTime": "2026-01-01T00:00:00"} {"Clus`), Host)
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	_, err = readEvents(strings.NewReader(`{"Cluster": 1, "Proc": 0, "EventTime": "yesterday"}`), Host)
@@ -175,7 +215,8 @@ func TestMeasure(t *testing.T) {
 		6 execute 2.0 n1 slot1_1 4
 		10 end 2.0`)})
 	require.Equal(t, Measures{
-		Jobs: 2, Makespan: 10 * time.Second, MeanWait: 4 * time.Second, MaxWait: 6 * time.Second, Utilisation: 48.0 / 80,
+		Jobs: 2, Makespan: 10 * time.Second, MeanWait: 4 * time.Second, MaxWait: 6 * time.Second,
+		Utilisation: 48.0 / 80,
 	}, audit.Measure(8))
 	require.Equal(t, 6*time.Second, audit.Measure(8, JobID{Host, 1, 0}).Makespan)
 	require.Equal(t, Measures{}, audit.Measure(8, JobID{Host, 9, 0}))

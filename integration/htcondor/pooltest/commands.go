@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// patience is how long a command of HTCondor may take.
+// patience limits the time of a command of HTCondor.
 const patience = 30 * time.Second
 
-// command runs a program with a deadline; what it prints, and its errors with what it says of them.
+// command runs a program with a deadline and returns its output; an error includes the error
+// output.
 func command(within time.Duration, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -54,7 +55,7 @@ func (p *Pool) As(user string, args ...string) string {
 	return out
 }
 
-// Submit hands a submit description to the first schedd and gives the ids of its jobs.
+// Submit hands a submit description to the first schedd and returns the ids of its jobs.
 func (p *Pool) Submit(user, description string) []JobID {
 	p.t.Helper()
 	return p.SubmitTo(Host, user, description)
@@ -77,7 +78,7 @@ func (p *Pool) SubmitTo(schedd, user, description string) []JobID {
 	}
 	_ = file.Close()
 	var out string
-	// A schedd that is down has taken nothing: asking again submits nothing twice.
+	// A schedd that is down has accepted nothing, so trying again does not submit twice.
 	eventually(patience, func() bool {
 		out, err = p.Try(user, "condor_submit", "-terse", "-name", schedd, "/tmp/"+filepath.Base(file.Name()))
 		return err == nil || !strings.Contains(err.Error(), "Failed to connect to queue manager")
@@ -104,7 +105,7 @@ func (p *Pool) SubmitTo(schedd, user, description string) []JobID {
 	return jobs
 }
 
-// schedds gives the names of the pool's schedds, as configured.
+// schedds returns the names of the pool's schedds, as configured.
 func (p *Pool) schedds() []string {
 	names := []string{Host}
 	for i := 2; i <= p.number("SCHEDDS"); i++ {
@@ -113,15 +114,15 @@ func (p *Pool) schedds() []string {
 	return names
 }
 
-// Queue gives the ads of all jobs in the queues of all schedds, waiting for
-// those that are just starting. Options as of condor_q, such as "-constraint", "JobStatus == 1".
+// Queue returns the ads of all jobs in the queues of all schedds, and waits for schedds that are
+// just starting. Options are those of condor_q, such as "-constraint", "JobStatus == 1".
 func (p *Pool) Queue(options ...string) []Ad {
 	p.t.Helper()
 	var all []Ad
 	for _, schedd := range p.schedds() {
 		var out string
 		var err error
-		if !eventually(patience, func() bool { // it may be starting again
+		if !eventually(patience, func() bool { // the schedd may be restarting
 			out, err = p.Try("root", append([]string{"condor_q", "-allusers", "-json", "-name", schedd}, options...)...)
 			return err == nil
 		}) {
@@ -136,7 +137,7 @@ func (p *Pool) Queue(options ...string) []Ad {
 	return all
 }
 
-// History gives the ads of all jobs that have left the queues.
+// History returns the ads of all jobs that have left the queues.
 func (p *Pool) History(options ...string) []Ad {
 	p.t.Helper()
 	var all []Ad
@@ -153,13 +154,13 @@ func (p *Pool) History(options ...string) []Ad {
 	return all
 }
 
-// Slots gives the slot ads, the collector's view. Options as of condor_status.
+// Slots returns the slot ads of the collector. Options are those of condor_status.
 func (p *Pool) Slots(options ...string) []Ad {
 	p.t.Helper()
 	return p.Ads("-slots", options...)
 }
 
-// Ads gives ads of a kind: "-negotiator", "-submitters", "-schedd", "-any"….
+// Ads returns ads of a kind: "-negotiator", "-submitters", "-schedd", "-any"….
 func (p *Pool) Ads(kind string, options ...string) []Ad {
 	p.t.Helper()
 	return p.ads(append([]string{"condor_status", kind, "-json"}, options...)...)
@@ -174,7 +175,7 @@ func (p *Pool) ads(args ...string) []Ad {
 	return ads
 }
 
-// Wait asks four times a second until the condition holds, and fails the test when it does not in time.
+// Wait checks the condition four times a second and fails the test if it does not hold in time.
 func (p *Pool) Wait(what string, within time.Duration, holds func() bool) {
 	p.t.Helper()
 	if !eventually(within, holds) {
@@ -193,12 +194,12 @@ func eventually(within time.Duration, holds func() bool) bool {
 	return true
 }
 
-// Statuses gives the JobStatus of every job in queue and history.
+// Statuses returns the JobStatus of every job in queue and history.
 func (p *Pool) Statuses() map[JobID]int {
 	p.t.Helper()
 	attributes := []string{"-attributes", "ClusterId,ProcId,GlobalJobId,JobStatus"}
 	status := map[JobID]int{}
-	// The queue first: a job on its way is seen in the history.
+	// Read the queue first, so that a job that moves to the history is not missed.
 	for _, ad := range append(p.Queue(attributes...), p.History(attributes...)...) {
 		status[ad.Job()] = ad.Int("JobStatus")
 	}

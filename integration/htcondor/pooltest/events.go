@@ -18,9 +18,9 @@ type Event struct {
 	Part    int    // of a gang: which of its nodes, from 0
 	Node    string // where it started: n1…; "" in a pool of one startd
 	Slot    string // where it started: slot1_3
-	Gang    bool   // the whole gang started; its nodes did before
+	Gang    bool   // the whole gang has started; its nodes started before
 	Given   Resources
-	Details Ad // everything that was written
+	Details Ad // the whole entry
 }
 
 // Types of events.
@@ -39,7 +39,7 @@ const (
 	ReconnectFailed = 24
 )
 
-// Events gives the pool's event logs so far, each schedd's in its order.
+// Events returns the pool's event logs so far, each schedd's in its order.
 func (p *Pool) Events() []Event {
 	p.t.Helper()
 	var all []Event
@@ -59,7 +59,7 @@ func (p *Pool) Events() []Event {
 
 var socketName = regexp.MustCompile(`[?&]sock=(n\d+)\b`)
 
-// readEvents reads an event log in JSON. An entry cut short at the end is one that is being written.
+// readEvents parses an event log in JSON. An incomplete entry at the end is still being written.
 func readEvents(r io.Reader, schedd string) ([]Event, error) {
 	var events []Event
 	for decoder := json.NewDecoder(r); ; {
@@ -72,7 +72,7 @@ func readEvents(r io.Reader, schedd string) ([]Event, error) {
 			return nil, fmt.Errorf("entry %d: %w", len(events)+1, err)
 		}
 		if _, ofJob := ad["Cluster"]; !ofJob || ad.Int("Proc") < 0 {
-			continue // of the log itself, or of a whole cluster
+			continue // about the log itself, or a whole cluster
 		}
 		at, err := time.Parse("2006-01-02T15:04:05.999", ad.Text("EventTime"))
 		if err != nil {

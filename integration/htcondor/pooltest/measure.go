@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Measures sums up what ran.
+// Measures summarizes what ran.
 type Measures struct {
 	Jobs              int           // that started
 	Makespan          time.Duration // from the first submit to the last end
 	MeanWait, MaxWait time.Duration // from submit to first start
-	Utilisation       float64       // core seconds used of those there were during the makespan
+	Utilisation       float64       // core seconds used, as a fraction of those available during the makespan
 }
 
-// Measure sums up the runs of the jobs named, of all when none is named, in a pool of so many cores.
+// Measure summarizes the runs of the given jobs, or of all, in a pool of that many cores.
 func (a Audit) Measure(cores int, jobs ...JobID) Measures {
 	var first, last time.Time
 	var waits, used time.Duration

@@ -19,9 +19,10 @@ import (
 // Host is the host name of every pool, its user domain, and the name of its first schedd.
 const Host = "pool.test"
 
-var asked = flag.Bool("pool", os.Getenv("CONDOR_POOL") != "", "run the tests that start real HTCondor pools (as root, on Debian); also CONDOR_POOL=1")
+var asked = flag.Bool("pool", os.Getenv("CONDOR_POOL") != "",
+	"run the tests that start real HTCondor pools (as root, on Debian); also CONDOR_POOL=1")
 
-// T is what a pool needs of a test; programs may bring their own.
+// T is the part of a test that a pool needs; programs may bring their own.
 type T interface {
 	Helper()
 	Name() string
@@ -33,8 +34,8 @@ type T interface {
 	Cleanup(f func())
 }
 
-// Pool is a running pool. Its methods fail the test when something cannot be
-// done; use them from one goroutine.
+// Pool is a running pool. Its methods fail the test if something cannot be done. It is not safe for
+// concurrent use.
 type Pool struct {
 	Dir  string // the chroot
 	Port int    // of the collector, on 127.0.0.1
@@ -47,7 +48,7 @@ type Pool struct {
 	settings  map[string]string
 }
 
-// Need skips the test unless pools were asked for, and fails it when this machine cannot have one.
+// Need skips the test unless pools were asked for, and fails it if this machine cannot run one.
 func Need(t T) {
 	t.Helper()
 	if !*asked {
@@ -58,8 +59,8 @@ func Need(t T) {
 	}
 }
 
-// Start makes a pool and waits until its daemons have reported. Settings are
-// NAME=VALUE as pool.sh --help lists them; PORT is chosen here.
+// Start creates a pool and waits until its daemons have reported. Settings are NAME=VALUE as in
+// pool.sh --help; PORT is chosen here.
 func Start(t T, settings ...string) *Pool {
 	t.Helper()
 	p := Prepare(t, settings...)
@@ -67,11 +68,14 @@ func Start(t T, settings ...string) *Pool {
 	return p
 }
 
-// Prepare makes a pool that is down: for what has to be in it before Up.
+// Prepare creates a pool that is down, so that files can be added before Up.
 func Prepare(t T, settings ...string) *Pool {
 	t.Helper()
 	Need(t)
-	p := &Pool{t: t, capacity: map[string]Resources{}, settings: map[string]string{"CPUS": "8", "MEMORY": "16384", "NODES": "0"}}
+	p := &Pool{
+		t: t, capacity: map[string]Resources{},
+		settings: map[string]string{"CPUS": "8", "MEMORY": "16384", "NODES": "0"},
+	}
 	p.reserve()
 	t.Cleanup(p.end)
 	p.script(5*time.Minute, append([]string{"setup", p.Dir, "PORT=" + strconv.Itoa(p.Port)}, settings...)...)
@@ -79,11 +83,11 @@ func Prepare(t T, settings ...string) *Pool {
 	return p
 }
 
-// reserve takes the first port and folder that nobody has. The folder's making
-// is the lock; a folder whose owner is dead is left from a test that was killed.
+// reserve takes the first free port and folder. Creating the folder is the lock; a folder whose
+// owner is dead belongs to a killed test.
 func (p *Pool) reserve() {
 	p.t.Helper()
-	reserving.Lock() // tests that run at once would delete the same one
+	reserving.Lock() // parallel tests would delete the same one
 	defer reserving.Unlock()
 	base := os.Getenv("CONDOR_POOL_DIR")
 	if base == "" {
@@ -108,7 +112,7 @@ func (p *Pool) reserve() {
 			}
 			p.t.Logf("deleting %s, which a dead process left", p.Dir)
 			p.script(time.Minute, "stop", p.Dir)
-			if err = os.RemoveAll(p.Dir); err != nil { // also what was deleted in part
+			if err = os.RemoveAll(p.Dir); err != nil { // also one that was deleted in part
 				p.t.Fatalf("delete an old pool: %v", err)
 			}
 		} else if err != nil {
@@ -131,7 +135,7 @@ var reserving sync.Mutex
 func abandoned(lock string) bool {
 	owner, err := os.ReadFile(filepath.Join(lock, "owner"))
 	if err != nil {
-		return false // someone is about to write it
+		return false // somebody is about to write it
 	}
 	pid, err := strconv.Atoi(string(owner))
 	return err != nil || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
@@ -142,12 +146,12 @@ func (p *Pool) Up(settings ...string) {
 	p.t.Helper()
 	p.remember(settings)
 	p.process = exec.Command(script(), append([]string{"run", p.Dir}, settings...)...)
-	// The kernel kills the pool when we die, and a Ctrl-C is for us alone.
+	// The kernel kills the pool when we die, and Ctrl-C reaches only us.
 	p.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p.ended = make(chan struct{})
 	started := make(chan error)
 	go func(process *exec.Cmd, ended chan struct{}) {
-		runtime.LockOSThread() // the death that is signalled is the thread's
+		runtime.LockOSThread() // the signal is sent at the death of this thread
 		defer runtime.UnlockOSThread()
 		err := process.Start()
 		started <- err
@@ -185,15 +189,15 @@ func (p *Pool) Down() {
 	<-p.ended
 }
 
-// Config changes settings of the running pool and has its daemons read them.
+// Config changes settings of the running pool and makes its daemons read them.
 func (p *Pool) Config(settings ...string) {
 	p.t.Helper()
 	p.remember(settings)
 	p.script(time.Minute, append([]string{"config", p.Dir}, settings...)...)
 }
 
-// Kill sends SIGKILL to a daemon: collector, negotiator, schedd, s2, startd, n1,
-// shadow, starter. condor_master starts the first five again after a second or more.
+// Kill sends SIGKILL to a daemon: collector, negotiator, schedd, s2, startd, n1, shadow, starter.
+// condor_master restarts the first five after a second or more.
 func (p *Pool) Kill(daemon string) {
 	p.t.Helper()
 	p.Signal(daemon, syscall.SIGKILL)
@@ -205,7 +209,7 @@ func (p *Pool) Signal(daemon string, signal syscall.Signal) {
 	p.script(time.Minute, "kill", p.Dir, daemon, strconv.Itoa(int(signal)))
 }
 
-// Install copies a program into the pool and gives its path there, for NEGOTIATOR=.
+// Install copies a program into the pool and returns its path there, for NEGOTIATOR=.
 func (p *Pool) Install(program string) string {
 	p.t.Helper()
 	inside := "/usr/local/bin/" + filepath.Base(program)
@@ -221,7 +225,7 @@ func (p *Pool) Install(program string) string {
 	return inside
 }
 
-// Log gives a log file of the pool, such as SchedLog; "" when there is none yet.
+// Log returns the content of a log file of the pool, such as SchedLog, or "" if there is none yet.
 func (p *Pool) Log(name string) string {
 	log, _ := os.ReadFile(p.Dir + "/var/log/condor/" + name)
 	return string(log)
@@ -232,7 +236,7 @@ func (p *Pool) remember(settings []string) {
 		name, value, _ := strings.Cut(setting, "=")
 		p.settings[name] = value
 	}
-	// Nodes that were there before and are no more stay: their records do too.
+	// Nodes that no longer exist are kept, because their records are.
 	each := Resources{Cpus: p.number("CPUS"), Memory: p.number("MEMORY")}
 	if p.number("NODES") == 0 {
 		p.capacity[""] = each

@@ -1,5 +1,5 @@
-// Package delay is what the stress program puts before each statement: a call that
-// may sleep there. Where it sleeps, and for how long, follows from the seed alone.
+// Package delay is the call that the stress program inserts before each statement and that may
+// sleep there. Where it sleeps, and for how long, depends only on the seed.
 package delay
 
 import (
@@ -10,19 +10,20 @@ import (
 	"time"
 )
 
-// Env is the variable with the seed, and with one in how many places sleeps: "7/25". Processes that a test starts
-// inherit it. Without it nothing sleeps.
+// Env is the environment variable with the seed and the fraction of places that sleep: "7/25".
+// Processes that a test starts inherit it. Without it nothing sleeps.
 const Env = "STRESS"
 
-// visited is how many visits of a place may sleep, about half of which do: a loop gets on.
+// visited is how many visits of a place may sleep; about half of them do. The limit lets loops make
+// progress.
 const visited = 32
 
 var here = parse(os.Getenv(Env))
 
-// Here may sleep.
+// Here sleeps at some places.
 //
-// It is hidden from the race detector, and counts without atomics, so that it orders nothing: two goroutines that meet
-// here do not wait for each other. A count that gets lost does not matter.
+// It is invisible to the race detector and counts without atomics, so that it orders nothing: two
+// goroutines that meet here do not synchronize. A lost count does not matter.
 //
 //go:norace
 func Here(place uint64) {
@@ -40,8 +41,8 @@ func Here(place uint64) {
 }
 
 type delays struct {
-	seed, below uint64        // a place whose hash is below it sleeps
-	visits      [1 << 16]byte // by place; a few places share theirs
+	seed, below uint64        // places with hashes below it sleep
+	visits      [1 << 16]byte // by place; some places share a counter
 }
 
 func parse(setting string) *delays {
@@ -54,7 +55,7 @@ func parse(setting string) *delays {
 	return &delays{seed: hash(seed), below: math.MaxUint64 / every}
 }
 
-// pauseAt is how long a visit sleeps: 5 to 65 ms, or not at all.
+// pauseAt returns how long a visit sleeps: 5 to 65 ms, or not at all.
 func pauseAt(place, visit uint64) time.Duration {
 	dice := hash(place + visit)
 	if dice%2 == 0 {

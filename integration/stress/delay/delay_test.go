@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// places gives those of the first n places at which Here sleeps.
+// places returns those of the first n places at which Here sleeps.
 func places(setting string, n uint64) (sleeping []uint64) {
 	d := parse(setting)
 	for place := range n {
@@ -62,11 +62,11 @@ func TestDelaysTakeNoTimeOfAMadeUpClock(t *testing.T) {
 			Here(7)
 		}
 		require.Zero(t, time.Since(began))
-		time.Sleep(time.Millisecond) // as a bubble ends when all that is in it has ended
+		time.Sleep(time.Millisecond) // the bubble ends when everything in it has ended
 	})
 }
 
-// everywhere lets every place sleep for the time of a test.
+// everywhere makes every place sleep during a test.
 func everywhere(t *testing.T) {
 	t.Helper()
 	before := here

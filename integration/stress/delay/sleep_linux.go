@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// sleep is a system call, as a goroutine in one keeps the clock of its synctest bubble still: a delay takes time of
-// the machine, as it would on a busy one, and none of a made-up clock.
+// sleep sleeps in a system call. A goroutine in a system call stops the clock of its synctest
+// bubble, so that a delay takes real time, as on a busy machine, and no time of the bubble.
 func sleep(pause time.Duration) {
 	left := syscall.NsecToTimespec(pause.Nanoseconds())
 	for syscall.Nanosleep(&left, &left) == syscall.EINTR { //nolint:revive // the call does it all

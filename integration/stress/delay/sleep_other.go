@@ -4,5 +4,6 @@ package delay
 
 import "time"
 
-// sleep counts on made-up clocks, too: tests in synctest bubbles may fail where they would not on Linux.
+// sleep also advances the clocks of synctest bubbles, so that tests in bubbles may fail here that
+// would not fail on Linux.
 func sleep(pause time.Duration) { time.Sleep(pause) }

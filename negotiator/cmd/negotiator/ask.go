@@ -22,8 +22,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 )
 
-// asksPool tells whether a question is to a negotiator that is at work, and not
-// about a time of a simulation.
+// asksPool reports whether the negotiator at work is to be asked; else the question is about an
+// instant of a simulation.
 func (c *poolFlags) asksPool(at *int64) (bool, error) {
 	onReal, err := c.onRealPool()
 	switch {
@@ -43,8 +43,8 @@ func (c *poolFlags) asksPool(at *int64) (bool, error) {
 	return true, nil
 }
 
-// ours finds our negotiator in the pool: the one at work, else one that observes.
-func (c *poolFlags) ours(ctx context.Context) (client.Negotiator, error) {
+// findNegotiator finds a negotiator of ours in the pool: the one at work, else one that observes.
+func (c *poolFlags) findNegotiator(ctx context.Context) (client.Negotiator, error) {
 	var none client.Negotiator
 	site := daemon.Site{Config: condorconfig.Parse("", "")}
 	var err error
@@ -72,7 +72,10 @@ func (c *poolFlags) ours(ctx context.Context) (client.Negotiator, error) {
 	collector := client.Collector{Security: secure, Addresses: addresses}
 	var ads []*classad.ClassAd
 	attributes := []string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve"}
-	err = collector.Query(ctx, []client.AdType{{Name: client.NegotiatorType, Projection: attributes}, {Name: client.ObserverType, Projection: attributes}},
+	err = collector.Query(ctx, []client.AdType{
+		{Name: client.NegotiatorType, Projection: attributes},
+		{Name: client.ObserverType, Projection: attributes},
+	},
 		func(lines cedar.Lines) error {
 			ad, wrong := classad.ParseOld(string(lines))
 			ads = append(ads, ad)
@@ -85,9 +88,11 @@ func (c *poolFlags) ours(ctx context.Context) (client.Negotiator, error) {
 	ads = slices.DeleteFunc(ads, func(ad *classad.ClassAd) bool { _, ours := ad.Text("BackfillPolicy"); return !ours })
 	switch {
 	case all == 0:
-		return none, errors.New("the collector knows of no negotiator: is it running? condor_status -negotiator lists them")
+		return none, errors.New("the collector knows of no negotiator: is it running? condor_status " +
+			"-negotiator lists them")
 	case len(ads) == 0:
-		return none, errors.New("the pool's negotiator is HTCondor's own, which knows no start times; an administrator can try this one beside it, with negotiator --observe")
+		return none, errors.New("the pool's negotiator is HTCondor's own, which knows no start times; " +
+			"an administrator can try this one beside it, with negotiator --observe")
 	}
 	slices.SortStableFunc(ads, func(a, b *classad.ClassAd) int { return observes(a) - observes(b) })
 	text, _ := ads[0].Text("MyAddress")
@@ -105,25 +110,25 @@ func observes(ad *classad.ClassAd) int {
 	return 0
 }
 
-// explained is all that is known of a job.
+// explained is all that is known about a job.
 type explained struct {
-	daemon.JobPlan
+	daemon.JobForecast
 	SlotsInPool   int64           `json:"slots_in_pool"`
 	SlotsMatching int64           `json:"slots_matching"`
 	SlotsRefusing int64           `json:"slots_refusing"`
 	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
 	Clauses       []clause        `json:"clauses"`
-	paused        int64           // of which SlotsPaused are the first
+	paused        int64           // how many there are; SlotsPaused are the first of them
 }
 
-// clause is a part of a job's Requirements, and on how many slots it is false.
+// clause is a part of a job's Requirements. Unmet is on how many slots it is not true.
 type clause struct {
 	Text  string `json:"text"`
 	Unmet int64  `json:"unmet"`
 }
 
 func readExplained(ad *classad.ClassAd) explained {
-	e := explained{JobPlan: daemon.ReadJobPlan(ad), Clauses: []clause{}}
+	e := explained{JobForecast: daemon.ReadJobForecast(ad), Clauses: []clause{}}
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
@@ -139,16 +144,16 @@ func readExplained(ad *classad.ClassAd) explained {
 	}
 }
 
-// jobName is what users call a job of a real pool, or a cluster of them.
+// jobName matches the name of a job of a real pool, or of a cluster of jobs.
 var jobName = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(@.+)?$`)
 
-// askExplain explains a job of a real pool. Of a cluster of several it lists what they have to
-// expect.
+// askExplain explains a job of a real pool. Of a cluster of several jobs it lists the start times.
 func (c *explainCommand) askExplain(ctx context.Context) error {
 	if !jobName.MatchString(c.Job) {
-		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER for all of them, and @SCHEDD behind it if there are several", c.Job))
+		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER "+
+			"for all of them, and @SCHEDD behind it if there are several", c.Job))
 	}
-	n, err := c.ours(ctx)
+	n, err := c.findNegotiator(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,7 +162,8 @@ func (c *explainCommand) askExplain(ctx context.Context) error {
 		return silent(err)
 	}
 	if len(ads) == 0 {
-		return cli.Bad(fmt.Errorf("no job %s waits or runs in this pool: it may be on hold or have ended (condor_q, condor_history), be named otherwise (negotiator start-times), or be new: the next cycle sees it", c.Job))
+		return cli.Bad(fmt.Errorf("no job %s waits or runs in this pool: it may be on hold or have ended (condor_q, "+
+			"condor_history), be named otherwise (negotiator start-times), or be new: the next cycle sees it", c.Job))
 	}
 	all := make([]explained, len(ads))
 	for i, ad := range ads {
@@ -167,12 +173,13 @@ func (c *explainCommand) askExplain(ctx context.Context) error {
 		return printJSON(all)
 	}
 	if cluster, _, _ := strings.Cut(c.Job, "@"); len(all) > 1 && !strings.Contains(cluster, ".") {
-		plans := make([]daemon.JobPlan, len(all))
+		plans := make([]daemon.JobForecast, len(all))
 		for i, e := range all {
-			plans[i] = e.JobPlan
+			plans[i] = e.JobForecast
 		}
 		if err = printPlans(plans, 0, false); err == nil {
-			_, err = fmt.Printf(" all that is known of one: negotiator explain %s\n", backfill.Printable(all[0].Job, longest))
+			_, err = fmt.Printf(" all that is known of one: negotiator explain %s\n",
+				backfill.Printable(all[0].Job, longest))
 		}
 		return err
 	}
@@ -218,7 +225,8 @@ func (e explained) write(out *strings.Builder) {
 	if e.SlotsInPool == 0 {
 		return
 	}
-	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool, e.SlotsMatching, e.SlotsRefusing))
+	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool,
+		e.SlotsMatching, e.SlotsRefusing))
 	line("left out", e.leftOut())
 	t := plainTable("slots without", "of its Requirements")
 	for _, clause := range e.Clauses {
@@ -234,11 +242,12 @@ func (e explained) write(out *strings.Builder) {
 	}
 }
 
-// leftOut lists the slots on which starts failed; "": there is none.
+// leftOut lists the slots on which starts failed; "": there are none.
 func (e explained) leftOut() string {
 	var texts []string
 	for _, p := range e.SlotsPaused {
-		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot, time.Unix(p.Until, 0).Format(time.TimeOnly), p.FailedStarts))
+		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot,
+			time.Unix(p.Until, 0).Format(time.TimeOnly), p.FailedStarts))
 	}
 	if more := e.paused - int64(len(texts)); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
@@ -246,7 +255,7 @@ func (e explained) leftOut() string {
 	return strings.Join(texts, "; ")
 }
 
-// moment is a time as it is shown; "": there is none.
+// moment formats a time; nil becomes "".
 func moment(unix *int64) string {
 	if unix == nil {
 		return ""
@@ -256,7 +265,7 @@ func moment(unix *int64) string {
 
 // askStartTimes lists the waiting jobs of a real pool.
 func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
-	n, err := c.ours(ctx)
+	n, err := c.findNegotiator(ctx)
 	if err != nil {
 		return err
 	}
@@ -268,40 +277,44 @@ func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
 	if err != nil {
 		return silent(err)
 	}
-	all := make([]daemon.JobPlan, len(ads))
+	all := make([]daemon.JobForecast, len(ads))
 	for i, ad := range ads {
-		all[i] = daemon.ReadJobPlan(ad)
+		all[i] = daemon.ReadJobForecast(ad)
 	}
 	return printPlans(all, c.Limit, c.JSON)
 }
 
-// silent is why a negotiator that the collector knows did not answer.
+// silent adds to an error why a negotiator whose ad the collector has may not answer.
 func silent(err error) error {
-	return fmt.Errorf("%w; its ad outlives it by some minutes: it may be down, or just starting (condor_status -negotiator)", err)
+	return fmt.Errorf("%w; its ad outlives it by some minutes: it may be down, or just starting (condor_status "+
+		"-negotiator)", err)
 }
 
-// quoted is a text as an expression.
+// quoted is the text as a ClassAd string.
 func quoted(text string) string {
 	ad := classad.New()
 	ad.SetString("Text", text)
 	return ad.Eval("Text", nil).String()
 }
 
-// printPlans lists what jobs have to expect, a number of them; 0: all.
-func printPlans(all []daemon.JobPlan, limit int, asJSON bool) error {
+// printPlans lists the start times of the first jobs, up to the limit; 0: of all.
+func printPlans(all []daemon.JobForecast, limit int, asJSON bool) error {
 	shown := first(all, limit)
 	if asJSON {
 		return printJSON(shown)
 	}
 	t := plainTable("job", "owner", "expected start", "guaranteed by", "slots", "reason")
 	for _, j := range shown {
-		t.AppendRow(table.Row{backfill.Printable(j.Job, longest), backfill.Printable(j.Owner, longest), moment(j.Start), moment(j.Guarantee), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(), longest)})
+		t.AppendRow(table.Row{
+			backfill.Printable(j.Job, longest), backfill.Printable(j.Owner, longest), moment(j.Start),
+			moment(j.Guarantee), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(), longest),
+		})
 	}
 	_, err := os.Stdout.WriteString(t.Render() + "\n" + more(len(all)-len(shown)))
 	return err
 }
 
-// printPlan lists what came of --once.
+// printPlan lists the plan that --once made.
 func (c *runCommand) printPlan(d *daemon.Daemon) error {
 	plan, err := d.Plan()
 	if err != nil {

@@ -11,14 +11,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 )
 
-// TestPausesAreToldInTheReadersZone, whatever the negotiator's is.
+// TestPausesAreToldInTheReadersZone: the times of pauses are in the reader's time zone, not in the
+// negotiator's.
 func TestPausesAreToldInTheReadersZone(t *testing.T) {
 	here := time.Local //nolint:gosmopolitan // the zone of the process is what this is about
 	t.Cleanup(func() { time.Local = here })
-	e := explained{SlotsPaused: []daemon.Paused{{Slot: "n9", Until: 1_700_000_000, FailedStarts: 3}, {Slot: "n8", Until: 1_700_000_060, FailedStarts: 1}}, paused: 4, SlotsInPool: 9}
+	e := explained{SlotsPaused: []daemon.Paused{
+		{Slot: "n9", Until: 1_700_000_000, FailedStarts: 3},
+		{Slot: "n8", Until: 1_700_000_060, FailedStarts: 1},
+	}, paused: 4, SlotsInPool: 9}
 	for zone, want := range map[*time.Location]string{
-		time.UTC:                       "  left out         n9 until 22:13:20, failed starts: 3; n8 until 22:14:20, failed starts: 1; and 2 more\n",
-		time.FixedZone("EST", -5*3600): "  left out         n9 until 17:13:20, failed starts: 3; n8 until 17:14:20, failed starts: 1; and 2 more\n",
+		time.UTC: "  left out         n9 until 22:13:20, failed starts: 3; n8 until 22:14:20, " +
+			"failed starts: 1; and 2 more\n",
+		time.FixedZone("EST", -5*3600): "  left out         n9 until 17:13:20, failed starts: 3; n8 until 17:14:20, " +
+			"failed starts: 1; and 2 more\n",
 	} {
 		time.Local = zone
 		var out strings.Builder
@@ -28,15 +34,17 @@ func TestPausesAreToldInTheReadersZone(t *testing.T) {
 	require.Empty(t, explained{}.leftOut())
 }
 
-// TestQuestionsBeginWithWhatTheyAreFor: examples and the flags that ask, before the many that
-// describe a simulation.
+// TestQuestionsBeginWithWhatTheyAreFor: the help shows examples and the flags that ask a pool
+// before the many that describe a simulation.
 func TestQuestionsBeginWithWhatTheyAreFor(t *testing.T) {
 	for command, want := range map[string][]string{
 		"explain": {
-			"Examples:", "negotiator explain 12.0", "Ask a running negotiator", "--json", "Or look into a simulation", "--at=T", "Policy", "--policy=NAME", "Estimates", "Real pool",
+			"Examples:", "negotiator explain 12.0", "Ask a running negotiator", "--json", "Or look into a simulation",
+			"--at=T", "Policy", "--policy=NAME", "Estimates", "Real pool",
 		},
 		"start-times": {
-			"Examples:", "negotiator start-times", "Ask a running negotiator", "--owner=STRING", "--limit=N", "--json", "Or look into a simulation", "--at=T", "Policy", "Estimates", "Real pool",
+			"Examples:", "negotiator start-times", "Ask a running negotiator", "--owner=STRING", "--limit=N", "--json",
+			"Or look into a simulation", "--at=T", "Policy", "Estimates", "Real pool",
 		},
 	} {
 		cmd, stdout, stderr := launched(t, command, "--help")

@@ -9,12 +9,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// configCommands are the commands that concern configuration files.
+// configCommands are the commands about configuration files.
 type configCommands struct {
 	Check configCheck `cmd:"" help:"Say whether a configuration file is right."`
 }
@@ -32,7 +32,7 @@ For a real pool it reads HTCondor's configuration, and speaks to no daemon.
 ` + condorconfig.Help()
 }
 
-// Run makes everything ready as the negotiator would, and ends it.
+// Run does all that a start would, and then ends the policy.
 func (c *configCheck) Run(ctx context.Context) error {
 	flags := &poolFlags{Config: c.File}
 	onReal, err := flags.onRealPool()
@@ -58,7 +58,7 @@ func (c *configCheck) Run(ctx context.Context) error {
 	return err
 }
 
-// checkReal makes a policy ready as the daemon would.
+// checkReal checks the configuration for a real pool, and starts and ends the policy.
 func (c *poolFlags) checkReal(ctx context.Context) error {
 	local := config.LocalPool
 	site, err := condorconfig.Read(ctx, condorconfig.Source{})
@@ -79,7 +79,10 @@ func (c *poolFlags) checkReal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := &office{flags: c, logger: cli.Logger("negotiator", cmp.Or(s.LogLevel, "warn"), os.Stderr), resources: append(s.Resources, htcondor.Claims)}
+	o := &activator{
+		flags: c, logger: cli.Logger("negotiator", cmp.Or(s.LogLevel, "warn"), os.Stderr),
+		resources: append(s.Resources, observe.Claims),
+	}
 	o.fairShare = new(negotiator.Order)
 	for _, warning := range site.Unknown() {
 		o.logger.Warn(warning)
@@ -87,7 +90,7 @@ func (c *poolFlags) checkReal(ctx context.Context) error {
 	if _, err = accountant.ParseSettings(site.Lookup); err != nil {
 		return err
 	}
-	if o.charge, err = o.appoint(ctx, s); err == nil {
+	if o.active, err = o.startPolicy(ctx, s); err == nil {
 		o.policy.Close()
 	}
 	return err

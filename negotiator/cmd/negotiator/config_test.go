@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConfigCheck finds what a start would find, and where it stands in the file.
+// TestConfigCheck: the command reports each error that a start would report, with its place in the
+// file.
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path, mine, none := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-mine"), filepath.Join(dir, "none")
+	path, mine, none := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-mine"),
+		filepath.Join(dir, "none")
 	stand(t, mine, "easy")
 	sum := strings.Repeat("ab", 32)
 	for _, c := range []struct{ text, says string }{
@@ -28,15 +30,32 @@ func TestConfigCheck(t *testing.T) {
 		{"policy: " + path, "[1:9] policy: " + path + ": is not a policy plugin: permission denied"},
 		{"policy: easy\npolicy_options: {dept: '2'}", `[2:17] policy_options: policy easy has no option "dept"`},
 		{"policy: " + mine + "\npolicy_options: {dept: '2'}", `has no option "dept"`},
-		{"policy: easy\npolicy_options: {depth: '0'}", "[2:17] policy_options: policy easy: option depth=\"0\" must be a whole number"},
-		{"policy: ibb\npolicy_options: {resources: cpu}", "[2:17] policy_options: policy ibb: option resources=\"cpu\": the pool has no resource cpu"},
-		{"policy: pc\nfallback: easy", "[2:11] fallback: pc gives guarantees, so its fallback must as well, and easy does not: choose conservative, dc or pc\n   1 | policy: pc\n>  2 | fallback: easy\n                 ^"},
+		{
+			"policy: easy\npolicy_options: {depth: '0'}",
+			"[2:17] policy_options: policy easy: option depth=\"0\" must be a whole number",
+		},
+		{
+			"policy: ibb\npolicy_options: {resources: cpu}",
+			"[2:17] policy_options: policy ibb: option resources=\"cpu\": the pool has no resource cpu",
+		},
+		{
+			"policy: pc\nfallback: easy",
+			"[2:11] fallback: pc gives guarantees, so its fallback must as well, and easy does not: choose " +
+				"conservative, dc or pc\n   1 | policy: pc\n>  2 | fallback: easy\n                 ^",
+		},
 		{"policy: ibb\nfallback: dc", "[2:11] fallback: ibb gives no guarantees, so its fallback must not either"},
 		{"pool: " + none, "[1:7] pool: read the pool: open " + none},
 		{"workload: " + none, "[1:11] workload: read the workload: open " + none},
-		{"policy: " + mine + "\nplugins: {allow: []}", "[2:18] plugins.allow: " + mine + " may not be started, since it is not named here; if it may, add the line"},
-		{"policy: " + mine + "\nplugins:\n  checksums: {" + mine + ": " + sum + "}", "plugins.checksums: start " + mine + ": checksums did not match"},
-		{"policy: " + mine + "\nplugins: {dirs: [" + dir + "], each: {mine: {}, " + mine + ": {}}}", "plugins.each: " + mine + " and mine are the same file"},
+		{"policy: " + mine + "\nplugins: {allow: []}", "[2:18] plugins.allow: " + mine +
+			" may not be started, since it is not named here; if it may, add the line"},
+		{
+			"policy: " + mine + "\nplugins:\n  checksums: {" + mine + ": " + sum + "}",
+			"plugins.checksums: start " + mine + ": checksums did not match",
+		},
+		{
+			"policy: " + mine + "\nplugins: {dirs: [" + dir + "], each: {mine: {}, " + mine + ": {}}}",
+			"plugins.each: " + mine + " and mine are the same file",
+		},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
 		cmd, stdout, stderr := launched(t, "config", "check", path)

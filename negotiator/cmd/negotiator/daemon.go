@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -19,38 +20,38 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// realFlags are for real pools.
+// realFlags are settings for real pools.
 type realFlags struct {
-	Token   *string `group:"Real pool" placeholder:"FILE" help:"File or folder of tokens (IDTOKENS) that show who we are."`
+	Token   *string `group:"Real pool" placeholder:"FILE" help:"${real_token}"`
 	State   *string `group:"Real pool" placeholder:"DIR" help:"Where guarantees and usage outlive the process."`
 	HTTP    *string `group:"Real pool" name:"http" placeholder:"ADDR" help:"Tell metrics and start times at HOST:PORT."`
-	Observe bool    `group:"Real pool" help:"Plan and publish start times, but match nothing: beside another negotiator."`
+	Observe bool    `group:"Real pool" help:"${real_observe}"`
 }
 
-// daemonFlags are how a daemon is run; HTCondor's own spellings are translated by
-// stock.
+// daemonFlags say how a daemon runs. HTCondor's own spellings of them are translated by stock.
 type daemonFlags struct {
 	Once      bool   `group:"Real pool" help:"One cycle, print the plan, and exit."`
 	Name      string `group:"Real pool" short:"n" help:"The negotiator's name in the pool."`
-	LocalName string `group:"Real pool" placeholder:"NAME" help:"Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB."`
+	LocalName string `group:"Real pool" placeholder:"NAME" help:"${real_local_name}"`
 	Terminal  bool   `group:"Real pool" short:"t" help:"Log to the terminal."`
 	Front     bool   `short:"f" hidden:"" help:"Stay in the foreground, as always."`
 }
 
-// stock translates the arguments that condor_master gives to daemons. Without others
-// they mean the pool of this machine's HTCondor.
+// stock translates the arguments that condor_master gives to daemons into ours. If there are no
+// others, they mean the pool of this machine's HTCondor.
 func stock(args []string, inherited bool) []string {
 	onReal := inherited && (len(args) == 0 || strings.HasPrefix(args[0], "-"))
 	var translated []string
@@ -69,12 +70,13 @@ func stock(args []string, inherited bool) []string {
 	return translated
 }
 
-// meansRealPool tells whether a flag was given that says nothing of a simulated pool.
+// meansRealPool reports whether a flag was given that only a real pool has.
 func (c *runCommand) meansRealPool() bool {
-	return c.Token != nil || c.State != nil || c.HTTP != nil || c.Observe || c.Once || c.Name != "" || c.LocalName != "" || c.Terminal
+	return c.Token != nil || c.State != nil || c.HTTP != nil || c.Observe || c.Once || c.Name != "" ||
+		c.LocalName != "" || c.Terminal
 }
 
-// onRealPool tells whether the pool is a real one, by the flag or the file.
+// onRealPool reports whether the pool is a real one, by the flag or the file.
 func (c *poolFlags) onRealPool() (bool, error) {
 	if c.Pool != nil {
 		return config.ForPool(*c.Pool).OnRealPool(), nil
@@ -86,7 +88,7 @@ func (c *poolFlags) onRealPool() (bool, error) {
 	return s.OnRealPool(), err
 }
 
-// underFlags is what is configured where no flag says otherwise.
+// underFlags is the configuration without the flags.
 func (c *poolFlags) underFlags() (config.Config, error) {
 	onReal, err := c.onRealPool()
 	switch {
@@ -105,32 +107,32 @@ func (c *poolFlags) underFlags() (config.Config, error) {
 	}
 }
 
-// process is a daemon with all that belongs to it.
+// process is a daemon and all that belongs to it.
 type process struct {
-	office
+	activator
 	command    *runCommand
 	site       daemon.Site
 	file       *daemon.LogFile // nil: the log goes to the terminal
 	state      *daemon.State
 	accountant *accountant.Accountant
-	passing    string                         // a folder for this run only; "": there is none
-	key        atomic.Pointer[backfill.Order] // of the pool's fair share
+	temporary  string                         // a folder for this run only; "": there is none
+	key        atomic.Pointer[backfill.Order] // the pool's fair share
 	who        atomic.Pointer[condorconfig.Permissions]
 	limits     *accountant.Limits
 	secure     *security.Client
 	server     *security.Server
 	collector  *client.Collector
 	daemon     *daemon.Daemon
-	// present and former are as what was configured last and before; the site is as at the
-	// start.
+	// present is the site as it is configured now, former as it was configured before; site is as
+	// at the start.
 	present, former daemon.Site
 }
 
-// gcPercent keeps memory small: a central manager has less of that to spare than of the
-// time that a negotiator sleeps anyway.
+// gcPercent keeps memory small. A central manager has less memory to spare than processor time, as
+// a negotiator mostly sleeps.
 const gcPercent = 30
 
-// runDaemon is the daemon's life.
+// runDaemon runs the daemon until it ends.
 func (c *runCommand) runDaemon(ctx context.Context) error {
 	inherited, err := daemon.Inherit()
 	if err != nil {
@@ -139,17 +141,17 @@ func (c *runCommand) runDaemon(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGHUP)
-	defer signal.Stop(told)
-	p := &process{command: c, office: office{flags: &c.poolFlags}}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	p := &process{command: c, activator: activator{flags: &c.poolFlags}}
 	p.logLevel = p.debugLevel
 	p.site.Inherited = inherited
 	if err = p.configure(ctx); err != nil {
 		return cli.Bad(err)
 	}
 	defer p.close()
-	if err = p.run(ctx, told); err != nil {
+	if err = p.run(ctx, signals); err != nil {
 		if p.file != nil {
 			p.logger.Error("ending", "error", err)
 		}
@@ -160,7 +162,7 @@ func (c *runCommand) runDaemon(ctx context.Context) error {
 	return err
 }
 
-// configure reads the configuration, gives root up and opens the log.
+// configure reads the configuration, gives up the rights of root, and opens the log.
 func (p *process) configure(ctx context.Context) (err error) {
 	c := p.command
 	p.site.Config = condorconfig.Parse("", "")
@@ -192,8 +194,8 @@ func (p *process) configure(ctx context.Context) (err error) {
 	return p.openLog()
 }
 
-// openLog logs to the terminal, or where HTCondor's configuration says if
-// condor_master started us.
+// openLog logs to the terminal, or to the file in HTCondor's configuration if condor_master started
+// us.
 func (p *process) openLog() error {
 	level := hclog.LevelFromString(cmp.Or(p.site.Settings.LogLevel, p.debugLevel()))
 	if p.command.Terminal || p.command.htcondor.Load() == nil || p.site.Inherited.Parent == 0 {
@@ -217,7 +219,7 @@ func rotation(c *condorconfig.Config) (size int64, keep int, err error) {
 	return size, int(n), errors.Join(errSize, errKeep)
 }
 
-// debugLevel is what NEGOTIATOR_DEBUG says of the log.
+// debugLevel is the log level by NEGOTIATOR_DEBUG.
 func (p *process) debugLevel() string {
 	if c := p.command.htcondor.Load(); c != nil {
 		return daemon.Level(c.List("NEGOTIATOR_DEBUG")).String()
@@ -225,9 +227,9 @@ func (p *process) debugLevel() string {
 	return "info"
 }
 
-// close gives back what the process holds.
+// close ends the policy and closes the state and the log.
 func (p *process) close() {
-	if p.charge != nil {
+	if p.active != nil {
 		p.policy.Close()
 	}
 	if p.state != nil {
@@ -235,21 +237,42 @@ func (p *process) close() {
 			p.logger.Warn("the state was not closed as it should be", "error", err)
 		}
 	}
-	if p.passing != "" {
-		_ = os.RemoveAll(p.passing) // it is the system's to clean up then
+	if p.temporary != "" {
+		_ = os.RemoveAll(p.temporary) // if it stays, the system cleans it up
 	}
 	if p.file != nil {
-		_ = p.file.Close() // it is written line by line
+		_ = p.file.Close() // every line is written already
 	}
 }
 
-// run makes the daemon and everything around it, and lets it live.
-func (p *process) run(ctx context.Context, told chan os.Signal) error {
+// run makes the daemon and everything around it, and runs it until it ends.
+func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	s := p.site.Settings
-	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates", said(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
+	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates",
+		summaryOf(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Unknown() {
 		p.logger.Warn(warning)
 	}
+	if err := p.prepare(ctx); err != nil {
+		return err
+	}
+	rule, err := profile.ParseRule(s.Placement)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	listener, address, err := p.site.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	p.limits, p.present = accountant.NewLimits(p.lookup), p.site
+	changes := make(chan negotiator.Change)
+	p.daemon = p.newDaemon(address.String(), rule, changes)
+	return p.serve(ctx, listener, address, signals, changes)
+}
+
+// prepare opens the state and starts the policy.
+func (p *process) prepare(ctx context.Context) error {
+	s := p.site.Settings
 	if err := p.openState(); err != nil {
 		return err
 	}
@@ -261,44 +284,52 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	p.resources, p.labels = append(slices.Clone(s.Resources), htcondor.Claims), append(s.Schema().Labels, htcondor.Labels()...)
+	p.collector = &client.Collector{Security: p.secure, Addresses: addresses}
+	p.resources, p.labels = append(slices.Clone(s.Resources), observe.Claims),
+		append(s.Schema().Labels, observe.Labels()...)
 	if err = p.learnFrom(); err != nil {
 		return err
 	}
-	if p.charge, err = p.appoint(ctx, s); err != nil {
+	if p.active, err = p.startPolicy(ctx, s); err != nil {
 		return cli.Bad(err)
 	}
 	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options}
-	rule, err := profile.ParseRule(s.Placement)
-	if err != nil {
-		return cli.Bad(err)
-	}
-	listener, address, err := p.site.Listen(ctx)
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// newDaemon makes the daemon, which takes changes of the policy from the channel.
+func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan negotiator.Change) *daemon.Daemon {
+	s := p.site.Settings
 	schema := s.Schema()
 	schema.Resources = p.resources
-	changes := make(chan negotiator.Change)
-	p.collector = &client.Collector{Security: p.secure, Addresses: addresses}
-	p.limits, p.present = accountant.NewLimits(p.lookup), p.site
-	p.daemon = daemon.New(daemon.Options{
-		Name: p.site.Name(p.command.Name), Host: p.site.Host(), Address: address.String(),
+	return daemon.New(daemon.Options{
+		Name: p.site.Name(p.command.Name), Host: p.site.Host(), Address: address,
 		Negotiator: negotiator.Config{
 			Schema: schema, Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
 			Estimates:       p.estimates,
-			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.refused, Changes: changes,
+			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.refused,
+			Changes: changes,
 		},
 		Policy:    func() (string, string) { return p.policy.Main.Spec().Name, p.settings.Order },
 		NewPool:   func() daemon.Pool { return p.newPool(schema) },
-		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure), Parent: p.site.Inherited.Parent,
-		State: p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once, Tuning: tuning(p.site.Config, s), Logger: p.logger,
+		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure),
+		Parent: p.site.Inherited.Parent,
+		State:  p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once,
+		Tuning: tuning(p.site.Config, s), Logger: p.logger,
 	})
+}
+
+// serve runs the daemon, its command port and its web server, and reloads the configuration at each
+// signal, until the daemon ends.
+func (p *process) serve(
+	ctx context.Context, listener net.Listener, address cedar.Address, signals chan os.Signal,
+	changes chan<- negotiator.Change,
+) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.HTTP != "" && !p.command.Once {
+	if s := p.site.Settings; s.HTTP != "" && !p.command.Once {
 		wait, failed := p.daemon.Web(ctx, s.HTTP)
 		if failed != nil {
 			return failed
@@ -308,12 +339,12 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	again := make(chan os.Signal, 1)
 	port := p.port(func() {
 		select {
-		case told <- syscall.SIGHUP:
-		default: // it is told already
+		case signals <- syscall.SIGHUP:
+		default: // a signal waits already
 		}
 	})
 	helpers.Go(func() { p.reload(ctx, again, changes) })
-	helpers.Go(func() { p.reconfigure(ctx, told, again) })
+	helpers.Go(func() { p.reconfigure(ctx, signals, again) })
 	helpers.Go(func() {
 		if failed := port.Serve(ctx, listener); failed != nil {
 			p.logger.Error("the command port is closed", "error", failed)
@@ -321,7 +352,8 @@ func (p *process) run(ctx context.Context, told chan os.Signal) error {
 	})
 	p.writeAddress(address.String())
 	p.logger.Info("listening", "address", address)
-	if err = p.daemon.Run(ctx); err == nil && p.command.Once {
+	err := p.daemon.Run(ctx)
+	if err == nil && p.command.Once {
 		err = p.command.printPlan(p.daemon)
 	}
 	return err

@@ -11,23 +11,23 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
-	"github.com/condor-backfill/condor-backfill/condorsim/past"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
-// estimateFlags say with which run times jobs are planned.
+// estimateFlags set the run times that jobs are planned with.
 type estimateFlags struct {
-	Estimates         *string           `group:"Estimates" placeholder:"NAME" help:"How long jobs are taken to run: requested, user, project, combined, selective, tsafrir or file:PATH; in simulations also accurate or mix:A."`
+	Estimates         *string           `group:"Estimates" placeholder:"NAME" help:"${estimates_all}"`
 	EstimatesOrder    *string           `group:"Estimates" placeholder:"NAME" help:"Another one for the queue's order."`
-	EstimatesBackfill *string           `group:"Estimates" placeholder:"NAME" help:"Another one for how long a waiting job is taken to run; not with policies that give guarantees."`
-	EstimatesRunning  *string           `group:"Estimates" placeholder:"NAME" help:"Another one for when running jobs are taken to end; not with policies that give guarantees."`
-	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"Option of the estimators, such as threshold=20; may be repeated."`
-	History           *string           `group:"Estimates" placeholder:"FILE" help:"A trace or job ads to learn run times from beforehand."`
-	EstimateAttr      []string          `group:"Estimates" placeholder:"ATTR" help:"Job attributes that may hold the run time in seconds, the first counts."`
+	EstimatesBackfill *string           `group:"Estimates" placeholder:"NAME" help:"${estimates_backfill}"`
+	EstimatesRunning  *string           `group:"Estimates" placeholder:"NAME" help:"${estimates_running}"`
+	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"${estimates_opt}"`
+	History           *string           `group:"Estimates" placeholder:"FILE" help:"${estimates_history}"`
+	EstimateAttr      []string          `group:"Estimates" placeholder:"ATTR" help:"${estimates_estimate_attr}"`
 }
 
-// over puts what flags say over the settings.
+// over overrides settings with the flags.
 func (f *estimateFlags) over(s *config.Config) {
 	for _, flag := range []struct{ value, target *string }{
 		{f.Estimates, &s.Estimates},
@@ -48,7 +48,7 @@ func (f *estimateFlags) over(s *config.Config) {
 	}
 }
 
-// given tells whether a flag sets what the configuration file calls key.
+// given reports whether a flag sets the setting that has this key in the configuration file.
 func (f *estimateFlags) given(key string) bool {
 	switch key {
 	case "estimates_order":
@@ -64,7 +64,7 @@ func (f *estimateFlags) given(key string) bool {
 	}
 }
 
-// nameFlags has what is wrong with settings name the flags that it comes of.
+// nameFlags adds to errors about settings the flags that caused them.
 func (f *estimateFlags) nameFlags(err error) error {
 	all, many := err.(interface{ Unwrap() []error })
 	if !many {
@@ -82,34 +82,37 @@ func (f *estimateFlags) nameFlags(err error) error {
 	return errors.Join(errs...)
 }
 
-// estimators are those of the settings, under a policy that gives guarantees or not.
-// Those in charge stay where nothing is otherwise, with what they have learned; others
-// learn that when they take over.
-func (o *office) estimators(s config.Config, guarantees bool) (*estimate.Set, error) {
+// estimators makes those of the settings, for a policy that gives guarantees or not. If nothing
+// about them has changed, it returns the active ones, with what they have learned. Others learn
+// that when they become active.
+func (a *activator) estimators(s config.Config, guarantees bool) (*estimate.Set, error) {
 	settings := s.EstimateSettings()
-	files := strings.Contains(settings.All+settings.Order+settings.Backfill+settings.Running, "file:") // may say something else now
-	if past := o.charge; past != nil && !files && past.guarantees == guarantees && reflect.DeepEqual(past.settings.EstimateSettings(), settings) {
+	// may say something else now
+	files := strings.Contains(settings.All+settings.Order+settings.Backfill+settings.Running, "file:")
+	if past := a.active; past != nil && !files && past.guarantees == guarantees &&
+		reflect.DeepEqual(past.settings.EstimateSettings(), settings) {
 		return past.estimates, nil
 	}
-	history := o.history
-	o.history = nil // it is theirs
-	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(), func(name string) (io.ReadCloser, error) { return os.Open(name) })
+	history := a.history
+	a.history = nil // it belongs to them
+	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(),
+		func(name string) (io.ReadCloser, error) { return os.Open(name) })
 	if err == nil {
 		if unread := estimate.CheckOptions(settings.Options, settings); unread != nil {
-			o.logger.Warn("an option of the estimators is without effect until others are chosen", "why", unread)
+			a.logger.Warn("an option of the estimators is without effect until others are chosen", "why", unread)
 		}
 		return set, nil
 	}
 	key, wrong := s.BlameEstimates(err)
-	if o.flags.Config == "" || o.flags.given(key) {
+	if a.flags.Config == "" || a.flags.given(key) {
 		return nil, err
 	}
-	return nil, o.flags.locate(wrong, false, key)
+	return nil, a.flags.locate(wrong, false, key)
 }
 
-// said are estimators as the summary has them, which knew so many jobs beforehand; nil:
-// there is nothing to say.
-func said(s estimate.Settings, guarantees bool, learned int) *report.Estimates {
+// summaryOf describes estimators for the summary; learned is how many jobs they knew at the start.
+// It is nil for the default estimators, if they knew none.
+func summaryOf(s estimate.Settings, guarantees bool, learned int) *report.Estimates {
 	all := &report.Estimates{Options: s.Options, Learned: learned}
 	all.Order, all.Backfill, all.Running, _ = s.Uses(guarantees) // they are checked
 	if learned == 0 && all.String() == (*report.Estimates)(nil).String() {
@@ -118,27 +121,28 @@ func said(s estimate.Settings, guarantees bool, learned int) *report.Estimates {
 	return all
 }
 
-// past reads the jobs to learn from beforehand, if there are any, as if the last of them
-// had ended just before.
-func (o *office) past(s config.Config, until backfill.Time) ([]estimate.Ended, error) {
+// past reads the jobs to learn from at the start, if the settings name a history. It shifts their
+// times so that the last one ended just before until.
+func (a *activator) past(s config.Config, until backfill.Time) ([]estimate.Ended, error) {
 	if s.History == "" {
 		return nil, nil
 	}
 	if !s.EstimateSettings().Learns() {
-		o.logger.Warn("no estimator that was chosen learns: the history is only for those that may take over", "history", s.History)
+		a.logger.Warn("no estimator that was chosen learns: the history is only for those that may take over",
+			"history", s.History)
 	}
 	file, err := os.Open(s.History)
 	if err == nil {
 		defer file.Close() //nolint:errcheck // only read
 		var ended []estimate.Ended
-		ended, err = past.Read(file, s.History, past.Options{
+		ended, err = history.ReadEnded(file, s.History, history.EndedOptions{
 			Until: until, EstimateAttributes: s.EstimateAttributes, DefaultEstimate: seconds(s.DefaultEstimate),
 		})
 		if err == nil {
 			return ended, nil
 		}
 	}
-	return nil, o.flags.locate(err, o.flags.History != nil, "history")
+	return nil, a.flags.locate(err, a.flags.History != nil, "history")
 }
 
 func secondsOf(t backfill.Time) *int64 {

@@ -23,9 +23,9 @@ type explainCommand struct {
 	poolFlags
 }
 
-// atFlag turns a question to the pool's negotiator into one about a simulation.
+// atFlag makes a question one about a simulation.
 type atFlag struct {
-	At *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"Simulated second at which to look; without it, the pool's negotiator is asked."`
+	At *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${ask_at}"`
 }
 
 // Help is shown below the usage.
@@ -73,7 +73,7 @@ func (c *startTimesCommand) Validate() error {
 	return nil
 }
 
-// first is a number of things; 0: all.
+// first returns the first elements, up to the limit; 0: all.
 func first[T any](all []T, limit int) []T {
 	if limit == 0 {
 		return all
@@ -81,7 +81,7 @@ func first[T any](all []T, limit int) []T {
 	return all[:min(limit, len(all))]
 }
 
-// more says below a table how many jobs are not in it.
+// more is the line below a table with the number of jobs that are not in it.
 func more(jobs int) string {
 	if jobs == 0 {
 		return ""
@@ -89,7 +89,7 @@ func more(jobs int) string {
 	return fmt.Sprintf(" … and %d more\n", jobs)
 }
 
-// expectation is what is told of a job.
+// expectation is what is printed about a job.
 type expectation struct {
 	Job       string `json:"job"`
 	Command   string `json:"command"`
@@ -99,8 +99,8 @@ type expectation struct {
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
 	Reason    string `json:"reason"`
-	// Requested and Predicted are run times, where the job is expected to run for another
-	// time than it requests.
+	// Requested and Predicted are run times; nil if the job is expected to run for as long as it
+	// requests.
 	Requested *int64 `json:"requested_seconds,omitempty"`
 	Predicted *int64 `json:"predicted_seconds,omitempty"`
 }
@@ -198,23 +198,23 @@ func findJob(w *condorsim.Workload, name string) *negotiator.Job {
 	return nil
 }
 
-// errReached ends a simulation that has gone far enough.
+// errReached ends a simulation at the instant that was asked for.
 var errReached = errors.New("the time has been reached")
 
-// snapshot is the schedule as it stands at a time.
+// snapshot is the schedule at an instant.
 type snapshot struct {
 	at    backfill.Time
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
 	last  *negotiator.Report        // of the last cycle
-	// Once it has been reached: what is foretold then, and when reserved jobs start by that.
+	// Set at the end: the predictions, and when reserved jobs start by them.
 	predictions negotiator.Predictions
 	early       map[backfill.JobID]negotiator.Expected
 
 	unordered bool // the order's expression had a number for no job
 }
 
-// Cycle takes note of a cycle.
+// Cycle keeps what a cycle left.
 func (s *snapshot) Cycle(r *negotiator.Report) error {
 	s.state, s.unordered, s.last = r.State, r.Unordered, r
 	for _, h := range r.Held {
@@ -223,7 +223,7 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// stateAt lets the pool run until a time.
+// stateAt simulates the pool up to an instant.
 func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, error) {
 	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
 	_, err := condorsim.Run(ctx, p.workload, p.config, func(_ context.Context, t backfill.Time) error {
@@ -243,7 +243,7 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, er
 	return last, nil
 }
 
-// expect tells what a job has to expect.
+// expect says when a job starts, and why not earlier.
 func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 	e := expectation{Job: job.Name, Command: command(job)}
 	if job.Submit > s.at || s.state == nil {
@@ -260,11 +260,12 @@ func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 	}
 	e.Situation = reason.Why.String()
 	e.Reason = s.state.Describe(reason, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
-	if times, foretold := s.predictions.Of(job.ID); foretold {
+	if times, known := s.predictions.Of(job.ID); known {
 		e.Requested, e.Predicted = secondsOf(times.Requested), secondsOf(times.Predicted)
 	}
 	if early, known := s.early[job.ID]; known && early.Start < reason.At {
-		e.Reason = fmt.Sprintf("reserved for %d, expected start %d on %s, guaranteed by %d", reason.At, early.Start, s.state.DescribePlacement(early.Placement), reason.Latest)
+		e.Reason = fmt.Sprintf("reserved for %d, expected start %d on %s, guaranteed by %d", reason.At, early.Start,
+			s.state.DescribePlacement(early.Placement), reason.Latest)
 		reason.At = early.Start
 	}
 	if reason.Placement != nil {

@@ -45,12 +45,12 @@ type commands struct {
 	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
 	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs."`
 	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start."`
-	Policies   policiesCommand   `cmd:"" help:"List the policies, linked in and plugins, with their options, and the orders."`
+	Policies   policiesCommand   `cmd:"" help:"${command_policies}"`
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
 }
 
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
-	os.Exit(cli.Main("negotiator", description, &commands{}, stock(os.Args[1:], daemon.Inherited())))
+	os.Exit(cli.Main("negotiator", description, &commands{}, stock(os.Args[1:], daemon.Inherited()), helpTexts))
 }

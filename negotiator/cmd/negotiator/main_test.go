@@ -24,10 +24,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
 
-// asCommand is the variable that makes the tests' executable the command.
+// asCommand is the environment variable that makes the test binary run as the command.
 const asCommand = "TEST_AS_NEGOTIATOR"
 
-// The tests' executable is the command, and its own plugin.
+// TestMain lets the test binary run as the command, and as the command's plugin.
 func TestMain(m *testing.M) {
 	serve.IfChild(os.Args[1:], append(policies.All(), greedy()))
 	if os.Getenv(asCommand) != "" {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launched is the command, ready to be started.
+// launched is the command with these arguments, not started yet.
 func launched(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	if testing.Short() {
@@ -72,7 +72,10 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"--order", ""}, 2, `unknown order ""`},
 		{[]string{"--pool", "htcondor://:"}, 2, "must be htcondor://HOST:PORT of a collector"},
 		{[]string{"--pool", "htcondor://127.0.0.1:1", "--token", "nowhere"}, 2, "token: stat nowhere: no such file"},
-		{[]string{"start-times", "--pool", "htcondor://127.0.0.1:1", "--token", "nowhere"}, 2, "token: stat nowhere: no such file"},
+		{
+			[]string{"start-times", "--pool", "htcondor://127.0.0.1:1", "--token", "nowhere"},
+			2, "token: stat nowhere: no such file",
+		},
 		{[]string{"--speed", "nan"}, 2, `speed: "nan": must be max or a number of at least 0.001`},
 		{[]string{"--log-level", "loud"}, 2, "log_level: loud: must be"},
 		{[]string{"--placement", "anywhere"}, 2, `unknown placement rule "anywhere"`},
@@ -94,8 +97,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// running starts the command, waits until the first job runs, and gives the
-// policy's process and all that is logged.
+// running starts the command, waits until the first job runs, and returns the policy's process and
+// the log.
 func running(t *testing.T, cmd *exec.Cmd) (child int, log func() string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/task"); err != nil {
@@ -121,7 +124,7 @@ func running(t *testing.T, cmd *exec.Cmd) (child int, log func() string) {
 	}
 }
 
-// plugins lists the children of a process, without the guards that stand by them.
+// plugins lists the child processes of a process, except guards.
 func plugins(t *testing.T, host int) (pids []int) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
@@ -170,7 +173,10 @@ func TestAFullDevice(t *testing.T) {
 		t.Skip("skipped: there is no /dev/full")
 	}
 	defer full.Close() //nolint:errcheck // a device
-	for _, args := range [][]string{{"--speed", "max"}, {"--speed", "max", "--json"}, {"policies"}, {"start-times", "--at", "60"}, {"explain", "1.4", "--at", "68"}, {"policies", "--json"}, {"config", "check", "/dev/null"}} {
+	for _, args := range [][]string{{"--speed", "max"}, {"--speed", "max", "--json"}, {"policies"}, {
+		"start-times",
+		"--at", "60",
+	}, {"explain", "1.4", "--at", "68"}, {"policies", "--json"}, {"config", "check", "/dev/null"}} {
 		cmd, _, stderr := launched(t, args...)
 		cmd.Stdout = full
 		require.Equal(t, 1, code(t, cmd.Run()), "%q", args)
@@ -200,9 +206,12 @@ func TestThePoliciesFitAHundredColumns(t *testing.T) {
 		all = append(all, describePolicy(spec, linkedIn))
 	}
 	long := strings.Repeat("x", 40)
-	all = append(all, describePolicy(backfill.Spec{
+	all = append(all, describePolicy(backfill.PolicySpec{
 		Name: long, Doc: strings.Repeat("ü", 300), Promise: long, Source: long + long,
-		Options: []backfill.Option{{Name: long, Default: long, Doc: long + long, Type: backfill.Choice, Choices: []string{long, "y"}}},
+		Options: []backfill.Option{{
+			Name: long, Default: long, Doc: long + long, Type: backfill.Choice,
+			Choices: []string{long, "y"},
+		}},
 	}, "/"+long+long+"/"+long), policy{From: "/" + long + long + "/" + long, Error: "it ended: " + long + long})
 	text := describe(all) + negotiator.OrderHelp()
 	for line := range strings.Lines(text) {

@@ -23,7 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// pluginCommands are the commands that concern policy plugins.
+// pluginCommands are the commands about policy plugins.
 type pluginCommands struct {
 	Check pluginCheck `cmd:"" help:"Say whether a policy plugin does what is asked of one."`
 }
@@ -32,14 +32,14 @@ type pluginCommands struct {
 type pluginCheck struct {
 	Binary    string            `arg:"" help:"The plugin: a path, or NAME for backfill-NAME in a plugin directory."`
 	Quick     bool              `help:"Try less of everything, in a few seconds."`
-	Seed      uint64            `placeholder:"N" help:"Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0."`
+	Seed      uint64            `placeholder:"N" help:"${check_seed}"`
 	PolicyOpt map[string]string `placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
 	PluginDir []string          `placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
-	MTLS      string            `name:"mtls" enum:"auto,off" default:"auto" help:"auto, or off: do not encrypt what is said to the plugin."`
+	MTLS      string            `name:"mtls" enum:"auto,off" default:"auto" help:"${check_mtls}"`
 	Deadline  time.Duration     `default:"10s" help:"How long one decision may take."`
 	JSON      bool              `name:"json" help:"Print the report as one JSON object."`
 	Verbose   bool              `short:"v" help:"Show the plugin's log: the same as --log-level debug."`
-	LogLevel  string            `enum:"trace,debug,info,warn,error,off" default:"off" help:"From which level on the plugin's log is shown: ${enum}."`
+	LogLevel  string            `enum:"trace,debug,info,warn,error,off" default:"off" help:"${check_log_level}"`
 }
 
 // Help is shown below the flags.
@@ -91,7 +91,7 @@ func (c *pluginCheck) Run(ctx context.Context) error {
 	return nil
 }
 
-// find resolves the binary as --policy does, but for linked-in policies.
+// find resolves the binary as --policy does, except that it knows no linked-in policies.
 func (c *pluginCheck) find() (string, error) {
 	dirs := c.PluginDir
 	if self, err := os.Executable(); err == nil {
@@ -99,7 +99,8 @@ func (c *pluginCheck) find() (string, error) {
 	}
 	path, found, err := host.Find(c.Binary, dirs)
 	if err == nil && !found {
-		err = fmt.Errorf("%s%s is in none of %s: give the plugin's path, as in ./%s", host.Prefix, c.Binary, strings.Join(dirs, ", "), filepath.Base(c.Binary))
+		err = fmt.Errorf("%s%s is in none of %s: give the plugin's path, as in ./%s", host.Prefix, c.Binary,
+			strings.Join(dirs, ", "), filepath.Base(c.Binary))
 	}
 	return path, err
 }
@@ -114,7 +115,7 @@ func (c *pluginCheck) print(out io.Writer, r *check.Report) error {
 	return err
 }
 
-// again is the command line that shows a finding again.
+// again is the command line that reproduces a finding.
 func (c *pluginCheck) again(seed *uint64) string {
 	words := []string{"negotiator plugin check"}
 	if c.Quick {
@@ -137,7 +138,7 @@ func (c *pluginCheck) again(seed *uint64) string {
 	return strings.Join(append(words, c.Binary), " ")
 }
 
-// verdict is a report for people, a hundred columns wide.
+// verdict formats a report for people, a hundred columns wide.
 func verdict(r *check.Report, again func(seed *uint64) string) string {
 	var b strings.Builder
 	if r.Policy != "" {
@@ -169,7 +170,7 @@ func verdict(r *check.Report, again func(seed *uint64) string) string {
 	return b.String() + "\n" + sum(r) + "\n"
 }
 
-// latencies is how long decisions took, by the size of the pool.
+// latencies is a table of how long decisions took, by the size of the pool.
 func latencies(r *check.Report) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -177,23 +178,30 @@ func latencies(r *check.Report) string {
 	t.AppendHeader(table.Row{"slots", "waiting", "decisions", "median", "90 %", "99 %", "longest", "bytes"})
 	var columns []table.ColumnConfig
 	for i := range 8 {
-		columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		columns = append(columns, table.ColumnConfig{
+			Number: i + 1, Align: text.AlignRight,
+			AlignHeader: text.AlignRight,
+		})
 	}
 	t.SetColumnConfigs(columns)
 	for _, l := range r.Latency {
-		t.AppendRow(table.Row{l.Slots, l.Jobs, l.Decisions, millis(l.P50), millis(l.P90), millis(l.P99), millis(l.Max), l.Bytes})
+		t.AppendRow(table.Row{
+			l.Slots, l.Jobs, l.Decisions, millis(l.P50), millis(l.P90), millis(l.P99),
+			millis(l.Max), l.Bytes,
+		})
 	}
 	s := t.Render()
 	if r.Resync != nil {
-		s += fmt.Sprintf("\nThe whole state of %d slots and %d jobs: %d bytes, handed over and decided on in %s.", r.Resync.Slots, r.Resync.Jobs, r.Resync.Bytes, millis(r.Resync.Took))
+		s += fmt.Sprintf("\nThe whole state of %d slots and %d jobs: %d bytes, handed over and decided on in %s.",
+			r.Resync.Slots, r.Resync.Jobs, r.Resync.Bytes, millis(r.Resync.Took))
 	}
 	return s
 }
 
-// millis is a time in milliseconds, given in microseconds.
+// millis formats microseconds as milliseconds.
 func millis(us float64) string { return fmt.Sprintf("%.2f ms", us/1000) }
 
-// sum says in one line what came out.
+// sum is the result in one line.
 func sum(r *check.Report) string {
 	counts := map[check.Verdict]int{}
 	for _, k := range r.Checks {

@@ -19,24 +19,28 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected files") //nolint:gochecknoglobals // a flag of the test binary
+//nolint:gochecknoglobals // a flag of the test binary
+var update = flag.Bool("update", false, "rewrite the expected files")
 
-// greedy is a policy that starts everything, whether there is room or not.
-func greedy() backfill.Spec {
-	return backfill.Spec{Name: "greedy", Doc: "starts everything", New: func(backfill.Values) (backfill.Policy, error) {
-		return backfill.PolicyFunc(func(c *backfill.Cycle) {
-			for _, more := c.Next(); more; {
-				_, more = c.Next()
-			}
-			for j := range c.Queue() {
-				c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
-			}
-		}), nil
-	}}
+// greedy is a policy that starts every job, whether there is room or not.
+func greedy() backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: "greedy", Doc: "starts everything",
+		New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(func(c *backfill.Cycle) {
+				for _, more := c.Next(); more; {
+					_, more = c.Next()
+				}
+				for j := range c.Queue() {
+					c.Start(j, backfill.Placement{{Slot: 0, Count: j.Nodes}})
+				}
+			}), nil
+		},
+	}
 }
 
-// TestVerdict compares what is printed of a good plugin and of a bad one. The clock is
-// such that whatever is timed takes the same.
+// TestVerdict compares the reports about a good and a bad plugin with files. By its clock
+// everything takes the same time.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -47,13 +51,17 @@ func TestVerdict(t *testing.T) {
 		command, err := host.Self(name)
 		require.NoError(t, err)
 		var now time.Time
-		report, err := check.Run(t.Context(), command, check.Options{Quick: true, Seed: 7, NoMTLS: name == "greedy", Clock: func() time.Time {
-			now = now.Add(50 * time.Millisecond) // so that ten decisions are enough
-			return now
-		}})
+		report, err := check.Run(t.Context(), command,
+			check.Options{Quick: true, Seed: 7, NoMTLS: name == "greedy", Clock: func() time.Time {
+				now = now.Add(50 * time.Millisecond) // so that ten decisions are enough
+				return now
+			}})
 		require.NoError(t, err)
 		report.Plugin = "/home/somebody/backfill-" + name
-		cmd := pluginCheck{Binary: "./backfill-" + name, Quick: true, Seed: 7, MTLS: "auto", Deadline: time.Minute, PolicyOpt: map[string]string{"b": "2", "a": "1"}}
+		cmd := pluginCheck{
+			Binary: "./backfill-" + name, Quick: true, Seed: 7, MTLS: "auto", Deadline: time.Minute,
+			PolicyOpt: map[string]string{"b": "2", "a": "1"},
+		}
 		_, _ = fmt.Fprintf(&text, "%s\n", verdict(report, cmd.again))
 	}
 	const path = "testdata/verdict.txt"
@@ -80,7 +88,7 @@ func TestAnInterruptEndsTheCheck(t *testing.T) {
 	cmd, stdout, stderr := launched(t, "plugin", "check", plugin)
 	require.NoError(t, cmd.Start())
 	var child int
-	poll.Until(t, "its process", func() (told string, so bool) {
+	poll.Until(t, "its process", func() (seen string, ok bool) {
 		text, err := os.ReadFile(pid)
 		n, _ := fmt.Sscan(string(text), &child)
 		return string(text), err == nil && n == 1

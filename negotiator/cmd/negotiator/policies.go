@@ -39,12 +39,11 @@ Examples:
   negotiator policies --plugin-dir /usr/local/lib/condor-backfill --json`
 }
 
-// startTimeout is how long a plugin may take to say what it is.
+// startTimeout is how long a plugin may take to describe itself.
 const startTimeout = 5 * time.Second
 
-// policy is what is told of a policy. From is where it was found: the path of a
-// plugin, else linkedIn. Of a plugin that could not be asked only From and Error,
-// the reason, are known.
+// policy is what is printed about a policy. From is the path of a plugin, or linkedIn. A plugin
+// that could not be asked has only From and the reason, Error.
 type policy struct {
 	Name       string         `json:"name"`
 	Doc        string         `json:"doc"`
@@ -59,7 +58,7 @@ type policy struct {
 
 const linkedIn = "linked in"
 
-// policyOption is one option; the bounds are null where there is none.
+// policyOption is one option of a policy; a bound that it does not have is null.
 type policyOption struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
@@ -91,8 +90,8 @@ func (c *policiesCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// find gathers the policies that are named or, if none is, all that are linked in
-// or lie in the directories.
+// find describes the named policies; if none is named, all that are linked in or lie in the
+// directories.
 func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
 	request := choose.Request{
 		Dirs:    c.PluginDir,
@@ -133,8 +132,8 @@ func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
 	return all, nil
 }
 
-// describePolicy tells of one policy.
-func describePolicy(s backfill.Spec, from string) policy {
+// describePolicy puts a policy's description into the form in which it is printed.
+func describePolicy(s backfill.PolicySpec, from string) policy {
 	p := policy{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source,
 		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, From: from, Options: []policyOption{},
@@ -180,7 +179,7 @@ func describe(all []policy) string {
 	return out
 }
 
-// wrappedTable is a table whose columns are no wider than said.
+// wrappedTable makes a table whose columns are at most this wide.
 func wrappedTable(widths []int, header ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

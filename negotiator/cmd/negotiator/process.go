@@ -21,10 +21,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// folder is where the state is kept. Who observes has another folder: the one at work
-// locks its own.
+// folder is where the state is kept. A negotiator that observes has another folder, as the one at
+// work locks its own.
 func (p *process) folder() string {
 	folder := p.site.Settings.State
 	if folder != "" && p.site.Settings.Observe {
@@ -33,15 +34,15 @@ func (p *process) folder() string {
 	return folder
 }
 
-// openState opens what outlives the process, and the accounting in it. Without a
-// folder of its own it does not.
+// openState opens the state, which outlives the process, and the accounting in it. If no folder is
+// configured, it uses a temporary one.
 func (p *process) openState() (err error) {
 	folder := p.folder()
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "negotiator-"); err != nil {
 			return err
 		}
-		p.passing = folder
+		p.temporary = folder
 	}
 	if p.state, err = daemon.OpenState(folder, p.logger); err != nil {
 		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))
@@ -53,20 +54,22 @@ func (p *process) openState() (err error) {
 	if p.accountant, err = accountant.Open(p.state.DB, settings); err != nil {
 		return err
 	}
-	order := negotiator.OrderBy(func(j *backfill.Job, now backfill.Time) (float64, bool) { return (*p.key.Load())(j, now) })
+	order := negotiator.OrderBy(func(j *backfill.Job, now backfill.Time) (float64, bool) {
+		return (*p.key.Load())(j, now)
+	})
 	p.fairShare = &order
 	return nil
 }
 
-// learnFrom has the estimators begin with what is known beforehand: from a file, then
-// from what negotiators before this one saw.
+// learnFrom collects what the estimators know at the start: the history file, then what earlier
+// negotiators learned.
 func (p *process) learnFrom() error {
 	kept, err := p.state.Learned()
 	if err != nil {
 		return err
 	}
 	until := backfill.Time(time.Now().Unix())
-	for e := range kept.All() { // the file's come before, or these would seem as new
+	for e := range kept.All() { // the jobs in the file end before the first of these
 		until = e.At
 		break
 	}
@@ -87,7 +90,7 @@ func (p *process) learnFrom() error {
 	return nil
 }
 
-// accounting is what HTCondor's configuration says of the accounting.
+// accounting reads the accountant's settings from HTCondor's configuration.
 func (p *process) accounting(c *condorconfig.Config) (accountant.Settings, error) {
 	settings, err := accountant.ParseSettings(c.Lookup)
 	if err != nil {
@@ -100,13 +103,14 @@ func (p *process) accounting(c *condorconfig.Config) (accountant.Settings, error
 	return settings, nil
 }
 
-// newPool is the pool as these settings see it.
+// newPool makes the pool of these settings.
 func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	s := p.site.Settings
 	settings := htcondor.Settings{
 		Collector: p.collector, Security: p.secure, Schema: schema,
-		Observe: s.Observe, Once: p.command.Once, StartSlack: seconds(s.StartSlack), DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
-		Accounting: htcondor.Accounting{Accountant: p.accountant, Limits: p.limits},
+		Observe: s.Observe, Once: p.command.Once, StartSlack: seconds(s.StartSlack),
+		DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
+		Accounting: track.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {
 		if e, err := classad.ParseExpr(text); err == nil { // it was checked before
@@ -119,7 +123,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	return pool
 }
 
-// tuning is what can change while the daemon lives.
+// tuning is what can change while the daemon runs.
 func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	update, _ := c.Seconds("NEGOTIATOR_UPDATE_INTERVAL") // it was checked before
 	return daemon.Tuning{
@@ -131,7 +135,7 @@ func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	}
 }
 
-// lookup is a knob as it is configured now.
+// lookup returns a knob of HTCondor's configuration as it is now.
 func (p *process) lookup(knob string) (string, bool) {
 	if c := p.command.htcondor.Load(); c != nil {
 		return c.Lookup(knob)
@@ -139,18 +143,19 @@ func (p *process) lookup(knob string) (string, bool) {
 	return "", false
 }
 
-// port is the command port.
+// port makes the command port.
 func (p *process) port(reconfigure func()) *server.Port {
 	p.permit(p.site.Config)
 	p.server = p.site.Server(&p.who)
 	commands := &server.Negotiator{
-		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant, Reconfig: reconfigure,
-		Off: func(server.Stop) { p.daemon.Off() },
+		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant,
+		Reconfig: reconfigure,
+		Off:      func(server.Stop) { p.daemon.Off() },
 	}
 	return &server.Port{Security: p.server, Handlers: commands.Handlers(), Logger: p.logger.Named("port")}
 }
 
-// permit takes up who may give commands.
+// permit sets who may give commands.
 func (p *process) permit(c *condorconfig.Config) {
 	who := daemon.Permissions(c)
 	p.who.Store(who)
@@ -159,8 +164,7 @@ func (p *process) permit(c *condorconfig.Config) {
 	}
 }
 
-// writeAddress leaves the command port's address where HTCondor's tools look for
-// it.
+// writeAddress writes the command port's address to the file where HTCondor's tools look for it.
 func (p *process) writeAddress(address string) {
 	if p.site.Inherited.Parent == 0 {
 		return
@@ -172,14 +176,14 @@ func (p *process) writeAddress(address string) {
 	}
 }
 
-// reconfigure reads HTCondor's configuration anew whenever it is told to, and has
-// the policy taken up anew.
-func (p *process) reconfigure(ctx context.Context, told <-chan os.Signal, again chan<- os.Signal) {
+// reconfigure reads HTCondor's configuration anew at each signal, and then requests a reload of the
+// policy.
+func (p *process) reconfigure(ctx context.Context, signals <-chan os.Signal, again chan<- os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-told:
+		case <-signals:
 		}
 		if err := p.reread(ctx); err != nil {
 			p.logger.Error("nothing is changed: HTCondor's configuration cannot be taken up", "error", err)
@@ -194,7 +198,7 @@ func (p *process) reconfigure(ctx context.Context, told <-chan os.Signal, again 
 	}
 }
 
-// reread takes up what can change of HTCondor's configuration: all of it, or nothing.
+// reread applies HTCondor's configuration as it is now: all that can change, or nothing.
 func (p *process) reread(ctx context.Context) error {
 	was := p.command.htcondor.Load()
 	if was == nil {
@@ -209,20 +213,20 @@ func (p *process) reread(ctx context.Context) error {
 		return err
 	}
 	p.command.htcondor.Store(next)
-	if err = p.takeUp(next); err != nil {
+	if err = p.apply(next); err != nil {
 		p.command.htcondor.Store(was)
-		p.limits.Reread() // one may have been asked for meanwhile
+		p.limits.Reread() // a limit may have been read meanwhile
 	}
 	return err
 }
 
-// takeUp checks a configuration, and then has everybody go by it.
-func (p *process) takeUp(next *condorconfig.Config) error {
+// apply checks a configuration, and then makes all parts of the process use it.
+func (p *process) apply(next *condorconfig.Config) error {
 	s, err := p.command.settings()
 	if err = errors.Join(err, next.Check()); err != nil {
 		return err
 	}
-	s, _ = s.During(p.site.Settings) // of the rest is told where the policy is taken up
+	s, _ = s.During(p.site.Settings) // startConfigured reports the rest
 	site := daemon.Site{Config: next, Settings: s, Inherited: p.site.Inherited}
 	accounting, err := p.accounting(next)
 	if err == nil {
@@ -257,7 +261,7 @@ func (p *process) takeUp(next *condorconfig.Config) error {
 	if names := p.site.Differences(next); len(names) > 0 {
 		p.logger.Warn("only a new start changes these knobs, they stay", "knobs", strings.Join(names, ", "))
 	}
-	err = p.former.Forget() // those of now may still be in use, by who shakes hands
+	err = p.former.Forget() // a handshake may still use the present secrets
 	p.former, p.present = p.present, site
 	return err
 }

@@ -13,16 +13,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 )
 
-// TestWhatWasLearnedKeepsItsTime where a file is learned from beforehand: what is as old
-// as max-age says would else never be forgotten.
+// TestWhatWasLearnedKeepsItsTime: jobs that earlier negotiators learned keep their end times if a
+// history file is read, too. Otherwise they would never reach max-age.
 func TestWhatWasLearnedKeepsItsTime(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.swf")
-	require.NoError(t, os.WriteFile(trace, []byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 9 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n"), 0o600))
+	require.NoError(t, os.WriteFile(trace,
+		[]byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 9 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n"),
+		0o600))
 	state, err := daemon.OpenState(t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer state.Close() //nolint:errcheck // nothing is in it
 	require.NoError(t, state.Learn([]estimate.Ended{{Ran: 1, At: 5000}, {Ran: 2, At: 6000}}))
-	p := &process{office: office{flags: &poolFlags{}, logger: hclog.NewNullLogger()}, state: state}
+	p := &process{activator: activator{flags: &poolFlags{}, logger: hclog.NewNullLogger()}, state: state}
 	p.site.Settings.History = trace
 	require.NoError(t, p.learnFrom())
 	var at []backfill.Time

@@ -22,20 +22,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// site is a machine with HTCondor's configuration, and nothing of HTCondor.
+// site is a machine that has HTCondor's configuration, but not HTCondor.
 type site struct {
 	t      *testing.T
 	folder string
 	knobs  map[string]string
 }
 
-// newSite has the command find a configuration. As root it becomes another user.
+// newSite makes a configuration that the command finds. A command that runs as root becomes another
+// user.
 func newSite(t *testing.T, knobs map[string]string) *site {
 	t.Helper()
 	s := &site{t: t, folder: t.TempDir(), knobs: map[string]string{
-		"SEC_CLIENT_AUTHENTICATION_METHODS": "CLAIMTOBE", "SEC_DEFAULT_AUTHENTICATION_METHODS": "CLAIMTOBE, IDTOKENS", "UID_DOMAIN": "test", "TRUST_DOMAIN": "test",
-		"FULL_HOSTNAME": "here.test", "IP_ADDRESS": "127.0.0.1", "BIND_ALL_INTERFACES": "False", "ALLOW_READ": "*@test", "ALLOW_ADMINISTRATOR": "root@test",
-		"BACKFILL_POLICY": "easy", "BACKFILL_IN_PROCESS": "true",
+		"SEC_CLIENT_AUTHENTICATION_METHODS": "CLAIMTOBE", "SEC_DEFAULT_AUTHENTICATION_METHODS": "CLAIMTOBE, IDTOKENS",
+		"UID_DOMAIN": "test", "TRUST_DOMAIN": "test",
+		"FULL_HOSTNAME": "here.test", "IP_ADDRESS": "127.0.0.1", "BIND_ALL_INTERFACES": "False", "ALLOW_READ": "*@test",
+		"ALLOW_ADMINISTRATOR": "root@test",
+		"BACKFILL_POLICY":     "easy", "BACKFILL_IN_PROCESS": "true",
 	}}
 	const nobody = 65534
 	ids := fmt.Sprintf("%d.%d", os.Getuid(), os.Getgid())
@@ -48,14 +51,16 @@ func newSite(t *testing.T, knobs map[string]string) *site {
 	}
 	s.knobs["CONDOR_IDS"], s.knobs["BACKFILL_STATE"] = ids, state
 	maps.Copy(s.knobs, knobs)
-	require.NoError(t, os.WriteFile(s.path(condorconfig.Program), []byte("#!/bin/sh\ncat '"+s.path("dump")+"'\n"), 0o755)) //nolint:gosec // it is executed
+	//nolint:gosec // it is executed
+	require.NoError(t, os.WriteFile(s.path(condorconfig.Program),
+		[]byte("#!/bin/sh\ncat '"+s.path("dump")+"'\n"), 0o755))
 	s.write()
 	return s
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.folder, name) }
 
-// write writes the configuration as it is now.
+// write writes the configuration.
 func (s *site) write() {
 	s.t.Helper()
 	var text strings.Builder
@@ -65,7 +70,7 @@ func (s *site) write() {
 	require.NoError(s.t, os.WriteFile(s.path("dump"), []byte(text.String()), 0o644)) //nolint:gosec // nothing is secret
 }
 
-// start runs the negotiator.
+// start starts the negotiator.
 func (s *site) start(args ...string) *launchedDaemon {
 	s.t.Helper()
 	d := &launchedDaemon{t: s.t}
@@ -80,8 +85,8 @@ func (s *site) start(args ...string) *launchedDaemon {
 	return d
 }
 
-// TestReconfigure takes up between cycles what can be, tells of the rest, and takes up
-// nothing of what is wrong.
+// TestReconfigure: settings that can change do so between cycles, others are reported, and a wrong
+// configuration changes nothing.
 func TestReconfigure(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -100,7 +105,10 @@ func TestReconfigure(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(keys, name), []byte(name), 0o600))
 		token := s.path("token-" + name)
 		require.NoError(t, os.WriteFile(token, []byte(text+"\n"), 0o600))
-		return &security.Client{Name: "TOOL", Timeout: time.Minute, Methods: []security.Method{security.Token}, Tokens: []string{token}}
+		return &security.Client{
+			Name: "TOOL", Timeout: time.Minute, Methods: []security.Method{security.Token},
+			Tokens: []string{token},
+		}
 	}
 	old := sign("old")
 	s.write()
@@ -137,7 +145,8 @@ func TestReconfigure(t *testing.T) {
 	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
 	require.Contains(t, d.await("only a new start changes these knobs, they stay"), `knobs="NEGOTIATOR_NAME, LOWPORT"`)
 	require.Contains(t, d.await("only a new start changes these settings, they stay"), "settings=start_slack")
-	require.Contains(t, d.await("reloaded:"), `changed="interval: 1h0m0s → 1s, cycle_delay: 1s → 2s, reasons: true → false"`)
+	require.Contains(t, d.await("reloaded:"),
+		`changed="interval: 1h0m0s → 1s, cycle_delay: 1s → 2s, reasons: true → false"`)
 	for range 3 {
 		d.await(" cycle ") // an hour apart they would not come
 	}
@@ -145,10 +154,11 @@ func TestReconfigure(t *testing.T) {
 	s.write()
 	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
 	d.await("the configuration is taken up; policy, order, estimates and log level follow")
-	require.Contains(t, d.await("policy, order, estimates and log level stay as they are: what is configured cannot be taken up"), "nonesuch")
+	require.Contains(t, d.await("policy, order, estimates and log level stay as they are: what is configured "+
+		"cannot be taken up"), "nonesuch")
 	require.NoError(t, try(fresh))
 	require.Error(t, try(old), "nor does a session of before go on")
-	poll.Equal(t, 1, func() int { return len(second.Ads("Negotiator")) }) // all collectors are told
+	poll.Equal(t, 1, func() int { return len(second.Ads("Negotiator")) }) // every collector gets the ad
 	name, _ := second.Ads("Negotiator")[0].Text("Name")
 	require.Equal(t, "here.test", name)
 	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
@@ -158,18 +168,24 @@ func TestReconfigure(t *testing.T) {
 	}
 }
 
-// TestBadConfiguration ends with 2 before anything is done, and names the knob.
+// TestBadConfiguration: a wrong configuration ends the command with code 2 before it does anything,
+// and the error names the knob.
 func TestBadConfiguration(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	for knob, values := range map[string][]string{
-		"BACKFILL_POLICY": {"nonesuch"}, "BACKFILL_ORDER": {"tallest"}, "BACKFILL_FALLBACK": {"nonesuch"}, "BACKFILL_PLACEMENT": {"heap"},
-		"BACKFILL_POLICY_OPTIONS": {"depth", "no-such-option=1"}, "BACKFILL_ESTIMATES": {"nonesuch"}, "BACKFILL_HISTORY": {"/no/such/file"},
-		"BACKFILL_CYCLE_DELAY": {"0", "soon"}, "NEGOTIATOR_INTERVAL": {"0"}, "BACKFILL_HTTP": {"nowhere"}, "BACKFILL_RESOURCES": {"memory"},
-		"BACKFILL_STATE": {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", ""}, "SEC_CLIENT_ENCRYPTION": {"SOMETIMES"},
-		"CONDOR_IDS": {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"}, "MAX_NEGOTIATOR_LOG": {"big"},
+		"BACKFILL_POLICY": {"nonesuch"}, "BACKFILL_ORDER": {"tallest"}, "BACKFILL_FALLBACK": {"nonesuch"},
+		"BACKFILL_PLACEMENT":      {"heap"},
+		"BACKFILL_POLICY_OPTIONS": {"depth", "no-such-option=1"}, "BACKFILL_ESTIMATES": {"nonesuch"},
+		"BACKFILL_HISTORY":     {"/no/such/file"},
+		"BACKFILL_CYCLE_DELAY": {"0", "soon"}, "NEGOTIATOR_INTERVAL": {"0"}, "BACKFILL_HTTP": {"nowhere"},
+		"BACKFILL_RESOURCES": {"memory"},
+		"BACKFILL_STATE":     {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", ""},
+		"SEC_CLIENT_ENCRYPTION": {"SOMETIMES"},
+		"CONDOR_IDS":            {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"},
+		"MAX_NEGOTIATOR_LOG":         {"big"},
 		"NEGOTIATOR_SLOT_CONSTRAINT": {"Cpus >"}, "NEGOTIATOR_JOB_CONSTRAINT": {"a b"},
 	} {
 		for _, value := range values {

@@ -12,46 +12,47 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// reload takes the configuration up anew, and the policy's executable with it,
-// whenever it is told to, until the context ends. All that takes time is done
-// beside the cycles; what changes hands between two of them is ready.
-func (o *office) reload(ctx context.Context, told <-chan os.Signal, changes chan<- negotiator.Change) {
+// reload reads the configuration and starts its policy anew at each signal, until the context ends.
+// It does so beside the cycles; a new policy is ready before it becomes active between two of them.
+func (a *activator) reload(ctx context.Context, signals <-chan os.Signal, changes chan<- negotiator.Change) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-told:
+		case <-signals:
 		}
-		for o.handOver(ctx, told, changes) {
+		for a.reloadOnce(ctx, signals, changes) {
 		}
 	}
 }
 
-// stays begins what is said of a reload that failed: what else can change of a real pool's
-// configuration is taken up before.
+// stays begins the message about a reload that failed. Other settings of a real pool may have
+// changed already.
 const stays = "policy, order, estimates and log level stay as they are"
 
-// handOver starts what the configuration names now, and ends what was in charge
-// when the change is made. Again says that it was told to reload meanwhile, which
-// is not kept waiting by a plugin that takes long to start.
-func (o *office) handOver(ctx context.Context, told <-chan os.Signal, changes chan<- negotiator.Change) (again bool) {
-	o.logger.Info("reloading")
+// reloadOnce starts the policy that the configuration names now, hands it over as a change, and
+// ends the former one once the change is made. It gives up at the next signal, however long a
+// plugin takes to start, and returns again.
+func (a *activator) reloadOnce(
+	ctx context.Context, signals <-chan os.Signal, changes chan<- negotiator.Change,
+) (again bool) {
+	a.logger.Info("reloading")
 	starting, stop := context.WithCancel(ctx)
 	defer stop()
-	var next *charge
+	var next *active
 	var err error
 	ready := make(chan struct{})
 	go func() {
 		defer close(ready)
-		next, err = o.successor(starting)
+		next, err = a.startConfigured(starting)
 	}()
 	select {
 	case <-ready:
-	case <-told:
+	case <-signals:
 		again = true
 		stop()
 		<-ready
@@ -63,16 +64,16 @@ func (o *office) handOver(ctx context.Context, told <-chan os.Signal, changes ch
 		return again
 	}
 	if err != nil {
-		o.logger.Error(stays+": what is configured cannot be taken up", "error", err)
+		a.logger.Error(stays+": what is configured cannot be taken up", "error", err)
 		return false
 	}
-	past := o.policy
+	past := a.policy
 	made := make(chan error, 1)
 	change := negotiator.Change{
 		Order: next.order, Policy: next.policy.Main, Fallback: next.policy.Fallback, Estimates: next.estimates,
 		Made: func(now backfill.Time, err error) {
 			if err == nil {
-				o.succeed(now, next)
+				a.activate(now, next)
 			}
 			made <- err
 		},
@@ -83,55 +84,67 @@ func (o *office) handOver(ctx context.Context, told <-chan os.Signal, changes ch
 			past.Close()
 			return false
 		}
-		o.logger.Error(stays+": the policy cannot take over", "error", err)
-	case <-told:
+		a.logger.Error(stays+": the policy cannot take over", "error", err)
+	case <-signals:
 		again = true
 	case <-ctx.Done():
-		o.logger.Warn(stays+": the run ended before the next cycle", "policy", next.policy.Main.Spec().Name)
+		a.logger.Warn(stays+": the run ended before the next cycle", "policy", next.policy.Main.Spec().Name)
 	}
 	next.policy.Close()
 	return again
 }
 
-// successor is what the configuration puts in charge now.
-func (o *office) successor(ctx context.Context) (*charge, error) {
-	s, err := o.flags.settings()
+// startConfigured starts the policy that the configuration names now. Settings that need a new
+// start of the negotiator keep their values.
+func (a *activator) startConfigured(ctx context.Context) (*active, error) {
+	s, err := a.flags.settings()
 	if err != nil {
 		return nil, err
 	}
-	s, ignored := s.During(o.settings)
+	s, ignored := s.During(a.settings)
 	if len(ignored) > 0 {
-		o.logger.Warn("only a new start changes these settings, they stay", "settings", strings.Join(ignored, ", "))
+		a.logger.Warn("only a new start changes these settings, they stay", "settings", strings.Join(ignored, ", "))
 	}
-	if unread := s.UnreadLabels(o.labels); len(unread) > 0 {
-		return nil, o.flags.locate(fmt.Errorf("of jobs, %s is not read: only a new start reads other attributes", strings.Join(unread, ", ")), o.flags.EstimatesOpt != nil, "estimates_options")
+	if unread := s.UnreadLabels(a.labels); len(unread) > 0 {
+		return nil, a.flags.locate(fmt.Errorf("of jobs, %s is not read: only a new start reads other attributes",
+			strings.Join(unread, ", ")), a.flags.EstimatesOpt != nil, "estimates_options")
 	}
-	return o.appoint(ctx, s)
+	return a.startPolicy(ctx, s)
 }
 
-// succeed puts the next one in charge, between two cycles.
-func (o *office) succeed(now backfill.Time, next *charge) {
-	changed := strings.Join(next.settings.Differences(o.settings), ", ")
-	is := report.Change{At: now, Policy: next.policy.Main.Spec().Name, Order: next.settings.Order, Options: next.settings.Options, Estimates: said(next.settings.EstimateSettings(), next.guarantees, 0)}
-	was := report.Change{Policy: o.ran.Policy, Order: o.ran.Order, Options: o.ran.Options, Estimates: said(o.settings.EstimateSettings(), o.guarantees, 0)}
-	if n := len(o.ran.Changes); n > 0 {
-		was = o.ran.Changes[n-1]
+// activate makes the next policy the active one, between two cycles.
+func (a *activator) activate(now backfill.Time, next *active) {
+	changed := strings.Join(next.settings.Differences(a.settings), ", ")
+	is := report.Change{
+		At: now, Policy: next.policy.Main.Spec().Name, Order: next.settings.Order,
+		Options: next.settings.Options, Estimates: summaryOf(next.settings.EstimateSettings(), next.guarantees, 0),
 	}
-	if was.Policy != is.Policy || was.Order != is.Order || !maps.Equal(was.Options, is.Options) || !reflect.DeepEqual(was.Estimates, is.Estimates) {
-		o.ran.Changes = append(o.ran.Changes, is)
+	was := report.Change{
+		Policy: a.ran.Policy, Order: a.ran.Order, Options: a.ran.Options,
+		Estimates: summaryOf(a.settings.EstimateSettings(), a.guarantees, 0),
 	}
-	o.charge = next
-	level := o.level()
-	o.logger.SetLevel(min(level, o.logger.GetLevel())) // whichever lets the next line pass
-	about := []any{"t", now, "policy", is.Policy, "changed", cmp.Or(changed, "nothing, but the policy was started anew")}
+	if n := len(a.ran.Changes); n > 0 {
+		was = a.ran.Changes[n-1]
+	}
+	if was.Policy != is.Policy || was.Order != is.Order || !maps.Equal(was.Options, is.Options) ||
+		!reflect.DeepEqual(was.Estimates, is.Estimates) {
+		a.ran.Changes = append(a.ran.Changes, is)
+	}
+	a.active = next
+	level := a.level()
+	a.logger.SetLevel(min(level, a.logger.GetLevel())) // so that the next line passes, whichever level it is
+	about := []any{
+		"t", now, "policy", is.Policy, "changed",
+		cmp.Or(changed, "nothing, but the policy was started anew"),
+	}
 	if was.Estimates != nil || is.Estimates != nil {
 		about = append(about, "estimates", is.Estimates)
 	}
-	o.logger.Info("reloaded", about...)
-	o.logger.SetLevel(level)
+	a.logger.Info("reloaded", about...)
+	a.logger.SetLevel(level)
 }
 
-// level is what is logged from.
-func (o *office) level() hclog.Level {
-	return hclog.LevelFromString(cmp.Or(o.settings.LogLevel, o.logLevel()))
+// level is the log level of the settings.
+func (a *activator) level() hclog.Level {
+	return hclog.LevelFromString(cmp.Or(a.settings.LogLevel, a.logLevel()))
 }

@@ -16,12 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// launchedDaemon is the command, with its log read line by line.
+// launchedDaemon is the running command, with its log read line by line.
 type launchedDaemon struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -44,7 +44,7 @@ func start(t *testing.T, args ...string) *launchedDaemon {
 	return d
 }
 
-// await reads the log until a line holds a text.
+// await reads the log up to a line that contains the text.
 func (d *launchedDaemon) await(text string) string {
 	d.t.Helper()
 	for {
@@ -57,14 +57,14 @@ func (d *launchedDaemon) await(text string) string {
 	}
 }
 
-// reload tells it to reload and waits for what it says.
+// reload sends the signal to reload and waits for a line of the log.
 func (d *launchedDaemon) reload(text string) {
 	d.t.Helper()
 	require.NoError(d.t, d.cmd.Process.Signal(syscall.SIGHUP))
 	d.await(text)
 }
 
-// end reads the rest of the log and gives the exit code.
+// end reads the rest of the log and returns the exit code.
 func (d *launchedDaemon) end() int {
 	d.t.Helper()
 	for {
@@ -77,7 +77,7 @@ func (d *launchedDaemon) end() int {
 	return code(d.t, d.cmd.Wait())
 }
 
-// onlyChild waits until the daemon has one child process, and gives it.
+// onlyChild waits until the daemon has exactly one child process, and returns it.
 func (d *launchedDaemon) onlyChild() int {
 	d.t.Helper()
 	if _, err := os.Stat("/proc/self/task"); err != nil {
@@ -99,34 +99,35 @@ func stand(t *testing.T, path, policy string) {
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// TestSwapWhileJobsRun goes from one policy to another, and on to the end: each job
-// runs once.
+// TestSwapWhileJobsRun changes the policy several times: each job still runs once.
 func TestSwapWhileJobsRun(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "negotiator.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("policy: easy\n"), 0o600))
 	d := start(t, "--config", file, "--speed", "60", "--json")
 	easy := d.onlyChild()
-	require.NoError(t, os.WriteFile(file, []byte("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("policy: conservative\norder: sjf\nspeed: max\nplacement: pack\n"), 0o600))
 	d.reload("only a new start changes these settings, they stay: settings=placement")
-	require.Contains(t, d.await("reloaded: "), `policy=conservative changed="policy: easy → conservative, order: fcfs → sjf"`)
+	require.Contains(t, d.await("reloaded: "),
+		`policy=conservative changed="policy: easy → conservative, order: fcfs → sjf"`)
 	conservative := d.onlyChild()
 	require.NotEqual(t, easy, conservative)
 	require.Zero(t, d.end(), &d.log)
 	for _, process := range []int{easy, conservative} {
 		require.ErrorIs(t, syscall.Kill(process, 0), syscall.ESRCH, "no process is left")
 	}
-	var told struct {
+	var printed struct {
 		Jobs    int
 		Policy  string
 		Refused []any
 		Changes []struct{ Policy, Order string }
 	}
-	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &told))
-	require.Equal(t, 54, told.Jobs)
-	require.Equal(t, "easy", told.Policy)
-	require.Empty(t, told.Refused)
-	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}}, told.Changes)
+	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &printed))
+	require.Equal(t, 54, printed.Jobs)
+	require.Equal(t, "easy", printed.Policy)
+	require.Empty(t, printed.Refused)
+	require.Equal(t, []struct{ Policy, Order string }{{"conservative", "sjf"}}, printed.Changes)
 	for proc := range 54 {
 		for _, what := range []string{"started", "ended"} {
 			count := 0
@@ -140,7 +141,7 @@ func TestSwapWhileJobsRun(t *testing.T) {
 	}
 }
 
-// TestWhatCannotTakeOver leaves a stranger's policy in charge.
+// TestWhatCannotTakeOver: a policy that cannot become active leaves the plugin active.
 func TestWhatCannotTakeOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,12 +155,15 @@ func TestWhatCannotTakeOver(t *testing.T) {
 	stranger := d.onlyChild()
 
 	for text, says := range map[string]string{
-		"policy: nonsense\n":                                    "unknown policy \"nonsense\"",
-		"policy: /bin/false\n":                                  "negotiator.yaml: [1:9] policy: /bin/false: is not a policy plugin",
-		"policy: pc\nfallback: easy\n":                          "negotiator.yaml: [2:11] fallback: pc gives guarantees",
-		"policy: [\n":                                           "negotiator.yaml: [1:",
-		"order: tallest\n":                                      "negotiator.yaml: [1:8] order: unknown order",
-		"policy: " + mine + "\nplugins: {allow: [ibb]}\n":       "negotiator.yaml: [2:18] plugins.allow: " + mine + " may not be started",
+		"policy: nonsense\n": "unknown policy \"nonsense\"",
+		"policy: /bin/false\n": "negotiator.yaml: [1:9] policy: /bin/false: " +
+			"is not a policy plugin",
+		"policy: pc\nfallback: easy\n": "negotiator.yaml: [2:11] fallback: pc " +
+			"gives guarantees",
+		"policy: [\n":      "negotiator.yaml: [1:",
+		"order: tallest\n": "negotiator.yaml: [1:8] order: unknown order",
+		"policy: " + mine + "\nplugins: {allow: [ibb]}\n": "negotiator.yaml: [2:18] plugins.allow: " + mine +
+			" may not be started",
 		"policy: " + mine + "\nplugins:\n  checksums: {x: y}\n": "y is no SHA-256 sum",
 	} {
 		write(text)
@@ -172,8 +176,8 @@ func TestWhatCannotTakeOver(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(stranger, 0), syscall.ESRCH, "no process is left")
 }
 
-// TestARebuiltPluginIsTakenUp without a configuration. Flags have the last word,
-// and what comes while the change is under way does as well.
+// TestARebuiltPluginIsTakenUp: a reload without a configuration file starts the executable anew,
+// whatever it is now. If it is missing, the active policy stays.
 func TestARebuiltPluginIsTakenUp(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "backfill-mine")
@@ -195,7 +199,7 @@ func TestARebuiltPluginIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestAnEndWhileReloading leaves no process, whatever the reload has come to.
+// TestAnEndWhileReloading: no process is left if the negotiator ends at any point of a reload.
 func TestAnEndWhileReloading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -222,7 +226,7 @@ func TestAnEndWhileReloading(t *testing.T) {
 	}
 }
 
-// TestTheLogLevelReachesThePlugin, as a flag and when it changes.
+// TestTheLogLevelReachesThePlugin, by a flag and when it changes.
 func TestTheLogLevelReachesThePlugin(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "negotiator.yaml")
@@ -241,7 +245,7 @@ func TestTheLogLevelReachesThePlugin(t *testing.T) {
 	require.NotContains(t, d.log.String()[before:], "started: ")
 }
 
-// TestGivenUp says loudly, once, that a plugin is given up, and again in the end.
+// TestGivenUp: the log says once that a plugin was given up, and the summary says it again.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -251,20 +255,24 @@ func TestGivenUp(t *testing.T) {
 	d := start(t, "--config", file, "--speed", "300")
 	require.NoError(t, syscall.Kill(d.onlyChild(), syscall.SIGKILL))
 	require.Zero(t, d.end())
-	require.Equal(t, 1, strings.Count(d.log.String(), "the policy is given up for good, the fallback decides from now on: policy=easy"))
+	require.Equal(t, 1, strings.Count(d.log.String(),
+		"the policy is given up for good, the fallback decides from now on: policy=easy"))
 	require.Equal(t, 1, strings.Count(d.log.String(), "decision refused, the fallback decides: policy=easy"))
 	require.Regexp(t, `decisions refused: easy +│ +\d+ `, d.stdout.String())
-	require.Regexp(t, `(?m)^refused: easy \d+, first at \d+: policy plugin easy: the session broke: `, d.stdout.String())
-	require.Contains(t, d.stdout.String(), "\nGIVEN UP: easy; its fallback decided the rest, so these are not its results\n")
+	require.Regexp(t, `(?m)^refused: easy \d+, first at \d+: policy plugin easy: the session broke: `,
+		d.stdout.String())
+	require.Contains(t, d.stdout.String(),
+		"\nGIVEN UP: easy; its fallback decided the rest, so these are not its results\n")
 }
 
-// TestAReloadDoesNotWaitForAnother that a hanging plugin holds up, and jobs start
+// TestAReloadDoesNotWaitForAnother: a signal interrupts a reload whose plugin hangs, and jobs start
 // meanwhile.
 func TestAReloadDoesNotWaitForAnother(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, hangs := filepath.Join(dir, "negotiator.yaml"), filepath.Join(dir, "backfill-hangs")
-	require.NoError(t, os.WriteFile(hangs, []byte("#!/bin/sh\necho hanging >&2\nexec sleep 1000\n"), 0o755)) //nolint:gosec // it is executed
+	//nolint:gosec // it is executed
+	require.NoError(t, os.WriteFile(hangs, []byte("#!/bin/sh\necho hanging >&2\nexec sleep 1000\n"), 0o755))
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("policy: easy\n")
 	d := start(t, "--config", file, "--speed", "20")
@@ -278,7 +286,7 @@ func TestAReloadDoesNotWaitForAnother(t *testing.T) {
 	require.NotContains(t, d.log.String(), stays)
 }
 
-// TestTheSummaryNamesEstimators, with which it began and those that came later.
+// TestTheSummaryNamesEstimators: both the first ones and those that became active later.
 func TestTheSummaryNamesEstimators(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "negotiator.yaml")
@@ -293,14 +301,15 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 	d.reload("estimates: tsafrir → requested")
 	write("policy: conservative\nspeed: max\n")
 	require.Zero(t, d.end(), &d.log)
-	var told struct {
+	var printed struct {
 		Estimates *report.Estimates
 		Changes   []report.Change
 	}
-	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &told))
-	require.Equal(t, &report.Estimates{Order: "combined", Backfill: "combined", Running: "requested"}, told.Estimates)
+	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &printed))
+	require.Equal(t, &report.Estimates{Order: "combined", Backfill: "combined", Running: "requested"},
+		printed.Estimates)
 	var then []*report.Estimates
-	for _, c := range told.Changes {
+	for _, c := range printed.Changes {
 		then = append(then, c.Estimates)
 	}
 	require.Equal(t, []*report.Estimates{
@@ -310,8 +319,8 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 	}, then)
 }
 
-// TestEstimatorsAreSwitched while jobs run, with a policy that gives guarantees and
-// without, and what is wrong changes nothing.
+// TestEstimatorsAreSwitched changes estimators while jobs run, with and without a policy that gives
+// guarantees. Wrong settings change nothing.
 func TestEstimatorsAreSwitched(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "negotiator.yaml")
@@ -319,15 +328,22 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 	write("policy: easy\nestimates: user\nestimates_options: {user-key: Cmd}\n")
 	d := start(t, "--config", file, "--speed", "10")
 	write("policy: easy\nestimates: accurate\nestimates_running: mix:0.5\n")
-	d.reload(`policy=easy changed="estimates: user → accurate, estimates_running: as estimates → mix:0.5, estimates_options: user-key=Cmd → none" estimates="order accurate, backfill accurate, running mix:0.5"`)
+	d.reload(`policy=easy changed="estimates: user → accurate, estimates_running: as estimates → mix:0.5, ` +
+		`estimates_options: user-key=Cmd → none" estimates="order accurate, backfill accurate, running mix:0.5"`)
 	write("policy: conservative\nestimates: tsafrir\nestimates_options: {user-key: Cmd}\n")
-	d.reload(`changed="policy: easy → conservative, estimates: accurate → tsafrir, estimates_running: mix:0.5 → as estimates, estimates_options: none → user-key=Cmd" estimates="order tsafrir, backfill requested, running requested"`)
+	d.reload(`changed="policy: easy → conservative, estimates: accurate → tsafrir, estimates_running: mix:0.5 ` +
+		`→ as estimates, estimates_options: none → user-key=Cmd" estimates="order tsafrir, backfill requested, ` +
+		`running requested"`)
 	for text, says := range map[string]string{
-		"policy: pc\nestimates_running: tsafrir\n":                                   "negotiator.yaml: [2:20] estimates_running: tsafrir: the policy gives guarantees",
-		"policy: pc\nestimates: none\n":                                              "negotiator.yaml: [2:12] estimates: unknown estimator",
-		"policy: pc\nestimates: user\nestimates_options: {user-key: JobBatchName}\n": "of jobs, JobBatchName is not read: only a new start",
-		"policy: pc\nestimates: file:nonesuch.csv\n":                                 "negotiator.yaml: [2:12] estimates: ",
-		"policy: pc\nestimates: user\nestimates_options: {window: x}":                "window",
+		"policy: pc\nestimates_running: tsafrir\n": "negotiator.yaml: [2:20] " +
+			"estimates_running: tsafrir: the policy gives guarantees",
+		"policy: pc\nestimates: none\n": "negotiator.yaml: [2:12] " +
+			"estimates: unknown estimator",
+		"policy: pc\nestimates: user\n" +
+			"estimates_options: {user-key: JobBatchName}\n": "of jobs, JobBatchName is not read: only a new start",
+		"policy: pc\nestimates: file:nonesuch.csv\n": "negotiator.yaml: [2:12] " +
+			"estimates: ",
+		"policy: pc\nestimates: user\nestimates_options: {window: x}": "window",
 	} {
 		write(text)
 		d.reload(stays + ": ")

@@ -21,9 +21,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/report"
-	"github.com/condor-backfill/condor-backfill/condorsim/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -31,23 +31,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
 
-// poolFlags say what is scheduled and how. Flags that are not given leave the
-// configuration as it is.
+// poolFlags set what is scheduled and how. A flag that is not given leaves the setting as it is
+// configured.
 type poolFlags struct {
 	Config string `placeholder:"FILE" help:"Configuration file (YAML); flags come after it."`
 	// htcondor is HTCondor's configuration, once it was read.
 	htcondor atomic.Pointer[condorconfig.Config]
 
-	Pool     *string `group:"Pool" placeholder:"FILE" help:"Slot ads or a description of a pool, as condorsim run takes them, or simulated: the built-in four nodes; a real pool is htcondor://HOST:PORT, or htcondor: that of this machine's HTCondor."`
-	Workload *string `group:"Pool" placeholder:"FILE" help:"Job ads or a trace (.swf, .swf.gz); by default 54 MPI-like jobs."`
+	Pool     *string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
+	Workload *string `group:"Pool" placeholder:"FILE" help:"${run_workload}"`
 	Speed    *string `group:"Pool" placeholder:"X" help:"Simulated seconds in a second, or max."`
 
-	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"Policy's name or plugin's path; ibb by default."`
-	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
-	Order     *string           `group:"Policy" placeholder:"NAME" help:"Order of the queue: fcfs, sjf, ljf, widest, narrowest, wfp, xfactor or expr:EXPRESSION."`
+	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"${run_policy}"`
+	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"${run_policy_opt}"`
+	Order     *string           `group:"Policy" placeholder:"NAME" help:"${run_order}"`
 	Placement *string           `group:"Policy" placeholder:"RULE" help:"How slots are chosen: rank, pack or spread."`
-	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
-	InProcess bool              `group:"Policy" help:"Link the policy in instead of running it in a process of its own."`
+	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
+	InProcess bool              `group:"Policy" help:"${run_in_process}"`
 
 	estimateFlags
 	realFlags
@@ -65,7 +65,7 @@ type runCommand struct {
 // Help is shown below the flags.
 func (*poolFlags) Help() string { return negotiator.OrderHelp() + "\n" + estimate.Help() }
 
-// settings is the configuration file with the flags on top.
+// settings is the configuration, overridden by the flags.
 func (c *poolFlags) settings() (config.Config, error) {
 	s, err := c.underFlags()
 	if err != nil {
@@ -99,8 +99,7 @@ func (c *poolFlags) settings() (config.Config, error) {
 	return s, c.nameFlags(s.Validate())
 }
 
-// Run schedules the pool: a real one until it is told to end, a simulated one until
-// all its jobs have ended.
+// Run schedules the pool: a real one until a signal, a simulated one until all its jobs have ended.
 func (c *runCommand) Run(ctx context.Context) error {
 	if c.Pool == nil && c.Config == "" && c.meansRealPool() {
 		local := config.LocalPool
@@ -112,15 +111,15 @@ func (c *runCommand) Run(ctx context.Context) error {
 	case onReal:
 		return c.runDaemon(ctx)
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGHUP)
-	defer signal.Stop(told)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	defer signal.Stop(signals)
 	p, err := c.prepare(ctx, "info")
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer func() { p.policy.Close() }()
-	result, err := p.showAndReload(ctx, told)
+	result, err := p.showAndReload(ctx, signals)
 	if err != nil {
 		return err
 	}
@@ -133,22 +132,24 @@ func (c *runCommand) Run(ctx context.Context) error {
 
 // prepared is a pool with its jobs and a policy, ready to be scheduled.
 type prepared struct {
-	office
+	activator
 	speed    float64
 	log      *cli.Holdable
 	workload *condorsim.Workload
 	config   negotiator.Config
 }
 
-// prepare reads what the flags name and starts the policy. All its errors are
-// the input's fault. The log level counts where neither the flags nor a
-// configuration file sets one.
+// prepare reads the pool and the workload and starts the policy. All its errors are caused by the
+// input. The log level counts if neither a flag nor a configuration file sets one.
 func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, error) {
 	s, err := c.settings()
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{office: office{flags: c, logLevel: func() string { return logLevel }}, log: cli.NewHoldable(os.Stderr)}
+	p := &prepared{
+		activator: activator{flags: c, logLevel: func() string { return logLevel }},
+		log:       cli.NewHoldable(os.Stderr),
+	}
 	p.logger = cli.Logger("negotiator", cmp.Or(s.LogLevel, logLevel), p.log)
 	rule, err := profile.ParseRule(s.Placement)
 	if err != nil {
@@ -164,18 +165,23 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if err = p.learnFrom(s); err != nil {
 		return nil, err
 	}
-	if p.charge, err = p.appoint(ctx, s); err != nil {
+	if p.active, err = p.startPolicy(ctx, s); err != nil {
 		return nil, err
 	}
-	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options, Estimates: said(s.EstimateSettings(), p.guarantees, p.estimates.History().Len())}
+	p.ran = report.Run{
+		Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options,
+		Estimates: summaryOf(s.EstimateSettings(), p.guarantees, p.estimates.History().Len()),
+	}
 	p.config = negotiator.Config{
-		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback, Estimates: p.estimates, Actual: p.actual,
-		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now, Refused: p.refused,
+		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback, Estimates: p.estimates,
+		Actual:          p.actual,
+		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now,
+		Refused: p.refused,
 	}
 	return p, nil
 }
 
-// learnFrom has the estimators begin with what is known beforehand.
+// learnFrom reads the history from which the estimators learn at the start.
 func (p *prepared) learnFrom(s config.Config) error {
 	if len(p.workload.Jobs) == 0 {
 		return nil
@@ -188,38 +194,40 @@ func (p *prepared) learnFrom(s config.Config) error {
 	return err
 }
 
-// actual is how long a job will run, which a simulation knows.
+// actual is how long a job will run.
 func (p *prepared) actual(id backfill.JobID) backfill.Time {
 	j := p.workload.Jobs[id]
 	return min(j.Run, cmp.Or(j.Limit, j.Run))
 }
 
-// showAndReload runs the workload, and takes the configuration up anew when it is
-// told to.
-func (p *prepared) showAndReload(ctx context.Context, told <-chan os.Signal) (*condorsim.Result, error) {
+// showAndReload runs the workload, and reloads the configuration at each signal.
+func (p *prepared) showAndReload(ctx context.Context, signals <-chan os.Signal) (*condorsim.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes := make(chan negotiator.Change)
 	p.config.Changes = changes
 	var reloading sync.WaitGroup
-	reloading.Go(func() { p.reload(ctx, told, changes) })
+	reloading.Go(func() { p.reload(ctx, signals, changes) })
 	defer reloading.Wait()
 	defer cancel()
 	return p.show(ctx)
 }
 
-// show runs the workload on the simulated pool, in scaled time: with a live view
-// on a terminal, with log lines elsewhere.
+// show runs the workload on the simulated pool, in scaled time: on a terminal with a live view,
+// elsewhere with log lines.
 func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	var watch negotiator.Sink = &logLines{logger: p.logger, w: p.workload}
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
 		view := newView(os.Stdout, p.workload, p.settings.Speed)
-		view.standIn, view.news = p.standIn, p.log.Last
-		p.log.Hold() // the log would tear the picture
+		view.fallbackInUse, view.news = p.fallbackInUse, p.log.Last
+		p.log.Hold() // log lines would damage the picture
 		defer p.log.Release()
 		defer view.close()
 		watch = view
 	} else {
-		about := []any{"policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed", p.settings.Speed}
+		about := []any{
+			"policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed",
+			p.settings.Speed,
+		}
 		if !p.estimates.Requested() {
 			about = append(about, "estimates", p.ran.Estimates)
 		}
@@ -228,14 +236,15 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
 }
 
-// warnUnordered says so if the order's expression had a number for no job.
+// warnUnordered warns if the order's expression had a number for no job.
 func (p *prepared) warnUnordered(unordered bool) {
 	if unordered {
 		p.logger.Warn(negotiator.UnorderedText, "order", p.settings.Order)
 	}
 }
 
-// scaled lets so many simulated seconds pass in one, from the first instant on.
+// scaled makes simulated time pass this many times faster than real time, from the first instant
+// on.
 func scaled(speed float64) condorsim.Pace {
 	if math.IsInf(speed, 0) {
 		return nil
@@ -257,10 +266,11 @@ func scaled(speed float64) condorsim.Pace {
 	}
 }
 
-// load reads the pool and its jobs, from files or from what is built in.
+// load reads the pool and its jobs, from files or the built-in ones.
 func (c *poolFlags) load(s config.Config) (*condorsim.Workload, error) {
 	if s.OnRealPool() {
-		return nil, c.locate(fmt.Errorf("pool %s: a real pool cannot be looked at as a simulated one", s.Pool), c.Pool != nil, "pool")
+		return nil, c.locate(fmt.Errorf("pool %s: a real pool cannot be looked at as a simulated one", s.Pool),
+			c.Pool != nil, "pool")
 	}
 	pool, err := readPool(s)
 	if err != nil {
@@ -273,20 +283,20 @@ func (c *poolFlags) load(s config.Config) (*condorsim.Workload, error) {
 	return w, nil
 }
 
-// readPool reads slot ads, or whatever else describes a pool.
-func readPool(s config.Config) (*pools.Pool, error) {
+// readPool reads slot ads or the description of a pool.
+func readPool(s config.Config) (*pools.Description, error) {
 	file := s.Pool
 	if file == "simulated" {
 		file = ""
 	}
 	if _, err := os.Stat(file); file != "" && (err != nil || hasExtension(file, ".yaml", ".yml")) {
 		pool, err := pools.Find(file, configs.Files())
-		if err == nil { // which resources there are the description says
+		if err == nil { // the description says which resources there are
 			pool.Schema.Estimates, pool.Schema.Labels = s.Schema().Estimates, s.Schema().Labels
 		}
 		return pool, err
 	}
-	pool := &pools.Pool{Schema: s.Schema()}
+	pool := &pools.Description{Schema: s.Schema()}
 	err := readAds(file, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
 		pool.Slots, err = condorsim.SlotsFromAds(file, pool.Schema, ads)
 		return err
@@ -298,7 +308,7 @@ func readPool(s config.Config) (*pools.Pool, error) {
 }
 
 // readWorkload reads a trace, or job ads.
-func readWorkload(s config.Config, pool *pools.Pool) (*condorsim.Workload, error) {
+func readWorkload(s config.Config, pool *pools.Description) (*condorsim.Workload, error) {
 	if hasExtension(s.Workload, ".swf", ".swf.gz") {
 		bounds := pool.Bounds()
 		trace, err := workload.Open(s.Workload, workload.Options{CPUs: bounds.Processors, Memory: bounds.Memory})
@@ -322,13 +332,12 @@ func readWorkload(s config.Config, pool *pools.Pool) (*condorsim.Workload, error
 	return w, nil
 }
 
-// hasExtension tells whether a file's name ends with one of these.
+// hasExtension reports whether a file's name ends with one of these extensions.
 func hasExtension(file string, extensions ...string) bool {
 	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(file, e) })
 }
 
-// readAds hands the ads of a file over, or of what is built in if no file is
-// named.
+// readAds passes the ads of a file to use; "" is the built-in file.
 func readAds(file, builtIn string, use func(string, iter.Seq2[*classad.ClassAd, error]) error) error {
 	var in io.ReadCloser
 	var err error

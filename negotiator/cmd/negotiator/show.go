@@ -20,16 +20,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// command is what a job runs, as its ad says.
+// command is what a job runs, by its ad.
 func command(j *negotiator.Job) string {
 	cmd, _ := j.Ad.Text("Cmd")
 	return backfill.Printable(cmd, longest)
 }
 
-// longest is how many letters of a text are shown, whoever wrote it.
+// longest is the number of letters of a text that are shown.
 const longest = 1000
 
-// logLines writes what happens as log lines.
+// logLines logs what happens.
 type logLines struct {
 	logger hclog.Logger
 	w      *condorsim.Workload
@@ -60,23 +60,23 @@ func (l *logLines) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// view is the live picture on a terminal: it is drawn over itself each cycle, on
-// the terminal's other screen, and leaves nothing behind.
+// view is the live picture on a terminal. Each cycle draws it over the last one, on the terminal's
+// alternate screen, so that nothing of it stays.
 type view struct {
 	out   io.Writer
 	size  func() (width, height int)
 	w     *condorsim.Workload
 	speed string
-	// standIn names the fallback of a policy that was given up; "": it was not.
-	standIn func() string
-	news    func() string       // the last entry of the log; "": none
-	on      map[string][]string // what runs on each slot
-	held    map[string]string   // why jobs are held, by label
-	ended   int
-	cycles  int
+	// fallbackInUse names the fallback of a policy that was given up; "": it was not.
+	fallbackInUse func() string
+	news          func() string       // the last entry of the log; "": none
+	on            map[string][]string // the jobs that run on each slot
+	held          map[string]string   // why jobs are held, by label
+	ended         int
+	cycles        int
 }
 
-// What a terminal is told to do (ECMA-48 and xterm).
+// Control sequences of terminals (ECMA-48 and xterm).
 const (
 	otherScreen = "\x1b[?1049h\x1b[?25l" // and no cursor
 	backAgain   = "\x1b[?25h\x1b[?1049l"
@@ -94,14 +94,14 @@ func newView(out *os.File, w *condorsim.Workload, speed string) *view {
 		}
 		return width, height
 	}
-	_, _ = io.WriteString(out, otherScreen) // Cycle tells when the terminal is gone
+	_, _ = io.WriteString(out, otherScreen) // if the terminal is gone, Cycle returns the error
 	return v
 }
 
-// makeView is newView for any writer, 80 by 24.
+// makeView makes a view for any writer, 80 columns by 24 lines.
 func makeView(out io.Writer, w *condorsim.Workload, speed string) *view {
 	return &view{
-		out: out, w: w, speed: speed, standIn: func() string { return "" }, news: func() string { return "" },
+		out: out, w: w, speed: speed, fallbackInUse: func() string { return "" }, news: func() string { return "" },
 		on: map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
 	}
 }
@@ -113,7 +113,7 @@ func (v *view) Cycle(r *negotiator.Report) error {
 	return err
 }
 
-// follow takes note of what runs where and what is held.
+// follow updates which jobs run on each slot and which are held.
 func (v *view) follow(r *negotiator.Report) {
 	v.cycles++
 	v.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
@@ -137,7 +137,7 @@ func (v *view) follow(r *negotiator.Report) {
 
 func label(j *negotiator.Job) string { return strings.TrimSpace(j.Name + " " + command(j)) }
 
-// fit cuts a picture to the terminal and says where each line goes.
+// fit cuts a picture to the terminal's size and adds the control sequences.
 func (v *view) fit(picture string) string {
 	width, height := v.size()
 	lines := strings.Split(strings.TrimRight(picture, "\n"), "\n")
@@ -151,19 +151,21 @@ func (v *view) fit(picture string) string {
 	return b.String()
 }
 
-// close goes back to the screen that was there before.
+// close returns to the main screen.
 func (v *view) close() { _, _ = io.WriteString(v.out, backAgain) }
 
 func (v *view) draw(r *negotiator.Report) string {
 	var b strings.Builder
 	now := r.Delta.Now
 	under, _ := r.State.Policy()
-	if fallback := v.standIn(); fallback != "" {
+	if fallback := v.fallbackInUse(); fallback != "" {
 		under = fallback + " (fallback of " + under + ")"
 	}
-	_, _ = fmt.Fprintf(&b, "%s under %s, %s s a second   t = %d s   cycle %d took %s\n", v.w.Name, backfill.Printable(under, longest), v.speed, now, v.cycles, r.Took.Round(10*time.Microsecond))
+	_, _ = fmt.Fprintf(&b, "%s under %s, %s s a second   t = %d s   cycle %d took %s\n", v.w.Name,
+		backfill.Printable(under, longest), v.speed, now, v.cycles, r.Took.Round(10*time.Microsecond))
 	_, _ = fmt.Fprintf(&b, "jobs: %d to come, %d waiting, %d running, %d ended, %d held\n\n",
-		len(v.w.Jobs)-v.ended-len(v.held)-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(), r.State.RunningJobs(), v.ended, len(v.held))
+		len(v.w.Jobs)-v.ended-len(v.held)-r.State.Waiting()-r.State.RunningJobs(), r.State.Waiting(),
+		r.State.RunningJobs(), v.ended, len(v.held))
 	b.WriteString(v.lastNews())
 	for i, name := range r.State.Resources() {
 		if of := r.State.Capacity()[i]; of > 0 {
@@ -178,7 +180,7 @@ func (v *view) draw(r *negotiator.Report) string {
 	return b.String()
 }
 
-// lastNews is the last entry of the log, without its time, in two lines at most.
+// lastNews is the last entry of the log, without its time, in at most two lines.
 func (v *view) lastNews() string {
 	_, entry, there := strings.Cut(v.news(), "[")
 	if !there {
@@ -211,7 +213,7 @@ func (v *view) slots(s *backfill.State) string {
 	return t.Render() + "\n"
 }
 
-// queue lists the first waiting jobs and when they are planned to start.
+// queue lists the first waiting jobs with their planned starts.
 func (v *view) queue(r *negotiator.Report) string {
 	const shown = 8
 	t := plainTable("waiting", "nodes", "cpus", "estimate", "planned for", "on")

@@ -19,12 +19,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
-// link is easy, linked in.
+// link is the policy easy, linked in.
 func link(t *testing.T) negotiator.Config {
 	t.Helper()
 	spec, err := policies.Named("easy")
@@ -42,7 +42,7 @@ func fourNodes(t *testing.T) *condorsim.Workload {
 	return w
 }
 
-// screens are the pictures that a view drew, without what clears the rest.
+// screens are the pictures that a view drew, without the control sequences that clear the rest.
 type screens []string
 
 func (s *screens) Write(b []byte) (int, error) {
@@ -54,7 +54,7 @@ func (s *screens) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// watch runs a workload and gives the pictures of it, for a terminal of a size.
+// watch runs a workload and returns its pictures for a terminal of this size.
 func watch(t *testing.T, w *condorsim.Workload, width, height int) (screens, *condorsim.Result) {
 	t.Helper()
 	var seen screens
@@ -68,18 +68,20 @@ func watch(t *testing.T, w *condorsim.Workload, width, height int) (screens, *co
 func TestView(t *testing.T) {
 	seen, result := watch(t, fourNodes(t), 200, 50)
 	require.Len(t, seen, result.Cycles)
-	require.Contains(t, seen[0], "npb54 under easy, 40 s a second   t = 0 s   cycle 1 took 0s\njobs: 53 to come, 0 waiting, 1 running, 0 ended, 0 held\n")
+	require.Contains(t, seen[0], "npb54 under easy, 40 s a second   t = 0 s   cycle 1 took 0s\n"+
+		"jobs: 53 to come, 0 waiting, 1 running, 0 ended, 0 held\n")
 	require.Contains(t, seen[0], "slot1@node1.cluster  2/8   1.0 ft.B.2")
 	last := seen[len(seen)-1]
 	require.Contains(t, last, "jobs: 0 to come, 0 waiting, 0 running, 54 ended, 0 held")
 	require.Contains(t, last, "slot1@node4.cluster  0/8")
 }
 
-// TestAPartitionedMachineIsShown with the trace of a job that takes half of it, and one
-// that waits for all.
+// TestAPartitionedMachineIsShown with a job that takes half of it and one that waits for all of it.
 func TestAPartitionedMachineIsShown(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.swf")
-	require.NoError(t, os.WriteFile(trace, []byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 1 -1 20 32 -1 -1 32 40 -1 1 1 1 1 1 1 -1 -1\n"), 0o600))
+	require.NoError(t, os.WriteFile(trace,
+		[]byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 1 -1 20 32 -1 -1 32 40 -1 1 1 1 1 1 1 -1 -1\n"),
+		0o600))
 	s := config.Default()
 	s.Pool, s.Workload = "tiny-bgp", trace
 	w, err := new(poolFlags).load(s)
@@ -93,7 +95,7 @@ func TestAPartitionedMachineIsShown(t *testing.T) {
 	require.ErrorContains(t, err, "job 1.0: 2 chunks: on a partitioned machine a job has one")
 }
 
-// TestTheViewFollowsLostSlots with the jobs that ran there.
+// TestTheViewFollowsLostSlots, and the jobs that ran there.
 func TestTheViewFollowsLostSlots(t *testing.T) {
 	w := fourNodes(t)
 	w.Outages = []pools.Outage{{Slots: []int{0}, At: 3, For: 1000}}
@@ -149,12 +151,13 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestTheViewShowsTheLastEntryOfTheLog, which is held back meanwhile.
+// TestTheViewShowsTheLastEntryOfTheLog while the log itself is held back.
 func TestTheViewShowsTheLastEntryOfTheLog(t *testing.T) {
 	v := makeView(new(bytes.Buffer), nil, "40")
 	require.Empty(t, v.lastNews())
 	v.news = func() string {
-		return "2026-01-01T00:00:00Z [ERROR] negotiator: nothing is changed:\n  error=\n  | n.yaml: \x1b[2J" + strings.Repeat(" word", 40)
+		return "2026-01-01T00:00:00Z [ERROR] negotiator: nothing is changed:\n  error=\n  | n.yaml: \x1b[2J" +
+			strings.Repeat(" word", 40)
 	}
 	lines := strings.Split(v.lastNews(), "\n")
 	require.Len(t, lines, 4, "two, an empty one, and an end")
@@ -165,14 +168,18 @@ func TestTheViewShowsTheLastEntryOfTheLog(t *testing.T) {
 }
 
 func TestBar(t *testing.T) {
-	for share, want := range map[float64]string{0: "░░░░", 0.1: "░░░░", 0.13: "█░░░", 0.5: "██░░", 1: "████", 7: "████"} {
+	for share, want := range map[float64]string{
+		0: "░░░░", 0.1: "░░░░", 0.13: "█░░░", 0.5: "██░░",
+		1: "████", 7: "████",
+	} {
 		require.Equal(t, want, bar(share, 4), share)
 	}
 }
 
 func TestLogLines(t *testing.T) {
 	w, err := new(poolFlags).load(files(t, "Name = \"s\"\nCpus = 2\nRequirements = true\n",
-		job("1", "0", "5", "Cmd = \"first\"", "RequestCpus = 2"), job("1", "1", "5", "Cmd = \"second\"", "RequestCpus = 3"), job("2", "0", "5", "RequestCpus = 1")))
+		job("1", "0", "5", "Cmd = \"first\"", "RequestCpus = 2"),
+		job("1", "1", "5", "Cmd = \"second\"", "RequestCpus = 3"), job("2", "0", "5", "RequestCpus = 1")))
 	require.NoError(t, err)
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Debug, DisableTime: true})
@@ -189,12 +196,14 @@ func TestLogLines(t *testing.T) {
 `, strings.ReplaceAll(out.String(), `"s×1"`, "s×1"))
 }
 
-// job is a job ad of QDate 0.
+// job is a job ad with QDate 0.
 func job(cluster, proc, run string, more ...string) string {
-	return "ClusterId = " + cluster + "\nProcId = " + proc + "\nQDate = 0\nEstimatedRunTime = 10\nRequirements = true\nRemoteWallClockTime = " + run + "\n" + strings.Join(more, "\n") + "\n\n"
+	return "ClusterId = " + cluster + "\nProcId = " + proc +
+		"\nQDate = 0\nEstimatedRunTime = 10\nRequirements = true\nRemoteWallClockTime = " + run + "\n" +
+		strings.Join(more, "\n") + "\n\n"
 }
 
-// files is a configuration with a pool and a workload of these ads.
+// files writes a configuration with a pool and a workload of these ads.
 func files(t *testing.T, pool string, jobs ...string) config.Config {
 	t.Helper()
 	dir := t.TempDir()
@@ -221,10 +230,16 @@ func TestLoadWorkload(t *testing.T) {
 	}{
 		{"no slots", "", job("1", "0", "5"), "read the pool: DIR/pool.ads: there is no slot in it"},
 		{"no slot ad", "Name =\n", job("1", "0", "5"), "DIR/pool.ads:1:"},
-		{"a slot without cpus", "Name = \"s\"\n", job("1", "0", "5"), "read the pool: DIR/pool.ads:1: slot s has no Cpus"},
+		{
+			"a slot without cpus", "Name = \"s\"\n", job("1", "0", "5"),
+			"read the pool: DIR/pool.ads:1: slot s has no Cpus",
+		},
 		{"no jobs", slotAd, "# none\n", "read the workload: DIR/jobs.ads: there is no job in it"},
 		{"no job ad", slotAd, job("1", "0", "5") + "ClusterId = (\n", "DIR/jobs.ads:9:"},
-		{"a job without run time", slotAd, job("1", "0", `"long"`), "read the workload: DIR/jobs.ads:1: job 1.0: RemoteWallClockTime"},
+		{
+			"a job without run time", slotAd, job("1", "0", `"long"`),
+			"read the workload: DIR/jobs.ads:1: job 1.0: RemoteWallClockTime",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := files(t, c.pool, c.jobs)
@@ -246,8 +261,10 @@ func TestLoadWorkload(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	w, err := new(poolFlags).load(files(t, slotAd,
-		job("1", "0", "5", "RequestCpus = 2"), job("1", "1", "5", "RequestCpus = 2"), job("1", "2", "5", "RequestCpus = 2"),
-		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"), strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")))
+		job("1", "0", "5", "RequestCpus = 2"), job("1", "1", "5", "RequestCpus = 2"),
+		job("1", "2", "5", "RequestCpus = 2"),
+		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"),
+		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")))
 	require.NoError(t, err)
 	p := &prepared{workload: w, config: link(t)}
 	for _, c := range []struct {
@@ -304,7 +321,8 @@ func TestControlCharactersOfJobs(t *testing.T) {
 }
 
 func TestTheViewSaysWhyJobsAreHeld(t *testing.T) {
-	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5", "RequestCpus = 3", "Cmd = \"wide\""), job("1", "1", "5")))
+	w, err := new(poolFlags).load(files(t, slotAd, job("1", "0", "5", "RequestCpus = 3", "Cmd = \"wide\""),
+		job("1", "1", "5")))
 	require.NoError(t, err)
 	seen, _ := watch(t, w, 80, 24)
 	require.Contains(t, seen[0], "jobs: 0 to come, 0 waiting, 1 running, 0 ended, 1 held\n")

@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Accountant knows what submitters and groups use, have used, and what priority
-// that gives them. It may be used by several goroutines.
+// Accountant records what submitters and groups use and have used, and computes their priorities.
+// It is safe for concurrent use.
 type Accountant struct {
 	mu       sync.Mutex
 	db       *bbolt.DB
@@ -24,42 +24,41 @@ type Accountant struct {
 	limits   map[string]float64 // concurrency limits in use, as the last Admit saw them
 }
 
-// Use is what a submitter uses at an instant: slots, and their weight (cpus, as
-// a rule).
+// Use is what a submitter uses at an instant: the number of slots and their total slot weight
+// (usually cpus).
 type Use struct {
 	Slots  int
 	Weight float64
 }
 
-// account is the record of a submitter or, under its name, of a group.
+// account is the record of a submitter or, under the group's name, of an accounting group.
 type account struct {
 	name    string
-	group   *group // it is in, or is; nil for what was a group once
+	group   *group // the submitter's group, or the group itself; nil if the group is no longer configured
 	isGroup bool
-	changed bool // since it was written
+	changed bool // since it was last written
 	// Real is the real priority, at least 0.5; Factor is 0 unless it was set.
 	Real, Factor float64
 	Use          Use     // as of the last update
-	subtree      float64 // in use by a group with its subgroups
-	// Used and Weighted are what was used in all, in slot seconds and in seconds of
-	// slot weight; Begin and Last when first and last, as Unix times or 0.
+	subtree      float64 // slot weight in use by a group and its subgroups
+	// Used and Weighted are the accumulated usage, in slot seconds and in slot-weight seconds.
+	// Begin and Last are the times of first and last use, as Unix times or 0.
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
-	// share of its group and limit in slot weight, as of the last Divide.
+	// share is the fraction of its group, limit the slot weight, both as of the last Divide.
 	share, limit float64
 	waiting      bool
 }
 
-// clock is where the accounting stands.
+// clock is the state of the accounting's time.
 type clock struct {
 	Updated  int64   // Unix time
-	Elapsed  int64   // seconds that were accounted for, over all updates
-	HalfLife float64 // that priorities were aged with
+	Elapsed  int64   // seconds accounted for, over all updates
+	HalfLife float64 // the half-life that priorities were aged with
 }
 
-// Open reads the accounting from a database that [OpenFile] opened, or begins a
-// new one in it.
+// Open reads the accounting from a database that [OpenFile] opened, or starts a new one in it.
 func Open(db *bbolt.DB, s Settings) (*Accountant, error) {
 	a := &Accountant{db: db, accounts: map[string]*account{}, clock: clock{HalfLife: s.HalfLife}}
 	if err := a.load(); err != nil {
@@ -68,8 +67,8 @@ func Open(db *bbolt.DB, s Settings) (*Accountant, error) {
 	return a, a.Configure(s)
 }
 
-// Configure gives the accountant other settings, as after a reconfiguration. The
-// quotas are those of the settings after the next Divide.
+// Configure replaces the settings, as after a reconfiguration. New quotas take effect at the next
+// Divide.
 func (a *Accountant) Configure(s Settings) error {
 	t, err := newTree(s.Groups)
 	if err != nil {
@@ -81,7 +80,7 @@ func (a *Accountant) Configure(s Settings) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.settings, a.tree = s, t
-	if s.HalfLife != a.clock.HalfLife { // what lies in the file was aged with the old one
+	if s.HalfLife != a.clock.HalfLife { // entries in the file were aged with the old one
 		a.clock.HalfLife = s.HalfLife
 		for _, r := range a.accounts {
 			r.changed = true
@@ -98,24 +97,22 @@ func (a *Accountant) Configure(s Settings) error {
 	return nil
 }
 
-// Update ages the priorities to now and adds what was used since the last
-// update, then notes what is in use from now on: use, by submitter; who is not
-// named uses nothing. It is HTCondor's Accountant::UpdatePriorities
-// (src/condor_negotiator.V6/Accountant.cpp):
+// Update ages all priorities to now, adds the usage since the last update, and records use as what
+// each submitter uses from now on. A submitter that use does not name uses nothing. This is
+// HTCondor's Accountant::UpdatePriorities (src/condor_negotiator.V6/Accountant.cpp):
 //
 //	β        = 0.5 ^ (seconds since the last update / half-life)
 //	priority = max(0.5, priority × β + weight in use since then × (1 - β))
 //	usage   += in use since then × seconds
 //
-// A group's priority follows what its subtree uses, its usage what its own
-// submitters use. Because β is exact for any interval, many short ones and a
-// long one come to the same as long as the use is; a new use counts from the
-// update that names it, so call Update when jobs start, too. Seconds are whole.
-// A clock that was set back costs nobody anything: the time is noted and counting
-// goes on from there.
+// A group's priority follows the use of its whole subtree; its usage counts only its own
+// submitters. Because β is exact for any interval, many short updates give the same result as one
+// long update while the use stays the same. A new use counts from the update that names it, so call
+// Update also when jobs start. Time is counted in whole seconds. If the clock was set back, no
+// usage is charged for that interval and counting continues from the new time.
 //
-// What changed is written in one transaction; who uses nothing is not written. If
-// that fails the error says so, and the next update writes it again.
+// Changed accounts are written in one transaction; accounts that use nothing are not written. If
+// the write fails, Update returns the error and the next Update writes them again.
 func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	for name, u := range use {
 		if err := checkName(name); err != nil {
@@ -144,14 +141,15 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 		r := a.account(name)
 		r.Use, r.changed = u, r.changed || u != Use{}
 		if u.Slots > 0 {
-			r.Last = now.Unix() // condor_userprio says how long ago that was
+			r.Last = now.Unix() // condor_userprio shows how long ago that was
 		}
 	}
 	a.sumGroups()
 	return a.save()
 }
 
-// age brings the account to now, which is so many seconds after the last update.
+// age advances the account to now, passed seconds after the last update; beta is the decay for that
+// interval.
 func (r *account) age(passed int64, beta float64, now int64) {
 	if passed == 0 {
 		return
@@ -175,7 +173,7 @@ func (r *account) age(passed int64, beta float64, now int64) {
 	}
 }
 
-// sumGroups makes the groups' use of that of their submitters.
+// sumGroups computes what each group uses from what its submitters use.
 func (a *Accountant) sumGroups() {
 	for _, g := range a.tree.all {
 		g.used, g.subtreeUsed = 0, 0
@@ -199,13 +197,13 @@ func (a *Accountant) sumGroups() {
 		own := a.account(g.Name)
 		own.subtree = g.subtreeUsed
 		if g.parent == nil {
-			own.subtree = g.used // HTCondor's <none> is above no group here
+			own.subtree = g.used // HTCondor's <none> is not a parent of the other groups here
 		}
 		own.changed = own.changed || own.subtree > 0
 	}
 }
 
-// account is the record of that name, a new one if there is none.
+// account returns the record of that name and creates it if there is none.
 func (a *Accountant) account(name string) *account {
 	r := a.accounts[name]
 	if r == nil {
@@ -216,7 +214,7 @@ func (a *Accountant) account(name string) *account {
 	return r
 }
 
-// sorted is all accounts by name: sums of floats depend on the order.
+// sorted returns all accounts by name. The order is fixed because sums of floats depend on it.
 func (a *Accountant) sorted() []*account {
 	list := make([]*account, 0, len(a.accounts))
 	for _, r := range a.accounts {
@@ -226,8 +224,8 @@ func (a *Accountant) sorted() []*account {
 	return list
 }
 
-// Priority is the submitter's effective priority: its real priority times its
-// factor. Lower is better.
+// Priority returns the submitter's effective priority: its real priority times its factor. Lower is
+// better.
 func (a *Accountant) Priority(submitter string) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -243,7 +241,8 @@ func (a *Accountant) effective(name string) float64 {
 	return minPriority * a.factor(&fresh)
 }
 
-// factor is what was set, or else follows from the name and the settings.
+// factor returns the priority factor that was set for the account, or else the one that its name
+// and the settings imply.
 func (a *Accountant) factor(r *account) float64 {
 	_, domain, _ := cutLast(r.name, '@')
 	switch {
@@ -259,10 +258,10 @@ func (a *Accountant) factor(r *account) float64 {
 	return a.settings.DefaultFactor
 }
 
-// Divide computes, for the pool's slots of that weight in all, the groups'
-// quotas and what each group and submitter is due, given the weight that each
-// submitter's jobs wait for beside what it uses. Quotas are 0 before the first
-// call, so that groups get nothing: call it as each cycle opens.
+// Divide computes the groups' quotas and the shares of groups and submitters. total is the slot
+// weight of the whole pool; waiting is, for each submitter, the slot weight that its waiting jobs
+// want in addition to what it uses. Quotas are 0 before the first call, so groups would get
+// nothing: call it at the start of each cycle.
 func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	if !(total >= 0 && total <= maxValue) {
 		return fmt.Errorf("the pool's slots weigh %v: must be at least 0", total)
@@ -306,9 +305,10 @@ func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	return nil
 }
 
-// checkName refuses what cannot be a submitter's or group's name.
+// checkName returns an error if the name cannot be that of a submitter or group.
 func checkName(name string) error {
-	if name == "" || len(name) > 4096 || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+	if name == "" || len(name) > 4096 ||
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fmt.Errorf("%.100q is no name of a submitter: it must not be empty nor have blanks", name)
 	}
 	return nil

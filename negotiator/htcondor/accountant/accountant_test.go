@@ -21,10 +21,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// at is the instant so many seconds after the tests' beginning.
+// at returns the instant that many seconds after the tests' start.
 func at(seconds int64) time.Time { return time.Unix(1_795_311_976+seconds, 0) }
 
-// knobs is a configuration.
+// knobs returns a lookup in a configuration text.
 func knobs(text string) Lookup {
 	known := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -51,7 +51,7 @@ func settings(t fatal, text string) Settings {
 	return s
 }
 
-// database is an empty one that needs no disk to be quick.
+// database opens an empty database that does not wait for the disk.
 func database(tb testing.TB) *bbolt.DB {
 	tb.Helper()
 	db, err := OpenFile(filepath.Join(tb.TempDir(), "accounting"), time.Second)
@@ -68,7 +68,7 @@ func open(tb testing.TB, text string) *Accountant {
 	return a
 }
 
-// empty empties a database, for another run of a property.
+// empty empties a database for the next run of a property.
 func empty(t fatal, db *bbolt.DB) {
 	require.NoError(t, db.Update(func(tx *bbolt.Tx) error {
 		if tx.Bucket(bucket) == nil {
@@ -89,7 +89,8 @@ func TestPrioritiesAgeAsInHTCondor(t *testing.T) {
 	ad := a.Ads()[1]
 	expect(t, ad, map[string]float64{
 		"AccumulatedUsage": 2*100 + 1*200, "WeightedAccumulatedUsage": 8*100 + 4*200,
-		"BeginUsageTime": float64(at(100).Unix()), "LastUsageTime": float64(at(300).Unix()), "ResourcesUsed": 0, "WeightedResourcesUsed": 0,
+		"BeginUsageTime": float64(at(100).Unix()), "LastUsageTime": float64(at(300).Unix()), "ResourcesUsed": 0,
+		"WeightedResourcesUsed": 0,
 	})
 	require.NoError(t, a.Update(at(1e6), nil))
 	require.InDelta(t, 500.0, a.Priority("alice@d"), 1e-9, "0.5 is the best")
@@ -139,7 +140,8 @@ func TestTheClockMayJump(t *testing.T) {
 	require.InDelta(t, 500.0, a.Priority("alice@d"), 1e-9)
 	require.Zero(t, a.accounts["alice@d"].Weighted)
 	require.NoError(t, a.Update(at(10), use))
-	require.InDelta(t, 40.0, a.accounts["alice@d"].Weighted, 1e-9, "counted from the time that the clock was set back to")
+	require.InDelta(t, 40.0, a.accounts["alice@d"].Weighted, 1e-9,
+		"counted from the time that the clock was set back to")
 	week := int64(7 * 86400)
 	require.NoError(t, a.Update(at(10+week), use))
 	require.InEpsilon(t, 4-3.5/128, a.accounts["alice@d"].Real, 1e-3, "seven half-lives on the way from 0.5 to 4")
@@ -150,7 +152,13 @@ func TestTheClockMayJump(t *testing.T) {
 
 func TestNonsenseIsRefused(t *testing.T) {
 	a := open(t, "GROUP_NAMES = g\nGROUP_QUOTA_g = 1")
-	for _, use := range []map[string]Use{{"": {}}, {"a b@d": {}}, {"a@d": {Slots: -1}}, {"a@d": {Weight: math.NaN()}}, {"a@d": {Weight: math.Inf(1)}}} {
+	for _, use := range []map[string]Use{
+		{"": {}},
+		{"a b@d": {}},
+		{"a@d": {Slots: -1}},
+		{"a@d": {Weight: math.NaN()}},
+		{"a@d": {Weight: math.Inf(1)}},
+	} {
 		require.Error(t, a.Update(at(0), use), use)
 	}
 	require.Error(t, a.Divide(math.NaN(), nil))
@@ -158,7 +166,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"factor": a.SetFactor("a@d", 0.5), "NaN": a.SetFactor("a@d", math.NaN()), "priority": a.SetPriority("a@d", -3),
 		"usage": a.SetUsage("a@d", math.Inf(1)), "begin": a.SetBegin("a@d", -1), "last": a.SetLast("a@d", 1<<40),
-		"ceiling": a.SetCeiling("a@d", -2), "floor": a.SetFloor("a@d", -1), "no group": a.SetFactor("h", 2), "blank": a.SetFactor("a @d", 2),
+		"ceiling": a.SetCeiling("a@d", -2), "floor": a.SetFloor("a@d", -1), "no group": a.SetFactor("h", 2),
+		"blank": a.SetFactor("a @d", 2),
 	} {
 		require.Error(t, err, name)
 	}
@@ -186,18 +195,25 @@ func TestCommandsOfUserprio(t *testing.T) {
 	require.NoError(t, a.SetCeiling("a@d", 5))
 	require.NoError(t, a.SetFloor("a@d", 4))
 	want := map[string]float64{
-		"Priority": 1.5, "PriorityFactor": 3, "AccumulatedUsage": 0, "WeightedAccumulatedUsage": 99, "BeginUsageTime": 11,
-		"LastUsageTime": 12, "Ceiling": 5, "Floor": 4, "ResourcesUsed": 0, "LastUpdate": float64(at(10).Unix()),
+		"Priority": 1.5, "PriorityFactor": 3, "AccumulatedUsage": 0, "WeightedAccumulatedUsage": 99,
+		"BeginUsageTime": 11,
+		"LastUsageTime":  12, "Ceiling": 5, "Floor": 4, "ResourcesUsed": 0, "LastUpdate": float64(at(10).Unix()),
 	}
 	expect(t, a.Ads()[2], want)
 	a, err = Open(db, settings(t, ""))
 	require.NoError(t, err)
-	expect(t, a.Ads()[1], want) // g is no group any more
+	expect(t, a.Ads()[1], want) // g is no longer a group
 
 	require.NoError(t, a.ResetUsage(at(20), "bob@d"))
-	expect(t, a.Ads()[2], map[string]float64{"WeightedAccumulatedUsage": 0, "AccumulatedUsage": 0, "BeginUsageTime": float64(at(20).Unix()), "LastUsageTime": float64(at(10).Unix())})
+	expect(t, a.Ads()[2], map[string]float64{
+		"WeightedAccumulatedUsage": 0, "AccumulatedUsage": 0,
+		"BeginUsageTime": float64(at(20).Unix()), "LastUsageTime": float64(at(10).Unix()),
+	})
 	require.NoError(t, a.ResetAll(at(30)))
-	expect(t, a.Ads()[1], map[string]float64{"WeightedAccumulatedUsage": 0, "Priority": 1.5, "BeginUsageTime": float64(at(30).Unix())})
+	expect(t, a.Ads()[1], map[string]float64{
+		"WeightedAccumulatedUsage": 0, "Priority": 1.5,
+		"BeginUsageTime": float64(at(30).Unix()),
+	})
 	require.NoError(t, a.Delete("a@d"))
 	require.NoError(t, a.Delete(rootGroup))
 	a, err = Open(db, settings(t, ""))
@@ -207,10 +223,12 @@ func TestCommandsOfUserprio(t *testing.T) {
 }
 
 func TestFactorsFollowFromNames(t *testing.T) {
-	text := "GROUP_NAMES = g, g.h\nGROUP_QUOTA_g = 1\nGROUP_QUOTA_g.h = 1\nGROUP_PRIO_FACTOR_g.h = 7\nACCOUNTANT_LOCAL_DOMAIN = home\n"
+	text := "GROUP_NAMES = g, g.h\nGROUP_QUOTA_g = 1\nGROUP_QUOTA_g.h = 1\nGROUP_PRIO_FACTOR_g.h = 7\n" +
+		"ACCOUNTANT_LOCAL_DOMAIN = home\n"
 	a := open(t, text)
 	for name, factor := range map[string]float64{
-		"a@home": 1000, "a@away": 1e7, "nice-user.a@home": 1e10, "G.H.a@away": 7, "g.a@home": 1000, "g.x.a@home": 1000, "g.a@away": 1e7,
+		"a@home": 1000, "a@away": 1e7, "nice-user.a@home": 1e10, "G.H.a@away": 7, "g.a@home": 1000, "g.x.a@home": 1000,
+		"g.a@away": 1e7,
 	} {
 		require.InDelta(t, factor/2, a.Priority(name), 1e-9, name)
 	}
@@ -218,8 +236,8 @@ func TestFactorsFollowFromNames(t *testing.T) {
 	require.InDelta(t, 5.0, a.Priority("a@home"), 1e-9, "what was not set follows the configuration")
 }
 
-// recorded is what condor_userprio -negotiator -long -legacy printed on a pool of
-// 16 cpus with this configuration.
+// recorded is the output of condor_userprio -negotiator -long -legacy on a pool of 16 cpus with
+// this configuration.
 const recorded = `
 GROUP_NAMES = physics, physics.cms, bio
 GROUP_QUOTA_physics = 8
@@ -228,7 +246,7 @@ GROUP_QUOTA_physics.cms = 4
 GROUP_ACCEPT_SURPLUS_physics.cms = true
 GROUP_PRIO_FACTOR_bio = 77`
 
-// TestTheReportIsThatOfHTCondor has the same jobs as the recorded pool.
+// TestTheReportIsThatOfHTCondor replays the jobs of the recorded pool.
 func TestTheReportIsThatOfHTCondor(t *testing.T) {
 	for rollup, file := range map[bool]string{false: "priority.txt", true: "priority-rollup.txt"} {
 		a := open(t, recorded)
@@ -237,7 +255,10 @@ func TestTheReportIsThatOfHTCondor(t *testing.T) {
 			for name, u := range map[string]struct {
 				Use
 				until, from int64
-			}{"physics.cms.alice@pool.test": {Use{2, 4}, 35, 280}, "bio.alice@pool.test": {Use{1, 2}, 60, 290}, "bob@pool.test": {Use{3, 3}, 30, 290}} {
+			}{
+				"physics.cms.alice@pool.test": {Use{2, 4}, 35, 280}, "bio.alice@pool.test": {Use{1, 2}, 60, 290},
+				"bob@pool.test": {Use{3, 3}, 30, 290},
+			} {
 				if now < u.until || now >= u.from {
 					use[name] = u.Use
 				}
@@ -256,8 +277,7 @@ func TestTheReportIsThatOfHTCondor(t *testing.T) {
 	}
 }
 
-// attributes are the values of an ad, reals as exactly as condor_userprio says
-// them.
+// attributes returns the values of an ad, with reals rounded as condor_userprio prints them.
 func attributes(ad *classad.ClassAd) map[string]string {
 	values := map[string]string{}
 	for name := range ad.All() {
@@ -271,7 +291,7 @@ func attributes(ad *classad.ClassAd) map[string]string {
 	return values
 }
 
-// renumber brings the submitters of a report into our order: HTCondor's has none.
+// renumber sorts the submitters of a report as we do: HTCondor's report has no order.
 func renumber(ad *classad.ClassAd) *classad.ClassAd {
 	names, numbers := map[string]string{}, map[string]string{}
 	for n := 5; n <= 7; n++ {
@@ -304,18 +324,27 @@ func TestAdsAreThoseOfHTCondor(t *testing.T) {
 		name, _ := ad.Text("Name")
 		names = append(names, name)
 	}
-	require.Equal(t, []string{"<none>", "bio", "physics", "physics.cms", "bob@pool.test", "physics.cms.alice@pool.test"}, names)
+	require.Equal(t, []string{
+		"<none>", "bio", "physics", "physics.cms", "bob@pool.test",
+		"physics.cms.alice@pool.test",
+	}, names)
 	require.Len(t, a.Ads(), 7, "carol used something once")
 	require.Equal(t, map[string]string{
-		"AccountingGroup": `"physics"`, "AccumulatedUsage": "10", "BeginUsageTime": five, "ConfigQuota": "4", "EffectiveQuota": "4",
-		"GroupSortKey": "1", "IsAccountingGroup": "true", "LastUpdate": five, "LastUsageTime": five,
-		"MyType": `"Accounting"`, "Name": `"physics.cms"`, "NegotiatorName": `"pool.test"`, "Priority": "500.14", "PriorityFactor": "1000",
-		"Requested": "4", "ResourcesUsed": "2", "SubtreeQuota": "4", "SurplusPolicy": `"byquota"`, "WeightedAccumulatedUsage": "20", "WeightedResourcesUsed": "4",
+		"AccountingGroup": `"physics"`, "AccumulatedUsage": "10", "BeginUsageTime": five, "ConfigQuota": "4",
+		"EffectiveQuota": "4",
+		"GroupSortKey":   "1", "IsAccountingGroup": "true", "LastUpdate": five, "LastUsageTime": five,
+		"MyType": `"Accounting"`, "Name": `"physics.cms"`, "NegotiatorName": `"pool.test"`, "Priority": "500.14",
+		"PriorityFactor": "1000",
+		"Requested":      "4", "ResourcesUsed": "2", "SubtreeQuota": "4", "SurplusPolicy": `"byquota"`,
+		"WeightedAccumulatedUsage": "20", "WeightedResourcesUsed": "4",
 	}, attributes(ads[3]))
 	require.Equal(t, map[string]string{
-		"AccountingGroup": `"<none>"`, "AccumulatedUsage": "0", "BeginUsageTime": "0", "Ceiling": "-1", "Floor": "0", "IsAccountingGroup": "false",
-		"LastUpdate": five, "LastUsageTime": "0", "MyType": `"Accounting"`, "Name": `"bob@pool.test"`, "NegotiatorName": `"pool.test"`,
-		"Priority": "500", "PriorityFactor": "1000", "ResourcesUsed": "0", "SubmitterLimit": "6", "SubmitterShare": "1",
+		"AccountingGroup": `"<none>"`, "AccumulatedUsage": "0", "BeginUsageTime": "0", "Ceiling": "-1", "Floor": "0",
+		"IsAccountingGroup": "false",
+		"LastUpdate":        five, "LastUsageTime": "0", "MyType": `"Accounting"`, "Name": `"bob@pool.test"`,
+		"NegotiatorName": `"pool.test"`,
+		"Priority":       "500", "PriorityFactor": "1000", "ResourcesUsed": "0", "SubmitterLimit": "6",
+		"SubmitterShare":           "1",
 		"WeightedAccumulatedUsage": "0", "WeightedResourcesUsed": "0",
 	}, attributes(ads[4]))
 }
@@ -377,7 +406,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, a.clock.Elapsed, said, "what was said to be written is there")
 		require.LessOrEqual(t, a.clock.Elapsed, said+1)
-		for i := range 100 { // all of an update or nothing
+		for i := range 100 { // each update is there completely or not at all
 			require.InDelta(t, float64(a.clock.Elapsed), a.accounts[fmt.Sprintf("user%d@d", i)].Weighted, 1e-9)
 		}
 		require.NoError(t, db.Close())

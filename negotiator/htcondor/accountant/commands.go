@@ -8,11 +8,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The commands of condor_userprio. As in HTCondor a submitter that is not known
-// yet becomes known, so that its factor can be set before its first job; values
-// that make no sense are an error and change nothing.
+// The commands of condor_userprio. As in HTCondor, a command creates the account of an unknown
+// submitter, so that its factor can be set before its first job. Values out of range are an error
+// and change nothing.
 
-// SetPriority sets the real priority; what is below 0.5 becomes that.
+// SetPriority sets the real priority; values below 0.5 are raised to 0.5.
 func (a *Accountant) SetPriority(submitter string, priority float64) error {
 	if err := inRange("priority", priority, 0, maxValue); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (a *Accountant) SetPriority(submitter string, priority float64) error {
 	return a.set(submitter, func(r *account) { r.Real = max(minPriority, priority) })
 }
 
-// SetFactor sets the priority factor, which is at least 1.
+// SetFactor sets the priority factor, which must be at least 1.
 func (a *Accountant) SetFactor(submitter string, factor float64) error {
 	if err := inRange("priority factor", factor, minFactor, maxValue); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (a *Accountant) SetUsage(submitter string, seconds float64) error {
 	return a.set(submitter, func(r *account) { r.Weighted = seconds })
 }
 
-// SetBegin sets when the submitter first used something, as a Unix time.
+// SetBegin sets when the submitter first used a slot, as a Unix time.
 func (a *Accountant) SetBegin(submitter string, unix int64) error {
 	if err := inRange("begin of usage", float64(unix), 0, math.MaxUint32); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (a *Accountant) SetBegin(submitter string, unix int64) error {
 	return a.set(submitter, func(r *account) { r.Begin = unix })
 }
 
-// SetLast sets when the submitter last used something, as a Unix time.
+// SetLast sets when the submitter last used a slot, as a Unix time.
 func (a *Accountant) SetLast(submitter string, unix int64) error {
 	if err := inRange("last usage", float64(unix), 0, math.MaxUint32); err != nil {
 		return err
@@ -52,8 +52,7 @@ func (a *Accountant) SetLast(submitter string, unix int64) error {
 	return a.set(submitter, func(r *account) { r.Last = unix })
 }
 
-// SetCeiling sets the most slot weight that the submitter may use; -1 is no
-// ceiling.
+// SetCeiling sets the maximum slot weight that the submitter may use; -1 means no ceiling.
 func (a *Accountant) SetCeiling(submitter string, weight int64) error {
 	if err := inRange("ceiling", float64(weight), -1, math.MaxInt32); err != nil {
 		return err
@@ -61,8 +60,8 @@ func (a *Accountant) SetCeiling(submitter string, weight int64) error {
 	return a.set(submitter, func(r *account) { r.Ceiling = weight })
 }
 
-// SetFloor sets the slot weight that the submitter gets before others get more
-// than theirs; 0 is no floor.
+// SetFloor sets the slot weight that the submitter gets before others exceed their shares; 0 means
+// no floor.
 func (a *Accountant) SetFloor(submitter string, weight int64) error {
 	if err := inRange("floor", float64(weight), 0, math.MaxInt32); err != nil {
 		return err
@@ -70,13 +69,12 @@ func (a *Accountant) SetFloor(submitter string, weight int64) error {
 	return a.set(submitter, func(r *account) { r.Floor = weight })
 }
 
-// ResetUsage makes the accumulated usage of a submitter 0, as of now. Its
-// priority stays.
+// ResetUsage sets the accumulated usage of a submitter to 0 as of now. Its priority stays.
 func (a *Accountant) ResetUsage(now time.Time, submitter string) error {
 	return a.set(submitter, func(r *account) { r.reset(now) })
 }
 
-// ResetAll does that for all submitters and groups.
+// ResetAll resets the accumulated usage of all submitters and groups.
 func (a *Accountant) ResetAll(now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,8 +88,8 @@ func (r *account) reset(now time.Time) {
 	r.Used, r.Weighted, r.Begin, r.changed = 0, 0, now.Unix(), true
 }
 
-// Delete forgets a submitter, who begins anew with the next job; one that is not
-// known is no error. A group that is configured begins anew at once.
+// Delete removes a submitter's account; its next job starts a new one. Deleting an unknown
+// submitter is not an error. The account of a configured group is recreated at once.
 func (a *Accountant) Delete(submitter string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,7 +119,8 @@ func (a *Accountant) set(name string, change func(*account)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, isGroup := a.tree.assigned(name); isGroup && a.accounts[name] == nil {
-		return fmt.Errorf("%q is neither a submitter, which is user@domain or group.user@domain, nor an accounting group", name)
+		return fmt.Errorf("%q is neither a submitter, which is user@domain or group.user@domain, nor "+
+			"an accounting group", name)
 	}
 	r := a.account(name)
 	change(r)

@@ -11,19 +11,19 @@ type group struct {
 	Group
 	parent   *group
 	children []*group
-	// What Update and Divide found, in slot weight: in use by the group's own
-	// submitters and by the whole subtree; the quota of the subtree and what of it
-	// is the group's own; wanted in all; and granted, surplus included.
+	// The results of Update and Divide, in slot weight: the use of the group's own submitters and
+	// of the whole subtree; the quota of the subtree and the group's own part of it; the total
+	// wanted; and the amount granted, surplus included.
 	used, subtreeUsed   float64
 	subtreeQuota, quota float64
 	requested           float64
 	allocated           float64
-	// missing is what is wanted beyond what is granted, by the group and by those
-	// of its subtree that accept surplus.
+	// missing is how much more is wanted than granted, by the group alone and by those groups of
+	// its subtree that accept surplus.
 	missing, subtreeMissing float64
 }
 
-// tree is all groups; the root's own submitters are in none.
+// tree holds all groups. The root stands for submitters that belong to no group.
 type tree struct {
 	root   *group
 	all    []*group // breadth first
@@ -55,9 +55,9 @@ func newTree(groups []Group) (*tree, error) {
 	return t, nil
 }
 
-// assigned is the group of a submitter: the deepest one on the path before its
-// user's name, and the root's for those without. A name without @ is a group's
-// own; it is nil if there is no such group (any more).
+// assigned returns the group of a submitter: the deepest group on the path before its user's name,
+// or the root if there is none. A name without @ is that of a group itself; g is nil if that group
+// is not (or no longer) configured.
 func (t *tree) assigned(name string) (g *group, isGroup bool) {
 	local, _, isSubmitter := cutLast(strings.ToLower(name), '@')
 	if !isSubmitter {
@@ -75,8 +75,8 @@ func (t *tree) assigned(name string) (g *group, isGroup bool) {
 	}
 }
 
-// assign divides a quota, in slot weight, among a group and its subgroups.
-// Static quotas come first; dynamic ones are parts of the rest.
+// assign divides a quota, in slot weight, among a group and its subgroups. Static quotas are served
+// first; dynamic quotas are fractions of the rest.
 func (g *group) assign(quota float64, oversubscribe bool) {
 	g.subtreeQuota = quota
 	static, dynamic := 0.0, 0.0
@@ -104,13 +104,13 @@ func (g *group) assign(quota float64, oversubscribe bool) {
 		given += q
 	}
 	g.quota = quota
-	if !oversubscribe || g.parent == nil { // the root's quota is the pool: it would count twice
+	if !oversubscribe || g.parent == nil { // the root's quota is the whole pool and must not count twice
 		g.quota = max(0, quota-given)
 	}
 }
 
-// grant gives each group of the subtree what it wants of its quota, then shares
-// the surplus; it returns what is left of it.
+// grant gives each group of the subtree what it wants within its quota, then shares the surplus,
+// and returns what is left of it.
 func (g *group) grant() (surplus float64) {
 	g.allocated = min(g.requested, g.quota)
 	g.missing = g.requested - g.allocated
@@ -128,8 +128,8 @@ func (g *group) grant() (surplus float64) {
 	return g.share(surplus)
 }
 
-// share gives surplus to the group and its subgroups, in proportion to their
-// quotas, and what those do not want in equal parts to those without.
+// share gives surplus to the group and its subgroups in proportion to their quotas, and the rest in
+// equal parts to those without a quota. It returns what nobody wants.
 func (g *group) share(surplus float64) (left float64) {
 	if surplus <= 0 || g.subtreeMissing <= 0 {
 		return max(0, surplus)
@@ -154,11 +154,11 @@ func (g *group) share(surplus float64) (left float64) {
 	return surplus
 }
 
-// taker wants some of a surplus.
+// taker is a group that wants part of a surplus.
 type taker struct{ quota, wants, got float64 }
 
-// pour shares a surplus in proportion to weights until nobody with a weight
-// wants more, and returns what is left.
+// pour shares a surplus in proportion to weights until nobody with a weight wants more, and returns
+// the rest.
 func pour(takers []taker, surplus float64, weight func(taker) float64) float64 {
 	for surplus > 0 {
 		total := 0.0
@@ -185,14 +185,14 @@ func pour(takers []taker, surplus float64, weight func(taker) float64) float64 {
 			surplus -= part
 		}
 		if !filled {
-			return 0 // all of it, but for rounding
+			return 0 // everything is shared, up to rounding
 		}
 	}
 	return 0
 }
 
-// limit is what the group may use in all, and which group says so: with strict
-// quotas no group above it that refuses surplus may exceed its own.
+// limit returns how much the group may use in total: with strict quotas, no group above it that
+// refuses surplus may exceed its own quota.
 func (g *group) limit() float64 {
 	most := max(g.allocated, g.quota)
 	for above := g; above != nil; above = above.parent {
@@ -203,7 +203,7 @@ func (g *group) limit() float64 {
 	return most
 }
 
-// sortKey is GROUP_SORT_EXPR's default.
+// sortKey is the value of GROUP_SORT_EXPR's default expression.
 func (g *group) sortKey() float64 {
 	switch {
 	case g.parent == nil:
@@ -214,7 +214,7 @@ func (g *group) sortKey() float64 {
 	return 3.3e38
 }
 
-// surplusPolicy is how ads call it.
+// surplusPolicy returns the policy's name in ads.
 func (g *group) surplusPolicy() string {
 	switch {
 	case g.Autoregroup:

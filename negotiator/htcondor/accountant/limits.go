@@ -8,16 +8,15 @@ import (
 	"sync"
 )
 
-// Limit is an entry of a job's ConcurrencyLimits: so much is wanted of a limit.
+// Limit is an entry of a job's ConcurrencyLimits: the amount that it wants of one limit.
 type Limit struct {
 	Name   string // in lower case
 	Wanted float64
 }
 
-// ParseLimits reads a job's ConcurrencyLimits, such as "sw_a:2,license.b", as
-// HTCondor does: names ignore case; what is not given, or is no number above 0,
-// is 1; an entry whose name is no name is ignored. A limit that is named several
-// times comes once, with the sum.
+// ParseLimits reads a job's ConcurrencyLimits, such as "sw_a:2,license.b", as HTCondor does: names
+// ignore case; an amount that is missing or not a number above 0 counts as 1; entries with an
+// invalid name are ignored. A limit that is named several times is returned once, with the sum.
 func ParseLimits(text string) (limits []Limit) {
 	for _, word := range words(text) {
 		name, amount, _ := strings.Cut(strings.ToLower(word), ":")
@@ -40,10 +39,11 @@ func addLimit(limits []Limit, l Limit) []Limit {
 	return append(limits, l)
 }
 
-// wanted is the number that a text begins with, as strtod finds it.
+// wanted returns the number at the start of a text, as strtod reads it.
 func wanted(text string) float64 {
 	for end := min(len(text), 40); end > 0; end-- {
-		if v, err := strconv.ParseFloat(text[:end], 64); err == nil && !math.IsNaN(v) && !strings.Contains(text[:end], "_") {
+		if v, err := strconv.ParseFloat(text[:end], 64); err == nil && !math.IsNaN(v) &&
+			!strings.Contains(text[:end], "_") {
 			if v <= 0 {
 				return 1
 			}
@@ -65,23 +65,23 @@ type maximum struct {
 	err   error
 }
 
-// NewLimits reads limits from a configuration when they are first asked for, and then
-// after each Reread.
+// NewLimits returns limits that are read from the configuration on first use, and again after each
+// Reread.
 func NewLimits(lookup Lookup) *Limits { return &Limits{lookup: lookup, known: map[string]maximum{}} }
 
-// Reread has limits be read anew: the configuration is another one.
+// Reread discards what was read, because the configuration has changed.
 func (l *Limits) Reread() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.known)
 }
 
-// unlimited is CONCURRENCY_LIMIT_DEFAULT where it is not set.
+// unlimited is the default of CONCURRENCY_LIMIT_DEFAULT.
 const unlimited = 2308032
 
-// Max is how much of a limit there is: <NAME>_LIMIT, or for a.b also
-// CONCURRENCY_LIMIT_DEFAULT_a, or CONCURRENCY_LIMIT_DEFAULT. The error names the
-// knob whose value is no number.
+// Max returns the size of a limit: <NAME>_LIMIT, else for a name like a.b
+// CONCURRENCY_LIMIT_DEFAULT_a, else CONCURRENCY_LIMIT_DEFAULT. If the value is not a number, the
+// error names the knob.
 func (l *Limits) Max(name string) (float64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

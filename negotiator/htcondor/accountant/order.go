@@ -6,24 +6,24 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Order is fair share as the order of a queue: its Key is a [backfill.Order].
-// Each cycle begins with Open. One goroutine at a time may use it.
+// Order makes fair share the order of a queue: its Key is a [backfill.Order]. Call Open at the
+// start of each cycle. It is not safe for concurrent use.
 type Order struct {
 	a     *Accountant
 	of    func(*backfill.Job) Waiting
 	share *Share
 }
 
-// NewOrder is the order of jobs of which the function knows submitter, weight
-// and priority; the ID is set for it.
+// NewOrder returns an order. The function gives the submitter, weight and priority of a job; Order
+// sets the ID.
 func NewOrder(a *Accountant, of func(*backfill.Job) Waiting) *Order {
 	o := &Order{a: a, of: of}
 	o.Open(nil)
 	return o
 }
 
-// Open computes the keys of the waiting jobs, in whatever order they come, from
-// what the accountant knows now.
+// Open computes the keys of the waiting jobs, given in any order, from the accountant's current
+// data.
 func (o *Order) Open(jobs []*backfill.Job) {
 	jobs = slices.Clone(jobs)
 	slices.SortFunc(jobs, backfill.Compare)
@@ -34,8 +34,8 @@ func (o *Order) Open(jobs []*backfill.Job) {
 	o.share = o.a.Share(waiting)
 }
 
-// Key is the job's key until the next Open; a job that Open was not given is one
-// that has arrived since. Moves is true: the next cycle has other keys.
+// Key returns the job's key until the next Open. A job that was not passed to Open counts as one
+// that has arrived since. moves is always true: the next cycle has other keys.
 func (o *Order) Key(j *backfill.Job, _ backfill.Time) (key float64, moves bool) {
 	key, known := o.share.Key(j.ID)
 	if !known {

@@ -7,9 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Report is the reply to GET_PRIORITY, or with rollup to GET_PRIORITY_ROLLUP, in
-// which groups show the sums of their subtrees: attributes numbered from 1,
-// groups first, parents before their subgroups, then submitters by name.
+// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP, in which groups
+// show the sums of their subtrees. Attributes are numbered from 1: groups first, parents before
+// their subgroups, then submitters by name.
 func (a *Accountant) Report(rollup bool) *classad.ClassAd {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,13 +61,11 @@ func (a *Accountant) rollup(sums map[*group]*account, g *group) *account {
 	return &sum
 }
 
-// Ads are the Accounting ads, one per group and submitter: the answer to
-// QUERY_ACCOUNTING_ADS.
+// Ads returns the Accounting ads, one per group and submitter: the answer to QUERY_ACCOUNTING_ADS.
 func (a *Accountant) Ads() []*classad.ClassAd { return a.ads(false) }
 
-// ActiveAds are those of the groups and of the submitters who use or, as of the
-// last Divide, want something: what goes to the collector with
-// UPDATE_ACCOUNTING_AD.
+// ActiveAds returns the ads that UPDATE_ACCOUNTING_AD sends to the collector: those of all groups,
+// and of the submitters that use something or had waiting jobs at the last Divide.
 func (a *Accountant) ActiveAds() []*classad.ClassAd { return a.ads(true) }
 
 func (a *Accountant) ads(active bool) (ads []*classad.ClassAd) {

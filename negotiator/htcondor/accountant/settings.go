@@ -11,64 +11,65 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Lookup asks the pool's configuration for a knob; ok is false where it is not
-// set. Like HTCondor's own, it must ignore the case of names.
+// Lookup returns the value of a knob of the pool's configuration; ok is false if it is not set.
+// Like HTCondor's own lookup, it must ignore the case of names.
 type Lookup func(knob string) (value string, ok bool)
 
 // Settings are the knobs of the accounting; [DefaultSettings] and [ParseSettings]
 // make them.
 type Settings struct {
-	// HalfLife is PRIORITY_HALFLIFE in seconds: after this time a submitter that
-	// uses nothing has half its real priority.
+	// HalfLife is PRIORITY_HALFLIFE in seconds: the time in which the real priority of a submitter
+	// that uses nothing halves.
 	HalfLife float64
-	// DefaultFactor, NiceFactor and RemoteFactor are the priority factors of
-	// submitters for whom none was set: of most, of those whose name begins with
-	// nice-user, and of those outside LocalDomain, if there is one.
+	// DefaultFactor, NiceFactor and RemoteFactor are the priority factors of submitters for whom
+	// none was set: NiceFactor for names that begin with nice-user, RemoteFactor for submitters
+	// outside LocalDomain (if one is set), DefaultFactor for all others.
 	DefaultFactor, NiceFactor, RemoteFactor float64
 	LocalDomain                             string
-	// NegotiatorName is what Accounting ads say whom they are from.
+	// NegotiatorName is the NegotiatorName attribute of Accounting ads.
 	NegotiatorName string
-	// Oversubscribe lets the quotas of subgroups sum to more than their parent's.
+	// Oversubscribe allows the quotas of subgroups to sum to more than their parent's.
 	Oversubscribe bool
 	// Groups are the accounting groups, in any order.
 	Groups []Group
-	// Warnings say what was ignored, as HTCondor ignores it too.
+	// Warnings list what was ignored because HTCondor ignores it too.
 	Warnings []string
 }
 
 // Group is an accounting group.
 type Group struct {
-	// Name is the whole path, "physics.cms"; its parent must be a group, too.
+	// Name is the whole path, such as "physics.cms"; its parent must also be a group.
 	Name string
-	// Quota is in slot weight if Static, and else a fraction, from 0 to 1, of what
-	// the parent's static subgroups leave.
+	// Quota is a slot weight if Static; otherwise it is a fraction, from 0 to 1, of what the static
+	// subgroups of the parent leave.
 	Quota  float64
 	Static bool
-	// AcceptSurplus lets the group use more than its quota when others leave it;
-	// Autoregroup lets its submitters compete for that with everybody else.
+	// AcceptSurplus allows the group to exceed its quota when others leave theirs unused;
+	// Autoregroup lets its submitters compete for that surplus with everybody else.
 	AcceptSurplus, Autoregroup bool
-	// Factor is the priority factor of its submitters; 0 is none.
+	// Factor is the priority factor of its submitters; 0 means none.
 	Factor float64
 }
 
-// rootGroup is the name of the group of those who are in none.
+// rootGroup is the name of the group of submitters that belong to no group.
 const rootGroup = "<none>"
 
-// Bounds of what may be configured and set.
+// Bounds of the values that may be configured and set.
 const (
 	minPriority = 0.5 // the best real priority
 	minFactor   = 1
-	maxValue    = 1e30 // of priorities, factors and usage: products stay finite
+	maxValue    = 1e30 // of priorities, factors and usage, so that products stay finite
 	maxQuota    = math.MaxInt32
 )
 
-// DefaultSettings are HTCondor's.
+// DefaultSettings returns HTCondor's defaults.
 func DefaultSettings() Settings {
 	return Settings{HalfLife: 86400, DefaultFactor: 1000, NiceFactor: 1e10, RemoteFactor: 1e7, Oversubscribe: true}
 }
 
-// defaultSort is GROUP_SORT_EXPR as HTCondor ships it, without blanks.
-const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,ifthenelse(groupquota>0,groupresourcesinuse/groupquota,3.3e+38))`
+// defaultSort is HTCondor's default of GROUP_SORT_EXPR, in lower case and without blanks.
+const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,` +
+	`ifthenelse(groupquota>0,groupresourcesinuse/groupquota,3.3e+38))`
 
 // ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR,
 // NICE_USER_PRIO_FACTOR, REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN,
@@ -129,8 +130,7 @@ func (r *reader) text(knob string) string {
 	return strings.TrimSpace(value)
 }
 
-// number is a knob's value, which may be an expression; missing where there is
-// none.
+// number returns a knob's value, which may be an expression, or missing if it is not set.
 func (r *reader) number(knob string, missing, low, high float64) float64 {
 	text := r.text(knob)
 	if text == "" {
@@ -144,7 +144,7 @@ func (r *reader) number(knob string, missing, low, high float64) float64 {
 	return v
 }
 
-// factor is a priority factor; HTCondor makes those below 1 to 1.
+// factor returns a priority factor; like HTCondor it raises values below 1 to 1.
 func (r *reader) factor(knob string, missing float64) float64 {
 	v := r.number(knob, missing, 0, maxValue)
 	if v != 0 && v < minFactor || v == 0 && missing != 0 {
@@ -175,7 +175,7 @@ func (r *reader) boolean(knob string, missing bool) bool {
 	return missing
 }
 
-// groups are the names of GROUP_NAMES that can be groups, parents first.
+// groups returns the valid names of GROUP_NAMES, parents first.
 func (r *reader) groups() (names []string) {
 	known := map[string]bool{}
 	listed := slices.DeleteFunc(words(r.text("GROUP_NAMES")), func(name string) bool {
@@ -195,7 +195,8 @@ func (r *reader) groups() (names []string) {
 		case nested && !known[strings.ToLower(parent)]:
 			r.warn("GROUP_NAMES: %s is ignored, because %s is no group", name, parent)
 		case strings.HasSuffix(name, ".") || strings.Contains(name, "@"):
-			r.fail("GROUP_NAMES", strconv.Quote(name), "names of groups, with dots between a group and its subgroup, and without @")
+			r.fail("GROUP_NAMES", strconv.Quote(name),
+				"names of groups, with dots between a group and its subgroup, and without @")
 		default:
 			known[lower] = true
 			names = append(names, name)
@@ -204,13 +205,12 @@ func (r *reader) groups() (names []string) {
 	return names
 }
 
-// compareNames is the order of names without regard to case; a group comes
-// before its subgroups.
+// compareNames orders names ignoring case, with a group before its subgroups.
 func compareNames(a, b string) int {
 	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
 }
 
-// evaluate is the value of an expression that knows no attributes.
+// evaluate returns the value of an expression that refers to no attributes.
 func evaluate(text string) classad.Value {
 	e, err := classad.ParseExpr(text)
 	if err != nil {
@@ -219,12 +219,12 @@ func evaluate(text string) classad.Value {
 	return e.Eval(classad.Scope{MaxSteps: 100_000})
 }
 
-// words are the entries of a list as HTCondor separates them.
+// words splits a list as HTCondor does.
 func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }
 
-// cutLast cuts around the last such byte; without one, all is before.
+// cutLast cuts s around the last sep; without one, before is all of s.
 func cutLast(s string, sep byte) (before, after string, found bool) {
 	if i := strings.LastIndexByte(s, sep); i >= 0 {
 		return s[:i], s[i+1:], true
@@ -232,7 +232,7 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 	return s, "", false
 }
 
-// isAttribute says whether a text can be an attribute's name.
+// isAttribute reports whether a text can be the name of an attribute.
 func isAttribute(s string) bool {
 	for i := range len(s) {
 		c := s[i] | 0x20

@@ -14,33 +14,30 @@ type Waiting struct {
 	Submitter string
 	// Weight is the slot weight that the job takes in all, cpus × nodes as a rule.
 	Weight float64
-	// Prio is its JobPrio: among the jobs of a submitter the highest comes first.
+	// Prio is its JobPrio: among the jobs of a submitter, higher values come first.
 	Prio int64
 }
 
-// Share is the fair order of waiting jobs at a moment: each has a key, and the
-// lowest is next. One goroutine at a time may use it.
+// Share is the fair order of waiting jobs at a moment: each job has a key, and the lowest key is
+// next. It is not safe for concurrent use.
 //
-// The key of a job is (what its submitter uses + the weight of the submitter's
-// jobs up to and with this one) × the effective priority of the submitter. So
-// jobs that start in the order of the keys bring all submitters to the same
-// product of use and priority, which is what HTCondor gives when it spins its pie:
-// weight in proportion to 1/priority, counting what is in use, and again among the
-// rest when somebody has too few jobs. The two differ by less than one job each,
-// because HTCondor cuts the pie before it looks at the jobs. A submitter's jobs
-// under its floor come before all others of its group.
+// The key of a job is (what its submitter uses + the weight of the submitter's jobs up to and
+// including this one) × the submitter's effective priority. Starting jobs in the order of their
+// keys therefore brings all submitters to the same product of use and priority. HTCondor's pie
+// slices aim at the same: weight in proportion to 1/priority, counting what is in use, and again
+// among the rest when a submitter has too few jobs. The two results differ by less than one job
+// each, because HTCondor cuts the pie before it looks at the jobs. The jobs of a submitter below
+// its floor come before all others of its group.
 //
-// Where there are accounting groups, the jobs of a group have one order as above,
-// and groups that share a parent, which counts as one of them with its own
-// submitters, are merged: their key is (what the group uses + the weight of its
-// jobs up to and with this one) / its quota. Thus keys up to 1 are within a
-// group's quota, those above it are surplus, which comes later and goes to groups
-// by quota, as HTCondor shares it. HTCondor negotiates for one whole group after
-// the other, from the one that uses the least of its quota; here their jobs
-// alternate, so that no group gets all of the good slots, and the amounts are the
-// same. Groups without a quota come behind all that have one. GROUP_AUTOREGROUP
-// lets a group have surplus, but in the same way, not by the priorities of its
-// users among all others.
+// With accounting groups, the jobs of one group are ordered as above. Groups with the same parent
+// are then merged, where the parent's own submitters count as one of these groups: a job's key is
+// (what the group uses + the weight of its jobs up to and including this one) / the group's quota.
+// Keys up to 1 are within the quota; keys above 1 are surplus, which is served later and goes to
+// groups in proportion to their quotas, as in HTCondor. HTCondor negotiates for one whole group
+// after the other, starting with the one that uses the smallest part of its quota; here the jobs of
+// groups alternate, so that no group gets all of the good slots, while the amounts are the same.
+// Groups without a quota come after all groups with one. GROUP_AUTOREGROUP lets a group have
+// surplus, but in the same way, not by the priorities of its users among all others.
 type Share struct {
 	keys   map[backfill.JobID]float64
 	queues map[string]*queue
@@ -48,47 +45,49 @@ type Share struct {
 	nodes  map[*group]*node
 }
 
-// queue is a submitter's waiting jobs, next first.
+// queue holds a submitter's waiting jobs, next first.
 type queue struct {
 	node                 *node
 	used, priority, most float64   // most is the floor
 	prios                []int64   // of the jobs
-	sums                 []float64 // of weights up to and with each job
-	late                 float64   // weight of those that arrived since
+	sums                 []float64 // of weights, up to and including each job
+	arrived              float64   // weight of the jobs that arrived since
 }
 
-// node is a group as it was when the share was made.
+// node is a group as it was when the Share was made.
 type node struct {
 	group  // a copy: its use and quotas
 	parent *node
 	own    lane // its submitters' jobs
 	merged lane // the jobs of its submitters and subgroups
-	mixed  bool // there are groups, so that the two differ
+	mixed  bool // there are groups, so own and merged differ
 }
 
-// lane is jobs in the order of keys, which rise.
+// lane lists jobs by key, in ascending order, with the running sums of their weights.
 type lane struct{ keys, sums []float64 }
 
-// noQuota is the key behind which groups without a quota wait.
+// noQuota is the key after which groups without a quota come.
 const noQuota = 1e9
 
-// least is the weight of a job that weighs nothing, so that keys rise.
+// least is the weight that a job without weight counts as, so that keys always rise.
 const least = 1e-3
 
-// placed is a job on its way up the groups.
+// placed is a job with its key at one level of the groups.
 type placed struct {
 	job    int
 	key    float64
 	weight float64
 }
 
-// Share orders waiting jobs, given in the order of jobs, by what is in use as of
-// the last Update and the quotas of the last Divide. It takes O(n log n) for each
-// level of groups.
+// Share computes the order of waiting jobs, given in the order of jobs, from the use of the last
+// Update and the quotas of the last Divide. It takes O(n log n) for each level of groups.
 func (a *Accountant) Share(jobs []Waiting) *Share {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := &Share{keys: make(map[backfill.JobID]float64, len(jobs)), queues: map[string]*queue{}, a: a, nodes: map[*group]*node{}}
+	s := &Share{
+		keys: make(map[backfill.JobID]float64, len(jobs)), queues: map[string]*queue{}, a: a,
+		nodes: map[*group]*node{},
+	}
 	bySubmitter := map[string][]int{}
 	var submitters []string
 	for i, j := range jobs {
@@ -115,16 +114,16 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 	return s
 }
 
-// Key is the key of a job; ok is false if it is neither of those the share was
-// made of nor has arrived since.
+// Key returns the key of a job; ok is false if the job was neither passed to Accountant.Share nor
+// to Arrive.
 func (s *Share) Key(id backfill.JobID) (key float64, ok bool) {
 	key, ok = s.keys[id]
 	return key, ok
 }
 
-// Arrive is the key of one more job, among those that there are. It comes behind
-// the submitter's jobs of the same or a higher JobPrio and behind all that arrived
-// before; nobody else's key changes until the next Share. It takes O(log n).
+// Arrive adds one more waiting job and returns its key. The job comes after the submitter's jobs of
+// the same or a higher JobPrio and after all that arrived earlier; the keys of other jobs do not
+// change until the next Share. It takes O(log n).
 func (s *Share) Arrive(w Waiting) float64 {
 	s.a.mu.Lock()
 	q := s.queue(w.Submitter)
@@ -135,20 +134,20 @@ func (s *Share) Arrive(w Waiting) float64 {
 		}
 		return 1
 	})
-	q.late += max(w.Weight, least)
+	q.arrived += max(w.Weight, least)
 	before := 0.0 // the weight ahead of the job, in its queue and then in its group
 	if ahead > 0 {
 		before = q.sums[ahead-1]
 	}
-	key := q.key(before + q.late)
+	key := q.key(before + q.arrived)
 	if n := q.node; n.mixed {
 		before += n.own.upTo(key) - upTo(q.sums, key, q.key)
 		keyOf := func(sum float64) float64 { return groupKey(n.used+sum, n.quota) }
-		key = keyOf(before + q.late)
+		key = keyOf(before + q.arrived)
 		before += n.merged.upTo(key) - upTo(n.own.sums, key, keyOf)
 		for ; n.parent != nil; n = n.parent {
 			keyOf = func(sum float64) float64 { return groupKey(n.subtreeUsed+sum, n.subtreeQuota) }
-			key = keyOf(before + q.late)
+			key = keyOf(before + q.arrived)
 			before += n.parent.merged.upTo(key) - upTo(n.merged.sums, key, keyOf)
 		}
 	}
@@ -156,12 +155,12 @@ func (s *Share) Arrive(w Waiting) float64 {
 	return key
 }
 
-// queue is the submitter's; a new one has no jobs.
+// queue returns the submitter's queue and creates it if there is none.
 func (s *Share) queue(name string) *queue {
 	q := s.queues[name]
 	if q == nil {
 		g, isGroup := s.a.tree.assigned(name)
-		if isGroup { // no submitter has such a name
+		if isGroup { // no submitter has the name of a group
 			g = s.a.tree.root
 		}
 		q = &queue{node: s.node(g), priority: s.a.effective(name)}
@@ -176,7 +175,7 @@ func (s *Share) queue(name string) *queue {
 func (q *queue) key(sum float64) float64 {
 	key := (q.used + sum) * q.priority
 	if q.used+sum <= q.most {
-		return -1 / (1 + key) // rises as well, and is below all others
+		return -1 / (1 + key) // rises with key too, and is below all other keys
 	}
 	return key
 }
@@ -193,7 +192,7 @@ func (s *Share) node(g *group) *node {
 	return n
 }
 
-// merge is the order of a group's subtree.
+// merge returns the jobs of a group's subtree in order.
 func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	n := s.node(g)
 	list := lists[n]
@@ -212,8 +211,8 @@ func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	return list
 }
 
-// rekey gives jobs in order the keys of their group; it returns the lane with
-// their old ones.
+// rekey gives the jobs, which are in order, the keys of their group and returns the lane with their
+// old keys.
 func rekey(list []placed, used, quota float64) lane {
 	old, sum := laneOf(list), used
 	for i := range list {
@@ -239,7 +238,7 @@ func laneOf(list []placed) (l lane) {
 	return l
 }
 
-// upTo is the weight of the jobs whose keys are at most that.
+// upTo returns the total weight of the jobs whose keys are at most key.
 func (l lane) upTo(key float64) float64 {
 	after, _ := slices.BinarySearchFunc(l.keys, key, func(k, key float64) int {
 		if k <= key {
@@ -253,8 +252,8 @@ func (l lane) upTo(key float64) float64 {
 	return l.sums[after-1]
 }
 
-// upTo is the weight of the jobs, given by the sums of weights, whose keys are at
-// most that.
+// upTo returns the total weight of the jobs, given by their running sums, whose keys are at most
+// key.
 func upTo(sums []float64, key float64, keyOf func(sum float64) float64) float64 {
 	after := sort.Search(len(sums), func(i int) bool { return keyOf(sums[i]) > key })
 	if after == 0 {

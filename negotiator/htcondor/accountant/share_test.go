@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// order is the IDs of jobs by key, then in the order of jobs.
+// order returns the IDs of jobs by key, ties in the order of jobs.
 func order(t fatal, s *Share, jobs []Waiting) (ids []backfill.JobID) {
 	t.Helper()
 	for _, j := range jobs {
@@ -45,11 +45,13 @@ func TestSharesAreInverseToPriority(t *testing.T) {
 	require.NoError(t, a.Update(at(0), map[string]Use{"b@d": {1, 1}}))
 	jobs := waiting("b@d", "b@d", "a@d", "a@d", "a@d", "a@d", "a@d", "a@d", "a@d")
 	// a: 0.5 1 1.5 2 2.5 3 3.5; b uses 1: 3 4.5
-	require.Equal(t, []backfill.JobID{2, 3, 4, 5, 6, 0, 7, 8, 1}, order(t, a.Share(jobs), jobs), "ties fall to the order of jobs")
+	require.Equal(t, []backfill.JobID{2, 3, 4, 5, 6, 0, 7, 8, 1}, order(t, a.Share(jobs), jobs),
+		"ties fall to the order of jobs")
 	require.NoError(t, a.SetFloor("b@d", 3))
 	require.Equal(t, []backfill.JobID{0, 1, 2, 3, 4, 5, 6, 7, 8}, order(t, a.Share(jobs), jobs), "the floor first")
 	jobs[8].Prio, jobs[1].Prio = 5, -1
-	require.Equal(t, []backfill.JobID{0, 1, 8, 2, 3, 4, 5, 6, 7}, order(t, a.Share(jobs), jobs), "JobPrio is within a submitter")
+	require.Equal(t, []backfill.JobID{0, 1, 8, 2, 3, 4, 5, 6, 7}, order(t, a.Share(jobs), jobs),
+		"JobPrio is within a submitter")
 }
 
 func TestJobsThatWeighNothingHaveAnOrder(t *testing.T) {
@@ -62,16 +64,22 @@ func TestJobsThatWeighNothingHaveAnOrder(t *testing.T) {
 }
 
 func TestGroupsShareByQuota(t *testing.T) {
-	a := open(t, "GROUP_NAMES = g, g.h, i, z\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_g.h = 2\nGROUP_QUOTA_i = 4\nGROUP_QUOTA_z = 0\nNEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false")
+	a := open(t, "GROUP_NAMES = g, g.h, i, z\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_g.h = 2\nGROUP_QUOTA_i = 4\n"+
+		"GROUP_QUOTA_z = 0\nNEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false")
 	require.NoError(t, a.Update(at(0), map[string]Use{"i.u@d": {3, 3}}))
 	require.NoError(t, a.Divide(10, nil))
 	jobs := waiting("z.u@d", "i.u@d", "i.u@d", "g.u@d", "g.u@d", "g.u@d", "g.h.u@d", "u@d", "u@d", "u@d")
 	s := a.Share(jobs)
-	// <none> has 2: 0.5 1 1.5; i uses 3 of 4: 1 1.25; within g: own of 2: 0.5 1 1.5, h of 2: 0.5, so of 4: .25 .5(h) .75 1
-	require.Equal(t, map[backfill.JobID]float64{0: noQuota + 1, 1: 1, 2: 1.25, 3: 0.25, 4: 0.75, 5: 1, 6: 0.5, 7: 0.5, 8: 1, 9: 1.5}, s.keys)
+	// <none> has 2: 0.5 1 1.5; i uses 3 of 4: 1 1.25; within g: own of 2: 0.5 1 1.5,
+	// h of 2: 0.5, so of 4: .25 .5(h) .75 1
+	require.Equal(t, map[backfill.JobID]float64{
+		0: noQuota + 1, 1: 1, 2: 1.25, 3: 0.25, 4: 0.75, 5: 1, 6: 0.5, 7: 0.5,
+		8: 1, 9: 1.5,
+	}, s.keys)
 	require.InDelta(t, 2.0, s.Arrive(Waiting{ID: 100, Submitter: "u@d", Weight: 1}), 1e-9)
 	require.InDelta(t, 2.5, s.Arrive(Waiting{ID: 101, Submitter: "u@d", Weight: 1}), 1e-9, "behind the one before")
-	require.InDelta(t, 1, s.Arrive(Waiting{ID: 102, Submitter: "g.h.v@d", Weight: 1}), 1e-9, "behind h's other submitter: 2 of 2, as the second of g, of whose 4 it is the last")
+	require.InDelta(t, 1, s.Arrive(Waiting{ID: 102, Submitter: "g.h.v@d", Weight: 1}), 1e-9,
+		"behind h's other submitter: 2 of 2, as the second of g, of whose 4 it is the last")
 	require.InDelta(t, noQuota+2, s.Arrive(Waiting{ID: 103, Submitter: "z.u@d", Weight: 1}), 1e-9)
 }
 
@@ -100,19 +108,20 @@ func TestTheSharesAreThoseOfThePie(t *testing.T) {
 		for _, id := range order(t, a.Share(jobs), jobs)[:total] {
 			got[jobs[id].Submitter]++
 		}
-		// Filling by (n + 1) × priority is d'Hondt's: nobody gets less than the whole
-		// part of the due share, and a submitter's product of weight and priority
-		// exceeds nobody else's next.
+		// Filling by (n + 1) × priority is d'Hondt's method: everybody gets at least the whole part
+		// of the due share, and no submitter's product of weight and priority exceeds the next
+		// product of another.
 		for name, due := range pie {
 			require.Greater(t, float64(got[name]), due/sum*float64(total)-1-1e-9, name)
 			for other, theirs := range pie {
-				require.LessOrEqual(t, float64(got[name])/due, float64(got[other]+1)/theirs*(1+1e-9), "%s before %s", name, other)
+				require.LessOrEqual(t, float64(got[name])/due, float64(got[other]+1)/theirs*(1+1e-9),
+					"%s before %s", name, other)
 			}
 		}
 	})
 }
 
-// anyPool is some groups, use and waiting jobs.
+// anyPool draws groups, use and waiting jobs.
 func anyPool(t *rapid.T, a *Accountant) []Waiting {
 	names := []string{"a@d", "b@d", "g.a@d", "g.b@d", "g.h.a@d", "g.h.b@d", "i.a@d"}
 	use := map[string]Use{}
@@ -135,7 +144,8 @@ func anyPool(t *rapid.T, a *Accountant) []Waiting {
 	return jobs
 }
 
-const someGroups = "GROUP_NAMES = g, g.h, i\nGROUP_QUOTA_g = 9\nGROUP_QUOTA_DYNAMIC_g.h = 0.5\nGROUP_QUOTA_DYNAMIC_i = 0.3\nGROUP_ACCEPT_SURPLUS_g.h = true\n"
+const someGroups = "GROUP_NAMES = g, g.h, i\nGROUP_QUOTA_g = 9\nGROUP_QUOTA_DYNAMIC_g.h = 0.5\n" +
+	"GROUP_QUOTA_DYNAMIC_i = 0.3\nGROUP_ACCEPT_SURPLUS_g.h = true\n"
 
 func TestAnArrivalGetsTheKeyItWouldHaveHad(t *testing.T) {
 	db := database(t)
@@ -168,7 +178,10 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 	require.NoError(t, a.SetFactor("a@d", 1))
 	require.NoError(t, a.SetFactor("b@d", 2))
 	job := func(id backfill.JobID, submit backfill.Time, owner string) *backfill.Job {
-		return &backfill.Job{ID: id, Submit: submit, Nodes: 2, Request: backfill.Vector{3}, Labels: map[string]string{"owner": owner}}
+		return &backfill.Job{
+			ID: id, Submit: submit, Nodes: 2, Request: backfill.Vector{3},
+			Labels: map[string]string{"owner": owner},
+		}
 	}
 	o := NewOrder(a, func(j *backfill.Job) Waiting {
 		return Waiting{Submitter: j.Labels["owner"] + "@d", Weight: float64(j.Width())}
@@ -189,7 +202,7 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 	require.InDelta(t, 6.0, key, 1e-9, "what started counts as use")
 }
 
-// crowd is 10,000 jobs of 500 submitters in 20 groups.
+// crowd makes 10,000 jobs of 500 submitters in 20 groups.
 func crowd(b *testing.B) (*Accountant, []Waiting) {
 	b.Helper()
 	var names, text strings.Builder

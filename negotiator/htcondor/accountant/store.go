@@ -16,15 +16,15 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The accounting is one bucket: the clock under clockKey, and each account under
-// its name, which has no blank.
+// The accounting is stored in one bucket: the clock under clockKey, and each account under its
+// name. Names contain no blank, so no account collides with clockKey.
 var (
 	bucket   = []byte("accounting")
 	clockKey = []byte(" clock")
 )
 
-// entry is an account as it is written. Whoever uses nothing only ages, so it is
-// written as of a moment and aged when it is read.
+// entry is an account as it is written. An account that uses nothing only ages, so it is written
+// once and aged when it is read.
 type entry struct {
 	At             int64 `json:"at"` // seconds elapsed on the accounting's clock
 	Real, Factor   float64
@@ -35,10 +35,10 @@ type entry struct {
 	Ceiling, Floor int64
 }
 
-// OpenFile opens a database, or makes one that only its owner may read, and reads
-// it through once: bbolt itself panics, or worse, when it comes across a damaged
-// page later. Another process that has the file open is waited for at most so
-// long. A file that made bbolt panic stays locked until this process ends.
+// OpenFile opens a database, or creates one that only its owner may read, and reads all of it once,
+// because bbolt itself panics, or worse, when it meets a damaged page later. It waits up to wait
+// for another process that has the file open. If bbolt panicked, the file stays locked until this
+// process ends.
 func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -50,7 +50,8 @@ func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 			err = fmt.Errorf("accounting database %s: another process has it open", path)
 		case errors.Is(err, fs.ErrPermission), err == nil:
 		default:
-			err = fmt.Errorf("accounting database %s cannot be read: %w: put a copy in its place, or move it away to begin with no usage", path, err)
+			err = fmt.Errorf("accounting database %s cannot be read: %w: put a copy in its place, or move it away to "+
+				"begin with no usage", path, err)
 		}
 	}()
 	if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
@@ -61,7 +62,7 @@ func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 		return nil, err
 	}
 	err = db.View(func(tx *bbolt.Tx) error {
-		// The walk is in this goroutine, which may fail; Check's is its own.
+		// A panic of this walk is recovered here; Check runs in a goroutine of its own.
 		broken := lengths(tx, path)
 		if broken == nil {
 			broken = tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return walk(b) })
@@ -82,8 +83,8 @@ func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// lengths looks for pages that claim to be longer than the file, through which
-// bbolt would go for minutes, and for keys that end behind their page.
+// lengths returns an error if a page claims to be longer than the file, which would keep bbolt busy
+// for minutes, or if a key ends beyond its page.
 func lengths(tx *bbolt.Tx, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -97,13 +98,14 @@ func lengths(tx *bbolt.Tx, path string) error {
 		switch {
 		case err != nil:
 			return err
-		case info == nil: // behind the last
+		case info == nil: // after the last page
 			return nil
-		case info.Type == "free": // what it holds is old
+		case info.Type == "free": // its content is obsolete
 			continue
 		case info.OverflowCount >= pages-id:
 			return fmt.Errorf("page %d is longer than the file", id)
-		case info.Type == "branch" && !keysFit(file, int64(id)*int64(size), int64(info.OverflowCount+1)*int64(size), info.Count):
+		case info.Type == "branch" && !keysFit(file, int64(id)*int64(size),
+			int64(info.OverflowCount+1)*int64(size), info.Count):
 			return fmt.Errorf("page %d has a key that does not lie in it", id)
 		}
 		id += info.OverflowCount
@@ -111,10 +113,10 @@ func lengths(tx *bbolt.Tx, path string) error {
 	return nil
 }
 
-// keysFit reports whether the keys of a branch page lie in it. The walk does not
-// read them; Check does, in a goroutine whose fault would end the process.
+// keysFit reports whether the keys of a branch page lie within it. The walk does not read them;
+// Check does, in a goroutine where a fault would end the process.
 func keysFit(file io.ReaderAt, page, size int64, count int) bool {
-	const header, element = 16, 16 // an element: the key's place behind it, the key's length, a page
+	const header, element = 16, 16 // an element: offset of the key, its length, a page
 	elements := make([]byte, count*element)
 	if _, err := file.ReadAt(elements, page+header); err != nil {
 		return false
@@ -133,7 +135,7 @@ func walk(b *bbolt.Bucket) error {
 	return b.ForEach(func(k, v []byte) error {
 		for _, part := range [][]byte{k, v} {
 			for i := range part {
-				sum += part[i] // a touched page is a page that is there
+				sum += part[i] // touches each page, so that a missing one faults here
 			}
 		}
 		if nested := b.Bucket(k); v == nil && nested != nil {
@@ -143,7 +145,7 @@ func walk(b *bbolt.Bucket) error {
 	})
 }
 
-// load reads the clock and the accounts, aged to the clock.
+// load reads the clock and the accounts, and ages the accounts to the clock.
 func (a *Accountant) load() error {
 	err := a.db.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucket)
@@ -183,7 +185,7 @@ func (a *Accountant) load() error {
 	return nil
 }
 
-// save writes the clock and what changed, in one transaction.
+// save writes the clock and the changed accounts in one transaction.
 func (a *Accountant) save() error {
 	var written []*account
 	err := a.db.Update(func(tx *bbolt.Tx) error {

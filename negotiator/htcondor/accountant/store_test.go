@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// contents are the accounts as they lie in the file.
+// contents returns the accounts as they are stored in the file.
 func contents(t *testing.T, db *bbolt.DB) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -86,7 +86,7 @@ func TestUseGoesOnOverARestart(t *testing.T) {
 	}
 }
 
-// sample is the bytes of a database with some hundred pages.
+// sample returns the bytes of a database with some hundred pages.
 func sample(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample")
@@ -107,7 +107,7 @@ func sample(t *testing.T) []byte {
 	return bytes
 }
 
-// work opens a database and works with it.
+// work opens a database and uses it.
 func work(path string) error {
 	db, err := OpenFile(path, time.Second)
 	if err != nil {
@@ -147,7 +147,9 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	db, err := OpenFile(path, time.Second)
 	require.NoError(t, err)
 	require.ErrorContains(t, work(path), "another process has it open")
-	require.NoError(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte("bob@d"), []byte("{")) }))
+	require.NoError(t, db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucket).Put([]byte("bob@d"), []byte("{"))
+	}))
 	require.NoError(t, db.Close())
 	require.ErrorContains(t, work(path), `the account of "bob@d"`)
 }
@@ -164,7 +166,7 @@ func TestKeysOfBranchesEndInTheirPage(t *testing.T) {
 			bytes[page+16+16*element+7] = 7 // 112 MiB
 			path := filepath.Join(t.TempDir(), "accounting")
 			require.NoError(t, os.WriteFile(path, bytes, 0o600))
-			if err := work(path); err != nil { // else the page is free
+			if err := work(path); err != nil { // otherwise the page is free
 				require.ErrorContains(t, err, "has a key that does not lie in it")
 				damaged++
 			}
@@ -173,14 +175,15 @@ func TestKeysOfBranchesEndInTheirPage(t *testing.T) {
 	require.Positive(t, damaged)
 }
 
-// TestDamageNeverPanics changes some bytes somewhere.
+// TestDamageNeverPanics changes random bytes of a database.
 func TestDamageNeverPanics(t *testing.T) {
 	whole, dir, n := sample(t), t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		damaged := append([]byte(nil), whole...)
 		for range rapid.IntRange(1, 20).Draw(t, "bytes") {
 			page := rapid.IntRange(0, len(damaged)/4096-1).Draw(t, "page") * 4096
-			damaged[page+rapid.OneOf(rapid.IntRange(0, 64), rapid.IntRange(0, 4095)).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+			at := rapid.OneOf(rapid.IntRange(0, 64), rapid.IntRange(0, 4095)).Draw(t, "at")
+			damaged[page+at] = rapid.Byte().Draw(t, "byte")
 		}
 		n++
 		path := filepath.Join(dir, strconv.Itoa(n)) // it may stay locked

@@ -7,21 +7,21 @@ import (
 	"strconv"
 )
 
-// Candidate is a job as limits see it.
+// Candidate is what limits need to know about a job.
 type Candidate struct {
 	Submitter string
-	// Weight is the slot weight that the job takes in all, cpus × nodes as a rule.
+	// Weight is the slot weight that the whole job takes, usually cpus × nodes.
 	Weight float64
-	// Limits are its concurrency limits, for each start of the whole job.
+	// Limits are its concurrency limits, counted once per start of the whole job.
 	Limits []Limit
-	// Room is where its schedd runs it; nil: there is as much as one likes.
+	// Room is the limit of the schedd that runs it; nil means no limit.
 	Room *Room
 }
 
-// Room is how many jobs a schedd runs at once.
+// Room is the maximum number of jobs that a schedd runs at once.
 type Room struct{ Jobs int }
 
-// Full says that there is no more room.
+// Full returns the reason that is shown to users when a schedd runs its maximum number of jobs.
 func (r *Room) Full() string {
 	return fmt.Sprintf("its schedd runs no more than %d jobs at once", r.Jobs)
 }
@@ -29,25 +29,28 @@ func (r *Room) Full() string {
 // Verdict says whether a job may enter the planning queue.
 type Verdict struct {
 	Admitted bool
-	// Never marks a job that exceeds a limit even when nothing else runs.
+	// Never marks a job that would exceed a limit even if nothing else ran.
 	Never bool
-	// Reason says which limit keeps the job out, for its user; empty if none does.
+	// Reason tells the job's user which limit keeps the job out; it is empty if none does.
 	Reason string
 }
 
-// Admit decides which waiting jobs, in queue order, may be planned, so that what
-// runs, what was admitted before and still waits, and what is admitted now
-// together exceed no limit: concurrency limits, submitters' ceilings, the
-// quotas of groups that accept no surplus, and the room that schedds have. What was admitted before counts like
-// what runs; it is not asked again, and keeps its place even if a limit shrinks.
+// Admit decides which waiting jobs, given in queue order, may be planned. Running jobs, jobs
+// admitted earlier that still wait, and newly admitted jobs together exceed no limit: concurrency
+// limits, submitters' ceilings, quotas of groups that accept no surplus, and the maximum number of
+// jobs of each schedd. Jobs admitted earlier count like running jobs; they are not judged again and
+// stay admitted even if a limit shrinks.
 //
-// A job that a limit has no room for keeps that limit from later jobs, so that
-// small jobs do not starve large ones; other limits that it wants stay free for
-// them. A job that can never start keeps nothing from anybody.
+// When a limit has no room for a job, later jobs do not get that limit either, so that small jobs
+// do not starve large ones; the job's other limits remain available to them. A job that can never
+// start blocks nobody.
 func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidate) []Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := &throttle{a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{}, submitters: map[string]*pot{}, rooms: map[*Room]*pot{}}
+	t := &throttle{
+		a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{},
+		submitters: map[string]*pot{}, rooms: map[*Room]*pot{},
+	}
 	for _, c := range running {
 		t.take(c)
 	}
@@ -67,14 +70,14 @@ func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidat
 	return verdicts
 }
 
-// LimitsInUse is how much of each concurrency limit runs, as of the last Admit.
+// LimitsInUse returns how much of each concurrency limit running jobs use, as of the last Admit.
 func (a *Accountant) LimitsInUse() map[string]float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.limits)
 }
 
-// throttle is what is left of the limits while jobs are admitted.
+// throttle keeps the use of all limits while jobs are admitted.
 type throttle struct {
 	a          *Accountant
 	limits     *Limits
@@ -82,27 +85,27 @@ type throttle struct {
 	groups     map[*group]*pot // quotas
 	submitters map[string]*pot // ceilings
 	rooms      map[*Room]*pot
-	demands    []demand // of the job that is looked at
+	demands    []demand // of the job that is being judged
 }
 
-// pot is one limit.
+// pot is one limit and its use.
 type pot struct {
 	name      string
 	used, max float64
 	err       error
-	full      string  // what it says when there is no room; "": the numbers
-	wanted    float64 // by an earlier job that there was no room for
+	full      string  // the reason when there is no room; if empty, the numbers are the reason
+	wanted    float64 // by an earlier job that did not fit
 }
 
-// demand is what a job wants of a pot.
+// demand is the amount of one limit that a job wants.
 type demand struct {
 	pot    *pot
 	amount float64
-	// exempt counts against the limit but is not held to it.
+	// exempt demands count as use but are never refused.
 	exempt bool
 }
 
-// slack keeps sums of fractions from exceeding a limit by their rounding.
+// slack tolerates rounding errors in sums of fractions.
 const slack = 1e-9
 
 func (t *throttle) take(c Candidate) {
@@ -121,7 +124,8 @@ func (t *throttle) judge(c Candidate) Verdict {
 		case d.amount > d.pot.max+slack && d.pot.full != "":
 			return Verdict{Never: true, Reason: d.pot.full}
 		case d.amount > d.pot.max+slack:
-			return Verdict{Never: true, Reason: fmt.Sprintf("can never start under %s: %s wanted of %s", d.pot.name, decimal(d.amount), decimal(d.pot.max))}
+			return Verdict{Never: true, Reason: fmt.Sprintf("can never start under %s: %s wanted of %s", d.pot.name,
+				decimal(d.amount), decimal(d.pot.max))}
 		}
 	}
 	reason := ""
@@ -135,16 +139,18 @@ func (t *throttle) judge(c Candidate) Verdict {
 				reason = p.full
 			}
 			if reason == "" {
-				reason = fmt.Sprintf("%s: %s of %s in use, %s wanted", p.name, decimal(p.used), decimal(p.max), decimal(d.amount))
+				reason = fmt.Sprintf("%s: %s of %s in use, %s wanted", p.name, decimal(p.used), decimal(p.max),
+					decimal(d.amount))
 			}
 		case p.wanted > 0 && reason == "":
-			reason = fmt.Sprintf("%s: %s of %s in use, %s wanted, and an earlier job waits for %s", p.name, decimal(p.used), decimal(p.max), decimal(d.amount), decimal(p.wanted))
+			reason = fmt.Sprintf("%s: %s of %s in use, %s wanted, and an earlier job waits for %s", p.name,
+				decimal(p.used), decimal(p.max), decimal(d.amount), decimal(p.wanted))
 		}
 	}
 	return Verdict{Admitted: reason == "", Reason: reason}
 }
 
-// of is what a job wants of which limits. It is good until the next call.
+// of returns the job's demands. The result is valid until the next call.
 func (t *throttle) of(c Candidate) []demand {
 	t.demands = t.demands[:0]
 	for _, l := range c.Limits {
@@ -191,5 +197,5 @@ func (t *throttle) of(c Candidate) []demand {
 	return t.demands
 }
 
-// decimal prints a number as people write it.
+// decimal formats a number without exponent and without needless digits.
 func decimal(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }

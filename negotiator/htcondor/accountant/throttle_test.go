@@ -41,8 +41,12 @@ func FuzzLimits(f *testing.F) {
 }
 
 func TestLimitsOfThePool(t *testing.T) {
-	l := NewLimits(knobs("SW_A_LIMIT = 2 * 5\nCONCURRENCY_LIMIT_DEFAULT = 7\nCONCURRENCY_LIMIT_DEFAULT_lic = 3\nlic.x_LIMIT = 1.5\nBAD_LIMIT = many"))
-	for name, want := range map[string]float64{"sw_a": 10, "SW_A": 10, "other": 7, "lic.y": 3, "lic.x": 1.5, "no.y": 7} {
+	l := NewLimits(knobs("SW_A_LIMIT = 2 * 5\nCONCURRENCY_LIMIT_DEFAULT = 7\nCONCURRENCY_LIMIT_DEFAULT_lic = 3\n" +
+		"lic.x_LIMIT = 1.5\nBAD_LIMIT = many"))
+	for name, want := range map[string]float64{
+		"sw_a": 10, "SW_A": 10, "other": 7, "lic.y": 3,
+		"lic.x": 1.5, "no.y": 7,
+	} {
 		got, err := l.Max(name)
 		require.NoError(t, err)
 		require.InDelta(t, want, got, 1e-9, name)
@@ -55,7 +59,9 @@ func TestLimitsOfThePool(t *testing.T) {
 }
 
 func TestAdmission(t *testing.T) {
-	a := open(t, "GROUP_NAMES = g, g.h, i, r\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_g.h = 2\nGROUP_ACCEPT_SURPLUS_g.h = true\nGROUP_QUOTA_i = 1\nGROUP_ACCEPT_SURPLUS_i = true\nGROUP_QUOTA_r = 1\nGROUP_AUTOREGROUP_r = true")
+	a := open(t, "GROUP_NAMES = g, g.h, i, r\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_g.h = 2\n"+
+		"GROUP_ACCEPT_SURPLUS_g.h = true\nGROUP_QUOTA_i = 1\nGROUP_ACCEPT_SURPLUS_i = true\nGROUP_QUOTA_r = 1\n"+
+		"GROUP_AUTOREGROUP_r = true")
 	require.NoError(t, a.SetCeiling("low@d", 5))
 	require.NoError(t, a.Divide(20, nil))
 	limits := NewLimits(knobs("SW_A_LIMIT = 10\nBAD_LIMIT = x\nF_LIMIT=0.3"))
@@ -75,18 +81,28 @@ func TestAdmission(t *testing.T) {
 		"kept for an earlier one": {
 			running: []Candidate{job("u@d", 1, "sw_a:8")},
 			waiting: []Candidate{job("u@d", 1, "sw_a:3,sw_b"), job("u@d", 1, "sw_a"), job("u@d", 1, "sw_b")},
-			want:    []string{"limit sw_a: 8 of 10 in use, 3 wanted", "limit sw_a: 8 of 10 in use, 1 wanted, and an earlier job waits for 3", ""},
+			want: []string{
+				"limit sw_a: 8 of 10 in use, 3 wanted",
+				"limit sw_a: 8 of 10 in use, 1 wanted, and an earlier job waits for 3", "",
+			},
 		},
 		"never": {
-			waiting: []Candidate{job("u@d", 1, "sw_a:11"), job("u@d", 1, "sw_a:10"), job("u@d", 1, "bad"), job("low@d", 6, "")},
+			waiting: []Candidate{
+				job("u@d", 1, "sw_a:11"), job("u@d", 1, "sw_a:10"), job("u@d", 1, "bad"),
+				job("low@d", 6, ""),
+			},
 			want: []string{
 				"!can never start under limit sw_a: 11 wanted of 10", "",
-				"!limit bad: configuration: bad_LIMIT = x: must be a number from -1e+30 to 1e+30", "!can never start under ceiling of low@d: 6 wanted of 5",
+				"!limit bad: configuration: bad_LIMIT = x: must be a number from -1e+30 to 1e+30",
+				"!can never start under ceiling of low@d: 6 wanted of 5",
 			},
 		},
 		"fractions": {
-			waiting: []Candidate{job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1")},
-			want:    []string{"", "", "", "limit f: 0.3 of 0.3 in use, 0.1 wanted"},
+			waiting: []Candidate{
+				job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"),
+				job("u@d", 1, "f:0.1"),
+			},
+			want: []string{"", "", "", "limit f: 0.3 of 0.3 in use, 0.1 wanted"},
 		},
 		"ceiling": {
 			running: []Candidate{job("low@d", 3, "")},
@@ -95,8 +111,14 @@ func TestAdmission(t *testing.T) {
 		},
 		"quotas": {
 			running: []Candidate{job("g.h.u@d", 3, "")},
-			waiting: []Candidate{job("i.u@d", 7, ""), job("r.u@d", 7, ""), job("g.u@d", 1, ""), job("g.h.u@d", 1, ""), job("g.x@d", 5, "")},
-			want:    []string{"", "", "", "quota of group g: 4 of 4 in use, 1 wanted", "!can never start under quota of group g: 5 wanted of 4"},
+			waiting: []Candidate{
+				job("i.u@d", 7, ""), job("r.u@d", 7, ""), job("g.u@d", 1, ""), job("g.h.u@d", 1, ""),
+				job("g.x@d", 5, ""),
+			},
+			want: []string{
+				"", "", "", "quota of group g: 4 of 4 in use, 1 wanted",
+				"!can never start under quota of group g: 5 wanted of 4",
+			},
 		},
 	} {
 		for i, v := range a.Admit(limits, c.waiting, c.running, c.admitted) {
@@ -110,7 +132,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestNoLimitIsExceededAndNobodyWaitsForNothing lets jobs come, start and end.
+// TestNoLimitIsExceededAndNobodyWaitsForNothing lets jobs arrive, start and end at random.
 func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
 	db := database(t)
 	limits := NewLimits(knobs("A_LIMIT = 4\nB_LIMIT = 6"))
@@ -123,7 +145,8 @@ func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
 		var waiting, admitted, running []Candidate
 		for range rapid.IntRange(1, 6).Draw(t, "cycles") {
 			for range rapid.IntRange(0, 8).Draw(t, "arrivals") {
-				c := Candidate{Submitter: rapid.SampledFrom([]string{"a@d", "b@d", "g.a@d", "g.h.a@d", "i.a@d"}).Draw(t, "who"), Weight: float64(rapid.IntRange(1, 6).Draw(t, "weight"))}
+				c := Candidate{Submitter: rapid.SampledFrom([]string{"a@d", "b@d", "g.a@d", "g.h.a@d", "i.a@d"}).Draw(t,
+					"who"), Weight: float64(rapid.IntRange(1, 6).Draw(t, "weight"))}
 				for _, name := range []string{"a", "b"} {
 					if n := rapid.IntRange(0, 5).Draw(t, name); n > 0 {
 						c.Limits = append(c.Limits, Limit{name, float64(n)})
@@ -145,7 +168,7 @@ func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
 					require.Empty(t, over(in))
 					continue
 				}
-				if !v.Never { // some limit lacks room, or an earlier one lacks room for it
+				if !v.Never { // a limit lacks room for it or for an earlier job
 					full := over(append([]Candidate(nil), in...), c)
 					for _, earlier := range refused {
 						for name := range over(append([]Candidate(nil), in...), earlier) {
@@ -165,7 +188,7 @@ func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
 	})
 }
 
-// needs is what a job wants, told independently of the throttle.
+// needs computes a job's demands independently of the throttle.
 func needs(c Candidate) map[string]float64 {
 	n := map[string]float64{}
 	for _, l := range c.Limits {
@@ -182,7 +205,7 @@ func needs(c Candidate) map[string]float64 {
 	return n
 }
 
-// over is what jobs together exceed.
+// over returns the limits that the jobs together exceed.
 func over(jobs []Candidate, more ...Candidate) map[string]bool {
 	used, found := map[string]float64{}, map[string]bool{}
 	for _, c := range append(jobs, more...) {

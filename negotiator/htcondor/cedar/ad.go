@@ -10,21 +10,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// maxAttributes bounds the attributes of an ad that is read.
+// maxAttributes is the maximum number of attributes of an ad that is read.
 const maxAttributes = 100_000
 
-// secretMarker stands before an attribute that is sent as a secret.
+// secretMarker precedes an attribute that is sent as a secret.
 const secretMarker = "ZKM"
 
-// PutAd writes an ad, all of its attributes.
+// PutAd writes an ad with all of its attributes.
 func (s *Stream) PutAd(ad *classad.ClassAd) {
 	s.putAttributes(ad)
-	s.PutString("") // once MyType and TargetType
+	s.PutString("") // formerly MyType and TargetType
 	s.PutString("")
 }
 
-// PutBareAd writes an ad in the few places where the two texts at its end are not
-// expected.
+// PutBareAd writes an ad without the two texts at its end, which a few commands do not expect.
 func (s *Stream) PutBareAd(ad *classad.ClassAd) { s.putAttributes(ad) }
 
 func (s *Stream) putAttributes(ad *classad.ClassAd) {
@@ -36,7 +35,7 @@ func (s *Stream) putAttributes(ad *classad.ClassAd) {
 	}
 }
 
-// PutLines writes an ad as it stands in lines, empty ones left out.
+// PutLines writes an ad that is given as lines; empty lines are skipped.
 func (s *Stream) PutLines(l Lines) {
 	n := 0
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
@@ -54,11 +53,11 @@ func (s *Stream) PutLines(l Lines) {
 	s.PutString("")
 }
 
-// Lines is an ad as it came: a line "Name = expression" for each attribute, with
-// a line feed at its end.
+// Lines is an ad as it was received: for each attribute a line "Name = expression" that ends with a
+// line feed.
 type Lines []byte
 
-// AppendLines reads an ad and appends its lines to b; what had been there stays.
+// AppendLines reads an ad and appends its lines to b.
 func (s *Stream) AppendLines(b Lines) (Lines, error) {
 	b, err := s.appendAttributes(b)
 	for range 2 {
@@ -69,7 +68,7 @@ func (s *Stream) AppendLines(b Lines) (Lines, error) {
 	return b, err
 }
 
-// appendAttributes reads the part of an ad that both kinds have.
+// appendAttributes reads the attributes, which is all of a bare ad.
 func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 	n, err := s.IntIn("the number of an ad's attributes", 0, maxAttributes)
 	if err != nil {
@@ -86,7 +85,7 @@ func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 				return b, err
 			}
 		}
-		if bytes.IndexByte(b[at:], '\n') >= 0 { // inside a text; a line has none
+		if bytes.IndexByte(b[at:], '\n') >= 0 { // only a text can contain one
 			for i, c := range b[at:] {
 				if c == '\n' {
 					b[at+i] = ' '
@@ -118,9 +117,9 @@ func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
 
 // Ad parses the lines. Errors quote no private attribute.
 //
-// On the wire, as in these lines, \" is the only escape in a text, and only before
-// its end: a job that was submitted with "a\\b\"c" has two backslashes and a quote.
-// UTF-8 and tabs come as they are, and a line feed inside a text as a blank.
+// On the wire, as in these lines, \" is the only escape in a text, and only before its end: a job
+// that was submitted with "a\\b\"c" has two backslashes and a quote. UTF-8 and tabs arrive
+// unchanged; a line feed inside a text arrives as a blank.
 func (l Lines) Ad() (*classad.ClassAd, error) {
 	ad, err := classad.ParseOld(string(l))
 	if err != nil && l.private() {
@@ -129,7 +128,7 @@ func (l Lines) Ad() (*classad.ClassAd, error) {
 	return ad, err
 }
 
-// private tells whether there are private attributes.
+// private reports whether the lines contain private attributes.
 func (l Lines) private() bool {
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
 		if name, _, _ := bytes.Cut(line, []byte{'='}); Private(string(bytes.TrimSpace(name))) {
@@ -139,7 +138,7 @@ func (l Lines) private() bool {
 	return false
 }
 
-// Format shows the lines without the values of private attributes.
+// Format prints the lines without the values of private attributes.
 func (l Lines) Format(f fmt.State, _ rune) {
 	for line := range bytes.Lines(l) {
 		name, _, _ := bytes.Cut(line, []byte{'='})
@@ -150,11 +149,11 @@ func (l Lines) Format(f fmt.State, _ rune) {
 	}
 }
 
-// MarshalText is the lines without the values of private attributes.
+// MarshalText returns the lines without the values of private attributes.
 func (l Lines) MarshalText() ([]byte, error) { return fmt.Append(nil, l), nil }
 
-// Private tells whether an attribute may not be passed on: who knows its value can
-// claim a slot, or act for somebody.
+// Private reports whether an attribute must not be passed on: anyone who knows its value can claim
+// a slot or impersonate somebody.
 func Private(name string) bool {
 	switch strings.ToLower(name) {
 	case "claimid", "claimids", "claimidlist", "childclaimids", "capability", "transferkey", "pairedclaimid":
@@ -164,7 +163,7 @@ func Private(name string) bool {
 	}
 }
 
-// Find is the expression of an attribute, as it came.
+// Find returns the expression of an attribute as it was received.
 func (l Lines) Find(name string) ([]byte, bool) {
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
 		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) {

@@ -14,21 +14,21 @@ import (
 type Address struct {
 	Host string // a name or an IP address
 	Port int
-	// Sock is the daemon's name behind a shared port; "": it has the port to itself.
+	// Sock is the daemon's name behind a shared port; if empty, the daemon has its own port.
 	Sock string
 	// NoUDP tells others not to send commands as datagrams.
 	NoUDP bool
-	// Addrs are IP addresses with ports at which the daemon can be reached as well,
-	// the likeliest first.
+	// Addrs are further IP addresses with ports at which the daemon can be reached, the most likely
+	// first.
 	Addrs []string
 	// Alias is the host's name, for people and certificates.
 	Alias string
-	// Brokered says that the daemon may be reachable through a broker (CCB) only,
-	// which this package cannot do: it tries to connect all the same.
+	// Brokered says that the daemon may be reachable only through a broker (CCB), which this
+	// package does not support; it tries to connect directly.
 	Brokered bool
 }
 
-// maxAddress bounds an address's text.
+// maxAddress is the maximum length of an address's text.
 const maxAddress = 64 << 10
 
 // ParseAddress reads an address with or without the angle brackets around it.
@@ -51,7 +51,8 @@ func ParseAddress(text string) (Address, error) {
 	if a.Port, err = strconv.Atoi(port); err != nil || a.Port < 0 || a.Port > 65535 {
 		return Address{}, fmt.Errorf("address %q: port %q: must be a number up to 65535", text, port)
 	}
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || strings.ContainsRune("<>[]?&", r) }) {
+	if host == "" || strings.ContainsFunc(host,
+		func(r rune) bool { return r <= ' ' || strings.ContainsRune("<>[]?&", r) }) {
 		return Address{}, fmt.Errorf("address %q: host %q: must be a name or an IP address", text, host)
 	}
 	for pair := range strings.FieldsFuncSeq(parameters, func(r rune) bool { return r == '&' || r == ';' }) {
@@ -62,7 +63,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// set takes one parameter; unknown ones are left out.
+// set applies one parameter; unknown ones are ignored.
 func (a *Address) set(pair string) error {
 	key, escaped, _ := strings.Cut(pair, "=")
 	value, err := url.PathUnescape(escaped)
@@ -90,8 +91,7 @@ func (a *Address) set(pair string) error {
 	return nil
 }
 
-// parseDashed turns 127.0.0.1-9618 or [--1]-9618, where dashes stand for colons,
-// into host:port.
+// parseDashed converts 127.0.0.1-9618 or [--1]-9618, where dashes stand for colons, to host:port.
 func parseDashed(text string) (string, error) {
 	at := strings.LastIndexByte(text, '-')
 	if at < 0 {
@@ -110,7 +110,7 @@ func parseDashed(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// String is the address with its brackets, as ads have it. A broker is left out.
+// String returns the address in angle brackets, as in ads. A broker is left out.
 func (a Address) String() string {
 	var parameters []string
 	if len(a.Addrs) > 0 {
@@ -143,7 +143,7 @@ func (a Address) String() string {
 	return "<" + text + ">"
 }
 
-// escape writes a parameter's value as HTCondor does.
+// escape encodes a parameter's value as HTCondor does.
 func escape(value string) string {
 	var b strings.Builder
 	for i := range len(value) {
@@ -157,7 +157,7 @@ func escape(value string) string {
 	return b.String()
 }
 
-// reachable lists what to dial, the likeliest first.
+// reachable returns the addresses to dial, the most likely first.
 func (a Address) reachable() []string {
 	first := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
 	all := []string{first}
@@ -169,5 +169,5 @@ func (a Address) reachable() []string {
 	return all
 }
 
-// maxPlaces bounds how many of a daemon's addresses are tried.
+// maxPlaces is the maximum number of a daemon's addresses that are tried.
 const maxPlaces = 8

@@ -13,16 +13,26 @@ func TestParseAddress(t *testing.T) {
 		"<127.0.0.1:9618>": {Host: "127.0.0.1", Port: 9618},
 		"pool.test:9618":   {Host: "pool.test", Port: 9618},
 		"<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=pool.test&noUDP&sock=schedd_1_2>": {
-			Host: "127.0.0.1", Port: 9618, Sock: "schedd_1_2", NoUDP: true, Alias: "pool.test", Addrs: []string{"127.0.0.1:9618"},
+			Host: "127.0.0.1", Port: 9618, Sock: "schedd_1_2", NoUDP: true, Alias: "pool.test",
+			Addrs: []string{"127.0.0.1:9618"},
 		},
-		"<[::1]:9618?addrs=[--1]-9618+10.0.0.1-5&noUDP>":                              {Host: "::1", Port: 9618, NoUDP: true, Addrs: []string{"[::1]:9618", "10.0.0.1:5"}},
-		"<10.0.0.1:1?CCBID=1.2.3.4:9618%3faddrs%3d1.2.3.4-9618#7&PrivNet=home&new=1>": {Host: "10.0.0.1", Port: 1, Brokered: true},
-		"<10.0.0.1:1?sock=a%20b%26c;noUDP>":                                           {Host: "10.0.0.1", Port: 1, Sock: "a b&c", NoUDP: true},
+		"<[::1]:9618?addrs=[--1]-9618+10.0.0.1-5&noUDP>": {
+			Host: "::1", Port: 9618,
+			NoUDP: true, Addrs: []string{"[::1]:9618", "10.0.0.1:5"},
+		},
+		"<10.0.0.1:1?CCBID=1.2.3.4:9618%3faddrs%3d1.2.3.4-9618#7&PrivNet=home&new=1>": {
+			Host: "10.0.0.1", Port: 1,
+			Brokered: true,
+		},
+		"<10.0.0.1:1?sock=a%20b%26c;noUDP>": {
+			Host: "10.0.0.1", Port: 1,
+			Sock: "a b&c", NoUDP: true,
+		},
 	} {
 		got, err := cedar.ParseAddress(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
-		want.Brokered = false // is not written
+		want.Brokered = false // it is not written
 		again, err := cedar.ParseAddress(got.String())
 		require.NoError(t, err)
 		require.Equal(t, want, again)
@@ -46,7 +56,8 @@ func TestParseAddress(t *testing.T) {
 
 func FuzzAddress(f *testing.F) {
 	for _, text := range []string{
-		"<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=pool.test&noUDP&sock=schedd_1_2>", "<[::1]:9618?addrs=[--1]-9618>", "host:1", "<a:1?CCBID=x&sock=%41>",
+		"<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=pool.test&noUDP&sock=schedd_1_2>", "<[::1]:9618?addrs=[--1]-9618>",
+		"host:1", "<a:1?CCBID=x&sock=%41>",
 	} {
 		f.Add(text)
 	}

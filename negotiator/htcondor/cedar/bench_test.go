@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// slotAds are ads as a negotiator asks for them: 18 attributes each.
+// slotAds returns ads such as a negotiator queries, of 18 attributes each.
 func slotAds(n int) []cedar.Lines {
 	ads := make([]cedar.Lines, n)
 	for i := range ads {

@@ -9,31 +9,32 @@ import (
 	"time"
 )
 
-// sharedPortConnect asks a shared port to pass the connection on.
+// sharedPortConnect is the command that asks a shared port to pass on the connection.
 const sharedPortConnect = 75
 
-// ErrBrokered says that a daemon cannot be reached that is to be called through a broker.
-var ErrBrokered = errors.New("it asks to be called through a broker (CCB), which is not supported: open a way to it, or leave it out")
+// ErrBrokered says that a daemon that is to be called through a broker could not be reached
+// directly.
+var ErrBrokered = errors.New("it asks to be called through a broker (CCB), which is not supported: open a way to it, " +
+	"or leave it out")
 
-// brokeredPatience is how long such a daemon may take to be reached directly: most often
-// nothing answers there at all.
+// brokeredPatience limits the time to connect directly to such a daemon: most often nothing answers
+// there.
 const brokeredPatience = 3 * time.Second
 
 // Dialer connects to daemons.
 type Dialer struct {
-	// Name is who we are, for the daemons' logs.
+	// Name identifies us in the daemons' logs.
 	Name string
-	// Timeout bounds the connecting, and from then on each wait for the other side; 0:
-	// there is none.
+	// Timeout limits the time to connect, and later each wait for the other side; 0 means no limit.
 	Timeout time.Duration
-	// Random is that of the streams; nil: the system's.
+	// Random is the source of randomness of the streams; nil means the system's.
 	Random io.Reader
-	// Connect makes a TCP connection to "host:port"; nil: package net does.
+	// Connect opens a TCP connection to "host:port"; nil means package net.
 	Connect func(ctx context.Context, place string) (net.Conn, error)
 }
 
-// Dial connects to a daemon at the first of its addresses that answers. The context
-// bounds the stream as well, see [Stream.Bind].
+// Dial connects to a daemon at the first of its addresses that answers. When the context ends, the
+// stream is closed; see [Stream.Bind].
 func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 	connect := d.Connect
 	if connect == nil {
@@ -73,8 +74,8 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 	return nil, fmt.Errorf("connect to %v: %w", a, errors.Join(failed...))
 }
 
-// passOn has a shared port hand the connection to the daemon of that name. The
-// daemon never sees this message, so it counts for no digest.
+// passOn asks a shared port to hand the connection to the daemon named sock. The daemon never sees
+// this message, so no digest includes it.
 func (s *Stream) passOn(sock, name string) error {
 	s.PutInt(sharedPortConnect)
 	s.PutString(sock)

@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// maxText is the longest text that is read, and maxAd the most text of one ad.
+// maxText is the maximum length of a text that is read, maxAd the maximum total text of one ad.
 const (
 	maxText = 8 << 20
 	maxAd   = 16 << 20
 )
 
-// take fills b.
+// take reads len(b) bytes into b.
 func (s *Stream) take(b []byte) error {
 	for len(b) > 0 {
 		if len(s.frame) == 0 {
@@ -30,7 +30,7 @@ func (s *Stream) take(b []byte) error {
 
 // Int reads an integer.
 func (s *Stream) Int() (int64, error) {
-	if len(s.frame) >= 8 { // mostly
+	if len(s.frame) >= 8 { // the usual case
 		v := binary.BigEndian.Uint64(s.frame)
 		s.frame = s.frame[8:]
 		return int64(v), nil //nolint:gosec // two's complement is what is sent
@@ -40,7 +40,8 @@ func (s *Stream) Int() (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:])), err //nolint:gosec // as above
 }
 
-// IntIn reads an integer that must be within bounds.
+// IntIn reads an integer and returns an error if it is not between low and high; what names it in
+// the error.
 func (s *Stream) IntIn(what string, low, high int64) (int, error) {
 	v, err := s.Int()
 	if err == nil && (v < low || v > high) {
@@ -49,8 +50,8 @@ func (s *Stream) IntIn(what string, low, high int64) (int, error) {
 	return int(v), err
 }
 
-// Real reads a floating-point number. Its 31 bits are good for nine digits: 5 comes
-// as 4.999999998603016, and is made 5 again.
+// Real reads a floating-point number. The wire format has 31 bits, good for nine digits: 5 arrives
+// as 4.999999998603016 and is rounded to 5 again.
 func (s *Stream) Real() (float64, error) {
 	fraction, err := s.Int()
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Stream) Real() (float64, error) {
 	return strconv.ParseFloat(strconv.FormatFloat(rough, 'g', 9, 64), 64)
 }
 
-// Bytes reads so many bytes as they are.
+// Bytes reads n raw bytes.
 func (s *Stream) Bytes(n int) ([]byte, error) {
 	if n < 0 || n > maxText {
 		return nil, fmt.Errorf("from %v: %d bytes: must be from 0 to %d", s.conn.RemoteAddr(), n, maxText)
@@ -73,13 +74,13 @@ func (s *Stream) Bytes(n int) ([]byte, error) {
 	return b, s.take(b)
 }
 
-// Text reads a text. A null one is "".
+// Text reads a text. A null text is "".
 func (s *Stream) Text() (string, error) {
 	b, err := s.appendText(nil, maxText)
 	return string(b), err
 }
 
-// appendText appends a text of at most so many bytes to b.
+// appendText appends a text of at most limit bytes to b.
 func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	if s.opener != nil {
 		return s.appendCounted(b, limit)
@@ -113,8 +114,7 @@ func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	}
 }
 
-// appendCounted appends a text that comes with its length, the 0 at its end
-// included.
+// appendCounted appends a text that is preceded by its length, which includes the final 0.
 func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
 	n, err := s.Int()
 	switch {
@@ -126,7 +126,7 @@ func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
 		return b, s.tooLong(limit)
 	}
 	size := int(n)
-	for size > 0 { // what was only promised takes no memory
+	for size > 0 { // memory grows with what arrives, not with the announced size
 		if len(s.frame) == 0 {
 			if err = s.next(); err != nil {
 				return b, err

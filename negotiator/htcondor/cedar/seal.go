@@ -13,26 +13,26 @@ import (
 const (
 	ivSize  = 16
 	tagSize = 16
-	// KeySize is the length of a session key: AES-256.
+	// KeySize is the length of a session key in bytes: AES-256.
 	KeySize = 32
 )
 
-// seal encrypts or decrypts the frames of one direction with AES-256-GCM. The
-// nonce of frame k is the direction's IV with k added to its first four bytes.
-// What is authenticated besides a frame is its header, and for the first one of
-// a direction also what was said in plain before, on both sides.
+// seal encrypts or decrypts the frames of one direction with AES-256-GCM. The nonce of frame k is
+// the direction's IV with k added to its first four bytes. The additional authenticated data of a
+// frame are its header and, for the first frame of a direction, digests of everything that both
+// sides sent in plain before.
 type seal struct {
 	aead    cipher.AEAD
 	iv      [ivSize]byte
 	count   uint32
 	started bool
-	before  []byte // the two digests of what was said in plain
+	before  []byte // the two digests of the plain bytes
 	aad     []byte
 	box     []byte
 }
 
-// Encrypt has everything from here on encrypted, both ways. It cannot be undone;
-// a second call changes nothing. No message may be half written or half read.
+// Encrypt turns on encryption in both directions. It cannot be undone; a second call changes
+// nothing. No message may be half written or half read.
 func (s *Stream) Encrypt(key []byte) error {
 	if s.sealer != nil {
 		return nil
@@ -59,10 +59,10 @@ func (s *Stream) Encrypt(key []byte) error {
 	return err
 }
 
-// Encrypted tells whether the stream is encrypted.
+// Encrypted reports whether the stream is encrypted.
 func (s *Stream) Encrypted() bool { return s.sealer != nil }
 
-// nonce is the next frame's.
+// nonce returns the nonce of the next frame.
 func (c *seal) nonce() []byte {
 	nonce := c.iv
 	binary.BigEndian.PutUint32(nonce[:4], binary.BigEndian.Uint32(c.iv[:4])+c.count)
@@ -70,8 +70,7 @@ func (c *seal) nonce() []byte {
 	return nonce[:]
 }
 
-// seal encrypts a body that stands behind room for a header and an IV, and
-// returns the frame.
+// seal encrypts a body that follows room for a header and an IV, and returns the frame.
 func (c *seal) seal(out []byte, last bool) []byte {
 	plain := out[headerSize+ivSize:]
 	lead := 0

@@ -16,23 +16,23 @@ import (
 
 const (
 	headerSize = 5
-	// frameSize is where frames are cut when writing, as HTCondor does it.
+	// frameSize is the maximum size of a frame that is written, as in HTCondor.
 	frameSize = 4096
-	// maxFrame is the longest body that is read.
+	// maxFrame is the maximum length of a body that is read.
 	maxFrame = 1 << 20
 )
 
-// Stream is a connection to a daemon. One goroutine may write and another one
-// read; Close and Bind are safe at any time.
+// Stream is a connection to a daemon. One goroutine may write while another reads; Close and Bind
+// are safe at any time.
 type Stream struct {
-	// Random is where the IV of an encrypted stream comes from; nil: the system's.
+	// Random is the source of the IV of an encrypted stream; nil means the system's.
 	Random io.Reader
 
 	conn    net.Conn
 	timeout time.Duration
-	unbind  atomic.Pointer[func() bool] // from a context
+	unbind  atomic.Pointer[func() bool] // stops watching a context
 
-	// Writing: the frame that is being filled, after room for a header and an IV.
+	// Writing: the frame being filled, which follows room for a header and an IV.
 	out    []byte
 	outErr error
 	sent   hash.Hash // of the plain bytes
@@ -40,17 +40,17 @@ type Stream struct {
 
 	// Reading.
 	in       *bufio.Reader
-	budget   int64  // how many bytes may still be read; below 0: any number
-	frame    []byte // what is left of the current one
-	last     bool   // it is the message's last
+	budget   int64  // how many bytes may still be read; negative: no limit
+	frame    []byte // the unread rest of the current one
+	last     bool   // the current frame is the last of the message
 	inside   bool   // a message has begun and not ended
-	room     []byte // the current frame's
+	room     []byte // buffer of the current frame
 	received hash.Hash
 	opener   *seal
 }
 
-// NewStream speaks CEDAR on a connection. Timeout bounds each wait for the other
-// side; 0: there is none.
+// NewStream returns a stream on a connection. timeout limits each wait for the other side; 0 means
+// no limit.
 func NewStream(conn net.Conn, timeout time.Duration) *Stream {
 	s := &Stream{conn: conn, timeout: timeout, sent: sha256.New(), received: sha256.New(), budget: -1}
 	s.in = bufio.NewReaderSize(&patient{s}, 64<<10)
@@ -58,7 +58,7 @@ func NewStream(conn net.Conn, timeout time.Duration) *Stream {
 	return s
 }
 
-// patient reads from the connection and gives each read its time.
+// patient reads from the connection with a deadline for each read.
 type patient struct{ s *Stream }
 
 func (p *patient) Read(b []byte) (int, error) {
@@ -68,12 +68,12 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.s.conn.Read(b)
 }
 
-// Limit bounds how many bytes may be read from here on, which are frames that
-// have not begun yet; below 0: any number. Whoever is not known yet must not make
-// us read for ever.
+// Limit sets how many bytes may be read from here on, counted in frames that have not begun yet; a
+// negative number means no limit. It protects against endless input from a peer that is not
+// authenticated yet.
 func (s *Stream) Limit(bytes int64) { s.budget = bytes }
 
-// spend takes a frame from the limit.
+// spend subtracts a frame from the limit.
 func (s *Stream) spend(bytes int64) error {
 	if s.budget < 0 {
 		return nil
@@ -92,7 +92,7 @@ func (s *Stream) wait(set func(time.Time) error) error {
 	return set(time.Now().Add(s.timeout))
 }
 
-// Close ends the connection. Nothing is left to be said after it.
+// Close closes the connection at once, without a farewell message.
 func (s *Stream) Close() {
 	if stop := s.unbind.Swap(nil); stop != nil {
 		(*stop)()
@@ -100,8 +100,7 @@ func (s *Stream) Close() {
 	_ = s.conn.Close()
 }
 
-// Bind closes the connection when the context ends, in place of the one that it
-// was bound to before.
+// Bind closes the connection when the context ends. It replaces any earlier binding.
 func (s *Stream) Bind(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	if before := s.unbind.Swap(&stop); before != nil {
@@ -109,18 +108,15 @@ func (s *Stream) Bind(ctx context.Context) {
 	}
 }
 
-// Format shows where the stream goes to, and nothing of what is said on it.
+// Format prints the address of the other side and none of the stream's content.
 func (s *Stream) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "stream to %v", s.conn.RemoteAddr())
 }
 
-// Remote is the other side's address.
-func (s *Stream) Remote() net.Addr { return s.conn.RemoteAddr() }
+// Addresses returns this side's address and the other side's.
+func (s *Stream) Addresses() (local, remote net.Addr) { return s.conn.LocalAddr(), s.conn.RemoteAddr() }
 
-// Local is this side's address.
-func (s *Stream) Local() net.Addr { return s.conn.LocalAddr() }
-
-// begin begins a frame.
+// begin starts a frame.
 func (s *Stream) begin() {
 	const room = headerSize + ivSize
 	if s.out == nil {
@@ -163,14 +159,14 @@ func putHeader(b []byte, length int, last bool) {
 	binary.BigEndian.PutUint32(b[1:headerSize], uint32(length)) //nolint:gosec // frames are short
 }
 
-// Send ends the message that was being written. The error is the first one of
-// any message; none gets through after it.
+// Send ends the message that is being written. It returns the first error of any message; after an
+// error nothing is sent any more.
 func (s *Stream) Send() error {
 	s.flush(true)
 	return s.outErr
 }
 
-// next reads the message's next frame.
+// next reads the next frame of the message.
 func (s *Stream) next() error {
 	if s.inside && s.last {
 		return fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), ErrMessageEnds)
@@ -184,7 +180,8 @@ func (s *Stream) next() error {
 	}
 	length := binary.BigEndian.Uint32(header[1:])
 	if header[0] > 10 || length == 0 || length > maxFrame {
-		return fmt.Errorf("from %v: a frame begins with % x, which is no frame of a message", s.conn.RemoteAddr(), header)
+		return fmt.Errorf("from %v: a frame begins with % x, which is no frame of a message",
+			s.conn.RemoteAddr(), header)
 	}
 	if err := s.spend(headerSize + int64(length)); err != nil {
 		return err
@@ -223,8 +220,7 @@ func (s *Stream) readError(err error) error {
 // ErrMessageEnds says that a message ended where a value was expected.
 var ErrMessageEnds = errors.New("the message ends before its time")
 
-// End leaves the message that is being read behind, and what is left of it
-// unread.
+// End skips the unread rest of the current message.
 func (s *Stream) End() error {
 	if !s.inside {
 		return nil
@@ -238,7 +234,7 @@ func (s *Stream) End() error {
 	return nil
 }
 
-// More tells whether the message that is being read goes on.
+// More reports whether the current message has unread content.
 func (s *Stream) More() (bool, error) {
 	for len(s.frame) == 0 {
 		if s.inside && s.last {

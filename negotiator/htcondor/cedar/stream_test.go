@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a connection from which comes what was said before.
+// memory is a connection from which recorded bytes are read.
 type memory struct {
 	net.Conn
 	said *bytes.Reader
@@ -33,7 +33,7 @@ func (m memory) Read(b []byte) (int, error)      { return m.said.Read(b) }
 func (m memory) RemoteAddr() net.Addr            { return &net.TCPAddr{} }
 func (m memory) SetReadDeadline(time.Time) error { return nil }
 
-// sink is a connection that keeps what is said.
+// sink is a connection that keeps what is written to it.
 type sink struct {
 	net.Conn
 	said bytes.Buffer
@@ -45,7 +45,7 @@ func reader(said []byte) *cedar.Stream {
 	return cedar.NewStream(memory{said: bytes.NewReader(said)}, 0)
 }
 
-// pair is a connection with a stream at each end.
+// pair returns a connection with a stream at each end.
 func pair(t *testing.T) (a, b *cedar.Stream) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,7 +105,8 @@ func TestValues(t *testing.T) {
 						require.Equal(r, v, got)
 					})
 				default:
-					v := cedar.Lines(fmt.Sprintf("A = %d\nB = %q\n", rapid.Int64().Draw(r, "a"), rapid.StringMatching(`[a-z]{0,9}`).Draw(r, "b")))
+					v := cedar.Lines(fmt.Sprintf("A = %d\nB = %q\n", rapid.Int64().Draw(r, "a"),
+						rapid.StringMatching(`[a-z]{0,9}`).Draw(r, "b")))
 					w.PutLines(v)
 					check = append(check, func(s *cedar.Stream) {
 						got, err := s.AppendLines(nil)
@@ -151,11 +152,12 @@ func TestReals(t *testing.T) {
 	require.ErrorContains(t, w.Send(), "cannot be sent")
 }
 
-// A text in an ad comes as it was sent, but for a line feed. This is how HTCondor's
-// daemons send it, too.
+// A text in an ad arrives as it was sent, except for line feeds; HTCondor's daemons behave the same
+// way.
 func TestTextsInAds(t *testing.T) {
 	for text, want := range map[string]string{
-		`a\b"c`: "", `end\`: "", `quote"`: "", `\"`: "", "grüße ✓": "", `two\\`: "", "tab\there": "", "new\nline": "new line", "": "",
+		`a\b"c`: "", `end\`: "", `quote"`: "", `\"`: "", "grüße ✓": "", `two\\`: "", "tab\there": "",
+		"new\nline": "new line", "": "",
 	} {
 		if want == "" {
 			want = text
@@ -242,7 +244,7 @@ func TestLimit(t *testing.T) {
 	b.Limit(-1)
 }
 
-// A peer that closes its side for writing has said all, and can still be answered.
+// A peer that closes its side for writing has sent everything and can still be answered.
 func TestHalfClosed(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -250,7 +252,10 @@ func TestHalfClosed(t *testing.T) {
 	d := cedar.Dialer{Timeout: time.Minute, Connect: func(ctx context.Context, place string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", place)
 	}}
-	s, err := d.Dial(t.Context(), cedar.Address{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, Sock: "x"})
+	s, err := d.Dial(t.Context(), cedar.Address{
+		Host: "127.0.0.1",
+		Port: listener.Addr().(*net.TCPAddr).Port, Sock: "x",
+	})
 	require.NoError(t, err)
 	defer s.Close()
 	conn, err := listener.Accept()
@@ -277,17 +282,23 @@ func TestDial(t *testing.T) {
 		tried = append(tried, place)
 		return nil, errors.New("refused")
 	}}
-	_, err := d.Dial(t.Context(), cedar.Address{Host: "::1", Port: 1, Addrs: []string{"[::1]:1", "10.0.0.1:2"}, Brokered: true})
+	_, err := d.Dial(t.Context(), cedar.Address{
+		Host: "::1", Port: 1, Addrs: []string{"[::1]:1", "10.0.0.1:2"},
+		Brokered: true,
+	})
 	require.ErrorContains(t, err, "broker (CCB)")
 	require.ErrorIs(t, err, cedar.ErrBrokered)
 	require.Equal(t, []string{"[::1]:1", "10.0.0.1:2"}, tried)
-	synctest.Test(t, func(t *testing.T) { // nothing answers there
+	synctest.Test(t, func(t *testing.T) { // nothing answers at that address
 		d.Timeout, d.Connect = time.Minute, func(ctx context.Context, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
 		began := time.Now()
-		_, err := d.Dial(t.Context(), cedar.Address{Host: "10.0.0.1", Port: 1, Addrs: []string{"10.0.0.2:1"}, Brokered: true})
+		_, err := d.Dial(t.Context(), cedar.Address{
+			Host: "10.0.0.1", Port: 1, Addrs: []string{"10.0.0.2:1"},
+			Brokered: true,
+		})
 		require.ErrorIs(t, err, cedar.ErrBrokered)
 		require.Equal(t, 3*time.Second, time.Since(began), "a look waits for longer")
 	})
@@ -308,7 +319,7 @@ func FuzzStream(f *testing.F) {
 	require.NoError(f, w.Send())
 	f.Add(to.said.Bytes(), []byte("ais"), true)
 	f.Fuzz(func(t *testing.T, said, kinds []byte, encrypted bool) {
-		if encrypted { // what is said decrypts: else nothing behind it is reached
+		if encrypted { // make the input decrypt, or nothing after it is reached
 			to := &sink{}
 			w := cedar.NewStream(to, 0)
 			require.NoError(t, w.Encrypt(make([]byte, cedar.KeySize)))

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// room is how much of a frame may be filled. Encrypted, it is longer on the wire.
+// room is how much of a frame may be filled; an encrypted frame is longer on the wire.
 const room = frameSize - headerSize
 
-// put appends to the message, and sends full frames.
+// put appends to the message and sends full frames.
 func (s *Stream) put(b string) {
 	for len(b) > 0 {
 		free := room - (len(s.out) - headerSize - ivSize)
@@ -32,8 +32,8 @@ func (s *Stream) PutInt(v int64) {
 	s.put(string(b[:]))
 }
 
-// PutReal writes a floating-point number, as a fraction of 31 bits and an exponent:
-// it does not survive exactly.
+// PutReal writes a floating-point number as a fraction of 31 bits and an exponent, which loses
+// precision.
 func (s *Stream) PutReal(v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		s.outErr = fmt.Errorf("the number %v cannot be sent", v)
@@ -44,7 +44,7 @@ func (s *Stream) PutReal(v float64) {
 	s.PutInt(int64(exponent))
 }
 
-// PutString writes a text, which cannot contain the byte 0.
+// PutString writes a text, which cannot contain a zero byte.
 func (s *Stream) PutString(v string) {
 	if strings.IndexByte(v, 0) >= 0 {
 		s.outErr = errors.New("a text with a byte 0 in it cannot be sent")
@@ -57,5 +57,5 @@ func (s *Stream) PutString(v string) {
 	s.put("\x00")
 }
 
-// PutBytes writes bytes as they are; the other side must know how many.
+// PutBytes writes raw bytes; the other side must know how many.
 func (s *Stream) PutBytes(b []byte) { s.put(string(b)) }

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// behind is an address at which something talks that is no daemon.
+// behind returns an address at which something listens that is no daemon.
 func behind(t *testing.T, talk func(net.Conn)) cedar.Address {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +76,7 @@ func TestSeveralCollectors(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{`"a"`}, got)
 
-	// The one that answered is asked first from then on.
+	// The collector that answered is asked first from then on.
 	var asked atomic.Int32
 	c.Security.Connect = func(ctx context.Context, place string) (net.Conn, error) {
 		asked.Add(1)
@@ -101,8 +101,8 @@ func TestSeveralCollectors(t *testing.T) {
 	require.Error(t, err)
 }
 
-// One collector that hangs keeps nobody from being told, and what only one of them knows is
-// found by asking each.
+// A collector that hangs does not delay updates to the others, and QueryEach finds what only one of
+// them knows.
 func TestOneOfTheCollectors(t *testing.T) {
 	hangs, first, second := fakes.NewCollector(t), fakes.NewCollector(t), fakes.NewCollector(t)
 	release := make(chan struct{})
@@ -115,12 +115,15 @@ func TestOneOfTheCollectors(t *testing.T) {
 	})
 	first.Set("Machine", `Name = "a"`)
 	second.Set("Machine", `Name = "b"`)
-	c := &client.Collector{Security: fakes.Client(), Addresses: []cedar.Address{hangs.Address(), first.Address(), second.Address()}}
+	c := &client.Collector{
+		Security:  fakes.Client(),
+		Addresses: []cedar.Address{hangs.Address(), first.Address(), second.Address()},
+	}
 	ad := classad.New()
 	ad.SetString("Name", "n")
 	require.NoError(t, c.UpdateNegotiator(t.Context(), ad))
-	for _, told := range []*fakes.Collector{first, second} {
-		poll.Equal(t, 1, func() int { return len(told.Ads("Negotiator")) })
+	for _, collector := range []*fakes.Collector{first, second} {
+		poll.Equal(t, 1, func() int { return len(collector.Ads("Negotiator")) })
 	}
 	close(release)
 	each := func() (names []string, err error) {
@@ -152,20 +155,20 @@ func TestOneOfTheCollectors(t *testing.T) {
 	require.Error(t, err)
 }
 
-// After ads have come, nobody else is asked: they would come twice.
+// After some ads have arrived no other collector is asked, or ads would arrive twice.
 func TestCollectorBreaksInTheMiddle(t *testing.T) {
 	first, second := fakes.NewCollector(t), fakes.NewCollector(t)
 	first.Set("Machine", `Name = "a"`, `Name = "b"`)
 	second.Set("Machine", `Name = "a"`)
 	c := &client.Collector{Security: fakes.Client(), Addresses: []cedar.Address{first.Address(), second.Address()}}
 	wrong := errors.New("enough")
-	told := 0
-	err := c.Query(t.Context(), []client.AdType{{Name: "Machine"}}, func(cedar.Lines) error { told++; return wrong })
+	count := 0
+	err := c.Query(t.Context(), []client.AdType{{Name: "Machine"}}, func(cedar.Lines) error { count++; return wrong })
 	require.ErrorIs(t, err, wrong)
-	require.Equal(t, 1, told)
+	require.Equal(t, 1, count)
 }
 
-// An answer without an end ends with the context.
+// An answer without an end is cut off when the context ends.
 func TestEndlessAnswer(t *testing.T) {
 	guard := &security.Server{
 		Needs: func(int) []security.Permission { return []security.Permission{security.Read} },
@@ -184,9 +187,9 @@ func TestEndlessAnswer(t *testing.T) {
 		_, _ = call.Int() // until it hangs up
 	})
 	c := &client.Collector{Security: &security.Client{Timeout: time.Minute}, Addresses: []cedar.Address{a}}
-	told := 0
+	count := 0
 	err := c.Query(ctx, []client.AdType{{Name: "Machine"}}, func(cedar.Lines) error {
-		if told++; told == 1000 {
+		if count++; count == 1000 {
 			cancel()
 		}
 		return nil
@@ -197,28 +200,39 @@ func TestEndlessAnswer(t *testing.T) {
 func TestScheddAnswersWithAnError(t *testing.T) {
 	s := fakes.NewSchedd(t, "s")
 	s.Before(func(context.Context, int) error { return errors.New("no") })
-	_, err := client.Schedd{Security: fakes.Client(), Address: s.Address()}.Jobs(t.Context(), client.JobQuery{}, func(cedar.Lines) error { return nil })
+	_, err := client.Schedd{Security: fakes.Client(), Address: s.Address()}.Jobs(t.Context(), client.JobQuery{},
+		func(cedar.Lines) error { return nil })
 	require.ErrorContains(t, err, "query the queue")
-	_, err = client.Schedd{Security: fakes.Client(), Address: s.Address()}.Jobs(t.Context(), client.JobQuery{Requirements: "a +"}, nil)
+	_, err = client.Schedd{Security: fakes.Client(), Address: s.Address()}.Jobs(t.Context(),
+		client.JobQuery{Requirements: "a +"}, nil)
 	require.Error(t, err)
 }
 
 func TestMaster(t *testing.T) {
 	said := make(chan string, 2)
-	guard := &security.Server{Methods: []security.Method{security.ClaimToBe}, Domain: "d", Allow: func(security.Peer, security.Permission) bool { return true }}
+	guard := &security.Server{
+		Methods: []security.Method{security.ClaimToBe}, Domain: "d",
+		Allow: func(security.Peer, security.Permission) bool { return true },
+	}
 	port := &server.Port{Security: guard, Handlers: map[int]server.Handler{
-		60008: {Name: "ALIVE", Needs: []security.Permission{security.Daemon}, Serve: func(_ context.Context, call *security.Call) error {
-			pid, _ := call.Int()
-			seconds, _ := call.Int()
-			lock, err := call.Real()
-			said <- fmt.Sprint(pid, " ", seconds, " ", lock)
-			return err
-		}},
-		60043: {Name: "READY", Needs: []security.Permission{security.Daemon}, Serve: func(_ context.Context, call *security.Call) error {
-			ad, err := call.Ad()
-			said <- ad.String()
-			return err
-		}},
+		60008: {
+			Name: "ALIVE", Needs: []security.Permission{security.Daemon},
+			Serve: func(_ context.Context, call *security.Call) error {
+				pid, _ := call.Int()
+				seconds, _ := call.Int()
+				lock, err := call.Real()
+				said <- fmt.Sprint(pid, " ", seconds, " ", lock)
+				return err
+			},
+		},
+		60043: {
+			Name: "READY", Needs: []security.Permission{security.Daemon},
+			Serve: func(_ context.Context, call *security.Call) error {
+				ad, err := call.Ad()
+				said <- ad.String()
+				return err
+			},
+		},
 	}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -239,7 +253,10 @@ func TestMaster(t *testing.T) {
 func TestGrantHidesItsClaim(t *testing.T) {
 	g := client.Grant{Cluster: 1, Proc: 2, Claim: "<1>#2#5ec4e7"}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		for _, text := range []string{fmt.Sprintf(verb, g), fmt.Sprintf(verb, &g), fmt.Sprintf(verb, []client.Grant{g})} {
+		for _, text := range []string{
+			fmt.Sprintf(verb, g), fmt.Sprintf(verb, &g),
+			fmt.Sprintf(verb, []client.Grant{g}),
+		} {
 			require.NotContains(t, text, "5ec4e7")
 			require.Contains(t, text, "job 1.2 on claim <1>#2#...")
 		}

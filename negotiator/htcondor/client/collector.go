@@ -25,17 +25,17 @@ const (
 	updateAccounting     = 77
 )
 
-// Collector is a pool's collector, or several that hold the same: one that answers
-// is asked, all are told. It may be used by many goroutines.
+// Collector is a pool's collector, or several with the same content: queries go to one that
+// answers, updates to all. It is safe for concurrent use.
 type Collector struct {
 	Security  *security.Client
 	Addresses []cedar.Address
 
-	answered atomic.Int32 // the one that did, which is asked first
+	answered atomic.Int32 // the one that answered last, which is asked first
 	moved    atomic.Pointer[[]cedar.Address]
 }
 
-// Relocate has the collectors be at other addresses from now on.
+// Relocate replaces the collectors' addresses.
 func (c *Collector) Relocate(to []cedar.Address) { c.moved.Store(&to) }
 
 func (c *Collector) addresses() []cedar.Address {
@@ -45,23 +45,22 @@ func (c *Collector) addresses() []cedar.Address {
 	return c.Addresses
 }
 
-// AdType is a kind of ad and what is wanted of it.
+// AdType is a kind of ad and what a query wants of it.
 type AdType struct {
-	// Name is how queries call the type: Machine, MachinePrivate, Submitter,
-	// Scheduler, Negotiator…
+	// Name is the type's name in queries: Machine, MachinePrivate, Submitter, Scheduler,
+	// Negotiator…
 	Name string
-	// Projection are the attributes that are wanted; none: all. MyType comes always.
-	// It works for MachinePrivate, too, whose bytes are mostly claim ids.
+	// Projection lists the wanted attributes; empty means all. MyType always comes. It also works
+	// for MachinePrivate, whose bytes are mostly claim ids.
 	Projection []string
-	// Requirements is an expression over each ad; "": all ads.
+	// Requirements is an expression over each ad; empty means all ads.
 	Requirements string
 }
 
-// Query asks for ads of several types at once, which gives one consistent picture.
-// Each is called for one ad after another, in the order of the types; its lines
-// hold until it returns. Private attributes are told only to who may know them.
-// After an error in the middle of an answer no other collector is asked: each has had
-// ads already.
+// Query asks for ads of several types in one request, which gives a consistent picture. It calls
+// each for one ad after another, in the order of the types; the lines are valid until each returns.
+// Private attributes are sent only to authorized clients. If an answer breaks off in the middle, no
+// other collector is asked, because each has already seen ads.
 func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.Lines) error) error {
 	all := c.addresses()
 	if len(all) == 0 {
@@ -73,21 +72,21 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 	for i := range all {
 		at := (first + i) % len(all)
 		a := all[at]
-		told, err := query(ctx, c.Security, a, command, ad, each)
+		count, err := query(ctx, c.Security, a, command, ad, each)
 		if err == nil {
 			c.answered.Store(int32(at)) //nolint:gosec // there are few
 			return nil
 		}
 		failed = append(failed, fmt.Errorf("query %v: %w", a, err))
-		if told > 0 || ctx.Err() != nil {
+		if count > 0 || ctx.Err() != nil {
 			break
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// QueryEach asks every collector, where one may know what another has forgotten or was
-// never told: the same ad may come several times. One that answers is enough.
+// QueryEach queries every collector, for ads that one may know and another may have lost or never
+// received; the same ad may come several times. It succeeds if one collector answers.
 func (c *Collector) QueryEach(ctx context.Context, types []AdType, each func(cedar.Lines) error) error {
 	ad, command := queryAd(types)
 	var failed []error
@@ -102,7 +101,7 @@ func (c *Collector) QueryEach(ctx context.Context, types []AdType, each func(ced
 	return cmp.Or(errors.Join(failed...), errors.New("query: no collector's address is known"))
 }
 
-// queryAd is what is asked, by the command of that kind.
+// queryAd returns the query's ad and the command to send it with.
 func queryAd(types []AdType) (*classad.ClassAd, int) {
 	ad := classad.New()
 	command := queryMultiple
@@ -117,7 +116,7 @@ func queryAd(types []AdType) (*classad.ClassAd, int) {
 			ad.SetString(t.Name+"Projection", strings.Join(append([]string{"MyType"}, t.Projection...), " "))
 		}
 		if err := ad.SetExpr(t.Name+"Requirements", orTrue(t.Requirements)); err != nil {
-			ad.SetBool(t.Name+"Requirements", false) // what is no expression is true of nothing
+			ad.SetBool(t.Name+"Requirements", false) // an invalid expression matches nothing
 		}
 	}
 	ad.SetString("TargetType", strings.Join(names, ","))
@@ -135,11 +134,13 @@ func orTrue(expression string) string {
 	return expression
 }
 
-// maxAds bounds an answer.
+// maxAds is the maximum number of ads in an answer.
 const maxAds = 10_000_000
 
-// query asks a daemon for ads. Told is how many were handed over.
-func query(ctx context.Context, sec *security.Client, a cedar.Address, command int, ad *classad.ClassAd, each func(cedar.Lines) error) (told int, err error) {
+// query asks a daemon for ads. count is how many were handed to each.
+func query(ctx context.Context, sec *security.Client, a cedar.Address, command int, ad *classad.ClassAd,
+	each func(cedar.Lines) error,
+) (count int, err error) {
 	s, err := sec.Start(ctx, a, command, nil)
 	if err != nil {
 		return 0, err
@@ -153,36 +154,35 @@ func query(ctx context.Context, sec *security.Client, a cedar.Address, command i
 	for {
 		more, err := s.Int()
 		if err != nil || more == 0 {
-			return told, errors.Join(err, ctx.Err())
+			return count, errors.Join(err, ctx.Err())
 		}
-		if told == maxAds {
-			return told, fmt.Errorf("the answer does not end after %d ads", told)
+		if count == maxAds {
+			return count, fmt.Errorf("the answer does not end after %d ads", count)
 		}
 		if lines, err = s.AppendLines(lines[:0]); err != nil {
-			return told, errors.Join(err, ctx.Err())
+			return count, errors.Join(err, ctx.Err())
 		}
-		told++
+		count++
 		if err = each(lines); err != nil {
-			return told, err
+			return count, err
 		}
 	}
 }
 
-// The types of ads that negotiators publish. Tools take the first Negotiator ad that
-// they find for the negotiator, so that one which only observes has a type of its
-// own.
+// The types of ads that negotiators publish. Tools take the first Negotiator ad that they find as
+// that of the pool's negotiator, so a negotiator that only observes has a type of its own.
 const (
 	NegotiatorType = "Negotiator"
 	ObserverType   = "BackfillObserver"
 )
 
-// UpdateNegotiator publishes a negotiator's ad at all collectors, by its MyType.
+// UpdateNegotiator publishes a negotiator's ad, whose type is its MyType, at all collectors.
 func (c *Collector) UpdateNegotiator(ctx context.Context, ad *classad.ClassAd) error {
 	command := updateNegotiator
 	if adType, _ := ad.Text("MyType"); adType == ObserverType {
 		command = updateGeneric
 	}
-	return c.tell(ctx, command, []*classad.ClassAd{ad})
+	return c.update(ctx, command, []*classad.ClassAd{ad})
 }
 
 // UpdateAccounting publishes Accounting ads at all collectors.
@@ -190,10 +190,10 @@ func (c *Collector) UpdateAccounting(ctx context.Context, ads []*classad.ClassAd
 	if len(ads) == 0 {
 		return nil
 	}
-	return c.tell(ctx, updateAccounting, ads)
+	return c.update(ctx, updateAccounting, ads)
 }
 
-// WithdrawNegotiator takes the ad of that type and name back.
+// WithdrawNegotiator removes the ad of that type and name from all collectors.
 func (c *Collector) WithdrawNegotiator(ctx context.Context, adType, name string) error {
 	command := invalidateNegotiator
 	if adType == ObserverType {
@@ -209,23 +209,23 @@ func (c *Collector) WithdrawNegotiator(ctx context.Context, adType, name string)
 	if err := ad.SetExpr("Requirements", "TARGET.Name == "+e.String()); err != nil {
 		return err
 	}
-	return c.tell(ctx, command, []*classad.ClassAd{ad})
+	return c.update(ctx, command, []*classad.ClassAd{ad})
 }
 
-// tell sends ads with a command to each collector, all on one connection. One that does
-// not answer keeps no other waiting.
-func (c *Collector) tell(ctx context.Context, command int, ads []*classad.ClassAd) error {
+// update sends ads with a command to all collectors in parallel, on one connection each, so that
+// one that does not answer does not delay the others.
+func (c *Collector) update(ctx context.Context, command int, ads []*classad.ClassAd) error {
 	all := c.addresses()
 	failed := make([]error, len(all))
-	var told sync.WaitGroup
+	var sending sync.WaitGroup
 	for i, a := range all {
-		told.Go(func() {
+		sending.Go(func() {
 			if err := c.tellOne(ctx, a, command, ads); err != nil {
 				failed[i] = fmt.Errorf("update %v: %w", a, err)
 			}
 		})
 	}
-	told.Wait()
+	sending.Wait()
 	return errors.Join(failed...)
 }
 

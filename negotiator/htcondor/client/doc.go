@@ -1,10 +1,10 @@
-// Package client asks and tells HTCondor's daemons what a negotiator has to:
-// the collector for ads ([Collector]), schedds for their queues ([Schedd.Jobs])
-// and about matches ([Schedd.Negotiate]), condor_master that we are alive
-// ([Master]), and one of our own negotiators for start times ([Negotiator]).
+// Package client has the commands that a negotiator sends to HTCondor's daemons: queries and
+// updates for the collector ([Collector]), queries of schedds' queues ([Schedd.Jobs]), negotiation
+// with schedds ([Schedd.Negotiate]), signs of life for condor_master ([Master]), and queries for
+// start times to one of our own negotiators ([Negotiator]).
 //
-// Ads come as lines ([cedar.Lines]), one at a time, as they arrive: whoever reads
-// ten thousand of them decides what is worth parsing.
+// Ads are handed over as lines ([cedar.Lines]), one at a time as they arrive, because a caller that
+// reads ten thousand of them decides itself what is worth parsing.
 //
 // Source: HTCondor 23.9, the commands of condor_commands.h.
 package client

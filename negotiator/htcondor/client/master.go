@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// Commands of condor_master to its children's side.
+// Commands that condor_master's children send to it.
 const (
 	childAlive = 60008
 	setReady   = 60043
@@ -19,12 +19,12 @@ const (
 type Master struct {
 	Security *security.Client
 	Address  cedar.Address
-	// Session is the one that it gave us; nil: another.
+	// Session is the session that it gave us; if nil, another one is used.
 	Session *security.Key
 }
 
-// Alive says that this process lives, and from when on it counts as hung if it
-// does not say so again.
+// Alive tells condor_master that this process is alive, and that it counts as hung if until passes
+// without another Alive.
 func (m Master) Alive(ctx context.Context, pid int, until time.Duration) error {
 	s, err := m.Security.Start(ctx, m.Address, childAlive, m.Session)
 	if err != nil {
@@ -33,11 +33,11 @@ func (m Master) Alive(ctx context.Context, pid int, until time.Duration) error {
 	defer s.Close()
 	s.PutInt(int64(pid))
 	s.PutInt(int64(until / time.Second))
-	s.PutReal(0) // how much of the time we waited for the lock of the log
+	s.PutReal(0) // the fraction of time spent waiting for the log's lock
 	return s.Send()
 }
 
-// Ready says that the daemon does its work from now on.
+// Ready tells condor_master that the daemon does its work from now on.
 func (m Master) Ready(ctx context.Context, pid int, name string) error {
 	s, err := m.Security.Start(ctx, m.Address, setReady, m.Session)
 	if err != nil {

@@ -22,19 +22,19 @@ const (
 	requestList        = 518
 )
 
-// Submitter is in whose name is negotiated.
+// Submitter is the user, group user or gang scheduler in whose name jobs are negotiated.
 type Submitter struct {
-	// Name is as advertised, and Tag its SubmitterTag.
+	// Name is the name in the submitter's ad, Tag its SubmitterTag.
 	Name, Tag string
-	// Significant are the job attributes that slots and we look at.
+	// Significant lists the job attributes that slots and we refer to.
 	Significant []string
 }
 
-// Negotiation is a conversation with a schedd about a submitter's jobs.
+// Negotiation is a conversation with a schedd about submitters' jobs.
 type Negotiation struct{ stream *cedar.Stream }
 
-// Negotiate begins to negotiate. With is the capability of a submitter's ad of this
-// schedd; nil: a session of ours. The conversation ends with the context.
+// Negotiate starts a negotiation. with is the capability from a submitter ad of this schedd; if
+// nil, a session of ours is used. The connection is closed when the context ends.
 func (s Schedd) Negotiate(ctx context.Context, who Submitter, with *security.Key) (*Negotiation, error) {
 	stream, err := s.Security.Start(ctx, s.Address, negotiate, with)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s Schedd) Negotiate(ctx context.Context, who Submitter, with *security.Key
 	return n, nil
 }
 
-// Next goes on for another submitter of the same schedd. End comes before.
+// Next continues with another submitter of the same schedd. Call End first.
 func (n *Negotiation) Next(who Submitter) error {
 	n.stream.PutInt(negotiate)
 	return n.header(who)
@@ -64,7 +64,7 @@ func (n *Negotiation) header(who Submitter) error {
 	return n.stream.Send()
 }
 
-// Requests asks for which jobs the schedd wants slots, at most n ads.
+// Requests asks the schedd for the jobs that want slots and returns at most that many ads.
 func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
 	n.stream.PutInt(requestList)
 	n.stream.PutInt(int64(most))
@@ -96,32 +96,32 @@ func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
 	return all, nil
 }
 
-// Grant is a match: a job, and the slot that it is to have.
+// Grant is a match: a job and the slot that it gets.
 type Grant struct {
 	Cluster, Proc int64
-	// Claim is the slot's claim id, a secret.
+	// Claim is the slot's claim id, which is a secret.
 	Claim string
-	// Slot is the slot's whole ad. It is not changed.
+	// Slot is the slot's whole ad. It is not modified.
 	Slot *classad.ClassAd
-	// Limits are the job's concurrency limits; "": it has none.
+	// Limits are the job's concurrency limits, if any.
 	Limits string
-	// Open lets the schedd use the claim, and what is left of a partitionable slot, for
-	// other jobs as it pleases. Else they are locked to the job.
+	// Open allows the schedd to use the claim, and the rest of a partitionable slot, for other
+	// jobs. Otherwise both are locked to this job.
 	Open bool
 }
 
-// Format shows a match without the claim.
+// Format prints a match without the claim.
 func (g Grant) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "job %d.%d on claim %s", g.Cluster, g.Proc, security.PublicClaim(g.Claim))
 }
 
-// MarshalText is a match without the claim.
+// MarshalText returns a match without the claim.
 func (g Grant) MarshalText() ([]byte, error) { return fmt.Append(nil, g), nil }
 
-// Nobody is whom a locked claim is restricted to, besides the job that it names.
+// Nobody is the user that a locked claim is restricted to, besides the job that it names.
 const Nobody = "nobody@backfill"
 
-// Match hands a slot to a job. The schedd does not answer.
+// Match gives a slot to a job. The schedd does not answer.
 func (n *Negotiation) Match(g Grant) error {
 	ad := g.Slot.Clone()
 	for name := range g.Slot.All() {
@@ -146,8 +146,8 @@ func (n *Negotiation) Match(g Grant) error {
 	return n.stream.Send()
 }
 
-// Reject tells a job why it must wait. The schedd writes that into its queue:
-// tell it what is new.
+// Reject tells the schedd why a job must wait. The schedd writes each reason to its job queue, so
+// send only new ones.
 func (n *Negotiation) Reject(cluster, proc int64, reason string) error {
 	n.stream.PutInt(rejectedWithReason)
 	n.stream.PutString(fmt.Sprintf("%s |-1|%d.%d|", strings.ReplaceAll(reason, "|", "/"), cluster, proc))
@@ -160,5 +160,5 @@ func (n *Negotiation) End() error {
 	return n.stream.Send()
 }
 
-// Close ends the conversation.
+// Close closes the connection.
 func (n *Negotiation) Close() { n.stream.Close() }

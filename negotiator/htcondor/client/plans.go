@@ -9,27 +9,27 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// queryNegotiator is the command by which a negotiator is asked for ads; its type of
-// ads with start times is ours.
+// queryNegotiator is the command that queries a negotiator for ads; the type of ads with start
+// times is our own extension.
 const (
 	queryNegotiator = 50
 	jobPlan         = "JobPlan"
 )
 
-// Negotiator is one of ours, which knows when jobs will start.
+// Negotiator is one of our negotiators, which knows when jobs will start.
 type Negotiator struct {
 	Security *security.Client
 	Address  cedar.Address
 }
 
-// Plans are ads with the start times of the jobs that wait. Requirements is an
-// expression over each; "": all.
+// Plans returns ads with the start times of waiting jobs. requirements is an expression over each
+// ad; empty means all.
 func (n Negotiator) Plans(ctx context.Context, requirements string) ([]*classad.ClassAd, error) {
 	return n.plans(ctx, requirements, "")
 }
 
-// Explain asks for all that is known about one job ("12.0", or "12.0@schedd"): one
-// ad for each job of that name, which may be none.
+// Explain returns all that is known about a job ("12.0" or "12.0@schedd"): one ad for each job of
+// that name, which may be none.
 func (n Negotiator) Explain(ctx context.Context, job string) ([]*classad.ClassAd, error) {
 	return n.plans(ctx, "", job)
 }

@@ -22,19 +22,19 @@ type Schedd struct {
 	Address  cedar.Address
 }
 
-// JobQuery says which jobs are wanted, and what of them.
+// JobQuery says which jobs are wanted, and which of their attributes.
 type JobQuery struct {
-	// Requirements is an expression over each job's ad; "": all.
+	// Requirements is an expression over each job's ad; empty means all jobs.
 	Requirements string
-	// Projection are the attributes that are wanted; none: all.
+	// Projection lists the wanted attributes; empty means all.
 	Projection []string
-	// Group has jobs that are equal in the projected attributes told as one ad, with
-	// JobCount and JobIds.
+	// Group asks for one ad, with JobCount and JobIds, for all jobs that are equal in the projected
+	// attributes.
 	Group bool
 }
 
-// Jobs hands the jobs of the queue over, one ad after another; its lines hold
-// until each returns. The result is the summary at the end, with ServerTime.
+// Jobs calls each for one job ad after another; the lines are valid until each returns. The result
+// is the summary ad at the end of the answer, with ServerTime.
 func (s Schedd) Jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) error) (*classad.ClassAd, error) {
 	summary, err := s.jobs(ctx, q, each)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s Schedd) Jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	return summary, nil
 }
 
-// maxJobIDs is how many IDs a group of jobs may name: all.
+// maxJobIDs is the maximum number of job IDs in the ad of a group: all.
 const maxJobIDs = 10_000_000
 
 func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) error) (*classad.ClassAd, error) {
@@ -68,9 +68,9 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 		return nil, err
 	}
 	var lines cedar.Lines
-	for told := 0; ; told++ {
-		if told == maxAds {
-			return nil, fmt.Errorf("the answer does not end after %d jobs", told)
+	for count := 0; ; count++ {
+		if count == maxAds {
+			return nil, fmt.Errorf("the answer does not end after %d jobs", count)
 		}
 		if lines, err = stream.AppendLines(lines[:0]); err == nil {
 			err = stream.End()
@@ -87,7 +87,7 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	}
 }
 
-// isLast tells the summary from a job: its Owner is the number 0.
+// isLast reports whether the ad is the summary, not a job: its Owner is the number 0.
 func isLast(lines cedar.Lines) bool {
 	owner, ok := lines.Find("Owner")
 	return ok && string(owner) == "0"
@@ -105,7 +105,7 @@ func readSummary(lines cedar.Lines) (*classad.ClassAd, error) {
 	return summary, nil
 }
 
-// Release tells the schedd that a claim has ended, as a startd does that gives one up. The
+// Release tells the schedd that a claim has ended, as a startd does when it gives up a claim. The
 // schedd does not answer.
 func (s Schedd) Release(ctx context.Context, claim string) error {
 	stream, err := s.Security.Start(ctx, s.Address, releaseClaim, nil)

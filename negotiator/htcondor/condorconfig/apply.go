@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
-// Settings is the negotiator's configuration on this pool: the defaults, then the YAML
-// file (BACKFILL_CONFIG, if file is ""), then the BACKFILL_ knobs.
+// Settings returns the negotiator's configuration on this pool: the defaults, overridden by the
+// YAML file (BACKFILL_CONFIG if file is ""), overridden by the BACKFILL_ knobs.
 func (c *Config) Settings(file string) (config.Config, error) {
 	s := config.ForPool(config.LocalPool)
 	if file == "" {
@@ -38,8 +38,8 @@ func (c *Config) Settings(file string) (config.Config, error) {
 	return s, errors.Join(errs...)
 }
 
-// Blame has an error name the knob that it comes of, where a setting of ours stands in
-// HTCondor's configuration.
+// Blame names in the error the setting that caused it: by its knob if HTCondor's configuration sets
+// it, else by its key.
 func (c *Config) Blame(key string, err error) error {
 	knob := prefix + strings.ToUpper(key)
 	if _, set := c.Lookup(knob); set {
@@ -48,20 +48,22 @@ func (c *Config) Blame(key string, err error) error {
 	return fmt.Errorf("%s: %w", key, err)
 }
 
-// apply puts what the knobs say over a configuration.
+// apply overrides a configuration with the knobs that are set.
 func (c *Config) apply(s *config.Config) error {
 	for name, target := range map[string]*string{
 		"BACKFILL_POLICY": &s.Policy, "BACKFILL_FALLBACK": &s.Fallback, "BACKFILL_ORDER": &s.Order,
 		"BACKFILL_PLACEMENT": &s.Placement, "BACKFILL_STATE": &s.State, "BACKFILL_HTTP": &s.HTTP,
-		"BACKFILL_ESTIMATES": &s.Estimates, "BACKFILL_ESTIMATES_ORDER": &s.EstimatesOrder, "BACKFILL_ESTIMATES_BACKFILL": &s.EstimatesBackfill,
-		"BACKFILL_ESTIMATES_RUNNING": &s.EstimatesRunning, "BACKFILL_HISTORY": &s.History,
+		"BACKFILL_ESTIMATES": &s.Estimates, "BACKFILL_ESTIMATES_ORDER": &s.EstimatesOrder,
+		"BACKFILL_ESTIMATES_BACKFILL": &s.EstimatesBackfill,
+		"BACKFILL_ESTIMATES_RUNNING":  &s.EstimatesRunning, "BACKFILL_HISTORY": &s.History,
 	} {
 		if text, set := c.Lookup(name); set {
 			*target = text
 		}
 	}
 	for name, target := range map[string]*[]string{
-		"BACKFILL_ESTIMATE_ATTRIBUTES": &s.EstimateAttributes, "BACKFILL_RESOURCES": &s.Resources, "BACKFILL_PLUGIN_DIRS": &s.Plugins.Dirs,
+		"BACKFILL_ESTIMATE_ATTRIBUTES": &s.EstimateAttributes, "BACKFILL_RESOURCES": &s.Resources,
+		"BACKFILL_PLUGIN_DIRS": &s.Plugins.Dirs,
 	} {
 		if text, set := c.Lookup(name); set {
 			*target = split(text)
@@ -98,7 +100,10 @@ func (c *Config) apply(s *config.Config) error {
 			errs = append(errs, err)
 		}
 	}
-	for name, target := range map[string]*map[string]string{"BACKFILL_POLICY_OPTIONS": &s.Options, "BACKFILL_ESTIMATES_OPTIONS": &s.EstimatesOptions} {
+	for name, target := range map[string]*map[string]string{
+		"BACKFILL_POLICY_OPTIONS":    &s.Options,
+		"BACKFILL_ESTIMATES_OPTIONS": &s.EstimatesOptions,
+	} {
 		if _, set := c.Lookup(name); set {
 			var err error
 			*target, err = c.Pairs(name)

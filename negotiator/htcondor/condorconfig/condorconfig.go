@@ -13,24 +13,26 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Program is how HTCondor's configuration is asked for.
+// Program is the tool that prints HTCondor's configuration.
 const Program = "condor_config_val"
 
 // Source says whose view of the configuration is wanted.
 type Source struct {
-	// Program is the executable; "": condor_config_val in the PATH.
+	// Program is the executable; empty means condor_config_val in the PATH.
 	Program string
-	// LocalName is the daemon's -local-name; "": it has none.
+	// LocalName is the daemon's -local-name, if any.
 	LocalName string
 }
 
-// subsystem is what HTCondor calls daemons of our kind.
+// subsystem is HTCondor's name for our kind of daemon.
 const subsystem = "NEGOTIATOR"
 
-// ErrNone says that there is no HTCondor on this machine.
-var ErrNone = errors.New(Program + " is not there: is HTCondor installed, and its bin folder in the PATH? Standing alone, name the pool with --pool htcondor://HOST:PORT")
+// ErrNone says that this machine has no HTCondor.
+var ErrNone = errors.New(Program +
+	" is not there: is HTCondor installed, and its bin folder in the PATH? Standing alone, name the pool with --pool " +
+	"htcondor://HOST:PORT")
 
-// patience is how long the configuration may take to be read.
+// patience limits the time to read the configuration.
 const patience = 30 * time.Second
 
 // Config is HTCondor's configuration at a moment.
@@ -39,7 +41,7 @@ type Config struct {
 	local  string
 }
 
-// Read asks for the whole configuration.
+// Read reads the whole configuration.
 func Read(ctx context.Context, s Source) (*Config, error) {
 	program := s.Program
 	if program == "" {
@@ -65,7 +67,7 @@ func Read(ctx context.Context, s Source) (*Config, error) {
 	return Parse(string(out), s.LocalName), nil
 }
 
-// Parse reads what condor_config_val -dump prints.
+// Parse reads the output of condor_config_val -dump.
 func Parse(dump, localName string) *Config {
 	c := &Config{values: map[string]string{}, local: strings.ToUpper(localName)}
 	lines := strings.Split(dump, "\n")
@@ -88,8 +90,8 @@ func Parse(dump, localName string) *Config {
 	return c
 }
 
-// Lookup is the value of a knob as it stands, macros expanded; what is empty is not
-// set. A value for this daemon alone (NEGOTIATOR.NAME) counts before the general one.
+// Lookup returns the value of a knob with its macros expanded; an empty value counts as not set. A
+// value for this daemon alone (NEGOTIATOR.NAME) overrides the general one.
 func (c *Config) Lookup(name string) (string, bool) {
 	for _, own := range []string{c.local + ".", subsystem + ".", ""} {
 		if value, ok := c.values[own+strings.ToUpper(name)]; ok && value != "" {
@@ -99,8 +101,8 @@ func (c *Config) Lookup(name string) (string, bool) {
 	return "", false
 }
 
-// Unknown warns of knobs that begin like ours and are none: misspelt ones do
-// nothing, silently, otherwise.
+// Unknown returns warnings for knobs that begin with BACKFILL_ but do not exist: misspelt ones
+// would otherwise silently do nothing.
 func (c *Config) Unknown() (warnings []string) {
 	var known []string
 	for _, k := range Knobs() {
@@ -110,7 +112,8 @@ func (c *Config) Unknown() (warnings []string) {
 	}
 	for name := range c.values {
 		name = strings.TrimPrefix(strings.TrimPrefix(name, c.local+"."), subsystem+".")
-		if strings.HasPrefix(name, prefix) && !slices.Contains(known, strings.ToLower(name)) && name != "BACKFILL_SYSTEM" {
+		if strings.HasPrefix(name, prefix) && !slices.Contains(known, strings.ToLower(name)) &&
+			name != "BACKFILL_SYSTEM" {
 			warnings = append(warnings, "there is no knob "+name+backfill.DidYouMean(name, known))
 		}
 	}
@@ -118,6 +121,6 @@ func (c *Config) Unknown() (warnings []string) {
 	return slices.Compact(warnings)
 }
 
-// prefix is what the names of our own knobs begin with. HTCondor has one of that
-// name itself, BACKFILL_SYSTEM.
+// prefix is the start of the names of our own knobs. HTCondor itself has one knob of that form,
+// BACKFILL_SYSTEM.
 const prefix = "BACKFILL_"

@@ -98,7 +98,7 @@ func whole(c *Config, name string) (any, error)   { return c.Int(name) }
 func sizes(c *Config, name string) (any, error)   { return c.Bytes(name) }
 func pairs(c *Config, name string) (any, error)   { return c.Pairs(name) }
 
-// TestKnobs holds the table together: each default is what its knob may be.
+// TestKnobs checks the table: each default must be a valid value of its knob.
 func TestKnobs(t *testing.T) {
 	require.NoError(t, Parse("BACKFILL_POLICY_OPTIONS = a=b\nUID_DOMAIN = here", "").Check())
 	for _, k := range Knobs() {
@@ -106,7 +106,8 @@ func TestKnobs(t *testing.T) {
 		require.Contains(t, []Kind{Text, List, Pairs, Bool, Whole, Seconds, Bytes, Expression}, k.Kind, k.Name)
 	}
 	require.ErrorContains(t, Parse("NEGOTIATOR_INTERVAL = soon\nBACKFILL_OBSERVE = a little", "").Check(),
-		"BACKFILL_OBSERVE = a little: must be true or false\nNEGOTIATOR_INTERVAL = soon: must be a whole number of seconds")
+		"BACKFILL_OBSERVE = a little: must be true or false\n"+
+			"NEGOTIATOR_INTERVAL = soon: must be a whole number of seconds")
 	require.Contains(t, Help(), "BACKFILL_START_SLACK")
 }
 
@@ -115,7 +116,8 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err)
 	want := config.ForPool(config.LocalPool)
 	want.Policy, want.Options = "conservative", map[string]string{"depth": "2", "other": "a=b"}
-	want.Estimates, want.EstimatesRunning, want.EstimatesOptions = "combined", "requested", map[string]string{"threshold": "20", "user-key": "JobBatchName"}
+	want.Estimates, want.EstimatesRunning, want.EstimatesOptions = "combined", "requested",
+		map[string]string{"threshold": "20", "user-key": "JobBatchName"}
 	want.Order, want.EstimateAttributes = "expr:-EstimatedRunTime", []string{"MaxRuntime", "AllowedJobDuration"}
 	want.Interval, want.Reasons, want.State = config.Duration(30*time.Second), false, "/var/spool/condor/backfill"
 	require.Equal(t, want, s)
@@ -142,7 +144,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestRead runs a program in the place of condor_config_val.
+// TestRead runs another program in place of condor_config_val.
 func TestRead(t *testing.T) {
 	program := filepath.Join(t.TempDir(), Program)
 	script := func(text string) {
@@ -176,7 +178,8 @@ ALLOW_DAEMON = condor@pool.test
 ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name, admin@pool.test/[::1], away.name
 ALLOW_NEGOTIATOR = */172.16.0.0/255.240.0.0, 192.0.2.0/255.255.255.0, */fe80:*
 DENY_WRITE = mallory@pool.test, eve@pool.test/*.evil.test, [*@worse.test
-DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.name`, "").Permissions(func(host string) ([]netip.Addr, error) {
+DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.name`,
+		"").Permissions(func(host string) ([]netip.Addr, error) {
 		if host == "host.name" {
 			return []netip.Addr{netip.MustParseAddr("10.5.5.5"), netip.MustParseAddr("2001:db8::5")}, nil
 		}
@@ -185,7 +188,8 @@ DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.nam
 	require.Equal(t, []string{
 		"ALLOW_ADMINISTRATOR: */away.name allows nobody: no such host",
 		"DENY_ADMINISTRATOR: spy@pool.test/gone.name denies it everywhere: no such host",
-		"DENY_WRITE: eve@pool.test/*.evil.test denies it everywhere: patterns of hosts' names are not known here, name the hosts or their network",
+		"DENY_WRITE: eve@pool.test/*.evil.test denies it everywhere: patterns of hosts' names are not known here, " +
+			"name the hosts or their network",
 	}, p.Warnings)
 	for _, tt := range []struct {
 		level, user, from string

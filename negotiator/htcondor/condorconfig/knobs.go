@@ -6,38 +6,64 @@ import (
 	"strings"
 )
 
-// Knob is a name in HTCondor's configuration that the negotiator looks at.
+// Knob is a name in HTCondor's configuration that the negotiator reads.
 type Knob struct {
 	Name    string
 	Kind    Kind
-	Default string // where it is not set; HTCondor's own defaults come before
+	Default string // used if the knob is not set; HTCondor's own defaults take precedence
 	Doc     string
 }
 
-// Knobs lists the negotiator's own knobs, then HTCondor's that it heeds.
+// Knobs returns the negotiator's own knobs, then HTCondor's knobs that it reads.
 func Knobs() []Knob { return knobs }
 
 var knobs = []Knob{
 	{"BACKFILL_POLICY", Text, "", "The policy's name, or a plugin's path. ibb where nothing is said."},
-	{"BACKFILL_POLICY_OPTIONS", Pairs, "", "Options of the policy, NAME=VALUE NAME=VALUE; negotiator policies lists them."},
+	{
+		"BACKFILL_POLICY_OPTIONS", Pairs, "",
+		"Options of the policy, NAME=VALUE NAME=VALUE; negotiator policies lists them.",
+	},
 	{"BACKFILL_FALLBACK", Text, "", "The linked-in policy that decides where the first cannot."},
-	{"BACKFILL_ORDER", Text, "", "The queue's order: fairshare (by HTCondor's user priorities; where nothing is said), fcfs, sjf… or expr:EXPRESSION."},
+	{"BACKFILL_ORDER", Text, "", "The queue's order: fairshare (by HTCondor's user priorities; where nothing " +
+		"is said), fcfs, sjf… or expr:EXPRESSION."},
 	{"BACKFILL_PLACEMENT", Text, "", "How slots are chosen: rank, pack or spread."},
-	{"BACKFILL_ESTIMATES", Text, "", "The estimator of run times: requested (where nothing is said), user, project, combined, selective, tsafrir or file:PATH."},
+	{
+		"BACKFILL_ESTIMATES", Text, "",
+		"The estimator of run times: requested (where nothing is said), user, project, combined, selective, tsafrir " +
+			"or file:PATH.",
+	},
 	{"BACKFILL_ESTIMATES_ORDER", Text, "", "Another one for the queue's order."},
-	{"BACKFILL_ESTIMATES_BACKFILL", Text, "", "Another one for how long a waiting job is taken to run; not with a policy that gives guarantees."},
-	{"BACKFILL_ESTIMATES_RUNNING", Text, "", "Another one for when running jobs are taken to end; not with a policy that gives guarantees."},
-	{"BACKFILL_ESTIMATES_OPTIONS", Pairs, "", "Options of the estimators, NAME=VALUE NAME=VALUE, such as threshold=20 user-key=JobBatchName."},
+	{
+		"BACKFILL_ESTIMATES_BACKFILL", Text,
+		"", "Another one for how long a waiting job is taken to run; not with a policy that gives guarantees.",
+	},
+	{
+		"BACKFILL_ESTIMATES_RUNNING", Text,
+		"", "Another one for when running jobs are taken to end; not with a policy that gives guarantees.",
+	},
+	{
+		"BACKFILL_ESTIMATES_OPTIONS", Pairs,
+		"", "Options of the estimators, NAME=VALUE NAME=VALUE, such as threshold=20 user-key=JobBatchName.",
+	},
 	{"BACKFILL_HISTORY", Text, "", "A trace or job ads to learn run times from beforehand."},
-	{"BACKFILL_ESTIMATE_ATTRIBUTES", List, "", "Job attributes that may hold the expected run time in seconds; the first that is a number above 0 counts."},
+	{
+		"BACKFILL_ESTIMATE_ATTRIBUTES", List, "",
+		"Job attributes that may hold the expected run time in seconds; the first that is a number above 0 counts.",
+	},
 	{"BACKFILL_DEFAULT_ESTIMATE", Seconds, "", "What is planned with for jobs that have none of them."},
-	{"BACKFILL_START_SLACK", Seconds, "", "By how much each job's place in the plan is longer than its estimate: transfers, the startd's delay."},
+	{
+		"BACKFILL_START_SLACK", Seconds, "",
+		"By how much each job's place in the plan is longer than its estimate: transfers, the startd's delay.",
+	},
 	{"BACKFILL_PLUGIN_DIRS", List, "", "Where plugins, backfill-NAME, are looked for."},
 	{"BACKFILL_IN_PROCESS", Bool, "false", "Link the policy in instead of running it in a process of its own."},
 	{"BACKFILL_CONFIG", Text, "", "A YAML file with whatever else can be set; knobs come after it."},
 	{"BACKFILL_OBSERVE", Bool, "false", "Plan and publish, but match nothing: beside another negotiator."},
 	{"BACKFILL_INTERVAL", Seconds, "", "Seconds between cycles if nothing happens; else NEGOTIATOR_INTERVAL."},
-	{"BACKFILL_CYCLE_DELAY", Seconds, "1", "Seconds between the end of a cycle and the next at least, whoever asks for one."},
+	{
+		"BACKFILL_CYCLE_DELAY", Seconds, "1",
+		"Seconds between the end of a cycle and the next at least, whoever asks for one.",
+	},
 	{"BACKFILL_STATE", Text, "$(SPOOL)/backfill", "The folder where guarantees and usage outlive the process."},
 	{"BACKFILL_REASONS", Bool, "true", "Tell schedds why jobs wait, which condor_q -better-analyze shows."},
 	{"BACKFILL_RESOURCES", List, "", "The resources that jobs request, Cpus first."},
@@ -47,7 +73,10 @@ var knobs = []Knob{
 	{"NEGOTIATOR_NAME", Text, "", "The negotiator's name in the pool; the host's where nothing is said."},
 	{"NEGOTIATOR_LOG", Text, "$(LOG)/NegotiatorLog", "The log file."},
 	{"MAX_NEGOTIATOR_LOG", Bytes, "10 Mb", "The log's size at which a new one is begun; 0: never."},
-	{"MAX_NUM_NEGOTIATOR_LOG", Whole, "1", "How many old logs are kept; one is called .old, of several each bears the time."},
+	{
+		"MAX_NUM_NEGOTIATOR_LOG", Whole, "1",
+		"How many old logs are kept; one is called .old, of several each bears the time.",
+	},
 	{"NEGOTIATOR_DEBUG", List, "", "D_FULLDEBUG logs debug lines as well, D_ALL or a level of :2 traces."},
 	{"NEGOTIATOR_INTERVAL", Seconds, "60", "Seconds between cycles if nothing happens."},
 	{"NEGOTIATOR_UPDATE_INTERVAL", Seconds, "300", "Seconds between two updates of the Negotiator ad at most."},
@@ -62,8 +91,12 @@ var knobs = []Knob{
 	{"IP_ADDRESS", Text, "127.0.0.1", "This machine's address, as HTCondor found it."},
 	{"UID_DOMAIN", Text, "", "The domain of this machine's users."},
 	{"TRUST_DOMAIN", Text, "$(UID_DOMAIN)", "Who signs the pool's tokens."},
-	{"CONDOR_IDS", Text, "", "UID.GID of the user that the negotiator becomes when it is started as root; else that of the user condor."},
-	{"SEC_CLIENT_AUTHENTICATION_METHODS", List, "$(SEC_DEFAULT_AUTHENTICATION_METHODS)", "How we show who we are; CLAIMTOBE, FS and IDTOKENS are known here."},
+	{"CONDOR_IDS", Text, "", "UID.GID of the user that the negotiator becomes when it is started as root; else " +
+		"that of the user condor."},
+	{
+		"SEC_CLIENT_AUTHENTICATION_METHODS", List, "$(SEC_DEFAULT_AUTHENTICATION_METHODS)",
+		"How we show who we are; CLAIMTOBE, FS and IDTOKENS are known here.",
+	},
 	{"SEC_DEFAULT_AUTHENTICATION_METHODS", List, "FS, IDTOKENS", "The same, where nothing else is said."},
 	{"SEC_CLIENT_AUTHENTICATION", Text, "$(SEC_DEFAULT_AUTHENTICATION)", "NEVER, OPTIONAL, PREFERRED or REQUIRED."},
 	{"SEC_DEFAULT_AUTHENTICATION", Text, "PREFERRED", "The same, where nothing else is said."},
@@ -74,22 +107,24 @@ var knobs = []Knob{
 	{"SEC_TOKEN_SYSTEM_DIRECTORY", Text, "/etc/condor/tokens.d", "Our tokens."},
 	{"SEC_TOKEN_DIRECTORY", Text, "", "Our tokens, where the negotiator stands alone and is not root."},
 	{"SEC_PASSWORD_DIRECTORY", Text, "/etc/condor/passwords.d", "Signing keys, for the tokens of those who call us."},
-	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an address, a network or a name, which is looked up at condor_reconfig."},
+	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an " +
+		"address, a network or a name, which is looked up at condor_reconfig."},
 	{"ALLOW_WRITE", List, "", "Who may have cycles begun."},
 	{"ALLOW_DAEMON", List, "", "Which daemons may have cycles begun."},
 	{"ALLOW_NEGOTIATOR", List, "", "Implies that they may ask."},
 	{"ALLOW_ADMINISTRATOR", List, "", "Who may change priorities."},
 }
 
-// AtStart lists knobs of which only a new start takes up another value.
+// AtStart returns the knobs whose changes take effect only after a restart.
 func AtStart() []string {
 	return []string{
-		"NEGOTIATOR_NAME", "NEGOTIATOR_ADDRESS_FILE", "FULL_HOSTNAME", "NETWORK_INTERFACE", "BIND_ALL_INTERFACES", "IP_ADDRESS",
+		"NEGOTIATOR_NAME", "NEGOTIATOR_ADDRESS_FILE", "FULL_HOSTNAME", "NETWORK_INTERFACE",
+		"BIND_ALL_INTERFACES", "IP_ADDRESS",
 		"IN_LOWPORT", "IN_HIGHPORT", "LOWPORT", "HIGHPORT", "CONDOR_IDS",
 	}
 }
 
-// knobNamed is a knob of the table.
+// knobNamed returns a knob of the table.
 func knobNamed(name string) (Knob, bool) {
 	for _, k := range knobs {
 		if strings.EqualFold(k.Name, name) {
@@ -99,7 +134,7 @@ func knobNamed(name string) (Knob, bool) {
 	return Knob{}, false
 }
 
-// Help lists the negotiator's own knobs for a command's help.
+// Help returns the text about the negotiator's own knobs for a command's help.
 func Help() string {
 	var text strings.Builder
 	text.WriteString("Knobs in HTCondor's configuration, and what they are where nothing is said:\n\n")

@@ -9,28 +9,29 @@ import (
 	"strings"
 )
 
-// Permissions are who may do what, as the ALLOW_ and DENY_ lists say it.
+// Permissions say who may do what, according to the ALLOW_ and DENY_ lists.
 //
-// An entry is USER@DOMAIN/HOST, USER@DOMAIN, or HOST, each with * for anything; HOST
-// is an address, such as 10.0.*, a network, such as 10.0.0.0/16 or 10.0.0.0/255.255.0.0,
-// or a host's name, which is looked up when the lists are read. Patterns of names,
-// *.pool.test, and names that cannot be looked up allow nobody, and deny everywhere.
+// An entry is USER@DOMAIN/HOST, USER@DOMAIN, or HOST, each with * for anything. HOST is an address
+// such as 10.0.*, a network such as 10.0.0.0/16 or 10.0.0.0/255.255.0.0, or a host's name, which is
+// looked up when the lists are read. An entry whose host cannot be resolved (an unknown name, or a
+// pattern of names such as *.pool.test) allows nobody in an ALLOW_ list, and denies its user at all
+// hosts in a DENY_ list.
 type Permissions struct {
 	allow, deny map[string][]entry
-	// Warnings name the entries of hosts that are not known.
+	// Warnings name the entries whose hosts cannot be resolved.
 	Warnings []string
 }
 
 type entry struct {
 	user, host string
-	network    netip.Prefix // if the host is one
+	network    netip.Prefix // if the host is a network
 	addresses  []netip.Addr // of the host, if it is a name
 }
 
-// LookUp finds the addresses of a host.
+// LookUp returns the addresses of a host.
 type LookUp func(host string) ([]netip.Addr, error)
 
-// implies says which levels a level's holders have as well.
+// implies lists the levels that each level includes.
 var implies = map[string][]string{
 	"READ":             {"WRITE", "ADVERTISE_SCHEDD", "DAEMON", "NEGOTIATOR", "ADMINISTRATOR"},
 	"ADVERTISE_SCHEDD": {"DAEMON"},
@@ -40,8 +41,8 @@ var implies = map[string][]string{
 	"ADMINISTRATOR":    {},
 }
 
-// Permissions reads the lists. One for the negotiator alone, ALLOW_READ_NEGOTIATOR,
-// counts in place of the general one.
+// Permissions reads the lists. A list for the negotiator alone, such as ALLOW_READ_NEGOTIATOR,
+// replaces the general one.
 func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	p := &Permissions{allow: map[string][]entry{}, deny: map[string][]entry{}}
 	known := map[string][]netip.Addr{}
@@ -59,7 +60,7 @@ func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	for _, level := range slices.Sorted(maps.Keys(implies)) {
 		p.allow[level] = read("ALLOW_"+level, func(*entry) string { return "allows nobody" })
 		p.deny[level] = read("DENY_"+level, func(e *entry) string {
-			e.host = "*" // who is denied there must not be let in as nobody knows where it is
+			e.host = "*" // where the host is unknown, the safe choice is to deny everywhere
 			return "denies it everywhere"
 		})
 	}
@@ -67,9 +68,9 @@ func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	return p
 }
 
-// resolve finds out which addresses an entry is of, and says why it is of none.
+// resolve determines the addresses of an entry; why says why there are none.
 func (e *entry) resolve(known map[string][]netip.Addr, lookUp LookUp) (why string) {
-	e.host = strings.Trim(e.host, "[]") // of an address of IPv6
+	e.host = strings.Trim(e.host, "[]") // around an IPv6 address
 	_, noAddress := netip.ParseAddr(e.host)
 	switch {
 	case noAddress == nil || network(e.host, &e.network):
@@ -92,7 +93,7 @@ func (e *entry) resolve(known map[string][]netip.Addr, lookUp LookUp) (why strin
 	return ""
 }
 
-// network reads 10.0.0.0/16 or 10.0.0.0/255.255.0.0.
+// network parses 10.0.0.0/16 or 10.0.0.0/255.255.0.0.
 func network(text string, into *netip.Prefix) bool {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -131,13 +132,12 @@ func (c *Config) entries(name string) (all []entry) {
 	return all
 }
 
-// family are users of sessions that condor_master handed to the daemons that it
-// started: they may do everything that daemons may.
+// family are the users of sessions that condor_master hands to the daemons that it starts: they may
+// do everything that daemons may.
 var family = []string{"condor@family", "condor@parent", "condor@child"}
 
-// Allows tells whether a user who calls from an address may do what needs a level:
-// READ, WRITE, DAEMON, NEGOTIATOR or ADMINISTRATOR. A user whose name was not shown
-// is unauthenticated@unmapped.
+// Allows reports whether a user at an address has a level: READ, WRITE, DAEMON, NEGOTIATOR or
+// ADMINISTRATOR. A user who did not authenticate is unauthenticated@unmapped.
 func (p *Permissions) Allows(level, user string, from netip.Addr) bool {
 	from = from.Unmap().WithZone("")
 	if listed(p.deny[level], user, from) {
@@ -161,8 +161,8 @@ func (e entry) covers(from netip.Addr) bool {
 	return e.network.Contains(from) || slices.Contains(e.addresses, from) || globs(e.host, from.String())
 }
 
-// globs tells whether a pattern, in which * is anything and nothing else is special,
-// is a text's, whatever the case of the letters.
+// globs reports whether a text matches a pattern, ignoring case; * stands for any characters and
+// nothing else is special.
 func globs(pattern, text string) bool {
 	first, rest, more := strings.Cut(strings.ToLower(pattern), "*")
 	text, begins := strings.CutPrefix(strings.ToLower(text), first)

@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Kind is what a knob may be.
+// Kind is the type of a knob's value.
 type Kind string
 
 // The kinds of knobs.
@@ -28,7 +28,7 @@ const (
 	Expression Kind = "expression" // over ads
 )
 
-// Error is a knob's value that cannot be.
+// Error is an invalid value of a knob.
 type Error struct {
 	Knob, Value, Rule string
 }
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s = %s: must be %s", e.Knob, e.Value, e.Rule)
 }
 
-// Text is a knob as it stands, or its default.
+// Text returns the knob's value, or its default.
 func (c *Config) Text(name string) string {
 	if value, ok := c.Lookup(name); ok {
 		return value
@@ -48,17 +48,17 @@ func (c *Config) Text(name string) string {
 	return ""
 }
 
-// macro is another knob's value in a default.
+// macro is a reference to another knob in a default.
 var macro = regexp.MustCompile(`\$\(\w+\)`)
 
-// List is a knob that lists things, separated by commas or blanks.
+// List returns the value of a knob that is a list, separated by commas or blanks.
 func (c *Config) List(name string) []string { return split(c.Text(name)) }
 
 func split(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
 }
 
-// Pairs is a knob that lists NAME=VALUE, separated by commas or blanks.
+// Pairs returns the value of a knob that lists NAME=VALUE, separated by commas or blanks.
 func (c *Config) Pairs(name string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, pair := range c.List(name) {
@@ -71,7 +71,7 @@ func (c *Config) Pairs(name string) (map[string]string, error) {
 	return all, nil
 }
 
-// Bool is a knob that is true or false.
+// Bool returns the value of a knob that is true or false.
 func (c *Config) Bool(name string) (bool, error) {
 	text := c.Text(name)
 	v := evaluated(text)
@@ -90,7 +90,7 @@ func (c *Config) Bool(name string) (bool, error) {
 	return false, &Error{name, text, "true or false"}
 }
 
-// Int is a knob that is a whole number of at least 0.
+// Int returns the value of a knob that is a whole number of at least 0.
 func (c *Config) Int(name string) (int64, error) {
 	text := c.Text(name)
 	n, ok := evaluated(text).Number()
@@ -100,7 +100,7 @@ func (c *Config) Int(name string) (int64, error) {
 	return int64(n), nil
 }
 
-// Seconds is a knob that is a length of time in seconds.
+// Seconds returns the value of a knob that is a length of time in seconds.
 func (c *Config) Seconds(name string) (time.Duration, error) {
 	n, err := c.Int(name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Config) Seconds(name string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Bytes is a knob that is a size, such as 10 Mb.
+// Bytes returns the value of a knob that is a size, such as 10 Mb.
 func (c *Config) Bytes(name string) (int64, error) {
 	text := c.Text(name)
 	found := size.FindStringSubmatch(text)
@@ -126,7 +126,7 @@ func (c *Config) Bytes(name string) (int64, error) {
 
 var size = regexp.MustCompile(`(?i)^(\d+)\s*([kmgt]?)(?:i?b|ytes)?$`)
 
-// evaluated is what an expression comes to; an error where it is none.
+// evaluated returns the value of an expression; ClassAd's error if it cannot be parsed.
 func evaluated(text string) classad.Value {
 	e, err := classad.ParseExpr(text)
 	if err != nil {
@@ -135,7 +135,7 @@ func evaluated(text string) classad.Value {
 	return e.Eval(classad.Scope{})
 }
 
-// Check names every knob of the table whose value cannot be.
+// Check returns an error that names every knob of the table with an invalid value.
 func (c *Config) Check() error {
 	var errs []error
 	for _, k := range Knobs() {

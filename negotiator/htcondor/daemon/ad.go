@@ -16,56 +16,57 @@ import (
 type Cycle struct {
 	Number     int
 	Began, End time.Time
-	// Fetch is the look at the pool, Match whose Requirements fit which slots, Plan the
-	// policy's decision, Act the matches handed over, Publish what is told and kept, and
-	// Rest all else, accounting in the first place.
+	// Fetch is the time of the look at the pool, Match of matching Requirements, Plan of the
+	// policy's decision, Act of handing matches over, Publish of saving and publishing, and Rest of
+	// all else, mostly accounting.
 	Fetch, Match, Plan, Act, Publish, Rest time.Duration
-	// CPU is the processor's time in it, without the look.
+	// CPU is the processor time that the cycle used, without the look.
 	CPU time.Duration
 
 	Slots, Schedds, Submitters, Idle, Running, Unplanned    int
 	Considered, Started, Rejected, Broken, Refused, Waiting int
 }
 
-// standing is what the Negotiator ad says besides cycles.
-type standing struct {
+// status is what the Negotiator ad and the metrics say.
+type status struct {
 	name, host, address string
 	started, configured time.Time
 	policy, order       string
 	observe             bool
-	stopped             string // why nothing is matched; "": it is
+	stopped             string // why nothing is matched; "" if matches are made
 	guaranteed          bool
 	broken              map[string]int // guarantees since the start, by cause
 	refusals, unstarted int
-	paused              int           // slots that are left out as starts fail there
+	paused              int           // slots that are left out because starts fail there
 	reserved            int           // jobs with a reservation
-	planned             time.Duration // what the last plan of all jobs took
+	planned             time.Duration // how long the last forecast took
 	problems            []string
-	cycles              []Cycle // the last ones, the newest first
+	cycles              []Cycle // the last three, the newest first
 	total, sequence     int
-	rejected            int // so far, as the last cycle saw it
+	rejected            int // rejections so far, as of the last cycle
 }
 
-// observeName is what negotiators that match nothing are called, so that no other
-// takes them for one that does.
+// observeName begins the names of negotiators that match nothing, so that no other negotiator
+// steps back because of them.
 const observeName = "backfill-observe@"
 
 // adType is the type of our ad.
-func (s *standing) adType() string {
+func (s *status) adType() string {
 	if strings.HasPrefix(s.name, observeName) {
 		return client.ObserverType
 	}
 	return client.NegotiatorType
 }
 
-// Platform is what we say that we run on, in HTCondor's form.
+// Platform is the platform in HTCondor's form.
 const Platform = "$CondorPlatform: X86_64-Linux $"
 
 // ad is the Negotiator ad.
-func (s *standing) ad(now time.Time) *classad.ClassAd {
+func (s *status) ad(now time.Time) *classad.ClassAd {
 	ad := classad.New()
 	for name, text := range map[string]string{
-		"MyType": s.adType(), "Name": s.name, "Machine": s.host, "MyAddress": s.address, "NegotiatorIpAddr": s.address,
+		"MyType": s.adType(), "Name": s.name, "Machine": s.host,
+		"MyAddress": s.address, "NegotiatorIpAddr": s.address,
 		"CondorVersion": security.Version, "CondorPlatform": Platform,
 		"BackfillVersion": version(), "BackfillPolicy": s.policy, "BackfillOrder": s.order,
 		"BackfillProblems": strings.Join(s.problems, "; "),
@@ -83,12 +84,12 @@ func (s *standing) ad(now time.Time) *classad.ClassAd {
 		ad.SetInt("BackfillGuaranteesBroken"+camel(cause), int64(n))
 	}
 	for name, n := range map[string]int64{
-		"DaemonStartTime": s.started.Unix(), "DaemonLastReconfigTime": s.configured.Unix(), "MyCurrentTime": now.Unix(),
-		"UpdateSequenceNumber": int64(s.sequence), "RealUid": int64(syscall.Getuid()),
+		"DaemonStartTime": s.started.Unix(), "DaemonLastReconfigTime": s.configured.Unix(),
+		"MyCurrentTime": now.Unix(), "UpdateSequenceNumber": int64(s.sequence), "RealUid": int64(syscall.Getuid()),
 		"MonitorSelfAge": int64(now.Sub(s.started).Seconds()), "MonitorSelfResidentSetSize": rss() >> 10,
-		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals), "BackfillUnstarted": int64(s.unstarted),
-		"BackfillSlotsPaused": int64(s.paused),
-		"BackfillReserved":    int64(s.reserved), "BackfillCycles": int64(s.total),
+		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals),
+		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
+		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
 	} {
 		ad.SetInt(name, n)
 	}
@@ -103,7 +104,8 @@ func (s *standing) ad(now time.Time) *classad.ClassAd {
 	return ad
 }
 
-// describe adds a cycle's statistics as the stock negotiator has them.
+// describe adds a cycle's statistics to an ad, under the stock negotiator's names. before is when
+// the cycle before it began.
 func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 	const prefix = "LastNegotiationCycle"
 	whole := func(d time.Duration) int64 { return int64(d.Round(time.Second) / time.Second) }
@@ -115,10 +117,12 @@ func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 	for name, n := range map[string]int64{
 		"Time": c.Began.Unix(), "End": c.End.Unix(), "Period": period, "Duration": whole(took),
 		"TotalSlots": int64(c.Slots), "TrimmedSlots": int64(c.Slots), "CandidateSlots": int64(c.Slots),
-		"NumSchedulers": int64(c.Schedds), "NumIdleJobs": int64(c.Idle + c.Unplanned), "NumJobsConsidered": int64(c.Considered),
-		"Matches": int64(c.Started), "Rejections": int64(c.Rejected), "ActiveSubmitterCount": int64(c.Submitters),
-		"Pies": 1, "PieSpins": 1, "PrefetchDuration": 0, "SlotShareIter": 0,
-		"Phase1Duration": whole(c.Fetch), "Phase2Duration": whole(c.Rest), "Phase3Duration": whole(c.Match + c.Plan), "Phase4Duration": whole(c.Act),
+		"NumSchedulers": int64(c.Schedds), "NumIdleJobs": int64(c.Idle + c.Unplanned),
+		"NumJobsConsidered": int64(c.Considered), "Matches": int64(c.Started), "Rejections": int64(c.Rejected),
+		"ActiveSubmitterCount": int64(c.Submitters),
+		"Pies":                 1, "PieSpins": 1, "PrefetchDuration": 0, "SlotShareIter": 0,
+		"Phase1Duration": whole(c.Fetch), "Phase2Duration": whole(c.Rest),
+		"Phase3Duration": whole(c.Match + c.Plan), "Phase4Duration": whole(c.Act),
 	} {
 		ad.SetInt(prefix+name+suffix, n)
 	}
@@ -130,26 +134,29 @@ func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 	}
 	for name, x := range map[string]float64{
 		"CpuTime": c.CPU.Seconds(), "MatchRate": rate(c.Act), "MatchRateSustained": rate(took),
-		"FetchTime": c.Fetch.Seconds(), "MatchTime": c.Match.Seconds(), "PlanTime": c.Plan.Seconds(), "ActTime": c.Act.Seconds(),
-		"PublishTime": c.Publish.Seconds(), "RestTime": c.Rest.Seconds(),
+		"FetchTime": c.Fetch.Seconds(), "MatchTime": c.Match.Seconds(), "PlanTime": c.Plan.Seconds(),
+		"ActTime": c.Act.Seconds(), "PublishTime": c.Publish.Seconds(), "RestTime": c.Rest.Seconds(),
 	} {
 		ad.SetReal(prefix+name+suffix, x)
 	}
-	for _, name := range []string{"ScheddsOutOfTime", "SubmittersFailed", "SubmittersOutOfTime", "SubmittersShareLimit"} {
+	for _, name := range []string{
+		"ScheddsOutOfTime", "SubmittersFailed", "SubmittersOutOfTime", "SubmittersShareLimit",
+	} {
 		ad.SetString(prefix+name+suffix, "")
 	}
 }
 
-// camel makes an attribute's name of words: slot lost is SlotLost.
+// camel makes an attribute's name of words: "slot lost" becomes SlotLost.
 func camel(words string) string {
 	var name strings.Builder
-	for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) {
+	noLetter := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
+	for word := range strings.FieldsFuncSeq(words, noLetter) {
 		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return name.String()
 }
 
-// version is what this executable was built of.
+// version is the version of the module that this executable was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

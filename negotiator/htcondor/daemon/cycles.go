@@ -12,30 +12,47 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// cycles stands between the core's loop and the pool: it knows when a cycle is
-// under way, measures it, and does what a daemon has to do around it.
+// cycles runs the cycles of one opened pool: it measures them, saves their state and publishes
+// their results.
 type cycles struct {
-	d      *Daemon
-	pool   Pool
-	soft   context.Context // of the daemon: the loop itself ends later
-	now    Cycle
-	cpu    time.Duration // of the process as the cycle began
-	inside bool
-	memory *negotiator.Memory // as the cycle left it; nil: not written down yet
+	d          *Daemon
+	pool       Pool
+	soft       context.Context // ends first: a cycle under way may still finish
+	now        Cycle
+	cpu        time.Duration          // of the process as the cycle began
+	checkpoint *negotiator.Checkpoint // of this cycle; nil until it is saved
 }
 
-// clockPatience is how far the clock may be put back: schedules stand still until it has
-// caught up. A clock that was wrong by more would have them stand for too long.
+// clockPatience is how far the clock may be put back. The schedule stands still until the clock has
+// caught up; if that took longer, the daemon starts again from the saved state.
 const clockPatience = 5 * time.Minute
 
 // errEnough ends a run after one cycle.
 var errEnough = errors.New("one cycle is enough")
 
-// Fetch waits for the next look at the pool. The negotiator is ours alone from its
-// return to the end of the cycle.
-func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta, error) {
+// run repeats fetch and step until one of them fails, or the soft context ends while fetch waits.
+// The hard context ends a cycle that is under way.
+func (c *cycles) run(hard context.Context) error {
+	for {
+		delta, err := c.fetch()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err = c.step(hard, delta); err != nil {
+			return err
+		}
+	}
+}
+
+// fetch waits until a cycle is due and returns what changed in the pool. It runs between cycles,
+// without their lock: others may ask the negotiator meanwhile. It returns [io.EOF] when the soft
+// context has ended.
+func (c *cycles) fetch() (negotiator.Delta, error) {
 	c.explain()
-	delta, err := c.pool.Fetch(c.soft, wake)
+	delta, err := c.pool.Fetch(c.soft, c.d.n.NextWake())
 	if c.soft.Err() != nil {
 		return delta, io.EOF
 	}
@@ -43,7 +60,8 @@ func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta,
 		return delta, err
 	}
 	if ahead := time.Until(time.Unix(int64(delta.Now), 0)); ahead > clockPatience {
-		c.d.log.Error("THE CLOCK WAS PUT BACK: the schedule is taken up anew from what was written down", "by", ahead.Round(time.Second))
+		c.d.log.Error("THE CLOCK WAS PUT BACK: the schedule is taken up anew from what was written down",
+			"by", ahead.Round(time.Second))
 		return delta, errAgain
 	}
 	looked := time.Now()
@@ -52,12 +70,10 @@ func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta,
 		return delta, err
 	}
 	c.d.beReady()
-	c.d.cycle.Lock()
-	c.inside, c.memory = true, nil
-	c.cpu = cpu()
 	c.now = Cycle{
-		Began: facts.Began, Fetch: facts.Took, Rest: looked.Sub(facts.Began.Add(facts.Took)), Slots: facts.Slots, Schedds: facts.Schedds,
-		Submitters: facts.Submitters, Unplanned: facts.Unplanned, Considered: len(delta.Submitted),
+		Began: facts.Began, Fetch: facts.Took, Rest: looked.Sub(facts.Began.Add(facts.Took)),
+		Slots: facts.Slots, Schedds: facts.Schedds, Submitters: facts.Submitters,
+		Unplanned: facts.Unplanned, Considered: len(delta.Submitted),
 	}
 	if facts.Began.IsZero() {
 		c.now.Began, c.now.Rest = looked, 0
@@ -65,8 +81,17 @@ func (c *cycles) Fetch(_ context.Context, wake backfill.Time) (negotiator.Delta,
 	return delta, nil
 }
 
-// Act keeps what was decided, and hands the matches over: were it the other way
-// round, a promise could be forgotten after it was given.
+// step runs one cycle. It holds the cycle lock, so nobody else uses the negotiator meanwhile.
+func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
+	c.d.cycle.Lock()
+	defer c.d.cycle.Unlock()
+	c.checkpoint = nil
+	c.cpu = cpu()
+	return negotiator.Step(ctx, c.d.n, c, delta, c)
+}
+
+// Act saves the checkpoint and then hands the matches over. In the other order, a daemon that is
+// killed in between would forget promises that it has given.
 func (c *cycles) Act(ctx context.Context, matches []negotiator.Match) error {
 	c.save()
 	before := time.Now()
@@ -79,19 +104,19 @@ func (c *cycles) Act(ctx context.Context, matches []negotiator.Match) error {
 	return err
 }
 
-// Cycle tells what came of a cycle.
+// Cycle publishes a cycle's report: in the forecast, the status, the log and the ad.
 func (c *cycles) Cycle(r *negotiator.Report) error {
-	defer c.leave()
 	c.save() // unless Act did
 	before := time.Now()
 	c.keep(r.Learned)
-	d, now, memory := c.d, &c.now, c.memory
-	d.plan.Store(&planner{state: r.State.Clone(), jobs: memory.Jobs, predictions: r.Predictions()})
+	d, now, jobs := c.d, &c.now, c.checkpoint.Jobs
+	d.lastCycle.Store(&forecaster{state: r.State.Clone(), jobs: jobs, predictions: r.Predictions()})
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
-	now.Idle, now.Running, now.Started, now.Broken = r.State.Waiting(), r.State.RunningJobs(), len(r.Matches), len(r.Decision.Broken)
+	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()
+	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)
 	started := fmt.Sprint("started=", now.Started)
-	if d.o.Observe { // it starts nothing: they go on waiting
+	if d.o.Observe { // the jobs go on waiting
 		started = fmt.Sprint("would_start=", now.Started)
 		now.Idle, now.Running, now.Started = now.Idle+now.Started, now.Running-now.Started, 0
 	}
@@ -100,28 +125,30 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	now.CPU = cpu() - c.cpu
 	policy, order := d.o.Policy()
 	_, guarantees := r.State.Policy()
-	d.change(func(s *standing) {
+	d.change(func(s *status) {
 		s.total++
 		now.Number = s.total
 		now.Rejected = facts.Rejected - s.rejected
 		s.rejected = facts.Rejected
 		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
-		s.policy, s.order, s.guaranteed, s.problems, s.unstarted = policy, order, guarantees, facts.Problems, facts.Unstarted
-		s.reserved, s.paused = reserved(memory.Jobs), len(facts.Paused)
+		s.policy, s.order, s.guaranteed = policy, order, guarantees
+		s.problems, s.unstarted = facts.Problems, facts.Unstarted
+		s.reserved, s.paused = reserved(jobs), len(facts.Paused)
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}
 	})
 	c.report(r, started, facts.Problems)
 	d.announce()
-	signalTo(d.fresh)
+	signalTo(d.newCycle)
 	if d.o.Once {
 		return errEnough
 	}
 	return c.soft.Err()
 }
 
-func reserved(jobs []negotiator.Standing) (n int) {
+// reserved counts the jobs that have a reservation.
+func reserved(jobs []negotiator.JobCheckpoint) (n int) {
 	for _, j := range jobs {
 		if !j.Running && j.Placement != nil {
 			n++
@@ -130,15 +157,15 @@ func reserved(jobs []negotiator.Standing) (n int) {
 	return n
 }
 
-// mostLines bounds what is logged in a cycle of jobs that cannot run.
+// mostLines bounds the lines of the log, per cycle, about jobs that cannot run.
 const mostLines = 10
 
-// report logs a cycle: one line, and one for each broken guarantee and each
-// problem.
+// report logs a cycle: one line, and one for each broken guarantee and each problem.
 func (c *cycles) report(r *negotiator.Report, started string, problems []string) {
 	log, now := c.d.log, c.now
 	s := func(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
-	log.Info(fmt.Sprintf("cycle %d: fetch=%s match=%s plan=%s act=%s publish=%s rest=%s slots=%d schedds=%d submitters=%d idle=%d running=%d %s rss=%dMiB",
+	log.Info(fmt.Sprintf("cycle %d: fetch=%s match=%s plan=%s act=%s publish=%s rest=%s "+
+		"slots=%d schedds=%d submitters=%d idle=%d running=%d %s rss=%dMiB",
 		now.Number, s(now.Fetch), s(now.Match), s(now.Plan), s(now.Act), s(now.Publish), s(now.Rest),
 		now.Slots, now.Schedds, now.Submitters, now.Idle+now.Unplanned, now.Running, started, rss()>>20))
 	for _, m := range r.Matches {
@@ -153,7 +180,8 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 		if job := c.d.n.Job(b.Job.ID); job != nil {
 			name = job.Name
 		}
-		log.Warn("a guarantee is broken", "job", name, "promised", clock(b.Promised, r.Delta.Now), "now", clock(b.Now, r.Delta.Now), "cause", b.Cause)
+		log.Warn("a guarantee is broken", "job", name, "promised", clock(b.Promised, r.Delta.Now),
+			"now", clock(b.Now, r.Delta.Now), "cause", b.Cause)
 	}
 	for i, h := range r.Held {
 		if i == mostLines {
@@ -170,59 +198,52 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 	}
 }
 
-// save writes down what the next negotiator must know. To hand matches over changes
-// nothing of it, so that once a cycle is enough.
+// save saves the checkpoint for the next negotiator. Handing matches over does not change it, so
+// once a cycle is enough.
 func (c *cycles) save() {
-	if c.memory != nil {
+	if c.checkpoint != nil {
 		return
 	}
 	before := time.Now()
-	memory := c.d.n.Memory()
-	c.memory = &memory
+	checkpoint := c.d.n.Checkpoint()
+	c.checkpoint = &checkpoint
 	if c.d.o.State != nil {
-		if err := c.d.o.State.Save(c.pool.Left(memory)); err != nil {
-			c.d.log.Error("WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN: a restart would forget it", "error", err)
+		if err := c.d.o.State.Save(c.pool.Saved(checkpoint)); err != nil {
+			c.d.log.Error("WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN: a restart would forget it",
+				"error", err)
 		}
 	}
 	c.now.Publish += time.Since(before)
 }
 
-// keep writes down what was learned of run times.
+// keep saves what was learned of run times.
 func (c *cycles) keep(learned []estimate.Ended) {
 	if c.d.o.State == nil {
 		return
 	}
 	if err := c.d.o.State.Learn(learned); err != nil {
-		c.d.log.Error("what was learned of run times could not be written down: a restart would forget it", "error", err)
+		c.d.log.Error("what was learned of run times could not be written down: a restart would forget it",
+			"error", err)
 	}
 }
 
-// leave ends a cycle, if one is under way.
-func (c *cycles) leave() {
-	if c.inside {
-		c.inside = false
-		c.d.cycle.Unlock()
-	}
-}
-
-// maxReasons bounds how many jobs are told why they wait, of the first in the queue.
+// maxReasons is how many jobs, the first in the queue, get a reason why they wait.
 const maxReasons = 1000
 
-// explain tells jobs why they wait, by the last plan that was made. The pool wants
-// that between two cycles.
+// explain tells jobs why they wait, by the last forecast. It must be called between two cycles.
 func (c *cycles) explain() {
-	plan := c.d.made.Swap(nil)
-	if !c.d.tuned.Load().Reasons || c.d.o.Observe || plan == nil {
+	last := c.d.forecast.Swap(nil)
+	if !c.d.tuned.Load().Reasons || c.d.o.Observe || last == nil {
 		return
 	}
 	var ids []backfill.JobID
-	for _, j := range plan.Jobs[:min(len(plan.Jobs), maxReasons)] {
+	for _, j := range last.Jobs[:min(len(last.Jobs), maxReasons)] {
 		if j.Situation != backfill.Runs.String() {
 			ids = append(ids, j.ID)
 		}
 	}
 	err := c.pool.Explain(c.soft, ids, func(id backfill.JobID) string {
-		j, _ := plan.Find(id)
+		j, _ := last.Find(id)
 		return j.Reason
 	})
 	if err != nil && c.soft.Err() == nil {

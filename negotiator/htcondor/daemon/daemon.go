@@ -20,27 +20,45 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // Pool is a real pool: an [*htcondor.Pool].
 type Pool interface {
 	negotiator.Pool
-	// Open looks at the pool for the first time. What a former negotiator left and is
-	// still so comes back as a memory.
-	Open(ctx context.Context, left *htcondor.Left) (negotiator.Memory, error)
-	// Left is the reverse: a memory as it can be kept on disk.
-	Left(m negotiator.Memory) *htcondor.Left
-	// Wakeup has a cycle begin soon, and Tune has the next one be as this says.
+	Keeper
+	Tuner
+	Informer
+}
+
+// Keeper keeps a negotiator's state from one process to the next.
+type Keeper interface {
+	// Open looks at the pool for the first time, and makes the checkpoint from which a negotiator
+	// goes on: what a former one saved and the pool still shows. It may be called again.
+	Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error)
+	// Saved puts a checkpoint into the form that is kept on disk.
+	Saved(m negotiator.Checkpoint) *track.SavedState
+}
+
+// Tuner changes what a pool does while it runs.
+type Tuner interface {
+	// Wakeup asks for a cycle soon.
 	Wakeup()
+	// Tune changes how the pool is scheduled from the next cycle on.
 	Tune(t htcondor.Tuning)
+}
+
+// Informer says what is known of a pool, and tells users.
+type Informer interface {
 	// Last is what the last look showed.
 	Last() htcondor.Facts
-	// Find lists the jobs of a name, Unplanned those that are not planned with, and Why
-	// says why if one of them is not.
+	// Find lists the jobs of a name.
 	Find(name string) []backfill.JobID
-	Unplanned() []htcondor.Unplanned
-	Why(id backfill.JobID) (htcondor.Unplanned, bool)
-	// Explain tells jobs why they wait.
+	// Unplanned are the jobs that are not planned with.
+	Unplanned() []track.Unplanned
+	// Why says why a job is not planned with; false if it is.
+	Why(id backfill.JobID) (track.Unplanned, bool)
+	// Explain tells users why their jobs wait.
 	Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error
 }
 
@@ -52,65 +70,65 @@ type Collector interface {
 	WithdrawNegotiator(ctx context.Context, adType, name string) error
 }
 
-// Tuning is what can change while a daemon lives.
+// Tuning is what can change while a daemon runs.
 type Tuning struct {
 	htcondor.Tuning
 	// Reasons tells jobs why they wait.
 	Reasons bool
-	// UpdateEvery is the longest time between two updates of the Negotiator ad; 0:
-	// five minutes, which is the longest that goes well.
+	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
+	// which is also the maximum.
 	UpdateEvery time.Duration
 }
 
-// Options are what a daemon is made of.
+// Options are the parts and settings of a daemon.
 type Options struct {
-	// Tuning is how it begins.
+	// Tuning is the initial tuning.
 	Tuning
-	// Name is the negotiator's in the pool, Host the machine's, Address the command
-	// port's; "": there is none.
+	// Name is the negotiator's name in the pool, Host the machine's name, and Address that of the
+	// command port; "" if there is none.
 	Name, Host, Address string
 	// Negotiator is the core's configuration. Its Refused and Clock are set here.
 	Negotiator negotiator.Config
-	// Policy names who is in charge, and by which order, at the moment.
+	// Policy names the active policy and order.
 	Policy func() (policy, order string)
 	// NewPool makes a pool that has not been looked at.
 	NewPool   func() Pool
 	Collector Collector
 	// Answers tells whether a daemon answers at an address.
 	Answers func(ctx context.Context, address string) bool
-	// Master is condor_master, and Parent its process; nil and 0: we stand alone.
+	// Master is condor_master, and Parent its process ID; nil and 0 if it did not start us.
 	Master Master
 	Parent int
-	// State is what outlives the process; nil: nothing does.
+	// State is what survives the process; nil: nothing does.
 	State *State
-	// Accountant is who keeps account of usage, for the pool; nil: nobody does.
+	// Accountant accounts the pool's usage; nil: nobody does.
 	Accountant *accountant.Accountant
-	// Observe plans and publishes, but matches nothing; Once ends after a cycle.
+	// Observe plans and publishes, but matches nothing. Once ends after one cycle.
 	Observe, Once bool
 	Logger        hclog.Logger
 }
 
-// Daemon is the process around a negotiator. Its methods but Run may be called by
-// anyone at any time.
+// Daemon is the process around a negotiator. All its methods except Run may be called concurrently,
+// at any time.
 type Daemon struct {
 	o   Options
 	log hclog.Logger
 
-	cycle sync.Mutex // held while a cycle is under way: guards the negotiator
-	n     *negotiator.Negotiator
-	pool  atomic.Pointer[Pool]
-	plan  atomic.Pointer[planner] // of the last cycle
-	made  atomic.Pointer[Plan]    // the last one that was made without being asked for
-	fresh chan struct{}           // there is another one to be made
-	tuned atomic.Pointer[Tuning]
+	cycle     sync.Mutex // guards n; held during a cycle
+	n         *negotiator.Negotiator
+	pool      atomic.Pointer[Pool]
+	lastCycle atomic.Pointer[forecaster] // of the last cycle
+	forecast  atomic.Pointer[Forecast]   // the last one of foresee, until explain takes it
+	newCycle  chan struct{}              // signals that a forecast is to be made
+	tuned     atomic.Pointer[Tuning]
 
-	tryAgain time.Duration // how long it waits when it found another negotiator at work
+	tryAgain time.Duration // the pause while another negotiator is at work
 
-	mu       sync.Mutex // guards what is told of us
-	standing standing
-	tell     chan struct{}
-	ready    sync.Once
-	stop     context.CancelCauseFunc
+	mu          sync.Mutex // guards status
+	status      status
+	unpublished chan struct{}
+	ready       sync.Once
+	stop        context.CancelCauseFunc
 }
 
 const defaultUpdate = 5 * time.Minute
@@ -121,13 +139,17 @@ func New(o Options) *Daemon {
 		o.Logger = hclog.NewNullLogger()
 	}
 	now := time.Now()
-	d := &Daemon{o: o, log: o.Logger, tell: make(chan struct{}, 1), fresh: make(chan struct{}, 1), tryAgain: time.Minute}
+	d := &Daemon{
+		o: o, log: o.Logger, tryAgain: time.Minute,
+		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1),
+	}
 	d.tuned.Store(&o.Tuning)
-	d.standing = standing{
-		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now, observe: o.Observe, broken: map[string]int{},
+	d.status = status{
+		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
+		observe: o.Observe, broken: map[string]int{},
 	}
 	if o.Observe {
-		d.standing.name = observeName + o.Host
+		d.status.name = observeName + o.Host
 	}
 	refused := o.Negotiator.Refused
 	d.o.Negotiator.Clock = time.Now
@@ -135,28 +157,28 @@ func New(o Options) *Daemon {
 		if refused != nil {
 			refused(r)
 		}
-		d.change(func(s *standing) { s.refusals++ })
+		d.change(func(s *status) { s.refusals++ })
 	}
 	return d
 }
 
-// Causes for which a daemon ends.
+// Why a daemon ends.
 var (
 	errOrphaned    = errors.New("condor_master has died")
 	errOff         = errors.New("it was told to end")
 	errInterrupted = errors.New("a signal")
 )
 
-// patience is how long a cycle may go on, and what is left to do may take, once the
-// daemon is to end. condor_master and the command line wait longer.
+// When the daemon ends, a cycle under way may take cyclePatience more, and each last message
+// lastPatience. condor_master and the command line wait longer.
 const (
 	cyclePatience = 5 * time.Second
 	lastPatience  = 2 * time.Second
 )
 
-// Run is the daemon's life. It ends with the context, at SIGQUIT, when condor_master
-// dies, or when it is told to: that is no error. A cycle that is under way then is
-// finished if it does not take long; at SIGQUIT it is left where it is.
+// Run schedules the pool until the context ends, at SIGQUIT, when condor_master dies, or after Off;
+// none of these is an error. A cycle under way is finished if it does not take long; at SIGQUIT it
+// is abandoned.
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	ctx, d.stop = context.WithCancelCause(ctx)
 	defer d.stop(nil)
@@ -189,7 +211,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// schedule schedules the pool, with pauses while another negotiator does.
+// schedule schedules the pool. It pauses while another negotiator is at work.
 func (d *Daemon) schedule(ctx, hard context.Context) error {
 	for {
 		err := d.alone(ctx)
@@ -210,15 +232,15 @@ func (d *Daemon) schedule(ctx, hard context.Context) error {
 	}
 }
 
-// first tells whether nothing has been scheduled yet.
+// first tells whether no cycle has ended yet.
 func (d *Daemon) first() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.standing.total == 0
+	return d.status.total == 0
 }
 
-// watch waits for what ends the daemon besides its context, and gives the cycle
-// some time then.
+// watch ends the daemon at SIGQUIT or when condor_master dies. When the daemon ends, it gives a
+// cycle under way some time and then calls abort; at SIGQUIT it calls abort at once.
 func (d *Daemon) watch(helping, ctx context.Context, abort func()) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
@@ -259,26 +281,25 @@ func (d *Daemon) Off() {
 	}
 }
 
-// Wakeup has a cycle begin soon.
+// Wakeup requests a cycle soon.
 func (d *Daemon) Wakeup() {
 	if pool := d.pool.Load(); pool != nil {
 		(*pool).Wakeup()
 	}
 }
 
-// Configure has a cycle begin soon, and be as this says.
+// Configure changes the tuning, and requests a cycle soon.
 func (d *Daemon) Configure(t Tuning) {
 	d.tuned.Store(&t)
 	if pool := d.pool.Load(); pool != nil {
 		(*pool).Tune(t.Tuning)
 		(*pool).Wakeup()
 	}
-	d.change(func(s *standing) { s.configured = time.Now() })
+	d.change(func(s *status) { s.configured = time.Now() })
 	d.announce()
 }
 
-// serve opens the pool and schedules it until the context ends or something
-// forbids it.
+// serve opens the pool and schedules it until the context ends or a cycle fails.
 func (d *Daemon) serve(ctx, hard context.Context) error {
 	pool := d.o.NewPool()
 	pool.Tune(d.tuned.Load().Tuning)
@@ -292,31 +313,32 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	d.pool.Store(&pool)
 	pool.Tune(d.tuned.Load().Tuning) // it may have changed meanwhile
 	c := &cycles{d: d, pool: pool, soft: ctx}
-	defer c.leave()
-	return negotiator.Run(hard, n, c, c)
+	return c.run(hard)
 }
 
-// open goes on from what a former negotiator left. What it left must not keep this
-// one from starting.
+// open makes a negotiator from the saved state of a former one. If that state cannot be used, it is
+// forgotten, so that it does not keep this negotiator from starting.
 func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, error) {
-	var left *htcondor.Left
+	var saved *track.SavedState
 	if d.o.State != nil {
 		var err error
-		if left, err = d.o.State.Left(); err != nil {
+		if saved, err = d.o.State.Saved(); err != nil {
 			if err = d.o.State.Forget(err); err != nil {
 				return nil, err
 			}
 		}
 	}
-	memory, err := pool.Open(ctx, left)
+	checkpoint, err := pool.Open(ctx, saved)
 	if err != nil {
 		return nil, fmt.Errorf("look at the pool: %w", err)
 	}
-	if left != nil {
-		d.log.Info("going on where the last negotiator ended", "at", time.Unix(int64(left.Now), 0).Format(time.DateTime), "policy", left.Policy, "jobs_then", len(left.Jobs))
+	if saved != nil {
+		d.log.Info("going on where the last negotiator ended",
+			"at", time.Unix(int64(saved.Now), 0).Format(time.DateTime), "policy", saved.Policy,
+			"jobs_then", len(saved.Jobs))
 	}
-	n, err := negotiator.Restore(d.o.Negotiator, memory)
-	if err == nil || left == nil {
+	n, err := negotiator.Restore(d.o.Negotiator, checkpoint)
+	if err == nil || saved == nil {
 		return n, err
 	}
 	if err = d.o.State.Forget(err); err != nil {
@@ -325,5 +347,5 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 	return nil, errAgain
 }
 
-// errAgain says that the pool is to be opened once more.
+// errAgain says that the pool must be opened again.
 var errAgain = errors.New("once more")

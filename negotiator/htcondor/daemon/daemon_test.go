@@ -23,12 +23,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// begin is a first delta: a slot, a job that fits and one that must wait.
+// begin is a first delta: a slot, a job that fits, and one that must wait.
 func (w *world) begin() negotiator.Delta {
-	return negotiator.Delta{Now: 1000, SlotsUp: []*negotiator.Slot{w.slot}, Submitted: []*negotiator.Job{w.job(1, 3, 100), w.job(2, 2, 50)}}
+	return negotiator.Delta{
+		Now: 1000, SlotsUp: []*negotiator.Slot{w.slot},
+		Submitted: []*negotiator.Job{w.job(1, 3, 100), w.job(2, 2, 50)},
+	}
 }
 
-// TestLife schedules, tells everyone, and ends in order.
+// TestLife runs two cycles, checks what the daemon publishes and answers, and ends it.
 func TestLife(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
@@ -39,14 +42,14 @@ func TestLife(t *testing.T) {
 	w.deltas <- w.begin()
 	poll.Equal(t, 1, w.acts)
 	poll.Contains(t, "LastNegotiationCycleMatches0 = 1;", w.lastAd)
-	poll.Contains(t, "start times are known", log.String) // the reasons are told at the next look, or have been
+	poll.Contains(t, "start times are known", log.String) // reasons are sent before the next look
 	w.deltas <- negotiator.Delta{Now: 1001}
-	poll.Contains(t, "reserved, expected start ", locked(w, func() string { return w.told["2.0"] }))
+	poll.Contains(t, "reserved, expected start ", locked(w, func() string { return w.reasons["2.0"] }))
 	w.mu.Lock()
 	require.Equal(t, "1.0", w.acted[0][0].Job.Name)
 	require.Equal(t, 1, w.ready)
 	require.Equal(t, 1, w.alive)
-	require.NotContains(t, w.told, "1.0", "it runs")
+	require.NotContains(t, w.reasons, "1.0", "it runs")
 	ad := w.ads[len(w.ads)-1]
 	name, _ := ad.Text("Name")
 	require.Equal(t, "here", name)
@@ -55,13 +58,14 @@ func TestLife(t *testing.T) {
 	ads, err := d.Plans(t.Context(), "2.0")
 	require.NoError(t, err)
 	require.Len(t, ads, 1)
-	plan := ReadJobPlan(ads[0])
+	plan := ReadJobForecast(ads[0])
 	require.Equal(t, "reserved", plan.Situation)
 	require.EqualValues(t, 1100, *plan.Start)
 	require.EqualValues(t, 1100, *plan.Guarantee)
 	matching, _ := ads[0].Int("SlotsMatching")
 	require.EqualValues(t, 1, matching)
-	require.Equal(t, []Paused{{Slot: "n9", Until: 1200, FailedStarts: 3}}, ReadPaused(ads[0]), "not those of another schedd")
+	require.Equal(t, []Paused{{Slot: "n9", Until: 1200, FailedStarts: 3}}, ReadPaused(ads[0]),
+		"not those of another schedd")
 	count, _ := d.Ad().Int("BackfillSlotsPaused")
 	require.EqualValues(t, 2, count)
 	ads, err = d.Plans(t.Context(), "")
@@ -73,10 +77,12 @@ func TestLife(t *testing.T) {
 
 	require.NoError(t, end())
 	require.Equal(t, []string{"here"}, w.gone, "the ad is withdrawn")
-	require.Regexp(t, `(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d \[INFO\]  cycle 1: fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`, log.String())
+	require.Regexp(t, `(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d \[INFO\]  cycle 1: `+
+		`fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`,
+		log.String())
 }
 
-// TestAnObserverStartsNothing, and says so.
+// TestAnObserverStartsNothing checks that an observer's log and ad count no starts.
 func TestAnObserverStartsNothing(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
@@ -85,22 +91,24 @@ func TestAnObserverStartsNothing(t *testing.T) {
 	d := New(o)
 	require.NoError(t, d.Run(t.Context()))
 	require.Regexp(t, `cycle 1: .* idle=2 running=0 would_start=1 rss=`, log.String())
-	matches, told := d.Ad().Int("LastNegotiationCycleMatches0")
-	require.True(t, told)
+	matches, published := d.Ad().Int("LastNegotiationCycleMatches0")
+	require.True(t, published)
 	require.Zero(t, matches)
 	idle, _ := d.Ad().Int("LastNegotiationCycleNumIdleJobs0")
 	require.EqualValues(t, 2, idle)
 }
 
-// TestAnEndWithoutACollector is none to worry about.
+// TestAnEndWithoutACollector checks that the daemon ends without a warning if the collector is
+// gone.
 func TestAnEndWithoutACollector(t *testing.T) {
+	const stays = "[INFO]  the Negotiator ad stays: the collector cannot be reached"
 	for name, c := range map[string]struct {
 		err  error
 		line string
 	}{
-		"nobody there":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
-		"hung up":           {fmt.Errorf("read: %w", io.EOF), "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
-		"no answer in time": {context.DeadlineExceeded, "[INFO]  the Negotiator ad stays: the collector cannot be reached"},
+		"nobody there":      {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), stays},
+		"hung up":           {fmt.Errorf("read: %w", io.EOF), stays},
+		"no answer in time": {context.DeadlineExceeded, stays},
 		"denied":            {errors.New("denied"), "[WARN]  the Negotiator ad could not be withdrawn: error=denied"},
 	} {
 		w, log := newWorld(), &buffer{}
@@ -128,7 +136,7 @@ func TestOnce(t *testing.T) {
 	require.Equal(t, "2.0", plan.Jobs[0].Job, "those that wait come first")
 }
 
-// TestBroken tells of guarantees that are broken, and by what.
+// TestBroken checks that broken guarantees are logged and counted, with their cause.
 func TestBroken(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
@@ -142,7 +150,7 @@ func TestBroken(t *testing.T) {
 	require.EqualValues(t, 1, n)
 }
 
-// TestClockPutBack takes the schedule up anew where it would stand still for an hour.
+// TestClockPutBack checks that the daemon starts again if the clock was put back by an hour.
 func TestClockPutBack(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("easy")
@@ -152,14 +160,14 @@ func TestClockPutBack(t *testing.T) {
 	poll.Equal(t, 1, w.acts)
 	w.deltas <- negotiator.Delta{Now: backfill.Time(time.Now().Add(time.Hour).Unix())}
 	w.deltas <- w.begin()
-	poll.Equal(t, 2, w.acts) // a new beginning
+	poll.Equal(t, 2, w.acts) // it started again
 	require.Contains(t, log.String(), "THE CLOCK WAS PUT BACK")
 	require.NoError(t, end())
 	n, _ := d.Ad().Int("BackfillCycles")
 	require.EqualValues(t, 2, n)
 }
 
-// TestEndInACycle lets a cycle that is under way hand over what it decided.
+// TestEndInACycle checks that a cycle under way hands its matches over when the daemon ends.
 func TestEndInACycle(t *testing.T) {
 	w := newWorld()
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -182,11 +190,11 @@ func TestEndInACycle(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Len(t, w.acted, 1)
 	n, _ := d.Ad().Int("BackfillCycles")
-	require.EqualValues(t, 1, n, "it is told of as well")
+	require.EqualValues(t, 1, n, "it is counted as well")
 }
 
-// TestDiskIsFull schedules on, loudly, and writes down what is promised when there is
-// room again.
+// TestDiskIsFull checks that the daemon logs an error and goes on if the disk is full, and saves
+// all promises when there is room again.
 func TestDiskIsFull(t *testing.T) {
 	folder := t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=512k"); err != nil {
@@ -218,17 +226,17 @@ func TestDiskIsFull(t *testing.T) {
 	w.deltas <- negotiator.Delta{Now: 1001}
 	poll.Contains(t, "cycle 2:", log.String)
 	require.NoError(t, end())
-	left, err := state.Left()
+	saved, err := state.Saved()
 	require.NoError(t, err)
-	require.Len(t, left.Jobs, 502)
+	require.Len(t, saved.Jobs, 502)
 	require.NoError(t, ballast.Close())
 	require.NoError(t, state.Close())
 }
 
-// childState tells a child of this test where its state is.
+// childState is the environment variable that tells a child of this test where its state is.
 const childState = "DAEMON_TEST_STATE"
 
-// child is a negotiator that promises something and then hangs.
+// child runs a negotiator that makes a promise and then hangs.
 func child(folder string) {
 	w := newWorld()
 	state, err := OpenState(folder, hclog.NewNullLogger())
@@ -250,7 +258,7 @@ func child(folder string) {
 	}
 }
 
-// TestKilled kills a negotiator in the middle of its work: what it promised stands.
+// TestKilled kills a negotiator at work, and checks that its successor keeps its promises.
 func TestKilled(t *testing.T) {
 	folder := t.TempDir()
 	cmd := exec.Command(os.Args[0])
@@ -270,7 +278,7 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, err)
 	defer state.Close() //nolint:errcheck // a test's
 	w := newWorld()
-	w.begin() // its jobs are there
+	w.begin() // makes its jobs
 	o := w.options("conservative")
 	o.State, o.Once = state, true
 	w.deltas <- negotiator.Delta{Now: 1001}

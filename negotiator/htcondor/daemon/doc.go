@@ -1,21 +1,23 @@
-// Package daemon is the process around a negotiator on a real pool: what HTCondor
-// calls a daemon.
+// Package daemon is the process around a negotiator on a real pool, in HTCondor's terms a daemon.
 //
-// [Inherit] reads what condor_master says to the daemons that it starts; a [Site] is
-// how this machine's configuration wants its daemons spoken to; [Become] gives root
-// up, but for reading secrets anew; a [LogFile] is the log, in lines that look like
-// those of HTCondor's daemons; a [State] is what outlives the process. A [Daemon] is
-// its life: it schedules the pool cycle by cycle ([negotiator.Run]), and beside that keeps condor_master
-// quiet, publishes the Negotiator ad, tells start times, and watches that no other
-// negotiator is at work.
+// [Inherit] reads what condor_master passes to the daemons that it starts. A [Site] is how this
+// machine's configuration wants daemons to communicate. [Become] gives root up, except for reading
+// secrets again. A [LogFile] is the log, with lines like those of HTCondor's daemons. A [State] is
+// what survives the process.
+//
+// A [Daemon] schedules the pool cycle by cycle ([negotiator.Step]). Beside the cycles it tells
+// condor_master that it is alive, publishes the Negotiator ad, answers questions about start times,
+// and watches that no other negotiator is at work.
 //
 //	d := daemon.New(daemon.Options{…})
 //	err := d.Run(ctx) // until the context ends; SIGTERM is the caller's business
 //
-// What was decided is written down before it is done, so that a process which is
-// killed at any moment has forgotten no promise.
+// Decisions are saved before they are carried out, so a process that is killed at any moment has
+// forgotten no promise.
 //
-// Files: daemon.go the life; cycles.go around each cycle; rival.go other negotiators;
-// publish.go and ad.go what is told of us; plan.go start times; state.go; inherit.go and master.go condor_master; setup.go
-// and secrets_linux.go the Site; user.go; log.go; http.go; process.go.
+// Files: daemon.go the daemon's life; cycles.go what happens around each cycle; rival.go other
+// negotiators; publish.go and ad.go the ads that are published, and answers to clients; forecast.go
+// start times; http.go metrics; state.go and learned.go what survives; master.go condor_master, and
+// what it passes on; setup.go and secrets_linux.go the Site; process.go the process's user and use;
+// log.go the log.
 package daemon

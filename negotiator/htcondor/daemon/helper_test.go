@@ -21,6 +21,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 func TestMain(m *testing.M) {
@@ -31,23 +34,23 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a pool, a collector and a condor_master that are made up.
+// world is a fake pool, collector and condor_master.
 type world struct {
-	mu     sync.Mutex
-	deltas chan negotiator.Delta
-	left   *htcondor.Left // what Open was given
-	acted  [][]negotiator.Match
-	told   map[string]string // reasons by job's name
-	jobs   map[backfill.JobID]*negotiator.Job
-	others []htcondor.Other
+	mu      sync.Mutex
+	deltas  chan negotiator.Delta
+	saved   *track.SavedState // what Open was given
+	acted   [][]negotiator.Match
+	reasons map[string]string // reasons by job's name
+	jobs    map[backfill.JobID]*negotiator.Job
+	others  []observe.Other
 	// unplanned does not change.
-	unplanned []htcondor.Unplanned
+	unplanned []track.Unplanned
 	ads       []*classad.ClassAd
 	gone      []string // names of ads that were withdrawn
 	alive     int
 	ready     int
 	failing   error
-	clinging  error // to ads that are to be withdrawn
+	clinging  error // what WithdrawNegotiator returns
 	slot      *negotiator.Slot
 	tuning    htcondor.Tuning
 	acting    func(context.Context) // nil: nothing takes time
@@ -58,7 +61,8 @@ func newWorld() *world {
 	ad.SetString("Name", "slot1@a")
 	ad.SetBool("Requirements", true)
 	return &world{
-		deltas: make(chan negotiator.Delta, 16), told: map[string]string{}, jobs: map[backfill.JobID]*negotiator.Job{},
+		deltas: make(chan negotiator.Delta, 16), reasons: map[string]string{},
+		jobs: map[backfill.JobID]*negotiator.Job{},
 		slot: &negotiator.Slot{Name: "slot1@a", Capacity: backfill.Vector{4}, Ad: ad},
 	}
 }
@@ -68,8 +72,9 @@ func (w *world) job(id backfill.JobID, cpus, estimate int64) *negotiator.Job {
 	ad.SetInt("RequestCpus", cpus)
 	ad.SetBool("Requirements", true)
 	j := &negotiator.Job{
-		ID: id, Name: fmt.Sprintf("%d.0", id), Submit: 1000, Place: backfill.Place{Queue: "a", Cluster: int64(id)},
-		Nodes: 1, Estimate: backfill.Time(estimate), Ad: ad, Labels: map[string]string{"owner": "alice"},
+		ID: id, Name: fmt.Sprintf("%d.0", id), Submit: 1000,
+		Position: backfill.QueuePosition{Queue: "a", Cluster: int64(id)},
+		Nodes:    1, Estimate: backfill.Time(estimate), Ad: ad, Labels: map[string]string{"owner": "alice"},
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,37 +104,41 @@ func (w *world) Act(ctx context.Context, matches []negotiator.Match) error {
 	return nil
 }
 
-func (w *world) Open(_ context.Context, left *htcondor.Left) (negotiator.Memory, error) {
+func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Checkpoint, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.left = left
-	if left == nil {
-		return negotiator.Memory{}, nil
+	w.saved = saved
+	if saved == nil {
+		return negotiator.Checkpoint{}, nil
 	}
-	m := negotiator.Memory{Now: left.Now, Policy: left.Policy, Guarantees: left.Guarantees, Slots: []*negotiator.Slot{w.slot}}
-	for _, j := range left.Jobs {
-		m.Jobs = append(m.Jobs, negotiator.Standing{
-			Job: w.jobs[backfill.JobID(j.Cluster)], Running: j.Running, Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
-			Placement: negotiator.Placement{{Slot: w.slot, Chunks: 1}},
+	m := negotiator.Checkpoint{
+		Now: saved.Now, Policy: saved.Policy, Guarantees: saved.Guarantees, Slots: []*negotiator.Slot{w.slot},
+	}
+	for _, j := range saved.Jobs {
+		m.Jobs = append(m.Jobs, negotiator.JobCheckpoint{
+			Job: w.jobs[backfill.JobID(j.Cluster)], Running: j.Running, Start: j.Start, End: j.End,
+			Promised: j.Promised, Guarantee: j.Guarantee,
+			Placement: negotiator.Placement{{Slot: w.slot, Count: 1}},
 		})
 	}
 	return m, nil
 }
 
-func (w *world) Left(m negotiator.Memory) *htcondor.Left {
-	left := &htcondor.Left{Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees}
+func (w *world) Saved(m negotiator.Checkpoint) *track.SavedState {
+	saved := &track.SavedState{Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees}
 	for _, s := range m.Slots {
-		left.Slots = append(left.Slots, htcondor.LeftSlot{Name: s.Name, Capacity: s.Capacity})
+		saved.Slots = append(saved.Slots, track.SavedSlot{Name: s.Name, Capacity: s.Capacity})
 	}
 	for _, j := range m.Jobs {
 		if j.Placement != nil {
-			left.Jobs = append(left.Jobs, htcondor.LeftJob{
-				Schedd: "a", Cluster: int64(j.Job.ID), Submit: j.Job.Submit, Nodes: 1, Estimate: j.Job.Estimate, Running: j.Running,
+			saved.Jobs = append(saved.Jobs, track.SavedJob{
+				Schedd: "a", Cluster: int64(j.Job.ID), Submit: j.Job.Submit, Nodes: 1,
+				Estimate: j.Job.Estimate, Running: j.Running,
 				Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
 			})
 		}
 	}
-	return left
+	return saved
 }
 
 func (w *world) Wakeup() {}
@@ -143,7 +152,12 @@ func (w *world) Tune(t htcondor.Tuning) {
 func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return htcondor.Facts{Slots: 1, Schedds: 1, Negotiators: w.others, Paused: []htcondor.Pause{{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"}}}
+	return htcondor.Facts{
+		Slots: 1, Schedds: 1, Negotiators: w.others,
+		Paused: []dispatch.Pause{
+			{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"},
+		},
+	}
 }
 
 func (w *world) Find(name string) (ids []backfill.JobID) {
@@ -157,22 +171,22 @@ func (w *world) Find(name string) (ids []backfill.JobID) {
 	return ids
 }
 
-func (w *world) Why(id backfill.JobID) (htcondor.Unplanned, bool) {
+func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 	for _, u := range w.unplanned {
 		if u.ID == id {
 			return u, true
 		}
 	}
-	return htcondor.Unplanned{}, false
+	return track.Unplanned{}, false
 }
 
-func (w *world) Unplanned() []htcondor.Unplanned { return w.unplanned }
+func (w *world) Unplanned() []track.Unplanned { return w.unplanned }
 
 func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
-		w.told[w.jobs[id].Name] = why(id)
+		w.reasons[w.jobs[id].Name] = why(id)
 	}
 	return nil
 }
@@ -225,7 +239,7 @@ func (w *world) Ready(context.Context, int, string) error {
 	return nil
 }
 
-// options are those of a daemon in this world, under a policy.
+// options are options for a daemon in this world, under a policy.
 func (w *world) options(policy string) Options {
 	link := func(name string) backfill.Decider {
 		spec, err := policies.Named(name)
@@ -240,22 +254,25 @@ func (w *world) options(policy string) Options {
 	}
 	return Options{
 		Name: "here", Host: "here", Address: "<127.0.0.1:1>",
-		Negotiator: negotiator.Config{Schema: negotiator.Schema{Resources: []string{"cpus"}}, Policy: link(policy), Fallback: link(policy)},
-		Policy:     func() (string, string) { return policy, "fcfs" },
-		NewPool:    func() Pool { return w },
-		Collector:  w,
-		Answers:    func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
-		Tuning:     Tuning{Reasons: true},
+		Negotiator: negotiator.Config{
+			Schema: negotiator.Schema{Resources: []string{"cpus"}}, Policy: link(policy), Fallback: link(policy),
+		},
+		Policy:    func() (string, string) { return policy, "fcfs" },
+		NewPool:   func() Pool { return w },
+		Collector: w,
+		Answers:   func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
+		Tuning:    Tuning{Reasons: true},
 	}
 }
 
-// run makes a daemon that lives beside the test; end ends it and gives its error.
+// run makes a daemon and runs it beside the test; end ends it and returns its error.
 func run(t *testing.T, o Options) (d *Daemon, end func() error) {
 	t.Helper()
 	d = New(o)
 	return d, live(t, d)
 }
 
+// live runs a daemon beside the test; end ends it and returns its error.
 func live(t *testing.T, d *Daemon) (end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -278,7 +295,7 @@ func live(t *testing.T, d *Daemon) (end func() error) {
 	return end
 }
 
-// locked gets something of a world that changes.
+// locked makes a function that reads a value under the world's lock.
 func locked[V any](w *world, get func() V) func() V {
 	return func() V {
 		w.mu.Lock()
@@ -287,10 +304,10 @@ func locked[V any](w *world, get func() V) func() V {
 	}
 }
 
-// acts is how often something was decided.
+// acts is the number of calls of Act.
 func (w *world) acts() int { return locked(w, func() int { return len(w.acted) })() }
 
-// lastAd is what the collector was told last.
+// lastAd is the last ad that the collector got, or "".
 func (w *world) lastAd() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,10 +317,10 @@ func (w *world) lastAd() string {
 	return w.ads[len(w.ads)-1].String()
 }
 
-// adOf gets what a daemon would tell the collector now.
+// adOf makes a function that returns a daemon's current ad.
 func adOf(d *Daemon) func() string { return func() string { return d.Ad().String() } }
 
-// buffer is a log that many may write and read.
+// buffer is a log that may be written and read concurrently.
 type buffer struct {
 	mu  sync.Mutex
 	all bytes.Buffer

@@ -14,9 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Web tells metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an
-// address, to anyone who can reach it, until the context ends. It returns as soon as
-// it listens, or cannot; wait ends when it is over.
+// Web serves metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an address,
+// to anyone who can reach it, until the context ends. It returns as soon as it listens, or cannot;
+// wait ends the service and returns when it has ended.
 func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -33,7 +33,9 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /start-times", d.serveStartTimes)
-	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+	server := &http.Server{
+		Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -61,16 +63,16 @@ func (d *Daemon) serveStartTimes(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // who went away needs no answer
-		Now  int64     `json:"now"`
-		Jobs []JobPlan `json:"jobs"`
+	_ = encoder.Encode(struct { // a client that went away needs no answer
+		Now  int64         `json:"now"`
+		Jobs []JobForecast `json:"jobs"`
 	}{int64(plan.Now), d.waiting(plan)})
 }
 
-// metrics are the daemon's numbers in Prometheus' terms.
+// metrics collects the daemon's numbers for Prometheus.
 type metrics struct{ d *Daemon }
 
-// describes is a metric: its name without backfill_, and what it means.
+// describes makes the description of a metric from its name without backfill_, and its meaning.
 func describes(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("backfill_"+name, help, labels, nil)
 }
@@ -89,28 +91,29 @@ var (
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
-// Describe is for Prometheus.
+// Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsNow, jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
+		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsNow,
+		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
 	} {
 		c <- desc
 	}
 }
 
-// Collect is for Prometheus.
+// Collect implements prometheus.Collector.
 func (m metrics) Collect(c chan<- prometheus.Metric) {
 	m.d.mu.Lock()
 	defer m.d.mu.Unlock()
-	s := &m.d.standing
-	tell := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+	s := &m.d.status
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		c <- prometheus.MustNewConstMetric(desc, kind, v, labels...)
 	}
 	gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
-		tell(desc, prometheus.GaugeValue, v, labels...)
+		send(desc, prometheus.GaugeValue, v, labels...)
 	}
 	count := func(desc *prometheus.Desc, v int, labels ...string) {
-		tell(desc, prometheus.CounterValue, float64(v), labels...)
+		send(desc, prometheus.CounterValue, float64(v), labels...)
 	}
 	count(cyclesTotal, s.total)
 	count(refusalsTotal, s.refusals)
@@ -131,11 +134,14 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	last := s.cycles[0]
 	gauge(slotsNow, float64(last.Slots))
 	gauge(startedLast, float64(last.Started))
-	for situation, n := range map[string]int{"idle": last.Idle, "running": last.Running, "reserved": s.reserved, "unplanned": last.Unplanned} {
+	for situation, n := range map[string]int{
+		"idle": last.Idle, "running": last.Running, "reserved": s.reserved, "unplanned": last.Unplanned,
+	} {
 		gauge(jobsNow, float64(n), situation)
 	}
 	for phase, took := range map[string]time.Duration{
-		"fetch": last.Fetch, "match": last.Match, "plan": last.Plan, "act": last.Act, "publish": last.Publish, "rest": last.Rest,
+		"fetch": last.Fetch, "match": last.Match, "plan": last.Plan,
+		"act": last.Act, "publish": last.Publish, "rest": last.Rest,
 	} {
 		gauge(phaseSeconds, took.Seconds(), phase)
 	}

@@ -12,11 +12,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// runs are the jobs that ended, by a number that only grows: what is new is appended.
+// runs is the bucket of the jobs that ended, by ascending number, so that new ones are appended.
 var runs = []byte("runs")
 
-// Learn writes down what was learned of run times, and forgets what no estimator
-// remembers any more.
+// Learn saves the run times of jobs that ended, and drops those that no estimator would remember.
 func (s *State) Learn(learned []estimate.Ended) error {
 	if len(learned) == 0 {
 		return nil
@@ -54,7 +53,7 @@ func (s *State) Learn(learned []estimate.Ended) error {
 
 func runKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
 
-// forgetRuns drops the oldest beyond the bound of what estimators remember.
+// forgetRuns drops the oldest runs beyond the number that estimators remember.
 func forgetRuns(b *bbolt.Bucket) error {
 	last := b.Sequence()
 	if last <= estimate.DefaultBound {
@@ -70,8 +69,8 @@ func forgetRuns(b *bbolt.Bucket) error {
 	return nil
 }
 
-// Learned is what was learned of run times under this state. What cannot be read is
-// forgotten, loudly.
+// Learned reads the saved run times. If they cannot be read, it logs an error, drops them all and
+// returns an empty history.
 func (s *State) Learned() (*estimate.History, error) {
 	var text bytes.Buffer
 	err := s.DB.View(func(tx *bbolt.Tx) error {

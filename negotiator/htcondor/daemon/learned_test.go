@@ -13,8 +13,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// TestWhatWasLearnedOutlivesTheProcess, as much as estimators remember, and a state that
-// cannot be read does not keep the next one from starting.
+// TestWhatWasLearnedOutlivesTheProcess checks that run times are kept, as many as estimators
+// remember, and that unreadable ones are dropped.
 func TestWhatWasLearnedOutlivesTheProcess(t *testing.T) {
 	folder := t.TempDir()
 	open := func() *State {
@@ -59,7 +59,9 @@ func TestWhatWasLearnedOutlivesTheProcess(t *testing.T) {
 		break
 	}
 
-	require.NoError(t, s.DB.Update(func(tx *bbolt.Tx) error { return tx.Bucket(runs).Put(runKey(50), []byte("no job\n")) }))
+	require.NoError(t, s.DB.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(runs).Put(runKey(50), []byte("no job\n"))
+	}))
 	for range 2 {
 		h, err = s.Learned()
 		require.NoError(t, err)

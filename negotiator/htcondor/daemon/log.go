@@ -15,15 +15,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// logTime is how lines of the log begin, as those of HTCondor's daemons do.
+// logTime is the format of the time at the beginning of each line, as in HTCondor's logs.
 const logTime = "01/02/06 15:04:05"
 
-// NewLogger logs lines that begin as HTCondor's do: 11/22/26 14:05:00 [INFO] …
+// NewLogger makes a logger whose lines begin like those of HTCondor: 11/22/26 14:05:00 [INFO] …
 func NewLogger(level hclog.Level, out io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: level, Output: out, TimeFormat: logTime})
 }
 
-// Level is what is logged by the flags of NEGOTIATOR_DEBUG.
+// Level is the log level for the flags of NEGOTIATOR_DEBUG.
 func Level(flags []string) hclog.Level {
 	level := hclog.Info
 	for _, flag := range flags {
@@ -39,9 +39,8 @@ func Level(flags []string) hclog.Level {
 	return level
 }
 
-// LogFile is a log that begins a new file when it has grown enough. The old one gets
-// the ending .old, or its time if several are kept. It may be used by several
-// goroutines.
+// LogFile is a log that begins a new file when it reaches its maximum size. The old file gets the
+// ending .old, or the time if several are kept. It may be used concurrently.
 type LogFile struct {
 	mu   sync.Mutex
 	path string
@@ -51,8 +50,8 @@ type LogFile struct {
 	keep int
 }
 
-// OpenLog opens a log at its end, or begins one. A size of 0 lets it grow for
-// ever.
+// OpenLog opens a log at its end, or creates it. A size of 0 lets it grow without limit. keep is
+// how many old files are kept.
 func OpenLog(path string, size int64, keep int) (*LogFile, error) {
 	l := &LogFile{path: path, max: size, keep: keep}
 	return l, l.open()
@@ -68,14 +67,14 @@ func (l *LogFile) open() error {
 		return errors.Join(fmt.Errorf("open the log: %w", err), file.Close())
 	}
 	if l.file != nil {
-		_ = l.file.Close() // each line is written as it comes: there is nothing left to fail
+		_ = l.file.Close() // nothing is buffered, so nothing is lost
 	}
 	l.file, l.size = file, info.Size()
 	return nil
 }
 
-// Reopen takes up another path, size and number, and the file anew: somebody else may
-// have moved it. If that fails the log goes on in the file that is open.
+// Reopen changes the path, size and number of files, and opens the file again, since somebody else
+// may have moved it. If that fails, the log goes on in the file that is open.
 func (l *LogFile) Reopen(path string, size int64, keep int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +87,7 @@ func (l *LogFile) Reopen(path string, size int64, keep int) error {
 	return err
 }
 
-// Write appends a line. It never fails: there is nowhere to complain, and a full
-// disk must not end the daemon.
+// Write appends a line. It never returns an error: a full disk must not end the daemon.
 func (l *LogFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +106,7 @@ func (l *LogFile) rotate() {
 		old = l.path + "." + time.Now().Format("20060102T150405")
 	}
 	if os.Rename(l.path, old) != nil || l.open() != nil {
-		l.size = 0 // it goes on in the one that is open; not to be tried with every line
+		l.size = 0 // go on in the open file, and do not try again at every line
 		return
 	}
 	if l.keep <= 1 {
@@ -117,11 +115,11 @@ func (l *LogFile) rotate() {
 	kept, _ := filepath.Glob(l.path + ".2*")
 	slices.Sort(kept)
 	for _, path := range kept[:max(0, len(kept)-l.keep)] {
-		_ = os.Remove(path) // one that stays is tried again next time
+		_ = os.Remove(path) // a file that cannot be removed is tried again next time
 	}
 }
 
-// Close ends the log.
+// Close closes the log.
 func (l *LogFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,26 +2,95 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
+
+// Inheritance is what condor_master passes to a daemon that it starts. It is zero if condor_master
+// did not start this process.
+type Inheritance struct {
+	// Parent is condor_master's process ID; 0: there is none.
+	Parent  int
+	Address cedar.Address
+	// Session is the key for commands to condor_master, Family that for all daemons that it
+	// started; nil if it gave none.
+	Session, Family *security.Key
+}
+
+// The variables that condor_master sets.
+const (
+	inherit        = "CONDOR_INHERIT"
+	privateInherit = "CONDOR_PRIVATE_INHERIT"
+)
+
+// Inherited tells whether condor_master started this process.
+func Inherited() bool { return os.Getenv(inherit) != "" }
+
+// Inherit reads what condor_master passed to this process and removes it from the environment, so
+// that no child sees the keys. Errors do not quote keys.
+func Inherit() (Inheritance, error) {
+	public, private := os.Getenv(inherit), os.Getenv(privateInherit)
+	for _, name := range []string{inherit, privateInherit} {
+		if err := os.Unsetenv(name); err != nil {
+			return Inheritance{}, err
+		}
+	}
+	return parseInheritance(public, private)
+}
+
+func parseInheritance(public, private string) (Inheritance, error) {
+	var i Inheritance
+	// After these two come sockets and the shared port, which are not needed here.
+	if words := strings.Fields(public); len(words) > 0 {
+		var err error
+		if i.Parent, err = strconv.Atoi(words[0]); err != nil || i.Parent < 1 || len(words) < 2 {
+			return Inheritance{}, fmt.Errorf("%s does not begin with condor_master's process and address: %q",
+				inherit, public)
+		}
+		if i.Address, err = cedar.ParseAddress(words[1]); err != nil {
+			return Inheritance{}, fmt.Errorf("%s: %w", inherit, err)
+		}
+	}
+	for word := range strings.FieldsSeq(private) {
+		for prefix, target := range map[string]**security.Key{
+			"SessionKey:": &i.Session, "FamilySessionKey:": &i.Family,
+		} {
+			text, ok := strings.CutPrefix(word, prefix)
+			if !ok {
+				continue
+			}
+			key, err := security.ParseKey(text)
+			if err != nil {
+				return i, fmt.Errorf("%s: %s %w", privateInherit, prefix, err)
+			}
+			*target = &key
+		}
+	}
+	return i, nil
+}
 
 // Master is condor_master, which started this process.
 type Master interface {
-	// Alive says that this process lives, and for how long it need not say so again.
+	// Alive says that this process is alive, and that it will say so again within until.
 	Alive(ctx context.Context, pid int, until time.Duration) error
-	// Ready says that it does its work from now on.
+	// Ready says that this process is at work.
 	Ready(ctx context.Context, pid int, name string) error
 }
 
-// hungAfter is the silence after which condor_master may take us for hung and end
-// us; it is told three times as often as it needs.
+// hungAfter is the silence after which condor_master may take this process for hung and end it.
+// Alive is sent three times as often.
 const hungAfter = 600 * time.Second
 
-// keepAlive tells condor_master that this process lives, at once and again and
-// again, until the context ends. What it could not be told is tried again soon.
+// keepAlive tells condor_master periodically that this process is alive, until the context ends. It
+// repeats a failed message soon.
 func keepAlive(ctx context.Context, m Master, log hclog.Logger) {
 	const soon = 10 * time.Second
 	for {
@@ -38,8 +107,8 @@ func keepAlive(ctx context.Context, m Master, log hclog.Logger) {
 	}
 }
 
-// orphaned waits until another process is our parent than the one that started
-// us: condor_master has died. It returns false if the context ends before.
+// orphaned waits until our parent is not parent any more, which means that condor_master has died.
+// It returns false if the context ends first.
 func orphaned(ctx context.Context, parent int) bool {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()

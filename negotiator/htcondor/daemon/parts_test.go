@@ -17,14 +17,14 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 func copyAll(to io.Writer, from io.Reader) (int64, error) { return io.Copy(to, from) }
 
-// contextOf ends with a channel.
+// contextOf makes a context that ends when a channel is closed.
 func contextOf(done <-chan struct{}) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -37,7 +37,8 @@ func contextOf(done <-chan struct{}) context.Context {
 func TestInherit(t *testing.T) {
 	const secret = "0123456789abcdef"
 	t.Setenv(inherit, "42 <127.0.0.1:9618?sock=master_1> 0 SharedPort:/var/lock/condor/negotiator*7*0 0")
-	t.Setenv(privateInherit, "SessionKey:parent#[Encryption=\"YES\";]"+secret+" FamilySessionKey:family:1#[CryptoMethods=\"AES\";]"+secret)
+	t.Setenv(privateInherit, "SessionKey:parent#[Encryption=\"YES\";]"+secret+
+		" FamilySessionKey:family:1#[CryptoMethods=\"AES\";]"+secret)
 	require.True(t, Inherited())
 	got, err := Inherit()
 	require.NoError(t, err)
@@ -46,7 +47,7 @@ func TestInherit(t *testing.T) {
 	require.Equal(t, "parent", got.Session.ID)
 	require.Equal(t, "family:1", got.Family.ID)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v", got, got, got), secret)
-	require.False(t, Inherited(), "no child gets to know it")
+	require.False(t, Inherited(), "no child sees it")
 	for _, entry := range os.Environ() {
 		require.NotContains(t, entry, secret)
 	}
@@ -54,7 +55,10 @@ func TestInherit(t *testing.T) {
 	got, err = parseInheritance("", "")
 	require.NoError(t, err)
 	require.Zero(t, got)
-	for public, private := range map[string]string{"x <a:1>": "", "42": "", "42 nowhere": "", "0 <a:1>": "", "1 <a:1>": "SessionKey:" + secret, "2 <a:1>": "FamilySessionKey:a#[" + secret} {
+	for public, private := range map[string]string{
+		"x <a:1>": "", "42": "", "42 nowhere": "", "0 <a:1>": "",
+		"1 <a:1>": "SessionKey:" + secret, "2 <a:1>": "FamilySessionKey:a#[" + secret,
+	} {
 		_, err = parseInheritance(public, private)
 		require.Error(t, err, public)
 		require.NotContains(t, err.Error(), secret)
@@ -129,16 +133,16 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestDamagedState is moved aside, not stumbled over again and again.
+// TestDamagedState checks that a damaged database is moved aside.
 func TestDamagedState(t *testing.T) {
 	folder, log := t.TempDir(), &buffer{}
 	path := filepath.Join(folder, databaseFile)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 5000)), 0o600))
 	s, err := OpenState(folder, logTo(log))
 	require.NoError(t, err)
-	left, err := s.Left()
+	saved, err := s.Saved()
 	require.NoError(t, err)
-	require.Nil(t, left)
+	require.Nil(t, saved)
 	require.Contains(t, log.String(), "THE STATE IS DAMAGED")
 	aside, err := filepath.Glob(path + ".damaged-*")
 	require.NoError(t, err)
@@ -150,37 +154,38 @@ func TestLedger(t *testing.T) {
 	folder := t.TempDir()
 	s, err := OpenState(folder, hclog.NewNullLogger())
 	require.NoError(t, err)
-	left := &htcondor.Left{
-		Now: 5, Policy: "pc", Guarantees: true, Slots: []htcondor.LeftSlot{{Name: "a", Capacity: backfill.Vector{1}}},
-		Jobs: []htcondor.LeftJob{{Schedd: "s", Cluster: 1, Promised: true, Guarantee: 9}, {Schedd: "s", Cluster: 2}},
+	saved := &track.SavedState{
+		Now: 5, Policy: "pc", Guarantees: true, Slots: []track.SavedSlot{{Name: "a", Capacity: backfill.Vector{1}}},
+		Jobs: []track.SavedJob{{Schedd: "s", Cluster: 1, Promised: true, Guarantee: 9}, {Schedd: "s", Cluster: 2}},
 	}
-	require.NoError(t, s.Save(left))
-	require.NoError(t, s.Save(left), "nothing is new")
-	left.Jobs, left.Now = left.Jobs[:1], 6
-	require.NoError(t, s.Save(left))
+	require.NoError(t, s.Save(saved))
+	require.NoError(t, s.Save(saved), "nothing is new")
+	saved.Jobs, saved.Now = saved.Jobs[:1], 6
+	require.NoError(t, s.Save(saved))
 	require.NoError(t, s.Close())
 
 	s, err = OpenState(folder, hclog.NewNullLogger())
 	require.NoError(t, err)
-	again, err := s.Left()
+	again, err := s.Saved()
 	require.NoError(t, err)
-	require.Equal(t, left, again)
+	require.Equal(t, saved, again)
 	require.NoError(t, s.Forget(io.ErrUnexpectedEOF))
-	again, err = s.Left()
+	again, err = s.Saved()
 	require.NoError(t, err)
 	require.Nil(t, again)
 	require.NoError(t, s.Forget(io.ErrUnexpectedEOF), "nothing is left to forget")
 	require.NoError(t, s.Close())
 }
 
-// TestNewerState does not take for its own what it cannot know, and keeps what it can.
+// TestNewerState checks that the state of a newer version is refused, and that of older ones is
+// read.
 func TestNewerState(t *testing.T) {
 	s, err := OpenState(t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer s.Close() //nolint:errcheck // a test's
-	for version, known := range map[int]bool{0: true, htcondor.LeftVersion: true, htcondor.LeftVersion + 1: false} {
-		require.NoError(t, s.Save(&htcondor.Left{Version: version, Now: 5}))
-		_, err = s.Left()
+	for version, known := range map[int]bool{0: true, track.SavedVersion: true, track.SavedVersion + 1: false} {
+		require.NoError(t, s.Save(&track.SavedState{Version: version, Now: 5}))
+		_, err = s.Saved()
 		if known {
 			require.NoError(t, err)
 		} else {
@@ -211,9 +216,11 @@ func TestCollectors(t *testing.T) {
 	require.Equal(t, "<[::1]:9618>", all[0].String())
 }
 
-// TestIPv6 listens at an address of IPv6, says so, and is spoken to there.
+// TestIPv6 opens the command port at an IPv6 address, and sends commands there.
 func TestIPv6(t *testing.T) {
-	s := &Site{Config: condorconfig.Parse("IP_ADDRESS = ::1\nBIND_ALL_INTERFACES = False\nSEC_DEFAULT_AUTHENTICATION_METHODS = CLAIMTOBE\nUID_DOMAIN = test\nALLOW_READ = condor@test/[::1]", "")}
+	s := &Site{Config: condorconfig.Parse("IP_ADDRESS = ::1\nBIND_ALL_INTERFACES = False\n"+
+		"SEC_DEFAULT_AUTHENTICATION_METHODS = CLAIMTOBE\nUID_DOMAIN = test\n"+
+		"ALLOW_READ = condor@test/[::1]", "")}
 	listener, address, err := s.Listen(t.Context())
 	if err != nil {
 		t.Skip("skipped: there is no IPv6 here:", err)
@@ -228,14 +235,14 @@ func TestIPv6(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, Answers(c)(ctx, address.String()))
 	stream, err := c.Start(ctx, address, 60020, nil) // DC_NOP_READ
-	require.NoError(t, err, "it is let by its address")
+	require.NoError(t, err, "its address is allowed")
 	stream.Close()
 	cancel()
 	require.NoError(t, <-served)
 }
 
 func TestOrphaned(t *testing.T) {
-	require.True(t, orphaned(t.Context(), os.Getppid()+1), "another one is our parent")
+	require.True(t, orphaned(t.Context(), os.Getppid()+1), "our parent is another process")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.False(t, orphaned(ctx, os.Getppid()))
@@ -245,7 +252,8 @@ func TestClock(t *testing.T) {
 	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.Local)
 	at := func(t time.Time) backfill.Time { return backfill.Time(t.Unix()) }
 	for want, when := range map[string]time.Time{
-		"14:05": now.Add(5 * time.Minute), "Nov 23 14:00": now.Add(24 * time.Hour), "2027-11-22 14:00": now.AddDate(1, 0, 0),
+		"14:05": now.Add(5 * time.Minute), "Nov 23 14:00": now.Add(24 * time.Hour),
+		"2027-11-22 14:00": now.AddDate(1, 0, 0),
 	} {
 		require.Equal(t, want, clock(at(when), at(now)))
 	}

@@ -1,15 +1,62 @@
 package daemon
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// rss is how much memory this process holds, in bytes; 0 if the system does not
-// say.
+// condor is the default user of HTCondor's daemons and files.
+const condor = "condor"
+
+// Owner is the user as whom HTCondor's daemons run: CONDOR_IDS (UID.GID) from the environment, else
+// ids from the configuration, else the user condor.
+func Owner(ids string) (security.Owner, error) {
+	if fromEnvironment := os.Getenv("CONDOR_IDS"); fromEnvironment != "" {
+		ids = fromEnvironment
+	}
+	if ids == "" {
+		u, err := user.Lookup(condor)
+		if err != nil {
+			return security.Owner{}, fmt.Errorf("%w: make that user, or set CONDOR_IDS = UID.GID", err)
+		}
+		ids = u.Uid + "." + u.Gid
+	}
+	uid, gid, _ := strings.Cut(ids, ".")
+	owner := security.Owner{}
+	var errUID, errGID error
+	owner.UID, errUID = strconv.Atoi(uid)
+	owner.GID, errGID = strconv.Atoi(gid)
+	if errUID != nil || errGID != nil || owner.UID < 0 || owner.GID < 0 {
+		return security.Owner{}, fmt.Errorf("CONDOR_IDS = %s: must be UID.GID, such as 64.64", ids)
+	}
+	return owner, nil
+}
+
+// Become changes the user of this process and its children from root to o. The saved user stays
+// root, so that [Site.ReadSecrets] can read secrets again.
+func Become(o security.Owner) error {
+	if o.UID == 0 {
+		return nil
+	}
+	err := errors.Join(syscall.Setgroups([]int{o.GID}), syscall.Setresgid(o.GID, o.GID, o.GID))
+	if err == nil {
+		err = syscall.Setresuid(o.UID, o.UID, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("become user %d.%d: %w", o.UID, o.GID, err)
+	}
+	return nil
+}
+
+// rss is the resident memory of this process, in bytes; 0 if the system does not say.
 func rss() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
@@ -23,7 +70,7 @@ func rss() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// cpu is how much of the processors' time this process has used.
+// cpu is the processor time that this process has used.
 func cpu() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

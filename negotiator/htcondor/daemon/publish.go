@@ -14,20 +14,21 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// change changes what is told of us.
-func (d *Daemon) change(how func(*standing)) {
+// change changes the status.
+func (d *Daemon) change(how func(*status)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	how(&d.standing)
+	how(&d.status)
 }
 
-// announce has the ads sent soon.
-func (d *Daemon) announce() { signalTo(d.tell) }
+// announce requests that the ads are published soon.
+func (d *Daemon) announce() { signalTo(d.unpublished) }
 
-// signalTo says that there is something to do, unless that is known already.
+// signalTo signals on a channel, unless a signal is already pending.
 func signalTo(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -35,25 +36,25 @@ func signalTo(c chan<- struct{}) {
 	}
 }
 
-// foresee makes the plans of cycles beside them, until the context ends: not each of
-// them, if that takes longer than a cycle.
+// foresee makes forecasts beside the cycles, until the context ends. If a forecast takes longer
+// than a cycle, it skips cycles.
 func (d *Daemon) foresee(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.fresh:
+		case <-d.newCycle:
 		}
 		before := time.Now()
-		d.made.Store(d.plan.Load().Plan())
+		d.forecast.Store(d.lastCycle.Load().Forecast())
 		took := time.Since(before)
 		d.log.Debug("start times are known", "took", took)
-		d.change(func(s *standing) { s.planned = took })
+		d.change(func(s *status) { s.planned = took })
 	}
 }
 
-// publish sends our ads when they are new, and often enough, until the context
-// ends. It keeps no cycle waiting.
+// publish sends our ads when they have changed, and at least every updateEvery, until the context
+// ends. No cycle waits for it.
 func (d *Daemon) publish(ctx context.Context) {
 	every := d.updateEvery()
 	tick := time.NewTicker(every)
@@ -67,7 +68,7 @@ func (d *Daemon) publish(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.tell:
+		case <-d.unpublished:
 		case <-tick.C:
 			all = true
 		}
@@ -89,25 +90,25 @@ func (d *Daemon) updateEvery() time.Duration {
 	return min(cmp.Or(d.tuned.Load().UpdateEvery, defaultUpdate), defaultUpdate)
 }
 
-// sealed is the Negotiator ad of the next update.
+// sealed is the Negotiator ad of the next update, with the next sequence number.
 func (d *Daemon) sealed() *classad.ClassAd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.standing.sequence++
-	return d.standing.ad(time.Now())
+	d.status.sequence++
+	return d.status.ad(time.Now())
 }
 
-// Ad is the Negotiator ad as it stands.
+// Ad is the current Negotiator ad.
 func (d *Daemon) Ad() *classad.ClassAd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.standing.ad(time.Now())
+	return d.status.ad(time.Now())
 }
 
-// withdraw takes our ad back, if there was one.
+// withdraw removes our ad from the collector, if it was ever sent.
 func (d *Daemon) withdraw(ctx context.Context) {
 	d.mu.Lock()
-	name, adType, published := d.standing.name, d.standing.adType(), d.standing.sequence > 0
+	name, adType, published := d.status.name, d.status.adType(), d.status.sequence > 0
 	d.mu.Unlock()
 	if !published {
 		return
@@ -123,14 +124,14 @@ func (d *Daemon) withdraw(ctx context.Context) {
 	}
 }
 
-// unreachable tells whether nobody answers, or not to the end: where a whole pool is shut
-// down, the collector may go first.
+// unreachable tells whether the collector does not answer, or hangs up. If a whole pool is shut
+// down, the collector may end first.
 func unreachable(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// beReady tells condor_master, once, that we do our work.
+// beReady tells condor_master, once, that the daemon is at work.
 func (d *Daemon) beReady() {
 	d.ready.Do(func() {
 		d.announce()
@@ -145,21 +146,21 @@ func (d *Daemon) beReady() {
 	})
 }
 
-// ErrNoPlan says that it is too early to ask.
+// ErrNoPlan says that no cycle has ended yet.
 var ErrNoPlan = errors.New("there is no plan yet: the first cycle is not over")
 
-// Plan is the schedule as the last cycle left it.
-func (d *Daemon) Plan() (*Plan, error) {
-	p := d.plan.Load()
+// Plan is the forecast of the last cycle.
+func (d *Daemon) Plan() (*Forecast, error) {
+	p := d.lastCycle.Load()
 	if p == nil {
 		return nil, ErrNoPlan
 	}
-	return p.Plan(), nil
+	return p.Forecast(), nil
 }
 
-// Plans are ads with what jobs have to expect: of all that wait, or of those that
-// users call so ("12.0", "12.0@schedd") with all that is known of them, or of those of a
-// cluster ("12", "12@schedd"), if they are several in short. No such job: no ad.
+// Plans returns forecasts as ads. "" asks for all waiting jobs. "12.0" or "12.0@schedd" asks for
+// one job, with all that is known of it. "12" or "12@schedd" asks for a cluster: its jobs in short,
+// or, if it has one job, all that is known of that. If there is no such job, there is no ad.
 func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, err error) {
 	plan, err := d.Plan()
 	if err != nil {
@@ -187,9 +188,9 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 	for _, id := range ids {
 		j, known := plan.Find(id)
 		if u, out := pool.Why(id); out {
-			j = leftOut(u)
+			j = unplannedForecast(u)
 		} else if !known {
-			j = JobPlan{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
+			j = JobForecast{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
 		}
 		ad := d.describeFit(j, id, plan.Now)
 		describePauses(ad, j.Schedd, pool.Last().Paused)
@@ -198,7 +199,7 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 	return ads, nil
 }
 
-// Paused is a slot that is left out until a time, in seconds since 1970, as starts failed
+// Paused is a slot that is left out until a time, in seconds since 1970, because starts failed
 // there.
 type Paused struct {
 	Slot         string `json:"slot"`
@@ -206,9 +207,9 @@ type Paused struct {
 	FailedStarts int64  `json:"failed_starts"`
 }
 
-// describePauses adds how many slots are left out for jobs of a schedd, and the first of
-// them. Whoever reads it puts it in words, in a time zone of his own.
-func describePauses(ad *classad.ClassAd, schedd string, paused []htcondor.Pause) {
+// describePauses adds to an ad how many slots are left out for jobs of a schedd, and the first of
+// them. Times are numbers, so that readers can show them in their own time zone.
+func describePauses(ad *classad.ClassAd, schedd string, paused []dispatch.Pause) {
 	n := 0
 	for _, p := range paused {
 		if p.Schedd != "" && p.Schedd != schedd {
@@ -225,8 +226,8 @@ func describePauses(ad *classad.ClassAd, schedd string, paused []htcondor.Pause)
 	}
 }
 
-// ReadPaused are the slots that an ad of a job's plan says are left out, the first of them if
-// they are many: SlotsPaused says how many.
+// ReadPaused reads the slots that describePauses wrote. If there are many, it has the first of
+// them, and SlotsPaused is their number.
 func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 	for i := 1; ; i++ {
 		slot, ok := ad.Text(fmt.Sprintf("PausedSlot%d", i))
@@ -239,28 +240,30 @@ func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 	}
 }
 
-// waiting are the plans of all jobs that do not run, those last that are not planned
-// with.
-func (d *Daemon) waiting(plan *Plan) []JobPlan { return d.withUnplanned(plan, plan.Waiting()) }
+// waiting are the forecasts of all jobs that do not run; jobs that are not planned come last.
+func (d *Daemon) waiting(plan *Forecast) []JobForecast { return d.withUnplanned(plan, plan.Waiting()) }
 
-// withUnplanned adds those that are not planned with.
-func (d *Daemon) withUnplanned(plan *Plan, all []JobPlan) []JobPlan {
+// withUnplanned adds the jobs that are left out of the plan.
+func (d *Daemon) withUnplanned(plan *Forecast, all []JobForecast) []JobForecast {
 	for _, u := range (*d.pool.Load()).Unplanned() {
 		if _, known := plan.Find(u.ID); !known {
-			all = append(all, leftOut(u))
+			all = append(all, unplannedForecast(u))
 		}
 	}
 	return all
 }
 
-// leftOut is the plan of a job that is not planned with.
-func leftOut(u htcondor.Unplanned) JobPlan {
-	return JobPlan{ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner, Situation: backfill.Waits.String(), Reason: u.Why}
+// unplannedForecast is the forecast of a job that is left out of the plan: it only has a reason.
+func unplannedForecast(u track.Unplanned) JobForecast {
+	return JobForecast{
+		ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner,
+		Situation: backfill.Waits.String(), Reason: u.Why,
+	}
 }
 
-// describeFit is a job's ad with which slots it could run on, and what keeps it from the
-// others.
-func (d *Daemon) describeFit(j JobPlan, id backfill.JobID, now backfill.Time) *classad.ClassAd {
+// describeFit is a job's forecast as an ad, with how many slots it matches, and which clauses of
+// its Requirements the others do not meet.
+func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time) *classad.ClassAd {
 	d.cycle.Lock()
 	defer d.cycle.Unlock()
 	fit, ok := d.n.Fit(id)

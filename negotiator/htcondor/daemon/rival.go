@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// RivalError says that another negotiator is at work in the pool: two of them give
-// the same slots to different jobs.
+// RivalError says that another negotiator is at work in the pool. Two of them would give the same
+// slots to different jobs.
 type RivalError struct {
-	htcondor.Other
+	observe.Other
 }
 
 func (e *RivalError) Error() string {
-	return fmt.Sprintf("another negotiator, %s at %s, is at work in this pool, and two would give the same slots away: end it first (condor_off -daemon negotiator), or plan beside it with --observe",
+	return fmt.Sprintf("another negotiator, %s at %s, is at work in this pool, and two would give the same "+
+		"slots away: end it first (condor_off -daemon negotiator), or plan beside it with --observe",
 		e.Name, e.Address)
 }
 
-// alone asks the collector whether another negotiator is at work. It waits for a
-// collector that does not answer.
+// alone asks the collector whether another negotiator is at work; if so, it returns a [RivalError].
+// It waits for a collector that does not answer.
 func (d *Daemon) alone(ctx context.Context) error {
 	if d.o.Observe {
 		return nil
@@ -42,7 +43,8 @@ func (d *Daemon) alone(ctx context.Context) error {
 			return err
 		}
 		if text := err.Error(); text != said {
-			d.log.Warn("the collector cannot be asked whether another negotiator is at work, which is tried again and again", "error", err)
+			d.log.Warn("the collector cannot be asked whether another negotiator is at work, "+
+				"which is tried again and again", "error", err)
 			said = text
 		}
 		select {
@@ -54,24 +56,23 @@ func (d *Daemon) alone(ctx context.Context) error {
 }
 
 // others are the negotiators that any of the collectors knows.
-func (d *Daemon) others(ctx context.Context) (all []htcondor.Other, err error) {
-	types := []client.AdType{{Name: "Negotiator", Projection: htcondor.OtherAttributes}}
+func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
+	types := []client.AdType{{Name: "Negotiator", Projection: observe.OtherAttributes}}
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
 		if wrong != nil {
 			return wrong
 		}
-		all = append(all, htcondor.ReadOther(ad))
+		all = append(all, observe.ReadOther(ad))
 		return nil
 	})
 	return all, err
 }
 
-// without looks for a negotiator that is at work besides us: one that answers, and is
-// neither this one nor one that only observes. Where two like this are at work, because
-// they began at the same time, the one that was started first goes on; others yield to
-// nobody, so that we do.
-func (d *Daemon) without(ctx context.Context, others []htcondor.Other, atWork bool) error {
+// without returns a [RivalError] if one of the others is at work: it answers, and is neither this
+// negotiator nor an observer. If this one is at work already, it steps back too, except for one of
+// ours that was started later and will itself step back; stock negotiators never do.
+func (d *Daemon) without(ctx context.Context, others []observe.Other, atWork bool) error {
 	if d.o.Observe {
 		return nil
 	}
@@ -81,24 +82,29 @@ func (d *Daemon) without(ctx context.Context, others []htcondor.Other, atWork bo
 		}
 		if d.o.Answers(ctx, other.Address) {
 			if atWork && other.Ours && d.before(other) {
-				d.log.Warn("another negotiator is at work that was started after this one: it will step back", "name", other.Name, "address", other.Address)
+				d.log.Warn("another negotiator is at work that was started after this one: it will step back",
+					"name", other.Name, "address", other.Address)
 				continue
 			}
 			return &RivalError{other}
 		}
-		d.log.Debug("the ad of a negotiator that does not answer is ignored", "name", other.Name, "address", other.Address)
+		d.log.Debug("the ad of a negotiator that does not answer is ignored",
+			"name", other.Name, "address", other.Address)
 	}
 	return nil
 }
 
-// before tells whether this negotiator was started before another, by what both say of
-// themselves, so that both come to the same.
-func (d *Daemon) before(other htcondor.Other) bool {
-	return cmp.Or(cmp.Compare(d.standing.started.Unix(), other.Started.Unix()), cmp.Compare(d.o.Address, other.Address)) < 0
+// before tells whether this negotiator was started before another. It compares what both publish,
+// so both come to the same answer.
+func (d *Daemon) before(other observe.Other) bool {
+	return cmp.Or(
+		cmp.Compare(d.status.started.Unix(), other.Started.Unix()),
+		cmp.Compare(d.o.Address, other.Address),
+	) < 0
 }
 
-// stepBack matches nothing for a while, because another negotiator is at work. It
-// says so in the log, and in an ad under the name of those that only observe.
+// stepBack pauses because another negotiator is at work. It says so in the log, and in an ad under
+// an observer's name.
 func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
 	d.log.Error("NOTHING IS MATCHED: "+rival.Error(), "again_in", d.tryAgain)
 	d.rename(ctx, observeName+d.o.Host, rival.Error())
@@ -111,23 +117,23 @@ func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
 	}
 }
 
-// takeOver goes on under our own name, if we have stepped back before.
+// takeOver takes our own name again, if we stepped back before.
 func (d *Daemon) takeOver(ctx context.Context) {
 	if !d.o.Observe && d.rename(ctx, d.o.Name, "") {
 		d.log.Info("no other negotiator is at work any more")
 	}
 }
 
-// rename changes the name of our ad and why nothing is matched. It tells whether
-// the name was another one.
+// rename changes our ad's name and the reason why nothing is matched. It reports whether the name
+// changed.
 func (d *Daemon) rename(ctx context.Context, name, why string) bool {
 	d.mu.Lock()
-	other := d.standing.name != name
+	other := d.status.name != name
 	d.mu.Unlock()
 	if other {
 		d.withdraw(ctx)
 	}
-	d.change(func(s *standing) { s.name, s.stopped = name, why })
+	d.change(func(s *status) { s.name, s.stopped = name, why })
 	d.announce()
 	return other
 }

@@ -10,26 +10,27 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// TestRivals refuses to work beside another negotiator, and stops when one comes.
+// TestRivals checks that the daemon does not start beside another negotiator, and stops when one
+// comes.
 func TestRivals(t *testing.T) {
-	rival := htcondor.Other{Name: "there", Address: "<127.0.0.2:1>"}
+	rival := observe.Other{Name: "there", Address: "<127.0.0.2:1>"}
 	w := newWorld()
-	w.others = []htcondor.Other{rival}
+	w.others = []observe.Other{rival}
 	var found *RivalError
 	require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found, "alone: it refuses")
 	require.ErrorContains(t, found, "another negotiator, there at <127.0.0.2:1>, is at work")
 
-	for name, other := range map[string]htcondor.Other{
+	for name, other := range map[string]observe.Other{
 		"an observer":                    {Name: observeName + "there", Address: "<127.0.0.2:1>"},
 		"itself":                         {Name: "here", Address: "<127.0.0.1:1>"},
 		"a dead one":                     {Name: "there", Address: "<127.0.0.1:9>"},
 		"our own ad of before a kill -9": {Name: "here", Address: "<127.0.0.1:9>", Ours: true},
 	} {
 		w = newWorld()
-		w.others = []htcondor.Other{other}
+		w.others = []observe.Other{other}
 		o := w.options("easy")
 		o.Once = true
 		w.deltas <- w.begin()
@@ -37,7 +38,7 @@ func TestRivals(t *testing.T) {
 	}
 
 	w = newWorld()
-	w.others = []htcondor.Other{rival}
+	w.others = []observe.Other{rival}
 	o := w.options("easy")
 	o.Observe, o.Once = true, true
 	w.deltas <- w.begin()
@@ -51,7 +52,7 @@ func TestRivals(t *testing.T) {
 	w.deltas <- w.begin()
 	poll.Equal(t, 1, w.acts)
 	w.mu.Lock()
-	w.others = []htcondor.Other{rival}
+	w.others = []observe.Other{rival}
 	w.mu.Unlock()
 	w.deltas <- negotiator.Delta{Now: 1001, Submitted: []*negotiator.Job{w.job(3, 1, 10)}}
 	poll.Contains(t, "BackfillStopped", adOf(d))
@@ -62,15 +63,15 @@ func TestRivals(t *testing.T) {
 	require.Len(t, w.acted, 1, "nothing after it came")
 }
 
-// TestRivalVanishes goes on by itself when nobody else is at work any more, from what it
-// left.
+// TestRivalVanishes checks that the daemon goes on from its saved state when the other negotiator
+// is gone.
 func TestRivalVanishes(t *testing.T) {
 	state, err := OpenState(t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer state.Close() //nolint:errcheck // a test's
 	w, log := newWorld(), &buffer{}
-	rival := htcondor.Other{Name: "here", Address: "<127.0.0.2:1>"} // of the same name
-	w.others = []htcondor.Other{rival}
+	rival := observe.Other{Name: "here", Address: "<127.0.0.2:1>"} // of the same name
+	w.others = []observe.Other{rival}
 	o := w.options("conservative")
 	o.Master, o.Parent, o.Logger, o.State = w, os.Getppid(), logTo(log), state
 	d := New(o)
@@ -78,7 +79,7 @@ func TestRivalVanishes(t *testing.T) {
 	end := live(t, d)
 	poll.Contains(t, "BackfillStopped", adOf(d))
 	poll.Equal(t, 1, locked(w, func() int { return w.ready })) // condor_master is told that it is up
-	meet := func(others ...htcondor.Other) {
+	meet := func(others ...observe.Other) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.others = others
@@ -93,7 +94,7 @@ func TestRivalVanishes(t *testing.T) {
 	poll.Contains(t, "BackfillStopped", adOf(d))
 	meet()
 	w.deltas <- negotiator.Delta{Now: 1002}
-	plan := poll.Until(t, "the next plan", func() (seen *Plan, so bool) {
+	plan := poll.Until(t, "the next plan", func() (seen *Forecast, so bool) {
 		seen, _ = d.Plan()
 		return seen, seen != nil && seen.Now == 1002
 	})
@@ -103,29 +104,31 @@ func TestRivalVanishes(t *testing.T) {
 	require.EqualValues(t, 1100, *second.Guarantee, "the promise stands")
 	require.NotContains(t, adOf(d)(), "BackfillStopped")
 	require.NoError(t, end())
-	require.Equal(t, []string{observeName + "here", "here", observeName + "here", "here"}, w.gone, "no ad is left behind")
+	require.Equal(t, []string{observeName + "here", "here", observeName + "here", "here"}, w.gone,
+		"no ad is left behind")
 	require.Len(t, w.acted, 1, "nothing is started twice")
 }
 
-// TestTwoBegin lets one of two go on that found nobody when they began; a stock negotiator
-// would not yield.
+// TestTwoBegin checks that of two negotiators that started together the first goes on, and that the
+// daemon yields to a stock negotiator, which never steps back.
 func TestTwoBegin(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
-		other  htcondor.Other
+		other  observe.Other
 		yields bool
 	}{
-		"the other is later":             {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Ours: true, Started: now.Add(time.Hour)}, false},
-		"the other was first":            {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Ours: true, Started: now.Add(-time.Hour)}, true},
-		"a stock negotiator comes later": {htcondor.Other{Name: "there", Address: "<127.0.0.2:1>", Started: now.Add(time.Hour)}, true},
+		"the other is later":             {observe.Other{Ours: true, Started: now.Add(time.Hour)}, false},
+		"the other was first":            {observe.Other{Ours: true, Started: now.Add(-time.Hour)}, true},
+		"a stock negotiator comes later": {observe.Other{Started: now.Add(time.Hour)}, true},
 	} {
+		c.other.Name, c.other.Address = "there", "<127.0.0.2:1>"
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			d, end := run(t, w.options("easy"))
 			w.deltas <- w.begin()
 			poll.Equal(t, 1, w.acts)
 			w.mu.Lock()
-			w.others = []htcondor.Other{c.other}
+			w.others = []observe.Other{c.other}
 			w.mu.Unlock()
 			w.deltas <- negotiator.Delta{Now: 1001}
 			if c.yields {
@@ -135,14 +138,15 @@ func TestTwoBegin(t *testing.T) {
 			}
 			require.NoError(t, end())
 			var found *RivalError
-			require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found, "who comes to one at work steps back in any case")
+			require.ErrorAs(t, New(w.options("easy")).Run(t.Context()), &found,
+				"a new one always steps back from one at work")
 		})
 	}
-	// Two that were started in the same second agree, too.
+	// Two that were started in the same second agree as well.
 	a, b := New(Options{Address: "<127.0.0.1:1>"}), New(Options{Address: "<127.0.0.1:2>"})
-	b.standing.started = a.standing.started
-	of := func(d *Daemon) htcondor.Other {
-		return htcondor.Other{Address: d.o.Address, Started: d.standing.started, Ours: true}
+	b.status.started = a.status.started
+	of := func(d *Daemon) observe.Other {
+		return observe.Other{Address: d.o.Address, Started: d.status.started, Ours: true}
 	}
 	require.NotEqual(t, a.before(of(b)), b.before(of(a)))
 }

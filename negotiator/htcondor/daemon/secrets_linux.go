@@ -10,21 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rooted tells whether this process is root, or was before it became another user.
+// rooted tells whether this process is root, or was root before [Become].
 func rooted() bool {
 	_, effective, saved := unix.Getresuid()
 	return effective == 0 || saved == 0
 }
 
-// asRoot reads files as root may, in this thread alone: all others, and children, go on
-// as who they are.
+// asRoot runs read with root's permission to files, in this thread only. Other threads and children
+// keep their user.
 func asRoot(read func() error) error {
 	effective := os.Geteuid()
 	if effective == 0 || !rooted() {
 		return read()
 	}
-	runtime.LockOSThread()         // for good, if the way back fails: such a thread ends with its goroutine
-	become := func(uid int) bool { // the system does not say whether it did
+	runtime.LockOSThread()         // stays locked if the way back fails: then the thread ends with its goroutine
+	become := func(uid int) bool { // the call does not report whether it worked
 		_, _ = unix.SetfsuidRetUid(uid)
 		now, _ := unix.SetfsuidRetUid(-1)
 		return now == uid
@@ -34,14 +34,15 @@ func asRoot(read func() error) error {
 		err = read()
 	}
 	if !become(effective) {
-		return errors.Join(err, fmt.Errorf("be user %d again after reading files as root: the system does not let us", effective))
+		return errors.Join(err,
+			fmt.Errorf("be user %d again after reading files as root: the system does not let us", effective))
 	}
 	runtime.UnlockOSThread()
 	return err
 }
 
-// privateCopies copies files, and those in folders, into memory that has a path only
-// in this process, by its descriptor. What is not there is left out.
+// privateCopies copies files, and the files in folders, into memory files that only this process
+// can open, and returns their descriptors. It skips files that cannot be read.
 func privateCopies(paths []string) (copies []int, err error) {
 	for _, path := range paths {
 		files := []string{path}

@@ -24,9 +24,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// Site is what this machine's HTCondor says about how to speak to its daemons.
+// Site is how this machine's HTCondor configuration wants daemons to communicate.
 type Site struct {
-	// Config is HTCondor's configuration. An empty one is that of a machine without.
+	// Config is HTCondor's configuration. It is empty on a machine without HTCondor.
 	Config *condorconfig.Config
 	// Settings are the negotiator's own.
 	Settings config.Config
@@ -34,12 +34,12 @@ type Site struct {
 	Inherited Inheritance
 
 	tokens []string
-	held   []int // descriptors of copies of them
+	held   []int // descriptors of the copies of tokens
 	keys   map[string]security.SigningKey
 }
 
-// ReadSecrets reads what only root may read, also after [Become]. Copies of tokens are
-// kept where only this process can read them.
+// ReadSecrets reads tokens and signing keys as root, also after [Become]. Root's tokens are copied
+// to where only this process can read them.
 func (s *Site) ReadSecrets() error { return asRoot(s.readSecrets) }
 
 func (s *Site) readSecrets() error {
@@ -48,7 +48,8 @@ func (s *Site) readSecrets() error {
 			return fmt.Errorf("token: %w", err)
 		}
 	}
-	s.keys = security.ReadSigningKeys(s.Config.Text("SEC_TOKEN_POOL_SIGNING_KEY_FILE"), s.Config.Text("SEC_PASSWORD_DIRECTORY"))
+	s.keys = security.ReadSigningKeys(
+		s.Config.Text("SEC_TOKEN_POOL_SIGNING_KEY_FILE"), s.Config.Text("SEC_PASSWORD_DIRECTORY"))
 	s.tokens = s.tokenPaths()
 	if !rooted() {
 		return nil
@@ -64,7 +65,7 @@ func (s *Site) readSecrets() error {
 	return nil
 }
 
-// Forget gives the copies of secrets back: nobody uses them any more.
+// Forget closes the copies of tokens. They must not be used any more.
 func (s *Site) Forget() (err error) {
 	for _, held := range s.held {
 		err = errors.Join(err, unix.Close(held))
@@ -73,7 +74,7 @@ func (s *Site) Forget() (err error) {
 	return err
 }
 
-// tokenPaths are where our tokens are.
+// tokenPaths are the files and folders of our tokens.
 func (s *Site) tokenPaths() []string {
 	if s.Settings.Token != "" {
 		return []string{s.Settings.Token}
@@ -87,7 +88,7 @@ func (s *Site) tokenPaths() []string {
 	return paths
 }
 
-// Client is how we start commands.
+// Client makes the client that starts our commands to other daemons.
 func (s *Site) Client() (*security.Client, error) {
 	c := &security.Client{
 		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_CLIENT_AUTHENTICATION_METHODS")),
@@ -97,7 +98,9 @@ func (s *Site) Client() (*security.Client, error) {
 		c.Methods = append(c.Methods, security.Token)
 	}
 	for name, target := range map[string]*security.Level{
-		"SEC_CLIENT_AUTHENTICATION": &c.Wishes.Authentication, "SEC_CLIENT_ENCRYPTION": &c.Wishes.Encryption, "SEC_CLIENT_INTEGRITY": &c.Wishes.Integrity,
+		"SEC_CLIENT_AUTHENTICATION": &c.Wishes.Authentication,
+		"SEC_CLIENT_ENCRYPTION":     &c.Wishes.Encryption,
+		"SEC_CLIENT_INTEGRITY":      &c.Wishes.Integrity,
 	} {
 		level, err := security.ParseLevel(s.Config.Text(name))
 		if err != nil {
@@ -160,7 +163,8 @@ func (s *Site) Collectors() ([]cedar.Address, error) {
 	return all, nil
 }
 
-// Name is what the negotiator is called, by -n, the configuration, or its host.
+// Name is the negotiator's name: the given one (-n), else that of the configuration, else the
+// host's.
 func (s *Site) Name(given string) string {
 	name := cmp.Or(given, s.Config.Text("NEGOTIATOR_NAME"))
 	switch {
@@ -185,7 +189,7 @@ func (s *Site) Host() string {
 	return name
 }
 
-// Listen opens the command port at this machine's address, and says where it is.
+// Listen opens the command port, and returns its listener and its address.
 func (s *Site) Listen(ctx context.Context) (net.Listener, cedar.Address, error) {
 	host, known := s.Config.Lookup("IP_ADDRESS")
 	if !known {
@@ -209,7 +213,7 @@ func (s *Site) Listen(ctx context.Context) (net.Listener, cedar.Address, error) 
 	}
 }
 
-// ports are the bounds that a firewall sets to ports, or 0.
+// ports is the range of ports that the configuration allows; 0, 0 for any.
 func (s *Site) ports() (low, high int) {
 	for _, names := range [][2]string{{"IN_LOWPORT", "IN_HIGHPORT"}, {"LOWPORT", "HIGHPORT"}} {
 		from, errLow := s.Config.Int(names[0])
@@ -236,8 +240,7 @@ func (s *Site) facing() string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// Differences are the knobs that only a new start takes up and that are otherwise in
-// another configuration.
+// Differences are the knobs that change only at a restart and differ in another configuration.
 func (s *Site) Differences(c *condorconfig.Config) (names []string) {
 	for _, name := range condorconfig.AtStart() {
 		if s.Config.Text(name) != c.Text(name) {
@@ -247,8 +250,8 @@ func (s *Site) Differences(c *condorconfig.Config) (names []string) {
 	return names
 }
 
-// Permissions are who may give us commands. Hosts are looked up for no longer than a
-// condor_reconfig may take.
+// Permissions reads who may give us commands. It looks up hosts' names for at most 5 seconds, since
+// condor_reconfig waits for it.
 func Permissions(c *condorconfig.Config) *condorconfig.Permissions {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -261,11 +264,12 @@ func Permissions(c *condorconfig.Config) *condorconfig.Permissions {
 	})
 }
 
-// Server is how we accept commands. Who may give them is asked at each one.
+// Server makes the server that accepts commands. It reads the permissions anew for each command.
 func (s *Site) Server(who *atomic.Pointer[condorconfig.Permissions]) *security.Server {
 	return &security.Server{
 		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_DEFAULT_AUTHENTICATION_METHODS")),
-		Domain: s.Config.Text("UID_DOMAIN"), TrustDomain: s.Config.Text("TRUST_DOMAIN"), Keys: s.keys, Family: s.Inherited.Family,
+		Domain: s.Config.Text("UID_DOMAIN"), TrustDomain: s.Config.Text("TRUST_DOMAIN"),
+		Keys: s.keys, Family: s.Inherited.Family,
 		Allow: func(peer security.Peer, need security.Permission) bool {
 			from, err := netip.ParseAddr(peer.Address)
 			return peer.Family || err == nil && who.Load().Allows(string(need), peer.User, from)
@@ -273,8 +277,7 @@ func (s *Site) Server(who *atomic.Pointer[condorconfig.Permissions]) *security.S
 	}
 }
 
-// Master is condor_master; nil: it did not start us, or not in a way that it can be
-// spoken to.
+// Master is condor_master; nil if it did not start us, or gave no address.
 func (s *Site) Master(c *security.Client) Master {
 	if s.Inherited.Parent == 0 || s.Inherited.Address.Host == "" {
 		return nil
@@ -282,7 +285,8 @@ func (s *Site) Master(c *security.Client) Master {
 	return client.Master{Security: c, Address: s.Inherited.Address, Session: s.Inherited.Session}
 }
 
-// Answers tells whether a daemon is at an address. One that takes long is there.
+// Answers returns a function that tells whether a daemon is at an address. A daemon that refuses
+// the command, or does not answer in time, counts.
 func Answers(c *security.Client) func(context.Context, string) bool {
 	return func(ctx context.Context, address string) bool {
 		const nop = 60011

@@ -16,20 +16,21 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // ErrInUse says that another negotiator works on the same state.
-var ErrInUse = errors.New("another negotiator uses it: end that one, or give this one a folder of its own (BACKFILL_STATE, --state)")
+var ErrInUse = errors.New("another negotiator uses it: end that one, " +
+	"or give this one a folder of its own (BACKFILL_STATE, --state)")
 
-// State is what outlives the process: one database in a folder, with a lock beside it.
-// The accounting has buckets of its own in it.
+// State is what survives the process: one database in a folder, with a lock beside it. The
+// accountant has buckets of its own in it.
 type State struct {
 	DB     *bbolt.DB
 	lock   *flock.Flock
 	path   string
-	kept   map[string][]byte // the ledger as it is on disk
+	kept   map[string][]byte // the records of the ledger on disk
 	logger hclog.Logger
 }
 
@@ -38,15 +39,18 @@ const (
 	lockFile     = "lock"
 )
 
+// ledger is the bucket of the saved state.
 var ledger = []byte("ledger")
 
-// OpenState opens the state in a folder, which is made if it is not there. A file
-// that cannot be read is moved aside, loudly: guarantees and usage begin anew.
+// OpenState opens the state in a folder, and creates the folder if there is none. A file that
+// cannot be read is moved aside, with an error in the log: guarantees and usage begin anew.
 func OpenState(folder string, logger hclog.Logger) (*State, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the state: %w%s", err, whoMay(err))
 	}
-	s := &State{path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile)), logger: logger}
+	s := &State{
+		path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile)), logger: logger,
+	}
 	locked, err := s.lock.TryLock()
 	if err == nil && !locked {
 		err = ErrInUse
@@ -60,7 +64,7 @@ func OpenState(folder string, logger hclog.Logger) (*State, error) {
 	return s, nil
 }
 
-// whoMay says what to do about an error of rights.
+// whoMay says what to do about missing permissions.
 func whoMay(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return ": run as root or as HTCondor's user, or give --state another folder"
@@ -68,7 +72,7 @@ func whoMay(err error) string {
 	return ""
 }
 
-// open opens the database, if need be a new one.
+// open opens the database. A damaged one is moved aside and replaced.
 func (s *State) open() error {
 	const patience = 5 * time.Second
 	db, err := accountant.OpenFile(s.path, patience)
@@ -84,17 +88,18 @@ func (s *State) open() error {
 	return nil
 }
 
-// moveAside makes room for a new database.
+// moveAside renames the database, so that a new one can be made.
 func (s *State) moveAside(why error) error {
 	aside := s.path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000")
 	if err := os.Rename(s.path, aside); err != nil {
 		return errors.Join(why, err)
 	}
-	s.logger.Error("THE STATE IS DAMAGED: it was moved aside, guarantees and usage begin anew", "moved_to", aside, "error", why)
+	s.logger.Error("THE STATE IS DAMAGED: it was moved aside, guarantees and usage begin anew",
+		"moved_to", aside, "error", why)
 	return nil
 }
 
-// Forget empties the ledger, because of what was found in it. Usage stays.
+// Forget empties the ledger, and logs why. Usage stays.
 func (s *State) Forget(why error) error {
 	s.logger.Error("WHAT THE LAST NEGOTIATOR LEFT CANNOT BE USED: its guarantees are void", "error", why)
 	s.kept = map[string][]byte{}
@@ -106,35 +111,35 @@ func (s *State) Forget(why error) error {
 	})
 }
 
-// Close ends the use of the state.
+// Close closes the database and gives the lock back.
 func (s *State) Close() error { return errors.Join(s.DB.Close(), s.lock.Unlock()) }
 
-// Keys of the ledger: one for what stands for itself, one for each slot and job.
+// Keys of the ledger: one for what there is once, and one for each slot and job.
 const (
 	metaKey    = "meta"
 	slotPrefix = "slot/"
 	jobPrefix  = "job/"
 )
 
-// Save writes down what a negotiator leaves: what is otherwise than before.
-func (s *State) Save(left *htcondor.Left) error {
-	records := make(map[string][]byte, len(left.Slots)+len(left.Jobs)+1)
+// Save writes the saved state. It touches only records that differ from those on disk.
+func (s *State) Save(saved *track.SavedState) error {
+	records := make(map[string][]byte, len(saved.Slots)+len(saved.Jobs)+1)
 	add := func(key string, v any) error {
 		text, err := json.Marshal(v)
 		records[key] = text
 		return err
 	}
-	meta := *left
+	meta := *saved
 	meta.Slots, meta.Jobs = nil, nil
 	if err := add(metaKey, meta); err != nil {
 		return err
 	}
-	for _, slot := range left.Slots {
+	for _, slot := range saved.Slots {
 		if err := add(slotPrefix+slot.Name, slot); err != nil {
 			return err
 		}
 	}
-	for _, job := range left.Jobs {
+	for _, job := range saved.Jobs {
 		if err := add(fmt.Sprintf("%s%s/%d.%d", jobPrefix, job.Schedd, job.Cluster, job.Proc), job); err != nil {
 			return err
 		}
@@ -142,7 +147,7 @@ func (s *State) Save(left *htcondor.Left) error {
 	return s.write(records)
 }
 
-// write brings the ledger up to date.
+// write makes the ledger hold these records. It touches only what differs.
 func (s *State) write(records map[string][]byte) error {
 	err := s.DB.Update(func(tx *bbolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(ledger)
@@ -173,34 +178,35 @@ func (s *State) write(records map[string][]byte) error {
 	return nil
 }
 
-// Left is what a former negotiator left; nil: nothing.
-func (s *State) Left() (*htcondor.Left, error) {
-	var left *htcondor.Left
+// Saved is the saved state of a former negotiator; nil if there is none.
+func (s *State) Saved() (*track.SavedState, error) {
+	var saved *track.SavedState
 	kept := map[string][]byte{}
 	err := s.DB.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(ledger)
 		if b == nil || b.Get([]byte(metaKey)) == nil {
 			return nil
 		}
-		left = &htcondor.Left{}
-		if err := json.Unmarshal(b.Get([]byte(metaKey)), left); err != nil {
+		saved = &track.SavedState{}
+		if err := json.Unmarshal(b.Get([]byte(metaKey)), saved); err != nil {
 			return err
 		}
-		if left.Version > htcondor.LeftVersion {
-			return fmt.Errorf("it is of version %d, written by a newer negotiator, and this one knows %d", left.Version, htcondor.LeftVersion)
+		if saved.Version > track.SavedVersion {
+			return fmt.Errorf("it is of version %d, written by a newer negotiator, and this one knows %d",
+				saved.Version, track.SavedVersion)
 		}
 		return b.ForEach(func(k, text []byte) (err error) {
 			key := string(k)
 			kept[key] = bytes.Clone(text)
 			switch {
 			case strings.HasPrefix(key, slotPrefix):
-				var slot htcondor.LeftSlot
+				var slot track.SavedSlot
 				err = json.Unmarshal(text, &slot)
-				left.Slots = append(left.Slots, slot)
+				saved.Slots = append(saved.Slots, slot)
 			case strings.HasPrefix(key, jobPrefix):
-				var job htcondor.LeftJob
+				var job track.SavedJob
 				err = json.Unmarshal(text, &job)
-				left.Jobs = append(left.Jobs, job)
+				saved.Jobs = append(saved.Jobs, job)
 			}
 			return err
 		})
@@ -209,5 +215,5 @@ func (s *State) Left() (*htcondor.Left, error) {
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	s.kept = kept
-	return left, nil
+	return saved, nil
 }

@@ -26,14 +26,14 @@ type Collector struct {
 	garble  func(line string) string
 }
 
-// Update is an ad that the collector was told.
+// Update is an ad that was sent to the collector.
 type Update struct {
 	Command int // 49 Negotiator, 77 Accounting, 58 any other; 51 and 59 take a Negotiator's or another ad back
 	Ad      *classad.ClassAd
 	User    string
 }
 
-// updated are the types of ads that updates are about.
+// updated maps the commands of updates to the types of their ads.
 var updated = map[int]string{49: "Negotiator", 77: "Accounting"}
 
 // NewCollector starts a collector without ads.
@@ -51,14 +51,14 @@ func NewCollector(tb testing.TB) *Collector {
 	return c
 }
 
-// Set replaces all ads of a type (Machine, MachinePrivate, Submitter, Scheduler…) by
-// these, as lines.
+// Set replaces all ads of a type (Machine, MachinePrivate, Submitter, Scheduler…) by these, given
+// as lines.
 func (c *Collector) Set(adType string, ads ...string) {
 	c.t.Helper()
 	c.SetAds(adType, parse(c.t, ads)...)
 }
 
-// SetAds is Set with ads.
+// SetAds is Set with parsed ads.
 func (c *Collector) SetAds(adType string, ads ...*classad.ClassAd) {
 	for _, ad := range ads {
 		if _, given := ad.Lookup("MyType"); !given {
@@ -70,21 +70,21 @@ func (c *Collector) SetAds(adType string, ads ...*classad.ClassAd) {
 	c.ads[adType] = ads
 }
 
-// Garble changes each line of what the collector tells; nil: it does not.
+// Garble applies a function to each line that the collector sends; nil turns it off.
 func (c *Collector) Garble(how func(line string) string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.garble = how
 }
 
-// Ads are the ads of a type, also those that came as updates.
+// Ads returns the ads of a type, updates included.
 func (c *Collector) Ads(adType string) []*classad.ClassAd {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.ads[adType])
 }
 
-// Updates are all updates so far, in their order.
+// Updates returns all updates so far, in order.
 func (c *Collector) Updates() []Update {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,14 +110,14 @@ func (c *Collector) query(_ context.Context, call *security.Call) error {
 			if !part.Wants(ad) {
 				continue
 			}
-			told := part.Project(ad).Clone()
+			sent := part.Project(ad).Clone()
 			for name := range ad.All() {
 				if cedar.Private(name) && !private {
-					told.Delete(name)
+					sent.Delete(name)
 				}
 			}
 			call.PutInt(1)
-			c.put(call, told)
+			c.put(call, sent)
 		}
 	}
 	call.PutInt(0)

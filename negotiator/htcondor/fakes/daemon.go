@@ -18,7 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// Daemon is what all fakes have. They end with their test.
+// Daemon is the common part of all fakes. A fake stops at the end of its test.
 type Daemon struct {
 	t       testing.TB
 	guard   *security.Server
@@ -35,13 +35,19 @@ func (d *Daemon) start(tb testing.TB, name string, serve map[int]server.Handler)
 	tb.Helper()
 	d.t, d.serve = tb, map[int]server.Handler{}
 	for command, h := range serve {
-		d.serve[command] = server.Handler{Name: h.Name, Needs: []security.Permission{security.Read}, Serve: d.first(command, h)}
+		d.serve[command] = server.Handler{
+			Name: h.Name, Needs: []security.Permission{security.Read},
+			Serve: d.first(command, h),
+		}
 	}
 	d.guard = &security.Server{
 		Name: name, Timeout: time.Minute,
 		Methods: []security.Method{security.ClaimToBe}, Domain: "test", TrustDomain: "test",
 		Wishes: func(security.Permission) security.Wishes {
-			return security.Wishes{Authentication: security.Optional, Encryption: security.Optional, Integrity: security.Optional}
+			return security.Wishes{
+				Authentication: security.Optional, Encryption: security.Optional,
+				Integrity: security.Optional,
+			}
 		},
 		Allow: func(security.Peer, security.Permission) bool { return !d.denies.Load() },
 	}
@@ -50,7 +56,7 @@ func (d *Daemon) start(tb testing.TB, name string, serve map[int]server.Handler)
 	tb.Cleanup(d.Stop)
 }
 
-// first asks Before.
+// first wraps a handler so that the function set by Before runs first.
 func (d *Daemon) first(command int, h server.Handler) func(context.Context, *security.Call) error {
 	return func(ctx context.Context, call *security.Call) error {
 		d.mu.Lock()
@@ -65,19 +71,18 @@ func (d *Daemon) first(command int, h server.Handler) func(context.Context, *sec
 	}
 }
 
-// Before is called ahead of each command; with an error the daemon hangs up. It may
-// wait, but not longer than the context.
+// Before sets a function that is called ahead of each command; if it returns an error, the daemon
+// hangs up. It may wait until the context ends.
 func (d *Daemon) Before(before func(ctx context.Context, command int) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.before = before
 }
 
-// Deny has the daemon permit nobody anything.
+// Deny makes the daemon refuse every command.
 func (d *Daemon) Deny() { d.denies.Store(true) }
 
-// Start has a daemon listen again that was stopped, at the same address, without
-// the sessions of before.
+// Start restarts a stopped daemon at the same address, without its earlier sessions.
 func (d *Daemon) Start() {
 	d.t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(d.address.Host, port(d.address.Port)))
@@ -103,17 +108,20 @@ func (d *Daemon) Start() {
 	}
 }
 
-// Stop ends the daemon: nobody listens at its address.
+// Stop stops the daemon: nobody listens at its address.
 func (d *Daemon) Stop() { d.stop() }
 
-// Address is where the daemon listens.
+// Address returns the daemon's address.
 func (d *Daemon) Address() cedar.Address { return d.address }
 
-// Client is one that the daemon accepts.
+// Client returns a client that the daemon accepts.
 func Client() *security.Client {
 	return &security.Client{
 		Name: "TEST", Timeout: time.Minute, Methods: []security.Method{security.ClaimToBe}, User: "condor@test",
-		Wishes: security.Wishes{Authentication: security.Required, Encryption: security.Required, Integrity: security.Required},
+		Wishes: security.Wishes{
+			Authentication: security.Required, Encryption: security.Required,
+			Integrity: security.Required,
+		},
 	}
 }
 
@@ -128,7 +136,7 @@ func parse(tb testing.TB, texts []string) []*classad.ClassAd {
 	return ads
 }
 
-// hungUp tells whether the other side has said all that it wanted to.
+// hungUp reports whether the error means that the other side closed the connection regularly.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
 }

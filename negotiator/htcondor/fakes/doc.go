@@ -1,12 +1,11 @@
-// Package fakes has a collector and a schedd for tests: they speak HTCondor's
-// protocol on a real socket, hold ads that a test gives them as text, and remember
-// what they are told.
+// Package fakes has a collector and a schedd for tests: they speak HTCondor's protocol on a real
+// socket, hold ads that a test gives them as text, and record what they receive.
 //
 //	c := fakes.NewCollector(t)
 //	c.Set("Machine", "Name = \"slot1@n1\"\nCpus = 8")
 //	s := fakes.NewSchedd(t, "schedd@test")
 //	s.SetJobs("ClusterId = 1\nProcId = 0\nJobStatus = 1")
 //
-// They believe everybody: a client needs no methods. [Daemon.Before] makes them
-// slow, deaf or broken.
+// They trust everybody, so clients need no methods. [Daemon.Before] makes them slow, silent or
+// broken.
 package fakes

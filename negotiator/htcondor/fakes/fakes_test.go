@@ -35,7 +35,8 @@ func TestCollector(t *testing.T) {
 	c.Set("MachinePrivate", "Name = \"a\"\nClaimId = \"<1>#2#secret\"")
 	c.Set("Submitter", "Name = \"alice@test\"\nCapability = \"x#y\"")
 
-	ads := query(t, c, client.AdType{Name: "Machine", Projection: []string{"Name", "Cpus"}, Requirements: "Cpus > 4"}, client.AdType{Name: "MachinePrivate"})
+	ads := query(t, c, client.AdType{Name: "Machine", Projection: []string{"Name", "Cpus"}, Requirements: "Cpus > 4"},
+		client.AdType{Name: "MachinePrivate"})
 	require.Len(t, ads, 2)
 	require.Equal(t, 3, ads[0].Len(), "MyType, Name and Cpus: %v", ads[0])
 	claim, _ := ads[1].Text("ClaimId")
@@ -78,7 +79,8 @@ func TestSchedd(t *testing.T) {
 		ids = append(ids, string(id))
 		return nil
 	}
-	last, err := schedd.Jobs(t.Context(), client.JobQuery{Projection: []string{"RequestCpus", "JobStatus"}, Group: true}, each)
+	last, err := schedd.Jobs(t.Context(),
+		client.JobQuery{Projection: []string{"RequestCpus", "JobStatus"}, Group: true}, each)
 	require.NoError(t, err)
 	require.Equal(t, []string{`"1.0 1.1"`, `"2.0"`}, ids)
 	now, _ := last.Int("ServerTime")
@@ -109,12 +111,13 @@ func TestSchedd(t *testing.T) {
 	require.Equal(t, fakes.Rejection{Submitter: "bob@test", Reason: "held", Cluster: 2}, s.Rejections()[1])
 	m := s.Matches()
 	require.Len(t, m, 1)
-	require.Equal(t, []any{"alice@test", int64(1), int64(1), "<a>#1#s"}, []any{m[0].Submitter, m[0].Cluster, m[0].Proc, m[0].Claim})
+	require.Equal(t, []any{"alice@test", int64(1), int64(1), "<a>#1#s"},
+		[]any{m[0].Submitter, m[0].Cluster, m[0].Proc, m[0].Claim})
 	_, given := m[0].Ad.Lookup("ClaimId")
 	require.False(t, given)
 }
 
-// A daemon that was restarted does not know the sessions of before.
+// A restarted daemon does not know its earlier sessions.
 func TestRestart(t *testing.T) {
 	c := fakes.NewCollector(t)
 	pool := &client.Collector{Security: fakes.Client(), Addresses: []cedar.Address{c.Address()}}

@@ -15,7 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// Schedd holds a queue, and takes matches.
+// Schedd holds a queue and receives matches.
 type Schedd struct {
 	Daemon
 	Name string
@@ -30,7 +30,7 @@ type Schedd struct {
 	now        int64
 }
 
-// Match is a slot that the schedd was given.
+// Match is a slot that the schedd received.
 type Match struct {
 	Submitter     string
 	Cluster, Proc int64
@@ -38,7 +38,7 @@ type Match struct {
 	Ad            *classad.ClassAd
 }
 
-// Rejection is what the schedd was told about a job that must wait.
+// Rejection is the reason that the schedd received for a job that must wait.
 type Rejection struct {
 	Submitter     string
 	Reason        string
@@ -57,71 +57,71 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 	return s
 }
 
-// SetJobs replaces the queue by these jobs, as lines.
+// SetJobs replaces the queue by these jobs, given as lines.
 func (s *Schedd) SetJobs(jobs ...string) {
 	s.t.Helper()
 	s.SetJobAds(parse(s.t, jobs)...)
 }
 
-// SetJobAds is SetJobs with ads.
+// SetJobAds is SetJobs with parsed ads.
 func (s *Schedd) SetJobAds(jobs ...*classad.ClassAd) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs = jobs
 }
 
-// SetGroups has questions for groups of jobs answered with these, as they are; none: with
-// the jobs.
+// SetGroups sets the answer to queries for groups of jobs; without groups they are made from the
+// jobs.
 func (s *Schedd) SetGroups(groups ...*classad.ClassAd) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.groups = groups
 }
 
-// SetTime sets the schedd's clock, in seconds since 1970. It stands still.
+// SetTime sets the schedd's clock, as a Unix time. The clock stands still.
 func (s *Schedd) SetTime(unix int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = unix
 }
 
-// Taken is called with each match, as it comes.
+// Taken sets a function that is called with each match as it arrives.
 func (s *Schedd) Taken(taken func(Match)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken = taken
 }
 
-// Jobs is the queue.
+// Jobs returns the queue.
 func (s *Schedd) Jobs() []*classad.ClassAd {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.jobs)
 }
 
-// Matches are all matches so far.
+// Matches returns all matches so far.
 func (s *Schedd) Matches() []Match {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.matches)
 }
 
-// Rejections are all reasons so far.
+// Rejections returns all rejections so far.
 func (s *Schedd) Rejections() []Rejection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.rejections)
 }
 
-// Released are the claims of which the schedd was told that they have ended.
+// Released returns the claims that were reported to the schedd as ended.
 func (s *Schedd) Released() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.released)
 }
 
-// Capability makes a session for NEGOTIATE, as submitter ads have it. It ends when
-// the schedd is stopped, or at the time, in seconds since 1970; 0: never.
+// Capability makes a session for NEGOTIATE, as in submitter ads. It ends when the schedd stops, or
+// at the Unix time expires; 0 means never.
 func (s *Schedd) Capability(secret string, expires int64) string {
 	s.t.Helper()
 	info := `[Integrity="YES";Encryption="YES";CryptoMethods="AES";ValidCommands="416";]`
@@ -135,9 +135,10 @@ func (s *Schedd) Capability(secret string, expires int64) string {
 	return text
 }
 
-// SubmitterAd is the ad of a submitter of this schedd, as lines.
+// SubmitterAd returns the ad of a submitter of this schedd, as lines.
 func (s *Schedd) SubmitterAd(submitter, capability string, idle, running int) string {
-	lines := fmt.Sprintf("MyType = \"Submitter\"\nName = %q\nScheddName = %q\nScheddIpAddr = %q\nMyAddress = %q\nSubmitterTag = \"\"\nIdleJobs = %d\nRunningJobs = %d\n",
+	lines := fmt.Sprintf("MyType = \"Submitter\"\nName = %q\nScheddName = %q\nScheddIpAddr = %q\nMyAddress = %q\n"+
+		"SubmitterTag = \"\"\nIdleJobs = %d\nRunningJobs = %d\n",
 		submitter, s.Name, s.Address(), s.Address(), idle, running)
 	if capability != "" {
 		lines += "Capability = " + quote(capability) + "\n"
@@ -145,11 +146,12 @@ func (s *Schedd) SubmitterAd(submitter, capability string, idle, running int) st
 	return lines
 }
 
-// Ad is the schedd's own ad, as lines.
+// Ad returns the schedd's own ad, as lines.
 func (s *Schedd) Ad() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("MyType = \"Scheduler\"\nName = %q\nMyAddress = %q\nScheddIpAddr = %q\nMyCurrentTime = %d\n", s.Name, s.Address(), s.Address(), s.now)
+	return fmt.Sprintf("MyType = \"Scheduler\"\nName = %q\nMyAddress = %q\nScheddIpAddr = %q\nMyCurrentTime = %d\n",
+		s.Name, s.Address(), s.Address(), s.now)
 }
 
 // quote writes a text as ads have it.
@@ -168,7 +170,7 @@ func (s *Schedd) query(_ context.Context, call *security.Call) error {
 	for _, job := range s.Jobs() {
 		seen := job
 		if grouped {
-			seen = q.Project(job) // of groups it knows no more
+			seen = q.Project(job) // the query is about groups, which have no more attributes
 		}
 		if q.Wants(seen) {
 			ads = append(ads, job)
@@ -202,7 +204,7 @@ func (s *Schedd) query(_ context.Context, call *security.Call) error {
 	return call.Send()
 }
 
-// group makes one ad of jobs that are equal in what is asked for.
+// group makes one ad for the jobs that are equal in the queried attributes.
 func group(q server.Query, jobs []*classad.ClassAd) []*classad.ClassAd {
 	var groups []*classad.ClassAd
 	at := map[string]int{}
@@ -225,7 +227,7 @@ func group(q server.Query, jobs []*classad.ClassAd) []*classad.ClassAd {
 	return groups
 }
 
-// negotiate serves a conversation: headers, and what is said under each.
+// negotiate serves a negotiation: headers, and the messages under each.
 func (s *Schedd) negotiate(_ context.Context, call *security.Call) error {
 	for {
 		header, err := call.Ad()
@@ -243,9 +245,9 @@ func (s *Schedd) negotiate(_ context.Context, call *security.Call) error {
 	}
 }
 
-// converse serves the messages about one submitter. Again: another header follows.
+// converse serves the messages about one submitter; again is true if another header follows.
 func (s *Schedd) converse(call *security.Call, submitter string) (again bool, err error) {
-	told := 0
+	sent := 0
 	for {
 		command, err := call.Int()
 		if hungUp(err) {
@@ -256,7 +258,7 @@ func (s *Schedd) converse(call *security.Call, submitter string) (again bool, er
 		case command == 416:
 			return true, nil // the header is in the same message
 		case command == 518:
-			told, err = s.requests(call, submitter, told)
+			sent, err = s.requests(call, submitter, sent)
 		case command == 472:
 			err = s.match(call, submitter)
 		case command == 476:
@@ -272,14 +274,14 @@ func (s *Schedd) converse(call *security.Call, submitter string) (again bool, er
 	}
 }
 
-// requests tells the submitter's idle jobs, one by one.
-func (s *Schedd) requests(call *security.Call, submitter string, told int) (int, error) {
+// requests sends the submitter's idle jobs, one by one.
+func (s *Schedd) requests(call *security.Call, submitter string, sent int) (int, error) {
 	n, err := call.IntIn("a number of requests", 1, 1<<20)
 	if err == nil {
 		err = call.End()
 	}
 	if err != nil {
-		return told, err
+		return sent, err
 	}
 	var idle []*classad.ClassAd
 	for _, job := range s.Jobs() {
@@ -288,19 +290,19 @@ func (s *Schedd) requests(call *security.Call, submitter string, told int) (int,
 			idle = append(idle, job)
 		}
 	}
-	for ; n > 0 && told < len(idle); n-- {
+	for ; n > 0 && sent < len(idle); n-- {
 		call.PutInt(419)
-		call.PutAd(idle[told])
+		call.PutAd(idle[sent])
 		if err = call.Send(); err != nil {
-			return told, err
+			return sent, err
 		}
-		told++
+		sent++
 	}
 	if n > 0 {
 		call.PutInt(418)
 		err = call.Send()
 	}
-	return told, err
+	return sent, err
 }
 
 func (s *Schedd) match(call *security.Call, submitter string) error {

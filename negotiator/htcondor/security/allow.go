@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// rule is an entry of a list.
+// rule is an entry of an ALLOW_ or DENY_ list.
 type rule struct {
 	user, host string
 	network    netip.Prefix
 }
 
-// ParseRules makes a function for [Server.Allow] of lists as HTCondor's ALLOW_ and
-// DENY_ settings have them: "condor@pool.test/10.0.0.*, *@cs/*, 10.1.0.0/16". An entry
-// is a user, an IP address or a network, or a user and one of those with a slash
-// between; * stands for any characters. What is denied is not allowed. The family may do
-// anything that is not denied. Names of hosts are not looked up: they, and what is no
-// entry at all, are left out, and named in the error.
+// ParseRules turns lists like HTCondor's ALLOW_ and DENY_ settings into a function for
+// [Server.Allow]. In "condor@pool.test/10.0.0.*, *@cs/*, 10.1.0.0/16", an entry is a user, an IP
+// address or network, or a user and an address separated by a slash; * stands for any characters.
+// DENY_ takes precedence. The family may do anything that is not denied. Host names are not looked
+// up; they and malformed entries are skipped and named in the error.
 func ParseRules(allows, denies map[Permission]string) (allow func(Peer, Permission) bool, err error) {
 	allowed, wrong := parseLists(allows)
 	denied, wrongToo := parseLists(denies)
@@ -39,7 +38,7 @@ func ParseRules(allows, denies map[Permission]string) (allow func(Peer, Permissi
 	}, err
 }
 
-// parseLists reads the lists of all permissions, and says which entries are none.
+// parseLists reads the lists of all permissions and returns the malformed entries in wrong.
 func parseLists(lists map[Permission]string) (parsed map[Permission][]rule, wrong []string) {
 	parsed = map[Permission][]rule{}
 	for p, list := range lists {
@@ -87,7 +86,7 @@ func (r rule) of(p Peer) bool {
 	return like(r.host, p.Address)
 }
 
-// like compares a text with a pattern, in which * stands for any characters.
+// like reports whether a text matches a pattern in which * stands for any characters.
 func like(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

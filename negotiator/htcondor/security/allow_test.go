@@ -9,7 +9,8 @@ import (
 func TestRules(t *testing.T) {
 	allow, err := ParseRules(
 		map[Permission]string{
-			Read: "*", Write: "*@pool.test/10.0.*, 192.168.0.0/16", Administrator: "root@pool.test\tcondor@*/127.0.0.1", Daemon: "condor@pool.test/2001:db8::/32 */::1",
+			Read: "*", Write: "*@pool.test/10.0.*, 192.168.0.0/16", Administrator: "root@pool.test\tcondor@*/127.0.0.1",
+			Daemon: "condor@pool.test/2001:db8::/32 */::1",
 		},
 		map[Permission]string{Write: "mallory@*"},
 	)

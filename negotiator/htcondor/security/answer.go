@@ -13,10 +13,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// secQuery is DC_SEC_QUERY: a handshake for a command that is not given.
+// secQuery is DC_SEC_QUERY: a handshake that asks about a command without giving it.
 const secQuery = 60040
 
-// agreement is what a handshake is to come to.
+// agreement is the outcome of the negotiation of a handshake.
 type agreement struct {
 	authentication, encryption bool
 	methods                    []Method // in the server's order
@@ -24,8 +24,8 @@ type agreement struct {
 	lease                      time.Duration
 }
 
-// negotiate agrees with the other side on how to go on, finds out who it is, and
-// tells it whether it may give the command.
+// negotiate is the server's side of a handshake: it agrees on the features of the stream, finds out
+// who the other side is, and tells it whether it may give the command.
 func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 	only := call.Command == secQuery
 	if only {
@@ -72,7 +72,7 @@ func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 	return s.verdict(call, made, only)
 }
 
-// agree brings both sides' wishes together.
+// agree combines both sides' wishes.
 func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement, err error) {
 	ours := s.wishes(need)
 	var yes [3]bool
@@ -97,14 +97,17 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 		}
 	}
 	crypto, _ := asked.Text("CryptoMethods")
-	aes := slices.ContainsFunc(strings.Split(crypto, ","), func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), "AES") })
-	// A key comes from an authentication only.
-	must := slices.Contains(theirs[:], Required) || ours.Authentication == Required || ours.Encryption == Required || ours.Integrity == Required
+	aes := slices.ContainsFunc(strings.Split(crypto, ","),
+		func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), "AES") })
+	// Only an authentication produces a key.
+	must := slices.Contains(theirs[:], Required) || ours.Authentication == Required || ours.Encryption == Required ||
+		ours.Integrity == Required
 	never := ours.Authentication == Never || theirs[0] == Never
 	deal.authentication = (yes[0] || yes[1] || yes[2]) && !never && aes && len(deal.methods) > 0
 	deal.encryption = deal.authentication
 	if must && !deal.authentication && (yes[0] || yes[1] || yes[2]) {
-		return deal, fmt.Errorf("no way is left to find out who it is, or to encrypt: methods %q and %q are offered, AES and %s are here", listed, crypto, joined(s.methods()))
+		return deal, fmt.Errorf("no way is left to find out who it is, or to encrypt: methods %q and %q are offered, "+
+			"AES and %s are here", listed, crypto, joined(s.methods()))
 	}
 	deal.duration, deal.lease = sessionDuration, sessionLease
 	if text, given := asked.Text("SessionDuration"); given {
@@ -118,12 +121,12 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 	return deal, nil
 }
 
-// methods are those that can work.
+// methods returns the configured methods that can work; Token needs signing keys.
 func (s *Server) methods() []Method {
 	return slices.DeleteFunc(slices.Clone(s.Methods), func(m Method) bool { return m == Token && len(s.Keys) == 0 })
 }
 
-// policy is our answer to an offer.
+// policy returns our answer to an offer.
 func (s *Server) policy(deal agreement, public string) *classad.ClassAd {
 	yesNo := func(yes bool) string {
 		if yes {
@@ -159,10 +162,10 @@ func (s *Server) policy(deal agreement, public string) *classad.ClassAd {
 	return ad
 }
 
-// maxAttempts is how often somebody may try to show who it is on one connection.
+// maxAttempts is the maximum number of attempts to authenticate on one connection.
 const maxAttempts = 8
 
-// identify finds out who the other side is, by the first method that works.
+// identify authenticates the other side by the first method that works.
 func (s *Server) identify(call *Call, methods []Method) error {
 	var failed []error
 	for range maxAttempts {
@@ -201,11 +204,11 @@ func (s *Server) identify(call *Call, methods []Method) error {
 	return errors.Join(failed...)
 }
 
-// check goes through a method's own messages.
+// check runs the messages of one method.
 func (s *Server) check(call *Call, m Method) (err error) {
 	switch m {
 	case ClaimToBe:
-		call.Peer.User, err = s.believe(call.Stream)
+		call.Peer.User, err = s.acceptClaim(call.Stream)
 	case FS:
 		call.Peer.User, err = s.checkFS(call.Stream)
 	default:
@@ -214,8 +217,8 @@ func (s *Server) check(call *Call, m Method) (err error) {
 	return err
 }
 
-// believe takes the other side's word for who it is.
-func (s *Server) believe(stream *cedar.Stream) (string, error) {
+// acceptClaim accepts the other side's word for who it is (CLAIMTOBE).
+func (s *Server) acceptClaim(stream *cedar.Stream) (string, error) {
 	status, err := stream.Int()
 	if err != nil {
 		return "", err
@@ -247,10 +250,11 @@ func (s *Server) believe(stream *cedar.Stream) (string, error) {
 	return user, nil
 }
 
-// isUser tells whether a text can be a user's name, in which nothing may be that
-// looks like something else in a list of users or in a log.
+// isUser reports whether a text is valid as a user's name: it must not contain anything that has a
+// meaning in a list of users or in a log.
 func isUser(name string) bool {
-	return name != "" && len(name) <= 256 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`,*/"\`, r) })
+	return name != "" && len(name) <= 256 && !strings.ContainsFunc(name,
+		func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`,*/"\`, r) })
 }
 
 // verdict tells the other side who we think it is and what it may do.
@@ -285,7 +289,7 @@ func (s *Server) verdict(call *Call, made *issued, only bool) error {
 	return errDone
 }
 
-// valid lists the commands that a peer may give.
+// valid returns the list of commands that a peer may give.
 func (s *Server) valid(p Peer) string {
 	var may []string
 	for _, command := range s.first().Commands {

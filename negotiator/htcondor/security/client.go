@@ -13,33 +13,32 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// Client starts commands at daemons. Set it up before the first one; from then on
-// it may be used by many goroutines.
+// Client starts commands at daemons. After its fields are set it is safe for concurrent use.
 type Client struct {
-	// Name says in the daemons' logs who we are, such as NEGOTIATOR.
+	// Name identifies us in the daemons' logs, for example NEGOTIATOR.
 	Name string
-	// Timeout bounds each wait for the other side; 0: 20 s.
+	// Timeout limits each wait for the other side; 0 means 20 s.
 	Timeout time.Duration
-	// Wishes are what we want of streams; a Level that is "" is PREFERRED.
+	// Wishes are what we want of streams; an empty Level means PREFERRED.
 	Wishes Wishes
-	// Methods are how we can show who we are, the best first.
+	// Methods are the ways in which we can authenticate, the best first.
 	Methods []Method
 	// Tokens are files and folders with tokens, for Token.
 	Tokens []string
-	// Owner is the user whose directories show who we are, for FS, if this process is
-	// root; nil: root.
+	// Owner is the user whose directories identify us, for FS, if this process runs as root; nil
+	// means root.
 	Owner *Owner
-	// User is who we claim to be, for ClaimToBe.
+	// User is the name that we claim, for ClaimToBe.
 	User string
-	// Family is the session of all daemons that were started by our condor_master;
-	// nil: there is none. It is used for addresses of which InFamily says so.
+	// Family is the session shared by all daemons that our condor_master started; nil means none.
+	// It is used for the addresses for which InFamily returns true.
 	Family   *Key
 	InFamily func(cedar.Address) bool
-	// Clock tells the time; nil: time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
-	// Random is for keys and nonces; nil: the system's.
+	// Random is the source of keys and nonces; nil means the system's.
 	Random io.Reader
-	// Connect makes a TCP connection to "host:port"; nil: package net does.
+	// Connect opens a TCP connection to "host:port"; nil means package net.
 	Connect func(ctx context.Context, place string) (net.Conn, error)
 
 	negotiated sessions
@@ -49,10 +48,10 @@ type Client struct {
 	makeDirectory func(name string, owner *Owner) error
 }
 
-// DefaultTimeout bounds each wait for the other side where nothing else is said.
+// DefaultTimeout limits each wait for the other side if no other timeout is set.
 const DefaultTimeout = 20 * time.Second
 
-// Format shows who the client is, and none of its keys.
+// Format prints the client's name and none of its keys.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "client %s", c.Name) }
 
 func (c *Client) now() time.Time {
@@ -69,13 +68,13 @@ func (c *Client) timeout() time.Duration {
 	return c.Timeout
 }
 
-// errForgotten says that the other side does not know a session.
+// errForgotten says that the other side does not know the session.
 var errForgotten = errors.New("the session is not known there any more")
 
-// DeniedError says that we may not give a command.
+// DeniedError says that the other side does not let us give a command.
 type DeniedError struct {
 	Code string // DENIED, CMD_NOT_FOUND
-	User string // who the other side takes us for
+	User string // whom the other side takes us for
 }
 
 func (e *DeniedError) Error() string {
@@ -85,10 +84,10 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("refused with %s, as %s", e.Code, e.User)
 }
 
-// Start opens a stream on which the payload of a command is to be sent next. It
-// ends with the context. With is a session to use, such as a capability; nil: the
-// family's, one that was negotiated before, or a new one. A session that turns out
-// to be unknown there, or at which the other side hangs up, is replaced by a new one.
+// Start opens a stream for a command; the caller sends the command's payload next. When ctx ends,
+// the stream is closed. with is a session to use, such as a capability; if nil, Start uses the
+// family's session, one that was negotiated before, or a new one. If the other side does not know
+// the session, or hangs up on it, Start negotiates a new one.
 func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
 	stream, err := c.start(ctx, a, command, with)
 	if err == nil && ctx.Err() == nil {
@@ -100,8 +99,8 @@ func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *
 	return nil, fmt.Errorf("command %d to %v: %w", command, a, errors.Join(err, ctx.Err()))
 }
 
-// Succeed has another client start all commands from now on, by its own wishes, methods
-// and tokens, whoever holds this one. Sessions are made anew.
+// Succeed replaces this client: by starts all further commands, for everybody who holds this
+// client, with its own wishes, methods and tokens. Sessions are negotiated anew.
 func (c *Client) Succeed(by *Client) { c.successor.Store(by) }
 
 func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
@@ -114,13 +113,13 @@ func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *
 	}
 	if with != nil && (with.Expires().IsZero() || now.Before(with.Expires())) {
 		stream, err := c.resume(ctx, a, command, &session{id: with.ID, key: with.session()})
-		if !gone(err) {
+		if !sessionLost(err) {
 			return stream, err
 		}
 	}
 	if known := c.negotiated.find(place{a.String(), command}, now); known != nil {
 		stream, err := c.resume(ctx, a, command, known)
-		if !gone(err) {
+		if !sessionLost(err) {
 			return stream, err
 		}
 		c.negotiated.forget(known)
@@ -128,17 +127,18 @@ func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *
 	return c.negotiate(ctx, a, command)
 }
 
-// gone tells whether a session is of no use any more: the other side does not know
-// it, and says so or hangs up, as one that was restarted may.
-func gone(err error) bool {
+// sessionLost reports whether a session has become useless: the other side says that it does not
+// know it, or hangs up, as a restarted daemon may.
+func sessionLost(err error) bool {
 	return errors.Is(err, errForgotten) || errors.Is(err, errAnswer) &&
-		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))
+		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+			errors.Is(err, syscall.EPIPE))
 }
 
-// errAnswer says that a connection was there, but no answer came.
+// errAnswer says that the connection was made but no answer came.
 var errAnswer = errors.New("no answer to the wish to go on with a session")
 
-// dial connects, for as long as the context lasts.
+// dial connects; when the context ends, the connection is closed.
 func (c *Client) dial(ctx context.Context, a cedar.Address) (*cedar.Stream, error) {
 	d := cedar.Dialer{Name: c.Name, Timeout: c.timeout(), Random: c.Random, Connect: c.Connect}
 	return d.Dial(ctx, a)

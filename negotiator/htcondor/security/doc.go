@@ -1,24 +1,21 @@
-// Package security opens streams to HTCondor's daemons, and accepts them, as
-// their configuration demands: who the other side is (authentication), whether
-// it may give a command (authorization), and with which key the stream is
-// encrypted.
+// Package security opens and accepts streams between HTCondor's daemons as their configuration
+// demands: who the other side is (authentication), whether it may give a command (authorization),
+// and with which key the stream is encrypted.
 //
-// A [Client] starts commands: on a session whose key it has already, else by
-// the handshake of DC_AUTHENTICATE, in which both sides agree on what they do
-// ([Level]) and on a [Method]: a token that the pool's administrator signed
-// (IDTOKENS), a directory on the same machine (FS), the other side's word
-// (CLAIMTOBE), or none at all. Sessions are resumed for as long as they last. A
-// [Server] is the other side of the same.
+// A [Client] starts commands on a session whose key it has already, or else by the handshake of
+// DC_AUTHENTICATE. In the handshake both sides agree on features ([Level]) and on a [Method]: a
+// token signed by the pool's administrator (IDTOKENS), a directory on the same machine (FS), the
+// other side's word (CLAIMTOBE), or none. Sessions are resumed until they expire. A [Server] is the
+// accepting side.
 //
-// A [Key] is a session that somebody else made for us: a capability in a
-// submitter's ad, what condor_master gives to the daemons that it starts, a
-// claim. Nothing here ever prints a secret; a Key prints as its public part.
+// A [Key] is a session that somebody else created for us: the capability in a submitter's ad, what
+// condor_master gives to the daemons that it starts, a claim. Nothing here ever prints a secret; a
+// Key prints as its public part.
 //
-// Source: the sources of HTCondor 23.9 (condor_io, condor_daemon_core) and
-// conversations recorded with its daemons.
+// Source: the sources of HTCondor 23.9 (condor_io, condor_daemon_core) and conversations recorded
+// with its daemons.
 //
-// Files: client.go, handshake.go (as the client) and session.go; server.go,
-// answer.go (the handshake as the server), issued.go (its sessions), permission.go
-// and allow.go (who may do what); policy.go and method.go, and fs.go, token.go and
-// signing.go for the methods; key.go, random.go.
+// Files: client.go, handshake.go (as the client) and session.go; server.go, answer.go (the
+// handshake as the server), issued.go (its sessions), permission.go and allow.go (who may do what);
+// policy.go and method.go, and fs.go, token.go and signing.go for the methods; key.go, random.go.
 package security

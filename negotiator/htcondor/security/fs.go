@@ -14,16 +14,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// checkFS has the other side make a directory, and looks whose it is. Its name has
-// our address, for newer clients, and ends in "_", which asks them to append the
-// address that they dialled: nobody in between can pass our question on as its own.
+// checkFS asks the other side to create a directory and returns the user who owns it. The name
+// contains our address, for newer clients, and ends in "_", which asks them to append the address
+// that they dialled. A man in the middle therefore cannot pass our request on as its own.
 func (s *Server) checkFS(stream *cedar.Stream) (string, error) {
 	place := s.Directory
 	if place == "" {
 		place = "/tmp"
 	}
-	local := stream.Local().String()
-	host, port, err := net.SplitHostPort(local)
+	local, _ := stream.Addresses()
+	host, port, err := net.SplitHostPort(local.String())
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func (s *Server) checkFS(stream *cedar.Stream) (string, error) {
 	user, wrong := "", errors.New("it could not make the directory")
 	switch {
 	case status != 0:
-	case suffix != "" && suffix != local:
+	case suffix != "" && suffix != local.String():
 		wrong = fmt.Errorf("it dialled %q, which is not this address", suffix)
 	default:
 		user, wrong = s.ownerOf(name + suffix)
@@ -59,8 +59,7 @@ func (s *Server) checkFS(stream *cedar.Stream) (string, error) {
 	return user, wrong
 }
 
-// readMade reads whether the other side made the directory, and what it appended to
-// the name.
+// readMade reads whether the other side created the directory, and what it appended to the name.
 func readMade(stream *cedar.Stream) (status int64, suffix string, err error) {
 	if status, err = stream.Int(); err != nil {
 		return 0, "", err
@@ -75,14 +74,15 @@ func readMade(stream *cedar.Stream) (status int64, suffix string, err error) {
 	return status, suffix, err
 }
 
-// ownerOf is the user whose directory this is.
+// ownerOf returns the user who owns the directory.
 func (s *Server) ownerOf(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil {
 		return "", err
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.IsDir() || info.Mode().Perm() != 0o700 || info.Mode()&(os.ModeSetuid|os.ModeSetgid|os.ModeSticky) != 0 {
+	if !ok || !info.IsDir() || info.Mode().Perm() != 0o700 ||
+		info.Mode()&(os.ModeSetuid|os.ModeSetgid|os.ModeSticky) != 0 {
 		return "", fmt.Errorf("%s: must be a directory with mode 0700", name)
 	}
 	find := s.UserOf
@@ -105,9 +105,9 @@ func (s *Server) ownerOf(name string) (string, error) {
 // Owner is a user of this machine.
 type Owner struct{ UID, GID int }
 
-// proveFS shows which user of this machine we are: the server names a directory,
-// we make it, and it looks whose it is. At is how the server was dialled, which
-// newer ones want in the name.
+// proveFS shows which user of this machine we are: the server names a directory, we create it, and
+// the server checks its owner. at is the address that was dialled, which newer servers want in the
+// name.
 func proveFS(s *cedar.Stream, at string, create func(name string) error) error {
 	name, err := s.Text()
 	if err == nil {
@@ -145,14 +145,15 @@ func proveFS(s *cedar.Stream, at string, create func(name string) error) error {
 	case made != nil:
 		return made
 	case verdict != 0:
-		return errors.New("the server does not find the directory that was made for it: it must be on the same machine, with the same /tmp")
+		return errors.New("the server does not find the directory that was made for it: it must be on the same " +
+			"machine, with the same /tmp")
 	default:
 		return nil
 	}
 }
 
-// makeDirectory makes one for the owner. The server's word is not enough to make
-// it anywhere.
+// makeDirectory creates a directory for the owner. It checks the name, because the server alone
+// must not decide where directories are created.
 func makeDirectory(name string, owner *Owner) error {
 	if !filepath.IsAbs(name) || filepath.Clean(name) != name || !strings.HasPrefix(filepath.Base(name), "FS_") {
 		return fmt.Errorf("the server wants a directory %q, which is no name for one", name)

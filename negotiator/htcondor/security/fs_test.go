@@ -12,9 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// A server looks at what a client made: only a directory of its own with mode 0700,
-// whose name ends in how the server was dialled, shows who it is. Older clients append
-// nothing.
+// A server accepts only a directory that belongs to the client, has mode 0700, and whose name ends
+// in the address that the client dialled. Older clients append nothing.
 func TestDirectories(t *testing.T) {
 	for name, c := range map[string]struct {
 		make   func(name string) error
@@ -45,7 +44,9 @@ func TestDirectories(t *testing.T) {
 			client, server := cedar.NewStream(here, 10*time.Second), cedar.NewStream(there, 10*time.Second)
 			defer client.Close()
 			defer server.Close()
-			guard := &Server{Directory: t.TempDir(), Domain: "d", UserOf: func(int) (string, error) { return "me", nil }}
+			guard := &Server{Directory: t.TempDir(), Domain: "d", UserOf: func(int) (string, error) {
+				return "me", nil
+			}}
 			said := make(chan error, 1)
 			user := ""
 			go func() {

@@ -21,7 +21,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/internal/tape"
 )
 
-// scripted is a connection on which the other side has said all beforehand.
+// scripted is a connection on which everything that the other side sends is given in advance.
 type scripted struct {
 	*tape.Tape
 	said io.Reader
@@ -30,7 +30,7 @@ type scripted struct {
 func (s scripted) Read(b []byte) (int, error)  { return s.said.Read(b) }
 func (s scripted) Write(b []byte) (int, error) { return len(b), nil }
 
-// endless draws zeros, so that the other side's keys are known.
+// endless returns zeros, so that the other side's keys are known.
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) {
@@ -40,7 +40,7 @@ func (endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// seeds are recorded conversations, one side of each.
+// seeds adds one side of each recorded conversation to the corpus.
 func seeds(f *testing.F, dir string) {
 	f.Helper()
 	for _, folder := range []string{"testdata/recorded", "../server/testdata/recorded"} {
@@ -54,8 +54,10 @@ func FuzzServer(f *testing.F) {
 	seeds(f, "client")
 	f.Fuzz(func(t *testing.T, said []byte) {
 		s := &Server{
-			Methods: []Method{ClaimToBe, Token, FS}, Keys: map[string]SigningKey{"POOL": NewSigningKey("POOL", []byte("k"))},
-			Directory: t.TempDir(), Needs: func(int) []Permission { return []Permission{Read} }, Commands: []int{1}, Allow: everyone,
+			Methods:   []Method{ClaimToBe, Token, FS},
+			Keys:      map[string]SigningKey{"POOL": NewSigningKey("POOL", []byte("k"))},
+			Directory: t.TempDir(), Needs: func(int) []Permission { return []Permission{Read} }, Commands: []int{1},
+			Allow:  everyone,
 			Random: endless{}, Timeout: time.Minute,
 		}
 		call, err := s.Accept(t.Context(), scripted{newTape(t, "", nil), bytes.NewReader(said)})
@@ -84,7 +86,8 @@ func FuzzClient(f *testing.F) {
 }
 
 func FuzzKey(f *testing.F) {
-	f.Add(`<127.0.0.1:9718?sock=n1>#1795172514#1#[Integrity="YES";Encryption="YES";CryptoMethodsList="AES.BLOWFISH";SessionExpires=17;]086833f3`)
+	f.Add(`<127.0.0.1:9718?sock=n1>#1795172514#1#[Integrity="YES";Encryption="YES";CryptoMethodsList=` +
+		`"AES.BLOWFISH";SessionExpires=17;]086833f3`)
 	f.Add("#")
 	f.Add("a#[b]")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -112,11 +115,11 @@ func FuzzToken(f *testing.F) {
 		require.NotEmpty(t, parsed.Subject)
 		parsed.limits()
 		parsed.key()
-		_, _ = (&Server{Keys: map[string]SigningKey{"POOL": k}}).vouch(parsed.signed)
+		_, _ = (&Server{Keys: map[string]SigningKey{"POOL": k}}).verify(parsed.signed)
 	})
 }
 
-// Nothing that can be printed prints a secret.
+// No value that can be printed reveals a secret.
 func TestSecretsAreNotShown(t *testing.T) {
 	const secret = "5ec4e7"
 	key, err := ParseKey("<1.2.3.4:5>#1#2#[Encryption=\"YES\";]" + secret)
@@ -132,14 +135,23 @@ func TestSecretsAreNotShown(t *testing.T) {
 	server := &Server{Family: &key, Keys: map[string]SigningKey{"POOL": signing}}
 	server.Admit(key, Peer{})
 	client.negotiated.keep("a", []int{1}, &session{id: "x", key: []byte(secret)})
-	stream := cedar.NewStream(scripted{newTape(t, "", nil), strings.NewReader("\x00\x00\x00\x00\x10" + secret + secret + "\x00\x00\x00\x00")}, 0)
+	stream := cedar.NewStream(scripted{
+		newTape(t, "", nil),
+		strings.NewReader("\x00\x00\x00\x00\x10" + secret + secret + "\x00\x00\x00\x00"),
+	}, 0)
 	_, err = stream.Bytes(2)
 	require.NoError(t, err)
 	_, wrong := client.token("pool.test", "POOL")
 	require.Error(t, wrong)
-	hidden := []string{secret, hex.EncodeToString([]byte(secret)), strings.Trim(fmt.Sprintf("%d", []byte(secret)), "[]"), string(key.session()), hex.EncodeToString(key.session()), signature}
+	hidden := []string{secret, hex.EncodeToString([]byte(secret)), strings.Trim(fmt.Sprintf("%d", []byte(secret)),
+		"[]"), string(key.session()), hex.EncodeToString(key.session()), signature}
 	lines := cedar.Lines("Name = \"a\"\nClaimId = \"" + secret + "\"\n")
-	for _, v := range []any{key, &key, signing, &signing, client, server, stream, &Call{Stream: stream}, lines, wrong, struct{ K Key }{key}, map[string]any{"k": key, "l": lines}, []Key{key}} {
+	for _, v := range []any{
+		key, &key, signing, &signing, client, server, stream, &Call{Stream: stream}, lines, wrong,
+		struct{ K Key }{key},
+		map[string]any{"k": key, "l": lines},
+		[]Key{key},
+	} {
 		texts := []string{}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			texts = append(texts, fmt.Sprintf(verb, v))

@@ -18,19 +18,20 @@ import (
 // authenticate is DC_AUTHENTICATE, the command that wraps all others.
 const authenticate = 60010
 
-// Version is what the other side is told that we are: it decides what it sends and
-// expects.
+// Version is the version of HTCondor that we announce; the other side's behaviour depends on it.
 const Version = "$CondorVersion: 23.9.6 2024-08-08 BuildID: 700000 $"
 
-// sessionDuration is how long a session is to last that we negotiate, and lease how
-// long it may go unused.
+// sessionDuration is the duration of sessions that we ask for, and lease the time that they may go
+// unused.
 const (
 	sessionDuration = time.Hour
 	sessionLease    = time.Hour
 )
 
-// resume starts a command on a session that exists.
-func (c *Client) resume(ctx context.Context, a cedar.Address, command int, known *session) (_ *cedar.Stream, err error) {
+// resume starts a command on an existing session.
+func (c *Client) resume(ctx context.Context, a cedar.Address, command int,
+	known *session,
+) (_ *cedar.Stream, err error) {
 	s, err := c.dial(ctx, a)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,8 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 	}
 	answer, err := readAd(s)
 	if err != nil {
-		return nil, fmt.Errorf("the other side hung up: no common policy or method (%s), or it does not know the command: %w", joined(c.Methods), err)
+		return nil, fmt.Errorf("the other side hung up: no common policy or method (%s), or it does not know "+
+			"the command: %w", joined(c.Methods), err)
 	}
 	made := &session{used: c.now()}
 	if said, _ := answer.Text("Authentication"); said == "YES" {
@@ -131,7 +133,7 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 	return s, nil
 }
 
-// offer is what we tell the other side of us.
+// offer returns the ad with which we start a handshake.
 func (c *Client) offer(a cedar.Address, command int, public *ecdh.PublicKey) *classad.ClassAd {
 	wish := func(l Level) string {
 		if l == "" {
@@ -143,7 +145,7 @@ func (c *Client) offer(a cedar.Address, command int, public *ecdh.PublicKey) *cl
 	if len(c.Methods) == 0 {
 		w.Authentication = Never
 	}
-	if w.Authentication == Never { // then there is no key
+	if w.Authentication == Never { // without authentication there is no key
 		for _, l := range []*Level{&w.Encryption, &w.Integrity} {
 			if *l != Required {
 				*l = Never
@@ -175,9 +177,11 @@ func (c *Client) offer(a cedar.Address, command int, public *ecdh.PublicKey) *cl
 	return ad
 }
 
-// authenticate shows who we are, by one of the methods that both sides have, and
-// returns the session's key.
-func (c *Client) authenticate(s *cedar.Stream, a cedar.Address, answer *classad.ClassAd, private *ecdh.PrivateKey) ([]byte, error) {
+// authenticate proves our identity by one of the methods that both sides support, and returns the
+// session's key.
+func (c *Client) authenticate(s *cedar.Stream, a cedar.Address, answer *classad.ClassAd,
+	private *ecdh.PrivateKey,
+) ([]byte, error) {
 	listed, _ := answer.Text("AuthMethodsList")
 	if listed == "" {
 		listed, _ = answer.Text("AuthMethods")
@@ -202,7 +206,9 @@ func (c *Client) authenticate(s *cedar.Stream, a cedar.Address, answer *classad.
 			return nil, errors.Join(append(failed, err)...)
 		}
 		if bit == 0 || len(left) == 0 {
-			return nil, errors.Join(append(failed, fmt.Errorf("no way to show who we are is left: we have %s, the other side %s", joined(c.Methods), listed))...)
+			return nil, errors.Join(append(failed,
+				fmt.Errorf("no way to show who we are is left: we have %s, the other side %s",
+					joined(c.Methods), listed))...)
 		}
 		m, err := byBit(bit)
 		i, offered := find(left, m)
@@ -242,13 +248,14 @@ func find(methods []Method, m Method) (int, bool) {
 	return 0, false
 }
 
-// prove goes through a method's own messages.
+// prove runs the messages of one method.
 func (c *Client) prove(s *cedar.Stream, m Method, a cedar.Address, answer *classad.ClassAd) error {
 	switch m {
 	case ClaimToBe:
 		return claimToBe(s, c.User)
 	case FS:
-		at := s.Remote().String()
+		_, remote := s.Addresses()
+		at := remote.String()
 		if a.Sock != "" {
 			at += "?sock=" + a.Sock
 		}
@@ -269,7 +276,7 @@ func (c *Client) prove(s *cedar.Stream, m Method, a cedar.Address, answer *class
 	}
 }
 
-// token chooses the first one that the other side may take.
+// token returns the first of our tokens that the other side may accept.
 func (c *Client) token(domain, keys string) (token, error) {
 	all, wrong := readTokens(c.Tokens)
 	issuers := strings.FieldsFunc(keys, func(r rune) bool { return r == ',' || r == ' ' })
@@ -282,11 +289,12 @@ func (c *Client) token(domain, keys string) (token, error) {
 			expired++
 		}
 	}
-	return token{}, errors.Join(fmt.Errorf("no token for %q by one of the keys %q in %s, of %d that are there (%d expired)",
+	return token{}, errors.Join(fmt.Errorf("no token for %q by one of the keys %q in %s, of %d that are "+
+		"there (%d expired)",
 		domain, keys, strings.Join(c.Tokens, ", "), len(all), expired), wrong)
 }
 
-// agreedKey is the session's key by the other side's public one.
+// agreedKey computes the session's key from the other side's public key.
 func agreedKey(private *ecdh.PrivateKey, encoded string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

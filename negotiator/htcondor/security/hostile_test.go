@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// say sends bytes to a server, and waits until it hangs up.
+// say sends bytes to a server and waits until the server hangs up.
 func say(t *testing.T, s *serving, talk func(net.Conn)) {
 	t.Helper()
 	conn, err := net.Dial("tcp", net.JoinHostPort(s.address.Host, strconv.Itoa(s.address.Port)))
@@ -23,7 +23,7 @@ func say(t *testing.T, s *serving, talk func(net.Conn)) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// late is what is said of those who let us wait.
+// late matches the errors about peers that are too slow.
 const late = "timeout|deadline"
 
 func TestHostileClients(t *testing.T) {

@@ -6,16 +6,19 @@ import (
 	"time"
 )
 
-// issued is a session that was made here.
+// issued is a session that this server created or admitted.
 type issued struct {
 	session
 	peer Peer
 }
 
-// session finds one by its name.
+// session returns the session of that name.
 func (s *Server) session(id string) (*issued, bool) {
 	if s.Family != nil && id == s.Family.ID {
-		return &issued{session: session{id: id, key: s.Family.session()}, peer: Peer{User: "condor@family", Family: true}}, true
+		return &issued{
+			session: session{id: id, key: s.Family.session()},
+			peer:    Peer{User: "condor@family", Family: true},
+		}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,14 +35,14 @@ func (s *Server) session(id string) (*issued, bool) {
 	return found, true
 }
 
-// Admit accepts a session that was given to somebody, who is taken for this peer.
+// Admit accepts a session that was handed to somebody; whoever uses it counts as peer p.
 func (s *Server) Admit(k Key, p Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(&issued{session: session{id: k.ID, key: k.session(), expires: k.Expires()}, peer: p})
 }
 
-// issue gives a session its name and keeps it.
+// issue names a session and stores it.
 func (s *Server) issue(made *issued) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +63,8 @@ func (s *Server) keep(made *issued) {
 	s.issued[made.id] = made
 }
 
-// drop makes room among the sessions: those that are over, and if there are none,
-// the half that was not used for the longest time.
+// drop makes room for sessions: it removes expired ones or, if there are none, the half that was
+// unused for the longest time.
 func (s *Server) drop(now time.Time) {
 	var used []int64
 	for id, one := range s.issued {

@@ -13,17 +13,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// Key is a session in the form of a claim id: "SID#[info]SECRET". Capabilities,
-// the keys that condor_master hands down, and claim ids look like this.
+// Key is a session in the form of a claim id: "SID#[info]SECRET". Capabilities, the keys that
+// condor_master hands down, and claim ids have this form.
 type Key struct {
-	// ID is the session's, which everybody may know.
+	// ID is the session's name, which is public.
 	ID string
-	// Info says how the session is to be used: Encryption, ValidCommands…
+	// Info describes how the session is to be used: Encryption, ValidCommands…
 	Info   map[string]string
 	secret string
 }
 
-// ParseKey reads a session. Errors do not quote it.
+// ParseKey parses a session. Errors do not quote it.
 func ParseKey(text string) (Key, error) {
 	at := strings.LastIndexByte(text, '#')
 	if at <= 0 {
@@ -48,7 +48,7 @@ func ParseKey(text string) (Key, error) {
 	return k, nil
 }
 
-// Expires is when the session ends; zero: it does not say.
+// Expires returns when the session ends; zero if the key does not say.
 func (k Key) Expires() time.Time {
 	seconds, err := strconv.ParseInt(k.Info["SessionExpires"], 10, 64)
 	if err != nil || seconds <= 0 {
@@ -57,24 +57,24 @@ func (k Key) Expires() time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// String is the public part.
+// String returns the public part.
 func (k Key) String() string { return k.ID + "#…" }
 
-// Format shows the public part, whatever the verb.
+// Format prints the public part, whatever the verb.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
-// MarshalText is the public part.
+// MarshalText returns the public part.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// session is the key that the stream is encrypted with.
+// session returns the key that the stream is encrypted with.
 func (k Key) session() []byte { return derive([]byte(k.secret)) }
 
-// PublicClaim is the part of a claim id that may be shown, as ads have it in PublicClaimId.
+// PublicClaim returns the public part of a claim id, as in the attribute PublicClaimId.
 func PublicClaim(id string) string {
 	return id[:strings.LastIndexByte(id, '#')+1] + "..."
 }
 
-// derive makes a session key of a shared secret.
+// derive computes a session key from a shared secret.
 func derive(secret []byte) []byte {
 	return expand(secret, "htcondor", "keygen")
 }

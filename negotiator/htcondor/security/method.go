@@ -8,21 +8,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// Method is a way of showing who one is.
+// Method is a way to authenticate.
 type Method string
 
-// The methods that there are here, by their names on the wire.
+// The supported methods, by their names on the wire.
 const (
 	ClaimToBe Method = "CLAIMTOBE"
 	FS        Method = "FS"
-	Token     Method = "TOKEN" // in configuration files: IDTOKENS
+	Token     Method = "TOKEN" // IDTOKENS in configuration files
 )
 
-// bits are the methods' numbers in the mask that is sent.
+// bits are the methods' values in the bit mask that is sent.
 var bits = map[Method]int64{ClaimToBe: 2, FS: 4, Token: 2048}
 
-// ParseMethods reads a list such as "FS, IDTOKENS, KERBEROS"; what is not known
-// here is left out.
+// ParseMethods reads a list such as "FS, IDTOKENS, KERBEROS"; unsupported methods are left out.
 func ParseMethods(list string) (methods []Method) {
 	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		m := Method(strings.ToUpper(name))
@@ -45,7 +44,7 @@ func joined(methods []Method) string {
 	return strings.Join(names, ",")
 }
 
-// mask is the sum of the methods' bits.
+// mask returns the sum of the methods' bits.
 func mask(methods []Method) (sum int64) {
 	for _, m := range methods {
 		sum |= bits[m]
@@ -53,7 +52,7 @@ func mask(methods []Method) (sum int64) {
 	return sum
 }
 
-// byBit is the method of a bit.
+// byBit returns the method of a bit.
 func byBit(bit int64) (Method, error) {
 	for m, b := range bits {
 		if b == bit {
@@ -63,7 +62,7 @@ func byBit(bit int64) (Method, error) {
 	return "", fmt.Errorf("the other side chose method %d, which was not offered", bit)
 }
 
-// claimToBe has the other side take our word for it.
+// claimToBe asks the other side to accept our word for who we are.
 func claimToBe(s *cedar.Stream, user string) error {
 	s.PutInt(1)
 	s.PutString(user)

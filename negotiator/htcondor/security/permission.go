@@ -2,10 +2,10 @@ package security
 
 import "slices"
 
-// Permission is an authorization level, in the words of the ALLOW_ settings.
+// Permission is an authorization level, named as in the ALLOW_ settings.
 type Permission string
 
-// The permissions that commands here need.
+// The permissions that the commands of this project need.
 const (
 	Read            Permission = "READ"
 	Write           Permission = "WRITE"
@@ -16,7 +16,7 @@ const (
 	AdvertiseSchedd Permission = "ADVERTISE_SCHEDD"
 )
 
-// implied are the permissions that come with others.
+// implied lists the permissions that each permission includes.
 var implied = map[Permission][]Permission{
 	Write:           {Read},
 	Negotiator:      {Read},
@@ -26,31 +26,31 @@ var implied = map[Permission][]Permission{
 	AdvertiseSchedd: {Read},
 }
 
-// Implies tells whether who has the permission has the other one as well.
+// Implies reports whether the permission includes the other one.
 func (p Permission) Implies(other Permission) bool {
 	return p == other || slices.Contains(implied[p], other)
 }
 
-// Peer is who gives a command.
+// Peer is the side that gives a command.
 type Peer struct {
 	// User is the identity, such as condor@pool.test.
 	User string
 	// Address is the IP address from which the command came.
 	Address string
-	// Method is how User was shown; "": not at all, or by Family.
+	// Method is how User was authenticated; empty if not at all or by Family.
 	Method Method
 	// Family says that the peer was started by the same condor_master.
 	Family bool
-	// Limits are the only permissions that the peer's token is good for; none: any.
+	// Limits are the only permissions that the peer's token grants; empty means no limit.
 	Limits []Permission
-	// Version is what the peer says that it is, "$CondorVersion: 23.9.6 …".
+	// Version is the version that the peer announces, "$CondorVersion: 23.9.6 …".
 	Version string
 }
 
-// Unauthenticated is the user of peers that did not show who they are.
+// Unauthenticated is the user of peers that did not authenticate.
 const Unauthenticated = "unauthenticated@unmapped"
 
-// within tells whether a peer's own limits leave a permission.
+// within reports whether the limits of the peer's token include a permission.
 func (p Peer) within(need Permission) bool {
 	return len(p.Limits) == 0 || slices.ContainsFunc(p.Limits, func(l Permission) bool { return l.Implies(need) })
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Level is how much a side wants a feature (authentication, encryption,
-// integrity), as SEC_…_AUTHENTICATION and the like say it.
+// Level is how much a side wants a feature (authentication, encryption, integrity), as in
+// SEC_…_AUTHENTICATION and similar settings.
 type Level string
 
 // The levels.
@@ -17,8 +17,7 @@ const (
 	Required  Level = "REQUIRED"
 )
 
-// ParseLevel reads a level as HTCondor's configuration spells it, by its first
-// letter.
+// ParseLevel reads a level by its first letter, as HTCondor does.
 func ParseLevel(text string) (Level, error) {
 	for _, l := range []Level{Never, Optional, Preferred, Required} {
 		if text != "" && strings.EqualFold(text[:1], string(l[:1])) {
@@ -28,7 +27,8 @@ func ParseLevel(text string) (Level, error) {
 	return "", fmt.Errorf("%q: must be NEVER, OPTIONAL, PREFERRED or REQUIRED", text)
 }
 
-// agree is what two wishes come to. It is the same whoever asks.
+// agree combines two wishes: yes says whether the feature is used. The order of the two does not
+// matter. It is an error if one side requires what the other refuses.
 func agree(ours, theirs Level) (yes bool, err error) {
 	wants := func(a Level) bool { return a == Required || a == Preferred }
 	switch {
@@ -41,5 +41,5 @@ func agree(ours, theirs Level) (yes bool, err error) {
 	}
 }
 
-// Wishes are what a side wants of a stream.
+// Wishes are one side's levels for a stream.
 type Wishes struct{ Authentication, Encryption, Integrity Level }

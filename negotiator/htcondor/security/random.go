@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// draw fills b from where randomness comes from; nil: the system's.
+// draw fills b with random bytes; if random is nil they come from the system.
 func draw(random io.Reader, b []byte) error {
 	if random == nil {
 		random = rand.Reader
@@ -23,15 +23,15 @@ func newECDH(random io.Reader) (*ecdh.PrivateKey, error) {
 		if err := draw(random, b[:]); err != nil {
 			return nil, err
 		}
-		// One number in 2³² is no key.
+		// About one number in 2³² is not a valid key.
 		if key, err := ecdh.P256().NewPrivateKey(b[:]); err == nil {
 			return key, nil
 		}
 	}
 }
 
-// newNonce makes what is said in plain unique, and with it what is authenticated
-// later.
+// newNonce returns a random text that makes the plain part of a handshake, and so what is
+// authenticated later, unique.
 func newNonce(random io.Reader) (string, error) {
 	var b [33]byte
 	err := draw(random, b[:])

@@ -13,15 +13,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/internal/tape"
 )
 
-// What our client once said to a collector of HTCondor 23.9.6 it says again, byte for
-// byte, and it understands the answers. The pool, its keys and its token are gone.
+// Our client repeats, byte for byte, recorded conversations with a collector of HTCondor 23.9.6 and
+// understands its answers. That pool, its keys and its token no longer exist.
 func TestClientSaysItAgain(t *testing.T) {
 	methods := map[string][]Method{"query-unauthenticated": nil, "query-idtokens": {Token}}
 	all := tape.Read(t, "testdata/recorded")
 	require.Len(t, all, len(methods))
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
-			c := &Client{Name: "NEGOTIATOR", Methods: methods[name], Tokens: []string{"testdata/token"}, Random: r.Random(), Clock: func() time.Time { return time.Unix(r.Clock, 0) }, pid: r.Pid}
+			c := &Client{
+				Name: "NEGOTIATOR", Methods: methods[name], Tokens: []string{"testdata/token"},
+				Random: r.Random(), Clock: func() time.Time { return time.Unix(r.Clock, 0) }, pid: r.Pid,
+			}
 			a, err := cedar.ParseAddress(r.Address)
 			require.NoError(t, err)
 			for _, frames := range [][]frame{r.Frames, r.Resumed} {

@@ -14,41 +14,38 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// Server accepts commands. Set it up before the first one; from then on it may be
-// used by many goroutines.
+// Server accepts commands. After its fields are set it is safe for concurrent use.
 type Server struct {
-	// Name begins the names of sessions, such as NEGOTIATOR.
+	// Name is the start of the names of sessions, for example NEGOTIATOR.
 	Name string
-	// Timeout bounds each wait for the other side, and all of a handshake; 0: 20 s.
+	// Timeout limits each wait for the other side, and the whole handshake; 0 means 20 s.
 	Timeout time.Duration
-	// Wishes are what we want of a stream with a command that needs a permission; nil:
-	// nothing for READ, everything for all others.
+	// Wishes returns what we want of a stream for a command that needs the permission; nil means
+	// nothing for READ and everything for all others.
 	Wishes func(Permission) Wishes
-	// Methods are how others can show who they are, the best first. Token goes without
-	// saying only if there are Keys.
+	// Methods are the accepted ways to authenticate, the best first. Token also needs Keys.
 	Methods []Method
-	// Domain is appended to the users of this machine, for FS and ClaimToBe
-	// (UID_DOMAIN), and TrustDomain is the issuer of tokens.
+	// Domain (UID_DOMAIN) is appended to the names of this machine's users, for FS and ClaimToBe.
+	// TrustDomain is the issuer of tokens.
 	Domain, TrustDomain string
-	// Keys are the keys that tokens are signed with, by name.
+	// Keys are the keys that sign tokens, by name.
 	Keys map[string]SigningKey
-	// Directory is where directories are made for FS; "": /tmp.
+	// Directory is the folder in which clients create directories for FS; empty means /tmp.
 	Directory string
-	// UserOf is the name of a user of this machine; nil: the operating system says it.
+	// UserOf returns the name of a user of this machine; nil means to ask the operating system.
 	UserOf func(uid int) (string, error)
-	// Family is the session of all daemons that were started by our condor_master;
-	// nil: there is none.
+	// Family is the session shared by all daemons that our condor_master started; nil means none.
 	Family *Key
-	// Needs are the permissions of which one is enough for a command; none: the command
-	// is not known.
+	// Needs returns the permissions for a command, of which one suffices; empty means that the
+	// command is unknown.
 	Needs func(command int) []Permission
-	// Commands are all commands that are known.
+	// Commands are all known commands.
 	Commands []int
-	// Allow tells whether a peer has a permission. What the peer's own limits exclude is
-	// not asked. Nil: everyone may read, the family may do anything.
+	// Allow reports whether a peer has a permission. It is not called for permissions that the
+	// peer's token excludes. If nil, everyone may read and the family may do anything.
 	Allow func(Peer, Permission) bool
-	// Clock tells the time; nil: time.Now. Random is for keys and names; nil: the
-	// system's.
+	// Clock returns the time; nil means time.Now. Random is the source of keys and names; nil means
+	// the system's.
 	Clock  func() time.Time
 	Random io.Reader
 
@@ -60,18 +57,18 @@ type Server struct {
 	issued map[string]*issued
 }
 
-// Call is a command that somebody may give.
+// Call is a command that has been authorized, with the stream on which it arrived.
 type Call struct {
 	*cedar.Stream
 	Command int
 	Peer    Peer
 }
 
-// maxHandshake is how many bytes somebody may send before we know who it is. For
-// nobody that is all, with the command.
+// maxHandshake is the maximum number of bytes that an unauthenticated peer may send. For a peer
+// that remains unauthenticated it includes the command's payload.
 const maxHandshake = 64 << 10
 
-// Format shows which server it is, and none of its keys.
+// Format prints the server's name and none of its keys.
 func (s *Server) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "server %s", s.Name) }
 
 func (s *Server) now() time.Time {
@@ -88,18 +85,18 @@ func (s *Server) timeout() time.Duration {
 	return s.Timeout
 }
 
-// errDone says that the conversation is over as it should be.
+// errDone says that the conversation has ended regularly.
 var errDone = errors.New("nothing is left to be done")
 
-// Succeed has another server, that knows the same commands, accept them from now on: by
-// its own methods and keys. Nobody's session goes on, so that whoever had shown something
-// that does not count any more has to show something else.
+// Succeed replaces this server: by, which must know the same commands, accepts all further commands
+// with its own methods and keys. Existing sessions end, so peers must authenticate again by the new
+// rules.
 func (s *Server) Succeed(by *Server) {
 	by.predecessor = s
 	s.successor.Store(by)
 }
 
-// first is the server that others have succeeded, who knows the commands.
+// first returns the original server, which knows the commands.
 func (s *Server) first() *Server {
 	if s.predecessor != nil {
 		return s.predecessor
@@ -107,17 +104,17 @@ func (s *Server) first() *Server {
 	return s
 }
 
-// Accept finds out who is on a connection and which command comes. What follows on
-// the stream is the command's payload. The stream ends with the context. A nil Call
-// without an error is a conversation that is over: somebody only wanted to know what
-// it may do. With an error or without a Call the connection is closed.
+// Accept performs the handshake on a connection and returns the command, whose payload follows on
+// the stream. When ctx ends, the stream is closed. Accept returns nil without an error if the
+// conversation is complete: the peer only asked what it may do. The connection is closed on an
+// error and if there is no Call.
 func (s *Server) Accept(ctx context.Context, conn net.Conn) (*Call, error) {
 	if by := s.successor.Load(); by != nil {
 		return by.Accept(ctx, conn)
 	}
 	stream := cedar.NewStream(conn, s.timeout())
 	stream.Random = s.Random
-	// Each wait is bounded, but there may be many of them.
+	// Each wait is limited, but there may be many of them.
 	patience, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	stream.Bind(patience)
@@ -128,7 +125,7 @@ func (s *Server) Accept(ctx context.Context, conn net.Conn) (*Call, error) {
 			stream.Limit(-1)
 		}
 		stream.Bind(ctx)
-		if patience.Err() == nil { // else it was closed at the last moment
+		if patience.Err() == nil { // otherwise it was closed at the last moment
 			return call, nil
 		}
 		err = patience.Err()
@@ -145,7 +142,8 @@ func (s *Server) accept(stream *cedar.Stream) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Stream: stream, Command: command, Peer: Peer{User: Unauthenticated, Address: hostOf(stream.Remote())}}
+	_, remote := stream.Addresses()
+	call := &Call{Stream: stream, Command: command, Peer: Peer{User: Unauthenticated, Address: hostOf(remote)}}
 	if command != authenticate {
 		return call, s.raw(call)
 	}
@@ -165,7 +163,7 @@ func (s *Server) accept(stream *cedar.Stream) (*Call, error) {
 	return call, s.negotiate(call, asked)
 }
 
-// raw is a command without any handshake. Its payload is in the same message.
+// raw accepts a command without a handshake. Its payload is in the same message.
 func (s *Server) raw(call *Call) error {
 	needs := s.needs(call.Command)
 	if len(needs) == 0 {
@@ -201,7 +199,7 @@ func (s *Server) wishes(p Permission) Wishes {
 	return w
 }
 
-// authorize tells why a peer may not give a command; nil: it may.
+// authorize returns an error if the peer may not give the command.
 func (s *Server) authorize(p Peer, command int) error {
 	for _, need := range s.needs(command) {
 		if p.within(need) && s.allows(p, need) {
@@ -218,7 +216,7 @@ func (s *Server) allows(p Peer, need Permission) bool {
 	return p.Family || need == Read
 }
 
-// resume goes on with a session. The peer is who it was when the session was made.
+// resume continues a session. The peer is the one that the session was made for.
 func (s *Server) resume(call *Call, asked *classad.ClassAd) error {
 	id, _ := asked.Text("Sid")
 	known, ok := s.session(id)

@@ -33,7 +33,7 @@ func needs(command int) []Permission {
 	return map[int][]Permission{reading: {Read}, deciding: {Negotiator}, ruling: {Administrator}}[command]
 }
 
-// serving runs a server that answers each command with who gave it.
+// serving is a running server that answers each command with the name of the peer.
 type serving struct {
 	*Server
 	address cedar.Address
@@ -87,7 +87,7 @@ func (s *serving) serve(ctx context.Context, conn net.Conn) {
 	_ = call.Send()
 }
 
-// who asks a server who we are.
+// who asks a server who it thinks we are.
 func who(t *testing.T, c *Client, a cedar.Address, command int, with *Key) (string, error) {
 	t.Helper()
 	s, err := c.Start(t.Context(), a, command, with)
@@ -106,7 +106,7 @@ func all(l Level) Wishes { return Wishes{l, l, l} }
 
 func everyone(Peer, Permission) bool { return true }
 
-// tokenFile writes a token that a key has signed.
+// tokenFile writes a token signed by a key.
 func tokenFile(t *testing.T, k SigningKey, name, domain, subject string, limits ...Permission) string {
 	t.Helper()
 	text, err := k.Sign(name, domain, subject, 1000, limits...)
@@ -134,28 +134,82 @@ func TestHandshakes(t *testing.T) {
 		want    string // or a part of the error
 		fails   bool
 	}{
-		"nobody reads":                 {client: &Client{}, want: "unauthenticated@unmapped by , encrypted false"},
-		"nobody, but somebody must be": {client: &Client{}, command: deciding, wishes: Required, want: "hung up", fails: true},
-		"never, but somebody must be":  {client: &Client{Wishes: all(Never)}, methods: []Method{FS}, wishes: Required, want: "hung up", fails: true},
-		"never against preferred":      {client: &Client{Wishes: all(Never), Methods: []Method{FS}}, methods: []Method{FS}, wishes: Preferred, want: "unauthenticated@unmapped by , encrypted false"},
-		"both optional":                {client: &Client{Wishes: all(Optional), Methods: []Method{FS}}, methods: []Method{FS}, wishes: Optional, want: "unauthenticated@unmapped by , encrypted false"},
-		"claim":                        {client: &Client{Methods: []Method{ClaimToBe}, User: "condor"}, methods: []Method{ClaimToBe}, want: "condor@pool.test by CLAIMTOBE, encrypted true"},
-		"claim of a whole name":        {client: &Client{Methods: []Method{ClaimToBe}, User: "condor@x"}, methods: []Method{ClaimToBe}, want: "condor@x by CLAIMTOBE, encrypted true"},
-		"claim of no name":             {client: &Client{Methods: []Method{ClaimToBe}, User: "a,b"}, methods: []Method{ClaimToBe}, want: "does not believe", fails: true},
-		"directory":                    {client: &Client{Methods: []Method{FS}}, methods: []Method{FS, ClaimToBe}, want: "me@pool.test by FS, encrypted true"},
-		"token":                        {client: &Client{Methods: []Method{Token}, Tokens: []string{good}}, methods: []Method{Token}, command: deciding, want: "condor@pool.test by TOKEN, encrypted true"},
-		"second token":                 {client: &Client{Methods: []Method{Token}, Tokens: []string{foreign, good}}, methods: []Method{Token}, want: "condor@pool.test by TOKEN, encrypted true"},
-		"token for reading":            {client: &Client{Methods: []Method{Token}, Tokens: []string{reader}}, methods: []Method{Token}, want: "condor@pool.test by TOKEN, encrypted true"},
-		"token for reading only":       {client: &Client{Methods: []Method{Token}, Tokens: []string{reader}}, methods: []Method{Token}, command: deciding, want: "denied: condor@pool.test", fails: true},
-		"forged token":                 {client: &Client{Methods: []Method{Token}, Tokens: []string{forged}}, methods: []Method{Token}, want: "does not know the key", fails: true},
-		"forged token, then directory": {client: &Client{Methods: []Method{Token, FS}, Tokens: []string{forged}}, methods: []Method{Token, FS}, want: "me@pool.test by FS, encrypted true"},
-		"no token, then directory":     {client: &Client{Methods: []Method{Token, FS}, Tokens: []string{foreign}}, methods: []Method{Token, FS}, want: "me@pool.test by FS, encrypted true"},
-		"no token":                     {client: &Client{Methods: []Method{Token}, Tokens: []string{foreign}}, methods: []Method{Token}, want: "no token for", fails: true},
-		"no common method":             {client: &Client{Methods: []Method{ClaimToBe}, User: "x"}, methods: []Method{FS}, wishes: Required, want: "hung up", fails: true},
-		"unknown command":              {client: &Client{}, command: 9999, want: "hung up", fails: true},
+		"nobody reads": {client: &Client{}, want: "unauthenticated@unmapped by , encrypted false"},
+		"nobody, but somebody must be": {
+			client: &Client{}, command: deciding, wishes: Required,
+			want: "hung up", fails: true,
+		},
+		"never, but somebody must be": {
+			client: &Client{Wishes: all(Never)}, methods: []Method{FS}, wishes: Required,
+			want: "hung up", fails: true,
+		},
+		"never against preferred": {
+			client:  &Client{Wishes: all(Never), Methods: []Method{FS}},
+			methods: []Method{FS}, wishes: Preferred, want: "unauthenticated@unmapped by , encrypted false",
+		},
+		"both optional": {
+			client:  &Client{Wishes: all(Optional), Methods: []Method{FS}},
+			methods: []Method{FS}, wishes: Optional, want: "unauthenticated@unmapped by , encrypted false",
+		},
+		"claim": {
+			client:  &Client{Methods: []Method{ClaimToBe}, User: "condor"},
+			methods: []Method{ClaimToBe}, want: "condor@pool.test by CLAIMTOBE, encrypted true",
+		},
+		"claim of a whole name": {
+			client:  &Client{Methods: []Method{ClaimToBe}, User: "condor@x"},
+			methods: []Method{ClaimToBe}, want: "condor@x by CLAIMTOBE, encrypted true",
+		},
+		"claim of no name": {
+			client:  &Client{Methods: []Method{ClaimToBe}, User: "a,b"},
+			methods: []Method{ClaimToBe}, want: "does not believe", fails: true,
+		},
+		"directory": {
+			client: &Client{Methods: []Method{FS}}, methods: []Method{FS, ClaimToBe},
+			want: "me@pool.test by FS, encrypted true",
+		},
+		"token": {
+			client:  &Client{Methods: []Method{Token}, Tokens: []string{good}},
+			methods: []Method{Token}, command: deciding, want: "condor@pool.test by TOKEN, encrypted true",
+		},
+		"second token": {
+			client:  &Client{Methods: []Method{Token}, Tokens: []string{foreign, good}},
+			methods: []Method{Token}, want: "condor@pool.test by TOKEN, encrypted true",
+		},
+		"token for reading": {
+			client:  &Client{Methods: []Method{Token}, Tokens: []string{reader}},
+			methods: []Method{Token}, want: "condor@pool.test by TOKEN, encrypted true",
+		},
+		"token for reading only": {
+			client:  &Client{Methods: []Method{Token}, Tokens: []string{reader}},
+			methods: []Method{Token}, command: deciding, want: "denied: condor@pool.test", fails: true,
+		},
+		"forged token": {
+			client:  &Client{Methods: []Method{Token}, Tokens: []string{forged}},
+			methods: []Method{Token}, want: "does not know the key", fails: true,
+		},
+		"forged token, then directory": {
+			client:  &Client{Methods: []Method{Token, FS}, Tokens: []string{forged}},
+			methods: []Method{Token, FS}, want: "me@pool.test by FS, encrypted true",
+		},
+		"no token, then directory": {
+			client:  &Client{Methods: []Method{Token, FS}, Tokens: []string{foreign}},
+			methods: []Method{Token, FS}, want: "me@pool.test by FS, encrypted true",
+		},
+		"no token": {
+			client:  &Client{Methods: []Method{Token}, Tokens: []string{foreign}},
+			methods: []Method{Token}, want: "no token for", fails: true,
+		},
+		"no common method": {
+			client:  &Client{Methods: []Method{ClaimToBe}, User: "x"},
+			methods: []Method{FS}, wishes: Required, want: "hung up", fails: true,
+		},
+		"unknown command": {client: &Client{}, command: 9999, want: "hung up", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Server{Name: "TEST", Methods: c.methods, Domain: "pool.test", TrustDomain: "pool.test", Keys: keys, Directory: t.TempDir(), UserOf: me, Allow: everyone}
+			s := &Server{
+				Name: "TEST", Methods: c.methods, Domain: "pool.test", TrustDomain: "pool.test", Keys: keys,
+				Directory: t.TempDir(), UserOf: me, Allow: everyone,
+			}
 			if c.wishes == "" {
 				c.wishes = Preferred
 			}
@@ -165,7 +219,7 @@ func TestHandshakes(t *testing.T) {
 				c.command = reading
 			}
 			c.client.Name, c.client.Timeout = "CLIENT", time.Minute
-			for range 2 { // the second one goes on with the session
+			for range 2 { // the second one resumes the session
 				got, err := who(t, c.client, running.address, c.command, nil)
 				if c.fails {
 					require.ErrorContains(t, err, c.want)
@@ -181,9 +235,13 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// Somebody else's directory shows nothing.
+// The directory of another user does not authenticate.
 func TestDirectoryOfSomebodyElse(t *testing.T) {
-	s := serve(t, &Server{Methods: []Method{FS}, Domain: "d", Directory: t.TempDir(), UserOf: func(int) (string, error) { return "", errors.New("no such user") }, Allow: everyone, Wishes: func(Permission) Wishes { return all(Required) }})
+	s := serve(t, &Server{
+		Methods: []Method{FS}, Domain: "d", Directory: t.TempDir(),
+		UserOf: func(int) (string, error) { return "", errors.New("no such user") }, Allow: everyone,
+		Wishes: func(Permission) Wishes { return all(Required) },
+	})
 	_, err := who(t, &Client{Methods: []Method{FS}, Timeout: time.Minute}, s.address, reading, nil)
 	require.ErrorContains(t, err, "same machine")
 	for _, name := range []string{"relative/FS_x", "/tmp/../etc/FS_x", "/tmp/other", ""} {
@@ -205,8 +263,7 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, "worker@d", denied.User)
 	_, err = who(t, worker, s.address, reading, nil)
 	require.NoError(t, err)
-	// The session says for which commands it is good; it is not for others, even if
-	// somebody tries.
+	// The session lists the commands that it is good for, and the server refuses others.
 	require.Len(t, worker.negotiated.all, 1)
 	known := worker.negotiated.find(place{s.address.String(), reading}, time.Now())
 	require.NotNil(t, known)
@@ -245,7 +302,7 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, "negotiator-side@matchsession by , encrypted true", got)
 	require.Empty(t, c.negotiated.all)
 
-	// A capability that is over is not shown, and one that is unknown is replaced.
+	// An expired capability is not used, and an unknown one is replaced.
 	later(5000 * time.Second)
 	for _, key := range []Key{capability, {ID: "unknown", secret: "x"}} {
 		got, err = who(t, c, s.address, deciding, &key)
@@ -267,13 +324,13 @@ func TestSessions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before+1, made())
 
-	// The family's session is used for its daemons.
+	// The family's session is used for the family's daemons.
 	c.Family, c.InFamily = &family, func(cedar.Address) bool { return true }
 	got, err = who(t, c, s.address, deciding, nil)
 	require.NoError(t, err)
 	require.Contains(t, got, "condor@family")
 
-	// With another key nothing can be read.
+	// With another key nothing can be decrypted.
 	wrong := Key{ID: family.ID, secret: "wrong"}
 	_, err = who(t, c, s.address, deciding, &wrong)
 	require.Error(t, err)
@@ -287,8 +344,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, len(s.issued), maxSessions)
 }
 
-// Whoever hangs up when it is shown a session that it does not know is asked for a
-// new one.
+// If the server hangs up on a session that it does not know, the client negotiates a new one.
 func TestHangUpOnSession(t *testing.T) {
 	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone})
 	rude, err := net.Listen("tcp", "127.0.0.1:0")
@@ -348,9 +404,11 @@ func TestContextEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// condor_ping asks what it may do, without doing it.
+// condor_ping asks what it may do without doing it.
 func TestOnlyAsked(t *testing.T) {
-	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Wishes: func(Permission) Wishes { return all(Optional) }})
+	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Wishes: func(Permission) Wishes {
+		return all(Optional)
+	}})
 	for command, want := range map[int]string{reading: "AUTHORIZED", ruling: "DENIED"} {
 		conn, err := net.Dial("tcp", net.JoinHostPort(s.address.Host, strconv.Itoa(s.address.Port)))
 		require.NoError(t, err)
@@ -378,7 +436,7 @@ func TestOnlyAsked(t *testing.T) {
 	}
 }
 
-// Raw commands are good where nothing is asked for.
+// Raw commands are accepted where no security is required.
 func TestRaw(t *testing.T) {
 	s := serve(t, &Server{})
 	conn, err := net.Dial("tcp", net.JoinHostPort(s.address.Host, strconv.Itoa(s.address.Port)))

@@ -11,12 +11,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// session is one that was negotiated, or given to us.
+// session is a session that was negotiated or handed to us.
 type session struct {
 	id      string
-	key     []byte // nil: it is not encrypted
+	key     []byte // nil: the stream is not encrypted
 	expires time.Time
-	lease   time.Duration // it ends when it was not used for so long; 0: it does not
+	lease   time.Duration // the session ends after this time without use; 0: it does not
 	used    time.Time
 }
 
@@ -24,22 +24,22 @@ func (s *session) over(now time.Time) bool {
 	return !s.expires.IsZero() && !now.Before(s.expires) || s.lease > 0 && now.Sub(s.used) >= s.lease
 }
 
-// place is what a session was made for.
+// place is the address and command that a session is used for.
 type place struct {
 	address string
 	command int
 }
 
-// sessions are those that were negotiated, by what they are good for.
+// sessions are the negotiated sessions by address and command.
 type sessions struct {
 	mu  sync.Mutex
 	all map[place]*session
 }
 
-// maxSessions bounds what is remembered.
+// maxSessions is the maximum number of sessions that are kept.
 const maxSessions = 10_000
 
-// find returns a session that is good for the command; nil if there is none.
+// find returns a session for the command, or nil.
 func (c *sessions) find(at place, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *sessions) find(at place, now time.Time) *session {
 	return s
 }
 
-// keep remembers a session for all commands that it is good for.
+// keep stores a session for all commands that it is good for.
 func (c *sessions) keep(address string, commands []int, s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *sessions) keep(address string, commands []int, s *session) {
 	}
 }
 
-// forget drops a session that the other side does not know any more.
+// forget removes a session that the other side no longer knows.
 func (c *sessions) forget(gone *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *sessions) forget(gone *session) {
 	}
 }
 
-// remember keeps a session for what it is good for.
+// remember stores a new session for the commands that the other side grants.
 func (c *Client) remember(a cedar.Address, command int, made *session, answer, granted *classad.ClassAd) {
 	var given bool
 	if made.id, given = granted.Text("Sid"); !given {
@@ -89,14 +89,14 @@ func (c *Client) remember(a cedar.Address, command int, made *session, answer, g
 			lasts = min(lasts, time.Duration(seconds)*time.Second)
 		}
 	}
-	// What is about to end there would be refused.
+	// The server would refuse a session that is about to expire.
 	made.expires = c.now().Add(lasts * 9 / 10)
 	if seconds, given := answer.Int("SessionLease"); given && seconds > 0 {
 		made.lease = time.Duration(seconds) * time.Second * 9 / 10
 	}
 	version, _ := answer.Text("RemoteVersion")
 	if !answersResumption(version) {
-		return // it would hang up later, and nobody would know why
+		return // such a server hangs up later without telling why
 	}
 	commands := []int{command}
 	list, _ := granted.Text("ValidCommands")
@@ -108,8 +108,8 @@ func (c *Client) remember(a cedar.Address, command int, made *session, answer, g
 	c.negotiated.keep(a.String(), commands, made)
 }
 
-// answersResumption tells whether a version ("$CondorVersion: 23.9.6 …") says so
-// when it does not know a session: from 9.9.0 on.
+// answersResumption reports whether a server of this version ("$CondorVersion: 23.9.6 …") answers
+// that it does not know a session: since 9.9.0.
 func answersResumption(version string) bool {
 	var major, minor int
 	_, number, _ := strings.Cut(version, ":")

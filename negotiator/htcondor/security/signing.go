@@ -16,34 +16,34 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// SigningKey is a key that a pool's tokens are signed with. It prints as nothing.
+// SigningKey is a key that signs a pool's tokens. Printing it reveals nothing.
 type SigningKey struct{ key []byte }
 
-// Format shows nothing of the key.
+// Format prints nothing of the key.
 func (SigningKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "signing key") }
 
-// poolKey is the name of the key that signs where no other is named.
+// poolKey is the name of the key that signs tokens that name no key.
 const poolKey = "POOL"
 
-// maxKeyFile bounds a key's file.
+// maxKeyFile is the maximum size of a key file in bytes.
 const maxKeyFile = 64 << 10
 
-// NewSigningKey makes a key of what its file holds.
+// NewSigningKey makes a key from the content of its file.
 func NewSigningKey(name string, file []byte) SigningKey {
 	mask := [4]byte{0xde, 0xad, 0xbe, 0xef}
 	secret := make([]byte, len(file))
 	for i, c := range file {
 		secret[i] = c ^ mask[i%4]
 	}
-	if name == poolKey { // as it has been since it was a password
+	if name == poolKey { // for compatibility: it once was the pool's password
 		secret = append(secret, secret...)
 	}
 	return SigningKey{expand(secret, "htcondor", "master jwt")}
 }
 
-// ReadSigningKeys reads the pool's key from its file (SEC_TOKEN_POOL_SIGNING_KEY_FILE)
-// and all others from their folder (SEC_PASSWORD_DIRECTORY). What is not there, or
-// cannot be read by us, is left out: its tokens are not accepted.
+// ReadSigningKeys reads the pool's key from its file (SEC_TOKEN_POOL_SIGNING_KEY_FILE) and all
+// others from their folder (SEC_PASSWORD_DIRECTORY). Keys that are missing or unreadable are left
+// out; tokens signed by them are not accepted.
 func ReadSigningKeys(pool, folder string) map[string]SigningKey {
 	keys := map[string]SigningKey{}
 	read := func(name, file string) {
@@ -56,7 +56,7 @@ func ReadSigningKeys(pool, folder string) map[string]SigningKey {
 		}
 	}
 	if folder != "" {
-		entries, _ := os.ReadDir(folder) // one that cannot be read has no keys for us
+		entries, _ := os.ReadDir(folder) // if it cannot be read, there are no keys for us
 		for _, e := range entries {
 			if name := e.Name(); name != poolKey && !strings.HasPrefix(name, ".") {
 				read(name, filepath.Join(folder, name))
@@ -69,15 +69,15 @@ func ReadSigningKeys(pool, folder string) map[string]SigningKey {
 	return keys
 }
 
-// sign is the signature of a token's first two parts.
+// sign returns the signature of a token's first two parts.
 func (k SigningKey) sign(signed string) []byte {
 	m := hmac.New(sha256.New, k.key)
 	m.Write([]byte(signed))
 	return m.Sum(nil)
 }
 
-// Sign makes a token for a subject, which may do what the permissions say; none:
-// anything that the subject may. At is the time of issue in seconds since 1970.
+// Sign makes a token for a subject, limited to the permissions; none means no limit. at is the time
+// of issue as a Unix time.
 func (k SigningKey) Sign(name, issuer, subject string, at int64, limits ...Permission) (string, error) {
 	header, err := json.Marshal(map[string]string{"alg": "HS256", "kid": name})
 	if err != nil {
@@ -99,12 +99,12 @@ func (k SigningKey) Sign(name, issuer, subject string, at int64, limits ...Permi
 	return signed + "." + base64.RawURLEncoding.EncodeToString(k.sign(signed)), nil
 }
 
-// errHangUp is a failure after which there is nothing to say.
+// errHangUp marks failures after which the connection must be closed without an answer.
 var errHangUp = errors.New("the conversation is over")
 
 const scopePrefix = "condor:/"
 
-// limits are the permissions that a token is good for; none: any.
+// limits returns the permissions that a token is limited to; none means no limit.
 func (t token) limits() (limits []Permission) {
 	for scope := range strings.FieldsSeq(t.Scope) {
 		if level, ok := strings.CutPrefix(scope, scopePrefix); ok {
@@ -112,16 +112,16 @@ func (t token) limits() (limits []Permission) {
 		}
 	}
 	if t.Scope != "" && limits == nil {
-		limits = []Permission{"NONE"} // it is for something else
+		limits = []Permission{"NONE"} // its scope is for another system
 	}
 	return limits
 }
 
-// serverName is what HTCondor's servers call themselves in this exchange.
+// serverName is the name that HTCondor's servers use in this exchange.
 const serverName = "condor@password"
 
-// checkToken is the server's side of a token's exchange: the other side shows that it
-// has the signature, which we make anew.
+// checkToken is the server's side of the token exchange: the other side proves that it knows the
+// token's signature, which we compute ourselves.
 func (s *Server) checkToken(stream *cedar.Stream) (user string, limits []Permission, err error) {
 	status, subject, err := readSubject(stream)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Server) checkToken(stream *cedar.Stream) (user string, limits []Permiss
 	if err != nil {
 		return "", nil, err
 	}
-	t, wrong := s.vouch(signed)
+	t, wrong := s.verify(signed)
 	switch {
 	case wrong != nil:
 	case status != 0:
@@ -149,7 +149,7 @@ func (s *Server) checkToken(stream *cedar.Stream) (user string, limits []Permiss
 	if wrong != nil {
 		refuse(stream)
 		if err = stream.Send(); err == nil {
-			_, _, err = readRest(stream) // it goes on to the end in any case
+			_, _, err = readRest(stream) // read the rest, so that another method can follow
 		}
 		return "", nil, errors.Join(wrong, err)
 	}
@@ -181,13 +181,13 @@ func (s *Server) checkToken(stream *cedar.Stream) (user string, limits []Permiss
 		return "", nil, errors.New("it gave up: its token's signature is not by our key")
 	}
 	if !hmac.Equal(rest, good) {
-		// It waits for us now, and would not try anything else.
+		// The client waits for an answer and would not try another method.
 		return "", nil, fmt.Errorf("it does not have the signature of the token for %q: %w", t.Subject, errHangUp)
 	}
 	return t.Subject, t.limits(), nil
 }
 
-// readSubject begins to read what the other side says.
+// readSubject reads the start of the client's first message.
 func readSubject(stream *cedar.Stream) (status int64, subject string, err error) {
 	if status, err = stream.Int(); err == nil {
 		if _, err = stream.IntIn("the length of a name", 0, 1<<16); err == nil {
@@ -212,7 +212,7 @@ func readRest(stream *cedar.Stream) (status int64, rest []byte, err error) {
 	return status, rest, stream.End()
 }
 
-// refuse says that the exchange has failed.
+// refuse tells the client that the exchange has failed.
 func refuse(stream *cedar.Stream) {
 	stream.PutInt(-1)
 	for range 2 {
@@ -224,12 +224,12 @@ func refuse(stream *cedar.Stream) {
 	}
 }
 
-// vouch reads what a token says of its bearer, and makes its signature.
-func (s *Server) vouch(signed string) (token, error) {
+// verify checks the claims of a token and computes its signature.
+func (s *Server) verify(signed string) (token, error) {
 	if strings.Count(signed, ".") != 1 {
 		return token{}, errors.New("it shows no token")
 	}
-	t, err := parseToken(signed + ".AA") // a signature that is replaced below
+	t, err := parseToken(signed + ".AA") // with a dummy signature, which is replaced below
 	if err != nil {
 		return token{}, err
 	}

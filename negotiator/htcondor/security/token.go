@@ -19,8 +19,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// token is an IDTOKEN: a JSON Web Token whose signature is never sent, but is the
-// secret that both sides know.
+// token is an IDTOKEN: a JSON Web Token whose signature is never sent; it is the secret that both
+// sides know.
 type token struct {
 	Issuer    string `json:"iss"`
 	Subject   string `json:"sub"`
@@ -32,7 +32,7 @@ type token struct {
 	secret    []byte // the signature
 }
 
-// parseToken reads a token. Errors do not quote it.
+// parseToken parses a token. Errors do not quote it.
 func parseToken(text string) (t token, err error) {
 	parts := strings.Split(strings.TrimSpace(text), ".")
 	if len(parts) != 3 {
@@ -67,8 +67,8 @@ func parseToken(text string) (t token, err error) {
 	return t, nil
 }
 
-// fits tells whether the token may do for a server that trusts this domain and
-// has these keys; an empty one of them excludes nothing.
+// fits reports whether a server that trusts this domain and has these keys may accept the token. An
+// empty domain or list of keys excludes nothing.
 func (t token) fits(domain string, keys []string, now time.Time) bool {
 	switch {
 	case domain != "" && t.Issuer != domain,
@@ -83,9 +83,9 @@ func (t token) fits(domain string, keys []string, now time.Time) bool {
 
 func (t token) expired(now time.Time) bool { return t.Expires != 0 && now.Unix() >= t.Expires }
 
-// readTokens reads the tokens in files and in folders, by name, as HTCondor does:
-// several lines a file, # begins a comment. What is no token is an error that names
-// the file, beside the tokens that were found.
+// readTokens reads the tokens in files and folders, by name, as HTCondor does: a file may have
+// several lines, and # starts a comment. The error names the files with invalid tokens; the valid
+// tokens are returned as well.
 func readTokens(places []string) (tokens []token, err error) {
 	var wrong []error
 	for _, place := range places {
@@ -136,14 +136,13 @@ func readTokenFile(file string) (tokens []token, err error) {
 	return tokens, lines.Err()
 }
 
-// nonceSize is how much each side of the exchange draws, and macSize what an
-// HMAC-SHA1 has.
+// nonceSize is the length of each side's nonce, and macSize that of an HMAC-SHA1, in bytes.
 const (
 	nonceSize = 256
 	macSize   = 20
 )
 
-// key is what the MACs of the exchange are made with.
+// key returns the key of the exchange's MACs.
 func (t token) key() []byte {
 	return expand(t.secret, string(tokenSeed)+t.signed, "master ka")
 }
@@ -156,8 +155,8 @@ func mac(key []byte, parts ...string) []byte {
 	return m.Sum(nil)
 }
 
-// exchange shows that we have the token, and that the server has the key it was
-// signed with (AKEP2). It returns the server's name.
+// exchange proves to the server that we have the token, and checks that the server has the key that
+// signed it (AKEP2). It returns the server's name.
 func (t token) exchange(s *cedar.Stream, random io.Reader) (server string, err error) {
 	ours := make([]byte, nonceSize)
 	if err = draw(random, ours); err != nil {
@@ -218,14 +217,15 @@ func (t token) readProof(s *cedar.Stream, key, ours []byte) (server string, thei
 	switch {
 	case status != 0:
 		return "", nil, fmt.Errorf("the server refuses the token of %s", t.Subject)
-	case names[0] != t.Subject || !hmac.Equal(echoes[0], ours) || !hmac.Equal(proof, good) || len(echoes[1]) != nonceSize:
+	case names[0] != t.Subject || !hmac.Equal(echoes[0], ours) || !hmac.Equal(proof, good) ||
+		len(echoes[1]) != nonceSize:
 		return "", nil, errors.New("the server does not know the key that the token was signed with")
 	}
 	return names[1], echoes[1], nil
 }
 
-// noToken goes through an exchange for which there is no token. All of its messages
-// are said in any case, so that both sides can go on to another method.
+// noToken runs an exchange without a token. All messages are exchanged anyway, so that both sides
+// can go on with another method.
 func noToken(s *cedar.Stream) error {
 	s.PutInt(-1)
 	s.PutInt(0)
@@ -244,7 +244,7 @@ func noToken(s *cedar.Stream) error {
 	return giveUp(s)
 }
 
-// giveUp is the last message of an exchange that has failed.
+// giveUp sends the last message of a failed exchange.
 func giveUp(s *cedar.Stream) error {
 	s.PutInt(-1)
 	s.PutInt(0)
@@ -254,7 +254,7 @@ func giveUp(s *cedar.Stream) error {
 	return s.Send()
 }
 
-// readBytes reads bytes that come with their number.
+// readBytes reads bytes that are preceded by their number.
 func readBytes(s *cedar.Stream) ([]byte, error) {
 	n, err := s.IntIn("a number of bytes", 0, 4096)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/internal/tape"
 )
 
-// vectors are conversations between a client and HTCondor's daemons.
+// vectors are recorded conversations between a client and HTCondor's daemons.
 const vectors = "../../../../shared/design/htcondor-wire-vectors.json"
 
 type conversation struct {
@@ -57,7 +57,7 @@ func unhex(t *testing.T, text string) []byte {
 	return b
 }
 
-// iv is the client's: the beginning of its first encrypted frame.
+// iv returns the client's IV: the start of its first encrypted frame.
 func iv(t *testing.T, frames []frame, dir string) []byte {
 	t.Helper()
 	for _, f := range frames {
@@ -68,8 +68,8 @@ func iv(t *testing.T, frames []frame, dir string) []byte {
 	return nil
 }
 
-// replay gives a client the connection of a recorded conversation, from which the
-// first message, to the shared port, has another name in it.
+// replay gives a client the connection of a recorded conversation. In its first message, to the
+// shared port, the client's name is replaced.
 func replay(t *testing.T, c *Client, frames []frame, random ...[]byte) *tape.Tape {
 	t.Helper()
 	recorded := newTape(t, "client", frames)
@@ -92,7 +92,7 @@ func (r renamed) Write(b []byte) (int, error) {
 	return r.Tape.Write(b)
 }
 
-// ask says and hears what remains: a query and its answer.
+// ask replays the rest of a conversation: a query and its answer.
 func ask(t *testing.T, c *Client, answer string) {
 	t.Helper()
 	a, err := cedar.ParseAddress("<127.0.0.1:9718?sock=collector>")
@@ -100,7 +100,8 @@ func ask(t *testing.T, c *Client, answer string) {
 	s, err := c.Start(t.Context(), a, 5, nil)
 	require.NoError(t, err)
 	defer s.Close()
-	s.PutLines(cedar.Lines("MyType = \"Query\"\nTargetType = \"Machine\"\nRequirements = Name == \"slot1@n1@pool.test\"\nProjection = \"Name Cpus\"\n"))
+	s.PutLines(cedar.Lines("MyType = \"Query\"\nTargetType = \"Machine\"\n" +
+		"Requirements = Name == \"slot1@n1@pool.test\"\nProjection = \"Name Cpus\"\n"))
 	require.NoError(t, s.Send())
 	more, err := s.Int()
 	require.NoError(t, err)
@@ -121,15 +122,15 @@ func pidOf(t *testing.T, f frame) (pid int) {
 	return pid
 }
 
-// Our client says byte for byte what the recorded one said, if it draws the same
-// numbers, and understands what HTCondor's daemons answered.
+// Our client sends byte for byte what the recorded client sent, if it draws the same numbers, and
+// understands what HTCondor's daemons answered.
 func TestClientSaysWhatWasRecorded(t *testing.T) {
 	all := readVectors(t)
 	noted := Wishes{Authentication: Required, Encryption: Optional, Integrity: Optional}
 	t.Run("without authentication", func(t *testing.T) {
 		v := all["query_negotiated_without_authentication"]
 		c := &Client{Methods: []Method{FS}, Wishes: Wishes{Never, Never, Never}, pid: pidOf(t, v.Frames[1])}
-		// The private key of this one was not written down; the public one is replaced below.
+		// The private key of this handshake was not recorded, so the public key is replaced below.
 		public := regexp.MustCompile(`ECDHPublicKey = "([^"]+)"`).FindSubmatch(v.Frames[1].Bytes(t))[1]
 		private, err := newECDH(bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 		require.NoError(t, err)
@@ -161,7 +162,10 @@ func TestClientSaysWhatWasRecorded(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "token")
 		signature := base64.RawURLEncoding.EncodeToString(unhex(t, v.Signature))
 		require.NoError(t, os.WriteFile(file, []byte("# a token\n"+v.Token+"."+signature+"\n"), 0o600))
-		c := &Client{Methods: []Method{Token}, Wishes: noted, Tokens: []string{file}, pid: pidOf(t, v.Frames[1]), Clock: func() time.Time { return time.Unix(1795172500, 0) }}
+		c := &Client{
+			Methods: []Method{Token}, Wishes: noted, Tokens: []string{file}, pid: pidOf(t, v.Frames[1]),
+			Clock: func() time.Time { return time.Unix(1795172500, 0) },
+		}
 		recorded := replay(t, c, v.Frames, unhex(t, v.ECDH), unhex(t, v.RA), iv(t, v.Frames, "client"))
 		ask(t, c, v.Answer)
 		recorded.Done()
@@ -185,9 +189,8 @@ func TestClientSaysWhatWasRecorded(t *testing.T) {
 	})
 }
 
-// messages are the values in each message of the recorded conversations: i an
-// integer, s a text, a an ad, n bytes with their number, q ads with a 1 before each
-// and a 0 at the end.
+// messages are the values in each message of the recorded conversations: i an integer, s a text, a
+// an ad, n bytes with their number, q ads with a 1 before each and a 0 at the end.
 var messages = map[string][]string{
 	"query_raw": {"issii", "ia", "q"},
 	"query_negotiated_without_authentication": {"issii", "ia", "a", "a", "a", "q"},
@@ -197,7 +200,7 @@ var messages = map[string][]string{
 	"negotiate":        {"issii", "ia", "a", "a", "ii", "ia", "i", "isa", "is", "i"},
 }
 
-// Both sides' streams read every recorded frame, and write it again byte for byte.
+// The streams of both sides read every recorded frame and write it again byte for byte.
 func TestStreamsReadAndWriteWhatWasRecorded(t *testing.T) {
 	seen := 0
 	for name, v := range readVectors(t) {
@@ -214,16 +217,19 @@ func TestStreamsReadAndWriteWhatWasRecorded(t *testing.T) {
 
 func rewrite(t *testing.T, frames []frame, kinds []string, key []byte) {
 	t.Helper()
-	tapes := map[string]*tape.Tape{"client": newTape(t, "client", frames[1:]), "server": newTape(t, "server", frames[1:])}
+	tapes := map[string]*tape.Tape{
+		"client": newTape(t, "client", frames[1:]),
+		"server": newTape(t, "server", frames[1:]),
+	}
 	streams := map[string]*cedar.Stream{}
 	for side, recorded := range tapes {
 		streams[side] = cedar.NewStream(recorded, 0)
 		streams[side].Random = bytes.NewReader(iv(t, frames, side))
 		if iv(t, frames, side) == nil {
-			streams[side].Random = bytes.NewReader(make([]byte, 16)) // it says nothing
+			streams[side].Random = bytes.NewReader(make([]byte, 16)) // this side sends nothing
 		}
 	}
-	// The message to the shared port is for nobody else.
+	// The message to the shared port is not part of the daemons' conversation.
 	plain := &collected{Tape: newTape(t, "", nil)}
 	_, _ = plain.Write(frames[0].Bytes(t))
 	values, err := take(cedar.NewStream(plain, 0), kinds[0])
@@ -256,7 +262,7 @@ func rewrite(t *testing.T, frames []frame, kinds []string, key []byte) {
 	}
 }
 
-// collected is a connection that keeps what is written.
+// collected is a connection that keeps what is written to it.
 type collected struct {
 	*tape.Tape
 	bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// heard is a connection from which a payload comes.
+// heard is a connection from which a payload is read.
 type heard struct {
 	*tape.Tape
 	said []byte
@@ -28,11 +28,12 @@ func (h *heard) Read(b []byte) (int, error) {
 
 func (h *heard) Write(b []byte) (int, error) { return len(b), nil }
 
-// Whatever comes as a command's payload, raw, is served or refused.
+// Any bytes as the payload of a raw command are served or refused.
 func FuzzPayload(f *testing.F) {
 	f.Add(uint16(449), []byte("bob@test\x00\x00\x00\x00\x00\x60\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Add(uint16(525), []byte("bob@test\x00\x00\x00\x00\x00\x60\x00\x00\x00"))
-	f.Add(uint16(50), []byte("\x00\x00\x00\x00\x00\x00\x00\x02TargetType = \"JobPlan\"\x00Requirements = Name == \"x\"\x00\x00\x00"))
+	f.Add(uint16(50), []byte("\x00\x00\x00\x00\x00\x00\x00\x02TargetType = \"JobPlan\"\x00"+
+		"Requirements = Name == \"x\"\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, command uint16, payload []byte) {
 		n := &server.Negotiator{
 			Accountant: &book{}, Ad: recordedAd, Resources: func(string) *classad.ClassAd { return recordedAd() },
@@ -50,7 +51,10 @@ func FuzzPayload(f *testing.F) {
 			Wishes: func(security.Permission) security.Wishes { return security.Wishes{} },
 		}
 		size := len(payload) + 8
-		said := append([]byte{1, 0, byte(size >> 16), byte(size >> 8), byte(size), 0, 0, 0, 0, 0, 0, byte(command >> 8), byte(command)}, payload...)
+		said := append([]byte{
+			1, 0, byte(size >> 16), byte(size >> 8), byte(size), 0, 0, 0, 0, 0, 0, byte(command >> 8),
+			byte(command),
+		}, payload...)
 		call, err := guard.Accept(t.Context(), &heard{tape.New(t, "server", "127.0.0.1:1", nil), said})
 		if err != nil {
 			return

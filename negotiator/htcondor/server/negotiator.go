@@ -9,21 +9,41 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// Accountant keeps who used how much: what condor_userprio shows and changes. Its
-// errors are told to whom they concern where the protocol has words for that.
+// Accountant is the user accounting that condor_userprio shows and changes. Its errors are sent to
+// the client where the protocol allows it.
 type Accountant interface {
-	// Report is the reply to GET_PRIORITY, with rollup to GET_PRIORITY_ROLLUP:
-	// attributes numbered from 1.
+	Reporter
+	Factors
+	Limits
+	Resetter
+}
+
+// Reporter reports priorities and use.
+type Reporter interface {
+	// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP: attributes
+	// numbered from 1.
 	Report(rollup bool) *classad.ClassAd
-	// Ads are the Accounting ads, one for each submitter and group.
+	// Ads returns the Accounting ads, one for each submitter and group.
 	Ads() []*classad.ClassAd
+}
+
+// Factors sets what a submitter's priority follows from.
+type Factors interface {
 	SetFactor(submitter string, factor float64) error
 	SetPriority(submitter string, priority float64) error
 	SetUsage(submitter string, seconds float64) error
 	SetBegin(submitter string, unix int64) error
 	SetLast(submitter string, unix int64) error
+}
+
+// Limits sets how much a submitter may have at most, and what it is given first; in weighted slots.
+type Limits interface {
 	SetCeiling(submitter string, weight int64) error
 	SetFloor(submitter string, weight int64) error
+}
+
+// Resetter forgets use, or a submitter.
+type Resetter interface {
 	ResetUsage(now time.Time, submitter string) error
 	ResetAll(now time.Time) error
 	Delete(submitter string) error
@@ -32,43 +52,46 @@ type Accountant interface {
 // Stop is how a daemon is asked to end.
 type Stop int
 
-// The ways.
+// The ways to end.
 const (
 	Graceful Stop = iota
 	Fast
 	Peaceful
 )
 
-// JobPlan is the TargetType by which start times are asked for, with the command of
-// queries for Negotiator ads.
+// JobPlan is the TargetType of queries for start times, which use the command of queries for
+// Negotiator ads.
 const JobPlan = "JobPlan"
 
-// Negotiator serves the commands of HTCondor's negotiator. What is nil is not served.
+// Negotiator serves the commands of HTCondor's negotiator. Commands whose field is nil are not
+// served.
 type Negotiator struct {
-	// Reschedule has a cycle begin soon: a schedd has new jobs.
+	// Reschedule asks for a cycle soon, because a schedd has new jobs.
 	Reschedule func()
-	// Accountant is what condor_userprio talks to.
+	// Accountant serves condor_userprio.
 	Accountant Accountant
-	// Ad is the Negotiator ad.
+	// Ad returns the Negotiator ad.
 	Ad func() *classad.ClassAd
-	// Plans are ads with the start times of all jobs that wait, or of those of one job
-	// ("12.0", "12.0@schedd") with all that is known of it.
+	// Plans returns ads with the start times of all waiting jobs or, for one job ("12.0",
+	// "12.0@schedd"), with all that is known about it.
 	Plans func(ctx context.Context, job string) ([]*classad.ClassAd, error)
-	// Resources are the slots that a submitter uses, as attributes numbered from 1:
-	// Name1, StartTime1.
+	// Resources returns the slots that a submitter uses, as attributes numbered from 1: Name1,
+	// StartTime1.
 	Resources func(submitter string) *classad.ClassAd
-	// Reconfig has the configuration read again.
+	// Reconfig reads the configuration again.
 	Reconfig func()
-	// Off has the daemon end.
+	// Off ends the daemon.
 	Off func(Stop)
-	// Clock tells the time; nil: time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 }
 
-// Handlers are the commands that are served.
+// Handlers returns the handlers by command number.
 func (n *Negotiator) Handlers() map[int]Handler {
 	all := map[int]Handler{}
-	add := func(command int, name string, serve func(context.Context, *security.Call) error, needs ...security.Permission) {
+	add := func(command int, name string, serve func(context.Context, *security.Call) error,
+		needs ...security.Permission,
+	) {
 		all[command] = Handler{Name: name, Needs: needs, Serve: serve}
 	}
 	if n.Reschedule != nil {
@@ -95,7 +118,7 @@ func (n *Negotiator) Handlers() map[int]Handler {
 	return all
 }
 
-// done serves a command without a payload and without an answer.
+// done returns a handler for a command without payload and answer.
 func done(do func()) func(context.Context, *security.Call) error {
 	return func(context.Context, *security.Call) error {
 		do()
@@ -103,7 +126,7 @@ func done(do func()) func(context.Context, *security.Call) error {
 	}
 }
 
-// query answers for the Negotiator ad and for plans.
+// query answers queries for the Negotiator ad and for plans.
 func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	q, err := ReadQuery(call)
 	if err != nil {

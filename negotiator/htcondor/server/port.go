@@ -20,41 +20,42 @@ import (
 type Handler struct {
 	// Name is for the log.
 	Name string
-	// Needs are the permissions of which one is enough.
+	// Needs are the permissions for the command, of which one suffices.
 	Needs []security.Permission
-	// Serve reads the payload and answers. The stream is closed after it, and when the
+	// Serve reads the payload and answers. The stream is closed when it returns and when the
 	// context ends.
 	Serve func(context.Context, *security.Call) error
 }
 
 // Port is a command port.
 type Port struct {
-	// Security finds out who gives commands. Serve fills in its Needs and Commands.
+	// Security performs the handshakes. Serve sets its Needs and Commands.
 	Security *security.Server
-	// Handlers are the commands that are known, by number. DC_NOP and its likes, by
-	// which condor_ping asks for permissions, are known always.
+	// Handlers are the known commands by number. DC_NOP and similar commands, with which
+	// condor_ping asks for permissions, are always known.
 	Handlers map[int]Handler
-	// Logger is told who did what; nil: nobody is.
+	// Logger logs who did what; nil means no log.
 	Logger hclog.Logger
-	// MaxConnections bounds the connections at a time; more wait in the system's queue;
-	// 0: 200. MaxPerHost bounds those from one address, which are refused; 0: 100.
+	// MaxConnections limits simultaneous connections; more wait in the system's queue; 0 means 200.
+	// MaxPerHost limits those from one address; more are refused; 0 means 100.
 	MaxConnections, MaxPerHost int
-	// MaxTime bounds a command, so that nobody holds a place by talking slowly; 0: 5
-	// minutes.
+	// MaxTime limits the duration of a command, so that slow clients do not hold connections; 0
+	// means 5 minutes.
 	MaxTime time.Duration
 
 	mu    sync.Mutex
 	hosts map[string]int
 }
 
-// nops are commands that do nothing, by the permission that they need.
+// nops are the commands that do nothing, with the permission that each needs.
 var nops = map[int]security.Permission{
 	60011: security.Read, 60020: security.Read, 60021: security.Write, 60022: security.Negotiator,
-	60023: security.Administrator, 60026: security.Daemon, 60027: security.AdvertiseStartd, 60028: security.AdvertiseSchedd,
+	60023: security.Administrator, 60026: security.Daemon, 60027: security.AdvertiseStartd,
+	60028: security.AdvertiseSchedd,
 }
 
-// AddressOf is a listener's address, as ads have it. The host is the one that was
-// listened at: listen at one that others can reach.
+// AddressOf returns a listener's address for ads. Its host is the one that was listened on, so
+// listen on an address that other machines can reach.
 func AddressOf(l net.Listener) (cedar.Address, error) {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
@@ -64,8 +65,8 @@ func AddressOf(l net.Listener) (cedar.Address, error) {
 	return cedar.Address{Host: host, Port: number, NoUDP: true}, err
 }
 
-// Serve accepts commands until the context ends, which is no error, or the listener
-// fails. It closes the listener, and returns when all handlers have.
+// Serve accepts commands until the context ends, which is not an error, or the listener fails. It
+// closes the listener and returns after all handlers have returned.
 func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 	p.prepare()
 	ctx, cancel := context.WithCancel(ctx)
@@ -74,7 +75,7 @@ func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 	defer stop()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	defer func() { // first, and by itself: stop doesn't wait
+	defer func() { // runs first and separately, because stop does not wait
 		cancel()
 		_ = listener.Close()
 	}()
@@ -98,7 +99,7 @@ func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("listen at %v: %w", listener.Addr(), err)
-		case err != nil: // too many files are open, or the like: it passes
+		case err != nil: // a temporary failure, such as too many open files
 			p.Logger.Warn("cannot accept a connection", "error", err)
 			<-places
 			pause(ctx, acceptPause)
@@ -120,7 +121,7 @@ func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 
 const acceptPause = 100 * time.Millisecond
 
-// pause waits, but not longer than the context.
+// pause waits for d or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	waited, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -150,7 +151,7 @@ func (p *Port) prepare() {
 	slices.Sort(p.Security.Commands)
 }
 
-// enter counts a connection of a host; "": it has too many.
+// enter counts a connection of its host and returns the host, or "" if the host has too many.
 func (p *Port) enter(conn net.Conn) string {
 	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
 	if err != nil {
@@ -178,7 +179,7 @@ func (p *Port) leave(host string) {
 	}
 }
 
-// serve serves one connection.
+// serve handles one connection.
 func (p *Port) serve(ctx context.Context, conn net.Conn) {
 	call, err := p.Security.Accept(ctx, conn)
 	if err != nil {
@@ -190,7 +191,7 @@ func (p *Port) serve(ctx context.Context, conn net.Conn) {
 	}
 	defer call.Close()
 	h, known := p.Handlers[call.Command]
-	if !known { // one that does nothing
+	if !known { // one of nops
 		return
 	}
 	most := p.MaxTime

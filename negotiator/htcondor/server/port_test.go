@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// book is an accountant that writes down what it is told.
+// book is an accountant that records its calls.
 type book struct {
 	mu    sync.Mutex
 	lines []string
@@ -92,7 +92,7 @@ func (b *book) ResetAll(now time.Time) error { return b.note("reset all %d", now
 
 func (b *book) Delete(name string) error { return b.note("delete %s", name) }
 
-// listen runs a port, and returns its address.
+// listen runs a port and returns its address.
 func listen(t *testing.T, p *server.Port) cedar.Address {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +119,10 @@ func guard() *security.Server {
 }
 
 func as(user string) *security.Client {
-	return &security.Client{Name: "TOOL", Timeout: time.Minute, Methods: []security.Method{security.ClaimToBe}, User: user}
+	return &security.Client{
+		Name: "TOOL", Timeout: time.Minute,
+		Methods: []security.Method{security.ClaimToBe}, User: user,
+	}
 }
 
 func TestNobodyListensAfterServe(t *testing.T) {
@@ -138,7 +141,7 @@ func TestAddressOf(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("<127.0.0.1:%d?noUDP>", a.Port), a.String())
 }
 
-// What condor_userprio says, as its source says it.
+// The messages of condor_userprio, according to its source.
 func TestUserprio(t *testing.T) {
 	b := &book{}
 	n := &server.Negotiator{Accountant: b, Clock: func() time.Time { return time.Unix(77, 0) }}
@@ -248,7 +251,10 @@ func TestNegotiator(t *testing.T) {
 		},
 	}
 	a := listen(t, &server.Port{Security: guard(), Handlers: n.Handlers()})
-	for command, want := range map[int]string{421: "reschedule", 60004: "reconfig", 60012: "reconfig", 60005: "off 0", 60006: "off 1", 60015: "off 2"} {
+	for command, want := range map[int]string{
+		421: "reschedule", 60004: "reconfig", 60012: "reconfig", 60005: "off 0",
+		60006: "off 1", 60015: "off 2",
+	} {
 		s, err := as("boss").Start(t.Context(), a, command, nil)
 		require.NoError(t, err)
 		s.Close()
@@ -277,9 +283,12 @@ func TestNegotiator(t *testing.T) {
 	require.ErrorContains(t, err, "start times")
 }
 
-// One host cannot take all places, and what ends makes room.
+// One host cannot take all connections, and a closed connection makes room for another.
 func TestTooManyConnections(t *testing.T) {
-	a := listen(t, &server.Port{Security: guard(), Handlers: (&server.Negotiator{Accountant: &book{}}).Handlers(), MaxPerHost: 2})
+	a := listen(t, &server.Port{
+		Security: guard(), Handlers: (&server.Negotiator{Accountant: &book{}}).Handlers(),
+		MaxPerHost: 2,
+	})
 	place := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
 	var held []net.Conn
 	for range 2 {
@@ -305,7 +314,7 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// Nobody holds a place for ever.
+// No command holds a connection for ever.
 func TestMaxTime(t *testing.T) {
 	a := listen(t, &server.Port{Security: guard(), MaxTime: 50 * time.Millisecond, Handlers: map[int]server.Handler{1: {
 		Name: "WAIT", Needs: []security.Permission{security.Read},
@@ -318,7 +327,7 @@ func TestMaxTime(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// A handler that waits does not hold the end up.
+// A waiting handler does not delay the end of the port.
 func TestHandlersEndWithTheContext(t *testing.T) {
 	began := make(chan struct{})
 	a := listen(t, &server.Port{Security: guard(), Handlers: map[int]server.Handler{1: {

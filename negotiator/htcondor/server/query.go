@@ -10,19 +10,19 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// Query is what somebody wants to know.
+// Query is a query for ads.
 type Query struct {
-	// Ad is the question, with TargetType and whatever else the asker said.
+	// Ad is the query's ad, with TargetType and whatever else the client sent.
 	Ad *classad.ClassAd
-	// Requirements is an expression over each ad; nil: all.
+	// Requirements is an expression over each ad; nil means all ads.
 	Requirements *classad.Expr
-	// Projection are the attributes that are wanted; none: all.
+	// Projection lists the wanted attributes; empty means all.
 	Projection []string
-	// Limit is how many ads are wanted at most; 0: all.
+	// Limit is the maximum number of ads; 0 means all.
 	Limit int
 }
 
-// ReadQuery reads a question.
+// ReadQuery reads a query from the stream.
 func ReadQuery(call *security.Call) (q Query, err error) {
 	if q.Ad, err = call.Ad(); err == nil {
 		err = call.End()
@@ -37,8 +37,7 @@ func ReadQuery(call *security.Call) (q Query, err error) {
 	return q, nil
 }
 
-// Of is the part of a question that is about one type of ads, if several were asked
-// for at once.
+// Of returns the part of a query that is about one type of ads, if it asks for several at once.
 func (q Query) Of(adType string) Query {
 	q.Requirements, q.Projection = nil, nil
 	q.of(adType)
@@ -51,19 +50,19 @@ func (q *Query) of(prefix string) {
 	q.Projection = strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\t' })
 }
 
-// Types are the types of ads that are asked for.
+// Types returns the types of ads that the query asks for.
 func (q Query) Types() []string {
 	list, _ := q.Ad.Text("TargetType")
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
-// Wants tells whether an ad is asked for. Its attributes may be called with TARGET
-// and without.
+// Wants reports whether an ad matches the query. Its attributes may be referred to with or without
+// TARGET.
 func (q Query) Wants(ad *classad.ClassAd) bool {
 	return q.Requirements == nil || q.Requirements.Eval(classad.Scope{My: ad, Target: ad}).IsTrue()
 }
 
-// Project is an ad with what is asked for of it.
+// Project returns an ad with the attributes that the query wants.
 func (q Query) Project(ad *classad.ClassAd) *classad.ClassAd {
 	if len(q.Projection) == 0 {
 		return ad
@@ -77,15 +76,15 @@ func (q Query) Project(ad *classad.ClassAd) *classad.ClassAd {
 	return part
 }
 
-// Answer sends those of the ads that are asked for, without private attributes.
+// Answer sends those of the ads that match the query, without private attributes.
 func (q Query) Answer(s *cedar.Stream, ads []*classad.ClassAd) error {
-	told := 0
+	sent := 0
 	for _, ad := range ads {
-		if q.Limit > 0 && told == q.Limit {
+		if q.Limit > 0 && sent == q.Limit {
 			break
 		}
 		if q.Wants(ad) {
-			told++
+			sent++
 			s.PutInt(1)
 			s.PutAd(public(q.Project(ad)))
 		}
@@ -94,7 +93,7 @@ func (q Query) Answer(s *cedar.Stream, ads []*classad.ClassAd) error {
 	return s.Send()
 }
 
-// public is an ad without what may not be passed on.
+// public returns the ad without its private attributes.
 func public(ad *classad.ClassAd) *classad.ClassAd {
 	clean := ad
 	for name := range ad.All() {
@@ -115,7 +114,8 @@ func readName(call *security.Call) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case name == "" || len(name) > 1024 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case name == "" || len(name) > 1024 ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "", errors.New("the name of a submitter is empty, too long or has control characters")
 	default:
 		return name, nil

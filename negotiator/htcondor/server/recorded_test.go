@@ -17,7 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// once is a listener with one connection.
+// once is a listener with a single connection.
 type once struct {
 	conn   net.Conn
 	taken  sync.Once
@@ -37,7 +37,7 @@ func (o *once) Accept() (conn net.Conn, err error) {
 func (o *once) Close() error   { o.close.Do(func() { close(o.closed) }); return nil }
 func (o *once) Addr() net.Addr { return o.conn.LocalAddr() }
 
-// ending is a connection that tells when it was closed.
+// ending is a connection that signals when it was closed.
 type ending struct {
 	*tape.Tape
 	end func()
@@ -45,8 +45,8 @@ type ending struct {
 
 func (e ending) Close() error { e.end(); return nil }
 
-// What our server once said to tools of HTCondor 23.9.6 it says again, byte for byte,
-// when it hears what they said. The pool and its key are gone.
+// Our server repeats, byte for byte, recorded conversations with tools of HTCondor 23.9.6 when it
+// receives what they sent. That pool and its key no longer exist.
 func TestServerSaysItAgain(t *testing.T) {
 	key, err := os.ReadFile("testdata/POOL")
 	require.NoError(t, err)
@@ -54,9 +54,10 @@ func TestServerSaysItAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := func() time.Time { return time.Unix(r.Clock, 0) }
 			guard := &security.Server{
-				Name: "NEGOTIATOR", Methods: []security.Method{security.Token}, Domain: "pool.test", TrustDomain: "pool.test",
-				Keys:   map[string]security.SigningKey{"POOL": security.NewSigningKey("POOL", key)},
-				Random: r.Random(), Clock: clock,
+				Name: "NEGOTIATOR", Methods: []security.Method{security.Token}, Domain: "pool.test",
+				TrustDomain: "pool.test",
+				Keys:        map[string]security.SigningKey{"POOL": security.NewSigningKey("POOL", key)},
+				Random:      r.Random(), Clock: clock,
 				Allow: func(security.Peer, security.Permission) bool { return true },
 			}
 			said := tape.New(t, "server", r.Address, r.Frames)

@@ -8,9 +8,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// accounting adds what condor_userprio says. HTCondor lets users with WRITE change
-// factors if a map file says so; here it is for administrators, as all the rest.
-func (n *Negotiator) accounting(add func(int, string, func(context.Context, *security.Call) error, ...security.Permission)) {
+// accounting adds the commands of condor_userprio. HTCondor lets users with WRITE change factors if
+// a map file says so; here that is reserved for administrators, like the rest.
+func (n *Negotiator) accounting(add func(int, string, func(context.Context, *security.Call) error,
+	...security.Permission),
+) {
 	a := n.Accountant
 	add(451, "GET_PRIORITY", n.report(false), security.Read)
 	add(514, "GET_PRIORITY_ROLLUP", n.report(true), security.Read)
@@ -24,8 +26,10 @@ func (n *Negotiator) accounting(add func(int, string, func(context.Context, *sec
 	add(525, "SET_CEILING", setInt(a.SetCeiling), security.Administrator)
 	add(530, "SET_FLOOR", setInt(a.SetFloor), security.Administrator)
 	add(482, "DELETE_USER", named(a.Delete), security.Administrator)
-	add(458, "RESET_USAGE", named(func(name string) error { return a.ResetUsage(n.now(), name) }), security.Administrator)
-	add(460, "RESET_ALL_USAGE", func(context.Context, *security.Call) error { return a.ResetAll(n.now()) }, security.Administrator)
+	add(458, "RESET_USAGE", named(func(name string) error { return a.ResetUsage(n.now(), name) }),
+		security.Administrator)
+	add(460, "RESET_ALL_USAGE", func(context.Context, *security.Call) error { return a.ResetAll(n.now()) },
+		security.Administrator)
 }
 
 func (n *Negotiator) now() time.Time {
@@ -83,8 +87,8 @@ func named(do func(string) error) func(context.Context, *security.Call) error {
 	}
 }
 
-// setFactor is the one of them that is answered: an ad with ErrorCode and
-// ErrorString.
+// setFactor returns the handler of SET_PRIORITYFACTOR, the only one of the set commands with an
+// answer: an ad with ErrorCode and ErrorString.
 func setFactor(set func(string, float64) error) func(context.Context, *security.Call) error {
 	return func(_ context.Context, call *security.Call) error {
 		name, v, err := readReal(call)

@@ -1,8 +1,8 @@
-// Makes a policy plugin of a function.
+// Makes a policy plugin from a function.
 //
 // serve({name, doc, decide, …}) is all that a policy needs. The rest of this file
-// is what plugins/README.md says under "In another language": the handshake, the
-// services that go-plugin asks for, and the session.
+// implements the section "In another language" of plugins/README.md: the handshake,
+// the services of go-plugin, and the session.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -22,14 +22,15 @@ const { policyv1 } = grpc.loadPackageDefinition(loader.loadSync(path.join(__dirn
 }));
 
 // Session is the conversation with the host: the policy and its copies of the
-// state. Whatever goes wrong with a copy, it is given up; the host sends it anew.
+// state. If anything goes wrong with a copy it is dropped, and the host sends the
+// state again.
 class Session {
   constructor(policy) {
     this.policy = policy;
     this.branches = new Map();
   }
 
-  // The answer to a message of the host; undefined where there is none.
+  // Returns the answer to a message of the host; undefined if it needs none.
   answer(m) {
     switch (m.message) {
       case 'configure': return this.configure(m.configure);
@@ -68,7 +69,9 @@ class Session {
     this.branches.delete(branch); // it is back if all goes well
     try {
       for (const s of state ? settled : []) state.replay(s.round, s.journal);
-      if (state?.revision !== BigInt(base_revision)) throw new Error(`the copy is at revision ${state?.revision ?? 0}, the round at ${base_revision}`);
+      if (state?.revision !== BigInt(base_revision)) {
+        throw new Error(`the copy is at revision ${state?.revision ?? 0}, the round at ${base_revision}`);
+      }
     } catch (error) {
       return { out_of_step: { branch, have_revision: String(state?.revision ?? 0), text: error.message } };
     }
@@ -86,18 +89,20 @@ class Session {
 }
 
 // Serves the policy {name, doc, promise, source, options, decide} until the host
-// is done with it, or dead. The options are as in the protocol. decide(cycle,
-// options) acts on a cycle, all of whose events were taken; it keeps nothing
-// between cycles that a decision depends on.
+// has finished or died. The options are those of the protocol. decide(cycle,
+// options) acts on a cycle whose events have all been applied; it must keep nothing
+// between cycles that affects a decision.
 function serve(policy) {
   if (process.env[COOKIE[0]] !== COOKIE[1]) {
     console.error('This is a policy plugin: start it with negotiator --policy or condorsim run --policy.');
     process.exit(1);
   }
-  // With no time axis it is no matter for how long jobs are expected to run.
+  // FEATURE_RUNNING is trivial: without a time axis, expected run times do not matter.
   const { decide, ...description } = { ...policy, features: ['FEATURE_RUNNING', 'FEATURE_BUNDLES'] };
   const exit = () => process.exit(0);
-  const server = new grpc.Server({ 'grpc.max_receive_message_length': MAX_MESSAGE, 'grpc.max_send_message_length': MAX_MESSAGE });
+  const server = new grpc.Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE, 'grpc.max_send_message_length': MAX_MESSAGE,
+  });
   server.addService(policyv1.PolicyService.service, {
     Describe: (_, done) => done(null, description),
     Session: (call) => {
@@ -109,20 +114,25 @@ function serve(policy) {
       for (const over of ['end', 'cancelled', 'error']) call.on(over, exit);
     },
   });
-  // What go-plugin asks of every plugin. Their messages are empty, but for the one
-  // that says SERVING.
+  // Services that go-plugin needs. Their messages are empty, except the one with
+  // SERVING.
   const empty = Buffer.alloc(0);
-  server.addService(raw('plugin.GRPCController', 'Shutdown'), { Shutdown: (_, done) => { done(null, empty); setTimeout(exit, 50); } });
-  server.addService(raw('plugin.GRPCStdio', 'StreamStdio', true), { StreamStdio: (call) => call.on('cancelled', exit) });
+  server.addService(raw('plugin.GRPCController', 'Shutdown'), {
+    Shutdown: (_, done) => { done(null, empty); setTimeout(exit, 50); },
+  });
+  server.addService(raw('plugin.GRPCStdio', 'StreamStdio', true), {
+    StreamStdio: (call) => call.on('cancelled', exit),
+  });
   server.addService(raw('grpc.health.v1.Health', 'Check'), { Check: (_, done) => done(null, Buffer.from([8, 1])) });
 
   endWithHost();
-  const socket = path.join(process.env.PLUGIN_UNIX_SOCKET_DIR || fs.mkdtempSync(path.join(os.tmpdir(), 'backfill-')), 'policy.sock');
+  const folder = process.env.PLUGIN_UNIX_SOCKET_DIR || fs.mkdtempSync(path.join(os.tmpdir(), 'backfill-'));
+  const socket = path.join(folder, 'policy.sock');
   const { credentials, certificate } = security();
   server.bindAsync(`unix:${socket}`, credentials, (error) => {
     if (error) throw error;
     process.stdout.write(`1|1|unix|${socket}|grpc|${certificate}\n`);
-    console.log = console.error; // from here on, what is printed is for the host's log
+    console.log = console.error; // what is printed from here on goes to the host's log
   });
 }
 
@@ -137,7 +147,7 @@ function raw(service, name, responseStream = false) {
   };
 }
 
-// The host may be killed while the policy is busy, which no event tells then.
+// Ends the process after the host was killed, even while the policy is busy and no event is handled.
 function endWithHost() {
   new Worker(`
     const host = process.ppid;
@@ -149,14 +159,18 @@ function endWithHost() {
 function security() {
   const host = process.env.PLUGIN_CLIENT_CERT;
   if (!host) return { credentials: grpc.ServerCredentials.createInsecure(), certificate: '' };
-  const pem = execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '3650',
-    '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', '-', '-out', '-'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const pem = execFileSync('openssl', [
+    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '3650',
+    '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', '-', '-out', '-',
+  ], { stdio: ['ignore', 'pipe', 'ignore'] });
   const base64 = /-----BEGIN CERTIFICATE-----([^-]+)/.exec(pem.toString())[1].replace(/[\s=]/g, '');
-  return { credentials: grpc.ServerCredentials.createSsl(Buffer.from(host), [{ private_key: pem, cert_chain: pem }], true), certificate: base64 };
+  const pair = { private_key: pem, cert_chain: pem };
+  const credentials = grpc.ServerCredentials.createSsl(Buffer.from(host), [pair], true);
+  return { credentials, certificate: base64 };
 }
 
-// Writes to the host's log, as hclog does; what is merely printed to the standard
-// error gets there too.
+// Writes an entry to the host's log as hclog does; other standard error is logged
+// as text.
 function log(level, text) {
   process.stderr.write(`${JSON.stringify({ '@level': level, '@message': text })}\n`);
 }

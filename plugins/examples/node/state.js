@@ -1,15 +1,15 @@
-// The plugin's copy of the host's state, and what a policy does to it.
+// The plugin's copy of the host's state, and the actions of a policy.
 //
-// It serves policies that reserve for no job. Such a policy releases what others
-// have reserved as each of its rounds begins, so that the copy need not know when
-// and where that is: nothing here has a time axis. Whole numbers arrive as text,
-// since some do not fit a Number; amounts do.
+// It serves policies that make no reservations. Such a policy releases those of other
+// policies at the start of each round, so that the copy need not know their times and
+// places: nothing here has a time axis. Whole numbers arrive as text, because some do
+// not fit a Number; amounts do.
 'use strict';
 
-// why the state itself holds a job
+// the reason for which the state itself holds a job
 const NEVER_FITS = 'fits on no slot of the pool, even an empty one';
 
-// Job is a job and where it stands. Policies read it and do not change it.
+// Job is a job and its status. Policies must not change it.
 class Job {
   constructor(spec, key) {
     this.id = spec.id;
@@ -19,7 +19,10 @@ class Job {
     this.estimate = Number(spec.estimate); // seconds
     this.labels = spec.labels;
     this.candidates = spec.candidates;
-    this.order = [BigInt(spec.submit), Buffer.from(spec.place_queue), BigInt(spec.place_cluster), BigInt(spec.place_proc), BigInt(spec.id)];
+    this.order = [
+      BigInt(spec.submit), Buffer.from(spec.place_queue),
+      BigInt(spec.place_cluster), BigInt(spec.place_proc), BigInt(spec.id),
+    ];
     this.key = key; // in the queue's order, lower first
     this.at = null; // where it runs: [{slot, count}]
     this.held = '';
@@ -28,7 +31,7 @@ class Job {
 
   get waits() { return !this.at && !this.held; }
 
-  // The cpus of all chunks together.
+  // The total number of cpus.
   get width() { return this.nodes * this.request[0]; }
 }
 
@@ -80,20 +83,20 @@ class State {
     }
   }
 
-  // The bundles that the job may take, of those that are there, each with its rank.
+  // Returns the available bundles that the job may take, each with its rank.
   bundlesOf(job) {
     return [...this.sets.get(job.candidates)]
       .map(([id, rank]) => ({ bundle: this.bundles[id], rank }))
       .filter(({ bundle }) => bundle?.slots.every((id) => this.slots[id]?.up));
   }
 
-  // Whether the empty pool could run the job.
+  // Returns whether the empty pool could run the job.
   everFits(job) {
     if (job.whole) return this.bundlesOf(job).length > 0;
     let fit = 0;
     for (const id of this.sets.get(job.candidates).keys()) {
       if (this.slots[id]?.up) fit += chunks(job, this.slots[id].capacity);
-      if (fit >= job.nodes) return true; // mostly the first slot will do
+      if (fit >= job.nodes) return true; // usually the first slot suffices
     }
     return false;
   }
@@ -107,8 +110,8 @@ class State {
     job.reserved = false;
   }
 
-  // Where the host would place the job now, if no job had a reservation; null
-  // where it does not fit.
+  // Returns where the host would place the job now if there were no reservations; null
+  // if it does not fit.
   place(job) {
     if (job.whole) return this.placeWhole(job);
     const hosts = [];
@@ -130,20 +133,23 @@ class State {
     return hosts.filter((host) => host.count > 0).map(({ slot, count }) => ({ slot, count }));
   }
 
-  // Of the bundles that nobody has any of, the one that is preferred, then the one that
-  // blocks fewest others of those, then the first by name.
+  // Returns the completely free bundle with the best rank, then the fewest blocked others,
+  // then the first name.
   placeWhole(job) {
     const free = new Set(this.bundles.filter((bundle) => bundle.slots.every((id) => this.allFree(this.slots[id]))));
     const choices = this.bundlesOf(job).filter(({ bundle }) => free.has(bundle)).map(({ bundle, rank }) => ({
-      ...bundle, rank: this.rule === 'PLACEMENT_RULE_RANK' ? rank : 0, blocks: [...free].filter((other) => share(bundle, other)).length,
+      ...bundle, rank: this.rule === 'PLACEMENT_RULE_RANK' ? rank : 0,
+      blocks: [...free].filter((other) => share(bundle, other)).length,
     }));
     choices.sort((a, b) => b.rank - a.rank || a.blocks - b.blocks || Buffer.compare(a.nameBytes, b.nameBytes));
     return choices.length > 0 ? choices[0].slots.map((slot) => ({ slot, count: 1 })) : null;
   }
 
-  allFree(slot) { return Boolean(slot?.up) && slot.capacity.every((amount, k) => amount === 0 || slot.free[k] >= amount); }
+  allFree(slot) {
+    return Boolean(slot?.up) && slot.capacity.every((amount, k) => amount === 0 || slot.free[k] >= amount);
+  }
 
-  // The order in which slots are taken.
+  // Compares slots in the order in which they are used.
   prefer(a, b) {
     const byLeft = compare(a.left[0] * b.left[1], b.left[0] * a.left[1]);
     switch (this.rule) {
@@ -156,17 +162,18 @@ class State {
   redefine({ bundles, candidates }) {
     for (const { name, slots } of bundles) this.bundles.push({ nameBytes: Buffer.from(name), slots });
     for (const { id, slots, bundles: whole, rank } of candidates) {
-      this.sets.set(id, new Map([...slots, ...whole].map((candidate, i) => [candidate, rank[i] ?? 0]))); // one of the two is empty
+      const all = [...slots, ...whole]; // one of the two is empty
+      this.sets.set(id, new Map(all.map((candidate, i) => [candidate, rank[i] ?? 0])));
     }
   }
 
-  // What holds from the opening of a round.
+  // Applies what holds from the start of a round.
   open(round) {
     this.redefine(round);
     for (const k of round.keys) this.jobs.get(k.job).key = k.key;
   }
 
-  // Follows a round that was decided elsewhere.
+  // Applies a round that was decided elsewhere.
   replay(round, journal) {
     this.open(round);
     let applied = 0;
@@ -185,7 +192,7 @@ class State {
       case 'ACTION_KIND_RESERVE': job.reserved = true; break;
       case 'ACTION_KIND_RELEASE': job.reserved = false; break;
       case 'ACTION_KIND_HOLD': this.hold(job, action.reason); break;
-      default: // changes nothing that is kept here
+      default: // does not affect this copy
     }
   }
 
@@ -210,7 +217,7 @@ class State {
   setSlot(spec) {
     const slot = newSlot(spec, true);
     const before = this.slots[spec.id];
-    // What runs there stays, even if it is more than there is now.
+    // Running jobs stay, even if they use more than the new capacity.
     if (before) slot.free = slot.free.map((free, k) => free - before.capacity[k] + before.free[k]);
     this.slots[spec.id] = slot;
     if (before?.up) this.holdOutgrown(spec.id);
@@ -231,7 +238,8 @@ class State {
 
   mayUse(job, slot) {
     const candidates = this.sets.get(job.candidates);
-    return job.whole ? [...candidates.keys()].some((id) => this.bundles[id]?.slots.includes(slot)) : candidates.has(slot);
+    if (!job.whole) return candidates.has(slot);
+    return [...candidates.keys()].some((id) => this.bundles[id]?.slots.includes(slot));
   }
 
   failStart(job) {
@@ -259,15 +267,15 @@ class State {
   }
 }
 
-// Cycle is a round for a policy to act on, after all its events. No job has a
-// reservation.
+// Cycle is a round for a policy to act on, after all its events have been applied. No
+// job has a reservation.
 class Cycle {
   constructor(state, round) {
     this.state = state;
     this.now = Number(round.now);
     this.events = round.events.length;
     this.journal = []; // what the policy did
-    this.failed = new Set(); // what did not fit, and does not later in the round
+    this.failed = new Set(); // kinds of jobs that did not fit, and will not later in the round
     state.open(round);
     round.events.forEach((event) => state.apply(event));
     for (const job of state.jobs.values()) if (job.reserved) this.do({ kind: 'ACTION_KIND_RELEASE', job: job.id });
@@ -275,10 +283,11 @@ class Cycle {
 
   // The waiting jobs in the queue's order.
   queue() {
-    return [...this.state.jobs.values()].filter((job) => job.waits).sort((a, b) => compare(a.key, b.key) || byOrder(a, b));
+    const waiting = [...this.state.jobs.values()].filter((job) => job.waits);
+    return waiting.sort((a, b) => compare(a.key, b.key) || byOrder(a, b));
   }
 
-  // Starts the job if it fits now; tells whether it did.
+  // Starts the job if it fits now; returns whether it did.
   start(job) {
     const kind = `${job.candidates} ${job.nodes} ${job.request}`;
     const at = this.failed.has(kind) ? null : this.state.place(job);
@@ -286,11 +295,12 @@ class Cycle {
       this.failed.add(kind);
       return false;
     }
-    this.do({ kind: 'ACTION_KIND_START', job: job.id, placement: { slots: at.map((on) => on.slot), counts: at.map((on) => on.count) } });
+    const placement = { slots: at.map((on) => on.slot), counts: at.map((on) => on.count) };
+    this.do({ kind: 'ACTION_KIND_START', job: job.id, placement });
     return true;
   }
 
-  // Takes the job out of the queue, for a reason that its owner will read.
+  // Takes the job out of the queue; its owner is shown the reason.
   hold(job, reason) { this.do({ kind: 'ACTION_KIND_HOLD', job: job.id, reason }); }
 
   do(action) {
@@ -305,19 +315,20 @@ function newSlot({ name, capacity }, up) {
   return { nameBytes: Buffer.from(name), capacity: amounts, free: [...amounts], up };
 }
 
-// Whether two bundles share a slot.
+// Returns whether two bundles share a slot.
 function share(a, b) { return a.slots.some((id) => b.slots.includes(id)); }
 
 function placement({ slots, counts }) {
   return slots.map((slot, i) => ({ slot, count: counts.length ? Number(counts[i]) : 1 }));
 }
 
-// How many of the job's chunks fit an amount.
+// Returns how many of the job's chunks fit an amount.
 function chunks(job, amount) {
-  return Math.min(job.nodes, ...job.request.flatMap((need, k) => (need > 0 ? [Math.floor(Math.max(0, amount[k]) / need)] : [])));
+  const fits = job.request.flatMap((need, k) => (need > 0 ? [Math.floor(Math.max(0, amount[k]) / need)] : []));
+  return Math.min(job.nodes, ...fits);
 }
 
-// The least fraction of a resource that one chunk leaves free on the slot, exactly.
+// Returns the least fraction of a resource that one chunk leaves free on the slot, exactly.
 function leftOf(slot, job) {
   let least = [1n, 1n];
   slot.capacity.forEach((capacity, k) => {

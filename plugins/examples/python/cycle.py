@@ -1,15 +1,15 @@
-"""What a policy acts on: a round, with the copy of the state."""
+"""The round that a policy acts on, with the copy of the state."""
 
 from state import FOREVER
 
 
 class Cycle:
-    """A round for a policy to act on, after all its events."""
+    """A round for a policy to act on, after all events have been applied."""
 
     def __init__(self, state, round, action):
         self.state, self._action, self._events = state, action, len(round.events)
         self.journal = []  # what the policy did
-        self._failed = {}  # the shortest estimate that did not fit now, by what else matters
+        self._failed = {}  # the shortest estimate that did not fit, by kind of job
         state.open(round)
         for event in round.events:
             state.apply(event)
@@ -27,12 +27,12 @@ class Cycle:
         return [j for j in self.queue() if j.at is not None]
 
     def release(self, job):
-        """Gives the job's reservation up."""
+        """Releases the job's reservation."""
         self._do("RELEASE", job)
         self._failed.clear()
 
     def start(self, job):
-        """Starts the job if it fits now, beside all that runs or is reserved; tells whether it did."""
+        """Starts the job if it fits beside running and reserved jobs; returns whether it did."""
         kind = job.candidates, job.nodes, job.request
         if job.estimate >= self._failed.get(kind, FOREVER):
             return False
@@ -44,13 +44,13 @@ class Cycle:
         return True
 
     def reserve(self, job):
-        """Reserves the earliest place for the job, which must have none."""
+        """Reserves the earliest place for a job without a reservation."""
         earliest = self.state.earliest(job)
         if earliest is not None:
             self._do("RESERVE", job, at=earliest[0], placement=earliest[1])
 
     def hold(self, job, reason):
-        """Takes the job out of the queue, for a reason that its owner will read."""
+        """Takes the job out of the queue; its owner is shown the reason."""
         self._do("HOLD", job, reason=reason)
 
     def _do(self, kind, job, placement=None, **fields):

@@ -1,10 +1,10 @@
-"""Makes a policy plugin of a Python function.
+"""Makes a policy plugin from a Python function.
 
-serve(Policy(...)) is all that a policy needs. The rest of this file is what
-plugins/README.md says under "In another language": the handshake, the services
-that go-plugin asks for, and the session. It needs grpcio and protobuf (Debian:
-python3-grpcio, python3-protobuf); the message classes are made of policy.binpb,
-the protocol as it was last released.
+serve(Policy(...)) is all that a policy needs. The rest of this file implements
+the section "In another language" of plugins/README.md: the handshake, the
+services of go-plugin, and the session. It needs grpcio and protobuf (Debian:
+python3-grpcio, python3-protobuf); the message classes are made from
+policy.binpb, the last released protocol.
 """
 
 import base64
@@ -28,7 +28,7 @@ from cycle import Cycle
 from state import State
 
 COOKIE = ("CONDOR_BACKFILL_POLICY", "9e7c1f0a-policyv1")
-PATIENCE = 60  # seconds within which a host opens its session, or is dead
+PATIENCE = 60  # seconds until a host without a session counts as dead
 MAX_MESSAGE = 256 << 20  # bytes; a state with 100,000 jobs takes about 10 MB
 
 _files = descriptor_pb2.FileDescriptorSet.FromString((Path(__file__).parent / "policy.binpb").read_bytes())
@@ -42,11 +42,11 @@ def message(kind, **fields):
 
 @dataclass
 class Policy:
-    """A policy, as the protocol's DescribeResponse has it.
+    """A policy with the fields of the protocol's DescribeResponse.
 
-    decide(cycle, options) acts on a cycle, all of whose events were taken. It
-    keeps nothing between cycles that a decision depends on. The options are all
-    there are, as text by name.
+    decide(cycle, options) acts on a cycle whose events have all been applied. It
+    must keep nothing between cycles that affects a decision. options has the
+    values of all options as text, by name.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Policy:
     options: list = field(default_factory=list)  # of message("Option", ...)
 
     def complete(self, given):
-        """All options, with those that were given."""
+        """Returns the values of all options: the given ones and defaults."""
         values = {o.name: o.default_value for o in self.options}
         choices = {o.name: o.choices for o in self.options}
         for name, value in given.items():
@@ -76,14 +76,14 @@ class Policy:
 class Session:
     """The conversation with the host: the policy and its copies of the state.
 
-    Whatever goes wrong with a copy, it is given up; the host sends it anew.
+    If anything goes wrong with a copy it is dropped, and the host sends the state again.
     """
 
     def __init__(self, policy):
         self.policy, self.options, self.branches = policy, None, {}
 
     def answer(self, m):
-        """The answer to a message of the host; None where there is none."""
+        """Returns the answer to a message of the host; None if it needs none."""
         kind = m.WhichOneof("message")
         return getattr(self, "_" + kind)(getattr(m, kind)) if kind else None
 
@@ -110,7 +110,7 @@ class Session:
         self.branches.pop(m.branch, None)
 
     def _decide(self, m):
-        state = self.branches.pop(m.branch, None)  # it is back if all goes well
+        state = self.branches.pop(m.branch, None)  # put back on success
         try:
             for settled in m.settled if state else ():
                 state.replay(settled.round, settled.journal)
@@ -133,14 +133,14 @@ class Session:
 
 
 def serve(policy):
-    """Serves the policy until the host is done with it, or dead."""
+    """Serves the policy until the host has finished or died."""
     if os.environ.get(COOKIE[0]) != COOKIE[1]:
         sys.exit("This is a policy plugin: start it with negotiator --policy or condorsim run --policy.")
     begun, over = threading.Event(), threading.Event()
 
-    def lasts(context):  # no longer than this call, and with it the connection to the host
+    def lasts(context):  # the process ends with this call, and so with the connection to the host
         begun.set()
-        if not context.add_callback(over.set):  # it is over already
+        if not context.add_callback(over.set):  # the call has ended already
             over.set()
 
     def session(messages, context):
@@ -151,7 +151,7 @@ def serve(policy):
             if answer is not None:
                 yield answer
 
-    def stdio(_, context):  # has nothing to say, and ends with the host as well
+    def stdio(_, context):  # sends nothing, and ends with the host
         lasts(context)
         over.wait()
         return iter(())
@@ -169,29 +169,33 @@ def serve(policy):
             "Session": grpc.stream_stream_rpc_method_handler(
                 session, _classes["policyv1.HostMessage"].FromString, lambda m: m.SerializeToString()),
         }),
-        # What go-plugin asks of every plugin. Their messages are empty, but for the
-        # one that says SERVING.
-        grpc.method_handlers_generic_handler("plugin.GRPCController", {"Shutdown": grpc.unary_unary_rpc_method_handler(shutdown)}),
-        grpc.method_handlers_generic_handler("plugin.GRPCStdio", {"StreamStdio": grpc.unary_stream_rpc_method_handler(stdio)}),
-        grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": grpc.unary_unary_rpc_method_handler(lambda _, __: b"\x08\x01")}),
+        # Services that go-plugin needs. Their messages are empty, except the one with SERVING.
+        grpc.method_handlers_generic_handler(
+            "plugin.GRPCController", {"Shutdown": grpc.unary_unary_rpc_method_handler(shutdown)}),
+        grpc.method_handlers_generic_handler(
+            "plugin.GRPCStdio", {"StreamStdio": grpc.unary_stream_rpc_method_handler(stdio)}),
+        grpc.method_handlers_generic_handler(
+            "grpc.health.v1.Health",
+            {"Check": grpc.unary_unary_rpc_method_handler(lambda _, __: b"\x08\x01")}),
     ))
     path = os.path.join(os.environ.get("PLUGIN_UNIX_SOCKET_DIR") or tempfile.mkdtemp(), "policy.sock")
     certificate = ""
     if client := os.environ.get("PLUGIN_CLIENT_CERT"):  # AutoMTLS
         pem, certificate = own_certificate()
-        server.add_secure_port("unix:" + path, grpc.ssl_server_credentials([(pem, pem)], client.encode(), require_client_auth=True))
+        credentials = grpc.ssl_server_credentials([(pem, pem)], client.encode(), require_client_auth=True)
+        server.add_secure_port("unix:" + path, credentials)
     else:
         server.add_insecure_port("unix:" + path)
     server.start()
     print(f"1|1|unix|{path}|grpc|{certificate}", flush=True)
-    sys.stdout = sys.stderr  # from here on, what is printed is for the host's log
+    sys.stdout = sys.stderr  # what is printed from here on goes to the host's log
     if begun.wait(PATIENCE):
         over.wait()
-    os._exit(0)  # whatever the policy is in the middle of
+    os._exit(0)  # even while the policy is deciding
 
 
 def own_certificate():
-    """A key with its certificate as PEM, and the certificate as the handshake has it."""
+    """Returns a key with its certificate as PEM, and the certificate for the handshake."""
     pem = subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3650",
          "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "-", "-out", "-"],
@@ -202,5 +206,5 @@ def own_certificate():
 
 
 def log(level, text):
-    """Writes to the host's log, as hclog does; what is merely printed to the standard error gets there too."""
+    """Writes an entry to the host's log as hclog does; other standard error is logged as text."""
     print(json.dumps({"@level": level, "@message": text}), file=sys.stderr, flush=True)

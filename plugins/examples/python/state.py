@@ -1,8 +1,8 @@
 """The plugin's copy of the host's state, for policies that give no guarantees.
 
-It follows the host: events and journals bring it from one revision to the next,
-exactly as they do there. Everything is computed from what runs and what is
-reserved, by plain loops: right for some hundred slots.
+Events and journals bring it from one revision to the next, exactly as in the host.
+Everything is computed from running and reserved jobs by plain loops, which suit
+some hundred slots.
 """
 
 import copy
@@ -10,20 +10,21 @@ from collections import namedtuple
 from fractions import Fraction
 
 FOREVER = (2**63 - 1) // 4  # later than any instant
-NEVER_FITS = "fits on no slot of the pool, even an empty one"  # why the state itself holds a job
+NEVER_FITS = "fits on no slot of the pool, even an empty one"  # the reason for which the state itself holds a job
 SPREAD, PACK = 3, 2  # of PlacementRule
 
 
 class Job:
-    """A job and where it stands. Policies read it and do not change it."""
+    """A job and its status. Policies must not change it."""
 
     def __init__(self, spec, key):
         self.id, self.nodes, self.request = spec.id, spec.nodes, tuple(spec.request)
-        self.whole = spec.whole  # it takes all of one bundle, whatever it requests
+        self.whole = spec.whole  # it takes a whole bundle, whatever it requests
         self.submit, self.estimate, self.labels = spec.submit, spec.estimate, dict(spec.labels)
-        self.runs = spec.running or spec.estimate  # for how long, once it was started
+        self.runs = spec.running or spec.estimate  # the expected run time once it is started
         self.candidates = spec.candidates
-        self.place = (spec.submit, spec.place_queue, spec.place_cluster, spec.place_proc, spec.id)  # the order of jobs
+        # the order of jobs
+        self.place = (spec.submit, spec.place_queue, spec.place_cluster, spec.place_proc, spec.id)
         self.key = key  # in the queue's order, lower first
         self.running, self.held = False, ""
         self.at, self.start, self.end = None, 0, 0  # where it runs or is reserved: [(slot, chunks)]
@@ -34,27 +35,29 @@ class Job:
 
     @property
     def width(self):
-        """The cpus of all chunks together."""
+        """Returns the total number of cpus."""
         return self.nodes * self.request[0]
 
 
 class Slot:
     def __init__(self, spec, up):
         self.name, self.capacity, self.up = spec.name, tuple(spec.capacity), up
-        self.jobs = {}  # that run or are reserved here, with how much of each resource
+        self.jobs = {}  # running or reserved here, with their amounts of each resource
 
 
-Bundle = namedtuple("Bundle", "name slots")  # slots that jobs take whole together, such as a partition
+# slots that a job takes together as a whole, such as a partition
+Bundle = namedtuple("Bundle", "name slots")
 
 
 class State:
     def __init__(self, snapshot):
         self.rule, self.now, self.revision = snapshot.rule, snapshot.now, snapshot.revision
         self.resources = list(snapshot.resources)
-        self._outlasted = set()  # slots of jobs that were started in this round, for longer than their estimates
+        # slots of jobs started in this round that are expected to exceed their estimates
+        self._outlasted = set()
         self.slots = [Slot(s.slot, s.up) for s in snapshot.slots]
         self.bundles, self.jobs = [], {}
-        self.sets = {}  # of slots, or of bundles for jobs that are whole, with the rank of each
+        self.sets = {}  # sets of slots, or of bundles for whole jobs, with the rank of each
         self._redefine(snapshot)
         for j in snapshot.jobs:
             job = self.jobs[j.job.id] = Job(j.job, j.key)
@@ -63,17 +66,18 @@ class State:
                 self.put(job, placement(j.placement), j.start, j.end)
 
     def fork(self):
-        """An independent copy."""
+        """Returns an independent copy."""
         return copy.deepcopy(self)
 
     # What is free when.
 
     def free(self, slot, start, end):
-        """The least that is free of each resource of the slot during [start, end)."""
+        """Returns the minimum that is free of each of the slot's resources during [start, end)."""
         slot = self.slots[slot]
-        spans = [(job.start, job.end, amount) for job, amount in slot.jobs.items() if job.start < end and job.end > start]
+        spans = [(job.start, job.end, amount) for job, amount in slot.jobs.items()
+                 if job.start < end and job.end > start]
         least = None
-        for t in {start}.union(s[0] for s in spans if s[0] > start):  # it gets less where one begins
+        for t in {start}.union(s[0] for s in spans if s[0] > start):  # the free amount drops where a span begins
             left = list(slot.capacity)
             for begin, until, amount in spans:
                 if begin <= t < until:
@@ -82,45 +86,46 @@ class State:
         return least
 
     def chunks(self, job, slot, start):
-        """How many of the job's chunks fit the slot from start through its estimate."""
+        """Returns how many of the job's chunks fit the slot from start through its estimate."""
         return within(self.free(slot, start, start + job.estimate), job) if self.slots[slot].up else 0
 
     def all_free(self, start, end):
-        """The slots of which nobody has anything during [start, end)."""
+        """Returns the slots that are completely free during [start, end)."""
         up = [(s, slot.capacity) for s, slot in enumerate(self.slots) if slot.up]
         return {s for s, capacity in up if all(f >= c for f, c in zip(self.free(s, start, end), capacity) if c > 0)}
 
     def bundles_of(self, job):
-        """The bundles that the job may take, of those that there are, each with its rank."""
+        """Returns the available bundles that the job may take, each with its rank."""
         return [(self.bundles[b], rank) for b, rank in self.sets[job.candidates].items() if b < len(self.bundles)]
 
     def slots_of(self, job):
-        """The slots that the job may use and that are up."""
+        """Returns the slots that the job may use and that are up."""
         slots = self.sets[job.candidates]
         if job.whole:
             slots = {s for bundle, _ in self.bundles_of(job) for s in bundle.slots}
         return [s for s in slots if s < len(self.slots) and self.slots[s].up]
 
     def fits(self, job, at, start):
-        """Whether the job fits a placement from start through its estimate."""
+        """Returns whether the job fits a placement from start through its estimate."""
         if job.whole:
             slots = tuple(s for s, _ in at)
-            return any(b.slots == slots for b, _ in self.bundles_of(job)) and self.all_free(start, start + job.estimate).issuperset(slots)
+            known = any(b.slots == slots for b, _ in self.bundles_of(job))
+            return known and self.all_free(start, start + job.estimate).issuperset(slots)
         return all(s in self.sets[job.candidates] and self.chunks(job, s, start) >= n for s, n in at)
 
     def ever_fits(self, job):
-        """Whether the empty pool could run the job."""
+        """Returns whether the empty pool could run the job."""
         slots, chunks = self.slots_of(job), 0
         if job.whole:
             return any(set(bundle.slots).issubset(slots) for bundle, _ in self.bundles_of(job))
         for s in slots:
             chunks += within(self.slots[s].capacity, job)
-            if chunks >= job.nodes:  # mostly the first slot will do
+            if chunks >= job.nodes:  # usually the first slot suffices
                 return True
         return False
 
     def place(self, job, start):
-        """Where the host would place the job from start on; None where it does not fit."""
+        """Returns where the host would place the job from start on; None if it does not fit."""
         if job.whole:
             return self._place_whole(job, start)
         hosts, total = [], 0
@@ -145,7 +150,7 @@ class State:
         return at
 
     def _place_whole(self, job, start):
-        """Of the free bundles the one that is preferred, then that blocks fewest others, then by name."""
+        """Returns the free bundle with the best rank, then fewest blocked others, then first name."""
         slots = self.all_free(start, start + job.estimate)
         free = [bundle for bundle in self.bundles if slots.issuperset(bundle.slots)]
         choices = []
@@ -156,7 +161,7 @@ class State:
         return [(slot, 1) for slot in min(choices)[-1].slots] if choices else None
 
     def _preference(self, job, slot, rank, free):
-        """Sorts slots: by rank, then by the least fraction that one chunk leaves free, then by name."""
+        """Sorts slots by rank, then by the least fraction left free by one chunk, then by name."""
         slot = self.slots[slot]
         left = min((Fraction(f - need, c) for f, need, c in zip(free, job.request, slot.capacity) if c > 0), default=1)
         if self.rule == SPREAD:
@@ -164,7 +169,7 @@ class State:
         return (0 if self.rule == PACK else -rank), left, slot.name
 
     def earliest(self, job):
-        """The earliest start and the place there, or None. More is free only where a span ends."""
+        """Returns the earliest start with its place, or None. Only ends of spans free anything."""
         ends = {j.end for s in self.slots_of(job) for j in self.slots[s].jobs if self.now < j.end < FOREVER}
         for start in sorted(ends | {self.now}):
             at = self.place(job, start)
@@ -172,15 +177,16 @@ class State:
                 return start, at
         return None
 
-    # Where jobs stand.
+    # The places of jobs.
 
     def put(self, job, at, start, end):
-        """Gives a job a place, in place of the one that it has; None: no place."""
+        """Replaces a job's place; None means no place."""
         for slot, _ in job.at or ():
             del self.slots[slot].jobs[job]
         job.at, job.start, job.end = at, start, end
         for slot, n in at or ():
-            self.slots[slot].jobs[job] = [n * amount for amount in (self.slots[slot].capacity if job.whole else job.request)]
+            taken = self.slots[slot].capacity if job.whole else job.request
+            self.slots[slot].jobs[job] = [n * amount for amount in taken]
 
     def _requeue(self, job):
         job.running = False
@@ -191,9 +197,9 @@ class State:
             job.held = NEVER_FITS
 
     def _displace(self, slots):
-        """Voids the reservations that do not fit on these slots any more.
+        """Voids the reservations that no longer fit on these slots.
 
-        Going by planned start, each that fits beside what runs and those before it stays.
+        In the order of planned starts, each that fits beside running jobs and earlier ones stays.
         """
         slots = {s for s in slots if not self.slots[s].up or min(self.free(s, self.now, FOREVER)) < 0}
         planned = {j for s in slots for j in self.slots[s].jobs if not j.running}
@@ -204,10 +210,10 @@ class State:
             if start >= self.now and self.fits(job, at, start):
                 self.put(job, at, start, end)
 
-    # Events, in the words of EventKind.
+    # Events, named as in EventKind.
 
     def open(self, round):
-        """Begins a round: what holds from its opening."""
+        """Opens a round and applies what holds from its start."""
         self.now = round.now
         self._redefine(round)
         for k in round.keys:
@@ -283,7 +289,7 @@ class State:
 
     def _on_start_failed(self, event):
         job = self.jobs[event.job]
-        if job.at is not None:  # else it lost its slot in this very round
+        if job.at is not None:  # else it lost its slot in this round
             self._requeue(job)
             self._hold_if_it_never_fits(job)
 
@@ -297,7 +303,7 @@ class State:
 
     def _on_estimate_changed(self, event):
         job = self.jobs[event.job]
-        if job.running:  # else it lost its slot in this very round
+        if job.running:  # else it lost its slot in this round
             job.end = event.end
             self._displace([s for s, _ in job.at])
 
@@ -309,10 +315,10 @@ class State:
         job = self.jobs[event.spec.id] = Job(event.spec, event.key)
         self._hold_if_it_never_fits(job)
 
-    # Decisions of others.
+    # Decisions that were made elsewhere.
 
     def replay(self, round, journal):
-        """Follows a round that was decided elsewhere."""
+        """Applies a round that was decided elsewhere."""
         self.open(round)
         applied = 0
         for action in journal:
@@ -325,7 +331,7 @@ class State:
         self.close()
 
     def act(self, action):
-        """Takes one action."""
+        """Applies one action."""
         kind = action.DESCRIPTOR.fields_by_name["kind"].enum_type.values_by_number[action.kind].name
         job = self.jobs.get(action.job)
         if kind == "ACTION_KIND_START":
@@ -340,21 +346,21 @@ class State:
         elif kind == "ACTION_KIND_HOLD":
             self.put(job, None, 0, 0)
             job.held = action.reason
-        # The other kinds change nothing that is kept here.
+        # Other kinds do not affect this copy.
 
 
 def placement(message):
-    """Slots with the chunks there."""
+    """Returns the slots with their numbers of chunks."""
     return list(zip(message.slots, message.counts or [1] * len(message.slots)))
 
 
 def within(amount, job):
-    """How many of the job's chunks fit an amount."""
+    """Returns how many of the job's chunks fit an amount."""
     return min([job.nodes] + [max(0, a) // need for a, need in zip(amount, job.request) if need > 0])
 
 
 def spread(hosts, nodes):
-    """One chunk for each slot in turn."""
+    """Deals out chunks to the slots in turn, one at a time."""
     hosts, counts = hosts[:nodes], {}
     while nodes > 0:
         for slot, n in hosts:

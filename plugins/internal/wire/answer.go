@@ -6,23 +6,23 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxActions bounds the actions of an answer.
+// maxActions is the maximum number of actions of an answer.
 const maxActions = 1 << 20
 
-// leastAction is how many bytes of a message an action takes, were it empty.
+// leastAction is the minimum number of bytes of an action in a message.
 const leastAction = 2
 
-// CheckAnswer refuses a PolicyMessage, as it came, that has too many actions. The
-// bound on its bytes is not enough: an action takes two of them at least and, once
-// decoded, a hundred. Most answers are too short for so many, and not looked at.
+// CheckAnswer returns an error if an encoded PolicyMessage has too many actions. Limiting its bytes
+// is not enough, because an action of two bytes becomes a hundred when it is decoded. read is
+// called only if size allows that many actions.
 func CheckAnswer(size int, read func() []byte) error {
 	if size <= leastAction*maxActions {
 		return nil
 	}
 	raw := read()
-	const inMessage, inDecision = 2, 3 // the fields decision and journal
+	const inMessage, inDecision = 2, 3 // numbers of the fields decision and journal
 	actions := 0
-	return fields(raw, inMessage, func(decision []byte) error { // there may be parts of one
+	return fields(raw, inMessage, func(decision []byte) error { // it may be split into parts
 		return fields(decision, inDecision, func([]byte) error {
 			if actions++; actions > maxActions {
 				return fmt.Errorf("an answer of %d bytes has more than %d actions", len(raw), maxActions)
@@ -32,7 +32,7 @@ func CheckAnswer(size int, read func() []byte) error {
 	})
 }
 
-// fields visits the fields of a message that have a number and hold bytes.
+// fields calls visit for every field of a message that has this number and holds bytes.
 func fields(raw []byte, number protowire.Number, visit func([]byte) error) error {
 	for len(raw) > 0 {
 		field, kind, n := protowire.ConsumeTag(raw)

@@ -11,43 +11,43 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// ChannelEnv names the environment variable that offers a plugin a socket for
-// its session: it holds the number of the descriptor.
+// ChannelEnv is the environment variable that offers a plugin a socket for its session: its value
+// is the number of the descriptor.
 const ChannelEnv = "CONDOR_BACKFILL_CHANNEL"
 
-// Channel carries messages over a stream, each after its length, as the protocol
-// says. One goroutine may send while another receives.
+// Channel carries messages over a stream, each preceded by its length as the protocol defines it.
+// One goroutine may send while another receives.
 type Channel struct {
 	out     io.Writer
 	in      *bufio.Reader
-	limit   int    // bytes of a message that is received
-	written []byte // room for what is sent
-	read    []byte // room for what is received
+	limit   int    // maximum size of a received message
+	written []byte // buffer for sending
+	read    []byte // buffer for receiving
 }
 
 const (
 	lengthBytes = 4
-	// spareRoom bounds the room that is kept from message to message.
+	// spareRoom is the maximum size of a buffer that is kept from message to message.
 	spareRoom = 1 << 20
-	// firstRoom is what is set aside for a message before any of it has come.
+	// firstRoom is the size of the buffer before any of a message has arrived.
 	firstRoom = 64 << 10
 )
 
-// NewChannel makes a channel of a stream, on which no message is received that is
-// larger than the limit. It reads ahead.
+// NewChannel returns a channel over a stream that receives no message larger than limit. It reads
+// ahead.
 func NewChannel(stream io.ReadWriter, limit int) *Channel {
 	return &Channel{out: stream, in: bufio.NewReader(stream), limit: limit}
 }
 
-// message is one that reads and writes itself, without reflection.
+// message encodes and decodes itself without reflection.
 type message interface {
 	SizeVT() int
 	MarshalToSizedBufferVT(into []byte) (int, error)
 	UnmarshalVT(from []byte) error
 }
 
-// Send writes a message and returns how many bytes it took. An error leaves the
-// channel unusable, unless the message was too large.
+// Send writes a message and returns its size in bytes. After an error the channel is unusable,
+// unless the message was too large.
 func (c *Channel) Send(m message) (int, error) {
 	size := m.SizeVT()
 	if size > MaxMessage {
@@ -64,9 +64,9 @@ func (c *Channel) Send(m message) (int, error) {
 	return c.out.Write(frame)
 }
 
-// Receive reads a message and returns how many bytes it took. The error is io.EOF
-// if the other side has ended the stream. What the other side says of a message's
-// length is believed only as far as the message has come.
+// Receive reads a message and returns its size in bytes. The error is io.EOF if the other side
+// closed the stream. The buffer grows with what has arrived, whatever length the other side
+// announces.
 func (c *Channel) Receive(m message) (int, error) {
 	header, err := c.in.Peek(lengthBytes)
 	if err != nil {
@@ -79,10 +79,10 @@ func (c *Channel) Receive(m message) (int, error) {
 	if uint64(length) > uint64(c.limit) {
 		return 0, fmt.Errorf("a message of %d bytes is announced, larger than %d", length, c.limit)
 	}
-	_, _ = c.in.Discard(lengthBytes) // they were seen
+	_, _ = c.in.Discard(lengthBytes) // already peeked at
 	body := c.read[:0]
 	for left := int(length); left > 0; {
-		step := min(left, max(firstRoom, len(body))) // at most doubles what has come
+		step := min(left, max(firstRoom, len(body))) // at most doubles the buffer
 		body = slices.Grow(body, step)[:len(body)+step]
 		n, err := io.ReadFull(c.in, body[len(body)-step:])
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// stream is a stream whose two directions are apart.
+// stream is a stream with separate directions.
 type stream struct {
 	io.Reader
 	io.Writer
@@ -38,7 +38,8 @@ func TestMessagesSurviveTheChannel(t *testing.T) {
 		require.Equal(t, sent.Len()-before, n)
 	}
 	for name, way := range map[string]func(io.Reader) io.Reader{
-		"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "with its end": iotest.DataErrReader,
+		"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader,
+		"with its end": iotest.DataErrReader,
 	} {
 		here, bytesRead := wire.NewChannel(stream{Reader: way(bytes.NewReader(sent.Bytes()))}, wire.MaxMessage), 0
 		for _, text := range texts {
@@ -62,18 +63,20 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 		"a message of 4294967295 bytes is annou": "\xff\xff\xff\xff",
 		"decode":                                 "\x01\x00\x00\x00\xff",
 	} {
-		_, err := wire.NewChannel(stream{Reader: strings.NewReader(sent)}, wire.MaxMessage).Receive(&policyv1.PolicyMessage{})
+		_, err := wire.NewChannel(stream{Reader: strings.NewReader(sent)},
+			wire.MaxMessage).Receive(&policyv1.PolicyMessage{})
 		require.ErrorContains(t, err, want)
 		require.NotErrorIs(t, err, io.EOF)
 	}
 }
 
-// A length is announced in four bytes; the room for it is had only as it comes.
+// A length is announced in four bytes; the buffer grows only with the content.
 func TestALengthIsNotBelieved(t *testing.T) { //nolint:paralleltest // it looks at what is allocated
 	header := binary.LittleEndian.AppendUint32(nil, wire.MaxMessage)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := wire.NewChannel(stream{Reader: io.MultiReader(bytes.NewReader(header), strings.NewReader("few"))}, wire.MaxMessage).Receive(&policyv1.PolicyMessage{})
+	_, err := wire.NewChannel(stream{Reader: io.MultiReader(bytes.NewReader(header), strings.NewReader("few"))},
+		wire.MaxMessage).Receive(&policyv1.PolicyMessage{})
 	runtime.ReadMemStats(&after)
 	require.ErrorContains(t, err, "3 of 268435456 bytes of a message came")
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
@@ -90,8 +93,8 @@ func TestATooLargeMessageIsNotSent(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An action that takes two bytes becomes a hundred, so that the bound on bytes is
-// no bound on memory.
+// An action of two bytes becomes a hundred when decoded, so that a limit on bytes does not limit
+// memory.
 func TestAnAnswerWithTooManyActionsIsNotDecoded(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 20
@@ -104,10 +107,11 @@ func TestAnAnswerWithTooManyActionsIsNotDecoded(t *testing.T) {
 		raw     []byte
 		refused string
 	}{
-		"few":                                 {message(append(other, bytes.Repeat(empty, most)...)), ""},
-		"many":                                {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
-		"many in parts":                       {bytes.Repeat(message(empty), most+1), "more than 1048576 actions"},
-		"behind a group that ends as another": {append([]byte{9<<3 | 3, 8<<3 | 4}, message(bytes.Repeat(empty, most+1))...), "end group"},
+		"few":           {message(append(other, bytes.Repeat(empty, most)...)), ""},
+		"many":          {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
+		"many in parts": {bytes.Repeat(message(empty), most+1), "more than 1048576 actions"},
+		"behind a group that ends as another": {append([]byte{9<<3 | 3, 8<<3 | 4},
+			message(bytes.Repeat(empty, most+1))...), "end group"},
 	} {
 		frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(test.raw))), test.raw...)
 		m := &policyv1.PolicyMessage{}

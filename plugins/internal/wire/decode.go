@@ -9,21 +9,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// What is decoded came from another process. Decoding makes values of the right
-// shape; whether they make sense is for the core to check, which refuses what
-// does not.
+// Messages come from another process. Decoding makes values of the right shape; the core checks
+// whether they make sense.
 
-// DecodeSpec reads what was told of a policy. Its New is nil, and its options have
-// no Check: what their types cannot say, the policy's own process checks.
-func DecodeSpec(m *policyv1.DescribeResponse) backfill.Spec {
-	return backfill.Spec{
+// DecodeSpec decodes a policy's description. Its New is nil, and its options have no Check: what
+// types cannot express is checked by the policy's own process.
+func DecodeSpec(m *policyv1.DescribeResponse) backfill.PolicySpec {
+	return backfill.PolicySpec{
 		Name: m.GetName(), Doc: m.GetDoc(), Promise: m.GetPromise(), Source: m.GetSource(),
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(),
 		Options: each(m.GetOptions(), decodeOption),
 	}
 }
 
-// DecodeRound reads a round.
+// DecodeRound decodes a round.
 func DecodeRound(m *policyv1.Round) backfill.Round {
 	return backfill.Round{
 		Now:        backfill.Time(m.GetNow()),
@@ -34,16 +33,17 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 		}),
 		Events: each(m.GetEvents(), func(e *policyv1.Event) backfill.Event {
 			return backfill.Event{
-				Kind: backfill.EventKind(kind(int32(e.GetKind()))), Job: backfill.JobID(e.GetJob()),
-				Spec: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
-				Placement: decodePlacement(e.GetPlacement()), Start: backfill.Time(e.GetStart()), End: backfill.Time(e.GetEnd()),
+				Kind: backfill.EventKind(kind(int32(e.GetKind()))), JobID: backfill.JobID(e.GetJob()),
+				Job: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
+				Placement: decodePlacement(e.GetPlacement()), Start: backfill.Time(e.GetStart()),
+				End:    backfill.Time(e.GetEnd()),
 				Policy: e.GetPolicy(), Guarantees: e.GetGuarantees(),
 			}
 		}),
 	}
 }
 
-// DecodeJournal reads a decision's journal.
+// DecodeJournal decodes a decision's journal.
 func DecodeJournal(m []*policyv1.Action) []backfill.Action {
 	return each(m, func(a *policyv1.Action) backfill.Action {
 		return backfill.Action{
@@ -54,7 +54,7 @@ func DecodeJournal(m []*policyv1.Action) []backfill.Action {
 	})
 }
 
-// DecodeSnapshot reads a whole state.
+// DecodeSnapshot decodes a whole state.
 func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 	rule := profile.Rule(kind(int32(m.GetRule())) - 1)
 	if rule > profile.Spread {
@@ -70,15 +70,20 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Jobs: each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
 			return backfill.JobState{
-				Job: decodeJob(j.GetJob()), Running: j.GetRunning(), Held: j.GetHeld(), Key: j.GetKey(), Alone: j.GetAlone(),
-				Placement: decodePlacement(j.GetPlacement()), Start: backfill.Time(j.GetStart()), End: backfill.Time(j.GetEnd()),
+				Job: decodeJob(j.GetJob()), Running: j.GetRunning(), Held: j.GetHeld(), Key: j.GetKey(),
+				Alone:     j.GetAlone(),
+				Placement: decodePlacement(j.GetPlacement()), Start: backfill.Time(j.GetStart()),
+				End:      backfill.Time(j.GetEnd()),
 				Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()),
 			}
 		}),
 		Wakes:     each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),
 		KeepFreed: backfill.Time(m.GetKeepFreed()),
 		Freed: each(m.GetFreed(), func(f *policyv1.Freed) backfill.Freed {
-			return backfill.Freed{At: backfill.Time(f.GetAt()), Slot: backfill.SlotID(f.GetSlot()), Amount: f.GetAmount()}
+			return backfill.Freed{
+				At: backfill.Time(f.GetAt()), Slot: backfill.SlotID(f.GetSlot()),
+				Amount: f.GetAmount(),
+			}
 		}),
 	}, nil
 }
@@ -92,10 +97,13 @@ func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
 }
 
 func decodeBundle(m *policyv1.Bundle) backfill.Bundle {
-	return backfill.Bundle{ID: backfill.BundleID(m.GetId()), Name: m.GetName(), Slots: each(m.GetSlots(), id[backfill.SlotID])}
+	return backfill.Bundle{
+		ID: backfill.BundleID(m.GetId()), Name: m.GetName(),
+		Slots: each(m.GetSlots(), id[backfill.SlotID]),
+	}
 }
 
-// id is the inverse of number.
+// id returns the inverse of number.
 func id[ID ~int32](number int32) ID { return ID(number) }
 
 func decodeJob(m *policyv1.Job) *backfill.Job {
@@ -104,9 +112,12 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 	}
 	return &backfill.Job{
 		ID: backfill.JobID(m.GetId()), Submit: backfill.Time(m.GetSubmit()),
-		Place: backfill.Place{Queue: m.GetPlaceQueue(), Cluster: m.GetPlaceCluster(), Proc: m.GetPlaceProc()},
+		Position: backfill.QueuePosition{
+			Queue: m.GetPlaceQueue(), Cluster: m.GetPlaceCluster(), Proc: m.GetPlaceProc(),
+		},
 		Nodes: int(m.GetNodes()), Request: m.GetRequest(),
-		Estimate: backfill.Time(m.GetEstimate()), Running: backfill.Time(m.GetRunning()), Limit: backfill.Time(m.GetLimit()),
+		Estimate: backfill.Time(m.GetEstimate()), Running: backfill.Time(m.GetRunning()),
+		Limit:       backfill.Time(m.GetLimit()),
 		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Whole: m.GetWhole(), Labels: m.GetLabels(),
 	}
 }
@@ -115,8 +126,7 @@ func decodeSlot(m *policyv1.Slot) backfill.Slot {
 	return backfill.Slot{ID: backfill.SlotID(m.GetId()), Name: m.GetName(), Capacity: m.GetCapacity()}
 }
 
-// decodePlacement reads a placement. Where counts are missing from a list of
-// them they are 0, which no job has.
+// decodePlacement decodes a placement. Missing counts become 0, which no job has.
 func decodePlacement(m *policyv1.Placement) backfill.Placement {
 	if m == nil {
 		return nil
@@ -134,8 +144,8 @@ func decodePlacement(m *policyv1.Placement) backfill.Placement {
 	return p
 }
 
-// kind narrows an enumeration without mistaking an unknown value for a known
-// one: it is 0, which is none.
+// kind narrows an enumeration. An unknown value becomes 0, which is unspecified, never a known
+// value.
 func kind(k int32) uint8 {
 	if k < 0 || k > math.MaxUint8 {
 		return 0

@@ -10,15 +10,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// EncodeSpec writes what can be told of a policy.
-func EncodeSpec(s backfill.Spec) *policyv1.DescribeResponse {
+// EncodeSpec encodes the description of a policy.
+func EncodeSpec(s backfill.PolicySpec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
-		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees, IgnoresOrder: s.IgnoresOrder,
-		Options: each(s.Options, encodeOption), Features: encodeFeatures(Everything),
+		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees,
+		IgnoresOrder: s.IgnoresOrder,
+		Options:      each(s.Options, encodeOption), Features: encodeFeatures(Everything),
 	}
 }
 
-// EncodeRound writes a round.
+// EncodeRound encodes a round.
 func EncodeRound(r backfill.Round) *policyv1.Round {
 	return &policyv1.Round{
 		Now:        int64(r.Now),
@@ -29,7 +30,7 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 		}),
 		Events: each(r.Events, func(e backfill.Event) *policyv1.Event {
 			m := &policyv1.Event{
-				Kind: policyv1.EventKind(e.Kind), Job: int64(e.Job), Spec: encodeJob(e.Spec), Key: e.Key,
+				Kind: policyv1.EventKind(e.Kind), Job: int64(e.JobID), Spec: encodeJob(e.Job), Key: e.Key,
 				Placement: encodePlacement(e.Placement), Start: int64(e.Start), End: int64(e.End),
 				Policy: Text(e.Policy), Guarantees: e.Guarantees,
 			}
@@ -43,7 +44,7 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 	}
 }
 
-// EncodeJournal writes a decision's journal.
+// EncodeJournal encodes a decision's journal.
 func EncodeJournal(journal []backfill.Action) []*policyv1.Action {
 	return each(journal, func(a backfill.Action) *policyv1.Action {
 		return &policyv1.Action{
@@ -53,7 +54,7 @@ func EncodeJournal(journal []backfill.Action) []*policyv1.Action {
 	})
 }
 
-// EncodeSnapshot writes a whole state.
+// EncodeSnapshot encodes a whole state.
 func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 	return &policyv1.Snapshot{
 		Resources: each(s.Resources, Text), Rule: policyv1.PlacementRule(s.Rule) + 1,
@@ -91,7 +92,7 @@ func encodeBundle(b backfill.Bundle) *policyv1.Bundle {
 	return &policyv1.Bundle{Id: int32(b.ID), Name: Text(b.Name), Slots: each(b.Slots, number[backfill.SlotID])}
 }
 
-// number is an ID as a message has it.
+// number returns an ID as messages contain it.
 func number[ID ~int32](id ID) int32 { return int32(id) }
 
 func encodeJob(j *backfill.Job) *policyv1.Job {
@@ -100,8 +101,9 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 	}
 	return &policyv1.Job{
 		Id: int64(j.ID), Submit: int64(j.Submit),
-		PlaceQueue: Text(j.Place.Queue), PlaceCluster: j.Place.Cluster, PlaceProc: j.Place.Proc,
-		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running), Limit: int64(j.Limit),
+		PlaceQueue: Text(j.Position.Queue), PlaceCluster: j.Position.Cluster, PlaceProc: j.Position.Proc,
+		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running),
+		Limit:       int64(j.Limit),
 		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Whole: j.Whole, Labels: texts(j.Labels),
 	}
 }
@@ -127,16 +129,15 @@ func encodePlacement(p backfill.Placement) *policyv1.Placement {
 	return m
 }
 
-// Text is s as a message can carry it: valid UTF-8. What a pool sends in another
-// encoding gets replacement characters.
+// Text returns s as valid UTF-8, which messages require. Other bytes become replacement characters.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// texts is the map with valid text alone; it is the map itself if that is so.
+// texts returns the map with valid texts only; it is the same map if all are valid.
 func texts(m map[string]string) map[string]string {
 	for k, v := range m {
 		if !utf8.ValidString(k) || !utf8.ValidString(v) {
 			valid := make(map[string]string, len(m))
-			for _, key := range slices.Sorted(maps.Keys(m)) { // of those that become one, always the same counts
+			for _, key := range slices.Sorted(maps.Keys(m)) { // of keys that become equal, always the same one counts
 				valid[Text(key)] = Text(m[key])
 			}
 			return valid
@@ -145,7 +146,7 @@ func texts(m map[string]string) map[string]string {
 	return m
 }
 
-// each translates a list; an empty one is nil.
+// each translates a list; an empty one becomes nil.
 func each[A, B any](list []A, translate func(A) B) []B {
 	if len(list) == 0 {
 		return nil

@@ -8,23 +8,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// Features are what came into the protocol after its first release, as far as a plugin
-// that does not know of it would misread what it is told. A bit stands for each, its
-// number in the protocol.
+// Features are additions to the protocol since its first release that a plugin would misread if it
+// does not know them. Each has a bit, by its number in the protocol.
 type Features uint8
 
 // The features.
 const (
 	Running Features = 1 << policyv1.Feature_FEATURE_RUNNING
 	Bundles Features = 1 << policyv1.Feature_FEATURE_BUNDLES
-	// Everything is what plugins know that are built with this host's sdk.
+	// Everything is the set of features known to plugins built with this host's sdk.
 	Everything = Running | Bundles
 )
 
 func (f Features) String() string {
 	var names []string
 	if f&Running != 0 {
-		names = append(names, "jobs that are expected to run for longer or shorter than the estimate that they are placed by")
+		names = append(names, "jobs that are expected to run for longer or shorter than the estimate that they "+
+			"are placed by")
 	}
 	if f&Bundles != 0 {
 		names = append(names, "bundles of slots that are taken whole, such as partitions")
@@ -32,7 +32,7 @@ func (f Features) String() string {
 	return strings.Join(names, "; ")
 }
 
-// FeaturesOf are those that a plugin says it knows. Those of newer ones are no matter.
+// FeaturesOf returns the features that a plugin says it knows; those unknown here are ignored.
 func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 	for _, feature := range m.GetFeatures() {
 		if feature > 0 {
@@ -51,20 +51,20 @@ func encodeFeatures(f Features) (list []policyv1.Feature) {
 	return list
 }
 
-// RoundNeeds is what a plugin must know to read a round.
+// RoundNeeds returns the features that a plugin needs to read a round.
 func RoundNeeds(r backfill.Round) (f Features) {
 	if len(r.Bundles) > 0 {
 		f |= Bundles
 	}
 	for i := range r.Events {
-		if j := r.Events[i].Spec; j != nil {
+		if j := r.Events[i].Job; j != nil {
 			f |= jobNeeds(j)
 		}
 	}
 	return f
 }
 
-// StateNeeds is what a plugin must know to read a state.
+// StateNeeds returns the features that a plugin needs to read a state.
 func StateNeeds(s backfill.Snapshot) (f Features) {
 	if len(s.Bundles) > 0 {
 		f |= Bundles
@@ -85,7 +85,7 @@ func jobNeeds(j *backfill.Job) (f Features) {
 	return f
 }
 
-// Lack is the error of a plugin that knows less than it needs; nil if it does not.
+// Lack returns an error that names the needed features that a plugin does not have, or nil.
 func (f Features) Lack(needs Features) error {
 	if missing := needs &^ f; missing != 0 {
 		return fmt.Errorf("it does not know what is in the pool: %v: %w, or do without", missing, ErrMismatch)

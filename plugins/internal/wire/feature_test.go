@@ -23,8 +23,14 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 		{backfill.Job{Estimate: 10, Whole: true}, wire.Bundles},
 		{backfill.Job{Estimate: 10, Running: 9, Whole: true}, wire.Everything},
 	} {
-		require.Equal(t, tt.want, wire.RoundNeeds(backfill.Round{Events: []backfill.Event{{Kind: backfill.Wake}, {Kind: backfill.Changed, Spec: &tt.job}}}))
-		require.Equal(t, tt.want, wire.StateNeeds(backfill.Snapshot{Jobs: []backfill.JobState{{Job: &backfill.Job{}}, {Job: &tt.job}}}))
+		require.Equal(t, tt.want, wire.RoundNeeds(backfill.Round{Events: []backfill.Event{
+			{Kind: backfill.Wake},
+			{Kind: backfill.Changed, Job: &tt.job},
+		}}))
+		require.Equal(t, tt.want, wire.StateNeeds(backfill.Snapshot{Jobs: []backfill.JobState{
+			{Job: &backfill.Job{}},
+			{Job: &tt.job},
+		}}))
 	}
 	require.Equal(t, wire.Bundles, wire.RoundNeeds(backfill.Round{Bundles: make([]backfill.Bundle, 1)}))
 	require.Equal(t, wire.Bundles, wire.StateNeeds(backfill.Snapshot{Bundles: make([]backfill.Bundle, 1)}))
@@ -32,7 +38,7 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 
 func TestWhatAPluginSaysItKnows(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, wire.Everything, wire.FeaturesOf(wire.EncodeSpec(backfill.Spec{})))
+	require.Equal(t, wire.Everything, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{})))
 	require.Zero(t, wire.FeaturesOf(&policyv1.DescribeResponse{}))
 	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 3, 7, 8, 1 << 30, -1}
 	require.Equal(t, wire.Running, wire.FeaturesOf(&policyv1.DescribeResponse{Features: newer}))
@@ -44,5 +50,6 @@ func TestWhatAPluginSaysItKnows(t *testing.T) {
 	require.NoError(t, wire.Running.Lack(wire.Running))
 	require.ErrorIs(t, wire.Running.Lack(wire.Everything), wire.ErrMismatch)
 	require.EqualError(t, wire.Features(0).Lack(wire.Bundles),
-		"it does not know what is in the pool: bundles of slots that are taken whole, such as partitions: rebuild it with this host's plugins/sdk, or do without")
+		"it does not know what is in the pool: bundles of slots that are taken whole, such as partitions: rebuild it "+
+			"with this host's plugins/sdk, or do without")
 }

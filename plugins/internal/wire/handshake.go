@@ -1,6 +1,5 @@
-// Package wire is what both sides of the plugin boundary must agree on beside
-// the protocol itself: the handshake, the bounds, and how the contract's types
-// are written as messages.
+// Package wire is what both sides of the plugin boundary share besides the protocol itself: the
+// handshake, the limits, and the encoding of the contract's types as messages.
 package wire
 
 import (
@@ -18,26 +17,27 @@ import (
 const (
 	// PluginName is the name under which a plugin serves its policy.
 	PluginName = "policy"
-	// ServeArg is the hidden first argument that makes an executable serve one
-	// of its linked-in policies, named by the second.
+	// ServeArg is the hidden first argument that makes an executable serve one of its linked-in
+	// policies, which the second argument names.
 	ServeArg = "plugin-serve"
-	// Version is that of the protocol.
+	// Version is the version of the protocol.
 	Version = 1
-	// MaxMessage bounds a message. The state of a pool with a hundred thousand
-	// jobs takes about ten megabytes.
+	// MaxMessage is the maximum size of a message. The state of a pool with a hundred thousand jobs
+	// takes about ten megabytes.
 	MaxMessage = 256 << 20
-	// MaxAnswer bounds a message of a plugin. Reservations for a hundred thousand
-	// jobs take about five megabytes.
+	// MaxAnswer is the maximum size of a plugin's message. Reservations for a hundred thousand jobs
+	// take about five megabytes.
 	MaxAnswer = 32 << 20
-	// MaxDescription bounds a plugin's description. No sensible one has more than
-	// some hundred kilobytes.
+	// MaxDescription is the maximum size of a plugin's description. Sensible ones have at most some
+	// hundred kilobytes.
 	MaxDescription = 1 << 20
 )
 
-// SocketDir makes a directory for a plugin's socket. One of its own keeps the socket
-// from other users, and a killed plugin's socket from lying about.
+// SocketDir creates a directory for a plugin's socket. A directory of its own keeps other users
+// away from the socket, and makes it easy to remove the socket of a killed plugin.
 func SocketDir() (string, error) {
-	const name, longest = "backfill-1234567890", 104 - len("/plugin1234567890\x00") // the least that systems have for a socket's path
+	// the shortest limit of a socket's path among systems
+	const name, longest = "backfill-1234567890", 104 - len("/plugin1234567890\x00")
 	parent := os.TempDir()
 	if len(parent)+len("/")+len(name) > longest {
 		parent = "/tmp"
@@ -49,8 +49,7 @@ func SocketDir() (string, error) {
 	return dir, nil
 }
 
-// Handshake tells a policy plugin from any other executable. The cookie is no
-// secret.
+// Handshake identifies policy plugins among other executables. The cookie is not a secret.
 func Handshake() plugin.HandshakeConfig {
 	return plugin.HandshakeConfig{
 		MagicCookieKey:   "CONDOR_BACKFILL_POLICY",
@@ -58,17 +57,17 @@ func Handshake() plugin.HandshakeConfig {
 	}
 }
 
-// Versions are the versions of the protocol that this side speaks, with what it
-// serves or asks for in each. A plugin and a host use the latest that both speak.
+// Versions returns the versions of the protocol that this side speaks, each with the plugin that it
+// serves or asks for. A plugin and a host use the latest common version.
 func Versions(p plugin.Plugin) map[int]plugin.PluginSet {
 	return map[int]plugin.PluginSet{Version: {PluginName: p}}
 }
 
-// ErrMismatch says that a plugin does not fit this host.
+// ErrMismatch says that a plugin and this host do not fit together.
 var ErrMismatch = errors.New("rebuild it with this host's plugins/sdk")
 
-// CheckHello refuses the line with which a plugin begins to speak, if it is none
-// or this host cannot understand what would follow.
+// CheckHello returns an error if the first line of a plugin is not a handshake, or if this host
+// could not understand what follows.
 func CheckHello(line string) error {
 	line = strings.TrimSpace(line)
 	fields := strings.Split(line, "|")
@@ -82,9 +81,11 @@ func CheckHello(line string) error {
 	case err != nil || err2 != nil:
 		return unasked(line)
 	case core != plugin.CoreProtocolVersion:
-		return fmt.Errorf("it shakes hands as in version %d of go-plugin's protocol, this host as in version %d: %w", core, plugin.CoreProtocolVersion, ErrMismatch)
+		return fmt.Errorf("it shakes hands as in version %d of go-plugin's protocol, this host as in version %d: %w",
+			core, plugin.CoreProtocolVersion, ErrMismatch)
 	case !slices.Contains(known, version):
-		return fmt.Errorf("it speaks version %d of the policy protocol, this host %s: %w", version, strings.Trim(fmt.Sprint(known), "[]"), ErrMismatch)
+		return fmt.Errorf("it speaks version %d of the policy protocol, this host %s: %w", version,
+			strings.Trim(fmt.Sprint(known), "[]"), ErrMismatch)
 	case len(fields) < 5 || fields[4] != string(plugin.ProtocolGRPC):
 		return fmt.Errorf("it does not serve its policy over gRPC: %w", ErrMismatch)
 	}
@@ -92,5 +93,6 @@ func CheckHello(line string) error {
 }
 
 func unasked(line string) error {
-	return fmt.Errorf("it printed %.80q instead of a handshake: nothing may be printed before sdk.Serve does that", line)
+	return fmt.Errorf("it printed %.80q instead of a handshake: nothing may be printed before sdk.Serve does that",
+		line)
 }

@@ -1,5 +1,5 @@
 package wire
 
-// LogLevel is the variable that tells a plugin the level which its host shows,
-// so that it need not send what nobody sees.
+// LogLevel is the environment variable with the level that the host logs, so that a plugin need not
+// send what nobody sees.
 const LogLevel = "CONDOR_BACKFILL_LOG_LEVEL"

@@ -7,8 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// encodeOption writes what can be told of an option. The types are translated by
-// number: the protocol has one more, the unspecified, in front.
+// encodeOption encodes the description of an option. The protocol's enumeration of types has one
+// more value, unspecified, in front.
 func encodeOption(o backfill.Option) *policyv1.Option {
 	low, high := o.Range.Bounds()
 	return &policyv1.Option{
@@ -17,8 +17,8 @@ func encodeOption(o backfill.Option) *policyv1.Option {
 	}
 }
 
-// decodeOption reads an option. One of a type that is not known here, as a newer
-// plugin may have, is a text, whose values only the plugin checks.
+// decodeOption decodes an option. A type that is unknown here, as a newer plugin may have, becomes
+// a text, whose values only the plugin checks.
 func decodeOption(m *policyv1.Option) backfill.Option {
 	o := backfill.Option{Name: m.GetName(), Default: m.GetDefaultValue(), Doc: m.GetDoc()}
 	if m.GetType() <= policyv1.OptionType_OPTION_TYPE_TEXT || m.GetType() > policyv1.OptionType_OPTION_TYPE_RESOURCES {

@@ -19,16 +19,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// message is one that can be written and read in two ways: with reflection, and
-// by code that was generated for it.
+// message can be encoded and decoded in two ways: with reflection, and by generated code.
 type message interface {
 	proto.Message
 	MarshalVT() ([]byte, error)
 	UnmarshalVT(data []byte) error
 }
 
-// transfer sends a message through its bytes. Both ways to write and to read it
-// are the same.
+// transfer encodes and decodes a message, and requires both ways to agree.
 func transfer[M message](t require.TestingT, m, into M) M {
 	quick, err := m.MarshalVT()
 	require.NoError(t, err)
@@ -43,16 +41,22 @@ func transfer[M message](t require.TestingT, m, into M) M {
 	return into
 }
 
-// FuzzMessages reads any bytes as a message of a session. What both ways to read
-// take, they take for the same, unless it has maps; what the slow one writes again,
-// they always do. They refuse different things: the one text that is not UTF-8,
-// the other what should be of another type.
+// FuzzMessages decodes any bytes as a message of a session. Where both ways accept them, they
+// decode the same message unless it has maps; they always agree on what reflection encodes again.
+// They refuse different things: reflection refuses text that is not UTF-8, generated code a field
+// of another type.
 func FuzzMessages(f *testing.F) {
-	for _, m := range []message{failure("no"), &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
-		Branch: 3, BaseRevision: 7, Round: wire.EncodeRound(backfill.Round{Now: -1, Events: []backfill.Event{{Kind: backfill.Submitted, Spec: &backfill.Job{
-			ID: 1, Request: backfill.Vector{1, 2}, Labels: map[string]string{"owner": "a", "group": ""},
-		}}}}),
-	}}}} {
+	for _, m := range []message{
+		failure("no"),
+		&policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
+			Branch: 3, BaseRevision: 7, Round: wire.EncodeRound(backfill.Round{
+				Now: -1,
+				Events: []backfill.Event{{Kind: backfill.Submitted, Job: &backfill.Job{
+					ID: 1, Request: backfill.Vector{1, 2}, Labels: map[string]string{"owner": "a", "group": ""},
+				}}},
+			}),
+		}}},
+	} {
 		data, err := proto.Marshal(m)
 		require.NoError(f, err)
 		f.Add(data)
@@ -68,7 +72,7 @@ func FuzzMessages(f *testing.F) {
 			if !hasMap(t, slow) {
 				again, err := proto.Marshal(quick)
 				require.NoError(t, err)
-				read := anew() // without what is unknown
+				read := anew() // without unknown fields
 				require.NoError(t, known.Unmarshal(again, read))
 				require.True(t, proto.Equal(slow, read))
 			}
@@ -81,8 +85,8 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// hasMap tells whether a message has entries of maps. Of an entry that no encoder writes, with
-// a key that is no text, the quick code makes another one than the slow code.
+// hasMap reports whether a message has entries of maps. From an entry with a key that is not text,
+// which no encoder writes, generated code makes another entry than reflection.
 func hasMap(t *testing.T, m proto.Message) (has bool) {
 	t.Helper()
 	require.NoError(t, protorange.Range(m.ProtoReflect(), func(at protopath.Values) error {
@@ -123,7 +127,7 @@ func TestASnapshotSurvivesTheWire(t *testing.T) {
 func TestADescriptionSurvivesTheWire(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := backfill.Spec{
+		s := backfill.PolicySpec{
 			Name: rapid.String().Draw(t, "name"), Doc: rapid.String().Draw(t, "doc"),
 			Promise: rapid.String().Draw(t, "promise"), Source: rapid.String().Draw(t, "source"),
 			Guarantees: rapid.Bool().Draw(t, "guarantees"), IgnoresOrder: rapid.Bool().Draw(t, "ignores order"),
@@ -133,7 +137,7 @@ func TestADescriptionSurvivesTheWire(t *testing.T) {
 	})
 }
 
-// What an option of an unknown type takes, only the plugin knows.
+// Only the plugin knows the valid values of an option of an unknown type.
 func TestAnOptionOfAnUnknownTypeIsAText(t *testing.T) {
 	t.Parallel()
 	low := 1.0
@@ -145,7 +149,7 @@ func TestAnOptionOfAnUnknownTypeIsAText(t *testing.T) {
 	}
 }
 
-// The enumerations are translated by number.
+// Enumerations are translated by number.
 func TestEnumerationsAgree(t *testing.T) {
 	t.Parallel()
 	for option, name := range policyv1.OptionType_name {
@@ -185,7 +189,8 @@ func TestNonsenseDoesNotBecomeSense(t *testing.T) {
 		nil,
 		{Placement: &policyv1.Placement{Slots: []int32{4, 5}, Counts: []int64{2}}},
 	})
-	require.Equal(t, []backfill.Action{{}, {}, {}, {Placement: backfill.Placement{{Slot: 4, Count: 2}, {Slot: 5}}}}, journal)
+	require.Equal(t, []backfill.Action{{}, {}, {}, {Placement: backfill.Placement{{Slot: 4, Count: 2}, {Slot: 5}}}},
+		journal)
 	require.Equal(t, backfill.Round{}, wire.DecodeRound(nil))
 	for _, rule := range []policyv1.PlacementRule{-1, 0, 4, 257} {
 		_, err := wire.DecodeSnapshot(&policyv1.Snapshot{Rule: rule})
@@ -195,36 +200,45 @@ func TestNonsenseDoesNotBecomeSense(t *testing.T) {
 
 func TestTextInOtherEncodingsIsCarried(t *testing.T) {
 	t.Parallel()
-	j := &backfill.Job{Place: backfill.Place{Queue: "sch\xe4fer"}, Labels: map[string]string{"owner": "m\xfcller", "group": "a"}}
-	r := backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: j}}}
-	got := wire.DecodeRound(transfer(t, wire.EncodeRound(r), &policyv1.Round{})).Events[0].Spec
-	require.Equal(t, "sch\uFFFDfer", got.Place.Queue)
+	j := &backfill.Job{
+		Position: backfill.QueuePosition{Queue: "sch\xe4fer"},
+		Labels:   map[string]string{"owner": "m\xfcller", "group": "a"},
+	}
+	r := backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Job: j}}}
+	got := wire.DecodeRound(transfer(t, wire.EncodeRound(r), &policyv1.Round{})).Events[0].Job
+	require.Equal(t, "sch\uFFFDfer", got.Position.Queue)
 	require.Equal(t, map[string]string{"owner": "m\uFFFDller", "group": "a"}, got.Labels)
 	require.Equal(t, "m\xfcller", j.Labels["owner"], "the job itself never changes")
 }
 
-// Labels that other encodings make the same are always told in the same way.
+// Labels that become equal as UTF-8 are always sent in the same way.
 func TestLabelsThatBecomeOneAreDeterminate(t *testing.T) {
 	labels := map[string]string{"a\xff": "1", "a\xfe": "2", "a\uFFFD": "3", "b": "4"}
 	for range 50 {
-		m := wire.EncodeRound(backfill.Round{Events: []backfill.Event{{Kind: backfill.Submitted, Spec: &backfill.Job{Labels: labels}}}})
+		m := wire.EncodeRound(backfill.Round{Events: []backfill.Event{{
+			Kind: backfill.Submitted,
+			Job:  &backfill.Job{Labels: labels},
+		}}})
 		require.Equal(t, map[string]string{"a\uFFFD": "1", "b": "4"}, m.GetEvents()[0].GetSpec().GetLabels())
 	}
 }
 
-// What a newer host says beside all that is known is passed over, at every depth and
-// of every wire type; what is known and of another type breaks the message.
+// Fields that a newer host adds are ignored, at every depth and of every wire type; a known field
+// of another type is an error.
 func TestUnknownFieldsArePassedOver(t *testing.T) {
 	more := protowire.AppendVarint(protowire.AppendTag(nil, 900, protowire.VarintType), 7)
 	more = protowire.AppendFixed64(protowire.AppendTag(more, 901, protowire.Fixed64Type), 7)
 	more = protowire.AppendFixed32(protowire.AppendTag(more, 902, protowire.Fixed32Type), 7)
 	more = protowire.AppendString(protowire.AppendTag(more, 903, protowire.BytesType), "new")
-	m := &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{Round: wire.EncodeRound(backfill.Round{Now: 3, Events: []backfill.Event{
-		{Kind: backfill.Submitted, Spec: &backfill.Job{ID: 1, Request: backfill.Vector{1}, Labels: map[string]string{"owner": "a"}}},
-	}})}}}
-	want := wire.DecodeRound(m.GetDecide().GetRound())
-	round := m.GetDecide().GetRound()
-	for _, part := range []proto.Message{m, m.GetDecide(), round, round.GetEvents()[0], round.GetEvents()[0].GetSpec()} {
+	job := &backfill.Job{ID: 1, Request: backfill.Vector{1}, Labels: map[string]string{"owner": "a"}}
+	events := []backfill.Event{{Kind: backfill.Submitted, Job: job}}
+	round := wire.EncodeRound(backfill.Round{Now: 3, Events: events})
+	m := &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{Round: round}}}
+	want := wire.DecodeRound(round)
+	for _, part := range []proto.Message{
+		m, m.GetDecide(), round, round.GetEvents()[0],
+		round.GetEvents()[0].GetSpec(),
+	} {
 		part.ProtoReflect().SetUnknown(more)
 	}
 	data, err := m.MarshalVT()
@@ -242,7 +256,8 @@ func instant() *rapid.Generator[backfill.Time] {
 	return rapid.Map(rapid.Int64(), func(t int64) backfill.Time { return backfill.Time(t) })
 }
 
-// key generates numbers. That zero has a sign need not cross: it says nothing.
+// key generates numbers, but no negative zero, because the sign of zero need not cross the
+// boundary.
 func key() *rapid.Generator[float64] {
 	return rapid.Map(rapid.Float64(), func(k float64) float64 { return k + 0 })
 }
@@ -267,21 +282,29 @@ func slotID() *rapid.Generator[backfill.SlotID] {
 
 func placement() *rapid.Generator[backfill.Placement] {
 	chunks := rapid.Custom(func(t *rapid.T) profile.Chunks {
-		return profile.Chunks{Slot: slotID().Draw(t, "slot"), Count: rapid.OneOf(rapid.Just(1), rapid.Int()).Draw(t, "count")}
+		return profile.Chunks{
+			Slot:  slotID().Draw(t, "slot"),
+			Count: rapid.OneOf(rapid.Just(1), rapid.Int()).Draw(t, "count"),
+		}
 	})
 	return rapid.Map(list(chunks), func(p []profile.Chunks) backfill.Placement { return p })
 }
 
 func option() *rapid.Generator[backfill.Option] {
 	ranges := rapid.OneOf(
-		rapid.Just(backfill.Range{}), rapid.Map(rapid.Float64Range(-1e9, 1e9), backfill.AtLeast), rapid.Map(rapid.Float64Range(-1e9, 1e9), backfill.AtMost),
+		rapid.Just(backfill.Range{}), rapid.Map(rapid.Float64Range(-1e9, 1e9), backfill.AtLeast),
+		rapid.Map(rapid.Float64Range(-1e9, 1e9), backfill.AtMost),
 		rapid.Custom(func(t *rapid.T) backfill.Range {
-			return backfill.Range{Low: rapid.Float64Range(-1e9, 1e9).Draw(t, "low"), High: rapid.Float64Range(-1e9, 1e9).Draw(t, "high")}
+			return backfill.Range{
+				Low:  rapid.Float64Range(-1e9, 1e9).Draw(t, "low"),
+				High: rapid.Float64Range(-1e9, 1e9).Draw(t, "high"),
+			}
 		}),
 	)
 	return rapid.Custom(func(t *rapid.T) backfill.Option {
 		o := backfill.Option{
-			Name: rapid.String().Draw(t, "name"), Default: rapid.String().Draw(t, "default"), Doc: rapid.String().Draw(t, "doc"),
+			Name: rapid.String().Draw(t, "name"), Default: rapid.String().Draw(t, "default"),
+			Doc:  rapid.String().Draw(t, "doc"),
 			Type: backfill.OptionType(rapid.IntRange(0, int(backfill.Resources)).Draw(t, "type")),
 		}
 		if o.Type != backfill.Text {
@@ -299,9 +322,14 @@ func job() *rapid.Generator[*backfill.Job] {
 		}
 		return &backfill.Job{
 			ID: backfill.JobID(rapid.Int64().Draw(t, "id")), Submit: instant().Draw(t, "submit"),
-			Place: backfill.Place{Queue: rapid.String().Draw(t, "queue"), Cluster: rapid.Int64().Draw(t, "cluster"), Proc: rapid.Int64().Draw(t, "proc")},
+			Position: backfill.QueuePosition{
+				Queue:   rapid.String().Draw(t, "queue"),
+				Cluster: rapid.Int64().Draw(t, "cluster"),
+				Proc:    rapid.Int64().Draw(t, "proc"),
+			},
 			Nodes: rapid.Int().Draw(t, "nodes"), Request: vector().Draw(t, "request"),
-			Estimate: instant().Draw(t, "estimate"), Running: instant().Draw(t, "running"), Limit: instant().Draw(t, "limit"),
+			Estimate: instant().Draw(t, "estimate"), Running: instant().Draw(t, "running"),
+			Limit:       instant().Draw(t, "limit"),
 			Unestimated: rapid.Bool().Draw(t, "unestimated"), Whole: rapid.Bool().Draw(t, "whole"),
 			Candidates: rapid.IntRange(0, math.MaxInt32).Draw(t, "candidates"), Labels: labels,
 		}
@@ -310,15 +338,22 @@ func job() *rapid.Generator[*backfill.Job] {
 
 func slot() *rapid.Generator[backfill.Slot] {
 	return rapid.Custom(func(t *rapid.T) backfill.Slot {
-		return backfill.Slot{ID: slotID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Capacity: vector().Draw(t, "capacity")}
+		return backfill.Slot{
+			ID: slotID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"),
+			Capacity: vector().Draw(t, "capacity"),
+		}
 	})
 }
 
 func candidates() *rapid.Generator[backfill.CandidateSet] {
 	return rapid.Custom(func(t *rapid.T) backfill.CandidateSet {
-		return backfill.CandidateSet{ID: rapid.IntRange(0, math.MaxInt32).Draw(t, "id"), Candidates: backfill.Candidates{
-			Slots: list(slotID()).Draw(t, "slots"), Bundles: list(bundleID()).Draw(t, "bundles"), Rank: list(rapid.Int32()).Draw(t, "rank"),
-		}}
+		return backfill.CandidateSet{
+			ID: rapid.IntRange(0, math.MaxInt32).Draw(t, "id"),
+			Candidates: backfill.Candidates{
+				Slots: list(slotID()).Draw(t, "slots"), Bundles: list(bundleID()).Draw(t, "bundles"),
+				Rank: list(rapid.Int32()).Draw(t, "rank"),
+			},
+		}
 	})
 }
 
@@ -328,17 +363,21 @@ func bundleID() *rapid.Generator[backfill.BundleID] {
 
 func bundle() *rapid.Generator[backfill.Bundle] {
 	return rapid.Custom(func(t *rapid.T) backfill.Bundle {
-		return backfill.Bundle{ID: bundleID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Slots: list(slotID()).Draw(t, "slots")}
+		return backfill.Bundle{
+			ID: bundleID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"),
+			Slots: list(slotID()).Draw(t, "slots"),
+		}
 	})
 }
 
 func round() *rapid.Generator[backfill.Round] {
 	event := rapid.Custom(func(t *rapid.T) backfill.Event {
 		e := backfill.Event{
-			Kind: backfill.EventKind(rapid.IntRange(1, int(backfill.Found)).Draw(t, "kind")),
-			Job:  backfill.JobID(rapid.Int64().Draw(t, "job")), Key: key().Draw(t, "key"),
-			Placement: placement().Draw(t, "placement"), Start: instant().Draw(t, "start"), End: instant().Draw(t, "end"), Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
-			Spec: rapid.Ptr(rapid.Map(job(), func(j *backfill.Job) backfill.Job { return *j }), true).Draw(t, "spec"),
+			Kind:  backfill.EventKind(rapid.IntRange(1, int(backfill.Found)).Draw(t, "kind")),
+			JobID: backfill.JobID(rapid.Int64().Draw(t, "job")), Key: key().Draw(t, "key"),
+			Placement: placement().Draw(t, "placement"), Start: instant().Draw(t, "start"), End: instant().Draw(t,
+				"end"), Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			Job: rapid.Ptr(rapid.Map(job(), func(j *backfill.Job) backfill.Job { return *j }), true).Draw(t, "spec"),
 		}
 		switch e.Kind {
 		case backfill.SlotAdded, backfill.SlotLost, backfill.SlotChanged:
@@ -352,8 +391,9 @@ func round() *rapid.Generator[backfill.Round] {
 	})
 	return rapid.Custom(func(t *rapid.T) backfill.Round {
 		return backfill.Round{
-			Now: instant().Draw(t, "now"), Bundles: list(bundle()).Draw(t, "bundles"), Candidates: list(candidates()).Draw(t, "candidates"),
-			Keys: list(jobKey).Draw(t, "keys"), Events: list(event).Draw(t, "events"),
+			Now: instant().Draw(t, "now"), Bundles: list(bundle()).Draw(t, "bundles"),
+			Candidates: list(candidates()).Draw(t, "candidates"),
+			Keys:       list(jobKey).Draw(t, "keys"), Events: list(event).Draw(t, "events"),
 		}
 	})
 }
@@ -376,21 +416,27 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 	jobs := rapid.Custom(func(t *rapid.T) backfill.JobState {
 		return backfill.JobState{
 			Job: job().Draw(t, "job"), Running: rapid.Bool().Draw(t, "running"), Held: rapid.String().Draw(t, "held"),
-			Key: key().Draw(t, "key"), Alone: rapid.Bool().Draw(t, "alone"), Placement: placement().Draw(t, "placement"),
-			Start: instant().Draw(t, "start"), End: instant().Draw(t, "end"),
+			Key: key().Draw(t, "key"), Alone: rapid.Bool().Draw(t, "alone"),
+			Placement: placement().Draw(t, "placement"),
+			Start:     instant().Draw(t, "start"), End: instant().Draw(t, "end"),
 			Promised: rapid.Bool().Draw(t, "promised"), Guarantee: instant().Draw(t, "guarantee"),
 		}
 	})
 	freed := rapid.Custom(func(t *rapid.T) backfill.Freed {
-		return backfill.Freed{At: instant().Draw(t, "at"), Slot: slotID().Draw(t, "slot"), Amount: vector().Draw(t, "amount")}
+		return backfill.Freed{
+			At: instant().Draw(t, "at"), Slot: slotID().Draw(t, "slot"),
+			Amount: vector().Draw(t, "amount"),
+		}
 	})
 	return rapid.Custom(func(t *rapid.T) backfill.Snapshot {
 		return backfill.Snapshot{
-			Resources: list(rapid.String()).Draw(t, "resources"), Rule: profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
-			Now: instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"),
+			Resources: list(rapid.String()).Draw(t, "resources"),
+			Rule:      profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
+			Now:       instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"),
 			Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
-			Slots: list(slots).Draw(t, "slots"), Bundles: list(bundle()).Draw(t, "bundles"), Candidates: list(candidates()).Draw(t, "candidates"),
-			Jobs: list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
+			Slots: list(slots).Draw(t, "slots"), Bundles: list(bundle()).Draw(t, "bundles"),
+			Candidates: list(candidates()).Draw(t, "candidates"),
+			Jobs:       list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
 			KeepFreed: instant().Draw(t, "keep freed"), Freed: list(freed).Draw(t, "freed"),
 		}
 	})

@@ -1,4 +1,5 @@
-// Command backfill-moody is the conservative policy as a plugin that fails in the way its mood is: the word in a file.
+// Command backfill-moody is the conservative policy as a plugin that fails in the way that a word
+// in a file tells it to.
 package main
 
 import (

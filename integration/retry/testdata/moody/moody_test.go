@@ -1,5 +1,5 @@
-// Package moody has tests that fail as RETRY_MOOD says, most of them only until
-// the folder RETRY_MEMORY tells them that they did.
+// Package moody has tests that fail as RETRY_MOOD says, most of them only once, as recorded in the
+// folder RETRY_MEMORY.
 package moody
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fails says whether a test has to fail in this run.
+// fails reports whether a test must fail in this run.
 func fails(name string) bool {
 	for mood := range strings.FieldsSeq(os.Getenv("RETRY_MOOD")) {
 		if mood == "always-"+name {
@@ -60,7 +60,7 @@ func TestC(t *testing.T) {
 		t.Error("C lost a race")
 	}
 	if fails("race") {
-		t.Error("WARNING: DATA RACE") // as the detector says it
+		t.Error("WARNING: DATA RACE") // as the race detector prints it
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadsTooEarly does not wait for the goroutine. On one core it wins nevertheless, as the goroutine runs to its end
-// when the test gives way, unless it sleeps.
+// TestReadsTooEarly does not wait for the goroutine. On one core it usually passes nevertheless,
+// because the goroutine runs to its end when the test yields, unless it sleeps.
 func TestReadsTooEarly(t *testing.T) {
 	runtime.GOMAXPROCS(1)
 	var counter atomic.Int64

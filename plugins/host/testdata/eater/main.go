@@ -1,4 +1,4 @@
-// Command eater is a policy that eats as much memory as it is told.
+// Command eater is a policy that allocates as much memory as its options say.
 package main
 
 import (
@@ -13,7 +13,8 @@ func main() {
 	spec := easy.Spec()
 	build := spec.New
 	spec.Name = "eater"
-	spec.Options = append(spec.Options, backfill.Option{Name: "fill", Default: "0", Doc: "how many MiB to eat", Type: backfill.WholeNumber, Range: backfill.AtLeast(0)})
+	spec.Options = append(spec.Options, backfill.Option{Name: "fill", Default: "0", Doc: "how many MiB to eat",
+		Type: backfill.WholeNumber, Range: backfill.AtLeast(0)})
 	spec.New = func(v backfill.Values) (backfill.Policy, error) {
 		var eaten [][]byte
 		for range v.Int("fill") {

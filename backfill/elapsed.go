@@ -1,0 +1,139 @@
+package backfill
+
+import "github.com/condor-backfill/condor-backfill/backfill/profile"
+
+// idle reports whether the queue is empty before and after the round's events.
+func (s *State) idle(r Round) bool {
+	if s.queue.Len() > 0 {
+		return false
+	}
+	for _, e := range r.Events {
+		switch e.Kind {
+		case Submitted, Changed, StartFailed, SlotLost:
+			return false
+		case SlotAdded, SlotChanged: // may bring held jobs back
+			if s.held.Len() > 0 {
+				return false
+			}
+		default:
+		}
+	}
+	return true
+}
+
+// elapsed lists the events that the passing of time brings: running jobs that have reached their
+// expected end and are not known to have ended, and reservations whose start has passed.
+func (s *State) elapsed(r Round) []Event {
+	over := func(p planned, limit Time) bool { return p.at < limit }
+	if first, ok := s.running.Min(); !ok || !over(first, r.Now+1) {
+		if p, planned := s.planned.Min(); !planned || !over(p, r.Now) {
+			return nil
+		}
+	}
+	known := r.concerned()
+	var events []Event
+	s.running.Scan(func(p planned) bool {
+		if over(p, r.Now+1) && !known.Has(p.job.ID) {
+			rec, _ := s.jobs.Get(p.job.ID)
+			events = append(events, Event{
+				Kind: EstimateChanged, JobID: p.job.ID,
+				End: overrunEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now),
+			})
+		}
+		return over(p, r.Now+1)
+	})
+	s.planned.Scan(func(p planned) bool {
+		if over(p, r.Now) && !known.Has(p.job.ID) {
+			events = append(events, Event{Kind: StartFailed, JobID: p.job.ID})
+		}
+		return over(p, r.Now)
+	})
+	return events
+}
+
+// unpredicted lists the running jobs whose ends were predicted, when a policy with guarantees takes
+// over: from now on they are planned with what they request. Jobs that the round has an event for
+// are left out.
+func (s *State) unpredicted(r Round) []Event {
+	known := r.concerned()
+	var events []Event
+	s.running.Scan(func(p planned) bool {
+		if p.job.Running != 0 && !known.Has(p.job.ID) {
+			rec := s.jobs.Find(p.job.ID)
+			events = append(events, Event{
+				Kind: EstimateChanged, JobID: p.job.ID,
+				End: overrunEnd(p.job, p.job.limit(), rec.start, r.Now),
+			})
+		}
+		return true
+	})
+	return events
+}
+
+// rematched lists the jobs that a changed candidate set affects: their reservation is on a slot
+// that is no longer a candidate, they no longer fit anywhere, or they do again.
+func (s *State) rematched(r Round) []Event {
+	if len(r.Candidates) == 0 {
+		return nil
+	}
+	changed := map[int]*Candidates{}
+	for i, set := range r.Candidates {
+		if set.ID < len(s.candidates) {
+			changed[set.ID] = &r.Candidates[i].Candidates
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if _, _, err := s.with(r); err != nil {
+		return nil // the round will be refused
+	}
+	p := s.profileWith(r)
+	known := r.concerned()
+	var events []Event
+	s.jobs.Scan(func(id JobID, rec *record) bool {
+		if set := changed[rec.job.Candidates]; set != nil && !known.Has(id) && s.moves(p, rec, set) {
+			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key})
+		}
+		return true
+	})
+	return events
+}
+
+// moves reports whether a job cannot stay where it is with other candidates.
+func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
+	request := s.request(r.job)
+	request.Candidates = set
+	switch {
+	case r.phase == running:
+		return false
+	case r.phase == held:
+		return r.hold == ReasonNeverFits && p.EverFits(request)
+	case r.placement != nil:
+		return !p.Covers(request, r.placement)
+	default:
+		return !p.EverFits(request)
+	}
+}
+
+// overrunEnd is the new expected end of a job that has outlived its expected run time: that time is
+// doubled until the end is later than now, up to the job's limit; past the limit, the limit is
+// doubled.
+func overrunEnd(j *Job, expected, start, now Time) Time {
+	limit := j.limit()
+	for _, step := range []Time{min(expected, limit), limit} {
+		for end := step; end < Forever; end *= 2 {
+			capped := end
+			if step < limit {
+				capped = min(end, limit)
+			}
+			if start+capped > now {
+				return start + capped
+			}
+			if capped != end {
+				break
+			}
+		}
+	}
+	return Forever
+}

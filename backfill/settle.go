@@ -1,0 +1,134 @@
+package backfill
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// settle checks what only the end of a round can show: no planned start was left unused, and every
+// guarantee holds or was lifted.
+func (c *Cycle) settle() error {
+	if p, ok := c.s.planned.Min(); ok && p.at <= c.round.Now {
+		return fmt.Errorf("job %d is planned for %d and was not started", p.job.ID, p.at)
+	}
+	if !c.s.guarantees {
+		return nil
+	}
+	for _, b := range c.broken { // by starts
+		if b.Cause == CauseNone {
+			return fmt.Errorf("job %d starts at %d, but was promised to start at %d at the latest", b.Job.ID, b.Now,
+				b.Promised)
+		}
+	}
+	for _, u := range c.undo {
+		r := c.s.jobs.Find(u.job)
+		switch {
+		case u.do != nil || r == nil:
+		case r.phase == waiting:
+			if err := c.keepGuarantee(r); err != nil {
+				return err
+			}
+		case r.phase == held && r.promised:
+			next := *r
+			next.promised, next.guarantee = false, 0
+			c.set(r.job.ID, &next)
+		}
+	}
+	return nil
+}
+
+// giveWay sets the ends of backfilled jobs to the ends of their expected runs, and gives up
+// reservations that no longer hold. The policy's memo goes, as it rests on the old plan; the next
+// cycle makes new reservations.
+func (c *Cycle) giveWay() {
+	if len(c.backfilled) == 0 {
+		return
+	}
+	c.remembered = nil
+	var slots []SlotID
+	for _, p := range c.backfilled {
+		next, _ := c.s.jobs.Get(p.job.ID)
+		next.end = p.at
+		c.set(p.job.ID, &next)
+		slots = append(slots, slotsOf(next.placement)...)
+	}
+	were := map[JobID]record{}
+	c.s.planned.Scan(func(p planned) bool {
+		were[p.job.ID], _ = c.s.jobs.Get(p.job.ID)
+		return true
+	})
+	for _, p := range c.displace(slots, CauseOverrun) {
+		c.void = append(c.void, were[p.job.ID])
+	}
+}
+
+// stillHeld lists the jobs that were held in this round and are held at its end, each once. A later
+// event of the round may have brought one back, edited or removed it.
+func (c *Cycle) stillHeld() (jobs []HeldJob) {
+	for _, h := range c.held {
+		r, ok := c.s.jobs.Get(h.Job.ID)
+		is := ok && r.job == h.Job && r.phase == held
+		if is && !slices.ContainsFunc(jobs, func(o HeldJob) bool { return o.Job == h.Job }) {
+			jobs = append(jobs, HeldJob{Job: r.job, Reason: r.hold})
+		}
+	}
+	return jobs
+}
+
+// keepGuarantee returns an error if a waiting job's guarantee does not hold. A guarantee that was
+// lifted in this round binds again: as it was if the job is planned in time, else it is reported as
+// broken and the planned start becomes the new one.
+func (c *Cycle) keepGuarantee(r *record) error {
+	switch {
+	case r.placement == nil:
+		return fmt.Errorf("job %d is left without a reservation, and the policy gives guarantees", r.job.ID)
+	case r.lifted == CauseNone && !r.promised:
+		return fmt.Errorf("job %d was given no guarantee", r.job.ID)
+	case r.lifted == CauseNone && r.start > r.guarantee:
+		return fmt.Errorf("job %d is planned for %d, but was promised to start at %d at the latest", r.job.ID, r.start,
+			r.guarantee)
+	case r.lifted == CauseNone:
+		return nil
+	}
+	next := *r
+	next.lifted = CauseNone
+	if late := r.promised && r.start > r.guarantee; late || !r.promised {
+		next.promised, next.guarantee = true, r.start
+		if late {
+			c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: r.start, Cause: r.lifted})
+		}
+	}
+	c.set(r.job.ID, &next)
+	return nil
+}
+
+// overtakes reports whether a job that comes before the started one still waits:
+// by the queue's order, or by the order of jobs where that is what was promised.
+func (c *Cycle) overtakes(s *Started) (overtakes bool) {
+	first, waits := c.s.queue.Min()
+	last, _ := c.s.queue.Max()
+	if !c.s.guarantees || first.key == s.key && last.key == s.key { // equal keys are in order of jobs
+		return waits && cmp.Or(cmp.Compare(first.key, s.key), Compare(first.job, s.Job)) < 0
+	}
+	c.s.queue.Scan(func(q queued) bool {
+		overtakes = Compare(q.job, s.Job) < 0
+		return !overtakes
+	})
+	return overtakes
+}
+
+// classify says how each started job came to start.
+func (c *Cycle) classify() {
+	for i := range c.started {
+		s := &c.started[i]
+		switch {
+		case c.overtakes(s):
+			s.How = ByBackfill
+		case s.alone:
+			s.How = AtHead
+		default:
+			s.How = ByQueue
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package backfill
+
+import (
+	"errors"
+	"slices"
+)
+
+// Transaction is a round that is open on a state. The policy is given its [Cycle]; whoever opened
+// it replays a journal in it, accepts it with [Transaction.Close], or takes it back with
+// [Transaction.Rollback]. It must not be used after the next one was opened on the state.
+type Transaction struct {
+	*Cycle
+	ended error // how; nil while it is open
+}
+
+var (
+	errOpen       = errors.New("a cycle is open on the state: close it or roll it back first")
+	errClosed     = errors.New("the cycle is over")
+	errRolledBack = errors.New("the cycle was rolled back")
+)
+
+// maxSpare bounds the memory that is kept for the next round.
+const maxSpare = 4096
+
+// Open begins a round on the state. It fails, and changes nothing, if another cycle is open on it,
+// or if the round cannot be true: time runs backwards, a job that does not run completes, an
+// unknown slot is lost.
+func (s *State) Open(r Round) (*Transaction, error) {
+	if s.open {
+		return nil, errOpen
+	}
+	if err := s.validate(r); err != nil {
+		return nil, err
+	}
+	t := s.spare
+	if t == nil {
+		t = &Transaction{Cycle: new(Cycle)}
+	}
+	t.ended = nil
+	c := t.Cycle
+	*c = Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: c.actions[:0], undo: c.undo[:0]}
+	s.memo, s.spare, s.open = nil, nil, true
+	s.now = r.Now
+	s.profile.AskFrom(r.Now)
+	for _, b := range r.Bundles {
+		s.addBundle(b)
+		c.onUndo(s.dropLastBundle)
+	}
+	for _, set := range r.Candidates {
+		candidates := set.Candidates
+		old := s.setCandidates(set.ID, &candidates)
+		c.onUndo(func() {
+			if s.candidates[set.ID] = old; old == nil { // a new one is always the last
+				s.candidates = s.candidates[:set.ID]
+			}
+		})
+	}
+	for _, k := range r.Keys {
+		next, _ := s.jobs.Get(k.Job)
+		next.key = k.Key
+		c.set(k.Job, &next)
+	}
+	if len(s.wakes) > 0 && s.wakes[0] <= r.Now {
+		old := s.wakes
+		c.onUndo(func() { s.wakes = old })
+		i, _ := slices.BinarySearch(s.wakes, r.Now+1)
+		s.wakes = s.wakes[i:]
+	}
+	return t, nil
+}
+
+// State is the state that the transaction is open on.
+func (t *Transaction) State() *State { return t.s }
+
+// Replay takes the actions of a journal, each after as many events as it was taken after. It ends
+// with the first that is not possible, and returns why.
+func (t *Transaction) Replay(actions []Action) error {
+	c := t.Cycle
+	for _, a := range actions {
+		if a.After < c.applied || a.After > len(c.round.Events) {
+			c.fail("the journal goes from event %d to %d of %d", c.applied, a.After, len(c.round.Events))
+		}
+		for c.err == nil && c.applied < a.After {
+			c.Next()
+		}
+		if c.replay(a); c.err != nil {
+			return c.err
+		}
+	}
+	return nil
+}
+
+func (c *Cycle) replay(a Action) {
+	j := &Job{ID: a.Job}
+	if r, ok := c.s.jobs.Get(a.Job); ok {
+		j = r.job
+	}
+	switch a.Kind {
+	case ActStart:
+		c.Start(j, a.Placement)
+	case ActReserve:
+		c.Reserve(j, a.At, a.Placement)
+	case ActRelease:
+		c.Release(j)
+	case ActGuarantee:
+		c.Guarantee(j, a.At)
+	case ActHold:
+		c.Hold(j, a.Reason)
+	case ActWake:
+		c.Wake(a.At)
+	case ActKeepFreed:
+		c.KeepFreed(a.At)
+	default:
+		c.fail("unknown action %d", a.Kind)
+	}
+}
+
+// Close applies the events that the policy did not take and ends the cycle. Either the decision is
+// accepted and its actions stay, or an error says why it is refused and the state is as it was when
+// the cycle was opened.
+func (t *Transaction) Close() (Decision, error) {
+	c := t.Cycle
+	if t.ended != nil {
+		return Decision{}, t.ended
+	}
+	for c.err == nil {
+		if _, more := c.Next(); !more {
+			break
+		}
+	}
+	if c.err == nil {
+		c.err = c.settle()
+	}
+	if c.err == nil {
+		c.giveWay()
+	}
+	if c.err != nil {
+		err := c.err
+		t.Rollback()
+		return Decision{}, err
+	}
+	c.s.revision++
+	c.s.memo, c.s.void = c.remembered, c.void
+	c.s.profile.Forget(c.round.Now)
+	c.s.freed.forget(c.round.Now)
+	c.classify()
+	t.end(errClosed)
+	d := Decision{Now: c.round.Now, Revision: c.s.revision, Started: c.started, Held: c.stillHeld(), Broken: c.broken}
+	if len(c.actions) > 0 {
+		d.Actions = c.actions
+	}
+	return d, nil
+}
+
+// change is one change of the state, with what it takes to undo it: a job's old
+// record, or for the rare rest a function.
+type change struct {
+	job JobID
+	old record
+	do  func()
+}
+
+// set changes a job's record so that it can be undone.
+func (c *Cycle) set(id JobID, now *record) {
+	old, _ := c.s.set(id, now, false)
+	c.undo = append(c.undo, change{job: id, old: old})
+	if c.s.freed.keep > 0 {
+		c.recordFreed(&old, now)
+	}
+}
+
+func (c *Cycle) onUndo(f func()) { c.undo = append(c.undo, change{do: f}) }
+
+// Rollback ends the cycle and returns the state to what it was when it was opened. A cycle that has
+// ended already stays as it is.
+func (t *Transaction) Rollback() {
+	if t.ended != nil {
+		return
+	}
+	c := t.Cycle
+	for _, u := range slices.Backward(c.undo) {
+		if u.do != nil {
+			u.do()
+		} else {
+			_, _ = c.s.set(u.job, &u.old, false)
+		}
+	}
+	c.s.now = c.before
+	t.end(errRolledBack)
+}
+
+// end makes the cycle refuse all actions, and leaves its memory to the next one.
+func (t *Transaction) end(why error) {
+	c := t.Cycle
+	t.ended, c.s.open = why, false
+	c.undo, c.err = c.undo[:0], why
+	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare {
+		c.s.spare = t
+	}
+}

@@ -1,0 +1,92 @@
+package backfill
+
+import (
+	"github.com/tidwall/btree"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// View is the read-only view of a state. The caller must not change what its methods return.
+type View struct {
+	resources  []string
+	rule       profile.Rule
+	now        Time
+	revision   uint64
+	policy     string // the active one; "" before the first
+	guarantees bool   // whether the active policy gives guarantees
+
+	slots      []Slot // by SlotID, up or not; see SlotUp
+	bundles    []Bundle
+	candidates []*Candidates
+	profile    *profile.Profile
+	use        Vector // by running jobs
+	capacity   Vector // of the slots that are up
+	wakes      []Time // ascending
+
+	// The jobs by ID, and four sorted indexes of them. All are copied on write.
+	jobs    *table
+	queue   *btree.BTreeG[queued]  // waiting, by the queue's order
+	planned *btree.BTreeG[planned] // waiting with a place, by planned start
+	running *btree.BTreeG[planned] // by expected end
+	held    *btree.BTreeG[queued]  // out of the queue, by their former position in it
+
+	freed freedLog // what jobs gave back recently
+}
+
+// Now returns the instant of the last cycle.
+func (v *View) Now() Time { return v.now }
+
+// Revision returns how many decisions led to this state.
+func (v *View) Revision() uint64 { return v.revision }
+
+// Policy returns the name of the active policy and whether it gives guarantees. The name is ""
+// until a policy has decided.
+func (v *View) Policy() (name string, guarantees bool) { return v.policy, v.guarantees }
+
+// Resources returns the names of the pool's resources, cpus first.
+func (v *View) Resources() []string { return v.resources }
+
+// Slots returns all slots that the pool ever had, by SlotID.
+func (v *View) Slots() []Slot { return v.slots }
+
+// SlotUp reports whether the slot is in the pool now.
+func (v *View) SlotUp(id SlotID) bool { return v.profile.Up(id) }
+
+// Free returns what is free on a slot at t, according to the plan.
+func (v *View) Free(id SlotID, t Time) Vector { return v.profile.Free(id, t) }
+
+// Use returns how much of each resource the running jobs use. It must not be changed.
+func (v *View) Use() Vector { return v.use }
+
+// Capacity returns the sum of the slots that are up. It must not be changed.
+func (v *View) Capacity() Vector { return v.capacity }
+
+// Waiting returns the number of jobs in the queue.
+func (v *View) Waiting() int { return v.queue.Len() }
+
+// Held returns the number of held jobs: neither running nor in the queue.
+func (v *View) Held() int { return v.held.Len() }
+
+// RunningJobs returns the number of running jobs.
+func (v *View) RunningJobs() int { return v.running.Len() }
+
+// IsRunning reports whether the job runs.
+func (v *View) IsRunning(id JobID) bool {
+	r := v.jobs.Find(id)
+	return r != nil && r.phase == running
+}
+
+// IsWaiting reports whether the job is in the queue.
+func (v *View) IsWaiting(id JobID) bool {
+	r := v.jobs.Find(id)
+	return r != nil && r.phase == waiting
+}
+
+// Planned returns a waiting job's reservation; ok is false if it has none.
+func (v *View) Planned(id JobID) (start Time, at Placement, ok bool) {
+	r := v.jobs.Find(id)
+	if r == nil || r.phase != waiting || r.placement == nil {
+		return 0, nil, false
+	}
+	return r.start, r.placement, true
+}

@@ -1,0 +1,177 @@
+package condorsim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+func (a *audit) arrive(r *negotiator.Report) error {
+	for _, j := range r.Delta.Submitted {
+		if int(j.ID) != a.arrived {
+			return a.violation(j.ID, "arrived out of order: %d jobs came before", a.arrived)
+		}
+		a.arrived++
+		a.waiting++
+		if j.Submit != a.now {
+			return a.violation(j.ID, "arrived, but it was to be submitted at %d", j.Submit)
+		}
+	}
+	return nil
+}
+
+func (a *audit) complete(r *negotiator.Report) error {
+	for _, id := range r.Delta.Completed {
+		if a.index[id] < 0 {
+			return a.violation(id, "ended, but did not run")
+		}
+		ran := a.now - a.outcomes[id].Start
+		if want := a.w.Jobs[id].runs(); ran != want {
+			return a.violation(id, "ended after %d s, but was to run for %d s", ran, want)
+		}
+		h := a.release(id)
+		for k, amount := range a.held(h) {
+			a.done[k] += float64(amount) * float64(h.job.Nodes) * float64(ran)
+		}
+	}
+	return nil
+}
+
+// requeue finds the jobs that went back to the queue. No report lists them: they were running and
+// now either do not run or are started again. What they did is lost.
+func (a *audit) requeue(r *negotiator.Report) {
+	d := &r.Delta
+	for _, id := range d.Removed {
+		if a.index[id] >= 0 {
+			a.release(id)
+		} else {
+			a.leave(id, a.w.Jobs[id].Submit)
+		}
+	}
+	if len(d.SlotsUp)+len(d.SlotsDown)+len(d.StartFailed) == 0 {
+		return
+	}
+	for _, h := range a.holding {
+		if h.job == nil {
+			continue
+		}
+		again := slices.ContainsFunc(r.Decision.Started, func(s backfill.Started) bool { return s.Job.ID == h.job.ID })
+		if again || !r.State.IsRunning(h.job.ID) {
+			a.release(h.job.ID)
+			a.back[h.job.ID] = a.now
+			a.waiting++
+		}
+	}
+}
+
+func (a *audit) start(r *negotiator.Report) error {
+	for _, s := range r.Decision.Started {
+		id := s.Job.ID
+		o := &a.outcomes[id]
+		switch {
+		case int(id) >= a.arrived:
+			return a.violation(id, "started before it was submitted, at %d", a.w.Jobs[id].Submit)
+		case a.index[id] >= 0:
+			return a.violation(id, "started a second time")
+		case !o.Promised || a.broken[id]:
+		case a.now > o.Guarantee:
+			return a.violation(id, "started, but was promised to start by %d, and that is not recorded as broken",
+				o.Guarantee)
+		case s.Guarantee != o.Guarantee:
+			return a.violation(id, "was promised to start by %d, which became %d", o.Guarantee, s.Guarantee)
+		}
+		if err := a.checkTimes(s.Job, r.State); err != nil {
+			return err
+		}
+		a.leave(id, s.Job.Submit)
+		a.slots = r.State.Slots()
+		if err := a.checkWhole(s); err != nil {
+			return err
+		}
+		if err := a.hold(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave takes a job out of the queue and adds its wait, which began at its submit time or when it
+// came back to the queue.
+func (a *audit) leave(id backfill.JobID, since backfill.Time) {
+	if len(a.back) > 0 {
+		if back, again := a.back[id]; again {
+			since = back
+			delete(a.back, id)
+		}
+	}
+	a.waiting--
+	a.waits += uint64(a.now - since)
+}
+
+// hold adds what a started job takes.
+func (a *audit) hold(s backfill.Started) error {
+	for _, chunks := range s.Placement {
+		for int(chunks.Slot) >= len(a.used) {
+			a.used = append(a.used, make(backfill.Vector, len(a.use)))
+		}
+		used := a.used[chunks.Slot]
+		used.AddScaled(a.takes(s.Job, chunks.Slot), int64(chunks.Count))
+		if slot := a.slots[chunks.Slot]; !used.Within(slot.Capacity) {
+			return a.violation(s.Job.ID, "started on slot %s, of which %v is now in use and %v there", slot.Name,
+				used, slot.Capacity)
+		}
+		a.use.AddScaled(a.takes(s.Job, chunks.Slot), int64(chunks.Count))
+	}
+	if n := len(a.free); n > 0 {
+		a.index[s.Job.ID], a.free = a.free[n-1], a.free[:n-1]
+	} else {
+		a.index[s.Job.ID], a.holding = int32(len(a.holding)), append(a.holding, holding{})
+	}
+	a.holding[a.index[s.Job.ID]] = holding{s.Job, s.Placement}
+	return nil
+}
+
+// release subtracts what a running job holds, and adds the work it did with it.
+func (a *audit) release(id backfill.JobID) holding {
+	h := &a.holding[a.index[id]]
+	was, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)
+	for _, chunks := range h.at {
+		takes := a.takes(job, chunks.Slot)
+		a.used[chunks.Slot].AddScaled(takes, -int64(chunks.Count))
+		a.use.AddScaled(takes, -int64(chunks.Count))
+		for k, amount := range takes {
+			a.work[k] += uint64(amount) * uint64(chunks.Count) * ran
+		}
+	}
+	a.free = append(a.free, a.index[id])
+	*h, a.index[id] = holding{}, -1
+	return was
+}
+
+// checkTimes compares the run times that a job is planned with to what it requests. Predictions may
+// be shorter, but they never change when the job is ended, and under a policy that gives guarantees
+// they are not used.
+func (a *audit) checkTimes(j *backfill.Job, s *backfill.State) error {
+	w := &a.w.Jobs[j.ID]
+	requested := cmp.Or(w.Estimate, a.unknown) + a.slack
+	limit := requested
+	if w.Limit > 0 {
+		limit = w.Limit + a.slack
+	}
+	running := cmp.Or(j.Running, j.Estimate)
+	_, guarantees := s.Policy()
+	switch {
+	case j.Estimate > requested || running > requested:
+		return a.violation(j.ID, "was taken to run for %d s, then for %d s, but requests %d", j.Estimate,
+			running, requested)
+	case cmp.Or(j.Limit, j.Estimate) != limit:
+		return a.violation(j.ID, "was to be ended after %d s, but requests %d", cmp.Or(j.Limit, j.Estimate), limit)
+	case guarantees && (j.Estimate != requested || running != requested):
+		return a.violation(j.ID, "was taken to run for %d s, then for %d s, but a guarantee must rest on the %d that "+
+			"it requests", j.Estimate, running, requested)
+	default:
+		return nil
+	}
+}

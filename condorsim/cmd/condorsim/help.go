@@ -1,0 +1,71 @@
+package main
+
+import "github.com/condor-backfill/condor-backfill/negotiator/cli"
+
+// helpTexts are the help texts that are too long for a field's tag. The tag refers to them by name:
+// help:"${run_workload}" is the text of condorsim run --workload.
+var helpTexts = cli.Texts{
+	"estimates_all":           "Run times to plan with: requested (the default), combined and others, see below.",
+	"estimates_backfill":      "Others for how long a waiting job is taken to run where it is placed.",
+	"estimates_running":       "Others for when running jobs are taken to end.",
+	"estimates_opt":           "Option of the estimates; may be repeated.",
+	"estimates_history":       "Trace or job ads to learn from beforehand.",
+	"estimates_history_share": "Learn from the first F (0 to 1) of the jobs, and do not run these.",
+	"report_baseline":         "Scheduler that the others are compared with; by default what the sweep says.",
+	"report_charts":           "Also write each chart to DIR/charts, as svg, png or both; none: neither.",
+	"run_workload": "Trace in the Standard Workload Format, or job ads as condor_history -long, -json or -xml prints" +
+		" them, plain, .gz, .xz or .zst; or the name of a trace that is built in, such as lublin-128.",
+	"run_load":          "Scale the load: times between submissions are divided by F.",
+	"run_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are tried in turn.",
+	"run_cpus": "Processors of the machine; by default what the trace's header says, or the most that job ads " +
+		"had at one time.",
+	"run_memory": "Memory of the machine; by default what the header says, else memory is no resource.",
+	"run_pool": "Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such" +
+		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise.",
+	"run_placement":  "How slots are chosen: rank, pack or spread.",
+	"run_policy_opt": "Option of the policy; may be repeated.",
+	"run_order": "Order of the queue: fcfs (the default), sjf, ljf, widest, narrowest, wfp, xfactor or " +
+		"expr:EXPRESSION.",
+	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
+	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
+		" if nobody came after it.",
+	"run_bound":        "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
+	"run_count_events": "Count the profile events that textbook versions of conservative, pc or dc would scan.",
+	"run_predictions":  "With --jobs-out: add columns with the run times that each job was planned with.",
+	"run_gantt":        "Write a Gantt chart of the jobs, an HTML page that stands alone.",
+	"run_timing": "Say how long it took, reading included, and how long the policy's decisions took (not with " +
+		"--fst).",
+	"run_dump_dir": "Where a case is saved that shows an error of the simulator itself; the working folder by " +
+		"default.",
+	"run_log_level":     "What is logged, to standard error.",
+	"trace_clean":       "Which jobs that never really ran are dropped: papers, partial, cancelled or none.",
+	"trace_procs_field": "Which field holds a job's processors: allocated or requested.",
+	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
+	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",
+	"machine_memory":    "Memory of the machine; by default what the header says, else memory is no resource.",
+	"model_from":        "Leave out jobs submitted before this second of the trace.",
+	"model_estimate_model": "Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular " +
+		"round values) or tsafrir:LONGEST.",
+	"model_memory_model": "Memory: used or requested (the field to read), per-cpu:MIB, or lognormal:MEDIAN:SIGMA " +
+		"(MiB per processor).",
+	"model_seed": "Seed of what is drawn at random: models, and failures of slots.",
+	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
+		".json or SWF, and the compression, .gz, .xz or .zst.",
+	"merge_load": "Scale the load of the merged trace: times between submissions are divided by F.",
+	"convert_from": "What to read: SWF, a JSON instance, or job ads as condor_history -long, -json or -xml prints " +
+		"them; plain, .gz, .xz or .zst.",
+	"convert_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are " +
+		"tried in turn.",
+	"generate_estimate_model": "Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST.",
+	"generate_memory_model": "Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by " +
+		"default none is needed.",
+	"lublin_kind": "Which jobs: all (one sort that fits all), batch, interactive or both.",
+	"lublin_target_load": "Load that the jobs are to offer; by default what the model gives. It is met by scaling " +
+		"time, and the cycle of the day with it.",
+	"simple_shape": "Shape of the Weibull distribution of gaps between submissions: 1, the default, is a Poisson " +
+		"process, less comes in bursts.",
+	"simple_run_median": "Median of the run times, which are log-normal; 1800 by default.",
+	"simple_zipf":       "Users have jobs by Zipf's law with this exponent, 1.2 by default.",
+	"info_trace": "Trace in the Standard Workload Format, plain, .gz, .xz or .zst, or the name of one that is " +
+		"built in.",
+}

@@ -1,0 +1,250 @@
+// Package history makes a workload of the job ads that HTCondor leaves behind: the output of
+// condor_history and condor_q with -long, -json, -jsonl or -xml, and the history files themselves.
+//
+// [Read] reads the ads one at a time and keeps a few hundred bytes of each job. It drops and counts
+// what does not belong in a workload: one unusable ad must not cost a year of history. Only text
+// that is no ad is an error, which gives its place. [ReadEnded] reads the jobs that ended, from ads
+// or from a trace, for estimators to learn from.
+//
+// How attributes are used:
+//
+//	QDate                  submit time, counted from the first
+//	RemoteWallClockTime    run time; of a job that ran several times, CommittedTime
+//	EnteredCurrentStatus   when it ended; the wait is the rest of the time since QDate
+//	RequestCpus…           evaluated; if undefined, CpusProvisioned, MemoryUsage…
+//	MinHosts, MachineCount chunks of a parallel job
+//	JobStatus              4 counts; see workload.Clean for the others
+//	JobUniverse            scheduler, local and grid jobs need no slot
+//	Owner, AcctGroup…      labels
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Options say how to read a history.
+type Options struct {
+	// Clean says which jobs that did not finish are kept. By default none are.
+	// [workload.CleanPartial] drops only those still in a queue, [workload.CleanCancelled] only
+	// those that were removed, and [workload.CleanNone] neither. A removed job counts for as long
+	// as it ran, a queued one for as long as it is estimated to run, if it is.
+	Clean workload.Clean
+	// Schema names the attributes that may hold the estimate, in seconds, and the resources that
+	// jobs request.
+	Schema negotiator.Schema
+	// Asked are the job attributes that slots or the queue's order refer to, besides Requirements,
+	// Rank and requests; see [Job.Ad].
+	Asked []string
+	// WithAds keeps the job ads, reduced; a trace does not need them.
+	WithAds bool
+}
+
+// Job is a job of a history. ID is its index in History.Jobs plus 1; Estimate is 0 if unknown.
+type Job struct {
+	workload.Job
+	Name  string // ClusterId.ProcId, and @schedd if there are several schedds
+	Place backfill.QueuePosition
+	Nodes int // number of chunks
+	// Labels and Ad are shared by jobs with the same. Ad holds only what matters to slots:
+	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
+	// and what these refer to. It is nil without Options.WithAds.
+	Labels map[string]string
+	Ad     *classad.ClassAd
+
+	changed int64 // when its status changed, which tells the latest ad of a job
+}
+
+// History is the jobs that were read, in order of jobs.
+type History struct {
+	Name     string // of the file, as given
+	Jobs     []Job
+	Cleaning workload.Cleaning
+	// Peak is the most cpus that these jobs used at one time, by their recorded starts; 0 if none
+	// has one.
+	Peak int64
+}
+
+// Read reads job ads in any form that classad.ReadAds knows, compressed or not.
+func Read(r io.Reader, name string, o Options) (*History, error) {
+	text, stop, err := workload.Text(r)
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %s: %w", name, err)
+	}
+	defer stop()
+	c := collector{o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o)}
+	for ad, err := range classad.ReadAds(text, name) {
+		if err != nil {
+			return nil, fmt.Errorf("read the history: %w", err)
+		}
+		c.add(ad)
+	}
+	if c.h.Cleaning.JobsRead == 0 {
+		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
+	}
+	c.finish()
+	return c.h, nil
+}
+
+// Trace returns the history as a trace of one machine. A job of several chunks becomes one of their
+// processors in all. If the options give no size, the machine has as many processors as these jobs
+// ever used at one time.
+func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
+	jobs := make([]workload.Job, len(h.Jobs))
+	var widest int64
+	for i := range h.Jobs {
+		jobs[i] = h.Jobs[i].Job
+		widest = max(widest, jobs[i].Procs)
+	}
+	if o.CPUs == 0 {
+		if h.Peak == 0 && len(jobs) > 0 {
+			return nil, errors.New(h.Name +
+				": no ad says when its job started, so nothing is known of the machine; give its processors with " +
+				"--cpus, or slots with --pool")
+		}
+		o.CPUs = max(h.Peak, widest, 1)
+	}
+	t, err := workload.Collect(h.Name, jobs, h.Cleaning, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, ext := range []string{".ads", ".long", ".json", ".jsonl", ".xml"} {
+		t.Name = strings.TrimSuffix(t.Name, ext)
+	}
+	return t, nil
+}
+
+// ReadTrace reads job ads as a trace of one machine; see [History.Trace]. estimates names the
+// attributes that may hold the estimate, of which a job's first counts; if empty, those of the
+// default schema.
+func ReadTrace(r io.Reader, name string, estimates []string, o workload.Options) (*workload.Trace, error) {
+	schema := negotiator.DefaultSchema()
+	if len(estimates) > 0 {
+		schema.Estimates = estimates
+	}
+	h, err := Read(r, name, Options{Clean: o.Clean, Schema: schema})
+	if err != nil {
+		return nil, err
+	}
+	return h.Trace(o)
+}
+
+// adsBegin matches the beginning of a file of ads: an attribute, a bracket of any form, or what
+// HTCondor prints above and between ads.
+var adsBegin = regexp.MustCompile(`^(\*\*\*|-- |#|//|[\[{<]|[A-Za-z_][\w.]*\s*=)`)
+
+// IsAds reports whether a file, compressed or not, holds ads, by how it begins. It is false for a
+// file that cannot be read.
+func IsAds(r io.Reader) bool {
+	text, stop, err := workload.Text(r)
+	if err != nil {
+		return false
+	}
+	defer stop()
+	return adsAhead(text)
+}
+
+// adsAhead reports whether a text that is yet to be read holds ads.
+func adsAhead(text *bufio.Reader) bool {
+	head, _ := text.Peek(1 << 12) // the end of a short file is no error
+	return adsBegin.Match(bytes.TrimLeft(head, " \t\r\n"))
+}
+
+// key identifies a job. It includes the submit time, since a schedd may start numbering again.
+type key struct {
+	schedd        string
+	cluster, proc int64
+	submit        int64
+}
+
+// collector builds a history.
+type collector struct {
+	o      Options
+	h      *History
+	index  map[key]int // by key, the index in h.Jobs
+	shared *shared
+	spans  []span // of jobs with a recorded start
+}
+
+// add adds the job of an ad, or drops it and counts why.
+func (c *collector) add(ad *classad.ClassAd) {
+	count := &c.h.Cleaning
+	count.JobsRead++
+	j, err := c.job(ad)
+	switch {
+	case errors.Is(err, errDropped):
+		return
+	case err != nil:
+		count.Unreadable++
+		return
+	}
+	k := key{j.Place.Queue, j.Place.Cluster, j.Place.Proc, j.Submit}
+	i, known := c.index[k]
+	switch {
+	case !known:
+		c.index[k] = len(c.h.Jobs)
+		c.h.Jobs = append(c.h.Jobs, j)
+		return
+	case j.changed >= c.h.Jobs[i].changed:
+		c.h.Jobs[i] = j
+	}
+	count.Repeated++
+}
+
+// finish sorts and numbers the jobs, and counts times from the first submission.
+func (c *collector) finish() {
+	jobs := c.h.Jobs
+	schedds := map[string]bool{}
+	for i := range jobs {
+		schedds[jobs[i].Place.Queue] = true
+	}
+	slices.SortStableFunc(jobs, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Submit, b.Submit), strings.Compare(a.Place.Queue, b.Place.Queue),
+			cmp.Compare(a.Place.Cluster, b.Place.Cluster), cmp.Compare(a.Place.Proc, b.Place.Proc))
+	})
+	for i := range jobs {
+		j := &jobs[i]
+		j.ID = int64(i + 1)
+		j.Name = strconv.FormatInt(j.Place.Cluster, 10) + "." + strconv.FormatInt(j.Place.Proc, 10)
+		if len(schedds) > 1 && j.Place.Queue != "" {
+			j.Name += "@" + j.Place.Queue
+		}
+	}
+	for i := range slices.Backward(jobs) { // jobs[0] is needed until the end
+		jobs[i].Submit -= jobs[0].Submit
+	}
+	c.h.Peak = peak(c.spans)
+}
+
+// span is a time in which a job used cpus.
+type span struct{ start, end, cpus int64 }
+
+// peak returns the most cpus in use at one time. A job that starts when another ends takes its
+// place.
+func peak(spans []span) (most int64) {
+	type step struct{ at, cpus int64 }
+	steps := make([]step, 0, 2*len(spans))
+	for _, s := range spans {
+		steps = append(steps, step{s.start, s.cpus}, step{s.end, -s.cpus})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.cpus, b.cpus)) })
+	var used int64
+	for _, s := range steps {
+		used += s.cpus
+		most = max(most, used)
+	}
+	return most
+}

@@ -1,0 +1,191 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+)
+
+// Values of JobStatus and JobUniverse.
+const (
+	statusRemoved   = 3
+	statusCompleted = 4
+
+	universeScheduler = 7
+	universeGrid      = 9
+	universeParallel  = 11
+	universeLocal     = 12
+)
+
+var (
+	// errDropped says that an ad was dropped and counted.
+	errDropped = errors.New("dropped")
+	errUnknown = errors.New("not given")
+)
+
+// number returns the first of several attributes that is a number, rounded up. It fails if that
+// number is out of bounds, or with errUnknown if there is none.
+func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, error) {
+	for _, attr := range attrs {
+		n, ok := ad.Real(attr)
+		if !ok {
+			continue
+		}
+		if !(n >= low && n <= high) {
+			return 0, fmt.Errorf("%s is %v", attr, n)
+		}
+		return int64(math.Ceil(n)), nil
+	}
+	return 0, errUnknown
+}
+
+// job reads a job from an ad.
+func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
+	var errs [3]error
+	j.Place.Cluster, errs[0] = number(ad, 0, math.MaxInt32, "ClusterId")
+	j.Place.Proc, errs[1] = number(ad, 0, math.MaxInt32, "ProcId")
+	j.Submit, errs[2] = number(ad, 0, backfill.MaxTime, "QDate")
+	if err = errors.Join(errs[:]...); err != nil {
+		return j, err
+	}
+	if c.notOnSlots(ad) {
+		c.h.Cleaning.NotOnSlots++
+		return j, errDropped
+	}
+	j.Place.Queue = c.shared.text(schedd(ad))
+	j.changed, _ = number(ad, 0, backfill.MaxTime, "EnteredCurrentStatus", "CompletionDate")
+	for _, attr := range c.o.Schema.Estimates {
+		if j.Estimate, err = number(ad, 1, backfill.MaxTime, attr); err == nil {
+			break
+		}
+	}
+	if err = c.runTime(ad, &j); err != nil {
+		return j, err
+	}
+	chunk, err := c.request(ad, &j)
+	if err != nil {
+		return j, err
+	}
+	start, unknown := number(ad, 1, backfill.MaxTime, "JobCurrentStartDate", "JobStartDate")
+	if unknown == nil && j.Run > 0 {
+		c.spans = append(c.spans, span{start, start + j.Run, j.Procs})
+	}
+	if j.changed > 0 { // its end
+		start = j.changed - j.Run
+	}
+	j.Wait = max(0, start-j.Submit)
+	j.Labels = c.shared.labels(ad)
+	j.User, j.Group, j.Executable, j.Queue = j.Labels["owner"], j.Labels["group"], j.Labels["executable"],
+		j.Labels["qos"]
+	if c.o.WithAds {
+		j.Ad = c.shared.ad(ad, c.o.Schema.Resources, chunk)
+	}
+	return j, nil
+}
+
+// notOnSlots reports whether a job ran on its submit machine or on a grid.
+func (c *collector) notOnSlots(ad *classad.ClassAd) bool {
+	universe, _ := ad.Int("JobUniverse")
+	return universe == universeScheduler || universe == universeLocal || universe == universeGrid
+}
+
+// schedd returns the schedd that a job was submitted to; "" if the ad does not say.
+func schedd(ad *classad.ClassAd) string {
+	id, _ := ad.Text("GlobalJobId") // such as submit.example.org#12.0#1700000000
+	name, _, found := strings.Cut(id, "#")
+	if !found {
+		return ""
+	}
+	return name
+}
+
+// runTime sets how long a job ran, or drops a job that did not run.
+func (c *collector) runTime(ad *classad.ClassAd, j *Job) (err error) {
+	count := &c.h.Cleaning
+	status, given := ad.Int("JobStatus")
+	if !given {
+		status = statusCompleted // condor_history -attributes may leave it out
+	}
+	run, err := number(ad, 0, backfill.MaxTime, "RemoteWallClockTime", "CommittedTime")
+	attempts, _ := number(ad, 0, backfill.MaxTime, "JobRunCount", "NumJobStarts")
+	if last, unknown := number(ad, 1, backfill.MaxTime, "CommittedTime"); unknown == nil && attempts > 1 {
+		run, err = last, nil // the other attempts do not count
+	}
+	if err != nil && !errors.Is(err, errUnknown) {
+		return err
+	}
+	_, unknown := number(ad, 1, backfill.MaxTime, "JobStartDate", "JobCurrentStartDate")
+	ran := err == nil && (run > 0 || unknown == nil)
+	switch {
+	case status == statusCompleted && ran:
+	case status == statusRemoved && c.drops(workload.CleanCancelled):
+		if ran {
+			count.Removed++
+		} else {
+			count.Cancelled++
+		}
+		return errDropped
+	case status == statusRemoved && ran:
+	case status != statusRemoved && status != statusCompleted && c.drops(workload.CleanPartial):
+		count.Unfinished++
+		return errDropped
+	case status != statusRemoved && status != statusCompleted && j.Estimate > 0:
+		run = j.Estimate
+		count.RunAssumed++
+	default:
+		count.NegativeRun++
+		return errDropped
+	}
+	j.Run = run
+	return nil
+}
+
+func (c *collector) drops(rule workload.Clean) bool {
+	return slices.Contains([]workload.Clean{rule, workload.CleanPapers, ""}, c.o.Clean)
+}
+
+// request reads what a job requested, and returns the request of each chunk.
+func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector, err error) {
+	nodes := int64(1)
+	if universe, _ := ad.Int("JobUniverse"); universe == universeParallel || universe == 0 {
+		nodes, err = number(ad, 1, backfill.MaxChunks, "MinHosts", "MachineCount", "MaxHosts")
+		if errors.Is(err, errUnknown) {
+			nodes, err = 1, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	j.Nodes = int(nodes)
+	resources := c.o.Schema.Resources
+	chunk = make(backfill.Vector, len(resources))
+	for i, resource := range resources {
+		instead := resource + "Usage" // attribute names ignore case
+		if resource == "cpus" {
+			instead = "" // CpusUsage is a mean
+		}
+		most := float64(backfill.MaxInputAmount / nodes)
+		chunk[i], err = number(ad, 0, most, "Request"+resource, resource+"Provisioned", instead)
+		switch {
+		case errors.Is(err, errUnknown) && i == 0:
+			chunk[i] = 1
+		case err != nil && !errors.Is(err, errUnknown):
+			return nil, err
+		}
+	}
+	if chunk[0] == 0 {
+		c.h.Cleaning.NoProcessors++
+		return nil, errDropped
+	}
+	j.Procs = chunk[0] * nodes
+	if i := slices.Index(resources, "memory"); i >= 0 {
+		j.Memory = chunk[i] * nodes
+	}
+	return chunk, nil
+}

@@ -1,0 +1,71 @@
+package pools
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// FromAds makes a pool of slot ads as condor_status prints them. It leaves out, and counts, ads
+// that are not slots to plan with: dynamic slots, since they are parts of a partitionable slot
+// whose capacity includes them, offline slots, backfill slots, and ads of other daemons. Of two ads
+// with one name, the one counts that the collector heard of last. Errors give file and line.
+func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) (*Description, error) {
+	p := &Description{Schema: schema}
+	index := map[string]int{} // by name, the index in p.Slots
+	var heard []float64       // by slot, LastHeardFrom
+	for ad, err := range ads {
+		if err != nil {
+			return nil, err
+		}
+		if !p.LeftOut.wants(ad) {
+			continue
+		}
+		slot, err := schema.SlotFromAd(ad)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
+		}
+		last, _ := ad.Real("LastHeardFrom")
+		i, known := index[slot.Name]
+		switch {
+		case !known:
+			index[slot.Name] = len(p.Slots)
+			p.Slots, heard = append(p.Slots, slot), append(heard, last)
+			continue
+		case last >= heard[i]:
+			p.Slots[i], heard[i] = slot, last
+		}
+		p.LeftOut.Duplicates++
+	}
+	switch {
+	case len(p.Slots) > 0:
+		return p, nil
+	case p.LeftOut.Dynamic > 0:
+		return nil, fmt.Errorf("%s: there is no slot in it but %d dynamic ones; print the partitionable slots as well",
+			file, p.LeftOut.Dynamic)
+	default:
+		return nil, fmt.Errorf("%s: there is no slot in it", file)
+	}
+}
+
+// wants reports whether an ad is a slot of the pool; if not, it counts why.
+func (l *LeftOut) wants(ad *classad.ClassAd) bool {
+	is := func(attr string) bool { return ad.Eval(attr, nil).IsTrue() }
+	kind, typed := ad.Text("MyType")
+	slotType, _ := ad.Text("SlotType")
+	switch {
+	case typed && kind != "Machine" && kind != "Slot":
+		l.Others++
+	case is("DynamicSlot") || slotType == "Dynamic":
+		l.Dynamic++
+	case is("Offline"):
+		l.Offline++
+	case is("BackfillSlot"):
+		l.Backfill++
+	default:
+		return true
+	}
+	return false
+}

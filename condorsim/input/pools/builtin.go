@@ -1,0 +1,44 @@
+package pools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// Find opens the pool in a file. If no file has that name, it opens a built-in one from the folder
+// pools of files.
+func Find(name string, files fs.FS) (*Description, error) {
+	p, err := Open(name)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, os.PathSeparator) {
+		return builtIn(name, files, err)
+	}
+	return p, err
+}
+
+// builtIn reads a built-in pool.
+func builtIn(name string, files fs.FS, missing error) (*Description, error) {
+	const folder = "pools"
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, e := range entries {
+		base := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+		if base != name {
+			known = append(known, base)
+			continue
+		}
+		file, openErr := files.Open(path.Join(folder, e.Name()))
+		if openErr != nil {
+			return nil, openErr
+		}
+		defer file.Close() //nolint:errcheck // it is in memory
+		return Read(file, e.Name())
+	}
+	return nil, fmt.Errorf("%w; built in are %s", missing, strings.Join(known, ", "))
+}

@@ -1,0 +1,215 @@
+// Package pools describes simulated pools: which slots there are, how a trace's jobs are cut into
+// chunks for them, and what fails when.
+//
+// The form of a description is recognised by its content ([Open], [Read]):
+//
+//   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
+//     -json or -xml: see [FromAds];
+//   - YAML, for classes of slots, failures and drains: see [description]; and for machines that are
+//     divided into partitions, such as Blue Gene: see [partition] and [grid].
+//
+// The negotiator sees the slots. Only the simulated pool knows the outages ([Outage]).
+package pools
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Description is a pool to simulate.
+type Description struct {
+	Name   string // of the file, without folder and extensions
+	Ads    string // the file of slot ads that the description refers to; "": none
+	Schema negotiator.Schema
+	Slots  []*negotiator.Slot
+	// Bundles are the partitions of a partitioned machine; none: jobs take parts of slots.
+	Bundles []*negotiator.Bundle
+	// Pack cuts a trace's jobs into chunks. Job ads give their number of chunks themselves.
+	Pack    Pack
+	Outages []Outage
+	// GiveUpAfter is how often a job may lose its slot before it is held; 0: [DefaultGiveUpAfter].
+	GiveUpAfter int
+	LeftOut     LeftOut
+
+	asked map[string]bool // see Asked; nil: not computed yet
+}
+
+// DefaultGiveUpAfter is how often a job may lose its slot by default.
+const DefaultGiveUpAfter = 100
+
+// LeftOut counts the ads that are not slots of the pool.
+type LeftOut struct {
+	Dynamic    int // parts of a partitionable slot, which counts as a whole
+	Offline    int // hibernating, kept by the collector
+	Backfill   int // slots that offer the resources of others a second time
+	Duplicates int // older ads of a slot that occurs twice
+	Others     int // daemons, submitters
+}
+
+// Outage makes slots unusable for some time. They fail, and what runs on them is lost; or they are
+// drained, and what runs on them goes on. It is scheduled, once, or random, again and again.
+type Outage struct {
+	Slots []int // indices of Pool.Slots, ascending
+	Drain bool
+
+	// A scheduled outage begins at At, in seconds from the first submission, and lasts For; 0: for
+	// good.
+	At, For backfill.Time
+
+	// An outage is random if MTBF is not 0. MTBF is the mean time in seconds from a repair to the
+	// next failure, by the Weibull distribution of that shape (1: exponential); MTTR is the mean
+	// time to repair, which is exponential. Each slot fails independently.
+	MTBF, MTTR backfill.Time
+	Shape      float64
+}
+
+// Bounds returns the machine to read a trace with when the pool replaces the trace's machine: as
+// many processors as a job may have chunks and, if the pool has memory, any amount of it. The pool
+// holds jobs that are too large. A nil pool returns the zero value, which keeps the trace's
+// machine.
+func (p *Description) Bounds() (m workload.Machine) {
+	if p == nil {
+		return m
+	}
+	m.Processors = backfill.MaxChunks
+	if p.HasMemory() {
+		m.Memory = backfill.MaxInputAmount
+	}
+	return m
+}
+
+// HasMemory reports whether memory is a resource and some slot has any.
+func (p *Description) HasMemory() bool {
+	i := slices.Index(p.Schema.Resources, "memory")
+	return i >= 0 && slices.ContainsFunc(p.Slots, func(s *negotiator.Slot) bool { return s.Capacity[i] > 0 })
+}
+
+// Asked returns the attributes of jobs that any expression of the slots refers to, in lower case.
+func (p *Description) Asked() []string {
+	asked := p.asked
+	if asked == nil {
+		asked = map[string]bool{}
+		for _, slot := range p.Slots {
+			note(asked, slot.Ad)
+		}
+	}
+	return slices.Sorted(maps.Keys(asked))
+}
+
+// note adds the attributes that an ad's expressions refer to outside of it.
+func note(asked map[string]bool, ad *classad.ClassAd) {
+	for _, e := range ad.All() {
+		_, external, _ := e.Refs(ad) // references in a circle evaluate to error
+		for _, name := range external {
+			asked[strings.ToLower(name)] = true
+		}
+	}
+}
+
+// Open reads the description of a pool from a file, which may be compressed.
+func Open(path string) (*Description, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the pool: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return Read(file, path)
+}
+
+// Read reads the description of a pool. Errors give file and line.
+func Read(r io.Reader, name string) (*Description, error) {
+	text, stop, err := workload.Text(r)
+	if err != nil {
+		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
+	}
+	defer stop()
+	yaml, err := isYAML(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
+	}
+	var p *Description
+	if yaml {
+		p, err = readYAML(text, name)
+	} else {
+		p, err = FromAds(name, negotiator.DefaultSchema(), classad.ReadAds(text, name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the pool: %w", err)
+	}
+	p.Name = baseName(name)
+	return p, nil
+}
+
+func baseName(path string) string {
+	base := filepath.Base(path)
+	for _, ext := range []string{".gz", ".yaml", ".yml", ".ads", ".json", ".xml"} {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return base
+}
+
+// yamlKey matches the beginning of a YAML mapping. Ads have no colon there.
+var yamlKey = regexp.MustCompile(`^(---|[A-Za-z_]\w*\s*:)`)
+
+// isYAML decides by the first line that is neither blank nor a comment.
+func isYAML(text *bufio.Reader) (bool, error) {
+	const most = 64 << 10
+	for size := 512; ; size *= 2 {
+		head, err := text.Peek(size)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+			return false, err
+		}
+		for line := range strings.Lines(string(head)) {
+			line = strings.TrimSpace(line)
+			if line != "" && line[0] != '#' {
+				return yamlKey.MatchString(line), nil
+			}
+		}
+		if err != nil || size >= most {
+			return false, nil
+		}
+	}
+}
+
+// Pack says how to cut a trace's job of p processors into chunks for slots. The zero value makes p
+// chunks of one cpu.
+type Pack struct {
+	// ChunkCpus is the most cpus of a chunk. A job has as few chunks as that allows, all of one
+	// size.
+	ChunkCpus int64
+	// WholeSlots gives each chunk a whole slot.
+	WholeSlots bool
+}
+
+// Chunks returns the number of chunks of a job, and cpus and memory of each. As all chunks are
+// alike, together they may have slightly more than was requested.
+func (p Pack) Chunks(cpus, memory int64) (nodes, chunkCpus, chunkMemory int64) {
+	most := max(p.ChunkCpus, 1)
+	nodes = ceil(cpus, most)
+	return nodes, ceil(cpus, nodes), ceil(memory, nodes)
+}
+
+// ceil returns a/b, rounded up; a must not be negative.
+func ceil(a, b int64) int64 {
+	if a == 0 {
+		return 0
+	}
+	return (a-1)/b + 1
+}
+
+// Whole is a resource of which each slot has one. A chunk that wants a whole slot requests it; see
+// [Pack.WholeSlots].
+const Whole = "slots"

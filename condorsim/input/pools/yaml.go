@@ -1,0 +1,287 @@
+package pools
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
+)
+
+// description is the YAML form of a pool. Its slots are those of the classes, named after their
+// class and numbered from 1 (node1, node2…), or those of a file of ads.
+//
+//	classes:
+//	  - {name: node, count: 60, cpus: 32, memory: 128GiB}
+//	  - name: fat
+//	    count: 4
+//	    cpus: 64
+//	    memory: 1TiB
+//	    gpus: 2
+//	    resources: {licenses: 1}
+//	    attributes: {HasX: true, Site: '"north"'}
+//	    start: TARGET.Owner != "guest"
+//	pack: {chunk_cpus: 32}
+//	failures:
+//	  - {slots: [node3], at: 1h, for: 2h}
+//	  - {slots: ["fat*"], mtbf: 30d, mttr: 4h, shape: 0.7}
+//	drains:
+//	  - {slots: ["node*"], at: 7d, for: 8h}
+//
+// A partitioned machine is of another kind; see [partition] and [grid].
+type description struct {
+	Kind string `yaml:"kind"` // partitioned, or "": jobs take parts of slots
+	// Ads is a file of slot ads, in the folder of the description, instead of classes.
+	Ads     string  `yaml:"ads"`
+	Classes []class `yaml:"classes"`
+	// Resources are the resources to plan with, cpus first; if empty, all that any class has.
+	Resources []string `yaml:"resources"`
+	Pack      struct {
+		ChunkCpus  int64 `yaml:"chunk_cpus"`
+		WholeSlots bool  `yaml:"whole_slots"`
+	} `yaml:"pack"`
+	// For partitioned machines only: a grid, or partitions of classes and wires.
+	Grid       *grid       `yaml:"grid"`
+	Wires      []string    `yaml:"wires"`
+	Partitions []partition `yaml:"partitions"`
+
+	Failures    []outage `yaml:"failures"`
+	Drains      []outage `yaml:"drains"`
+	GiveUpAfter int      `yaml:"give_up_after"`
+}
+
+// class is a number of slots that are alike.
+type class struct {
+	Name       string                `yaml:"name"`
+	Count      int                   `yaml:"count"`
+	Cpus       int64                 `yaml:"cpus"`
+	Memory     *size                 `yaml:"memory"` // in MiB without a unit
+	Disk       *size                 `yaml:"disk"`   // in KiB without a unit
+	Gpus       *int64                `yaml:"gpus"`
+	Resources  map[string]int64      `yaml:"resources"`  // others
+	Attributes map[string]expression `yaml:"attributes"` // of the ads
+	Start      *expression           `yaml:"start"`      // which jobs may start there
+
+	alone bool // its only slot has the class's name, without a number
+}
+
+// outage is a failure or a drain. Slots are names or shell patterns; none: all slots.
+type outage struct {
+	Slots []string `yaml:"slots"`
+	At    *span    `yaml:"at"`
+	For   *span    `yaml:"for"`
+	MTBF  *span    `yaml:"mtbf"`
+	MTTR  *span    `yaml:"mttr"`
+	Shape *float64 `yaml:"shape"`
+}
+
+// readYAML reads a description strictly: a misspelt key is an error with its line.
+func readYAML(r io.Reader, name string) (*Description, error) {
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	pool, err := parse(content, filepath.Dir(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	}
+	return pool, nil
+}
+
+func parse(content []byte, folder string) (*Description, error) {
+	file, err := strictyaml.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{file: file}
+	if err = strictyaml.Decode(content, &b.d); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.d.Kind != "" && b.d.Kind != partitioned:
+		err = b.wrong("kind", "%q: must be %s, or be left out", b.d.Kind, partitioned)
+	case b.d.Kind == partitioned:
+		err = b.makePartitions()
+	case b.d.Grid != nil || len(b.d.Wires)+len(b.d.Partitions) > 0:
+		err = b.wrong("", "only a machine of kind: %s has a grid, wires or partitions", partitioned)
+	case b.d.Ads != "":
+		err = b.readAds(folder)
+	default:
+		err = b.makeSlots()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &b.pool, b.finish()
+}
+
+// builder makes a pool of a description.
+type builder struct {
+	file *ast.File
+	d    description
+	pool Description
+}
+
+// wrong returns a fault at a path of the file, such as classes[0].cpus, or where the path begins if
+// nothing stands there.
+func (b *builder) wrong(at, format string, args ...any) error {
+	message := at + ": " + fmt.Sprintf(format, args...)
+	for text := at; text != ""; text = parent(text) {
+		p, err := yaml.PathString("$." + text)
+		if err != nil {
+			continue
+		}
+		if node, err := p.FilterFile(b.file); err == nil {
+			return &yaml.SyntaxError{Message: message, Token: node.GetToken()}
+		}
+	}
+	return errors.New(message)
+}
+
+// parent returns a path without its last step.
+func parent(at string) string {
+	for i := len(at) - 1; i > 0; i-- {
+		if at[i] == '.' || at[i] == '[' {
+			return at[:i]
+		}
+	}
+	return ""
+}
+
+func (b *builder) readAds(folder string) error {
+	switch {
+	case len(b.d.Classes) > 0:
+		return b.wrong("classes", "the slots are those of the file %s; leave one of the two out", b.d.Ads)
+	case b.d.Pack.WholeSlots:
+		return b.wrong("pack.whole_slots", "must be left out where slots come from ads, which may be in use by parts")
+	}
+	name := b.d.Ads
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(folder, name)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return b.wrong("ads", "%v", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	schema := negotiator.DefaultSchema()
+	if len(b.d.Resources) > 0 {
+		schema.Resources = b.d.Resources
+	}
+	pool, err := FromAds(name, schema, classad.ReadAds(file, name))
+	if err != nil {
+		return b.wrong("ads", "%v", err)
+	}
+	b.pool = *pool
+	b.pool.Ads = name
+	return b.checkResources()
+}
+
+// finish adds packing, failures and drains.
+func (b *builder) finish() error {
+	b.pool.Pack = Pack{ChunkCpus: b.d.Pack.ChunkCpus, WholeSlots: b.d.Pack.WholeSlots}
+	if len(b.pool.Bundles) > 0 {
+		b.pool.Pack = Pack{ChunkCpus: math.MaxInt64} // a job asks one partition for all its cpus
+	}
+	b.pool.GiveUpAfter = b.d.GiveUpAfter
+	switch {
+	case b.d.Pack.ChunkCpus < 0:
+		return b.wrong("pack.chunk_cpus", "%d: must be at least 1", b.d.Pack.ChunkCpus)
+	case b.d.GiveUpAfter < 0:
+		return b.wrong("give_up_after", "%d: must be at least 1", b.d.GiveUpAfter)
+	case b.pool.Pack.WholeSlots && b.pool.Pack.ChunkCpus == 0:
+		b.pool.Pack.ChunkCpus = b.pool.Slots[0].Capacity[0]
+		for _, s := range b.pool.Slots {
+			b.pool.Pack.ChunkCpus = max(min(b.pool.Pack.ChunkCpus, s.Capacity[0]), 1)
+		}
+	}
+	for i := range b.d.Failures {
+		if err := b.addOutage(fmt.Sprintf("failures[%d]", i), &b.d.Failures[i], false); err != nil {
+			return err
+		}
+	}
+	for i := range b.d.Drains {
+		if err := b.addOutage(fmt.Sprintf("drains[%d]", i), &b.d.Drains[i], true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) addOutage(at string, o *outage, drain bool) error {
+	slots, err := b.find(at, o.Slots)
+	if err != nil {
+		return err
+	}
+	made := Outage{Slots: slots, Drain: drain, Shape: 1}
+	scheduled, random := o.At != nil || o.For != nil, o.MTBF != nil || o.MTTR != nil || o.Shape != nil
+	switch {
+	case scheduled == random:
+		return b.wrong(at, "must have either at (and for), or mtbf and mttr")
+	case random && drain:
+		return b.wrong(at, "drains come by schedule: give at (and for)")
+	case scheduled && o.At == nil:
+		return b.wrong(at, "must say at what time, in seconds from the first submission on")
+	case random && (o.MTBF == nil || o.MTTR == nil):
+		return b.wrong(at, "must have both mtbf and mttr")
+	case scheduled:
+		made.At = backfill.Time(*o.At)
+		if o.For != nil {
+			if made.For = backfill.Time(*o.For); made.For == 0 {
+				return b.wrong(at+".for", "must be at least a second; leave it out for good")
+			}
+		}
+	default:
+		made.MTBF, made.MTTR = backfill.Time(*o.MTBF), backfill.Time(*o.MTTR)
+		if o.Shape != nil {
+			made.Shape = *o.Shape
+		}
+		const low, high = 0.1, 10
+		switch {
+		case made.MTBF == 0:
+			return b.wrong(at+".mtbf", "must be at least a second")
+		case made.MTTR == 0:
+			return b.wrong(at+".mttr", "must be at least a second")
+		case !(made.Shape >= low && made.Shape <= high):
+			return b.wrong(at+".shape", "%v: must be from %v to %v; 1 is the exponential distribution",
+				made.Shape, low, high)
+		}
+	}
+	b.pool.Outages = append(b.pool.Outages, made)
+	return nil
+}
+
+// find returns the slots that the patterns name; each pattern must name at least one.
+func (b *builder) find(at string, patterns []string) (found []int, err error) {
+	used := make([]bool, len(patterns))
+	for i, slot := range b.pool.Slots {
+		hit := len(patterns) == 0
+		for n, pattern := range patterns {
+			match, badPattern := path.Match(pattern, slot.Name)
+			if badPattern != nil {
+				return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "%q is no pattern", pattern)
+			}
+			if match {
+				hit, used[n] = true, true
+			}
+		}
+		if hit {
+			found = append(found, i)
+		}
+	}
+	if n := slices.Index(used, false); n >= 0 {
+		return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "no slot is called %q", patterns[n])
+	}
+	return found, nil
+}

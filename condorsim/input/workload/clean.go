@@ -1,0 +1,249 @@
+package workload
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// cleaner builds a trace from the lines of a file.
+type cleaner struct {
+	file       string
+	opts       Options
+	trace      *Trace
+	lastSubmit int64                           // of the previous job line
+	highestID  int64                           // so far
+	ids        map[int64]bool                  // seen so far; nil while they ascend
+	labels     map[int64]string                // one string for each number
+	names      [len(nameKeys)]map[int64]string // the header's names for numbers
+}
+
+func newCleaner(file string, opts Options) *cleaner {
+	return &cleaner{
+		file:       file,
+		opts:       opts,
+		trace:      &Trace{Name: traceName(file), Header: Header{}, Statuses: map[int64]int{}},
+		lastSubmit: math.MinInt64,
+		highestID:  math.MinInt64,
+		labels:     map[int64]string{},
+	}
+}
+
+// record turns a job line into a job, or drops it and counts why. The rules and their order are
+// those of the studies of these traces.
+func (c *cleaner) record(rec *record) *Error {
+	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
+	count := &c.trace.Cleaning
+	count.JobsRead++
+	c.trace.Statuses[status]++
+	if submit < c.lastSubmit {
+		count.OutOfOrder++
+	}
+	c.lastSubmit = submit
+
+	procs := c.processors(rec)
+	switch {
+	case c.drops(CleanPartial) && 2 <= status && status <= 4:
+		count.Partial++
+		return nil
+	case c.drops(CleanCancelled) && status == 5 && run <= 0:
+		count.Cancelled++
+		return nil
+	case run < 0:
+		count.NegativeRun++
+		return nil
+	case procs <= 0:
+		count.NoProcessors++
+		return nil
+	}
+	partial := 2 <= status && status <= 4 // the parts of a job share its number
+	if !partial && c.known(id) {
+		return &Error{
+			Field: 1, Text: strconv.FormatInt(id, 10),
+			Problem: strconv.FormatInt(id, 10) + " is the number of a job above",
+			Hint:    "give each job a number of its own",
+		}
+	}
+	run, estimate := c.times(run, rec[8])
+	c.trace.Jobs = append(c.trace.Jobs, Job{
+		ID: id, Submit: submit, Run: run, Estimate: estimate,
+		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0),
+		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
+		Queue: c.label(3, rec[14]),
+	})
+	return nil
+}
+
+// known reports whether a job of that number occurred before, and records it. Usually the numbers
+// ascend, and nothing needs to be stored.
+func (c *cleaner) known(id int64) bool {
+	if id > c.highestID && c.ids == nil {
+		c.highestID = id
+		return false
+	}
+	if c.ids == nil {
+		c.ids = make(map[int64]bool, len(c.trace.Jobs))
+		for _, j := range c.trace.Jobs {
+			c.ids[j.ID] = true
+		}
+	}
+	known := c.ids[id]
+	c.ids[id] = true
+	return known
+}
+
+// drops reports whether a rule applies.
+func (c *cleaner) drops(rule Clean) bool {
+	return c.opts.Clean == rule || c.opts.Clean == CleanPapers || c.opts.Clean == ""
+}
+
+func (c *cleaner) processors(rec *record) int64 {
+	allocated, requested := rec[4], rec[7]
+	if c.opts.ProcsField == ProcsRequested {
+		return firstPositive(requested, allocated)
+	}
+	return firstPositive(allocated, requested)
+}
+
+// times settles run time and estimate: an unknown estimate becomes the run time, and no estimate is
+// shorter than the run time or than a second.
+func (c *cleaner) times(run, requested int64) (newRun, estimate int64) {
+	count := &c.trace.Cleaning
+	switch {
+	case requested <= 0:
+		count.EstimateUnknown++
+		return run, max(run, 1)
+	case run <= requested:
+		return run, requested
+	case c.opts.Overrun == OverrunKill:
+		count.RunCut++
+		return requested, requested
+	default:
+		count.EstimateRaised++
+		return run, run
+	}
+}
+
+// memory returns the job's total in MiB, rounded up. The file has KB per processor, used in field 7
+// and requested in field 10.
+func (c *cleaner) memory(rec *record, procs int64) int64 {
+	kb := firstPositive(rec[6], rec[9])
+	if c.opts.MemoryField == MemoryRequested {
+		kb = firstPositive(rec[9], rec[6])
+	}
+	if kb <= 0 {
+		return 0
+	}
+	if kb > (math.MaxInt64-1023)/procs {
+		return math.MaxInt64 // more than any machine has
+	}
+	return (kb*procs + 1023) / 1024
+}
+
+func firstPositive(a, b int64) int64 {
+	if a > 0 {
+		return a
+	}
+	return b
+}
+
+// label returns the text for a number of one of the four kinds of labels.
+func (c *cleaner) label(kind int, number int64) string {
+	if number < 0 {
+		return ""
+	}
+	if name, named := c.names[kind][number]; named {
+		return name
+	}
+	s, known := c.labels[number]
+	if !known {
+		s = strconv.FormatInt(number, 10)
+		c.labels[number] = s
+	}
+	return s
+}
+
+// finish does what needs all lines: machine size, jobs that never fit, order, load.
+func (c *cleaner) finish() (*Trace, error) {
+	count := &c.trace.Cleaning
+	if count.JobsRead == 0 {
+		return nil, &Error{
+			File: c.file, Problem: "has no job line",
+			Hint: "give a file in the Standard Workload Format",
+		}
+	}
+	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory()}
+	if machine.Processors == 0 {
+		return nil, &Error{
+			File: c.file, Problem: "the header has neither MaxProcs nor MaxNodes",
+			Hint: "give the machine's processors with --cpus",
+		}
+	}
+	c.trace.Machine = machine
+	if machine.Memory == 0 { // memory is no resource
+		for i := range c.trace.Jobs {
+			c.trace.Jobs[i].Memory = 0
+		}
+	}
+	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, func(j Job) bool { return count.neverFits(j, machine) })
+	if count.OutOfOrder > 0 {
+		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	}
+	c.trace.cut(0, 0, c.opts.Max)
+	c.trace.scaleLoad(c.opts.Load)
+	count.JobsLeft = len(c.trace.Jobs)
+	return c.trace, nil
+}
+
+// machineProcessors returns the processors of the options, else of the header; 0 if neither has
+// them.
+func (c *cleaner) machineProcessors() int64 {
+	if c.opts.CPUs > 0 {
+		return c.opts.CPUs
+	}
+	return c.trace.Header.processors()
+}
+
+// machineMemory returns the memory of the options, else of the header.
+func (c *cleaner) machineMemory() int64 {
+	if c.opts.Memory > 0 {
+		return c.opts.Memory
+	}
+	return c.trace.Header.Number(keyMemory)
+}
+
+// neverFits reports whether a job is larger than the machine, and counts it.
+func (count *Cleaning) neverFits(j Job, m Machine) bool {
+	switch {
+	case j.Procs > m.Processors:
+		count.TooWide++
+		count.TooWideIDs = append(count.TooWideIDs, j.ID)
+	case j.Memory > m.Memory:
+		count.TooMuchMemory++
+		count.TooMuchMemoryIDs = append(count.TooMuchMemoryIDs, j.ID)
+	default:
+		return false
+	}
+	return true
+}
+
+// Collect makes a trace of jobs that another package read and counted: it settles estimates and run
+// times, drops what the machine can never run, and applies the options as for a file. An estimate
+// of 0 is unknown. The name is used in errors and, without folder and extension, for the trace.
+func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	c := newCleaner(name, opts)
+	c.trace.Cleaning = counted
+	c.trace.Jobs = make([]Job, len(jobs))
+	for i, j := range jobs {
+		j.Run, j.Estimate = c.times(j.Run, j.Estimate)
+		if opts.Memory == 0 {
+			j.Memory = 0
+		}
+		c.trace.Jobs[i] = j
+	}
+	return c.finish()
+}

@@ -1,0 +1,76 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// EstimateModel says how the users estimate run times. It is one of
+//
+//	given       the trace's estimates; so is ""
+//	accurate    the run time; at least a second, as all estimates are
+//	f:F         uniform in [run, run·(F+1)], whole seconds: Mu'alem and Feitelson,
+//	            "Utilization, Predictability, Workloads, and User Runtime Estimates
+//	            in Scheduling the IBM SP2 with Backfilling", IEEE TPDS 12(6), 2001,
+//	            which calls F the badness factor
+//	tsafrir     a few popular round values: Tsafrir, Etsion and Feitelson, "Modeling
+//	            User Runtime Estimates", JSSPP 2005. The longest possible estimate is
+//	            the longest of the trace's, in full hours
+//	tsafrir:S   the same with S seconds as the longest, at least an hour and not
+//	            less than any run time
+type EstimateModel string
+
+func (m EstimateModel) given() bool { return m == "" || m == "given" }
+func (m EstimateModel) random() bool {
+	return strings.HasPrefix(string(m), "f:") || strings.HasPrefix(string(m), "tsafrir")
+}
+
+func (m EstimateModel) validate() error {
+	_, _, err := m.parse()
+	return err
+}
+
+// parse returns the model's name and its number, 0 if it has none.
+func (m EstimateModel) parse() (name string, number float64, err error) {
+	name, arg, has := strings.Cut(string(m), ":")
+	switch {
+	case m.given():
+		return "given", 0, nil
+	case m == "accurate", m == "tsafrir":
+		return name, 0, nil
+	case name == "f":
+		if f, ok := numberWithin(arg, 0, 1000); ok {
+			return name, f, nil
+		}
+	case name == "tsafrir" && has:
+		if s, ok := numberWithin(arg, float64(hour), float64(maxNumber)); ok && s == float64(int64(s)) {
+			return name, s, nil
+		}
+	}
+	return "", 0, fmt.Errorf("estimate model %q: must be given, accurate, f:F (F from 0 to 1000), tsafrir or "+
+		"tsafrir:SECONDS (a whole number, at least 3600)", string(m))
+}
+
+// remodelEstimates replaces the estimates of all jobs.
+func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
+	name, number, err := m.parse()
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "accurate":
+		for i := range t.Jobs {
+			t.Jobs[i].Estimate = max(t.Jobs[i].Run, 1)
+		}
+	case "f":
+		for i := range t.Jobs {
+			j := &t.Jobs[i]
+			more := number*float64(j.Run) + 1 // number of whole seconds to choose from
+			j.Estimate = max(j.Run+int64(random.Float64()*more), 1)
+		}
+	case "tsafrir":
+		return t.tsafrir(int64(number), random)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package workload
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Header has the lines "; Key: value" that a trace begins with. Lines of a
+// repeated key are joined by "\n". The keys of the archive are explained at
+// https://www.cs.huji.ac.il/labs/parallel/workload/swf.html; more may occur.
+type Header map[string]string
+
+// standardKeys returns the keys of the archive, in the order in which it writes them.
+func standardKeys() []string {
+	return []string{
+		"Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords",
+		"Preemption", "UnixStartTime", "TimeZone", "TimeZoneString", "StartTime", "EndTime", "MaxNodes", "MaxProcs",
+		"MaxRuntime", "MaxMemory", keyMemory, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
+		"Partitions", "Partition",
+	}
+}
+
+// keyMemory is a key of this project: MiB of the whole machine.
+const keyMemory = "MachineMemory"
+
+// nameKeys are keys of this project for labels that are not numbers. Each of their lines is a
+// number and the quoted label.
+var nameKeys = [4]string{"UserName", "GroupName", "ExecutableName", "QueueName"}
+
+// Keys returns the keys that occur: those of the archive in its order, then others by name, then
+// notes.
+func (h Header) Keys() []string {
+	standard := standardKeys()
+	place := func(key string) int {
+		if key == "Note" {
+			return len(standard) + 1
+		}
+		if i := slices.Index(standard, key); i >= 0 {
+			return i
+		}
+		return len(standard)
+	}
+	return slices.SortedFunc(maps.Keys(h),
+		func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
+}
+
+// Text returns the value of a key without the remark that begins with #; "" if there is none.
+func (h Header) Text(key string) string {
+	value, _, _ := strings.Cut(h[key], "#")
+	return strings.TrimSpace(value)
+}
+
+// Number returns the number with which the value of a key begins, such as in "338 (batch partition;
+// 512 total)"; 0 if there is no positive one.
+func (h Header) Number(key string) int64 {
+	value := h.Text(key)
+	end := strings.IndexFunc(value, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(value)
+	}
+	number, problem := parseNumber([]byte(value[:end]))
+	if problem != "" {
+		return 0
+	}
+	return number
+}
+
+// Names returns the names that lines such as "Queue: 3 batch" give to numbers.
+func (h Header) Names(key string) map[int64]string {
+	names := map[int64]string{}
+	for line := range strings.SplitSeq(h[key], "\n") {
+		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			names[n] = strings.Trim(name, "- \t")
+		}
+	}
+	return names
+}
+
+// processors returns the processors of the machine; 0 if the header does not say.
+func (h Header) processors() int64 {
+	return firstPositive(h.Number("MaxProcs"), h.Number("MaxNodes"))
+}
+
+// maxValue bounds the stored bytes of a key; values in the archive have some thousand.
+const maxValue = 64 << 10
+
+// add adds a line to a key's value, if there is room.
+func (h Header) add(key, value string) {
+	before, again := h[key]
+	switch {
+	case again && len(before)+1+len(value) <= maxValue:
+		h[key] = before + "\n" + value
+	case !again && len(value) <= maxValue:
+		h[key] = value
+	}
+}
+
+// comment stores a line of the form "; Key: value". Other comments have no key: the text before
+// their colon contains blanks or is part of an address.
+func (c *cleaner) comment(s string) {
+	key, value, found := strings.Cut(strings.TrimLeft(s, "; \t"), ":")
+	if !found || key == "" || strings.ContainsAny(key, " \t") || strings.HasPrefix(value, "//") {
+		return
+	}
+	value = strings.TrimSpace(value)
+	if kind := slices.Index(nameKeys[:], key); kind >= 0 && c.name(kind, value) {
+		return
+	}
+	c.trace.Header.add(key, value)
+}
+
+// name stores a label if the line is one.
+func (c *cleaner) name(kind int, line string) bool {
+	number, quoted, _ := strings.Cut(line, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return false
+	}
+	name, err := strconv.Unquote(quoted)
+	if err != nil {
+		return false
+	}
+	if c.names[kind] == nil {
+		c.names[kind] = map[int64]string{}
+	}
+	c.names[kind][n] = name
+	return true
+}

@@ -1,0 +1,50 @@
+package workload_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+)
+
+func TestHeader(t *testing.T) {
+	text := `;       Version: 2.2
+; TimeZoneString: Europe/Amsterdam  # CET (Central European Time)
+; MaxNodes: 338 (batch partition; 512 total)
+; MaxProcs: -1
+; UnixStartTime: 1041377305
+; Queue: 1 - All jobs submitted to same queue
+; Queue:  2  express
+; Queue: no number
+; UserName: 7 "alice"
+; UserName: seven
+; GroupName: 3 unquoted
+; Zoo: x
+; http://www.example.org/
+; Note: n
+`
+	trace := read(t, text+line(1, 0, 1, 1, 1, 9, 1), workload.Options{})
+	h := trace.Header
+	require.Equal(t, "2.2", h.Text("Version"))
+	require.Equal(t, "Europe/Amsterdam", h.Text("TimeZoneString"))
+	require.Equal(t, int64(338), h.Number("MaxNodes"))
+	require.Equal(t, int64(1041377305), h.Number("UnixStartTime"))
+	require.Zero(t, h.Number("MaxProcs"))
+	require.Zero(t, h.Number("none"))
+	require.Equal(t, map[int64]string{1: "All jobs submitted to same queue", 2: "express"}, h.Names("Queue"))
+	require.Empty(t, h.Names("Partition"))
+	require.Equal(t, []string{
+		"Version", "UnixStartTime", "TimeZoneString", "MaxNodes", "MaxProcs", "Queue",
+		"GroupName", "UserName", "Zoo", "Note",
+	}, h.Keys())
+	require.Equal(t, int64(338), trace.Machine.Processors)
+	require.Equal(t, "alice", trace.Jobs[0].User, "number 7")
+	require.Equal(t, "seven", h["UserName"], "what is no name stays in the header")
+	require.Equal(t, map[int64]int{1: 1}, trace.Statuses)
+
+	endless := read(t, header+strings.Repeat("; Note: again and again\n", 100_000)+line(1, 0, 1, 1, 1, 9, 1),
+		workload.Options{})
+	require.Len(t, endless.Header["Note"], 64<<10-1, "no more is kept")
+}

@@ -1,0 +1,239 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+// Instance is a small workload and the results that schedulers must reach.
+type Instance struct {
+	Trace    *Trace
+	Expected map[string]Expected // by name of the policy, such as "easy" or "pc-sjf"
+}
+
+// Expected are the results of one policy. Slices have an entry per job, in the order of Trace.Jobs,
+// or are nil if the instance does not say.
+type Expected struct {
+	Start      []int64            `json:"start"`
+	Guarantee  []int64            `json:"guarantee"`   // the planned start given at arrival
+	StrictFST  []int64            `json:"strict_fst"`  // fair start time if no job came after it
+	RelaxedFST []int64            `json:"relaxed_fst"` // fair start time if the job came last
+	Metrics    map[string]float64 `json:"metrics"`     // by name
+}
+
+// instanceFile is the JSON form.
+type instanceFile struct {
+	Name       string              `json:"name"`
+	Processors int64               `json:"processors"`
+	Memory     int64               `json:"memory"`
+	Jobs       []instanceJob       `json:"jobs"`
+	Expected   map[string]Expected `json:"expected"`
+}
+
+type instanceJob struct {
+	ID       int64 `json:"id"`
+	Submit   int64 `json:"submit"`
+	Run      int64 `json:"run"`
+	Estimate int64 `json:"estimate"`
+	Procs    int64 `json:"procs"`
+	Memory   int64 `json:"memory"`
+}
+
+// ReadInstance reads a JSON instance, which may be compressed. Unknown keys and values that no
+// scheduler can work with are faults, returned as *Error, with the line if JSON gives one. Jobs are
+// sorted by submit time if they are not, expected results with them. Jobs larger than the machine
+// stay: the pool holds them.
+func ReadInstance(path string) (*Instance, error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read instance: %w; check the path", err)
+	}
+	defer from.Close() //nolint:errcheck // only read
+	unpacked, err := packed.NewReader(from)
+	if err != nil {
+		return nil, unreadable(path, 0, err)
+	}
+	defer unpacked.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		return nil, unreadable(path, 0, err)
+	}
+	var file instanceFile
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&file); err != nil {
+		return nil, jsonFault(path, text, decoder.InputOffset(), err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, jsonFault(path, text, decoder.InputOffset(),
+			errors.New("there is more behind the end of the instance"))
+	}
+	if problem := file.problem(); problem != "" {
+		return nil, &Error{File: path, Problem: problem, Hint: "correct the instance"}
+	}
+	return file.instance(), nil
+}
+
+// WriteInstance writes the trace as a JSON instance, one line for each job, without labels and
+// header. Errors are those of w.
+func (t *Trace) WriteInstance(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	name, err := json.Marshal(t.Name)
+	if err != nil {
+		return fmt.Errorf("write instance %s: %w", t.Name, err)
+	}
+	_, _ = fmt.Fprintf(out, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n \"jobs\": [", name,
+		t.Machine.Processors, t.Machine.Memory)
+	between := "\n"
+	anew := t.numberedTwice()
+	for i, j := range t.Jobs {
+		if anew {
+			j.ID = int64(i) + 1
+		}
+		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d}`,
+			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory)
+		if err != nil {
+			return fmt.Errorf("write instance %s: %w", t.Name, err)
+		}
+		between = ",\n"
+	}
+	_, _ = out.WriteString("\n ]\n}\n") // Flush returns the error
+	if err = out.Flush(); err != nil {
+		return fmt.Errorf("write instance %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// jsonFault returns an error with the line: of the fault if the decoder gives its offset, else of
+// where it stopped.
+func jsonFault(path string, text []byte, offset int64, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		offset = int64(len(text))
+	}
+	offset = min(offset, int64(len(text)))
+	return &Error{
+		File: path, Line: 1 + bytes.Count(text[:offset], []byte("\n")),
+		Problem: err.Error(), Hint: "see the format of instances", Err: err,
+	}
+}
+
+// problem returns what is wrong with the values, or "".
+func (f *instanceFile) problem() string {
+	switch {
+	case f.Processors < 1 || f.Processors > maxNumber:
+		return fmt.Sprintf("processors: %d: must be from 1 to 1e12", f.Processors)
+	case f.Memory < 0 || f.Memory > maxNumber:
+		return fmt.Sprintf("memory: %d: must be 0 (no memory) or MiB up to 1e12", f.Memory)
+	}
+	ids := map[int64]int{}
+	for i, j := range f.Jobs {
+		problem := j.problem()
+		if first, known := ids[j.ID]; known && problem == "" {
+			problem = fmt.Sprintf("jobs[%d] has the same id", first)
+		}
+		if problem != "" {
+			return fmt.Sprintf("jobs[%d] (id %d): %s", i, j.ID, problem)
+		}
+		ids[j.ID] = i
+	}
+	for _, policy := range slices.Sorted(maps.Keys(f.Expected)) {
+		e := f.Expected[policy]
+		for _, list := range e.lists() {
+			if *list != nil && len(*list) != len(f.Jobs) {
+				return fmt.Sprintf("expected.%s: a list of %d entries for %d jobs", policy, len(*list), len(f.Jobs))
+			}
+		}
+	}
+	return ""
+}
+
+func (j instanceJob) problem() string {
+	for _, c := range []struct {
+		key        string
+		value, min int64
+		rule       string
+	}{
+		{"submit", j.Submit, -maxNumber, "not before -1e12"},
+		{"run", j.Run, 0, "at least 0"},
+		{"estimate", j.Estimate, 1, "at least 1"},
+		{"estimate", j.Estimate, j.Run, "at least run, " + strconv.FormatInt(j.Run, 10)},
+		{"procs", j.Procs, 1, "at least 1"},
+		{"memory", j.Memory, 0, "at least 0"},
+	} {
+		if c.value < c.min {
+			return fmt.Sprintf("%s: %d: must be %s", c.key, c.value, c.rule)
+		}
+		if c.value > maxNumber {
+			return fmt.Sprintf("%s: %d: must be at most 1e12", c.key, c.value)
+		}
+	}
+	return ""
+}
+
+// lists returns the results that have an entry per job.
+func (e *Expected) lists() []*[]int64 {
+	return []*[]int64{&e.Start, &e.Guarantee, &e.StrictFST, &e.RelaxedFST}
+}
+
+// instance makes a trace with its results, in order of jobs.
+func (f *instanceFile) instance() *Instance {
+	order := make([]int, len(f.Jobs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Jobs[a].Submit, f.Jobs[b].Submit) })
+
+	trace := &Trace{Name: f.Name, Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
+	for _, i := range order {
+		j := f.Jobs[i]
+		if f.Memory == 0 {
+			j.Memory = 0 // memory is no resource
+		}
+		if i > 0 && f.Jobs[i].Submit < f.Jobs[i-1].Submit {
+			trace.Cleaning.OutOfOrder++
+		}
+		trace.Jobs = append(trace.Jobs, Job{
+			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory,
+		})
+	}
+	trace.Cleaning.JobsRead, trace.Cleaning.JobsLeft = len(f.Jobs), len(f.Jobs)
+
+	expected := make(map[string]Expected, len(f.Expected))
+	for policy, e := range f.Expected {
+		for _, list := range e.lists() {
+			*list = permuted(*list, order)
+		}
+		expected[policy] = e
+	}
+	return &Instance{Trace: trace, Expected: expected}
+}
+
+// permuted returns list[order[0]], list[order[1]], …; nil stays nil.
+func permuted(list []int64, order []int) []int64 {
+	if list == nil {
+		return nil
+	}
+	sorted := make([]int64, len(list))
+	for place, i := range order {
+		sorted[place] = list[i]
+	}
+	return sorted
+}

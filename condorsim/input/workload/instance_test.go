@@ -1,0 +1,154 @@
+package workload_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+)
+
+func readInstance(t *testing.T, text string) (*workload.Instance, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "i.json")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return workload.ReadInstance(path)
+}
+
+func TestReadInstance(t *testing.T) {
+	instance, err := readInstance(t, `{"name": "two", "processors": 4, "memory": 100, "jobs": [
+		{"id": 7, "submit": 5, "run": 0, "estimate": 1, "procs": 9, "memory": 60},
+		{"id": 3, "submit": 2, "run": 3, "estimate": 4, "procs": 1, "memory": 0}],
+		"expected": {"easy": {"start": [5, 2], "strict_fst": [6, 3], "relaxed_fst": [7, 4],
+			"metrics": {"mean_wait": 0}}}}`)
+	require.NoError(t, err)
+	require.Equal(t, "two", instance.Trace.Name)
+	require.Equal(t, workload.Machine{Processors: 4, Memory: 100}, instance.Trace.Machine)
+	require.Equal(t, []workload.Job{
+		{ID: 3, Submit: 2, Run: 3, Estimate: 4, Procs: 1},
+		{ID: 7, Submit: 5, Run: 0, Estimate: 1, Procs: 9, Memory: 60},
+	}, instance.Trace.Jobs, "in order of jobs, and wide ones stay")
+	require.Equal(t, workload.Cleaning{JobsRead: 2, OutOfOrder: 1, JobsLeft: 2}, instance.Trace.Cleaning)
+	require.Equal(t, map[string]workload.Expected{"easy": {
+		Start: []int64{2, 5}, StrictFST: []int64{3, 6}, RelaxedFST: []int64{4, 7},
+		Metrics: map[string]float64{"mean_wait": 0},
+	}}, instance.Expected, "in the order of the jobs")
+}
+
+func TestReadInstanceWithoutMemory(t *testing.T) {
+	instance, err := readInstance(t, `{"processors": 4, "jobs": [{"estimate": 1, "procs": 1, "memory": 60}]}`)
+	require.NoError(t, err)
+	require.Zero(t, instance.Trace.Jobs[0].Memory)
+	require.Empty(t, instance.Expected)
+}
+
+func TestReadInstanceErrors(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", ``, "i.json:1: EOF"},
+		{"truncated", "{\n\"processors\": 4,\n\"jobs\": [", "i.json:3: unexpected EOF"},
+		{"syntax", "{\n\"processors\": 4,\n\"jobs\": }", "i.json:3: invalid character '}'"},
+		{"unknown key", "{\n\"processors\": 4,\n\"jbos\": []}", `i.json:3: json: unknown field "jbos"`},
+		{"kind", "{\n\"processors\": \"4\"}", "i.json:2: json: cannot unmarshal string"},
+		{
+			"fraction", "{\"processors\": 4, \"jobs\": [\n{\"run\": 1.5}]}",
+			"i.json:2: json: cannot unmarshal number 1.5",
+		},
+		{"more", "{\"processors\": 4}\n{}", "there is more behind the end"},
+		{"processors", `{"processors": 0}`, "processors: 0: must be from 1 to 1e12"},
+		{"memory", `{"processors": 1, "memory": -1}`, "memory: -1: must be 0"},
+		{
+			"procs", `{"processors": 1, "jobs": [{"id": 4, "estimate": 1}]}`,
+			"jobs[0] (id 4): procs: 0: must be at least 1",
+		},
+		{
+			"run", `{"processors": 1, "jobs": [{"id": 4, "run": -1, "estimate": 1, "procs": 1}]}`,
+			"run: -1: must be at least 0",
+		},
+		{"estimate", `{"processors": 1, "jobs": [{"id": 4, "procs": 1}]}`, "estimate: 0: must be at least 1"},
+		{
+			"overrun", `{"processors": 1, "jobs": [{"id": 4, "run": 3, "estimate": 2, "procs": 1}]}`,
+			"estimate: 2: must be at least run, 3",
+		},
+		{
+			"huge", `{"processors": 1, "jobs": [{"submit": 2000000000000, "estimate": 2, "procs": 1}]}`,
+			"submit: 2000000000000: must be at most 1e12",
+		},
+		{"id", `{"processors": 1, "jobs": [{"id": 4, "estimate": 1, "procs": 1}, {"id": 5, "estimate": 1, "procs": ` +
+			`1}, {"id": 4, "estimate": 1, "procs": 1}]}`, "jobs[2] (id 4): jobs[0] has the same id"},
+		{
+			"entries", `{"processors": 1, "expected": {"easy": {"start": [1]}}}`,
+			"expected.easy: a list of 1 entries for 0 jobs",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := readInstance(t, c.text)
+			require.ErrorContains(t, err, c.want)
+			var fault *workload.Error
+			require.ErrorAs(t, err, &fault)
+		})
+	}
+	_, err := workload.ReadInstance(filepath.Join(t.TempDir(), "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestReadAllExamples(t *testing.T) {
+	paths, err := filepath.Glob("../../../../shared/sim-examples/*.json")
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skip("the example instances are not read: ../../../shared/sim-examples is not there")
+	}
+	require.Len(t, paths, 15)
+	for _, path := range paths {
+		instance, err := workload.ReadInstance(path)
+		require.NoError(t, err)
+		require.Zero(t, instance.Trace.Cleaning.OutOfOrder)
+		require.Len(t, instance.Expected, 17, path)
+		for policy, e := range instance.Expected {
+			require.Len(t, e.Start, len(instance.Trace.Jobs), policy)
+		}
+	}
+}
+
+func TestWriteInstance(t *testing.T) {
+	trace := toy()
+	var b strings.Builder
+	require.NoError(t, trace.WriteInstance(&b))
+	again, err := readInstance(t, b.String())
+	require.NoError(t, err)
+	require.Equal(t, trace.Jobs, again.Trace.Jobs)
+	require.Equal(t, trace.Machine, again.Trace.Machine)
+	require.Equal(t, "toy", again.Trace.Name)
+	packed, err := readInstance(t, string(compressed(t, ".xz", b.String())))
+	require.NoError(t, err)
+	require.Equal(t, again, packed)
+	_, err = readInstance(t, string(compressed(t, ".xz", b.String())[:50]))
+	require.ErrorContains(t, err, "i.json: the xz file is truncated; fetch it again")
+	require.EqualError(t, trace.WriteInstance(fullDisk{}), "write instance toy: disk full")
+}
+
+func FuzzReadInstance(f *testing.F) {
+	var b strings.Builder
+	require.NoError(f, toy().WriteInstance(&b))
+	for _, seed := range []string{
+		"", "{", b.String(), strings.ReplaceAll(b.String(), "10", "-1"), b.String() + "x",
+		strings.ReplaceAll(b.String(), "5", "1e99"),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		instance, err := readInstance(t, text)
+		if err != nil {
+			require.Nil(t, instance)
+			return
+		}
+		var b strings.Builder
+		require.NoError(t, instance.Trace.WriteInstance(&b))
+		again, err := readInstance(t, b.String())
+		require.NoError(t, err)
+		require.Equal(t, instance.Trace.Jobs, again.Trace.Jobs)
+		require.Equal(t, instance.Trace.Machine, again.Trace.Machine)
+	})
+}

@@ -1,0 +1,104 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Merge makes one trace of the jobs of several, such as the mixed workload of the IBB paper. Each
+// job is submitted as long after the first one as in its own trace; equal ones are in the order of
+// the traces. If the machine has no processors or no memory, it gets the largest of the traces'
+// machines. Jobs that it cannot hold are dropped and counted.
+//
+// The jobs are numbered from 1. Users, groups, executables and queues of different traces are
+// different: each gets the trace's name as a prefix.
+func Merge(name string, machine Machine, traces ...*Trace) *Trace {
+	merged := &Trace{Name: name, Header: Header{}, Statuses: map[int64]int{}}
+	biggest := Machine{}
+	for _, t := range traces {
+		biggest.Processors = max(biggest.Processors, t.Machine.Processors)
+		biggest.Memory = max(biggest.Memory, t.Machine.Memory)
+	}
+	merged.Machine = Machine{
+		Processors: cmp.Or(machine.Processors, biggest.Processors),
+		Memory:     cmp.Or(machine.Memory, biggest.Memory),
+	}
+	names := distinctNames(traces)
+	merged.Header.add("Note", "merged: "+strings.Join(names, ", "))
+	for i, t := range traces {
+		merged.Cleaning.add(t.Cleaning)
+		for status, n := range t.Statuses {
+			merged.Statuses[status] += n
+		}
+		prefixed := prefixer(names[i])
+		for _, j := range t.Jobs {
+			j.Submit -= t.Jobs[0].Submit
+			j.User, j.Group, j.Executable, j.Queue = prefixed(j.User), prefixed(j.Group), prefixed(j.Executable),
+				prefixed(j.Queue)
+			if !merged.Cleaning.neverFits(j, merged.Machine) {
+				merged.Jobs = append(merged.Jobs, j)
+			}
+		}
+	}
+	slices.SortStableFunc(merged.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	for i := range merged.Jobs {
+		merged.Jobs[i].ID = int64(i) + 1
+	}
+	merged.Cleaning.JobsLeft = len(merged.Jobs)
+	return merged
+}
+
+// distinctNames returns the names of the traces; repeated ones get a number.
+func distinctNames(traces []*Trace) []string {
+	seen := map[string]int{}
+	names := make([]string, len(traces))
+	for i, t := range traces {
+		seen[t.Name]++
+		names[i] = t.Name
+		if n := seen[t.Name]; n > 1 {
+			names[i] = fmt.Sprintf("%s#%d", t.Name, n)
+		}
+	}
+	return names
+}
+
+// prefixer returns a function that puts a trace's name before a label, with one string for each.
+func prefixer(trace string) func(label string) string {
+	known := map[string]string{"": ""}
+	return func(label string) string {
+		if _, ok := known[label]; !ok {
+			known[label] = trace + ":" + label
+		}
+		return known[label]
+	}
+}
+
+// add adds the counts of another trace.
+func (count *Cleaning) add(c Cleaning) {
+	for _, sum := range []struct {
+		to   *int
+		more int
+	}{
+		{&count.Lines, c.Lines},
+		{&count.JobsRead, c.JobsRead},
+		{&count.Partial, c.Partial},
+		{&count.Cancelled, c.Cancelled},
+		{&count.NegativeRun, c.NegativeRun},
+		{&count.NoProcessors, c.NoProcessors},
+		{&count.TooWide, c.TooWide},
+		{&count.TooMuchMemory, c.TooMuchMemory},
+		{&count.BeyondMax, c.BeyondMax},
+		{&count.CutOut, c.CutOut},
+		{&count.EstimateUnknown, c.EstimateUnknown},
+		{&count.EstimateRaised, c.EstimateRaised},
+		{&count.RunCut, c.RunCut},
+		{&count.OutOfOrder, c.OutOfOrder},
+		{&count.JobsLeft, c.JobsLeft},
+	} {
+		*sum.to += sum.more
+	}
+	count.TooWideIDs = append(count.TooWideIDs, c.TooWideIDs...)
+	count.TooMuchMemoryIDs = append(count.TooMuchMemoryIDs, c.TooMuchMemoryIDs...)
+}

@@ -1,0 +1,94 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Clean says which jobs that never really ran are dropped. Jobs without a run time or without
+// processors are always dropped: they cannot run.
+type Clean string
+
+// The values of Clean; "" is CleanPapers.
+const (
+	CleanPapers    Clean = "papers"    // both rules, as the studies of these traces do
+	CleanPartial   Clean = "partial"   // only: drop partial executions (status 2, 3, 4)
+	CleanCancelled Clean = "cancelled" // only: drop jobs cancelled before they started (status 5, run time ≤ 0)
+	CleanNone      Clean = "none"      // neither rule: keep all that can run
+)
+
+// ProcsField says which field has a job's processors. The other one is used where it is not
+// positive.
+type ProcsField string
+
+// The values of ProcsField; "" is ProcsAllocated.
+const (
+	ProcsAllocated ProcsField = "allocated" // field 5
+	ProcsRequested ProcsField = "requested" // field 8
+)
+
+// MemoryField says which field has a job's memory. The other one is used where it is not positive.
+type MemoryField string
+
+// The values of MemoryField; "" is MemoryUsed.
+const (
+	MemoryUsed      MemoryField = "used"      // field 7
+	MemoryRequested MemoryField = "requested" // field 10
+)
+
+// Overrun says what happens to a job that ran longer than its estimate.
+type Overrun string
+
+// The values of Overrun; "" is OverrunRaise.
+const (
+	OverrunRaise Overrun = "raise" // the estimate is raised to the run time
+	OverrunKill  Overrun = "kill"  // the run time is cut to the estimate
+)
+
+// Options say how to read a trace. The zero value reads it as the studies do.
+type Options struct {
+	Clean       Clean
+	ProcsField  ProcsField
+	MemoryField MemoryField
+	Overrun     Overrun
+	CPUs        int64 // processors of the machine; 0: as the header says
+	// Memory is MiB of the whole machine; 0: memory is no resource, unless the trace was written by
+	// [Trace.WriteSWF] for a machine with memory.
+	Memory int64
+	Load   float64 // see Transform, which has more such settings
+	Max    int
+
+	// Progress, if not nil, is called by Open while it reads the file, with the bytes read so far,
+	// as stored on disk, and the file's size.
+	Progress func(done, total int64)
+}
+
+// Validate returns an error with setting (as on the command line), value and rule of everything
+// that is wrong, or nil.
+func (o Options) Validate() error {
+	var errs []error
+	check := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: %v: must be %s", field, value, rule))
+		}
+	}
+	check(oneOf(o.Clean, CleanPapers, CleanPartial, CleanCancelled, CleanNone), "clean",
+		quoted(o.Clean), "papers, partial, cancelled or none")
+	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "procs-field",
+		quoted(o.ProcsField), "allocated or requested")
+	check(oneOf(o.MemoryField, MemoryUsed, MemoryRequested), "memory-model", quoted(o.MemoryField), "used or requested")
+	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "overrun", quoted(o.Overrun), "raise or kill")
+	check(0 <= o.CPUs && o.CPUs <= maxNumber, "cpus", o.CPUs,
+		"0 (as the header says) or a number of processors up to 1e12")
+	check(0 <= o.Memory && o.Memory <= maxNumber, "memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
+	errs = append(errs, Transform{Load: o.Load, Max: o.Max}.Validate())
+	return errors.Join(errs...)
+}
+
+// oneOf reports whether value is allowed or "", which stands for the default.
+func oneOf[T ~string](value T, allowed ...T) bool {
+	return value == "" || slices.Contains(allowed, value)
+}
+
+func quoted[T ~string](value T) string { return fmt.Sprintf("%q", string(value)) }

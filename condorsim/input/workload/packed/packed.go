@@ -1,0 +1,178 @@
+// Package packed reads and writes text that may be compressed with gzip, xz or zstd. Reading
+// detects the format by how the data begins, whatever the file's name; writing takes it from the
+// end of the name.
+package packed
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// Format is how a file is compressed.
+type Format string
+
+// The formats; each but Plain is the name of its tool.
+const (
+	Plain Format = ""
+	Gzip  Format = "gzip"
+	XZ    Format = "xz"
+	Zstd  Format = "zstd"
+)
+
+// format describes a Format.
+type format struct {
+	name  Format
+	end   string // how file names end
+	magic []byte // how the data begins
+}
+
+func formats() []format {
+	return []format{
+		{Gzip, ".gz", []byte{0x1f, 0x8b}},
+		{XZ, ".xz", []byte{0xfd, '7', 'z', 'X', 'Z', 0}},
+		{Zstd, ".zst", []byte{0x28, 0xb5, 0x2f, 0xfd}},
+	}
+}
+
+// ByName returns the format that a file's name stands for, and the name without that ending.
+func ByName(file string) (f Format, rest string) {
+	for _, f := range formats() {
+		if rest, ok := strings.CutSuffix(file, f.end); ok {
+			return f.name, rest
+		}
+	}
+	return Plain, file
+}
+
+// TruncatedError says that a compressed file is cut off.
+type TruncatedError struct{ Format Format }
+
+// Error returns what is wrong.
+func (e *TruncatedError) Error() string { return fmt.Sprintf("the %s file is truncated", e.Format) }
+
+// Reader reads the uncompressed text of a file.
+type Reader struct {
+	Format Format
+	text   io.Reader
+	stop   func()
+}
+
+// readAhead is how many bytes of a file are read in one step: few, so that progress is smooth.
+const readAhead = 64 << 10
+
+// NewReader detects the format by how r begins. It decompresses ahead on another goroutine until
+// Close. If the file is cut off, NewReader or Read returns a *TruncatedError.
+func NewReader(r io.Reader) (*Reader, error) {
+	file := bufio.NewReaderSize(r, readAhead)
+	begin, err := file.Peek(6) // length of the longest magic
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	p := &Reader{text: file, stop: func() {}}
+	for _, f := range formats() {
+		if bytes.HasPrefix(begin, f.magic) {
+			p.Format = f.name
+		}
+	}
+	if p.Format == Plain {
+		skipMark(file)
+		return p, nil
+	}
+	unpacked, err := unpack(p.Format, file)
+	if err != nil {
+		return nil, p.fault(err)
+	}
+	from, to := io.Pipe()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		defer unpacked.Close() //nolint:errcheck // only read
+		_, err := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
+		_ = to.CloseWithError(err) // always nil
+	}()
+	text := bufio.NewReader(from)
+	skipMark(text)
+	p.text, p.stop = text, func() {
+		_ = from.Close() // always nil
+		<-over
+	}
+	return p, nil
+}
+
+// skipMark skips the byte order mark that some editors put before a text. It ignores errors, which
+// the next read returns.
+func skipMark(text *bufio.Reader) {
+	const mark = "\ufeff"
+	if begin, _ := text.Peek(len(mark)); string(begin) == mark {
+		_, _ = text.Discard(len(mark))
+	}
+}
+
+func unpack(f Format, file io.Reader) (io.ReadCloser, error) {
+	switch f {
+	case Gzip:
+		return gzip.NewReader(file)
+	case XZ:
+		return newXZ(file)
+	case Zstd:
+		r, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		return r.IOReadCloser(), nil
+	default:
+		return io.NopCloser(file), nil
+	}
+}
+
+// fault makes a *TruncatedError of the errors that a cut-off file causes.
+func (p *Reader) fault(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return &TruncatedError{p.Format}
+	}
+	return err
+}
+
+// Read reads text.
+func (p *Reader) Read(b []byte) (int, error) {
+	n, err := p.text.Read(b)
+	if err != nil && err != io.EOF { //nolint:errorlint // readers return it bare
+		err = p.fault(err)
+	}
+	return n, err
+}
+
+// Close stops reading and waits until the file is no longer used.
+func (p *Reader) Close() error {
+	p.stop()
+	return nil
+}
+
+// NewWriter returns a writer that compresses into w, in the format of the end of the file's name.
+// Close completes the data and leaves w open. The same text gives the same bytes.
+func NewWriter(w io.Writer, file string) (io.WriteCloser, error) {
+	f, _ := ByName(file)
+	switch f {
+	case Gzip:
+		return gzip.NewWriterLevel(w, gzip.BestCompression)
+	case XZ:
+		return xz.NewWriter(w)
+	case Zstd:
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	default:
+		return nopCloser{w}, nil
+	}
+}
+
+type nopCloser struct{ io.Writer }
+
+// Close does nothing.
+func (nopCloser) Close() error { return nil }

@@ -1,0 +1,180 @@
+package packed_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pack compresses a text in the format of a name.
+func pack(tb testing.TB, name, text string) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	w, err := packed.NewWriter(&b, name)
+	require.NoError(tb, err)
+	_, err = io.WriteString(w, text)
+	require.NoError(tb, err)
+	require.NoError(tb, w.Close())
+	return b.Bytes()
+}
+
+func unpack(file []byte) (string, packed.Format, error) {
+	r, err := packed.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return "", "", err
+	}
+	text, err := io.ReadAll(r)
+	return string(text), r.Format, errors.Join(err, r.Close())
+}
+
+// lines returns a text that compresses like a trace.
+func lines(n int) string {
+	random := rand.New(rand.NewPCG(3, 4))
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d %d -1 %d\n", i, i*30, random.IntN(99999))
+	}
+	return b.String()
+}
+
+func formats() map[string]packed.Format {
+	return map[string]packed.Format{
+		"t.swf": packed.Plain, "t.swf.gz": packed.Gzip, "t.swf.xz": packed.XZ,
+		"t.swf.zst": packed.Zstd,
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for name, want := range formats() {
+		f, rest := packed.ByName(name)
+		require.Equal(t, want, f)
+		require.Equal(t, "t.swf", rest)
+		for _, n := range []int{0, 1, 1000, 50_000} {
+			file := pack(t, name, lines(n))
+			require.Equal(t, file, pack(t, name, lines(n)), "the same text, the same bytes")
+			if n > 1000 && f != packed.Plain {
+				require.Less(t, len(file), len(lines(n))/2, name)
+			}
+			text, f, err := unpack(file)
+			require.NoError(t, err)
+			require.Equal(t, lines(n), text)
+			require.Equal(t, want, f)
+		}
+	}
+}
+
+// The byte order mark that some editors put before a text is skipped.
+func TestMark(t *testing.T) {
+	for name := range formats() {
+		for _, want := range []string{"", "1", "; a trace\n"} {
+			text, _, err := unpack(pack(t, name, "\ufeff"+want))
+			require.NoError(t, err)
+			require.Equal(t, want, text)
+		}
+	}
+}
+
+// TestFilesThatAreJoined reads joined files as one text, as the tools do.
+func TestFilesThatAreJoined(t *testing.T) {
+	for name := range formats() {
+		text, _, err := unpack(append(pack(t, name, "one\n"), pack(t, name, "two\n")...))
+		require.NoError(t, err)
+		require.Equal(t, "one\ntwo\n", text, name)
+	}
+}
+
+// TestTruncated cuts a file at every byte.
+func TestTruncated(t *testing.T) {
+	for name, f := range formats() {
+		if f == packed.Plain {
+			continue
+		}
+		whole := pack(t, name, lines(40))
+		for cut := 6; cut < len(whole); cut++ { // fewer bytes are not recognised as compressed
+			_, _, err := unpack(whole[:cut])
+			var truncated *packed.TruncatedError
+			require.ErrorAs(t, err, &truncated, "%s cut at %d of %d", name, cut, len(whole))
+			require.EqualError(t, truncated, "the "+string(f)+" file is truncated")
+		}
+	}
+}
+
+// TestDamaged flips a byte: reading ends, and without an error the text is unchanged.
+func TestDamaged(t *testing.T) {
+	for name, f := range formats() {
+		if f == packed.Plain {
+			continue
+		}
+		whole := pack(t, name, lines(20))
+		for at := range whole {
+			file := bytes.Clone(whole)
+			file[at] ^= 0x55
+			text, f, err := unpack(file)
+			if err == nil && f != packed.Plain {
+				require.Equal(t, lines(20), text, "%s at %d", name, at)
+			}
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("disk on fire") }
+
+func TestAFileThatCannotBeRead(t *testing.T) {
+	_, err := packed.NewReader(broken{})
+	require.EqualError(t, err, "disk on fire")
+	for name := range formats() {
+		whole := pack(t, name, lines(50_000))
+		r, err := packed.NewReader(io.MultiReader(bytes.NewReader(whole[:len(whole)/2]), broken{}))
+		require.NoError(t, err)
+		_, err = io.ReadAll(r)
+		require.EqualError(t, err, "disk on fire", name)
+		require.NoError(t, r.Close())
+	}
+}
+
+func TestClosedEarly(t *testing.T) {
+	for name := range formats() {
+		r, err := packed.NewReader(bytes.NewReader(pack(t, name, lines(50_000))))
+		require.NoError(t, err)
+		_, err = r.Read(make([]byte, 10))
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		require.NoError(t, r.Close())
+	}
+}
+
+// FuzzReader reads any bytes: reading ends, and what is not compressed is returned unchanged.
+func FuzzReader(f *testing.F) {
+	for name := range formats() {
+		whole := pack(f, name, lines(5))
+		f.Add(whole)
+		f.Add(whole[:len(whole)-3])
+		f.Add(append(bytes.Clone(whole), whole...))
+		f.Add(append(bytes.Clone(whole), 0, 0, 0, 0))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := packed.NewReader(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+		require.NoError(t, r.Close())
+		if r.Format == packed.Plain {
+			require.NoError(t, err)
+			require.Equal(t, file[:min(len(file), 1<<20)], text)
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+const (
+	numFields = 18
+	maxLine   = 1 << 20 // bytes; the longest line of the archive has some thousand
+
+	// maxNumber bounds the numbers of a file, so that sums and scaled times
+	// cannot overflow. In seconds it is 30 thousand years.
+	maxNumber = int64(1e12)
+)
+
+// record has the fields of one job line; field n of the format is record[n-1].
+type record [numFields]int64
+
+// Open reads the trace in the file path; see ReadSWF.
+func Open(path string, opts Options) (*Trace, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w; check the path", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if opts.Progress == nil {
+		return ReadSWF(file, path, opts)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	return ReadSWF(&progressReader{from: file, total: info.Size(), report: opts.Progress}, path, opts)
+}
+
+// ReadSWF reads, cleans and sorts a trace in the Standard Workload Format. The text may be
+// compressed with gzip, xz or zstd, whatever its name. The name is used in errors and, without
+// folder and extensions, for the trace.
+//
+// Lines count from 1. Blank lines are skipped; lines that begin with ';' are header or comment.
+// Fields after the eighteenth are ignored. Faults in the text are returned as *Error, wrong options
+// as the error of [Options.Validate].
+func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	c := newCleaner(name, opts)
+	file, err := packed.NewReader(r)
+	if err != nil {
+		return nil, unreadable(name, 0, err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text := bufio.NewReaderSize(file, maxLine)
+	for line := 1; err == nil; line++ {
+		var s []byte
+		s, err = text.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, unreadable(name, line, err)
+		}
+		if err != nil && len(s) == 0 {
+			break
+		}
+		c.trace.Cleaning.Lines = line
+		if fault := c.line(bytes.TrimSpace(s)); fault != nil {
+			fault.File, fault.Line = name, line
+			return nil, blame(fault, file.Format, text)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, unreadable(name, 0, err)
+	}
+	return c.finish()
+}
+
+// blame decides whether a line is at fault or the compressed file that it came from, by reading the
+// rest, down to the checksum.
+func blame(fault *Error, format packed.Format, rest io.Reader) error {
+	if _, err := io.Copy(io.Discard, rest); err != nil && format != packed.Plain {
+		return &Error{
+			File: fault.File, Line: fault.Line, Err: err,
+			Problem: fmt.Sprintf("the %s file is damaged (%v)", format, err), Hint: "fetch it again",
+		}
+	}
+	return fault
+}
+
+// headOf returns the beginning of a text that is short enough for an error.
+func headOf(text string) string {
+	const room = 40
+	if len(text) > room {
+		return text[:room] + "…"
+	}
+	return text
+}
+
+// unreadable returns the fault of a file whose text is cut off or cannot be read.
+func unreadable(name string, line int, err error) error {
+	fault := &Error{File: name, Line: line, Err: err}
+	var truncated *packed.TruncatedError
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
+		fault.Hint = "this is no SWF file"
+	case errors.As(err, &truncated):
+		fault.Problem = err.Error()
+		fault.Hint = "fetch it again"
+	default:
+		fault.Problem = "cannot be read: " + err.Error()
+		fault.Hint = "if the file is damaged, fetch it again"
+	}
+	return fault
+}
+
+// line reads one line, without its end.
+func (c *cleaner) line(s []byte) *Error {
+	if len(s) == 0 {
+		return nil
+	}
+	if s[0] == ';' {
+		c.comment(string(s))
+		return nil
+	}
+	var rec record
+	if fault := parseRecord(s, &rec); fault != nil {
+		return fault
+	}
+	return c.record(&rec)
+}
+
+// parseRecord reads the first eighteen fields of a job line.
+func parseRecord(s []byte, rec *record) *Error {
+	at := 0
+	for n := range rec {
+		for at < len(s) && isBlank(s[at]) {
+			at++
+		}
+		if at == len(s) {
+			return &Error{
+				Field:   n + 1,
+				Problem: fmt.Sprintf("is missing, the line has %d of %d fields", n, numFields),
+				Hint: "complete the line (-1: unknown) or delete it; if it is the last one, the file " +
+					"may be truncated",
+			}
+		}
+		begin := at
+		if value, end := wholeNumber(s, at); end > 0 {
+			rec[n], at = value, end
+			continue
+		}
+		for at < len(s) && !isBlank(s[at]) {
+			at++
+		}
+		value, problem := parseNumber(s[begin:at])
+		if problem != "" {
+			text := string(s[begin:at])
+			return &Error{
+				Field: n + 1, Text: text, Problem: strconv.Quote(headOf(text)) + problem,
+				Hint: "correct the line (-1: unknown) or delete it",
+			}
+		}
+		rec[n] = value
+	}
+	return nil
+}
+
+// wholeNumber parses the usual form of a field: a whole number of up to ten digits, followed by a
+// blank or the end. For any other form the returned end is 0.
+func wholeNumber(s []byte, at int) (value int64, end int) {
+	negative := s[at] == '-'
+	if negative {
+		at++
+	}
+	first := at
+	for at < len(s) && at < first+10 {
+		digit := s[at] - '0'
+		if digit > 9 {
+			break
+		}
+		value = value*10 + int64(digit)
+		at++
+	}
+	if at == first || at < len(s) && !isBlank(s[at]) {
+		return 0, 0
+	}
+	if negative {
+		value = -value
+	}
+	return value, at
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
+
+// parseNumber parses a decimal number and returns its floor: 12.5 is 12 and -0.5 is -1, so that a
+// negative number, which means unknown, stays negative. The format has integers, and decimals in
+// the average CPU time, but no exponents. The returned text is the fault, "" if there is none.
+func parseNumber(s []byte) (int64, string) {
+	digits, negative := s, false
+	if len(s) > 0 && s[0] == '-' {
+		digits, negative = s[1:], true
+	}
+	var value int64
+	seen, point, fraction := false, false, false
+	for _, b := range digits {
+		switch {
+		case b == '.' && !point:
+			point = true
+		case b < '0' || b > '9':
+			return 0, " is not a number"
+		case point:
+			seen = true
+			fraction = fraction || b != '0'
+		default:
+			seen = true
+			value = value*10 + int64(b-'0')
+			if value > maxNumber {
+				return 0, " is not a number up to 1e12"
+			}
+		}
+	}
+	if !seen {
+		return 0, " is not a number"
+	}
+	if negative {
+		value = -value
+		if fraction {
+			value--
+		}
+	}
+	return value, ""
+}
+
+// progressReader reports how much of a file has been read.
+type progressReader struct {
+	from        io.Reader
+	done, total int64
+	report      func(done, total int64)
+}
+
+// Read reads and reports.
+func (p *progressReader) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if n > 0 {
+		p.done += int64(n)
+		p.report(p.done, p.total)
+	}
+	return n, err
+}
+
+// Text returns the text of r, decompressed if needed. It is decompressed ahead on another
+// goroutine; stop ends that.
+func Text(r io.Reader) (text *bufio.Reader, stop func(), err error) {
+	unpacked, err := packed.NewReader(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return bufio.NewReader(unpacked), func() { _ = unpacked.Close() }, nil // only read
+}

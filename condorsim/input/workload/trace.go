@@ -1,0 +1,121 @@
+package workload
+
+import "slices"
+
+// Machine is the one slot that a trace runs on.
+type Machine struct {
+	Processors int64 // at least 1
+	Memory     int64 // MiB of the whole machine; 0: memory is no resource
+}
+
+// Job is one rigid job of a trace. Times are whole seconds.
+type Job struct {
+	ID       int64 // the number in the file, not necessarily unique there
+	Submit   int64 // since the start of the trace
+	Run      int64 // actual run time, 0 or more; only the simulator may know it
+	Estimate int64 // what the scheduler knows of Run; at least 1 and at least Run
+	Procs    int64 // in total, at least 1
+	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
+	// Wait is how long the job waited, if recorded; else 0.
+	Wait int64
+
+	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
+	// header gives them; "" if unknown.
+	User, Group, Executable, Queue string
+}
+
+// Labels returns the owner and other labels of the job under the names that job ads use. The queue
+// is the qos, since it says what service the job gets.
+func (j *Job) Labels() (labels map[string]string) {
+	for _, l := range [][2]string{
+		{"owner", j.User},
+		{"group", j.Group},
+		{"executable", j.Executable},
+		{"qos", j.Queue},
+	} {
+		if l[1] == "" {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[l[0]] = l[1]
+	}
+	return labels
+}
+
+// Trace is a workload that is ready to run.
+type Trace struct {
+	Name     string // of the file without folder and extension, or as the instance says
+	Machine  Machine
+	Jobs     []Job         // in order of jobs: by submit time, equal ones as in the file
+	Cleaning Cleaning      // what was dropped and changed
+	Header   Header        // of the file
+	Statuses map[int64]int // job lines of the file by their status, also of those dropped
+}
+
+// Cleaning counts what reading a trace did. The counts of dropped jobs and JobsLeft add up to
+// JobsRead.
+type Cleaning struct {
+	Lines    int `json:"lines"`     // in the file, comments and blank ones included
+	JobsRead int `json:"jobs_read"` // job lines
+
+	// Dropped, in the order of the rules.
+	Partial       int `json:"partial_executions"`     // status 2, 3, 4
+	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
+	NegativeRun   int `json:"negative_run_time"`      // run time unknown
+	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
+	TooWide       int `json:"too_wide"`               // more processors than the machine
+	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
+	BeyondMax     int `json:"beyond_max"`             // after the first Max jobs
+	CutOut        int `json:"cut_out,omitempty"`      // submitted outside of From and Until; see Transform
+	Learned       int `json:"learned,omitempty"`      // the first jobs, from which estimators learn
+
+	// Dropped ads of an HTCondor history; 0 for a trace.
+	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or impossible amounts
+	NotOnSlots int `json:"not_on_slots,omitempty"` // universes scheduler, local and grid
+	Removed    int `json:"removed,omitempty"`      // while they ran
+	Unfinished int `json:"unfinished,omitempty"`   // idle, running, held, suspended
+	Repeated   int `json:"repeated_ads,omitempty"` // older ads of a job
+
+	// Changed.
+	EstimateUnknown int `json:"estimate_unknown"`      // the run time replaces it
+	EstimateRaised  int `json:"estimate_raised"`       // to the run time, with OverrunRaise
+	RunCut          int `json:"run_cut"`               // to the estimate, with OverrunKill
+	RunAssumed      int `json:"run_assumed,omitempty"` // the estimate replaces it: ads of jobs that did not finish
+	OutOfOrder      int `json:"out_of_order"`          // job lines submitted before the previous job line
+
+	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
+
+	// TooWideIDs and TooMuchMemoryIDs are the jobs that were dropped because they can never run on
+	// the machine, in the order of the file, for a log.
+	TooWideIDs       []int64 `json:"-"`
+	TooMuchMemoryIDs []int64 `json:"-"`
+}
+
+// Omission is why a number of job lines were dropped.
+type Omission struct {
+	Why  string
+	Jobs int
+}
+
+// Dropped lists what was dropped, in the order of the rules.
+func (count Cleaning) Dropped() []Omission {
+	all := []Omission{
+		{"partial executions", count.Partial},
+		{"cancelled before the start", count.Cancelled},
+		{"run time unknown", count.NegativeRun},
+		{"no processors", count.NoProcessors},
+		{"ads that tell too little", count.Unreadable},
+		{"scheduler, local and grid universe", count.NotOnSlots},
+		{"removed while they ran", count.Removed},
+		{"still in a queue", count.Unfinished},
+		{"older ads of a job", count.Repeated},
+		{"wider than the machine", count.TooWide},
+		{"more memory than the machine", count.TooMuchMemory},
+		{"outside of the time asked for", count.CutOut},
+		{"beyond the number asked for", count.BeyondMax},
+		{"learned from, not run", count.Learned},
+	}
+	return slices.DeleteFunc(all, func(o Omission) bool { return o.Jobs == 0 })
+}

@@ -1,0 +1,155 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Transform says how to change a trace, in the order of the fields. The zero value changes nothing.
+type Transform struct {
+	// From and Until keep the jobs submitted at From or later and before Until, in seconds of the
+	// trace; 0: no end.
+	From, Until int64
+	// Max keeps the first Max jobs; 0: all.
+	Max int
+	// Widths multiplies the processors of each job, rounded, at least one and at most the machine;
+	// memory is multiplied as well. 0 or 1: unchanged.
+	Widths float64
+	// Memory and Estimates replace those of the trace; "": unchanged.
+	Memory    MemoryModel
+	Estimates EstimateModel
+	// Load divides the times between submissions: submit' = first + floor((submit − first) / Load).
+	// 0 or 1: unchanged.
+	Load float64
+	// Seed is for the random models. The same seed gives the same trace.
+	Seed uint64
+}
+
+// The factors are bounded so that scaled numbers cannot overflow.
+const minFactor, maxFactor = 0.001, 1000
+
+// Streams of random numbers, so that one model does not disturb another.
+const (
+	estimateStream = 1 + iota
+	memoryStream
+)
+
+// IsZero reports whether nothing changes.
+func (x Transform) IsZero() bool { x.Seed = 0; return x == Transform{} }
+
+// Validate returns an error with setting (as on the command line), value and rule of everything
+// that is wrong, or nil.
+func (x Transform) Validate() error {
+	var errs []error
+	check := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: %v: must be %s", field, value, rule))
+		}
+	}
+	factor := func(f float64) bool { return f == 0 || minFactor <= f && f <= maxFactor }
+	check(x.From >= 0, "from", x.From, "a number of seconds")
+	check(x.Until >= 0, "until", x.Until, "0 (the end) or a number of seconds")
+	check(x.Until <= 0 || x.Until > x.From, "until", x.Until, fmt.Sprintf("later than from, %d", x.From))
+	check(x.Max >= 0, "jobs", x.Max, "0 (all jobs) or a number of jobs")
+	check(factor(x.Widths), "scale-widths", x.Widths, "0 (as they are) or from 0.001 to 1000")
+	check(factor(x.Load), "load", x.Load, "0 (as it is) or from 0.001 to 1000")
+	return errors.Join(append(errs, x.Memory.validate(), x.Estimates.validate())...)
+}
+
+// String lists the changes.
+func (x Transform) String() string {
+	var parts []string
+	say := func(ok bool, format string, args ...any) {
+		if ok {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	say(x.From > 0, "from %d s", x.From)
+	say(x.Until > 0, "until %d s", x.Until)
+	say(x.Max > 0, "first %d jobs", x.Max)
+	say(x.Widths != 0 && x.Widths != 1, "widths × %v", x.Widths)
+	say(!x.Memory.given(), "memory %s", x.Memory)
+	say(!x.Estimates.given(), "estimates %s", x.Estimates)
+	say(x.Load != 0 && x.Load != 1, "load × %v", x.Load)
+	say(x.Memory.random() || x.Estimates.random(), "seed %d", x.Seed)
+	return strings.Join(parts, ", ")
+}
+
+// Transform returns a changed copy, whose header notes the changes. Jobs that are cut off are
+// counted in its Cleaning. Errors are those of [Transform.Validate], and of a model that the trace
+// does not fit.
+func (t *Trace) Transform(x Transform) (*Trace, error) {
+	if err := x.Validate(); err != nil {
+		return nil, err
+	}
+	changed := *t
+	changed.Jobs = slices.Clone(t.Jobs)
+	changed.Header = maps.Clone(t.Header)
+	changed.Statuses = maps.Clone(t.Statuses)
+	if note := x.String(); note != "" {
+		if changed.Header == nil {
+			changed.Header = Header{}
+		}
+		changed.Header.add("Note", "transformed: "+note)
+	}
+	changed.cut(x.From, x.Until, x.Max)
+	changed.scaleWidths(x.Widths)
+	if err := changed.remodelMemory(x.Memory, rand.New(rand.NewPCG(x.Seed, memoryStream))); err != nil {
+		return nil, err
+	}
+	if err := changed.remodelEstimates(x.Estimates, rand.New(rand.NewPCG(x.Seed, estimateStream))); err != nil {
+		return nil, err
+	}
+	changed.scaleLoad(x.Load)
+	return &changed, nil
+}
+
+// cut keeps the jobs submitted at from or later and before until, and of these the first limit; 0
+// means no bound.
+func (t *Trace) cut(from, until int64, limit int) {
+	count := &t.Cleaning
+	if from > 0 || until > 0 {
+		before := len(t.Jobs)
+		t.Jobs = slices.DeleteFunc(t.Jobs,
+			func(j Job) bool { return j.Submit < from || until > 0 && j.Submit >= until })
+		count.CutOut += before - len(t.Jobs)
+	}
+	if limit > 0 && limit < len(t.Jobs) {
+		count.BeyondMax += len(t.Jobs) - limit
+		t.Jobs = t.Jobs[:limit:limit]
+	}
+	count.JobsLeft = len(t.Jobs)
+}
+
+// scaleWidths multiplies processors, and memory with them.
+func (t *Trace) scaleWidths(factor float64) {
+	if factor == 0 || factor == 1 {
+		return
+	}
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		wide := math.Round(float64(j.Procs) * factor)
+		procs := int64(min(max(wide, 1), float64(t.Machine.Processors)))
+		if j.Memory > 0 {
+			j.Memory = wholeMiB(float64(j.Memory)*(float64(procs)/float64(j.Procs)), t.Machine)
+		}
+		j.Procs = procs
+	}
+}
+
+// scaleLoad moves the submit times together or apart, from the first one on.
+func (t *Trace) scaleLoad(load float64) {
+	if load == 0 || load == 1 || len(t.Jobs) == 0 {
+		return
+	}
+	first := t.Jobs[0].Submit
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		j.Submit = first + int64(math.Floor(float64(j.Submit-first)/load))
+	}
+}

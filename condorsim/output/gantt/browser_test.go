@@ -1,0 +1,355 @@
+package gantt_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// opened opens the chart of a simulation in a browser.
+func opened(t *testing.T, r *condorsim.Result, v pagetest.View) *pagetest.Page {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "gantt.html")
+	require.NoError(t, os.WriteFile(file, []byte(made(t, "made-up under conservative", r)), 0o600))
+	p := pagetest.Open(t, file, v)
+	settle(p)
+	return p
+}
+
+// settle waits until everything is drawn.
+func settle(p *pagetest.Page) {
+	p.Helper()
+	pagetest.Eval[bool](p, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+}
+
+// seen returns the visible stretch of time and of lanes.
+func seen(p *pagetest.Page) (s struct{ T0, T1, L0, L1 float64 }) {
+	p.Helper()
+	settle(p)
+	v := pagetest.Eval[[]float64](p, "[view.t0, view.t1, view.l0, view.l1]")
+	s.T0, s.T1, s.L0, s.L1 = v[0], v[1], v[2], v[3]
+	return s
+}
+
+// spot returns where on the page a job is drawn.
+func spot(p *pagetest.Page, job int) (x, y float64) {
+	p.Helper()
+	v := pagetest.Eval[[]float64](p, fmt.Sprintf(`(() => {
+		const box = stage.getBoundingClientRect(), p = jobs.first[%[1]d];
+		return [box.left + (view.x(jobs.start[%[1]d]) + view.x(jobs.end[%[1]d])) / 2,
+			box.top + view.y(jobs.lane[p] + jobs.lanes[p] / 2)] })()`, job))
+	return v[0], v[1]
+}
+
+// longest finds a job that is easy to hit.
+const longest = "ran.reduce((a, b) => jobs.end[b] - jobs.start[b] > jobs.end[a] - jobs.start[a] ? b : a)"
+
+func wheel(x, y, down float64, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.Void] {
+	return chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y, func(p *input.DispatchMouseEventParams) {
+		p.DeltaX, p.DeltaY = 0.001, down // the browser needs both
+		for _, m := range modifiers {
+			p.Modifiers |= int64(m)
+		}
+	})
+}
+
+func TestZoomAndPan(t *testing.T) {
+	p := opened(t, simulated(t, 2000, "conservative"), pagetest.View{Width: 1400, Height: 900})
+	first := seen(p)
+	p.Do(wheel(700, 500, -300))
+	zoomed := seen(p)
+	require.InDelta(t, (first.T1-first.T0)*0.5488, zoomed.T1-zoomed.T0, (first.T1-first.T0)*0.01,
+		"the wheel zooms time")
+	require.Greater(t, zoomed.T0, first.T0)
+	require.Less(t, zoomed.T1, first.T1, "around the pointer")
+	require.InDelta(t, first.L1-first.L0, zoomed.L1-zoomed.L0, 1e-9, "and not the cpus")
+
+	p.Do(chromedp.DragAndDropXY(700, 500, 500, 500))
+	moved := seen(p)
+	require.InDelta(t, zoomed.T1-zoomed.T0, moved.T1-moved.T0, 1)
+	require.Greater(t, moved.T0, zoomed.T0, "dragging to the left shows what is later")
+
+	p.Do(chromedp.Focus(chromedp.CSS("#stage")), chromedp.KeyEvent("+"))
+	closer := seen(p)
+	require.InDelta(t, (moved.T1-moved.T0)*0.6, closer.T1-closer.T0, 1)
+	p.Do(chromedp.KeyEvent(kb.ArrowRight))
+	require.Greater(t, seen(p).T0, closer.T0)
+	p.Do(chromedp.KeyEvent("-"), chromedp.KeyEvent("-"), chromedp.KeyEvent("-"), chromedp.KeyEvent("0"))
+	require.Equal(t, first, seen(p), "0 shows all")
+	p.Do(chromedp.KeyEvent(kb.PageDown), chromedp.KeyEvent(kb.ArrowDown))
+	lanes := seen(p)
+	require.InDelta(t, 64*0.6, lanes.L1-lanes.L0, 1e-9)
+	p.Do(chromedp.Click(chromedp.CSS("#fit")), chromedp.Click(chromedp.CSS("#in")))
+	require.InDelta(t, (first.T1-first.T0)*0.6, seen(p).T1-seen(p).T0, 1)
+	p.Do(chromedp.Focus(chromedp.CSS("#stage")))
+	for range 60 {
+		p.Do(chromedp.KeyEvent("+"))
+	}
+	require.InDelta(t, 10, seen(p).T1-seen(p).T0, 1e-3, "there is an end to it")
+}
+
+func TestOverview(t *testing.T) {
+	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 1400, Height: 900})
+	first := seen(p)
+	box := pagetest.Eval[[]float64](p,
+		"(() => { const b = overview.canvas.getBoundingClientRect(); return [b.left, b.top + b.height "+
+			"/ 2, b.width] })()")
+	at := func(share float64) float64 { return box[0] + share*box[2] }
+	p.Do(chromedp.DragAndDropXY(at(0.25), box[1], at(0.5), box[1]))
+	drawn := seen(p)
+	length := first.T1 - first.T0
+	require.InDelta(t, first.T0+0.25*length, drawn.T0, 0.01*length, "a stretch is drawn")
+	require.InDelta(t, first.T0+0.5*length, drawn.T1, 0.01*length)
+	p.Do(chromedp.DragAndDropXY(at(0.4), box[1], at(0.6), box[1]))
+	require.InDelta(t, drawn.T0+0.2*length, seen(p).T0, 0.01*length, "and moved")
+	p.Do(chromedp.MouseClickXY(at(0.1), box[1]))
+	require.InDelta(t, first.T0, seen(p).T0, 0.02*length)
+	use := pagetest.Eval[float64](p,
+		"overview.use.reduce((a, b) => a + b) / overview.use.length * (view.limits.t1 - view.limits.t0) * lanesInAll")
+	area := pagetest.Eval[float64](p, "ran.reduce((sum, i) => sum + jobs.cpus[i] * (jobs.end[i] - jobs.start[i]), 0)")
+	require.InEpsilon(t, area, use, 1e-9, "the overview's area is the work done")
+	waits := pagetest.Eval[float64](p,
+		"overview.queue.reduce((a, b) => a + b) / overview.queue.length * (view.limits.t1 - view.limits.t0)")
+	require.InEpsilon(t, pagetest.Eval[float64](p, "ran.reduce((sum, i) => sum + jobs.start[i] - jobs.submit[i], 0)"),
+		waits, 1e-9, "Little's law")
+}
+
+func TestChoosingAJob(t *testing.T) {
+	r := simulated(t, 500, "conservative")
+	p := opened(t, r, pagetest.View{Width: 1400, Height: 900, Dark: true})
+	job := pagetest.Eval[int](p, longest)
+	x, y := spot(p, job)
+	p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+	settle(p)
+	require.Contains(t, pagetest.Eval[string](p, "document.getElementById('tip').textContent"),
+		"Job "+r.Workload.Jobs[job].Name+"\n")
+	require.False(t, pagetest.Eval[bool](p, "document.getElementById('tip').hidden"))
+	require.Regexp(t, `^[1-9]\d* jobs?$`, pagetest.Eval[string](p,
+		"document.querySelectorAll('#now dd')[1].textContent"), "something runs at the cursor")
+
+	p.Do(chromedp.MouseClickXY(x, y))
+	settle(p)
+	require.Equal(t, "Job "+r.Workload.Jobs[job].Name, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+	said := pagetest.Eval[map[string]string](p,
+		"Object.fromEntries([...document.querySelectorAll('#job dt')].map(dt => [dt.textContent, "+
+			"dt.nextSibling.firstChild.textContent]))")
+	o := r.Outcomes[job]
+	require.Equal(t, fmt.Sprint(o.Start, " s"), said["started"])
+	require.Equal(t, fmt.Sprint(o.End, " s"), said["ended"])
+	require.Equal(t, fmt.Sprint(o.Guarantee, " s"), said["guarantee"])
+	require.Equal(t, r.Workload.Jobs[job].User, said["user"])
+	require.Equal(t, o.How.String(), said["how"])
+	p.Shot("gantt-chosen-dark", false)
+
+	p.Do(chromedp.KeyEvent("]"))
+	next := pagetest.Eval[int](p, "state.chosen")
+	require.NotEqual(t, job, next)
+	p.Do(chromedp.KeyEvent("["))
+	require.Equal(t, job, pagetest.Eval[int](p, "state.chosen"))
+	p.Do(chromedp.KeyEvent(kb.Escape))
+	require.Equal(t, "No job chosen", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+}
+
+func TestSearch(t *testing.T) {
+	p := opened(t, simulated(t, 2000, "conservative"), pagetest.View{Width: 1400, Height: 900})
+	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), "1234"+kb.Enter))
+	s := seen(p)
+	require.Equal(t, "Job 1234", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+	when := pagetest.Eval[[]float64](p, "[jobs.submit[1233], jobs.end[1233]]")
+	require.LessOrEqual(t, s.T0, when[0], "the job is in sight")
+	require.GreaterOrEqual(t, s.T1, when[1])
+	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), "9"+kb.Enter))
+	require.Equal(t, "no job 12349", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#found"))))
+}
+
+func TestColoursAndThemes(t *testing.T) {
+	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 700, Height: 1000})
+	const picture = "painter.base.toDataURL()"
+	byUser := pagetest.Eval[string](p, picture)
+	legend := pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length")
+	require.Equal(t, 12, legend, "twelve users")
+	for _, by := range []string{"width", "how", "wait"} {
+		p.Do(chromedp.SetValue(chromedp.CSS("#colour"), by))
+		pagetest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
+		settle(p)
+		require.Positive(t, pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length"))
+		require.True(t, pagetest.Eval[bool](p, "painter.colours.every(c => /^#/.test(c))"), by)
+	}
+	p.Do(chromedp.SetValue(chromedp.CSS("#colour"), "user"))
+	pagetest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
+	ground := "getComputedStyle(document.body).backgroundColor"
+	light := pagetest.Eval[string](p, ground)
+	p.Do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
+	settle(p)
+	require.NotEqual(t, light, pagetest.Eval[string](p, ground))
+	require.NotEqual(t, byUser, pagetest.Eval[string](p, picture), "the canvas follows the theme")
+	require.Equal(t, 700, pagetest.Eval[int](p, "document.documentElement.scrollWidth"), "nothing sticks out")
+	p.Shot("gantt-700-dark", true)
+}
+
+// However many jobs there are, the number of drawn shapes is bounded by the number of pixels.
+func TestManyJobs(t *testing.T) {
+	r := many(100_000)
+	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
+	drawn := pagetest.Eval[int](p, "painter.drawn")
+	require.Less(t, drawn, 60_000)
+	require.Greater(t, drawn, 1000)
+	p.Do(wheel(700, 500, -2000))
+	closer := seen(p)
+	require.Equal(t, pagetest.Eval[int](p, `ran.filter(i => jobs.start[i] < view.t1 && jobs.end[i] >= view.t0).length`),
+		pagetest.Eval[int](p, `(() => { let n = 0; running.each(view.t0, view.t1, () => n++); return n })()`),
+		"the search finds what is in sight of %v", closer)
+}
+
+// many makes a schedule of short jobs, one after the other on each cpu.
+func many(n int) *condorsim.Result {
+	const cpus = 50
+	slot := &negotiator.Slot{Name: "machine", Capacity: backfill.Vector{cpus}}
+	r := &condorsim.Result{Workload: &condorsim.Workload{
+		Slots:  []*negotiator.Slot{slot},
+		Schema: negotiator.Schema{Resources: []string{"cpus"}},
+	}}
+	for i := range n {
+		start := backfill.Time(i / cpus * 60)
+		r.Workload.Jobs = append(r.Workload.Jobs,
+			condorsim.Job{Job: &negotiator.Job{Name: strconv.Itoa(i), Nodes: 1, Submit: start - 10}, Cpus: 1})
+		r.Outcomes = append(r.Outcomes, condorsim.Outcome{
+			Started: true, Ended: true, Start: start, End: start + 50, Estimate: 60,
+			Placement: negotiator.Placement{{Slot: slot, Count: 1}},
+		})
+	}
+	return r
+}
+
+func TestManySlots(t *testing.T) {
+	trace := pagetest.Trace("made-up", 300, 24, 3)
+	var slots []*negotiator.Slot
+	for _, name := range []string{"node-a", "node-b", "node-c"} {
+		slots = append(slots, pagetest.Slot(t, name, 8))
+	}
+	w, err := condorsim.FromTrace(trace, slots)
+	require.NoError(t, err)
+	r, err := pagetest.Run(w, "conservative")
+	require.NoError(t, err)
+	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
+	require.Equal(t, 24, pagetest.Eval[int](p, "lanesInAll"))
+	wide := pagetest.Eval[int](p, "jobs.cpus.findIndex((n, i) => n > 8 && !Number.isNaN(jobs.start[i]))")
+	require.Positive(t, wide)
+	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), r.Workload.Jobs[wide].Name+kb.Enter))
+	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), "node-b")
+	p.Shot("gantt-slots", false)
+}
+
+// A job on a partition has all of its midplanes; wires are not shown.
+func TestPartitions(t *testing.T) {
+	pool, err := pools.Open("../../../configs/pools/tiny-bgp.yaml")
+	require.NoError(t, err)
+	w, err := condorsim.OnPool(pagetest.Trace("made-up", 300, 32, 3), pool)
+	require.NoError(t, err)
+	r, err := pagetest.Run(w, "easy")
+	require.NoError(t, err)
+	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
+	require.Equal(t, 32, pagetest.Eval[int](p, "lanesInAll"))
+	require.Equal(t, 8, pagetest.Eval[int](p, "encoded.slots.length"))
+	five := slices.IndexFunc(w.Jobs, func(j condorsim.Job) bool { return j.Cpus > 4 && j.Cpus < 8 })
+	require.Positive(t, five)
+	require.Equal(t, 8, pagetest.Eval[int](p,
+		fmt.Sprintf("jobs.lanes.slice(jobs.first[%d], jobs.first[%d]).reduce((a, b) => a + b)", five, five+1)),
+		"more than it asked for")
+	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), w.Jobs[five].Name+kb.Enter))
+	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), r.Outcomes[five].Placement[0].Bundle.Name)
+	p.Shot("gantt-partitions", false)
+}
+
+func TestThePageOfNothing(t *testing.T) {
+	slot := &negotiator.Slot{Name: "machine", Capacity: backfill.Vector{4}}
+	p := opened(t, &condorsim.Result{Workload: &condorsim.Workload{
+		Slots:  []*negotiator.Slot{slot},
+		Schema: negotiator.Schema{Resources: []string{"cpus"}},
+	}}, pagetest.View{Width: 900, Height: 700})
+	p.Do(chromedp.Focus(chromedp.CSS("#stage")), chromedp.KeyEvent("+"), chromedp.KeyEvent("]"),
+		chromedp.MouseClickXY(400, 400))
+	require.Equal(t, "No job chosen", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+}
+
+// byHand is a schedule of a job that has two of three slots, of one that lost a slot twice, and of
+// one that is held.
+func byHand() *condorsim.Result {
+	r := &condorsim.Result{Workload: &condorsim.Workload{Schema: negotiator.Schema{Resources: []string{"cpus"}}}}
+	for _, name := range []string{"node-a", "node-b", "node-c"} {
+		r.Workload.Slots = append(r.Workload.Slots, &negotiator.Slot{Name: name, Capacity: backfill.Vector{4}})
+	}
+	for i := range 3 {
+		r.Workload.Jobs = append(r.Workload.Jobs,
+			condorsim.Job{Job: &negotiator.Job{
+				Name: fmt.Sprint("job", i), Nodes: 2, Submit: backfill.Time(i),
+				Estimate: 500,
+			}, Cpus: 8})
+	}
+	on := func(start backfill.Time, slots ...int) condorsim.Outcome {
+		o := condorsim.Outcome{Started: true, Ended: true, Start: start, End: start + 400, Estimate: 500}
+		for _, s := range slots {
+			o.Placement = append(o.Placement, negotiator.Chunks{Slot: r.Workload.Slots[s], Count: 1})
+		}
+		return o
+	}
+	r.Outcomes = []condorsim.Outcome{on(10, 0, 2), on(450, 0, 1), {Held: "fits nowhere <now>"}}
+	r.Outcomes[1].Requeues, r.Outcomes[1].Lost = 2, 3600
+	return r
+}
+
+func TestEveryPieceOfAJobHasItsColour(t *testing.T) {
+	p := opened(t, byHand(), pagetest.View{Width: 1400, Height: 900})
+	pixels := pagetest.Eval[[]string](p, `(() => {
+		const all = painter.base.getContext("2d")
+			.getImageData(Math.round(view.x(300) * painter.ratio), 0, 1, painter.base.height).data;
+		const at = (lane) => 4 * Math.round(view.y(lane) * painter.ratio);
+		return [2, 6, 10].map((lane) => [...all.slice(at(lane)).slice(0, 4)].join()) })()`)
+	require.Equal(t, pixels[0], pixels[2], "on the first slot and on the third")
+	require.NotEqual(t, pixels[0], pixels[1], "and it has nothing of the second")
+}
+
+func TestLostAndHeldJobs(t *testing.T) {
+	p := opened(t, byHand(), pagetest.View{Width: 1400, Height: 900})
+	said := func(name string) string {
+		p.Do(chromedp.SetValue(chromedp.CSS("#query"), name), chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter))
+		settle(p)
+		return pagetest.Eval[string](p, "document.getElementById('job').textContent")
+	}
+	lost := said("job1")
+	require.Contains(t, lost, "slots lost2 times3600 cpu s for nothing")
+	require.Contains(t, lost, "node-a node-b")
+	held := said("job2")
+	require.Contains(t, held, "It never ran.")
+	require.Contains(t, held, "heldfits nowhere <now>")
+	require.Contains(t, held, "estimate8 min 20 s")
+	require.NotContains(t, held, "started")
+	require.NotContains(t, said("job0"), "lost")
+}
+
+// The chart is printed in colours for paper, and looks as before afterwards.
+func TestPaper(t *testing.T) {
+	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 1400, Height: 900, Dark: true})
+	pagetest.Eval[bool](p, `(() => { window.drawn = []; const draw = painter.draw.bind(painter); `+
+		`painter.draw = () => { drawn.push(painter.ink.ink); draw(); }; return true })()`)
+	dark := pagetest.Eval[string](p, "painter.ink.ink")
+	require.NotEmpty(t, p.PDF())
+	settle(p)
+	drawn := pagetest.Eval[[]string](p, "drawn")
+	require.Contains(t, drawn, "#111", "on paper")
+	require.Equal(t, dark, drawn[len(drawn)-1], "on the screen again")
+}

@@ -1,0 +1,13 @@
+// Package gantt makes a page that shows which job ran where and when: one HTML file that needs no
+// network, zooms and pans smoothly over tens of thousands of jobs, and shows for each job what it
+// was promised and what it got.
+//
+// A tour:
+//
+//   - [New] takes a finished simulation and returns a [Chart]; [Chart.Write] writes the page.
+//   - pack.go finds the lanes: on which cpus of its slots a job is drawn. The simulator only counts
+//     them.
+//   - encode.go encodes the jobs as columns of small numbers, about 25 bytes a job.
+//   - assets/*.js decode the columns (data.js), keep the visible part (view.js), draw it (draw.js,
+//     overview.js) and react to the reader (panel.js, main.js).
+package gantt

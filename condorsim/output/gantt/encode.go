@@ -1,0 +1,168 @@
+package gantt
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// data is the JSON that the page's scripts get. A column has a number for each job, in order of
+// jobs: zigzag varints, in base64.
+type data struct {
+	Title string `json:"title"`
+	// Begin and End are the first submission and the last end, in seconds of the trace; UnixStart
+	// is the Unix time of second 0, or 0 if unknown.
+	Begin     int64      `json:"begin"`
+	End       int64      `json:"end"`
+	UnixStart int64      `json:"unixStart"`
+	Memory    bool       `json:"memory"` // memory is a resource
+	Slots     []slotData `json:"slots"`
+	// Partitions are the names of a machine's partitions; without any, there is no column
+	// partition.
+	Partitions []string `json:"partitions,omitempty"`
+	Users      []string `json:"users"`
+	Hows       []string `json:"hows"`
+	Count      int      `json:"count"`
+	// Names are the names of the jobs; if all are numbers, the column ids has them instead.
+	Names   []string          `json:"names,omitempty"`
+	Columns map[string]string `json:"columns"`
+	// Held is why jobs were held, Requeued how many runs were lost and their cpu seconds, by the
+	// index of the job. There are few of them.
+	Held     map[int]string   `json:"held"`
+	Requeued map[int][2]int64 `json:"requeued"`
+}
+
+type slotData struct {
+	Name string `json:"name"`
+	Cpus int64  `json:"cpus"`
+}
+
+// column collects numbers.
+type column []byte
+
+func (c *column) put(v int64) { *c = binary.AppendVarint(*c, v) }
+
+// encode turns a simulation and its lanes into columns. It stores differences of neighbours and of
+// times, since these are small.
+func encode(r *condorsim.Result, packed [][]piece) data {
+	w := r.Workload
+	begin, end := span(r)
+	d := data{
+		Begin: int64(begin), End: int64(end), UnixStart: w.UnixStart, Memory: w.Memory() > 0, Count: len(w.Jobs),
+		Columns: map[string]string{}, Users: []string{}, Hows: []string{}, Held: map[int]string{},
+		Requeued: map[int][2]int64{},
+	}
+	d.addSlots(w)
+	names := []string{"submit", "wait", "run", "rest", "cpus", "memory", "promise", "how", "user", "pieces", "lanes"}
+	if d.Partitions != nil {
+		names = append(names, "partition")
+	}
+	columns := map[string]*column{}
+	for _, name := range names {
+		columns[name] = new(column)
+	}
+	last := begin
+	for i, j := range w.Jobs {
+		o := r.Outcomes[i]
+		columns["submit"].put(int64(j.Submit - last))
+		last = j.Submit
+		columns["cpus"].put(j.Cpus)
+		columns["memory"].put(j.Memory)
+		columns["user"].put(index(&d.Users, j.User))
+		if o.Requeues > 0 {
+			d.Requeued[i] = [2]int64{int64(o.Requeues), int64(o.Lost)}
+		}
+		if o.Held != "" {
+			d.Held[i] = o.Held
+		}
+		d.putRun(columns, j, o, packed[i])
+	}
+	for _, name := range names {
+		d.Columns[name] = base64.StdEncoding.EncodeToString(*columns[name])
+	}
+	d.identify(w.Jobs)
+	return d
+}
+
+// putRun adds a job's run, in its lanes.
+func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.Outcome, lanes []piece) {
+	put := func(name string, v int64) { columns[name].put(v) }
+	if !o.Ended {
+		put("wait", -1) // never ran
+		put("run", 0)
+		put("rest", int64(j.Estimate))
+		put("promise", -1)
+		put("how", index(&d.Hows, "held"))
+		put("pieces", 0)
+		d.putPartition(columns, nil)
+		return
+	}
+	d.putPartition(columns, o.Placement)
+	put("wait", int64(o.Start-j.Submit))
+	put("run", int64(o.End-o.Start))
+	put("rest", int64(o.Estimate-(o.End-o.Start))) // unused part of the estimate
+	promise := int64(-1)
+	if o.Promised {
+		promise = int64(o.Guarantee - j.Submit)
+	}
+	put("promise", promise)
+	put("how", index(&d.Hows, o.How.String()))
+	put("pieces", int64(len(lanes)))
+	for _, p := range lanes {
+		put("lanes", p.lane)
+		put("lanes", p.count)
+	}
+}
+
+// addSlots lists the slots, without wires, and the partitions.
+func (d *data) addSlots(w *condorsim.Workload) {
+	for _, s := range w.Slots {
+		if len(w.Bundles) == 0 || s.Capacity[0] > 0 {
+			d.Slots = append(d.Slots, slotData{s.Name, s.Capacity[0]})
+		}
+	}
+	for _, b := range w.Bundles {
+		d.Partitions = append(d.Partitions, b.Name)
+	}
+}
+
+// putPartition adds the partition that a job ran on, if the machine has partitions.
+func (d *data) putPartition(columns map[string]*column, at negotiator.Placement) {
+	if c := columns["partition"]; c != nil && len(at) > 0 {
+		c.put(index(&d.Partitions, at[0].Name()))
+	} else if c != nil {
+		c.put(-1) // never ran
+	}
+}
+
+// identify stores the jobs' names, as numbers if all are numbers.
+func (d *data) identify(jobs []condorsim.Job) {
+	var ids column
+	last := int64(0)
+	for _, j := range jobs {
+		id, err := strconv.ParseInt(j.Name, 10, 53)
+		if err != nil || strconv.FormatInt(id, 10) != j.Name {
+			for _, named := range jobs {
+				d.Names = append(d.Names, named.Name)
+			}
+			return
+		}
+		ids.put(id - last)
+		last = id
+	}
+	d.Columns["ids"] = base64.StdEncoding.EncodeToString(ids)
+}
+
+// index returns the index of a text in a list, and appends it if it is missing.
+func index(list *[]string, text string) int64 {
+	i := slices.Index(*list, text)
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, text)
+	}
+	return int64(i)
+}

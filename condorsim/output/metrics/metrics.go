@@ -1,0 +1,282 @@
+package metrics
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Machine is what the jobs ran on.
+type Machine struct {
+	Processors int64
+	Memory     int64 // MiB; 0: memory is no resource
+}
+
+// Job is one finished job. Times are whole seconds.
+type Job struct {
+	Submit, Start, Run int64
+	Estimate           int64 // at least 1
+	Procs              int64 // in total
+	Memory             int64 // MiB in total
+	User               string
+}
+
+func (j Job) end() int64        { return j.Start + j.Run }
+func (j Job) wait() float64     { return float64(j.Start - j.Submit) }
+func (j Job) response() float64 { return float64(j.end() - j.Submit) }
+func (j Job) slowdown() float64 { return j.response() / float64(max(j.Run, 1)) }
+
+// uwait returns the wait over the estimate, the unitless wait of Tang et al., Analyzing and
+// adjusting user runtime estimates to improve job scheduling on the Blue Gene/P, IPDPS 2010.
+func (j Job) uwait() float64 { return j.wait() / float64(max(j.Estimate, 1)) }
+
+// DefaultBound is the usual bound of bounded slowdowns, in seconds.
+const DefaultBound = 10
+
+// boundedSlowdown returns the response over the run time, where a run time counts as at least the
+// bound, and a slowdown as at least 1 (Feitelson et al., Theory and practice in parallel job
+// scheduling, JSSPP 1997).
+func (j Job) boundedSlowdown(bound int64) float64 {
+	return max(1, j.response()/float64(max(j.Run, bound)))
+}
+
+// Metrics has one number per metric; without jobs all are 0. Times are in seconds, shares in
+// processor seconds. Metrics with a label are shown to people, the others only to programs.
+type Metrics struct {
+	MeanWait   float64 `json:"mean_wait" unit:"s" label:"mean wait"`
+	MedianWait float64 `json:"median_wait" unit:"s" label:"median wait"`
+	P90Wait    float64 `json:"p90_wait" unit:"s"`
+	P95Wait    float64 `json:"p95_wait" unit:"s" label:"95th percentile of waits"`
+	P99Wait    float64 `json:"p99_wait" unit:"s" label:"99th percentile of waits"`
+	// MeanWaitBelowP99 is the mean of all but the greatest ⌈n/100⌉ waits.
+	MeanWaitBelowP99 float64 `json:"mean_wait_below_p99" unit:"s"`
+	// Top5Wait and Top1Wait are the means of the greatest 5 % and 1 % of the waits.
+	Top5Wait float64 `json:"top5_wait" unit:"s"`
+	Top1Wait float64 `json:"top1_wait" unit:"s"`
+	// Widest10Wait is the mean wait of the 10 % of jobs with most processors; of equally wide
+	// ones the first in order count. With ties, all as wide as the last of them count as well.
+	Widest10Wait         float64 `json:"widest10_wait" unit:"s" label:"mean wait of the widest 10 %"`
+	Widest10WithTiesWait float64 `json:"widest10_with_ties_wait" unit:"s"`
+	// MeanUwait is the mean of wait over estimate; below P99, without the greatest ⌈n/100⌉.
+	MeanUwait         float64 `json:"mean_uwait" unit:"ratio"`
+	MeanUwaitBelowP99 float64 `json:"mean_uwait_below_p99" unit:"ratio"`
+
+	MeanResponse   float64 `json:"mean_response" unit:"s" label:"mean response"`
+	MedianResponse float64 `json:"median_response" unit:"s"`
+	P90Response    float64 `json:"p90_response" unit:"s"`
+	P95Response    float64 `json:"p95_response" unit:"s"`
+	P99Response    float64 `json:"p99_response" unit:"s"`
+
+	// In a slowdown, a run time counts as at least 1 s. In a bounded one it counts as at least
+	// the bound, and the slowdown itself as at least 1.
+	MeanSlowdown         float64 `json:"mean_slowdown" unit:"ratio" label:"mean slowdown"`
+	MeanSlowdownBelowP99 float64 `json:"mean_slowdown_below_p99" unit:"ratio"`
+	MeanBoundedSlowdown  float64 `json:"mean_bounded_slowdown" unit:"ratio" label:"mean bounded slowdown"`
+
+	MeanBoundedSlowdownBelowP99 float64 `json:"mean_bounded_slowdown_below_p99" unit:"ratio"`
+
+	P95BoundedSlowdown float64 `json:"p95_bounded_slowdown" unit:"ratio" label:"95th percentile of bounded slowdowns"`
+
+	// Utilisation is the processor seconds used over those available, 0 to 1. That of memory is
+	// in MiB seconds; 0 if memory is no resource.
+	Utilisation       float64 `json:"utilisation" unit:"share" label:"utilisation, cpus"`
+	UtilisationMemory float64 `json:"utilisation_memory" unit:"share" label:"utilisation, memory"`
+	// LossOfCapacity is the processor seconds idle while jobs waited, over those available.
+	LossOfCapacity float64 `json:"loss_of_capacity" unit:"share" label:"idle while jobs waited"`
+	// Makespan is the last completion less the first submit time.
+	Makespan float64 `json:"makespan" unit:"whole s" label:"makespan"`
+	// Backfilled counts the jobs that started before one that is earlier in order.
+	Backfilled float64 `json:"backfilled" unit:"count" label:"jobs that overtook another"`
+	// The mean shortfall from the fair share: equal shares, and shares by processors.
+	FairshareUnweighted float64 `json:"fairshare_unweighted" unit:"cpu s"`
+	FairshareWeighted   float64 `json:"fairshare_weighted" unit:"cpu s"`
+
+	// Users counts the known users; the next two are of their mean bounded slowdowns: Jain's
+	// index, from 1/users to 1, and the greatest. See users.go.
+	Users                    float64 `json:"users" unit:"count"`
+	UserFairness             float64 `json:"user_fairness" unit:"ratio" label:"fairness among users"`
+	WorstUserBoundedSlowdown float64 `json:"worst_user_bounded_slowdown" unit:"ratio"`
+}
+
+// All ranges over the names and values in the order of the fields.
+func (m Metrics) All() iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for _, measure := range m.List() {
+			if !yield(measure.Name, measure.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Compute measures a schedule, with the usual bound of slowdowns. The jobs must be in order of
+// jobs, and each must have started at or after its submit time; they are not changed.
+func Compute(machine Machine, jobs []Job) Metrics {
+	return ComputeBounded(machine, jobs, DefaultBound)
+}
+
+// ComputeBounded is Compute with another bound for the bounded slowdowns, at least 1.
+func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
+	if len(jobs) == 0 {
+		return Metrics{}
+	}
+	// Each measure is computed on one goroutine, so that no result depends on how many there are.
+	var m Metrics
+	var all sync.WaitGroup
+	all.Go(func() {
+		m.usage(machine, jobs)
+		list := events(jobs)
+		m.FairshareUnweighted, m.FairshareWeighted = fairshare(jobs, list)
+		m.LossOfCapacity = ratio(lost(machine, jobs, list), float64(machine.Processors)*m.Makespan)
+	})
+	all.Go(func() {
+		m.means(jobs)
+		m.waits(jobs)
+		m.responses(jobs)
+	})
+	all.Go(func() {
+		m.slowdowns(jobs, bound)
+		m.widest(jobs)
+		m.Backfilled = backfilled(jobs)
+		m.users(ByUser(jobs, bound))
+	})
+	all.Wait()
+	return m
+}
+
+func (m *Metrics) means(jobs []Job) {
+	m.MeanWait = mean(jobs, Job.wait)
+	m.MeanResponse = mean(jobs, Job.response)
+	m.MeanSlowdown = mean(jobs, Job.slowdown)
+	m.MeanUwait = mean(jobs, Job.uwait)
+	m.MeanUwaitBelowP99 = meanBelowP99(sorted(jobs, Job.uwait))
+}
+
+// waits sets what depends on the waits sorted by size.
+func (m *Metrics) waits(jobs []Job) {
+	waits := sorted(jobs, Job.wait)
+	n := len(waits)
+	m.Top5Wait = mean(waits[n-percent(n, 5):], itself)
+	m.Top1Wait = mean(waits[n-percent(n, 1):], itself)
+	m.MedianWait, m.P90Wait = Percentile(waits, 50), Percentile(waits, 90)
+	m.P95Wait, m.P99Wait = Percentile(waits, 95), Percentile(waits, 99)
+	m.MeanWaitBelowP99 = meanBelowP99(waits)
+}
+
+func (m *Metrics) responses(jobs []Job) {
+	all := sorted(jobs, Job.response)
+	m.MedianResponse, m.P90Response = Percentile(all, 50), Percentile(all, 90)
+	m.P95Response, m.P99Response = Percentile(all, 95), Percentile(all, 99)
+}
+
+func (m *Metrics) slowdowns(jobs []Job, bound int64) {
+	bounded := func(j Job) float64 { return j.boundedSlowdown(bound) }
+	m.MeanBoundedSlowdown = mean(jobs, bounded)
+	ascending := sorted(jobs, bounded)
+	m.P95BoundedSlowdown = Percentile(ascending, 95)
+	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(ascending)
+	m.MeanSlowdownBelowP99 = meanBelowP99(sorted(jobs, Job.slowdown))
+}
+
+func (m *Metrics) widest(jobs []Job) {
+	widths := make([]int64, len(jobs))
+	for i, j := range jobs {
+		widths[i] = j.Procs
+	}
+	slices.Sort(widths)
+	n := percent(len(jobs), 10)
+	least := widths[len(widths)-n]
+	left := n // how many of the jobs as wide as the last one belong to the n
+	for _, width := range widths[len(widths)-n:] {
+		if width > least {
+			left--
+		}
+	}
+	var widest, ties []Job
+	for _, j := range jobs {
+		if j.Procs < least {
+			continue
+		}
+		ties = append(ties, j)
+		if j.Procs > least || left > 0 {
+			widest = append(widest, j)
+		}
+		if j.Procs == least {
+			left--
+		}
+	}
+	m.Widest10Wait = mean(widest, Job.wait)
+	m.Widest10WithTiesWait = mean(ties, Job.wait)
+}
+
+func (m *Metrics) usage(machine Machine, jobs []Job) {
+	first, last := jobs[0].Submit, int64(math.MinInt64)
+	var processors, memory float64
+	for _, j := range jobs {
+		last = max(last, j.end())
+		processors += float64(j.Procs) * float64(j.Run)
+		memory += float64(j.Memory) * float64(j.Run)
+	}
+	m.Makespan = float64(last - first)
+	m.Utilisation = ratio(processors, float64(machine.Processors)*m.Makespan)
+	m.UtilisationMemory = ratio(memory, float64(machine.Memory)*m.Makespan)
+}
+
+func backfilled(jobs []Job) float64 {
+	count, latest := 0, int64(math.MinInt64)
+	for _, j := range jobs {
+		if j.Start < latest {
+			count++
+		}
+		latest = max(latest, j.Start)
+	}
+	return float64(count)
+}
+
+// Percentile returns a percentile of values in ascending order by nearest rank: the ⌈p·n/100⌉-th
+// smallest; 0 without values.
+func Percentile(ascending []float64, p int) float64 {
+	if len(ascending) == 0 {
+		return 0
+	}
+	return ascending[percent(len(ascending), p)-1]
+}
+
+// meanBelowP99 returns the mean of all but the greatest ⌈n/100⌉ of n values in ascending order.
+func meanBelowP99(ascending []float64) float64 {
+	n := len(ascending)
+	return mean(ascending[:n-percent(n, 1)], itself)
+}
+
+func itself(v float64) float64 { return v }
+
+// sorted returns the values of the jobs in ascending order.
+func sorted(jobs []Job, value func(Job) float64) []float64 {
+	values := make([]float64, len(jobs))
+	for i, j := range jobs {
+		values[i] = value(j)
+	}
+	slices.Sort(values)
+	return values
+}
+
+// percent returns ⌈n·p/100⌉.
+func percent(n, p int) int { return (n*p + 99) / 100 }
+
+// mean returns the mean of a value of each element, summed up in their order; 0 without elements.
+func mean[T any](list []T, value func(T) float64) float64 {
+	var sum float64
+	for _, element := range list {
+		sum += value(element)
+	}
+	return ratio(sum, float64(len(list)))
+}
+
+// ratio returns a/b, or 0 if b is 0.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}

@@ -1,0 +1,159 @@
+package metrics
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// Series is the data of charts: a schedule over time and over the jobs, in a few hundred numbers
+// whatever the length of the trace.
+type Series struct {
+	// WaitQuantiles are the waits, in seconds, at evenly spaced shares of the jobs:
+	// entry i is the smallest wait that the share (i+1)/len of the jobs does not
+	// exceed.
+	WaitQuantiles []float64 `json:"wait_quantiles"`
+	// Begin and Step divide time into bins, in whole seconds: bin i is
+	// [Begin + i·Step, Begin + (i+1)·Step).
+	Begin int64 `json:"begin"`
+	Step  int64 `json:"step"`
+	// Utilisation is the mean share of the processors in use in each bin, 0 to 1.
+	Utilisation []float64 `json:"utilisation"`
+	// Queue is the mean number of waiting jobs in each bin.
+	Queue []float64 `json:"queue"`
+	// Accuracy counts the jobs by the accuracy of their estimates, R = run time over estimate, in
+	// 100 equal bins: bin i is for R above i/100 up to (i+1)/100. R = 0 is in the first bin, R > 1
+	// in the last.
+	Accuracy []int `json:"accuracy"`
+	// Categories are the jobs by width and length, narrow and short ones first.
+	Categories []Category `json:"categories"`
+}
+
+// Category is the jobs of a class of widths and a class of lengths.
+type Category struct {
+	Width               string  `json:"width"`  // such as "5-8": processors
+	Length              string  `json:"length"` // such as "10m-1h": run time
+	Jobs                int     `json:"jobs"`
+	MeanWait            float64 `json:"mean_wait"`
+	MeanUwait           float64 `json:"mean_uwait"`
+	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
+}
+
+// The most numbers that a run keeps for each chart.
+const (
+	maxQuantiles = 400
+	maxBins      = 500
+	accuracyBins = 100
+)
+
+// ComputeSeries condenses a schedule, under the conditions of Compute. What is drawn over time is
+// integrated exactly, second by second, into the bins; the last bin counts time after the schedule
+// as idle. The slowdowns of the categories have the usual bound.
+func ComputeSeries(machine Machine, jobs []Job) Series {
+	if len(jobs) == 0 {
+		return Series{}
+	}
+	s := Series{
+		WaitQuantiles: quantiles(sorted(jobs, Job.wait)), Accuracy: accuracies(jobs),
+		Categories: categories(jobs),
+	}
+	list := events(jobs)
+	s.Begin = list[0].time
+	length := list[len(list)-1].time - s.Begin
+	s.Step = max(1, (length+maxBins-1)/maxBins)
+	bins := (length + s.Step - 1) / s.Step
+	s.Utilisation, s.Queue = make([]float64, bins), make([]float64, bins)
+	loads(jobs, list, func(from, to int64, l load) {
+		for from < to {
+			bin := (from - s.Begin) / s.Step
+			end := min(to, s.Begin+(bin+1)*s.Step)
+			s.Utilisation[bin] += float64(l.inUse) * float64(end-from)
+			s.Queue[bin] += float64(l.waiting) * float64(end-from)
+			from = end
+		}
+	})
+	for i := range bins {
+		s.Utilisation[i] = ratio(s.Utilisation[i], float64(machine.Processors)*float64(s.Step))
+		s.Queue[i] /= float64(s.Step)
+	}
+	return s
+}
+
+// quantiles returns evenly spaced ones of the values in ascending order, or all values if they are
+// few.
+func quantiles(ascending []float64) []float64 {
+	n := len(ascending)
+	all := make([]float64, min(maxQuantiles, n))
+	for i := range all {
+		rank := ((i+1)*n + len(all) - 1) / len(all)
+		all[i] = ascending[rank-1]
+	}
+	return all
+}
+
+// accuracies counts the jobs by R.
+func accuracies(jobs []Job) []int {
+	counts := make([]int, accuracyBins)
+	for _, j := range jobs {
+		estimate := max(j.Estimate, 1)
+		part := accuracyBins * float64(min(j.Run, estimate)) / float64(estimate)
+		counts[max(0, int(math.Ceil(part))-1)]++
+	}
+	return counts
+}
+
+// lengths are the classes of run times, each below a number of seconds.
+var lengths = [...]struct {
+	below int64
+	label string
+}{{60, "<1m"}, {600, "1-10m"}, {3600, "10m-1h"}, {6 * 3600, "1-6h"}, {24 * 3600, "6-24h"}, {1<<63 - 1, ">24h"}}
+
+// widthClass returns the number of a class of widths: 1, 2 to 4, and then up to each power of two.
+func widthClass(procs int64) int {
+	if procs <= 1 {
+		return 0
+	}
+	return max(1, bits.Len64(uint64(procs-1))-1)
+}
+
+func widthLabel(class int) string {
+	switch class {
+	case 0:
+		return "1"
+	case 1:
+		return "2-4"
+	default:
+		return strconv.FormatUint(1<<class+1, 10) + "-" + strconv.FormatUint(1<<(class+1), 10)
+	}
+}
+
+// categories returns the classes that have jobs.
+func categories(jobs []Job) []Category {
+	const widest = 64
+	var all [widest][len(lengths)]Category
+	for _, j := range jobs {
+		length := 0
+		for j.Run >= lengths[length].below {
+			length++
+		}
+		c := &all[widthClass(j.Procs)][length]
+		c.Jobs++
+		c.MeanWait += j.wait()
+		c.MeanUwait += j.uwait()
+		c.MeanBoundedSlowdown += j.boundedSlowdown(DefaultBound)
+	}
+	var found []Category
+	for width := range all {
+		for length, c := range all[width] {
+			if c.Jobs == 0 {
+				continue
+			}
+			c.Width, c.Length = widthLabel(width), lengths[length].label
+			c.MeanWait /= float64(c.Jobs)
+			c.MeanUwait /= float64(c.Jobs)
+			c.MeanBoundedSlowdown /= float64(c.Jobs)
+			found = append(found, c)
+		}
+	}
+	return found
+}

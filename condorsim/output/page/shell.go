@@ -1,0 +1,55 @@
+package page
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/chart"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Shell is a page: the parts that all pages have, around a body.
+type Shell struct {
+	Title string
+	// Style and Script come after the common ones.
+	Style  string
+	Script string
+	Body   template.HTML
+}
+
+// Write writes the page. It refers to nothing outside itself, and its content security policy says
+// so.
+func (s Shell) Write(out io.Writer) error {
+	return shell.Execute(out, map[string]any{
+		"Title": s.Title, "Body": s.Body,
+		//nolint:gosec // the program's own
+		"Style": template.CSS(colours() + asset("base.css") + chart.CSS() + s.Style),
+		//nolint:gosec // the program's own
+		"Before": template.JS(asset("before.js")),
+		//nolint:gosec // the program's own
+		"Script": template.JS(asset("theme.js") + s.Script),
+	})
+}
+
+var shell = template.Must(template.New("shell").Parse(asset("shell.html"))) //nolint:gochecknoglobals // parsed once
+
+// asset returns the text of an embedded file.
+func asset(name string) string {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(fmt.Sprintf("internal error: %v", err))
+	}
+	return string(text)
+}
+
+// colours returns the charts' colours in both themes; base.css has the page's other colours.
+func colours() string {
+	light, dark := chart.Colours(false), chart.Colours(true)
+	return ":root{" + light + "}\n@media (prefers-color-scheme:dark){:root:not([data-theme=light]){" + dark +
+		"}}\n:root[data-theme=dark]{" + dark +
+		"}\n@media print{:root,:root[data-theme],:root:not([data-theme=light]){" + light + "}}\n"
+}

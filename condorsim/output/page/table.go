@@ -1,0 +1,297 @@
+package page
+
+import (
+	"encoding/csv"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+)
+
+// Table is a table of the report, which can also be written as CSV.
+type Table struct {
+	// Name is the name of its file, without extension.
+	Name, Title, Caption string
+	Columns              []Column
+	Rows                 [][]Value
+}
+
+// Column is the header of a column.
+type Column struct {
+	Title, Unit string
+	Number      bool // aligned to the right, sorted by size
+}
+
+// Value is an entry of a table.
+type Value struct {
+	Text string // as in CSV
+	// Show is what the page shows; "": Text.
+	Show string
+	Best bool // the best of its row
+	// Mark is the kind of a verdict: good, partly, bad or open; "" for none.
+	Mark   string
+	number float64
+}
+
+// Text returns an entry of words.
+func Text(text string) Value { return Value{Text: text, number: math.NaN()} }
+
+// Number returns an entry that is shown with about four digits; NaN stands for none.
+func Number(v float64) Value {
+	if math.IsNaN(v) {
+		return missing()
+	}
+	return Value{Text: strconv.FormatFloat(v, 'f', -1, 64), Show: shown(v), number: v}
+}
+
+// load returns a load as the sweep's file has it.
+func load(v float64) Value { return Value{Text: number(v), number: v} }
+
+// missing returns the entry for a missing value.
+func missing() Value { return Value{Text: "missing", Show: "–", number: math.NaN()} }
+
+// Sort returns what the page's script sorts numbers by.
+func (v Value) Sort() string {
+	if math.IsNaN(v.number) {
+		return ""
+	}
+	return strconv.FormatFloat(v.number, 'g', -1, 64)
+}
+
+// Cell returns what the page shows.
+func (v Value) Cell() string {
+	if v.Show != "" {
+		return v.Show
+	}
+	return v.Text
+}
+
+// shown writes a number for people, with thin blanks between thousands.
+func shown(v float64) string {
+	size := math.Abs(v)
+	decimals := 0
+	switch {
+	case v == math.Trunc(v):
+	case size < 0.001:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	case size < 1:
+		decimals = 4
+	case size < 100:
+		decimals = 2
+	case size < 1000:
+		decimals = 1
+	}
+	text := strconv.FormatFloat(size, 'f', decimals, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "\u202f" + whole[i:]
+	}
+	if v < 0 {
+		whole = "−" + whole
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return whole
+}
+
+// CSV writes the table as comma-separated values, with the units in the header.
+func (t Table) CSV(out io.Writer) error {
+	rows := csv.NewWriter(out)
+	line := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		line[i] = c.Title
+		if c.Unit != "" {
+			line[i] += " [" + c.Unit + "]"
+		}
+	}
+	if err := rows.Write(line); err != nil {
+		return err
+	}
+	for _, row := range t.Rows {
+		for i, v := range row {
+			line[i] = v.Text
+		}
+		if err := rows.Write(line); err != nil {
+			return err
+		}
+	}
+	rows.Flush()
+	return rows.Error()
+}
+
+// Tables returns all tables of the study, the extra ones first.
+func (s *Study) Tables() []Table {
+	all := slices.Clone(s.Extra)
+	for _, m := range s.Measures {
+		all = append(all, s.measured(m))
+		if s.compares(m) {
+			all = append(all, s.improvements(m))
+		}
+	}
+	return append(all, s.all())
+}
+
+// matrix returns a table with a row per group and a column per scheduler.
+func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
+	t := Table{Columns: []Column{{Title: "Trace"}}}
+	loads, models := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.EstimateModel })
+	if loads {
+		t.Columns = append(t.Columns, Column{Title: "Load", Number: true})
+	}
+	if models {
+		t.Columns = append(t.Columns, Column{Title: "Estimate model"})
+	}
+	for _, name := range s.Schedulers {
+		t.Columns = append(t.Columns, Column{Title: name, Unit: unit, Number: true})
+	}
+	for i, g := range s.Groups {
+		row := []Value{Text(g.Trace)}
+		if loads {
+			row = append(row, load(g.Load))
+		}
+		if models {
+			row = append(row, Text(g.EstimateModel))
+		}
+		for j := range s.Schedulers {
+			row = append(row, of(i, j))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// measured returns the table of a measure, with the best of each row marked.
+func (s *Study) measured(m Measure) Table {
+	t := s.matrix(m.unit(), func(group, scheduler int) Value { return Number(m.scaled(s.value(m, group, scheduler))) })
+	t.Name, t.Title = fileName(m.Name), m.Label
+	t.Caption = "As simulated" + s.meanOverSeeds()
+	if m.Better == Neither {
+		return t
+	}
+	t.Caption += "; ★ is the best of the row, the " + [...]string{"", "lowest", "highest"}[m.Better]
+	for _, row := range t.Rows {
+		own := row[len(row)-len(s.Schedulers):]
+		best, differ := math.NaN(), false
+		for _, v := range own {
+			if math.IsNaN(v.number) {
+				continue
+			}
+			differ = differ || !math.IsNaN(best) && v.number != best
+			if math.IsNaN(best) || m.compare(v.number, best) < 0 {
+				best = v.number
+			}
+		}
+		for i := range own {
+			own[i].Best = differ && own[i].number == best
+		}
+	}
+	return t
+}
+
+// improvements returns the table of improvements over the baseline.
+func (s *Study) improvements(m Measure) Table {
+	t := s.matrix("%", func(group, scheduler int) Value {
+		v := Number(100 * s.improvement(m, group, scheduler))
+		if !math.IsNaN(v.number) {
+			v.Show = strings.Replace(strconv.FormatFloat(v.number, 'f', 1, 64), "-", "−", 1)
+			if v.Show == "−0.0" {
+				v.Show = "0.0"
+			}
+		}
+		return v
+	})
+	t.Name, t.Title = fileName(m.Name)+"-improvement", m.Label+": improvement over "+s.Schedulers[s.Baseline]
+	t.Caption = "In % of the baseline: " + m.formula() + ". Above 0 is better."
+	return t
+}
+
+// formula says what an improvement is.
+func (m Measure) formula() string {
+	if m.Better == Higher {
+		return "(value − baseline) / baseline, as more is better"
+	}
+	return "(baseline − value) / baseline"
+}
+
+func (s *Study) meanOverSeeds() string {
+	if n := len(s.seeds()); n > 1 {
+		return ", mean over " + strconv.Itoa(n) + " seeds"
+	}
+	return ""
+}
+
+// all returns the table of all cells, with every metric.
+func (s *Study) all() Table {
+	t := Table{
+		Name: "cells", Title: "All cells", Caption: "Every cell of the sweep with every metric",
+		Columns: []Column{
+			{Title: "Cell"},
+			{Title: "State"},
+			{Title: "Trace"},
+			{Title: "Scheduler"},
+			{Title: "Policy"},
+			{Title: "Order"},
+			{Title: "Options"},
+			{Title: "Load", Number: true},
+			{Title: "Estimate model"},
+			{Title: "Seed", Number: true},
+			{Title: "Jobs", Number: true},
+			{Title: "Held", Unit: "jobs", Number: true},
+			{Title: "Slots", Number: true},
+			{Title: "Cpus", Number: true},
+			{Title: "Memory", Unit: "MiB", Number: true},
+		},
+	}
+	for _, m := range s.Measures {
+		t.Columns = append(t.Columns, Column{Title: m.Label, Unit: m.unit(), Number: true})
+	}
+	for _, k := range s.Folder.Manifest.Cells {
+		row := []Value{
+			Text(k.ID), Text("finished"), Text(k.Trace), Text(k.Scheduler), Text(k.Policy), Text(k.Order),
+			Text(options(k.Options)),
+			load(k.Load), Text(k.EstimateModel),
+			{Text: strconv.FormatUint(k.Seed, 10), number: float64(k.Seed)},
+		}
+		at := slices.IndexFunc(s.Folder.Cells, func(c results.Cell) bool { return c.ID == k.ID })
+		if at >= 0 {
+			t.Rows = append(t.Rows, append(row, s.numbers(&s.Folder.Cells[at])...))
+			continue
+		}
+		row[1] = Value{Text: "missing", Mark: "bad", number: math.NaN()}
+		for len(row) < len(t.Columns) {
+			row = append(row, missing())
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// numbers returns what a finished cell has in the columns after its key.
+func (s *Study) numbers(c *results.Cell) []Value {
+	row := []Value{
+		Number(float64(c.Jobs)), Number(float64(c.Held)), Number(float64(c.Machine.Slots)),
+		Number(float64(c.Machine.Cpus)), Number(float64(c.Machine.Memory)),
+	}
+	for _, m := range s.Measures {
+		v, ok := c.Metrics[m.Name]
+		if !ok {
+			v = math.NaN()
+		}
+		row = append(row, Number(m.scaled(v)))
+	}
+	return row
+}
+
+// options writes a scheduler's options as text.
+func options(of map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, name+"="+of[name])
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,240 @@
+// Package papers compares results with what papers say, statement by statement.
+//
+// [Of] takes a folder of results, whose manifest names the paper, and returns a [Row] for each
+// statement: what the paper says, what came out here, and whether that agrees. If it does not, the
+// row gives the likely cause; if results are missing, it says that nothing can be said.
+//
+//   - guarantees.go: Lindsay, Galloway-Carson, Johnson, Bunde and Leung, Backfilling with
+//     guarantees granted upon job submission, Euro-Par 2011
+//   - fairness.go: Rajbhandary, Bunde and Leung, Variations of Conservative backfilling to improve
+//     fairness, JSSPP 2013
+//   - ibb.go: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced Scheduling for HTCondor
+//   - estimates.go: Tang, Desai, Buettner and Lan, Analyzing and adjusting user runtime estimates
+//     to improve job scheduling on the Blue Gene/P, IPDPS 2010
+//
+// Improvements are as in the papers, (base − X) / base of the same measure.
+package papers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+)
+
+// Row is a statement of a paper with our verdict.
+type Row struct {
+	Statement string  `json:"statement"`
+	Paper     string  `json:"paper"` // what the paper says
+	Ours      string  `json:"ours"`  // what we get
+	Verdict   Verdict `json:"verdict"`
+	// Why is the likely cause of a disagreement, or what is missing.
+	Why string `json:"why,omitempty"`
+}
+
+// Verdict is whether results agree with a statement.
+type Verdict string
+
+// The verdicts.
+const (
+	Agrees   Verdict = "agrees"
+	Partly   Verdict = "partly" // in direction, but not in every case or not in size
+	Differs  Verdict = "differs"
+	Untested Verdict = "not tested" // results are missing
+)
+
+// Names returns the names of the papers, as in sweep files.
+func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates"} }
+
+// Of returns the rows for a folder of results; none if it names no paper.
+func Of(f *results.Folder) ([]Row, error) {
+	g := newGrid(f.Cells)
+	switch f.Manifest.Paper {
+	case "":
+		return nil, nil
+	case "guarantees":
+		return guarantees(g), nil
+	case "fairness":
+		return fairness(g), nil
+	case "ibb":
+		return ibb(g), nil
+	case "estimates":
+		return estimates(f), nil
+	default:
+		return nil, fmt.Errorf("unknown paper %q: choose one of %s", f.Manifest.Paper, strings.Join(Names(), ", "))
+	}
+}
+
+// scheduler is a policy and its order.
+type scheduler struct{ policy, order string }
+
+func (s scheduler) String() string {
+	if s.order == fcfs {
+		return s.policy
+	}
+	return s.policy + "-" + s.order
+}
+
+// The default order of compression, and the schedulers that others are compared with.
+const fcfs = "fcfs"
+
+var (
+	conservative = scheduler{"conservative", fcfs} //nolint:gochecknoglobals // a constant
+	easy         = scheduler{"easy", fcfs}         //nolint:gochecknoglobals // a constant
+)
+
+// grid finds results by trace, scheduler, load and estimator.
+type grid struct {
+	traces []string // in the order of the sweep
+	loads  []float64
+	cells  map[cellKey]*results.Cell
+}
+
+type cellKey struct {
+	trace string
+	scheduler
+	load float64
+}
+
+func newGrid(cells []results.Cell) *grid {
+	g := &grid{cells: map[cellKey]*results.Cell{}}
+	for i := range cells {
+		c := &cells[i]
+		order := c.Order
+		if order == "fifo" || order == "" {
+			order = fcfs
+		}
+		key := cellKey{c.Trace, scheduler{c.Policy, order}, c.Load}
+		if g.cells[key] != nil { // another estimate model or seed; the paper's is first
+			continue
+		}
+		g.cells[key] = c
+		if !slices.Contains(g.traces, c.Trace) {
+			g.traces = append(g.traces, c.Trace)
+		}
+		if !slices.Contains(g.loads, c.Load) {
+			g.loads = append(g.loads, c.Load)
+		}
+	}
+	slices.Sort(g.loads)
+	return g
+}
+
+// value returns a metric at the trace's own load.
+func (g *grid) value(trace string, s scheduler, metric string) (float64, bool) {
+	return g.at(trace, s, 1, metric)
+}
+
+func (g *grid) at(trace string, s scheduler, load float64, metric string) (float64, bool) {
+	c := g.cells[cellKey{trace, s, load}]
+	if c == nil {
+		return 0, false
+	}
+	v, ok := c.Metrics[metric]
+	return v, ok
+}
+
+// improvement returns that of s over base at the trace's own load, as a share. It is 0 if both
+// measure 0, and unknown if only the base does.
+func (g *grid) improvement(trace string, s, base scheduler, metric string) (float64, bool) {
+	x, ok := g.value(trace, s, metric)
+	b, baseOK := g.value(trace, base, metric)
+	switch {
+	case !ok || !baseOK || b == 0 && x != 0:
+		return 0, false
+	case b == 0:
+		return 0, true
+	default:
+		return (b - x) / b, true
+	}
+}
+
+// tally is for how many traces a statement holds, and for which it does not.
+type tally struct {
+	holds, of int
+	except    []string
+}
+
+// count asks whether a statement holds for each trace, for which it may be unknown.
+func (g *grid) count(holds func(trace string) (yes, known bool)) (t tally) {
+	for _, trace := range g.traces {
+		yes, known := holds(trace)
+		if !known {
+			continue
+		}
+		t.of++
+		if yes {
+			t.holds++
+		} else {
+			t.except = append(t.except, trace)
+		}
+	}
+	return t
+}
+
+// better counts the traces on which s improves on the base.
+func (g *grid) better(s, base scheduler, metric string) tally {
+	return g.count(func(trace string) (bool, bool) {
+		i, known := g.improvement(trace, s, base, metric)
+		return i > 0, known
+	})
+}
+
+func (t tally) String() string {
+	text := fmt.Sprintf("%d of %d", t.holds, t.of)
+	if len(t.except) > 0 && len(t.except) <= t.of/2+1 {
+		text += " (not " + strings.Join(t.except, ", ") + ")"
+	}
+	return text
+}
+
+// onlyExcept judges a statement that holds on all traces with the given exceptions.
+func (t tally) onlyExcept(traces ...string) Verdict {
+	wrong := 0
+	for _, trace := range t.except {
+		if !slices.Contains(traces, trace) {
+			wrong++
+		}
+	}
+	switch {
+	case t.of == 0:
+		return Untested
+	case wrong == 0:
+		return Agrees
+	case 4*wrong <= t.of:
+		return Partly
+	default:
+		return Differs
+	}
+}
+
+// percent prints a share with its sign, small ones with more digits.
+func percent(share float64) string {
+	if math.Abs(share) < 0.01 && share != 0 {
+		return fmt.Sprintf("%+.2f %%", 100*share)
+	}
+	return fmt.Sprintf("%+.1f %%", 100*share)
+}
+
+// pair returns an improvement on one trace, also as text; false if unknown.
+func (g *grid) pair(trace string, s scheduler, metric string) (string, float64, bool) {
+	i, ok := g.improvement(trace, s, conservative, metric)
+	if !ok {
+		return "", 0, false
+	}
+	return fmt.Sprintf("%v %s", s, percent(i)), i, true
+}
+
+// because sets the cause unless the results agree.
+func (r Row) because(why string) Row {
+	switch r.Verdict {
+	case Partly, Differs:
+		r.Why = why
+	case Untested:
+		r.Why = "the results needed are not there"
+	case Agrees:
+	}
+	return r
+}

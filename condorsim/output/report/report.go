@@ -1,0 +1,331 @@
+// Package report prints the results of a simulation: a summary table for people ([Table]), one JSON
+// object for programs ([JSON]), and a row per job ([WriteJobs]).
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+)
+
+// longest is how many letters are shown of a text that comes from another process.
+const longest = 300
+
+// Run says what was run.
+type Run struct {
+	Policy  string            `json:"policy"`
+	Order   string            `json:"order"`
+	Options map[string]string `json:"options"`
+	// Estimates are the estimators; nil: jobs are planned with their requested times, and no
+	// history was learned.
+	Estimates *Estimates `json:"estimates,omitempty"`
+	// Changes are the later changes of policy, order or estimators.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Estimates name the estimators for each use of an estimate.
+type Estimates struct {
+	Order    string            `json:"order"`
+	Backfill string            `json:"backfill"`
+	Running  string            `json:"running"`
+	Options  map[string]string `json:"options,omitempty"`
+	// Learned is how many jobs they learned from beforehand.
+	Learned int `json:"learned,omitempty"`
+}
+
+// String names one estimator if all uses have the same, else one for each use.
+func (e *Estimates) String() string {
+	if e == nil {
+		return "requested"
+	}
+	if e.Backfill == e.Order && e.Running == e.Order {
+		return e.Order
+	}
+	return fmt.Sprintf("order %s, backfill %s, running %s", e.Order, e.Backfill, e.Running)
+}
+
+// rows returns the table's rows about the estimators.
+func (e *Estimates) rows() [][2]string {
+	if e == nil {
+		return nil
+	}
+	rows := [][2]string{{"estimates", e.String()}}
+	if e.Learned > 0 {
+		rows = append(rows, [2]string{"jobs learned from beforehand", strconv.Itoa(e.Learned)})
+	}
+	return rows
+}
+
+// Change is the active policy, order and estimators from a time on.
+type Change struct {
+	At      backfill.Time     `json:"at"`
+	Policy  string            `json:"policy"`
+	Order   string            `json:"order"`
+	Options map[string]string `json:"options,omitempty"`
+	// Estimates are the estimators; nil: jobs are planned with their requested times.
+	Estimates *Estimates `json:"estimates,omitempty"`
+}
+
+// summary is the JSON object, in the order in which it is printed.
+type summary struct {
+	Trace string `json:"trace"`
+	Run
+	Jobs     int               `json:"jobs"`
+	Held     int               `json:"held,omitempty"` // jobs that could never run, left out of the means
+	Machine  machine           `json:"machine"`
+	Cleaning workload.Cleaning `json:"cleaning"`
+	Bound    int64             `json:"bound,omitempty"` // of bounded slowdowns, unless it is the usual one
+	Metrics  metrics.Measures  `json:"metrics"`
+	BrokenBy map[string]int    `json:"broken_by,omitempty"` // broken guarantees by cause
+	Refused  []refused         `json:"refused,omitempty"`   // decisions, by policy
+	Users    []metrics.User    `json:"users,omitempty"`
+	Timing   *Timing           `json:"timing,omitempty"`
+}
+
+// refused are the refused decisions of a policy.
+type refused struct {
+	Policy string        `json:"policy"`
+	Count  int           `json:"count"`
+	At     backfill.Time `json:"at"` // of the first
+	Reason string        `json:"reason"`
+	// GivenUp says that the policy failed too often and was asked no more, so that the metrics are
+	// those of its fallback.
+	GivenUp bool `json:"given_up"`
+}
+
+func refusals(r *condorsim.Result) (all []refused) {
+	for _, of := range r.Refusals {
+		all = append(all, refused{
+			Policy: backfill.Printable(of.Policy, longest), Count: of.Count, At: of.First.Now,
+			Reason: backfill.Printable(of.First.Err.Error(), longest), GivenUp: of.GivenUp,
+		})
+	}
+	return all
+}
+
+type machine struct {
+	Slots      int   `json:"slots"`
+	Partitions int   `json:"partitions,omitempty"`
+	Cpus       int64 `json:"cpus"`
+	Memory     int64 `json:"memory"`
+}
+
+// Timing is how long the run took. It is printed only on request, since it differs from run to run.
+type Timing struct {
+	WallSeconds float64 `json:"wall_seconds"`
+	// Decisions is how often the policy was asked; 0: this was not timed. The others are how long a
+	// decision took, as its host sees it.
+	Decisions     int     `json:"decisions,omitempty"`
+	MedianSeconds float64 `json:"decision_median_seconds,omitempty"`
+	P99Seconds    float64 `json:"decision_p99_seconds,omitempty"`
+}
+
+// Extras are printed on request only.
+type Extras struct {
+	Timing *Timing // nil: not requested
+	Users  bool    // what each user got; in JSON only
+}
+
+// JSON prints one object: what was run, on what, and every metric. Extras may be nil.
+func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
+	if run.Options == nil {
+		run.Options = map[string]string{}
+	}
+	w := r.Workload
+	if extras == nil {
+		extras = &Extras{}
+	}
+	var users []metrics.User
+	if extras.Users {
+		users = r.Users()
+	}
+	var bound int64
+	if r.Bound != metrics.DefaultBound { // 0 is left out as well
+		bound = int64(r.Bound)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(summary{
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(),
+		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
+		Cleaning: w.Cleaning,
+		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
+		Timing: extras.Timing,
+	})
+	if err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+// Table prints the summary for people. Extras may be nil.
+func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
+	w := r.Workload
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
+	order := ""
+	if run.Order != "" {
+		order = ", order " + run.Order
+	}
+	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
+	for _, rows := range groups(run, r, extras) {
+		for _, row := range rows {
+			t.AppendRow(table.Row{row[0], row[1]})
+		}
+		t.AppendSeparator()
+	}
+	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)+whyRefused(r)); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+// groups returns the rows of the table: what was run, how long jobs waited, how the machine was
+// used, and then the rest. The JSON object has more.
+func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
+	waits, use, rest := measured(r)
+	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
+		rest = append(rest, [2]string{"guarantees broken: " + cause, strconv.Itoa(r.BrokenBy[cause])})
+	}
+	for _, of := range refusals(r) {
+		rest = append(rest, [2]string{"decisions refused: " + of.Policy, strconv.Itoa(of.Count)})
+	}
+	var read [][2]string
+	for _, left := range r.Workload.Cleaning.Dropped() {
+		read = append(read, [2]string{"job lines left out: " + left.Why, strconv.Itoa(left.Jobs)})
+	}
+	if extras != nil && extras.Timing != nil {
+		read = append(read, extras.Timing.rows()...)
+	}
+	return [][][2]string{ran(run, r), waits, use, rest, read}
+}
+
+// ran returns the rows about what was run, on what.
+func ran(run Run, r *condorsim.Result) [][2]string {
+	w := r.Workload
+	slots := [2]string{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])}
+	if n := len(w.Bundles); n > 0 {
+		slots = [2]string{"partitions, cpus", fmt.Sprintf("%d, %d", n, w.Capacity()[0])}
+	}
+	rows := [][2]string{
+		slots,
+		{"jobs", strconv.Itoa(len(w.Jobs))},
+	}
+	if n := r.Held(); n > 0 {
+		rows = append(rows, [2]string{"jobs held (left out of the means)", strconv.Itoa(n)})
+	}
+	rows = append(rows, run.Estimates.rows()...)
+	before := run.Estimates
+	for _, c := range run.Changes {
+		under := "then under " + backfill.Printable(c.Policy, longest) + ", order " + c.Order
+		if before != nil || c.Estimates != nil {
+			under += ", estimates " + c.Estimates.String()
+		}
+		before = c.Estimates
+		rows = append(rows, [2]string{under + ", from", fmt.Sprintf("t = %d s", c.At)})
+	}
+	return rows
+}
+
+// measured returns the rows of the measures that people want to see: of waits, of the machine's
+// use, and the rest.
+func measured(r *condorsim.Result) (waits, use, rest [][2]string) {
+	for _, m := range r.Measured() {
+		if m.Label == "" || m.Name == "utilisation_memory" && r.Workload.Memory() == 0 || m.Name == "user_fairness" &&
+			m.Value == 0 {
+			continue // for programs only, no resource, or no user is known
+		}
+		group := &rest
+		switch name := m.Name; {
+		case strings.HasSuffix(name, "_wait"), strings.HasSuffix(name, "_response"),
+			strings.HasSuffix(name, "_slowdown"):
+			group = &waits
+		case strings.HasPrefix(name, "utilisation"), name == "loss_of_capacity", name == "makespan",
+			name == "reserved_idle":
+			group = &use
+		}
+		*group = append(*group, [2]string{m.Label, format(m)})
+	}
+	return waits, use, rest
+}
+
+// rows returns the table's rows about the timing.
+func (t *Timing) rows() [][2]string {
+	rows := [][2]string{{"wall time", strconv.FormatFloat(t.WallSeconds, 'f', 2, 64) + " s"}}
+	if t.Decisions > 0 {
+		micro := func(seconds float64) string { return strconv.FormatFloat(seconds*1e6, 'f', 1, 64) + " µs" }
+		rows = append(rows,
+			[2]string{"decisions of the policy", strconv.Itoa(t.Decisions)},
+			[2]string{"time of a decision, median", micro(t.MedianSeconds)},
+			[2]string{"time of a decision, 99th percentile", micro(t.P99Seconds)})
+	}
+	return rows
+}
+
+// format writes a measure for people.
+func format(m metrics.Measure) string {
+	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
+	switch m.Unit {
+	case metrics.Seconds:
+		return decimals(m.Value, 1) + " s"
+	case metrics.WholeSeconds:
+		return decimals(m.Value, 0) + " s"
+	case metrics.CPUSeconds:
+		if m.Value >= 1e6 {
+			return decimals(m.Value/3600, 0) + " cpu h"
+		}
+		return decimals(m.Value, 0) + " cpu s"
+	case metrics.Share:
+		return decimals(100*m.Value, 1) + " %"
+	case metrics.Count:
+		return decimals(m.Value, 0)
+	default:
+		return decimals(m.Value, 2)
+	}
+}
+
+// whyHeld lists held jobs, a line each, but not all of them if there are many.
+func whyHeld(r *condorsim.Result) string {
+	const most = 10
+	var text strings.Builder
+	told := 0
+	for i, o := range r.Outcomes {
+		if o.Held == "" {
+			continue
+		}
+		if told++; told <= most {
+			text.WriteString("held: " + r.Workload.Jobs[i].Name + " " + o.Held + "\n")
+		}
+	}
+	if told > most {
+		text.WriteString("held: " + strconv.Itoa(told-most) + " more\n")
+	}
+	return text.String()
+}
+
+// whyRefused lists refused decisions, a line for each policy.
+func whyRefused(r *condorsim.Result) string {
+	var text strings.Builder
+	for _, of := range refusals(r) {
+		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", of.Policy, of.Count, of.At, of.Reason)
+		if of.GivenUp {
+			text.WriteString("GIVEN UP: " + of.Policy +
+				"; its fallback decided the rest, so these are not its results\n")
+		}
+	}
+	return text.String()
+}

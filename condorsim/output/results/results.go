@@ -1,0 +1,121 @@
+// Package results is the form of finished simulations on disk, which sweeps write and which reports
+// and other tools read.
+//
+// A folder of results holds
+//
+//	sweep.json           a [Manifest]: what was to be run
+//	cells/ID.json        a [Cell] each: one finished simulation
+//	results.csv|json|parquet
+//	                     a row for each finished cell
+//
+// A cell is there whole or not at all. A folder with fewer cells than its manifest lists was
+// interrupted, and every reader says so.
+package results
+
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+)
+
+// Manifest says what a folder of results is to hold, and how to make it again.
+type Manifest struct {
+	// Format is the [Format] that the folder was written in.
+	Format int `json:"format"`
+	// Name is the name of the sweep; Title and Description are for people.
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// Paper names the paper to compare the results with: guarantees, fairness, ibb or estimates; ""
+	// for none.
+	Paper string `json:"paper,omitempty"`
+	// Baseline is the label of the scheduler that others are compared with.
+	Baseline string `json:"baseline"`
+	// Version is the program's version, Command repeats the sweep.
+	Version string `json:"version"`
+	Command string `json:"command"`
+	// File is the text of the sweep's file.
+	File   string      `json:"file"`
+	Traces []TraceFile `json:"traces"`
+	// Cells are the keys of all cells, in their order.
+	Cells []Key `json:"cells"`
+	// Skipped says what was left out and why, such as a trace that is not there.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// TraceFile says where a trace was read from.
+type TraceFile struct {
+	Name   string `json:"name"`
+	File   string `json:"file"`   // without folder
+	SHA256 string `json:"sha256"` // of the file as stored; "" if the trace was generated
+}
+
+// Key identifies a cell of a sweep's matrix. Its texts are as in the sweep's file.
+type Key struct {
+	// ID is the name of the cell's file, made from the fields below.
+	ID string `json:"id"`
+	// Inputs is a digest of all that the result depends on: the trace's file, how it is read, the
+	// machine, the scheduler, and the program. A cell with another digest belongs to another
+	// simulation, whatever its name.
+	Inputs string `json:"inputs"`
+	Trace  string `json:"trace"`
+	// Scheduler is the label of policy, order and options together, such as pc-sjf.
+	Scheduler     string            `json:"scheduler"`
+	Policy        string            `json:"policy"`
+	Order         string            `json:"order"`
+	Options       map[string]string `json:"options,omitempty"`
+	Load          float64           `json:"load"`           // 1: as in the trace
+	EstimateModel string            `json:"estimate_model"` // "given": as in the trace
+	// Estimates are the estimators, as given; nil: requested times.
+	Estimates *Estimates `json:"estimates,omitempty"`
+	Seed      uint64     `json:"seed"`
+}
+
+// Estimates name the estimators of a scheduler: All for the uses that are not named themselves.
+type Estimates struct {
+	All      string            `json:"all,omitempty"`
+	Order    string            `json:"order,omitempty"`
+	Backfill string            `json:"backfill,omitempty"`
+	Running  string            `json:"running,omitempty"`
+	Options  map[string]string `json:"options,omitempty"`
+}
+
+// String returns one text, such as "combined running=requested threshold=20"; "" for nil.
+func (e *Estimates) String() string {
+	if e == nil {
+		return ""
+	}
+	var parts []string
+	for _, of := range [][2]string{
+		{"", e.All},
+		{"order=", e.Order},
+		{"backfill=", e.Backfill},
+		{"running=", e.Running},
+		{"", OptionsText(e.Options)},
+	} {
+		if of[1] != "" {
+			parts = append(parts, of[0]+of[1])
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Cell is one finished simulation.
+type Cell struct {
+	Key
+	Jobs     int               `json:"jobs"`
+	Held     int               `json:"held"` // jobs that could never run, left out of the means
+	Machine  Machine           `json:"machine"`
+	Cleaning workload.Cleaning `json:"cleaning"`
+	// Metrics are by name, as condorsim run --json names them.
+	Metrics map[string]float64 `json:"metrics"`
+	Series  metrics.Series     `json:"series"`
+}
+
+// Machine is the machine that the jobs of a cell ran on.
+type Machine struct {
+	Slots  int   `json:"slots"`
+	Cpus   int64 `json:"cpus"`
+	Memory int64 `json:"memory"` // MiB; 0: memory is no resource
+}

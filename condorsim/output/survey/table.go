@@ -1,0 +1,244 @@
+package survey
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// printer keeps the first error.
+type printer struct {
+	out io.Writer
+	err error
+}
+
+func (p *printer) print(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.out, s)
+	}
+}
+
+// Table prints the survey for people.
+func (s *Survey) Table(out io.Writer) error {
+	p := &printer{out: out}
+	p.print(s.Trace + "\n\n")
+	s.printHeader(p)
+	s.printSummary(p)
+	if s.Jobs > 0 {
+		p.bars("Processors of a job", s.Widths.Bins)
+		p.bars("Run time of a job", s.RunTimes.Bins)
+		if s.Estimates.known(s.Cleaning) {
+			p.bars("Accuracy of estimates: R = run time / estimate", s.Estimates.R.Bins)
+		}
+		p.bars("Memory per processor", s.Memory.PerCPU.Bins)
+		p.bars("Submissions by the hour of the day"+s.zone(), s.Arrivals)
+		if s.Estimates.known(s.Cleaning) {
+			s.printPopular(p)
+		}
+		p.names("Users with most jobs", s.Users.Top, s)
+		p.names("Queues", s.Queues, s)
+	}
+	if p.err != nil {
+		return fmt.Errorf("print the survey: %w", p.err)
+	}
+	return nil
+}
+
+// zone says which time zone the hours are in.
+func (s *Survey) zone() string {
+	switch {
+	case s.LocalTime:
+		return ", local standard time"
+	case s.Starts != "":
+		return ", UTC"
+	default:
+		return " from the start of the trace"
+	}
+}
+
+// newTable returns a table whose given columns, from 1, are aligned to the right.
+func newTable(right ...int) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	var columns []table.ColumnConfig
+	for _, n := range right {
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	return t
+}
+
+func (s *Survey) printHeader(p *printer) {
+	const widest, most = 90, 40
+	if len(s.Header) == 0 {
+		return
+	}
+	t := newTable()
+	t.AppendHeader(table.Row{"header", ""})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: widest}})
+	for _, line := range s.Header[:min(most, len(s.Header))] {
+		t.AppendRow(table.Row{backfill.Printable(line.Key, longest), backfill.Printable(line.Value, longest)})
+	}
+	p.print(t.Render() + "\n")
+	if more := len(s.Header) - most; more > 0 {
+		p.print(fmt.Sprintf("and %d lines more; --json has them all\n", more))
+	}
+	p.print("\n")
+}
+
+func (s *Survey) printSummary(p *printer) {
+	t := newTable(2)
+	t.AppendHeader(table.Row{"what it holds", ""})
+	row := func(what, format string, args ...any) {
+		t.AppendRow(table.Row{what, fmt.Sprintf(format, args...)})
+	}
+	row("processors of the machine", "%d", s.Machine.Processors)
+	if s.Machine.Memory > 0 {
+		row("memory of the machine", "%d MiB", s.Machine.Memory)
+	}
+	row("job lines", "%d", s.Cleaning.JobsRead)
+	for _, status := range s.Statuses {
+		row("  of status "+strconv.FormatInt(status.Status, 10)+", "+status.Meaning, "%d", status.Jobs)
+	}
+	for _, o := range s.Cleaning.Dropped() {
+		row("dropped: "+o.Why, "%d", o.Jobs)
+	}
+	row("jobs left", "%d", s.Jobs)
+	for _, c := range []struct {
+		what string
+		jobs int
+	}{
+		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown},
+		{"estimate raised to the run time", s.Cleaning.EstimateRaised},
+		{"run time cut to the estimate", s.Cleaning.RunCut},
+		{"lines out of order", s.Cleaning.OutOfOrder},
+	} {
+		if c.jobs > 0 {
+			row("  "+c.what, "%d", c.jobs)
+		}
+	}
+	if s.Starts != "" {
+		row("starts", "%s", s.Starts)
+	}
+	row("from first to last submission", "%s", duration(float64(s.Span)))
+	row("offered load", "%.3f", s.Load)
+	s.summariseJobs(row)
+	row("users", "%d", s.Users.Known)
+	p.print(t.Render() + "\n")
+}
+
+// summariseJobs adds the rows about the jobs' numbers.
+func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
+	if s.Jobs > 0 {
+		row("processors: median, mean, 90 %, 99 %, most", "%g, %.1f, %g, %g, %g", s.Widths.Median, s.Widths.Mean,
+			s.Widths.P90, s.Widths.P99, s.Widths.Most)
+		r := s.RunTimes
+		row("run time: median, mean, 90 %, 99 %, longest", "%s, %s, %s, %s, %s", duration(r.Median), duration(r.Mean),
+			duration(r.P90), duration(r.P99), duration(r.Most))
+		if s.Estimates.known(s.Cleaning) {
+			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
+			row("estimates: distinct, exact", "%d, %s", s.Estimates.Distinct, percent(s.Estimates.Exact, s.Jobs))
+		}
+	}
+	if s.Memory.Jobs > 0 {
+		row("jobs with memory", "%d", s.Memory.Jobs)
+		row("memory per processor: median, most", "%.0f, %.0f MiB", s.Memory.PerCPU.Median, s.Memory.PerCPU.Most)
+		row("offered load of memory", "%.3f", s.Memory.Load)
+	}
+}
+
+// longest is how many letters are shown of a text of a file.
+const longest = 1000
+
+func percent(part, of int) string {
+	return strconv.FormatFloat(100*float64(part)/float64(max(of, 1)), 'f', 1, 64) + " %"
+}
+
+// duration writes a time in the largest suitable unit.
+func duration(seconds float64) string {
+	for _, unit := range []struct {
+		seconds float64
+		name    string
+	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
+		if seconds >= 2*unit.seconds {
+			return strconv.FormatFloat(seconds/unit.seconds, 'f', 1, 64) + " " + unit.name
+		}
+	}
+	return strconv.FormatFloat(math.Round(seconds*10)/10, 'f', -1, 64) + " s"
+}
+
+// bars prints classes with a bar for the share of jobs, and their share of the work.
+func (p *printer) bars(title string, bins []Bin) {
+	if len(bins) == 0 {
+		return
+	}
+	jobs, work, most := 0, 0.0, 0
+	for _, b := range bins {
+		jobs, work, most = jobs+b.Jobs, work+b.Work, max(most, b.Jobs)
+	}
+	t := newTable(1, 2, 3, 5)
+	t.AppendHeader(table.Row{"", "jobs", "%", "", "% of work"})
+	for _, b := range bins {
+		share := 0.0
+		if work > 0 {
+			share = 100 * b.Work / work
+		}
+		t.AppendRow(table.Row{
+			b.Label, b.Jobs, fmt.Sprintf("%.1f", 100*float64(b.Jobs)/float64(max(jobs, 1))),
+			bar(b.Jobs, most), fmt.Sprintf("%.1f", share),
+		})
+	}
+	p.print("\n" + title + "\n" + t.Render() + "\n")
+}
+
+// bar returns a bar whose length is part over most, in steps of an eighth of a column.
+func bar(part, most int) string {
+	const columns = 40
+	eighths := int(math.Round(float64(part) / float64(max(most, 1)) * columns * 8))
+	if part > 0 {
+		eighths = max(eighths, 1)
+	}
+	line := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		line += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return line
+}
+
+func (s *Survey) printPopular(p *printer) {
+	t := newTable(1, 2, 3)
+	t.AppendHeader(table.Row{"estimate", "jobs", "%"})
+	sum := 0
+	for _, e := range s.Estimates.Popular {
+		sum += e.Jobs
+		t.AppendRow(table.Row{duration(float64(e.Seconds)), e.Jobs, percent(e.Jobs, s.Jobs)})
+	}
+	p.print("\nMost popular estimates, " + percent(sum, s.Jobs) + " of the jobs together\n" + t.Render() + "\n")
+}
+
+func (p *printer) names(title string, names []Name, s *Survey) {
+	if len(names) == 0 {
+		return
+	}
+	t := newTable(2, 3, 4)
+	t.AppendHeader(table.Row{"", "jobs", "%", "% of work"})
+	for _, n := range names {
+		share := 0.0
+		if s.Work > 0 {
+			share = 100 * n.Work / s.Work
+		}
+		t.AppendRow(table.Row{
+			strings.TrimSpace(backfill.Printable(n.Name+"  "+n.Says, longest)), n.Jobs,
+			percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share),
+		})
+	}
+	p.print("\n" + title + "\n" + t.Render() + "\n")
+}

@@ -1,0 +1,126 @@
+package condorsim
+
+import (
+	"cmp"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Outcome is what became of a job.
+type Outcome struct {
+	Started, Ended bool
+	Start, End     backfill.Time
+	How            backfill.How
+	Backfilled     bool // passed a job on slots reserved for it: [backfill.State.OnReserved]
+	Placement      negotiator.Placement
+	Estimate       backfill.Time // the requested time, or the default
+	Promised       bool
+	Guarantee      backfill.Time // the first promised latest start, usually from its arrival, if Promised
+	Held           string        // why it will never run; "" if it can
+	// Requeues is how often the job lost its slot and went back to the queue; only its last run
+	// counts. Lost is what the other runs took, in cpu seconds.
+	Requeues int
+	Lost     float64
+}
+
+// kept returns the outcome without what the job's run set.
+func (o Outcome) kept() Outcome {
+	return Outcome{Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost}
+}
+
+// Result is a finished simulation.
+type Result struct {
+	Workload *Workload
+	Outcomes []Outcome // by job, as in Workload.Jobs
+	Cycles   int
+	// Refusals are the rounds that a fallback policy decided, grouped by the policy that failed.
+	Refusals []Refusals
+	// Broken is how many guarantees were broken, BrokenBy how many by each cause: one of the core's
+	// or [BrokenByDrain]. Promises of jobs that had to be held count.
+	Broken   int
+	BrokenBy map[string]int
+	// Requeues and LostCoreSeconds are the sums of the outcomes' Requeues and Lost.
+	Requeues        int
+	LostCoreSeconds float64
+	// ReservedIdle is the cpu seconds that were idle because they were reserved; see
+	// [backfill.State.ReservedIdle].
+	ReservedIdle float64
+	// Unordered says that the order's expression gave a number for no job.
+	Unordered bool
+	// StrictFST and RelaxedFST are the fair start times by job, if [RunFair] was asked for them.
+	// They mean nothing for jobs that never ran.
+	StrictFST, RelaxedFST []backfill.Time
+	// Predictions are the run times that the started jobs were planned with, by job; nil: all with
+	// their requested times. See [Result.Predicted].
+	Predictions []estimate.Uses
+	// Bound is the bound of bounded slowdowns in seconds; 0: [metrics.DefaultBound].
+	Bound backfill.Time
+	// Work is what the completed jobs used of each resource, in amounts times seconds.
+	Work []float64
+	// Extra are additional measures, such as those of [EventCounter.Add].
+	Extra metrics.Measures
+
+	pool     *SimulatedPool
+	unknown  backfill.Time // the requested time of jobs without an estimate
+	promises bool
+	reserved int64 // idle cpus that were reserved since the last cycle
+	last     backfill.Time
+}
+
+// Refusals are the decisions of one policy that were refused.
+type Refusals struct {
+	Policy string
+	Count  int
+	First  backfill.Refusal
+	// GivenUp says that the policy failed too often and was asked no more, so that the fallback
+	// decided the rest.
+	GivenUp bool
+}
+
+// BrokenByDrain is the cause of guarantees that were broken because a slot is drained.
+const BrokenByDrain = "slot drained"
+
+// GivenUp is why a job is held that lost its slot too often.
+const GivenUp = "given up: it lost its slot too often"
+
+// Ran returns the completed jobs in the form that package metrics takes.
+func (r *Result) Ran() []metrics.Job {
+	jobs := make([]metrics.Job, 0, len(r.Outcomes))
+	for i, o := range r.Outcomes {
+		if !o.Ended {
+			continue
+		}
+		j := r.Workload.Jobs[i]
+		jobs = append(jobs, metrics.Job{
+			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
+			Procs: j.Cpus, Memory: j.Memory, User: j.User,
+		})
+	}
+	return jobs
+}
+
+// Held counts the jobs that are held and will never run.
+func (r *Result) Held() int {
+	n := 0
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Metrics measures the schedule.
+func (r *Result) Metrics() metrics.Metrics {
+	capacity := r.Workload.Capacity()
+	machine := metrics.Machine{Processors: capacity[0], Memory: r.Workload.Memory()}
+	return metrics.ComputeBounded(machine, r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
+}
+
+// Users returns what each user got.
+func (r *Result) Users() []metrics.User {
+	return metrics.ByUser(r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
+}

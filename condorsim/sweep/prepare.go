@@ -1,0 +1,275 @@
+package sweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+)
+
+// Settings are what a sweep depends on besides its file.
+type Settings struct {
+	Places Places
+	// Policies makes a policy for a pool with these resources.
+	Policies func(ctx context.Context, policy string, options map[string]string, resources []string) (Deciders, error)
+	// Jobs limits each trace to its first jobs; 0: all.
+	Jobs int
+	// Version is the program's version: results of another version do not count.
+	Version string
+	// Command repeats the sweep.
+	Command string
+}
+
+// Deciders are a policy and its fallback.
+type Deciders struct {
+	Main, Fallback backfill.Decider
+	Close          func() // may be nil
+}
+
+func (d Deciders) close() {
+	if d.Close != nil {
+		d.Close()
+	}
+}
+
+// Sweep is a sweep that is ready to run.
+type Sweep struct {
+	Manifest results.Manifest
+	settings Settings
+	cells    []cell // as in Manifest.Cells
+
+	fair        condorsim.Fair
+	countEvents bool
+}
+
+// cell is one simulation to run.
+type cell struct {
+	key       results.Key
+	input     *input
+	scheduler scheduler
+}
+
+// input is a trace of the sweep whose files were found.
+type input struct {
+	Trace
+	files []located          // as named by Trace.files, and those of the pool
+	sums  []string           // digests of the files, and of the history
+	pool  *pools.Description // nil: the machine of the trace
+	jobs  int                // Settings.Jobs
+
+	history located // Trace.History
+	ended   func() ([]estimate.Ended, error)
+}
+
+// Prepare finds the traces and checks the policies. Traces that are not found are listed in
+// Manifest.Skipped; it is an error if none is found.
+func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
+	p := &Sweep{settings: s, countEvents: f.CountEvents, fair: f.fair(), Manifest: results.Manifest{
+		Format: results.Format,
+		Name:   f.Name, Title: f.Title, Description: f.Description, Paper: f.Paper, Baseline: f.Baseline,
+		Version: s.Version, Command: s.Command, File: string(f.text),
+	}}
+	inputs, err := p.inputs(f)
+	if err != nil {
+		return nil, err
+	}
+	if err = f.checkPolicies(ctx, s, inputs); err != nil {
+		return nil, err
+	}
+	for _, in := range inputs {
+		for i, file := range in.files {
+			p.Manifest.Traces = append(p.Manifest.Traces,
+				results.TraceFile{Name: in.Name, File: filepath.Base(file.name), SHA256: in.sums[i]})
+		}
+		if err = p.expand(f, in); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// inputs returns the traces that were found.
+func (p *Sweep) inputs(f *File) ([]*input, error) {
+	var all []*input
+	var missing []string
+	places := p.settings.Places
+	for i := range f.Traces {
+		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs}
+		if absent := in.find(places); len(absent) > 0 {
+			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name,
+				strings.Join(absent, ", "), places.looked()))
+			continue
+		}
+		if err := in.readPool(); err != nil {
+			return nil, fmt.Errorf("trace %s: %w", in.Name, err)
+		}
+		if err := in.sumUp(); err != nil {
+			return nil, err
+		}
+		all = append(all, in)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: none of its traces is there; say with --traces where they are:\n  %s", f.path,
+			strings.Join(missing, "\n  "))
+	}
+	p.Manifest.Skipped = append(p.Manifest.Skipped, missing...)
+	return all, nil
+}
+
+// find looks for the trace's files, and returns the names of those that are not there.
+func (in *input) find(places Places) (absent []string) {
+	names := in.Trace.files()
+	if in.Pool != "" {
+		names = append(names, in.Pool)
+	}
+	for _, name := range names {
+		file, found := places.find(name)
+		if !found {
+			absent = append(absent, name)
+			continue
+		}
+		in.files = append(in.files, file)
+	}
+	if in.History != "" {
+		var found bool
+		if in.history, found = places.find(in.History); !found {
+			absent = append(absent, in.History)
+		}
+		in.ended = sync.OnceValues(in.readHistory)
+	}
+	return absent
+}
+
+// sumUp computes the digests of the files.
+func (in *input) sumUp() error {
+	files := in.files
+	if in.History != "" {
+		files = append(slices.Clip(files), in.history)
+	}
+	for _, file := range files {
+		sum, err := file.digest()
+		if err != nil {
+			return err
+		}
+		in.sums = append(in.sums, sum)
+	}
+	return nil
+}
+
+// expand adds the cells of a trace.
+func (p *Sweep) expand(f *File, in *input) error {
+	for _, load := range f.loads() {
+		for _, model := range f.estimateModels() {
+			for _, seed := range f.seeds() {
+				for _, s := range f.schedulers() {
+					key := results.Key{
+						ID: cellID(in.Name, s.label, load, model, seed), Trace: in.Name,
+						Scheduler: s.label, Policy: s.policy, Order: s.order, Options: s.options,
+						Load: load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates),
+					}
+					var err error
+					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
+						return err
+					}
+					p.Manifest.Cells = append(p.Manifest.Cells, key)
+					p.cells = append(p.cells, cell{key: key, input: in, scheduler: s})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// digest returns a digest of all that a cell's result depends on.
+func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string, error) {
+	plugin := ""
+	if filepath.Base(s.policy) != s.policy { // an executable, which may change
+		sum, err := located{path: s.policy}.digest()
+		if err != nil {
+			return "", err
+		}
+		plugin = sum
+	}
+	estimates, err := p.settings.Places.digests(s.estimates)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(struct {
+		Format      int
+		Version     string
+		Key         results.Key
+		Placement   string
+		Plugin      string
+		Trace       Trace
+		Files       []string
+		Jobs        int
+		FST         []string
+		CountEvents bool
+		Estimates   []string
+	}{
+		results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST,
+		f.CountEvents, estimates,
+	})
+	if err != nil {
+		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// checkPolicies makes each policy once for each kind of pool, so that its faults are known before
+// anything runs.
+func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) error {
+	var kinds [][]string
+	for _, in := range inputs {
+		r := in.resources()
+		if !slices.ContainsFunc(kinds, func(k []string) bool { return slices.Equal(k, r) }) {
+			kinds = append(kinds, r)
+		}
+	}
+	c := &checker{}
+	told := map[string]bool{}
+	for _, one := range f.schedulers() {
+		if told[one.policyPath] {
+			continue
+		}
+		for _, resources := range kinds {
+			deciders, err := s.Policies(ctx, one.policy, one.options, resources)
+			if err != nil {
+				told[one.policyPath] = true
+				c.say(one.policyPath, "%v", err)
+				break
+			}
+			if one.orderGiven && deciders.Main.Spec().IgnoresOrder && !told[one.policyPath] {
+				told[one.policyPath] = true
+				c.say(one.orderPath, "%s ignores the order: leave it out", one.policy)
+			}
+			c.estimators(one, deciders.Main.Spec(), s.Places, told)
+			deciders.close()
+		}
+	}
+	return f.report(c.faults)
+}
+
+// resources returns the resources of the pool that the trace runs on.
+func (in *input) resources() []string {
+	switch {
+	case in.pool != nil:
+		return in.pool.Schema.Resources
+	case in.Memory > 0 || in.Generate != nil && in.Generate.Memory > 0:
+		return []string{"cpus", "memory"}
+	default:
+		return []string{"cpus"}
+	}
+}

@@ -1,0 +1,77 @@
+package condorsim
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
+)
+
+// Violation is an internal error: the simulation did something that no simulation may do.
+type Violation struct {
+	At      backfill.Time
+	Job     string // its name; "": none in particular
+	Problem string
+
+	w        *Workload
+	from, to int // the jobs involved
+}
+
+// Error returns time, job and problem.
+func (v *Violation) Error() string {
+	job := ""
+	if v.Job != "" {
+		job = ", job " + v.Job
+	}
+	return fmt.Sprintf("internal error at %d%s: %s", v.At, job, v.Problem)
+}
+
+// Save writes the case to a file in a folder, as an instance for condorsim run --instance, and
+// returns its path. It holds the jobs up to the instant of the error, from the last instant at
+// which nothing waited or ran, without their labels and without the slots of a pool. The file is
+// there whole or not at all.
+func (v *Violation) Save(dir string) (path string, err error) {
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\: `, r) {
+			return '-'
+		}
+		return r
+	}, v.w.Name)
+	path = filepath.Join(dir, fmt.Sprintf("condorsim-error-%s-at-%d.json", name, v.At))
+	return path, wholefile.Write("the case", path, v.trace().WriteInstance)
+}
+
+// trace returns the case as a trace. Jobs whose names are not numbers are numbered anew.
+func (v *Violation) trace() *workload.Trace {
+	t := &workload.Trace{
+		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
+		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
+	}
+	for _, j := range v.w.Jobs[v.from:v.to] {
+		id, err := strconv.ParseInt(j.Name, 10, 64)
+		if err != nil {
+			id = 0
+		}
+		t.Jobs = append(t.Jobs, workload.Job{
+			ID: id, Submit: int64(j.Submit), Run: int64(j.runs()),
+			Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory,
+		})
+	}
+	return t
+}
+
+// noJob stands for no job in violations that concern none in particular.
+const noJob backfill.JobID = -1
+
+func (a *audit) violation(id backfill.JobID, format string, args ...any) error {
+	v := &Violation{At: a.now, Problem: fmt.Sprintf(format, args...), w: a.w, from: a.quiet, to: a.arrived}
+	if id >= 0 && int(id) < len(a.w.Jobs) {
+		v.Job = a.w.Jobs[id].Name
+		v.from, v.to = min(v.from, int(id)), max(v.to, int(id)+1)
+	}
+	return v
+}

@@ -1,0 +1,161 @@
+package condorsim
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// The requirements of a trace's machine and its jobs: that the job fits.
+const (
+	slotRequirements   = "START && WithinResourceLimits"
+	cpuRequirements    = "TARGET.Cpus >= RequestCpus"
+	memoryRequirements = cpuRequirements + " && TARGET.Memory >= RequestMemory"
+)
+
+// FromTrace makes a workload of a trace. The machine is one slot with all processors, and each job
+// is one chunk. If slots are given, they replace the machine, and a job of p processors is p chunks
+// of one cpu.
+func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
+	if slots != nil {
+		return OnPool(t, &pools.Description{Schema: negotiator.DefaultSchema(), Slots: slots})
+	}
+	schema := negotiator.DefaultSchema()
+	schema.Resources = []string{"cpus", "memory"}
+	if t.Machine.Memory == 0 {
+		schema.Resources = []string{"cpus"}
+	}
+	machine, err := machineSlot(schema, t.Machine)
+	if err != nil {
+		return nil, err
+	}
+	one := pools.Pack{ChunkCpus: math.MaxInt64}
+	return OnPool(t, &pools.Description{Schema: schema, Slots: []*negotiator.Slot{machine}, Pack: one})
+}
+
+// OnPool makes a workload of a trace's jobs for a pool, which says how jobs are cut into chunks and
+// what fails.
+func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
+	w := &Workload{
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
+		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
+	}
+	ads := newRequestAds(pool)
+	labels := map[[4]string]map[string]string{} // shared by jobs with the same
+	w.Jobs = make([]Job, len(t.Jobs))
+	jobs := make([]negotiator.Job, len(t.Jobs))
+	for i, j := range t.Jobs {
+		nodes, cpus, memory := pool.Pack.Chunks(j.Procs, j.Memory)
+		ad, err := ads.get(cpus, memory, j)
+		if err != nil {
+			return nil, err
+		}
+		label := [4]string{j.User, j.Group, j.Executable, j.Queue}
+		if labels[label] == nil {
+			labels[label] = j.Labels()
+		}
+		jobs[i] = negotiator.Job{
+			ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
+			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
+			Labels: labels[label], Ad: ad,
+		}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
+	}
+	return w, nil
+}
+
+// unixStart returns the Unix time at which a trace starts, from its header; 0 if that has none.
+func unixStart(h workload.Header) int64 {
+	t := h.Number("UnixStartTime")
+	if t > 1<<40 {
+		return 0
+	}
+	return t
+}
+
+// machineSlot returns the machine of a trace as one slot.
+func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot, error) {
+	ad := classad.New()
+	ad.SetString("MyType", "Machine")
+	ad.SetString("Name", "machine")
+	ad.SetInt("Cpus", m.Processors)
+	ad.SetInt("Memory", m.Memory)
+	for _, attr := range [][2]string{
+		{"Requirements", slotRequirements},
+		{"START", "true"},
+		{"WithinResourceLimits", "MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory"},
+	} {
+		if err := ad.SetExpr(attr[0], attr[1]); err != nil {
+			return nil, err
+		}
+	}
+	return schema.SlotFromAd(ad)
+}
+
+// requestAds keeps one ad for each distinct request: jobs with the same request share it, as the
+// procs of an HTCondor cluster do. If slots ask for owner or group, these are part of the request.
+type requestAds struct {
+	resources      []string
+	memory         bool // slots have memory
+	whole          bool // each chunk takes a whole slot
+	owners, groups bool // slots ask for them
+	known          map[request]*classad.ClassAd
+}
+
+// request is what the ad of a trace's job says.
+type request struct {
+	cpus, memory int64 // of each chunk
+	owner, group string
+}
+
+func newRequestAds(pool *pools.Description) *requestAds {
+	asked := pool.Asked()
+	return &requestAds{
+		resources: pool.Schema.Resources, memory: pool.HasMemory(), whole: pool.Pack.WholeSlots,
+		owners: slices.Contains(asked, "owner"), groups: slices.Contains(asked, "acctgroup"),
+		known: map[request]*classad.ClassAd{},
+	}
+}
+
+func (r *requestAds) get(cpus, memory int64, j workload.Job) (*classad.ClassAd, error) {
+	key, requirements := request{cpus: cpus, memory: memory}, memoryRequirements
+	if !r.memory { // slots may not advertise memory
+		key.memory, requirements = 0, cpuRequirements
+	}
+	if r.owners {
+		key.owner = j.User
+	}
+	if r.groups {
+		key.group = j.Group
+	}
+	if ad, ok := r.known[key]; ok {
+		return ad, nil
+	}
+	ad := classad.New()
+	ad.SetString("MyType", "Job")
+	if key.owner != "" {
+		ad.SetString("Owner", key.owner)
+	}
+	if key.group != "" {
+		ad.SetString("AcctGroup", key.group)
+	}
+	for _, resource := range r.resources {
+		ad.SetInt("Request"+negotiator.Attribute(resource), 0)
+	}
+	ad.SetInt("RequestCpus", cpus)
+	ad.SetInt("RequestMemory", key.memory)
+	if r.whole {
+		ad.SetInt("RequestSlots", 1) // see pools.Whole
+	}
+	if err := ad.SetExpr("Requirements", requirements); err != nil {
+		return nil, err
+	}
+	r.known[key] = ad
+	return ad, nil
+}

@@ -1,0 +1,150 @@
+package negotiator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// check refuses a delta that cannot be true, before anything has changed.
+func (n *Negotiator) check(d *Delta) error {
+	if d.Now < n.State().Now() {
+		return fmt.Errorf("the last cycle was at %d", n.State().Now())
+	}
+	if err := n.inventory.checkSlots(d.SlotsUp, d.SlotsDown); err != nil {
+		return err
+	}
+	if len(d.Bundles) > 0 && len(n.inventory.bundles) == 0 && len(n.jobs) > 0 {
+		return errors.New("the first bundles came, and there are jobs: those would have none")
+	}
+	if err := n.inventory.checkBundles(d.Bundles, d.SlotsUp); err != nil {
+		return err
+	}
+	clear(n.reported)
+	for _, check := range []func(*Delta) error{n.checkJobs, n.checkFound, n.checkReports, n.checkEnds} {
+		if err := check(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkJobs refuses submitted jobs that are known already, and edited jobs that do not wait.
+func (n *Negotiator) checkJobs(d *Delta) error {
+	for _, job := range d.Submitted {
+		if n.jobs[job.ID] != nil || n.reported[job.ID] {
+			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
+		}
+		if err := n.checkJob(job, d.Bundles); err != nil {
+			return err
+		}
+	}
+	for _, job := range d.Changed {
+		if !n.queued(job.ID) {
+			return fmt.Errorf("job %s (ID %d) was edited, but does not wait", job.Name, job.ID)
+		}
+		if err := n.checkJob(job, d.Bundles); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkReports refuses ends and failed starts of jobs that are not known, or do not run.
+func (n *Negotiator) checkReports(d *Delta) error {
+	for _, report := range []struct {
+		what    string
+		ids     []backfill.JobID
+		running bool // the job must be running
+	}{{"completed", d.Completed, true}, {"removed", d.Removed, false}, {"failed to start", d.StartFailed, true}} {
+		for _, id := range report.ids {
+			if err := n.markReported(id); err != nil {
+				return err
+			}
+			if n.jobs[id] == nil || report.running && !n.State().IsRunning(id) {
+				return fmt.Errorf("job ID %d %s, but was not there for it", id, report.what)
+			}
+		}
+	}
+	return nil
+}
+
+// checkEnds refuses new ends of jobs that do not run, and ends in the past.
+func (n *Negotiator) checkEnds(d *Delta) error {
+	for _, end := range d.Ends {
+		if err := n.markReported(end.Job); err != nil {
+			return err
+		}
+		switch {
+		case n.jobs[end.Job] == nil || !n.State().IsRunning(end.Job):
+			return fmt.Errorf("job ID %d is expected to end at %d, but does not run", end.Job, end.At)
+		case end.At <= d.Now || end.At > backfill.Forever:
+			return fmt.Errorf("job %s is expected to end at %d, and it is %d", n.jobs[end.Job].Name, end.At, d.Now)
+		}
+	}
+	return nil
+}
+
+// markReported refuses a second report of the same job in a delta.
+func (n *Negotiator) markReported(id backfill.JobID) error {
+	if n.reported[id] {
+		return fmt.Errorf("job ID %d is reported twice", id)
+	}
+	n.reported[id] = true
+	return nil
+}
+
+// checkJob refuses a second report of a job, and a job that a policy could not plan with. The
+// bundles are those that come with the delta.
+func (n *Negotiator) checkJob(job *Job, bundles []*Bundle) error {
+	if err := n.markReported(job.ID); err != nil {
+		return err
+	}
+	if err := n.checkPlannable(job, bundles); err != nil {
+		return fmt.Errorf("job %s: %w", job.Name, err)
+	}
+	return nil
+}
+
+// checkPlannable refuses a job that a policy could not plan with.
+func (n *Negotiator) checkPlannable(job *Job, bundles []*Bundle) error {
+	if len(n.inventory.bundles)+len(bundles) > 0 && job.Nodes != 1 {
+		return fmt.Errorf("%d chunks: in a pool with bundles a job has one, and asks it for all", job.Nodes)
+	}
+	request, _ := n.matchmaker.Known(job.Ad)
+	return n.schema.check(job, request)
+}
+
+// checkFound refuses running jobs whose placement or times are impossible.
+func (n *Negotiator) checkFound(d *Delta) error {
+	if len(d.Found) == 0 {
+		return nil
+	}
+	up := map[string]bool{} // the slots in the delta
+	for _, name := range d.SlotsDown {
+		up[name] = false
+	}
+	for _, slot := range d.SlotsUp {
+		up[slot.Name] = true
+	}
+	isUp := func(name string) bool {
+		is, known := up[name]
+		if id, there := n.inventory.ids[name]; !known && there {
+			is = n.State().SlotUp(id)
+		}
+		return is
+	}
+	for _, run := range d.Found {
+		if err := n.checkJob(run.Job, d.Bundles); err != nil {
+			return err
+		}
+		if err := n.inventory.checkPlacement(run.Job, run.Placement, isUp); err != nil {
+			return fmt.Errorf("job %s runs, but %w", run.Job.Name, err)
+		}
+		if run.Start > d.Now || run.Start < -backfill.MaxTime || run.End > backfill.Forever {
+			return fmt.Errorf("job %s cannot run from %d to %d: it is %d", run.Job.Name, run.Start, run.End, d.Now)
+		}
+	}
+	return nil
+}

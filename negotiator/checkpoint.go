@@ -1,0 +1,206 @@
+package negotiator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+)
+
+// Checkpoint is all of a negotiator's state that its successor needs, in terms of ads. Only what
+// Maui's chunking knows of the last minutes is missing.
+type Checkpoint struct {
+	// Now is the instant of the last cycle.
+	Now backfill.Time
+	// Policy is the name of the active policy. Guarantees says whether it gives them.
+	Policy     string
+	Guarantees bool
+	// Foretold says that jobs are planned with predicted run times.
+	Foretold bool
+	// Slots are those that are up. If several others come back at once, the successor may take
+	// them in another order.
+	Slots []*Slot
+	// Bundles are in the order in which they came. Away are those of their slots that are not up.
+	Bundles []*Bundle
+	Away    []*Slot
+	// Jobs are all that wait, run or are held.
+	Jobs []JobCheckpoint
+	// Wakes are the instants at which the policy asked to be woken, ascending.
+	Wakes []backfill.Time
+}
+
+// JobCheckpoint is a job and its state.
+type JobCheckpoint struct {
+	Job     *Job
+	Running bool
+	// Held is why the job is out of the queue, if it is.
+	Held string
+	// Unmatched says that a held job matches no slot and no bundle.
+	Unmatched bool
+	// Placement is where the job runs or is planned to run, Start its actual or planned start, and
+	// End its expected end. A waiting job without a placement has no reservation.
+	Placement  Placement
+	Start, End backfill.Time
+	// Guarantee is the latest start, if Promised.
+	Promised  bool
+	Guarantee backfill.Time
+}
+
+// Checkpoint copies the negotiator's state, between two cycles.
+func (n *Negotiator) Checkpoint() Checkpoint {
+	snap := n.State().Snapshot()
+	c := Checkpoint{
+		Now: snap.Now, Policy: snap.Policy, Guarantees: snap.Guarantees, Foretold: n.predictions.planned(),
+		Slots: make([]*Slot, 0, len(snap.Slots)), Bundles: slices.Clone(n.inventory.bundles),
+		Jobs: make([]JobCheckpoint, len(snap.Jobs)), Wakes: snap.Wakes,
+	}
+	for _, slot := range snap.Slots {
+		if slot.Up {
+			c.Slots = append(c.Slots, n.inventory.slots[slot.ID])
+		} else if n.inventory.bundled[slot.ID] {
+			c.Away = append(c.Away, n.inventory.slots[slot.ID])
+		}
+	}
+	for i, j := range snap.Jobs {
+		c.Jobs[i] = JobCheckpoint{
+			Job: n.jobs[j.Job.ID], Running: j.Running, Held: j.Held,
+			Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
+		}
+		if j.Placement != nil {
+			c.Jobs[i].Placement = n.inventory.fromCore(j.Placement)
+		}
+		if j.Held != "" {
+			c.Jobs[i].Unmatched = n.matchmaker.MatchesNone(j.Job.Candidates)
+		}
+	}
+	return c
+}
+
+// Restore makes a negotiator that continues from a checkpoint: running jobs, the queue,
+// reservations and guarantees stay, unless the configured policy is another one or differs in
+// giving guarantees. What has happened since comes with the first delta. A checkpoint that no
+// negotiator can have left is an error that names the job concerned.
+//
+// Run times are predicted anew. A reservation is dropped if its slots are no candidates any more,
+// or if it may contradict the new prediction. Under a policy that gives guarantees a waiting job
+// without a reservation is planned anew in the first cycle, which is due at once. Its guarantee is
+// lifted then, as the job has changed.
+func Restore(c Config, from Checkpoint) (*Negotiator, error) {
+	n, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	if err = n.restore(from); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	return n, nil
+}
+
+func (n *Negotiator) restore(from Checkpoint) error {
+	snap, err := n.restoreSlots(from)
+	if err != nil {
+		return err
+	}
+	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
+	for i, j := range from.Jobs {
+		if j.Job == nil {
+			return fmt.Errorf("standing %d is of no job", i)
+		}
+		if clusters[i], err = n.restoreJob(j.Job); err != nil {
+			return fmt.Errorf("job %s: %w", j.Job.Name, err)
+		}
+	}
+	snap.Candidates = n.matchmaker.Match()
+	snap.Jobs = make([]backfill.JobState, len(from.Jobs))
+	for i, j := range from.Jobs {
+		if snap.Jobs[i], err = n.restoreState(j, from, clusters[i], snap.Candidates); err != nil {
+			return fmt.Errorf("job %s: %w", j.Job.Name, err)
+		}
+	}
+	err = n.host.Resume(snap)
+	if of, ok := errors.AsType[*backfill.JobError](err); ok {
+		return fmt.Errorf("job %s: %w", n.jobs[of.Job].Name, err)
+	}
+	return err
+}
+
+// restoreSlots adds the slots and bundles. It returns the core's snapshot without candidates and
+// jobs.
+func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
+	snap := backfill.Snapshot{
+		Resources: n.schema.Resources, Rule: n.State().Snapshot().Rule, Now: from.Now, Policy: from.Policy,
+		Guarantees: from.Guarantees, Wakes: from.Wakes,
+	}
+	slots := slices.Concat(from.Slots, from.Away)
+	if err := n.inventory.checkSlots(slots, nil); err != nil {
+		return snap, err
+	}
+	if err := n.inventory.checkBundles(from.Bundles, slots); err != nil {
+		return snap, err
+	}
+	n.addSlots(slots, from.Bundles)
+	for id := range slots {
+		slot := n.inventory.slot(backfill.SlotID(id))
+		snap.Slots = append(snap.Slots, backfill.SlotState{Slot: slot, Up: id < len(from.Slots)})
+	}
+	for id := range from.Bundles {
+		snap.Bundles = append(snap.Bundles, n.inventory.bundle(backfill.BundleID(id)))
+	}
+	return snap, nil
+}
+
+// restoreJob adds a job and finds its autocluster.
+func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
+	if other := n.jobs[job.ID]; other != nil {
+		return matchmaker.Autocluster{}, fmt.Errorf("its ID %d is that of job %s, too", job.ID, other.Name)
+	}
+	if err := n.checkPlannable(job, nil); err != nil {
+		return matchmaker.Autocluster{}, err
+	}
+	n.jobs[job.ID] = job
+	n.predictions.predict(job)
+	return n.autocluster(job)
+}
+
+// restoreState puts a job's state into the core's terms. The first slots are those that are up.
+func (n *Negotiator) restoreState(
+	s JobCheckpoint, from Checkpoint, cluster matchmaker.Autocluster, candidates []backfill.CandidateSet,
+) (backfill.JobState, error) {
+	j := backfill.JobState{
+		Job: n.inCoreTerms(s.Job, cluster), Running: s.Running, Held: s.Held, Start: s.Start, End: s.End,
+		Promised: s.Promised, Guarantee: s.Guarantee,
+	}
+	if s.Placement != nil {
+		isUp := func(name string) bool { id, known := n.inventory.ids[name]; return known && int(id) < len(from.Slots) }
+		if err := n.inventory.checkPlacement(s.Job, s.Placement, isUp); err != nil {
+			return j, err
+		}
+		j.Placement = n.inventory.toCore(s.Placement)
+	}
+	predicted := from.Foretold || n.predictions.planned()
+	if s.Running {
+		if end := s.Start + runs(j.Job); predicted && end > from.Now {
+			j.End = end // by the present estimators
+		}
+		return j, nil
+	}
+	otherTimes := predicted && s.Held == "" && (!from.Guarantees || s.Start+j.Job.Estimate != s.End)
+	if otherTimes || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
+		j.Placement, j.Start, j.End = nil, 0, 0
+	}
+	if !from.Guarantees || s.Held != "" {
+		return j, nil
+	}
+	switch {
+	case j.Placement == nil:
+		n.stale = append(n.stale, s.Job.ID)
+	case !s.Promised:
+		return j, fmt.Errorf("it is planned for %d without a guarantee, and the policy gives them", s.Start)
+	case s.Start > s.Guarantee:
+		return j, fmt.Errorf("it is planned for %d, and was promised to start at %d at the latest",
+			s.Start, s.Guarantee)
+	}
+	return j, nil
+}

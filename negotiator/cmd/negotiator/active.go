@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/plugins/choose"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
+)
+
+// activator starts the policies that the configuration names, and knows the active one.
+type activator struct {
+	flags     *poolFlags
+	logger    hclog.Logger
+	logLevel  func() string // if neither file nor flag sets one
+	resources []string
+	labels    []string          // those that are read from jobs
+	fairShare *negotiator.Order // nil: the pool has none
+	history   *estimate.History // what the first estimators have learned at the start; may be nil
+	ran       report.Run        // the policies that were active so far
+	*active
+}
+
+// active is the active policy, with what goes with it.
+type active struct {
+	settings config.Config
+	order    negotiator.Order
+	policy   *choose.Chosen
+	// guarantees says that the policy gives them.
+	guarantees bool
+	estimates  *estimate.Set
+	gaveUp     bool // the policy decides no more
+	report     func(backfill.Refusal)
+}
+
+// startPolicy starts the policy that the settings name. All its errors are caused by the input.
+func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, error) {
+	next := &active{settings: s, report: cli.LogRefusals(a.logger)}
+	var err error
+	if next.order, err = a.orderNamed(s.Order); err != nil {
+		return nil, err
+	}
+	next.policy, err = choose.Policy(ctx, choose.Request{
+		Policy: s.Policy, Options: s.Options, Fallback: s.Fallback, Resources: a.resources,
+		Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess, Plugins: a.plugins(s.Plugins),
+	})
+	if err != nil {
+		return nil, a.flags.blame(err)
+	}
+	next.guarantees = next.policy.Main.Spec().Guarantees
+	if next.estimates, err = a.estimators(s, next.guarantees); err != nil {
+		next.policy.Close()
+		return nil, err
+	}
+	if spec := next.policy.Main.Spec(); spec.IgnoresOrder &&
+		(a.flags.Order != nil || s.Order != config.Default().Order && s.Order != config.FairShare) {
+		a.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
+	}
+	return next, nil
+}
+
+// orderNamed is the queue's order; on a real pool it may be fair share.
+func (a *activator) orderNamed(name string) (negotiator.Order, error) {
+	if name == config.FairShare && a.fairShare != nil {
+		return *a.fairShare, nil
+	}
+	return negotiator.OrderNamed(name)
+}
+
+// plugins are the settings with which plugins are run.
+func (a *activator) plugins(s config.Plugins) choose.Plugins {
+	options := func(r config.Running) host.Options {
+		const never = -1
+		return host.Options{
+			StartTimeout: time.Duration(r.StartTimeout), Deadline: time.Duration(r.Deadline), Memory: int64(r.Memory),
+			Restarts: cmp.Or(int(r.Restarts), never), NoMTLS: r.MTLS == "off", Logger: a.logger,
+		}
+	}
+	all := choose.Plugins{
+		Run: options(s.Running), Each: map[string]host.Options{}, Allow: s.Allow,
+		Checksums: map[string][]byte{},
+	}
+	for name, running := range s.Each {
+		all.Each[name] = options(running)
+	}
+	for name, sum := range s.Checksums {
+		all.Checksums[name] = sum[:]
+	}
+	return all
+}
+
+// blame adds to an error the line of the configuration file that caused it, unless a flag did.
+func (c *poolFlags) blame(err error) error {
+	key, byFlag := []string{"policy"}, c.Policy != nil
+	if _, wrong := errors.AsType[*backfill.OptionsError](err); wrong {
+		key, byFlag = []string{"policy_options"}, c.PolicyOpt != nil
+	}
+	if _, wrong := errors.AsType[*policies.FallbackError](err); wrong {
+		key, byFlag = []string{"fallback"}, false
+	}
+	if s, wrong := errors.AsType[*choose.SettingError](err); wrong {
+		key, byFlag, err = s.Key, false, s.Err
+	}
+	return c.locate(err, byFlag, key...)
+}
+
+// locate adds to an error the line of the configuration file with the setting of this key, unless a
+// flag gives the setting.
+func (c *poolFlags) locate(err error, byFlag bool, key ...string) error {
+	if site := c.htcondor.Load(); site != nil && c.Config == "" && !byFlag && !errors.Is(err, context.Canceled) {
+		return site.Blame(strings.Join(key, "_"), err)
+	}
+	if c.Config == "" || byFlag || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return config.Locate(c.Config, err, key...)
+}
+
+// refused logs a decision that was refused.
+func (a *activator) refused(r backfill.Refusal) {
+	a.report(r)
+	a.gaveUp = a.gaveUp || errors.Is(r.Err, backfill.ErrGivenUp)
+}
+
+// fallbackInUse names the fallback of a policy that was given up; "": it was not.
+func (a *activator) fallbackInUse() string {
+	if !a.gaveUp {
+		return ""
+	}
+	return a.policy.Fallback.Spec().Name
+}

@@ -1,0 +1,198 @@
+package negotiator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// RunCycle schedules what the pool reports: phases 2 to 6 of the package's description. A delta
+// that cannot be true is an error and changes nothing. After any other error the negotiator must
+// not be used any more.
+func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error) {
+	began := n.clock()
+	r := &n.last
+	*r = Report{Delta: delta, Matches: r.Matches[:0], State: n.host.State}
+	d := &r.Delta
+	if err := n.check(d); err != nil {
+		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
+	}
+	n.learn(d)
+	if err := n.cluster(d); err != nil { // 2
+		return nil, err
+	}
+	candidates := n.matchmaker.Match() // 3
+	r.Matched = n.clock().Sub(began)
+	round := n.round(d, candidates)            // 4
+	decision, err := n.host.Decide(ctx, round) // 5
+	if err != nil {
+		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
+	}
+	n.report(r, decision) // 6
+	r.Took = n.clock().Sub(began)
+	return r, nil
+}
+
+// cluster is phase 2. It adds the delta's slots and bundles, lists the jobs that the round has to
+// describe in full (the arrivals), and finds their autoclusters.
+//
+// If the slots can tell jobs apart that none could before, all waiting jobs are clustered anew. A
+// running job keeps its old autocluster, without candidates, until the cycle after it is back in
+// the queue.
+func (n *Negotiator) cluster(d *Delta) error {
+	n.arrivals = n.arrivals[:0]
+	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {
+		n.stale = slices.Sorted(maps.Keys(n.jobs))
+	}
+	for _, id := range n.stale {
+		if n.queued(id) && !n.reported[id] { // else it is gone, runs, or is clustered below
+			n.reported[id] = true
+			n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: n.jobs[id]})
+		}
+	}
+	n.stale = slices.DeleteFunc(n.stale, func(id backfill.JobID) bool { return !n.State().IsRunning(id) })
+	for _, job := range d.Submitted {
+		n.arrivals = append(n.arrivals, arrival{kind: backfill.Submitted, job: job, predict: true})
+	}
+	for _, job := range d.Changed {
+		n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: job, predict: true})
+	}
+	for _, run := range d.Found {
+		known := n.jobs[run.Job.ID]
+		n.arrivals = append(n.arrivals, arrival{
+			kind: backfill.Found, job: run.Job, placement: n.inventory.toCore(run.Placement),
+			start: run.Start, end: run.End,
+			predict: known == nil || known.Estimate != run.Job.Estimate, // else it was when the job arrived
+		})
+	}
+	n.replan(d)
+	for i := range n.arrivals {
+		a := &n.arrivals[i]
+		var err error
+		if a.cluster, err = n.autocluster(a.job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round is phase 4: it puts the delta into the policy's terms, as events.
+func (n *Negotiator) round(d *Delta, candidates []backfill.CandidateSet) backfill.Round {
+	n.predictions.predictAnew()
+	round := backfill.Round{Now: d.Now, Candidates: candidates, Events: n.events[:0]}
+	n.addSlotEvents(&round, d)
+	for i := range n.arrivals {
+		n.addArrival(&round, &n.arrivals[i])
+	}
+	n.addReports(&round, d)
+	n.events = round.Events
+	return round
+}
+
+// addSlotEvents adds the bundles and slots that came and went.
+func (n *Negotiator) addSlotEvents(round *backfill.Round, d *Delta) {
+	for i := range d.Bundles {
+		id := backfill.BundleID(len(n.inventory.bundles) - len(d.Bundles) + i)
+		round.Bundles = append(round.Bundles, n.inventory.bundle(id))
+	}
+	for _, name := range d.SlotsDown {
+		slot := n.inventory.slot(n.inventory.ids[name])
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.SlotLost, Slot: slot})
+	}
+	for _, s := range d.SlotsUp {
+		slot := n.inventory.slot(n.inventory.ids[s.Name])
+		kind := backfill.SlotAdded
+		if n.State().SlotUp(slot.ID) {
+			kind = backfill.SlotChanged
+		}
+		round.Events = append(round.Events, backfill.Event{Kind: kind, Slot: slot})
+	}
+}
+
+// addArrival adds an event with the whole job. A job that is replanned with the same run times
+// needs none.
+func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
+	if a.predict {
+		n.predictions.predict(a.job)
+	}
+	n.jobs[a.job.ID] = a.job
+	e := backfill.Event{
+		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
+	}
+	if was := a.replanned; was != nil {
+		if e.Job.Estimate == was.Estimate && e.Job.Running == was.Running && e.Job.Limit == was.Limit {
+			return
+		}
+		n.predictions.replanned[was.ID] = true
+		if e.End != 0 {
+			e.End = n.predictions.expectedEnd(End{Job: was.ID, At: e.End}, round.Now)
+		}
+	}
+	if e.Kind == backfill.Found && e.End == 0 {
+		e.End = e.Start + runs(e.Job)
+	}
+	round.Events = append(round.Events, e)
+}
+
+// addReports adds what happened to jobs that are known.
+func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
+	for _, id := range d.Completed {
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, JobID: id})
+	}
+	for _, id := range d.Removed {
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, JobID: id})
+	}
+	for _, id := range d.StartFailed {
+		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, JobID: id})
+	}
+	for _, end := range d.Ends {
+		if !n.predictions.replanned[end.Job] { // else its event has the end, too
+			e := backfill.Event{
+				Kind: backfill.EstimateChanged, JobID: end.Job,
+				End: n.predictions.expectedEnd(end, d.Now),
+			}
+			round.Events = append(round.Events, e)
+		}
+	}
+}
+
+// report is phase 6: it puts the decision into the pool's terms, and forgets jobs that are gone.
+func (n *Negotiator) report(r *Report, decision backfill.Decision) {
+	n.forget(r.Delta.Completed)
+	n.forget(r.Delta.Removed)
+	r.Decision, r.Unordered = decision, n.priorities.unordered()
+	r.Learned, r.predictions = n.predictions.learned, n.predictions
+	for i := range decision.Started {
+		s := &decision.Started[i]
+		r.Matches = append(r.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.inventory.fromCore(s.Placement)})
+	}
+	r.Held = n.held(decision.Held)
+}
+
+// forget drops jobs that are gone.
+func (n *Negotiator) forget(ids []backfill.JobID) {
+	for _, id := range ids {
+		delete(n.jobs, id)
+		n.priorities.forget(id)
+		n.predictions.forget(id)
+	}
+}
+
+// held says why jobs are held: what they lack in the pool is found once for each autocluster.
+func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
+	none := map[int]string{}
+	for _, h := range jobs {
+		reason := h.Reason
+		if id := h.Job.Candidates; reason == backfill.ReasonNeverFits && n.matchmaker.MatchesNone(id) {
+			if none[id] == "" {
+				none[id] = n.matchmaker.WhyNone(id)
+			}
+			reason = none[id]
+		}
+		all = append(all, Held{Job: n.jobs[h.Job.ID], Reason: reason})
+	}
+	return all
+}

@@ -1,0 +1,327 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Forecast says where and when every job runs, as of the end of a cycle. It does not change, and
+// may be read concurrently.
+type Forecast struct {
+	Now  backfill.Time
+	Jobs []JobForecast // waiting jobs in the order of the queue, then the others
+	byID map[backfill.JobID]int
+}
+
+// JobForecast is a job's expected or actual start, and why. Times are seconds since 1970.
+type JobForecast struct {
+	ID        backfill.JobID `json:"-"`
+	Job       string         `json:"job"`
+	Schedd    string         `json:"schedd,omitempty"`
+	Owner     string         `json:"owner,omitempty"`
+	Situation string         `json:"situation"` // runs, reserved, waits, held
+	// Start is the actual or expected start; nil if there is none.
+	Start *int64 `json:"start"`
+	// Guarantee is the latest start that was promised; nil if none was.
+	Guarantee *int64 `json:"guarantee"`
+	// Reserved is the start of the reservation, if the job is expected to start before it.
+	Reserved *int64 `json:"reserved,omitempty"`
+	Slots    string `json:"slots,omitempty"`
+	Behind   string `json:"behind,omitempty"` // the job at the head of the queue
+	Reason   string `json:"reason"`
+	// Requested and Predicted are run times in seconds; nil unless a prediction differs from what
+	// the job requests.
+	Requested *int64 `json:"requested_seconds,omitempty"`
+	Predicted *int64 `json:"predicted_seconds,omitempty"`
+}
+
+// forecaster makes the forecast of one cycle's schedule, when it is first asked for.
+type forecaster struct {
+	state       *backfill.State // a copy of its own
+	jobs        []negotiator.JobCheckpoint
+	predictions negotiator.Predictions
+	once        sync.Once
+	forecast    *Forecast
+}
+
+// Forecast makes the forecast, if it is not made yet.
+func (p *forecaster) Forecast() *Forecast {
+	p.once.Do(func() {
+		p.forecast = forecast(p.state, p.jobs, p.predictions)
+		p.state, p.jobs, p.predictions = nil, nil, negotiator.Predictions{}
+	})
+	return p.forecast
+}
+
+// forecast gives every waiting job without a reservation a place behind all reservations, in the
+// order of the queue: an estimate for jobs for which the policy reserves nothing. If the plan rests
+// on requested run times and there are predictions, reserved jobs are expected to start when these
+// let them. The state must not be used afterwards.
+func forecast(
+	s *backfill.State, checkpoints []negotiator.JobCheckpoint, predictions negotiator.Predictions,
+) *Forecast {
+	names := make(map[backfill.JobID]*negotiator.Job, len(checkpoints))
+	unmatched := make(map[backfill.JobID]bool, len(checkpoints))
+	for _, c := range checkpoints {
+		names[c.Job.ID], unmatched[c.Job.ID] = c.Job, c.Unmatched
+	}
+	p := &Forecast{Now: s.Now(), byID: make(map[backfill.JobID]int, len(names))}
+	// Reasons come first: they are about the schedule before places are added to it.
+	reasons := make(map[backfill.JobID]backfill.Reason, len(names))
+	for j, r := range s.Reasons() {
+		if r.Why == backfill.HeldBack && unmatched[j.ID] {
+			r.Text = "matches no slot"
+		}
+		reasons[j.ID] = r
+	}
+	waiting := s.FirstWaiting(s.Waiting())
+	for _, j := range waiting {
+		p.add(s, names, j.ID, reasons[j.ID])
+	}
+	for _, c := range checkpoints {
+		if _, known := p.byID[c.Job.ID]; !known {
+			p.add(s, names, c.Job.ID, reasons[c.Job.ID])
+		}
+	}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		if times, predicted := predictions.Of(j.ID); predicted {
+			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
+		}
+	}
+	if early := predictions.Forecast(s); early != nil {
+		for i := range p.Jobs {
+			j := &p.Jobs[i]
+			if e, known := early[j.ID]; known && e.Start < reasons[j.ID].At {
+				j.foresee(s, reasons[j.ID], e)
+			}
+		}
+		return p // every job has a reservation
+	}
+	c, err := s.Open(backfill.Round{Now: s.Now()})
+	if err != nil {
+		return p
+	}
+	for _, j := range waiting {
+		if _, _, reserved := c.Reservation(j); reserved {
+			continue
+		}
+		if start, at, ok := c.Earliest(j, s.Now()); ok {
+			c.Reserve(j, start, at)
+			p.Jobs[p.byID[j.ID]].expect(s, start, at)
+		}
+	}
+	return p
+}
+
+// add adds a job as the schedule has it.
+func (p *Forecast) add(
+	s *backfill.State, names map[backfill.JobID]*negotiator.Job, id backfill.JobID, r backfill.Reason,
+) {
+	job := names[id]
+	if r.Why == 0 || job == nil {
+		return
+	}
+	one := JobForecast{
+		ID: id, Job: job.Name, Schedd: job.Position.Queue, Owner: job.Labels["owner"], Situation: r.Why.String(),
+	}
+	if r.Placement != nil {
+		one.Start, one.Slots = seconds(r.At), slots(s, r.Placement)
+	}
+	if r.Promised {
+		one.Guarantee = seconds(r.Latest)
+	}
+	if r.Behind != nil && names[r.Behind.ID] != nil {
+		one.Behind = names[r.Behind.ID].Name
+	}
+	switch r.Why {
+	case backfill.HeldBack:
+		one.Reason = cannotRun + r.Text
+	case backfill.Waits:
+		one.Reason = "waits for slots that are not there"
+	case backfill.Runs, backfill.Reserved:
+	}
+	one.Reason = one.describe(p.Now)
+	p.byID[id] = len(p.Jobs)
+	p.Jobs = append(p.Jobs, one)
+}
+
+// expect sets the expected start of a waiting job without a reservation.
+func (j *JobForecast) expect(s *backfill.State, start backfill.Time, at backfill.Placement) {
+	j.Start, j.Slots = seconds(start), slots(s, at)
+	j.Reason = j.describe(s.Now())
+}
+
+// foresee sets the expected start of a reserved job that will start earlier than planned if the
+// predictions are right.
+func (j *JobForecast) foresee(s *backfill.State, r backfill.Reason, e negotiator.Expected) {
+	j.Start, j.Reserved, j.Slots = seconds(e.Start), seconds(r.At), slots(s, e.Placement)
+	j.Reason = j.describe(s.Now())
+}
+
+// cannotRun begins the reasons of jobs that are held.
+const cannotRun = "cannot run in this pool: "
+
+// describe puts the forecast into words. Times are in the zone of the process, which is named,
+// since the text may be read in another zone.
+func (j JobForecast) describe(now backfill.Time) string {
+	at := func(t *int64) string { return zoned(backfill.Time(*t), now) }
+	switch {
+	case j.Start == nil:
+		return j.Reason
+	case j.Situation == backfill.Runs.String():
+		return fmt.Sprintf("runs since %s on %s", at(j.Start), j.Slots)
+	}
+	text := j.Situation
+	if j.Reserved != nil {
+		text += " for " + at(j.Reserved)
+	}
+	text += fmt.Sprintf(", expected start %s on %s", at(j.Start), j.Slots)
+	if j.Behind != "" {
+		text += ", behind job " + j.Behind
+	}
+	if j.Guarantee != nil {
+		text += ", guaranteed by " + at(j.Guarantee)
+	}
+	return text
+}
+
+// Why is the reason for a table that has columns for start, guarantee and slots.
+func (j JobForecast) Why() string {
+	switch {
+	case j.Start == nil:
+		return j.Reason
+	case j.Reserved != nil:
+		return j.Situation + " for " + time.Unix(*j.Reserved, 0).Format(time.DateTime)
+	case j.Behind != "":
+		return "behind job " + j.Behind
+	default:
+		return j.Situation
+	}
+}
+
+// Find returns a job's forecast.
+func (p *Forecast) Find(id backfill.JobID) (JobForecast, bool) {
+	i, known := p.byID[id]
+	if !known {
+		return JobForecast{}, false
+	}
+	return p.Jobs[i], true
+}
+
+// Waiting are the forecasts of the jobs that do not run.
+func (p *Forecast) Waiting() []JobForecast {
+	runs := func(j JobForecast) bool { return j.Situation == backfill.Runs.String() }
+	return slices.DeleteFunc(slices.Clone(p.Jobs), runs)
+}
+
+func seconds(t backfill.Time) *int64 {
+	n := int64(t)
+	return &n
+}
+
+// slots lists the slots of a placement: the first four by name, and how many more.
+func slots(s *backfill.State, at backfill.Placement) string {
+	const most = 4
+	all := s.Slots()
+	parts := make([]string, 0, most+1)
+	for i, c := range at {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d more", len(at)-most))
+			break
+		}
+		text := all[c.Slot].Name
+		if c.Count > 1 {
+			text += fmt.Sprintf(" ×%d", c.Count)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// clock formats a time without the year or day that it shares with now.
+func clock(t, now backfill.Time) string {
+	at, today := time.Unix(int64(t), 0), time.Unix(int64(now), 0)
+	switch {
+	case t >= backfill.Forever:
+		return "the end of time"
+	case at.Format(time.DateOnly) == today.Format(time.DateOnly):
+		return at.Format("15:04")
+	case at.Year() == today.Year():
+		return at.Format("Jan 2 15:04")
+	default:
+		return at.Format("2006-01-02 15:04")
+	}
+}
+
+// zoned is clock with the time zone, for readers who may be elsewhere.
+func zoned(t, now backfill.Time) string {
+	if t >= backfill.Forever {
+		return clock(t, now)
+	}
+	return clock(t, now) + time.Unix(int64(t), 0).Format(" MST")
+}
+
+// JobPlanType is the MyType of ads with start times.
+const JobPlanType = "JobPlan"
+
+// Ad is the forecast as an ad, for clients.
+func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
+	ad := classad.New()
+	ad.SetString("MyType", JobPlanType)
+	ad.SetString("Name", j.Job)
+	ad.SetInt("ServerTime", int64(now))
+	for name, text := range map[string]string{
+		"ScheddName": j.Schedd, "Owner": j.Owner, "Situation": j.Situation,
+		"Slots": j.Slots, "Behind": j.Behind, "Reason": j.Reason,
+	} {
+		if text != "" {
+			ad.SetString(name, text)
+		}
+	}
+	if j.Start != nil {
+		ad.SetInt("ExpectedStart", *j.Start)
+	}
+	if j.Guarantee != nil {
+		ad.SetInt("Guarantee", *j.Guarantee)
+	}
+	if j.Reserved != nil {
+		ad.SetInt("ReservedStart", *j.Reserved)
+	}
+	if j.Predicted != nil {
+		ad.SetInt("RequestedRunTime", *j.Requested)
+		ad.SetInt("PredictedRunTime", *j.Predicted)
+	}
+	return ad
+}
+
+// ReadJobForecast reads an ad that Ad made. The reason is worded anew, in the time zone of this
+// process.
+func ReadJobForecast(ad *classad.ClassAd) JobForecast {
+	text := func(name string) string {
+		v, _ := ad.Text(name)
+		return v
+	}
+	number := func(name string) *int64 {
+		if v, ok := ad.Int(name); ok {
+			return &v
+		}
+		return nil
+	}
+	j := JobForecast{
+		Job: text("Name"), Schedd: text("ScheddName"), Owner: text("Owner"), Situation: text("Situation"),
+		Slots: text("Slots"), Behind: text("Behind"), Reason: text("Reason"),
+		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
+		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
+	}
+	now, _ := ad.Int("ServerTime")
+	j.Reason = j.describe(backfill.Time(now))
+	return j
+}

@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// TestACluster asks for clusters: several jobs are listed, and a single one is explained.
+func TestACluster(t *testing.T) {
+	w := newWorld()
+	w.unplanned = []track.Unplanned{{ID: 9, Job: "3.7", Schedd: "b", Owner: "carol", Why: "is on its own"}}
+	first := w.begin()
+	many := w.job(3, 4, 10)
+	first.Submitted = append(first.Submitted, many)
+	w.deltas <- first
+	o := w.options("conservative")
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	for question, want := range map[string][]string{
+		"1": {"1.0"}, "3": {"3.0", "3.7"}, "3@a": {"3.0"}, "3@b": {"3.7"}, "3@c": nil, "33": nil, "0": nil,
+	} {
+		ads, err := d.Plans(t.Context(), question)
+		require.NoError(t, err)
+		var jobs []string
+		for _, ad := range ads {
+			jobs = append(jobs, ReadJobForecast(ad).Job)
+		}
+		require.Equal(t, want, jobs, question)
+	}
+	ads, err := d.Plans(t.Context(), "1")
+	require.NoError(t, err)
+	_, known := ads[0].Int("SlotsMatching")
+	require.True(t, known)
+}
+
+// TestForecast checks the expected starts of jobs for which the policy reserves nothing.
+func TestForecast(t *testing.T) {
+	w := newWorld()
+	o := w.options("first-fit")
+	o.Once = true
+	first := w.begin()
+	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
+	w.deltas <- first
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	plan, err := d.Plan()
+	require.NoError(t, err)
+	second, known := plan.Find(2)
+	require.True(t, known)
+	require.EqualValues(t, 1100, *second.Start)
+	third, _ := plan.Find(3)
+	require.EqualValues(t, 1150, *third.Start, "behind the second")
+	require.Equal(t, "2.0", third.Behind)
+}
+
+// TestLeftOut checks that jobs that are left out of the plan are listed last, with their reason.
+func TestLeftOut(t *testing.T) {
+	w := newWorld()
+	w.unplanned = []track.Unplanned{
+		{ID: 9, Job: "9.0", Schedd: "s", Owner: "carol", Why: "limit matlab: 1 of 1 in use, 1 wanted"},
+	}
+	w.jobs[9] = &negotiator.Job{ID: 9, Name: "9.0"}
+	o := w.options("conservative")
+	o.Once = true
+	w.deltas <- w.begin()
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	for question, want := range map[string][]string{"": {"2.0", "9.0"}, "9.0": {"9.0"}} {
+		ads, err := d.Plans(t.Context(), question)
+		require.NoError(t, err)
+		var jobs []string
+		for _, ad := range ads {
+			jobs = append(jobs, ReadJobForecast(ad).Job)
+		}
+		require.Equal(t, want, jobs)
+		last := ReadJobForecast(ads[len(ads)-1])
+		require.Equal(t, []string{"carol", "s", "waits", w.unplanned[0].Why},
+			[]string{last.Owner, last.Schedd, last.Situation, last.Why()})
+		require.Nil(t, last.Start)
+	}
+}
+
+// TestMatchesNothing checks that the reason of a job that matches no slot names the clause that
+// fails, and not its size.
+func TestMatchesNothing(t *testing.T) {
+	w := newWorld()
+	picky := w.job(3, 1, 10)
+	require.NoError(t, picky.Ad.SetExpr("Requirements", "TARGET.HasDocker"))
+	first := w.begin()
+	first.Submitted = append(first.Submitted, picky, w.job(4, 5, 10))
+	w.deltas <- first
+	o := w.options("conservative")
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	for question, want := range map[string][]string{
+		"": {
+			"reserved", "cannot run in this pool: matches no slot",
+			"cannot run in this pool: fits on no slot of the pool, even an empty one",
+		},
+		"3.0": {"cannot run in this pool: matches no slot: true on none of 1: TARGET.HasDocker"},
+	} {
+		ads, err := d.Plans(t.Context(), question)
+		require.NoError(t, err)
+		var whys []string
+		for _, ad := range ads {
+			whys = append(whys, ReadJobForecast(ad).Why())
+		}
+		require.Equal(t, want, whys)
+	}
+}
+
+// TestZones checks that times are in the reader's time zone, not in the negotiator's.
+func TestZones(t *testing.T) {
+	at := func(clock string) *int64 {
+		when, err := time.Parse(time.DateTime, "2026-11-22 "+clock)
+		require.NoError(t, err)
+		return new(when.Unix())
+	}
+	here := time.Local //nolint:gosmopolitan // the zone of the process is what this is about
+	t.Cleanup(func() { time.Local = here })
+	time.Local = time.UTC
+	full := JobForecast{
+		Job: "1.0", Situation: "reserved", Start: at("15:04:00"), Guarantee: at("16:00:00"),
+		Reserved: at("15:30:00"), Slots: "a",
+	}
+	late := JobForecast{Job: "2.0", Situation: "waits", Start: at("15:04:00"), Slots: "a ×2", Behind: "1.0"}
+	runs := JobForecast{Job: "3.0", Situation: "runs", Start: at("15:00:00"), Slots: "a"}
+	now := backfill.Time(*at("15:01:00"))
+	for _, zone := range []struct {
+		at   *time.Location
+		want []string
+	}{
+		{time.UTC, []string{
+			"reserved for 15:30 UTC, expected start 15:04 UTC on a, guaranteed by 16:00 UTC",
+			"reserved for 2026-11-22 15:30:00",
+			"waits, expected start 15:04 UTC on a ×2, behind job 1.0",
+			"behind job 1.0", "runs since 15:00 UTC on a", "runs",
+		}},
+		{time.FixedZone("EST", -5*3600), []string{
+			"reserved for 10:30 EST, expected start 10:04 EST on a, guaranteed by 11:00 EST",
+			"reserved for 2026-11-22 10:30:00",
+			"waits, expected start 10:04 EST on a ×2, behind job 1.0",
+			"behind job 1.0", "runs since 10:00 EST on a", "runs",
+		}},
+	} {
+		var got []string
+		for _, plan := range []JobForecast{full, late, runs} {
+			ad := plan.Ad(now)
+			time.Local = zone.at
+			read := ReadJobForecast(ad)
+			got = append(got, read.Reason, read.Why())
+			time.Local = time.UTC
+		}
+		require.Equal(t, zone.want, got)
+	}
+}

@@ -1,0 +1,247 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// leftover is what a gang that has ended leaves: its startds have given its claims up, or will, and
+// do not tell its schedd, which goes on believing in them. The schedd would start another gang on
+// those claims if its new slots had the old ones' names, and the startds would refuse.
+type leftover struct {
+	schedd string
+	slots  []string // those that are planned with
+	claims []string // all of them, or none if they are not known; secrets
+	at     time.Time
+}
+
+// leftoverKept is how long a schedd believes in such claims (UNUSED_CLAIM_TIMEOUT, 5 s as
+// recommended), unless it is told that they have ended.
+const leftoverKept = 6 * time.Second
+
+func (d *Dispatcher) expired(l *leftover) bool { return d.now().Sub(l.at) >= leftoverKept }
+
+// stale tells whether a schedd may believe in claims of a slot that have ended.
+func (d *Dispatcher) stale(slot string) bool {
+	return slices.ContainsFunc(d.leftover, func(l *leftover) bool {
+		return slices.Contains(l.slots, slot) && !d.expired(l)
+	})
+}
+
+// gangEnded notes which claims a gang leaves.
+func (d *Dispatcher) gangEnded(e track.Ended) {
+	l := &leftover{schedd: e.Schedd, claims: d.running[e.Job], at: d.now()}
+	delete(d.running, e.Job)
+	for _, at := range e.Places {
+		l.slots = append(l.slots, at.Slot)
+	}
+	d.leftover = append(slices.DeleteFunc(d.leftover, d.expired), l)
+}
+
+// release tells schedds which claims of gangs have ended, once no startd has them any more. It
+// tells each schedd in the background, once at a time, and none that is busy. What cannot be told
+// expires.
+func (d *Dispatcher) release(ctx context.Context) {
+	d.hearReleased()
+	d.leftover = slices.DeleteFunc(d.leftover, d.expired)
+	ended := map[string][]*leftover{}
+	for _, l := range d.leftover {
+		if len(l.claims) > 0 {
+			ended[l.schedd] = append(ended[l.schedd], l)
+		}
+	}
+	for name, gangs := range ended {
+		s := d.belief.Schedd(name)
+		if s == nil || s.Failed != nil || s.Late {
+			continue
+		}
+		l := d.line(name)
+		if l.slow || l.telling != nil || l.releasing != nil {
+			continue
+		}
+		answer := make(chan released, 1)
+		l.releasing = answer
+		collector, to, hold := d.s.Collector, client.Schedd{Security: d.s.Security, Address: s.Address}, d.s.Hold
+		go func() {
+			within, cancel := context.WithTimeout(ctx, hold)
+			defer cancel()
+			answer <- releaseAt(within, collector, to, gangs)
+		}()
+	}
+}
+
+// released is the gangs of which a schedd was told that their claims have ended.
+type released struct {
+	gangs []*leftover
+	err   error
+}
+
+// releaseAt tells one schedd of the claims that no startd has any more.
+func releaseAt(ctx context.Context, collector *client.Collector, to client.Schedd, gangs []*leftover) (r released) {
+	var ids []string
+	for _, l := range gangs {
+		for _, claim := range l.claims {
+			ids = append(ids, security.PublicClaim(claim))
+		}
+	}
+	held := map[string]bool{}
+	r.err = collector.Query(ctx, []client.AdType{{
+		Name: "Machine", Requirements: memberOf("PublicClaimId", ids), Projection: []string{"PublicClaimId"},
+	}}, func(lines cedar.Lines) error {
+		id, _ := lines.Find("PublicClaimId")
+		held[string(id)] = true
+		return nil
+	})
+	isHeld := func(claim string) bool { return held[quote(security.PublicClaim(claim))] }
+	for _, l := range gangs {
+		if slices.ContainsFunc(l.claims, isHeld) {
+			continue
+		}
+		for _, claim := range l.claims {
+			if r.err == nil {
+				r.err = to.Release(ctx, claim)
+			}
+		}
+		if r.err != nil {
+			break
+		}
+		r.gangs = append(r.gangs, l)
+	}
+	return r
+}
+
+// hearReleased takes in which claims schedds were told meanwhile to have ended.
+func (d *Dispatcher) hearReleased() {
+	for name, l := range d.lines {
+		select {
+		case r := <-l.releasing:
+			l.releasing = nil
+			d.leftover = slices.DeleteFunc(d.leftover, func(l *leftover) bool { return slices.Contains(r.gangs, l) })
+			for _, gang := range r.gangs {
+				d.log.Debug("told that the claims of a gang have ended", "schedd", name, "slots", gang.slots)
+			}
+			if r.err != nil {
+				d.log.Warn("a schedd cannot be told that the claims of a gang have ended; this is tried again",
+					"schedd", name, "error", r.err)
+			}
+		default:
+		}
+	}
+}
+
+// GangsFly tells whether another look at once may let a gang start: a schedd that answers collects
+// the slots of one gang, or has started one and has to count before the next. A gang that merely
+// waits its turn, or whose schedd is silent, is no reason to look earlier.
+func (d *Dispatcher) GangsFly() bool {
+	for _, f := range d.flights {
+		s := d.belief.Schedd(f.job.Key.Schedd)
+		if d.s.Observe || !f.job.Group.Spec.Parallel || s == nil || s.Failed != nil || s.Late {
+			continue
+		}
+		if f.collects() || d.countsGangs(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// collects tells whether the gang's schedd has claims of it, and waits for the rest or for them to
+// be ready.
+func (f *flight) collects() bool { return f.sent() || len(f.claims) > 0 }
+
+// countsGangs tells whether a schedd has not counted its queue since it started a gang.
+func (d *Dispatcher) countsGangs(s *observe.Schedd) bool {
+	gang := d.line(s.Name).gang
+	return gang != 0 && s.Counted <= gang
+}
+
+// mustWait says why a gang must wait for another one of its schedd; "" if it need not. A schedd is
+// given the slots of one gang at a time; given says that it is given another one's now. Waiting its
+// turn does not count against a gang's patience.
+//
+// A schedd that plans for gangs between the start of a gang and the next count of its queue can
+// crash (HTCondor 23.9: computeSchedule reads the ad of a job that is none). It plans at each
+// answer to a claim, and may start a gang with the last of its answers.
+func (d *Dispatcher) mustWait(f *flight, given bool) (why string) {
+	s := d.belief.Schedd(f.job.Key.Schedd)
+	switch {
+	case given:
+		why = "its schedd is given another gang first"
+	case d.collectsAnother(f):
+		why = "its schedd is collecting the slots of another gang"
+	case d.countsGangs(s):
+		why = "its schedd has just started another gang"
+	default:
+		return ""
+	}
+	f.moved = d.now()
+	return why
+}
+
+// collectsAnother tells whether a gang's schedd collects the slots of another gang.
+func (d *Dispatcher) collectsAnother(f *flight) bool {
+	for _, o := range d.flights {
+		sameSchedd := o.job.Key.Schedd == f.job.Key.Schedd
+		if o != f && sameSchedd && o.job.Group.Spec.Parallel && o.collects() && !o.job.Group.Runs() {
+			return true
+		}
+	}
+	return false
+}
+
+// wouldLose says why a gang's slots would go to another gang; "" if they would not.
+func (d *Dispatcher) wouldLose(f *flight) string {
+	if r := d.rival(f); r != nil {
+		return fmt.Sprintf("its schedd would start gang %v in its place, which is before it in the queue there", r.Key)
+	}
+	return ""
+}
+
+// rival is a job of the same schedd that would get a gang's claims in its place; nil if there is
+// none. A schedd gives claims to the first of its idle gangs that fits on them, whichever was
+// named. Where Requirements ask for a slot's ClusterId, the startds tell for whom they were
+// claimed, and nobody is a rival (STARTD_JOB_ATTRS).
+func (d *Dispatcher) rival(f *flight) *track.Job {
+	claimed := map[string]*classad.ClassAd{}
+	for _, at := range f.job.Places {
+		if s := d.belief.Slot(at.Slot); s != nil && s.Ad != nil {
+			claimed[at.Slot] = s.Ad.Ad.Clone()
+			claimed[at.Slot].SetInt("ClusterId", f.job.Key.Cluster)
+		}
+	}
+	for j := range d.belief.Jobs() {
+		spec := j.Group.Spec
+		if !spec.Parallel || j.Key.Schedd != f.job.Key.Schedd || gangOrder(j, f.job) >= 0 || j.Group.Runs() ||
+			spec.Wrong != nil || !spec.Request.Within(f.job.Spec.Request) {
+			continue
+		}
+		if its := d.flights[j.ID]; its != nil && its.sent() {
+			continue // it has claims of its own
+		}
+		chunks := 0
+		for _, at := range f.job.Places {
+			if ad := claimed[at.Slot]; ad != nil && classad.Match(spec.Ad, ad) {
+				chunks += at.Chunks
+			}
+		}
+		if chunks >= spec.Nodes {
+			return j
+		}
+	}
+	return nil
+}
+
+// gangOrder is the order in which a schedd serves its gangs.
+func gangOrder(a, b *track.Job) int {
+	return cmp.Or(cmp.Compare(b.Group.Prio, a.Group.Prio), a.Compare(b))
+}

@@ -1,0 +1,108 @@
+package dispatch
+
+import (
+	"fmt"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// match is a claim for one chunk of a job on its way, and what the chunk takes.
+type match struct {
+	client.Grant
+	flight  *flight
+	slot    string
+	request backfill.Vector
+}
+
+// grantAll takes what the flights are to have out of the offers: matches, by schedd and submitter.
+// A flight that waits for a slot which another is served from now has its patience begin anew.
+func (d *Dispatcher) grantAll(
+	flights []*flight, submitters map[*flight]string, offers map[string]*offer,
+) map[string]map[string][]match {
+	bySchedd := map[string]map[string][]match{}
+	served, gangs := map[string]bool{}, map[string]bool{} // slots; schedds that are given a gang's
+	for _, f := range flights {
+		schedd, gang := f.job.Key.Schedd, f.job.Group.Spec.Parallel
+		if gang {
+			if why := d.mustWait(f, gangs[schedd]); why != "" {
+				f.why = why
+				continue
+			}
+		}
+		matches, why := d.grant(f, offers)
+		if why != "" {
+			f.why = why
+			continue
+		}
+		for _, m := range matches {
+			served[m.slot] = true
+		}
+		gangs[schedd] = gangs[schedd] || gang
+		if bySchedd[schedd] == nil {
+			bySchedd[schedd] = map[string][]match{}
+		}
+		bySchedd[schedd][submitters[f]] = append(bySchedd[schedd][submitters[f]], matches...)
+	}
+	for _, f := range flights {
+		for _, at := range f.rest {
+			if served[at.Slot] {
+				f.moved = d.now()
+				break
+			}
+		}
+	}
+	return bySchedd
+}
+
+// grant takes what a job is to have out of the offers. All of it must be free. Where a slot has no
+// claim id for each chunk, and will not have more of them before some are used, the rest follows
+// when it has.
+func (d *Dispatcher) grant(f *flight, offers map[string]*offer) (matches []match, why string) {
+	j := f.job
+	for _, at := range f.rest {
+		if why = d.withheld(f, at.Slot, at.Chunks, offers[at.Slot]); why != "" {
+			return nil, why
+		}
+	}
+	for _, at := range f.rest {
+		o := offers[at.Slot]
+		for _, claim := range o.claims[:min(at.Chunks, len(o.claims))] {
+			grant := client.Grant{
+				Cluster: j.Key.Cluster, Proc: j.Key.Proc, Claim: claim, Slot: o.ad,
+				Limits: j.Spec.Limits,
+			}
+			matches = append(matches, match{grant, f, at.Slot, j.Spec.Request})
+			o.take(j.Spec.Request)
+			o.claims, o.used = o.claims[1:], true
+		}
+	}
+	return matches, ""
+}
+
+// withheld says why a slot does not give a job its chunks now; "" if it does.
+func (d *Dispatcher) withheld(f *flight, slot string, chunks int, o *offer) string {
+	j := f.job
+	switch {
+	case d.isLeftOut(slot, j, d.now()):
+		return "slot " + slot + " is left out for a while: starts fail there"
+	case o == nil:
+		return "slot " + slot + " is not advertised"
+	case j.Spec.Parallel && d.stale(slot):
+		return "slot " + slot + " was a gang's until a moment ago"
+	case !o.open:
+		return "slot " + slot + " is not free yet"
+	case !classad.Accepts(j.Spec.Ad, o.ad):
+		return "its Requirements are not true of slot " + slot + " any more"
+	case len(o.claims) == 0 || len(o.claims) < chunks && o.used:
+		return "slot " + slot + " has no claim to give yet"
+	}
+	for i, amount := range j.Spec.Request {
+		if need := amount * int64(chunks); need > o.free[i] {
+			return fmt.Sprintf("slot %s has %d %s free, not yet the %d that are needed",
+				slot, o.free[i], d.s.Schema.Resources[i], need)
+		}
+	}
+	return ""
+}

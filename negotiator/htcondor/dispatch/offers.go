@@ -1,0 +1,149 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// offer is a slot at the moment when it is handed over: its whole ad, what it can give, and the
+// claim ids that were not used yet.
+type offer struct {
+	ad     *classad.ClassAd
+	free   backfill.Vector
+	open   bool
+	claims []string // secrets
+	used   bool     // some of the claims that it advertises are used
+}
+
+// take takes an amount away.
+func (o *offer) take(amounts backfill.Vector) {
+	for i, amount := range amounts {
+		o.free[i] -= amount
+	}
+}
+
+// use is what a claim was handed out for, and when.
+type use struct {
+	slot    string
+	request backfill.Vector
+	at      time.Time
+}
+
+// among is an expression that is true of ads with one of the names, which are folded as ClassAds
+// compare texts, and sorted. The collector evaluates it for every ad that it has, so it searches
+// the names by halves.
+func among(names []string) string {
+	if middle := len(names) / 2; len(names) > 8 {
+		return "(Name < " + quote(names[middle]) + " ? " + among(names[:middle]) + " : " + among(names[middle:]) + ")"
+	}
+	return memberOf("Name", names)
+}
+
+// memberOf is an expression that is true of ads whose attribute is one of the texts.
+func memberOf(attribute string, texts []string) string {
+	b := []byte("member(" + attribute + ", {")
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, quote(text)...)
+	}
+	return string(b) + "})"
+}
+
+// quote writes a text as ads have it on the wire.
+func quote(text string) string { return string(ast.AppendString(nil, text, ast.Line)) }
+
+// fewSlots is how many slots are asked for by name, whatever part of the pool they are.
+const fewSlots = 200
+
+// offers asks the collector for the slots that the flights are to have: their whole ads, as the
+// schedds need them, and their claim ids.
+func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]*offer, error) {
+	names := map[string]bool{}
+	for _, f := range flights {
+		for _, at := range f.rest {
+			names[at.Slot] = true
+		}
+	}
+	requirements := "" // if most are asked for, all are
+	if 2*len(names) < d.belief.Slots() || len(names) <= fewSlots {
+		sorted := make([]string, 0, len(names))
+		for name := range names {
+			if !strings.HasSuffix(name, `\`) { // on the wire such a text has no end
+				sorted = append(sorted, ast.Fold(name))
+			}
+		}
+		slices.Sort(sorted)
+		requirements = among(sorted)
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.s.Patience)
+	defer cancel()
+	types := []client.AdType{
+		{Name: "Machine", Requirements: requirements},
+		{
+			Name: "MachinePrivate", Requirements: requirements,
+			Projection: []string{"Name", "MyAddress", "ClaimId", "ClaimIdList"},
+		},
+	}
+	offers := map[string]*offer{}
+	err := d.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+		quoted, _ := lines.Find("Name")
+		if name := strings.Trim(string(quoted), `"`); !names[name] {
+			return nil
+		}
+		ad, err := classad.ParseOld(string(lines))
+		if err != nil {
+			// The error is not logged: it may show a claim id.
+			d.log.Warn("a slot ad is left out: it cannot be read", "slot", string(quoted))
+			return nil
+		}
+		d.readOffer(offers, ad)
+		return nil
+	})
+	return offers, err
+}
+
+// readOffer takes in a slot's ad or its private one, which comes after it.
+func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
+	name, _ := ad.Text("Name")
+	if _, isSlot := ad.Lookup("State"); isSlot {
+		state, _ := ad.Text("State")
+		o := &offer{ad: ad, free: observe.Amounts(ad, d.s.Schema.Resources), open: state == "Unclaimed"}
+		o.free[len(o.free)-1] = 1
+		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {
+			o.free[len(o.free)-1] = observe.Unlimited
+		}
+		offers[name] = o
+		return
+	}
+	o := offers[name]
+	if o == nil {
+		return
+	}
+	mine, _ := o.ad.Text("MyAddress")
+	if its, given := ad.Text("MyAddress"); given && its != mine {
+		return // of a startd that was there before
+	}
+	ids, several := ad.Text("ClaimIdList")
+	if !several {
+		ids, _ = ad.Text("ClaimId")
+	}
+	for id := range strings.FieldsSeq(ids) {
+		if u, used := d.used[id]; used {
+			o.take(u.request) // the ad is older than the claim
+			o.used = true
+			continue
+		}
+		o.claims = append(o.claims, id)
+	}
+}

@@ -1,0 +1,232 @@
+package dispatch
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// A slot on which starts fail is a suspect, and left out for a while, so that jobs go where they
+// can run: its startd may refuse claims, or a schedd may be unable to reach it. It is a suspect for
+// the schedd whose starts failed. The pause grows with each failure. The slot is cleared by a start
+// there that comes off well, or when its startd restarts.
+const (
+	firstPause   = 5 * time.Second
+	longPause    = 5 * time.Minute
+	suspicionEnd = time.Hour // without a failure
+)
+
+// suspect is what is held against a slot, for the jobs of one schedd.
+type suspect struct {
+	failures int       // in a row
+	at       time.Time // of the last; starts that were decided before it tell nothing new
+	until    time.Time // the slot is left out
+}
+
+// Pause is a slot that is left out for a time.
+type Pause struct {
+	Slot     string
+	Schedd   string // whose jobs it gets none of; "": nobody's
+	Failures int    // starts in a row that failed
+	Until    time.Time
+}
+
+// leftOut says for which schedd a slot is left out now, or that it is left out for everybody: for
+// several schedds, or for the only one. It is nil if the slot is not left out.
+func (d *Dispatcher) leftOut(slot string, now time.Time) *string {
+	var of *string
+	for schedd, s := range d.suspects[slot] {
+		if !now.Before(s.until) {
+			continue
+		}
+		if of != nil || len(d.belief.Snapshot().Schedds) == 1 {
+			schedd = track.Everybody
+		}
+		of = &schedd
+	}
+	return of
+}
+
+// isLeftOut tells whether a slot is left out for a job now.
+func (d *Dispatcher) isLeftOut(slot string, j *track.Job, now time.Time) bool {
+	of := d.leftOut(slot, now)
+	return of != nil && (*of == track.Everybody || *of == j.Key.Schedd)
+}
+
+// blameSlots leaves slots out on which starts have failed since the last look. It ends no flight:
+// [track.Diff] does. A job that ran and came back is no failed start: users can make a job come
+// back.
+func (d *Dispatcher) blameSlots() {
+	d.forgetSuspects()
+	if d.s.Observe {
+		return
+	}
+	look := d.belief.Snapshot().Number
+	var failed []*flight
+	failing := map[string]int{}
+	for _, f := range d.flights {
+		s := d.belief.Schedd(f.job.Key.Schedd)
+		if s == nil || !s.Read || !f.job.Seen(look) || f.job.Group.Runs() || len(f.claims) == 0 || !d.overdue(f) {
+			continue
+		}
+		failed = append(failed, f)
+		failing[s.Name]++
+	}
+	slices.SortFunc(failed, func(a, b *flight) int { return a.job.Key.Compare(b.job.Key) })
+	in, enough := d.inRooms(), map[string]bool{} // no more slots are left out for these schedds
+	for _, f := range failed {
+		s := d.belief.Schedd(f.job.Key.Schedd)
+		if s.Full || s.Room != nil && in[s.Name]-failing[s.Name] >= s.Room.Jobs {
+			continue // the schedd may have been full
+		}
+		for _, slot := range d.culprits(f) {
+			d.blame(slot, f, enough)
+		}
+	}
+}
+
+// culprits are the slots that can be why a start failed. A slot that has restarted since, or was
+// taken by another, refused a claim that was stale. Of a gang's slots, they are those on which no
+// claim came about, if on others one did.
+func (d *Dispatcher) culprits(f *flight) []string {
+	places := f.job.Places
+	var all, claimed []string
+	for _, at := range places {
+		s := d.belief.Slot(at.Slot)
+		if s == nil || !s.Missing.IsZero() || s.Ad == nil {
+			continue
+		}
+		touched := s.ClaimBegan.After(f.since)
+		byAnother := s.ClaimBeganFor != (observe.JobKey{}) && !d.belief.Has(s.ClaimBeganFor)
+		if touched && byAnother || s.Restarted.After(f.since) {
+			continue
+		}
+		if touched && len(places) > 1 {
+			claimed = append(claimed, at.Slot)
+			continue
+		}
+		all = append(all, at.Slot)
+	}
+	if len(places) > 1 && len(claimed) == 0 {
+		return nil
+	}
+	return all
+}
+
+// blame is the slot that a submitter's last failed start was on.
+type blame struct {
+	slot string
+	by   backfill.JobID
+	at   time.Time
+}
+
+// blame leaves a slot out for a job's schedd. If most of the pool would be left out, it is the
+// schedd or the network that ails, and the slot is not.
+func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
+	schedd, began := f.job.Key.Schedd, d.belief.Snapshot().Began
+	s := d.suspects[slot][schedd]
+	if s != nil && f.since.Before(s.at) {
+		return
+	}
+	// While a claim elsewhere hangs, the schedd starts the job nowhere; or it is the job that ails.
+	// So a submitter's jobs blame one slot at a time, and a gang those of one start: nobody can
+	// close a pool to others.
+	who := schedd + "\n" + f.job.Submitter()
+	last := d.blamed[who]
+	sameStart := began.Equal(last.at) && last.by == f.job.ID
+	if last.slot != slot && began.Sub(last.at) < 2*d.s.Patience && !sameStart {
+		return
+	}
+	d.blamed[who] = blame{slot, f.job.ID, began}
+	if enough[schedd] || d.mostOut(slot, f.job) {
+		enough[schedd] = true
+		return
+	}
+	if s == nil {
+		s = &suspect{}
+		if d.suspects[slot] == nil {
+			d.suspects[slot] = map[string]*suspect{}
+		}
+		d.suspects[slot][schedd] = s
+	}
+	s.failures++
+	pause := min(firstPause<<min(s.failures-1, 10), longPause)
+	s.at, s.until = began, began.Add(pause)
+	d.log.Warn("a slot is left out for a while: starts fail there",
+		"slot", slot, "schedd", schedd, "failures", s.failures, "pause", pause)
+}
+
+// mostOut tells whether most of the pool would be left out for a job with one slot more.
+func (d *Dispatcher) mostOut(slot string, j *track.Job) bool {
+	out, now := 1, d.belief.Snapshot().Began
+	for other := range d.suspects {
+		if other != slot && d.belief.Up(other) && d.isLeftOut(other, j, now) {
+			out++
+		}
+	}
+	return 2*out > d.belief.SlotsUp()
+}
+
+// clear takes back what is held against the slots of a start that came off well.
+func (d *Dispatcher) clear(p track.Proven) {
+	for _, at := range p.Places {
+		s := d.suspects[at.Slot][p.Schedd]
+		if s == nil || p.Start < backfill.Time(s.at.Unix()) {
+			continue
+		}
+		d.log.Info("a slot is not doubted any more: a job was started there", "slot", at.Slot, "schedd", p.Schedd)
+		d.forgetSuspect(at.Slot, p.Schedd)
+	}
+}
+
+func (d *Dispatcher) forgetSuspect(slot, schedd string) {
+	if delete(d.suspects[slot], schedd); len(d.suspects[slot]) == 0 {
+		delete(d.suspects, slot)
+	}
+}
+
+// forgetSuspects forgets failures of long ago, those of slots and schedds that are gone, and those
+// of startds that have restarted.
+func (d *Dispatcher) forgetSuspects() {
+	began := d.belief.Snapshot().Began
+	maps.DeleteFunc(d.blamed, func(_ string, b blame) bool { return began.Sub(b.at) >= 2*d.s.Patience })
+	for slot, bySchedd := range d.suspects {
+		o := d.belief.Slot(slot)
+		for schedd, s := range bySchedd {
+			gone := o == nil || d.belief.Schedd(schedd) == nil
+			if gone || o.Restarted.After(s.at) || began.Sub(s.until) > suspicionEnd {
+				d.forgetSuspect(slot, schedd)
+			}
+		}
+	}
+}
+
+// Paused lists the slots that are left out.
+func (d *Dispatcher) Paused() []Pause {
+	now := d.belief.Snapshot().Began
+	return slices.DeleteFunc(d.Suspects(), func(p Pause) bool { return !now.Before(p.Until) })
+}
+
+// Suspects lists the slots on which starts have failed, whether they are left out now or may be
+// tried again.
+func (d *Dispatcher) Suspects() (all []Pause) {
+	now := d.belief.Snapshot().Began
+	for _, slot := range slices.Sorted(maps.Keys(d.suspects)) {
+		one := Pause{Slot: slot}
+		if of := d.leftOut(slot, now); of != nil {
+			one.Schedd = *of
+		}
+		for _, s := range d.suspects[slot] {
+			one.Failures = max(one.Failures, s.failures)
+			if s.until.After(one.Until) {
+				one.Until = s.until
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}

@@ -1,0 +1,248 @@
+package htcondor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// node is a startd with one partitionable slot.
+type node struct {
+	name         string
+	cpus, memory int64
+	claim        int   // number of the next claim id
+	ids          []int // that it would take now
+	policy       bool
+	down         bool
+	closed       bool // drained
+	static       bool
+	start        string // what it asks of jobs besides
+	hidden       bool   // its ads are not in the collector
+	lingering    []lingering
+	shown        string
+	shownClaims  string
+	parts        map[*sleeper]int // chunks by job
+	strangers    []string         // claims of nobody's, as ads
+	deleted      []string         // ads of dynamic slots that are no more
+	children     string           // that the slot tells of
+	changed      int64            // when that changed
+	silent       bool             // it tells of none, as startds did formerly
+	refuses      bool             // claims, all of them
+	started      int64            // when its startd began, as its ad says; 0: it does not
+}
+
+// lingering is a claim without a job, as a gang leaves it.
+type lingering struct {
+	cpus, memory, until int64
+	id                  string
+}
+
+// sleeper is a job.
+type sleeper struct {
+	cluster, proc int64
+	owner         string
+	cpus, memory  int64
+	nodes         int
+	seconds       int64 // that it runs
+	estimate      int64
+	extra         string
+	submit        int64
+	status        int64
+	began         int64
+	at            map[*node]int
+	ids           map[*node][]string // of its claims
+	begins        int64              // when its claim is activated; 0: nothing under way
+	wants         map[*node]int
+	fate          fate
+	runs          int
+	done          bool
+	matched       int64 // when it was matched last, and has neither run nor been away since
+}
+
+// chunks is how many of the job's chunks are being claimed.
+func (j *sleeper) chunks() (n int) {
+	for _, chunks := range j.wants {
+		n += chunks
+	}
+	return n
+}
+
+func (j *sleeper) submitter() string {
+	if j.nodes > 1 {
+		return "DedicatedScheduler@schedd@test"
+	}
+	return j.owner + "@test"
+}
+
+// free is what is left of a node.
+func (n *node) free() (cpus, memory int64) {
+	cpus, memory = n.cpus, n.memory
+	for j, chunks := range n.parts {
+		cpus -= j.cpus * int64(chunks)
+		memory -= j.takes(n) * int64(chunks)
+	}
+	for _, l := range n.lingering {
+		cpus -= l.cpus
+		memory -= l.memory
+	}
+	return cpus, memory
+}
+
+// takes is how much memory a chunk takes on a node.
+func (j *sleeper) takes(n *node) int64 {
+	if n.policy || n.static {
+		return j.memory
+	}
+	return (j.memory + 127) / 128 * 128
+}
+
+// claims are the ids that a node would take now.
+func (w *world) claims(n *node) string {
+	count := 1
+	if n.policy {
+		count = 8
+	}
+	for len(n.ids) < count {
+		n.claim++
+		n.ids = append(n.ids, n.claim)
+	}
+	var all []string
+	for _, id := range n.ids {
+		all = append(all, w.claimOf(n, id))
+	}
+	return strings.Join(all, " ")
+}
+
+func (w *world) claimOf(n *node, id int) string {
+	return fmt.Sprintf("<%s>#1#%d#[]topsecretclaim%d", n.name, id, id)
+}
+
+func (n *node) ads(w *world) (slots, private string) {
+	cpus, memory := n.free()
+	if n.static {
+		return n.staticAd(w)
+	}
+	state := "Unclaimed"
+	if n.closed {
+		state = "Drained"
+	}
+	ad := fmt.Sprintf("Name = \"slot1@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\nState = \"%s\"\n"+
+		"Activity = \"Idle\"\nPartitionableSlot = true\nSlotType = \"Partitionable\"\n"+
+		"Cpus = %d\nMemory = %d\nTotalSlotCpus = %d\nTotalSlotMemory = %d\nArch = \"X86_64\"\n"+
+		"Requirements = START\nSTART = TARGET.Banned =!= true", n.name, n.name, n.name, state, cpus, memory,
+		n.cpus, n.memory)
+	if n.start != "" {
+		ad += "\nSTART = " + n.start
+	}
+	if n.started != 0 {
+		ad += fmt.Sprintf("\nDaemonStartTime = %d", n.started)
+	}
+	if n.policy {
+		ad += "\nConsumptionCpus = quantize(target.RequestCpus,{1})\n" +
+			"ConsumptionMemory = quantize(target.RequestMemory,{1})"
+	}
+	ads := []string{ad}
+	k := 0
+	for _, j := range w.jobs {
+		for i := range n.parts[j] {
+			k++
+			id := ""
+			if i < len(j.ids[n]) {
+				id = security.PublicClaim(j.ids[n][i])
+			}
+			ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\n"+
+				"State = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nSlotType = \"Dynamic\"\nCpus = %d\n"+
+				"Memory = %d\nRequirements = true\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\n"+
+				"JobStart = %d\nPublicClaimId = %q",
+				k, n.name, n.name, n.name, j.cpus, j.takes(n), j.cluster, j.proc, j.cluster, j.proc, j.began, id))
+		}
+	}
+	for _, l := range n.lingering {
+		k++
+		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nState = \"Claimed\"\n"+
+			"Activity = \"Idle\"\nDynamicSlot = true\nCpus = %d\nMemory = %d\nRequirements = true\n"+
+			"PublicClaimId = %q", k, n.name, n.name, l.cpus, l.memory, security.PublicClaim(l.id)))
+	}
+	ads = append(ads, n.strangers...)
+	ads[0] += n.childLines(w, ads)
+	ads = append(ads, n.deleted...)
+	attribute := "ClaimId"
+	if n.policy {
+		attribute = "ClaimIdList"
+	}
+	return strings.Join(ads, "\n\n"), fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\n%s = \" %s\"", n.name,
+		n.name, attribute, w.claims(n))
+}
+
+// childLines are the lines by which a partitionable slot lists its dynamic slots.
+func (n *node) childLines(w *world, ads []string) string {
+	if n.silent {
+		return ""
+	}
+	var names []string
+	for _, ad := range ads {
+		if name, more, _ := strings.Cut(ad, "\n"); strings.Contains(more, "DynamicSlot = true") {
+			names = append(names, strings.TrimPrefix(name, "Name = "))
+		}
+	}
+	if children := strings.Join(names, ","); children != n.children || n.changed == 0 {
+		n.children, n.changed = children, w.now
+	}
+	return fmt.Sprintf("\nMyCurrentTime = %d\nChildName = { %s }", n.changed, n.children)
+}
+
+// staticAd is the ad of a node that is one slot for one job.
+func (n *node) staticAd(w *world) (slot, private string) {
+	state, more := "Unclaimed", ""
+	for j := range n.parts {
+		state, more = "Claimed", fmt.Sprintf("\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\n"+
+			"JobStart = %d", j.cluster, j.proc, j.cluster, j.proc, j.began)
+	}
+	if len(n.lingering) > 0 {
+		state = "Claimed"
+	}
+	if n.closed {
+		state = "Drained"
+	}
+	return fmt.Sprintf("Name = \"slot1@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\nState = \"%s\"\nCpus = %d\n"+
+			"Memory = %d\nArch = \"X86_64\"\nRequirements = true%s",
+			n.name, n.name, n.name, state, n.cpus, n.memory, more),
+		fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"", n.name, n.name, w.claims(n))
+}
+
+func (j *sleeper) ad() string {
+	universe := 5
+	ad := ""
+	if j.nodes > 1 {
+		universe = 11
+		ad = "Scheduler = \"DedicatedScheduler@schedd@test\"\n"
+	}
+	ad += fmt.Sprintf("ClusterId = %d\nProcId = %d\nUser = \"%s@test\"\nOwner = \"%s\"\nJobUniverse = %d\n"+
+		"JobStatus = %d\nQDate = %d\nMinHosts = %d\nMaxHosts = %d\nRequestCpus = %d\nRequestMemory = %d\n"+
+		"Requirements = TARGET.Arch == \"X86_64\"",
+		j.cluster, j.proc, j.owner, j.owner, universe, j.status, j.submit, j.nodes, j.nodes, j.cpus, j.memory)
+	if j.estimate > 0 {
+		ad += fmt.Sprintf("\nAllowedExecuteDuration = %d", j.estimate)
+	}
+	if j.status == 2 {
+		var hosts []string
+		for n, chunks := range j.at {
+			for i := range chunks {
+				if n.static {
+					hosts = append(hosts, "slot1@"+n.name)
+					continue
+				}
+				hosts = append(hosts, fmt.Sprintf("slot1_%d@%s", i+1, n.name))
+			}
+		}
+		slices.Sort(hosts)
+		name := "RemoteHost"
+		if j.nodes > 1 {
+			name = "RemoteHosts"
+		}
+		ad += fmt.Sprintf("\n%s = \"%s\"\nJobCurrentStartDate = %d", name, strings.Join(hosts, ","), j.began)
+	}
+	return ad + j.extra
+}

@@ -1,0 +1,118 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Amounts are what a slot's ad says that there is of each resource.
+func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
+	v := make(backfill.Vector, len(resources))
+	for i, resource := range resources {
+		if n, ok := ad.Eval(resource, nil).Number(); ok && n > 0 {
+			v[i] = int64(n)
+		}
+	}
+	return v
+}
+
+// rounding knows how the pool's partitionable slots round what jobs ask for: by the slot's
+// consumption policy, or as startds without one do. A way of rounding that was seen once counts
+// until many others have been seen.
+type rounding struct {
+	resources []string
+	ways      map[string]*negotiator.Slot // one slot of each consumption policy, by the policy's text
+	most      int                         // when there are so many, those of slots that are gone are dropped
+}
+
+// fewRoundings is how many ways of rounding are always kept.
+const fewRoundings = 50
+
+func newRounding(resources []string) rounding {
+	return rounding{resources: resources, ways: map[string]*negotiator.Slot{}, most: fewRoundings}
+}
+
+// add notes how a slot rounds, and reports whether that is new.
+func (r *rounding) add(slot *negotiator.Slot, all map[string]*Slot) bool {
+	key := r.policy(slot.Ad)
+	if r.ways[key] != nil {
+		return false
+	}
+	if len(r.ways) >= r.most {
+		clear(r.ways)
+		for _, s := range all {
+			if s.Ad != nil && !s.Static {
+				r.ways[r.policy(s.Ad.Ad)] = s.Ad
+			}
+		}
+		r.most = max(fewRoundings, 2*len(r.ways))
+	}
+	r.ways[key] = slot
+	return true
+}
+
+// policy is the text of a slot's consumption policy; "" if it has none.
+func (r *rounding) policy(ad *classad.ClassAd) string {
+	var text strings.Builder
+	for _, resource := range r.resources {
+		if e, ok := ad.Lookup("Consumption" + resource); ok {
+			text.WriteString(e.String() + "\n")
+		}
+	}
+	return text.String()
+}
+
+// taken is how much of each resource a job can be given, at most, that asks for so much.
+func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) backfill.Vector {
+	most := append(backfill.Vector{}, asked...)
+	for policy, s := range r.ways {
+		if policy == "" {
+			for i, amount := range asked {
+				most[i] = max(most[i], roundUp(r.resources[i], amount, s.Capacity[i]))
+			}
+			continue
+		}
+		for i, resource := range r.resources {
+			e, ok := s.Ad.Lookup("Consumption" + resource)
+			if !ok {
+				continue
+			}
+			n, isNumber := e.Eval(classad.Scope{My: s.Ad, Target: job}).Number()
+			if isNumber && n >= 0 && n < backfill.MaxAmount {
+				most[i] = max(most[i], ceil(n))
+			}
+		}
+	}
+	return most
+}
+
+func ceil(n float64) int64 {
+	whole := int64(n)
+	if float64(whole) < n {
+		whole++
+	}
+	return whole
+}
+
+// roundUp is what a startd without a consumption policy makes of an amount: memory in steps of
+// 128 MiB, disk in steps of 1 MiB and then of a thousandth of all that the slot has.
+func roundUp(resource string, amount, total int64) int64 {
+	step := func(n, by int64) int64 { return (n + by - 1) / by * by }
+	switch {
+	case amount == 0:
+		return 0
+	case strings.EqualFold(resource, "memory"):
+		return step(amount, 128)
+	case strings.EqualFold(resource, "disk"):
+		amount = step(amount, 1024)
+		if total >= 1000 {
+			amount = min(max(total, amount), step(amount, ceil(float64(total)/1000)))
+		}
+		return amount
+	default:
+		return amount
+	}
+}

@@ -1,0 +1,65 @@
+package observe
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// What a look costs outside of the network when nothing has changed: 10,000 slots, 10,000 jobs in
+// 100 groups.
+func BenchmarkSteadyLook(b *testing.B) {
+	schema := negotiator.DefaultSchema()
+	schema.Resources = []string{"cpus", "memory", Claims}
+	o := New(Settings{
+		Schema: schema, Clock: func() time.Time { return time.Unix(1_700_000_000, 0) }, Logger: hclog.NewNullLogger(),
+	})
+	slots := make([][]byte, 10_000)
+	for i := range slots {
+		slots[i] = fmt.Appendf(nil, "MyType = \"Machine\"\nName = \"slot1@n%d\"\nState = \"Unclaimed\"\n"+
+			"PartitionableSlot = true\nCpus = 8\nMemory = 8192\nTotalSlotCpus = 8\nTotalSlotMemory = 8192\n"+
+			"Arch = \"X86_64\"\nRequirements = START\nSTART = true\n", i)
+	}
+	s := &schedd{Schedd: Schedd{Name: "schedd@test", Submitters: map[string]Submitter{}}, groups: map[string]*Group{}}
+	o.schedds[s.Name] = s
+	r := reading{question: question{began: o.now()}}
+	for g := range 100 {
+		ids := make([]string, 100)
+		for i := range ids {
+			ids[i] = fmt.Sprintf("%d.%d", g+1, i)
+		}
+		r.groups = append(r.groups, rawGroup{
+			fmt.Appendf(nil, "User = \"alice@test\"\nJobUniverse = 5\nJobStatus = 1\nQDate = %d\nRequestCpus = 1\n"+
+				"RequestMemory = %d\nRequirements = TARGET.Arch == \"X86_64\"\n", 1_600_000_000+g, 100+g),
+			[]byte(strings.Join(ids, " ")),
+		})
+	}
+	look := func() *Snapshot {
+		o.number++
+		l := &look{Snapshot: Snapshot{Number: o.number, Began: o.now()}}
+		for _, lines := range slots {
+			if _, err := o.readSlot(lines, o.number); err != nil {
+				b.Fatal(err)
+			}
+		}
+		o.digest(s, r, o.number)
+		o.noteMissing(l)
+		o.putSchedds(l)
+		l.Slots = maps.Clone(o.slots)
+		return &l.Snapshot
+	}
+	snapshot := look()
+	require.Len(b, snapshot.Slots, 10_000)
+	require.Len(b, snapshot.Schedds[s.Name].Groups, 100)
+	b.ReportAllocs()
+	for b.Loop() {
+		look()
+	}
+}

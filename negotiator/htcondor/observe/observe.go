@@ -1,0 +1,156 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Settings say how a pool is looked at. All but the constraints are required.
+type Settings struct {
+	Collector *client.Collector
+	Security  *security.Client
+	// Schema says how ads are read. Its last resource is [Claims].
+	Schema negotiator.Schema
+	Scope
+	// Patience is how long a schedd may take to send its whole queue.
+	Patience time.Duration
+	// Extra are expressions over jobs, such as the queue's order. The attributes that they refer to
+	// are asked for.
+	Extra  []*classad.Expr
+	Logger hclog.Logger
+	Clock  func() time.Time
+}
+
+// Scope is what a look asks for, and how long it waits; it can change between two looks.
+type Scope struct {
+	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
+	SlotConstraint, JobConstraint string
+	// Interval is the longest time between two looks. Jobs that were stopped since the look before
+	// are asked for.
+	Interval time.Duration
+	// Hold is how long a look waits for schedds that are slower than the collector. A later answer
+	// serves the next look.
+	Hold time.Duration
+}
+
+// Observer looks at a pool. It keeps what it has read, so that a look parses only what has changed.
+// One goroutine at a time may use it.
+type Observer struct {
+	s      Settings
+	log    hclog.Logger
+	now    func() time.Time
+	most   int // see maxQueue
+	number int // of the last look
+	looked time.Time
+	clock  backfill.Time
+
+	slots   map[string]*Slot // replaced, never changed, once a look has returned
+	read    map[string]*slotText
+	schedds map[string]*schedd
+
+	slotAttributes, jobAttributes wanted
+	parser                        classad.Parser
+	specs                         map[string]*Spec // by the text of the job's ad
+	rounding                      rounding
+}
+
+// New makes an observer that has not looked yet.
+func New(s Settings) *Observer {
+	o := &Observer{
+		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
+		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, rounding: newRounding(s.Schema.Resources),
+	}
+	o.want()
+	return o
+}
+
+// Ask changes what is asked for, from the next look on. If the job constraint refers to attributes
+// that queues were read without, what is cached of them is discarded.
+func (o *Observer) Ask(scope Scope) {
+	o.s.Scope = scope
+	if o.referTo(scope.JobConstraint) {
+		o.reread()
+	}
+}
+
+// Forget drops slots that are gone for good. If one comes back, it counts as new.
+func (o *Observer) Forget(slots []string) {
+	for _, name := range slots {
+		delete(o.slots, name)
+		delete(o.read, name)
+	}
+}
+
+// look is a look under way.
+type look struct {
+	Snapshot
+	grew bool // ads refer to attributes that were not asked for
+}
+
+func (l *look) problem(format string, arguments ...any) {
+	l.Problems = append(l.Problems, fmt.Sprintf(format, arguments...))
+}
+
+// Look asks the collector for the pool's ads and the schedds for their queues, all schedds in
+// parallel. If the answers refer to attributes that were not asked for, it asks again, up to four
+// times. An error is the collector's or the context's; whatever else fails is a problem in the
+// snapshot.
+func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
+	l := &look{}
+	l.Began = o.now()
+	o.looked = l.Began
+	for range 5 {
+		o.number++
+		l.Number, l.grew, l.Problems, l.Negotiators, l.Submitters = o.number, false, nil, nil, 0
+		o.askAll(ctx)
+		if err := o.askCollector(ctx, l); err != nil {
+			for _, s := range o.schedds { // until the next look their answers would grow old
+				s.stopReading()
+			}
+			return nil, err
+		}
+		o.findMoved()
+		o.askAll(ctx) // those that are new
+		o.hear(ctx, l)
+		if !l.grew {
+			break
+		}
+		o.reread()
+	}
+	if o.slotAttributes.full() || o.jobAttributes.full() {
+		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
+	}
+	o.clock = max(o.clock, backfill.Time(o.now().Unix()))
+	l.Ended = o.now()
+	l.Now, l.Took = o.clock, l.Ended.Sub(l.Began)
+	o.noteMissing(l)
+	o.putSchedds(l)
+	l.Slots = maps.Clone(o.slots)
+	return &l.Snapshot, ctx.Err()
+}
+
+// reread discards what ads were read as, since attributes that matter were not among them.
+func (o *Observer) reread() {
+	for _, t := range o.read {
+		t.lines = t.lines[:0]
+	}
+	o.discardSpecs()
+}
+
+// discardSpecs has the specs of all jobs made anew when their queues are read next.
+func (o *Observer) discardSpecs() {
+	o.specs = map[string]*Spec{}
+	for _, s := range o.schedds {
+		s.groups = map[string]*Group{}
+	}
+}

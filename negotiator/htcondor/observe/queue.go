@@ -1,0 +1,296 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// jobRequirements are true of the jobs that can ever need a slot of ours. A schedd that groups its
+// answer evaluates them against the attributes that are asked for, and no others.
+const jobRequirements = "JobStatus =!= 3 && JobStatus =!= 4 && JobStatus =!= 5 && " +
+	"JobUniverse =!= 7 && JobUniverse =!= 9 && JobUniverse =!= 12"
+
+// stoppedJobs are those that were put on hold or removed after a time.
+const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus >= %d"
+
+// stopGrace is by how much longer than an interval jobs are seen that were stopped: a schedd may
+// answer late, and its clock may differ.
+const stopGrace = 2 * time.Minute
+
+// maxQueue bounds what a schedd may send of its jobs at once, in bytes. A hundred thousand jobs of
+// which no two are alike take less than half of it.
+const maxQueue = 256 << 20
+
+// brokeredPause is how long a schedd is left alone that was never reached because it is behind a
+// broker (CCB): another try would only delay each look.
+const brokeredPause = 5 * time.Minute
+
+// question is what a schedd is asked.
+type question struct {
+	schedd       client.Schedd
+	name         string
+	jobs         string // a constraint
+	attributes   []string
+	began        time.Time
+	stoppedSince time.Time
+	most         int // bytes of the answer
+}
+
+// rawGroup is an ad of a grouped answer, apart from the jobs' IDs.
+type rawGroup struct{ lines, ids []byte }
+
+// reading is what came of asking a schedd.
+type reading struct {
+	question
+	groups  []rawGroup
+	stopped []JobKey
+	took    time.Duration
+	err     error
+}
+
+// askAll begins to read the queues of all schedds.
+func (o *Observer) askAll(ctx context.Context) {
+	for _, s := range o.schedds {
+		o.ask(ctx, s)
+	}
+}
+
+// ask begins to read a schedd's queue, unless that is under way or done.
+func (o *Observer) ask(ctx context.Context, s *schedd) {
+	if s.reading != nil || s.read == o.number || s.Moved || o.now().Before(s.asleep) {
+		return
+	}
+	answer := make(chan reading, 1)
+	ctx, s.stop = context.WithCancel(ctx)
+	began, since := o.now(), time.Now()
+	q := question{
+		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
+		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
+		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most,
+	}
+	patience := o.s.Patience
+	s.reading = answer
+	go func() {
+		within, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		r := readQueue(within, q)
+		r.took = time.Since(since)
+		answer <- r
+	}()
+}
+
+// wantedJobs is the constraint by which schedds are asked for jobs.
+func (o *Observer) wantedJobs() string {
+	if o.s.JobConstraint == "" {
+		return jobRequirements
+	}
+	return jobRequirements + " && (" + o.s.JobConstraint + ")"
+}
+
+// readQueue asks a schedd for its jobs, in groups of those that are alike, and then which jobs were
+// stopped.
+func readQueue(ctx context.Context, q question) reading {
+	r := reading{question: q}
+	size := 0
+	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true}
+	_, r.err = q.schedd.Jobs(ctx, jobs, func(lines cedar.Lines) error {
+		if size += len(lines); size > q.most {
+			return fmt.Errorf("the queue of schedd %s does not end after %d bytes", q.name, q.most)
+		}
+		r.groups = append(r.groups, split(lines))
+		return nil
+	})
+	if r.err != nil {
+		return r
+	}
+	stopped := client.JobQuery{
+		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
+	}
+	_, r.err = q.schedd.Jobs(ctx, stopped, func(lines cedar.Lines) error {
+		ad, err := lines.Ad()
+		if err == nil {
+			cluster, _ := ad.Int("ClusterId")
+			proc, _ := ad.Int("ProcId")
+			r.stopped = append(r.stopped, JobKey{q.name, cluster, proc})
+		}
+		return err
+	})
+	return r
+}
+
+// split takes the lines out of a group's ad that say which jobs it has.
+func split(lines cedar.Lines) rawGroup {
+	var g rawGroup
+	g.lines = make([]byte, 0, len(lines))
+	for line := range bytes.SplitAfterSeq(lines, []byte{'\n'}) {
+		name, value, _ := bytes.Cut(line, []byte(" = "))
+		switch string(name) {
+		case "JobIds":
+			g.ids = append([]byte{}, bytes.Trim(value, "\"\n ")...)
+		case "JobCount", "Id", "ServerTime":
+		default:
+			g.lines = append(g.lines, line...)
+		}
+	}
+	return g
+}
+
+// hear takes in what the schedds answer.
+func (o *Observer) hear(ctx context.Context, l *look) {
+	wait, cancel := context.WithTimeout(ctx, o.s.Hold)
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
+		s := o.schedds[name]
+		if s.Moved {
+			continue
+		}
+		if s.reading == nil { // it is not to be asked
+			if s.Failed != nil {
+				l.problem("%s", s.Failed)
+			}
+			continue
+		}
+		r, answered := s.answer(wait.Done(), o.s.Hold)
+		if !answered {
+			l.problem("schedd %s has not told its queue yet", name)
+			continue
+		}
+		s.stopReading()
+		if o.accept(s, r) {
+			l.grew = o.digest(s, r, l.Number) || l.grew
+		}
+		if s.Failed != nil {
+			l.problem("%s", s.Failed)
+		} else if s.wrong != "" {
+			l.problem("%s", s.wrong)
+		}
+	}
+}
+
+// answer waits for a schedd's answer until time is up. A schedd that let time run out once is not
+// waited for until it has answered in less than hold.
+func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answered bool) {
+	select {
+	case r = <-s.reading:
+	default:
+		if s.lags {
+			s.Late = true
+			return r, false
+		}
+		select {
+		case r = <-s.reading:
+		case <-up:
+			s.Late, s.lags = true, true
+			return r, false
+		}
+	}
+	s.Late, s.lags = false, s.lags && r.took >= hold
+	return r, true
+}
+
+// accept notes whether a schedd answered, and tells whether the answer is to what is asked now.
+func (o *Observer) accept(s *schedd, r reading) bool {
+	switch {
+	case r.err != nil && s.Failed == nil:
+		o.log.Warn("a schedd does not tell its queue; what is known of its jobs stands",
+			"schedd", s.Name, "error", r.err)
+	case r.err == nil && s.Failed != nil:
+		o.log.Info("a schedd tells its queue again", "schedd", s.Name)
+	}
+	s.Failed = r.err
+	if errors.Is(r.err, cedar.ErrBrokered) && s.Since.IsZero() {
+		s.asleep = o.now().Add(brokeredPause)
+	}
+	return r.err == nil && r.jobs == o.wantedJobs() && len(r.attributes) == len(o.jobAttributes.projection())
+}
+
+// digest takes in what was read of a queue. It reports whether jobs refer to attributes that were
+// not asked for.
+func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
+	s.read, s.Since = number, r.began
+	if s.asked != r.jobs {
+		s.asked, s.AskedSince = r.jobs, number
+	}
+	unread, which := 0, ""
+	s.Groups, s.Stopped = make([]*Group, 0, len(r.groups)), r.stopped
+	for _, raw := range r.groups {
+		g := s.groups[string(raw.lines)]
+		if g == nil || !bytes.Equal(g.ids, raw.ids) {
+			made := &Group{}
+			if g != nil {
+				*made = *g
+			} else {
+				ad, err := o.parser.ParseOld(string(raw.lines))
+				if err != nil {
+					unread, which = unread+1, err.Error()
+					continue
+				}
+				made = readGroup(ad)
+				var more bool
+				made.Spec, more = o.specOf(ad, s.Name)
+				grew = grew || more
+			}
+			bad, one := made.readJobs(raw.ids, s.Name)
+			if bad > 0 {
+				unread, which = unread+bad, one
+			}
+			g = made
+			s.groups[string(raw.lines)] = g
+		}
+		g.look = number
+		s.Groups = append(s.Groups, g)
+	}
+	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
+	s.wrong = ""
+	if unread > 0 {
+		s.wrong = fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left "+
+			"out: %.200s", s.Name, unread, which)
+	}
+	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
+	return grew
+}
+
+// readJobs reads the jobs' IDs. It says how many are no IDs, and what is wrong with the last of
+// them.
+func (g *Group) readJobs(ids []byte, schedd string) (bad int, which string) {
+	g.ids, g.Jobs = ids, nil
+	for id := range strings.FieldsSeq(string(ids)) {
+		cluster, proc, ok := parseJobID(id)
+		if !ok {
+			bad, which = bad+1, fmt.Sprintf("%q is no job's ID", id)
+			continue
+		}
+		g.Jobs = append(g.Jobs, JobKey{schedd, cluster, proc})
+	}
+	return bad, which
+}
+
+// readGroup reads the attributes that change while jobs wait and run.
+func readGroup(ad *classad.ClassAd) *Group {
+	g := &Group{}
+	number := func(name string) int64 {
+		n, _ := ad.Eval(name, nil).Number()
+		return int64(max(-1<<50, min(n, 1<<50)))
+	}
+	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
+	g.Started = backfill.Time(number("JobCurrentStartDate"))
+	g.manager, _ = ad.Text("Scheduler")
+	g.Timed = number("DeferralTime") > 0
+	hosts, several := ad.Text("RemoteHosts")
+	if !several {
+		hosts, _ = ad.Text("RemoteHost")
+	}
+	g.Hosts = strings.FieldsFunc(hosts, func(r rune) bool { return r == ',' || r == ' ' })
+	return g
+}

@@ -1,0 +1,226 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// schedd is what the observer keeps of a schedd between looks: what it saw, and the conversation.
+type schedd struct {
+	Schedd
+	at    string    // the address as it came
+	look  int       // the last look that saw its ad or one of its submitters
+	own   int       // the last look that saw its own ad; 0: none did
+	seen  time.Time // when look was
+	heard int64     // when the collector got the capability, in Unix time
+
+	read    int               // the last look that read its queue
+	asked   string            // the jobs that it is asked for
+	groups  map[string]*Group // by the lines of the answer
+	answers []Reading         // of the look under way
+	wrong   string            // what of the last answer was left out, and why
+	asleep  time.Time         // it is not asked before, since it cannot be reached
+	lags    bool              // no look waits for it until it answers in less than Hold
+	reading chan reading      // the reading under way; nil: none
+	stop    func()            // ends the reading
+}
+
+// stopReading ends a reading, whether its answer has been heard or not.
+func (s *schedd) stopReading() {
+	if s.reading != nil {
+		s.stop()
+	}
+	s.reading, s.stop = nil, nil
+}
+
+// askCollector reads the ads that the collector has.
+func (o *Observer) askCollector(ctx context.Context, l *look) error {
+	types := []client.AdType{
+		{Name: "Machine", Projection: o.slotAttributes.projection(), Requirements: o.s.SlotConstraint},
+		{Name: "Scheduler", Projection: []string{
+			"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs",
+		}},
+		{Name: "Submitter", Projection: []string{
+			"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability",
+			"LastHeardFrom",
+		}},
+		{Name: "Negotiator", Projection: OtherAttributes},
+	}
+	return o.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+		kind, _ := lines.Find("MyType")
+		if string(kind) == `"Machine"` {
+			grew, err := o.readSlot(lines, l.Number)
+			if err != nil {
+				o.log.Warn("a slot ad is left out", "error", err)
+			}
+			l.grew = l.grew || grew
+			return nil
+		}
+		ad, err := classad.ParseOld(string(lines))
+		if err != nil {
+			name, _ := lines.Find("Name") // the error may show a capability
+			o.log.Warn("an ad of the collector is left out: it cannot be read", "type", string(kind), "name",
+				string(name))
+			return nil
+		}
+		switch string(kind) {
+		case `"Scheduler"`:
+			if s := o.readSchedd(ad, "Name", true, l); s != nil {
+				counted, _ := ad.Int("MyCurrentTime")
+				s.Counted = backfill.Time(counted)
+				s.readRoom(ad)
+			}
+		case `"Submitter"`:
+			o.readSubmitter(ad, l)
+		case `"Negotiator"`:
+			l.Negotiators = append(l.Negotiators, ReadOther(ad))
+		}
+		return nil
+	})
+}
+
+// OtherAttributes are what [ReadOther] reads.
+var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion"}
+
+// ReadOther reads a Negotiator ad.
+func ReadOther(ad *classad.ClassAd) Other {
+	var o Other
+	o.Name, _ = ad.Text("Name")
+	o.Address, _ = ad.Text("MyAddress")
+	_, o.Ours = ad.Text("BackfillVersion")
+	if started, ok := ad.Int("DaemonStartTime"); ok {
+		o.Started = time.Unix(started, 0)
+	}
+	return o
+}
+
+// readSchedd takes in where a schedd is, by its own ad or a submitter's.
+func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own bool, l *look) *schedd {
+	name, _ := ad.Text(nameAttribute)
+	at, ok := ad.Text("ScheddIpAddr")
+	if !ok {
+		at, _ = ad.Text("MyAddress")
+	}
+	if name == "" {
+		return nil
+	}
+	s := o.schedds[name]
+	switch {
+	case s == nil:
+	case own && s.own == l.Number && s.at != at:
+		l.problem("two schedds are called %s, at %s and %s: give each a SCHEDD_NAME of its own", name, s.at, at)
+		if at > s.at {
+			return nil // one of them, and always the same
+		}
+	case s.at == at || !own && s.own != 0: // a submitter's ad may be older than the daemon
+		if s.look, s.seen = l.Number, l.Began; own {
+			s.own = l.Number
+		}
+		return s
+	}
+	address, err := cedar.ParseAddress(at)
+	if err != nil {
+		o.log.Warn("a schedd is left out", "schedd", name, "error", err)
+		return nil
+	}
+	if s == nil {
+		s = &schedd{Schedd: Schedd{Name: name, Submitters: map[string]Submitter{}}, groups: map[string]*Group{}}
+		o.schedds[name] = s
+	}
+	s.asleep = time.Time{} // it has another address now
+	if s.Address, s.at, s.look, s.seen = address, at, l.Number, l.Began; own {
+		s.own = l.Number
+	}
+	return s
+}
+
+// readSubmitter takes in a submitter, and the capability to talk about its jobs. A schedd of
+// another pool that sends jobs here is known by its submitters alone.
+func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
+	s := o.readSchedd(ad, "ScheddName", false, l)
+	name, _ := ad.Text("Name")
+	if s == nil || name == "" {
+		return
+	}
+	tag, _ := ad.Text("SubmitterTag")
+	idle, _ := ad.Int("IdleJobs")
+	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, look: l.Number}
+	heard, _ := ad.Int("LastHeardFrom")
+	// An older capability ends with the schedd that gave it.
+	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard {
+		s.Capability, s.heard = capability, heard
+	}
+	l.Submitters++
+}
+
+// readRoom takes in what a schedd's ad says of the number of jobs that it runs at once
+// (MAX_JOBS_RUNNING). A gang has one shadow, however many nodes. The ad counts a gang's nodes, so
+// Full may be true too early, but never too late.
+func (s *schedd) readRoom(ad *classad.ClassAd) {
+	jobs, ok := ad.Int("MaxJobsRunning")
+	if !ok || jobs < 0 {
+		s.Room, s.Full = nil, false
+		return
+	}
+	if s.Room == nil || s.Room.Jobs != int(jobs) {
+		s.Room = &accountant.Room{Jobs: int(jobs)}
+	}
+	runs, _ := ad.Int("TotalRunningJobs")
+	s.Full = runs >= jobs
+}
+
+// findMoved finds schedds at whose address another one answers. They have been renamed, and their
+// jobs are the other one's. The schedd whose ad was made last counts.
+func (o *Observer) findMoved() {
+	at := map[string]*schedd{}
+	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
+		s := o.schedds[name]
+		before := at[s.at]
+		if before == nil || cmp.Or(cmp.Compare(s.look, before.look), cmp.Compare(min(s.own, 1), min(before.own, 1)),
+			cmp.Compare(s.Counted, before.Counted)) > 0 {
+			at[s.at] = s
+		}
+	}
+	for _, s := range o.schedds {
+		moved := at[s.at] != s
+		if moved && !s.Moved {
+			s.stopReading()
+			o.log.Info("a schedd has another name now", "schedd", s.Name, "now", at[s.at].Name)
+		}
+		s.Moved = moved
+	}
+}
+
+// scheddGrace is how long a schedd may be neither seen nor heard before its jobs are gone.
+const scheddGrace = 15 * time.Minute
+
+// putSchedds puts the schedds into the look's snapshot, and drops those that are lost: that have
+// not been heard of for long, or were renamed and are not advertised any more under the old name.
+func (o *Observer) putSchedds(l *look) {
+	l.Schedds = make(map[string]*Schedd, len(o.schedds))
+	for name, s := range o.schedds {
+		silent := s.Failed != nil && l.Began.Sub(s.seen) > scheddGrace
+		if s.Moved && s.look != l.Number || silent && !s.Moved {
+			s.stopReading()
+			delete(o.schedds, name)
+			continue
+		}
+		maps.DeleteFunc(s.Submitters, func(_ string, a Submitter) bool { return a.look != l.Number })
+		c := s.Schedd
+		c.Submitters, c.Read = maps.Clone(s.Submitters), s.read == l.Number
+		c.Earlier, s.answers = s.answers, nil
+		if c.Read {
+			c.Earlier = c.Earlier[:len(c.Earlier)-1] // the last is Groups and Stopped
+		}
+		l.Schedds[name] = &c
+	}
+}

@@ -1,0 +1,131 @@
+package observe
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// TestFindMoved says which of several schedds at one address is the one that answers there.
+func TestFindMoved(t *testing.T) {
+	of := func(at string, look, own int, counted backfill.Time) *schedd {
+		return &schedd{Schedd: Schedd{Counted: counted}, at: at, look: look, own: own}
+	}
+	for name, c := range map[string]struct {
+		schedds map[string]*schedd
+		moved   []string
+	}{
+		"each has its own": {schedds: map[string]*schedd{"a": of("1", 2, 2, 0), "b": of("2", 2, 2, 0)}},
+		"the one that was seen last": {
+			schedds: map[string]*schedd{"a": of("1", 1, 1, 9), "b": of("1", 2, 0, 0)}, moved: []string{"a"},
+		},
+		"the one with an own ad": {
+			schedds: map[string]*schedd{"a": of("1", 2, 0, 9), "b": of("1", 2, 1, 0)}, moved: []string{"a"},
+		},
+		"an old own ad counts as new": {
+			schedds: map[string]*schedd{"a": of("1", 2, 2, 5), "b": of("1", 2, 1, 6)}, moved: []string{"a"},
+		},
+		"the one that counted last": {
+			schedds: map[string]*schedd{"a": of("1", 2, 2, 6), "b": of("1", 2, 2, 5)}, moved: []string{"b"},
+		},
+		"the first by name": {
+			schedds: map[string]*schedd{"a": of("1", 2, 2, 5), "b": of("1", 2, 2, 5)}, moved: []string{"b"},
+		},
+		"one of three": {
+			schedds: map[string]*schedd{"a": of("1", 2, 2, 5), "b": of("1", 2, 2, 7), "c": of("1", 2, 2, 6)},
+			moved:   []string{"a", "c"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := quiet()
+			for name, s := range c.schedds {
+				s.Name = name
+				o.schedds[name] = s
+			}
+			stopped := 0
+			for _, s := range o.schedds {
+				s.reading, s.stop = make(chan reading), func() { stopped++ }
+			}
+			for range 2 { // the second time nothing is new
+				o.findMoved()
+				var moved []string
+				for _, name := range []string{"a", "b", "c"} {
+					if s := o.schedds[name]; s != nil && s.Moved {
+						moved = append(moved, name)
+						require.Nil(t, s.reading)
+					}
+				}
+				require.Equal(t, c.moved, moved)
+				require.Equal(t, len(moved), stopped)
+			}
+		})
+	}
+}
+
+// TestRenamedSchedd says that a schedd which was renamed shows under its new name alone, even while
+// its old ad is there.
+func TestRenamedSchedd(t *testing.T) {
+	p := newSite(t, "old@test")
+	p.schedds[0].SetJobs(job(""))
+	p.see()
+	p.schedds[0].Name = "new@test"
+	for range 2 {
+		s := p.see()
+		require.NotContains(t, s.Schedds, "old@test")
+		require.Equal(t, []JobKey{{"new@test", 1, 0}}, s.Schedds["new@test"].Groups[0].Jobs)
+	}
+	require.Equal(t, 1, strings.Count(p.log.String(), "a schedd has another name now"))
+}
+
+// TestLostSchedd says that a schedd which does not answer is there for as long as its ads are, and
+// a quarter of an hour longer.
+func TestLostSchedd(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.schedds[0].SetJobs(job(""))
+	p.see()
+	p.schedds[0].Stop()
+	p.at = p.at.Add(time.Hour)
+	s := p.see()
+	require.Error(t, s.Schedds["s@test"].Failed)
+	require.Len(t, s.Schedds["s@test"].Groups, 1, "what was read stands")
+	require.Len(t, s.Schedds["s@test"].Submitters, 1)
+	p.schedds = nil
+	last := p.at
+	p.at = last.Add(scheddGrace - time.Second)
+	s = p.see()
+	require.Contains(t, s.Schedds, "s@test")
+	require.Empty(t, s.Schedds["s@test"].Submitters)
+	require.NotContains(t, p.see().Schedds, "s@test")
+}
+
+// TestRoom says how many jobs a schedd runs at once, by its ad.
+func TestRoom(t *testing.T) {
+	for more, c := range map[string]struct {
+		room int // -1: it does not say
+		full bool
+	}{
+		"":                     {room: -1},
+		"MaxJobsRunning = -1":  {room: -1},
+		"MaxJobsRunning = 2\n": {room: 2},
+		"MaxJobsRunning = 2\nTotalRunningJobs = 1": {room: 2},
+		"MaxJobsRunning = 2\nTotalRunningJobs = 2": {room: 2, full: true},
+		"MaxJobsRunning = 0\n":                     {full: true},
+	} {
+		p := newSite(t, "s@test")
+		p.publish()
+		p.collector.Set("Scheduler", p.schedds[0].Ad()+more)
+		s, err := p.Look(t.Context())
+		require.NoError(t, err)
+		one := s.Schedds["s@test"]
+		require.Equal(t, c.full, one.Full, more)
+		if c.room < 0 {
+			require.Nil(t, one.Room, more)
+			continue
+		}
+		require.Equal(t, c.room, one.Room.Jobs, more)
+	}
+}

@@ -1,0 +1,232 @@
+package observe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// Claims is the resource that says how many jobs a slot can host. A static slot hosts one job,
+// however little of it the job asks for.
+const Claims = "claims"
+
+// Unlimited is how many jobs a partitionable slot can host.
+const Unlimited = 1 << 20
+
+// slotText is what a slot was read from.
+type slotText struct {
+	lines  cedar.Lines // the ad as it came
+	ad     string      // the text of the slot's Ad
+	look   int         // the last look that saw the slot
+	copied int         // the look that made the slot's value, which may therefore change it
+}
+
+// edit gives a slot for this look to change. Snapshots of looks before keep what they have.
+func (o *Observer) edit(name string) *Slot {
+	s, t := o.slots[name], o.read[name]
+	if t.copied != o.number {
+		c := *s
+		s, t.copied = &c, o.number
+		o.slots[name] = s
+	}
+	return s
+}
+
+// readSlot takes in a slot ad. It reports whether the ad refers to attributes that were not asked
+// for.
+func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
+	quoted, ok := lines.Find("Name")
+	if !ok || len(quoted) < 3 {
+		return false, errors.New("a slot ad has no name")
+	}
+	t := o.read[string(quoted[1:len(quoted)-1])]
+	if t != nil && bytes.Equal(t.lines, lines) {
+		t.look = number
+		if s := o.slots[string(quoted[1:len(quoted)-1])]; !s.Missing.IsZero() {
+			s = o.edit(s.Name)
+			s.Missing, s.Advertised = time.Time{}, true
+		}
+		return false, nil
+	}
+	name := string(quoted[1 : len(quoted)-1])
+	ad, err := o.parser.ParseOld(string(lines))
+	if err != nil {
+		return false, fmt.Errorf("slot %s: %w", name, err)
+	}
+	if t == nil {
+		t = &slotText{}
+		o.read[name], o.slots[name] = t, &Slot{Name: name}
+	}
+	t.lines, t.look = append(t.lines[:0], lines...), number
+	s := o.edit(name)
+	s.Missing, s.Advertised, s.Changed = time.Time{}, true, o.looked
+	return o.fill(s, ad)
+}
+
+// fill reads an ad into a slot.
+func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
+	dynamic, _ := ad.Bool("DynamicSlot")
+	partitionable, _ := ad.Bool("PartitionableSlot")
+	state, _ := ad.Text("State")
+	s.Host, s.Dynamic, s.Static = s.Name, dynamic, !partitionable && !dynamic
+	if dynamic {
+		s.Host = Parent(s.Name)
+	}
+	wasClaimed, ran, since := s.Claimed, s.Runs, s.ClaimedSince
+	s.Claimed = !partitionable && (state == "Claimed" || state == "Preempting")
+	s.readClaim(ad)
+	if s.Claimed && o.slots[s.Host] != nil && (!wasClaimed || ran != s.Runs || since != s.ClaimedSince) {
+		host := o.edit(s.Host)
+		host.ClaimBegan, host.ClaimBeganFor = o.looked, s.Runs
+	}
+	if started, ok := ad.Int("DaemonStartTime"); ok && started != s.started {
+		if s.started != 0 {
+			s.Restarted = o.looked
+		}
+		s.started = started
+	}
+	made, _ := ad.Int("MyCurrentTime")
+	s.made, s.parts = backfill.Time(made), readParts(ad)
+	s.Free = Amounts(ad, o.s.Schema.Resources)
+	if dynamic {
+		s.Ad = nil
+		return false, nil
+	}
+	last := len(s.Free) - 1
+	s.Free[last] = 1
+	if partitionable {
+		s.Free[last] = Unlimited
+	}
+	ad.SetInt(Claims, s.Free[last])
+	// A static slot whose job is being evicted will be there again. Whoever has claimed a
+	// partitionable slot as a whole has all of it.
+	open := state == "Unclaimed" || state == "Matched" || s.Static && s.Claimed
+	if s.Static && s.Claimed || !open {
+		clear(s.Free)
+	}
+	for name, e := range ad.All() {
+		_, external, _ := e.Refs(ad) // a circular reference evaluates to error
+		name = strings.ToLower(name)
+		matters := name == "requirements" || o.slotAttributes.referred[name] || strings.HasPrefix(name, "consumption")
+		if matters {
+			grew = o.slotAttributes.refer(external) || grew
+			grew = o.jobAttributes.refer(external) || grew
+		}
+	}
+	return grew, o.makeAd(s, ad, open)
+}
+
+// makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and
+// refusing all jobs if the slot is not open.
+func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
+	o.slotAttributes.strip(ad)
+	if offline, _ := ad.Bool("Offline"); offline || !open {
+		ad.SetBool("Requirements", false)
+	}
+	read, err := o.s.Schema.SlotFromAd(ad)
+	if err != nil {
+		return err
+	}
+	if t, text := o.read[s.Name], read.Ad.Format(ast.Long); s.Ad == nil || text != t.ad {
+		// An ad that was changed owns its names. Parsed once more, it shares them with other ads.
+		if shared, err := o.parser.ParseOld(text); err == nil {
+			read.Ad = shared
+		}
+		s.Ad, t.ad = read, text
+		if !s.Static && o.rounding.add(read, o.slots) {
+			o.discardSpecs() // jobs take other amounts now
+		}
+	}
+	return nil
+}
+
+// readClaim notes who has the slot.
+func (s *Slot) readClaim(ad *classad.ClassAd) {
+	s.Runs, s.Claimer = JobKey{}, ""
+	if !s.Claimed {
+		return
+	}
+	entered, _ := ad.Int("EnteredCurrentState")
+	s.ClaimedSince = backfill.Time(entered)
+	if started, ok := ad.Int("JobStart"); ok {
+		s.ClaimedSince = backfill.Time(started)
+	}
+	s.Claimer, _ = ad.Text("RemoteUser")
+	id, _ := ad.Text("JobId")
+	global, _ := ad.Text("GlobalJobId")
+	if cluster, proc, ok := parseJobID(id); ok {
+		schedd, _, _ := strings.Cut(global, "#")
+		s.Runs = JobKey{schedd, cluster, proc}
+	}
+}
+
+// readParts reads which dynamic slots a partitionable one has; nil if the ad does not say.
+func readParts(ad *classad.ClassAd) map[string]bool {
+	names, ok := ad.Eval("ChildName", nil).Items()
+	if !ok {
+		return nil
+	}
+	parts := make(map[string]bool, len(names))
+	for _, name := range names {
+		text, _ := name.Text()
+		parts[text] = true
+	}
+	return parts
+}
+
+// Parent is the name of the slot that a dynamic one was cut from: slot1@host for slot1_3@host.
+func Parent(name string) string {
+	local, host, _ := strings.Cut(name, "@")
+	if at := strings.LastIndexByte(local, '_'); at > 0 {
+		local = local[:at]
+	}
+	return local + "@" + host
+}
+
+// noteMissing marks the slots that the look did not see as missing. A collector keeps the last ad
+// of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So a slot counts
+// as missing, too, if other slots of its startd show that the startd has restarted since, or if its
+// parent has deleted it.
+func (o *Observer) noteMissing(l *look) {
+	newest := map[string]int64{}
+	for name, s := range o.slots {
+		if o.read[name].look == l.Number {
+			newest[s.startd()] = max(newest[s.startd()], s.started)
+		}
+	}
+	for name, s := range o.slots {
+		outlived := s.started != 0 && s.started < newest[s.startd()]
+		if outlived == s.Outlived.IsZero() {
+			if s = o.edit(name); outlived {
+				s.Outlived = l.Began
+			} else {
+				s.Outlived = time.Time{}
+			}
+		}
+		unseen := o.read[name].look != l.Number
+		if s.Missing.IsZero() && (unseen || outlived || o.deleted(s)) {
+			s = o.edit(name)
+			s.Missing = l.Began
+		}
+		if s.Advertised && unseen {
+			o.edit(name).Advertised = false
+		}
+	}
+}
+
+// deleted tells whether a dynamic slot no longer exists although the collector has its ad. The
+// collector may get a slot's last ad after the word that the slot is gone. Its parent lists the
+// slots that were cut from it; it cannot list one that was claimed after the list was made. Both
+// times are the startd's.
+func (o *Observer) deleted(s *Slot) bool {
+	host := o.slots[s.Host]
+	return s.Claimed && host != nil && s.Host != s.Name && host.parts != nil && !host.parts[s.Name] &&
+		0 < s.ClaimedSince && s.ClaimedSince < host.made
+}

@@ -1,0 +1,219 @@
+package observe
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// Snapshot is the pool as one look saw it. Nothing in it changes after the look has returned; what
+// is the same in two looks is shared between their snapshots.
+type Snapshot struct {
+	// Number grows with each look, by one for each time that it asks.
+	Number int
+	// Began is when the look began, Took how long it took, and Ended when it had its last answer.
+	Began, Ended time.Time
+	Took         time.Duration
+	// Now is the look's instant in seconds since 1970. It never goes back: if the machine's clock
+	// is put back, it stands still until the clock has caught up.
+	Now backfill.Time
+	// Slots are all slots by name, dynamic ones too, and those that are missing.
+	Slots map[string]*Slot
+	// Schedds are all schedds by name, but for those that are lost.
+	Schedds map[string]*Schedd
+	// Submitters counts the submitter ads.
+	Submitters int
+	// Negotiators are those that the collector knows.
+	Negotiators []Other
+	// Problems say what could not be read, for people.
+	Problems []string
+}
+
+// Slot is a slot as its ads showed it. Dynamic slots are parts of the partitionable slot that they
+// were cut from; jobs are not planned onto them.
+type Slot struct {
+	Name string
+	// Dynamic says that the slot was cut from another one.
+	Dynamic bool
+	// Host is the slot to plan with: this one, or the parent of a dynamic one.
+	Host string
+	// Ad is what jobs are matched with; nil for a dynamic slot. The pointer stays the same as long
+	// as nothing that matters changes.
+	Ad *negotiator.Slot
+	// Free is what the slot can give now; for a dynamic slot, what it takes from its parent.
+	// A claimed static slot has nothing to give.
+	Free    backfill.Vector
+	Claimed bool
+	Static  bool
+	// Runs is the job on a claimed slot; the zero key if the slot names none. Claimer is the user,
+	// and ClaimedSince when the claim or its job began, by the startd's clock.
+	Runs         JobKey
+	Claimer      string
+	ClaimedSince backfill.Time
+	// Changed is when a look first saw the ad as it is now. Any word of its startd changes it.
+	Changed time.Time
+	// Advertised says that the collector has an ad of the slot.
+	Advertised bool
+	// Missing is when a look first missed the slot; zero if the slot is there. An advertised slot
+	// is missing, too, if its startd has restarted without it (Outlived is when a look first saw
+	// that), and if its parent says that it was deleted.
+	Missing, Outlived time.Time
+	// Restarted is when a look first saw that the slot's startd had restarted.
+	Restarted time.Time
+	// ClaimBegan is when a look last saw a new claim on the slot or on a part of it, and
+	// ClaimBeganFor that claim's job.
+	ClaimBegan    time.Time
+	ClaimBeganFor JobKey
+
+	started int64           // when its startd started, by the startd's clock
+	made    backfill.Time   // when the startd made the ad
+	parts   map[string]bool // the dynamic slots of a partitionable one; nil: it does not say
+}
+
+// startd is the part of the name that all slots of one startd share.
+func (s *Slot) startd() string {
+	_, name, _ := strings.Cut(s.Name, "@")
+	return name
+}
+
+// Schedd is a daemon with a queue of jobs.
+type Schedd struct {
+	Name    string
+	Address cedar.Address
+	// Capability is the secret that its submitter ads give a negotiator to talk to it with.
+	Capability string
+	// Submitters are the users and groups that it advertises, by name.
+	Submitters map[string]Submitter
+	// Room is how many jobs it runs at once; nil if it does not say. Full is its own word, which
+	// may be minutes old.
+	Room *accountant.Room
+	Full bool
+	// Counted is when it last counted its queue, by its own clock.
+	Counted backfill.Time
+	// Read says that this look read its queue, and Since when the last successful reading began.
+	Read  bool
+	Since time.Time
+	// AskedSince is the number of the first look that asked it for the jobs it is asked for now.
+	AskedSince int
+	// Failed is why the last reading failed, and Late says that its answer is overdue.
+	Failed error
+	Late   bool
+	// Moved says that another schedd answers at its address: it has been renamed, and its jobs are
+	// the other one's.
+	Moved bool
+	// Groups are the jobs in its queue, and Stopped those that were put on hold or removed a short
+	// time ago; both by the last successful reading.
+	Groups  []*Group
+	Stopped []JobKey
+	// Earlier are the readings of this look before it asked once more. A job that only they have
+	// left its queue during the look.
+	Earlier []Reading
+}
+
+// Reading is what one answer of a schedd said of its queue.
+type Reading struct {
+	// Number is what [Snapshot.Number] would be, had the look ended with this reading.
+	Number  int
+	Groups  []*Group
+	Stopped []JobKey
+}
+
+// Submitter is what a submitter ad says.
+type Submitter struct {
+	Tag  string
+	Idle int64
+	look int // the last look that saw the ad
+}
+
+// JobKey names a job in a pool.
+type JobKey struct {
+	Schedd        string
+	Cluster, Proc int64
+}
+
+// Compare orders keys by schedd, cluster and proc.
+func (k JobKey) Compare(o JobKey) int {
+	return cmp.Or(strings.Compare(k.Schedd, o.Schedd), cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.Proc, o.Proc))
+}
+
+// String is the job's ID in its schedd, such as 12.0.
+func (k JobKey) String() string {
+	return strconv.FormatInt(k.Cluster, 10) + "." + strconv.FormatInt(k.Proc, 10)
+}
+
+// Name is what users call the job: 12.0, or 12.0@schedd in a pool of several schedds.
+func (k JobKey) Name(several bool) string {
+	if several {
+		return k.String() + "@" + k.Schedd
+	}
+	return k.String()
+}
+
+// parseJobID reads 12.0.
+func parseJobID(text string) (cluster, proc int64, ok bool) {
+	c, pr, ok := strings.Cut(text, ".")
+	if !ok {
+		return 0, 0, false
+	}
+	cluster, err := strconv.ParseInt(c, 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	proc, err = strconv.ParseInt(pr, 10, 64)
+	return cluster, proc, err == nil
+}
+
+// Group is the jobs of one queue that do not differ in anything that was asked for.
+type Group struct {
+	Spec   *Spec
+	Submit backfill.Time
+	Prio   int64
+	// Hosts are the slots where the jobs run, and Started is since when.
+	Hosts   []string
+	Started backfill.Time
+	// Timed says that the jobs are to start at a time of their own (DeferralTime).
+	Timed bool
+	// Status is HTCondor's JobStatus.
+	Status int64
+	// Jobs are the jobs themselves.
+	Jobs []JobKey
+
+	manager string // the dedicated scheduler of a gang
+	ids     []byte // the jobs' IDs as they came
+	look    int    // the last look that saw the group
+}
+
+// Values of JobStatus.
+const (
+	Idle         = 1
+	Running      = 2
+	transferring = 6
+	suspended    = 7
+)
+
+// Runs tells whether the jobs hold slots.
+func (g *Group) Runs() bool {
+	return g.Status == Running || g.Status == transferring || g.Status == suspended
+}
+
+// Submitter is the name under which a schedd's jobs of the group are negotiated for: the user, the
+// accounting group and user, or a gang's dedicated scheduler.
+func (g *Group) Submitter(schedd string) string {
+	if !g.Spec.Parallel {
+		return g.Spec.Submitter()
+	}
+	return cmp.Or(g.manager, "DedicatedScheduler@"+schedd)
+}
+
+// Other is a negotiator that the collector knows.
+type Other struct {
+	Name, Address string
+	Started       time.Time
+	Ours          bool // it is one like this
+}

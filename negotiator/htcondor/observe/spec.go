@@ -1,0 +1,164 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+)
+
+// Spec is what a job is planned by. Jobs that do not differ in it share one.
+type Spec struct {
+	// Ad is what the job is matched with; Text is the ad's text.
+	Ad   *classad.ClassAd
+	Text string
+	// Request is what each chunk takes, and Nodes the number of chunks.
+	Request backfill.Vector
+	Nodes   int
+	// Weight is the number of cpus of all chunks.
+	Weight float64
+	// Estimate and Limit are run times in seconds; 0 if the job brings none.
+	Estimate, Limit backfill.Time
+	Labels          map[string]string
+	// Parallel says that the job is a gang.
+	Parallel bool
+	// Limits are the job's concurrency limits, as text and as read.
+	Limits  string
+	Limited []accountant.Limit
+	// Wrong is why such a job cannot be planned; nil if it can.
+	Wrong error
+
+	user, account string // User and AccountingGroup
+}
+
+// Submitter is the user or accounting group under which the job's use is accounted.
+func (s *Spec) Submitter() string {
+	if s.account == "" {
+		return s.user
+	}
+	_, domain, _ := strings.Cut(s.user, "@")
+	return s.account + "@" + domain
+}
+
+// maxSpecs bounds the specs that are remembered.
+const maxSpecs = 100_000
+
+// parallelUniverse is the universe of gangs.
+const parallelUniverse = 11
+
+// ScheddAttribute names in the ads of jobs the schedd that a job belongs to.
+const ScheddAttribute = "BackfillSchedd"
+
+// specOf finds or makes the spec of a job's ad in a schedd's queue. It strips the ad of what is
+// mere state. It reports whether the ad refers to attributes that were not asked for.
+func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew bool) {
+	o.jobAttributes.strip(ad)
+	ad.SetString(ScheddAttribute, schedd)
+	text := ad.Format(ast.Long)
+	if known := o.specs[text]; known != nil {
+		return known, false
+	}
+	others := map[string]bool{}
+	for _, e := range ad.All() {
+		_, external, _ := e.Refs(ad) // a circular reference evaluates to error
+		for _, name := range external {
+			others[strings.ToLower(name)] = true
+		}
+	}
+	if len(others) <= maxOfOne {
+		names := slices.Sorted(maps.Keys(others))
+		grew = o.slotAttributes.refer(names)
+		grew = o.jobAttributes.refer(names) || grew
+	}
+	if len(o.specs) >= maxSpecs {
+		o.specs = map[string]*Spec{}
+	}
+	made := o.makeSpec(ad)
+	if len(others) > maxOfOne {
+		made.Wrong = fmt.Errorf("it refers to %d attributes of slots: must be at most %d", len(others), maxOfOne)
+	}
+	o.specs[text] = made
+	return made, grew
+}
+
+func (o *Observer) makeSpec(ad *classad.ClassAd) *Spec {
+	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad)}
+	s.user, _ = ad.Text("User")
+	s.account, _ = ad.Text("AccountingGroup")
+	s.Limits, _ = ad.Text("ConcurrencyLimits")
+	s.Limited = accountant.ParseLimits(s.Limits)
+	universe, _ := ad.Int("JobUniverse")
+	if s.Parallel = universe == parallelUniverse; s.Parallel {
+		nodes, _ := ad.Int("MaxHosts")
+		if nodes < 1 || nodes > backfill.MaxChunks {
+			s.Wrong = fmt.Errorf("MaxHosts is %v: must be a whole number from 1 to %d",
+				ad.Eval("MaxHosts", nil), backfill.MaxChunks)
+		}
+		s.Nodes = int(max(1, min(nodes, backfill.MaxChunks)))
+	}
+	s.Estimate, s.Limit = seconds(ad, o.s.Schema.Estimates), seconds(ad, o.s.Schema.Limits)
+	asked, err := o.asked(ad)
+	if err != nil {
+		s.Wrong = err
+	} else {
+		s.Request = o.rounding.taken(ad, asked)
+		o.request(s)
+	}
+	s.Text = ad.Format(ast.Long)
+	return s
+}
+
+// request writes into a job's ad what its chunks take, within what the negotiator plans with.
+func (o *Observer) request(s *Spec) {
+	for i, resource := range o.s.Schema.Resources {
+		if most := backfill.MaxAmount / int64(s.Nodes); s.Request[i] > most {
+			s.Wrong = errors.Join(s.Wrong, fmt.Errorf("it would take %d %s on each of %d nodes: must be at most %d",
+				s.Request[i], resource, s.Nodes, most))
+		}
+		s.Ad.SetInt("Request"+negotiator.Attribute(resource), s.Request[i])
+	}
+	s.Weight = float64(s.Request[0]) * float64(s.Nodes)
+}
+
+// asked is what each chunk of a job asks for. Where the ad does not say, that is one cpu, and
+// nothing of anything else.
+func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
+	asked := make(backfill.Vector, len(o.s.Schema.Resources))
+	var wrong []error
+	for i, resource := range o.s.Schema.Resources {
+		v := ad.Eval("Request"+resource, nil)
+		n, isNumber := v.Number()
+		switch {
+		case resource == Claims:
+			asked[i] = 1
+		case v.Kind() == classad.Undefined && i == 0:
+			asked[i] = 1
+		case v.Kind() == classad.Undefined:
+		case !isNumber || math.IsNaN(n) || n < 0 || n > backfill.MaxInputAmount:
+			wrong = append(wrong, fmt.Errorf("its Request%s is %v: must be a number from 0 to %d",
+				negotiator.Attribute(resource), v, int64(backfill.MaxInputAmount)))
+		default:
+			asked[i] = ceil(n)
+		}
+	}
+	return asked, errors.Join(wrong...)
+}
+
+// seconds is the first of the attributes that is a number above 0; 0 if none is.
+func seconds(ad *classad.ClassAd, attributes []string) backfill.Time {
+	const most = backfill.MaxTime / 2 // the negotiator adds its slack, up to twice that
+	for _, name := range attributes {
+		if n, ok := ad.Eval(name, nil).Number(); ok && n > 0 {
+			return backfill.Time(ceil(min(n, most)))
+		}
+	}
+	return 0
+}

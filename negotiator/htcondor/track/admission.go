@@ -1,0 +1,224 @@
+package track
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// Accounting is who has used how much of the pool, and what that allows. The zero Accounting allows
+// everything and keeps no account.
+type Accounting struct {
+	// Accountant keeps the account; nil: nobody does.
+	Accountant *accountant.Accountant
+	// Limits are the pool's concurrency limits.
+	Limits *accountant.Limits
+}
+
+// admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
+func (c *comparison) admit(fresh []*Job) {
+	leave := func(j *Job, why string) {
+		c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several()})
+	}
+	slices.SortFunc(fresh, (*Job).Compare)
+	var sound []*Job
+	for _, j := range fresh {
+		if why := c.unfit(j); why != "" {
+			leave(j, why)
+		} else {
+			sound = append(sound, j)
+		}
+	}
+	lineUp(sound)
+	c.account(sound)
+	throttled := c.throttled(sound)
+	for _, j := range sound {
+		if why, out := throttled[j.ID]; out {
+			leave(j, why)
+		} else {
+			c.delta.Submitted = append(c.delta.Submitted, c.report(j, Waiting))
+		}
+	}
+	c.openOrder()
+}
+
+// unfit says why a job cannot be planned with; "" if it can.
+func (c *comparison) unfit(j *Job) string {
+	spec := j.Group.Spec
+	switch {
+	case spec.Wrong != nil:
+		return "cannot be planned with: " + strings.ReplaceAll(spec.Wrong.Error(), "\n", "; ")
+	case spec.Parallel && c.parts(j) > 1:
+		return "is a part of a gang of several kinds of nodes, which is not planned for: " +
+			"use one queue statement with machine_count"
+	case j.Group.Timed:
+		return "is to start at a time of its own (DeferralTime), which is not planned for"
+	}
+	return ""
+}
+
+// parts counts the procs of a gang's cluster, up to two: together they are one gang.
+func (b *Belief) parts(j *Job) int {
+	n := 1
+	for _, proc := range []int64{0, 1} {
+		if proc != j.Key.Proc && b.Has(observe.JobKey{Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: proc}) {
+			n++
+		}
+	}
+	return n
+}
+
+// lineUp brings jobs into the order in which limits admit them: in order of jobs, but of each
+// submitter's the larger JobPrio first.
+func lineUp(jobs []*Job) {
+	slices.SortFunc(jobs, (*Job).Compare)
+	of := map[string][]*Job{}
+	for _, j := range jobs {
+		name := j.Group.Spec.Submitter()
+		of[name] = append(of[name], j)
+	}
+	for _, mine := range of {
+		slices.SortStableFunc(mine, func(a, b *Job) int { return cmp.Compare(b.Group.Prio, a.Group.Prio) })
+	}
+	for i, j := range jobs {
+		name := j.Group.Spec.Submitter()
+		jobs[i], of[name] = of[name][0], of[name][1:]
+	}
+}
+
+// account brings the account up to now. The fresh jobs want to run, too.
+func (c *comparison) account(fresh []*Job) {
+	a := c.s.Accounting.Accountant
+	if a == nil {
+		return
+	}
+	if err := a.Update(c.now.Began, c.Use()); err != nil {
+		c.log.Error("the account of what is used cannot be kept", "error", err)
+		c.out.Problems = append(c.out.Problems, err.Error())
+	}
+	wants := map[string]float64{}
+	for _, j := range c.jobs {
+		if j.Phase == Waiting {
+			wants[j.Group.Spec.Submitter()] += j.Group.Spec.Weight
+		}
+	}
+	for _, j := range fresh {
+		wants[j.Group.Spec.Submitter()] += j.Group.Spec.Weight
+	}
+	total := 0.0
+	for _, s := range c.slots {
+		if s.up {
+			total += float64(s.reported.Capacity[0])
+		}
+	}
+	if err := a.Divide(total, wants); err != nil {
+		c.log.Error("the pool cannot be divided between groups", "error", err)
+		c.out.Problems = append(c.out.Problems, err.Error())
+	}
+}
+
+// Use is what runs now, by submitter.
+func (b *Belief) Use() map[string]accountant.Use {
+	use := map[string]accountant.Use{}
+	for _, j := range b.jobs {
+		if j.Phase != Running {
+			continue
+		}
+		name := j.Group.Spec.Submitter()
+		u := use[name]
+		for _, at := range j.Places {
+			u.Slots += at.Chunks
+		}
+		u.Weight += j.Group.Spec.Weight
+		use[name] = u
+	}
+	return use
+}
+
+// throttled says which of the fresh jobs a limit keeps out of the queue, and why.
+//
+// One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): when it is
+// full, it drops matches in silence. So no more of its jobs are planned with than that. A job that
+// has waited for a while does not count any more, or jobs that cannot run would keep all others
+// out. Where that lets too many start, those that the schedd has no room for leave the plan until
+// it has.
+func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
+	out := map[backfill.JobID]string{}
+	if c.s.Accounting.Accountant == nil || len(fresh) == 0 {
+		return out
+	}
+	room := func(j *Job) *accountant.Room { return c.Schedd(j.Key.Schedd).Room }
+	candidate := func(j *Job) accountant.Candidate {
+		spec := j.Group.Spec
+		return accountant.Candidate{
+			Submitter: spec.Submitter(), Weight: spec.Weight, Limits: spec.Limited, Room: room(j),
+		}
+	}
+	var runs, admitted, asks []accountant.Candidate
+	for _, j := range c.jobs {
+		switch j.Phase {
+		case Running:
+			runs = append(runs, candidate(j))
+		case Waiting:
+			one := candidate(j)
+			if c.now.Began.Sub(j.planned) >= 2*c.s.Patience {
+				one.Room = nil
+			}
+			admitted = append(admitted, one)
+		case Unknown:
+			if j.Group.Runs() {
+				runs = append(runs, accountant.Candidate{Room: room(j)})
+			}
+		}
+	}
+	for _, j := range fresh {
+		asks = append(asks, candidate(j))
+	}
+	for i, verdict := range c.s.Accounting.Accountant.Admit(c.s.Accounting.Limits, asks, runs, admitted) {
+		if !verdict.Admitted {
+			out[fresh[i].ID] = verdict.Reason
+		}
+	}
+	return out
+}
+
+// FairShare is the queue's order by user priority: whoever has used less comes first, and jobs of
+// one submitter come in the order of their JobPrio. It serves the negotiator whose belief this is.
+func (b *Belief) FairShare() negotiator.Order {
+	b.order = accountant.NewOrder(b.s.Accounting.Accountant,
+		func(j *backfill.Job) accountant.Waiting { return share(b.byID[j.ID]) })
+	return negotiator.OrderBy(b.order.Key)
+}
+
+// share is a job as its submitter's share is computed with.
+func share(j *Job) accountant.Waiting {
+	if j == nil || j.Group == nil {
+		return accountant.Waiting{} // a foreign claim, which never waits
+	}
+	spec := j.Group.Spec
+	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: spec.Weight, Prio: j.Group.Prio}
+}
+
+// openOrder computes the shares of all that wait.
+func (b *Belief) openOrder() {
+	if b.order == nil {
+		return
+	}
+	var jobs []*Job
+	for _, j := range b.jobs {
+		if j.Phase == Waiting {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortFunc(jobs, (*Job).Compare)
+	wait := make([]*backfill.Job, len(jobs))
+	for i, j := range jobs {
+		wait[i] = &backfill.Job{ID: j.ID, Submit: j.Group.Submit, Position: position(j.Key)}
+	}
+	b.order.Open(wait)
+}

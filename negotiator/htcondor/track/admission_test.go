@@ -1,0 +1,112 @@
+package track
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// wrong has a job be one that cannot be planned.
+func wrong(why string) func(*observe.Group) {
+	return is(why, func(s *observe.Spec) { s.Wrong = errors.New(why) })
+}
+
+// TestUnplanned says which new jobs are not planned with, and why.
+func TestUnplanned(t *testing.T) {
+	several := "is a part of a gang of several kinds of nodes, which is not planned for: " +
+		"use one queue statement with machine_count"
+	second := observe.JobKey{Schedd: "s", Cluster: 1, Proc: 1}
+	followAll(t, begun, map[string][]step{
+		"wrong": {
+			{do: func(p *pool) { p.job(1, wrong("one\ntwo")) }, want: "unplanned 1.0 cannot be planned with: one; two"},
+			{do: func(p *pool) { p.job(1, is("right")) }, want: "submitted 1.0=#1"},
+		},
+		"a time of its own": {
+			{
+				do:   func(p *pool) { p.job(1, func(g *observe.Group) { g.Timed = true }) },
+				want: "unplanned 1.0 is to start at a time of its own (DeferralTime), which is not planned for",
+			},
+			{do: func(p *pool) { p.job(1, func(g *observe.Group) { g.Timed = false }) }, want: "submitted 1.0=#1"},
+		},
+		"a gang of one kind": {{do: func(p *pool) { p.job(1, gang(2)) }, want: "submitted 1.0=#1"}},
+		"a gang of several kinds": {
+			{do: func(p *pool) {
+				p.job(1, gang(2))
+				p.jobOf(second, gang(2))
+			}, want: "unplanned 1.0 " + several + ", unplanned 1.1 " + several},
+			{do: func(p *pool) { delete(p.jobs, second) }, want: "submitted 1.0=#1"},
+		},
+		"jobs of one cluster that are no gang": {{do: func(p *pool) {
+			p.job(1)
+			p.jobOf(second)
+		}, want: "submitted 1.0=#1, submitted 1.1=#2"}},
+		"two gangs": {{do: func(p *pool) {
+			p.job(1, gang(2))
+			p.job(2, gang(2))
+		}, want: "submitted 1.0=#1, submitted 2.0=#2"}},
+	})
+}
+
+// accounted gives a pool an accountant, and a limit of two licenses.
+func accounted(t *testing.T) *pool {
+	t.Helper()
+	lookup := func(name string) (string, bool) { return "2", strings.EqualFold(name, "SW_LIMIT") }
+	settings, err := accountant.ParseSettings(lookup)
+	require.NoError(t, err)
+	db, err := accountant.OpenFile(filepath.Join(t.TempDir(), "state"), time.Second)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	a, err := accountant.Open(db, settings)
+	require.NoError(t, err)
+	return begun(t, func(s *Settings) {
+		s.Accounting = Accounting{Accountant: a, Limits: accountant.NewLimits(lookup)}
+	})
+}
+
+// TestLimits says that no more jobs are planned with than concurrency limits and the room of
+// schedds allow, in order of jobs, and that jobs which have waited for long do not keep the room.
+func TestLimits(t *testing.T) {
+	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	p := accounted(t)
+	p.follow([]step{
+		{do: func(p *pool) {
+			for cluster := range int64(4) {
+				p.job(cluster+1, licensed)
+			}
+			p.job(5)
+			p.job(3, func(g *observe.Group) { g.Submit-- }) // it was submitted first
+		}, want: "submitted 1.0=#1, submitted 3.0=#3, submitted 5.0=#5, " +
+			"unplanned 2.0 limit sw: 2 of 2 in use, 1 wanted, unplanned 4.0 limit sw: 2 of 2 in use, 1 wanted"},
+		{after: 1, do: func(p *pool) { p.leaves(1) }, want: "submitted 2.0=#2, removed #1, " +
+			"unplanned 4.0 limit sw: 2 of 2 in use, 1 wanted"},
+	})
+	why, out := p.belief.View().Why(4)
+	require.True(t, out)
+	require.Equal(t, Unplanned{
+		ID: 4, Job: "4.0", Schedd: "s", Owner: "alice", Why: "limit sw: 2 of 2 in use, 1 wanted",
+	}, why)
+	_, out = p.belief.View().Why(2)
+	require.False(t, out)
+
+	room := &accountant.Room{Jobs: 2}
+	p = accounted(t)
+	p.follow([]step{
+		{do: func(p *pool) {
+			p.schedd("s", func(s *observe.Schedd) { s.Room = room })
+			for cluster := range int64(4) {
+				p.job(cluster + 1)
+			}
+		}, want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + room.Full() + ", unplanned 4.0 " + room.Full()},
+		{after: 1, do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 1, " +
+			"unplanned 3.0 " + room.Full() + ", unplanned 4.0 " + room.Full()},
+		{after: 59, want: "submitted 3.0=#3, proven a×1 for s, unplanned 4.0 " + room.Full()},
+		{after: 1, do: func(p *pool) { p.leaves(1) }, want: "submitted 4.0=#4, completed #1 ran 60, proven a×1 for s"},
+	})
+}

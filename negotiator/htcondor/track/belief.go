@@ -1,0 +1,278 @@
+package track
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// Settings say how differences are judged.
+type Settings struct {
+	Schema negotiator.Schema
+	// Patience is how long a match may take until its job runs.
+	Patience time.Duration
+	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
+	// for one where a job brings none; both in seconds.
+	StartSlack, DefaultEstimate backfill.Time
+	// Observe says that nothing is matched: what the negotiator starts does not come about.
+	Observe    bool
+	Accounting Accounting
+	Logger     hclog.Logger
+}
+
+// Belief is what the negotiator believes of the pool: which jobs there are, which of them wait and
+// run, where, and which slots are up. [Diff] is the only function that compares it with the pool.
+// One goroutine at a time may use it.
+type Belief struct {
+	s   Settings
+	log hclog.Logger
+	now *observe.Snapshot // the last that was taken in
+	// begun says that the negotiator was told of a snapshot.
+	begun bool
+
+	jobs    map[observe.JobKey]*Job
+	byID    map[backfill.JobID]*Job
+	lastID  backfill.JobID
+	members map[*observe.Group]*members
+	// ended holds the jobs that ran, or were started and never ran, and when a look first saw that
+	// they do not run any more.
+	ended map[observe.JobKey]time.Time
+	// goneEnded and goneRemoved are jobs that went while there was no negotiator. The next delta
+	// reports them.
+	goneEnded, goneRemoved []backfill.JobID
+
+	slots map[string]*slot
+	// lost are slots that a negotiator before left and no look has seen, or not with an ad that can
+	// be used.
+	lost map[string]*observe.Slot
+	// dropped are slots of the last snapshot that were given up.
+	dropped map[string]bool
+
+	view    *View
+	renamed bool // jobs have come or gone since the view was made
+	order   *accountant.Order
+}
+
+// slot is what the negotiator believes of a slot.
+type slot struct {
+	up       bool             // the negotiator knows it
+	reported *negotiator.Slot // as the negotiator knows it
+	closed   bool             // it is gone with its jobs, and was reported as one that takes no others
+	// foreign is the job as which a claim of no known job is planned around; 0 if there is none.
+	// strangeSince is since when nobody known has the claim; zero: somebody has it.
+	foreign      backfill.JobID
+	strangeSince time.Time
+	// masked is how the slot is reported while it is left out for the schedd maskedFor. It was made
+	// of unmasked.
+	masked, unmasked *negotiator.Slot
+	maskedFor        string
+}
+
+// members are the jobs of a group, found once for as long as the group stays the same.
+type members struct {
+	jobs []*Job
+	look int // the last that had the group
+}
+
+// New makes a belief of nothing.
+func New(s Settings) *Belief {
+	return &Belief{
+		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
+		members: map[*observe.Group]*members{}, ended: map[observe.JobKey]time.Time{},
+		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
+		view: &View{},
+	}
+}
+
+// endedKept is for how long it is remembered that a job has ended: collectors keep the ads of its
+// slots for so long.
+const endedKept = 15 * time.Minute
+
+// See takes a snapshot in: which jobs and slots there are now. What the negotiator believes of them
+// changes in [Diff] alone.
+func (b *Belief) See(s *observe.Snapshot) {
+	if b.now == s {
+		return
+	}
+	b.now = s
+	clear(b.dropped)
+	b.seeLost()
+	groups := 0
+	names := slices.Sorted(maps.Keys(s.Schedds))
+	for _, name := range names {
+		for _, r := range s.Schedds[name].Earlier {
+			b.seeReading(r)
+		}
+	}
+	for _, name := range names {
+		if q := s.Schedds[name]; q.Read {
+			b.seeReading(observe.Reading{Number: s.Number, Groups: q.Groups, Stopped: q.Stopped})
+			groups += len(q.Groups)
+		}
+	}
+	if len(b.members) > 2*groups+100 {
+		maps.DeleteFunc(b.members, func(_ *observe.Group, m *members) bool { return m.look != s.Number })
+	}
+	maps.DeleteFunc(b.ended, func(_ observe.JobKey, at time.Time) bool { return s.Began.Sub(at) > endedKept })
+}
+
+// seeLost looks for the slots that no look had seen. One whose ad cannot be used keeps the ad that
+// was made for it: the negotiator knows it by that.
+func (b *Belief) seeLost() {
+	for name, was := range b.lost {
+		o := b.now.Slots[name]
+		switch {
+		case o == nil:
+		case o.Ad == nil && !o.Dynamic:
+			c := *o
+			c.Ad = was.Ad
+			b.lost[name] = &c
+		default:
+			delete(b.lost, name)
+		}
+	}
+}
+
+// seeReading takes in the queue of a schedd.
+func (b *Belief) seeReading(r observe.Reading) {
+	for _, g := range r.Groups {
+		m := b.members[g]
+		if m == nil {
+			m = &members{jobs: make([]*Job, len(g.Jobs))}
+			for i, key := range g.Jobs {
+				m.jobs[i] = b.find(key)
+			}
+			b.members[g] = m
+		}
+		m.look = r.Number
+		for _, j := range m.jobs {
+			j.Group, j.look = g, r.Number
+		}
+	}
+	for _, key := range r.Stopped {
+		if j := b.jobs[key]; j != nil {
+			j.stopped = r.Number
+		}
+	}
+}
+
+// find finds the job of a key, or makes one that the negotiator does not know yet.
+func (b *Belief) find(key observe.JobKey) *Job {
+	j := b.jobs[key]
+	if j == nil {
+		j = &Job{Key: key, ID: b.nextID()}
+		b.jobs[key], b.byID[j.ID], b.renamed = j, j, true
+	}
+	return j
+}
+
+func (b *Belief) nextID() backfill.JobID {
+	b.lastID++
+	return b.lastID
+}
+
+// drop forgets a job.
+func (b *Belief) drop(j *Job) {
+	delete(b.byID, j.ID)
+	delete(b.jobs, j.Key)
+	b.renamed = true
+}
+
+// slot is what is believed of a slot, to be changed.
+func (b *Belief) slot(name string) *slot {
+	s := b.slots[name]
+	if s == nil {
+		s = &slot{}
+		b.slots[name] = s
+	}
+	return s
+}
+
+// observed are the slots that the last look saw or missed, and those that no look has seen yet.
+func (b *Belief) observed(yield func(string, *observe.Slot) bool) {
+	for name, o := range b.now.Slots {
+		if b.lost[name] == nil && !b.dropped[name] && !yield(name, o) {
+			return
+		}
+	}
+	for name, o := range b.lost {
+		if !yield(name, o) {
+			return
+		}
+	}
+}
+
+// Slot is a slot as the last look saw it; nil if there is none, or it was given up.
+func (b *Belief) Slot(name string) *observe.Slot {
+	if b.dropped[name] {
+		return nil
+	}
+	return cmp.Or(b.lost[name], b.now.Slots[name])
+}
+
+// Slots counts the slots that the last look saw or missed, and those that no look has seen yet.
+func (b *Belief) Slots() int {
+	n := len(b.now.Slots) + len(b.lost)
+	for name := range b.lost {
+		if b.now.Slots[name] != nil {
+			n--
+		}
+	}
+	for name := range b.dropped {
+		if b.now.Slots[name] != nil {
+			n--
+		}
+	}
+	return n
+}
+
+// Up tells whether the negotiator knows a slot.
+func (b *Belief) Up(name string) bool {
+	s := b.slots[name]
+	return s != nil && s.up
+}
+
+// SlotsUp counts the slots that the negotiator knows.
+func (b *Belief) SlotsUp() (n int) {
+	for _, s := range b.slots {
+		if s.up {
+			n++
+		}
+	}
+	return n
+}
+
+// Snapshot is the last that was taken in.
+func (b *Belief) Snapshot() *observe.Snapshot { return b.now }
+
+// Schedd is a schedd as the last look saw it; nil if it is gone.
+func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name] }
+
+// Job is the job of an ID; nil if there is none.
+func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
+
+// Has tells whether a job is in its queue.
+func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
+
+// Jobs are all jobs, in no order.
+func (b *Belief) Jobs() iter.Seq[*Job] { return maps.Values(b.jobs) }
+
+// Start notes that the negotiator starts a job, and where; nil if there is no such job.
+func (b *Belief) Start(m negotiator.Match) *Job {
+	j := b.byID[m.Job.ID]
+	if j == nil {
+		b.log.Error("a job was started that is not there", "job", m.Job.Name)
+		return nil
+	}
+	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
+	return j
+}

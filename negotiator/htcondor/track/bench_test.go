@@ -1,0 +1,90 @@
+package track
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// What a comparison costs when nothing has changed: 10,000 slots, 10,000 jobs in 100 groups.
+func BenchmarkSteadyDiff(b *testing.B) {
+	belief := New(Settings{Schema: negotiator.DefaultSchema(), Logger: hclog.NewNullLogger()})
+	slots := map[string]*observe.Slot{}
+	for i := range 10_000 {
+		name := fmt.Sprintf("slot1@n%d", i)
+		ad := &negotiator.Slot{Name: name, Capacity: backfill.Vector{8, 8192}, Ad: classad.New()}
+		slots[name] = &observe.Slot{Name: name, Host: name, Ad: ad, Free: ad.Capacity, Advertised: true}
+	}
+	s := &observe.Schedd{Name: "schedd@test", Read: true}
+	for g := range 100 {
+		group := &observe.Group{
+			Spec: &observe.Spec{Nodes: 1, Ad: classad.New()}, Submit: backfill.Time(g),
+			Status: observe.Idle,
+		}
+		for i := range int64(100) {
+			group.Jobs = append(group.Jobs, observe.JobKey{Schedd: s.Name, Cluster: int64(g), Proc: i})
+		}
+		s.Groups = append(s.Groups, group)
+	}
+	look := func(number int) negotiator.Delta {
+		out, _ := Diff(belief, &observe.Snapshot{
+			Number: number, Began: time.Unix(1_700_000_000, 0), Slots: slots,
+			Schedds: map[string]*observe.Schedd{s.Name: s},
+		}, Dispatched{})
+		return out.Delta
+	}
+	d := look(1)
+	require.Len(b, d.Submitted, 10_000)
+	require.Len(b, d.SlotsUp, 10_000)
+	number := 1
+	b.ReportAllocs()
+	for b.Loop() {
+		number++
+		look(number)
+	}
+}
+
+// What a look costs more where 100,000 jobs are kept out by a limit.
+func BenchmarkUnplanned(b *testing.B) {
+	belief := New(Settings{Schema: negotiator.DefaultSchema(), Logger: hclog.NewNullLogger()})
+	spec := &observe.Spec{Labels: map[string]string{"owner": "alice"}}
+	var out []unplanned
+	for i := range int64(100_000) {
+		j := belief.find(observe.JobKey{Schedd: "schedd@test", Cluster: i / 100, Proc: i % 100})
+		j.Group = &observe.Group{Spec: spec, Submit: backfill.Time(i / 100)}
+		out = append(out, unplanned{j.ID, j.Key, j.Group, "limit sw: 2 of 2 in use, 1 wanted", false})
+	}
+	belief.renamed = false
+	b.Run("look", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			belief.makeView(out)
+		}
+	})
+	b.Run("ask", func(b *testing.B) {
+		for b.Loop() {
+			belief.makeView(out)
+			require.Len(b, belief.View().All(), len(out))
+		}
+	})
+}
+
+// However many hosts a schedd says that a job runs on, they are counted.
+func TestManyHosts(t *testing.T) {
+	belief := New(Settings{Schema: negotiator.DefaultSchema(), Logger: hclog.NewNullLogger()})
+	hosts := make([]string, 200_000)
+	for i := range hosts {
+		hosts[i] = fmt.Sprintf("slot1_1@h%d", i)
+	}
+	at := belief.places(&observe.Group{Hosts: append(hosts, hosts...)}) // quadratic, it would not end
+	require.Len(t, at, len(hosts))
+	require.Equal(t, 2, at[0].Chunks)
+}

@@ -1,0 +1,138 @@
+package track
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// A claim of no job that is known takes room all the same: it may belong to a schedd whose queue
+// cannot be read, or be idle. It is reported as a job of its own, a foreign claim, but not at once:
+// ads are late, and a claim that has just begun or ended looks the same. The exception is a
+// negotiator that has just begun. It is told at once of claims that run a job, since it would start
+// jobs that cannot start if it took all those slots for free.
+//
+// A claim of a job that has ended is over, unless its startd still advertises it afterwards, and
+// for long: the collector may keep the ad of a dynamic slot that was deleted.
+const (
+	foreignJobAfter   = 10 * time.Second
+	foreignIdleAfter  = 30 * time.Second
+	foreignEndedAfter = time.Minute // where the claim's job is known to have ended
+	idleEstimate      = 10 * 60     // seconds that an idle claim is taken to last
+)
+
+// claimsDiffer reports claims that belong to no known job, and those that do again.
+func (c *comparison) claimsDiffer() {
+	flying := map[string]bool{}
+	for id := range c.flights {
+		if j := c.byID[id]; j != nil {
+			for _, at := range j.Places {
+				flying[at.Slot] = true
+			}
+		}
+	}
+	var foreign []*observe.Slot
+	for name, o := range c.observed {
+		host := c.Slot(o.Host)
+		if !o.Missing.IsZero() && !c.longGone(o) && (host == nil || !host.Missing.IsZero()) {
+			continue // its startd was not heard of at all
+		}
+		known := c.known(o)
+		s := c.slots[name]
+		if s == nil {
+			if known {
+				continue
+			}
+			s = c.slot(name)
+		}
+		switch {
+		case known && s.foreign != 0:
+			c.delta.Completed = append(c.delta.Completed, s.foreign)
+			s.foreign, s.strangeSince = 0, time.Time{}
+		case known:
+			s.strangeSince = time.Time{}
+		case s.foreign != 0:
+		case s.strangeSince.IsZero() && (c.begun || o.Runs == observe.JobKey{}):
+			s.strangeSince = c.now.Began
+		case host != nil && c.Up(o.Host) && c.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
+			foreign = append(foreign, o)
+		}
+	}
+	slices.SortFunc(foreign, func(a, b *observe.Slot) int { return strings.Compare(a.Name, b.Name) })
+	for _, o := range foreign {
+		c.delta.Found = append(c.delta.Found, c.foreign(o))
+	}
+}
+
+// foreignAfter is how long a claim is watched before it is planned around.
+func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
+	switch {
+	case !c.begun:
+		return 0
+	case !c.ended[o.Runs].IsZero():
+		return foreignEndedAfter
+	case o.Runs != observe.JobKey{}:
+		return foreignJobAfter
+	case flying: // it may be for a job on its way
+		return 3 * c.s.Patience
+	default:
+		return foreignIdleAfter
+	}
+}
+
+// known tells whether a slot's claim needs no place of its own in the plan: there is none, the slot
+// is missing, the claim's job is believed to run there, or it has ended.
+func (b *Belief) known(o *observe.Slot) bool {
+	if !o.Claimed || !o.Missing.IsZero() {
+		return true
+	}
+	j := b.jobs[o.Runs]
+	ended, ran := b.ended[o.Runs]
+	return j != nil && j.runsAt(o.Host) || ran && !o.Changed.After(ended)
+}
+
+// foreign makes a job of a claim. Nobody says how long the claim will last: it is taken to last as
+// long as the default estimate, and to go on for as long as it is there.
+func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
+	s, host := c.slots[o.Name], c.Slot(o.Host)
+	s.foreign = c.nextID()
+	ad := classad.New()
+	for i, resource := range c.s.Schema.Resources {
+		amount := o.Free[i]
+		switch {
+		case resource == observe.Claims:
+			amount = 1
+		case o.Static:
+			amount = host.Ad.Capacity[i]
+		}
+		ad.SetInt("Request"+negotiator.Attribute(resource), amount)
+	}
+	ad.SetBool("Requirements", true)
+	name, estimate := "claim of "+o.Name, backfill.Time(0)
+	if o.Runs != (observe.JobKey{}) {
+		name = o.Runs.Name(true)
+	} else {
+		estimate = idleEstimate
+	}
+	if ad.Eval("RequestCpus", nil).String() == "0" {
+		ad.SetInt("RequestCpus", 1)
+	}
+	began := o.ClaimedSince
+	if began <= 0 || began > c.now.Now {
+		began = c.now.Now
+	}
+	c.log.Info("a claim of another is planned around; when it ends is a guess",
+		"slot", o.Name, "of", o.Claimer, "as", name)
+	return negotiator.Running{
+		Job: &negotiator.Job{
+			ID: s.foreign, Name: name, Submit: began, Nodes: 1, Estimate: estimate, Ad: ad,
+			Position: backfill.QueuePosition{Queue: o.Name}, Labels: map[string]string{"owner": o.Claimer},
+		},
+		Placement: negotiator.Placement{{Slot: c.slots[host.Name].reported, Count: 1}}, Start: began,
+	}
+}

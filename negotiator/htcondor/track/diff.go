@@ -1,0 +1,132 @@
+package track
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// Dispatched is what there is to know of the matches under way when a snapshot is compared.
+type Dispatched struct {
+	// Flights are the jobs that were started and were not seen to run yet.
+	Flights map[backfill.JobID]Flight
+	// LeftOut are the slots that get no jobs for a while, and whose: those of one schedd, or
+	// [Everybody].
+	LeftOut map[string]string
+}
+
+// Flight is a job on its way to its slots.
+type Flight struct {
+	// Handed says that some of its matches were handed over, or may be at this moment; Sent that
+	// all were, and Claims how many.
+	Handed, Sent bool
+	Claims       int
+	// Full says that its schedd has no room for it.
+	Full bool
+	// Overdue says that nothing has happened for longer than may be, and Why is the reason so far.
+	Overdue bool
+	Why     string
+}
+
+// Everybody is whom a slot is left out for that gets no jobs at all.
+const Everybody = ""
+
+// Outcome is what a snapshot showed otherwise than the negotiator believed.
+type Outcome struct {
+	// Delta is what the negotiator is told.
+	Delta negotiator.Delta
+	// Arrived are the jobs that run where they were sent, with a claim for each chunk. Failed are
+	// those whose start is given up: claims that they did not use may be handed out again. Over are
+	// the other jobs that are not on their way any more.
+	Arrived, Failed, Over []backfill.JobID
+	// Unstarted counts those of Failed that were not started in time.
+	Unstarted int
+	// Ended are the gangs that run no more.
+	Ended []Ended
+	// Proven are starts that came off well.
+	Proven []Proven
+	// Dropped are slots that are gone for good.
+	Dropped []string
+	// Problems are those of accounting.
+	Problems []string
+}
+
+// Ended is a gang that does not run any more, and on which slots it ran.
+type Ended struct {
+	Job    backfill.JobID
+	Schedd string
+	Places []Place
+}
+
+// Proven is a start that came off well: the job runs, or ran to its end.
+type Proven struct {
+	Job    backfill.JobID
+	Schedd string
+	Places []Place
+	Start  backfill.Time
+}
+
+// comparison is a snapshot being compared with a belief.
+type comparison struct {
+	*Belief
+	flights map[backfill.JobID]Flight // those that are not over yet
+	leftOut map[string]string
+	out     Outcome
+	delta   *negotiator.Delta
+	grace   time.Duration // how long a slot may be missing
+	kept    []unplanned   // out of the plan
+}
+
+// Diff compares what the negotiator believes with a snapshot. It returns the differences, and what
+// is believed once the negotiator has been told of them. It reads no clock and asks no daemon; the
+// accountant of [Settings] is charged with what runs. Equal beliefs, snapshots and flights give
+// equal outcomes.
+//
+// A pool may have a hundred thousand jobs, so the belief is updated in place: the one that is
+// returned is the one that was given.
+func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
+	b.See(s)
+	c := &comparison{Belief: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut}
+	c.delta = &c.out.Delta
+	*c.delta = negotiator.Delta{
+		Now: s.Now, Completed: b.goneEnded, Removed: b.goneRemoved, Ran: map[backfill.JobID]backfill.Time{},
+	}
+	for _, id := range b.goneEnded {
+		c.delta.Ran[id] = unknownRun
+	}
+	b.goneEnded, b.goneRemoved = nil, nil
+	c.slotsDiffer()
+	c.jobsDiffer()
+	c.claimsDiffer()
+	c.sort()
+	b.begun = true
+	b.makeView(c.kept)
+	return c.out, b
+}
+
+// sort brings the outcome into an order that does not depend on how maps are walked.
+func (c *comparison) sort() {
+	d := c.delta
+	byJob := func(a, b *negotiator.Job) int { return int(a.ID - b.ID) }
+	slices.SortFunc(d.Submitted, byJob)
+	slices.SortFunc(d.Changed, byJob)
+	slices.SortFunc(d.Found, func(a, b negotiator.Running) int { return byJob(a.Job, b.Job) })
+	slices.SortFunc(d.Ends, func(a, b negotiator.End) int { return int(a.Job - b.Job) })
+	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed} {
+		slices.Sort(ids)
+	}
+	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(d.SlotsDown)
+	o := &c.out
+	for _, ids := range [][]backfill.JobID{o.Arrived, o.Failed, o.Over} {
+		slices.Sort(ids)
+	}
+	slices.SortFunc(o.Ended, func(a, b Ended) int { return int(a.Job - b.Job) })
+	slices.SortFunc(o.Proven, func(a, b Proven) int { return int(a.Job - b.Job) })
+	slices.Sort(o.Dropped)
+}

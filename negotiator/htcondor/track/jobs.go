@@ -1,0 +1,235 @@
+package track
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// unknownRun says that it is not known how long a job ran.
+const unknownRun = -1
+
+// jobsDiffer reports jobs. Nothing is reported of those whose queue was not read.
+func (c *comparison) jobsDiffer() {
+	var fresh, again []*Job
+	lost := false
+	for key, j := range c.jobs {
+		s := c.Schedd(key.Schedd)
+		if s == nil || s.Moved {
+			c.jobLeft(j) // with its schedd
+			delete(c.ended, key)
+			if j.Phase == Running {
+				c.delta.Ran[j.ID] = unknownRun
+			}
+			lost = true
+			continue
+		}
+		if !s.Read {
+			continue
+		}
+		switch {
+		case !j.Seen(c.now.Number):
+			c.jobLeft(j)
+		case j.Group.Runs():
+			c.jobRuns(j)
+		case j.Phase == Running:
+			if c.jobIsIdle(j) {
+				again = append(again, j)
+			}
+		case j.Phase == Waiting && !j.same():
+			c.jobChanged(j)
+		case j.Phase == Unknown:
+			fresh = append(fresh, j)
+		}
+	}
+	if lost {
+		clear(c.members) // a schedd that comes back tells of new jobs
+	}
+	slices.SortFunc(again, (*Job).Compare)
+	for _, j := range again {
+		c.renumber(j)
+	}
+	c.admit(append(fresh, again...))
+}
+
+// jobChanged reports a waiting job that was edited.
+func (c *comparison) jobChanged(j *Job) {
+	if j.Group.Spec.Wrong != nil {
+		c.delta.Removed = append(c.delta.Removed, j.ID)
+		j.Phase = Unknown
+		return
+	}
+	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting))
+}
+
+// jobLeft reports a job that has left its queue, or that no one can start any more. How long it ran
+// is known if it was seen to run, since it left between two looks. It is not known of a job that
+// was stopped before it had used all that it asked for: it would have run longer. A job that the
+// job constraint leaves out goes on.
+func (c *comparison) jobLeft(j *Job) {
+	c.over(j)
+	c.drop(j)
+	switch j.Phase {
+	case Running:
+		c.runEnded(j)
+		c.delta.Completed = append(c.delta.Completed, j.ID)
+		c.delta.Ran[j.ID] = unknownRun
+		if s := c.Schedd(j.Key.Schedd); s != nil && !s.Moved && j.look < s.AskedSince {
+			delete(c.ended, j.Key) // it was not asked for
+			return
+		}
+		began, now := j.Group.Started, c.delta.Now
+		asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
+		stopped := j.stopped > j.look && now-began < asked
+		if !stopped && j.Group.Runs() && 0 < began && began <= now {
+			c.delta.Ran[j.ID] = now - began
+			c.proven(j)
+		}
+	case Waiting:
+		c.delta.Removed = append(c.delta.Removed, j.ID)
+	case Unknown:
+	}
+}
+
+// runEnded notes that a job runs no more, or that its start has failed.
+func (c *comparison) runEnded(j *Job) {
+	c.ended[j.Key] = c.now.Began
+	if j.Spec != nil && j.Spec.Parallel && !c.s.Observe {
+		c.out.Ended = append(c.out.Ended, Ended{Job: j.ID, Schedd: j.Key.Schedd, Places: j.Places})
+	}
+}
+
+// proven notes that a job's start came off well.
+func (c *comparison) proven(j *Job) {
+	c.out.Proven = append(c.out.Proven, Proven{Job: j.ID, Schedd: j.Key.Schedd, Places: j.Places, Start: j.Start})
+}
+
+// jobRuns reports a job that runs, if it does not run as the negotiator believes.
+func (c *comparison) jobRuns(j *Job) {
+	at := c.places(j.Group)
+	if len(at) == 0 {
+		return // it has just begun; the next look shows where
+	}
+	chunks := 0
+	for _, a := range at {
+		if c.Slot(a.Slot) == nil || !c.Up(a.Slot) {
+			c.jobRunsElsewhere(j, at)
+			return
+		}
+		chunks += a.Chunks
+	}
+	inPlace := slices.Equal(at, j.Places)
+	c.arrived(j, inPlace, chunks)
+	now := c.now.Now
+	began := j.Group.Started
+	if began <= 0 || began > now {
+		began = now
+	}
+	if j.Phase == Running && inPlace && now-j.Start >= backfill.Time(c.s.Patience/time.Second) {
+		c.proven(j)
+	}
+	switch {
+	case j.Phase == Running && inPlace: // whatever else was edited, it has what it has
+		c.endMoves(j, began)
+	case chunks != j.Group.Spec.Nodes || j.Group.Spec.Wrong != nil:
+		c.jobRunsElsewhere(j, at) // its claims are planned around
+	default:
+		j.Places, j.Start = at, began
+		c.delta.Found = append(c.delta.Found,
+			negotiator.Running{Job: c.report(j, Running), Placement: c.placement(at), Start: began})
+	}
+}
+
+// arrived ends the flight of a job that runs.
+func (c *comparison) arrived(j *Job, inPlace bool, chunks int) {
+	if f := c.flights[j.ID]; f.Sent && f.Claims == chunks && inPlace {
+		c.out.Arrived = append(c.out.Arrived, j.ID)
+		delete(c.flights, j.ID)
+	}
+	c.over(j)
+}
+
+// over ends the flight of a job, if it has one, without a result.
+func (c *comparison) over(j *Job) {
+	if _, flies := c.flights[j.ID]; flies {
+		c.out.Over = append(c.out.Over, j.ID)
+		delete(c.flights, j.ID)
+	}
+}
+
+// endMoves reports that a running job is expected to end at another time: it began later than
+// planned, or its estimate was edited.
+func (c *comparison) endMoves(j *Job, began backfill.Time) {
+	late, estimate := began > j.Start+c.s.StartSlack, j.Group.Spec.Estimate
+	if !late && estimate == j.estimated {
+		return
+	}
+	j.Start, j.estimated = began, estimate
+	if end := began + cmp.Or(estimate, c.s.DefaultEstimate) + c.s.StartSlack; end > c.now.Now {
+		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
+	}
+}
+
+// jobRunsElsewhere takes a job out of the plan that does not run as one that can be planned with:
+// on slots that are not known, such as another pool's, or on other slots than it asks for.
+func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
+	switch j.Phase {
+	case Running:
+		c.delta.Completed = append(c.delta.Completed, j.ID)
+		c.delta.Ran[j.ID] = unknownRun // it goes on
+	case Waiting:
+		c.delta.Removed = append(c.delta.Removed, j.ID)
+	case Unknown:
+		return
+	}
+	c.log.Info("a job runs where it cannot be planned with", "job", c.Name(j), "slots", list(at))
+	c.over(j)
+	j.Phase = Unknown
+}
+
+// jobIsIdle reports a job that should run and is idle: it was not started in time, or it has come
+// back to the queue. A job that was edited meanwhile is another job, and one that its schedd has no
+// room for leaves the plan; it reports true for these, as they are to be admitted anew.
+func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
+	edited, full := !j.same(), false
+	if f, flies := c.flights[j.ID]; flies && !c.s.Observe {
+		leftOut := func(at Place) bool {
+			of, out := c.leftOut[at.Slot]
+			return out && (of == Everybody || of == j.Key.Schedd)
+		}
+		switch {
+		case edited && !f.Handed:
+		case !f.Handed && f.Full:
+			full = true // it is planned with when there is room
+		case !f.Handed && slices.ContainsFunc(j.Places, leftOut):
+		case !f.Overdue:
+			return false
+		default:
+			c.log.Warn("a job was not started in time",
+				"job", c.Name(j), "slots", list(j.Places), "matched", f.Sent, "why", f.Why)
+			c.out.Unstarted++
+		}
+		c.out.Failed = append(c.out.Failed, j.ID)
+		delete(c.flights, j.ID)
+	}
+	c.over(j)
+	c.runEnded(j)
+	j.Phase, j.Places = Waiting, nil
+	if !edited && !full {
+		c.delta.StartFailed = append(c.delta.StartFailed, j.ID)
+		return false
+	}
+	c.delta.Removed = append(c.delta.Removed, j.ID)
+	j.Phase = Unknown
+	return true
+}
+
+// renumber makes another job of one that the negotiator does not know any more.
+func (c *comparison) renumber(j *Job) {
+	delete(c.byID, j.ID)
+	j.ID, c.renamed = c.nextID(), true
+	c.byID[j.ID] = j
+}

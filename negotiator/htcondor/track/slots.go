@@ -1,0 +1,139 @@
+package track
+
+import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// A slot may be missing for grace before it is gone. If most are missing at once, the collector has
+// forgotten them, and startds report to it again within longGrace. A startd that has restarted
+// advertises its slots within settling (UPDATE_SPREAD_TIME, 8 s).
+const (
+	grace     = 20 * time.Second
+	longGrace = 15 * time.Minute
+	settling  = 10 * time.Second
+)
+
+// slotsDiffer reports slots that are new, changed, or gone for good.
+func (c *comparison) slotsDiffer() {
+	missing, all := 0, 0
+	for name, s := range c.slots {
+		if s.up {
+			all++
+			if o := c.Slot(name); o == nil || !o.Missing.IsZero() {
+				missing++
+			}
+		}
+	}
+	c.grace = grace
+	if 2*missing > all {
+		c.grace = longGrace
+	}
+	busy := c.busy()
+	for name, o := range c.observed {
+		switch {
+		case o.Ad == nil: // a dynamic slot
+			if s := c.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) {
+				c.reportDown(name)
+				c.give(name)
+			}
+		case o.Missing.IsZero():
+			c.slotIsThere(name, o)
+		case !c.longGone(o):
+		case busy[name]:
+			c.closeSlot(name)
+		default:
+			c.reportDown(name)
+			c.give(name)
+		}
+	}
+}
+
+// reportDown reports that a slot is gone, if the negotiator knows it.
+func (c *comparison) reportDown(name string) {
+	if c.Up(name) {
+		c.delta.SlotsDown = append(c.delta.SlotsDown, name)
+		c.log.Warn("a slot is gone", "slot", name)
+	}
+}
+
+// give gives a slot up.
+func (c *comparison) give(name string) {
+	delete(c.slots, name)
+	delete(c.lost, name)
+	c.dropped[name] = true
+	c.out.Dropped = append(c.out.Dropped, name)
+}
+
+// slotIsThere reports a slot unless the negotiator knows it as it is.
+func (c *comparison) slotIsThere(name string, o *observe.Slot) {
+	s := c.slot(name)
+	if now := s.masking(o, c.leftOut); !s.up || s.reported != now {
+		s.up, s.reported, s.closed = true, now, false
+		c.delta.SlotsUp = append(c.delta.SlotsUp, now)
+	}
+}
+
+// closeSlot reports that a slot takes no more jobs: it is gone, but its jobs may come back.
+func (c *comparison) closeSlot(name string) {
+	s := c.slots[name]
+	if s == nil || !s.up || s.closed {
+		return
+	}
+	s.closed, s.reported = true, refusing(s.reported)
+	c.delta.SlotsUp = append(c.delta.SlotsUp, s.reported)
+	c.log.Warn("a slot is gone; its jobs have not been given up", "slot", name)
+}
+
+// longGone tells whether a slot was missing for longer than may happen to any.
+func (c *comparison) longGone(o *observe.Slot) bool {
+	outlived := !o.Outlived.IsZero() && c.now.Began.Sub(o.Outlived) >= settling
+	return outlived || !o.Missing.IsZero() && c.now.Began.Sub(o.Missing) >= c.grace
+}
+
+// refusing is a slot that takes no job.
+func refusing(s *negotiator.Slot) *negotiator.Slot {
+	ad := s.Ad.Clone()
+	ad.SetBool("Requirements", false)
+	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
+}
+
+// masking is the slot as the negotiator is to see it: while it is left out it takes no jobs, or
+// none of one schedd.
+func (s *slot) masking(o *observe.Slot, leftOut map[string]string) *negotiator.Slot {
+	of, out := leftOut[o.Name]
+	if !out {
+		s.masked = nil
+		return o.Ad
+	}
+	if s.masked == nil || s.unmasked != o.Ad || s.maskedFor != of {
+		s.unmasked, s.maskedFor, s.masked = o.Ad, of, refusing(o.Ad)
+		if own, ok := o.Ad.Ad.Lookup("Requirements"); ok && of != Everybody {
+			name := ast.AppendString(nil, of, ast.Canonical)
+			text := "(" + own.String() + ") && TARGET." + observe.ScheddAttribute + " =!= " + string(name)
+			_ = s.masked.Ad.SetExpr("Requirements", text) // if that fails, it refuses everybody
+		}
+	}
+	return s.masked
+}
+
+// busy are the slots on which the negotiator believes jobs to run.
+func (b *Belief) busy() map[string]bool {
+	busy := map[string]bool{}
+	for _, j := range b.jobs {
+		if j.Phase == Running {
+			for _, at := range j.Places {
+				busy[at.Slot] = true
+			}
+		}
+	}
+	for name, s := range b.slots {
+		if o := b.Slot(name); s.foreign != 0 && o != nil {
+			busy[o.Host] = true
+		}
+	}
+	return busy
+}

@@ -1,0 +1,157 @@
+package track
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// TestSlots says what is reported of slots: those that are new, changed, missing for long, or back.
+func TestSlots(t *testing.T) {
+	missA := func(p *pool) { p.miss("a") }
+	missAll := func(p *pool) {
+		p.miss("a")
+		p.miss("b")
+	}
+	outlived := func(p *pool) {
+		p.slot("a", func(s *observe.Slot) { s.Missing, s.Outlived = p.now, p.now })
+	}
+	followAll(t, begun, map[string][]step{
+		"nothing is new": {{after: 1}, {after: 1}},
+		"new":            {{after: 1, do: func(p *pool) { p.slot("c") }, want: "up c"}, {after: 1}},
+		"changed": {
+			{after: 1, do: func(p *pool) {
+				p.slot("a", func(s *observe.Slot) { s.Ad = slotAd(s.Name, "TARGET.Small") })
+			}, want: "up a where TARGET.Small"},
+			{after: 1},
+		},
+		"other things changed": {{after: 1, do: func(p *pool) {
+			p.slot("a", func(s *observe.Slot) { s.Free, s.Changed = backfill.Vector{0, 0, 0}, p.now })
+		}}},
+		"missing for a short time": {
+			{after: 1, do: missA},
+			{after: 19},
+			{after: 1, do: func(p *pool) { p.back("a") }},
+			{after: 60},
+		},
+		"missing for long": {
+			{after: 1, do: missA},
+			{after: 19},
+			{after: 1, want: "down a, dropped a"},
+			{after: 1},
+			{after: 1, do: func(p *pool) { p.slot("a") }, want: "up a"},
+		},
+		"most are missing": {
+			{after: 1, do: missAll},
+			{after: 15*60 - 1},
+			{after: 1, want: "down a, down b, dropped a, dropped b"},
+		},
+		"most were missing": {
+			{after: 1, do: missAll},
+			{after: 300, do: func(p *pool) { p.back("b") }, want: "down a, dropped a"},
+		},
+		"its startd restarted without it": {
+			{after: 1, do: outlived},
+			{after: 9},
+			{after: 1, want: "down a, dropped a"},
+		},
+		"its startd restarted with it": {
+			{after: 1, do: outlived},
+			{after: 9, do: func(p *pool) { p.back("a") }},
+			{after: 60},
+		},
+		"missing with its job, which goes on": runsOnA(
+			step{after: 1, do: missA},
+			step{after: 20, want: "up a closed"},
+			step{after: 1},
+			step{after: 1, do: func(p *pool) { p.back("a") }, want: "up a"},
+			step{after: 1},
+		),
+		"missing with its job, which comes back": runsOnA(
+			step{after: 1, do: missA},
+			step{after: 20, want: "up a closed"},
+			step{after: 1, do: func(p *pool) { p.idles(1) }, want: "back #1"},
+			step{after: 1, want: "down a, dropped a"},
+		),
+		"missing with a claim of nobody's": {
+			{do: func(p *pool) { p.claim("slot1_1@a", "a", key(7)) }},
+			{after: 10, want: "found 7.0@s=#1 on a×1 since 0"},
+			{after: 1, do: func(p *pool) {
+				p.miss("a")
+				p.miss("slot1_1@a")
+			}},
+			{after: 20, want: "up a closed, completed #1"},
+			{after: 1, want: "down a, dropped a, dropped slot1_1@a"},
+		},
+		"a dynamic slot comes and goes": runsOnA(
+			step{after: 1, do: func(p *pool) { p.claim("slot1_1@a", "a", key(1)) }},
+			step{after: 1, do: func(p *pool) { p.miss("slot1_1@a") }, want: "dropped slot1_1@a"},
+			step{after: 1},
+		),
+		"a dynamic slot is deleted, and still advertised": runsOnA(
+			step{after: 1, do: func(p *pool) { p.claim("slot1_1@a", "a", key(1)) }},
+			step{after: 1, do: func(p *pool) {
+				p.slot("slot1_1@a", func(s *observe.Slot) { s.Missing = p.now })
+			}},
+			step{after: 1, do: func(p *pool) { p.miss("slot1_1@a") }, want: "dropped slot1_1@a"},
+		),
+	})
+}
+
+// TestLeftOut says how a slot is reported while it gets no jobs of one schedd, or none at all.
+func TestLeftOut(t *testing.T) {
+	out := func(of string) func(p *pool) {
+		return func(p *pool) { p.under.LeftOut["slot1@a"] = of }
+	}
+	in := func(p *pool) { delete(p.under.LeftOut, "slot1@a") }
+	edit := func(requirements string) func(p *pool) {
+		return func(p *pool) {
+			p.slot("a", func(s *observe.Slot) { s.Ad = slotAd(s.Name, requirements) })
+		}
+	}
+	followAll(t, begun, map[string][]step{
+		"for everybody": {
+			{do: out(Everybody), want: "up a closed"},
+			{after: 1},
+			{after: 1, do: in, want: "up a"},
+			{after: 1},
+		},
+		"for one schedd": {
+			{do: out("s"), want: `up a where (true) && TARGET.BackfillSchedd isnt "s"`},
+			{after: 1},
+			{after: 1, do: out("z"), want: `up a where (true) && TARGET.BackfillSchedd isnt "z"`},
+			{after: 1, do: out(Everybody), want: "up a closed"},
+			{after: 1, do: in, want: "up a"},
+		},
+		"for one schedd with an odd name": {
+			{do: out(`a"b\`), want: `up a where (true) && TARGET.BackfillSchedd isnt "a\"b\\"`},
+		},
+		"changed meanwhile": {
+			{do: out("s"), want: `up a where (true) && TARGET.BackfillSchedd isnt "s"`},
+			{after: 1, do: edit("TARGET.Small"), want: `up a where (TARGET.Small) && TARGET.BackfillSchedd isnt "s"`},
+			{after: 1, do: in, want: "up a where TARGET.Small"},
+		},
+		"it has no Requirements": {
+			{do: edit(""), want: "up a where anything"},
+			{do: out("s"), want: "up a closed"},
+		},
+		"twice": {
+			{do: out(Everybody), want: "up a closed"},
+			{after: 1, do: in, want: "up a"},
+			{after: 1, do: out(Everybody), want: "up a closed"},
+		},
+	})
+}
+
+// TestSlotIsNotChanged says that the ad of a slot that is left out, or closed, is a copy.
+func TestSlotIsNotChanged(t *testing.T) {
+	p := begun(t)
+	ad := p.slots["slot1@a"].Ad
+	before := ad.Ad.String()
+	p.under.LeftOut["slot1@a"] = Everybody
+	require.Equal(t, "up a closed", p.look())
+	require.Equal(t, before, ad.Ad.String())
+}

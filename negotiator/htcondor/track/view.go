@@ -1,0 +1,120 @@
+package track
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// View is what others may ask about a belief. It does not change.
+type View struct {
+	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
+	Idle, Running, Unplanned int
+	// Slots counts the slots that are up, and Foreign the claims of no known job.
+	Slots, Foreign int
+
+	out   []unplanned
+	names map[string][]backfill.JobID
+}
+
+// Unplanned is a job that is not planned with, and why.
+type Unplanned struct {
+	ID                      backfill.JobID
+	Job, Schedd, Owner, Why string
+}
+
+// unplanned is a job that is not planned with, as a look found it. There may be very many of them
+// at each look, and seldom does anybody ask, so they are described then.
+type unplanned struct {
+	id    backfill.JobID
+	key   observe.JobKey
+	group *observe.Group
+	why   string
+	// several says that there is more than one schedd.
+	several bool
+}
+
+func (u unplanned) describe() Unplanned {
+	return Unplanned{
+		ID: u.id, Job: u.key.Name(u.several), Schedd: u.key.Schedd, Owner: u.group.Spec.Labels["owner"], Why: u.why,
+	}
+}
+
+// View is what there is to know since the last [Diff].
+func (b *Belief) View() *View { return b.view }
+
+func (b *Belief) makeView(out []unplanned) {
+	v := &View{Unplanned: len(out), out: out, names: b.view.names}
+	for _, j := range b.jobs {
+		switch j.Phase {
+		case Running:
+			v.Running++
+		case Waiting:
+			v.Idle++
+		case Unknown:
+		}
+	}
+	for _, s := range b.slots {
+		if s.up {
+			v.Slots++
+		}
+		if s.foreign != 0 {
+			v.Foreign++
+		}
+	}
+	if b.renamed {
+		v.names, b.renamed = b.nameJobs(), false
+	}
+	b.view = v
+}
+
+// nameJobs lists the jobs by what users call them.
+func (b *Belief) nameJobs() map[string][]backfill.JobID {
+	names := make(map[string][]backfill.JobID, 2*len(b.jobs))
+	for key, j := range b.jobs {
+		short := key.String()
+		names[short] = append(names[short], j.ID)
+		names[key.Name(true)] = []backfill.JobID{j.ID}
+	}
+	for _, ids := range names {
+		slices.Sort(ids)
+	}
+	return names
+}
+
+// Find lists the jobs that users call by a name: 12.0, or 12.0@schedd where several schedds have
+// one.
+func (v *View) Find(name string) []backfill.JobID { return v.names[name] }
+
+// Why says why a job is not planned with; false if it is.
+func (v *View) Why(id backfill.JobID) (Unplanned, bool) {
+	i := slices.IndexFunc(v.out, func(u unplanned) bool { return u.id == id })
+	if i < 0 {
+		return Unplanned{}, false
+	}
+	return v.out[i].describe(), true
+}
+
+// All are all jobs that are not planned with, in the order of jobs.
+func (v *View) All() []Unplanned {
+	out := slices.Clone(v.out)
+	slices.SortFunc(out, func(a, b unplanned) int {
+		return cmp.Or(cmp.Compare(a.group.Submit, b.group.Submit), a.key.Compare(b.key))
+	})
+	all := make([]Unplanned, len(out))
+	for i, u := range out {
+		all[i] = u.describe()
+	}
+	return all
+}
+
+// Reasons are the jobs that are not planned with, and why, as admission found them.
+func (v *View) Reasons(yield func(backfill.JobID, string) bool) {
+	for _, u := range v.out {
+		if !yield(u.id, u.why) {
+			return
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package negotiator
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
+
+// learn makes the estimators learn from the jobs that completed, in the order in which they end in
+// the cycle, before run times are predicted.
+func (n *Negotiator) learn(d *Delta) {
+	p := n.predictions
+	p.learned = p.learned[:0]
+	if p.set == nil {
+		return
+	}
+	for _, id := range slices.SortedFunc(slices.Values(d.Completed), n.State().CompareEnds) {
+		ran, known := d.Ran[id]
+		if !known {
+			run, _ := n.State().Reason(id)
+			ran = d.Now - run.At
+		}
+		if ran < 0 {
+			continue
+		}
+		ended := estimate.Ended{Job: p.describe(n.jobs[id]), Ran: ran, At: d.Now}
+		p.set.Learn(ended)
+		p.learned = append(p.learned, ended)
+	}
+}
+
+// replan adds the known jobs to the arrivals, if their run times are to be predicted anew. Of the
+// jobs that the delta reports it adds only those that get a new end, or are back in the queue.
+func (n *Negotiator) replan(d *Delta) {
+	if !n.predictions.anew {
+		return
+	}
+	ends := map[backfill.JobID]backfill.Time{}
+	for _, end := range d.Ends {
+		ends[end.Job] = end.At
+	}
+	isBack := n.returning(d)
+	for _, was := range n.State().Snapshot().Jobs {
+		id := was.Job.ID
+		end, moved := ends[id]
+		returns := was.Running && isBack(id, was.Placement)
+		if n.reported[id] && !moved && !returns {
+			continue
+		}
+		a := arrival{kind: backfill.Changed, job: n.jobs[id], replanned: was.Job}
+		if was.Running && !returns {
+			a.kind, a.placement, a.start, a.end = backfill.Found, was.Placement, was.Start, end
+		}
+		n.arrivals = append(n.arrivals, a)
+	}
+}
+
+// returning returns a function that reports which running jobs the delta brings back to the queue.
+func (n *Negotiator) returning(d *Delta) func(backfill.JobID, backfill.Placement) bool {
+	lost := map[backfill.SlotID]bool{}
+	for _, name := range d.SlotsDown {
+		lost[n.inventory.ids[name]] = true
+	}
+	gone := map[backfill.JobID]bool{}
+	for _, id := range slices.Concat(d.Completed, d.Removed) {
+		gone[id] = true
+	}
+	for _, run := range d.Found {
+		gone[run.Job.ID] = true
+	}
+	isLost := func(c backfill.Chunks) bool { return lost[c.Slot] }
+	return func(id backfill.JobID, at backfill.Placement) bool {
+		return !gone[id] && (slices.Contains(d.StartFailed, id) || slices.ContainsFunc(at, isLost))
+	}
+}

@@ -1,0 +1,89 @@
+package negotiator
+
+import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
+
+// Report says what a cycle did. It holds until the next cycle.
+type Report struct {
+	Delta    Delta
+	Decision backfill.Decision
+	// Matches are the jobs that start, and Held those that leave the queue without running.
+	Matches []Match
+	Held    []Held
+	// State is the schedule after the cycle.
+	State *backfill.State
+	// Unordered says that the order is an expression which has not yet given any job a number;
+	// see [UnorderedText].
+	Unordered bool
+	// Changed says that a new policy became active with this cycle; see [Config.Changes].
+	Changed bool
+	// Learned are the completed jobs from which the estimators learned.
+	Learned []estimate.Ended
+	// Took is how long the cycle took, by the configured clock. Matched is the part of it up to
+	// the end of matching.
+	Took, Matched time.Duration
+
+	predictions *predictions
+}
+
+// Held is a job that left the queue without running, and why.
+type Held struct {
+	Job    *Job
+	Reason string
+}
+
+// Prediction is how long a job is expected to run, if that differs from what it requests.
+type Prediction struct{ Requested, Predicted backfill.Time }
+
+// Predictions are those of all jobs, as of a cycle. The zero value has none.
+type Predictions struct {
+	of    map[backfill.JobID]Prediction
+	slack backfill.Time
+}
+
+// Predictions copies the predictions after the cycle. It must be called before the next cycle.
+func (r *Report) Predictions() Predictions {
+	p := r.predictions
+	if p == nil || len(p.known) == 0 {
+		return Predictions{}
+	}
+	of := make(map[backfill.JobID]Prediction, len(p.known))
+	for id, known := range p.known {
+		one := Prediction{Predicted: known.Backfill}
+		switch {
+		case p.guarantees: // the other two are what is requested
+			one.Predicted = known.Order
+		case r.State.IsRunning(id):
+			one.Predicted = known.Running
+		}
+		if one.Requested = p.requested(p.jobs[id]); one.Predicted != one.Requested {
+			of[id] = one
+		}
+	}
+	return Predictions{of: of, slack: p.slack}
+}
+
+// Predicted returns the run times with which a job is planned that waits or runs after the cycle.
+func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
+	p := r.predictions
+	t := p.requested(p.jobs[id])
+	uses := estimate.Uses{Order: t, Backfill: t, Running: t}
+	if known := p.known[id]; known != nil {
+		uses = known.Uses
+	}
+	if p.guarantees {
+		uses.Backfill, uses.Running = t, t
+	}
+	return uses
+}
+
+// Of returns the prediction of a job; false if the job is expected to run for as long as it
+// requests.
+func (p Predictions) Of(id backfill.JobID) (Prediction, bool) {
+	one, known := p.of[id]
+	return one, known
+}
