@@ -9,7 +9,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestEarliestAhead takes the job out and looks for its earliest fit.
+// TestEarliestAhead checks, on a pool of one slot, that EarliestAhead finds for a request that is
+// in the profile what EarliestFitBefore finds if the request is not in it, and that it finds
+// nothing once the slot is dropped.
 func TestEarliestAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, all := drawSlot(t)
@@ -21,7 +23,7 @@ func TestEarliestAhead(t *testing.T) {
 		require.True(t, ok)
 		from := profile.Time(rapid.IntRange(0, int(start)).Draw(t, "from"))
 		limit := profile.Time(rapid.IntRange(0, int(start)).Draw(t, "limit"))
-		want, _, wantOK := p.EarliestFitBefore(r, from, limit) // it is not there yet
+		want, _, wantOK := p.EarliestFitBefore(r, from, limit) // the request is not in the profile yet
 		p.Add(at, r.Chunk, start, start+r.Duration)
 		got, gotOK := p.EarliestAhead(r, start, from, limit)
 		require.Equal(t, wantOK, gotOK)
@@ -34,7 +36,7 @@ func TestEarliestAhead(t *testing.T) {
 	})
 }
 
-// drawSlot is a profile of one slot with some spans, and the slot as candidate.
+// drawSlot draws a profile of one slot with up to 12 spans; the slot is the only candidate.
 func drawSlot(t *rapid.T) (*profile.Profile, *profile.Candidates) {
 	p := profile.New(profile.ByRank)
 	p.SetSlot(0, "a", profile.Vector{8, 8})

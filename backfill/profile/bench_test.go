@@ -12,8 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// reserved is a slot of 1024 cpus with so many reservations, each placed at its
-// earliest start.
+// reserved returns a pool of one slot with 1024 cpus and n reservations, each at its earliest
+// start.
 func reserved(b *testing.B, n int) (*profile.Profile, *profile.Candidates, []span) {
 	b.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -32,7 +32,7 @@ func reserved(b *testing.B, n int) (*profile.Profile, *profile.Candidates, []spa
 	return p, all, spans
 }
 
-// BenchmarkOneSlot asks and changes a slot with a long plan.
+// BenchmarkOneSlot measures searches and changes on one slot with 10 to 30000 reservations.
 func BenchmarkOneSlot(b *testing.B) {
 	for _, n := range []int{10, 1000, 30000} {
 		p, all, spans := reserved(b, n)
@@ -71,7 +71,8 @@ func BenchmarkOneSlot(b *testing.B) {
 	}
 }
 
-// BenchmarkGang places gangs on a pool of many slots with a plan on each.
+// BenchmarkGang measures requests of one chunk, and of a chunk for every tenth slot, on pools of
+// many slots with reservations on each.
 func BenchmarkGang(b *testing.B) {
 	for _, slots := range []int{100, 1000, 10000} {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -118,8 +119,8 @@ func BenchmarkGang(b *testing.B) {
 	}
 }
 
-// BenchmarkGangOfAll needs a chunk on each slot at once; the slots become free
-// one after the other.
+// BenchmarkGangOfAll measures the search for a start at which one chunk fits on every slot, if the
+// slots become free one after the other.
 func BenchmarkGangOfAll(b *testing.B) {
 	for _, slots := range []int{10, 100, 1000} {
 		hands := make([]hand, slots)
@@ -141,9 +142,9 @@ func BenchmarkGangOfAll(b *testing.B) {
 	}
 }
 
-// partitionedMachine is one of Intrepid's size: 80 midplanes, 60 wires, and some 300
-// bundles of 1 to 80 midplanes in a row, those of several with wires. The candidates are
-// those of each size, the smallest first.
+// partitionedMachine returns a machine of Intrepid's size: 80 midplanes, 60 wires, and some 300
+// bundles of 1 to 80 adjacent midplanes. A bundle of several midplanes has wires too. There is one
+// set of candidates for each size of bundle, the smallest size first.
 func partitionedMachine() (p *profile.Profile, bySize []*profile.Candidates) {
 	const midplanes, wires = 80, 60
 	p = profile.New(profile.ByRank)
@@ -171,8 +172,8 @@ func partitionedMachine() (p *profile.Profile, bySize []*profile.Candidates) {
 	return p, bySize
 }
 
-// BenchmarkBundles asks a partitioned machine with so many reservations, each placed at
-// its earliest start, for bundles of a size.
+// BenchmarkBundles measures requests for bundles of three sizes, on a partitioned machine with up
+// to 500 reservations, each at its earliest start.
 func BenchmarkBundles(b *testing.B) {
 	for _, n := range []int{0, 50, 500} {
 		random := rand.New(rand.NewPCG(1, 2))

@@ -12,11 +12,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// partitioned is a profile with bundles and its model.
+// partitioned is a profile with bundles, together with its model.
 type partitioned struct {
 	twin
 	names []string
-	slots [][]profile.SlotID // of each bundle
+	slots [][]profile.SlotID // by bundle
 }
 
 func (w *partitioned) add(s span) {
@@ -25,7 +25,7 @@ func (w *partitioned) add(s span) {
 	w.m.shiftWhole(s, -1)
 }
 
-// shiftWhole is shift for a span that takes all of its slots, or one that does not.
+// shiftWhole is shift, but a span without a chunk vector takes all of its slots.
 func (m *model) shiftWhole(s span, sign int64) {
 	for _, c := range s.at {
 		one := s
@@ -36,7 +36,7 @@ func (m *model) shiftWhole(s span, sign int64) {
 	}
 }
 
-// free says whether all of a bundle is free in [start, end).
+// free reports whether all of a bundle is free during [start, end).
 func (w *partitioned) free(id profile.BundleID, start, end profile.Time) bool {
 	for _, slot := range w.slots[id] {
 		if int(slot) >= len(w.m.up) || !w.m.up[slot] {
@@ -52,6 +52,8 @@ func (w *partitioned) free(id profile.BundleID, start, end profile.Time) bool {
 	return true
 }
 
+// earliest returns the first start in [from, limit) at which a candidate bundle is free for the
+// request's duration. What is free from until on does not matter.
 func (w *partitioned) earliest(r profile.Request, from, limit, until profile.Time) (profile.Time, bool) {
 	for start := from; start < min(limit, max(from, horizon)+1); start++ {
 		for _, id := range r.Candidates.Bundles {
@@ -63,7 +65,9 @@ func (w *partitioned) earliest(r profile.Request, from, limit, until profile.Tim
 	return 0, false
 }
 
-// place sorts the free candidates by what the rule says.
+// place chooses one of the candidates that are free: the one with the highest rank, if the rule is
+// ByRank; then the one that shares slots with the fewest other free bundles; then the first by
+// name.
 func (w *partitioned) place(r profile.Request, start profile.Time) profile.Placement {
 	type choice struct {
 		id     profile.BundleID
@@ -98,7 +102,7 @@ func (w *partitioned) place(r profile.Request, start profile.Time) profile.Place
 	return w.all(choices[0].id)
 }
 
-// all is the placement on a bundle.
+// all returns the placement that takes a whole bundle.
 func (w *partitioned) all(id profile.BundleID) (at profile.Placement) {
 	for _, slot := range w.slots[id] {
 		at = append(at, profile.Chunks{Slot: slot, Count: 1})
@@ -113,8 +117,8 @@ func (w *partitioned) clone() *partitioned {
 	}
 }
 
-// TestBundlesAreTheArrayModel is TestProfileIsTheArrayModel for requests of bundles, on
-// slots that parts are taken of as well.
+// TestBundlesAreTheArrayModel is TestProfileIsTheArrayModel for requests of bundles. Some spans
+// occupy only a part of a slot, which keeps its bundles from being free.
 func TestBundlesAreTheArrayModel(t *testing.T) { rapid.Check(t, bundlesAreTheModel) }
 
 func bundlesAreTheModel(t *rapid.T) {
@@ -176,7 +180,7 @@ func bundlesAreTheModel(t *rapid.T) {
 			r := request(t, w)
 			start, at, ok := w.p.EarliestFit(r, w.m.now+between(t, 0, 9, "from"))
 			if !ok || start+r.Duration >= horizon {
-				t.Skip("it does not fit, or too late")
+				t.Skip("it fits nowhere, or ends after the array")
 			}
 			w.add(span{at, nil, start, start + r.Duration})
 		},
@@ -184,7 +188,7 @@ func bundlesAreTheModel(t *rapid.T) {
 			w := one(t)
 			start := w.m.now + between(t, 0, 30, "start")
 			if start+20 >= horizon {
-				t.Skip("the array ends here")
+				t.Skip("the span might end after the array")
 			}
 			at := profile.Placement{{Slot: profile.SlotID(rapid.IntRange(0, len(w.m.up)-1).Draw(t, "slot")), Count: 1}}
 			chunk := profile.Vector(rapid.SliceOfN(rapid.Int64Range(0, 2), resources, resources).Draw(t, "chunk"))
@@ -193,7 +197,7 @@ func bundlesAreTheModel(t *rapid.T) {
 		"remove": func(t *rapid.T) {
 			w := one(t)
 			if len(w.m.spans) == 0 {
-				t.Skip("nothing is there")
+				t.Skip("there are no spans")
 			}
 			i := rapid.IntRange(0, len(w.m.spans)-1).Draw(t, "span")
 			s := w.m.spans[i]
@@ -223,7 +227,7 @@ func bundlesAreTheModel(t *rapid.T) {
 		"drop the last bundle": func(t *rapid.T) {
 			w := one(t)
 			if len(w.slots) < 2 {
-				t.Skip("one is left")
+				t.Skip("the last bundle stays")
 			}
 			w.p.DropLastBundle()
 			w.names, w.slots = w.names[:len(w.names)-1], w.slots[:len(w.slots)-1]
@@ -248,6 +252,9 @@ func bundlesAreTheModel(t *rapid.T) {
 	})
 }
 
+// askForBundles compares the profile's answers about a request of a bundle with the model's. The
+// searches look for starts at from or later. EarliestAhead gets start, which is not before limit,
+// as the planned start.
 func askForBundles(t *rapid.T, w *partitioned, r profile.Request, from, limit, start profile.Time) {
 	want := w.place(r, from)
 	at, ok := w.p.Place(r, from)
@@ -291,8 +298,9 @@ func askForBundles(t *rapid.T, w *partitioned, r profile.Request, from, limit, s
 	}
 }
 
-// TestLeastBlocking is Intrepid's choice: a midplane whose neighbour is in use rather than
-// one of a pair that is free.
+// TestLeastBlocking checks the rule that Intrepid uses: a job of one midplane takes one whose
+// neighbour is in use, because one of a free pair would block the bundle of both. A higher rank
+// comes before that.
 func TestLeastBlocking(t *testing.T) {
 	p := profile.New(profile.ByRank)
 	for i := range 4 {
@@ -307,7 +315,7 @@ func TestLeastBlocking(t *testing.T) {
 	}
 	at, ok := p.Place(single, 0)
 	require.True(t, ok)
-	require.Equal(t, profile.Placement{{Slot: 0, Count: 1}}, at, "all block as many, so the name decides")
+	require.Equal(t, profile.Placement{{Slot: 0, Count: 1}}, at, "each blocks one bundle, so the name decides")
 	p.Add(profile.Placement{{Slot: 2, Count: 1}}, nil, 0, 100)
 	at, _ = p.Place(single, 0)
 	require.Equal(t, profile.Placement{{Slot: 3, Count: 1}}, at)
@@ -321,5 +329,5 @@ func TestLeastBlocking(t *testing.T) {
 	require.Equal(t, profile.Placement{{Slot: 2, Count: 1}, {Slot: 3, Count: 1}}, at)
 	single.Candidates.Rank = []int32{0, 1, 0, 0}
 	at, _ = p.Place(single, 0)
-	require.Equal(t, profile.Placement{{Slot: 1, Count: 1}}, at, "rank comes first")
+	require.Equal(t, profile.Placement{{Slot: 1, Count: 1}}, at, "rank comes before the number of blocked bundles")
 }

@@ -2,18 +2,19 @@ package profile
 
 import "math"
 
-// AskMany has the profile and its clones answer requests of so many candidates with reaches, of
-// short spans and with room for so many bounds.
+// AskMany makes the profile and its clones use reaches for requests with at least so many candidate
+// slots, and lets all reaches together hold so many bounds. It also makes the list of growths and
+// the spans short, so that tests reach every limit.
 func AskMany(p *Profile, slots, bounds int) {
 	p.limits = limits{manySlots: slots, maxReach: bounds, maxGrown: 5, spans: []Time{1, 3, 7}}
 }
 
-// OneByOne is a clone that asks every slot.
+// OneByOne returns a clone that searches every slot and uses no reaches.
 func OneByOne(p *Profile) *Profile {
 	c := p.Clone()
 	c.limits.manySlots = math.MaxInt
 	return c
 }
 
-// CapacityOf is what the slot has, or had when it was there.
+// CapacityOf returns the capacity of a slot, or the last one it had if it is dropped.
 func (p *Profile) CapacityOf(id SlotID) Vector { return p.slots[id].capacity }

@@ -11,8 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestReachIsThePlainList asks pools in which many slots are alike and idle, through
-// all that happens to them, and asks copies of them that look at every slot.
+// TestReachIsThePlainList checks that a profile that uses reaches gives the same answers as a clone
+// that searches every slot. Many slots of the pools are equal and idle, and they go through every
+// kind of change, so a bound or a note of an idle slot that is out of date gives a wrong answer.
 func TestReachIsThePlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clones := []*pool{drawPool(t)}
@@ -36,10 +37,10 @@ func TestReachIsThePlainList(t *testing.T) {
 					w.add(span{at, r.Chunk, start, start + r.Duration})
 				}
 			},
-			"end": func(t *rapid.T) { // early, or when it was over already
+			"end": func(t *rapid.T) { // before or after the span's own end
 				w := rapid.SampledFrom(clones).Draw(t, "pool")
 				if len(w.spans) == 0 {
-					t.Skip("nothing is there")
+					t.Skip("there are no spans")
 				}
 				i := rapid.IntRange(0, len(w.spans)-1).Draw(t, "span")
 				s := w.spans[i]
@@ -51,7 +52,7 @@ func TestReachIsThePlainList(t *testing.T) {
 				w.now += profile.Time(rapid.IntRange(1, 8).Draw(t, "seconds"))
 				w.p.Forget(w.now)
 			},
-			"ask from": func(t *rapid.T) { // later than some questions, or earlier than before
+			"ask from": func(t *rapid.T) { // later than some questions to come, or earlier than the last
 				w := rapid.SampledFrom(clones).Draw(t, "pool")
 				w.p.AskFrom(w.now + profile.Time(rapid.IntRange(0, 6).Draw(t, "ahead")))
 			},
@@ -64,7 +65,7 @@ func TestReachIsThePlainList(t *testing.T) {
 				switch rapid.IntRange(0, 3).Draw(t, "how") {
 				case 0, 1:
 					w.p.DropSlot(id)
-				case 2: // it may have been away
+				case 2: // the same capacity; the slot may have been dropped
 					w.p.SetSlot(id, w.name(id), w.p.CapacityOf(id))
 				default:
 					w.p.SetSlot(id, w.name(id), drawCapacity(t))
@@ -111,7 +112,8 @@ func TestReachIsThePlainList(t *testing.T) {
 	})
 }
 
-// TestAskFrom: what is found out about a time is no answer about an earlier one.
+// TestAskFrom checks that questions about instants before AskFrom's are answered correctly,
+// although the bounds computed after AskFrom do not cover them.
 func TestAskFrom(t *testing.T) {
 	p, all := newPool(profile.Pack, []hand{{"a", vec(1), nil}, {"b", vec(1), nil}})
 	profile.AskMany(p, 2, 12)
@@ -125,7 +127,7 @@ func TestAskFrom(t *testing.T) {
 	}
 	p.AskFrom(5)
 	require.EqualValues(t, 20, earliest(5))
-	require.EqualValues(t, 1, earliest(1), "before that")
+	require.EqualValues(t, 1, earliest(1), "a start before AskFrom's instant")
 	require.EqualValues(t, 20, earliest(5))
 	p.AskFrom(0)
 	require.EqualValues(t, 0, earliest(0))
@@ -134,7 +136,7 @@ func TestAskFrom(t *testing.T) {
 	require.EqualValues(t, 20, earliest(6))
 }
 
-// pool is a profile with what is needed to change it.
+// pool is a profile, and what the test needs to change it: the time, the requests and the spans.
 type pool struct {
 	p      *profile.Profile
 	now    profile.Time
@@ -144,7 +146,8 @@ type pool struct {
 	spans  []span
 }
 
-// drawPool is an idle pool of a few capacities, with requests that come again.
+// drawPool draws an idle pool whose slots have one of four capacities. Requests reuse three sets of
+// candidates and three chunks, so that they find reaches that earlier ones made.
 func drawPool(t *rapid.T) *pool {
 	rule := rapid.SampledFrom([]profile.Rule{profile.ByRank, profile.Pack, profile.Spread}).Draw(t, "rule")
 	w := &pool{p: profile.New(rule), slots: rapid.IntRange(2, 150).Draw(t, "slots")}
@@ -170,7 +173,7 @@ func drawCapacity(t *rapid.T) profile.Vector {
 	return rapid.SampledFrom([]profile.Vector{{1, 2}, {2, 4}, {4, 4}, {4, 0}}).Draw(t, "capacity")
 }
 
-// name orders the slots by no order of their IDs.
+// name gives slots names whose order differs from that of their IDs.
 func (w *pool) name(id profile.SlotID) string { return fmt.Sprint("slot", int(id)*37%101, "-", id) }
 
 func (w *pool) request(t *rapid.T) profile.Request {

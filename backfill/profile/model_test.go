@@ -12,24 +12,24 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// model is a profile as an array: what is free on each slot in each second.
+// model is a profile as an array: it holds what is free on each slot in each second.
 type model struct {
 	rule     profile.Rule
 	now      profile.Time
 	capacity []profile.Vector
 	up       []bool
-	free     [][]profile.Vector // slot, second; the last one is for ever
+	free     [][]profile.Vector // by slot and second; the last second stands for all later ones
 	spans    []span
 }
 
-// span is what was added.
+// span is what one call of Add occupies.
 type span struct {
 	at         profile.Placement
 	chunk      profile.Vector
 	start, end profile.Time
 }
 
-const horizon = 120 // seconds; spans end before
+const horizon = 120 // seconds that the array covers; all spans end before it
 
 func (m *model) setSlot(id int, capacity profile.Vector) {
 	if id == len(m.free) {
@@ -69,7 +69,7 @@ func (m *model) shift(s span, sign int64) {
 	}
 }
 
-// bounds are the least and the most that is free of each resource in [from, to).
+// bounds returns the least and the most that is free of each resource during [from, to).
 func (m *model) bounds(id profile.SlotID, from, to profile.Time) (low, high profile.Vector) {
 	seconds := m.free[id]
 	low, high = slices.Clone(seconds[min(from, horizon)]), slices.Clone(seconds[min(from, horizon)])
@@ -81,7 +81,7 @@ func (m *model) bounds(id profile.SlotID, from, to profile.Time) (low, high prof
 	return low, high
 }
 
-// chunks is how many of the request's chunks fit the slot in [start, end).
+// chunks returns how many of the request's chunks fit the slot during [start, end).
 func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.Time) int {
 	if int(id) >= len(m.up) || !m.up[id] {
 		return 0
@@ -91,7 +91,7 @@ func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.
 		need := make(profile.Vector, len(r.Chunk))
 		need.AddScaled(r.Chunk, int64(n))
 		fits := true
-		for k, a := range need { // what is not asked for does not matter
+		for k, a := range need { // an overfull resource that is not asked for does not matter
 			fits = fits && (a == 0 || a <= low[k])
 		}
 		if fits {
@@ -101,8 +101,8 @@ func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.
 	return 0
 }
 
-// earliest is the first start in [from, limit) at which the request fits, as far
-// as the time before until is concerned.
+// earliest returns the first start in [from, limit) at which the request fits. What is free from
+// until on does not matter.
 func (m *model) earliest(r profile.Request, from, limit, until profile.Time) (profile.Time, bool) {
 	for start := from; start < min(limit, max(from, horizon)+1); start++ {
 		total := 0
@@ -116,7 +116,7 @@ func (m *model) earliest(r profile.Request, from, limit, until profile.Time) (pr
 	return 0, false
 }
 
-// place chooses slots as the rule says, with fractions.
+// place chooses slots by the rule. It compares the remainders as exact fractions.
 func (m *model) place(r profile.Request, start profile.Time) (at profile.Placement) {
 	type host struct {
 		id     profile.SlotID
@@ -143,7 +143,7 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		}
 		hosts = append(hosts, h)
 	}
-	slices.SortFunc(hosts, func(a, b host) int { // the names are in order of the IDs
+	slices.SortFunc(hosts, func(a, b host) int { // names have the order of the IDs
 		switch m.rule {
 		case profile.Spread:
 			return cmp.Or(b.left.Cmp(a.left), cmp.Compare(a.id, b.id))
@@ -159,7 +159,7 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		}
 		for i, h := range hosts {
 			n := min(h.chunks, left)
-			if m.rule == profile.Spread { // one a round
+			if m.rule == profile.Spread { // one chunk on each slot in each round
 				n = 0
 				if h.chunks >= round && left > 0 {
 					n = 1
@@ -180,14 +180,15 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 	return at
 }
 
-// twin is a profile and its model.
+// twin is a profile and a model that went through the same operations.
 type twin struct {
 	p *profile.Profile
 	m *model
 }
 
-// TestProfileIsTheArrayModel drives profiles and arrays through the same
-// operations, clones of them too, and asks both of a pair the same questions.
+// TestProfileIsTheArrayModel checks that a profile gives the same answers as an array, after the
+// same operations. Clones go on from there with operations of their own. The test runs once with
+// searches of every slot and once with reaches.
 func TestProfileIsTheArrayModel(t *testing.T) {
 	t.Run("slot by slot", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) { profileIsTheModel(t, func(*profile.Profile) {}) })
@@ -217,7 +218,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 		twins[0].m.setSlot(i, capacity)
 	}
 	one := func(t *rapid.T) *twin { return twins[rapid.IntRange(0, len(twins)-1).Draw(t, "profile")] }
-	// Requests come again, as those of an autocluster do.
+	// Requests reuse three sets of candidates and three chunks, as the jobs of an autocluster do.
 	var sets []*profile.Candidates
 	var chunks []profile.Vector
 	for range 3 {
@@ -250,15 +251,15 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			w, r := one(t), request(t)
 			start, at, ok := w.p.EarliestFit(r, w.m.now+between(t, 0, 9, "from"))
 			if !ok || start+r.Duration >= horizon {
-				t.Skip("it does not fit, or too late")
+				t.Skip("it fits nowhere, or ends after the array")
 			}
 			add(w, span{at, r.Chunk, start, start + r.Duration})
 		},
-		"occupy": func(t *rapid.T) { // whether it fits or not
+		"occupy": func(t *rapid.T) { // even if it does not fit
 			w := one(t)
 			start := w.m.now + between(t, -5, 30, "start")
 			if start < 0 || start+30 >= horizon {
-				t.Skip("the array ends here")
+				t.Skip("the span might lie outside the array")
 			}
 			at := profile.Placement{{
 				Slot:  profile.SlotID(rapid.IntRange(0, slots-1).Draw(t, "slot")),
@@ -269,7 +270,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 		"remove": func(t *rapid.T) {
 			w := one(t)
 			if len(w.m.spans) == 0 {
-				t.Skip("nothing is there")
+				t.Skip("there are no spans")
 			}
 			i := rapid.IntRange(0, len(w.m.spans)-1).Draw(t, "span")
 			s := w.m.spans[i]
@@ -313,7 +314,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			}
 			for range 3 {
 				w, r := one(t), request(t)
-				from := between(t, w.m.now, w.m.now+20, "from") // where the spans are
+				from := between(t, w.m.now, w.m.now+20, "from") // near now, where spans are
 				start := between(t, from, from+25, "start")
 				limit := between(t, from, start, "limit")
 				ask(t, w, r, from, limit, start)
@@ -322,8 +323,9 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 	})
 }
 
-// ask asks a profile and its model all that can be asked of a request from an
-// instant on, with a limit and a start behind it.
+// ask compares the profile's answer to every kind of question with the model's. The searches look
+// for starts at from or later. EarliestAhead gets start, which is not before limit, as the planned
+// start.
 func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time) {
 	p, m := w.p, w.m
 	for id := range m.free {
@@ -346,7 +348,7 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	if ok {
 		require.NoError(t, p.Misfit(r, at, from))
 	}
-	for id := range m.free { // all on one slot
+	for id := range m.free { // all chunks on one slot
 		slot := profile.SlotID(id)
 		fits := r.Candidates.Has(slot) && m.chunks(slot, r, from, from+r.Duration) == r.Nodes
 		require.Equal(t, fits, p.Fits(r, profile.Placement{{Slot: slot, Count: r.Nodes}}, from))

@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// place is a placement: slot and chunks, slot and chunks…
+// place makes a placement from pairs of a slot and a number of chunks.
 func place(pairs ...int) profile.Placement {
 	var p profile.Placement
 	for i := 0; i < len(pairs); i += 2 {
@@ -17,7 +17,7 @@ func place(pairs ...int) profile.Placement {
 	return p
 }
 
-// hand is a slot of a hand-made pool: what it has and what is taken.
+// hand is a slot of a hand-made pool: its capacity, and what is occupied of it during [0, 1000).
 type hand struct {
 	name           string
 	capacity, used profile.Vector
@@ -39,7 +39,7 @@ func newPool(rule profile.Rule, slots []hand) (*profile.Profile, *profile.Candid
 
 func vec(v ...int64) profile.Vector { return v }
 
-// TestPlacementRules chooses slots in hand-made pools.
+// TestPlacementRules checks which slots each rule chooses in hand-made pools.
 func TestPlacementRules(t *testing.T) {
 	const big = 1_000_000_000_000_000
 	for _, tt := range []struct {
@@ -51,13 +51,13 @@ func TestPlacementRules(t *testing.T) {
 		byRank, pack, spread profile.Placement
 	}{
 		{
-			name:  "all equal: by name, not by place",
+			name:  "all are equal: by name, not by ID",
 			slots: []hand{{"c", vec(4), nil}, {"a", vec(4), nil}, {"b", vec(4), nil}},
 			nodes: 1, chunk: vec(1),
 			byRank: place(1, 1), pack: place(1, 1), spread: place(1, 1),
 		},
 		{
-			name:  "names by bytes",
+			name:  "names are compared by bytes",
 			slots: []hand{{"b", vec(4), nil}, {"B", vec(4), nil}, {"a10", vec(4), nil}, {"a9", vec(4), nil}},
 			nodes: 4, chunk: vec(4),
 			byRank: place(1, 1, 2, 1, 3, 1, 0, 1), pack: place(1, 1, 2, 1, 3, 1, 0, 1), spread: place(1, 1, 2, 1, 3, 1,
@@ -70,7 +70,7 @@ func TestPlacementRules(t *testing.T) {
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
 		},
 		{
-			name:  "a fraction, not an amount",
+			name:  "the remainder is a fraction, not an amount",
 			slots: []hand{{"a", vec(4), nil}, {"b", vec(100), vec(60)}}, // 3/4 and 39/100 are left
 			nodes: 1, chunk: vec(1),
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
@@ -82,32 +82,32 @@ func TestPlacementRules(t *testing.T) {
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
 		},
 		{
-			name:  "also one that is not asked for, but not one that the slot has none of",
+			name:  "resources that are not asked for count, unless the slot has none of them",
 			slots: []hand{{"a", vec(8, 0), nil}, {"b", vec(8, 10), vec(0, 9)}},
 			nodes: 1, chunk: vec(1, 0),
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
 		},
 		{
-			name:  "rank before all",
+			name:  "rank comes before the remainder",
 			slots: []hand{{"a", vec(8), vec(6)}, {"b", vec(8), nil}, {"c", vec(8), vec(1)}},
 			rank:  []int32{0, 1, 1},
 			nodes: 1, chunk: vec(2),
 			byRank: place(2, 1), pack: place(0, 1), spread: place(1, 1),
 		},
 		{
-			name:  "each takes as many as fit, or one a round",
+			name:  "each slot takes as many as fit, or one in each round",
 			slots: []hand{{"a", vec(8), nil}, {"b", vec(8), vec(4)}, {"c", vec(8), vec(5)}},
 			nodes: 5, chunk: vec(2),
 			byRank: place(2, 1, 1, 2, 0, 2), pack: place(2, 1, 1, 2, 0, 2), spread: place(0, 2, 1, 2, 2, 1),
 		},
 		{
-			name:  "what is left after the last chunk does not matter",
+			name:  "the remainder is what one chunk leaves",
 			slots: []hand{{"a", vec(9), nil}, {"b", vec(10), nil}},
 			nodes: 3, chunk: vec(3),
 			byRank: place(0, 3), pack: place(0, 3), spread: place(1, 2, 0, 1),
 		},
 		{
-			name: "large numbers, exactly: 1/3 and a hair more or less",
+			name: "large numbers are compared exactly: 1/3 and slightly more",
 			slots: []hand{
 				{"a", vec(3*big + 1), vec(2 * big)},
 				{"b", vec(3 * big), vec(2 * big)},
@@ -123,7 +123,7 @@ func TestPlacementRules(t *testing.T) {
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
 		},
 		{
-			name:  "too wide",
+			name:  "more chunks than fit",
 			slots: []hand{{"a", vec(8), nil}, {"b", vec(8), vec(7)}},
 			nodes: 4, chunk: vec(3),
 		},
@@ -132,7 +132,7 @@ func TestPlacementRules(t *testing.T) {
 			nodes: 1, chunk: vec(0),
 		},
 		{
-			name:  "nothing asked for",
+			name:  "a chunk of nothing",
 			slots: []hand{{"a", vec(8), vec(8)}, {"b", vec(8), nil}},
 			nodes: 3, chunk: vec(0),
 			byRank: place(0, 3), pack: place(0, 3), spread: place(1, 2, 0, 1),
@@ -164,13 +164,13 @@ func TestPlacementRules(t *testing.T) {
 	}
 }
 
-// TestPlacementLooksAhead: what counts is the least that is free during the
-// whole of the request.
+// TestPlacementLooksAhead checks that the remainder is computed from the least that is free during
+// the whole of the request, not from what is free at its start.
 func TestPlacementLooksAhead(t *testing.T) {
 	p, all := newPool(profile.Pack, []hand{{"a", vec(8), vec(2)}, {"b", vec(8), nil}})
 	p.Add(place(1, 1), vec(5), 9, 20)
 	r := profile.Request{Chunk: vec(1), Nodes: 1, Duration: 9, Candidates: all}
-	at, ok := p.Place(r, 0) // ends when the span on b begins
+	at, ok := p.Place(r, 0) // the request ends when the span on b begins
 	require.True(t, ok)
 	require.Equal(t, place(0, 1), at)
 	r.Duration = 10
@@ -179,8 +179,9 @@ func TestPlacementLooksAhead(t *testing.T) {
 	require.Equal(t, place(1, 1), at)
 }
 
-// TestOneComesAndOneGoes: at 10 a slot becomes free and another ceases to be free for
-// long enough, so that two chunks fit only when that one is free again.
+// TestOneComesAndOneGoes checks the search where, at the same instant 10, one slot becomes free and
+// another is no longer free for the whole duration. Two chunks fit only at 50. A search that
+// counted the new slot and did not yet discount the other would find 10.
 func TestOneComesAndOneGoes(t *testing.T) {
 	for _, comes := range []int{0, 1, 2} {
 		for _, goes := range []int{0, 1, 2} {
@@ -209,8 +210,8 @@ func TestParseRule(t *testing.T) {
 	require.EqualError(t, err, `unknown placement rule "random": choose one of rank, pack, spread`)
 }
 
-// Two slots that have lost capacity under what runs there, in a resource that
-// the job does not ask for: -1/2 is less than -3/100.
+// TestNegativeRemaindersAreFractionsToo checks the choice between two overfull slots. They lack a
+// resource that the job does not ask for: -3/100 of it on one, -1/2 on the other, which is less.
 func TestNegativeRemaindersAreFractionsToo(t *testing.T) {
 	p, all := newPool(profile.Pack, []hand{{"a", vec(8, 100), vec(0, 103)}, {"b", vec(8, 2), vec(0, 3)}})
 	at, ok := p.Place(profile.Request{Chunk: vec(1, 0), Nodes: 1, Duration: 10, Candidates: all}, 0)

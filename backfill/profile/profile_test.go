@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestMisfit says what is wrong with a place.
+// TestMisfit checks the reason that Misfit gives for each kind of wrong placement.
 func TestMisfit(t *testing.T) {
 	p, _ := newPool(profile.Pack, []hand{
 		{"a", vec(8), vec(4)},
@@ -50,13 +50,15 @@ func TestMisfit(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 		}
 	}
-	p.SetSlot(2, "c", vec(6)) // comes back smaller
+	p.SetSlot(2, "c", vec(6)) // returns with less capacity
 	require.True(t, p.Fits(r, place(2, 3), 0))
 	p.SetSlot(2, "c", vec(5))
 	require.False(t, p.Fits(r, place(2, 3), 0))
 }
 
-// TestSpansAtTheEdge: spans that begin, or end, exactly now, and what has passed.
+// TestSpansAtTheEdge checks spans that begin or end exactly now, and spans that lie in the
+// forgotten past, partly or altogether. Adding a span before or after the past is forgotten gives
+// the same.
 func TestSpansAtTheEdge(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -65,13 +67,13 @@ func TestSpansAtTheEdge(t *testing.T) {
 	}{
 		{"all in the past", 2, 8, map[profile.Time]int64{10: 4, 11: 4}},
 		{"ends now", 2, 10, map[profile.Time]int64{10: 4, 11: 4}},
-		{"over now", 2, 12, map[profile.Time]int64{10: 1, 11: 1, 12: 4}},
+		{"before and after now", 2, 12, map[profile.Time]int64{10: 1, 11: 1, 12: 4}},
 		{"begins now", 10, 12, map[profile.Time]int64{10: 1, 11: 1, 12: 4}},
 		{"begins later", 11, 12, map[profile.Time]int64{10: 4, 11: 1, 12: 4}},
 		{"never ends", 2, profile.Forever, map[profile.Time]int64{10: 1, profile.Forever - 1: 1}},
 		{"begins now and never ends", 10, profile.Forever, map[profile.Time]int64{10: 1, profile.Forever - 1: 1}},
-		{"ends after the end", 11, profile.Forever + 5, map[profile.Time]int64{10: 4, 11: 1}},
-		{"is none", 12, 12, map[profile.Time]int64{10: 4, 12: 4}},
+		{"ends after Forever", 11, profile.Forever + 5, map[profile.Time]int64{10: 4, 11: 1}},
+		{"is empty", 12, 12, map[profile.Time]int64{10: 4, 12: 4}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			early, _ := newPool(profile.Pack, []hand{{"a", vec(4), nil}}) // adds, then forgets
@@ -80,7 +82,7 @@ func TestSpansAtTheEdge(t *testing.T) {
 			early.Forget(10)
 			late.Forget(10)
 			late.Add(place(0, 1), vec(3), tt.start, tt.end)
-			early.Forget(3) // time does not come back
+			early.Forget(3) // an earlier time changes nothing
 			for at, want := range tt.free {
 				require.Equal(t, vec(want), early.Free(0, at), "%d", at)
 				require.Equal(t, vec(want), late.Free(0, at), "%d", at)
@@ -96,7 +98,7 @@ func TestSpansAtTheEdge(t *testing.T) {
 	}
 }
 
-// TestOverfull has more on a slot than it holds.
+// TestOverfull checks a slot on which more is planned than its capacity, because that has shrunk.
 func TestOverfull(t *testing.T) {
 	p, all := newPool(profile.Pack, []hand{{"a", vec(8, 8), nil}})
 	p.Add(place(0, 1), vec(6, 1), 0, 10)
@@ -111,17 +113,17 @@ func TestOverfull(t *testing.T) {
 	start, _, ok := p.EarliestFit(r, 0)
 	require.True(t, ok)
 	require.Equal(t, profile.Time(10), start)
-	r.Chunk = vec(0, 1) // does not ask for what is overfull
+	r.Chunk = vec(0, 1) // asks only for the resource that is not overfull
 	start, _, ok = p.EarliestFit(r, 0)
 	require.True(t, ok)
 	require.Zero(t, start)
-	r.Chunk = vec(5, 0) // more than there is now
+	r.Chunk = vec(5, 0) // more than the new capacity
 	_, _, ok = p.EarliestFit(r, 0)
 	require.False(t, ok)
 	require.False(t, p.EverFits(r))
 }
 
-// TestEarliestFitLimits searches between two instants.
+// TestEarliestFitLimits checks searches for a start in [from, limit), on one slot and on two.
 func TestEarliestFitLimits(t *testing.T) {
 	for _, slots := range [][]hand{{{"a", vec(4), nil}}, {{"a", vec(4), nil}, {"b", vec(1), nil}}} {
 		p, all := newPool(profile.Pack, slots)
@@ -141,7 +143,8 @@ func TestEarliestFitLimits(t *testing.T) {
 				require.Equal(t, place(0, 2), at)
 			}
 		}
-		// A span without end leaves no time.
+		// From 100 on a span occupies the slot forever: there are 85 s between it and the first
+		// span.
 		p.Add(place(0, 1), vec(1), 100, profile.Forever)
 		r.Chunk, r.Duration = vec(4), 90
 		r.Nodes = 1
@@ -155,8 +158,8 @@ func TestEarliestFitLimits(t *testing.T) {
 	}
 }
 
-// TestLargeAmounts: the answers for capacities around 10^15 in several
-// resources are those for the same pool with everything divided by 10^13.
+// TestLargeAmounts checks that a pool with capacities around 10^15 in several resources gives the
+// same answers as one with all amounts divided by 10^13. Products of such amounts exceed 64 bits.
 func TestLargeAmounts(t *testing.T) {
 	const unit = 10_000_000_000_000
 	rapid.Check(t, func(t *rapid.T) {
@@ -196,15 +199,17 @@ func TestLargeAmounts(t *testing.T) {
 	})
 }
 
-// Many chunks of 10^15 on one slot.
+// TestManyLargeChunksDoNotWrapAround checks that 18447 chunks of 10^15 do not fit a slot of 10^15.
+// In 64 bits the product wraps around to 2.6·10^14, which would fit.
 func TestManyLargeChunksDoNotWrapAround(t *testing.T) {
 	p, all := newPool(profile.Pack, []hand{{"a", vec(1e15), nil}})
 	r := profile.Request{Chunk: vec(1e15), Nodes: 18447, Duration: 10, Candidates: all}
 	require.False(t, p.EverFits(r))
-	require.Error(t, p.Misfit(r, place(0, r.Nodes), 0)) // 18447·10^15 is 2.6·10^14 modulo 2^64
+	require.Error(t, p.Misfit(r, place(0, r.Nodes), 0))
 }
 
-// Chunks that ask for nothing, in numbers that no sum holds.
+// TestCountsDoNotWrapAround checks that math.MaxInt chunks that ask for nothing fit two slots. The
+// sum of the chunks that fit each slot would wrap around.
 func TestCountsDoNotWrapAround(t *testing.T) {
 	p, all := newPool(profile.Pack, []hand{{"a", vec(1), nil}, {"b", vec(1), nil}})
 	r := profile.Request{Chunk: vec(0), Nodes: math.MaxInt, Duration: 10, Candidates: all}
@@ -213,7 +218,7 @@ func TestCountsDoNotWrapAround(t *testing.T) {
 	require.True(t, ok)
 }
 
-// TestVectors are the small parts.
+// TestVectors checks Within and Zero of vectors, and Equal and Count of placements.
 func TestVectors(t *testing.T) {
 	require.True(t, vec(1, 2).Within(vec(1, 2)))
 	require.False(t, vec(1, 3).Within(vec(9, 2)))
@@ -226,7 +231,8 @@ func TestVectors(t *testing.T) {
 	require.Equal(t, 3, place(0, 1, 1, 2).Count())
 }
 
-// Instants before the origin are as good as others, and 0 is no special one.
+// TestNegativeInstants checks that instants before zero are treated like all others, and that zero
+// has no special meaning.
 func TestNegativeInstants(t *testing.T) {
 	p := profile.New(profile.ByRank)
 	p.SetSlot(0, "a", vec(4))
@@ -244,6 +250,6 @@ func TestNegativeInstants(t *testing.T) {
 	require.True(t, ok)
 	require.EqualValues(t, -15, start)
 	start, ok = p.EarliestAhead(r, 0, -5, 0)
-	require.True(t, ok, "what stands at 0 is its own place")
+	require.True(t, ok, "the span at 0 is the request's own reservation")
 	require.EqualValues(t, -5, start)
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// array is a step function as an array, from its second zero on.
+// array is a step function as an array: its value in each second, from zero on.
 type array []int64
 
 func (a array) add(from, to Time, amount int64) {
@@ -27,8 +27,8 @@ func (a array) find(from Time, holds func(int64) bool) (Time, bool) {
 	return 0, false
 }
 
-// TestStepsAreAnArray drives large step functions and arrays through the same changes; copies in
-// between must not notice what happens to their origins.
+// TestStepsAreAnArray checks that large step functions and arrays have the same values after the
+// same changes. Copies are made on the way; a change of one must not show in another.
 func TestStepsAreAnArray(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -89,7 +89,7 @@ func TestStepsAreAnArray(t *testing.T) {
 	})
 }
 
-// compareSteps asks both all questions.
+// compareSteps compares the answers of a step function and an array to every kind of question.
 func compareSteps(t require.TestingT, s *steps, a array, from, to Time, need int64) {
 	lowest := a[from]
 	for t := from; t < min(to, Time(len(a))); t++ {
