@@ -17,19 +17,19 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profileevents"
 )
 
-// counted are the policies whose events can be counted.
+// counted returns the policies whose profile events can be counted.
 func counted() []string { return []string{"conservative", "pc", "dc"} }
 
-// one is a job that arrives at submit and really runs for run.
+// one is a job that arrives at submit and runs for run, which may be less than its estimate.
 type one struct {
 	submit, run, estimate backfill.Time
 	cpus, memory          int64
 }
 
-// machine has 8 cpus and 100 MiB.
+// machine returns the capacity of the one slot: 8 cpus and 100 MiB.
 func machine() backfill.Vector { return backfill.Vector{8, 100} }
 
-// link makes a policy of that name, or another way to decide under it.
+// link links in the policy of that name; if instead is not nil, it decides under that name.
 func link(t require.TestingT, name string, instead backfill.Policy) *backfill.Linked {
 	spec, err := policies.Named(name)
 	require.NoError(t, err)
@@ -51,8 +51,7 @@ func host(t require.TestingT, order string, main backfill.Decider) *backfill.Hos
 	return h
 }
 
-// play runs jobs on the machine to the end and returns their starts. Those that
-// fit nowhere start at 0.
+// play runs jobs on the machine to the end and returns their starts; 0 for those that fit nowhere.
 func play(t require.TestingT, jobs []one, order string, main backfill.Decider) []backfill.Time {
 	h := host(t, order, main)
 	starts := make([]backfill.Time, len(jobs))
@@ -114,8 +113,8 @@ func drawJobs(t *rapid.T) []one {
 	return jobs
 }
 
-// TestSameCountAsScanning counts what the textbook literally scans, and requires
-// the same schedule and the same count of the real policy and its counter.
+// TestSameCountAsScanning checks, on random jobs in several orders, that the counter of each policy
+// yields the same starts and the same count as the textbook version, which scans every event.
 func TestSameCountAsScanning(t *testing.T) {
 	for _, name := range counted() {
 		t.Run(name, func(outer *testing.T) {
@@ -125,11 +124,13 @@ func TestSameCountAsScanning(t *testing.T) {
 					"order")
 				most = max(most, requireSame(t, drawJobs(t), name, order))
 			})
-			require.Greater(outer, most, int64(100))
+			require.Greater(outer, most, int64(100), "no case scanned enough to be a test")
 		})
 	}
 }
 
+// requireSame requires the same starts and count of the textbook version and of the counter, and
+// returns the count.
 func requireSame(t require.TestingT, jobs []one, name, order string) (scanned int64) {
 	textbook := backfilltest.Textbook{Conservative: name == "conservative", DC: name == "dc", Scanned: &scanned}
 	want := play(t, jobs, order, link(t, name, textbook))
@@ -142,7 +143,7 @@ func requireSame(t require.TestingT, jobs []one, name, order string) (scanned in
 	return scanned
 }
 
-// TestLongQueues is the same with longer queues.
+// TestLongQueues is TestSameCountAsScanning with 70 jobs, so that the queues are longer.
 func TestLongQueues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	jobs := make([]one, 70)
@@ -162,8 +163,9 @@ func TestLongQueues(t *testing.T) {
 	}
 }
 
-// TestByHand: job 0 runs for 10 of 20 s. Job 1 arrives at 1 and is planned for 20,
-// behind it; job 2 starts at once.
+// TestByHand checks counts that were worked out by hand. Job 0 is expected to run for 20 s and ends
+// after 10. Job 1 arrives at 1 and is planned for 20, behind it. Job 2 arrives at 2 and starts at
+// once.
 func TestByHand(t *testing.T) {
 	jobs := []one{
 		{submit: 0, run: 10, estimate: 20, cpus: 6},
@@ -171,14 +173,14 @@ func TestByHand(t *testing.T) {
 		{submit: 2, run: 1, estimate: 4, cpus: 2},
 	}
 	for name, want := range map[string]int64{
-		// Job 1 is placed at [20, 25), past the end at 20: 1. Job 2 at [2, 6): nothing
-		// starts or ends before 6. At 3 job 2 ends early, and job 1 is tried up to 25: 1.
-		// At 10 it is tried in an empty profile.
+		// Job 1 is placed at [20, 25), which scans the end of job 0 at 20: 1. Job 2 is placed at
+		// [2, 6), and nothing starts or ends before 6: 0. At 3 job 2 ends early. Job 1 is tried and
+		// stays, which scans the end at 20 again: 1. At 10 job 1 is tried in an empty profile: 0.
 		"conservative": 2,
-		// The same; at 10 it is tried once more, as it moved.
+		// The same. At 10 job 1 moves and is then tried once more, also in an empty profile: 0.
 		"pc": 2,
-		// Job 1 is searched for twice at its arrival: 2; at that of job 2 it is tried: 1;
-		// so it is at 3: 1. At 10 it is tried in an empty profile.
+		// At its arrival job 1 is placed twice: 2. At the arrival of job 2 it is tried: 1. At 3 it
+		// is tried again: 1. At 10 it is tried in an empty profile: 0.
 		"dc": 4,
 	} {
 		counter, err := profileevents.Count(link(t, name, nil))
@@ -190,6 +192,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestPoliciesWithoutAProfile checks that Count refuses the policies that plan no profile.
 func TestPoliciesWithoutAProfile(t *testing.T) {
 	for _, spec := range policies.All() {
 		_, err := profileevents.Count(link(t, spec.Name, nil))
@@ -201,9 +204,10 @@ func TestPoliciesWithoutAProfile(t *testing.T) {
 	}
 }
 
-// A policy that is not what it says is found out.
+// TestAnotherPolicysMoves checks that the count ends with an error if a policy makes moves that the
+// textbook version of its name would not make: here pc decides under the name of dc.
 func TestAnotherPolicysMoves(t *testing.T) {
-	jobs := []one{ // the deliberate hole, which dc does not let job 3 into and pc does
+	jobs := []one{ // at 5 a hole opens, into which pc moves job 3 and dc does not
 		{submit: 0, run: 5, estimate: 40, cpus: 4},
 		{submit: 0, run: 20, estimate: 20, cpus: 4},
 		{submit: 0, run: 10, estimate: 10, cpus: 4},
@@ -216,7 +220,7 @@ func TestAnotherPolicysMoves(t *testing.T) {
 	require.EqualError(t, err, "count profile events at 5: job 3 was planned for 20, and no textbook would")
 }
 
-// What the count does not cover ends it.
+// TestNotCovered checks that events which the count does not cover end it with an error.
 func TestNotCovered(t *testing.T) {
 	for says, events := range map[string][]backfill.Event{
 		"the pool has more than one slot": {{
@@ -249,7 +253,8 @@ func TestNotCovered(t *testing.T) {
 	}
 }
 
-// A job that takes a bundle shares no slot, and is in no one slot's profile.
+// TestBundlesAreNotCovered checks that bundles end the count with an error: a job that takes one
+// occupies several slots, and the count is of one slot that jobs share.
 func TestBundlesAreNotCovered(t *testing.T) {
 	counter, err := profileevents.Count(link(t, "conservative", nil))
 	require.NoError(t, err)
