@@ -10,12 +10,14 @@ import (
 
 // busy is a pool at time 5 with a job in every situation:
 //
-//	a, b: 4 cpus each; c: lost; d: no candidate of anybody
+//	slots a and b have 4 cpus each; slot c is lost; slot d is in no candidate set
 //	job 1 runs on a with 2 cpus until 20
 //	job 2 waits: two chunks of 2 cpus for 10 s
 //	job 3 is held
-//	job 4 is reserved for, all of a from 20 to 30
+//	job 4 waits with a reservation: all of a from 20 to 30
 //	job 5 waits: one cpu for 10 s
+//
+// With guarantees, jobs 2 and 5 have reservations as well, and all three have guarantees.
 func busy(t *testing.T, guarantees bool) *backfill.State {
 	t.Helper()
 	s := newState(t, cpus(4), cpus(4), cpus(4), cpus(4))
@@ -45,7 +47,8 @@ func busy(t *testing.T, guarantees bool) *backfill.State {
 	return s
 }
 
-// TestRefusals: an impossible action after possible ones fails the round, which leaves no trace.
+// TestRefusals checks that one impossible action after possible ones makes Close refuse the
+// decision, and that the state is then the same as before the round.
 func TestRefusals(t *testing.T) {
 	j := func(id backfill.JobID) *backfill.Job { return &backfill.Job{ID: id} }
 	const maxInt = int(^uint(0) >> 1)
@@ -234,11 +237,11 @@ func TestRefusals(t *testing.T) {
 			drain(c.Cycle)
 			c.Wake(300)
 			c.Wake(200)
-			c.Wake(200) // twice is once
+			c.Wake(200) // a repetition is allowed
 			if tt.act != nil {
 				tt.act(c.Cycle)
 			}
-			c.Wake(400) // what follows an impossible action does nothing
+			c.Wake(400) // actions after an impossible one have no effect
 			d, err := c.Close()
 			require.ErrorContains(t, err, tt.want)
 			require.Zero(t, d)
@@ -247,6 +250,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestReplayRefuses checks that Replay and Close refuse a journal with an impossible entry, and
+// that the state is then the same as before the round.
 func TestReplayRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -288,19 +293,20 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestActions: each possible action has its effect on the state and its entry in the journal.
+// TestActions checks the effect of each action on the state, and its entry in the journal. An
+// action that changes nothing has no entry.
 func TestActions(t *testing.T) {
 	s := busy(t, false)
 	one, two, four, five := job(1, 0, 20, 2), gang(2, 0, 10, 2, 2), job(4, 0, 10, 4), job(5, 0, 10, 1)
 	d := accept(t, s, backfill.Round{Now: 6}, func(c *backfill.Cycle) {
 		require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c))
-		c.Release(two)                    // it has nothing: no entry
-		c.Reserve(two, 20, on(1, 2))      // later
+		c.Release(two)                    // it has no reservation: no entry
+		c.Reserve(two, 20, on(1, 2))      // for later
 		c.Reserve(two, 20, on(1, 2))      // the same again: no entry
-		c.Reserve(two, 8, on(0, 1, 1, 1)) // its own place does not count
+		c.Reserve(two, 8, on(0, 1, 1, 1)) // replaces the earlier reservation
 		c.Reserve(four, 18, on(1, 1))
 		require.Equal(t, []backfill.JobID{2, 4}, ids(c.Planned()))
-		c.Start(five, on(1, 1)) // ends at 16, before job 4
+		c.Start(five, on(1, 1)) // ends at 16, before job 4's reservation begins
 		c.Release(four)
 		c.Hold(two, "enough")
 		c.Wake(30)
@@ -327,7 +333,7 @@ func TestActions(t *testing.T) {
 		{Kind: backfill.ActWake, At: 25},
 	}, d.Actions)
 	require.Equal(t, []backfill.JobID{5}, startedIDs(d))
-	require.Equal(t, backfill.ByBackfill, d.Started[0].How, "job 4 still waits")
+	require.Equal(t, backfill.ByBackfill, d.Started[0].How, "job 4, which is before it, still waits")
 	require.Len(t, d.Held, 1)
 	require.Equal(t, "enough", d.Held[0].Reason)
 	require.Equal(t, backfill.Time(6), d.Now)
@@ -354,7 +360,8 @@ func TestWakesAreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "wake at 200000: the policy has asked for 100000 other times already")
 }
 
-// TestWakesAreUndone: a refused decision restores the wakes that passed in its round.
+// TestWakesAreUndone checks that a refused decision restores the wakes of the state, also those
+// whose time had come in the round.
 func TestWakesAreUndone(t *testing.T) {
 	s := newState(t, cpus(4))
 	accept(t, s, backfill.Round{Now: 1}, func(c *backfill.Cycle) { c.Wake(9); c.Wake(5); c.Wake(7) })
@@ -366,8 +373,8 @@ func TestWakesAreUndone(t *testing.T) {
 	require.Equal(t, before, s.Snapshot())
 }
 
-// TestAReasonIsPrintable: a reason contains no characters that would break a terminal or a log
-// line.
+// TestAReasonIsPrintable checks that a reason contains no characters that would break a terminal or
+// a log line.
 func TestAReasonIsPrintable(t *testing.T) {
 	s := newState(t, cpus(4))
 	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))}, func(c *backfill.Cycle) {
@@ -378,7 +385,7 @@ func TestAReasonIsPrintable(t *testing.T) {
 	require.Equal(t, "\uFFFD[2Jtoo large \uFFFD\uFFFD", reason.Text)
 }
 
-// TestWakesPass: wakes disappear when their time has come.
+// TestWakesPass checks that wakes disappear when their time has come.
 func TestWakesPass(t *testing.T) {
 	s := newState(t, cpus(1))
 	require.Equal(t, backfill.Forever, s.NextWake())
@@ -391,8 +398,8 @@ func TestWakesPass(t *testing.T) {
 	}
 }
 
-// TestStartOnReservation: a job starts where it is reserved, or elsewhere as if it had no
-// reservation.
+// TestStartOnReservation checks that a job can start at its reservation's place or elsewhere, and
+// that nothing of the reservation is left then.
 func TestStartOnReservation(t *testing.T) {
 	wide := job(1, 0, 10, 4)
 	for _, at := range []backfill.Placement{on(0, 1), on(1, 1)} {
@@ -410,15 +417,15 @@ func TestStartOnReservation(t *testing.T) {
 	}
 }
 
-// TestRollbackUndoes: a round that every policy decides and that is then rolled back leaves no
-// trace, in random pools.
+// TestRollbackUndoes checks, in random pools under every policy, that a round which is decided and
+// then rolled back leaves the state unchanged.
 func TestRollbackUndoes(t *testing.T) {
 	everyPolicy(t, func(p *pool) {
 		t := p.t
 		rounds := 0
 		p.before = func(r backfill.Round) {
 			if rounds++; rounds == 1 {
-				return // brings new slots and candidate sets; see the tests below
+				return // it adds the slots: TestRefusedRoundLeavesNoSlot tests that
 			}
 			s := p.host.State
 			before := factsOf(s, r.Now)

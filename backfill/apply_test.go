@@ -23,8 +23,7 @@ func effects(events []backfill.Event) []effect {
 	return out
 }
 
-// planned is a pool of two slots of 4 cpus under a policy that gives
-// guarantees, at time 2:
+// planned is a pool of two slots of 4 cpus, under a policy that gives guarantees, at time 2:
 //
 //	job 1 runs on a with 2 cpus, [0, 10)
 //	job 2 runs on b with 4 cpus, [0, 8)
@@ -55,8 +54,9 @@ func planned(t *testing.T) *backfill.State {
 	return s
 }
 
-// TestEvents: each kind of event has its effect on the planned pool; a policy that does only what
-// it must places the displaced jobs at their earliest start.
+// TestEvents checks the effect of each kind of event on the pool of planned: what Next reports of
+// the event, which guarantees break, and the plan afterwards. The policy does only what it must: it
+// reserves the earliest start for each displaced job, and starts the jobs that are due.
 func TestEvents(t *testing.T) {
 	changed := func(j *backfill.Job) backfill.Event { return backfill.Event{Kind: backfill.Changed, Job: j} }
 	never := job(7, 2, 5, 5)
@@ -87,9 +87,9 @@ func TestEvents(t *testing.T) {
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 5: 22}, // 4 starts
 		},
 		{
-			name: "overrun displaces by planned start and breaks what must be broken", now: 8,
+			name: "overrun displaces a planned job and breaks its guarantee", now: 8,
 			events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 2, End: 16}},
-			want:   []effect{{backfill.EstimateChanged, true, []backfill.JobID{4}}}, // the void reservation
+			want:   []effect{{backfill.EstimateChanged, true, []backfill.JobID{4}}}, // job 4's reservation is void
 			broken: []broken{{4, 8, 16, backfill.CauseOverrun}},
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 16, 5: 22},
 		},
@@ -133,7 +133,7 @@ func TestEvents(t *testing.T) {
 			name: "slot shrinks under a running job, which stays", now: 3,
 			events: []backfill.Event{{Kind: backfill.SlotChanged, Slot: slot(1, cpus(2))}},
 			want:   []effect{{backfill.SlotChanged, true, []backfill.JobID{4}}},
-			broken: []broken{{4, 8, 27, backfill.CauseSlotChanged}}, // 5 still fits, and 4 only on a
+			broken: []broken{{4, 8, 27, backfill.CauseSlotChanged}}, // 5 still fits on b, 4 fits only on a
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 27, 5: 22},
 		},
 		{
@@ -202,7 +202,7 @@ func TestEvents(t *testing.T) {
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 8, 5: 22, 6: 12},
 		},
 		{
-			name: "what never fits is not seen", now: 3,
+			name: "an arriving job that never fits is not reported", now: 3,
 			events: append(submitted(never), backfill.Event{Kind: backfill.Wake}),
 			want:   []effect{{backfill.Wake, false, nil}},
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 8, 5: 22},
@@ -240,7 +240,7 @@ func TestEvents(t *testing.T) {
 			for _, e := range seen {
 				for _, j := range e.Displaced {
 					if _, _, planned := c.Reservation(j); planned {
-						continue // named twice
+						continue // an earlier event displaced it, too
 					}
 					start, at, ok := c.Earliest(j, tt.now)
 					require.True(t, ok)
@@ -258,7 +258,7 @@ func TestEvents(t *testing.T) {
 			for _, b := range d.Broken {
 				lost = append(lost, broken{b.Job.ID, b.Promised, b.Now, b.Cause})
 				if !s.IsRunning(b.Job.ID) {
-					require.Equal(t, b.Now, jobState(t, s, b.Job.ID).Guarantee, "the new promise")
+					require.Equal(t, b.Now, jobState(t, s, b.Job.ID).Guarantee, "the new guarantee")
 				}
 			}
 			require.ElementsMatch(t, tt.broken, lost)

@@ -9,9 +9,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// newMachine is four midplanes of 512 nodes and a wire; each midplane is a bundle, as are
-// both pairs, of which each takes the wire, and the whole machine. Candidate set 0 is the
-// midplanes, 1 the pairs, 2 the machine, 3 the slots.
+// newMachine creates a partitioned machine. Slots 0 to 3 are midplanes of 512 cpus, slot 4 is a
+// wire. Bundles 0 to 3 are one midplane each; bundles 4 and 5 are two midplanes and the wire;
+// bundle 6 is the whole machine. Candidate set 0 has the bundles of one midplane, 1 those of two, 2
+// the whole machine, and 3 all slots.
 func newMachine(t *testing.T) *backfill.State {
 	t.Helper()
 	s := backfill.NewState([]string{"cpus", "memory"}, profile.ByRank)
@@ -42,7 +43,7 @@ func machine() (r backfill.Round) {
 	return r
 }
 
-// whole is a job of one cpu that takes a bundle of a candidate set.
+// whole returns a job that requests one cpu and takes a whole bundle of a candidate set.
 func whole(id backfill.JobID, estimate backfill.Time, candidates int) *backfill.Job {
 	j := job(id, 0, estimate, 1, 0)
 	j.Whole, j.Candidates = true, candidates
@@ -53,7 +54,7 @@ func TestAWholeJobHoldsAllOfABundle(t *testing.T) {
 	s := newMachine(t)
 	h := newHost(t, s, "easy", "fcfs")
 	d := decide(t, h, 1, submitted(whole(1, 10, 1), whole(2, 20, 2), whole(3, 5, 0), whole(4, 30, 0))...)
-	require.Equal(t, []backfill.JobID{1, 3}, startedIDs(d), "4 would be in the way of 2")
+	require.Equal(t, []backfill.JobID{1, 3}, startedIDs(d), "job 4 would delay job 2")
 	require.Equal(t, on(0, 1, 1, 1, 4, 1), d.Started[0].Placement)
 	require.Equal(t, on(2, 1), d.Started[1].Placement)
 	require.Equal(t, backfill.Vector{3 * 512, 3*1024 + 1}, s.Use())
@@ -61,7 +62,7 @@ func TestAWholeJobHoldsAllOfABundle(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, backfill.Time(11), start)
 	require.Equal(t, on(0, 1, 1, 1, 2, 1, 3, 1, 4, 1), at)
-	require.Equal(t, int64(512), s.ReservedIdle(), "midplane d; c is in use")
+	require.Equal(t, int64(512), s.ReservedIdle(), "midplane d is idle; c is in use")
 
 	reason, _ := s.Reason(2)
 	require.Equal(t, "reserved, expected start 11 on P6", s.Describe(reason, nil))
@@ -74,7 +75,8 @@ func TestAWholeJobHoldsAllOfABundle(t *testing.T) {
 	require.Equal(t, s.Bundles(), again.Bundles())
 }
 
-// TestOnlyACandidateBundleWillDo: a bundle job can only be placed exactly on a candidate bundle.
+// TestOnlyACandidateBundleWillDo checks that a bundle job can only be placed exactly on a candidate
+// bundle, all of which is free.
 func TestOnlyACandidateBundleWillDo(t *testing.T) {
 	for says, at := range map[string]backfill.Placement{
 		"":                                    on(2, 1, 3, 1, 4, 1),
@@ -89,7 +91,7 @@ func TestOnlyACandidateBundleWillDo(t *testing.T) {
 		"takes one bundle whole, and [{-1":    on(-1, 1),
 	} {
 		s := newMachine(t)
-		small := job(1, 0, 10, 1, 1) // one of 512 cpus
+		small := job(1, 0, 10, 1, 1) // uses one of a's 512 cpus
 		small.Candidates = 3
 		accept(t, s, backfill.Round{Now: 1, Events: submitted(small)},
 			func(c *backfill.Cycle) { c.Start(small, on(0, 1)) })
@@ -111,8 +113,9 @@ func TestOnlyACandidateBundleWillDo(t *testing.T) {
 	}
 }
 
-// TestBundlesThatCannotBe: an invalid bundle makes the whole round invalid.
-func TestBundlesThatCannotBe(t *testing.T) {
+// TestInvalidBundles checks that a round is refused, and changes nothing, if it has an invalid
+// bundle, an invalid candidate set of bundles, or an event that does not suit a bundle.
+func TestInvalidBundles(t *testing.T) {
 	bundle := func(id backfill.BundleID, name string, slots ...backfill.SlotID) backfill.Round {
 		return backfill.Round{Now: 1, Bundles: []backfill.Bundle{{ID: id, Name: name, Slots: slots}}}
 	}
@@ -182,7 +185,8 @@ func TestBundlesThatCannotBe(t *testing.T) {
 	require.EqualError(t, err, "snapshot: bundle P1 has no slots")
 }
 
-// TestARoundWithBundlesIsTakenBack: a refused round leaves none of the bundles that it added.
+// TestARoundWithBundlesIsTakenBack checks that a round which is rolled back leaves none of the
+// bundles that it added, and that a held job starts when a bundle is added on which it fits.
 func TestARoundWithBundlesIsTakenBack(t *testing.T) {
 	s := backfill.NewState([]string{"cpus", "memory"}, profile.ByRank)
 	before := factsOf(s, 0)
@@ -224,7 +228,8 @@ func TestARoundWithBundlesIsTakenBack(t *testing.T) {
 	require.Len(t, clone.Bundles(), 7)
 }
 
-// TestASlotOfABundleGoesAndComesBack: while the wire is missing, no pair can run.
+// TestASlotOfABundleGoesAndComesBack checks that no job runs on two midplanes while their wire is
+// lost.
 func TestASlotOfABundleGoesAndComesBack(t *testing.T) {
 	s := newMachine(t)
 	h := newHost(t, s, "conservative", "fcfs")
@@ -240,7 +245,8 @@ func TestASlotOfABundleGoesAndComesBack(t *testing.T) {
 	require.Equal(t, backfill.Vector{3 * 512, 3*1024 + 1}, s.Use())
 }
 
-// TestWhatAWholeJobGivesBack: a bundle job gives back its whole bundle, not only what it requested.
+// TestWhatAWholeJobGivesBack checks that a bundle job gives back its whole bundle, not only what it
+// requested.
 func TestWhatAWholeJobGivesBack(t *testing.T) {
 	s := newMachine(t)
 	pair := whole(1, 10, 1)

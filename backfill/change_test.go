@@ -43,8 +43,9 @@ func (v variant) deciders(t *testing.T) (by backfill.Order, main, fallback backf
 	return order(t, v.order), main, link(t, policies.FallbackFor(main.Spec()).Name, nil)
 }
 
-// TestChangesOnTheWay: after each change of policy, options or order in a random pool, a host
-// decides as a new host on the same state would, and keeps the rules across the changes.
+// TestChangesOnTheWay changes policy, options and order at random times in random pools. It checks
+// that the host then decides exactly as a new host on the same state does, and that no mandatory
+// rule of package conformance is broken.
 func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
 	for seed := range uint64(30) {
@@ -77,15 +78,17 @@ func TestChangesOnTheWay(t *testing.T) {
 			name, guarantees := changed.Host.State.Policy()
 			require.Equal(t, []any{of.policy, link(t, of.policy, nil).Spec().Guarantees}, []any{name, guarantees})
 			changed.Check()
-			for _, f := range changed.Findings() { // Maui's HIGHEST keeps what others had reserved before the head of the queue
+			// Advice may be broken: Maui with HIGHEST keeps the reservations of other jobs, which
+			// may be in the way of the head of the queue.
+			for _, f := range changed.Findings() {
 				require.True(t, f.Rule.Advice(), "%s by %s: %s: %v", of.policy, of.order, f.Rule, f)
 			}
 		}
 	}
 }
 
-// TestABrokenInheritanceIsRefused: a policy that replaces one of the same name has to keep the
-// existing guarantees; else its decision is refused.
+// TestABrokenInheritanceIsRefused checks that a policy which replaces one of the same name must
+// keep the existing guarantees: a decision that breaks one is refused.
 func TestABrokenInheritanceIsRefused(t *testing.T) {
 	s := newState(t, cpus(4))
 	conservative := link(t, "conservative", nil)
@@ -114,8 +117,9 @@ func TestABrokenInheritanceIsRefused(t *testing.T) {
 	require.EqualValues(t, 10, start)
 }
 
-// TestAnotherGuaranteeMayBreakOne: a job that another policy with guarantees plans later than
-// promised is reported as broken, with the cause.
+// TestAnotherGuaranteeMayBreakOne replaces conservative by pc, which gives guarantees too, and lets
+// it plan job 3 later than promised. The decision is accepted; it reports the broken guarantee,
+// with the change of policy as the cause.
 func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
 	s := newState(t, cpus(4))
 	conservative := link(t, "conservative", nil)
@@ -143,7 +147,7 @@ func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
 	require.EqualValues(t, 3, d.Broken[0].Job.ID)
 }
 
-// TestARefusedChange: a refused change of policy changes nothing.
+// TestARefusedChange checks that a refused change of policy changes nothing.
 func TestARefusedChange(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, _, _ := newRecordedHost(t, s)
@@ -155,7 +159,8 @@ func TestARefusedChange(t *testing.T) {
 	require.Equal(t, 2, main.calls)
 }
 
-// TestNobodyTakesOverAMemo: a policy sees neither the memo of its predecessor nor the fallback's.
+// TestNobodyTakesOverAMemo checks that a policy sees neither the memo of the policy before it nor
+// that of the fallback.
 func TestNobodyTakesOverAMemo(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, fallback, _ := newRecordedHost(t, s)

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestRoundsThatCannotBeTrue: contradictory rounds are refused and change nothing.
-func TestRoundsThatCannotBeTrue(t *testing.T) {
+// TestInvalidRounds checks that invalid and contradictory rounds are refused and change nothing.
+func TestInvalidRounds(t *testing.T) {
 	with := func(change func(*backfill.Job)) []backfill.Event {
 		j := job(9, 5, 10, 1)
 		change(j)
@@ -144,12 +144,12 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 			"job 2 is known already",
 		},
 		{
-			"nobody is submitted",
+			"a submission without a job",
 			backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Submitted}}},
 			"no job is given",
 		},
 		{
-			"nothing changes",
+			"a change without a job",
 			backfill.Round{Now: 5, Events: []backfill.Event{{Kind: backfill.Changed}}},
 			"no job is given",
 		},
@@ -209,7 +209,7 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := busy(t, false)
 			before := factsOf(s, 5)
-			// Good things in the same round do not come about either.
+			// A valid part of the same round must have no effect either.
 			tt.round.Candidates = append(tt.round.Candidates, backfill.CandidateSet{ID: 0})
 			_, err := s.Open(tt.round)
 			require.ErrorContains(t, err, tt.want)
@@ -218,8 +218,8 @@ func TestRoundsThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// TestOpeningShowsTheLastDecision: before a round's events are taken, the cycle shows the state
-// after the last decision.
+// TestOpeningShowsTheLastDecision checks that the cycle shows the state after the last decision
+// until the round's events are taken, and then the effect of each event that was taken.
 func TestOpeningShowsTheLastDecision(t *testing.T) {
 	s := busy(t, false)
 	c, err := s.Open(backfill.Round{Now: 8, Events: append([]backfill.Event{jobEvent(backfill.Completed, 1)},
@@ -228,8 +228,8 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 	require.Equal(t, backfill.Time(8), c.Now())
 	require.Len(t, c.Round().Events, 2)
 	require.Equal(t, []string{"cpus"}, c.Resources())
-	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c.Cycle), "what arrives is absent")
-	require.Equal(t, cpus(2), c.Use(), "what completes still holds its place")
+	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c.Cycle), "the arriving job is not there yet")
+	require.Equal(t, cpus(2), c.Use(), "the completed job still holds its place")
 	require.Equal(t, cpus(2), c.Profile().Free(0, 8))
 
 	e, more := c.Next()
@@ -249,11 +249,11 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 	for j := range c.Behind(s.FirstWaiting(2)[1]) {
 		behind = append(behind, j.ID)
 		if j.ID == 5 {
-			c.Start(j, on(0, 1)) // on the way
+			c.Start(j, on(0, 1)) // must not disturb the loop
 		}
 	}
 	for range c.Behind(job(99, 0, 1, 1)) {
-		require.Fail(t, "nobody is behind an unknown job")
+		require.Fail(t, "no job is behind an unknown job")
 	}
 	require.Equal(t, []backfill.JobID{5, 6}, behind)
 	_, promised := c.Guaranteed(job(4, 0, 10, 4))
@@ -261,7 +261,7 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 	c.Rollback()
 }
 
-// TestEarliestAndFitsNow: both ignore the job's own reservation.
+// TestEarliestAndFitsNow checks that both ignore the job's own reservation, and leave it as it is.
 func TestEarliestAndFitsNow(t *testing.T) {
 	s := newState(t, cpus(4))
 	first, second := job(1, 0, 10, 3), job(2, 0, 10, 3)
@@ -275,10 +275,10 @@ func TestEarliestAndFitsNow(t *testing.T) {
 		}{
 			{first, 0, 0},    // could start earlier
 			{first, 6, 6},    // stays
-			{first, 7, 7},    // its own place does not stand in its way
-			{first, 25, 40},  // behind the other
-			{second, 0, 16},  // between
-			{second, 20, 20}, // moved forward only as far as allowed
+			{first, 7, 7},    // its own reservation is not in its way
+			{first, 25, 40},  // after the second job
+			{second, 0, 16},  // right after the first job
+			{second, 20, 20}, // not earlier than asked for
 			{second, 30, 30}, // stays
 		} {
 			start, at, ok := c.Earliest(tt.j, tt.notBefore)
@@ -287,9 +287,9 @@ func TestEarliestAndFitsNow(t *testing.T) {
 			require.Equal(t, on(0, 1), at)
 		}
 		_, fits := c.FitsNow(first)
-		require.True(t, fits, "its own reservation does not stand in its way")
+		require.True(t, fits, "its own reservation is not in its way")
 		_, fits = c.FitsNow(second)
-		require.False(t, fits, "the other's does")
+		require.False(t, fits, "the first job's reservation is in its way")
 
 		start, at, _ := c.Reservation(first)
 		require.Equal(t, backfill.Time(6), start, "asking changes nothing")
@@ -299,7 +299,8 @@ func TestEarliestAndFitsNow(t *testing.T) {
 	})
 }
 
-// TestRestore: an invalid snapshot is refused.
+// TestRestore checks that an invalid snapshot is refused, and that a valid one gives the same
+// state.
 func TestRestore(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -316,7 +317,7 @@ func TestRestore(t *testing.T) {
 			"candidate set 1 stands in place 0",
 		},
 		{"a job twice", func(s *backfill.Snapshot) { s.Jobs = append(s.Jobs, s.Jobs[0]) }, "job 1 is known already"},
-		{"a job that is none", func(s *backfill.Snapshot) { s.Jobs[0].Job = nil }, "no job is given"},
+		{"an entry without a job", func(s *backfill.Snapshot) { s.Jobs[0].Job = nil }, "no job is given"},
 		{
 			"a job on an unknown slot", func(s *backfill.Snapshot) { s.Jobs[0].Placement = on(9, 1) },
 			"job 1 is on an unknown slot 9",
@@ -357,8 +358,8 @@ func TestRestore(t *testing.T) {
 	require.False(t, again.SlotUp(2))
 }
 
-// TestRefusedRoundLeavesNoCandidateSet: a refused round leaves none of its candidate sets, not even
-// empty.
+// TestRefusedRoundLeavesNoCandidateSet checks that a refused round leaves none of its candidate
+// sets, not even an empty one.
 func TestRefusedRoundLeavesNoCandidateSet(t *testing.T) {
 	s := newState(t, cpus(4))
 	before := factsOf(s, 0)
@@ -373,8 +374,8 @@ func TestRefusedRoundLeavesNoCandidateSet(t *testing.T) {
 	require.ErrorContains(t, err, "unknown candidate set 1")
 }
 
-// TestRefusedRoundLeavesNoSlot: a refused round leaves neither its new slots nor the new capacities
-// of slots that returned.
+// TestRefusedRoundLeavesNoSlot checks that a refused round leaves neither its new slots nor its new
+// capacities of known slots.
 func TestRefusedRoundLeavesNoSlot(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -396,8 +397,8 @@ func TestRefusedRoundLeavesNoSlot(t *testing.T) {
 	}
 }
 
-// TestRenamedSlotIsPlacedOnByItsNewName: placement uses a slot's new name, also in a state restored
-// from a snapshot.
+// TestRenamedSlotIsPlacedOnByItsNewName checks that a renamed slot takes the place of its new name
+// in the order in which slots are filled, also in a state restored from a snapshot.
 func TestRenamedSlotIsPlacedOnByItsNewName(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	renamed := backfill.Slot{ID: 0, Name: "z", Capacity: cpus(4)}
@@ -415,8 +416,9 @@ func TestRenamedSlotIsPlacedOnByItsNewName(t *testing.T) {
 
 // The tests from here on are regression tests.
 
-// TestRefusedRoundForgetsNothing: after a refused round, the profile still knows everything from
-// the restored instant on; here, what runs on the slot until 8.
+// TestRefusedRoundForgetsNothing checks that the profile forgets nothing in a round that is
+// refused. The refused round is at 10; afterwards the time is 0 again, and the profile must know
+// that job 1 runs until 8.
 func TestRefusedRoundForgetsNothing(t *testing.T) {
 	s := newState(t, cpus(4))
 	one, two := job(1, 0, 8, 4), job(2, 0, 10, 4)
@@ -430,8 +432,8 @@ func TestRefusedRoundForgetsNothing(t *testing.T) {
 	require.ErrorContains(t, err, "not free", "both would run on the slot from 6 to 8")
 }
 
-// TestStartBeforeAnEventThatUndoesIt: if a job starts before a later event of the round takes its
-// slot, removes the job or replaces it, the decision is refused or leaves a sound state.
+// TestStartBeforeAnEventThatUndoesIt starts a job before it takes the event of the round, which
+// takes the slot, or removes or edits the job. The decision must be refused or leave a sound state.
 func TestStartBeforeAnEventThatUndoesIt(t *testing.T) {
 	for _, e := range []backfill.Event{
 		{Kind: backfill.SlotLost, Slot: slot(0, nil)},
@@ -444,10 +446,10 @@ func TestStartBeforeAnEventThatUndoesIt(t *testing.T) {
 			accept(t, s, backfill.Round{Events: submitted(job(1, 0, 10, 2))}, nil)
 			c, err := s.Open(backfill.Round{Now: 1, Events: []backfill.Event{e}})
 			require.NoError(t, err)
-			c.Start(job(1, 0, 10, 2), on(0, 1)) // the event has not been taken
+			c.Start(job(1, 0, 10, 2), on(0, 1)) // the event has not been taken yet
 			d, err := c.Close()
 			if err != nil {
-				return // refused: right
+				return // a refusal is right
 			}
 			for _, started := range d.Started {
 				require.True(t, s.IsRunning(started.Job.ID), "the decision starts job %d, which is gone",
@@ -458,7 +460,7 @@ func TestStartBeforeAnEventThatUndoesIt(t *testing.T) {
 	}
 }
 
-// TestPackageExample: the policy in the package documentation works: it starts a job that arrives
+// TestPackageExample checks that the policy in the package documentation starts a job that arrives
 // at an idle pool.
 func TestPackageExample(t *testing.T) {
 	s := newState(t, cpus(4))
@@ -481,9 +483,9 @@ func TestPackageExample(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1}, startedIDs(d))
 }
 
-// TestMoreRoundsThatCannotBeTrue: rounds that contradict themselves in less obvious ways are
-// refused.
-func TestMoreRoundsThatCannotBeTrue(t *testing.T) {
+// TestMoreInvalidRounds checks that rounds whose fault is less obvious are refused and change
+// nothing.
+func TestMoreInvalidRounds(t *testing.T) {
 	set := func(c backfill.Candidates) backfill.Round {
 		return backfill.Round{Now: 5, Candidates: []backfill.CandidateSet{{ID: 1, Candidates: c}}}
 	}
@@ -542,8 +544,8 @@ func TestMoreRoundsThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// TestReservationLeavesACandidateSetThatShrinks: a job loses its reservation on a slot that is no
-// longer a candidate.
+// TestReservationLeavesACandidateSetThatShrinks checks that a job cannot start on the slot that is
+// reserved for it if the slot is no candidate any more.
 func TestReservationLeavesACandidateSetThatShrinks(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	one := job(1, 0, 10, 4)
@@ -555,8 +557,8 @@ func TestReservationLeavesACandidateSetThatShrinks(t *testing.T) {
 	require.ErrorContains(t, err, "no candidate")
 }
 
-// TestJobThatNoLongerFitsDoesNotBlock: a job that the pool can no longer run does not block the
-// queue.
+// TestJobThatNoLongerFitsDoesNotBlock checks that a job does not block the queue when it is too
+// large for the slots that are left.
 func TestJobThatNoLongerFitsDoesNotBlock(t *testing.T) {
 	s := newState(t, cpus(8), cpus(4))
 	h := newHost(t, s, "fcfs", "fcfs")
@@ -567,7 +569,8 @@ func TestJobThatNoLongerFitsDoesNotBlock(t *testing.T) {
 	require.Equal(t, []backfill.JobID{3}, startedIDs(d))
 }
 
-// TestHeldJobReturnsWithTheSlot: a job that was held for lack of a slot waits again when one comes.
+// TestHeldJobReturnsWithTheSlot checks that a job which was held because no slot is large enough
+// waits again when such a slot comes.
 func TestHeldJobReturnsWithTheSlot(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -578,8 +581,8 @@ func TestHeldJobReturnsWithTheSlot(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1}, startedIDs(d))
 }
 
-// TestGuaranteeAfterALiftBinds: a guarantee given in the round in which an older one was lifted
-// binds.
+// TestGuaranteeAfterALiftBinds checks that a guarantee binds even if it is given in a round in
+// which the policy changes, which lifts all earlier guarantees.
 func TestGuaranteeAfterALiftBinds(t *testing.T) {
 	s := newState(t, cpus(4))
 	one := job(1, 0, 10, 4)
@@ -592,15 +595,15 @@ func TestGuaranteeAfterALiftBinds(t *testing.T) {
 	require.ErrorContains(t, err, "promised to start at 2")
 }
 
-// TestHoldDoesNotLiftAGuarantee: a policy cannot drop a guarantee by holding the job.
+// TestHoldDoesNotLiftAGuarantee checks that a policy cannot drop a guarantee by holding the job.
 func TestHoldDoesNotLiftAGuarantee(t *testing.T) {
 	s := busy(t, true)
 	_, err := attempt(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) { c.Hold(job(4, 0, 10, 4), "in my way") })
 	require.Error(t, err)
 }
 
-// TestNoGuaranteeUnderAPolicyThatGivesNone: no guarantee of an earlier policy remains under a
-// policy that gives none.
+// TestNoGuaranteeUnderAPolicyThatGivesNone checks that no guarantee of an earlier policy remains
+// under a policy that gives none.
 func TestNoGuaranteeUnderAPolicyThatGivesNone(t *testing.T) {
 	s := planned(t)
 	accept(t, s, backfill.Round{Now: 3, Events: []backfill.Event{policyChanged(false)}}, nil)
@@ -610,8 +613,8 @@ func TestNoGuaranteeUnderAPolicyThatGivesNone(t *testing.T) {
 	}
 }
 
-// TestLostSlotIsTheCauseEvenIfTheStartFailedToo: the reported cause is the event that broke the
-// guarantee.
+// TestLostSlotIsTheCauseEvenIfTheStartFailedToo checks the reported cause of a broken guarantee if
+// a job loses its slot and its start failed in the same round: the lost slot, which comes first.
 func TestLostSlotIsTheCauseEvenIfTheStartFailedToo(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -621,8 +624,8 @@ func TestLostSlotIsTheCauseEvenIfTheStartFailedToo(t *testing.T) {
 	require.Equal(t, backfill.CauseSlotLost, d.Broken[0].Cause)
 }
 
-// TestDisplacedByASlotComeInOneOrder: displaced jobs are listed by planned start, then in the order
-// of jobs; a start in the past counts as now.
+// TestDisplacedByASlotComeInOneOrder checks that displaced jobs are listed by start, then in the
+// order of jobs. A start in the past counts as now.
 func TestDisplacedByASlotComeInOneOrder(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	zero, one, two := job(0, 0, 10, 3), job(1, 1, 10, 3), job(2, 2, 30, 1)
@@ -640,8 +643,8 @@ func TestDisplacedByASlotComeInOneOrder(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1, 2}, ids(e.Displaced))
 }
 
-// TestHugeRequestsDoNotWrapAround: sums of the largest amounts over slots and chunks do not
-// overflow.
+// TestHugeRequestsDoNotWrapAround checks that sums of the largest amounts over slots and chunks do
+// not overflow.
 func TestHugeRequestsDoNotWrapAround(t *testing.T) {
 	const huge = 1e15
 	s := newState(t, cpus(huge), cpus(huge), cpus(huge), cpus(huge))
@@ -652,7 +655,8 @@ func TestHugeRequestsDoNotWrapAround(t *testing.T) {
 	require.Equal(t, []backfill.JobID{1, 2}, startedIDs(d))
 }
 
-// TestGuaranteeNeedsAPolicyThatGivesThem: a policy that declares no guarantees cannot give one.
+// TestGuaranteeNeedsAPolicyThatGivesThem checks that a policy which declares no guarantees cannot
+// give one.
 func TestGuaranteeNeedsAPolicyThatGivesThem(t *testing.T) {
 	s := newState(t, cpus(4))
 	one := job(1, 0, 10, 4)
@@ -663,7 +667,8 @@ func TestGuaranteeNeedsAPolicyThatGivesThem(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestLostSlotFreesTheRestOfAGang: a gang that loses one slot frees the others for waiting jobs.
+// TestLostSlotFreesTheRestOfAGang checks that a planned gang which loses one of its slots frees the
+// others for waiting jobs.
 func TestLostSlotFreesTheRestOfAGang(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -679,7 +684,7 @@ func TestLostSlotFreesTheRestOfAGang(t *testing.T) {
 	require.Equal(t, backfill.Time(10), jobState(t, s, 3).Start)
 }
 
-// TestClosedCycleIsOver: a closed cycle takes no more actions.
+// TestClosedCycleIsOver checks that actions and Rollback have no effect after Close.
 func TestClosedCycleIsOver(t *testing.T) {
 	s := newState(t, cpus(4))
 	c, err := s.Open(backfill.Round{Events: submitted(job(1, 0, 10, 4))})
@@ -693,7 +698,8 @@ func TestClosedCycleIsOver(t *testing.T) {
 	require.Equal(t, before, factsOf(s, 0))
 }
 
-// TestBehindLeavesTheJobItselfOut: a job is not behind itself, also if the caller has a copy of it.
+// TestBehindLeavesTheJobItselfOut checks that a job is not behind itself, also if the caller has a
+// copy of it.
 func TestBehindLeavesTheJobItselfOut(t *testing.T) {
 	s := busy(t, false)
 	accept(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) {
@@ -703,9 +709,9 @@ func TestBehindLeavesTheJobItselfOut(t *testing.T) {
 	})
 }
 
-// A running job that comes back to the queue may do so as another, in the same round, and
-// even if its slot is there again by then.
-func TestWhoComesBackAsAnother(t *testing.T) {
+// TestReturningJobMayBeEdited checks that a running job which returns to the queue can be edited by
+// a later event of the same round, also if its slot is back by then.
+func TestReturningJobMayBeEdited(t *testing.T) {
 	for name, back := range map[string][]backfill.Event{
 		"start failed":       {jobEvent(backfill.StartFailed, 1)},
 		"slot lost":          {slotEvent(backfill.SlotLost, 0, 4)},
@@ -724,9 +730,10 @@ func TestWhoComesBackAsAnother(t *testing.T) {
 	}
 }
 
-// A job that is held, and that a later event of the same round brings back, is not
-// rid of its promise: planned for later, the promise is broken, and that is told.
-func TestWhoIsHeldForAnEventKeepsItsPromise(t *testing.T) {
+// TestHoldWithinARoundKeepsTheGuarantee checks that a job does not lose its guarantee if the policy
+// holds it after one event, and a later event of the same round brings it back. The job is then
+// planned later than promised, so the guarantee is reported as broken.
+func TestHoldWithinARoundKeepsTheGuarantee(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	one, two := job(1, 0, 10, 4), job(2, 0, 10, 4)
 	accept(t, s, backfill.Round{Events: append([]backfill.Event{policyChanged(true)}, submitted(one, two)...)},
@@ -751,7 +758,7 @@ func TestWhoIsHeldForAnEventKeepsItsPromise(t *testing.T) {
 	require.Equal(t, backfill.Time(30), jobState(t, s, 2).Guarantee)
 	require.Empty(t, d.Held)
 
-	// Held to the end, it has none any more.
+	// If it is still held at the end of the round, it loses its guarantee.
 	d = accept(t, s, backfill.Round{Now: 2, Events: []backfill.Event{{Kind: backfill.Changed, Job: two}}},
 		func(c *backfill.Cycle) { c.Hold(two, "enough") })
 	require.Equal(t, []backfill.JobID{2}, heldIDs(d))

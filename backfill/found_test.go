@@ -16,14 +16,14 @@ func found(j *backfill.Job, at backfill.Placement, start, end backfill.Time) bac
 	return backfill.Event{Kind: backfill.Found, Job: j, Placement: at, Start: start, End: end}
 }
 
-// TestFound has a job of each standing found running on slot b, of one cpu, where job 9 is
-// reserved for.
+// TestFound checks the effect of a Found event for a job in every situation. The job is found
+// running on slot b, which has one cpu and a reservation of job 9.
 func TestFound(t *testing.T) {
 	wide := gang(7, 0, 10, 2, 1)
 	for _, tt := range []struct {
 		name  string
 		job   *backfill.Job
-		freed bool // beside the reservation in the way
+		freed bool // whether room is freed if job 9's reservation is not in the way
 	}{
 		{"unknown", job(1, 0, 10, 1), false},
 		{"waits", job(2, 0, 10, 1), false},
@@ -48,14 +48,14 @@ func TestFound(t *testing.T) {
 			require.NoError(t, err)
 			e, more := c.Next()
 			require.True(t, more)
-			require.True(t, e.Freed, "the place of job 9")
+			require.True(t, e.Freed, "job 9's reservation is void")
 			require.Equal(t, []backfill.JobID{9}, ids(e.Displaced))
 			require.True(t, s.IsRunning(tt.job.ID))
 			c.Rollback()
 			require.Equal(t, before, s.Snapshot())
 
 			d := accept(t, s, round, nil)
-			require.Empty(t, d.Started, "nobody started it")
+			require.Empty(t, d.Started, "the decision did not start it")
 			got := jobState(t, s, tt.job.ID)
 			require.Equal(t, backfill.JobState{
 				Job: tt.job, Running: true, Placement: on(1, 1), Start: 3, End: 25,
@@ -67,7 +67,8 @@ func TestFound(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, factsOf(again, 5), factsOf(s, 5))
 
-			// Without a reservation in the way, room was given back or not.
+			// The job ends before job 9's reservation begins: only the job itself can have freed
+			// room.
 			s, err = backfill.Restore(before)
 			require.NoError(t, err)
 			c, err = s.Open(backfill.Round{Now: 5, Events: []backfill.Event{found(tt.job, on(1, 1), 3, 20)}})
@@ -79,8 +80,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestFoundWhereItWasTaken: a job that is found where and for as long as was thought gives
-// nothing back.
+// TestFoundWhereItWasTaken checks that a job which is found on the slot where it is known to run
+// frees room only if it ends earlier than expected.
 func TestFoundWhereItWasTaken(t *testing.T) {
 	s := newState(t, cpus(2))
 	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))},
@@ -94,6 +95,9 @@ func TestFoundWhereItWasTaken(t *testing.T) {
 	}
 }
 
+// TestFoundInFullSlots checks that a job which is found on a slot without room for it
+// oversubscribes the slot and breaks the guarantee of the job planned there, which moves forward
+// again when the found job is evicted.
 func TestFoundInFullSlots(t *testing.T) {
 	s := newState(t, cpus(2))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -104,17 +108,17 @@ func TestFoundInFullSlots(t *testing.T) {
 		Job: jobState(t, s, 2).Job, Promised: 11, Now: 32,
 		Cause: backfill.CauseSlotChanged,
 	}}, d.Broken)
-	require.Equal(t, backfill.Vector{4}, s.Use(), "of 2")
+	require.Equal(t, backfill.Vector{4}, s.Use(), "more than the slot has")
 	d = decide(t, h, 5, jobEvent(backfill.StartFailed, 3)) // evicted
 	require.Empty(t, d.Broken)
 	state := jobState(t, s, 3)
-	require.True(t, state.Promised, "as whoever returns to the queue")
+	require.True(t, state.Promised, "every job that returns to the queue gets a guarantee")
 	require.Equal(t, state.Start, state.Guarantee)
 	require.Equal(t, backfill.Time(11), jobState(t, s, 2).Start, "it moved forward into the room that was given back")
 }
 
-// TestFoundTooLate: a job that somebody else started after what was promised breaks its
-// promise, once.
+// TestFoundTooLate checks that the guarantee of a job is reported as broken, once, if the job is
+// found to have started later than promised.
 func TestFoundTooLate(t *testing.T) {
 	s := newState(t, cpus(1))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -124,15 +128,18 @@ func TestFoundTooLate(t *testing.T) {
 		d.Broken)
 }
 
-// TestFoundOverdue: the host puts the end of a run off that should be over.
+// TestFoundOverdue checks that a found job whose expected end has passed is expected to end as a
+// job that has outlived its estimate.
 func TestFoundOverdue(t *testing.T) {
 	s := newState(t, cpus(1))
 	h := newHost(t, s, "easy", "fcfs")
 	decide(t, h, 100, found(job(1, 0, 10, 1), on(0, 1), 75, 85))
-	require.Equal(t, backfill.Time(115), jobState(t, s, 1).End, "as one that outlives its estimate of 10 s")
+	require.Equal(t, backfill.Time(115), jobState(t, s, 1).End, "the start at 75 plus four times the estimate of 10 s")
 }
 
-func TestFoundThatCannotBe(t *testing.T) {
+// TestInvalidFoundEvents checks that Found events which contradict the pool, the job or other
+// events of the round are refused.
+func TestInvalidFoundEvents(t *testing.T) {
 	s := newState(t, cpus(1), cpus(1))
 	accept(t, s, backfill.Round{Now: 1, Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(1, cpus(1))}}},
 		nil)
@@ -167,7 +174,8 @@ func TestFoundThatCannotBe(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestFoundWhereItRuns: jobs that are found where they are known to run change no decision.
+// TestFoundWhereItRuns checks that Found events for all running jobs, with their known places and
+// ends, change no decision.
 func TestFoundWhereItRuns(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, rapid.MakeCheck(func(r *rapid.T) {
@@ -199,8 +207,8 @@ func TestFoundWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestFoundElsewhereIsFreed: what a job gives back that runs elsewhere is remembered for
-// whoever asked for that.
+// TestFoundElsewhereIsFreed checks that a job which is found on another slot has freed room on the
+// slot where it was known to run, and that this is recorded if the policy asked for it.
 func TestFoundElsewhereIsFreed(t *testing.T) {
 	s := newState(t, cpus(2), cpus(2))
 	one := job(1, 0, 10, 1)

@@ -8,7 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// keepFreed asks for what is freed and starts each waiting job where it fits.
+// keepFreed returns a policy that asks for a record of freed room, kept for a time, and starts each
+// waiting job that fits now.
 func keepFreed(keep backfill.Time) func(*backfill.Cycle) {
 	return func(c *backfill.Cycle) {
 		c.KeepFreed(keep)
@@ -24,7 +25,7 @@ func startAll(c *backfill.Cycle) {
 	}
 }
 
-// freedAt is what a policy sees at an instant.
+// freedAt returns the freed room that a policy sees at a time.
 func freedAt(t *testing.T, s *backfill.State, now backfill.Time) []backfill.Freed {
 	t.Helper()
 	c, err := s.Open(backfill.Round{Now: now})
@@ -33,7 +34,8 @@ func freedAt(t *testing.T, s *backfill.State, now backfill.Time) []backfill.Free
 	return append([]backfill.Freed{}, c.Freed()...)
 }
 
-// TestFreed: what jobs give back is remembered, in every way they can give it back.
+// TestFreed checks that room is recorded as freed for five seconds after each event by which a job
+// gives it back, and that copies and restored states have the same record.
 func TestFreed(t *testing.T) {
 	lost := backfill.Event{Kind: backfill.SlotLost, Slot: slot(1, cpus(4))}
 	for _, tt := range []struct {
@@ -70,7 +72,7 @@ func TestFreed(t *testing.T) {
 			refused := func(c *backfill.Cycle) { c.Wake(c.Now()) }
 			_, err := attempt(t, s, backfill.Round{Now: 3, Events: []backfill.Event{tt.event}}, refused)
 			require.Error(t, err)
-			require.Equal(t, before, factsOf(s, 0), "what was refused leaves nothing behind")
+			require.Equal(t, before, factsOf(s, 0), "a refused round leaves nothing")
 
 			clone := s.Clone()
 			accept(t, s, backfill.Round{Now: 3, Events: []backfill.Event{tt.event}}, nil)
@@ -85,13 +87,13 @@ func TestFreed(t *testing.T) {
 			require.Equal(t, factsOf(s, 3), factsOf(again, 3))
 
 			accept(t, s, backfill.Round{Now: 8}, nil)
-			require.Empty(t, s.Snapshot().Freed, "and it is let go of")
+			require.Empty(t, s.Snapshot().Freed, "the record is dropped")
 		})
 	}
 }
 
-// TestFreedOnRequest: freed room is remembered only on request, and only until another policy
-// becomes active.
+// TestFreedOnRequest checks that freed room is recorded only on request, and only until another
+// policy becomes active.
 func TestFreedOnRequest(t *testing.T) {
 	s := newState(t, cpus(4))
 	ended := func(now backfill.Time, id backfill.JobID) backfill.Round {
@@ -100,18 +102,18 @@ func TestFreedOnRequest(t *testing.T) {
 	}
 	accept(t, s, backfill.Round{Events: submitted(job(1, 0, 10, 1))}, startAll)
 	d := accept(t, s, ended(1, 1), keepFreed(0))
-	require.Len(t, d.Actions, 1, "asking for what is so already is no action")
+	require.Len(t, d.Actions, 1, "a request that changes nothing is no action")
 	require.Zero(t, s.Snapshot().Freed)
 
 	d = accept(t, s, ended(2, 2), keepFreed(100))
 	require.Equal(t, backfill.Action{After: 2, Kind: backfill.ActKeepFreed, At: 100}, d.Actions[0])
-	require.Empty(t, freedAt(t, s, 2), "what was freed before it was asked for is not known")
+	require.Empty(t, freedAt(t, s, 2), "room that was freed before the request is not recorded")
 	accept(t, s, ended(3, 3), startAll)
 	require.Len(t, freedAt(t, s, 3), 1)
 	accept(t, s, ended(4, 4), keepFreed(200))
-	require.Len(t, freedAt(t, s, 4), 2, "longer: what is known stays")
+	require.Len(t, freedAt(t, s, 4), 2, "a longer time keeps what is recorded")
 	accept(t, s, ended(5, 5), keepFreed(1))
-	require.Len(t, freedAt(t, s, 5), 1, "shorter")
+	require.Len(t, freedAt(t, s, 5), 1, "a shorter time drops what is older")
 
 	clone := s.Clone()
 	accept(t, s, ended(5, 6), keepFreed(0))
@@ -127,7 +129,8 @@ func TestFreedOnRequest(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesFreedParts: freed parts that no state can have are refused.
+// TestRestoreRefusesFreedParts checks that a snapshot is refused if its record of freed room is one
+// that no state can have.
 func TestRestoreRefusesFreedParts(t *testing.T) {
 	part := backfill.Freed{At: 1, Amount: cpus(1)}
 	for want, change := range map[string]func(*backfill.Snapshot){

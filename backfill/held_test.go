@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// Jobs that fit nowhere are held by the state itself, and come back by
-// themselves.
+// The tests in this file are about jobs that fit on no slot: the state holds them without being
+// asked, and lets them wait again when they fit.
 
 func candidates(id int, slots ...backfill.SlotID) backfill.CandidateSet {
 	return backfill.CandidateSet{ID: id, Candidates: backfill.Candidates{Slots: slots}}
@@ -28,9 +28,9 @@ func heldIDs(d backfill.Decision) []backfill.JobID {
 	return out
 }
 
-// outgrown is a pool under conservative at time 1, of whose slots a (4 cpus)
-// and b (8) the second was lost: job 1 runs on a until 10, 2 is planned there
-// for 10, and 3, which ran on b, and 4, which waited for it, are too wide for a.
+// outgrown is a pool under conservative at time 1. It had the slots a, of 4 cpus, and b, of 8, and
+// b was lost. Job 1 runs on a until 10; job 2 is planned there for 10. Job 3 ran on b and job 4 was
+// planned there; both are too wide for a and are held.
 func outgrown(t *testing.T) (*backfill.State, *backfill.Host) {
 	t.Helper()
 	s := newState(t, cpus(4), cpus(8))
@@ -49,8 +49,9 @@ func outgrown(t *testing.T) (*backfill.State, *backfill.Host) {
 	return s, h
 }
 
-// TestNobodyIsBlocked: jobs that can never run do not block the queue: too wide for any slot, a
-// gang too large for all of them, and one without candidates.
+// TestNobodyIsBlocked checks, under every policy, that three jobs which can never run do not block
+// the queue: one is too wide for any slot, one is a gang too large for all slots together, and one
+// has no candidates.
 func TestNobodyIsBlocked(t *testing.T) {
 	for _, spec := range policies.All() {
 		s := newState(t, cpus(4), cpus(4))
@@ -77,27 +78,31 @@ func TestNobodyIsBlocked(t *testing.T) {
 	}
 }
 
+// TestOutgrownJobsAreHeld checks that jobs are held and lose their guarantees when the last slot
+// that is large enough is lost or shrinks, and that other jobs keep theirs.
 func TestOutgrownJobsAreHeld(t *testing.T) {
 	s, h := outgrown(t)
 	for _, id := range []backfill.JobID{3, 4} {
 		require.Equal(t, backfill.ReasonNeverFits, jobState(t, s, id).Held)
 		require.False(t, jobState(t, s, id).Promised)
 	}
-	require.Equal(t, backfill.Time(10), jobState(t, s, 2).Start, "who has a place elsewhere keeps it")
+	require.Equal(t, backfill.Time(10), jobState(t, s, 2).Start, "a job with a place on another slot keeps it")
 	require.Equal(t, backfill.Time(10), jobState(t, s, 2).Guarantee)
 	require.Equal(t, backfill.JobID(2), s.FirstWaiting(9)[0].ID)
 	require.Equal(t, 1, s.Waiting())
 
 	d := decide(t, h, 2, slotEvent(backfill.SlotChanged, 0, 3)) // a shrinks under what runs there
 	require.Equal(t, []backfill.JobID{2}, heldIDs(d))
-	require.Empty(t, decide(t, h, 3, slotEvent(backfill.SlotChanged, 0, 2)).Held, "nobody is held twice")
+	require.Empty(t, decide(t, h, 3, slotEvent(backfill.SlotChanged, 0, 2)).Held, "a held job is not held again")
 }
 
+// TestHeldJobsReturn checks that the held jobs of outgrown wait again if, and only if, they fit on
+// a slot, also in a restored state.
 func TestHeldJobsReturn(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		round backfill.Round
-		plan  map[backfill.JobID]backfill.Time // of those who returned; what is planned for 5 starts
+		plan  map[backfill.JobID]backfill.Time // of the jobs that return; a job planned for 5 starts
 	}{
 		{
 			"the slot comes back",
@@ -128,7 +133,7 @@ func TestHeldJobsReturn(t *testing.T) {
 			restored, err := backfill.Restore(s.Snapshot())
 			require.NoError(t, err)
 
-			// A round that is taken back leaves the held where they are.
+			// A round that is rolled back leaves the held jobs held.
 			before := factsOf(s, 1)
 			tried := tt.round
 			tried.Now = 5
@@ -166,8 +171,8 @@ func TestHeldJobsReturn(t *testing.T) {
 	}
 }
 
-// TestHeldAndBackInOneRound: a job that one event of a round holds and another brings back was
-// never held and keeps its guarantee.
+// TestHeldAndBackInOneRound checks that a job which one event of a round holds and a later one
+// brings back is not reported as held. Its guarantee still counts: here it is reported as broken.
 func TestHeldAndBackInOneRound(t *testing.T) {
 	s := newState(t, cpus(8), cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -179,14 +184,15 @@ func TestHeldAndBackInOneRound(t *testing.T) {
 	require.Equal(t, backfill.Time(11), jobState(t, s, 2).Guarantee)
 }
 
-// TestOthersDoNotReturn: jobs held by a policy stay held.
+// TestOthersDoNotReturn checks that a job held by a policy stays held when a slot comes.
 func TestOthersDoNotReturn(t *testing.T) {
 	s := busy(t, false)
 	accept(t, s, backfill.Round{Now: 6, Events: []backfill.Event{slotEvent(backfill.SlotAdded, 2, 8)}}, nil)
 	require.Equal(t, "its owner said so", jobState(t, s, 3).Held)
 }
 
-// TestChangedCandidates: changed candidates alone hold jobs and bring them back.
+// TestChangedCandidates checks that a changed candidate set, in a round without events, holds jobs,
+// brings them back and moves a reservation.
 func TestChangedCandidates(t *testing.T) {
 	for _, policy := range []string{"fcfs", "conservative"} {
 		t.Run(policy, func(t *testing.T) {
@@ -210,8 +216,8 @@ func TestChangedCandidates(t *testing.T) {
 
 			d = round(1, candidates(1))
 			require.Equal(t, []backfill.JobID{2, 3}, heldIDs(d), "no candidates are left")
-			require.True(t, s.IsRunning(1), "it stays where it is")
-			require.Zero(t, s.Waiting(), "and they block nobody")
+			require.True(t, s.IsRunning(1), "a running job goes on")
+			require.Zero(t, s.Waiting(), "held jobs do not wait")
 
 			d = round(2, candidates(1, 1))
 			require.Equal(t, []backfill.JobID{2}, startedIDs(d))
@@ -222,13 +228,14 @@ func TestChangedCandidates(t *testing.T) {
 			start, at, ok := s.Planned(3)
 			require.True(t, ok)
 			require.Equal(t, backfill.Time(10), start)
-			require.Equal(t, on(0, 1), at, "its place was no candidate any more")
+			require.Equal(t, on(0, 1), at, "its planned slot was no candidate any more")
 		})
 	}
 }
 
-// TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere: a job that returns to the queue without
-// candidates is held, does not block the others, and returns when it has a candidate again.
+// TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere checks that a running job which returns to the
+// queue without candidates is held, does not block the others, and starts when it has a candidate
+// again.
 func TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere(t *testing.T) {
 	for _, lost := range []backfill.Event{
 		{Kind: backfill.SlotLost, Slot: slot(0, nil)},
@@ -246,7 +253,7 @@ func TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere(t *testing.T) {
 			require.NoError(t, err)
 			_, err = h.Decide(t.Context(), backfill.Round{Now: 1, Candidates: []backfill.CandidateSet{candidates(1)}})
 			require.NoError(t, err)
-			require.True(t, s.IsRunning(1), "no candidates are no reason to end it")
+			require.True(t, s.IsRunning(1), "a running job goes on without candidates")
 
 			two := job(2, 2, 10, 4)
 			two.Candidates = 2
@@ -269,7 +276,8 @@ func TestWhatComesBackToTheQueueIsHeldIfItFitsNowhere(t *testing.T) {
 	}
 }
 
-// comes is what brings the first slot up, or leaves it as it is.
+// comes returns the kind of event that says that the first slot is there: a change if it is there
+// already, else an addition.
 func comes(s *backfill.State) backfill.EventKind {
 	if s.SlotUp(0) {
 		return backfill.SlotChanged

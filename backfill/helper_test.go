@@ -12,10 +12,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// cpus is a vector of the only resource of most pools here.
+// cpus returns a vector for a pool whose only resource is cpus.
 func cpus(n int64) backfill.Vector { return backfill.Vector{n} }
 
-// on is a placement: slot and chunks, slot and chunks…
+// on returns a placement from pairs of a slot and the number of chunks on it.
 func on(pairs ...int) backfill.Placement {
 	var p backfill.Placement
 	for i := 0; i < len(pairs); i += 2 {
@@ -24,12 +24,12 @@ func on(pairs ...int) backfill.Placement {
 	return p
 }
 
-// slot is the slot of that index, named a, b, c…
+// slot returns a slot; those with the IDs 0, 1, 2… are named a, b, c…
 func slot(id int, capacity backfill.Vector) backfill.Slot {
 	return backfill.Slot{ID: backfill.SlotID(id), Name: string(rune('a' + id)), Capacity: capacity}
 }
 
-// newState is a pool of slots at time 0 whose candidate set 0 is all of them.
+// newState creates a pool at time 0 with a slot for each capacity. Candidate set 0 is all slots.
 func newState(t *testing.T, capacities ...backfill.Vector) *backfill.State {
 	t.Helper()
 	s := backfill.NewState([]string{"cpus", "memory", "gpus"}[:len(capacities[0])], profile.ByRank)
@@ -44,7 +44,8 @@ func newState(t *testing.T, capacities ...backfill.Vector) *backfill.State {
 	return s
 }
 
-// job is a job of one chunk on candidate set 0; its ID is its place, too.
+// job returns a job of one chunk with candidate set 0. Its ID is also its cluster, so that jobs
+// with one submit time are ordered by ID.
 func job(id backfill.JobID, submit, estimate backfill.Time, request ...int64) *backfill.Job {
 	return &backfill.Job{
 		ID: id, Submit: submit, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
@@ -52,7 +53,7 @@ func job(id backfill.JobID, submit, estimate backfill.Time, request ...int64) *b
 	}
 }
 
-// gang is a job of several chunks.
+// gang returns a job of several chunks.
 func gang(id backfill.JobID, submit, estimate backfill.Time, nodes int, request ...int64) *backfill.Job {
 	j := job(id, submit, estimate, request...)
 	j.Nodes = nodes
@@ -71,13 +72,13 @@ func jobEvent(kind backfill.EventKind, id backfill.JobID) backfill.Event {
 	return backfill.Event{Kind: kind, JobID: id}
 }
 
-// policyChanged announces a policy: conservative or easy.
+// policyChanged announces conservative, which gives guarantees, or easy, which gives none.
 func policyChanged(guarantees bool) backfill.Event {
 	name := map[bool]string{true: "conservative", false: "easy"}[guarantees]
 	return backfill.Event{Kind: backfill.PolicyChanged, Policy: name, Guarantees: guarantees}
 }
 
-// attempt opens a round, takes all its events, acts and closes.
+// attempt opens a round, takes all its events, calls act and closes the cycle.
 func attempt(t *testing.T, s *backfill.State, r backfill.Round, act func(*backfill.Cycle)) (backfill.Decision, error) {
 	t.Helper()
 	c, err := s.Open(r)
@@ -108,7 +109,7 @@ func drain(c *backfill.Cycle) (events []backfill.Event) {
 	}
 }
 
-// facts are all that can be asked of a state, from an instant on.
+// facts are what a state says of itself, from a time on. Tests compare states by them.
 type facts struct {
 	Snapshot      backfill.Snapshot
 	Free          [][]free // by slot
@@ -117,7 +118,7 @@ type facts struct {
 	NextWake      backfill.Time
 }
 
-// free is what is free from an instant on, until it changes.
+// free is what is free on a slot from a time on, until it changes.
 type free struct {
 	from   backfill.Time
 	vector backfill.Vector
@@ -143,7 +144,7 @@ func factsOf(s *backfill.State, from backfill.Time) facts {
 	return f
 }
 
-// jobState is what the snapshot says of a job.
+// jobState returns a job's entry in the snapshot.
 func jobState(t *testing.T, s *backfill.State, id backfill.JobID) backfill.JobState {
 	t.Helper()
 	for _, j := range s.Snapshot().Jobs {
@@ -179,7 +180,7 @@ func startedIDs(d backfill.Decision) []backfill.JobID {
 	return out
 }
 
-// link is a linked-in policy by name.
+// link links a policy in by its name.
 func link(tb testing.TB, name string, options map[string]string) backfill.Decider {
 	tb.Helper()
 	spec, err := policies.Named(name)
@@ -223,7 +224,7 @@ type recorder struct {
 	act    func(*backfill.Cycle) error // instead of the policy, if set
 	calls  int
 	rounds []backfill.Round
-	own    []bool
+	own    []bool // by round: whether the decision was its own
 }
 
 func (r *recorder) Decide(ctx context.Context, tx *backfill.Transaction) error {
@@ -235,7 +236,7 @@ func (r *recorder) Decide(ctx context.Context, tx *backfill.Transaction) error {
 }
 
 func (r *recorder) Decided(round backfill.Round, d backfill.Decision, own bool) {
-	round.Events = slices.Clone(round.Events) // they hold until the next round only
+	round.Events = slices.Clone(round.Events) // the slice is valid until the next round only
 	r.rounds, r.own = append(r.rounds, round), append(r.own, own)
 	r.Decider.Decided(round, d, own)
 }

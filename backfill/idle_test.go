@@ -8,9 +8,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestDraining reserves for a gang on two busy slots. These drain: what ends in
-// time still starts on them, what does not is not; the other slots are not held
-// back.
+// TestDraining checks the reserved idle cpus while two busy slots drain for a gang. A job that ends
+// before the gang's planned start may start on these slots, a longer one may not. Jobs of any
+// length may start on the other slots.
 //
 //	a, to 10  │ 1 1 . .     d, to 20  │ 3 3 . .     4: two chunks of 4 cpus on a and b, planned for 20
 //	b, to 20  │ 2 2 . .     c         │ . . . .
@@ -41,27 +41,29 @@ func TestDraining(t *testing.T) {
 			require.ElementsMatch(t, []backfill.SlotID{0, 1}, []backfill.SlotID{at[0].Slot, at[1].Slot})
 			require.EqualValues(t, 4, s.ReservedIdle(), "two on a and two on b")
 
-			d = decide(t, h, 1, submitted(on(4, job(5, 1, 20, 1)))...) // a second too long
+			d = decide(t, h, 1, submitted(on(4, job(5, 1, 20, 1)))...) // one second too long
 			require.Empty(t, startedIDs(d))
 			require.EqualValues(t, 4, s.ReservedIdle())
 			d = decide(t, h, 1, submitted(on(1, job(6, 1, 19, 2)))...) // ends in time
 			require.Equal(t, []backfill.JobID{6}, startedIDs(d))
 			require.EqualValues(t, 2, s.ReservedIdle())
-			d = decide(t, h, 2, submitted(on(0, job(7, 2, 99, 4)), on(3, job(8, 2, 99, 2)))...) // as long as they like, on c and d
+			// Jobs of any length start on c and d.
+			d = decide(t, h, 2, submitted(on(0, job(7, 2, 99, 4)), on(3, job(8, 2, 99, 2)))...)
 			require.Equal(t, []backfill.JobID{7, 8}, startedIDs(d))
 			require.EqualValues(t, 2, s.ReservedIdle())
 
 			decide(t, h, 10, jobEvent(backfill.Completed, 1))
-			require.EqualValues(t, 4, s.ReservedIdle(), "a has two more to wait with")
+			require.EqualValues(t, 4, s.ReservedIdle(), "two more cpus of a are idle")
 			d = decide(t, h, 20, jobEvent(backfill.Completed, 2), jobEvent(backfill.Completed, 3),
 				jobEvent(backfill.Completed, 6))
 			require.Equal(t, []backfill.JobID{4}, startedIDs(d), "on time")
-			require.Zero(t, s.ReservedIdle(), "what is idle on d, 5 may not use")
+			require.Zero(t, s.ReservedIdle(), "job 5 cannot use the idle cpus of d")
 		})
 	}
 }
 
-// TestReservedIdle is of a plan made by hand: who is planned first takes first.
+// TestReservedIdle checks the number of reserved idle cpus as a plan grows. By planned start, each
+// reservation takes what it will use of the idle cpus that are left on its slots.
 func TestReservedIdle(t *testing.T) {
 	s := newState(t, cpus(4), cpus(4))
 	reserve := func(j *backfill.Job, start backfill.Time, at backfill.Placement) {
@@ -74,7 +76,7 @@ func TestReservedIdle(t *testing.T) {
 	reserve(job(2, 0, 10, 4), 10, on(0, 1))
 	require.EqualValues(t, 1, s.ReservedIdle(), "all that is idle on a, and no more")
 	reserve(gang(3, 0, 10, 3, 1), 20, on(0, 1, 1, 2))
-	require.EqualValues(t, 3, s.ReservedIdle(), "two on b; on a nothing is left")
+	require.EqualValues(t, 3, s.ReservedIdle(), "two more on b; nothing is left on a")
 	reserve(job(4, 0, 10, 1), 30, on(1, 1))
 	require.EqualValues(t, 4, s.ReservedIdle())
 	reserve(job(5, 0, 10, 4), 40, on(1, 1))
@@ -88,8 +90,9 @@ func TestReservedIdle(t *testing.T) {
 	require.Zero(t, s.ReservedIdle(), "more runs on a than it has")
 }
 
-// TestOnReserved has a job reserved on a, and others that start past it: on a, on b,
-// on both. One that comes before it in the order does not stand in its way.
+// TestOnReserved checks that OnReserved reports a started job if it runs on a slot that was
+// reserved for a job before it in the queue's order. Job 1 has a reservation on a, and job 2 starts
+// on a, on b or on both.
 func TestOnReserved(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -100,11 +103,11 @@ func TestOnReserved(t *testing.T) {
 		onReserved bool
 	}{
 		{"on its slot", -1, on(0, 1), 1, 0, true},
-		{"on its slot for longer than it was placed by: the reservation is void", -1, on(0, 1), 1, 50, true},
+		{"on its slot, expected to run longer than its estimate: the reservation is void", -1, on(0, 1), 1, 50, true},
 		{"beside it", -1, on(1, 1), 1, 50, false},
 		{"on both", -1, on(1, 1, 0, 1), 2, 0, true},
 		{"equal keys: before it by the order of jobs", 0, on(0, 1), 1, 0, true},
-		{"the queue's order has it first", 1, on(0, 1), 1, 0, false},
+		{"job 2 is first in the queue's order", 1, on(0, 1), 1, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newState(t, cpus(4), cpus(4))
