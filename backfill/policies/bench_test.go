@@ -12,9 +12,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// busyPool is a pool in which every slot is taken and jobs wait: heterogeneous
-// slots of four resources, 50 autoclusters, one in ten of gangs if there are any.
-// All of it follows from the numbers.
+// busyPool is a pool in which the slots are busy and jobs wait. The slots are of five classes and
+// have four resources. The jobs are of 50 autoclusters; with gangs, one autocluster in ten has jobs
+// of many nodes. Nothing in it is random.
 type busyPool struct {
 	gangs   bool
 	host    *backfill.Host
@@ -24,7 +24,7 @@ type busyPool struct {
 
 const autoclusters = 50
 
-// job is the i-th job of the pool.
+// job returns the next job of the pool.
 func (p *busyPool) job(submit backfill.Time) *backfill.Job {
 	p.jobs++
 	i := p.jobs
@@ -53,7 +53,9 @@ func newBusyPool(b *testing.B, policy string, slots, waiting int, gangs bool) *b
 				int64(class/4)*4),
 		}})
 	}
-	for c := range autoclusters { // the last gpus classes may use gpu slots only, others two to five classes
+	// Autoclusters 45 to 49 need the class of slots with gpus; the others may use two to five
+	// classes.
+	for c := range autoclusters {
 		var set backfill.CandidateSet
 		set.ID = c
 		for i := range slots {
@@ -98,7 +100,7 @@ func hostBench(b *testing.B, s *backfill.State, policy string) *backfill.Host {
 	return h
 }
 
-// copy is an independent pool in the same state, under a policy.
+// copy returns an independent pool in the same state, under another policy.
 func (p *busyPool) copy(b *testing.B, policy string) *busyPool {
 	b.Helper()
 	return &busyPool{
@@ -107,14 +109,14 @@ func (p *busyPool) copy(b *testing.B, policy string) *busyPool {
 	}
 }
 
-// first lets the policy pass over the pool for the first time.
+// first runs the policy's first cycle on the pool.
 func (p *busyPool) first(b *testing.B) {
 	b.Helper()
 	_, err := p.host.Decide(b.Context(), backfill.Round{Now: 2})
 	require.NoError(b, err)
 }
 
-// next is a cycle in which one job has ended and one came.
+// next runs a cycle in which one job has ended and another has arrived.
 func (p *busyPool) next(b *testing.B, now backfill.Time) {
 	b.Helper()
 	d, err := p.host.Decide(b.Context(), backfill.Round{Now: now, Events: []backfill.Event{
@@ -127,8 +129,8 @@ func (p *busyPool) next(b *testing.B, now backfill.Time) {
 	}
 }
 
-// BenchmarkCycle measures, for pools of all sizes and for each policy, the first
-// pass, and a cycle in which one job has ended and one came.
+// BenchmarkCycle measures, for pools of several sizes and for each policy, the first cycle and one
+// in which one job has ended and another has arrived.
 func BenchmarkCycle(b *testing.B) {
 	for _, size := range []struct {
 		slots, waiting int

@@ -11,32 +11,32 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// The cases that the figures of Lindsay et al., Backfilling with guarantees
-// granted upon job submission, make their points with: compression order, a job
-// moved twice, the deliberate hole, the unnecessary gap, J1 to J5. The points are
-// the paper's, the numbers ours: each case is about the smallest that shows it.
+// The tests below play the cases that the figures of Lindsay et al., Backfilling with guarantees
+// granted upon job submission, show: compression order, a job moved twice, the unnecessary gap, the
+// deliberate hole, and J1 to J5. The numbers are not the paper's: each case is about the smallest
+// that makes the paper's point.
 //
-// The slot has 4 cpus. The jobs 1, 2, 3… arrive at 0. In the drawings a column is
-// 5 s, or 10 s where it says so, and a dot is an idle cpu.
+// The slot has 4 cpus. The jobs 1, 2, 3… arrive at 0. In the drawings a column is 5 s, unless
+// stated otherwise, and a dot is an idle cpu.
 
-// figure is a plan and what happens to it.
+// figure is a set of jobs, the plan that is made for them, and the rounds that follow.
 type figure struct {
 	jobs   []a
 	before plan
 	rounds []backfill.Round
 }
 
-// plan holds the planned starts of jobs 1, 2, 3…; 0 for those that have started.
+// plan holds the planned starts of jobs 1, 2, 3…; 0 for a job that has started.
 type plan []backfill.Time
 
-// become is what a policy makes of a figure: the plan after each round.
+// become is the expected result of a figure under one policy and order: the plan after each round.
 type become struct {
 	policy, order string
 	after         []plan
 }
 
-// require plays the figure under each policy. No job may ever be planned for
-// later than it was before.
+// require plays the figure in each case and requires the expected plans. It also requires that no
+// job is ever planned for later than before.
 func (f figure) require(t *testing.T, cases ...become) {
 	t.Helper()
 	for _, c := range cases {
@@ -76,19 +76,19 @@ func planOf(s *backfill.State, jobs int) plan {
 	return p
 }
 
-// ends is a round in which a job ends.
+// ends returns a round in which a job ends.
 func ends(at backfill.Time, job backfill.JobID) backfill.Round {
 	return backfill.Round{Now: at, Events: []backfill.Event{{Kind: backfill.Completed, JobID: job}}}
 }
 
-// arrives is a round in which a job arrives.
+// arrives returns a round in which a job arrives.
 func arrives(at backfill.Time, id backfill.JobID, j a) backfill.Round {
 	return backfill.Round{Now: at, Events: []backfill.Event{submission(id, at, j)}}
 }
 
-// Compression order: who is asked first takes what a job leaves. By the plan that
-// is 4, which starts and lets 3 move up behind it. If 5 is asked first, it is in
-// the way of both.
+// TestFigureCompressionOrder checks that the job that is tried first takes the room that another
+// one leaves. In the order of the plan that is job 4: it starts, and job 3 moves up behind it. If
+// job 5 is tried first, it starts, and jobs 4 and 3 cannot move.
 //
 //	before                    at 5, job 2 has ended     pc, longest first
 //	4 │ 2 2 2 2 3 3 . . .     4 │ 4 4 3 3 . . .         4 │ . 4 4 3 3
@@ -104,7 +104,7 @@ func TestFigureCompressionOrder(t *testing.T) {
 	}.require(
 		t,
 		become{"conservative", "fcfs", []plan{{0, 0, 15, 0, 25}}},
-		become{"conservative", "ljf", []plan{{0, 0, 15, 0, 25}}}, // whatever the order
+		become{"conservative", "ljf", []plan{{0, 0, 15, 0, 25}}}, // tries in the plan's order, not the queue's
 		become{"pc", "fcfs", []plan{{0, 0, 15, 0, 25}}},
 		become{"pc", "ljf", []plan{{0, 0, 20, 10, 0}}},
 		become{"dc", "fcfs", []plan{{0, 0, 20, 0, 30}}},
@@ -112,9 +112,10 @@ func TestFigureCompressionOrder(t *testing.T) {
 	)
 }
 
-// Moved twice: the widest comes first, and moves up to 30, behind 3. Then 3 moves,
-// and it may move again, to 20. Who asks each job once leaves it at 30, and the
-// machine idle before it: the unnecessary gap.
+// TestFigureMovedTwice checks that pc moves a job again after another job has made room for it. The
+// widest job is tried first: job 4 moves up to 30, behind job 3. Then job 3 moves, so job 4 can
+// move again, to 20. A policy that tries each job once leaves job 4 at 30 and the machine idle
+// before it: this is the unnecessary gap.
 //
 //	before                    at 5, job 1 has ended: once    and again
 //	4 │ 1 1 1 1 1 1 1 1 4 4   4 │ 3 3 . . . 4 4              4 │ 3 3 . 4 4
@@ -130,10 +131,10 @@ func TestFigureMovedTwice(t *testing.T) {
 	}
 	f.require(
 		t,
-		become{"conservative", "widest", []plan{{0, 0, 0, 20}}}, // asks 3 first
+		become{"conservative", "widest", []plan{{0, 0, 0, 20}}}, // tries job 3 before job 4
 		become{"pc", "fcfs", []plan{{0, 0, 0, 20}}},
 		become{"pc", "widest", []plan{{0, 0, 0, 20}}},
-		become{"dc", "widest", []plan{{0, 0, 0, 40}}}, // see the deliberate hole
+		become{"dc", "widest", []plan{{0, 0, 0, 40}}}, // see TestFigureDeliberateHole
 	)
 	for _, c := range []struct {
 		policy, order string
@@ -159,8 +160,9 @@ func TestFigureMovedTwice(t *testing.T) {
 	}
 }
 
-// The unnecessary gap: a policy that asks each job once, in the queue's order,
-// leaves one in the figure above; pc and conservative do not, each in its way.
+// TestFigureUnnecessaryGap checks that a policy that tries each job once, in the queue's order,
+// leaves a gap in the case of TestFigureMovedTwice. Conservative leaves none because it tries the
+// jobs in the order of the plan, and pc because it begins again after each move.
 func TestFigureUnnecessaryGap(t *testing.T) {
 	once := backfill.PolicyFunc(func(c *backfill.Cycle) {
 		for e, more := c.Next(); more; e, more = c.Next() {
@@ -196,13 +198,13 @@ func TestFigureUnnecessaryGap(t *testing.T) {
 	_, err = h.Decide(t.Context(), ends(5, 1))
 	require.NoError(t, err)
 	require.Equal(t, plan{0, 0, 0, 30}, planOf(s, 4))
-	require.Equal(t, v(4), s.Free(0, 20), "and nobody uses it")
+	require.Equal(t, v(4), s.Free(0, 20), "the whole slot is idle before job 4")
 }
 
-// The deliberate hole: dc moves a job only to start it, so 4 stays at 40 and the
-// hole before it open. A shorter job that arrives gets it; for a longer one 4
-// moves up first. Should nobody come, dc does not leave the machine idle: when
-// job 2 ends, on time, 4 starts.
+// TestFigureDeliberateHole checks that dc leaves a hole in the plan: when a job ends, it moves only
+// jobs that can start now, so job 4 stays at 40. If a shorter job arrives, it gets the hole under
+// sjf. If a longer one arrives, job 4 moves into the hole first. If no job arrives, the hole is not
+// left idle: job 4 starts when job 2 ends, on time.
 //
 //	at 5: dc, sjf           at 6: 5 (15 s) arrives    at 6: 5 (25 s) arrives
 //	4 │ 3 3 . . . . . 4 4   4 │ 3 3 . 5 5 5 . 4 4     4 │ 3 3 . 4 4 5 5 5 5 5
@@ -233,7 +235,7 @@ func TestFigureDeliberateHole(t *testing.T) {
 			become{"conservative", "sjf", []plan{{0, 0, 0, 20}, {0, 0, 0, 20, 40}}},
 			become{"pc", "sjf", []plan{{0, 0, 0, 20}, {0, 0, 0, 20, 40}}},
 			become{"dc", "sjf", []plan{{0, 0, 0, 40}, {0, 0, 0, 20, 40}}},
-			// 5 comes before 4, and is too long for the hole
+			// job 5 is before job 4 in the queue, and too long for the hole
 			become{"dc", "ljf", []plan{{0, 0, 0, 40}, {0, 0, 0, 40, 60}}},
 		)
 	})
@@ -247,10 +249,10 @@ func TestFigureDeliberateHole(t *testing.T) {
 	})
 }
 
-// J1 to J5: J1 ends early and leaves everything to three jobs that exclude each
-// other, then J5 arrives. Conservative goes by the plan, pc and dc by the queue's
-// order; pc moves all there is to move, dc only what can start, and the others
-// when J5 might take their room. A column is 10 s.
+// TestFigureJ1ToJ5 checks which jobs move when J1 ends early, and when J5 arrives later. Of J2, J3
+// and J4 no two can run at the same time. Conservative tries them in the order of the plan, pc and
+// dc in the queue's order. pc moves every job that can move. dc at first moves only the job that
+// can start; it moves the others when J5 arrives and might take their room. A column is 10 s.
 //
 //	before, from 100 on   conservative, pc fcfs   pc sjf        pc narrowest
 //	4 │ . . . 3 . .       4 │ . . . 3 . .         4 │ 3 . . . . .   4 │ . . . . . 3
@@ -259,7 +261,7 @@ func TestFigureDeliberateHole(t *testing.T) {
 //	1 │ 2 2 2 3 4 4       1 │ 2 2 2 3 4 4         1 │ 3 4 4 2 2 2   1 │ 4 4 2 2 2 3
 //	   100   130           10      40  50          10 20  40          10  30    60
 //
-// Under dc with sjf only J3 moves, to 10, until J5 comes.
+// Under dc with sjf only J3 moves, to 10, until J5 arrives.
 func TestFigureJ1ToJ5(t *testing.T) {
 	figure{
 		jobs:   []a{{100, v(4)}, {30, v(3)}, {10, v(4)}, {20, v(2)}},
@@ -273,12 +275,12 @@ func TestFigureJ1ToJ5(t *testing.T) {
 		become{"pc", "narrowest", []plan{{0, 30, 60, 0}, {0, 30, 60, 0, 70}}},
 		become{"dc", "fcfs", []plan{{0, 0, 130, 140}, {0, 0, 40, 50, 70}}},
 		become{"dc", "sjf", []plan{{0, 100, 0, 140}, {0, 40, 0, 20, 70}}},
-		become{"dc", "ljf", []plan{{0, 0, 130, 140}, {0, 0, 130, 140, 40}}}, // J5 is the longest
+		become{"dc", "ljf", []plan{{0, 0, 130, 140}, {0, 0, 130, 140, 40}}}, // J5 is the longest, so it is before J3 and J4
 		become{"dc", "narrowest", []plan{{0, 100, 130, 0}, {0, 30, 60, 0, 70}}},
 	)
 }
 
-// arrive lets jobs 1, 2, 3… arrive at time 0 at one slot.
+// arrive brings up one slot at time 0 and submits jobs 1, 2, 3… at once.
 func arrive(t *testing.T, h *backfill.Host, cpus int64, jobs ...a) backfill.Decision {
 	t.Helper()
 	return arriveAt(t, h, v(cpus), jobs...)

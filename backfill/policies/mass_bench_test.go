@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// mass is a pool to which one thing happens many times in one round: so many slots of
-// one core, and as many waiting jobs.
+// mass is a pool of size slots of one core and as many waiting jobs, to which the same thing
+// happens many times in one round.
 type mass struct {
 	*backfill.Host
 	up   []backfill.Event
@@ -20,6 +20,8 @@ type mass struct {
 	size int
 }
 
+// newMass creates the pool. If ends is not nil, a job runs on the i-th slot and is expected to end
+// at ends(i).
 func newMass(b *testing.B, policy string, size int, ends func(i int) backfill.Time) *mass {
 	b.Helper()
 	up, jobs, sets := staticPool(size)
@@ -28,7 +30,7 @@ func newMass(b *testing.B, policy string, size int, ends func(i int) backfill.Ti
 		size: size,
 	}
 	r := backfill.Round{Events: up, Candidates: sets}
-	if ends != nil { // a job runs on each slot until then
+	if ends != nil {
 		for i := range up {
 			j := *jobs[i].Job
 			j.ID, j.Position.Cluster, j.Estimate = j.ID+backfill.JobID(size), j.Position.Cluster+int64(size), ends(i)
@@ -51,7 +53,7 @@ func (m *mass) round(b *testing.B, r backfill.Round) backfill.Decision {
 	return d
 }
 
-// slots is an event for each of the first so many slots.
+// slots returns an event for each of the first n slots.
 func (m *mass) slots(kind backfill.EventKind, n int) (events []backfill.Event) {
 	for _, e := range m.up[:n] {
 		e.Kind = kind
@@ -60,7 +62,7 @@ func (m *mass) slots(kind backfill.EventKind, n int) (events []backfill.Event) {
 	return events
 }
 
-// jobs is an event for each of the jobs that came last.
+// jobs returns an event for each of the jobs that newMass submitted.
 func (m *mass) jobs(kind backfill.EventKind) (events []backfill.Event) {
 	for i := range m.size {
 		events = append(events, backfill.Event{Kind: kind, JobID: backfill.JobID(1 + i)})
@@ -68,7 +70,7 @@ func (m *mass) jobs(kind backfill.EventKind) (events []backfill.Event) {
 	return events
 }
 
-// change makes another policy and order the active ones.
+// change lets another policy and order take over.
 func (m *mass) change(b *testing.B, policy, order string) {
 	b.Helper()
 	spec, err := policies.Named(policy)
@@ -82,16 +84,16 @@ func (m *mass) change(b *testing.B, policy, order string) {
 	require.NoError(b, m.Change(by, main, fallback))
 }
 
-// BenchmarkMass measures one round in which the same happens to many: all starts fail,
-// all planned starts pass unused, all running jobs outlive their estimates, a tenth of
-// the slots goes or comes back, another policy or another order takes over. A daemon
-// must not hang in any of them.
+// BenchmarkMass measures one round in which the same thing happens many times: all starts fail, all
+// planned starts are missed, all running jobs outlive their estimates, a tenth of the slots
+// disappears or returns, or another policy or order takes over. None of them may keep a daemon busy
+// for long.
 func BenchmarkMass(b *testing.B) {
 	apart := func(i int) backfill.Time { return backfill.Time(100_000 + 37*i) }
 	together := func(int) backfill.Time { return 100_000 }
 	for _, event := range []struct {
 		name string
-		ends func(i int) backfill.Time // of the jobs that run; nil: none does
+		ends func(i int) backfill.Time // of the running jobs; nil: no job runs yet
 		do   func(b *testing.B, m *mass) backfill.Round
 	}{
 		{"failed", nil, func(_ *testing.B, m *mass) backfill.Round {

@@ -12,8 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// partitionedMachine is one of Intrepid's size as it comes up: 80 midplanes, 60 wires,
-// and some 300 bundles of 1 to 80 midplanes in a row. There is a candidate set for each
+// partitionedMachine returns the round that brings up a machine of Intrepid's size: 80 midplanes,
+// 60 wires, and some 300 bundles of 1 to 80 adjacent midplanes. There is a candidate set for each
 // of the nine sizes.
 func partitionedMachine() (r backfill.Round) {
 	const midplanes, wires = 80, 60
@@ -42,8 +42,8 @@ func partitionedMachine() (r backfill.Round) {
 	return r
 }
 
-// BenchmarkPartitions measures a cycle in which a job has ended, mostly early, and another
-// one came for each that started, with so many that wait.
+// BenchmarkPartitions measures a cycle on a partitioned machine in which jobs have ended, some of
+// them early, and new ones have arrived, so that always about 50 or 500 jobs wait.
 func BenchmarkPartitions(b *testing.B) {
 	for _, policy := range []string{"easy", "drain", "conservative", "dc"} {
 		for _, waiting := range []int{50, 500} {

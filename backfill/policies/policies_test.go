@@ -12,6 +12,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
+// TestNamed checks that every policy is found under its name, has a description, and gets a
+// fallback that gives guarantees exactly if the policy does. An unknown name gets an error that
+// suggests a similar one.
 func TestNamed(t *testing.T) {
 	var names []string
 	for _, spec := range policies.All() {
@@ -44,27 +47,29 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// a is a job as the tables below list them.
+// a is a job of the tables below.
 type a struct {
 	estimate backfill.Time
 	request  backfill.Vector
 }
 
-// TestOnePass: for jobs that arrive at once at an idle slot, each policy starts and reserves for
-// the expected ones.
+// TestOnePass checks, for jobs that arrive together at an idle slot, which of them each policy
+// starts and for which it makes reservations.
 func TestOnePass(t *testing.T) {
 	type start map[backfill.JobID]backfill.Time
-	// Job 1 runs; job 2 is the pivot, reserved at 10 and leaving 2 cpus; 3 is too
-	// long and too wide; 4 ends in time; 5 fits beside the pivot; 6 comes too late.
+	// Job 1 starts. Job 2 is the pivot: it is reserved for at 10 and leaves 2 cpus. Job 3 would
+	// delay it: it ends after 10 and needs 3 cpus. Job 4 ends at 10. Job 5 fits beside the pivot.
+	// For job 6 no cpu is left.
 	eligible := []a{{10, v(6)}, {10, v(8)}, {11, v(3)}, {10, v(2)}, {50, v(2)}, {1, v(1)}}
-	// As before, but job 3 needs nearly everything once the pivot has ended at 20.
+	// As before, but job 3 needs 9 of the 10 cpus, so it can start only when the pivot has ended,
+	// at 20. With a reservation for it, job 5 would delay it.
 	second := []a{{10, v(6)}, {10, v(8)}, {5, v(9)}, {10, v(2)}, {50, v(2)}}
-	// In use 4/10 and 20/100; job 3 makes it 6/10 and 2/10, job 4 6/10 and 6/10,
-	// job 5 alone 10/10 and 10/10.
+	// Job 1 uses 4/10 of the cpus and 2/10 of the memory. With job 3 it is 6/10 and 2/10, with job
+	// 4 6/10 and 6/10, with job 5 all of both.
 	balanced := []a{{10, v(4, 20)}, {10, v(8, 0)}, {10, v(2, 0)}, {10, v(2, 40)}, {10, v(6, 80)}}
-	// Jobs 3 and 4 are each eligible; together they delay job 2.
+	// Either of jobs 3 and 4 fits beside job 2; both together would delay it.
 	extra := []a{{10, v(6)}, {10, v(8)}, {20, v(2)}, {20, v(1)}}
-	// Job 3 ends exactly at the shadow time, job 4 a second later.
+	// Job 3 would end exactly at the shadow time, job 4 a second later.
 	edge := []a{{10, v(6)}, {10, v(10)}, {10, v(1)}, {11, v(1)}}
 	for _, tt := range []struct {
 		name     string
@@ -79,7 +84,7 @@ func TestOnePass(t *testing.T) {
 		{"eligible", v(10), eligible, "first-fit", nil, started(1, 3, 6), start{}},
 		{"eligible", v(10), eligible, "easy", nil, started(1, 4, 5), start{2: 10}},
 		{"eligible", v(10), eligible, "conservative", nil, started(1, 4, 5), start{2: 10, 3: 20, 6: 20}},
-		{"eligible", v(10), eligible, "bb", nil, started(1, 4, 5), start{2: 10}}, // one resource: 1 − x; equal: the first
+		{"eligible", v(10), eligible, "bb", nil, started(1, 4, 5), start{2: 10}}, // the widest, then the first
 		{"eligible", v(10), eligible, "ibb", nil, started(1, 4, 5), start{2: 10}},
 
 		{"second", v(10), second, "easy", nil, started(1, 4, 5), start{2: 10}},
@@ -133,19 +138,21 @@ func TestOnePass(t *testing.T) {
 	}
 }
 
-// TestBestFit: the head of the queue starts first, then the widest job that fits.
+// TestBestFit checks that best-fit starts jobs from the head of the queue until one does not fit,
+// and then always the widest job that fits.
 func TestBestFit(t *testing.T) {
 	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
-	// 1 and 2 start from the head; 3 is the pivot; of the rest 5 is the widest
-	// that fits the 5 idle cpus, then 6 before 7, equal ones in order.
+	// Jobs 1 and 2 start from the head; job 3 is the pivot. Of the others job 5 is the widest that
+	// fits the 5 idle cpus. Jobs 4, 6 and 7 are equal and start in the queue's order; 7 no longer
+	// fits.
 	d := arrive(t, host(t, s, "best-fit", nil), 10, a{10, v(4)}, a{10, v(1)}, a{10, v(8)}, a{10, v(1)}, a{99, v(3)},
 		a{10, v(1)}, a{10, v(1)}, a{10, v(6)})
 	require.Equal(t, started(1, 2, 5, 4, 6), ids(d))
 	require.Equal(t, 3, s.Waiting())
 }
 
-// TestHowUnderGuarantees tells backfilling by the order of jobs, whatever the
-// order of compression is.
+// TestHowUnderGuarantees checks that a start counts as backfill if a job that is earlier in the
+// order of jobs still waits. The queue's order, in which pc compresses the plan, does not matter.
 func TestHowUnderGuarantees(t *testing.T) {
 	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
 	h := hostOrdered(t, s, "pc", "sjf")
@@ -161,7 +168,7 @@ func TestHowUnderGuarantees(t *testing.T) {
 	}
 	require.Equal(t, "backfill", decide(10, 1), "job 3 starts and job 2 waits")
 	require.Equal(t, "backfill", decide(20, 3), "job 4 starts and job 2 waits")
-	require.Equal(t, "queue", decide(40, 4), "job 2 is the last")
+	require.Equal(t, "queue", decide(40, 4), "job 2 starts and no job waits")
 }
 
 func v(amounts ...int64) backfill.Vector { return amounts }
@@ -196,8 +203,8 @@ func hostOf(t *testing.T, s *backfill.State, policy, order string, options map[s
 	return h
 }
 
-// TestReadmes runs the examples that are drawn in the policies' READMEs: every
-// job ends when it was expected to.
+// TestReadmes checks the examples that are drawn in the policies' READMEs. Every job ends when it
+// is expected to.
 func TestReadmes(t *testing.T) {
 	common := []a{{10, v(2)}, {10, v(3)}, {5, v(4)}, {12, v(2)}, {30, v(1)}, {10, v(1)}}
 	balanced := []a{{10, v(4, 20)}, {10, v(8, 0)}, {10, v(2, 0)}, {10, v(2, 40)}, {10, v(6, 80)}}
@@ -240,7 +247,7 @@ func TestReadmes(t *testing.T) {
 	}
 }
 
-// TestDescriptions: every policy has a valid description of itself.
+// TestDescriptions checks that every policy's spec is valid and describes all its options.
 func TestDescriptions(t *testing.T) {
 	for _, spec := range policies.All() {
 		require.NoError(t, spec.Validate())
