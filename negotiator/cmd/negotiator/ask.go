@@ -128,7 +128,7 @@ type clause struct {
 }
 
 func readExplained(ad *classad.ClassAd) explained {
-	e := explained{JobForecast: daemon.ReadJobForecast(ad), Clauses: []clause{}}
+	e := explained{JobForecast: daemon.ReadJobForecast(ad, time.Local), Clauses: []clause{}}
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
@@ -188,13 +188,14 @@ func (c *explainCommand) askExplain(ctx context.Context) error {
 		if i > 0 {
 			text.WriteString("\n")
 		}
-		e.write(&text)
+		e.write(&text, time.Local)
 	}
 	_, err = os.Stdout.WriteString(text.String())
 	return err
 }
 
-func (e explained) write(out *strings.Builder) {
+// write prints what is known of the job. Times are in the given zone.
+func (e explained) write(out *strings.Builder, zone *time.Location) {
 	name := e.Job
 	if e.Schedd != "" && !strings.HasSuffix(name, "@"+e.Schedd) {
 		name += " at " + e.Schedd
@@ -209,13 +210,13 @@ func (e explained) write(out *strings.Builder) {
 		}
 	}
 	if e.Situation == "runs" {
-		line("started", moment(e.Start))
+		line("started", moment(e.Start, zone))
 	} else {
-		line("expected start", moment(e.Start))
+		line("expected start", moment(e.Start, zone))
 	}
-	line("guaranteed by", moment(e.Guarantee))
+	line("guaranteed by", moment(e.Guarantee, zone))
 	if e.Reserved != nil {
-		line("reserved for", moment(e.Reserved))
+		line("reserved for", moment(e.Reserved, zone))
 	}
 	line("on", e.Slots)
 	line("behind", e.Behind)
@@ -227,7 +228,7 @@ func (e explained) write(out *strings.Builder) {
 	}
 	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool,
 		e.SlotsMatching, e.SlotsRefusing))
-	line("left out", e.leftOut())
+	line("left out", e.leftOut(zone))
 	t := plainTable("slots without", "of its Requirements")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
@@ -243,11 +244,11 @@ func (e explained) write(out *strings.Builder) {
 }
 
 // leftOut lists the slots on which starts failed; "": there are none.
-func (e explained) leftOut() string {
+func (e explained) leftOut(zone *time.Location) string {
 	var texts []string
 	for _, p := range e.SlotsPaused {
 		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot,
-			time.Unix(p.Until, 0).Format(time.TimeOnly), p.FailedStarts))
+			time.Unix(p.Until, 0).In(zone).Format(time.TimeOnly), p.FailedStarts))
 	}
 	if more := e.paused - int64(len(texts)); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
@@ -255,12 +256,12 @@ func (e explained) leftOut() string {
 	return strings.Join(texts, "; ")
 }
 
-// moment formats a time; nil becomes "".
-func moment(unix *int64) string {
+// moment formats a time in a zone; nil becomes "".
+func moment(unix *int64, zone *time.Location) string {
 	if unix == nil {
 		return ""
 	}
-	return time.Unix(*unix, 0).Format(time.DateTime)
+	return time.Unix(*unix, 0).In(zone).Format(time.DateTime)
 }
 
 // askStartTimes lists the waiting jobs of a real pool.
@@ -279,7 +280,7 @@ func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
 	}
 	all := make([]daemon.JobForecast, len(ads))
 	for i, ad := range ads {
-		all[i] = daemon.ReadJobForecast(ad)
+		all[i] = daemon.ReadJobForecast(ad, time.Local)
 	}
 	return printPlans(all, c.Limit, c.JSON)
 }
@@ -304,10 +305,11 @@ func printPlans(all []daemon.JobForecast, limit int, asJSON bool) error {
 		return printJSON(shown)
 	}
 	t := plainTable("job", "owner", "expected start", "guaranteed by", "slots", "reason")
+	zone := time.Local
 	for _, j := range shown {
 		t.AppendRow(table.Row{
-			backfill.Printable(j.Job, longest), backfill.Printable(j.Owner, longest), moment(j.Start),
-			moment(j.Guarantee), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(), longest),
+			backfill.Printable(j.Job, longest), backfill.Printable(j.Owner, longest), moment(j.Start, zone),
+			moment(j.Guarantee, zone), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(zone), longest),
 		})
 	}
 	_, err := os.Stdout.WriteString(t.Render() + "\n" + more(len(all)-len(shown)))

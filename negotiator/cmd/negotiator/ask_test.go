@@ -14,8 +14,6 @@ import (
 // TestPausesAreToldInTheReadersZone: the times of pauses are in the reader's time zone, not in the
 // negotiator's.
 func TestPausesAreToldInTheReadersZone(t *testing.T) {
-	here := time.Local //nolint:gosmopolitan // the zone of the process is what this is about
-	t.Cleanup(func() { time.Local = here })
 	e := explained{SlotsPaused: []daemon.Paused{
 		{Slot: "n9", Until: 1_700_000_000, FailedStarts: 3},
 		{Slot: "n8", Until: 1_700_000_060, FailedStarts: 1},
@@ -26,12 +24,11 @@ func TestPausesAreToldInTheReadersZone(t *testing.T) {
 		time.FixedZone("EST", -5*3600): "  left out         n9 until 17:13:20, failed starts: 3; n8 until 17:14:20, " +
 			"failed starts: 1; and 2 more\n",
 	} {
-		time.Local = zone
 		var out strings.Builder
-		e.write(&out)
+		e.write(&out, zone)
 		require.Contains(t, out.String(), want)
 	}
-	require.Empty(t, explained{}.leftOut())
+	require.Empty(t, explained{}.leftOut(time.UTC))
 }
 
 // TestQuestionsBeginWithWhatTheyAreFor: the help shows examples and the flags that ask a pool

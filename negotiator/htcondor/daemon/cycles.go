@@ -180,8 +180,8 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 		if job := c.d.n.Job(b.Job.ID); job != nil {
 			name = job.Name
 		}
-		log.Warn("a guarantee is broken", "job", name, "promised", clock(b.Promised, r.Delta.Now),
-			"now", clock(b.Now, r.Delta.Now), "cause", b.Cause)
+		log.Warn("a guarantee is broken", "job", name, "promised", clock(b.Promised, r.Delta.Now, time.Local),
+			"now", clock(b.Now, r.Delta.Now, time.Local), "cause", b.Cause)
 	}
 	for i, h := range r.Held {
 		if i == mostLines {

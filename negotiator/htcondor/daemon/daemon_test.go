@@ -58,7 +58,7 @@ func TestLife(t *testing.T) {
 	ads, err := d.Plans(t.Context(), "2.0")
 	require.NoError(t, err)
 	require.Len(t, ads, 1)
-	plan := ReadJobForecast(ads[0])
+	plan := ReadJobForecast(ads[0], time.UTC)
 	require.Equal(t, "reserved", plan.Situation)
 	require.EqualValues(t, 1100, *plan.Start)
 	require.EqualValues(t, 1100, *plan.Guarantee)

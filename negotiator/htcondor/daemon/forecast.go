@@ -148,7 +148,7 @@ func (p *Forecast) add(
 		one.Reason = "waits for slots that are not there"
 	case backfill.Runs, backfill.Reserved:
 	}
-	one.Reason = one.describe(p.Now)
+	one.Reason = one.describe(p.Now, time.Local)
 	p.byID[id] = len(p.Jobs)
 	p.Jobs = append(p.Jobs, one)
 }
@@ -156,23 +156,23 @@ func (p *Forecast) add(
 // expect sets the expected start of a waiting job without a reservation.
 func (j *JobForecast) expect(s *backfill.State, start backfill.Time, at backfill.Placement) {
 	j.Start, j.Slots = seconds(start), slots(s, at)
-	j.Reason = j.describe(s.Now())
+	j.Reason = j.describe(s.Now(), time.Local)
 }
 
 // foresee sets the expected start of a reserved job that will start earlier than planned if the
 // predictions are right.
 func (j *JobForecast) foresee(s *backfill.State, r backfill.Reason, e negotiator.Expected) {
 	j.Start, j.Reserved, j.Slots = seconds(e.Start), seconds(r.At), slots(s, e.Placement)
-	j.Reason = j.describe(s.Now())
+	j.Reason = j.describe(s.Now(), time.Local)
 }
 
 // cannotRun begins the reasons of jobs that are held.
 const cannotRun = "cannot run in this pool: "
 
-// describe puts the forecast into words. Times are in the zone of the process, which is named,
-// since the text may be read in another zone.
-func (j JobForecast) describe(now backfill.Time) string {
-	at := func(t *int64) string { return zoned(backfill.Time(*t), now) }
+// describe puts the forecast into words. Times name their zone, since the text may be read in
+// another one.
+func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
+	at := func(t *int64) string { return zoned(backfill.Time(*t), now, zone) }
 	switch {
 	case j.Start == nil:
 		return j.Reason
@@ -193,13 +193,14 @@ func (j JobForecast) describe(now backfill.Time) string {
 	return text
 }
 
-// Why is the reason for a table that has columns for start, guarantee and slots.
-func (j JobForecast) Why() string {
+// Why is the reason for a table that has columns for start, guarantee and slots. Times are in the
+// given zone.
+func (j JobForecast) Why(zone *time.Location) string {
 	switch {
 	case j.Start == nil:
 		return j.Reason
 	case j.Reserved != nil:
-		return j.Situation + " for " + time.Unix(*j.Reserved, 0).Format(time.DateTime)
+		return j.Situation + " for " + time.Unix(*j.Reserved, 0).In(zone).Format(time.DateTime)
 	case j.Behind != "":
 		return "behind job " + j.Behind
 	default:
@@ -246,9 +247,9 @@ func slots(s *backfill.State, at backfill.Placement) string {
 	return strings.Join(parts, ", ")
 }
 
-// clock formats a time without the year or day that it shares with now.
-func clock(t, now backfill.Time) string {
-	at, today := time.Unix(int64(t), 0), time.Unix(int64(now), 0)
+// clock formats a time in a zone, without the year or day that it shares with now.
+func clock(t, now backfill.Time, zone *time.Location) string {
+	at, today := time.Unix(int64(t), 0).In(zone), time.Unix(int64(now), 0).In(zone)
 	switch {
 	case t >= backfill.Forever:
 		return "the end of time"
@@ -261,12 +262,12 @@ func clock(t, now backfill.Time) string {
 	}
 }
 
-// zoned is clock with the time zone, for readers who may be elsewhere.
-func zoned(t, now backfill.Time) string {
+// zoned is clock with the name of the zone, for readers who may be elsewhere.
+func zoned(t, now backfill.Time, zone *time.Location) string {
 	if t >= backfill.Forever {
-		return clock(t, now)
+		return clock(t, now, zone)
 	}
-	return clock(t, now) + time.Unix(int64(t), 0).Format(" MST")
+	return clock(t, now, zone) + time.Unix(int64(t), 0).In(zone).Format(" MST")
 }
 
 // JobPlanType is the MyType of ads with start times.
@@ -302,9 +303,9 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	return ad
 }
 
-// ReadJobForecast reads an ad that Ad made. The reason is worded anew, in the time zone of this
-// process.
-func ReadJobForecast(ad *classad.ClassAd) JobForecast {
+// ReadJobForecast reads an ad that Ad made. The reason is worded anew, with times in the reader's
+// time zone.
+func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 	text := func(name string) string {
 		v, _ := ad.Text(name)
 		return v
@@ -322,6 +323,6 @@ func ReadJobForecast(ad *classad.ClassAd) JobForecast {
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
 	}
 	now, _ := ad.Int("ServerTime")
-	j.Reason = j.describe(backfill.Time(now))
+	j.Reason = j.describe(backfill.Time(now), zone)
 	return j
 }

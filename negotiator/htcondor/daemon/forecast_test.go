@@ -30,7 +30,7 @@ func TestACluster(t *testing.T) {
 		require.NoError(t, err)
 		var jobs []string
 		for _, ad := range ads {
-			jobs = append(jobs, ReadJobForecast(ad).Job)
+			jobs = append(jobs, ReadJobForecast(ad, time.UTC).Job)
 		}
 		require.Equal(t, want, jobs, question)
 	}
@@ -77,12 +77,12 @@ func TestLeftOut(t *testing.T) {
 		require.NoError(t, err)
 		var jobs []string
 		for _, ad := range ads {
-			jobs = append(jobs, ReadJobForecast(ad).Job)
+			jobs = append(jobs, ReadJobForecast(ad, time.UTC).Job)
 		}
 		require.Equal(t, want, jobs)
-		last := ReadJobForecast(ads[len(ads)-1])
+		last := ReadJobForecast(ads[len(ads)-1], time.UTC)
 		require.Equal(t, []string{"carol", "s", "waits", w.unplanned[0].Why},
-			[]string{last.Owner, last.Schedd, last.Situation, last.Why()})
+			[]string{last.Owner, last.Schedd, last.Situation, last.Why(time.UTC)})
 		require.Nil(t, last.Start)
 	}
 }
@@ -111,7 +111,7 @@ func TestMatchesNothing(t *testing.T) {
 		require.NoError(t, err)
 		var whys []string
 		for _, ad := range ads {
-			whys = append(whys, ReadJobForecast(ad).Why())
+			whys = append(whys, ReadJobForecast(ad, time.UTC).Why(time.UTC))
 		}
 		require.Equal(t, want, whys)
 	}
@@ -124,9 +124,6 @@ func TestZones(t *testing.T) {
 		require.NoError(t, err)
 		return new(when.Unix())
 	}
-	here := time.Local //nolint:gosmopolitan // the zone of the process is what this is about
-	t.Cleanup(func() { time.Local = here })
-	time.Local = time.UTC
 	full := JobForecast{
 		Job: "1.0", Situation: "reserved", Start: at("15:04:00"), Guarantee: at("16:00:00"),
 		Reserved: at("15:30:00"), Slots: "a",
@@ -153,11 +150,8 @@ func TestZones(t *testing.T) {
 	} {
 		var got []string
 		for _, plan := range []JobForecast{full, late, runs} {
-			ad := plan.Ad(now)
-			time.Local = zone.at
-			read := ReadJobForecast(ad)
-			got = append(got, read.Reason, read.Why())
-			time.Local = time.UTC
+			read := ReadJobForecast(plan.Ad(now), zone.at)
+			got = append(got, read.Reason, read.Why(zone.at))
 		}
 		require.Equal(t, zone.want, got)
 	}

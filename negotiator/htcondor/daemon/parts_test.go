@@ -249,13 +249,14 @@ func TestOrphaned(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
-	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.Local)
+	zone := time.FixedZone("EST", -5*3600)
+	now := time.Date(2026, 11, 22, 14, 0, 0, 0, zone)
 	at := func(t time.Time) backfill.Time { return backfill.Time(t.Unix()) }
 	for want, when := range map[string]time.Time{
 		"14:05": now.Add(5 * time.Minute), "Nov 23 14:00": now.Add(24 * time.Hour),
 		"2027-11-22 14:00": now.AddDate(1, 0, 0),
 	} {
-		require.Equal(t, want, clock(at(when), at(now)))
+		require.Equal(t, want, clock(at(when), at(now), zone))
 	}
-	require.Equal(t, "the end of time", clock(backfill.Forever, at(now)))
+	require.Equal(t, "the end of time", clock(backfill.Forever, at(now), zone))
 }
