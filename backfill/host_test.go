@@ -24,7 +24,8 @@ func newRecordedHost(t *testing.T, s *backfill.State) (h *backfill.Host, main, f
 	return h, main, fallback, refusals
 }
 
-// TestEventOrder: the host sorts the events of a round.
+// TestEventOrder checks that the host sorts the events of a round before the policy sees them, and
+// announces the policy once.
 func TestEventOrder(t *testing.T) {
 	s := newState(t, cpus(9), cpus(9))
 	// Jobs 1 to 6 run; 5 and 6 started later than 3 and 4; 7 and 8 wait.
@@ -93,7 +94,8 @@ func TestEventOrder(t *testing.T) {
 	require.Empty(t, main.rounds[1].Events)
 }
 
-// TestFallback: if the main policy's decision is refused, the fallback decides the round at once.
+// TestFallback checks that the fallback decides a round at once if the main policy fails or its
+// decision is refused, and that the main policy decides the next round again.
 func TestFallback(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -113,7 +115,7 @@ func TestFallback(t *testing.T) {
 			c.Wake(77)
 			return errors.New("connection lost")
 		}, "connection lost"},
-		{"an error that wraps a cancelled call of its own", func(*backfill.Cycle) error {
+		{"an exceeded deadline of the policy's own", func(*backfill.Cycle) error {
 			return fmt.Errorf("its deadline: %w", context.DeadlineExceeded)
 		}, "its deadline"},
 	} {
@@ -134,7 +136,7 @@ func TestFallback(t *testing.T) {
 			require.Equal(t, "easy", (*refusals)[0].Policy)
 			require.ErrorContains(t, (*refusals)[0].Err, tt.want)
 
-			main.act = nil // and it may try again
+			main.act = nil // the main policy works again
 			d = decide(t, h, 4, jobEvent(backfill.Completed, 1))
 			require.Equal(t, []backfill.JobID{3}, startedIDs(d))
 			require.Equal(t, 1, fallback.calls)
@@ -143,7 +145,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestNoFallback: an invalid round or an ended context is an error and not left to the fallback.
+// TestNoFallback checks that an invalid round and an ended context are errors: the fallback is not
+// asked.
 func TestNoFallback(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -156,7 +159,7 @@ func TestNoFallback(t *testing.T) {
 		calls int // of the main policy
 	}{
 		{"the context has ended", cancelled, backfill.Round{Now: 3, Events: submitted(job(1, 3, 10, 2))}, "no idea", 1},
-		{"the round cannot be true", t.Context(), backfill.Round{
+		{"the round is invalid", t.Context(), backfill.Round{
 			Now:    3,
 			Events: []backfill.Event{jobEvent(backfill.Completed, 9)},
 		}, "job 9 does not run", 0},
@@ -172,10 +175,10 @@ func TestNoFallback(t *testing.T) {
 			require.Equal(t, tt.calls, main.calls)
 			require.Zero(t, fallback.calls)
 			require.Empty(t, *refusals)
-			require.Empty(t, main.rounds, "there was no decision to tell of")
+			require.Empty(t, main.rounds, "there was no decision to report")
 			require.Equal(t, before, factsOf(s, 3))
 
-			// The policy is still to be announced, and the same round may come again.
+			// The host can decide another round at the same time, and announces the policy in that.
 			main.act = nil
 			d := decide(t, h, 3, submitted(job(1, 3, 10, 2))...)
 			require.Equal(t, []backfill.JobID{1}, startedIDs(d))
@@ -184,7 +187,7 @@ func TestNoFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackFailsAsWell: if the fallback fails too, the state stays as it was.
+// TestFallbackFailsAsWell checks that the state stays as it was if the fallback fails too.
 func TestFallbackFailsAsWell(t *testing.T) {
 	s := newState(t, cpus(4))
 	before := factsOf(s, 0)
@@ -197,8 +200,8 @@ func TestFallbackFailsAsWell(t *testing.T) {
 	require.Equal(t, before, factsOf(s, 0))
 }
 
-// TestIdleRounds: rounds in which nothing can be decided are not put to the policy, but reported to
-// it.
+// TestIdleRounds checks that the policy is not asked to decide a round in which there is nothing to
+// decide, but is told of it.
 func TestIdleRounds(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, _, _ := newRecordedHost(t, s)
@@ -225,12 +228,12 @@ func TestIdleRounds(t *testing.T) {
 	require.Equal(t, 1, s.RunningJobs()+s.Waiting())
 }
 
-// TestOverrun is the rule for a job that outlives its estimate: start +
-// min(estimate·2^k, limit), the first that is later than now; past the limit,
+// TestOverrun checks when a job that outlives its estimate is expected to end: at start +
+// min(estimate·2^k, limit), for the least k for which this is later than now; past the limit, at
 // start + limit·2^k.
 func TestOverrun(t *testing.T) {
 	for _, tt := range []struct{ estimate, limit, now, want backfill.Time }{
-		{10, 0, 10, 20}, // no limit: it is the estimate
+		{10, 0, 10, 20}, // without a limit, the estimate is the limit
 		{10, 0, 19, 20},
 		{10, 0, 20, 40},
 		{10, 0, 39, 40},
@@ -268,8 +271,8 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// TestElapsed: the host adds the events that follow from the passing of time, unless the round has
-// them already.
+// TestElapsed checks that the host adds the events that follow from the passing of time, an overrun
+// and a missed start, but none for a job that has an event in the round.
 func TestElapsed(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, main, _, _ := newRecordedHost(t, s)
@@ -294,7 +297,8 @@ func TestElapsed(t *testing.T) {
 	require.True(t, s.IsRunning(3))
 }
 
-// TestNewHost: main policy and fallback must agree on whether they give guarantees.
+// TestNewHost checks that a host is refused if only one of main policy and fallback gives
+// guarantees.
 func TestNewHost(t *testing.T) {
 	for _, tt := range []struct{ main, fallback, want string }{
 		{
@@ -317,7 +321,8 @@ func TestNewHost(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestRefusedMayBeNil: a main policy may fail without a refused callback.
+// TestRefusedMayBeNil checks that the fallback decides also if the host has no function to report a
+// refusal to.
 func TestRefusedMayBeNil(t *testing.T) {
 	main := &recorder{Decider: link(t, "easy", nil), act: func(*backfill.Cycle) error { return errors.New("no idea") }}
 	h, err := backfill.NewHost(newState(t, cpus(4)), order(t, "fcfs"), main, link(t, "easy", nil), nil)
@@ -327,8 +332,8 @@ func TestRefusedMayBeNil(t *testing.T) {
 
 // The tests from here on are regression tests.
 
-// TestOverrunOfAnEstimateAboveTheLimit: the first end is the limit, and each further one doubles
-// it.
+// TestOverrunOfAnEstimateAboveTheLimit checks that a job whose estimate is above its limit is
+// expected, when it outlives the estimate, to end after twice the limit.
 func TestOverrunOfAnEstimateAboveTheLimit(t *testing.T) {
 	s := newState(t, cpus(4))
 	h, _, _, _ := newRecordedHost(t, s)
@@ -339,7 +344,7 @@ func TestOverrunOfAnEstimateAboveTheLimit(t *testing.T) {
 	require.Equal(t, backfill.Time(120), jobState(t, s, 1).End)
 }
 
-// TestChangedOrderHoldsForAll: a new order also sorts the jobs that already wait.
+// TestChangedOrderHoldsForAll checks that a new order also sorts the jobs that wait already.
 func TestChangedOrderHoldsForAll(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "easy", "sjf")
@@ -349,8 +354,8 @@ func TestChangedOrderHoldsForAll(t *testing.T) {
 	require.Equal(t, []backfill.JobID{2, 3}, ids(s.FirstWaiting(9)), "in order of jobs")
 }
 
-// TestChangedOrderHoldsForThoseWhoReturn: a new order, also under the same policy, sorts the jobs
-// that return to the queue.
+// TestChangedOrderHoldsForThoseWhoReturn checks that a new order, also under the same policy, gives
+// keys to the jobs that return to the queue.
 func TestChangedOrderHoldsForThoseWhoReturn(t *testing.T) {
 	s := newState(t, cpus(4), cpus(8))
 	h := newHost(t, s, "easy", "sjf")
@@ -368,11 +373,11 @@ func TestChangedOrderHoldsForThoseWhoReturn(t *testing.T) {
 	}
 }
 
-// TestOverrunBesideAnEarlyCompletionBreaksAGuarantee has a job complete early and another overrun
-// at the same instant. Completions are applied first, and the room behind the job that overruns
-// counts as free until its event is taken. So job 3 moves there, to 10, and job 4 into job 3's old
-// place. The overrun then displaces job 3, whose old place is taken: the cause of its broken
-// guarantee is the overrun. DECISIONS.md says why completions come first.
+// TestOverrunBesideAnEarlyCompletionBreaksAGuarantee lets job 2 complete early while job 1 overruns
+// in the same round. The completion is taken first, and until the overrun is taken, job 1 counts as
+// ended. So job 3 moves forward to 10, and job 4 to job 3's old place. Then the overrun displaces
+// job 3; as its old place is taken, its guarantee breaks, and the overrun is the cause.
+// DECISIONS.md says why completions come first.
 func TestOverrunBesideAnEarlyCompletionBreaksAGuarantee(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -388,7 +393,8 @@ func TestOverrunBesideAnEarlyCompletionBreaksAGuarantee(t *testing.T) {
 	require.Equal(t, backfill.Time(20), jobState(t, s, 4).Start, "job 4 gains what job 3 loses")
 }
 
-// TestRestartKeepsGuarantees: the same policy, active again after a restart, keeps its guarantees.
+// TestRestartKeepsGuarantees checks that the same policy, active again after a restart, keeps its
+// guarantees.
 func TestRestartKeepsGuarantees(t *testing.T) {
 	s := planned(t) // job 3 is promised by 12 and planned for 10
 	restored, err := backfill.Restore(s.Snapshot())
@@ -397,8 +403,8 @@ func TestRestartKeepsGuarantees(t *testing.T) {
 	require.Equal(t, jobState(t, s, 3).Guarantee, jobState(t, restored, 3).Guarantee)
 }
 
-// TestEventsWithNeedlessFieldsAreRefused: invalid events are refused, whatever other fields they
-// have.
+// TestEventsWithNeedlessFieldsAreRefused checks that invalid events are refused with the right
+// error if they also have fields that their kind does not use.
 func TestEventsWithNeedlessFieldsAreRefused(t *testing.T) {
 	h := newHost(t, newState(t, cpus(4)), "easy", "fcfs")
 	_, err := h.Decide(t.Context(), backfill.Round{Events: []backfill.Event{

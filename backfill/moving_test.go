@@ -27,8 +27,8 @@ func newOrderedHost(t *testing.T, d *conformance.Driver, main backfill.Decider, 
 	return h
 }
 
-// TestQueueFollowsTime: in random pools under every order, the queue is always sorted by the keys
-// of the instant, and fcfs starts its first jobs.
+// TestQueueFollowsTime checks, in random pools under every order, that the queue is sorted by the
+// keys at the time of each round, and that the policy fcfs starts the first jobs of the queue.
 func TestQueueFollowsTime(t *testing.T) {
 	for _, o := range backfill.Orders() {
 		for _, policy := range []string{"fcfs", "easy", "ibb"} {
@@ -40,7 +40,7 @@ func TestQueueFollowsTime(t *testing.T) {
 					h := newOrderedHost(t, d, link(t, policy, nil), o.Order)
 					for range 25 {
 						r := d.Round(h.State)
-						r.Keys = nil // those are the order's to say
+						r.Keys = nil // the host gets the keys from the order
 						decision, err := h.Decide(t.Context(), r)
 						require.NoError(rt, err)
 						want := sortedBy(h.State.FirstWaiting(1<<20), o.Order, r.Now)
@@ -55,7 +55,7 @@ func TestQueueFollowsTime(t *testing.T) {
 	}
 }
 
-// sortedBy is a queue as one would sort it by hand.
+// sortedBy returns the jobs sorted by their keys at a time, then in the order of jobs.
 func sortedBy(jobs []*backfill.Job, by backfill.Order, now backfill.Time) []*backfill.Job {
 	jobs = slices.Clone(jobs)
 	slices.SortFunc(jobs, func(a, b *backfill.Job) int {
@@ -66,7 +66,7 @@ func sortedBy(jobs []*backfill.Job, by backfill.Order, now backfill.Time) []*bac
 	return jobs
 }
 
-// requireFirst requires that all that was started stood before all that waits.
+// requireFirst requires that every started job was before every waiting job in the queue's order.
 func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.Job, by backfill.Order) {
 	var all []*backfill.Job
 	for _, s := range d.Started {
@@ -76,15 +76,15 @@ func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.J
 	require.Equal(t, ids(sortedBy(all, by, d.Now)), ids(all))
 }
 
-// TestOvertaking: with time, a short job overtakes a long one that came earlier, but only when a
-// cycle opens.
+// TestOvertaking checks that a short job overtakes a long one that came earlier when both have
+// waited for some time, under wfp and xfactor.
 func TestOvertaking(t *testing.T) {
 	for _, name := range []string{"wfp", "xfactor"} {
 		s := newState(t, cpus(4))
 		h := newHost(t, s, "fcfs", name)
 		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4))...)
 		decide(t, h, 10, submitted(job(2, 10, 5, 4))...)
-		require.Equal(t, []backfill.JobID{1, 2}, ids(s.FirstWaiting(9)), "it has not waited yet")
+		require.Equal(t, []backfill.JobID{1, 2}, ids(s.FirstWaiting(9)), "job 2 has not waited yet")
 		decide(t, h, 20)
 		require.Equal(t, []backfill.JobID{2, 1}, ids(s.FirstWaiting(9)))
 		d := decide(t, h, 30, jobEvent(backfill.Completed, 0))
@@ -92,21 +92,22 @@ func TestOvertaking(t *testing.T) {
 	}
 }
 
-// TestReturningJobsHaveNewKeys: running and held jobs return to the queue with new keys.
+// TestReturningJobsHaveNewKeys checks that running and held jobs return to the queue with new keys.
 func TestReturningJobsHaveNewKeys(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "fcfs", "wfp")
 	decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 10, 9))...)
 	require.InDelta(t, 0, jobState(t, s, 1).Key, 0)
 	decide(t, h, 5)
-	require.InDelta(t, 0, jobState(t, s, 1).Key, 0, "who runs is not asked")
+	require.InDelta(t, 0, jobState(t, s, 1).Key, 0, "a running job keeps its key")
 	decide(t, h, 5, backfill.Event{Kind: backfill.SlotLost, Slot: slot(0, nil)})
 	require.InDelta(t, -0.5, jobState(t, s, 1).Key, 0)
 	decide(t, h, 10, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(0, cpus(9))})
 	require.InDelta(t, -9, jobState(t, s, 2).Key, 0)
 }
 
-// TestAskedOnce: an order is not asked more often than needed.
+// TestAskedOnce checks that an order is asked for the key of each job once, at its arrival, and
+// again in each round only if it says that keys change with time.
 func TestAskedOnce(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		asked := 0
@@ -119,16 +120,16 @@ func TestAskedOnce(t *testing.T) {
 		h, err := backfill.NewHost(s, by, easy, easy, nil)
 		require.NoError(t, err)
 		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4), job(2, 0, 50, 4))...)
-		require.Equal(t, 3, asked, "each at its arrival")
+		require.Equal(t, 3, asked, "each job at its arrival")
 		decide(t, h, 5, submitted(job(3, 5, 100, 4))...)
 		require.Equal(t, map[bool]int{false: 4, true: 6}[moves], asked,
-			"those that wait, if time matters, and the new one")
+			"the new job, and the waiting ones if keys change with time")
 		decide(t, h, 6, jobEvent(backfill.Completed, 0))
 		require.Equal(t, map[bool]int{false: 4, true: 9}[moves], asked)
 	}
 }
 
-// TestNoKeyForWhatIsNoJob: an invalid job is refused before the order sees it.
+// TestNoKeyForWhatIsNoJob checks that an invalid job is refused before an order computes its key.
 func TestNoKeyForWhatIsNoJob(t *testing.T) {
 	for _, o := range backfill.Orders() {
 		h := newHost(t, newState(t, cpus(4)), "easy", o.Name)
@@ -139,8 +140,8 @@ func TestNoKeyForWhatIsNoJob(t *testing.T) {
 	}
 }
 
-// BenchmarkKeys is a cycle in which nothing happens, with many jobs in the
-// queue, under an order that stays and one that moves.
+// BenchmarkKeys measures a round without events, with many jobs in the queue, under an order whose
+// keys stay (sjf) and one whose keys change with time (wfp).
 func BenchmarkKeys(b *testing.B) {
 	for _, name := range []string{"sjf", "wfp"} {
 		for _, n := range []int{100, 10_000} {

@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// sampler has an option of each type.
+// sampler returns a policy with options of each type.
 func sampler() backfill.PolicySpec {
 	return backfill.PolicySpec{Name: "try", Options: []backfill.Option{
 		{Name: "text", Default: "some text"},
@@ -38,7 +38,7 @@ func sampler() backfill.PolicySpec {
 	}}
 }
 
-// made makes a policy and gives the values that it was made of.
+// made makes a policy with the given options and returns the values that it gets.
 func made(t require.TestingT, spec backfill.PolicySpec, given map[string]string) (v backfill.Values) {
 	spec.New = func(values backfill.Values) (backfill.Policy, error) {
 		v = values
@@ -109,7 +109,8 @@ func TestOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// What is accepted can be read.
+// TestAcceptedOptionsCanBeRead checks that every value that CheckOptions accepts can be read, and
+// is then within its range.
 func TestAcceptedOptionsCanBeRead(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`[-+.0-9e:]{0,6}`),
 		rapid.SampledFrom([]string{"true", "never", "cpus,disk"}), rapid.String())
@@ -135,7 +136,9 @@ func TestAcceptedOptionsCanBeRead(t *testing.T) {
 	})
 }
 
-// A policy that reads what it does not declare finds out as it is made.
+// TestAPolicyReadsWhatItDeclares checks that reading an option panics, with a message that names
+// the mistake, if the policy does not declare the option or declares it with another type. Policies
+// read their options when they are made, so the mistake shows at once.
 func TestAPolicyReadsWhatItDeclares(t *testing.T) {
 	spec := sampler()
 	spec.Options = append(spec.Options, backfill.Option{Name: "bad", Default: "x", Type: backfill.WholeNumber})

@@ -13,8 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestOrders lets four jobs arrive at a full pool under each order, and looks
-// at the queue.
+// TestOrders checks the queue under each order after four jobs have arrived at a full pool.
 func TestOrders(t *testing.T) {
 	arrivals := []*backfill.Job{
 		gang(1, 1, 30, 2, 2), // 4 cpus in all
@@ -42,7 +41,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestMovingOrders looks at the keys of jobs as time passes.
+// TestMovingOrders checks the keys under the orders whose keys change with time.
 func TestMovingOrders(t *testing.T) {
 	for _, tt := range []struct {
 		order string
@@ -54,7 +53,7 @@ func TestMovingOrders(t *testing.T) {
 		{"wfp", gang(1, 0, 10, 2, 3), 10, -6},
 		{"wfp", gang(1, 0, 10, 2, 3), 5, -0.75},
 		{"wfp", gang(1, 0, 10, 2, 3), 20, -48},
-		{"wfp", gang(1, 7, 10, 2, 3), 3, 0}, // clocks disagree
+		{"wfp", gang(1, 7, 10, 2, 3), 3, 0}, // submitted later than now: clocks disagree
 		{"wfp", job(1, 0, 10, 0), 99, 0},    // no cpus
 		{"xfactor", job(1, 0, 10, 3), 0, -1},
 		{"xfactor", job(1, 0, 10, 3), 15, -2.5},
@@ -66,7 +65,8 @@ func TestMovingOrders(t *testing.T) {
 	}
 }
 
-// TestUnknownOrder names the one that may be meant.
+// TestUnknownOrder checks that the error for an unknown order names the orders that there are, and
+// the one that is probably meant.
 func TestUnknownOrder(t *testing.T) {
 	const list = "choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
 	for written, hint := range map[string]string{
@@ -80,9 +80,9 @@ func TestUnknownOrder(t *testing.T) {
 	}
 }
 
-// TestKeysNearTheTruth holds the keys of moving orders against exact fractions:
-// they err by a few units in the last place, equal fractions of one width have
-// equal keys, and the expansion factor orders exactly.
+// TestKeysNearTheTruth compares the keys of wfp and xfactor with exact fractions. The keys of wfp
+// differ from them by a few units in the last place, and are equal for jobs of the same width and
+// the same quotient of wait and estimate. The keys of xfactor compare exactly as the fractions do.
 func TestKeysNearTheTruth(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "now"))
@@ -102,7 +102,7 @@ func TestKeysNearTheTruth(t *testing.T) {
 		waited := func(j *backfill.Job) *big.Rat { return big.NewRat(int64(j.Waited(now)), int64(j.Estimate)) }
 		require.Equal(rt, waited(b).Cmp(waited(a)), cmp.Compare(keyA, keyB))
 
-		twice := *a // waits twice as long for twice the time
+		twice := *a // has waited twice as long and has twice the estimate
 		twice.Submit, twice.Estimate = now-2*a.Waited(now), 2*a.Estimate
 		same, _ := order(t, "wfp")(&twice, now)
 		key, _ := order(t, "wfp")(a, now)
@@ -110,14 +110,15 @@ func TestKeysNearTheTruth(t *testing.T) {
 	})
 }
 
-// exactWFP is (wait / estimate)³ × cpus.
+// exactWFP returns (wait / estimate)³ × cpus.
 func exactWFP(j *backfill.Job, now backfill.Time) *big.Rat {
 	r := big.NewRat(int64(j.Waited(now)), int64(j.Estimate))
 	cube := new(big.Rat).Mul(r, new(big.Rat).Mul(r, r))
 	return cube.Mul(cube, new(big.Rat).SetInt64(j.Width()))
 }
 
-// TestCompare breaks ties by one thing after the other.
+// TestCompare checks that jobs are ordered by submit time, and ties by queue, cluster, proc and ID,
+// one after the other.
 func TestCompare(t *testing.T) {
 	place := func(id backfill.JobID, submit backfill.Time, queue string, cluster, proc int64) *backfill.Job {
 		return &backfill.Job{
@@ -143,8 +144,8 @@ func TestCompare(t *testing.T) {
 
 func sign(n int) int { return max(-1, min(1, n)) }
 
-// TestQueueIsSorted submits jobs in any order, with many ties, and requires the
-// queue to be by key, then in order of jobs.
+// TestQueueIsSorted checks that the queue is sorted by key, then in the order of jobs, for jobs
+// with many ties.
 func TestQueueIsSorted(t *testing.T) {
 	var orders []string
 	for _, o := range backfill.Orders() {
@@ -184,7 +185,8 @@ func TestQueueIsSorted(t *testing.T) {
 	})
 }
 
-// TestHow tells in which way jobs come to start.
+// TestHow checks the way in which jobs are reported to start: as the head, in the queue's order, or
+// by backfill.
 func TestHow(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "easy", "fcfs")
@@ -204,7 +206,7 @@ func TestHow(t *testing.T) {
 			jobEvent(backfill.Completed, 4))))
 }
 
-// TestJob adds up a gang's needs.
+// TestJob checks that width and total count all chunks of a gang.
 func TestJob(t *testing.T) {
 	j := gang(1, 0, 1, 3, 2, 500)
 	require.Equal(t, int64(6), j.Width())
@@ -212,7 +214,7 @@ func TestJob(t *testing.T) {
 	require.Equal(t, backfill.Vector{2, 500}, j.Request)
 }
 
-// TestNames is what kinds are called in logs.
+// TestNames checks how events, causes and reasons are called in logs.
 func TestNames(t *testing.T) {
 	require.Equal(t, "slot lost", backfill.SlotLost.String())
 	require.Equal(t, "wake", backfill.Wake.String())

@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// TestSpecMake checks and completes options.
+// TestSpecMake checks that Make refuses wrong options and completes the others by the defaults.
 func TestSpecMake(t *testing.T) {
 	var got backfill.Values
 	spec := backfill.PolicySpec{
@@ -65,7 +65,8 @@ func TestSpecMake(t *testing.T) {
 	require.EqualError(t, err, `policy try has no option "depth": it has none`)
 }
 
-// TestCheckResources holds the resources that options name against a pool.
+// TestCheckResources checks that a given option is refused if it names a resource that the pool
+// does not have.
 func TestCheckResources(t *testing.T) {
 	spec := backfill.PolicySpec{Name: "try", Options: []backfill.Option{
 		{Name: "resources", Default: "cpus,licences", Type: backfill.Resources}, {Name: "names"},
@@ -74,7 +75,7 @@ func TestCheckResources(t *testing.T) {
 		given map[string]string
 		want  string
 	}{
-		{nil, ""}, // the default is the policy's own affair
+		{nil, ""}, // defaults are not checked
 		{map[string]string{"resources": "memory, cpus", "names": "nobody"}, ""},
 		{map[string]string{"resources": ""}, ""},
 		{
@@ -95,7 +96,7 @@ func TestCheckResources(t *testing.T) {
 	}
 }
 
-// TestParseTime reads lengths of time as Maui writes them.
+// TestParseTime checks that lengths of time are read in Maui's notation, and wrong ones refused.
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]backfill.Time{
 		"0": 0, "90": 90, "1:30": 90, "00:90": 90, "90:00": 5400, "1:00:00": 3600,
@@ -116,8 +117,9 @@ func TestParseTime(t *testing.T) {
 	require.EqualError(t, err, "must be at most 1099511627776 seconds")
 }
 
-// TestConservativeEasyConservative changes the policy of a pool with jobs that
-// run and wait, there and back.
+// TestConservativeEasyConservative changes the policy from conservative to easy and back while jobs
+// run and wait. It checks the plan and the guarantees under each, and that none is reported as
+// broken.
 func TestConservativeEasyConservative(t *testing.T) {
 	s := newState(t, cpus(4))
 	h := newHost(t, s, "conservative", "fcfs")
@@ -143,7 +145,7 @@ func TestConservativeEasyConservative(t *testing.T) {
 
 	h = newHost(t, s, "conservative", "fcfs")
 	d = decide(t, h, 3, submitted(job(6, 3, 10, 4))...)
-	require.Empty(t, d.Broken, "what was lifted by the change is not broken")
+	require.Empty(t, d.Broken, "guarantees that the change lifted are not broken")
 	require.Equal(t, map[backfill.JobID]backfill.Time{2: 10, 3: 20, 4: 30, 6: 50}, plan())
 	for id, want := range plan() {
 		require.Equal(t, want, jobState(t, s, id).Guarantee)
@@ -154,7 +156,7 @@ func TestConservativeEasyConservative(t *testing.T) {
 	require.True(t, d.Started[0].Promised)
 }
 
-// BenchmarkCycle is one completion and one arrival at a full pool with a queue.
+// BenchmarkCycle measures a round with one completion and one arrival in a full pool with a queue.
 func BenchmarkCycle(b *testing.B) {
 	for _, spec := range policies.All() {
 		for _, size := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// pool is a random pool under a policy, the rounds and decisions written down.
+// pool is a random pool under a policy. It records the rounds and the decisions.
 type pool struct {
 	t         *testing.T
 	driver    *conformance.Driver
@@ -44,12 +44,12 @@ func (p *pool) rounds(n int) {
 	}
 }
 
-// round lets something happen and returns the round as it was decided.
+// round makes up a round, decides it and returns it as the policy got it.
 func (p *pool) round() backfill.Round {
 	p.t.Helper()
 	r := p.driver.Round(p.host.State)
 	if p.before != nil {
-		// The host sorts and completes a round; a dry run on a clone shows how.
+		// The host sorts and completes the round: a dry run on a clone gives the result.
 		dry := *p.host
 		dry.State = p.host.State.Clone()
 		_, err := dry.Decide(p.t.Context(), backfill.Round{
@@ -61,12 +61,12 @@ func (p *pool) round() backfill.Round {
 	}
 	d, err := p.host.Decide(p.t.Context(), r)
 	require.NoError(p.t, err)
-	d.Actions = slices.Clone(d.Actions) // they hold until the next round only
+	d.Actions = slices.Clone(d.Actions) // the slice is valid until the next round only
 	p.decisions = append(p.decisions, d)
 	return p.main.rounds[len(p.main.rounds)-1]
 }
 
-// everyPolicy makes random pools under each of the policies.
+// everyPolicy calls check for random pools under each of the policies.
 func everyPolicy(t *testing.T, check func(*pool)) {
 	t.Helper()
 	for _, spec := range policies.All() {
@@ -81,8 +81,8 @@ func everyPolicy(t *testing.T, check func(*pool)) {
 	}
 }
 
-// TestReplayIsTheDecision replays each decision's journal on a clone of the
-// state before it.
+// TestReplayIsTheDecision checks that replaying a decision's journal on a clone of the state before
+// it gives the same decision and the same state.
 func TestReplayIsTheDecision(t *testing.T) {
 	everyPolicy(t, func(p *pool) {
 		t := p.t
@@ -96,15 +96,15 @@ func TestReplayIsTheDecision(t *testing.T) {
 			require.NoError(t, c.Replay(d.Actions))
 			again, err := c.Close()
 			require.NoError(t, err)
-			again.By = d.By // a replay does not know
+			again.By = d.By // a journal does not say who decided
 			require.Equal(t, d, again)
 			require.Equal(t, factsOf(p.host.State, r.Now), factsOf(copied, r.Now))
 		}
 	})
 }
 
-// TestCloneIsIndependent drives an original and its clone apart, one after the
-// other, and requires that neither notices.
+// TestCloneIsIndependent changes first a state and then its clone, and checks that a change of one
+// does not change the other.
 func TestCloneIsIndependent(t *testing.T) {
 	everyPolicy(t, func(p *pool) {
 		t := p.t
@@ -115,7 +115,7 @@ func TestCloneIsIndependent(t *testing.T) {
 			before := factsOf(clone, now)
 			first := len(p.decisions)
 			p.rounds(8)
-			require.Equal(t, before, factsOf(clone, now), "the clone noticed what happened to the original")
+			require.Equal(t, before, factsOf(clone, now), "a change of the original changed the clone")
 
 			before = factsOf(p.host.State, p.host.State.Now())
 			for i, d := range p.decisions[first:] {
@@ -125,9 +125,9 @@ func TestCloneIsIndependent(t *testing.T) {
 				_, err = c.Close()
 				require.NoError(t, err)
 			}
-			require.Equal(t, before, factsOf(clone, clone.Now()), "the clone goes the same way")
+			require.Equal(t, before, factsOf(clone, clone.Now()), "the same decisions give the same state")
 
-			// Now the clone goes a way of its own.
+			// Now the clone alone changes.
 			j := job(1<<30, clone.Now(), 7, make([]int64, len(clone.Resources()))...)
 			for len(clone.Snapshot().Candidates[j.Candidates].Candidates.Bundles) > 0 {
 				j.Candidates++
@@ -151,12 +151,13 @@ func TestCloneIsIndependent(t *testing.T) {
 				c.Wake(c.Now() + 1)
 			})
 			require.Equal(t, before, factsOf(p.host.State, p.host.State.Now()),
-				"the original noticed what happened to the clone")
+				"a change of the clone changed the original")
 		}
 	})
 }
 
-// smaller is the first slot with another capacity, if that is not fixed by a bundle.
+// smaller returns the first slot with the given capacity. A slot of a bundle keeps its own, as that
+// must not change.
 func smaller(s *backfill.State, capacity backfill.Vector) backfill.Slot {
 	changed := s.Slots()[0]
 	if !bundled(s, changed.ID) {
@@ -165,15 +166,15 @@ func smaller(s *backfill.State, capacity backfill.Vector) backfill.Slot {
 	return changed
 }
 
-// bundled reports whether the slot is of a bundle.
+// bundled reports whether the slot belongs to a bundle.
 func bundled(s *backfill.State, id backfill.SlotID) bool {
 	return slices.ContainsFunc(s.Bundles(), func(b backfill.Bundle) bool { return slices.Contains(b.Slots, id) })
 }
 
-// TestSameSeedSameDecisions runs each pool several times, in an order that time
-// may move: again, with a policy made afresh for each round, with a state restored
-// from plain data before each round, and with one that loses its memo before some
-// of them. No decision may differ.
+// TestSameSeedSameDecisions checks that the decisions for a pool are the same in every run: in a
+// second run, with a new policy for each round, with a state that is restored from its snapshot
+// before each round, and with a state that loses its memo before some rounds. The queue's order
+// depends on the seed; the keys of some orders change with time.
 func TestSameSeedSameDecisions(t *testing.T) {
 	orders := backfill.Orders()
 	for _, spec := range policies.All() {
@@ -194,7 +195,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 						h.State = before(h.State)
 						decision, err := h.Decide(t.Context(), d.Round(h.State))
 						require.NoError(t, err)
-						decision.Actions = slices.Clone(decision.Actions) // they hold until the next round only
+						decision.Actions = slices.Clone(decision.Actions) // valid until the next round only
 						decisions = append(decisions, decision)
 					}
 					return decisions
@@ -211,7 +212,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 4))
 				require.Equal(t, want, run(link(t, spec.Name, nil), func(s *backfill.State) *backfill.State {
 					if random.IntN(3) == 0 {
-						return s.Clone() // it has no memo
+						return s.Clone() // a clone has no memo
 					}
 					return s
 				}), "seed %d, %s: forgetful", seed, by.Name)
@@ -220,7 +221,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 	}
 }
 
-// afresh makes its policy anew for each round.
+// afresh is a decider that makes a new policy for each round.
 type afresh struct {
 	t    *testing.T
 	name string

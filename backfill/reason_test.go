@@ -9,14 +9,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestReason asks for every situation that a job can be in.
+// TestReason checks the reason, and its text, for every situation that a job can be in.
 func TestReason(t *testing.T) {
 	guaranteed, busy := planned(t), busy(t, false)
 	lost, unmatched := newState(t, cpus(4)), newState(t, cpus(4))
 	accept(t, lost, backfill.Round{Events: submitted(job(1, 0, 10, 4))}, nil)
 	accept(t, lost, backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(0, nil)}}}, nil)
 	accept(t, unmatched, backfill.Round{Events: submitted(job(1, 0, 10, 4), job(2, 0, 10, 1))}, nil)
-	accept(t, unmatched, backfill.Round{Candidates: []backfill.CandidateSet{{ID: 0}}}, nil) // a host would say that the jobs changed
+	// There is no host to add events for the jobs of the changed set, so they are not held.
+	accept(t, unmatched, backfill.Round{Candidates: []backfill.CandidateSet{{ID: 0}}}, nil)
 
 	for _, tt := range []struct {
 		name  string

@@ -16,7 +16,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestReasonsAreThoseOfEachJob holds the walk against one question a job.
+// TestReasonsAreThoseOfEachJob checks that Reasons, which finds the reasons of all jobs in one
+// pass, gives the same reasons as Reason does job by job.
 func TestReasonsAreThoseOfEachJob(t *testing.T) {
 	everyPolicy(t, func(p *pool) {
 		for range 40 {
@@ -26,7 +27,7 @@ func TestReasonsAreThoseOfEachJob(t *testing.T) {
 			for j, got := range state.Reasons() {
 				want, ok := state.Reason(j.ID)
 				require.True(p.t, ok)
-				if want.Why == backfill.Waits { // at another place perhaps, where it fits as well
+				if want.Why == backfill.Waits { // the places may differ, if the job fits in both
 					require.Equal(p.t, want.Placement == nil, got.Placement == nil)
 					want.Placement, got.Placement = nil, nil
 				}
@@ -42,7 +43,7 @@ func TestReasonsAreThoseOfEachJob(t *testing.T) {
 	})
 }
 
-// read asks a state for all that daemons answer from a copy.
+// read calls what daemons call on a copy of the state, and returns the answers.
 func read(s *backfill.State) (text []string) {
 	for j, r := range s.Reasons() {
 		text = append(text, fmt.Sprint(j.ID, " ", s.Describe(r,
@@ -56,8 +57,9 @@ func read(s *backfill.State) (text []string) {
 	return append(text, fmt.Sprint(s.Now(), s.NextWake(), s.ReservedIdle(), s.Use(), s.Capacity()))
 }
 
-// TestCopiesAreReadWhileTheOriginalGoesOn reads each copy in a goroutine of its own and
-// compares with what the state itself said. The race detector watches.
+// TestCopiesAreReadWhileTheOriginalGoesOn reads a copy of the state in another goroutine while the
+// original decides further rounds. The copy must give the same answers as one that was read at
+// once, and the race detector must find no race.
 func TestCopiesAreReadWhileTheOriginalGoesOn(t *testing.T) {
 	var readers sync.WaitGroup
 	defer readers.Wait()
@@ -67,7 +69,7 @@ func TestCopiesAreReadWhileTheOriginalGoesOn(t *testing.T) {
 		want := read(copied)
 		readers.Go(func() {
 			if got := read(again); !slices.Equal(want, got) {
-				t.Errorf("a copy says %v, and %v at another time", want, got)
+				t.Errorf("a copy says %v, and another copy of the same state says %v later", want, got)
 			}
 		})
 	}
@@ -96,8 +98,8 @@ func TestCopiesAreReadWhileTheOriginalGoesOn(t *testing.T) {
 	}
 }
 
-// busyPool is a state of so many slots on each of which a job runs that leaves room, or
-// none, and as many waiting jobs of twenty autoclusters, without reservations.
+// busyPool returns a state with so many slots and as many waiting jobs, of twenty autoclusters and
+// without reservations. A job runs on each slot; if full, it takes the whole slot.
 func busyPool(tb testing.TB, slots int, full bool) *backfill.State {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -143,9 +145,9 @@ func busyPool(tb testing.TB, slots int, full bool) *backfill.State {
 	return s
 }
 
-// BenchmarkStartTimes takes a copy of a large pool and asks of 10,000 waiting jobs when
-// they will start: where nothing is free now, and where all would fit, which is what
-// a policy that leaves room unused looks at.
+// BenchmarkStartTimes measures how long it takes to copy a large pool, and to find the reasons of
+// its 10,000 waiting jobs: in a pool where nothing is free, and in one that has room, as under a
+// policy that leaves room unused.
 func BenchmarkStartTimes(b *testing.B) {
 	for _, full := range []bool{true, false} {
 		s := busyPool(b, 10_000, full)

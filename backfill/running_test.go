@@ -13,16 +13,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// What is expected of a job that runs need not be what it was placed by.
+// The tests in this file are about jobs that are expected to run for another time than the estimate
+// by which they are placed.
 
-// predicted is a job that is expected to run for so long once it does.
+// predicted sets for how long a job is expected to run once it runs, and returns the job.
 func predicted(j *backfill.Job, running backfill.Time) *backfill.Job {
 	j.Running = running
 	return j
 }
 
-// TestOverrunOfAPrediction doubles what a running job was expected to run for, up to
-// its limit; a job that was found is expected to end as if it had been started.
+// TestOverrunOfAPrediction checks that the expected run time of a job that outlives it is doubled,
+// up to the limit, and that a found job is expected to end as one that was started.
 func TestOverrunOfAPrediction(t *testing.T) {
 	for _, tt := range []struct{ estimate, running, limit, now, want backfill.Time }{
 		{10, 3, 0, 0, 3},
@@ -35,7 +36,7 @@ func TestOverrunOfAPrediction(t *testing.T) {
 		{10, 3, 100, 100, 200},
 		{10, 25, 100, 0, 25},
 		{10, 25, 100, 25, 50},
-		{10, 25, 0, 0, 25}, // longer than the limit
+		{10, 25, 0, 0, 25}, // expected to outlive the limit, which is the estimate
 		{10, 25, 0, 25, 40},
 		{10, 10, 0, 10, 20},
 	} {
@@ -70,9 +71,10 @@ func TestWhatIsExpectedOfARunIsBounded(t *testing.T) {
 	}
 }
 
-// TestGiveWay starts a job that is expected to run for longer than it was backfilled
-// for: what the pivot was reserved is void, and reserved anew when something happens.
-// Until then the reservation stands, for those who come later in the same pass.
+// TestGiveWay checks what becomes of the pivot's reservation if a backfilled job is expected to run
+// longer than its estimate, past the start of the reservation. The reservation stands until the end
+// of the pass, so later jobs of the pass must not delay it. Then it is given up, and the next round
+// makes a new one.
 func TestGiveWay(t *testing.T) {
 	for _, policy := range []string{"easy", "bb", "ibb", "best-fit", "maui"} {
 		t.Run(policy, func(t *testing.T) {
@@ -82,11 +84,11 @@ func TestGiveWay(t *testing.T) {
 				job(1, 0, 100, 6),                   // runs
 				job(2, 0, 10, 10),                   // the pivot
 				predicted(job(3, 0, 50, 2), 300),    // is backfilled
-				job(4, 0, 101, 1),                   // would come too late
+				job(4, 0, 101, 1),                   // would end too late
 				predicted(job(5, 0, 100, 1), 1_000), // is backfilled as well
 			)...)
 			start, _, planned := s.Planned(2)
-			if policy == "best-fit" { // it reserves for nobody
+			if policy == "best-fit" { // it makes no reservations
 				require.Equal(t, []backfill.JobID{1, 3, 4, 5}, startedIDs(d))
 				require.Equal(t, backfill.Time(100), s.NextWake())
 				return
@@ -95,7 +97,7 @@ func TestGiveWay(t *testing.T) {
 			require.False(t, planned, "it was reserved for %d", start)
 			require.Equal(t, backfill.Time(300), jobState(t, s, 3).End)
 			require.Equal(t, backfill.Time(1_000), jobState(t, s, 5).End)
-			require.Equal(t, backfill.Time(100), s.NextWake(), "nothing happens before")
+			require.Equal(t, backfill.Time(100), s.NextWake(), "the end of job 1 is the next event")
 
 			d = decide(t, h, 1, submitted(job(6, 1, 10, 10))...)
 			start, _, planned = s.Planned(2)
@@ -107,9 +109,9 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// TestExtraGoesByTheEstimate backfills beside a pivot that leaves two cpus unused: what
-// is left of them for the rest of the pass follows from the estimates by which jobs are
-// placed, and from what is expected of their runs when the next pass comes.
+// TestExtraGoesByTheEstimate backfills jobs on the two cpus that the pivot will leave unused. It
+// checks that the estimates of the started jobs say how much of them is left in the same pass, and
+// their expected run times how much is left in the next pass.
 func TestExtraGoesByTheEstimate(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -131,7 +133,8 @@ func TestExtraGoesByTheEstimate(t *testing.T) {
 	}
 }
 
-// A decision that is refused after all leaves the reservation.
+// TestGiveWayIsUndone checks that a reservation stands if the decision that would make it void is
+// refused.
 func TestGiveWayIsUndone(t *testing.T) {
 	s := newState(t, cpus(10))
 	h := newHost(t, s, "easy", "fcfs")
@@ -151,8 +154,8 @@ func TestGiveWayIsUndone(t *testing.T) {
 	require.Equal(t, backfill.Time(100), s.NextWake())
 }
 
-// TestNoGuaranteeRestsOnAPrediction: under a policy that gives guarantees it makes no
-// difference what is expected of jobs that run.
+// TestNoGuaranteeRestsOnAPrediction checks that a policy that gives guarantees decides the same
+// with and without expected run times.
 func TestNoGuaranteeRestsOnAPrediction(t *testing.T) {
 	for _, spec := range policies.All() {
 		if !spec.Guarantees {
@@ -185,17 +188,17 @@ func TestNoGuaranteeRestsOnAPrediction(t *testing.T) {
 	}
 }
 
-// TestPromisesBeginWithoutPredictions puts a policy that gives guarantees in charge of
-// jobs whose ends were predicted: they are planned with what they request, so that no
-// promise breaks as long as they keep to that.
+// TestPromisesBeginWithoutPredictions changes to a policy that gives guarantees while a job runs
+// whose end was predicted. From then on the job is expected to end at its requested time, or when
+// the same round says, and not at the prediction. No guarantee breaks as long as it ends by then.
 func TestPromisesBeginWithoutPredictions(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		change  []backfill.Event // told along with the change of the policy
+		change  []backfill.Event // in the round of the change of policy
 		promise backfill.Time
 	}{
-		{"not told", nil, 100},
-		{"told", []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 70}}, 70},
+		{"expected to end at its limit", nil, 100},
+		{"expected to end when the round says", []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 70}}, 70},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(t, cpus(4))
@@ -215,8 +218,9 @@ func TestPromisesBeginWithoutPredictions(t *testing.T) {
 	}
 }
 
-// TestForgettingChangesNothing drops what a policy remembers at any moment, in pools
-// in which jobs are expected to run for longer or shorter than their estimates.
+// TestForgettingChangesNothing checks that decisions are the same if the policy's memo is lost
+// before some of the rounds, in pools in which jobs are expected to run for longer or shorter than
+// their estimates.
 func TestForgettingChangesNothing(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, rapid.MakeCheck(func(rt *rapid.T) {
@@ -228,7 +232,7 @@ func TestForgettingChangesNothing(t *testing.T) {
 				h := newOrderedHost(t, d, link(t, spec.Name, nil), order(t, "fcfs"))
 				for _, now := range forget {
 					if forgetful && now {
-						h.State = h.State.Clone() // it has no memo
+						h.State = h.State.Clone() // a clone has no memo
 					}
 					decision, err := h.Decide(t.Context(), d.Round(h.State))
 					require.NoError(rt, err)
@@ -242,9 +246,10 @@ func TestForgettingChangesNothing(t *testing.T) {
 	}
 }
 
-// A reservation that was given up and made again stays in the journal if a job was
-// started in between where it would have been in the way: of the start, which is
-// checked through the estimate, not of the run.
+// TestReplayWithAShorterRun checks that a journal can be replayed in which a reservation is
+// released and made again, with a start in between. Both entries are needed: the start is checked
+// for the whole estimate of 20 s, for which the reservation at 10 would be in its way, although the
+// job is expected to run for 5 s.
 func TestReplayWithAShorterRun(t *testing.T) {
 	s := newState(t, cpus(4))
 	pivot, short := job(2, 0, 10, 4), predicted(job(3, 1, 20, 2), 5)

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTableIsAMap drives tables and maps through the same changes; copies in between must not
-// notice each other.
+// TestTableIsAMap makes the same changes to tables and to maps, and checks that they have the same
+// entries. A change of a copy must not change the original, nor the other way round.
 func TestTableIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tables := []*table{newTable()}

@@ -10,8 +10,8 @@ import (
 
 const openElsewhere = "a cycle is open on the state"
 
-// TestOneOpenCycle opens cycles on a state while another is open, and after it has ended in each
-// way.
+// TestOneOpenCycle checks that no second cycle can be opened on a state while one is open, and that
+// one can be opened after the first has ended, in whichever way.
 func TestOneOpenCycle(t *testing.T) {
 	ends := map[string]func(*testing.T, *backfill.Transaction){
 		"accepted": func(t *testing.T, tx *backfill.Transaction) {
@@ -44,7 +44,7 @@ func TestOneOpenCycle(t *testing.T) {
 	}
 }
 
-// TestRefusedRoundLeavesNothingOpen opens a cycle after a round that cannot be true.
+// TestRefusedRoundLeavesNothingOpen checks that a cycle can be opened after an invalid round.
 func TestRefusedRoundLeavesNothingOpen(t *testing.T) {
 	s := newState(t, cpus(4))
 	_, err := s.Open(backfill.Round{Events: []backfill.Event{jobEvent(backfill.Completed, 99)}})
@@ -53,8 +53,8 @@ func TestRefusedRoundLeavesNothingOpen(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestCloneOpensItsOwnCycle opens cycles on a state and on its clones, made before and while one is
-// open.
+// TestCloneOpensItsOwnCycle checks that cycles can be open on a state and on its clones at the same
+// time, also on a clone that was made while the state's cycle was open.
 func TestCloneOpensItsOwnCycle(t *testing.T) {
 	s := newState(t, cpus(4))
 	before := s.Clone()
@@ -74,7 +74,8 @@ func TestCloneOpensItsOwnCycle(t *testing.T) {
 	tx.Rollback()
 }
 
-// TestCycleEndsOnce ends a cycle twice: the second time changes nothing and says how it ended.
+// TestCycleEndsOnce checks that rolling back or closing an accepted cycle changes nothing, and that
+// Close then says that the cycle is over.
 func TestCycleEndsOnce(t *testing.T) {
 	s := newState(t, cpus(4))
 	tx, err := s.Open(backfill.Round{Now: 2, Events: submitted(job(1, 0, 10, 2))})

@@ -13,10 +13,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// TestWildRounds adds to what the driver makes up: ends that move in either
-// direction and several slots that go, come and change at once. No decision may
-// be refused; no reservation may lie where there is no room; a state restored
-// from plain data must be the same.
+// TestWildRounds adds to the driver's rounds ends that move in either direction, and several slots
+// that go, come and change at once. It checks that no decision is refused, that no reservation lies
+// where there is no room, and that a state restored from its snapshot is the same.
 func TestWildRounds(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
@@ -24,7 +23,7 @@ func TestWildRounds(t *testing.T) {
 			for seed := range uint64(20) {
 				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 					p := newPool(t, seed, link(t, spec.Name, nil))
-					p.driver.Calm = true // the mishaps are ours
+					p.driver.Calm = true // the test adds its own mishaps
 					random := rand.New(rand.NewPCG(seed, 2))
 					p.round()
 					for range 60 {
@@ -40,7 +39,7 @@ func TestWildRounds(t *testing.T) {
 	}
 }
 
-// mishaps are events for jobs and slots that the round does not concern.
+// mishaps returns random events for slots, and for jobs that do not complete in the round.
 func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []backfill.Event) {
 	known := map[backfill.JobID]bool{}
 	for _, e := range r.Events {
@@ -92,7 +91,8 @@ func mishaps(random *rand.Rand, s *backfill.State, r backfill.Round) (events []b
 	return events
 }
 
-// requireSound holds a state against its own plain data.
+// requireSound checks a state against its own snapshot: what is in use, how many jobs run and wait,
+// that planned jobs have room, and that no two jobs take conflicting bundles at the same time.
 func requireSound(t *testing.T, s *backfill.State) {
 	t.Helper()
 	facts := factsOf(s, s.Now())
@@ -157,9 +157,9 @@ func requireSound(t *testing.T, s *backfill.State) {
 	require.Equal(t, conformance.ReservedIdle(facts.Snapshot), s.ReservedIdle())
 }
 
-// TestHostilePolicy takes random actions, possible and impossible, between the
-// events (but starts only after the last). What is refused leaves no trace; what
-// is accepted is sound, and true to the guarantees.
+// TestHostilePolicy takes random actions, possible and impossible, between the events; starts only
+// after the last event. It checks that a refused decision leaves the state unchanged, and that an
+// accepted one leaves a sound state in which all guarantees hold.
 func TestHostilePolicy(t *testing.T) {
 	for _, guarantees := range []bool{false, true} {
 		t.Run(fmt.Sprintf("guarantees %v", guarantees), func(t *testing.T) {
@@ -172,7 +172,8 @@ func TestHostilePolicy(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 3))
 				p.round()
 				for range 40 {
-					// The round as the host would put it, tried by the hostile policy first.
+					// A dry run on a clone gives the round as the host passes it on. The hostile
+					// policy decides it first; if it is refused, the host does.
 					s := p.host.State
 					r := p.driver.Round(s)
 					r.Events = append(r.Events, mishaps(random, s, r)...)
@@ -214,7 +215,9 @@ func TestHostilePolicy(t *testing.T) {
 	}
 }
 
-// hostile acts at random; now and then it does all that must be done.
+// hostile takes random actions after some of the events. At the end it tries to do what a policy
+// must do: it gives each waiting job a reservation and a guarantee, and starts the jobs that are
+// due.
 func hostile(random *rand.Rand, c *backfill.Cycle) {
 	act := func(starts bool) {
 		for j := range c.Queue() {
