@@ -22,9 +22,13 @@ func link(t require.TestingT, spec backfill.PolicySpec, options map[string]strin
 	return d
 }
 
-// byTheBook is the policy as the study tells it, of running jobs and partitions alone.
+// byTheBook is the policy as the study describes it, in terms of running jobs and partitions. It
+// uses neither the profile nor the reservations of other jobs.
 type byTheBook struct{ c *backfill.Cycle }
 
+// decideByTheBook makes one pass over the queue and starts jobs on idle partitions. The first job
+// that cannot start drains the partition that becomes free first. Other jobs may take an idle
+// partition if it does not conflict with the drained one, or if they end within the window.
 func decideByTheBook(c *backfill.Cycle) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()
@@ -63,7 +67,8 @@ func decideByTheBook(c *backfill.Cycle) {
 	}
 }
 
-// frees is when the last job in the partition is expected to end.
+// frees returns when the partition becomes free: when the last job on its slots is expected to end,
+// now if none runs there, or Forever if a slot is not up.
 func (b byTheBook) frees(id backfill.BundleID) backfill.Time {
 	at := b.c.Now()
 	slots := b.c.State().Bundles()[id].Slots
@@ -84,7 +89,8 @@ func (b byTheBook) conflict(x, y backfill.BundleID) bool {
 		func(s backfill.SlotID) bool { return slices.Contains(bundles[y].Slots, s) })
 }
 
-// least is the partition that blocks fewest of those that are free, then the first by name.
+// least returns the partition that conflicts with the fewest free ones; of equal ones, the first by
+// name.
 func (b byTheBook) least(ids []backfill.BundleID, free func(backfill.BundleID) bool) backfill.BundleID {
 	bundles := b.c.State().Bundles()
 	blocks := func(id backfill.BundleID) (n int) {
@@ -100,6 +106,7 @@ func (b byTheBook) least(ids []backfill.BundleID, free func(backfill.BundleID) b
 	})
 }
 
+// all returns the placement that takes a whole partition.
 func (b byTheBook) all(id backfill.BundleID) (at backfill.Placement) {
 	for _, slot := range b.c.State().Bundles()[id].Slots {
 		at = append(at, backfill.Chunks{Slot: slot, Count: 1})
@@ -107,13 +114,13 @@ func (b byTheBook) all(id backfill.BundleID) (at backfill.Placement) {
 	return at
 }
 
-// arrival is a job that really runs for run.
+// arrival is a job that runs for run, which is at most its estimate.
 type arrival struct {
 	job *backfill.Job
 	run backfill.Time
 }
 
-// machine is some random partitioned machine, as it comes up.
+// machine draws a partitioned machine and returns the round that brings it up.
 func machine(t *rapid.T) (r backfill.Round) {
 	slots := rapid.IntRange(1, 8).Draw(t, "slots")
 	for i := range slots {
@@ -165,7 +172,8 @@ func arrivals(t *rapid.T) (jobs []arrival) {
 	return jobs
 }
 
-// told is what came of a round.
+// told is the result of a round: which jobs were started and where, which are planned, when and
+// where.
 type told struct {
 	now     backfill.Time
 	started map[backfill.JobID]string
@@ -173,7 +181,7 @@ type told struct {
 	where   map[backfill.JobID]string
 }
 
-// play runs the jobs on the machine to the end.
+// play runs the jobs on the machine to the end and returns the result of each round.
 func play(t *rapid.T, first backfill.Round, jobs []arrival, main backfill.Decider) (rounds []told) {
 	order, err := backfill.OrderNamed("fcfs")
 	require.NoError(t, err)
@@ -185,7 +193,7 @@ func play(t *rapid.T, first backfill.Round, jobs []arrival, main backfill.Decide
 		next := 0
 		for next < len(jobs) && jobs[next].job.Submit == round.Now {
 			round.Events = append(round.Events, backfill.Event{Kind: backfill.Submitted, Job: jobs[next].job})
-			ends[jobs[next].job.ID] = -jobs[next].run // until it starts
+			ends[jobs[next].job.ID] = -jobs[next].run // minus its run time, until it starts
 			next++
 		}
 		jobs = jobs[next:]
@@ -229,8 +237,8 @@ func play(t *rapid.T, first backfill.Round, jobs []arrival, main backfill.Decide
 	}
 }
 
-// TestByTheBook compares each decision with that of the study's rules, told without
-// reservations or a profile.
+// TestByTheBook checks that drain decides every round as the study's rules do, on random machines
+// and jobs.
 func TestByTheBook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		book := drain.Spec()
@@ -240,8 +248,8 @@ func TestByTheBook(t *testing.T) {
 	})
 }
 
-// TestSchedulingPoints has an interval: jobs start at its multiples alone, and all do in
-// the end.
+// TestSchedulingPoints checks that with an interval jobs start only at its multiples, and that in
+// the end as many jobs start as without an interval.
 func TestSchedulingPoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, jobs := machine(t), arrivals(t)
@@ -256,7 +264,7 @@ func TestSchedulingPoints(t *testing.T) {
 				delete(waiting, id)
 			}
 			if i == len(rounds)-1 {
-				require.Empty(t, waiting, "whoever was planned for starts in the end")
+				require.Empty(t, waiting, "every job that had a reservation starts in the end")
 			}
 		}
 		started := 0
@@ -267,12 +275,12 @@ func TestSchedulingPoints(t *testing.T) {
 		for _, r := range play(t, first, jobs, link(t, drain.Spec(), nil)) {
 			want += len(r.started)
 		}
-		require.Equal(t, want, started, "all that can run do")
+		require.Equal(t, want, started, "as many jobs start as without an interval")
 	})
 }
 
-// TestOnThePoints has everything happen at scheduling points: they change nothing then,
-// but that there is a pass at the others as well.
+// TestOnThePoints checks that an interval changes no decision if all jobs arrive and end at
+// scheduling points. There is also a pass at the other points, but it starts nothing.
 func TestOnThePoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, jobs := machine(t), arrivals(t)
@@ -296,10 +304,11 @@ func TestOnThePoints(t *testing.T) {
 	})
 }
 
-// TestTopOfAPoint has a job come to the top of the queue while nothing happens: it is
-// drained for from the next point on.
+// TestTopOfAPoint checks that drain wakes at every scheduling point while jobs wait. Without any
+// event another job comes to the top of the queue at 5; from the next point on, the slot is drained
+// for it.
 func TestTopOfAPoint(t *testing.T) {
-	byFive := func(j *backfill.Job, now backfill.Time) (float64, bool) { // who waits behind is first from 5 on
+	byFive := func(j *backfill.Job, now backfill.Time) (float64, bool) { // from 5 on the queue is reversed
 		if now < 5 {
 			return float64(j.ID), true
 		}
@@ -331,7 +340,8 @@ func TestTopOfAPoint(t *testing.T) {
 	require.True(t, drained)
 }
 
-// TestDrainIsEasy decides random pools, with partitions and without, under both names.
+// TestDrainIsEasy checks that drain and easy decide the same on random pools, with partitions and
+// without.
 func TestDrainIsEasy(t *testing.T) {
 	for seed := range uint64(40) {
 		if seed%2 == 0 {
@@ -345,7 +355,7 @@ func TestDrainIsEasy(t *testing.T) {
 			for range 80 {
 				d, err := run.Next(t.Context())
 				require.NoError(t, err)
-				d.Actions = slices.Clone(d.Actions) // they hold until the next round only
+				d.Actions = slices.Clone(d.Actions) // they are valid only until the next round
 				if d.By != "" {
 					d.By = "either"
 				}
@@ -360,7 +370,7 @@ func TestDrainIsEasy(t *testing.T) {
 	}
 }
 
-// TestREADME is the example there.
+// TestREADME checks the example in the README: where and when each job starts.
 func TestREADME(t *testing.T) {
 	first := backfill.Round{}
 	for i := range 4 {
