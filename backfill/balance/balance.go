@@ -11,18 +11,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Scale brings the utilisation of each balanced resource to a common
-// denominator, the product of the capacities, so that utilisations are whole
-// numbers.
+// Scale brings the utilisation of each balanced resource to a common denominator, the product of
+// the capacities, so that utilisations are whole numbers.
 type Scale struct {
-	index  []int      // of the balanced resources
-	weight []*big.Int // what one unit of each counts for
-	whole  *big.Int   // a resource in full use
-	small  []uint64   // the weights, where utilisations are numbers of 62 bits; else nil
+	index  []int      // of the balanced resources in the pool's order
+	weight []*big.Int // of one unit of each balanced resource
+	whole  *big.Int   // the utilisation of a resource that is all in use
+	small  []uint64   // the weights if every utilisation fits into 62 bits, else nil
 }
 
-// NewScale makes the scale for a pool as it is now. Names that the pool does
-// not have, and resources of zero capacity, are left out.
+// NewScale makes the scale for a pool as it is now. It leaves out names of resources that the pool
+// does not have, and resources without capacity.
 func NewScale(c *backfill.Cycle, resources []string) Scale {
 	s := Scale{whole: big.NewInt(1)}
 	for i, name := range c.Resources() {
@@ -42,14 +41,14 @@ func NewScale(c *backfill.Cycle, resources []string) Scale {
 	return s
 }
 
-// Utilisation is how much of the balanced resources is in use: the highest and
-// the sum of their utilisations, in units of the scale.
+// Utilisation is how much of the balanced resources is in use: the highest and the sum of their
+// utilisations, in units of the scale.
 type Utilisation struct {
 	highest, sum *big.Int
-	all          *big.Int // the sum if everything was in use: K times a whole
+	all          *big.Int // the sum if everything was in use
 }
 
-// Of is the utilisation when so much is in use.
+// Of returns the utilisation if the given amounts are in use.
 func (s Scale) Of(use backfill.Vector) Utilisation {
 	u := Utilisation{highest: new(big.Int), sum: new(big.Int)}
 	u.all = new(big.Int).Mul(s.whole, big.NewInt(int64(len(s.index))))
@@ -63,15 +62,15 @@ func (s Scale) Of(use backfill.Vector) Utilisation {
 	return u
 }
 
-// With is the utilisation when so many chunks run beside what is in use.
+// With returns the utilisation if a number of equal chunks run besides what is in use.
 func (s Scale) With(use, chunk backfill.Vector, nodes int) Utilisation {
 	sum := slices.Clone(use)
 	sum.AddScaled(chunk, int64(nodes))
 	return s.Of(sum)
 }
 
-// CompareImbalance compares max/mean of two utilisations. Nothing in use is
-// balanced worse than anything: every job may then pass.
+// CompareImbalance compares the imbalance max/mean of two utilisations. If nothing is in use in one
+// of them, it returns -1, so that every job passes.
 func (u Utilisation) CompareImbalance(v Utilisation) int {
 	switch {
 	case v.sum.Sign() == 0:
@@ -79,14 +78,14 @@ func (u Utilisation) CompareImbalance(v Utilisation) int {
 	case u.sum.Sign() == 0:
 		return -1
 	}
-	// u.highest/u.sum against v.highest/v.sum; K cancels.
+	// It compares u.highest/u.sum with v.highest/v.sum: the number of resources cancels out.
 	a := new(big.Int).Mul(u.highest, v.sum)
 	return a.Cmp(new(big.Int).Mul(v.highest, u.sum))
 }
 
-// Worsens reports whether max/mean is more with so many chunks beside what is in use
-// than it was before. It asks the same as [Utilisation.CompareImbalance] and mostly
-// without large numbers, as ibb asks it of every waiting job.
+// Worsens reports whether the imbalance is larger than before if a number of equal chunks run
+// besides what is in use. It gives the same answer as [Utilisation.CompareImbalance], mostly
+// without large numbers: ibb calls it for every waiting job.
 func (s Scale) Worsens(use, chunk backfill.Vector, nodes int, before Utilisation) bool {
 	if s.small == nil || !before.sum.IsUint64() {
 		return s.With(use, chunk, nodes).CompareImbalance(before) > 0
@@ -95,7 +94,7 @@ func (s Scale) Worsens(use, chunk backfill.Vector, nodes int, before Utilisation
 	for n, i := range s.index {
 		used := uint64(use[i] + chunk[i]*int64(nodes))
 		high, x := bits.Mul64(used, s.small[n])
-		if high != 0 || x >= 1<<62 || sum+x >= 1<<62 { // more is in use than there is
+		if high != 0 || x >= 1<<62 || sum+x >= 1<<62 { // more is in use than the pool has
 			return s.With(use, chunk, nodes).CompareImbalance(before) > 0
 		}
 		sum += x
@@ -109,15 +108,16 @@ func (s Scale) Worsens(use, chunk backfill.Vector, nodes int, before Utilisation
 	return high > highBefore || high == highBefore && low > lowBefore
 }
 
-// CompareScore compares BB's score max/mean · (1 − mean) of two utilisations,
-// lower is better. Nothing in use scores 0.
+// CompareScore compares BB's score max/mean · (1 − mean) of two utilisations; lower is better. The
+// score is 0 if nothing is in use.
 func (u Utilisation) CompareScore(v Utilisation) int {
-	// The score is highest·(all − sum)/sum, up to factors that cancel.
+	// The score is highest·(all − sum)/sum; constant factors cancel out.
 	un, ud := u.score()
 	vn, vd := v.score()
 	return un.Mul(un, vd).Cmp(vn.Mul(vn, ud))
 }
 
+// score returns BB's score as a fraction, up to a constant factor.
 func (u Utilisation) score() (numerator, denominator *big.Int) {
 	if u.sum.Sign() == 0 {
 		return new(big.Int), big.NewInt(1)

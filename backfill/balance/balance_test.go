@@ -27,11 +27,11 @@ func open(t *testing.T, resources []string, capacity backfill.Vector) *backfill.
 	return c.Cycle
 }
 
-// names are the resources of most pools here, both balanced.
+// names returns the resources of most pools here; both are balanced.
 func names() []string { return []string{"cpus", "memory"} }
 
-// TestScoresByHand compares bb's score, max(x)/mean(x)·(1 − mean(x)), lower is
-// better.
+// TestScoresByHand checks comparisons of bb's score, max(x)/mean(x)·(1 − mean(x)), that were
+// computed by hand. Lower is better.
 func TestScoresByHand(t *testing.T) {
 	const big = 100_000_000_000_000
 	for _, tt := range []struct {
@@ -74,9 +74,9 @@ func TestScoresByHand(t *testing.T) {
 		},
 		{"no capacity at all", backfill.Vector{0, 0}, backfill.Vector{0, 0}, backfill.Vector{0, 0}, 0},
 		{"one resource: 1 − x", backfill.Vector{4, 0}, backfill.Vector{1, 0}, backfill.Vector{2, 0}, 1},
-		{"what is left out does not count", backfill.Vector{4, 0}, backfill.Vector{1, 7}, backfill.Vector{1, 0}, 0},
+		{"capacity 0 does not count", backfill.Vector{4, 0}, backfill.Vector{1, 7}, backfill.Vector{1, 0}, 0},
 		{
-			"large numbers, a hair apart",
+			"large numbers, nearly equal",
 			backfill.Vector{big, big + 1},
 			backfill.Vector{big / 2, big / 2},
 			backfill.Vector{big / 2, big/2 + 1},
@@ -98,7 +98,8 @@ func TestScoresByHand(t *testing.T) {
 	}
 }
 
-// TestImbalanceByHand is ibb's condition, max(x)/mean(x) ≤ max(S)/mean(S).
+// TestImbalanceByHand checks ibb's condition for a job to pass, max(x)/mean(x) ≤ max(S)/mean(S),
+// where x is the utilisation with the job and S the one without it.
 func TestImbalanceByHand(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -137,14 +138,14 @@ func TestImbalanceByHand(t *testing.T) {
 		},
 		{"unbalanced gets worse", backfill.Vector{10, 100}, backfill.Vector{6, 20}, backfill.Vector{3, 9}, 1, false},
 		{
-			"tips over to the same on the other side",
+			"the other resource becomes the highest, to the same degree",
 			backfill.Vector{10, 10},
 			backfill.Vector{4, 2},
 			backfill.Vector{0, 6},
 			1, true,
 		},
 		{
-			"tips over to the other side and is worse",
+			"the other resource becomes the highest, and it gets worse",
 			backfill.Vector{10, 10},
 			backfill.Vector{4, 2},
 			backfill.Vector{0, 7},
@@ -179,7 +180,7 @@ func TestImbalanceByHand(t *testing.T) {
 	}
 }
 
-// TestResourcesChosen balances some resources only.
+// TestResourcesChosen checks that only the chosen resources count, and which ones do by default.
 func TestResourcesChosen(t *testing.T) {
 	c := open(t, []string{"cpus", "memory", "gpus"}, backfill.Vector{10, 10, 10})
 	balanced, uneven := backfill.Vector{5, 5, 0}, backfill.Vector{5, 5, 9}
@@ -201,7 +202,7 @@ func TestResourcesChosen(t *testing.T) {
 	require.Equal(t, "cpus,memory", spec.Options[0].Default)
 }
 
-// TestExactly compares with fractions of the standard library.
+// TestExactly checks that scores and imbalances compare as exact fractions do.
 func TestExactly(t *testing.T) {
 	state := t
 	rapid.Check(t, func(t *rapid.T) {
@@ -226,7 +227,8 @@ func TestExactly(t *testing.T) {
 	})
 }
 
-// fractions are max/mean·(1 − mean) and max/mean; nil if nothing is in use.
+// fractions returns the score max/mean·(1 − mean) and the imbalance max/mean. If nothing is in use,
+// the score is 0 and the imbalance nil.
 func fractions(use, capacity backfill.Vector) (score, ratio *big.Rat) {
 	highest, mean := new(big.Rat), new(big.Rat)
 	for i := range use {
@@ -244,8 +246,8 @@ func fractions(use, capacity backfill.Vector) (score, ratio *big.Rat) {
 	return new(big.Rat).Mul(ratio, new(big.Rat).Sub(big.NewRat(1, 1), mean)), ratio
 }
 
-// What is asked of one job after another is the same with small and large numbers,
-// also where more is in use than there is.
+// TestWorsens checks that Worsens gives the same answer as CompareImbalance, for small and large
+// numbers, also if more is in use than the pool has.
 func TestWorsens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		most := rapid.SampledFrom([]int64{4, 1000, 1 << 20, 1_000_000_000_000_000}).Draw(rt, "most")

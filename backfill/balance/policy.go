@@ -9,8 +9,8 @@ import (
 // scale measures the resources that the policy balances, as the pool is at the start of the cycle.
 type Filler func(c *backfill.Cycle, pivot *backfill.Job, scale Scale)
 
-// Spec describes a policy that starts jobs in the queue's order until one is blocked, reserves for
-// that one, and leaves the choice of others to fill.
+// Spec describes a policy that starts jobs in the queue's order until one is blocked, makes a
+// reservation for that one, and leaves it to fill which other jobs start.
 func Spec(name, doc, source string, fill Filler) backfill.PolicySpec {
 	option := backfill.Option{
 		Name: "resources", Default: "cpus,memory", Type: backfill.Resources,
