@@ -198,7 +198,7 @@ func TestPromisesBeginWithoutPredictions(t *testing.T) {
 		promise backfill.Time
 	}{
 		{"expected to end at its limit", nil, 100},
-		{"expected to end when the round says", []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 70}}, 70},
+		{"expected to end earlier", []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 70}}, 70},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newState(t, cpus(4))

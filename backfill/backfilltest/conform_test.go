@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
 
-// TestLinkedPolicies holds every linked-in policy against the suite and against
+// TestLinkedPolicies checks that every linked-in policy keeps the rules of package conformance and
 // its own promises.
 func TestLinkedPolicies(t *testing.T) {
 	for _, spec := range policies.All() {
@@ -23,7 +23,7 @@ func TestLinkedPolicies(t *testing.T) {
 	}
 }
 
-// TestEasyDepth holds easy with several reservations against easy's promises.
+// TestEasyDepth checks that easy with several reservations keeps the rules and easy's promises.
 func TestEasyDepth(t *testing.T) {
 	conform(t, easy.Spec(), map[string]string{"depth": "3"}, 12)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// FuzzConform drives a policy through the pool of a seed. No decision may be
-// refused, and the state as plain data must make the same state again.
+// FuzzConform drives a policy through the pool of a seed. It checks that no decision is refused,
+// that no guarantee breaks in a calm pool, and that the state restored from its snapshot is the
+// same.
 func FuzzConform(f *testing.F) {
 	for i := range policies.All() {
 		f.Add(uint64(i), uint8(i), true)
@@ -30,7 +31,7 @@ func FuzzConform(f *testing.F) {
 			d, err := host.Decide(t.Context(), driver.Round(host.State))
 			require.NoError(t, err)
 			if calm {
-				require.Empty(t, d.Broken, "nothing happened that could break a guarantee")
+				require.Empty(t, d.Broken, "a calm pool has no event that can break a guarantee")
 			}
 			snap := host.State.Snapshot()
 			again, err := backfill.Restore(snap)

@@ -7,8 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Textbook is conservative, pc or dc exactly as the paper describes it: it tries every job every
-// time.
+// Textbook is conservative, pc or dc exactly as the paper describes it: whenever it searches, it
+// tries every job.
 type Textbook struct {
 	Conservative, DC bool // pc if neither is set
 	// Scanned counts profile events, if it is not nil. Jobs are then placed with the naive array
@@ -95,6 +95,8 @@ func (t Textbook) fill(c *backfill.Cycle) (moved bool) {
 	return moved
 }
 
+// advance is what dc does before it places a job that arrives: it moves the jobs before it in the
+// queue forward if they can start by the time at which the new job could end.
 func (t Textbook) advance(c *backfill.Cycle, arrived *backfill.Job) {
 	limit, _, ok := t.earliest(c, arrived)
 	if !ok {
@@ -112,6 +114,7 @@ func (t Textbook) advance(c *backfill.Cycle, arrived *backfill.Job) {
 	}
 }
 
+// earliest returns the earliest start of a job and its placement, and whether there is one.
 func (t Textbook) earliest(c *backfill.Cycle, j *backfill.Job) (backfill.Time, backfill.Placement, bool) {
 	if t.Scanned == nil {
 		return c.Earliest(j, c.Now())
@@ -126,8 +129,8 @@ type change struct {
 	amount backfill.Vector
 }
 
-// scan searches the array profile of the one slot, from the past on, for the first start at which
-// the job fits for its estimate. It counts every entry that it reads from now on.
+// scan searches the array profile of the only slot for the first start at which the job fits for
+// its estimate. It reads all entries, also those before now, but counts only those that are not.
 func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time) {
 	now, free := c.Now(), slices.Clone(c.State().Slots()[0].Capacity)
 	next, fits := 0, false
@@ -152,7 +155,7 @@ func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time)
 	}
 }
 
-// arrayProfile returns the starts and ends of all jobs but one, by time.
+// arrayProfile returns the starts and ends of all running and planned jobs except one, by time.
 func arrayProfile(c *backfill.Cycle, but *backfill.Job) (all []change) {
 	add := func(j *backfill.Job, start, end backfill.Time) {
 		if j.ID == but.ID {
