@@ -8,11 +8,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// chunked lets job 1 give 4 of 8 cpus back at 20, while 1 is idle and job 3 is
-// blocked, which wants 6. Jobs 4 and 5, of 1 cpu each, come at that instant.
+// chunked returns a pool of 8 cpus at 20, and which jobs start then. Job 1 has just ended and given
+// 4 cpus back; 1 cpu was idle before. Job 3 needs 6 cpus and is blocked. Jobs 4 and 5, of 1 cpu
+// each, arrive at 20.
 //
 //	cpus 8 │ . . . . │ . . . . │ . . .
-//	     7 │ 1 1 1 1 │ kept    │ given free
+//	     7 │ 1 1 1 1 │ kept    │ released
 //	     3 │ 2 2 2 2 │ 2 2 2 2 │ 2 2 2
 //	       0        20        30
 func chunked(t *testing.T, opt options) (p *pool, started []id) {
@@ -22,16 +23,18 @@ func chunked(t *testing.T, opt options) (p *pool, started []id) {
 	return p, p.at(20, ids(1), job(1, 60), job(1, 60))
 }
 
+// TestChunking checks under which options the cpus that job 1 gave back are kept from small jobs
+// until 30, so that only one of them starts before.
 func TestChunking(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		options options
 		kept    bool
 	}{
-		{"the size of the blocked one, exactly", with("bfchunksize", "6", "bfchunkduration", "10"), true},
-		{"smaller than it", with("bfchunksize", "2", "bfchunkduration", "0:10"), true},
-		{"nobody so large is blocked", with("bfchunksize", "7", "bfchunkduration", "10"), false},
-		{"nobody is small", with("bfchunksize", "1", "bfchunkduration", "10"), false},
+		{"a job of exactly the chunk size is blocked", with("bfchunksize", "6", "bfchunkduration", "10"), true},
+		{"a larger job is blocked", with("bfchunksize", "2", "bfchunkduration", "0:10"), true},
+		{"no job of the chunk size is blocked", with("bfchunksize", "7", "bfchunkduration", "10"), false},
+		{"no job is smaller than the chunk size", with("bfchunksize", "1", "bfchunkduration", "10"), false},
 		{"no duration", with("bfchunksize", "4"), false},
 		{"no size", with("bfchunkduration", "10"), false},
 		{"not with BESTFIT", with("bfchunksize", "4", "bfchunkduration", "10", "backfillpolicy", "BESTFIT"), false},
@@ -43,7 +46,7 @@ func TestChunking(t *testing.T) {
 				require.Equal(t, ids(4, 5), started)
 				return
 			}
-			require.Equal(t, ids(4), started, "on what was idle before")
+			require.Equal(t, ids(4), started, "job 4 gets the cpu that was idle before")
 			require.Equal(t, backfill.Time(30), p.host.State.NextWake())
 			require.Empty(t, p.at(29, nil))
 			require.Equal(t, backfill.Time(30), p.host.State.NextWake())
@@ -53,18 +56,20 @@ func TestChunking(t *testing.T) {
 	}
 }
 
-// TestChunksAreForLargeJobs lets one take what is kept, and give it back.
+// TestChunksAreForLargeJobs checks that a large job may take what is kept from small ones, and that
+// what it gives back is kept as well.
 func TestChunksAreForLargeJobs(t *testing.T) {
 	p, _ := chunked(t, with("bfchunksize", "4", "bfchunkduration", "10"))
-	require.Empty(t, p.at(24, nil, job(3, 1)), "too small")
+	require.Empty(t, p.at(24, nil, job(3, 1)), "job 6 is too small to take what is kept")
 	require.Equal(t, ids(7), p.at(25, nil, job(4, 60)))
 	require.Empty(t, p.at(30, nil), "nothing is idle")
-	require.Empty(t, p.at(50, ids(7)), "it is kept anew")
+	require.Empty(t, p.at(50, ids(7)), "what job 7 gave back is kept")
 	require.Equal(t, ids(6, 5), p.at(60, nil))
 }
 
-// TestChunkingIsForThoseBehind keeps nothing from a job that comes before the
-// large one that is blocked. Job 3 is reserved for and not large.
+// TestChunkingIsForThoseBehind checks that freed cpus are kept from job 6, which is behind the
+// blocked large job in the queue, and not from job 4, which is before it. Job 3 is blocked too, but
+// not large.
 func TestChunkingIsForThoseBehind(t *testing.T) {
 	p := newPool(t, with("bfchunksize", "4", "bfchunkduration", "10"), 8)
 	require.Equal(t, ids(1, 2), p.at(0, nil, job(6, 100), job(2, 100), job(3, 100)))
@@ -73,8 +78,8 @@ func TestChunkingIsForThoseBehind(t *testing.T) {
 	require.Equal(t, ids(6), p.at(30, nil))
 }
 
-// TestChunkingSeesEveryWindow lets a large job be blocked that is too long for
-// the window in which the small ones are.
+// TestChunkingSeesEveryWindow checks that a blocked large job starts chunking even if it is too
+// long for the window to which the small jobs belong.
 func TestChunkingSeesEveryWindow(t *testing.T) {
 	for _, long := range []backfill.Time{50, 500} {
 		p := newPool(t, with("bfchunksize", "4", "bfchunkduration", "10"), 8)
@@ -83,8 +88,8 @@ func TestChunkingSeesEveryWindow(t *testing.T) {
 	}
 }
 
-// TestChunkingOnManySlots keeps what was freed where it was freed, and counts the
-// cpus of all chunks.
+// TestChunkingOnManySlots checks that what was freed is kept only on the slot where it was freed,
+// and that the size of a gang is the cpus of all its chunks.
 func TestChunkingOnManySlots(t *testing.T) {
 	p := newPool(t, with("bfchunksize", "6", "bfchunkduration", "10"), 4, 4)
 	require.Equal(t, ids(1, 2), p.at(0, nil, job(4, 100), job(3, 100), gang(2, 3, 100))) // on a, on b
@@ -97,18 +102,19 @@ func TestChunkingOnManySlots(t *testing.T) {
 	require.Equal(t, ids(5), p.at(30, nil))
 }
 
-// TestKeptIsCountedOnce lets two jobs give cpus back one after the other: 4 are
-// kept and 2 are not.
+// TestKeptIsCountedOnce checks what is kept when two jobs have ended one after the other: the 4
+// cpus that they gave back, but not the 2 that were idle before.
 func TestKeptIsCountedOnce(t *testing.T) {
 	p := newPool(t, with("bfchunksize", "4", "bfchunkduration", "10"), 8)
 	require.Equal(t, ids(1, 2, 3), p.at(0, nil, job(2, 100), job(2, 100), job(2, 100), job(8, 100)))
 	require.Empty(t, p.at(20, ids(1)))
 	require.Equal(t, ids(5, 6), p.at(25, ids(2), job(1, 60), job(1, 60), job(1, 60), job(1, 60)))
-	require.Equal(t, ids(7, 8), p.at(30, nil), "what job 1 has left")
+	require.Equal(t, ids(7, 8), p.at(30, nil), "they get what job 1 gave back")
 }
 
-// TestKeptNowAndNotLater lets a job start whose place a reservation leaves with
-// less than what is kept now.
+// TestKeptNowAndNotLater checks that what is kept limits only what is used now, not what is used
+// later. 4 cpus are kept at 20, and from 100 on job 3's reservation leaves only 1, which job 4
+// takes.
 func TestKeptNowAndNotLater(t *testing.T) {
 	p := newPool(t, with("bfchunksize", "4", "bfchunkduration", "500"), 8)
 	require.Equal(t, ids(1, 2), p.at(0, nil, job(4, 100), job(2, 100), job(7, 100)))
@@ -116,12 +122,13 @@ func TestKeptNowAndNotLater(t *testing.T) {
 	require.Equal(t, plan{3: 100}, p.plan())
 }
 
-// TestChunkingMindsWhoLosesItsRoom lets job 6 fit as it is passed by, since it is
-// too long for the first window, and job 7, behind it, take some of its room there:
-// from then on it is blocked, and job 8 gets nothing of what was freed.
+// TestChunkingMindsWhoLosesItsRoom checks that a large job counts as blocked once a job behind it
+// has taken its room. Job 6 fits, but is too long for the first window. Job 7, which is behind it,
+// takes some of its room there. From then on job 6 is blocked, so job 8 gets nothing of what was
+// freed.
 //
-// At 5, 5 cpus are given back on each of two slots of 8. Job 5 wants 6 on one slot
-// and gets them at 8, on a; job 6 wants seven times one.
+// At 5, 5 cpus are given back on each of two slots of 8. Job 5 needs 6 cpus on one slot and gets
+// them at 8, on a. Job 6 needs seven chunks of one cpu.
 func TestChunkingMindsWhoLosesItsRoom(t *testing.T) {
 	p := newPool(t, with("bfchunksize", "7", "bfchunkduration", "4"), 8, 8)
 	require.Equal(t, ids(1, 2, 3, 4), p.at(0, nil, job(5, 100), job(5, 100), job(3, 8), job(3, 100)))

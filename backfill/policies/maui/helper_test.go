@@ -30,14 +30,14 @@ func newHost(t require.TestingT, s *backfill.State, opt options, order string) *
 	return h
 }
 
-// pool is a pool under maui, for tests that tell a story.
+// pool is a pool under maui, for tests that decide several rounds.
 type pool struct {
 	t    *testing.T
 	host *backfill.Host
 	next id
 }
 
-// newPool brings up slots of so many cpus each. The queue is in order of jobs.
+// newPool creates a pool with a slot for each number of cpus. The queue's order is fcfs.
 func newPool(t *testing.T, opt options, cpus ...int64) *pool {
 	t.Helper()
 	return newPoolOrdered(t, opt, "fcfs", cpus...)
@@ -60,8 +60,8 @@ func newPoolOrdered(t *testing.T, opt options, order string, cpus ...int64) *poo
 	return &pool{t: t, host: h, next: 1}
 }
 
-// at decides on a round: jobs end, and others arrive, with the IDs 1, 2, 3… in
-// the order of their arrival. It returns who starts, in that order.
+// at decides a round in which jobs end and others arrive. Those that arrive get the IDs 1, 2, 3… in
+// the order of their arrival. It returns the jobs that start, in the order in which they start.
 func (p *pool) at(now backfill.Time, ended []id, arrived ...backfill.Job) (started []id) {
 	p.t.Helper()
 	r := backfill.Round{Now: now}
@@ -86,7 +86,7 @@ func (p *pool) decide(r backfill.Round) (started []id) {
 	return started
 }
 
-// plan is the planned start of each job that has a reservation.
+// plan returns the planned start of each job that has a reservation.
 func (p *pool) plan() plan {
 	all := plan{}
 	for _, job := range p.host.State.Snapshot().Jobs {
@@ -97,12 +97,12 @@ func (p *pool) plan() plan {
 	return all
 }
 
-// job is a job of one chunk, with labels as name, value…
+// job makes a job of one chunk; labels are pairs of name and value.
 func job(cpus int64, estimate backfill.Time, labels ...string) backfill.Job {
 	return gang(1, cpus, estimate, labels...)
 }
 
-// gang is a job of several chunks.
+// gang makes a job of several chunks; labels are pairs of name and value.
 func gang(nodes int, cpus int64, estimate backfill.Time, labels ...string) backfill.Job {
 	made := backfill.Job{Nodes: nodes, Request: backfill.Vector{cpus}, Estimate: estimate}
 	for i := 0; i < len(labels); i += 2 {
@@ -116,7 +116,7 @@ func gang(nodes int, cpus int64, estimate backfill.Time, labels ...string) backf
 
 func ids(all ...id) []id { return all }
 
-// with is options, as name, value…
+// with makes options from pairs of name and value.
 func with(pairs ...string) options {
 	opt := options{}
 	for i := 0; i < len(pairs); i += 2 {

@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestLimits lets jobs arrive at an idle slot of 10 cpus. Those inside their soft
-// limits start first, in the queue's order; then those inside their hard ones.
+// TestLimits checks which jobs start when they arrive together at an idle slot of 10 cpus. Those
+// inside their soft limits start first, in the queue's order; then those inside their hard ones.
 func TestLimits(t *testing.T) {
 	fred := func(cpus int64, estimate backfill.Time) backfill.Job { return job(cpus, estimate, "owner", "fred") }
 	eve := func(cpus int64, estimate backfill.Time) backfill.Job { return job(cpus, estimate, "owner", "eve") }
@@ -22,20 +22,22 @@ func TestLimits(t *testing.T) {
 		waiting int
 	}{
 		{"soft, then hard", with("usercfg", "[fred] MAXJOB=1,2"), four, ids(1, 4, 2), 1},
-		{"one limit is both", with("usercfg", "[fred] MAXJOB=1"), four, ids(1, 4), 2},
+		{"one value is both limits", with("usercfg", "[fred] MAXJOB=1"), four, ids(1, 4), 2},
 		{"a soft limit above the hard one", with("usercfg", "[fred] MAXJOB=3,2"), four, ids(1, 2, 4), 1},
-		{"somebody else's", with("usercfg", "[bob] MAXJOB=1"), four, ids(1, 2, 3, 4), 0},
-		{"everyone's", with("usercfg", "[DEFAULT] MAXJOB=1"), append(four[:4:4], eve(1, 5)), ids(1, 4), 3},
+		{"another user's limit", with("usercfg", "[bob] MAXJOB=1"), four, ids(1, 2, 3, 4), 0},
+		{"the default limit", with("usercfg", "[DEFAULT] MAXJOB=1"), append(four[:4:4], eve(1, 5)), ids(1, 4), 3},
 		{
-			"everyone's but one's", with("usercfg", "[DEFAULT] MAXJOB=1 [fred] MAXJOB=3"), append(four[:4:4], eve(1, 5)),
+			"a limit of one's own replaces the default",
+			with("usercfg", "[DEFAULT] MAXJOB=1 [fred] MAXJOB=3"), append(four[:4:4], eve(1, 5)),
 			ids(1, 2, 3, 4), 1,
 		},
 		{
-			"limit by limit", with("usercfg", "[DEFAULT] MAXPROC=2 [fred] MAXJOB=9"), append(four[:4:4], eve(1, 5)),
+			"it replaces only the default of the same name",
+			with("usercfg", "[DEFAULT] MAXPROC=2 [fred] MAXJOB=9"), append(four[:4:4], eve(1, 5)),
 			ids(1, 2, 4, 5), 1,
 		},
 		{
-			"no owner", with("usercfg", "[DEFAULT] MAXJOB=1"),
+			"the default does not concern jobs without an owner", with("usercfg", "[DEFAULT] MAXJOB=1"),
 			[]backfill.Job{job(1, 5), job(1, 5, "owner", ""), fred(1, 5), fred(1, 5)},
 			ids(1, 2, 3), 1,
 		},
@@ -68,12 +70,12 @@ func TestLimits(t *testing.T) {
 			ids(1,
 				2), 1,
 		},
-		{"QOS's", with("qoscfg", "[a] MAXJOB=1"), []backfill.Job{
+		{"qualities of service", with("qoscfg", "[a] MAXJOB=1"), []backfill.Job{
 			job(1, 5, "qos", "a"), job(1, 5, "qos", "b"),
 			job(1, 5, "qos", "a"),
 		}, ids(1, 2), 1},
 		{
-			"all of them count", with("usercfg", "[fred] MAXJOB=2", "qoscfg", "[a] MAXPROC=1"),
+			"all limits of a job count", with("usercfg", "[fred] MAXJOB=2", "qoscfg", "[a] MAXPROC=1"),
 			[]backfill.Job{
 				job(1, 5, "owner", "fred", "qos", "a"), job(1, 5, "owner", "fred", "qos", "a"), fred(1, 5),
 				fred(1, 5),
@@ -81,15 +83,17 @@ func TestLimits(t *testing.T) {
 			ids(1, 3), 2,
 		},
 		{
-			"whoever is over a limit blocks nobody", with("usercfg", "[fred] MAXJOB=1", "backfillpolicy", "NONE"), four,
+			"a job over a limit blocks no other", with("usercfg", "[fred] MAXJOB=1", "backfillpolicy", "NONE"), four,
 			ids(1, 4), 2,
 		},
 		{
-			"without backfill, too", with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"), four, ids(1, 4, 2),
+			"soft, then hard, without backfill",
+			with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"), four, ids(1, 4, 2),
 			1,
 		},
 		{
-			"without backfill the blocked one stops all", with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"),
+			"without backfill a blocked job stops the pass",
+			with("usercfg", "[fred] MAXJOB=1,2", "backfillpolicy", "NONE"),
 			[]backfill.Job{fred(1, 5), fred(9, 5), fred(10, 5), eve(10, 5), fred(1, 5)},
 			ids(1, 2), 3,
 		},
@@ -112,26 +116,26 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsAndReservations gives no reservation to whoever is over a soft limit.
+// TestLimitsAndReservations checks that a job over a soft limit gets no reservation.
 func TestLimitsAndReservations(t *testing.T) {
 	p := newPool(t, with("usercfg", "[fred] MAXJOB=1,2"), 4)
 	p.at(0, nil, job(3, 10, "owner", "fred"), job(4, 10, "owner", "fred"), job(4, 10, "owner", "eve"))
 	require.Equal(t, plan{3: 10}, p.plan())
 	require.Equal(t, ids(4), p.at(1, nil, job(1, 5, "owner", "fred")), "inside the hard limit")
 	require.Empty(t, p.at(6, ids(4)))
-	require.Equal(t, ids(2), p.at(8, ids(1)), "nobody of fred's runs: job 2 comes first")
+	require.Equal(t, ids(2), p.at(8, ids(1)), "no job of fred's runs, so job 2 is inside its soft limit")
 	require.Equal(t, plan{3: 18}, p.plan())
 }
 
-// TestKeptReservationsAndLimits has a kept reservation come due while its owner
-// is at the hard limit.
+// TestKeptReservationsAndLimits checks that a job loses its kept reservation if it comes due while
+// its owner is at the hard limit.
 func TestKeptReservationsAndLimits(t *testing.T) {
 	p := newPoolOrdered(t, with("usercfg", "[fred] MAXJOB=1,1", "reservationpolicy", "HIGHEST"), "sjf", 4)
 	require.Equal(t, ids(1), p.at(0, nil, job(3, 10, "owner", "eve")))
 	require.Empty(t, p.at(1, nil, job(4, 10, "owner", "fred")))
 	require.Equal(t, plan{2: 10}, p.plan())
 	require.Equal(t, ids(3), p.at(2, nil, job(1, 8, "owner", "fred")))
-	require.Equal(t, plan{2: 10}, p.plan(), "it does not start now")
+	require.Equal(t, plan{2: 10}, p.plan(), "job 2 keeps its reservation until it is due")
 	p.decide(backfill.Round{Now: 10, Events: []backfill.Event{
 		{Kind: backfill.Completed, JobID: 1},
 		{Kind: backfill.EstimateChanged, JobID: 3, End: 12},
@@ -140,8 +144,8 @@ func TestKeptReservationsAndLimits(t *testing.T) {
 	require.Equal(t, ids(2), p.at(12, ids(3)))
 }
 
-// TestOverALimitAlone holds a job that could never start, for a reason that its
-// owner can read.
+// TestOverALimitAlone checks that a job that exceeds a hard limit by itself is held, with the limit
+// as the reason, because it could never start.
 func TestOverALimitAlone(t *testing.T) {
 	for _, tt := range []struct {
 		options options

@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 )
 
-// TestWorkedExample is the one of the Maui administrator's guide, in hours, on
-// two processors, as one slot and as two: A may run for 4 hours and runs for 2; B
-// wants both processors for one hour; C wants one for two hours.
+// TestWorkedExample checks the worked example of the Maui administrator's guide, with hours as the
+// unit of time. There are two processors, as one slot or as two. A has an estimate of 4 hours and
+// runs for 2; B needs both processors for one hour; C needs one for two hours.
 func TestWorkedExample(t *testing.T) {
 	const b, c = 2, 3
 	for _, slots := range [][]int64{{2}, {1, 1}} {
@@ -37,8 +37,9 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// TestFilling lets jobs arrive at a slot of 10 cpus. Job 1 takes 6, and job 2 is
-// reserved for at 10 with 8: 4 cpus are idle for 10 s, and 2 of them for longer.
+// TestFilling checks which jobs fill the windows when all arrive together at a slot of 10 cpus. Job
+// 1 takes 6 cpus, and job 2 has a reservation of 8 at 10: 4 cpus are idle for 10 s, and 2 of them
+// for longer.
 //
 //	cpus 10 │ . . . . . . . . . . │ . . . .
 //	      8 │ . . . . . . . . . . │ 2 2 2 2
@@ -47,9 +48,10 @@ func TestWorkedExample(t *testing.T) {
 func TestFilling(t *testing.T) {
 	blocked := []backfill.Job{job(6, 10), job(8, 10)}
 	jobs := append(blocked[:2:2], job(1, 50), job(2, 10), job(3, 5), job(1, 10), job(1, 20)) // 3, 4, 5, 6, 7
-	// The one that comes first lasts longer than the widest window.
+	// Job 3 is first in the queue, but lasts longer than the widest window.
 	widest := append(blocked[:2:2], job(2, 50), job(4, 10))
-	// Each fits by itself, no two together.
+	// Jobs 3 and 4 last a second longer than the widest window and are too wide for the next. Jobs
+	// 5 and 6 each fit, but not together.
 	edge := append(blocked[:2:2], job(3, 11), job(4, 11), job(4, 10), job(2, 11))
 	for _, tt := range []struct {
 		name    string
@@ -61,7 +63,7 @@ func TestFilling(t *testing.T) {
 		{"the widest window first", widest, nil, ids(1, 4), plan{2: 10}},
 		{"windows overlap", jobs, nil, ids(1, 4, 6, 3), plan{2: 10}},
 		{"a window lasts until the reservation", edge, nil, ids(1, 5), plan{2: 10}},
-		{"without that one", append(edge[:4:4], edge[5]), nil, ids(1, 5), plan{2: 10}},
+		{"what lasts longer belongs to the next window", append(edge[:4:4], edge[5]), nil, ids(1, 5), plan{2: 10}},
 		{
 			"words in lower case", jobs, with("backfillpolicy", "firstfit", "reservationpolicy", "CurrentHighest"),
 			ids(1, 4, 6, 3),
@@ -69,9 +71,12 @@ func TestFilling(t *testing.T) {
 		},
 
 		{"none", jobs, with("backfillpolicy", "NONE"), ids(1), plan{2: 10}},
-		{"none, deeper", jobs, with("backfillpolicy", "NONE", "reservationdepth", "2"), ids(1), plan{2: 10}},
 		{
-			"none, and three blocked", append(blocked[:2:2], job(1, 5), job(5, 5), job(9, 1)),
+			"none, with a depth of 2 and one blocked", jobs, with("backfillpolicy", "NONE", "reservationdepth", "2"),
+			ids(1), plan{2: 10},
+		},
+		{
+			"none, with a depth of 2 and three blocked", append(blocked[:2:2], job(1, 5), job(5, 5), job(9, 1)),
 			with("backfillpolicy", "NONE", "reservationdepth", "2"), ids(1),
 			plan{2: 10, 4: 20},
 		},
@@ -146,8 +151,8 @@ func TestFilling(t *testing.T) {
 	}
 }
 
-// TestManySlots has windows of parts of several slots: 2 cpus are idle on a and 1
-// on b. Job 3 is a gang and reserved for on both.
+// TestManySlots checks windows that consist of parts of several slots: 2 cpus are idle on a and 1
+// on b, until the reservation of job 3, a gang, takes all of both slots at 20.
 func TestManySlots(t *testing.T) {
 	busy := []backfill.Job{job(2, 10), job(3, 20), gang(2, 4, 5)} // on a, on b, and on both from 20 on
 	for _, tt := range []struct {
@@ -177,18 +182,18 @@ func TestManySlots(t *testing.T) {
 	}
 }
 
-// TestReservationPolicies has a job of higher priority arrive behind one that has
-// a reservation. The shortest comes first.
+// TestReservationPolicies checks which job has a reservation after one of higher priority has
+// arrived: job 2 has a reservation, and job 3 is shorter, so it is first under sjf.
 func TestReservationPolicies(t *testing.T) {
 	for _, tt := range []struct {
 		policy    string
-		arrival   plan // when job 3 has come
-		early     []id // who starts as job 1 ends at 5
+		arrival   plan // after job 3 has arrived
+		early     []id // the jobs that start if job 1 ends at 5
 		after     plan
-		scheduled []id // who starts if it ends at 10 instead
+		scheduled []id // the jobs that start if it ends at 10
 	}{
 		{"CURRENTHIGHEST", plan{3: 10}, ids(3), plan{2: 13}, ids(3)},
-		{"HIGHEST", plan{2: 10, 3: 20}, ids(2), plan{3: 20}, ids(2)}, // 3 came before 2, and will move up the next time
+		{"HIGHEST", plan{2: 10, 3: 20}, ids(2), plan{3: 20}, ids(2)}, // job 3 is tried before job 2 starts
 		{"NEVER", plan{}, ids(3), plan{}, ids(3)},
 	} {
 		for _, backfilling := range []string{"FIRSTFIT", "NONE"} {
@@ -204,7 +209,7 @@ func TestReservationPolicies(t *testing.T) {
 				}
 				p := story()
 				if backfilling == "NONE" && tt.policy == "HIGHEST" {
-					require.Empty(t, p.at(5, ids(1)), "job 2 is due at 10, and before that overtakes nobody")
+					require.Empty(t, p.at(5, ids(1)), "before 10, when job 2 is due, it does not overtake job 3")
 				} else {
 					require.Equal(t, tt.early, p.at(5, ids(1)))
 					require.Equal(t, tt.after, p.plan())
@@ -215,8 +220,9 @@ func TestReservationPolicies(t *testing.T) {
 	}
 }
 
-// TestWhoKeepsAReservation has HIGHEST, and job 2 wait with a reservation behind
-// job 1 while job 3 comes, which is shorter.
+// TestWhoKeepsAReservation checks what happens to a reservation under HIGHEST after an edit, after
+// a displacement and after a change of policy. Job 2 has a reservation behind job 1 and keeps it
+// when job 3 arrives, which is shorter.
 func TestWhoKeepsAReservation(t *testing.T) {
 	story := func(t *testing.T, slots ...int64) *pool {
 		t.Helper()
@@ -237,7 +243,7 @@ func TestWhoKeepsAReservation(t *testing.T) {
 	t.Run("displaced", func(t *testing.T) {
 		p := story(t, 4)
 		p.decide(backfill.Round{Now: 10, Events: []backfill.Event{{Kind: backfill.EstimateChanged, JobID: 1, End: 12}}})
-		require.Equal(t, plan{2: 20, 3: 12}, p.plan(), "3 comes first, and 2 is not left without")
+		require.Equal(t, plan{2: 20, 3: 12}, p.plan(), "job 3 is first, and job 2 gets another reservation")
 		require.Equal(t, ids(3), p.at(11, ids(1)))
 		require.Equal(t, plan{2: 19}, p.plan())
 	})

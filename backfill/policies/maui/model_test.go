@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// model is the specification of maui, second by second and without a thought for
-// speed. It shares nothing with the policy but the jobs.
+// model is an executable specification of maui. It works second by second and does not care about
+// speed. It shares no code with the policy.
 type model struct {
 	rule     profile.Rule
 	capacity []backfill.Vector // by slot; slots are named in their order
@@ -21,13 +21,13 @@ type model struct {
 	site     site
 
 	now     backfill.Time
-	jobs    []*modelJob // known and not ended, in no order
-	lots    [][][]lot   // by slot and resource: what is idle, the oldest first
+	jobs    []*modelJob // waiting or running, in no order
+	lots    [][][]lot   // by slot and resource: what is idle, the oldest amount first
 	blocked bool        // a large job was blocked in this pass
 	wake    backfill.Time
 }
 
-// site is what a site can set.
+// site holds the options that a site sets.
 type site struct {
 	policy, metric, reservations string
 	depth                        int
@@ -39,7 +39,7 @@ type site struct {
 
 type modelStack struct {
 	depth int
-	qos   []string // none: all
+	qos   []string // empty: all jobs
 }
 
 type modelLimit struct {
@@ -54,7 +54,7 @@ type modelJob struct {
 	at                map[int]int // chunks by slot
 }
 
-// lot is an amount that was given back at an instant.
+// lot is an amount that was given back at an instant and has been idle since.
 type lot struct {
 	at backfill.Time
 	n  int64
@@ -72,7 +72,8 @@ func newModel(rule profile.Rule, capacity []backfill.Vector, sets []backfill.Can
 	return m
 }
 
-// free is what is free of a resource on a slot at an instant, leaving one job out.
+// free returns what is free of a resource on a slot at an instant, without counting one of the
+// jobs.
 func (m *model) free(slot, k int, t backfill.Time, without *modelJob) int64 {
 	n := m.capacity[slot][k]
 	for _, j := range m.jobs {
@@ -83,8 +84,8 @@ func (m *model) free(slot, k int, t backfill.Time, without *modelJob) int64 {
 	return n
 }
 
-// place finds a place for a job from start on, leaving out its own and what is
-// kept now.
+// place finds a place for a job from start on. Its own reservation does not count. What is kept now
+// is not free.
 func (m *model) place(j *modelJob, start backfill.Time, kept func(slot, k int) int64) (map[int]int, bool) {
 	type host struct {
 		slot, chunks int
@@ -152,7 +153,7 @@ func (m *model) place(j *modelJob, start backfill.Time, kept func(slot, k int) i
 
 func nothing(int, int) int64 { return 0 }
 
-// fitsNow is a job's place from now on; its reserved one when that has come.
+// fitsNow returns a job's place from now on: the reserved one, if the reservation is due.
 func (m *model) fitsNow(j *modelJob) (map[int]int, bool) {
 	if j.reserved && j.start == m.now {
 		return j.at, true
@@ -160,7 +161,7 @@ func (m *model) fitsNow(j *modelJob) (map[int]int, bool) {
 	return m.place(j, m.now, nothing)
 }
 
-// queue is who waits, in the queue's order.
+// queue returns the waiting jobs, in the queue's order.
 func (m *model) queue() (waiting []*modelJob) {
 	for _, j := range m.jobs {
 		if !j.running {
@@ -177,7 +178,8 @@ func (m *model) queue() (waiting []*modelJob) {
 	return waiting
 }
 
-// allowed adds up what runs, for each limit that concerns a job.
+// allowed reports whether a job and the running jobs together stay within all limits that concern
+// it.
 func (m *model) allowed(j *modelJob, hard bool) bool {
 	cost := func(j *modelJob, kind string) int64 {
 		return map[string]int64{"MAXJOB": 1, "MAXPROC": j.Width(), "MAXPS": j.Width() * int64(j.Estimate)}[kind]
@@ -209,6 +211,7 @@ func (m *model) allowed(j *modelJob, hard bool) bool {
 	return true
 }
 
+// begin starts a job. It takes what has been idle for longest.
 func (m *model) begin(j *modelJob, at map[int]int) {
 	j.running, j.reserved, j.at, j.start, j.end = true, false, at, m.now, m.now+j.Estimate
 	for slot, chunks := range at {
@@ -223,6 +226,7 @@ func (m *model) begin(j *modelJob, at map[int]int) {
 	}
 }
 
+// end removes a job that has ended, and notes what it gives back.
 func (m *model) end(j *modelJob) {
 	for slot, chunks := range j.at {
 		for k, need := range j.Request {
@@ -232,7 +236,8 @@ func (m *model) end(j *modelJob) {
 	m.jobs = slices.DeleteFunc(m.jobs, func(o *modelJob) bool { return o == j })
 }
 
-// reserve gives a job its earliest place, or leaves it where it is.
+// reserve plans a job for its earliest start. If it has a reservation that is no later, it keeps
+// that.
 func (m *model) reserve(j *modelJob) {
 	horizon := m.now
 	for _, o := range m.jobs {
@@ -249,7 +254,7 @@ func (m *model) reserve(j *modelJob) {
 	}
 }
 
-// isBlocked starts chunking if the job is large.
+// isBlocked is called for a blocked job. It starts chunking if the job is large.
 func (m *model) isBlocked(j *modelJob) {
 	if m.site.policy == "FIRSTFIT" && m.site.chunkSize > 0 && m.site.chunkDuration > 0 &&
 		j.Width() >= m.site.chunkSize {
@@ -257,11 +262,11 @@ func (m *model) isBlocked(j *modelJob) {
 	}
 }
 
-// decide is one iteration.
+// decide is one iteration of maui. It returns the jobs that start.
 func (m *model) decide() (started []*modelJob) {
 	m.blocked, m.wake = false, backfill.Forever
 	known := m.jobs
-	m.jobs = nil // who is over a hard limit even alone is out
+	m.jobs = nil // so allowed sees no running jobs, and a job over a limit by itself is dropped
 	m.jobs = slices.DeleteFunc(known, func(j *modelJob) bool { return !j.running && !m.allowed(j, true) })
 	had := map[*modelJob]bool{}
 	for _, j := range m.jobs {
@@ -291,7 +296,8 @@ func (m *model) decide() (started []*modelJob) {
 	return started
 }
 
-// priority starts jobs in order and reserves for the first blocked ones.
+// priority goes through the queue, starts jobs and reserves for the first blocked ones. The jobs in
+// had keep a reservation.
 func (m *model) priority(had map[*modelJob]bool, hard bool) (started []*modelJob) {
 	room := slices.Clone(m.site.stacks)
 	if m.site.reservations == "NEVER" {
@@ -336,7 +342,7 @@ func (m *model) priority(had map[*modelJob]bool, hard bool) (started []*modelJob
 	return started
 }
 
-// windows fills one window after the other. It looks at each job in each window.
+// windows fills one window after the other. It tries every job in every window.
 func (m *model) windows(jobs []*modelJob, hard bool) (started []*modelJob) {
 	for last := backfill.Time(0); last < backfill.Forever; {
 		last = m.nextWindow(last)
@@ -345,8 +351,8 @@ func (m *model) windows(jobs []*modelJob, hard bool) (started []*modelJob) {
 	return started
 }
 
-// nextWindow is the shortest time, longer than the last one, for which some idle
-// part of a slot stays idle.
+// nextWindow returns the length of the next window: the shortest time, longer than last, for which
+// some idle part of a slot stays idle.
 func (m *model) nextWindow(last backfill.Time) backfill.Time {
 	next := backfill.Forever
 	for slot := range m.capacity {
@@ -370,7 +376,7 @@ func (m *model) nextWindow(last backfill.Time) backfill.Time {
 	return next
 }
 
-// room says whether the window has the chunks of a job.
+// room reports whether a window lasts long enough for a job and has room for its chunks.
 func (m *model) room(j *modelJob, within backfill.Time) bool {
 	chunks := 0
 	for _, slot := range m.sets[j.Candidates].Slots {
@@ -385,7 +391,7 @@ func (m *model) room(j *modelJob, within backfill.Time) bool {
 	return chunks >= j.Nodes && j.Estimate <= within
 }
 
-// fill starts jobs in one window.
+// fill starts jobs in one window, within the soft or the hard limits.
 func (m *model) fill(jobs []*modelJob, within backfill.Time, hard bool) (started []*modelJob) {
 	start := func(j *modelJob, at map[int]int) {
 		m.begin(j, at)
@@ -431,7 +437,7 @@ func (m *model) fill(jobs []*modelJob, within backfill.Time, hard bool) (started
 	return started
 }
 
-// kept is what was given back of late and is still idle.
+// kept returns what was given back within the last chunk duration and is still idle.
 func (m *model) kept(slot, k int) (n int64) {
 	for _, l := range m.lots[slot][k] {
 		if l.at+m.site.chunkDuration > m.now {
@@ -441,7 +447,7 @@ func (m *model) kept(slot, k int) (n int64) {
 	return n
 }
 
-// nextFree is when some of what is kept is given free.
+// nextFree returns when the next part of what is kept is released.
 func (m *model) nextFree() backfill.Time {
 	next := backfill.Forever
 	for _, slot := range m.lots {
@@ -456,6 +462,7 @@ func (m *model) nextFree() backfill.Time {
 	return next
 }
 
+// worth returns a job's value by the site's metric.
 func (m *model) worth(j *modelJob) int64 {
 	return map[string]int64{
 		"PROCS": j.Width(), "PROCSECONDS": j.Width() * int64(j.Estimate),
@@ -463,7 +470,8 @@ func (m *model) worth(j *modelJob) int64 {
 	}[m.site.metric]
 }
 
-// bestCombination tries every set of jobs that fit, placed in the queue's order.
+// bestCombination tries every set of jobs, placed one after the other in the queue's order. Of
+// those that fit it returns the one with the largest sum of the metric.
 func (m *model) bestCombination(jobs []*modelJob, within backfill.Time, hard bool) (best []*modelJob) {
 	jobs = slices.DeleteFunc(jobs, func(j *modelJob) bool {
 		_, fits := m.fitsNow(j)
@@ -471,7 +479,7 @@ func (m *model) bestCombination(jobs []*modelJob, within backfill.Time, hard boo
 	})
 	most := int64(-1)
 	for mask := range 1 << len(jobs) {
-		// Earlier jobs are higher bits, so that of equal sums the last one has them.
+		// Earlier jobs are higher bits, so of sets with equal sums the last has the earlier jobs.
 		var set []*modelJob
 		for i, j := range jobs {
 			if mask>>(len(jobs)-1-i)&1 == 1 {
@@ -498,7 +506,7 @@ func (m *model) bestCombination(jobs []*modelJob, within backfill.Time, hard boo
 	return best
 }
 
-// told is what there is to compare: who started where, and who is reserved for.
+// told describes what is compared: which jobs started and where, and all reservations.
 func (m *model) told(started []*modelJob) string {
 	var text strings.Builder
 	for _, j := range started {
@@ -513,7 +521,7 @@ func (m *model) told(started []*modelJob) string {
 	return text.String()
 }
 
-// tell is the same of the policy.
+// tell describes the policy's decision in the same way.
 func tell(d backfill.Decision, s *backfill.State) string {
 	var text strings.Builder
 	on := func(at backfill.Placement) map[int]int {

@@ -9,9 +9,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
 )
 
-// TestDefaults are Maui's.
+// TestDefaults checks that the defaults are valid, and the same as Maui's.
 func TestDefaults(t *testing.T) {
-	require.NoError(t, maui.Spec().Validate(), "the defaults are right")
+	require.NoError(t, maui.Spec().Validate(), "the defaults are valid")
 	got := options{}
 	for _, o := range maui.Spec().Options {
 		got[o.Name] = o.Default
@@ -25,6 +25,7 @@ func TestDefaults(t *testing.T) {
 	}, got)
 }
 
+// TestOptionErrors checks that the error for a wrong value names the option and says what is wrong.
 func TestOptionErrors(t *testing.T) {
 	for _, tt := range []struct{ option, value, want string }{
 		{"backfillpolicy", "WORSTFIT", "must be one of FIRSTFIT, BESTFIT, GREEDY, NONE"},
@@ -69,6 +70,7 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
+// TestOptionsAreRead checks that every accepted form of a value is accepted.
 func TestOptionsAreRead(t *testing.T) {
 	for _, tt := range []struct{ option, value string }{
 		{"backfillpolicy", "greedy"},
@@ -92,8 +94,8 @@ func TestOptionsAreRead(t *testing.T) {
 	}
 }
 
-// TestReservationLists gives each list of QOS's its own depth. All jobs but the
-// first are blocked.
+// TestReservationLists checks which jobs get reservations if each list of QOS's has its own depth.
+// All jobs but the first are blocked.
 func TestReservationLists(t *testing.T) {
 	for _, tt := range []struct {
 		depth, list string
@@ -107,10 +109,10 @@ func TestReservationLists(t *testing.T) {
 		{"1", "nonesuch", nil},
 		{"[0] 1 [1] 2", "[0] low [1] high debug", ids(2, 3, 5)},
 		{"[1] 2 [0] 1", "[1] high debug [0] low", ids(2, 3, 5)},
-		{"[0] 1 [1] 1", "[0] ALL [1] high", ids(2, 3)},    // 3 would be served by both
-		{"[0] 2 [1] 1", "[0] ALL [1] high", ids(2, 3, 6)}, // the first that has one left
-		{"[0] 0", "[0] low [7] high", ids(3)},             // one where none is said
-		{"[1] 2", "ALL", ids(2, 3, 4)},                    // for all where none is said
+		{"[0] 1 [1] 1", "[0] ALL [1] high", ids(2, 3)},    // job 3 uses list 1, as list 0 has none left
+		{"[0] 2 [1] 1", "[0] ALL [1] high", ids(2, 3, 6)}, // job 3 uses list 0, the first that has one left
+		{"[0] 0", "[0] low [7] high", ids(3)},             // a list without a depth has one
+		{"[1] 2", "ALL", ids(2, 3, 4)},                    // a depth without a list is for all jobs
 	} {
 		p := newPool(t, with("reservationdepth", tt.depth, "reservationqoslist", tt.list), 4)
 		qos := func(name string) backfill.Job { return job(4, 10, "qos", name) }

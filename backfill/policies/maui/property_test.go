@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
 )
 
-// settings are ways to set maui, each of which rests on something else.
+// settings are sets of options. Each of them exercises another part of the policy.
 var settings = map[string]options{
 	"default":         nil,
 	"bestfit":         with("backfillpolicy", "BESTFIT", "backfillmetric", "PROCSECONDS"),
@@ -35,11 +35,11 @@ var settings = map[string]options{
 		"bfchunkduration", "7", "backfilldepth", "9", "usercfg", "[DEFAULT] MAXJOB=2,3 MAXPS=60"),
 }
 
-// idles are the settings under which the head of the queue may have to wait
-// although it would fit: for a reservation that somebody keeps, or for a limit.
+// idles are the settings under which the head of the queue may have to wait although it would fit:
+// because another job keeps a reservation, or because of a limit.
 var idles = []string{"highest", "highest, greedy", "highest, none", "limits", "limits, none", "everything at once"}
 
-// wild is a random pool, some full of mishaps, whose jobs have labels.
+// wild is a random pool whose jobs have labels. Every other seed gives a pool full of mishaps.
 type wild struct {
 	*conformance.Driver
 	host *backfill.Host
@@ -55,7 +55,7 @@ func newWild(t *testing.T, seed uint64, spec backfill.PolicySpec, opt options) *
 	return w
 }
 
-// round lets something happen.
+// round decides the driver's next round, after giving the jobs in it labels.
 func (w *wild) round(t *testing.T) (backfill.Round, backfill.Decision) {
 	t.Helper()
 	r := w.Round(w.host.State)
@@ -71,15 +71,15 @@ func (w *wild) round(t *testing.T) (backfill.Round, backfill.Decision) {
 	}
 	d, err := w.host.Decide(t.Context(), r)
 	require.NoError(t, err)
-	d.Actions = slices.Clone(d.Actions) // they hold until the next round only
+	d.Actions = slices.Clone(d.Actions) // they are valid only until the next round
 	return r, d
 }
 
-// TestConforms holds each setting against the suite for policies.
+// TestConforms runs the conformance suite for policies on each setting except those in idles.
 func TestConforms(t *testing.T) {
 	for name, opt := range settings {
 		if slices.Contains(idles, name) {
-			continue // the suite asks that the head does not wait
+			continue // the suite requires that the head of the queue starts if it fits
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,8 +95,8 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// TestNothingIsOversubscribedOrLost adds up, after each round, what runs and what
-// is planned, and looks for every job that has come.
+// TestNothingIsOversubscribedOrLost checks after each round that what runs and what is planned fits
+// the slots at every instant of the next minute, and that every job that has arrived is known.
 func TestNothingIsOversubscribedOrLost(t *testing.T) {
 	for name, opt := range settings {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 					}
 					snap := w.host.State.Snapshot()
 					require.Len(t, snap.Jobs, len(here))
-					if !w.Calm { // a slot may have shrunk under what runs
+					if !w.Calm { // a slot may have less than its running jobs use
 						continue
 					}
 					for at := snap.Now; at < snap.Now+60; at++ {
@@ -140,8 +140,9 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 	}
 }
 
-// TestHardLimitsHold adds up what each user runs who had a job started. What was
-// found running may be over a limit.
+// TestHardLimitsHold checks, for each job that starts, that the running jobs of its owner and QOS
+// are within their hard limits. Other owners are not checked, because jobs that were found running
+// may be over a limit.
 func TestHardLimitsHold(t *testing.T) {
 	for seed := range uint64(30) {
 		w := newWild(t, seed, maui.Spec(), settings["limits"])
@@ -172,9 +173,10 @@ func TestHardLimitsHold(t *testing.T) {
 	}
 }
 
-// TestReservationsAreRespected follows reservations through calm pools: a kept
-// one never moves back, and the one of the first blocked job does not as long as
-// nobody comes before it, and jobs are expected to run for what they are placed for.
+// TestReservationsAreRespected checks, on calm pools, that reservations do not move back. A kept
+// one never does. The one of the first waiting job does not as long as no job comes before it. Jobs
+// are expected to run exactly as long as they are placed for: a longer prediction could delay a
+// reservation.
 func TestReservationsAreRespected(t *testing.T) {
 	for _, name := range []string{"highest", "highest, greedy", "highest, none"} {
 		for seed := uint64(0); seed < 40; seed += 2 {
@@ -228,8 +230,9 @@ func TestReservationsAreRespected(t *testing.T) {
 	}
 }
 
-// TestDeterminism runs each setting again, with a policy made afresh for each
-// round, and with a state made of plain data before each round.
+// TestDeterminism checks that the decisions are the same in a second run, in a run with a state
+// that is restored from its snapshot before each round, and in one with a new policy for each
+// round.
 func TestDeterminism(t *testing.T) {
 	for name, opt := range settings {
 		t.Run(name, func(t *testing.T) {
@@ -265,14 +268,14 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestSameAsOthers sets maui to be another policy. It is EASY, of whatever depth,
-// only if all jobs are of the same length: else it fills the windows one after
-// the other, which puts short jobs before long ones.
+// TestSameAsOthers checks that with the right options maui decides the same as another policy. It
+// is the same as EASY, of any depth, only if all jobs have the same length: otherwise it fills the
+// windows one after the other, so short jobs start before long ones.
 func TestSameAsOthers(t *testing.T) {
 	for _, tt := range []struct {
 		other         string
 		others, mauis options
-		same          bool // all jobs are of the same length
+		same          bool // all jobs get the same length
 	}{
 		{"fcfs", nil, with("backfillpolicy", "NONE"), false},
 		{"first-fit", nil, with("reservationpolicy", "NEVER"), false},
@@ -281,7 +284,7 @@ func TestSameAsOthers(t *testing.T) {
 		{"easy", nil, nil, true},
 		{"easy", with("depth", "2"), with("reservationdepth", "2"), true},
 		{"easy", with("depth", "5"), with("reservationdepth", "5"), true},
-		{"easy", with("depth", "1000"), with("reservationdepth", "1000"), false}, // it never comes to backfill
+		{"easy", with("depth", "1000"), with("reservationdepth", "1000"), false}, // nothing is left to backfill
 	} {
 		t.Run(fmt.Sprint(tt.other, tt.mauis), func(t *testing.T) {
 			other, err := policies.Named(tt.other)
@@ -310,15 +313,15 @@ func TestSameAsOthers(t *testing.T) {
 	}
 }
 
-// TestNotEasy is where maui and EASY differ: the short job comes first, although
-// the long one is before it in the queue and fits as well.
+// TestNotEasy checks a case in which maui and EASY differ: the short job 4 starts, although the
+// long job 3 is before it in the queue and fits as well.
 func TestNotEasy(t *testing.T) {
 	p := newPool(t, nil, 10)
 	require.Equal(t, ids(1, 4), p.at(0, nil, job(6, 10), job(8, 10), job(2, 50), job(4, 10)))
 }
 
-// TestGreedy compares with all combinations of the jobs behind a blocked one, on
-// one slot, where a combination fits if its sums do.
+// TestGreedy checks that GREEDY finds the best of all combinations of the jobs behind a blocked
+// one. On one slot a combination fits if the sum of its requests does.
 func TestGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		worth := map[string]func(j backfill.Job) int64{
@@ -346,7 +349,7 @@ func TestGreedy(t *testing.T) {
 			return j
 		}), 0, 9).Draw(t, "jobs")
 
-		// One more cpu than is idle is in use, for whom nobody else is waiting.
+		// Job 0 runs on one more cpu than those that are idle. Job 1 needs all cpus and is blocked.
 		capacity := slices.Clone(idle)
 		capacity[0]++
 		first, blocked := make(backfill.Vector, resources), make(backfill.Vector, resources)
@@ -401,7 +404,8 @@ func TestGreedy(t *testing.T) {
 			"backfillmaxschedules", "100000")
 		require.Equal(t, most, sum(run(greedy)))
 
-		// The bound gives away some of it, and never falls behind FIRSTFIT.
+		// With a bound on the attempts the sum is never less than FIRSTFIT's, and a larger bound
+		// never makes it smaller.
 		least := sum(run(with("reservationpolicy", "NEVER")))
 		for _, bound := range []string{"1", "3", "10", "30"} {
 			greedy["backfillmaxschedules"] = bound

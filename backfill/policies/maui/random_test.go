@@ -14,7 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// drawSite makes up what else a site sets, for the model and as options.
+// drawSite draws the other options of a site. It returns all of them, for the model and for the
+// policy.
 func drawSite(t *rapid.T, s site) (site, options) {
 	s.metric = rapid.SampledFrom([]string{"PROCS", "PROCSECONDS", "SECONDS"}).Draw(t, "metric")
 	s.depth = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "depth")
@@ -65,8 +66,8 @@ func drawSite(t *rapid.T, s site) (site, options) {
 	return s, opt
 }
 
-// TestModel runs random workloads on random pools under random settings, and
-// requires that the policy decides as the specification does, each time.
+// TestModel checks that the policy decides every round as the model does, for random jobs on random
+// pools under random options.
 func TestModel(t *testing.T) {
 	for _, policy := range []string{"FIRSTFIT", "BESTFIT", "GREEDY", "NONE"} {
 		for _, reservations := range []string{"CURRENTHIGHEST", "HIGHEST", "NEVER"} {
@@ -92,7 +93,7 @@ func compareWithModel(t *rapid.T, s site) {
 	next := id(0)
 	ends := map[id]backfill.Time{} // actual
 	for range 40 {
-		// The next instant: the host's wake, an actual end, or a bit later.
+		// The next instant is up to 6 s later, but not after the host's wake or an actual end.
 		m.now = min(m.now+backfill.Time(rapid.IntRange(0, 6).Draw(t, "step")), h.State.NextWake())
 		for _, end := range ends {
 			m.now = min(m.now, end)
@@ -128,7 +129,7 @@ func compareWithModel(t *rapid.T, s site) {
 	}
 }
 
-// drawPool makes up slots and candidate sets, and the round in which they come.
+// drawPool draws slots and candidate sets, and returns the model and the round that adds them.
 func drawPool(t *rapid.T, s site) (*model, backfill.Round) {
 	var r backfill.Round
 	var capacity []backfill.Vector
@@ -155,7 +156,7 @@ func drawPool(t *rapid.T, s site) (*model, backfill.Round) {
 	return newModel(rule, capacity, sets, rapid.Bool().Draw(t, "sjf"), s), r
 }
 
-// drawJob makes up a job; nil if it would not fit an empty pool.
+// drawJob draws a job. It returns nil if the job would not fit an empty pool.
 func drawJob(t *rapid.T, next id, m *model) *backfill.Job {
 	j := &backfill.Job{
 		ID: next, Submit: m.now, Position: backfill.QueuePosition{Cluster: int64(next)},
