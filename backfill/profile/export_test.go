@@ -2,9 +2,9 @@ package profile
 
 import "math"
 
-// AskMany makes the profile and its clones use reaches for requests with at least so many candidate
-// slots, and lets all reaches together hold so many bounds. It also makes the list of growths and
-// the spans short, so that tests reach every limit.
+// AskMany makes the profile and its clones use reaches for requests with that many candidate slots
+// or more. All reaches together hold at most that many bounds. The list of growths and the spans
+// are short, so that tests reach every limit.
 func AskMany(p *Profile, slots, bounds int) {
 	p.limits = limits{manySlots: slots, maxReach: bounds, maxGrown: 5, spans: []Time{1, 3, 7}}
 }
