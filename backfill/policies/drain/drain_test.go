@@ -279,9 +279,9 @@ func TestSchedulingPoints(t *testing.T) {
 	})
 }
 
-// TestOnThePoints checks that an interval changes no decision if all jobs arrive and end at
-// scheduling points. There is also a pass at the other points, but it starts nothing.
-func TestOnThePoints(t *testing.T) {
+// TestAllAtSchedulingPoints checks that an interval changes no decision if all jobs arrive and end
+// at scheduling points. There is also a pass at the other points, but it starts nothing.
+func TestAllAtSchedulingPoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, jobs := machine(t), arrivals(t)
 		for i := range jobs {
@@ -304,10 +304,10 @@ func TestOnThePoints(t *testing.T) {
 	})
 }
 
-// TestTopOfAPoint checks that drain wakes at every scheduling point while jobs wait. Without any
-// event another job comes to the top of the queue at 5; from the next point on, the slot is drained
-// for it.
-func TestTopOfAPoint(t *testing.T) {
+// TestNewTopJobAtAPoint checks that drain wakes at every scheduling point while jobs wait. Without
+// any event another job comes to the top of the queue at 5; from the next point on, the slot is
+// drained for it.
+func TestNewTopJobAtAPoint(t *testing.T) {
 	byFive := func(j *backfill.Job, now backfill.Time) (float64, bool) { // from 5 on the queue is reversed
 		if now < 5 {
 			return float64(j.ID), true

@@ -122,14 +122,14 @@ func TestKeptNowAndNotLater(t *testing.T) {
 	require.Equal(t, plan{3: 100}, p.plan())
 }
 
-// TestChunkingMindsWhoLosesItsRoom checks that a large job counts as blocked once a job behind it
+// TestChunkingAfterAJobLosesItsRoom checks that a large job counts as blocked once a job behind it
 // has taken its room. Job 6 fits, but is too long for the first window. Job 7, which is behind it,
 // takes some of its room there. From then on job 6 is blocked, so job 8 gets nothing of what was
 // freed.
 //
 // At 5, 5 cpus are given back on each of two slots of 8. Job 5 needs 6 cpus on one slot and gets
 // them at 8, on a. Job 6 needs seven chunks of one cpu.
-func TestChunkingMindsWhoLosesItsRoom(t *testing.T) {
+func TestChunkingAfterAJobLosesItsRoom(t *testing.T) {
 	p := newPool(t, with("bfchunksize", "7", "bfchunkduration", "4"), 8, 8)
 	require.Equal(t, ids(1, 2, 3, 4), p.at(0, nil, job(5, 100), job(5, 100), job(3, 8), job(3, 100)))
 	require.Equal(t, ids(7), p.at(5, ids(1, 2), job(6, 5), gang(7, 1, 10), job(4, 2), job(1, 2)))
