@@ -130,7 +130,7 @@ type change struct {
 }
 
 // scan searches the array profile of the only slot for the first start at which the job fits for
-// its estimate. It reads all entries, also those before now, but counts only those that are not.
+// its estimate. It reads all entries, also those before now, but counts those from now on.
 func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time) {
 	now, free := c.Now(), slices.Clone(c.State().Slots()[0].Capacity)
 	next, fits := 0, false

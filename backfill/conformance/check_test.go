@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 )
 
-// bad are policies that do what they should not, and the rule which says so.
+// bad returns policies that break a rule, by that rule.
 func bad() map[conformance.Rule]backfill.PolicySpec {
 	policy := func(decide func(*backfill.Cycle)) backfill.PolicySpec {
 		return backfill.PolicySpec{Name: "bad", New: func(backfill.Values) (backfill.Policy,
@@ -36,7 +36,7 @@ func bad() map[conformance.Rule]backfill.PolicySpec {
 	}
 	return map[conformance.Rule]backfill.PolicySpec{
 		conformance.Accepted: replans,
-		conformance.HeadStarts: policy(func(c *backfill.Cycle) { // the last first, if anything
+		conformance.HeadStarts: policy(func(c *backfill.Cycle) { // starts the head only if it is alone
 			scan.Begin(c)
 			jobs := slices.Collect(c.Queue())
 			for _, j := range slices.Backward(jobs) {
@@ -45,7 +45,7 @@ func bad() map[conformance.Rule]backfill.PolicySpec {
 				}
 			}
 		}),
-		conformance.Drains: policy(func(c *backfill.Cycle) { // for one of the jobs, never
+		conformance.Drains: policy(func(c *backfill.Cycle) { // never starts job 1
 			scan.Begin(c)
 			for j := range c.Queue() {
 				if at, fits := c.FitsNow(j); fits && j.ID != 1 {
@@ -56,7 +56,9 @@ func bad() map[conformance.Rule]backfill.PolicySpec {
 	}
 }
 
-func TestWhatIsNotKeptIsFound(t *testing.T) {
+// TestBrokenRulesAreFound checks that the rule which a bad policy breaks is among the findings, and
+// that only the policy that breaks its guarantees has decisions refused.
+func TestBrokenRulesAreFound(t *testing.T) {
 	for rule, spec := range bad() {
 		t.Run(string(rule), func(t *testing.T) {
 			found := map[conformance.Rule]int{}
@@ -82,8 +84,9 @@ func TestWhatIsNotKeptIsFound(t *testing.T) {
 	}
 }
 
-// What the core itself refuses can only be found if it is put past it: the checks
-// must not rest on the core being right.
+// TestTheChecksDoNotTrustTheCore checks that the suite also finds what the core would refuse, as
+// the core may have faults. It replaces the state by one that the core would not make: the slots
+// have no capacity, and some running jobs are missing.
 func TestTheChecksDoNotTrustTheCore(t *testing.T) {
 	main, err := backfill.Link(policies.All()[0], nil)
 	require.NoError(t, err)
@@ -110,8 +113,9 @@ func TestTheChecksDoNotTrustTheCore(t *testing.T) {
 	require.Subset(t, rules, []conformance.Rule{conformance.Booked, conformance.Capacity})
 }
 
-// A run that goes on with a state made of plain data, and a branch of it, decide as
-// the run itself would.
+// TestRenewedAndBranched checks that a run whose state is now and then restored from its snapshot
+// makes the same decisions as one that goes on, and that a branch of a run has no findings and does
+// not change the run.
 func TestRenewedAndBranched(t *testing.T) {
 	link := func() backfill.Decider {
 		main, err := backfill.Link(conservative.Spec(), nil)

@@ -12,7 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
 )
 
-// What a policy may stumble over happens in the pools of even a quick check.
+// TestWhatHappensInRandomPools checks that every situation in which a policy may do wrong occurs in
+// nine random pools within 60 rounds, so that even a short check tests it.
 func TestWhatHappensInRandomPools(t *testing.T) {
 	seen := map[string]int{}
 	note := func(what string, happens bool) {
@@ -52,7 +53,7 @@ func TestWhatHappensInRandomPools(t *testing.T) {
 			}
 			note("a long queue", state.Waiting() > 10)
 			note("a broken guarantee", len(d.Broken) > 0)
-			note("two rounds at once", before.Now == d.Now)
+			note("two rounds at the same time", before.Now == d.Now)
 			note("a round without a decision", d.By == "")
 			note("four resources", len(state.Resources()) == 4)
 		}
@@ -88,7 +89,7 @@ func TestWhatHappensInPartitionedPools(t *testing.T) {
 			}
 			for _, j := range state.Snapshot().Jobs {
 				note("a bundle that is planned for", j.Job.Whole && !j.Running && j.Placement != nil)
-				note("a job whose bundles are away", j.Job.Whole && j.Held == backfill.ReasonNeverFits)
+				note("a bundle job that fits nowhere", j.Job.Whole && j.Held == backfill.ReasonNeverFits)
 			}
 			for _, j := range before.Jobs {
 				is := state.IsRunning(j.Job.ID)
@@ -97,7 +98,7 @@ func TestWhatHappensInPartitionedPools(t *testing.T) {
 			}
 			for _, e := range run.Host.State.Bundles() {
 				for _, slot := range e.Slots {
-					note("a slot of a bundle that is away", !state.SlotUp(slot))
+					note("a lost slot of a bundle", !state.SlotUp(slot))
 				}
 			}
 		}

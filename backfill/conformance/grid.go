@@ -7,8 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// grid is a simple model of a pool: an array of what is free on each slot in each second from now
-// on, computed from a snapshot alone.
+// grid is a simple model of a pool, computed from a snapshot alone: what is free on each slot in
+// each second from now on.
 type grid struct {
 	snap backfill.Snapshot
 	free [][]backfill.Vector // by slot, by second
