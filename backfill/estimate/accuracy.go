@@ -6,22 +6,22 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// options are what estimators that learn go by.
+// options are the options of estimators that learn.
 type options struct {
 	percentile, threshold, window int
 	maxAge                        backfill.Time
 	userKeys, projectKeys         []string
 }
 
-// key says whose history a job belongs to: one value of a label. Accuracy against a
-// default means nothing beside accuracy against a request, so jobs without an estimate
-// are apart.
+// key says whose history a job belongs to: a label and its value. Jobs without an estimate have a
+// history of their own, as a run time divided by a default cannot be compared with one divided by a
+// request.
 type key struct {
 	label, value string
 	unestimated  bool
 }
 
-// keyOf is the first label that a job has.
+// keyOf returns the key of the first of the labels that a job has, and whether it has one.
 func keyOf(j *Job, labels []string) (key, bool) {
 	for _, label := range labels {
 		if value, ok := j.Labels[label]; ok {
@@ -31,12 +31,12 @@ func keyOf(j *Job, labels []string) (key, bool) {
 	return key{}, false
 }
 
-// accuracy is the learner of R by key.
+// accuracy is the learner that records by key which share R of its request each job used.
 type accuracy struct {
 	options
 	labels []string
 	keys   map[key]*accuracies
-	whose  queue[*accuracies] // the jobs of the history are; nil: nobody's
+	whose  queue[*accuracies] // by job of the history, oldest first: its key's; nil: it has no key
 	now    backfill.Time      // of the last end
 }
 
@@ -44,10 +44,10 @@ func newAccuracy(o options, labels []string) *accuracy {
 	return &accuracy{options: o, labels: labels, keys: map[key]*accuracies{}}
 }
 
-// accuracies are what is known of one key: the jobs as they ended, and in order of R.
+// accuracies are what is known of one key: its jobs in the order of their ends, and sorted by R.
 type accuracies struct {
 	key   key
-	jobs  int // in the history
+	jobs  int // of the key, in the history
 	byEnd queue[accurateJob]
 	byR   ranked
 }
@@ -79,7 +79,7 @@ func (a *accuracy) learn(e *Ended) {
 	a.age(known)
 }
 
-// learnsFor is what is known of the key of a job; nil if it has none.
+// learnsFor returns what is known of the key of a job, to add to it; nil if the job has no key.
 func (a *accuracy) learnsFor(j *Job) *accuracies {
 	k, ok := keyOf(j, a.labels)
 	if !ok {
@@ -93,7 +93,7 @@ func (a *accuracy) learnsFor(j *Job) *accuracies {
 	return known
 }
 
-// age forgets what has become too old.
+// age forgets the jobs that have become too old.
 func (a *accuracy) age(known *accuracies) {
 	for a.maxAge > 0 && known.byEnd.len() > 0 && a.now-known.byEnd.at(0).at > a.maxAge {
 		known.pop()
@@ -105,7 +105,7 @@ func (a *accuracy) forget() {
 	if known == nil {
 		return
 	}
-	if known.byEnd.len() == known.jobs { // else it is forgotten already
+	if known.byEnd.len() == known.jobs { // else window or age have dropped the job already
 		known.pop()
 	}
 	if known.jobs--; known.jobs == 0 {
@@ -113,8 +113,8 @@ func (a *accuracy) forget() {
 	}
 }
 
-// of is what a job's request is to be adjusted by: the percentile of R, by nearest rank;
-// one if too little is known.
+// of returns the ratio by which to adjust a job's request: the percentile of R, by nearest rank. It
+// is one if too few jobs are known.
 func (a *accuracy) of(j *Job) ratio {
 	k, ok := keyOf(j, a.labels)
 	if !ok {
@@ -132,11 +132,11 @@ func (a *accuracy) of(j *Job) ratio {
 	return known.byR.at((a.percentile*n+99)/100 - 1)
 }
 
-// estimate adjusts what a job requests.
+// estimate returns the adjusted request of a job.
 func (a *accuracy) estimate(j *Job) backfill.Time { return a.of(j).of(j.Requested) }
 
-// combined adjusts by what is known of user and project: by the mean, or by one of them
-// if the other adjusts nothing.
+// combined returns an estimator that adjusts requests by the mean of the ratios of user and
+// project, or by one of them if the other is one.
 func combined(user, project *accuracy) func(*Job) backfill.Time {
 	return func(j *Job) backfill.Time {
 		u, p := user.of(j), project.of(j)
@@ -151,14 +151,14 @@ func combined(user, project *accuracy) func(*Job) backfill.Time {
 	}
 }
 
-// ratio is a job's accuracy R: its actual run time over the requested one, at most 1.
-// It is kept as the two, so that nothing is rounded before the end.
+// ratio is a job's accuracy R: its actual run time over the requested one, at most 1. It is kept as
+// a fraction, so that only the estimate is rounded.
 type ratio struct{ ran, requested uint64 }
 
-// one is the accuracy that adjusts nothing.
+// one is the ratio that does not change a request.
 var one = ratio{1, 1}
 
-// accuracyOf is R of a job of the history.
+// accuracyOf returns R of a job of the history.
 func accuracyOf(e *Ended) ratio {
 	return ratio{uint64(min(e.Ran, e.Requested)), uint64(e.Requested)}
 }
@@ -198,5 +198,5 @@ func meanOf(r, s ratio, t backfill.Time) backfill.Time {
 			sum++
 		}
 	}
-	return backfill.Time((sum + 1) / 2) // to round up twice is to round up once
+	return backfill.Time((sum + 1) / 2) // rounding up before and after halving gives the same as once
 }

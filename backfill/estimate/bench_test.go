@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// crowd are jobs of so many users and a tenth as many projects, whose use is anything.
+// crowd returns jobs of so many users, and a tenth as many projects, with random run times.
 func crowd(users int) []estimate.Ended {
 	random := rand.New(rand.NewPCG(1, 2))
 	labels := make([]map[string]string, users)
@@ -27,8 +27,8 @@ func crowd(users int) []estimate.Ended {
 	return jobs
 }
 
-// BenchmarkEstimate is the cost of a prediction and of learning, with a full history of
-// 100,000 jobs: all of one user, or of a thousand.
+// BenchmarkEstimate measures a prediction, and learning from a job, with a full history of 100,000
+// jobs of one user or of a thousand users.
 func BenchmarkEstimate(b *testing.B) {
 	for _, users := range []int{1, 1000} {
 		jobs := crowd(users)

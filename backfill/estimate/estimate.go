@@ -10,14 +10,13 @@ import (
 type Job struct {
 	// Name is the job as users know it.
 	Name string
-	// Requested is the run time that the job asks for, at least 1, or what stands for
-	// it where it asks for none (Unestimated).
+	// Requested is the run time that the job requests, at least 1. If it requests none
+	// (Unestimated), it is a default.
 	Requested   backfill.Time
 	Unestimated bool
-	// Labels are the job's owner and the like. They are not changed.
+	// Labels are the job's owner and the like. Estimators do not change them.
 	Labels map[string]string
-	// Actual is the run time, which only a simulation knows. It counts in a [Set] with
-	// an oracle alone.
+	// Actual is the run time, which only a simulation knows. Only a [Set] with an oracle uses it.
 	Actual backfill.Time
 }
 
@@ -27,13 +26,13 @@ type Ended struct {
 	Ran, At backfill.Time // for how long, and when it ended
 }
 
-// Uses are the run times to plan a job with; each from 1 to what it requests.
+// Uses are the run times to plan a job with, each from 1 to what the job requests.
 type Uses struct {
-	// Order is what the queue's order goes by.
+	// Order is the run time that the queue's order uses.
 	Order backfill.Time
-	// Backfill is for how long a waiting job is taken to run where it is placed.
+	// Backfill is the run time with which the waiting job is placed.
 	Backfill backfill.Time
-	// Running is for how long it is taken to run once it runs.
+	// Running is the run time that is expected of the job once it runs.
 	Running backfill.Time
 }
 
@@ -41,7 +40,7 @@ type Uses struct {
 type Set struct {
 	history    *History
 	learners   []learner
-	estimators []func(*Job) backfill.Time // each spec once
+	estimators []func(*Job) backfill.Time // one for each spec
 	// order, backfill and running are indexes of estimators.
 	order, backfill, running int
 	requested                bool
@@ -50,14 +49,14 @@ type Set struct {
 // learner learns from the jobs of the history, one by one.
 type learner interface {
 	learn(e *Ended)
-	// forget drops the oldest job that was learned from, as it leaves the history.
+	// forget drops the oldest job that it has learned from: the job leaves the history.
 	forget()
 }
 
-// New makes the estimators. They know the history, and learn what is added to it by
-// Learn; nil is an empty one. It belongs to the set from now on. Files are opened by
-// open. Guarantees says that the policy gives some, see [Settings.Validate]; oracle that
-// the jobs' actual run times are known.
+// New makes the estimators. They learn from the history, which belongs to the set from now on, and
+// from what Learn adds to it; nil is an empty history. The function open opens files. Guarantees
+// says that the policy gives guarantees, see [Settings.Validate]; oracle says that the actual run
+// times of jobs are known.
 func New(s Settings, h *History, guarantees, oracle bool, open func(name string) (io.ReadCloser, error)) (*Set, error) {
 	uses, o, err := s.read(guarantees, oracle)
 	if err != nil {
@@ -88,12 +87,13 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 	return set, nil
 }
 
-// Requested reports whether all three uses take what jobs request, so that nothing need be asked.
+// Requested reports whether all three uses are what jobs request, so that Estimate need not be
+// called.
 func (s *Set) Requested() bool { return s.requested }
 
-// Estimate says what to plan a job with.
+// Estimate returns the run times to plan a job with.
 func (s *Set) Estimate(j *Job) Uses {
-	var known [3]backfill.Time // no more than there are uses
+	var known [3]backfill.Time // there is at most one estimator for each use
 	for i, estimate := range s.estimators {
 		known[i] = max(1, min(estimate(j), j.Requested))
 	}
@@ -101,7 +101,7 @@ func (s *Set) Estimate(j *Job) Uses {
 }
 
 // Learn adds a job that ended to the history and the estimators. Jobs must be reported in the order
-// of their ends; one that is reported late counts as ended with the one before it.
+// of their ends; a job that is reported late counts as having ended with the one before it.
 func (s *Set) Learn(e Ended) {
 	if s.history.add(e) {
 		for _, l := range s.learners {
@@ -117,5 +117,5 @@ func (s *Set) teach(e *Ended) {
 	}
 }
 
-// History is what the set has learned from.
+// History returns the history that the set has learned from.
 func (s *Set) History() *History { return s.history }

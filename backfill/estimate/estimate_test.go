@@ -14,14 +14,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// made makes a set with an oracle, of settings that are right.
+// made makes a set with an oracle; the settings must be valid.
 func made(t require.TestingT, s estimate.Settings, h *estimate.History) *estimate.Set {
 	set, err := estimate.New(s, h, false, true, nil)
 	require.NoError(t, err)
 	return set
 }
 
-// options are name=value, separated by blanks.
+// options reads options that are written as name=value, separated by blanks.
 func options(text string) map[string]string {
 	all := map[string]string{}
 	for option := range strings.FieldsSeq(text) {
@@ -31,7 +31,7 @@ func options(text string) map[string]string {
 	return all
 }
 
-// job is one of a user and a project, "" for none.
+// job returns a job of a user and a project; "" means that it has none.
 func job(user, project string, requested backfill.Time) estimate.Job {
 	j := estimate.Job{Requested: requested, Labels: map[string]string{}}
 	if user != "" {
@@ -43,20 +43,22 @@ func job(user, project string, requested backfill.Time) estimate.Job {
 	return j
 }
 
-// learn tells of n jobs that requested 100 s each and ran so long.
+// learn reports n jobs that requested 100 s each and ran for the given time.
 func learn(set *estimate.Set, n int, user, project string, ran backfill.Time) {
 	for range n {
 		set.Learn(estimate.Ended{Job: job(user, project, 100), Ran: ran})
 	}
 }
 
-// planned is the estimate of a job where all uses are the same.
+// planned returns the estimate of a job, which must be the same for all uses.
 func planned(t require.TestingT, set *estimate.Set, j estimate.Job) backfill.Time {
 	uses := set.Estimate(&j)
 	require.Equal(t, estimate.Uses{Order: uses.Order, Backfill: uses.Order, Running: uses.Order}, uses)
 	return uses.Order
 }
 
+// TestAccuracyAdjusts checks the estimates of user, project and combined after ann's jobs used 20 %
+// or 60 % of their requests.
 func TestAccuracyAdjusts(t *testing.T) {
 	for _, tt := range []struct {
 		name, spec string
@@ -86,6 +88,8 @@ func TestAccuracyAdjusts(t *testing.T) {
 	}
 }
 
+// TestOfTwoAdjustmentsOneThatIsOneDoesNotCount checks that combined leaves the user's ratio out of
+// the mean if it is one: the user's jobs use all that they request.
 func TestOfTwoAdjustmentsOneThatIsOneDoesNotCount(t *testing.T) {
 	set := made(t, estimate.Settings{All: "combined"}, nil)
 	learn(set, 50, "ann", "", 100)
@@ -93,12 +97,16 @@ func TestOfTwoAdjustmentsOneThatIsOneDoesNotCount(t *testing.T) {
 	require.EqualValues(t, 600, planned(t, set, job("ann", "physics", 1000)), "ann uses all that she requests")
 }
 
+// TestAccuracyIsAtMostOne checks that jobs which ran longer than requested do not raise an estimate
+// above the request.
 func TestAccuracyIsAtMostOne(t *testing.T) {
 	set := made(t, estimate.Settings{All: "user"}, nil)
 	learn(set, 50, "ann", "", 1000)
 	require.EqualValues(t, 70, planned(t, set, job("ann", "", 70)))
 }
 
+// TestJobsWithoutAnEstimateAreApart checks that estimators learn separately from jobs with and
+// without an estimate.
 func TestJobsWithoutAnEstimateAreApart(t *testing.T) {
 	set := made(t, estimate.Settings{All: "user"}, nil)
 	learn(set, 50, "ann", "", 20)
@@ -161,6 +169,7 @@ func TestActualRunTimes(t *testing.T) {
 	}
 }
 
+// TestUses checks which estimator is used for order, backfill and running.
 func TestUses(t *testing.T) {
 	for _, tt := range []struct {
 		settings  estimate.Settings
@@ -210,7 +219,7 @@ func TestFile(t *testing.T) {
 	set, err := estimate.New(estimate.Settings{All: "file:run times:a.csv", Running: "requested"}, nil, false, false,
 		open)
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 1}, []int{opened, closed}, "for two uses")
+	require.Equal(t, []int{1, 1}, []int{opened, closed}, "the file is read once for two uses")
 	for name, want := range map[string]backfill.Time{
 		"12.0": 60, "12.1@host,extra": 90, "12.2": 1, "12.3": 1000,
 		"13.0": 1000,

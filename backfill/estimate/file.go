@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// readFile reads estimates by the jobs' names. A line is name,seconds; blank ones and
-// those that begin with # do not count.
+// readFile reads estimates by the jobs' names. A line is name,seconds; blank lines and those that
+// begin with # are ignored.
 func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 	known := map[string]backfill.Time{}
 	lines := bufio.NewScanner(r)
@@ -46,7 +46,8 @@ func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 	return known, nil
 }
 
-// fromFile estimates by name; jobs that are not in the file keep their request.
+// fromFile returns an estimator by the jobs' names. Jobs that are not in the file keep their
+// request.
 func fromFile(known map[string]backfill.Time) func(*Job) backfill.Time {
 	return func(j *Job) backfill.Time {
 		if t, ok := known[j.Name]; ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// FuzzSettings makes estimators of any text, and any file: it is refused, or they plan
-// with what is allowed.
+// FuzzSettings makes estimators from any text and any file. It checks that they are refused, or
+// give estimates from 1 to the request.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"combined", "threshold=1 window=3 max-age=1:00", ""},
@@ -43,7 +43,8 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// FuzzHistory reads any text as a history: what can be read is written the same again.
+// FuzzHistory reads any text as a history. It checks that a history that can be read is the same
+// after it is written and read again.
 func FuzzHistory(f *testing.F) {
 	f.Add([]byte(`{"name":"1.0","requested":60,"unestimated":true,"ran":7,"at":100}` + "\n"))
 	f.Add([]byte(`{"requested":60,"ran":7,"at":100,"labels":{"owner":"ann"}}` + "\n" + `{"requested":1,"ran":0,"at":-5}`))

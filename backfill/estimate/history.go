@@ -25,10 +25,10 @@ type History struct {
 // NewHistory returns an empty history of at most bound jobs; 0 means [DefaultBound].
 func NewHistory(bound int) *History { return &History{bound: max(bound, 0)} }
 
-// Len is the number of jobs.
+// Len returns the number of jobs.
 func (h *History) Len() int { return h.ended.len() }
 
-// All are the jobs, oldest first.
+// All returns the jobs, oldest first.
 func (h *History) All() iter.Seq[Ended] {
 	return func(yield func(Ended) bool) {
 		for i := range h.ended.len() {
@@ -44,7 +44,7 @@ func (h *History) Add(e Ended) { h.add(e) }
 
 // add appends a job, and reports whether the oldest was dropped for it.
 func (h *History) add(e Ended) (dropped bool) {
-	e.Actual = 0 // it is what Ran says
+	e.Actual = 0 // Ran says it
 	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
 	n := h.ended.len()
 	if n > 0 {
@@ -67,8 +67,8 @@ type line struct {
 	Labels      json.RawMessage `json:"labels,omitempty"`
 }
 
-// Write writes the jobs down, a JSON object on each line, for [ReadHistory]. Equal
-// histories are equal bytes. What is not UTF-8 in names and labels is replaced.
+// Write writes the jobs for [ReadHistory], a JSON object on each line. Equal histories give equal
+// bytes. Invalid UTF-8 in names and labels is replaced.
 func (h *History) Write(w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
@@ -91,11 +91,11 @@ func (h *History) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadHistory reads what [History.Write] wrote; of more jobs than the bound, it keeps
-// the last. Errors name the file and the line.
+// ReadHistory reads what [History.Write] wrote. If there are more jobs than the bound, it keeps the
+// last ones. Errors name the file and the line.
 func ReadHistory(r io.Reader, name string, bound int) (*History, error) {
 	h := NewHistory(bound)
-	known := map[string]map[string]string{} // labels are shared by the jobs that have the same
+	known := map[string]map[string]string{} // by text: jobs with equal labels share one map
 	lines := bufio.NewReader(r)
 	for number := 1; ; number++ {
 		text, err := lines.ReadBytes('\n')

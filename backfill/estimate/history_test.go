@@ -31,7 +31,7 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 	read, err := estimate.ReadHistory(strings.NewReader(want), "state", 0)
 	require.NoError(t, err)
 	require.Equal(t, slices.Collect(h.All()), slices.Collect(read.All()))
-	for e := range read.All() { // and no more
+	for e := range read.All() { // the loop may end early
 		require.Equal(t, "1.0", e.Name)
 		break
 	}
@@ -65,6 +65,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error)  { return 0, errBroken }
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
+// TestAgeing checks that jobs are forgotten once they ended longer ago than max-age.
 func TestAgeing(t *testing.T) {
 	set := made(t, estimate.Settings{All: "user", Options: options("threshold=2 max-age=100")}, nil)
 	end := func(user string, ran, at backfill.Time) {
@@ -74,15 +75,17 @@ func TestAgeing(t *testing.T) {
 	end("ann", 20, 50)
 	require.EqualValues(t, 20, planned(t, set, job("ann", "", 100)))
 	end("bob", 10, 100)
-	require.EqualValues(t, 20, planned(t, set, job("ann", "", 100)), "as old as may be")
+	require.EqualValues(t, 20, planned(t, set, job("ann", "", 100)), "the first job is just not too old")
 	end("bob", 10, 101)
-	require.EqualValues(t, 100, planned(t, set, job("ann", "", 100)), "one of two is forgotten")
+	require.EqualValues(t, 100, planned(t, set, job("ann", "", 100)), "one of two jobs is forgotten")
 	end("ann", 30, 101)
 	require.EqualValues(t, 30, planned(t, set, job("ann", "", 100)))
 	end("ann", 40, 7)
-	require.EqualValues(t, 101, slices.Collect(set.History().All())[5].At, "told late")
+	require.EqualValues(t, 101, slices.Collect(set.History().All())[5].At, "it was reported late")
 }
 
+// TestWindow checks that only the last jobs of a user count, as many as the window holds, whatever
+// jobs of others end in between.
 func TestWindow(t *testing.T) {
 	set := made(t, estimate.Settings{All: "user", Options: options("threshold=2 window=2 percentile=100")}, nil)
 	for _, step := range [][2]backfill.Time{{90, 100}, {50, 90}, {40, 50}, {10, 40}, {20, 20}} {
@@ -92,6 +95,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// TestKeysAreLabels checks that user-key and project-key choose the labels of user and project, and
+// that the first label that a job has counts.
 func TestKeysAreLabels(t *testing.T) {
 	set := made(t, estimate.Settings{
 		All:     "combined",

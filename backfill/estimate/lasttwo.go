@@ -7,11 +7,11 @@ import "github.com/condor-backfill/condor-backfill/backfill"
 type lastTwo struct {
 	options
 	users map[key]*runTimes
-	whose queue[*runTimes] // the jobs of the history are; nil: nobody's
+	whose queue[*runTimes] // by job of the history, oldest first: its user; nil: it has none
 	now   backfill.Time    // of the last end
 }
 
-// runTimes are the last two of a user.
+// runTimes are the last two run times of a user.
 type runTimes struct {
 	key  key
 	jobs int // of the user, in the history
@@ -20,6 +20,8 @@ type runTimes struct {
 
 func newLastTwo(o options) *lastTwo { return &lastTwo{options: o, users: map[key]*runTimes{}} }
 
+// of returns what is known of the job's user, nil if nothing is, and the user's key, which is empty
+// if the job has no user.
 func (l *lastTwo) of(j *Job) (*runTimes, key) {
 	k, ok := keyOf(j, l.userKeys)
 	if !ok {

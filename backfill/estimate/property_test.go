@@ -15,7 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// model is what the estimators mean, by going through all jobs that ended each time.
+// model is a simple version of the estimators: for each estimate, it goes through all jobs that
+// ended.
 type model struct {
 	percentile, threshold, window, bound int
 	maxAge                               backfill.Time
@@ -29,8 +30,8 @@ func (m *model) learn(e estimate.Ended) {
 	m.ended = append(m.ended, e)
 }
 
-// of is the jobs of the same value of the first label that the job has, which are not
-// forgotten.
+// of returns the jobs that have ended, are not forgotten, are alike and belong to the same history
+// as the job: the first of the labels that they have is the same, and has the same value.
 func (m *model) of(j *estimate.Job, alike func(*estimate.Job) bool, labels ...string) (same []estimate.Ended) {
 	first := func(j *estimate.Job) string {
 		for _, label := range labels {
@@ -52,7 +53,7 @@ func (m *model) of(j *estimate.Job, alike func(*estimate.Job) bool, labels ...st
 	return same
 }
 
-// accuracy is A of the study.
+// accuracy returns the ratio by which the study adjusts a job's request (A in its text).
 func (m *model) accuracy(j *estimate.Job, labels ...string) *big.Rat {
 	same := m.of(j, func(e *estimate.Job) bool { return e.Unestimated == j.Unestimated }, labels...)
 	if m.window > 0 {
@@ -67,7 +68,7 @@ func (m *model) accuracy(j *estimate.Job, labels ...string) *big.Rat {
 	}
 	slices.SortFunc(all, func(a, b *big.Rat) int { return a.Cmp(b) })
 	for i, r := range all {
-		if 100*(i+1) >= m.percentile*len(all) { // at least so many percent are not above it
+		if 100*(i+1) >= m.percentile*len(all) { // at least this percentage of the ratios is at most r
 			return r
 		}
 	}
@@ -129,7 +130,7 @@ func (m *model) settings(spec string) estimate.Settings {
 	return s
 }
 
-// anyTime is short, so that ratios are equal, or of any length.
+// anyTime draws a time that is short, so that ratios are often equal, or of any length.
 func anyTime(t *rapid.T, label string, low, high backfill.Time) backfill.Time {
 	return backfill.Time(rapid.OneOf(rapid.Int64Range(int64(low), 12),
 		rapid.Int64Range(int64(low), int64(high))).Draw(t, label))
@@ -160,6 +161,8 @@ func anyEnded(t *rapid.T, at backfill.Time) estimate.Ended {
 	}
 }
 
+// TestEstimatorsAreTheirModel checks that each estimator that learns gives the same estimates as
+// its model, whatever it has learned from.
 func TestEstimatorsAreTheirModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyModel(t)
@@ -186,6 +189,9 @@ func TestEstimatorsAreTheirModel(t *testing.T) {
 	})
 }
 
+// TestLawsOfEstimates checks that every estimate is from 1 to the request and is the same if asked
+// again, that combined lies between user and project, that selective is combined for order and
+// backfill and the request for running jobs, and that mix lies between actual and requested time.
 func TestLawsOfEstimates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyModel(t)
@@ -209,7 +215,7 @@ func TestLawsOfEstimates(t *testing.T) {
 			for _, use := range []backfill.Time{uses.Order, uses.Backfill, uses.Running} {
 				require.True(t, 1 <= use && use <= j.Requested, "%s: %d of %d", spec, use, j.Requested)
 			}
-			require.Equal(t, uses, set.Estimate(&j), "%s: to ask changes nothing", spec)
+			require.Equal(t, uses, set.Estimate(&j), "%s: asking changes nothing", spec)
 		}
 		user, project, combined := sets["user"].Estimate(&j).Order, sets["project"].Estimate(&j).Order,
 			sets["combined"].Estimate(&j).Order
@@ -221,7 +227,9 @@ func TestLawsOfEstimates(t *testing.T) {
 	})
 }
 
-// What was learned is the history, whichever way it came, and whatever was asked before.
+// TestHistoryIsAllThatIsKnown checks that estimates follow from the history alone. Three sets must
+// agree: one that has learned from all jobs itself, one that took over the history of another
+// estimator, and one whose history was written and read.
 func TestHistoryIsAllThatIsKnown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyModel(t)

@@ -53,8 +53,8 @@ func (s *ranked) join(b int) {
 	}
 }
 
-// find is the block and the place in it of the first that is not less; the end of the
-// last block if all are.
+// find returns the block and the index in it of the first ratio that is not less than r. If all are
+// less, it returns the end of the last block.
 func (s *ranked) find(r ratio) (b, i int) {
 	b = sort.Search(len(s.blocks)-1, func(b int) bool { return !s.blocks[b][len(s.blocks[b])-1].less(r) })
 	block := s.blocks[b]

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRanked holds it against a sorted slice, over growth and decline through many blocks.
+// TestRanked compares ranked with a sorted slice while it grows and shrinks by many blocks.
 func TestRanked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all ranked

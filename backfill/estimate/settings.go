@@ -10,34 +10,34 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Settings name an estimator for each of the three uses of an estimate, and their
-// options. [Help] lists both.
+// Settings name an estimator for each of the three uses of an estimate, and their options. [Help]
+// lists both.
 type Settings struct {
-	// All is for the uses that are not named by themselves; "": requested.
+	// All is the estimator for the uses that have none of their own; "" means requested.
 	All string
-	// Order is for the queue's order, Backfill for how long a waiting job is taken to
-	// run where it is placed, Running for when a running job is taken to end.
+	// Order is the estimator for the queue's order, Backfill for placing waiting jobs, and Running
+	// for the expected ends of running jobs.
 	Order, Backfill, Running string
 	Options                  map[string]string
 }
 
-// Validate names what is wrong with settings, by the names that the settings have on
-// the command line, and what can be chosen. A policy that gives guarantees plans with
-// requested times alone: what Settings name for backfill or running, it refuses.
-// Whether run times are known, and files can be read, [New] says.
+// Validate returns an error that says what is wrong with the settings, under their names on the
+// command line, and what can be chosen instead. A policy that gives guarantees plans with requested
+// times alone, so Backfill and Running must then be empty. Validate does not check whether actual
+// run times are known and files can be read: [New] does.
 func (s Settings) Validate(guarantees bool) error {
 	_, _, err := s.read(guarantees, true)
 	return err
 }
 
-// Uses are the estimators for order, backfill and running, as they are written, under a
-// policy that gives guarantees, or not. Errors are those of Validate.
+// Uses returns the estimators for order, backfill and running, as users write them, under a policy
+// with or without guarantees. Its errors are those of Validate.
 func (s Settings) Uses(guarantees bool) (order, backfill, running string, err error) {
 	uses, _, err := s.read(guarantees, true)
 	return uses[0].String(), uses[1].String(), uses[2].String(), err
 }
 
-// Files are the names of the files that the settings have run times in.
+// Files returns the names of the files from which the settings take run times.
 func (s Settings) Files() (names []string) {
 	for _, text := range []string{s.All, s.Order, s.Backfill, s.Running} {
 		if name, is := strings.CutPrefix(text, "file:"); is {
@@ -47,8 +47,7 @@ func (s Settings) Files() (names []string) {
 	return names
 }
 
-// read is what the settings mean: the estimators for order, backfill and running, and
-// the options.
+// read returns the estimators for order, backfill and running, and the options.
 func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err error) {
 	var errs []error
 	parse := func(setting, text string) spec {
@@ -82,7 +81,7 @@ func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err er
 	return uses, o, errors.Join(append(errs, err)...)
 }
 
-// chosen are the estimators for order, backfill and running, whatever the policy.
+// chosen returns the estimators for order, backfill and running under a policy without guarantees.
 func (s Settings) chosen(parse func(setting, text string) spec) [3]spec {
 	all := spec{name: requested}
 	if s.All != "" {
@@ -104,8 +103,8 @@ func (s Settings) chosen(parse func(setting, text string) spec) [3]spec {
 	return uses
 }
 
-// GoesBy tells whether an option means something to one of the estimators. Whether it
-// does to one that is unknown cannot be told, and is not denied.
+// GoesBy reports whether one of the estimators uses an option. It also returns true if one of the
+// estimators is unknown, as that might use any option.
 func (s Settings) GoesBy(option string) bool {
 	wrong := false
 	uses := s.chosen(func(_, text string) spec {
@@ -116,14 +115,14 @@ func (s Settings) GoesBy(option string) bool {
 	return wrong || slices.ContainsFunc(uses[:], func(u spec) bool { return u.kind().goesBy(option) })
 }
 
-// Learns tells whether one of the estimators learns from jobs that ended.
+// Learns reports whether one of the estimators learns from jobs that ended.
 func (s Settings) Learns() bool { return s.GoesBy("") }
 
-// Learners are the estimators that learn, in words.
+// Learners returns the names of the estimators that learn, in words.
 func Learners() string { return readers("") }
 
-// CheckOptions names what is wrong with options, and one that none of the settings goes
-// by, which is without effect until others are chosen.
+// CheckOptions returns an error if an option is wrong, or if no estimator of the given settings
+// uses it: such an option has no effect until other estimators are chosen.
 func CheckOptions(given map[string]string, of ...Settings) error {
 	if _, err := readOptions(given); err != nil {
 		return err
@@ -138,7 +137,7 @@ func CheckOptions(given map[string]string, of ...Settings) error {
 	return nil
 }
 
-// Options are what can be set for the estimators, all together.
+// Options returns the options of all estimators.
 func Options() []backfill.Option {
 	return []backfill.Option{
 		{
@@ -168,7 +167,7 @@ func Options() []backfill.Option {
 	}
 }
 
-// whoseOptions is how the options are called on the command line.
+// whoseOptions is the name of the options on the command line.
 const whoseOptions = "estimates-opt"
 
 func someLabel(value string) error {

@@ -10,6 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
+// TestWrongSettings checks that wrong settings are refused with the same error by Validate and New,
+// and that all mistakes are named.
 func TestWrongSettings(t *testing.T) {
 	for _, tt := range []struct {
 		settings estimate.Settings
@@ -62,7 +64,7 @@ func TestWrongSettings(t *testing.T) {
 	}
 	wrong := estimate.Settings{All: "a", Order: "b", Options: options("c=d")}.Validate(false)
 	for _, setting := range []string{"estimates: ", "estimates-order: ", "estimates-opt "} {
-		require.ErrorContains(t, wrong, setting, "all that is wrong is named")
+		require.ErrorContains(t, wrong, setting, "all mistakes are named")
 	}
 	_, isOptions := errors.AsType[*backfill.OptionsError](wrong)
 	require.True(t, isOptions)
@@ -77,9 +79,9 @@ func TestOptionsThatSuit(t *testing.T) {
 	}
 }
 
-// An option that no estimator goes by is without effect: a mistake where nothing else can
-// take over, as in a simulation.
-func TestOptionsThatNobodyGoesBy(t *testing.T) {
+// TestUnusedOptions checks that CheckOptions refuses an option that no estimator of the settings
+// uses. Validate accepts it, as other estimators may be chosen later.
+func TestUnusedOptions(t *testing.T) {
 	for _, tt := range []struct {
 		settings estimate.Settings
 		want     string
@@ -105,13 +107,13 @@ func TestOptionsThatNobodyGoesBy(t *testing.T) {
 		require.NoError(t, tt.settings.Validate(false))
 		require.ErrorContains(t, estimate.CheckOptions(tt.settings.Options, tt.settings), tt.want)
 		require.NoError(t, estimate.CheckOptions(tt.settings.Options, tt.settings, estimate.Settings{All: "combined"}),
-			"others go by it")
+			"other settings use it")
 	}
 	require.ErrorContains(t, estimate.CheckOptions(options("windw=3")), "has no option")
 }
 
-// An option is for whichever use it means something to. It does not become wrong with a
-// policy under which the use does not count.
+// TestOptionsOfOneUse checks that an option is accepted if the estimator of one use uses it, or an
+// unknown estimator might.
 func TestOptionsOfOneUse(t *testing.T) {
 	s := estimate.Settings{
 		Order: "requested", Backfill: "requested", Running: "user",
@@ -125,10 +127,13 @@ func TestOptionsOfOneUse(t *testing.T) {
 		{All: "combined", Order: "requested", Options: options("threshold=2")},
 		{All: "usr", Options: options("threshold=2")},
 	} {
-		require.NoError(t, estimate.CheckOptions(s.Options, s), "what an unknown one goes by nobody knows")
+		require.NoError(t, estimate.CheckOptions(s.Options, s), "an unknown estimator might use it")
 	}
 }
 
+// TestGuaranteesRefuseWhatIsNamedForPlans checks that, under a policy that gives guarantees, the
+// settings must not name an estimator for backfill or for running, but may name one for all uses or
+// for the order.
 func TestGuaranteesRefuseWhatIsNamedForPlans(t *testing.T) {
 	for _, s := range []estimate.Settings{{Backfill: "user"}, {All: "combined", Running: "requested"}} {
 		require.NoError(t, s.Validate(false))
@@ -138,6 +143,8 @@ func TestGuaranteesRefuseWhatIsNamedForPlans(t *testing.T) {
 	require.NoError(t, estimate.Settings{All: "selective", Order: "user"}.Validate(true))
 }
 
+// TestOnlySimulationsKnowRunTimes checks that estimators which need the actual run times are
+// refused without an oracle.
 func TestOnlySimulationsKnowRunTimes(t *testing.T) {
 	for _, s := range []estimate.Settings{{All: "accurate"}, {Order: "mix:0.5"}} {
 		require.NoError(t, s.Validate(false))

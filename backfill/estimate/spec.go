@@ -12,15 +12,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Estimator is an estimator as it is known by name.
+// Estimator describes an estimator that users can choose.
 type Estimator struct {
 	Name string
-	// Argument is what stands behind the name and a colon; "": nothing does.
+	// Argument names the argument that follows the name and a colon; "" means that there is none.
 	Argument string
-	// Doc says in one line what is planned with.
+	// Doc says in one line which run time the estimator gives.
 	Doc    string
-	oracle bool // it has to know actual run times
-	// reads are the options that it goes by. It learns if there are any.
+	oracle bool // it needs the actual run times
+	// reads are the options that it uses. It learns if there are any.
 	reads []string
 }
 
@@ -34,7 +34,7 @@ const (
 	projectKey = "project-key"
 )
 
-// Estimators lists those that there are.
+// Estimators returns all estimators.
 func Estimators() []Estimator {
 	accuracies := func(keys ...string) []string {
 		return append([]string{"percentile", "threshold", "window", maxAge}, keys...)
@@ -62,7 +62,7 @@ func Estimators() []Estimator {
 	}
 }
 
-// usage is how the estimator is written.
+// usage says how users write the estimator.
 func (e Estimator) usage() string {
 	if e.Argument == "" {
 		return e.Name
@@ -70,8 +70,8 @@ func (e Estimator) usage() string {
 	return e.Name + ":" + e.Argument
 }
 
-// Names are how estimators are written, such as mix:A; those alone that every pool can
-// have, or with an oracle also those that have to know actual run times.
+// Names returns how users write the estimators, such as mix:A. Without an oracle, those that need
+// the actual run times are left out.
 func Names(oracle bool) (all []string) {
 	for _, e := range Estimators() {
 		if oracle || !e.oracle {
@@ -93,7 +93,7 @@ func oneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// readers are the estimators that go by an option, or by any (""), in words.
+// readers returns the names of the estimators that use an option, or any option (""), in words.
 func readers(option string) string {
 	var names []string
 	for _, e := range Estimators() {
@@ -104,13 +104,13 @@ func readers(option string) string {
 	return oneOf(names)
 }
 
-// goesBy tells whether an option means something to the estimator; "": any does, as it
+// goesBy reports whether the estimator uses an option, or any option (""), which means that it
 // learns.
 func (e Estimator) goesBy(option string) bool {
 	return slices.Contains(e.reads, option) || option == "" && len(e.reads) > 0
 }
 
-// spec is an estimator that was chosen, and what stood behind the colon.
+// spec is an estimator that was chosen, by its name, and its argument.
 type spec struct{ name, argument string }
 
 func (s spec) String() string {
@@ -120,7 +120,7 @@ func (s spec) String() string {
 	return s.name + ":" + s.argument
 }
 
-// kind is what the name stands for.
+// kind returns the description of the estimator; it is empty if the name is unknown.
 func (s spec) kind() Estimator {
 	all := Estimators()
 	i := slices.IndexFunc(all, func(e Estimator) bool { return e.Name == s.name })
@@ -130,7 +130,7 @@ func (s spec) kind() Estimator {
 	return all[i]
 }
 
-// parseSpec reads what stands for an estimator. Whether a file is there is not looked at.
+// parseSpec reads an estimator as users write it. It does not check that a file exists.
 func parseSpec(text string) (spec, error) {
 	name, argument, colon := strings.Cut(text, ":")
 	s := spec{name, argument}
@@ -156,7 +156,7 @@ func parseSpec(text string) (spec, error) {
 	return s, nil
 }
 
-// million is what shares are parts of, so that whole numbers suffice.
+// million is the denominator of shares, which are whole numbers of millionths.
 const million = 1_000_000
 
 // parseShare reads a number from 0 to 1, in millionths.
@@ -172,7 +172,7 @@ func parseShare(text string) (backfill.Time, error) {
 	return backfill.Time(millionths), nil
 }
 
-// maker makes estimators, and each learner that they need once.
+// maker makes estimators. It makes each learner once, also if several estimators need it.
 type maker struct {
 	set           *Set
 	options       options
@@ -180,7 +180,7 @@ type maker struct {
 	user, project *accuracy
 }
 
-// estimator makes one. What it returns may be outside of what is allowed.
+// estimator makes an estimator. Its estimates may be below 1 or above the request.
 func (m *maker) estimator(s spec) (func(*Job) backfill.Time, error) {
 	switch s.name {
 	case "user":
@@ -243,7 +243,7 @@ func (m *maker) file(name string) (func(*Job) backfill.Time, error) {
 	return fromFile(known), nil
 }
 
-// Help tells users which estimators there are and what can be set.
+// Help returns a text for users about the estimators and their options.
 func Help() string {
 	var text strings.Builder
 	text.WriteString("Run times to plan with (--estimates), from what users request and what is known of past " +
