@@ -261,7 +261,7 @@ func TestEvents(t *testing.T) {
 					require.Equal(t, b.Now, jobState(t, s, b.Job.ID).Guarantee, "the new guarantee")
 				}
 			}
-			require.ElementsMatch(t, tt.broken, lost)
+			require.Equal(t, tt.broken, lost, "in the order of jobs")
 			plan := map[backfill.JobID]backfill.Time{}
 			for _, j := range s.Snapshot().Jobs {
 				if start, _, ok := s.Planned(j.Job.ID); ok {

@@ -624,6 +624,26 @@ func TestLostSlotIsTheCauseEvenIfTheStartFailedToo(t *testing.T) {
 	require.Equal(t, backfill.CauseSlotLost, d.Broken[0].Cause)
 }
 
+// TestBrokenGuaranteesComeInTheOrderOfJobs checks that broken guarantees are reported in the order
+// of jobs, whether the round begins with new keys or not: a restored negotiator may have none to
+// set.
+func TestBrokenGuaranteesComeInTheOrderOfJobs(t *testing.T) {
+	for _, keys := range [][]backfill.JobKey{nil, {{Job: 4, Key: 1}, {Job: 2, Key: 2}}} {
+		s := newState(t, cpus(4), cpus(4))
+		h := newHost(t, s, "conservative", "fcfs")
+		decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 10, 4), job(3, 0, 10, 4), job(4, 0, 10, 4))...)
+		d, err := h.Decide(t.Context(), backfill.Round{
+			Now: 1, Keys: keys, Events: []backfill.Event{slotEvent(backfill.SlotLost, 1, 0)},
+		})
+		require.NoError(t, err)
+		var broken []backfill.JobID
+		for _, b := range d.Broken {
+			broken = append(broken, b.Job.ID)
+		}
+		require.Equal(t, []backfill.JobID{2, 4}, broken, "keys: %v", keys)
+	}
+}
+
 // TestDisplacedByASlotComeInOneOrder checks that displaced jobs are listed by start, then in the
 // order of jobs. A start in the past counts as now.
 func TestDisplacedByASlotComeInOneOrder(t *testing.T) {

@@ -90,5 +90,5 @@ type Decision struct {
 	Actions []Action
 	Started []Started
 	Held    []HeldJob
-	Broken  []Broken
+	Broken  []Broken // in the order of jobs
 }

@@ -35,6 +35,8 @@ func (c *Cycle) settle() error {
 			c.set(r.job.ID, &next)
 		}
 	}
+	// The undo log begins with new keys, and a restored negotiator may have none to set.
+	slices.SortStableFunc(c.broken, func(a, b Broken) int { return Compare(a.Job, b.Job) })
 	return nil
 }
 

@@ -106,7 +106,7 @@ func (n *Negotiator) restore(from Checkpoint) error {
 	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
 	for i, j := range from.Jobs {
 		if j.Job == nil {
-			return fmt.Errorf("standing %d is of no job", i)
+			return fmt.Errorf("job checkpoint %d is of no job", i)
 		}
 		if clusters[i], err = n.restoreJob(j.Job); err != nil {
 			return fmt.Errorf("job %s: %w", j.Job.Name, err)

@@ -186,7 +186,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	run := JobCheckpoint{Job: job, Running: true, Placement: on(1), Start: 1, End: 11}
 	for want, m := range map[string]Checkpoint{
-		"standing 0 is of no job":                   checkpoint(JobCheckpoint{Running: true}),
+		"job checkpoint 0 is of no job":             checkpoint(JobCheckpoint{Running: true}),
 		"slot a came up twice":                      {Slots: []*Slot{a, a}},
 		"job 1.1: its ID 1 is that of job 1.1, too": checkpoint(run, run),
 		"job 1.1: 0 chunks": checkpoint(JobCheckpoint{
