@@ -48,7 +48,8 @@ func TestSpecMake(t *testing.T) {
 			0, nil,
 			`policy try has no option "depht", did you mean depth?: it has depth, names`,
 		},
-		{map[string]string{"z": "1", "a": "1"}, 0, nil, `policy try has no option "a": it has depth, names`}, // the first by name
+		// The first unknown one by name is reported.
+		{map[string]string{"z": "1", "a": "1"}, 0, nil, `policy try has no option "a": it has depth, names`},
 		{map[string]string{"names": "none"}, 0, nil, "one name at least"},
 	} {
 		_, err := spec.Make(tt.given)
@@ -80,7 +81,8 @@ func TestCheckResources(t *testing.T) {
 		{map[string]string{"resources": ""}, ""},
 		{
 			map[string]string{"resources": "cpus,memroy"},
-			`policy try: option resources="cpus,memroy": the pool has no resource memroy, did you mean memory?: it has cpus, memory`,
+			`policy try: option resources="cpus,memroy": the pool has no resource memroy, did you mean memory?: ` +
+				`it has cpus, memory`,
 		},
 		{
 			map[string]string{"resources": "licences"},

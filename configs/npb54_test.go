@@ -29,8 +29,10 @@ const (
 // writes the file anew.
 func TestNPB54(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# 54 jobs modelled on the NAS parallel benchmarks; see README.md. Generated: go test ./configs -update\n" +
-		"# One submitted each second. RequestCpus, RequestMemory (MiB) and RequestDisk (KiB) are per node, times in seconds.\n")
+	b.WriteString("# 54 jobs modelled on the NAS parallel benchmarks; see README.md. " +
+		"Generated: go test ./configs -update\n" +
+		"# One submitted each second. RequestCpus, RequestMemory (MiB) and RequestDisk (KiB) are per node, " +
+		"times in seconds.\n")
 	for _, j := range generate() {
 		b.WriteString(j.ad())
 	}

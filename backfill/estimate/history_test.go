@@ -15,7 +15,8 @@ import (
 func TestHistoryIsWrittenDown(t *testing.T) {
 	h := estimate.NewHistory(2)
 	h.Add(estimate.Ended{Job: estimate.Job{Name: "what cannot be", Requested: -5}, Ran: -1})
-	require.Equal(t, `{"name":"what cannot be","requested":1,"ran":0,"at":0}`+"\n", string(text(t, h))) //nolint:testifylint // to the byte
+	written := `{"name":"what cannot be","requested":1,"ran":0,"at":0}` + "\n"
+	require.Equal(t, written, string(text(t, h))) //nolint:testifylint // to the byte
 	h.Add(estimate.Ended{Job: job("gone", "", 5), Ran: 1})
 	h.Add(estimate.Ended{Job: estimate.Job{Name: "1.0", Requested: 60, Unestimated: true, Actual: 7}, Ran: 7, At: 100})
 	h.Add(estimate.Ended{Job: estimate.Job{

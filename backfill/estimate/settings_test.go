@@ -19,7 +19,8 @@ func TestWrongSettings(t *testing.T) {
 	}{
 		{
 			estimate.Settings{All: "combinde"},
-			`estimates: unknown estimator "combinde", did you mean combined?: choose one of requested, user, project, combined, selective, tsafrir, file:PATH, accurate or mix:A`,
+			`estimates: unknown estimator "combinde", did you mean combined?: choose one of requested, user, ` +
+				`project, combined, selective, tsafrir, file:PATH, accurate or mix:A`,
 		},
 		{estimate.Settings{Order: "x:1"}, `estimates-order: unknown estimator "x:1": choose one of requested`},
 		{estimate.Settings{Backfill: "mix"}, `estimates-backfill: "mix": must be written as mix:A`},
@@ -34,7 +35,8 @@ func TestWrongSettings(t *testing.T) {
 		},
 		{
 			estimate.Settings{Options: options("windw=3")},
-			`estimates-opt has no option "windw", did you mean window?: it has percentile, threshold, window, max-age, user-key, project-key`,
+			`estimates-opt has no option "windw", did you mean window?: it has percentile, threshold, window, ` +
+				`max-age, user-key, project-key`,
 		},
 		{
 			estimate.Settings{Options: options("percentile=0")},
@@ -88,11 +90,13 @@ func TestUnusedOptions(t *testing.T) {
 	}{
 		{
 			estimate.Settings{Options: options("threshold=20")},
-			`estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, combined or selective, or leave the option out`,
+			`estimates-opt: option threshold=20: no estimator that was chosen goes by it: choose user, project, ` +
+				`combined or selective, or leave the option out`,
 		},
 		{
 			estimate.Settings{All: "mix:0.5", Options: options("max-age=60")},
-			`option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, selective or tsafrir, or`,
+			`option max-age=60: no estimator that was chosen goes by it: choose user, project, combined, ` +
+				`selective or tsafrir, or`,
 		},
 		{estimate.Settings{All: "tsafrir", Options: options("max-age=60 window=60")}, `option window=60: no estimator`},
 		{

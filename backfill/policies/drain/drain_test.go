@@ -317,7 +317,8 @@ func TestNewTopJobAtAPoint(t *testing.T) {
 	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), byFive,
 		link(t, drain.Spec(), map[string]string{"interval": "10"}), link(t, easy.Spec(), nil), nil)
 	require.NoError(t, err)
-	round := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}}, Events: []backfill.Event{
+	candidates := backfill.Candidates{Slots: []backfill.SlotID{0}}
+	round := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: candidates}}, Events: []backfill.Event{
 		{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: backfill.Vector{2}}},
 	}}
 	for id := range backfill.JobID(3) {

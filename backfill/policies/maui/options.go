@@ -73,7 +73,8 @@ func options() []backfill.Option {
 	for _, by := range limited {
 		all = append(all, backfill.Option{
 			Name: by.option, Check: check(parseBounds),
-			Doc: fmt.Sprintf(`limits of each %s on what its running jobs use, soft,hard: "[%s] MAXJOB=2,4 MAXPS=7200 [DEFAULT] MAXPROC=16,32"`, by.label, by.example),
+			Doc: fmt.Sprintf(`limits of each %s on what its running jobs use, soft,hard: `+
+				`"[%s] MAXJOB=2,4 MAXPS=7200 [DEFAULT] MAXPROC=16,32"`, by.label, by.example),
 		})
 	}
 	return all
@@ -227,7 +228,8 @@ func parseBounds(text string) (map[string]bounds, error) {
 	who := make(map[string]bounds, len(parts))
 	for _, s := range parts {
 		if s.name == "" {
-			return nil, fmt.Errorf(`has %s before it says whose that is: must be like "[fred] MAXJOB=2,4 [DEFAULT] MAXPROC=16,32"`, s.words[0])
+			return nil, fmt.Errorf(`has %s before it says whose that is: must be like `+
+				`"[fred] MAXJOB=2,4 [DEFAULT] MAXPROC=16,32"`, s.words[0])
 		}
 		own := who[s.name]
 		for _, word := range s.words {
