@@ -16,7 +16,7 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 	h := estimate.NewHistory(2)
 	h.Add(estimate.Ended{Job: estimate.Job{Name: "what cannot be", Requested: -5}, Ran: -1})
 	written := `{"name":"what cannot be","requested":1,"ran":0,"at":0}` + "\n"
-	require.Equal(t, written, string(text(t, h))) //nolint:testifylint // to the byte
+	require.Equal(t, written, string(text(t, h)))
 	h.Add(estimate.Ended{Job: job("gone", "", 5), Ran: 1})
 	h.Add(estimate.Ended{Job: estimate.Job{Name: "1.0", Requested: 60, Unestimated: true, Actual: 7}, Ran: 7, At: 100})
 	h.Add(estimate.Ended{Job: estimate.Job{
@@ -26,7 +26,7 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 	const want = `{"name":"1.0","requested":60,"unestimated":true,"ran":7,"at":100}
 {"name":"1.1","requested":60,"ran":90,"at":100,"labels":{"owner":"ann","project":"\u003cp\u003e"}}
 `
-	require.Equal(t, want, string(text(t, h))) //nolint:testifylint // to the byte
+	require.Equal(t, want, string(text(t, h)))
 	require.Equal(t, 2, h.Len())
 
 	read, err := estimate.ReadHistory(strings.NewReader(want), "state", 0)

@@ -73,7 +73,8 @@ func TestFilling(t *testing.T) {
 		{"none", jobs, with("backfillpolicy", "NONE"), ids(1), plan{2: 10}},
 		{
 			"none, with a depth of 2 and one blocked", jobs, with("backfillpolicy", "NONE", "reservationdepth", "2"),
-			ids(1), plan{2: 10},
+			ids(1),
+			plan{2: 10},
 		},
 		{
 			"none, with a depth of 2 and three blocked", append(blocked[:2:2], job(1, 5), job(5, 5), job(9, 1)),
