@@ -8,44 +8,58 @@
 //
 // # One cycle, step by step
 //
-// When the daemon starts, [Pool.Open] looks at the pool once and restores what a former negotiator
-// saved (track/saved.go). The first cycle begins with that look, at step 3. All others begin here:
+// When the daemon starts (daemon/daemon.go, open), [Pool.Open] looks at the pool and makes a
+// checkpoint of the look and of what a former negotiator saved (track/saved.go), from which
+// [negotiator.Restore] goes on. The first Fetch uses that look and begins at step 3. Each later
+// cycle takes all steps:
 //
-//  1. The daemon (daemon/cycles.go, fetch) calls [Pool.Fetch] (pool.go). It waits until a look is
-//     due: at the negotiator's next planned event, after the interval, when a job should have
-//     started, or after a wake-up; but never before CycleDelay has passed. Meanwhile matches that
-//     could not be handed over are tried again (step 7).
-//  2. Fetch looks at the pool: [observe.Observer.Look] (observe/observe.go) asks all schedds in
-//     parallel for their queues (queue.go), the collector for everything else (schedds.go,
-//     slots.go), and waits for the schedds. Jobs that ask for the same share one [observe.Spec]
+//  1. The daemon (daemon/cycles.go, fetch) calls [Pool.Fetch] (pool.go). Fetch waits until a look
+//     is due: at the end of the interval, at the negotiator's next planned event, when a match has
+//     waited too long for its job to run, when a pause of a slot ends, at once while a gang starts,
+//     or after a wake-up; but never before CycleDelay has passed since the last cycle. Meanwhile it
+//     tries again to hand over the matches that could not be handed over (step 7).
+//  2. Fetch looks at the pool: [observe.Observer.Look] (observe/observe.go) asks the schedds it
+//     knows for their queues (queue.go), in parallel, and meanwhile the collector for everything
+//     else (schedds.go, slots.go). It waits for slow schedds, at most for Hold; their answers serve
+//     a later look. Jobs of a schedd whose ads differ in their state alone share one [observe.Spec]
 //     (spec.go). The result is an [observe.Snapshot] (snapshot.go).
-//  3. Fetch compares the snapshot with what the negotiator believes (pool.go, compare; steps 3 to
-//     5). [track.Belief.See] (track/belief.go) takes the snapshot in and finds its jobs.
-//  4. [dispatch.Dispatcher.Judge] (dispatch/dispatch.go) hears which matches the schedds were told
-//     meanwhile, and leaves out, for a while, the slots where starts have failed (suspects.go).
-//  5. [track.Diff] (track/diff.go) compares slots (slots.go), jobs (jobs.go), which new jobs may be
-//     planned with (admission.go), and claims of unknown jobs (claims.go). The result is a
-//     [track.Outcome] with the [negotiator.Delta]. [dispatch.Dispatcher.Settle] learns from it what
-//     became of the matches, the observer forgets slots that are gone, and facts.go keeps what
-//     others may ask. Fetch returns the delta. If the clock was put back, or another negotiator is
-//     at work, the daemon ends the cycle here.
+//  3. Fetch compares the snapshot with what the negotiator knows so far, the [track.Belief]
+//     (compare in pool.go; steps 3 to 5). [track.Belief.See] (track/belief.go) takes the snapshot
+//     in and finds its jobs.
+//  4. [dispatch.Dispatcher.Judge] (dispatch/dispatch.go) reads which matches the schedds have been
+//     told of since, and chooses the slots that get no jobs for a while, since starts failed there
+//     (suspects.go). The result is a [track.Dispatched].
+//  5. [track.Diff] (track/diff.go) compares slots (track/slots.go) and jobs (track/jobs.go),
+//     charges the accountant, admits new jobs to the plan (track/admission.go), and compares the
+//     claims that belong to no known job (track/claims.go). The result is a [track.Outcome] with
+//     the [negotiator.Delta]. [dispatch.Dispatcher.Settle] learns from it what became of the
+//     matches, the observer forgets slots that are gone, and publish (facts.go) keeps what others
+//     may ask. Fetch returns the delta. If the clock was put back far, the daemon begins anew with
+//     Open. If another negotiator is at work, it waits until that one is gone and begins anew, too
+//     (daemon/daemon.go, schedule).
 //  6. The daemon takes its lock (daemon/cycles.go, step) and calls [negotiator.Step]
-//     (negotiator/run.go): the negotiator decides, and Step hands the matches to the daemon's Act.
-//     It saves the negotiator's promises before anybody hears of them (track/saved.go,
-//     daemon/state.go), and calls [Pool.Act] (pool.go).
+//     (negotiator/run.go). There the negotiator decides (RunCycle, negotiator/cycle.go). If there
+//     are matches, Step hands them to the daemon's Act (daemon/cycles.go), which saves the
+//     negotiator's promises before anybody hears of them (track/saved.go, daemon/state.go), and
+//     calls [Pool.Act] (pool.go), step 7. Then Step gives its report to the daemon's Cycle
+//     (daemon/cycles.go), which saves the promises if Act did not, and publishes the report.
 //  7. For each match, [track.Belief.Start] notes where the job is to run, and
 //     [dispatch.Dispatcher.Start] makes a flight: a job on its way to its slots. Then
-//     [dispatch.Dispatcher.HandOver] hands over what can go now: which flights their schedds have
-//     room and a turn for (flight.go, gangs.go), what their slots have to give (offers.go), a claim
-//     for each chunk (grant.go), and a talk with each schedd (dispatch/negotiate.go; on the wire it
-//     is [client.Negotiation.Match], client/negotiate.go). A schedd does not answer a match.
-//  8. The next snapshots show what became of a flight: the job runs, it has not started in time, or
-//     it is gone (steps 4 and 5).
+//     [dispatch.Dispatcher.HandOver] tells schedds which claims of gangs have ended (gangs.go),
+//     picks the flights that their schedds have room for (flight.go), and asks the collector what
+//     their slots can give now (offers.go). It takes a claim for each chunk (grant.go); a gang may
+//     have to wait for its turn there (gangs.go). It tells each schedd of its matches
+//     (dispatch/negotiate.go; on the wire, [client.Negotiation.Match] in client/negotiate.go). A
+//     schedd does not answer a match.
+//  8. The schedd claims the slots at their startds and starts the job. The next snapshots show what
+//     became of the flight: the job runs, it has not started in time, or it is gone (steps 4 and
+//     5).
 //
-// Between two cycles the daemon calls [Pool.Explain] (dispatch/explain.go), which tells users why
-// their jobs wait. Others ask for [Facts] (facts.go) at any time.
+// Before each Fetch the daemon (daemon/cycles.go, explain) calls [Pool.Explain] (pool.go;
+// dispatch/explain.go): it tells the schedds, for their users, why jobs wait. Others ask for
+// [Facts] (facts.go) at any time.
 //
 // The packages beside these do the rest: cedar, security and client speak to the daemons, server
-// listens to them, accountant knows who has used how much, daemon is the process around it all.
-// README.md is the guide for administrators.
+// answers tools and daemons, accountant knows who has used how much, condorconfig reads HTCondor's
+// configuration, daemon is the process around it all. README.md is the guide for administrators.
 package htcondor
