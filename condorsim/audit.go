@@ -19,8 +19,8 @@ import (
 //
 // In the end no job may be lost. The integral of the number of waiting jobs must be the sum of the
 // waits (Little's law), and the integral of each resource in use must be the sum of what the jobs
-// used while they ran (conservation of work). Integrals are modulo 2⁶⁴, so they can still be
-// compared.
+// used while they ran (conservation of work). Both sides are taken modulo 2⁶⁴, so they can be
+// compared although they overflow.
 type audit struct {
 	w        *Workload
 	outcomes []Outcome     // as before the cycle
@@ -32,14 +32,14 @@ type audit struct {
 	index   []int32           // by job, its index in holding; -1: it does not run
 	used    []backfill.Vector // by slot
 	slots   []backfill.Slot
-	whole   map[string]int64 // cpus of each bundle, by its slots
+	whole   map[string]int64 // cpus of each bundle, by sameSlots
 	use     backfill.Vector
 
-	arrived int                              // number of jobs that arrived; they arrive in their order
-	waiting int                              // number of them that wait or are held
+	arrived int                              // number of jobs that arrived; they arrive by ID
+	waiting int                              // number of jobs that wait or are held
 	back    map[backfill.JobID]backfill.Time // when requeued jobs came back to the queue
 	broken  map[backfill.JobID]bool
-	quiet   int // the first job that arrived since nothing waited or ran
+	quiet   int // the first job that arrived after the last instant without waiting or running jobs
 
 	// What the state reported last, and its integrals.
 	now       backfill.Time
@@ -106,7 +106,8 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// elapse integrates the last reported values up to now.
+// elapse adds to the integrals the time until now, in which the last reported values held. It is a
+// violation if now is before the last cycle.
 func (a *audit) elapse(now backfill.Time) error {
 	if a.arrived == 0 {
 		a.now = now
@@ -123,7 +124,8 @@ func (a *audit) elapse(now backfill.Time) error {
 	return nil
 }
 
-// compare compares the state with the books.
+// compare checks that the state and the books agree on the numbers of waiting and running jobs and
+// on what is in use. It keeps these values for the integrals.
 func (a *audit) compare(s *backfill.State) error {
 	a.queue = s.Waiting() + s.Held()
 	copy(a.inUse, s.Use())
@@ -138,7 +140,7 @@ func (a *audit) compare(s *backfill.State) error {
 	return nil
 }
 
-// close checks, after the last cycle, that no job was lost and that the sums agree.
+// close checks, after the last cycle, that no job was lost and that each integral equals its sum.
 func (a *audit) close() error {
 	for i := range a.outcomes {
 		switch id := backfill.JobID(i); {

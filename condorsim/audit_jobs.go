@@ -39,8 +39,9 @@ func (a *audit) complete(r *negotiator.Report) error {
 	return nil
 }
 
-// requeue finds the jobs that went back to the queue. No report lists them: they were running and
-// now either do not run or are started again. What they did is lost.
+// requeue books the jobs that were removed and those that went back to the queue. No report lists
+// the latter: they ran before the cycle and now do not run or have been started again. The work of
+// their lost runs counts as work, but not as done.
 func (a *audit) requeue(r *negotiator.Report) {
 	d := &r.Delta
 	for _, id := range d.Removed {
@@ -97,7 +98,7 @@ func (a *audit) start(r *negotiator.Report) error {
 	return nil
 }
 
-// leave takes a job out of the queue and adds its wait, which began at its submit time or when it
+// leave takes a job out of the queue and adds its wait, which began at since or when the job last
 // came back to the queue.
 func (a *audit) leave(id backfill.JobID, since backfill.Time) {
 	if len(a.back) > 0 {
@@ -110,7 +111,8 @@ func (a *audit) leave(id backfill.JobID, since backfill.Time) {
 	a.waits += uint64(a.now - since)
 }
 
-// hold adds what a started job takes.
+// hold books what a started job takes of each slot. It is a violation if a slot then has more in
+// use than its capacity.
 func (a *audit) hold(s backfill.Started) error {
 	for _, chunks := range s.Placement {
 		for int(chunks.Slot) >= len(a.used) {
@@ -133,7 +135,8 @@ func (a *audit) hold(s backfill.Started) error {
 	return nil
 }
 
-// release subtracts what a running job holds, and adds the work it did with it.
+// release takes a job that ran until now out of the books, adds what it used to the work, and
+// returns what it held.
 func (a *audit) release(id backfill.JobID) holding {
 	h := &a.holding[a.index[id]]
 	was, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)
@@ -150,9 +153,9 @@ func (a *audit) release(id backfill.JobID) holding {
 	return was
 }
 
-// checkTimes compares the run times that a job is planned with to what it requests. Predictions may
-// be shorter, but they never change when the job is ended, and under a policy that gives guarantees
-// they are not used.
+// checkTimes checks the run times that a job is planned with against the one that it requests.
+// Predictions may be shorter, but the job must be ended only after the requested time, and a policy
+// that gives guarantees must not use predictions.
 func (a *audit) checkTimes(j *backfill.Job, s *backfill.State) error {
 	w := &a.w.Jobs[j.ID]
 	requested := cmp.Or(w.Estimate, a.unknown) + a.slack

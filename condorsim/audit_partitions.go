@@ -7,8 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// bundleCpus returns the cpus of each bundle by its slots ([sameSlots]), nil without bundles. It is
-// computed from the workload alone, so that it can check the negotiator.
+// bundleCpus returns the cpus of each bundle by its slots (as text, see [sameSlots]); nil without
+// bundles. It is computed from the workload alone, so that it can check the negotiator.
 func bundleCpus(w *Workload) map[string]int64 {
 	if len(w.Bundles) == 0 {
 		return nil
@@ -28,10 +28,11 @@ func bundleCpus(w *Workload) map[string]int64 {
 	return whole
 }
 
-// sameSlots returns a text that is equal for the same slots in any order.
+// sameSlots returns a text that is the same for the same slot names in any order.
 func sameSlots(names []string) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(names))) }
 
-// takes returns what each chunk of a job takes of the slot that it runs on.
+// takes returns what each chunk of a job takes of a slot that it runs on: its request, or on a
+// partitioned machine the whole slot.
 func (a *audit) takes(job *backfill.Job, slot backfill.SlotID) backfill.Vector {
 	if a.whole != nil {
 		return a.slots[slot].Capacity
@@ -39,7 +40,8 @@ func (a *audit) takes(job *backfill.Job, slot backfill.SlotID) backfill.Vector {
 	return job.Request
 }
 
-// held returns what a job holds for each of its chunks; on a partitioned machine, its whole bundle.
+// held returns what a job holds for each of its chunks: its request, or on a partitioned machine
+// the whole bundle.
 func (a *audit) held(h holding) backfill.Vector {
 	if a.whole == nil {
 		return h.job.Request
@@ -51,8 +53,8 @@ func (a *audit) held(h holding) backfill.Vector {
 	return sum
 }
 
-// checkWhole checks that a started job has one whole bundle with enough cpus. That no other job has
-// any of its slots is checked by [audit.hold].
+// checkWhole checks on a partitioned machine that a started job has one whole bundle with enough
+// cpus. [audit.hold] checks that no other job has any of its slots.
 func (a *audit) checkWhole(s backfill.Started) error {
 	if a.whole == nil {
 		return nil

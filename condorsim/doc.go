@@ -12,8 +12,8 @@
 // [Result.Measured] returns every number of a run, and [CountEvents] adds a count of profile
 // events.
 //
-// This package decides nothing: it does not match, order, plan or check jobs. It only knows when
-// things happen.
+// This package schedules nothing: matching, ordering, planning and the checks of jobs are left to
+// the negotiator. It only says when things happen.
 //
 // What goes in is below input/: workload reads, changes and generates traces, history reads job
 // ads, pools describes the slots. What comes out is below output/: metrics computes the measures of

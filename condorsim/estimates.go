@@ -11,9 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// LearnFrom moves the first share of the jobs, from 0 to less than 1, from the workload to its
-// history. They are not simulated: they count as started when they were submitted, and as ended
-// before the first of the remaining jobs is submitted.
+// LearnFrom moves the first jobs of the workload to its history: the given share of all, from 0 to
+// less than 1. They are not simulated. They count as started when they were submitted, and as ended
+// when the first of the remaining jobs is submitted, if not before.
 func (w *Workload) LearnFrom(share float64) {
 	n := min(int(share*float64(len(w.Jobs))+1e-9), len(w.Jobs)-1) // the addition keeps 0.29 of 100 at 29
 	if n <= 0 {
@@ -33,8 +33,8 @@ func (w *Workload) LearnFrom(share float64) {
 	w.remember(ended, 0)
 }
 
-// Remember adds jobs that ran under another clock to the history. Their times are shifted so that
-// the last of them ends when the first job of the workload is submitted.
+// Remember adds jobs that ran under another clock to the history. It shifts their times so that the
+// last of them ends when the first job of the workload is submitted.
 func (w *Workload) Remember(ended []estimate.Ended) {
 	if len(ended) == 0 {
 		return
@@ -58,14 +58,15 @@ func (j Job) asked() estimate.Job {
 	return estimate.Job{Name: j.Name, Requested: requested, Unestimated: unestimated, Labels: j.Labels}
 }
 
-// requested returns the run time that a job requests, or the default if it requests none.
+// requested returns the run time that a job requests. If it requests none, the time is the default
+// and unestimated is true.
 func (j Job) requested() (t backfill.Time, unestimated bool) {
 	return cmp.Or(j.Estimate, negotiator.DefaultEstimate), j.Estimate == 0
 }
 
-// Estimators returns estimators for a run of the workload, taught with its history; nil if the
-// settings plan every job with its requested time. guarantees says whether the policy gives them;
-// open opens the files that the settings name.
+// Estimators returns estimators for a run of the workload, which have learned from its history; nil
+// if the settings plan every job with its requested time. guarantees says that the policy gives
+// guarantees; open opens the files that the settings name.
 func (w *Workload) Estimators(s estimate.Settings, guarantees bool,
 	open func(name string) (io.ReadCloser, error),
 ) (*estimate.Set, error) {
@@ -80,7 +81,7 @@ func (w *Workload) Estimators(s estimate.Settings, guarantees bool,
 	return set, nil
 }
 
-// actual returns how long a job will run.
+// actual returns how long a job will really run: until its end or its limit.
 func (w *Workload) actual(id backfill.JobID) backfill.Time { return w.Jobs[id].runs() }
 
 // Predicted returns the run times that a started job was planned with.
@@ -92,9 +93,10 @@ func (r *Result) Predicted(id backfill.JobID) estimate.Uses {
 	return estimate.Uses{Order: requested, Backfill: requested, Running: requested}
 }
 
-// predictions measures the run times that the completed jobs were planned with: once if all uses
-// had the same, else for each use. The accuracy is the smaller of predicted and actual run time
-// over the larger (Tsafrir et al., 2007); the actual one counts as at least 1 s, as predictions do.
+// predictions measures how well the completed jobs' run times were predicted: once if the
+// predictions for order, backfill and running jobs are the same, else for each of the three; nil
+// without predictions. The accuracy is the smaller of predicted and actual run time over the larger
+// (Tsafrir et al., 2007); the actual one counts as at least 1 s, as predictions do.
 func (r *Result) predictions() (list metrics.Measures) {
 	if r.Predictions == nil {
 		return nil
@@ -133,8 +135,8 @@ func (r *Result) predictions() (list metrics.Measures) {
 	return list
 }
 
-// quality returns the means over the completed jobs of accuracy and error of one use's predictions,
-// and the share of the jobs that ran longer than predicted.
+// quality returns how good the predictions are that the function selects, over the completed jobs:
+// their mean accuracy, the share of the jobs that ran longer than predicted, and their mean error.
 func (r *Result) quality(of func(estimate.Uses) backfill.Time) (accuracy, under, off float64) {
 	var n float64
 	for i, o := range r.Outcomes {

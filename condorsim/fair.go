@@ -15,10 +15,10 @@ import (
 
 // Fair says which fair start times to find.
 type Fair struct {
-	// Strict asks for a job's start if no job arrived after it.
+	// Strict asks for the start that each job would have if no job arrived after it.
 	Strict bool
-	// Relaxed asks for its start if, in addition, it arrived only after every job that waits at its
-	// arrival had started.
+	// Relaxed asks for the start that each job would have if, in addition, it arrived only after
+	// all jobs that wait at its arrival had started.
 	Relaxed bool
 	// Capped replaces fair start times that are later than the job's own start by that start.
 	// Unfairness needs no more, and this takes about a third less time.
@@ -57,12 +57,14 @@ func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
 	return r, nil
 }
 
-// fairStarts stands in for the active policy and copies the simulation as jobs arrive.
+// fairStarts takes the place of the active policy, which it asks for each decision, and copies the
+// simulation as jobs arrive.
 //
 // Until another job arrives, the simulation itself shows how the last one would fare if no job came
-// after it. So a copy is made only when the next job arrives, from the state just before. If the
-// last job still waits, the copy finds its strict start. Once every waiting job has started there,
-// the next job arrives in the copy, which then finds that job's relaxed start.
+// after it. So a copy is made only when the next job arrives, from the state just before its
+// arrival. If the last job still waits, the copy finds its strict fair start. Once every waiting
+// job has started in the copy, the next job arrives there, and the copy finds the relaxed fair
+// start of that job.
 type fairStarts struct {
 	backfill.Decider
 
@@ -78,9 +80,10 @@ type fairStarts struct {
 	estimates *estimate.Set   // nil: the order uses requested times
 	ordered   []*backfill.Job // by job, as the order saw it at its arrival; nil: unchanged
 
-	// With caps, copies wait for the starts of their jobs, which become their caps.
+	// With caps, copies are kept here until their jobs start in the simulation: these starts are
+	// the caps.
 	waiting map[backfill.JobID][]*fairCopy
-	held    int // number of copies in waiting
+	held    int // number of copies kept in waiting
 }
 
 const unknown = -backfill.Forever
@@ -114,7 +117,9 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	return f, f.work(ctx, fail, c, main, fallback)
 }
 
-// work starts the workers, each with its own host. fail ends the simulation.
+// work starts the workers, which run copies of the simulation. Each has a [backfill.Host] and a
+// policy of its own. work returns an error if it cannot make these. Later errors of workers, and
+// decisions of the policy that a host refuses, go to fail, which ends the simulation.
 func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c negotiator.Config,
 	main, fallback backfill.Repeatable,
 ) error {
@@ -158,7 +163,8 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 	return nil
 }
 
-// hostOfCopies returns a host for copies, without a state yet.
+// hostOfCopies returns a host that decides the rounds of copies; the caller sets its state. A
+// refused decision is reported to refused.
 func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.Repeatable, order backfill.Order,
 	refused func(backfill.Refusal),
 ) (*backfill.Host, error) {
@@ -169,8 +175,8 @@ func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.
 	return backfill.NewHost(nil, order, main, second, refused)
 }
 
-// settle sets the fair start times that needed no copy: strictly, the job's own start; relaxed, the
-// strict one.
+// settle sets the fair start times that needed no copy, strict ones to the job's own start and
+// relaxed ones to the strict one. It stores in the result those that were asked for.
 func (f *fairStarts) settle(r *Result) {
 	for i, o := range r.Outcomes {
 		if f.strict[i] == unknown {

@@ -9,26 +9,26 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// fairCopy is a copy of the simulation in which no more jobs arrive, except late, if set, which
-// arrives as soon as no job waits.
+// fairCopy is a copy of the simulation in which no more jobs arrive, except the one in the field
+// late, if set: it arrives as soon as no job waits.
 type fairCopy struct {
 	state      *backfill.State
 	now        backfill.Time
-	events     []backfill.Event // of the first round, if it is at this instant
+	events     []backfill.Event // of this instant, not yet decided
 	ends       endings          // of the running jobs
-	last, late fairJob          // the jobs whose starts are wanted
+	last, late fairJob          // the jobs whose starts are to be found
 	arrived    bool             // late arrived
-	awaits     int              // number of caps that are not known yet
+	awaits     int              // number of caps not known yet
 }
 
-// fairJob is a job whose start is wanted, until it is known or cannot be earlier than the cap.
-// Without a job nothing is wanted.
+// fairJob is a job whose start is to be found in a copy; a start at the cap or later is taken as
+// the cap. Job is nil if there is none, and once its start is found.
 type fairJob struct {
 	*backfill.Job
 	cap backfill.Time
 }
 
-// Decide makes copies for the jobs that arrive, then lets the policy decide.
+// Decide makes copies of the simulation for the jobs that arrive, then lets the policy decide.
 func (f *fairStarts) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	for k, e := range tx.Round().Events {
 		if e.Kind != backfill.Submitted {
@@ -69,7 +69,8 @@ func (f *fairStarts) fill(copied *fairCopy, tx *backfill.Transaction, before []b
 // bytes for each slot, and what differs from other copies.
 const maxHeld, maxHeldSlots = 2000, 1 << 18
 
-// hand passes a copy to the workers, or keeps it until its caps are known.
+// hand passes a copy to the workers. With caps it keeps the copy until the caps are known, unless
+// it already keeps too many.
 func (f *fairStarts) hand(copied *fairCopy) {
 	if !f.fair.Capped || f.held >= min(maxHeld, maxHeldSlots/len(f.w.Slots)) {
 		f.copies <- copied
@@ -84,7 +85,8 @@ func (f *fairStarts) hand(copied *fairCopy) {
 	}
 }
 
-// Decided sets the caps of copies from the jobs that started.
+// Decided sets the caps of the kept copies to the starts of their jobs, and passes the copies whose
+// caps are all known to the workers.
 func (f *fairStarts) Decided(r backfill.Round, d backfill.Decision, own bool) {
 	f.Decider.Decided(r, d, own)
 	for _, s := range d.Started {
@@ -103,8 +105,8 @@ func (f *fairStarts) Decided(r backfill.Round, d backfill.Decision, own bool) {
 	}
 }
 
-// finish passes on the copies that still wait for jobs which never started, and waits for all
-// workers.
+// finish passes to the workers the copies that are still kept because some of their jobs never
+// started, and waits until the workers are done.
 func (f *fairStarts) finish() {
 	for _, copies := range f.waiting {
 		for _, copied := range copies {
@@ -122,7 +124,8 @@ func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
 	return start + f.w.Jobs[j.ID].runs()
 }
 
-// follow runs a copy until the wanted starts are known.
+// follow runs a copy of the simulation on the host until the starts that the copy is to find are
+// known, and stores them. An error is that of the host.
 func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fairCopy) error {
 	host.State = copied.state
 	round := backfill.Round{Now: copied.now, Events: copied.events}
@@ -151,8 +154,8 @@ func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fa
 	return nil
 }
 
-// wanted reports whether a start that the copy looks for is still unknown at now. A start that has
-// reached its cap is set to the cap; at the end of time every start has.
+// wanted reports whether the copy still has to find a start at now. A start that has not come
+// before its cap is set to the cap.
 func (f *fairStarts) wanted(copied *fairCopy, now backfill.Time) bool {
 	for _, j := range []fairJob{copied.last, copied.late} {
 		if j.Job != nil && j.cap <= now {
@@ -162,7 +165,7 @@ func (f *fairStarts) wanted(copied *fairCopy, now backfill.Time) bool {
 	return copied.last.Job != nil || copied.late.Job != nil
 }
 
-// record stores a job's start if it is wanted.
+// record stores the start of a job if the copy is to find it; other jobs are ignored.
 func (f *fairStarts) record(copied *fairCopy, j *backfill.Job, start backfill.Time) {
 	switch j {
 	case copied.last.Job:
@@ -172,7 +175,8 @@ func (f *fairStarts) record(copied *fairCopy, j *backfill.Job, start backfill.Ti
 	}
 }
 
-// next returns the next round of a copy, at [backfill.Forever] if there is none.
+// next returns the next round of a copy, when a job ends or the policy wants to be called. Its time
+// is [backfill.Forever] if there is none.
 func (f *fairStarts) next(copied *fairCopy) backfill.Round {
 	r := backfill.Round{Now: copied.state.NextWake(), Events: copied.events[:0]}
 	if len(copied.ends) > 0 {
@@ -186,9 +190,9 @@ func (f *fairStarts) next(copied *fairCopy) backfill.Round {
 	return r
 }
 
-// keepOrderTime keeps the run time that the order uses for an arriving job, which the state does
-// not hold. It asks before the round is decided, so the estimators answer as they did at the
-// arrival.
+// keepOrderTime notes for the copies the run time with which the order ranks an arriving job, since
+// the state does not hold it. The estimators are asked before the round is decided, so they answer
+// as they did at the arrival.
 func (f *fairStarts) keepOrderTime(j *backfill.Job) {
 	if f.estimates == nil {
 		return
@@ -202,7 +206,8 @@ func (f *fairStarts) keepOrderTime(j *backfill.Job) {
 	}
 }
 
-// order returns the order for copies, which sees each job as at its arrival.
+// order returns the queue's order for copies, which ranks each job by the run time that was
+// predicted at its arrival.
 func (f *fairStarts) order(by backfill.Order) backfill.Order {
 	if f.estimates == nil || by == nil {
 		return by

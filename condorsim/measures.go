@@ -29,8 +29,8 @@ func (r *Result) Series() metrics.Series {
 		r.Ran())
 }
 
-// Measured returns the same numbers with labels and units, in the order in which they are printed.
-// It leaves out what does not apply, such as guarantees where none were given.
+// Measured returns the numbers of [Result.Measures] with labels and units, in the order in which
+// they are printed. It leaves out what does not apply, such as guarantees where none were given.
 func (r *Result) Measured() metrics.Measures {
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
@@ -73,7 +73,8 @@ func (r *Result) Measured() metrics.Measures {
 	return append(list, r.Extra...)
 }
 
-// otherResources returns the utilisations of the resources that package metrics does not know.
+// otherResources returns the utilisations that package metrics does not compute: of resources other
+// than cpus and memory, and of whole partitions. They need the makespan, which is in known.
 func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) {
 	if len(r.Work) == 0 {
 		return nil
@@ -96,9 +97,9 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 	return list
 }
 
-// starts counts the jobs by how they started (see [backfill.How]). Three shares add up to 1, as
-// Tang et al. divide them (IPDPS 2010): jobs that started from the top of the queue, past a waiting
-// job, and past a waiting job on slots reserved for it (backfilled).
+// starts counts the jobs by how they started (see [backfill.How]), and divides them as Tang et al.
+// do (IPDPS 2010) into three shares that add up to 1: jobs that started from the top of the queue,
+// that passed a waiting job, and that passed a waiting job on slots reserved for it (backfilled).
 func (r *Result) starts() metrics.Measures {
 	var n [3]int
 	all, backfilled := 0, 0
@@ -128,9 +129,10 @@ func (r *Result) starts() metrics.Measures {
 	}
 }
 
-// guarantees measures how the first promises to the jobs that ran were kept. The slack is the
-// guarantee less the start, negative if the guarantee was broken. guarantees_broken counts every
-// broken promise, also those that replaced an earlier one.
+// guarantees measures how the first guarantees of the jobs that ran were kept; nil if there were
+// none. The slack is the guarantee less the start, negative if the guarantee was broken.
+// guarantees_broken also counts later guarantees, which replace broken ones, and those of jobs that
+// never ran.
 func (r *Result) guarantees() metrics.Measures {
 	var slack []float64
 	var sum float64
@@ -164,12 +166,13 @@ func (r *Result) guarantees() metrics.Measures {
 	}
 }
 
-// EventCounter counts the profile events of one run; see package profileevents.
+// EventCounter counts how many profile events (starts and ends of running and planned jobs) a
+// scheduler as in the textbook would scan in one run; see package profileevents.
 type EventCounter struct{ counter *profileevents.Counter }
 
-// CountEvents returns a counter for a run of the workload and wraps the configured policy in it,
-// which decides as before. Only the linked-in conservative, pc and dc can be counted, and only on
-// one slot without partitions; otherwise it returns an error.
+// CountEvents returns a counter for a run of the workload. It replaces the policy in the
+// configuration by one that decides the same and counts. Only the linked-in policies conservative,
+// pc and dc can be counted, and only on one slot without partitions; otherwise it returns an error.
 func CountEvents(w *Workload, c *negotiator.Config) (*EventCounter, error) {
 	if n := len(w.Bundles); n > 0 {
 		return nil, fmt.Errorf("the pool has %d partitions; profile events are those of a single machine's profile", n)
@@ -189,7 +192,7 @@ func CountEvents(w *Workload, c *negotiator.Config) (*EventCounter, error) {
 	return &EventCounter{counter}, nil
 }
 
-// Add adds the count to the measures of a finished run.
+// Add adds the number of profile events to the measures of a finished run.
 func (e *EventCounter) Add(r *Result) error {
 	n, err := e.counter.Count()
 	if err != nil {

@@ -31,11 +31,11 @@ type slotState struct {
 	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
 	failures int              // that last now
 	drains   int              // that last now
-	known    standing         // as the negotiator knows it
+	known    standing         // as the negotiator was last told
 	jobs     []backfill.JobID // that run on the slot
 }
 
-// standing says how much of a slot can be used.
+// standing says how a slot can be used: not at all, only by the jobs that run on it, or by all.
 type standing uint8
 
 const (
@@ -65,17 +65,17 @@ type turn struct {
 	length backfill.Time // of a scheduled outage that begins; 0: for good
 }
 
-// chance makes a slot fail again and again. Its failures and repairs depend only on the seed, the
-// slot's name and the outage, not on what runs: they are the same under every policy and for every
-// workload.
+// chance is a random outage of one slot, which fails again and again. Its failures and repairs
+// depend only on the seed, the slot's name and the outage's number and parameters, not on what
+// runs: they are the same under every policy and for every workload.
 type chance struct {
 	random *rand.Rand
 	outage *pools.Outage
 	scale  float64 // of the Weibull distribution
 }
 
-// newOutages prepares the outages of a workload's slots, which count from origin; nil if it has
-// none.
+// newOutages makes the outages of a workload and their first turns. The times of outages count from
+// origin. It returns nil if the workload has no outages.
 func newOutages(w *Workload, origin backfill.Time) *outages {
 	if len(w.Outages) == 0 {
 		return nil
@@ -134,9 +134,9 @@ func seconds(t float64) backfill.Time {
 	return backfill.Time(math.Round(min(max(t, 1), maxRun)))
 }
 
-// next returns when a slot changes next. In an idle pool, where nothing runs and no job is still to
-// come, waiting jobs can only wait for slots to come back. So nothing fails by chance there, and
-// once all slots are back nothing changes any more.
+// next returns when a slot changes next; [backfill.Forever] if never. A pool is idle if nothing
+// runs and no job is still to come, so that waiting jobs can only wait for slots to come back. Then
+// random failures are skipped, and once all slots are back nothing changes any more.
 func (o *outages) next(idle bool) backfill.Time {
 	if idle && o.back == 0 {
 		return backfill.Forever
@@ -151,7 +151,8 @@ func (o *outages) next(idle bool) backfill.Time {
 	return backfill.Forever
 }
 
-// pass skips the failure by chance that is due first.
+// pass skips the random failure that is due first, and its repair: the slot's next failure takes
+// its place.
 func (o *outages) pass(first turn) {
 	c := &o.chances[first.chance]
 	first.at += c.untilRepair()
@@ -160,8 +161,9 @@ func (o *outages) pass(first turn) {
 	heap.Fix(&o.due, 0)
 }
 
-// advance takes the turns up to now. It returns the slots that came up or changed and the names of
-// those that are gone since, in the order of the pool; at first it returns all slots.
+// advance applies the turns up to now. It returns the slots that came back or changed, and the
+// names of those that are gone since, in the order of the pool. If first is set, it returns all
+// slots that are not gone.
 func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot, down []string) {
 	o.touched = o.touched[:0]
 	for len(o.due) > 0 && o.due[0].at <= now {
@@ -195,7 +197,8 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	return up, down
 }
 
-// take applies the turn that is due first and replaces it by the one that follows from it.
+// take applies the turn that is due first and replaces it by the one that follows from it: the end
+// of the outage, or the next random failure. If none follows, it removes the turn.
 func (o *outages) take(t turn) {
 	s := &o.slots[t.slot]
 	o.touched = append(o.touched, int(t.slot))
@@ -237,7 +240,7 @@ func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
 }
 
-// start records where a job runs; end removes it.
+// start records on which slots a job runs; end removes the record.
 func (o *outages) start(job backfill.JobID, at negotiator.Placement) {
 	o.placed[job] = at
 	for _, place := range at {
@@ -260,7 +263,8 @@ func (o *outages) end(job backfill.JobID) {
 	delete(o.placed, job)
 }
 
-// lost ends the jobs that ran on slots that are gone, and returns them by ID.
+// lost returns the jobs that ran on the slots that are now gone, by ID, and removes them from all
+// slots.
 func (o *outages) lost(down []string) (jobs []backfill.JobID) {
 	for _, name := range down {
 		for on := &o.slots[o.index[name]]; len(on.jobs) > 0; {

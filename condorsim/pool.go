@@ -12,8 +12,9 @@ import (
 )
 
 // SimulatedPool runs a workload: it submits the jobs at their times and ends them after their run
-// times, or at their limits. [Workload.Outages] says in advance what fails. A job that loses a slot
-// goes back to the queue and runs again from the beginning.
+// times, or at their limits. [Workload.Outages] says in advance which slots fail or are drained,
+// and when. A job that loses a slot goes back to the queue and runs again from the beginning, until
+// it has lost slots too often.
 type SimulatedPool struct {
 	w    *Workload
 	pace Pace
@@ -31,7 +32,8 @@ type SimulatedPool struct {
 	submitted []*negotiator.Job
 }
 
-// Pace waits until an instant of the simulation has come in the caller's time; nil does not wait.
+// Pace waits until the instant t of the simulation has come in the caller's time; a nil Pace does
+// not wait.
 type Pace func(ctx context.Context, t backfill.Time) error
 
 // NewPool returns a pool that will run the workload.
@@ -46,8 +48,8 @@ func NewPool(w *Workload, pace Pace) *SimulatedPool {
 	return p
 }
 
-// Fetch advances to the next instant at which anything happens and returns what does. At the end it
-// returns io.EOF.
+// Fetch advances to the next instant at which anything happens, or to wake if that is earlier, and
+// returns what happens then. It returns io.EOF once nothing will happen any more.
 func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
 	if err := ctx.Err(); err != nil {
 		return negotiator.Delta{}, err
@@ -89,8 +91,8 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	return d, nil
 }
 
-// nextInstant returns when something happens next, at the latest wake, when the negotiator wants to
-// be asked.
+// nextInstant returns when something happens next, or wake if that is earlier: then the negotiator
+// wants to be called. It returns [backfill.Forever] if nothing will happen any more.
 func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 	now := wake
 	if p.next < len(p.w.Jobs) {
@@ -109,11 +111,11 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 	return now
 }
 
-// stale reports whether an ending is of a run that was cut short.
+// stale reports whether an ending is void because the job lost its slot during that run.
 func (p *SimulatedPool) stale(e ending) bool { return p.losses != nil && p.losses[e.job] != e.losses }
 
-// turn applies the outages of this instant. Jobs that complete at the same instant do not lose
-// their slots.
+// turn applies the outages of this instant and adds to the delta the slots that change and the jobs
+// that are given up. Jobs that complete at the same instant do not lose their slots.
 func (p *SimulatedPool) turn(d *negotiator.Delta) {
 	for _, job := range d.Completed {
 		p.outages.end(job)
@@ -149,7 +151,7 @@ type ending struct {
 	losses int32 // of the job when this run began
 }
 
-// endings is a heap by time. The cycle orders what happens at one instant.
+// endings is a heap by time. Ties need no order, since the cycle sorts the events of an instant.
 type endings []ending
 
 func (e endings) Len() int           { return len(e) }

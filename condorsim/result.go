@@ -14,7 +14,7 @@ type Outcome struct {
 	Started, Ended bool
 	Start, End     backfill.Time
 	How            backfill.How
-	Backfilled     bool // passed a job on slots reserved for it: [backfill.State.OnReserved]
+	Backfilled     bool // it started on a slot reserved for a job before it: [backfill.State.OnReserved]
 	Placement      negotiator.Placement
 	Estimate       backfill.Time // the requested time, or the default
 	Promised       bool
@@ -26,7 +26,8 @@ type Outcome struct {
 	Lost     float64
 }
 
-// kept returns the outcome without what the job's run set.
+// kept returns what is left of the outcome when the job's run does not count: its guarantee, its
+// requeues and what they cost.
 func (o Outcome) kept() Outcome {
 	return Outcome{Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost}
 }
@@ -39,7 +40,7 @@ type Result struct {
 	// Refusals are the rounds that a fallback policy decided, grouped by the policy that failed.
 	Refusals []Refusals
 	// Broken is how many guarantees were broken, BrokenBy how many by each cause: one of the core's
-	// or [BrokenByDrain]. Promises of jobs that had to be held count.
+	// or [BrokenByDrain]. Guarantees of jobs that had to be held count.
 	Broken   int
 	BrokenBy map[string]int
 	// Requeues and LostCoreSeconds are the sums of the outcomes' Requeues and Lost.
@@ -48,13 +49,13 @@ type Result struct {
 	// ReservedIdle is the cpu seconds that were idle because they were reserved; see
 	// [backfill.State.ReservedIdle].
 	ReservedIdle float64
-	// Unordered says that the order's expression gave a number for no job.
+	// Unordered says that the order is an expression that gave no job a number.
 	Unordered bool
 	// StrictFST and RelaxedFST are the fair start times by job, if [RunFair] was asked for them.
 	// They mean nothing for jobs that never ran.
 	StrictFST, RelaxedFST []backfill.Time
-	// Predictions are the run times that the started jobs were planned with, by job; nil: all with
-	// their requested times. See [Result.Predicted].
+	// Predictions are the run times that the started jobs were planned with, by job. It is nil if
+	// all were planned with their requested times. See [Result.Predicted].
 	Predictions []estimate.Uses
 	// Bound is the bound of bounded slowdowns in seconds; 0: [metrics.DefaultBound].
 	Bound backfill.Time
@@ -66,7 +67,7 @@ type Result struct {
 	pool     *SimulatedPool
 	unknown  backfill.Time // the requested time of jobs without an estimate
 	promises bool
-	reserved int64 // idle cpus that were reserved since the last cycle
+	reserved int64 // idle cpus that are reserved, since the last cycle
 	last     backfill.Time
 }
 
@@ -83,10 +84,10 @@ type Refusals struct {
 // BrokenByDrain is the cause of guarantees that were broken because a slot is drained.
 const BrokenByDrain = "slot drained"
 
-// GivenUp is why a job is held that lost its slot too often.
+// GivenUp is the reason in [Outcome.Held] for jobs that lost their slots too often.
 const GivenUp = "given up: it lost its slot too often"
 
-// Ran returns the completed jobs in the form that package metrics takes.
+// Ran returns the jobs that ran to their ends, as package metrics takes them.
 func (r *Result) Ran() []metrics.Job {
 	jobs := make([]metrics.Job, 0, len(r.Outcomes))
 	for i, o := range r.Outcomes {
@@ -113,14 +114,15 @@ func (r *Result) Held() int {
 	return n
 }
 
-// Metrics measures the schedule.
+// Metrics computes the usual measures of the schedule, such as waits and utilisation, over the
+// completed jobs.
 func (r *Result) Metrics() metrics.Metrics {
 	capacity := r.Workload.Capacity()
 	machine := metrics.Machine{Processors: capacity[0], Memory: r.Workload.Memory()}
 	return metrics.ComputeBounded(machine, r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
 }
 
-// Users returns what each user got.
+// Users returns the measures of each user's completed jobs.
 func (r *Result) Users() []metrics.User {
 	return metrics.ByUser(r.Ran(), int64(cmp.Or(r.Bound, metrics.DefaultBound)))
 }

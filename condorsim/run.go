@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// refuse counts a refusal.
+// refuse counts a refused decision under the name of its policy.
 func (r *Result) refuse(refusal backfill.Refusal) {
 	i := slices.IndexFunc(r.Refusals, func(other Refusals) bool { return other.Policy == refusal.Policy })
 	if i < 0 {
@@ -22,8 +22,8 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 	r.Refusals[i].GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp)
 }
 
-// Run simulates the workload under a negotiator's configuration, with the workload's schema. The
-// sinks see each cycle. An error of type [*Violation] is a bug of this program.
+// Run simulates the workload under a negotiator's configuration, but with the workload's schema.
+// Each sink gets the report of every cycle. An error of type [*Violation] is a bug of this program.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
 	return run(ctx, w, c, NewPool(w, pace), sinks...)
 }
@@ -67,7 +67,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	return r, nil
 }
 
-// Cycle records the results of a cycle.
+// Cycle records in the result what happened in a cycle.
 func (r *Result) Cycle(report *negotiator.Report) error {
 	r.Cycles++
 	if report.Changed {
@@ -147,7 +147,7 @@ func (r *Result) withdraw(s *backfill.State) {
 	r.promises = promises
 }
 
-// lose sends a running job back to the queue.
+// lose records that a running job lost its slot and went back to the queue: its run does not count.
 func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	o := &r.Outcomes[id]
 	lost := float64(r.Workload.Jobs[id].Cpus) * float64(now-o.Start)
@@ -159,8 +159,8 @@ func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 }
 
 // countBroken counts the guarantees that a cycle broke. Nobody edits jobs in a simulation, so the
-// core's "job changed" means that its candidates changed, hence that a slot is drained. A job that
-// must be held after it waited or ran breaks its promise as well, which the core does not report.
+// core's "job changed" means that a slot of the job's candidate set is drained. A job that is held
+// after it has waited or run counts too, although the core does not report its guarantee as broken.
 func (r *Result) countBroken(report *negotiator.Report) {
 	count := func(cause string) {
 		r.Broken++
@@ -188,7 +188,7 @@ func (r *Result) countBroken(report *negotiator.Report) {
 	}
 }
 
-// promise records a job's first promise. Later promises replace broken ones and are not recorded.
+// promise records a job's first guarantee. Later ones replace broken ones and are not recorded.
 func (r *Result) promise(id backfill.JobID, latest backfill.Time) {
 	if o := &r.Outcomes[id]; !o.Promised {
 		o.Promised, o.Guarantee = true, latest

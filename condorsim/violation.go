@@ -21,7 +21,7 @@ type Violation struct {
 	from, to int // the jobs involved
 }
 
-// Error returns time, job and problem.
+// Error returns a message with time, job and problem.
 func (v *Violation) Error() string {
 	job := ""
 	if v.Job != "" {
@@ -30,10 +30,10 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("internal error at %d%s: %s", v.At, job, v.Problem)
 }
 
-// Save writes the case to a file in a folder, as an instance for condorsim run --instance, and
-// returns its path. It holds the jobs up to the instant of the error, from the last instant at
-// which nothing waited or ran, without their labels and without the slots of a pool. The file is
-// there whole or not at all.
+// Save writes the jobs that lead to the error to a file in the folder dir, as a JSON file for
+// condorsim run --instance, and returns its path. These are the jobs that arrived up to the error,
+// from the last instant at which nothing waited or ran. Their labels and the slots of a pool are
+// left out. The file is written whole or not at all.
 func (v *Violation) Save(dir string) (path string, err error) {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\: `, r) {
@@ -45,7 +45,8 @@ func (v *Violation) Save(dir string) (path string, err error) {
 	return path, wholefile.Write("the case", path, v.trace().WriteInstance)
 }
 
-// trace returns the case as a trace. Jobs whose names are not numbers are numbered anew.
+// trace returns the jobs that lead to the error, as a trace. Jobs whose names are not numbers are
+// numbered anew.
 func (v *Violation) trace() *workload.Trace {
 	t := &workload.Trace{
 		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
@@ -64,7 +65,7 @@ func (v *Violation) trace() *workload.Trace {
 	return t
 }
 
-// noJob stands for no job in violations that concern none in particular.
+// noJob is the ID in violations that concern no particular job.
 const noJob backfill.JobID = -1
 
 func (a *audit) violation(id backfill.JobID, format string, args ...any) error {

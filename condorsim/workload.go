@@ -16,17 +16,18 @@ type Workload struct {
 	Name   string
 	Schema negotiator.Schema
 	Slots  []*negotiator.Slot
-	// Bundles are the partitions of a partitioned machine, of which each job takes one. Without
-	// any, jobs take parts of slots.
+	// Bundles are the partitions of a partitioned machine; each job takes one of them whole.
+	// Without bundles jobs take parts of slots.
 	Bundles []*negotiator.Bundle
 	Jobs    []Job // by submit time; the ID of each is its index
-	// History is the jobs that ended before, by their ends. Estimators learn from it.
+	// History is the jobs that ended before the simulation begins, by their ends. Estimators learn
+	// from it.
 	History []estimate.Ended
 	// Cleaning counts the jobs of a trace that were left out.
 	Cleaning workload.Cleaning
 
 	// Outages are the failures and drains of slots, and Seed determines the random ones. A job that
-	// loses its slot more often than GiveUpAfter is held; 0: [pools.DefaultGiveUpAfter].
+	// loses its slot more often than GiveUpAfter (if 0, [pools.DefaultGiveUpAfter]) is held.
 	Outages     []pools.Outage
 	GiveUpAfter int
 	Seed        uint64
@@ -34,7 +35,7 @@ type Workload struct {
 	UnixStart int64
 }
 
-// Job is a job with what only the simulated pool knows of it.
+// Job is a job of the negotiator, with what only the simulation uses, such as its actual run time.
 type Job struct {
 	*negotiator.Job
 	// Run is the actual run time.

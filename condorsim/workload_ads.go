@@ -16,8 +16,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// SlotsFromAds makes slots of the ads of a file, as classad.ReadAds yields them. Errors give file
-// and line.
+// SlotsFromAds makes slots of the ads of a file, as classad.ReadAds yields them. A name that two
+// slots share and a file without slots are errors. Errors give file and line.
 func SlotsFromAds(file string, schema negotiator.Schema,
 	ads iter.Seq2[*classad.ClassAd, error],
 ) ([]*negotiator.Slot, error) {

@@ -47,7 +47,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
 	}
 	ads := newRequestAds(pool)
-	labels := map[[4]string]map[string]string{} // shared by jobs with the same
+	labels := map[[4]string]map[string]string{} // by user, group, executable and queue
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i, j := range t.Jobs {
@@ -70,7 +70,8 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	return w, nil
 }
 
-// unixStart returns the Unix time at which a trace starts, from its header; 0 if that has none.
+// unixStart returns the Unix time at which a trace starts, from its header; 0 if the header has
+// none or one that cannot be true.
 func unixStart(h workload.Header) int64 {
 	t := h.Number("UnixStartTime")
 	if t > 1<<40 {
@@ -99,12 +100,13 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 }
 
 // requestAds keeps one ad for each distinct request: jobs with the same request share it, as the
-// procs of an HTCondor cluster do. If slots ask for owner or group, these are part of the request.
+// procs of an HTCondor cluster do. If an expression of the slots refers to the owner or the group,
+// these are part of the request.
 type requestAds struct {
 	resources      []string
 	memory         bool // slots have memory
 	whole          bool // each chunk takes a whole slot
-	owners, groups bool // slots ask for them
+	owners, groups bool // expressions of the slots refer to them
 	known          map[request]*classad.ClassAd
 }
 
