@@ -7,44 +7,44 @@ import (
 	"strings"
 )
 
-// bundle is a set of slots that one job takes whole. It never changes.
+// bundle is a set of slots that one job takes whole. It is never changed.
 type bundle struct {
 	name  string
 	slots []SlotID
 	at    Placement // one chunk on each slot; shared, not to be changed
 }
 
-// partition is computed from the bundles alone: which bundles contain a slot, and which conflict.
-// It never changes, so clones share it.
+// partition says which bundles contain a slot and which bundles share one. It is computed from the
+// bundles alone and never changed, so clones share it.
 type partition struct {
 	slots     []SlotID // of all bundles, ascending
 	on        []set    // by SlotID: the bundles that contain the slot; nil if none
-	conflicts []set    // by bundle: the others that share a slot with it
+	conflicts []set    // by BundleID: the other bundles that share a slot with it
 }
 
-// set is a set of bundles, with a bit for each.
+// set is a set of bundles, with a bit for each BundleID.
 type set []uint64
 
 func (s set) has(id BundleID) bool { return s[id/64]>>(id%64)&1 == 1 }
 func (s set) add(id BundleID)      { s[id/64] |= 1 << (id % 64) }
 func (s set) remove(id BundleID)   { s[id/64] &^= 1 << (id % 64) }
 
-// addAll adds the bundles of another set.
+// addAll adds all bundles of the set o.
 func (s set) addAll(o set) {
 	for i, word := range o {
 		s[i] |= word
 	}
 }
 
-// AddBundle adds a bundle of slots, in ascending order; the slots may come later. The new bundle's
-// ID is the number of bundles so far. From then on its slots keep their capacity, also when they
-// disappear and return.
+// AddBundle adds a bundle of slots, which are in ascending order and may be added to the profile
+// later. The bundle's ID is the number of bundles before it. From then on its slots must keep their
+// capacity, also when they are dropped and return.
 func (p *Profile) AddBundle(name string, slots []SlotID) {
 	b := bundle{name: name, slots: slots, at: make(Placement, len(slots))}
 	for i, id := range slots {
 		b.at[i] = Chunks{Slot: id, Count: 1}
 	}
-	p.bundles = append(slices.Clip(p.bundles), b) // clones share the bundles before it
+	p.bundles = append(slices.Clip(p.bundles), b) // in a new array, as clones share the old one
 	p.parts = nil
 }
 
@@ -54,7 +54,7 @@ func (p *Profile) DropLastBundle() {
 	p.parts = nil
 }
 
-// partition returns the conflicts between the bundles; it computes them once.
+// partition returns which bundles contain a slot and which share one. It computes this once.
 func (p *View) partition() *partition {
 	if p.parts != nil {
 		return p.parts
@@ -85,8 +85,8 @@ func (p *View) partition() *partition {
 	return x
 }
 
-// BundleAt returns the bundle that a placement occupies with one chunk on each of its slots; ok is
-// false if there is none.
+// BundleAt returns the bundle whose slots the placement occupies, with one chunk on each. It
+// returns false if there is no such bundle.
 func (p *View) BundleAt(at Placement) (BundleID, bool) {
 	if len(at) == 0 || len(p.bundles) == 0 {
 		return 0, false
@@ -106,7 +106,7 @@ func (p *View) BundleAt(at Placement) (BundleID, bool) {
 	return 0, false
 }
 
-// InBundle reports whether the slot belongs to a bundle.
+// InBundle reports whether the slot is part of some bundle.
 func (p *View) InBundle(slot SlotID) bool {
 	on := p.partition().on
 	return slot >= 0 && int(slot) < len(on) && on[slot] != nil
@@ -122,7 +122,7 @@ func (p *View) Covers(r Request, at Placement) bool {
 	return ok && r.Candidates.HasBundle(id)
 }
 
-// MayUse reports whether the slot is a candidate of the request, or in a candidate bundle.
+// MayUse reports whether the slot is a candidate of the request, or part of a candidate bundle.
 func (p *View) MayUse(r Request, slot SlotID) bool {
 	if !r.Whole {
 		return r.Candidates.Has(slot)
@@ -132,11 +132,11 @@ func (p *View) MayUse(r Request, slot SlotID) bool {
 	})
 }
 
-// isBundle reports whether there is such a bundle. Candidates may name bundles that the open round
-// will add.
+// isBundle reports whether a bundle has this ID. Candidates may name bundles that are yet to be
+// added.
 func (p *View) isBundle(id BundleID) bool { return id >= 0 && int(id) < len(p.bundles) }
 
-// misfitWhole is Misfit for a request that takes a bundle.
+// misfitWhole is [View.Misfit] for a request that takes a bundle.
 func (p *View) misfitWhole(r Request, at Placement, start Time) error {
 	id, ok := p.BundleAt(at)
 	switch {
@@ -178,9 +178,10 @@ func (p *View) wholeAt(id SlotID, r *Request, start Time) bool {
 	return true
 }
 
-// placeBundle chooses one of the candidate bundles that are free from start on: the highest rank,
-// if the rule is ByRank; then the one that blocks the fewest other free bundles by sharing a slot
-// with them; then the first by name.
+// placeBundle chooses one of the candidate bundles that are free from start on for the request's
+// duration, and returns its placement; false if none is. It prefers the highest rank, if the rule
+// is ByRank; then the bundle that shares a slot with the fewest other free bundles; then the first
+// by name.
 func (p *View) placeBundle(r *Request, start Time) (Placement, bool) {
 	if !slices.ContainsFunc(r.Candidates.Bundles, func(id BundleID) bool { // a cheap test that often suffices
 		return p.isBundle(id) && p.Up(p.bundles[id].slots[0]) && p.wholeAt(p.bundles[id].slots[0], r, start)
@@ -217,7 +218,8 @@ func (p *View) placeBundle(r *Request, start Time) (Placement, bool) {
 }
 
 // freeBundles returns the set of all bundles that are free from start on, for the request's
-// duration. The set is valid until the next query.
+// duration. The partition x says which slots are in which bundle. The set is valid until the next
+// query.
 func (p *View) freeBundles(x *partition, r *Request, start Time) set {
 	words := (len(p.bundles) + 63) / 64
 	busy := append(p.busy[:0], make(set, words)...)
@@ -234,8 +236,8 @@ func (p *View) freeBundles(x *partition, r *Request, start Time) set {
 }
 
 // earliestBundle returns the first instant in [from, limit) at which a candidate bundle is free for
-// the request's duration. It first searches the bundle whose slots, each by itself, are free
-// earliest. Most others need no search then.
+// the request's duration; false if there is none. It first searches the bundle whose slots, each by
+// itself, are free earliest. Most other bundles need no search then.
 func (p *View) earliestBundle(r *Request, from, limit Time) (Time, bool) {
 	if from >= limit {
 		return 0, false
@@ -259,8 +261,8 @@ func (p *View) earliestBundle(r *Request, from, limit Time) (Time, bool) {
 	return best, best < limit
 }
 
-// starts caches, for each slot by itself, the first start in [from, limit) at which all of it is
-// free for the request's duration; limit if there is none.
+// starts caches for each slot the first start in [from, limit) at which the slot, whatever becomes
+// of others, is wholly free for the request's duration; limit if there is none.
 type starts struct {
 	p           *View
 	r           *Request
@@ -279,8 +281,8 @@ func (p *View) starts(r *Request, from, limit Time) starts {
 	return starts{p, r, from, limit, of}
 }
 
-// least returns a lower bound for the bundle's first start: the latest first start of its slots. It
-// may stop as soon as the bound reaches best.
+// least returns a lower bound for the bundle's first start: the latest of its slots' first starts.
+// It may stop as soon as the bound is best or later.
 func (s *starts) least(id BundleID, best Time) Time {
 	if !s.p.isBundle(id) {
 		return s.limit
@@ -307,10 +309,10 @@ func (s *starts) slot(id SlotID) Time {
 	return s.of[id]
 }
 
-// bundleFrom returns the first start, not before at, at which all of a bundle's slots are free for
-// the request's duration, or limit if that is not before limit.
+// bundleFrom returns the first start in [at, limit) from which all of the bundle's slots are free
+// for the request's duration. If there is none, it returns limit.
 func (p *View) bundleFrom(b *bundle, r *Request, at, limit Time) Time {
-	for settled := 0; settled < len(b.slots); { // how many slots in a row are free at that start
+	for settled := 0; settled < len(b.slots); { // slots in a row that are free from at on
 		for _, slot := range b.slots {
 			start, ok := p.wholeFrom(slot, r, at, limit)
 			if !ok {
@@ -329,7 +331,7 @@ func (p *View) bundleFrom(b *bundle, r *Request, at, limit Time) Time {
 }
 
 // wholeFrom returns the first start in [from, limit) at which all of a slot is free for the
-// request's duration.
+// request's duration; false if there is none.
 func (p *View) wholeFrom(id SlotID, r *Request, from, limit Time) (Time, bool) {
 	whole := *r
 	whole.Chunk = p.slots[id].capacity

@@ -1,8 +1,8 @@
 package profile
 
-// earliestOfMany is the first instant in [from, limit) at which enough chunks fit
-// on the candidates together: it follows the instants at which the number that
-// fits on a slot changes.
+// earliestOfMany returns the first instant in [from, limit) at which all chunks of the request fit
+// on the candidates together, and false if there is none. It goes from one instant to the next at
+// which the number of chunks that fit on some slot changes.
 func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, bool) {
 	if from >= limit {
 		return 0, false
@@ -19,7 +19,7 @@ func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, boo
 			changes.up(len(changes) - 1)
 		}
 	}
-	// A place in the heap stands for all below it, which are no earlier.
+	// A place in the reach's heap stands for all candidates below it: their bounds are no lower.
 	see := func(place int) {
 		if place < len(x.heap) {
 			push(slotChange{at: max(from, x.bound[x.heap[place]]), place: place, candidate: -1})
@@ -31,9 +31,9 @@ func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, boo
 	see(0)
 	for len(changes) > 0 && !ok {
 		now := changes[0].at
-		for len(changes) > 0 && changes[0].at == now { // all of the instant
+		for len(changes) > 0 && changes[0].at == now { // all changes of the instant
 			if total >= r.Nodes && changes[0].candidate < 0 {
-				break // those that are still to be looked at can only add to it
+				break // the candidates that were not looked at yet can only add to total
 			}
 			c := changes.pop()
 			if c.candidate < 0 {
@@ -62,8 +62,8 @@ func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, boo
 	return found, ok
 }
 
-// nextChange is the first instant after now at which another number than n of
-// chunks fits on the slot, or limit.
+// nextChange returns the first instant after now at which another number of chunks than n fits on
+// the slot; limit if there is none before limit.
 func (p *View) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
 	next := limit
 	if n < r.Nodes {
@@ -85,17 +85,16 @@ func (p *View) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
 	return next
 }
 
-// slotChange is an instant at which the number of chunks that fit may change: on
-// a candidate, or on those at and below a place in the heap that have not been
-// looked at.
+// slotChange is an instant at which the number of chunks that fit may change: on one candidate, or
+// on any candidate at or below a place in the reach's heap that was not looked at yet.
 type slotChange struct {
 	at        Time
-	place     int
-	candidate int32 // -1: the place
-	chunks    int   // that fitted before
+	place     int   // index in the reach's heap
+	candidate int32 // -1: any at or below place
+	chunks    int   // number that fitted on the candidate before
 }
 
-// slotChanges is a heap by time, at each instant of candidates first.
+// slotChanges is a binary heap by time. Of equal times, changes on one candidate come first.
 type slotChanges []slotChange
 
 func (c *slotChange) before(d *slotChange) bool {

@@ -9,16 +9,16 @@ import (
 // what it then leaves free, does not depend on the time. So if many slots are idle, only those that
 // the rule prefers are examined.
 
-// idleOrder is the order in which the rule prefers a reach's candidates when they are idle.
-// Candidates too small for one chunk are left out.
+// idleOrder lists the candidates of a [reach] in the order in which the placement rule prefers them
+// when they are idle. Candidates too small for one chunk are left out.
 type idleOrder struct {
 	order []int32  // candidates
 	place []int32  // by candidate: its index in order; -1 if it is left out
-	maybe []uint64 // a bit for each place, set at least for all idle slots
-	first int      // words before this one are zero
+	maybe []uint64 // a bit for each index in order; set for all idle slots, and perhaps for others
+	first int      // words of maybe before this one are zero
 }
 
-// newIdleOrder computes the order for requests of a chunk on these candidates.
+// newIdleOrder computes the order in which the rule prefers the candidates for a chunk when idle.
 func (p *View) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 	o := &idleOrder{place: make([]int32, len(c.Slots))}
 	hosts := make([]host, len(c.Slots))
@@ -80,7 +80,7 @@ func (p *View) firstIdle(x *reach, n int, list []int32) []int32 {
 	return list
 }
 
-// onIdle returns how many chunks fit on the idle slots together, at most r.Nodes.
+// onIdle returns how many chunks of the request fit on the idle slots together, at most r.Nodes.
 func (p *View) onIdle(x *reach, r *Request) (chunks int) {
 	p.looked = p.firstIdle(x, r.Nodes, p.looked[:0])
 	for _, i := range p.looked {
@@ -89,10 +89,10 @@ func (p *View) onIdle(x *reach, r *Request) (chunks int) {
 	return chunks
 }
 
-// isIdle reports whether the slot is noted as idle.
+// isIdle reports whether the slot is marked as idle. No slot is marked unless watch was called.
 func (p *View) isIdle(id SlotID) bool { return int(id) < len(p.idle) && p.idle[id] }
 
-// watch notes for all slots whether they are idle; from then on, look keeps the notes current.
+// watch marks each slot that is idle. From then on, look keeps the marks current.
 func (p *View) watch() {
 	if p.idle != nil {
 		return
@@ -103,7 +103,7 @@ func (p *View) watch() {
 	}
 }
 
-// look updates the note of a slot that has changed. It does nothing unless watch was called.
+// look updates the mark of a slot that has changed. It does nothing unless watch was called.
 func (p *View) look(id SlotID) {
 	if p.idle == nil {
 		return

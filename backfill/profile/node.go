@@ -1,21 +1,21 @@
 package profile
 
-// fan is the most changes that a leaf holds, and the most children that an inner node has.
+// fan is the largest number of changes in a leaf, and of children of an inner node.
 const fan = 32
 
-// node is a node of a B+ tree of changes. A leaf holds changes. An inner node holds children, and
-// for each of them the first instant, the sum of its changes and the lowest and highest running
-// sum, so that a search can skip children without a match.
+// node is a node of a B+ tree of the changes of a step function. A leaf holds changes. An inner
+// node holds children, and for each of them the first instant, the sum of its changes and the
+// lowest and highest running sum, so that a search can skip children without a match.
 type node struct {
 	owner  *owner
 	n      int
-	at     [fan]Time  // in a leaf: of each change; else the first of each child
-	change [fan]int64 // in a leaf: the change itself; else the sum of each child
+	at     [fan]Time  // in a leaf: of each change; else of the first change in each child
+	change [fan]int64 // in a leaf: the change itself; else the sum of all changes in each child
 	inner  *inner     // nil in a leaf
 }
 
 type inner struct {
-	low, high [fan]int64 // lowest and highest running sum in each child, of at least one change
+	low, high [fan]int64 // lowest and highest sum of the first one or more changes in each child
 	kids      [fan]*node
 }
 
@@ -42,7 +42,8 @@ func join(o *owner, left, right *node) *node {
 	return parent
 }
 
-// first returns the first change of the subtree.
+// first returns the earliest change in the subtree: its instant and amount. The subtree is not
+// empty.
 func (n *node) first() (Time, int64) {
 	for n.inner != nil {
 		n = n.inner.kids[0]
@@ -50,7 +51,8 @@ func (n *node) first() (Time, int64) {
 	return n.at[0], n.change[0]
 }
 
-// passed reports whether all of child i is before t: its right neighbour starts at t or earlier.
+// passed reports whether all changes in child i are before t: there is a next child, and its first
+// change is at t or earlier.
 func (n *node) passed(i int, t Time) bool { return i+1 < n.n && n.at[i+1] <= t }
 
 // value returns v plus all changes up to and including t.
@@ -69,8 +71,8 @@ func (n *node) value(v int64, t Time) int64 {
 	return v
 }
 
-// lowest returns the lowest value after any change within (from, to); v is the value before the
-// subtree. If there is no such change, it returns Forever.
+// lowest returns the lowest value after any change within (from, to), where v is the value before
+// the subtree's first change. If there is no such change, it returns Forever.
 func (n *node) lowest(v int64, from, to Time) int64 {
 	lowest := int64(Forever)
 	for i := 0; i < n.n && n.at[i] < to; i++ {
@@ -88,7 +90,7 @@ func (n *node) lowest(v int64, from, to Time) int64 {
 	return lowest
 }
 
-// highest is the mirror image of lowest.
+// highest is [node.lowest] for the highest value; if there is no such change, it returns -Forever.
 func (n *node) highest(v int64, from, to Time) int64 {
 	highest := -int64(Forever)
 	for i := 0; i < n.n && n.at[i] < to; i++ {
@@ -106,8 +108,8 @@ func (n *node) highest(v int64, from, to Time) int64 {
 	return highest
 }
 
-// firstBelow returns the first change after from that leaves the value below need; v is the value
-// before the subtree.
+// firstBelow returns the instant of the first change after from that leaves the value below need,
+// where v is the value before the subtree's first change. It returns false if there is none.
 func (n *node) firstBelow(v int64, from Time, need int64) (Time, bool) {
 	if n.inner == nil {
 		for i := range n.n {
@@ -128,7 +130,7 @@ func (n *node) firstBelow(v int64, from Time, need int64) (Time, bool) {
 	return 0, false
 }
 
-// firstAtLeast is the mirror image of firstBelow.
+// firstAtLeast is [node.firstBelow] for the first change that leaves the value at need or more.
 func (n *node) firstAtLeast(v int64, from Time, need int64) (Time, bool) {
 	if n.inner == nil {
 		for i := range n.n {
@@ -149,9 +151,9 @@ func (n *node) firstAtLeast(v int64, from Time, need int64) (Time, bool) {
 	return 0, false
 }
 
-// shift adds amount to the change at an instant. If the node has no room for it, the node is split
-// and its new right neighbour is returned. A change that becomes 0 is removed, so the node may be
-// empty afterwards.
+// shift adds amount to the change at an instant. If the node has no room for a new change, shift
+// splits the node and returns its new right neighbour. A change that becomes 0 is removed, so the
+// node may be empty afterwards.
 func (n *node) shift(o *owner, at Time, amount int64) (right *node) {
 	if n.inner == nil {
 		return n.shiftLeaf(o, at, amount)
@@ -205,7 +207,7 @@ func (n *node) shiftLeaf(o *owner, at Time, amount int64) (right *node) {
 	return right
 }
 
-// split moves the upper half of a full node to a new one.
+// split moves the upper half of a full node to a new node and returns that.
 func (n *node) split(o *owner) *node {
 	const half = fan / 2
 	right := &node{owner: o, n: fan - half}
@@ -222,7 +224,7 @@ func (n *node) split(o *owner) *node {
 	return right
 }
 
-// room moves the entries from i on up by one.
+// room moves the entries from index i on up by one.
 func (n *node) room(i int) {
 	copy(n.at[i+1:n.n+1], n.at[i:n.n])
 	copy(n.change[i+1:n.n+1], n.change[i:n.n])
@@ -234,14 +236,14 @@ func (n *node) room(i int) {
 	n.n++
 }
 
-// insert adds a child at i.
+// insert makes kid the child at index i.
 func (n *node) insert(i int, kid *node) {
 	n.room(i)
 	n.inner.kids[i] = kid
 	n.refresh(i)
 }
 
-// remove deletes the entry at i.
+// remove deletes the entry at index i.
 func (n *node) remove(i int) {
 	n.n--
 	copy(n.at[i:n.n], n.at[i+1:])

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Rule says which of the slots that could host a request are chosen.
+// Rule says which slots a request gets of those that could take it.
 type Rule uint8
 
 const (
-	// ByRank prefers slots of the job's higher rank class, then those with the smallest remainder,
-	// then the first name. Each slot in turn takes as many chunks as fit.
+	// ByRank prefers slots of the job's higher rank class, then those with the smallest remainder
+	// (see host), then the first by name. Each slot in turn takes as many chunks as fit.
 	ByRank Rule = iota
 	// Pack is ByRank, but ignores the rank.
 	Pack
-	// Spread prefers slots with the largest remainder, then the first name, and puts one chunk on
+	// Spread prefers slots with the largest remainder, then the first by name, and puts one chunk on
 	// each slot in turn, round after round.
 	Spread
 )
@@ -41,7 +41,7 @@ func ParseRule(name string) (Rule, error) {
 	return Rule(i), nil
 }
 
-// host is a slot that can take at least one chunk.
+// host is a slot that can take at least one chunk of a request.
 type host struct {
 	id       SlotID
 	name     string
@@ -50,8 +50,8 @@ type host struct {
 	left, of int64 // the remainder left/of: the smallest fraction of a resource that one chunk leaves free
 }
 
-// Place chooses slots for a request from start on. It returns false if the request does not fit
-// then.
+// Place chooses slots for a request that starts at start. It returns false if the request does not
+// fit then.
 func (p *View) Place(r Request, start Time) (Placement, bool) {
 	if r.Whole {
 		return p.placeBundle(&r, start)
@@ -81,9 +81,9 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 	return fill(hosts, r.Nodes), true
 }
 
-// hosts returns candidates that can take a chunk at start, and how many chunks they can take
-// together, at most r.Nodes. Of the idle candidates it returns only those that may be chosen. The
-// list is valid until the next query.
+// hosts returns the candidates that can take a chunk at start, and how many chunks they can take
+// together, at most r.Nodes. It leaves out idle candidates that the rule would not choose. The list
+// is valid until the next query.
 func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 	hosts = p.found[:0]
 	x := p.reach(&r, start)
@@ -116,7 +116,7 @@ func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 	return hosts, total
 }
 
-// host returns the i-th candidate; ok is false if it cannot take a chunk at start.
+// host returns the request's i-th candidate as a [host]; false if it cannot take a chunk at start.
 func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	id := r.Candidates.Slots[i]
 	n := p.chunksAt(id, r, start)
@@ -134,7 +134,7 @@ func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	return h, true
 }
 
-// newHost returns the i-th candidate with a remainder of 1.
+// newHost returns the i-th candidate as a [host] with a remainder of 1.
 func (p *View) newHost(c *Candidates, i int) host {
 	id := c.Slots[i]
 	h := host{id: id, name: p.slots[id].name, left: 1, of: 1}
@@ -144,14 +144,14 @@ func (p *View) newHost(c *Candidates, i int) host {
 	return h
 }
 
-// leaves lowers the remainder to left/of, if that is smaller.
+// leaves lowers the host's remainder to the fraction left/of, if that is smaller.
 func (h *host) leaves(left, of int64) {
 	if of > 0 && compareFractions(left, of, h.left, h.of) < 0 {
 		h.left, h.of = left, of
 	}
 }
 
-// first returns the most preferred host.
+// first returns the host that the rule prefers most.
 func (r Rule) first(hosts []host) *host {
 	first := &hosts[0]
 	for i := range hosts[1:] {
@@ -162,7 +162,7 @@ func (r Rule) first(hosts []host) *host {
 	return first
 }
 
-// compare orders hosts by preference.
+// compare returns a negative number if the rule prefers a, a positive one if it prefers b.
 func (r Rule) compare(a, b *host) int {
 	if r == ByRank && a.rank != b.rank {
 		return cmp.Compare(b.rank, a.rank)
@@ -177,7 +177,7 @@ func (r Rule) compare(a, b *host) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// fill puts as many chunks as fit on each host in turn.
+// fill puts on each host in turn as many chunks as fit, until all nodes chunks are placed.
 func fill(hosts []host, nodes int) Placement {
 	var at Placement
 	for _, h := range hosts {
@@ -190,7 +190,7 @@ func fill(hosts []host, nodes int) Placement {
 	return at
 }
 
-// spread puts one chunk on each host in turn, round after round.
+// spread puts one chunk on each host in turn, round after round, until all nodes chunks are placed.
 func spread(hosts []host, nodes int) Placement {
 	at := make(Placement, min(len(hosts), nodes))
 	for i := range at {
@@ -207,9 +207,8 @@ func spread(hosts []host, nodes int) Placement {
 	return at
 }
 
-// compareFractions compares a/b with c/d exactly; b and d are positive. An
-// overfull slot can have a negative numerator, in a resource that the job does
-// not ask for.
+// compareFractions compares a/b with c/d exactly; b and d are positive. A numerator is negative if
+// the slot is overfull in a resource that the job does not ask for.
 func compareFractions(a, b, c, d int64) int {
 	switch {
 	case a < 0 && c < 0:

@@ -5,54 +5,52 @@ import (
 	"slices"
 )
 
-// Profile is what is free when, on every slot, for every resource: a [View] that answers
+// Profile holds what is free when, on every slot, for every resource: a [View] that answers
 // questions, and the operations that change it.
 type Profile struct{ View }
 
-// View is the part of a profile that answers questions and changes nothing that can be seen.
+// View is the part of a profile that answers questions. It makes no change that a caller can see.
 //
-// Only one goroutine at a time may use it, even to ask, because it remembers answers; a clone
-// is independent of its origin.
+// Only one goroutine at a time may use it, even to ask, because it caches answers. A clone is
+// independent of its origin.
 type View struct {
 	slots   []slot   // by SlotID
 	bundles []bundle // by BundleID
-	rule    Rule
+	rule    Rule     // chooses the slots of a placement
 	owner   *owner
 	past    Time // the origin: instants before it do not matter
 	from    Time // the origin or later: questions about earlier instants are rare
 
 	limits      limits
 	reaches     map[*Candidates][]*reach
-	reached     int      // bounds in all of them
-	grown       []growth // not yet applied to all reaches
-	grownBefore int      // and how many there were before
+	reached     int      // number of bounds in all reaches
+	grown       []growth // freed room that is not yet applied to all reaches
+	grownBefore int      // number of growths that were removed from the list
 	changes     slotChanges
-	idle        []bool     // by SlotID: what the reaches pass by; nil if there are none
-	parts       *partition // nil: not made yet
-	looked      []int32    // room for what questions need
+	idle        []bool     // by SlotID: all of the slot is free for all time; nil: not computed
+	parts       *partition // which bundles share slots; nil: not computed
+	looked      []int32    // this and the next three are buffers of queries
 	found       []host
 	busy        set
 	first       []Time
 }
 
-// slot is one slot's future.
+// slot is one slot with what is free on it in the future.
 type slot struct {
 	name     string
 	up       bool
 	capacity Vector
 	free     []steps   // by resource
-	single   Placement // one chunk here, shared by all who need it
+	single   Placement // one chunk on this slot, shared by all callers
 }
 
-// New returns a profile without slots. The rule says how it places requests
-// when several slots could host them.
+// New returns a profile without slots. The rule chooses among the slots that could take a request.
 func New(rule Rule) *Profile {
 	return &Profile{View{rule: rule, owner: new(owner), past: -Forever, from: -Forever, limits: usualLimits()}}
 }
 
-// SetSlot adds the slot, or gives it another name and capacity; what occupies it
-// stays.
-// IDs are dense: a new slot's ID is the number of slots so far.
+// SetSlot adds the slot, or changes its name and capacity; it also brings a dropped slot back. The
+// spans on the slot stay. IDs are dense: a new slot's ID is the number of slots so far.
 func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	if int(id) < len(p.slots) && name == p.slots[id].name && slices.Equal(capacity, p.slots[id].capacity) {
 		p.slots[id].up = true
@@ -80,15 +78,14 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	s.name, s.capacity, s.up = name, capacity, true
 }
 
-// DropLastSlot undoes the SetSlot that added the last slot. Nothing may be
-// planned on it.
+// DropLastSlot undoes the SetSlot that added the last slot. The slot must have no spans.
 func (p *Profile) DropLastSlot() {
 	p.forgetReaches()
 	p.slots = p.slots[:len(p.slots)-1]
 }
 
-// DropSlot takes a slot away: nothing fits there any more. Spans on it may
-// still be removed. SetSlot brings it back.
+// DropSlot takes a slot away: no request fits there any more. Spans on it may still be removed.
+// SetSlot brings it back.
 func (p *Profile) DropSlot(id SlotID) {
 	p.slots[id].up = false
 	p.look(id)
@@ -99,24 +96,24 @@ func (p *View) Up(id SlotID) bool {
 	return id >= 0 && int(id) < len(p.slots) && p.slots[id].up
 }
 
-// Forget drops the time before now: later questions and changes concern now and after. A slot drops
-// its past when it changes next.
+// Forget drops what was free before now: from then on, only instants from now on may be asked about
+// or changed. A slot's data before now is dropped when the slot changes next.
 func (p *Profile) Forget(now Time) {
 	p.past = max(p.past, now)
 	p.from = max(p.from, now)
 }
 
-// AskFrom says that the next questions concern now and after, so that no time is spent on earlier
-// instants. Earlier questions are still answered, but slowly. Unlike [Profile.Forget] it can be
-// taken back.
+// AskFrom announces that the next queries are about instants from now on, which makes them faster.
+// Queries about earlier instants are still answered, but slowly. Unlike after [Profile.Forget], a
+// later call may name an earlier instant.
 func (p *Profile) AskFrom(now Time) {
 	if now < p.from {
-		p.forgetReaches() // what they know begins later
+		p.forgetReaches() // their bounds hold from p.from on only
 	}
 	p.from = max(p.past, now)
 }
 
-// Clone returns a copy which shares all that neither side changes.
+// Clone returns an independent copy. Both sides share data until one of them changes it.
 func (p *View) Clone() *Profile {
 	// Both sides get a new owner, so that each copies what it changes.
 	p.owner = new(owner)
@@ -130,21 +127,23 @@ func (p *View) Clone() *Profile {
 	return c
 }
 
-// Add occupies the placement's chunks during [start, end). It does not ask
-// whether they fit. Without a vector each chunk is all that its slot has.
+// Add occupies the placement's chunks during [start, end). It does not check whether they fit. If
+// chunk is nil, each chunk is its whole slot.
 func (p *Profile) Add(at Placement, chunk Vector, start, end Time) {
 	p.shift(at, chunk, start, end, -1)
 }
 
-// Remove gives back what Add occupied.
+// Remove frees what Add with the same arguments occupied.
 func (p *Profile) Remove(at Placement, chunk Vector, start, end Time) {
 	p.shift(at, chunk, start, end, 1)
 }
 
+// shift adds the chunks to what is free during [start, end) if sign is 1, and subtracts them if
+// sign is -1. Time before the origin is ignored.
 func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64) {
 	start = max(start, p.past)
 	if start >= end {
-		for _, c := range at { // maybe it was the last that the slot keeps of the past
+		for _, c := range at { // the span may have been the last on its slot, which is idle then
 			p.look(c.Slot)
 		}
 		return
@@ -168,8 +167,8 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 	}
 }
 
-// shiftSpan is add, but a span that begins in the forgotten past, or at its edge, changes the base
-// instead of adding a change that would never be dropped.
+// shiftSpan is [steps.add], but if the span begins at the origin past or earlier, it changes the
+// base value instead of adding a change at start, which would never be dropped.
 func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 	if start > past {
 		s.add(o, start, end, amount)
@@ -182,8 +181,8 @@ func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 	}
 }
 
-// Free is the amount of each resource that is free on the slot at t; it may be
-// negative where jobs stay longer than planned.
+// Free returns the amount of each resource that is free on the slot at t. It may be negative if
+// jobs run longer than planned.
 func (p *View) Free(id SlotID, t Time) Vector {
 	free := make(Vector, len(p.slots[id].free))
 	for k := range free {
@@ -197,8 +196,7 @@ func (p *View) FreeOf(id SlotID, resource int, t Time) int64 {
 	return p.slots[id].free[resource].value(t)
 }
 
-// Overfull reports whether more than the slot's capacity is planned at some
-// time from t on.
+// Overfull reports whether at some instant from t on more than the slot's capacity is occupied.
 func (p *View) Overfull(id SlotID, t Time) bool {
 	for k := range p.slots[id].free {
 		if p.slots[id].free[k].min(t, Forever) < 0 {
@@ -208,14 +206,16 @@ func (p *View) Overfull(id SlotID, t Time) bool {
 	return false
 }
 
-// Fits reports whether the placement is one of the request's (its slots are up
-// and among the candidates, its chunks are all there, once; or it is all of a
-// candidate bundle) and is free during [start, start+Duration).
+// Fits reports whether the placement satisfies the request and is free during [start,
+// start+Duration). It satisfies the request if all its slots are up and candidates, no slot occurs
+// twice and the number of chunks is right; or, for a job that takes a bundle, if it is exactly one
+// candidate bundle.
 func (p *View) Fits(r Request, at Placement, start Time) bool {
 	return p.Misfit(r, at, start) == nil
 }
 
-// Misfit says why the placement does not fit, or nil if it does.
+// Misfit returns an error that says why the placement does not fit, or nil if it does; see
+// [View.Fits].
 func (p *View) Misfit(r Request, at Placement, start Time) error {
 	if r.Whole {
 		return p.misfitWhole(r, at, start)
@@ -243,7 +243,7 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 	return nil
 }
 
-// EverFits reports whether the request would fit an empty pool.
+// EverFits reports whether the request would fit if nothing else were placed in the pool.
 func (p *View) EverFits(r Request) bool {
 	if r.Whole {
 		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)
@@ -260,15 +260,15 @@ func (p *View) EverFits(r Request) bool {
 	return false
 }
 
-// EarliestFit finds the earliest start, not before notBefore, at which the
-// request fits during all of its duration, and the placement that the rule
-// chooses there. It is false if the request fits at no time.
+// EarliestFit returns the earliest start, not before notBefore, at which the request fits for all
+// of its duration, and the placement that the profile's [Rule] chooses then. It returns false if
+// the request fits at no time.
 func (p *View) EarliestFit(r Request, notBefore Time) (Time, Placement, bool) {
 	return p.EarliestFitBefore(r, notBefore, Forever)
 }
 
-// EarliestFitBefore is EarliestFit, but the search ends at limit: it is false if the request fits
-// only there or later.
+// EarliestFitBefore is EarliestFit with a search that ends before limit: it returns false if the
+// request fits only at limit or later, or never.
 func (p *View) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Placement, bool) {
 	start, ok := p.earliestStart(r, notBefore, limit)
 	if !ok {
@@ -278,18 +278,18 @@ func (p *View) EarliestFitBefore(r Request, notBefore, limit Time) (Time, Placem
 	return start, at, ok
 }
 
-// EarliestAhead is the earliest start in [notBefore, limit) at which a request
-// that has a place from start on would fit as long as that does not matter, that
-// is until start; limit is at most start. No earlier start is possible, and none
-// at all if there is no such. On a single slot it is possible: from start on the
-// request stands on its own place.
+// EarliestAhead is for a request that has a place from start on, and might start earlier. It
+// returns the first instant in [notBefore, limit) from which the request fits for its duration or
+// until start, whichever ends first; limit is at most start. The request can have no earlier start,
+// and none before limit if the result is false. On a single slot it can really start at that
+// instant, as from start on it uses its own place.
 func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, bool) {
 	r.until, r.bounded = start, true
 	return p.earliestStart(r, notBefore, limit)
 }
 
-// earliestStart is the first instant in [from, limit) at which enough chunks
-// fit.
+// earliestStart returns the first instant in [from, limit) at which all chunks of the request fit,
+// and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	if r.Whole {
 		return p.earliestBundle(&r, from, limit)
@@ -301,9 +301,9 @@ func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 		return p.earliestOfMany(x, &r, from, limit)
 	}
 	for from < limit {
-		// The number of chunks that fit a slot can rise only where one more
-		// begins to fit; until the first such instant the total cannot reach
-		// what it did not reach at from.
+		// The number of chunks that fit a slot can rise only when one more
+		// begins to fit. Until the first such instant, the total cannot be
+		// higher than it is at from.
 		total, next := 0, limit
 		for _, id := range r.Candidates.Slots {
 			n := p.chunksAt(id, &r, from)
@@ -319,8 +319,7 @@ func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	return 0, false
 }
 
-// chunksAt is how many chunks of the request fit the slot from start on, at
-// most r.Nodes.
+// chunksAt returns how many chunks of the request fit the slot from start on, at most r.Nodes.
 func (p *View) chunksAt(id SlotID, r *Request, start Time) int {
 	if !p.Up(id) {
 		return 0
@@ -339,8 +338,8 @@ func (p *View) chunksAt(id SlotID, r *Request, start Time) int {
 	return int(n)
 }
 
-// earliestOn is the first start in [from, limit) at which so many chunks of the
-// request fit the slot during all of the duration.
+// earliestOn returns the first start in [from, limit) at which the given number of chunks fits the
+// slot for the request's duration, and false if there is none.
 func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (Time, bool) {
 	if !p.Up(id) || chunksWithin(p.slots[id].capacity, r.Chunk, chunks) < chunks {
 		return 0, false
@@ -374,7 +373,7 @@ func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (
 	return 0, false
 }
 
-// hosts reports whether so many chunks are free on the slot during [start, end).
+// hosts reports whether the given number of chunks is free on the slot during [start, end).
 func (s *slot) hosts(chunk Vector, chunks int, start, end Time) bool {
 	for k, need := range chunk {
 		if need > 0 && s.free[k].min(start, end)/need < int64(chunks) { // dividing, as the product may overflow
@@ -384,7 +383,7 @@ func (s *slot) hosts(chunk Vector, chunks int, start, end Time) bool {
 	return true
 }
 
-// chunksWithin is how many chunks fit an amount, at most limit.
+// chunksWithin returns how many chunks fit an amount of resources, at most limit.
 func chunksWithin(amount, chunk Vector, limit int) int {
 	n := int64(limit)
 	for k, need := range chunk {

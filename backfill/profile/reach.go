@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// limits says for which requests a profile keeps reaches, and how much memory they may take.
+// limits says for which requests a profile keeps a [reach], and how much memory these may take.
 type limits struct {
 	manySlots int    // requests with fewer candidates search every slot
-	maxReach  int    // most bounds that all reaches hold together, of 16 bytes each
-	maxGrown  int    // most growths that are noted before they are applied to all reaches
+	maxReach  int    // largest number of bounds in all reaches together, of 16 bytes each
+	maxGrown  int    // largest number of growths in the list before they are applied to all reaches
 	spans     []Time // durations for which reaches are kept, ascending
 }
 
@@ -23,30 +23,31 @@ func usualLimits() limits {
 // its answer. A reach serves all requests for the same candidates and chunk that last at least
 // span.
 //
-// The bounds stay valid when a span is added to the profile. When one is removed, the bound of its
-// slot is lowered; when a slot was searched in vain, its bound is computed again. When slots come,
-// go or change, all reaches are dropped. Idle slots have the bound Forever: they are found through
-// idle, in their own order.
+// A bound stays valid when room on its slot is taken. When room is given back, which is a [growth],
+// the bound is lowered; after a search has looked at the slot, the bound may be computed again.
+// When slots come, go or change, all reaches are dropped. Idle slots, which are free for all time,
+// have the bound Forever: searches find them through the [idleOrder].
 type reach struct {
 	candidates *Candidates
 	chunk      Vector
 	span       Time
-	idle       *idleOrder // shared by the reaches of other spans
+	idle       *idleOrder // shared with the reaches for other spans
 	bound      []Time     // by candidate
-	heap       []int32    // candidates, the lowest bound first
-	place      []int32    // of each candidate in the heap
-	applied    int        // number of growths that are applied to the bounds
-	used       bool       // since the list of growths was last emptied
+	heap       []int32    // candidates as a binary heap by bound, the lowest first
+	place      []int32    // by candidate: its index in heap
+	applied    int        // number of growths applied to the bounds, with those removed from the list
+	used       bool       // asked for since the list of growths was last emptied
 }
 
-// growth notes that room became free on a slot, from an instant on.
+// growth notes that room was given back on a slot, free from an instant on.
 type growth struct {
 	slot SlotID
 	from Time
 }
 
-// reach returns the reach for a request whose starts are not before from, and creates it if there
-// is none. It returns nil if the request has few candidates, or if from is before all bounds.
+// reach returns the reach for a request that starts at from or later, and creates it if there is
+// none. It returns nil if the request has too few candidates, or if from is before p.from, where
+// the bounds of all reaches begin.
 func (p *View) reach(r *Request, from Time) *reach {
 	if len(r.Candidates.Slots) < p.limits.manySlots || from < p.from {
 		return nil
@@ -86,8 +87,9 @@ func (p *View) reach(r *Request, from Time) *reach {
 	return x
 }
 
-// idleOrder returns the order of idle slots for a request; reaches for the same candidates and
-// chunk share one.
+// idleOrder returns the order of preference of the request's candidates when they are idle. The
+// known reaches are those for the same candidates: if one is for the same chunk, too, its order is
+// shared.
 func (p *View) idleOrder(known []*reach, r *Request) *idleOrder {
 	for _, x := range known {
 		if slices.Equal(x.chunk, r.Chunk) {
@@ -98,8 +100,8 @@ func (p *View) idleOrder(known []*reach, r *Request) *idleOrder {
 	return p.newIdleOrder(r.Candidates, r.Chunk)
 }
 
-// boundOf returns the first instant, not before from, at which the candidate can host a chunk for
-// the reach's span. It returns Forever if there is none, or if the slot is idle.
+// boundOf returns the first instant, not before from, at which the reach's i-th candidate can host
+// a chunk for the reach's span. It returns Forever if there is none, or if the slot is idle.
 func (p *View) boundOf(x *reach, i int32, from Time) Time {
 	if p.isIdle(x.candidates.Slots[i]) {
 		return Forever
@@ -111,7 +113,7 @@ func (p *View) boundOf(x *reach, i int32, from Time) Time {
 	return t
 }
 
-// tighten raises a candidate's bound to the first start that is really possible.
+// tighten computes the bound of the reach's i-th candidate again, which can only raise it.
 func (p *View) tighten(x *reach, i int32) {
 	if bound := p.boundOf(x, i, max(x.bound[i], p.from)); bound != x.bound[i] {
 		x.bound[i] = bound
@@ -119,9 +121,9 @@ func (p *View) tighten(x *reach, i int32) {
 	}
 }
 
-// grew notes that room became free on a slot from an instant on. If the list of growths is full, it
-// first drops the reaches that were not used since it was last emptied, applies it to the others
-// and empties it.
+// grew notes that room was given back on a slot, free from an instant on. If the list of growths is
+// full, grew first drops the reaches that were not used since the list was last emptied, applies
+// the list to the other reaches, and empties it.
 func (p *View) grew(slot SlotID, from Time) {
 	if len(p.reaches) == 0 {
 		return
@@ -147,8 +149,8 @@ func (p *View) grew(slot SlotID, from Time) {
 	p.grown = append(p.grown, growth{slot, from})
 }
 
-// applyGrowth applies the growths noted since its last call: it lowers the bounds of their slots,
-// and marks those that are idle now.
+// applyGrowth applies to a reach the growths that were noted since the last call for it: it lowers
+// the bounds of their slots, and marks the slots that are idle now.
 func (p *View) applyGrowth(x *reach) {
 	x.used = true
 	for _, g := range p.grown[x.applied-p.grownBefore:] {
@@ -168,12 +170,12 @@ func (p *View) applyGrowth(x *reach) {
 	x.applied = p.grownBefore + len(p.grown)
 }
 
-// forgetReaches drops all reaches, because slots have come, gone or changed.
+// forgetReaches drops all reaches and all marks of idle slots.
 func (p *View) forgetReaches() {
 	p.reaches, p.reached, p.grown, p.grownBefore, p.idle = nil, 0, nil, 0, nil
 }
 
-// upTo lists the candidates whose bound is limit or earlier.
+// upTo appends to list the candidates whose bound is limit or earlier.
 func (x *reach) upTo(limit Time, list []int32) []int32 {
 	var walk func(at int)
 	walk = func(at int) {

@@ -1,25 +1,24 @@
 package profile
 
-// steps is a step function of time: the free amount of one resource on one
-// slot. It is kept as a base value and a tree of changes ("at this instant it
-// rises or falls by so much"). A span is two changes, so nothing is ever pushed
-// down, queries change nothing, and equal neighbours merge by themselves: a
-// change of zero is not kept.
+// steps is a step function of time: the free amount of one resource on one slot. It is a base value
+// and a tree of changes ("at this instant the value rises or falls by so much"). A span is two
+// changes, however many others lie between them. Queries leave the tree as it is, and equal
+// neighbours merge by themselves: a change of zero is not stored.
 //
-// Nodes carry an owner; a step function that meets a node of another owner
-// copies it before changing it, which makes clones free.
+// Each tree node has an owner. A step function of another owner copies the node before it changes
+// it, so clones cost nothing.
 type steps struct {
 	base int64 // the value before the first change
 	root *node // nil: there are no changes
 
-	// The value that was asked for last: mostly it is the one of now, time and again.
+	// The last query's instant and answer. Most queries are for the present value.
 	asked      Time
 	answer     int64
 	isAnswered bool
 }
 
-// owner marks nodes that may be changed in place. It has a size so that two
-// owners never share an address.
+// owner marks the tree nodes that a profile may change in place. It has a size, as two pointers to
+// types without size may be equal.
 type owner struct{ _ byte }
 
 // add raises the function by amount during [from, to).
@@ -34,7 +33,8 @@ func (s *steps) add(o *owner, from, to Time, amount int64) {
 	}
 }
 
-// change adds amount to the change at an instant.
+// change adds amount to the change at an instant. Then it removes a root that is empty or has only
+// one child.
 func (s *steps) change(o *owner, at Time, amount int64) {
 	if s.root == nil {
 		s.root = &node{owner: o}
@@ -52,7 +52,7 @@ func (s *steps) change(o *owner, at Time, amount int64) {
 	}
 }
 
-// value is the function at t.
+// value returns the function's value at t.
 func (s *steps) value(t Time) int64 {
 	if s.isAnswered && s.asked == t {
 		return s.answer
@@ -65,7 +65,7 @@ func (s *steps) value(t Time) int64 {
 	return v
 }
 
-// min is the lowest value during [from, to).
+// min returns the lowest value during [from, to).
 func (s *steps) min(from, to Time) int64 {
 	v := s.value(from)
 	if s.root == nil {
@@ -74,8 +74,8 @@ func (s *steps) min(from, to Time) int64 {
 	return min(v, s.root.lowest(s.base, from, to))
 }
 
-// firstBelow is the first instant from or later at which the value is less
-// than need.
+// firstBelow returns the first instant, from or later, at which the value is less than need; false
+// if there is none.
 func (s *steps) firstBelow(from Time, need int64) (Time, bool) {
 	if s.value(from) < need {
 		return from, true
@@ -86,8 +86,8 @@ func (s *steps) firstBelow(from Time, need int64) (Time, bool) {
 	return s.root.firstBelow(s.base, from, need)
 }
 
-// nextAtLeast is the first instant later than from at which the value rises to
-// need or more.
+// nextAtLeast returns the first instant later than from at which the value changes and is need or
+// more; false if there is none.
 func (s *steps) nextAtLeast(from Time, need int64) (Time, bool) {
 	if s.root == nil {
 		return 0, false
@@ -95,8 +95,8 @@ func (s *steps) nextAtLeast(from Time, need int64) (Time, bool) {
 	return s.root.firstAtLeast(s.base, from, need)
 }
 
-// forget drops the changes at or before t: from then on the past has the value
-// at t.
+// forget drops the changes at or before t. From then on the function has the value at t at all
+// instants before t.
 func (s *steps) forget(o *owner, t Time) {
 	for s.root != nil {
 		at, change := s.root.first()
@@ -109,8 +109,8 @@ func (s *steps) forget(o *owner, t Time) {
 	}
 }
 
-// Bounds is the least and the most that is free of each resource on the slot
-// during [from, to); it fills in low and high.
+// Bounds stores in low and high the least and the most that is free of each resource on the slot
+// during [from, to).
 func (p *View) Bounds(id SlotID, from, to Time, low, high Vector) {
 	for k := range p.slots[id].free {
 		free := &p.slots[id].free[k]

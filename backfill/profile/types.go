@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Time is an instant or a length of time, in whole seconds. Instants count
-// from an origin that the host chooses: the Unix epoch on a real pool, the
-// trace's own zero in a simulation.
+// Time is an instant or a length of time, in whole seconds. Instants count from an origin that the
+// caller chooses: the Unix epoch on a real pool, the trace's own zero in a simulation.
 type Time int64
 
-// Forever is later than any instant a profile is asked about. It leaves room
-// for sums.
+// Forever is later than any instant that a profile is asked about. Sums of a few such values do not
+// overflow.
 const Forever Time = math.MaxInt64 / 4
 
-// Vector is an amount of each resource of the pool, in the pool's order.
-// Vectors are never changed after they were handed over.
+// Vector is an amount of each resource of the pool, in the pool's order. Once it has been passed to
+// this package, nobody may change it.
 type Vector []int64
 
 // Within reports whether v is at most w in every resource.
@@ -28,7 +27,7 @@ func (v Vector) Within(w Vector) bool {
 	return true
 }
 
-// Zero reports whether v is nothing at all.
+// Zero reports whether all amounts of v are 0.
 func (v Vector) Zero() bool {
 	for _, a := range v {
 		if a != 0 {
@@ -45,20 +44,20 @@ func (v Vector) AddScaled(w Vector, n int64) {
 	}
 }
 
-// SlotID names a slot within one profile: an index, dense from zero.
+// SlotID identifies a slot within one profile: an index, dense from zero.
 type SlotID int32
 
-// Chunks says that a number of equal chunks of a job sit on one slot.
+// Chunks says how many chunks of a job are placed on one slot. All chunks of a job are equal.
 type Chunks struct {
 	Slot  SlotID
 	Count int
 }
 
-// Placement says where all chunks of a job sit. It is never changed after it
-// was made, so that it can be shared.
+// Placement says on which slots all chunks of a job are placed. It is never changed after it was
+// made, so it can be shared.
 type Placement []Chunks
 
-// Count is the number of chunks in the placement.
+// Count returns the number of chunks in the placement.
 func (p Placement) Count() int {
 	n := 0
 	for _, c := range p {
@@ -67,7 +66,7 @@ func (p Placement) Count() int {
 	return n
 }
 
-// Equal reports whether two placements are the same, in the same order.
+// Equal reports whether two placements have the same chunks on the same slots, in the same order.
 func (p Placement) Equal(q Placement) bool {
 	if len(p) != len(q) {
 		return false
@@ -80,13 +79,13 @@ func (p Placement) Equal(q Placement) bool {
 	return true
 }
 
-// BundleID names a bundle within one profile: an index, dense from zero. A bundle is
-// slots that are taken whole together, such as a partition of a partitioned machine.
+// BundleID identifies a bundle within one profile: an index, dense from zero. A bundle is a set of
+// slots that one job takes whole, such as a partition of a partitioned machine.
 type BundleID int32
 
-// Candidates are the slots that matchmaking allows a job to use, in ascending
-// order, or the bundles, for a job that takes one whole. Rank holds a class for each,
-// dense integers, higher is preferred; nil means that all are equal.
+// Candidates are the slots that matchmaking allows a job to use, in ascending order, or the
+// bundles, if the job takes a bundle whole. Rank holds a class for each of them, dense integers,
+// the most preferred the highest; nil means that all are equal.
 type Candidates struct {
 	Slots   []SlotID
 	Bundles []BundleID
@@ -105,8 +104,7 @@ func (c *Candidates) HasBundle(id BundleID) bool {
 	return found
 }
 
-// Cover reports whether a placement is on slots alone that are candidates; for bundles
-// see [View.Covers].
+// Cover reports whether all slots of a placement are candidates. For bundles see [View.Covers].
 func (c *Candidates) Cover(at Placement) bool {
 	for _, chunks := range at {
 		if !c.Has(chunks.Slot) {
@@ -116,10 +114,9 @@ func (c *Candidates) Cover(at Placement) bool {
 	return true
 }
 
-// Request is what a job asks for: Nodes chunks of the vector Chunk, for
-// Duration seconds, on some of the slots of Candidates; or, if Whole, all that there is
-// of one of its bundles: one chunk on each slot, without a vector, which stands for the
-// whole slot.
+// Request is what a job asks for: Nodes chunks of the vector Chunk, for Duration seconds, on some
+// of the slots of Candidates. If Whole is set, the job takes one candidate bundle instead: one
+// chunk on each of its slots, and each chunk is the whole slot.
 type Request struct {
 	Chunk      Vector // nil: all that a slot has
 	Nodes      int
@@ -128,10 +125,10 @@ type Request struct {
 	Whole      bool
 
 	bounded bool
-	until   Time // what is later does not matter, if bounded
+	until   Time // if bounded is set, the request need not fit from then on
 }
 
-// end is the end of the time that matters to a start.
+// end returns the end of the time during which the request must fit if it starts at start.
 func (r *Request) end(start Time) Time {
 	if r.bounded {
 		return min(start+r.Duration, r.until)
