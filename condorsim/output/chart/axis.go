@@ -25,7 +25,7 @@ const (
 	Seconds      // as s, min, h or d, whichever is the largest that fits
 )
 
-// Axis maps values from Min to Max.
+// Axis maps the values from Min to Max to a length.
 type Axis struct {
 	Kind     Kind
 	Unit     Unit
@@ -34,10 +34,11 @@ type Axis struct {
 	At []float64
 }
 
-// zeroPart is the share of a logarithmic axis from 0 to 1.
+// zeroPart is the share of a logarithmic axis' length that the values from 0 to 1 take.
 const zeroPart = 0.07
 
-// place maps a value to the axis: 0 is its beginning, 1 its end.
+// place returns where a value is on the axis, from 0 at its beginning to 1 at its end. Values below
+// Min or above Max are at the ends.
 func (a Axis) place(v float64) float64 {
 	v = min(max(v, a.Min), a.Max)
 	switch {
@@ -59,7 +60,8 @@ func (a Axis) spec() string {
 		strconv.FormatFloat(a.Max, 'g', -1, 64)
 }
 
-// NewAxis returns an axis from low, or 0 if low is not negative, to a round number.
+// NewAxis returns an axis from low (or 0 if low is positive) to high, both rounded outwards. A
+// logarithmic one goes from 0 to high, at least to 10.
 func NewAxis(kind Kind, unit Unit, low, high float64) Axis {
 	a := Axis{Kind: kind, Unit: unit, Min: min(0, low), Max: high}
 	if kind == Log {
@@ -74,10 +76,10 @@ func NewAxis(kind Kind, unit Unit, low, high float64) Axis {
 	return a
 }
 
-// rounding is the largest difference of two quotients that counts as none.
+// rounding is the difference up to which two quotients count as equal.
 const rounding = 1e-9
 
-// step returns a round distance between ticks, of which about n fit.
+// step returns a round distance between ticks, so that about n ticks fit on the axis.
 func (a Axis) step(n float64) float64 {
 	rough := (a.Max - a.Min) / n
 	if a.Unit == Seconds {
@@ -108,7 +110,7 @@ const (
 	day    = 24 * hour
 )
 
-// ticks returns the values with a tick, about n.
+// ticks returns the values with a tick: At if it is set, else about n round ones.
 func (a Axis) ticks(n float64) []float64 {
 	switch {
 	case a.At != nil:
@@ -124,7 +126,8 @@ func (a Axis) ticks(n float64) []float64 {
 	return all
 }
 
-// logTicks returns 0 and round values after it.
+// logTicks returns 0 and, up to Max, powers of 10; for seconds, similar steps that are round in
+// minutes, hours or days.
 func (a Axis) logTicks() []float64 {
 	candidates := []float64{1, 10, minute, 10 * minute, hour, 10 * hour, day * 4, 40 * day, 400 * day, 4000 * day}
 	if a.Unit != Seconds {
@@ -148,7 +151,7 @@ type mark struct {
 	text string
 }
 
-// marks returns the ticks with their texts; all times are in one unit.
+// marks returns the ticks with their texts. On a linear axis all times are in one unit.
 func (a Axis) marks(n float64) []mark {
 	ticks := a.ticks(n)
 	write := a.Unit.Format
@@ -179,7 +182,7 @@ func unitFor(seconds float64) timeUnit {
 	return timeUnit{1, " s"}
 }
 
-// Format writes a value in the axis' unit with up to three digits.
+// Format writes a value in the unit, with about three digits.
 func (u Unit) Format(v float64) string {
 	switch u {
 	case Percent:
@@ -192,7 +195,8 @@ func (u Unit) Format(v float64) string {
 	}
 }
 
-// trimmed writes a number with three digits, or more if it is large, without trailing zeros.
+// trimmed writes a number with about three digits, without trailing zeros; from 10,000 on with k,
+// M, G or T.
 func trimmed(v float64) string {
 	if v == 0 {
 		return "0"

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Grouped is a chart of bars: for each group, such as a trace, a bar for each
-// series, such as a scheduler.
+// Grouped is a chart of bars: for each group, such as a trace, a bar for each series, such as a
+// scheduler.
 type Grouped struct {
 	Name, Title, Alt, Note string
 	Scope                  string // as in [Figure]
 	Groups, Series         []string
-	// Over are the names that groups share, such as a trace's for loads; nil: none. A name that
-	// neighbours share is written once.
+	// Over has a second name for each group, such as the trace of a load; nil: none. Neighbouring
+	// groups with the same one have it written once, below them.
 	Over []string
 	// Values are by group, then by series; NaN is no value.
 	Values [][]float64
@@ -63,8 +63,9 @@ func Bars(g Grouped) *Figure {
 	return f
 }
 
-// rows returns, for each row of bars, its first group and the one after its last. Rows are of about
-// the same length, and groups that share a name stay together if there is room.
+// rows returns, for each row of bars, the indices of its first group and of the one after its last.
+// Rows are of about the same length, and groups with the same name in Over stay together if there
+// is room.
 func (g Grouped) rows(perRow int) (rows [][2]int) {
 	n := (len(g.Groups) + perRow - 1) / perRow
 	even := (len(g.Groups) + n - 1) / max(n, 1)
@@ -89,8 +90,8 @@ func (g Grouped) rows(perRow int) (rows [][2]int) {
 	return rows
 }
 
-// begin returns the first of the neighbouring groups that share a name with this group and the one
-// before it; the group itself if these two do not.
+// begin returns the first of the neighbouring groups, up to this one, that have the same name in
+// Over; this group itself if the one before it has another name.
 func (g Grouped) begin(group int) int {
 	if g.Over == nil || group == len(g.Over) {
 		return group
@@ -104,7 +105,7 @@ func (g Grouped) begin(group int) int {
 // bay is an area to draw in.
 type bay struct{ x, y, w, h float64 }
 
-// axis returns an axis that holds 0 and all values, cut off.
+// axis returns an axis that holds 0 and all values, cut off at Low and High.
 func (g Grouped) axis() Axis {
 	low, high := 0.0, 0.0
 	for _, values := range g.Values {
@@ -228,8 +229,8 @@ func longestWord(text string, size float64) (width float64) {
 	return width
 }
 
-// wrap breaks a name into at most most lines, at its hyphens and blanks. What is still too long is
-// cut off.
+// wrap breaks a name at its hyphens and blanks into no more lines than most. What is still too long
+// is cut off.
 func wrap(text string, size, width float64, most int) []string {
 	var lines []string
 	line := ""

@@ -97,7 +97,8 @@ type key struct {
 	line   bool
 }
 
-// plot is a rectangle in which curves can be read off.
+// plot is the area of a coordinate system, in which a page's script shows the values of the curves
+// at the pointer.
 type plot struct {
 	x, y, w, h       float64
 	across, up       Axis
@@ -131,7 +132,8 @@ func textWidth(text string, size float64) float64 {
 	return 0.56 * size * float64(len([]rune(text)))
 }
 
-// head adds title and legend at the top and returns where they end.
+// head adds the title and a legend with all names but that at index skip, and returns the y at
+// which they end.
 func (f *Figure) head(names []string, skip int, line bool) float64 {
 	y := margin
 	for _, line := range wrap(f.Title, large, f.Width-2*margin, 2) {

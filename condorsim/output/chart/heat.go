@@ -24,7 +24,8 @@ type Heated struct {
 	Width float64
 }
 
-// Heat draws heat maps in rows. The scale is logarithmic.
+// Heat draws the maps, as many beside each other as fit. The scale from value to darkness is
+// logarithmic.
 func Heat(h Heated) *Figure {
 	f := &Figure{Name: h.Name, Title: h.Title, Alt: h.Alt, Note: h.Note, Width: cmp.Or(h.Width, Page)}
 	y := f.head(nil, none, false)
@@ -108,7 +109,8 @@ func textRoom(texts []string) float64 {
 	return room
 }
 
-// share maps a value between the least and the greatest to 0 to 1, logarithmically.
+// share maps low to 0, top to 1, and values between them logarithmically; it is 0 if top is not
+// above low.
 func share(v, low, top float64) float64 {
 	if top <= low {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tone is a colour on a light and on a dark background.
+// tone is a colour in two versions: for a light and for a dark background.
 type tone struct{ light, dark string }
 
 // inks are the colours of the roles. Text has a contrast of at least 4.5 : 1 with the background,
@@ -37,13 +37,14 @@ var inks = []struct { //nolint:gochecknoglobals // a table
 	{"s11", tone{"#3a2aaf", "#a9a8e3"}},
 }
 
-// hues is the number of series with a colour of their own; further curves are dashed.
+// hues is the number of series with a colour of their own. Later series repeat the colours; their
+// curves are dashed.
 const hues = 12
 
-// Series returns the ink of the n-th series.
+// Series returns the ink of the n-th series, from 0.
 func Series(n int) Ink { return Ink("s" + strconv.Itoa(n%hues)) }
 
-// colour returns an ink on a light background, which files have.
+// colour returns the ink's colour on a light background, as in files.
 func (i Ink) colour() string {
 	for _, known := range inks {
 		if known.Ink == i {
@@ -72,8 +73,8 @@ const shapesCSS = `.chart .f{fill:currentColor}
 .chart text{fill:currentColor;font-family:` + family + `}
 `
 
-// The typeface of files is fixed, so that they look the same everywhere; a page uses that of its
-// reader's system (family).
+// The typeface of files is fixed, so that they look the same everywhere; a page uses the typeface
+// of its reader's system (family).
 const (
 	typeface = `"Liberation Sans",Arial,Helvetica,sans-serif`
 	family   = `system-ui,` + typeface

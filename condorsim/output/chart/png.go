@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// sharpness is how many dots of a PNG make a CSS pixel: 320 dots per inch on paper.
+// sharpness is how many dots of a PNG a CSS pixel is wide and high: 320 dots per inch on paper.
 const sharpness = 3
 
 // pngCanvas draws shapes as dots. Package vg measures in points, which stand for CSS pixels here;

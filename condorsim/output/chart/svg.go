@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// svgWriter collects the text of a drawing. In a page it is short and has attributes for the page's
-// scripts; in a file it is plain, for programs that support little of SVG.
+// svgWriter collects the text of a drawing. The text for a page is short and has attributes for the
+// page's scripts; that for a file of its own (alone) is plain, since some programs support little
+// of SVG.
 type svgWriter struct {
 	strings.Builder
 	alone bool
@@ -63,7 +64,7 @@ func (f *Figure) body(w *svgWriter) {
 	}
 }
 
-// num writes a length to a hundredth of a pixel.
+// num writes a length, rounded to a hundredth of a pixel.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64)
 }
@@ -86,8 +87,8 @@ func (w *svgWriter) series(n int) {
 	}
 }
 
-// fine is the number of steps of a curve's coordinates in a pixel. To be short, they are whole
-// numbers, each but the first relative to the one before.
+// fine is the number of steps per pixel in which a page writes the points of a curve. The points
+// are whole numbers, each but the first relative to the one before, so that the text is short.
 const fine = 10
 
 func (c curve) svg(w *svgWriter) {

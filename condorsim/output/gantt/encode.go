@@ -10,8 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// data is the JSON that the page's scripts get. A column has a number for each job, in order of
-// jobs: zigzag varints, in base64.
+// data is the JSON that the page's scripts get. Each of Columns is a list of zigzag varints, in
+// base64, with one number for each job, in the order of the workload; the column lanes has two for
+// each piece.
 type data struct {
 	Title string `json:"title"`
 	// Begin and End are the first submission and the last end, in seconds of the trace; UnixStart
@@ -30,8 +31,8 @@ type data struct {
 	// Names are the names of the jobs; if all are numbers, the column ids has them instead.
 	Names   []string          `json:"names,omitempty"`
 	Columns map[string]string `json:"columns"`
-	// Held is why jobs were held, Requeued how many runs were lost and their cpu seconds, by the
-	// index of the job. There are few of them.
+	// Held says why jobs were held; Requeued has how many runs a job lost, and their cpu seconds.
+	// The keys are indices of jobs. They are no columns, since few jobs have an entry.
 	Held     map[int]string   `json:"held"`
 	Requeued map[int][2]int64 `json:"requeued"`
 }
@@ -41,13 +42,13 @@ type slotData struct {
 	Cpus int64  `json:"cpus"`
 }
 
-// column collects numbers.
+// column is a list of numbers, encoded as varints.
 type column []byte
 
 func (c *column) put(v int64) { *c = binary.AppendVarint(*c, v) }
 
-// encode turns a simulation and its lanes into columns. It stores differences of neighbours and of
-// times, since these are small.
+// encode turns a simulation, with the lanes that pack found, into columns. Times are stored as
+// differences, to the job before or to other times of the job, since small numbers take less room.
 func encode(r *condorsim.Result, packed [][]piece) data {
 	w := r.Workload
 	begin, end := span(r)
@@ -88,7 +89,8 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 	return d
 }
 
-// putRun adds a job's run, in its lanes.
+// putRun adds a job's run and the lanes in which it is drawn. A job that did not run to its end
+// counts as held.
 func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.Outcome, lanes []piece) {
 	put := func(name string, v int64) { columns[name].put(v) }
 	if !o.Ended {
@@ -118,7 +120,8 @@ func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.O
 	}
 }
 
-// addSlots lists the slots, without wires, and the partitions.
+// addSlots lists the slots and the partitions. It leaves out a partitioned machine's wires, which
+// are slots without cpus.
 func (d *data) addSlots(w *condorsim.Workload) {
 	for _, s := range w.Slots {
 		if len(w.Bundles) == 0 || s.Capacity[0] > 0 {
@@ -139,7 +142,7 @@ func (d *data) putPartition(columns map[string]*column, at negotiator.Placement)
 	}
 }
 
-// identify stores the jobs' names, as numbers if all are numbers.
+// identify stores the jobs' names: as the column ids if all are numbers, else as Names.
 func (d *data) identify(jobs []condorsim.Job) {
 	var ids column
 	last := int64(0)

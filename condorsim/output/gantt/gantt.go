@@ -15,7 +15,8 @@ import (
 // Chart is a finished simulation, ready to be drawn.
 type Chart struct{ data data }
 
-// New returns a chart. The title says what was run.
+// New returns a chart of a simulation. The title says what was run. It errs if a job ran on a slot
+// that the pool does not have.
 func New(title string, r *condorsim.Result) (*Chart, error) {
 	packed, err := pack(r)
 	if err != nil {

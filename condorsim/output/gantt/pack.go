@@ -10,17 +10,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// piece is a part of a job: neighbouring lanes, one for each cpu. Lanes count across all slots, in
-// their order.
+// piece is a number of neighbouring lanes: rows of the chart, one for each cpu. Lanes are numbered
+// through all slots, in the order of the slots, or within one slot (see room).
 type piece struct{ lane, count int64 }
 
 // pack finds lanes for all jobs that ran, and returns them by job. A job gets the first gap of its
 // slots with enough free lanes; if no gap is wide enough, it is split over the first free lanes.
-// These lanes are only for drawing: a simulation does not know which cpus a job has.
+// These lanes are only for drawing: a simulation does not know which cpus a job has. The error is
+// about a job that ran on a slot which the pool does not have.
 //
-// Jobs are taken by their starts, and lanes are free again at the end of their job. Jobs that end
-// as they start keep no lanes and are placed first at their instant, since others may have started
-// in the room that they left.
+// Jobs are placed by start time, and their lanes become free when they end. Of jobs that start at
+// one instant, those that also end then are placed first, and their lanes become free at once:
+// others may have started on the same cpus after them.
 func pack(r *condorsim.Result) ([][]piece, error) {
 	p := packer{r, map[string]*room{}, make([][]piece, len(r.Outcomes))}
 	var offset int64
@@ -55,20 +56,22 @@ func pack(r *condorsim.Result) ([][]piece, error) {
 	return p.packed, nil
 }
 
-// packer is the packing at an instant.
+// packer is the state of pack at one instant of the simulation.
 type packer struct {
 	*condorsim.Result
 	rooms  map[string]*room // by slot
 	packed [][]piece
 }
 
-// room is the free part of a slot. Its lanes count from the offset on.
+// room is the free part of a slot. Within it, lanes are numbered from 0; offset is the number of
+// the slot's first lane among those of all slots.
 type room struct {
 	offset, cpus int64
 	free         lanes
 }
 
-// place finds lanes for a job.
+// place finds lanes for the i-th job. It errs if the pool has no such slot or too few cpus are
+// free.
 func (p *packer) place(i int) error {
 	name, o := p.Workload.Jobs[i].Name, &p.Outcomes[i]
 	for _, on := range o.Placement {
@@ -90,7 +93,7 @@ func (p *packer) place(i int) error {
 	return nil
 }
 
-// giveBack frees the lanes of a job.
+// giveBack frees the lanes of the i-th job.
 func (p *packer) giveBack(i int) {
 	rest := p.packed[i]
 	for _, on := range p.Outcomes[i].Placement {
@@ -104,7 +107,7 @@ func (p *packer) giveBack(i int) {
 	}
 }
 
-// taken returns how many cpus of a slot a job takes: those of its chunks, or all if it has a
+// taken returns how many cpus of a slot the i-th job takes: those of its chunks, or all if it has a
 // bundle.
 func (p *packer) taken(i int, on negotiator.Chunks, slot *room) int64 {
 	if on.Bundle != nil {
@@ -114,7 +117,7 @@ func (p *packer) taken(i int, on negotiator.Chunks, slot *room) int64 {
 	return j.Cpus / int64(max(1, j.Nodes)) * int64(on.Count)
 }
 
-// ran returns the jobs that ran to their end, in order of jobs.
+// ran returns the indices of the jobs that ran to their end, in the order of the workload.
 func ran(r *condorsim.Result) []int {
 	var all []int
 	for i, o := range r.Outcomes {
@@ -128,7 +131,7 @@ func ran(r *condorsim.Result) []int {
 // lanes are the free lanes of a slot, as pieces that do not touch, lowest first.
 type lanes []piece
 
-// take takes the first gap of n free lanes, else the first n free lanes.
+// take takes the first gap of n free lanes, else the first n free lanes; false if fewer are free.
 func (l *lanes) take(n int64) ([]piece, bool) {
 	if n == 0 {
 		return nil, true
@@ -144,7 +147,7 @@ func (l *lanes) take(n int64) ([]piece, bool) {
 	return taken, n == 0
 }
 
-// cut takes n lanes of the i-th piece.
+// cut takes the first n lanes of the i-th piece.
 func (l *lanes) cut(i int, n int64) piece {
 	p := &(*l)[i]
 	taken := piece{p.lane, n}
@@ -155,7 +158,7 @@ func (l *lanes) cut(i int, n int64) piece {
 	return taken
 }
 
-// add frees lanes and joins them with neighbouring free ones.
+// add marks lanes as free and joins them with neighbouring free ones.
 func (l *lanes) add(p piece) {
 	i, _ := slices.BinarySearchFunc(*l, p.lane,
 		func(free piece, lane int64) int { return cmp.Compare(free.lane, lane) })

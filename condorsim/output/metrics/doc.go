@@ -18,8 +18,8 @@
 //
 // The fair-share metrics compare what a job used with its fair share: what it would have got if,
 // until it completed, the processors in use had been divided among the jobs in the system (those
-// that have arrived and not completed). fairshare.go says how that is integrated. They are defined
-// in Rajbhandary et al., Variations of Conservative backfilling to improve fairness.
+// that have arrived and not completed). They are defined in Rajbhandary et al., Variations of
+// Conservative backfilling to improve fairness; fairshare.go says how they are computed.
 //
 // Unfairness against fair start times is not here, as it needs other schedules than the finished
 // one.

@@ -15,9 +15,8 @@ type event struct {
 	kind kind
 }
 
-// events returns arrival, start and completion of all jobs by time. The order of events at one time
-// makes no difference to the integrals; they stay in the order of jobs, and a job's events in
-// theirs.
+// events returns the arrival, start and completion of each job, by time. Events at one time are in
+// order of jobs, and a job's own in the order named; this makes no difference to the integrals.
 func events(jobs []Job) []event {
 	list := make([]event, 0, 3*len(jobs))
 	for i, j := range jobs {
@@ -27,7 +26,8 @@ func events(jobs []Job) []event {
 	return sortByTime(list)
 }
 
-// sortByTime is a stable radix sort: it needs no comparisons, as many events share few seconds.
+// sortByTime sorts events by time, and keeps the order of those at one time; it may overwrite the
+// list. It is a radix sort: the times of a trace have few digits, so it takes few passes.
 func sortByTime(list []event) []event {
 	if len(list) == 0 {
 		return list
@@ -62,8 +62,8 @@ func sortByTime(list []event) []event {
 // load is the number of waiting jobs and of processors in use.
 type load struct{ waiting, inUse int64 }
 
-// loads calls tell, in order of time, for each stretch during which the load stays the same, except
-// stretches of no length.
+// loads calls the callback, in order of time, for each stretch of time between two events. The load
+// stays the same in a stretch.
 func loads(jobs []Job, list []event, tell func(from, to int64, l load)) {
 	var l load
 	for i, e := range list {
@@ -83,8 +83,8 @@ func loads(jobs []Job, list []event, tell func(from, to int64, l load)) {
 	}
 }
 
-// lost returns how many processor seconds were idle while jobs waited. Over all processor seconds
-// of the makespan that is the loss of capacity
+// lost returns how many processor seconds were idle while jobs waited. Divided by all processor
+// seconds of the makespan, this is the loss of capacity
 //
 //	κ = Σ (t[i+1] − t[i])·n[i]·δ[i] / (T·N)
 //

@@ -72,9 +72,9 @@ func distinctWidths(jobs []Job) []int64 {
 }
 
 // capped is the integral of min(r, p) for a rate r that changes with time, for every width p at
-// once. The stretches of time with r ≤ p add r·dt to it, the others p·dt. So it keeps the sums of
-// r·dt and of time by the smallest width that is at least the rate, each in a Fenwick tree: prefix
-// sums in O(log widths).
+// once. A stretch dt of time adds r·dt to it if r ≤ p, else p·dt. So capped sums up r·dt and dt for
+// each smallest width that is at least r, in Fenwick trees, which give prefix sums in O(log
+// widths).
 type capped struct {
 	widths []int64   // ascending
 	area   []float64 // Fenwick tree of r·dt
@@ -86,8 +86,8 @@ func newCapped(widths []int64) *capped {
 	return &capped{widths: widths, area: make([]float64, len(widths)+1), time: make([]int64, len(widths)+1)}
 }
 
-// add appends a stretch of time with the rate r. A rate above all widths is in no prefix; it counts
-// only as time.
+// add appends a stretch of time with the rate r. If r is above all widths, only the total time
+// grows, since min(r, p) is p for every width then.
 func (c *capped) add(r float64, dt int64) {
 	c.total += dt
 	at, _ := slices.BinarySearchFunc(c.widths, r, func(p int64, r float64) int { return cmp.Compare(float64(p), r) })

@@ -39,7 +39,8 @@ func (m Metrics) List() []Measure {
 	return list
 }
 
-// Measures are numbers that form one JSON object, in their order.
+// Measures is a list of numbers that is written as one JSON object, with the keys in the order of
+// the list.
 type Measures []Measure
 
 // MarshalJSON writes names and values.

@@ -110,8 +110,9 @@ func (m Metrics) All() iter.Seq2[string, float64] {
 	}
 }
 
-// Compute measures a schedule, with the usual bound of slowdowns. The jobs must be in order of
-// jobs, and each must have started at or after its submit time; they are not changed.
+// Compute measures a schedule, with the usual bound of slowdowns. The jobs must be in order of jobs
+// (submit time, then place in the workload), and each must have started at or after its submit time;
+// they are not changed.
 func Compute(machine Machine, jobs []Job) Metrics {
 	return ComputeBounded(machine, jobs, DefaultBound)
 }
@@ -153,7 +154,8 @@ func (m *Metrics) means(jobs []Job) {
 	m.MeanUwaitBelowP99 = meanBelowP99(sorted(jobs, Job.uwait))
 }
 
-// waits sets what depends on the waits sorted by size.
+// waits sets the metrics that need the waits in ascending order: means of the greatest,
+// percentiles, and the mean below the 99th percentile.
 func (m *Metrics) waits(jobs []Job) {
 	waits := sorted(jobs, Job.wait)
 	n := len(waits)

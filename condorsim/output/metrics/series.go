@@ -9,9 +9,8 @@ import (
 // Series is the data of charts: a schedule over time and over the jobs, in a few hundred numbers
 // whatever the length of the trace.
 type Series struct {
-	// WaitQuantiles are the waits, in seconds, at evenly spaced shares of the jobs:
-	// entry i is the smallest wait that the share (i+1)/len of the jobs does not
-	// exceed.
+	// WaitQuantiles are the waits, in seconds, at evenly spaced shares of the jobs: entry i is the
+	// smallest wait that the share (i+1)/len of the jobs does not exceed.
 	WaitQuantiles []float64 `json:"wait_quantiles"`
 	// Begin and Step divide time into bins, in whole seconds: bin i is
 	// [Begin + i·Step, Begin + (i+1)·Step).
@@ -39,16 +38,16 @@ type Category struct {
 	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
 }
 
-// The most numbers that a run keeps for each chart.
+// The greatest numbers of values that a run keeps for each chart.
 const (
 	maxQuantiles = 400
 	maxBins      = 500
 	accuracyBins = 100
 )
 
-// ComputeSeries condenses a schedule, under the conditions of Compute. What is drawn over time is
-// integrated exactly, second by second, into the bins; the last bin counts time after the schedule
-// as idle. The slowdowns of the categories have the usual bound.
+// ComputeSeries condenses a schedule for charts; the jobs must be as for [Compute]. What is drawn
+// over time is integrated exactly, second by second, into the bins; the last bin counts time after
+// the schedule as idle. The slowdowns of the categories have the usual bound.
 func ComputeSeries(machine Machine, jobs []Job) Series {
 	if len(jobs) == 0 {
 		return Series{}
@@ -79,8 +78,8 @@ func ComputeSeries(machine Machine, jobs []Job) Series {
 	return s
 }
 
-// quantiles returns evenly spaced ones of the values in ascending order, or all values if they are
-// few.
+// quantiles returns maxQuantiles of the values, which are in ascending order, at evenly spaced
+// ranks; all values if there are no more.
 func quantiles(ascending []float64) []float64 {
 	n := len(ascending)
 	all := make([]float64, min(maxQuantiles, n))
@@ -91,7 +90,7 @@ func quantiles(ascending []float64) []float64 {
 	return all
 }
 
-// accuracies counts the jobs by R.
+// accuracies counts the jobs in bins of R, run time over estimate; see Series.Accuracy.
 func accuracies(jobs []Job) []int {
 	counts := make([]int, accuracyBins)
 	for _, j := range jobs {
@@ -102,13 +101,15 @@ func accuracies(jobs []Job) []int {
 	return counts
 }
 
-// lengths are the classes of run times, each below a number of seconds.
+// lengths are the classes of run times. Each ends before a number of seconds, where the next one
+// begins.
 var lengths = [...]struct {
 	below int64
 	label string
 }{{60, "<1m"}, {600, "1-10m"}, {3600, "10m-1h"}, {6 * 3600, "1-6h"}, {24 * 3600, "6-24h"}, {1<<63 - 1, ">24h"}}
 
-// widthClass returns the number of a class of widths: 1, 2 to 4, and then up to each power of two.
+// widthClass returns the number of a width's class: 0 for 1 processor, 1 for 2 to 4, and then one
+// for each further power of two, such as 2 for 5 to 8.
 func widthClass(procs int64) int {
 	if procs <= 1 {
 		return 0
@@ -127,7 +128,7 @@ func widthLabel(class int) string {
 	}
 }
 
-// categories returns the classes that have jobs.
+// categories returns the classes of width and length that have jobs, with the means of their jobs.
 func categories(jobs []Job) []Category {
 	const widest = 64
 	var all [widest][len(lengths)]Category

@@ -14,7 +14,8 @@ type User struct {
 	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
 }
 
-// ByUser returns what each user got, by name. Jobs of unknown users are left out.
+// ByUser returns what each user got, sorted by name. The bound is that of bounded slowdowns. Jobs
+// of unknown users are left out.
 func ByUser(jobs []Job, bound int64) []User {
 	index := map[string]int{}
 	var users []User
@@ -43,9 +44,9 @@ func ByUser(jobs []Job, bound int64) []User {
 	return users
 }
 
-// users sets how equal the users' mean bounded slowdowns x are: Jain's index (Σx)²/(n·Σx²), which
-// is 1 if all are the same and 1/n if one user has it all (Jain, Chiu and Hawe, DEC Technical
-// Report 301, 1984).
+// users sets the number of users, the worst of their mean bounded slowdowns x, and how equal these
+// are: Jain's index (Σx)²/(n·Σx²), which is 1 if all are the same and 1/n if one user has it all
+// (Jain, Chiu and Hawe, DEC Technical Report 301, 1984).
 func (m *Metrics) users(all []User) {
 	var sum, squares float64
 	for _, u := range all {
