@@ -7,23 +7,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// pass is one pass over the queue. After the pass it is the memo for the next one.
+// pass is the state of one pass over the queue. After the pass it is the memo for the next one.
 type pass struct {
 	c        *backfill.Cycle
 	arrivals []*backfill.Job // in the queue's order
-	kept     bool            // what the last pass found is still so, but for those who arrived
+	kept     bool            // the last pass's results still hold; only the arrivals must be looked at
 
-	depth    int           // reservations that it may make
-	reserved int           // and has
-	last     *backfill.Job // the last job that got one
-	settled  bool          // each reservation is of a job that can use one slot alone
-	sure     bool          // a new pass would come to the same reservations
+	depth    int           // how many reservations the pass may make
+	reserved int           // how many it has made
+	last     *backfill.Job // the last job that got a reservation
+	settled  bool          // each job with a reservation has only one candidate slot or bundle
+	sure     bool          // a new pass would make the same reservations
 
-	deep, heads Rules // of Depth and of Heads, made once
+	deep, heads Rules // for Depth and for Heads; made once, for speed
 }
 
-// begin takes all events. Unless the results of the last pass still hold, it gives up the
-// reservations, which the pass makes again.
+// begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
+// pass still hold, it releases the reservations, and the pass makes them anew.
 func begin(c *backfill.Cycle, depth int) *pass {
 	p, ok := c.Memo().(*pass)
 	if !ok {
@@ -48,8 +48,8 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	return p
 }
 
-// holds reports whether the results of the last pass still hold when jobs have arrived: they must
-// all stand behind the jobs that have a reservation.
+// holds reports whether the results of the last pass still hold if nothing happened but arrivals:
+// all jobs that arrived must stand in the queue behind all jobs that have a reservation.
 func (p *pass) holds(depth int) bool {
 	round := p.c.Round()
 	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 &&
@@ -57,9 +57,10 @@ func (p *pass) holds(depth int) bool {
 		(p.last == nil || len(p.arrivals) == 0 || p.c.Compare(p.last, p.arrivals[0]) < 0)
 }
 
-// release gives the reservations up. A single reservation of the first job in the queue may stay
-// and be moved later: nothing is started before that, and on one slot its place does not depend on
-// it.
+// release releases all reservations, with one exception, for speed: if the only reservation is that
+// of the first job in the queue, and the job has one candidate slot or bundle, it stays, and the
+// pass may move it. Until then no job is started, and the job's place does not depend on its
+// reservation.
 func (p *pass) release() {
 	planned := p.c.Planned()
 	if len(planned) == 1 && single(p.c, planned[0]) {
@@ -75,7 +76,7 @@ func (p *pass) release() {
 	}
 }
 
-// single reports whether the job can use one slot, or one bundle, alone.
+// single reports whether the job has only one candidate slot or bundle.
 func single(c *backfill.Cycle, j *backfill.Job) bool {
 	candidates := c.Request(j).Candidates
 	return len(candidates.Slots)+len(candidates.Bundles) == 1
@@ -89,8 +90,8 @@ func (p *pass) jobs() iter.Seq[*backfill.Job] {
 	return p.c.Queue()
 }
 
-// started notes that a job was started. Behind a reservation, on many slots, that may change which
-// slots a new pass would reserve.
+// started notes that a job was started. If a job before it has a reservation and several
+// candidates, a new pass might reserve other slots.
 func (p *pass) started(*backfill.Job) {
 	p.sure = p.sure && (p.reserved == 0 || p.settled)
 }

@@ -1,18 +1,19 @@
-// Package scan holds the passes over the queue that the queue policies share:
-// start what stands at the head, then allocate or else reserve for the rest.
+// Package scan holds the passes over the queue that several policies share. A pass goes through the
+// queue once, starts jobs that fit now, and reserves for some of those that do not, which are
+// blocked.
 //
-// fcfs, first-fit, easy and the beginning of maui, bb and ibb are one loop,
-// [AllocateOrReserve], under different [Rules]; bb, ibb and maui choose
-// differently among the jobs that may be backfilled.
+// fcfs, first-fit, easy, drain and the beginning of maui, bb and ibb use one loop,
+// [AllocateOrReserve], with different [Rules]. bb, ibb and maui then choose in their own ways among
+// the jobs that may be backfilled.
 //
-// A pass of [Heads] or [Depth] leaves a memo: every job that it passed by is
-// blocked, and stays so until something is given back, for what is free changes
-// with time only where a running job is expected to end or a reservation to
-// begin, and a job's run begins later, not earlier, as time goes by. So where
-// jobs arrived and nothing else happened, only those are looked at.
+// A pass of [Heads] or [Depth] leaves a memo for the next cycle, which saves work: no job that the
+// pass left waiting can start until resources are given back. For what is free changes with time
+// only when a running job is expected to end or a reservation is due to start, and a job that
+// starts later also ends later. So if jobs arrived and nothing else happened, the next pass looks
+// only at those.
 //
 //   - scan.go: the loop and the passes made of it
-//   - memo.go: what a pass knows when it is over
+//   - memo.go: the memo, and when it still holds
 package scan
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Begin opens a pass without a memo: it takes all events and gives up the
-// reservations of the last pass, which are rebuilt each time.
+// Begin opens a cycle without a memo: it takes all events and releases all reservations, so that
+// the policy makes them anew.
 func Begin(c *backfill.Cycle) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()
@@ -36,16 +37,17 @@ func Begin(c *backfill.Cycle) {
 type Rules struct {
 	// Consider says whether a job may be started or reserved for at all; nil allows every job.
 	Consider func(*backfill.Job) bool
-	// Started is called after each start; nil does nothing.
+	// Started is called with each job that was started; nil does nothing.
 	Started func(*backfill.Job)
 	// Blocked is called for a job that does not fit now. It returns whether the job gets a
 	// reservation and whether the pass continues behind it.
 	Blocked func(*backfill.Job) (reserve, goOn bool)
 }
 
-// AllocateOrReserve goes through the queue once, in its order. Each job that Consider allows starts
-// if it fits now through its estimate, beside all that runs and all reservations but its own. If it
-// does not fit, it may get a reservation at its earliest start, or move its own there.
+// AllocateOrReserve goes through the queue once, in its order. Each job that r.Consider allows
+// starts if it fits now for all of its estimate, beside all running jobs and all other jobs'
+// reservations. If it does not fit, r.Blocked decides whether it gets a reservation at its earliest
+// start, or has its own moved there, and whether the pass continues.
 func AllocateOrReserve(c *backfill.Cycle, r Rules) { allocateOrReserve(c, c.Queue(), r) }
 
 func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules) {
@@ -88,8 +90,9 @@ func Depth(c *backfill.Cycle, depth int) {
 	c.Remember(p)
 }
 
-// Heads runs a pass that starts jobs from the head of the queue as long as they fit now. It
-// reserves for the pivot, the first that does not fit, and returns it; nil if there is none.
+// Heads runs a pass that starts jobs from the head of the queue as long as they fit now. The first
+// job that does not fit is the pivot: it gets a reservation, and Heads returns it, or nil if there
+// is none.
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 	p := begin(c, 1)
 	if !p.kept || p.last == nil {
@@ -100,7 +103,7 @@ func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 			}}
 		}
 		allocateOrReserve(c, p.jobs(), p.heads)
-		p.sure = p.sure && p.settled // what the policy starts now may be in the way
+		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation
 	}
 	c.Remember(p)
 	return p.last
