@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Counter is a linked-in policy. It decides as the policy itself does, and counts the events that
+// Counter is a linked-in policy. It decides as the policy that it wraps, and counts the events that
 // the policy's textbook version would scan.
 type Counter struct {
 	*backfill.Linked
@@ -21,12 +21,12 @@ type Counter struct {
 	jobs     []*job                  // waiting, in order
 	known    map[backfill.JobID]*job // waiting or running
 	instants instants
-	past     int // how many instants are before now
+	past     int // number of instants before now
 	sets     []*backfill.Candidates
-	profile  *profile.Profile // of the one slot; it has the plan only if searches is true
-	searches bool
-	moves    []backfill.Action // the policy's reservations after the event
-	ranks    []int             // buffer; by index in jobs
+	profile  *profile.Profile  // of the one slot; running and planned jobs are in it only if searches is true
+	searches bool              // the counter must search the profile, which only dc needs
+	moves    []backfill.Action // the policy's reservations after the event that are not counted yet
+	ranks    []int             // by index in jobs: number of instants before the job's end; buffer of pc
 
 	count int64
 	err   error
@@ -60,11 +60,11 @@ func Count(policy *backfill.Linked) (*Counter, error) {
 	return c, nil
 }
 
-// Count returns how many profile events were scanned so far. It returns an error if something
-// happened that the count does not cover.
+// Count returns how many profile events the textbook would have scanned so far. It returns an error
+// if something happened that the count does not cover, or if the policy decided otherwise.
 func (c *Counter) Count() (int64, error) { return c.count, c.err }
 
-// Decided counts the events of one round.
+// Decided passes the decision on to the policy and counts the events of the round.
 func (c *Counter) Decided(r backfill.Round, d backfill.Decision, own bool) {
 	c.Linked.Decided(r, d, own)
 	if c.err != nil {
@@ -107,7 +107,7 @@ func (c *Counter) follow(r backfill.Round, d backfill.Decision, own bool) error 
 	return c.begin(d.Started)
 }
 
-// open applies the candidate sets and keys of a round.
+// open applies the candidate sets of a round and the keys by which its queue is sorted.
 func (c *Counter) open(r backfill.Round) {
 	for _, set := range r.Candidates {
 		if set.ID == len(c.sets) {
@@ -125,7 +125,7 @@ func (c *Counter) open(r backfill.Round) {
 	}
 }
 
-// take applies one event and counts the reaction to it.
+// take applies one event and counts what the policy scans in reaction.
 func (c *Counter) take(e backfill.Event) error {
 	switch e.Kind {
 	case backfill.PolicyChanged:
@@ -160,7 +160,8 @@ func (c *Counter) take(e backfill.Event) error {
 	return nil
 }
 
-// begin removes the started jobs from the waiting ones and checks that they were due.
+// begin removes the started jobs from the waiting ones. It returns an error unless they are exactly
+// the jobs that were planned for now.
 func (c *Counter) begin(started []backfill.Started) error {
 	for _, s := range started {
 		if j := c.known[s.Job.ID]; j == nil || j.start != c.now {
@@ -181,24 +182,24 @@ func (c *Counter) request(j *job) profile.Request {
 	return profile.Request{Chunk: j.Request, Nodes: j.Nodes, Duration: j.Estimate, Candidates: c.sets[j.Candidates]}
 }
 
-// plan adds a job's place to the profile, if the policy searches.
+// plan adds a job's place to the counter's profile, if that is used.
 func (c *Counter) plan(j *job) {
 	if c.searches {
 		c.profile.Add(backfill.Placement{{Slot: 0, Count: j.Nodes}}, j.Request, j.start, j.end)
 	}
 }
 
-// unplan is the inverse of plan.
+// unplan undoes plan.
 func (c *Counter) unplan(j *job) {
 	if c.searches {
 		c.profile.Remove(backfill.Placement{{Slot: 0, Count: j.Nodes}}, j.Request, j.start, j.end)
 	}
 }
 
-// instants are the starts and ends in the profile, ascending.
+// instants holds the starts and ends of all running and planned jobs, ascending.
 type instants []backfill.Time
 
-// before returns how many instants are before t.
+// before returns the number of instants before t.
 func (s instants) before(t backfill.Time) int {
 	i, _ := slices.BinarySearch(s, t)
 	return i
@@ -211,7 +212,7 @@ func (s *instants) remove(t backfill.Time) {
 	*s = slices.Delete(*s, i, i+1)
 }
 
-// advance replaces one instant by an earlier one.
+// advance replaces one instant from by the earlier one to.
 func (s instants) advance(from, to backfill.Time) {
 	i, k := s.before(to), s.before(from)
 	copy(s[i+1:k+1], s[i:k])

@@ -7,8 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// conservative counts the placing of a job that arrives and, at an early completion, one try of
-// each waiting job.
+// conservative counts what the policy conservative scans after event e of job j: the placing of a
+// job that arrives, or, at an early completion, one try of each waiting job (see the package's
+// comment).
 func (c *Counter) conservative(j *job, e backfill.Event) {
 	if e.Kind == backfill.Submitted {
 		c.arrive(j, c.moved(j))
@@ -32,10 +33,13 @@ func (c *Counter) conservative(j *job, e backfill.Event) {
 	}
 }
 
-// pc counts the placing of a job that arrives. At an early completion it counts, for each move, the
-// tries of the jobs up to the one that moves, and at the end one try of every job. The rank of a
-// job is the number of instants before its end: a move adds one for each of its start and end that
-// it moves ahead of a job's end.
+// pc counts what the policy pc scans after event e of job j. At an arrival, that is the placing of
+// the job. At an early completion, pc tries its queue from the front up to a job that moves to an
+// earlier start, and again from the front after each move; the last round tries every job in vain.
+//
+// A job's rank is the number of starts and ends before the job's end. When another job moves, the
+// rank rises by one if the other's start comes to lie before that end, and by one if the other's
+// end does.
 func (c *Counter) pc(j *job, e backfill.Event) {
 	if e.Kind == backfill.Submitted {
 		c.arrive(j, c.moved(j))
@@ -76,8 +80,8 @@ func (c *Counter) pc(j *job, e backfill.Event) {
 	c.staying(len(c.jobs))
 }
 
-// staying counts the tries of the first n jobs of pc's queue, which stay where they are: all
-// instants from now up to their ends, except their own starts.
+// staying counts the tries of the first n jobs of pc's queue, which do not move: for each job all
+// instants from now until before its end, except the job's own start.
 func (c *Counter) staying(n int) {
 	sum := 0
 	for _, rank := range c.ranks[:n] {
@@ -86,8 +90,10 @@ func (c *Counter) staying(n int) {
 	c.count += int64(sum) - int64(n)*int64(c.past+1)
 }
 
-// dc fills at a completion. At an arrival it finds where the new job would end, and lets the jobs
-// before it in the queue move up to there.
+// dc counts what the policy dc scans after event e of job j. At a completion, that is fill, again
+// and again until no job moves. At an arrival, it is a try of the new job, one of each job before
+// it in the queue, which may move to a start no later than where the new job would end, and the
+// placing of the new job.
 func (c *Counter) dc(j *job, e backfill.Event) {
 	if e.Kind == backfill.Completed {
 		for c.fill() {
@@ -114,7 +120,8 @@ func (c *Counter) dc(j *job, e backfill.Event) {
 	c.arrive(j, start)
 }
 
-// fill counts one round of dc and reports whether it moved a job.
+// fill counts one round of dc after a completion: a try of each job that is planned for later,
+// which moves if it can start now. It returns whether a job moved.
 func (c *Counter) fill() (moved bool) {
 	for _, k := range c.jobs {
 		if k.start > c.now && c.search(k) == c.now {
@@ -125,7 +132,8 @@ func (c *Counter) fill() (moved bool) {
 	return moved
 }
 
-// search counts a try of a waiting job and returns the earliest start that it finds.
+// search counts a try of a waiting job and returns the earliest start found, which may be the
+// planned one.
 func (c *Counter) search(k *job) backfill.Time {
 	start, earlier := c.profile.EarliestAhead(c.request(k), k.start, c.now, k.start)
 	if !earlier {
@@ -135,7 +143,7 @@ func (c *Counter) search(k *job) backfill.Time {
 	return start
 }
 
-// check moves a job and records an error unless the policy made the same move.
+// check moves a job. It records an error unless the policy made the same move next.
 func (c *Counter) check(k *job, start backfill.Time) {
 	if at, moves := c.next(k); c.err == nil && (!moves || at != start) {
 		c.err = fmt.Errorf("job %d was not moved to %d", k.ID, start)
@@ -143,7 +151,8 @@ func (c *Counter) check(k *job, start backfill.Time) {
 	c.move(k, start)
 }
 
-// next takes the policy's next move if it is this job's; else moves is false.
+// next returns the new start of the job, and takes it off the list of moves, if the policy's next
+// move is of this job; else moves is false.
 func (c *Counter) next(k *job) (start backfill.Time, moves bool) {
 	if len(c.moves) == 0 || c.moves[0].Job != k.ID {
 		return 0, false
@@ -152,7 +161,8 @@ func (c *Counter) next(k *job) (start backfill.Time, moves bool) {
 	return start, true
 }
 
-// moved returns the start that the policy planned for a job that arrived.
+// moved returns the start that the policy planned for a job that arrived; it records an error if
+// the policy planned none.
 func (c *Counter) moved(j *job) backfill.Time {
 	start, ok := c.next(j)
 	if !ok && c.err == nil {
@@ -161,17 +171,18 @@ func (c *Counter) moved(j *job) backfill.Time {
 	return start
 }
 
-// try counts a scan for a job that is placed from start on.
+// try counts the scan that places a job at start: all instants from now until before the job's end
+// there, without the job's own.
 func (c *Counter) try(k *job, start backfill.Time) {
 	end := start + k.Estimate
 	n := c.instants.before(end) - c.past
-	if k.placed && k.start < end { // its own start is not in the array
+	if k.placed && k.start < end { // the textbook has removed the job's own start from the array
 		n--
 	}
 	c.count += int64(n)
 }
 
-// arrive counts the scan for a new job and plans the job.
+// arrive counts the scan that places a new job at start, and adds the job to the waiting ones.
 func (c *Counter) arrive(j *job, start backfill.Time) {
 	c.try(j, start)
 	j.start, j.end, j.placed = start, start+j.Estimate, true
