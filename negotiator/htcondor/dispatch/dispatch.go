@@ -20,7 +20,8 @@ type Settings struct {
 	Collector *client.Collector
 	Security  *security.Client
 	Schema    negotiator.Schema
-	// Observe hands nothing over, and tells users nothing.
+	// Observe says that the negotiator only watches: no match is handed over, and no user told
+	// anything.
 	Observe bool
 	// Patience is how long a match may take until its job runs, and Hold how long a cycle waits for
 	// schedds that are slow.
@@ -29,8 +30,9 @@ type Settings struct {
 	Clock          func() time.Time
 }
 
-// Dispatcher hands the matches of a negotiator over to schedds. It reads what the negotiator
-// believes, and changes nothing of it. One goroutine at a time may use it.
+// Dispatcher hands the matches of a negotiator over to schedds. It reads the [track.Belief], the
+// negotiator's record of the pool, and does not change it. One goroutine at a time may use a
+// Dispatcher.
 type Dispatcher struct {
 	s      Settings
 	log    hclog.Logger
@@ -43,7 +45,7 @@ type Dispatcher struct {
 	running  map[backfill.JobID][]string    // the claims of gangs that run; secrets
 	leftover []*leftover                    // claims of gangs that have ended
 	suspects map[string]map[string]*suspect // by slot and schedd
-	blamed   map[string]blame               // the last, by schedd and submitter
+	blamed   map[string]blame               // the last failed start, by schedd and submitter
 	reasons  map[backfill.JobID]reason      // why jobs wait, as their schedds were told
 
 	counts Counts
@@ -51,26 +53,28 @@ type Dispatcher struct {
 
 // Counts count what was done since the start.
 type Counts struct {
-	// Granted are claims that were handed over; Matched are jobs that all their claims were handed
-	// over for, Rejected jobs that were told why they wait, and Unstarted jobs that were not
-	// started in time.
+	// Granted counts the claims that were handed over, Matched the jobs whose claims were all
+	// handed over, Rejected the reasons for waiting that schedds were told, and Unstarted the jobs
+	// that did not start in time.
 	Granted, Matched, Rejected, Unstarted int
 }
 
-// line is what goes on between us and a schedd.
+// line is the state of the exchange with one schedd.
 type line struct {
-	// telling is where the schedd's answer to matches will be, if it is being told of them. A slow
-	// schedd is not waited for until telling it takes less than Hold.
+	// telling receives the result once the schedd has been told of matches; nil if it is not being
+	// told of any. No cycle waits for a slow schedd: telling it took longer than Hold, and has not
+	// been faster since.
 	telling chan matched
 	matches []match
 	slow    bool
-	refused bool // the last time it was not told of all
-	// releasing is where the answer will be to which claims of gangs have ended, if it is being
-	// told.
+	refused bool // the last time, it could not be told of all matches
+	// releasing receives the result once the schedd has been told which claims of gangs, jobs of
+	// several chunks, have ended; nil if it is not being told.
 	releasing chan released
-	// mute is until when it is told no reasons, since that took too long.
+	// mute is the time until which the schedd is told no reasons why its jobs wait, since telling
+	// it failed or took too long.
 	mute time.Time
-	// gang is when the last of its gangs began, by its own clock.
+	// gang is when the schedd's last gang started, by the schedd's clock; 0 if none has.
 	gang backfill.Time
 }
 
@@ -87,7 +91,7 @@ func New(s Settings, belief *track.Belief) *Dispatcher {
 // Counts are the counts so far.
 func (d *Dispatcher) Counts() Counts { return d.counts }
 
-// line is what goes on with a schedd.
+// line returns the state of the exchange with a schedd, and makes it if there is none.
 func (d *Dispatcher) line(schedd string) *line {
 	l := d.lines[schedd]
 	if l == nil {
@@ -103,9 +107,9 @@ func (d *Dispatcher) Hold(hold time.Duration) { d.s.Hold = hold }
 // Status is how far the conversation with a schedd is.
 type Status struct {
 	// Telling says that the schedd is being told of matches, Releasing that it is being told which
-	// claims have ended. Answered says that the answers to both, where there are any, have come.
+	// claims have ended. Answered says that neither still waits for the schedd.
 	Telling, Releasing, Answered bool
-	// Slow says that nobody waits for it.
+	// Slow says that no cycle waits for the schedd.
 	Slow bool
 }
 
@@ -117,9 +121,9 @@ func (d *Dispatcher) Status(schedd string) Status {
 	return s
 }
 
-// Judge is called between [track.Belief.See] and [track.Diff]. It takes in what schedds were told
-// meanwhile, forgets what is out of date, leaves slots out on which starts have failed, and says
-// what is under way.
+// Judge returns the matches under way, for [track.Diff]; call it after [track.Belief.See]. Before
+// that, it takes in what schedds were told meanwhile, forgets what is out of date, and decides
+// which slots are left out for a while because starts failed there.
 func (d *Dispatcher) Judge() track.Dispatched {
 	s := d.belief.Snapshot()
 	maps.DeleteFunc(d.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*d.s.Patience })
@@ -135,7 +139,8 @@ func (d *Dispatcher) Judge() track.Dispatched {
 	return under
 }
 
-// Flights are the jobs on their way.
+// Flights returns the flights: the jobs that were started and that no look at the pool has seen to
+// run.
 func (d *Dispatcher) Flights() map[backfill.JobID]track.Flight {
 	flights := map[backfill.JobID]track.Flight{}
 	for id, f := range d.flights {
@@ -146,7 +151,7 @@ func (d *Dispatcher) Flights() map[backfill.JobID]track.Flight {
 	return flights
 }
 
-// Settle takes in what became of the matches, as the comparison found it.
+// Settle takes in what became of the flights, as [track.Diff] found it.
 func (d *Dispatcher) Settle(o track.Outcome) {
 	for _, id := range o.Arrived {
 		if f := d.flights[id]; f.job.Spec.Parallel {
@@ -178,8 +183,8 @@ func (d *Dispatcher) Settle(o track.Outcome) {
 	}
 }
 
-// Restart begins anew with jobs that a negotiator before may have handed over. Handing them over
-// again does no harm.
+// Restart replaces all flights by these jobs, which the negotiator before this one started and may
+// have handed over. To hand them over again does no harm.
 func (d *Dispatcher) Restart(flying []*track.Job) {
 	clear(d.flights)
 	for _, j := range flying {
@@ -187,7 +192,8 @@ func (d *Dispatcher) Restart(flying []*track.Job) {
 	}
 }
 
-// Start sets out to start a job where the belief has it.
+// Start makes a flight of a job that the negotiator has started: [Dispatcher.HandOver] will hand it
+// over for the slots in its Places.
 func (d *Dispatcher) Start(j *track.Job) { d.takeOff(j, "nothing was tried yet") }
 
 func (d *Dispatcher) takeOff(j *track.Job, why string) {
@@ -208,9 +214,10 @@ func (d *Dispatcher) Unsent() bool {
 	return false
 }
 
-// Deadline is when the next flight will have stood still for too long, or a slot is no longer left
-// out; zero if neither will be. Flights that had stood still for too long when the pool was last
-// looked at do not count: their schedds do not answer, and another look would not help.
+// Deadline returns the next time at which a flight, a job under way, will have stood still for too
+// long, or a slot will no longer be left out; zero if there is none. Flights that had already stood
+// still for too long at the last look at the pool do not count: their schedds do not answer, and
+// another look would not help.
 func (d *Dispatcher) Deadline() (first time.Time) {
 	looked := d.belief.Snapshot().Began
 	consider := func(at time.Time) {
@@ -229,8 +236,8 @@ func (d *Dispatcher) Deadline() (first time.Time) {
 	return first
 }
 
-// HandOver gives the jobs on their way to their schedds, as far as their slots can take them now.
-// What cannot be handed over stays for another try.
+// HandOver tells schedds of the matches of the jobs under way, as far as their slots are free now.
+// The next call tries the rest again.
 func (d *Dispatcher) HandOver(ctx context.Context) {
 	d.release(ctx)
 	d.hearMatched(nil)

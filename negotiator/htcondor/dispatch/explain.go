@@ -30,9 +30,10 @@ type rejection struct {
 }
 
 // Explain tells schedds why jobs wait. Users see it in condor_q -better-analyze as the reason for
-// the last match failure. It tells only what is new, to a bounded number of jobs: the given ones in
-// their order, then those that are not planned with. All schedds are told at once. What a slow one
-// could not be told within Hold is left out, and it is told nothing for a while.
+// the last match failure. It tells only what is new, for a bounded number of jobs: first the
+// waiting ones among ids, with the reason that the callback why gives, then those that are left out
+// of the plan. All schedds are told at once. What a slow schedd could not be told within Hold is
+// left out, and it is told nothing for a while. The error is that of ctx.
 func (d *Dispatcher) Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	if d.s.Observe {
 		return nil
@@ -57,7 +58,8 @@ type explanation struct {
 	count    map[string]int                    // by schedd
 }
 
-// add adds a job's reason, if the job is in the phase and its schedd can be told.
+// add adds a job's reason, if the job is in the given phase, its schedd can be told, and the reason
+// is new.
 func (e *explanation) add(id backfill.JobID, is track.Phase, why func(backfill.JobID) string) {
 	d, j := e.d, e.d.belief.Job(id)
 	if j == nil || j.Phase != is || e.count[j.Key.Schedd] >= maxReasons {

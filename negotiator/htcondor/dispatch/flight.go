@@ -9,32 +9,33 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// flight is a job on its way to its slots: the negotiator has started it, and no look has seen it
-// run.
+// flight is a job on its way to its slots: the negotiator has started it, and no look at the pool
+// has seen it run.
 type flight struct {
 	job *track.Job
 	// rest are the places that were not handed to the job's schedd yet, and why is the reason.
 	rest []track.Place
 	why  string
-	// full says that its schedd has no room for it.
+	// full says that its schedd already runs as many jobs as it may.
 	full bool
 	// claims are the claim ids that were handed over; secrets.
 	claims []string
-	// telling says that its schedd may be hearing of it at this moment.
+	// telling says that its schedd is being told of its matches in the background.
 	telling bool
-	// since is when the job was started. moved is when the flight last got on: when it began, when
-	// something of it was handed over, or when another was served that it is in line behind.
+	// since is when the job was started. moved is when the flight last made progress: when it
+	// began, when a claim was handed over for it, or when it waited because another flight was
+	// served.
 	since, moved time.Time
 }
 
 // sent tells whether nothing is left to hand over.
 func (f *flight) sent() bool { return len(f.rest) == 0 }
 
-// handed tells whether something of it was handed over, or may be at this moment.
+// handed tells whether a claim for the flight was handed over, or may be at this moment.
 func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
 
-// giveUp ends a flight that has failed. Its claims may be handed out again if they are still
-// advertised: had they been used, they would not be.
+// giveUp ends a flight that has failed. Those of its claims that are still advertised were not
+// used, and may be handed out again.
 func (d *Dispatcher) giveUp(id backfill.JobID) {
 	for _, claim := range d.flights[id].claims {
 		delete(d.used, claim)
@@ -42,8 +43,8 @@ func (d *Dispatcher) giveUp(id backfill.JobID) {
 	delete(d.flights, id)
 }
 
-// patience is how long a flight may stand still. A schedd collects a gang's slots and then looks
-// for them at the collector, which takes its time.
+// patience is how long a flight may stand still: longer for a gang, a job of several chunks,
+// because its schedd collects all slots and then waits until the collector shows them.
 func (d *Dispatcher) patience(f *flight) time.Duration {
 	if f.job.Group.Spec.Parallel {
 		return 2 * d.s.Patience
@@ -51,13 +52,15 @@ func (d *Dispatcher) patience(f *flight) time.Duration {
 	return d.s.Patience
 }
 
-// overdue tells whether a flight has stood still for too long, as far as its schedd's queue shows.
+// overdue tells whether a flight had stood still for too long when its schedd's queue was last
+// read.
 func (d *Dispatcher) overdue(f *flight) bool {
 	s := d.belief.Schedd(f.job.Key.Schedd)
 	return s != nil && !f.telling && s.Since.Sub(f.moved) >= d.patience(f)
 }
 
-// incomplete are the flights that were not wholly handed over, in order of starts and then of jobs.
+// incomplete returns the flights that were not wholly handed over, by when they began, then by job
+// key.
 func (d *Dispatcher) incomplete() []*flight {
 	var all []*flight
 	for _, f := range d.flights {
@@ -71,7 +74,8 @@ func (d *Dispatcher) incomplete() []*flight {
 	return all
 }
 
-// ready are the flights that can be handed over now, and in whose name. The others learn why not.
+// ready returns the flights that can be handed over now, and the submitters in whose names. In the
+// other flights it notes why they cannot be.
 func (d *Dispatcher) ready() (flights []*flight, submitters map[*flight]string) {
 	waiting := d.incomplete()
 	if len(waiting) == 0 {
@@ -119,7 +123,7 @@ func (d *Dispatcher) unready(f *flight, submitter string) string {
 	return ""
 }
 
-// inRooms counts the jobs that each schedd runs, as far as it tells, or was told to run.
+// inRooms counts, by schedd, the jobs that a schedd is known to run or was told to run.
 func (d *Dispatcher) inRooms() map[string]int {
 	in := map[string]int{}
 	for j := range d.belief.Jobs() {
@@ -131,8 +135,8 @@ func (d *Dispatcher) inRooms() map[string]int {
 	return in
 }
 
-// letIn says that a schedd has no room for a flight, given how many jobs are in. If it has, it says
-// "" and counts the flight in.
+// letIn returns why a flight's schedd may run no more jobs; "" if it may. The map in is that of
+// inRooms; letIn adds the flight to it if there is room.
 func (d *Dispatcher) letIn(f *flight, in map[string]int) (why string) {
 	s := d.belief.Schedd(f.job.Key.Schedd)
 	f.full = s.Room != nil && !f.handed() && in[s.Name] >= s.Room.Jobs

@@ -15,30 +15,30 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// leftover is what a gang that has ended leaves: its startds have given its claims up, or will, and
-// do not tell its schedd, which goes on believing in them. The schedd would start another gang on
-// those claims if its new slots had the old ones' names, and the startds would refuse.
+// leftover holds the claims of a gang, a job of several chunks, that has ended. Its startds give
+// the claims up without telling the schedd, which goes on taking them for valid. It would start
+// another gang on them if that gang got slots of the same names, and the startds would refuse.
 type leftover struct {
 	schedd string
-	slots  []string // those that are planned with
+	slots  []string // the slots planned with, not their dynamic slots
 	claims []string // all of them, or none if they are not known; secrets
 	at     time.Time
 }
 
-// leftoverKept is how long a schedd believes in such claims (UNUSED_CLAIM_TIMEOUT, 5 s as
+// leftoverKept is how long a schedd keeps claims of an ended gang (UNUSED_CLAIM_TIMEOUT, 5 s as
 // recommended), unless it is told that they have ended.
 const leftoverKept = 6 * time.Second
 
 func (d *Dispatcher) expired(l *leftover) bool { return d.now().Sub(l.at) >= leftoverKept }
 
-// stale tells whether a schedd may believe in claims of a slot that have ended.
+// stale tells whether a schedd may still hold claims of a slot that have ended.
 func (d *Dispatcher) stale(slot string) bool {
 	return slices.ContainsFunc(d.leftover, func(l *leftover) bool {
 		return slices.Contains(l.slots, slot) && !d.expired(l)
 	})
 }
 
-// gangEnded notes which claims a gang leaves.
+// gangEnded notes which claims an ended gang leaves with its schedd.
 func (d *Dispatcher) gangEnded(e track.Ended) {
 	l := &leftover{schedd: e.Schedd, claims: d.running[e.Job], at: d.now()}
 	delete(d.running, e.Job)
@@ -48,9 +48,9 @@ func (d *Dispatcher) gangEnded(e track.Ended) {
 	d.leftover = append(slices.DeleteFunc(d.leftover, d.expired), l)
 }
 
-// release tells schedds which claims of gangs have ended, once no startd has them any more. It
-// tells each schedd in the background, once at a time, and none that is busy. What cannot be told
-// expires.
+// release tells schedds which claims of gangs have ended, once no startd has them any more. It does
+// so in the background, and passes over a schedd that is slow or is being told something already.
+// What cannot be told is forgotten after leftoverKept.
 func (d *Dispatcher) release(ctx context.Context) {
 	d.hearReleased()
 	d.leftover = slices.DeleteFunc(d.leftover, d.expired)
@@ -80,13 +80,15 @@ func (d *Dispatcher) release(ctx context.Context) {
 	}
 }
 
-// released is the gangs of which a schedd was told that their claims have ended.
+// released is the result of releaseAt: the gangs whose claims the schedd was told have ended, and
+// the error that stopped it.
 type released struct {
 	gangs []*leftover
 	err   error
 }
 
-// releaseAt tells one schedd of the claims that no startd has any more.
+// releaseAt tells one schedd to release the claims of each gang, unless a startd still advertises
+// one of them.
 func releaseAt(ctx context.Context, collector *client.Collector, to client.Schedd, gangs []*leftover) (r released) {
 	var ids []string
 	for _, l := range gangs {
@@ -120,7 +122,7 @@ func releaseAt(ctx context.Context, collector *client.Collector, to client.Sched
 	return r
 }
 
-// hearReleased takes in which claims schedds were told meanwhile to have ended.
+// hearReleased takes in the results of releaseAt that have come meanwhile.
 func (d *Dispatcher) hearReleased() {
 	for name, l := range d.lines {
 		select {
@@ -139,39 +141,40 @@ func (d *Dispatcher) hearReleased() {
 	}
 }
 
-// GangsFly tells whether another look at once may let a gang start: a schedd that answers collects
-// the slots of one gang, or has started one and has to count before the next. A gang that merely
-// waits its turn, or whose schedd is silent, is no reason to look earlier.
+// GangsFly tells whether to look at the pool again at once, so that a gang (a job of several
+// chunks) can start: the gang's schedd is collecting its slots, or must count its queue before it
+// may start the gang. A gang that merely waits for another one, or whose schedd does not answer, is
+// no reason to look earlier.
 func (d *Dispatcher) GangsFly() bool {
 	for _, f := range d.flights {
 		s := d.belief.Schedd(f.job.Key.Schedd)
 		if d.s.Observe || !f.job.Group.Spec.Parallel || s == nil || s.Failed != nil || s.Late {
 			continue
 		}
-		if f.collects() || d.countsGangs(s) {
+		if f.collects() || d.mustCount(s) {
 			return true
 		}
 	}
 	return false
 }
 
-// collects tells whether the gang's schedd has claims of it, and waits for the rest or for them to
-// be ready.
+// collects tells whether a gang's schedd was given claims for it; it then waits for the rest, or
+// until the claimed slots are ready.
 func (f *flight) collects() bool { return f.sent() || len(f.claims) > 0 }
 
-// countsGangs tells whether a schedd has not counted its queue since it started a gang.
-func (d *Dispatcher) countsGangs(s *observe.Schedd) bool {
+// mustCount tells whether a schedd has started a gang and must count its queue before the next.
+func (d *Dispatcher) mustCount(s *observe.Schedd) bool {
 	gang := d.line(s.Name).gang
 	return gang != 0 && s.Counted <= gang
 }
 
-// mustWait says why a gang must wait for another one of its schedd; "" if it need not. A schedd is
-// given the slots of one gang at a time; given says that it is given another one's now. Waiting its
-// turn does not count against a gang's patience.
+// mustWait returns why a gang must wait for another one of its schedd; "" if it need not. A schedd
+// is given the slots of one gang at a time; the argument given says that it is given those of
+// another gang right now. The time that the gang may stand still begins anew while it waits.
 //
 // A schedd that plans for gangs between the start of a gang and the next count of its queue can
-// crash (HTCondor 23.9: computeSchedule reads the ad of a job that is none). It plans at each
-// answer to a claim, and may start a gang with the last of its answers.
+// crash (HTCondor 23.9: computeSchedule reads the ad of a job that is not there). It plans whenever
+// a startd answers a request for a claim, and may start a gang at the last of these answers.
 func (d *Dispatcher) mustWait(f *flight, given bool) (why string) {
 	s := d.belief.Schedd(f.job.Key.Schedd)
 	switch {
@@ -179,7 +182,7 @@ func (d *Dispatcher) mustWait(f *flight, given bool) (why string) {
 		why = "its schedd is given another gang first"
 	case d.collectsAnother(f):
 		why = "its schedd is collecting the slots of another gang"
-	case d.countsGangs(s):
+	case d.mustCount(s):
 		why = "its schedd has just started another gang"
 	default:
 		return ""
@@ -207,10 +210,10 @@ func (d *Dispatcher) wouldLose(f *flight) string {
 	return ""
 }
 
-// rival is a job of the same schedd that would get a gang's claims in its place; nil if there is
-// none. A schedd gives claims to the first of its idle gangs that fits on them, whichever was
-// named. Where Requirements ask for a slot's ClusterId, the startds tell for whom they were
-// claimed, and nobody is a rival (STARTD_JOB_ATTRS).
+// rival returns a job of the same schedd that would get a gang's claims in its place; nil if there
+// is none. A schedd gives claims to the first of its idle gangs that fits on them, whichever gang
+// they were granted for. A gang is no rival if its Requirements ask for slots with its own
+// ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS).
 func (d *Dispatcher) rival(f *flight) *track.Job {
 	claimed := map[string]*classad.ClassAd{}
 	for _, at := range f.job.Places {
@@ -241,7 +244,8 @@ func (d *Dispatcher) rival(f *flight) *track.Job {
 	return nil
 }
 
-// gangOrder is the order in which a schedd serves its gangs.
+// gangOrder compares two gangs by the order in which a schedd serves them: larger JobPrio first,
+// then by submit time and ID.
 func gangOrder(a, b *track.Job) int {
 	return cmp.Or(cmp.Compare(b.Group.Prio, a.Group.Prio), a.Compare(b))
 }

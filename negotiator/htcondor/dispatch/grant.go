@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
-// match is a claim for one chunk of a job on its way, and what the chunk takes.
+// match is a claim for one chunk of a flight, a job under way, and what the chunk takes.
 type match struct {
 	client.Grant
 	flight  *flight
@@ -16,13 +16,15 @@ type match struct {
 	request backfill.Vector
 }
 
-// grantAll takes what the flights are to have out of the offers: matches, by schedd and submitter.
-// A flight that waits for a slot which another is served from now has its patience begin anew.
+// grantAll takes claims for the flights, the jobs under way, out of what the slots offer, and
+// returns them as matches, by schedd and submitter. In a flight that gets none it notes why. If a
+// slot that a flight waits for serves another flight now, the time that the first may stand still
+// begins anew.
 func (d *Dispatcher) grantAll(
 	flights []*flight, submitters map[*flight]string, offers map[string]*offer,
 ) map[string]map[string][]match {
 	bySchedd := map[string]map[string][]match{}
-	served, gangs := map[string]bool{}, map[string]bool{} // slots; schedds that are given a gang's
+	served, gangs := map[string]bool{}, map[string]bool{} // by slot; by schedd that is given a gang's slots
 	for _, f := range flights {
 		schedd, gang := f.job.Key.Schedd, f.job.Group.Spec.Parallel
 		if gang {
@@ -56,9 +58,9 @@ func (d *Dispatcher) grantAll(
 	return bySchedd
 }
 
-// grant takes what a job is to have out of the offers. All of it must be free. Where a slot has no
-// claim id for each chunk, and will not have more of them before some are used, the rest follows
-// when it has.
+// grant takes what is left to hand over of a flight out of the offers, or returns why it cannot:
+// all of the resources must be free. If a slot advertises fewer claim ids than chunks, some chunks
+// are granted now, and the others when the slot has new ids, which it makes as the first are used.
 func (d *Dispatcher) grant(f *flight, offers map[string]*offer) (matches []match, why string) {
 	j := f.job
 	for _, at := range f.rest {

@@ -14,15 +14,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// matched is what came of telling a schedd of matches.
+// matched is the result of telling a schedd of matches: those that were sent, how long it took, and
+// what went wrong.
 type matched struct {
 	sent []match
 	took time.Duration
 	err  error
 }
 
-// negotiate tells the schedds of their jobs' matches, all schedds in parallel. A slow schedd goes
-// on being told in the background, and no cycle waits for it until telling it takes less than Hold.
+// negotiate tells the schedds of their jobs' matches, all schedds in parallel. It returns after
+// Hold at the latest: a slow schedd is told in the background, and no cycle waits for it until
+// telling it takes less than Hold.
 func (d *Dispatcher) negotiate(ctx context.Context, bySchedd map[string]map[string][]match) {
 	for name, submitters := range bySchedd {
 		l := d.line(name)
@@ -49,8 +51,8 @@ func (d *Dispatcher) negotiate(ctx context.Context, bySchedd map[string]map[stri
 	d.hearMatched(wait.Done())
 }
 
-// hearMatched takes in which matches schedds were told, waiting until time is up for those that are
-// not slow; nil: time is up.
+// hearMatched takes in which matches schedds were told. It waits for schedds that are not slow
+// until the channel up is closed; with nil it does not wait.
 func (d *Dispatcher) hearMatched(up <-chan struct{}) {
 	for _, name := range slices.Sorted(maps.Keys(d.lines)) {
 		l := d.lines[name]
@@ -121,8 +123,8 @@ func (d *Dispatcher) wasSent(m match) {
 		"claim", security.PublicClaim(m.Claim))
 }
 
-// conversation is all that it takes to negotiate with a schedd, apart from the dispatcher, which
-// goes on meanwhile.
+// conversation holds all that is needed to negotiate with a schedd in the background, without the
+// Dispatcher, which changes meanwhile.
 type conversation struct {
 	with        client.Schedd
 	name        string
@@ -145,7 +147,8 @@ func (d *Dispatcher) conversation(schedd string) conversation {
 	}
 }
 
-// begin begins to negotiate for a submitter, or goes on with it after another; n is nil at first.
+// begin starts to negotiate for a submitter: on the open negotiation n, or on a new one if n is
+// nil. If n is not nil it is returned even with an error.
 func (c *conversation) begin(
 	ctx context.Context, n *client.Negotiation, submitter string,
 ) (*client.Negotiation, error) {
@@ -164,8 +167,9 @@ func (c *conversation) begin(
 	return c.with.Negotiate(ctx, who, with)
 }
 
-// match tells the schedd of matches. A match at which the connection broke may have arrived, and
-// counts as sent. A submitter that the schedd refuses to hear of keeps nothing from the others.
+// match tells the schedd of matches, and returns those that were sent. A match at which the
+// connection broke may have arrived, and counts as sent. After an error with one submitter, match
+// goes on with the next over a new connection; it stops if it cannot connect.
 func (c *conversation) match(ctx context.Context, bySubmitter map[string][]match) (sent []match, failed error) {
 	var n *client.Negotiation
 	hangUp := func() {
@@ -198,7 +202,8 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]match
 	return sent, failed
 }
 
-// reject tells the schedd why jobs wait, and returns how many jobs it told.
+// reject tells the schedd why jobs wait, and returns for how many jobs it did. It stops at the
+// first error.
 func (c *conversation) reject(ctx context.Context, bySubmitter map[string][]rejection) (n int, err error) {
 	var with *client.Negotiation
 	defer func() {

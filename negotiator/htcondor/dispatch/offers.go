@@ -24,7 +24,7 @@ type offer struct {
 	used   bool     // some of the claims that it advertises are used
 }
 
-// take takes an amount away.
+// take subtracts the amounts from what is free.
 func (o *offer) take(amounts backfill.Vector) {
 	for i, amount := range amounts {
 		o.free[i] -= amount
@@ -38,9 +38,9 @@ type use struct {
 	at      time.Time
 }
 
-// among is an expression that is true of ads with one of the names, which are folded as ClassAds
-// compare texts, and sorted. The collector evaluates it for every ad that it has, so it searches
-// the names by halves.
+// among returns an expression that is true of ads whose Name is one of the names, which must be
+// folded by [ast.Fold] and sorted. The collector evaluates it for every ad that it has, so the
+// expression is a binary search.
 func among(names []string) string {
 	if middle := len(names) / 2; len(names) > 8 {
 		return "(Name < " + quote(names[middle]) + " ? " + among(names[:middle]) + " : " + among(names[middle:]) + ")"
@@ -48,7 +48,7 @@ func among(names []string) string {
 	return memberOf("Name", names)
 }
 
-// memberOf is an expression that is true of ads whose attribute is one of the texts.
+// memberOf returns an expression that is true of ads whose attribute is one of the texts.
 func memberOf(attribute string, texts []string) string {
 	b := []byte("member(" + attribute + ", {")
 	for i, text := range texts {
@@ -60,14 +60,14 @@ func memberOf(attribute string, texts []string) string {
 	return string(b) + "})"
 }
 
-// quote writes a text as ads have it on the wire.
+// quote writes a text as a quoted string, as in ads on the wire.
 func quote(text string) string { return string(ast.AppendString(nil, text, ast.Line)) }
 
-// fewSlots is how many slots are asked for by name, whatever part of the pool they are.
+// fewSlots is up to how many slots are asked for by name even if they are most of the pool.
 const fewSlots = 200
 
-// offers asks the collector for the slots that the flights are to have: their whole ads, as the
-// schedds need them, and their claim ids.
+// offers asks the collector for the slots that the flights, the jobs under way, still need, and
+// returns them by name: their whole ads, as the schedds need them, and their claim ids.
 func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]*offer, error) {
 	names := map[string]bool{}
 	for _, f := range flights {
@@ -113,7 +113,8 @@ func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]
 	return offers, err
 }
 
-// readOffer takes in a slot's ad or its private one, which comes after it.
+// readOffer adds a slot's ad to the offers, or the claim ids of its private ad, which must come
+// later.
 func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
 	name, _ := ad.Text("Name")
 	if _, isSlot := ad.Lookup("State"); isSlot {

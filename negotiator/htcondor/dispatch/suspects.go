@@ -12,31 +12,32 @@ import (
 
 // A slot on which starts fail is a suspect, and left out for a while, so that jobs go where they
 // can run: its startd may refuse claims, or a schedd may be unable to reach it. It is a suspect for
-// the schedd whose starts failed. The pause grows with each failure. The slot is cleared by a start
-// there that comes off well, or when its startd restarts.
+// the schedd whose starts failed. The pause grows with each failure. A successful start there
+// clears the slot, and so does a restart of its startd.
 const (
 	firstPause   = 5 * time.Second
 	longPause    = 5 * time.Minute
 	suspicionEnd = time.Hour // without a failure
 )
 
-// suspect is what is held against a slot, for the jobs of one schedd.
+// suspect counts the failed starts of one schedd's jobs on a slot.
 type suspect struct {
 	failures int       // in a row
 	at       time.Time // of the last; starts that were decided before it tell nothing new
 	until    time.Time // the slot is left out
 }
 
-// Pause is a slot that is left out for a time.
+// Pause says of a slot on which starts failed how long it is left out, and for whose jobs.
 type Pause struct {
 	Slot     string
-	Schedd   string // whose jobs it gets none of; "": nobody's
+	Schedd   string // the schedd whose jobs it does not get; "": it gets no jobs at all
 	Failures int    // starts in a row that failed
 	Until    time.Time
 }
 
-// leftOut says for which schedd a slot is left out now, or that it is left out for everybody: for
-// several schedds, or for the only one. It is nil if the slot is not left out.
+// leftOut returns the schedd whose jobs a slot does not get now, because starts failed there;
+// [track.Everybody] if these are several schedds or the pool's only one, and nil if the slot is not
+// left out.
 func (d *Dispatcher) leftOut(slot string, now time.Time) *string {
 	var of *string
 	for schedd, s := range d.suspects[slot] {
@@ -57,9 +58,9 @@ func (d *Dispatcher) isLeftOut(slot string, j *track.Job, now time.Time) bool {
 	return of != nil && (*of == track.Everybody || *of == j.Key.Schedd)
 }
 
-// blameSlots leaves slots out on which starts have failed since the last look. It ends no flight:
-// [track.Diff] does. A job that ran and came back is no failed start: users can make a job come
-// back.
+// blameSlots leaves slots out on which starts have failed, as the last look at the pool showed. It
+// ends no flight: [track.Diff] does. A job that ran and came back to the queue is no failed start:
+// users can make a job come back.
 func (d *Dispatcher) blameSlots() {
 	d.forgetSuspects()
 	if d.s.Observe {
@@ -89,9 +90,10 @@ func (d *Dispatcher) blameSlots() {
 	}
 }
 
-// culprits are the slots that can be why a start failed. A slot that has restarted since, or was
-// taken by another, refused a claim that was stale. Of a gang's slots, they are those on which no
-// claim came about, if on others one did.
+// culprits returns the slots that may be why a flight's start failed. Slots whose startd has
+// restarted since, or that an unknown job has taken, are not to blame: the claim that was handed
+// over was out of date. Of a gang's slots, the culprits are those that were not claimed, provided
+// that others were.
 func (d *Dispatcher) culprits(f *flight) []string {
 	places := f.job.Places
 	var all, claimed []string
@@ -124,17 +126,18 @@ type blame struct {
 	at   time.Time
 }
 
-// blame leaves a slot out for a job's schedd. If most of the pool would be left out, it is the
-// schedd or the network that ails, and the slot is not.
+// blame leaves a slot out for a flight's schedd. If most of the pool would then be left out, the
+// cause must be the schedd or the network: blame leaves the slot in, and notes in the map enough
+// that no more slots are to be left out for this schedd.
 func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
 	schedd, began := f.job.Key.Schedd, d.belief.Snapshot().Began
 	s := d.suspects[slot][schedd]
 	if s != nil && f.since.Before(s.at) {
 		return
 	}
-	// While a claim elsewhere hangs, the schedd starts the job nowhere; or it is the job that ails.
-	// So a submitter's jobs blame one slot at a time, and a gang those of one start: nobody can
-	// close a pool to others.
+	// The cause may be the job itself, or a claim elsewhere that hangs, until when the schedd
+	// starts the job nowhere. So the jobs of a submitter get only one slot at a time left out, or a
+	// gang those of one start: otherwise one user could close the pool to the others.
 	who := schedd + "\n" + f.job.Submitter()
 	last := d.blamed[who]
 	sameStart := began.Equal(last.at) && last.by == f.job.ID
@@ -160,7 +163,8 @@ func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
 		"slot", slot, "schedd", schedd, "failures", s.failures, "pause", pause)
 }
 
-// mostOut tells whether most of the pool would be left out for a job with one slot more.
+// mostOut tells whether more than half of the slots would be left out for a job if this one were,
+// too.
 func (d *Dispatcher) mostOut(slot string, j *track.Job) bool {
 	out, now := 1, d.belief.Snapshot().Began
 	for other := range d.suspects {
@@ -171,7 +175,8 @@ func (d *Dispatcher) mostOut(slot string, j *track.Job) bool {
 	return 2*out > d.belief.SlotsUp()
 }
 
-// clear takes back what is held against the slots of a start that came off well.
+// clear removes the suspicion from the slots of a successful start, except where a start has failed
+// since.
 func (d *Dispatcher) clear(p track.Proven) {
 	for _, at := range p.Places {
 		s := d.suspects[at.Slot][p.Schedd]
