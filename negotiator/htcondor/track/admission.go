@@ -14,7 +14,7 @@ import (
 // Accounting is who has used how much of the pool, and what that allows. The zero Accounting allows
 // everything and keeps no account.
 type Accounting struct {
-	// Accountant keeps the account; nil: nobody does.
+	// Accountant keeps the account; nil if none is kept.
 	Accountant *accountant.Accountant
 	// Limits are the pool's concurrency limits.
 	Limits *accountant.Limits
@@ -47,7 +47,7 @@ func (c *comparison) admit(fresh []*Job) {
 	c.openOrder()
 }
 
-// unfit says why a job cannot be planned with; "" if it can.
+// unfit returns why a job cannot be planned with; "" if it can.
 func (c *comparison) unfit(j *Job) string {
 	spec := j.Group.Spec
 	switch {
@@ -62,7 +62,8 @@ func (c *comparison) unfit(j *Job) string {
 	return ""
 }
 
-// parts counts the procs of a gang's cluster, up to two: together they are one gang.
+// parts is 1 if a gang's job is the only proc of its cluster, and more if there are others: all
+// procs of a cluster are one gang. Of the others, it looks for procs 0 and 1 only.
 func (b *Belief) parts(j *Job) int {
 	n := 1
 	for _, proc := range []int64{0, 1} {
@@ -73,8 +74,8 @@ func (b *Belief) parts(j *Job) int {
 	return n
 }
 
-// lineUp brings jobs into the order in which limits admit them: in order of jobs, but of each
-// submitter's the larger JobPrio first.
+// lineUp brings jobs into the order in which limits admit them: by submit time, then key; but the
+// jobs of one submitter trade places so that those with the larger JobPrio come first.
 func lineUp(jobs []*Job) {
 	slices.SortFunc(jobs, (*Job).Compare)
 	of := map[string][]*Job{}
@@ -91,7 +92,8 @@ func lineUp(jobs []*Job) {
 	}
 }
 
-// account brings the account up to now. The fresh jobs want to run, too.
+// account charges submitters with what has run until now, and divides the pool between groups by
+// what their waiting jobs and the fresh ones want.
 func (c *comparison) account(fresh []*Job) {
 	a := c.s.Accounting.Accountant
 	if a == nil {
@@ -122,7 +124,7 @@ func (c *comparison) account(fresh []*Job) {
 	}
 }
 
-// Use is what runs now, by submitter.
+// Use returns what the running jobs of each submitter use.
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.jobs {
@@ -140,13 +142,13 @@ func (b *Belief) Use() map[string]accountant.Use {
 	return use
 }
 
-// throttled says which of the fresh jobs a limit keeps out of the queue, and why.
+// throttled returns which of the fresh jobs a limit keeps out of the queue, and why.
 //
-// One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): when it is
-// full, it drops matches in silence. So no more of its jobs are planned with than that. A job that
-// has waited for a while does not count any more, or jobs that cannot run would keep all others
-// out. Where that lets too many start, those that the schedd has no room for leave the plan until
-// it has.
+// One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): a schedd
+// that is full drops matches in silence. So no more of its jobs are planned with than it may run. A
+// job that has waited for a while does not count any more, or jobs that cannot run would keep all
+// others out. If more jobs are started than the schedd has room for, the excess leaves the plan
+// until it has.
 func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 	out := map[backfill.JobID]string{}
 	if c.s.Accounting.Accountant == nil || len(fresh) == 0 {
@@ -188,14 +190,14 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 }
 
 // FairShare is the queue's order by user priority: whoever has used less comes first, and jobs of
-// one submitter come in the order of their JobPrio. It serves the negotiator whose belief this is.
+// one submitter come in the order of their JobPrio. Only the negotiator of this belief may use it.
 func (b *Belief) FairShare() negotiator.Order {
 	b.order = accountant.NewOrder(b.s.Accounting.Accountant,
 		func(j *backfill.Job) accountant.Waiting { return share(b.byID[j.ID]) })
 	return negotiator.OrderBy(b.order.Key)
 }
 
-// share is a job as its submitter's share is computed with.
+// share returns what a waiting job counts for in its submitter's share of the pool.
 func share(j *Job) accountant.Waiting {
 	if j == nil || j.Group == nil {
 		return accountant.Waiting{} // a foreign claim, which never waits
@@ -204,7 +206,8 @@ func share(j *Job) accountant.Waiting {
 	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: spec.Weight, Prio: j.Group.Prio}
 }
 
-// openOrder computes the shares of all that wait.
+// openOrder brings the order of [Belief.FairShare], if it is in use, up to date with the jobs that
+// wait now.
 func (b *Belief) openOrder() {
 	if b.order == nil {
 		return

@@ -29,32 +29,32 @@ type Settings struct {
 	Logger     hclog.Logger
 }
 
-// Belief is what the negotiator believes of the pool: which jobs there are, which of them wait and
-// run, where, and which slots are up. [Diff] is the only function that compares it with the pool.
+// Belief is the negotiator's record of a real pool: which jobs there are, which of them wait or run
+// and where, and which slots are up. [Diff] is the only function that compares it with the pool.
 // One goroutine at a time may use it.
 type Belief struct {
 	s   Settings
 	log hclog.Logger
 	now *observe.Snapshot // the last that was taken in
-	// begun says that the negotiator was told of a snapshot.
+	// begun says that the negotiator was told of a snapshot, by [Diff].
 	begun bool
 
 	jobs    map[observe.JobKey]*Job
 	byID    map[backfill.JobID]*Job
 	lastID  backfill.JobID
 	members map[*observe.Group]*members
-	// ended holds the jobs that ran, or were started and never ran, and when a look first saw that
-	// they do not run any more.
+	// ended holds the jobs that ran, or were started and never ran, and when a look at the pool
+	// first saw that they do not run any more.
 	ended map[observe.JobKey]time.Time
 	// goneEnded and goneRemoved are jobs that went while there was no negotiator. The next delta
 	// reports them.
 	goneEnded, goneRemoved []backfill.JobID
 
 	slots map[string]*slot
-	// lost are slots that a negotiator before left and no look has seen, or not with an ad that can
-	// be used.
+	// lost are slots of an earlier negotiator's saved state that no look at the pool has seen yet,
+	// or only with an ad that cannot be used.
 	lost map[string]*observe.Slot
-	// dropped are slots of the last snapshot that were given up.
+	// dropped are slots of the last snapshot that [Diff] has given up as gone.
 	dropped map[string]bool
 
 	view    *View
@@ -62,28 +62,29 @@ type Belief struct {
 	order   *accountant.Order
 }
 
-// slot is what the negotiator believes of a slot.
+// slot is the negotiator's record of a slot.
 type slot struct {
 	up       bool             // the negotiator knows it
 	reported *negotiator.Slot // as the negotiator knows it
-	closed   bool             // it is gone with its jobs, and was reported as one that takes no others
-	// foreign is the job as which a claim of no known job is planned around; 0 if there is none.
-	// strangeSince is since when nobody known has the claim; zero: somebody has it.
+	closed   bool             // it is gone, its jobs may come back, and it was reported as taking no others
+	// foreign is the ID of the job that stands in the plan for a claim of no known job; 0 if there
+	// is none. strangeSince is when the slot was first seen with such a claim; zero if it has none.
 	foreign      backfill.JobID
 	strangeSince time.Time
-	// masked is how the slot is reported while it is left out for the schedd maskedFor. It was made
-	// of unmasked.
+	// masked is the slot as it is reported while it gets no jobs of the schedd maskedFor, because
+	// starts fail there. It was made from unmasked.
 	masked, unmasked *negotiator.Slot
 	maskedFor        string
 }
 
-// members are the jobs of a group, found once for as long as the group stays the same.
+// members are the jobs of an [observe.Group], which are looked up only once for as long as the
+// group stays the same.
 type members struct {
 	jobs []*Job
-	look int // the last that had the group
+	look int // the last look at the pool that saw the group
 }
 
-// New makes a belief of nothing.
+// New makes a Belief without jobs and slots.
 func New(s Settings) *Belief {
 	return &Belief{
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
@@ -97,8 +98,8 @@ func New(s Settings) *Belief {
 // slots for so long.
 const endedKept = 15 * time.Minute
 
-// See takes a snapshot in: which jobs and slots there are now. What the negotiator believes of them
-// changes in [Diff] alone.
+// See takes in which jobs and slots a snapshot shows. Only [Diff] changes what is recorded of them,
+// such as whether a job runs.
 func (b *Belief) See(s *observe.Snapshot) {
 	if b.now == s {
 		return
@@ -125,8 +126,9 @@ func (b *Belief) See(s *observe.Snapshot) {
 	maps.DeleteFunc(b.ended, func(_ observe.JobKey, at time.Time) bool { return s.Began.Sub(at) > endedKept })
 }
 
-// seeLost looks for the slots that no look had seen. One whose ad cannot be used keeps the ad that
-// was made for it: the negotiator knows it by that.
+// seeLost removes the slots that the snapshot shows from lost, the saved slots that had not been
+// seen. A slot whose ad cannot be used stays there with the ad that was made for it, under which
+// the negotiator knows it.
 func (b *Belief) seeLost() {
 	for name, was := range b.lost {
 		o := b.now.Slots[name]
@@ -142,7 +144,7 @@ func (b *Belief) seeLost() {
 	}
 }
 
-// seeReading takes in the queue of a schedd.
+// seeReading takes in one reading of a schedd's queue.
 func (b *Belief) seeReading(r observe.Reading) {
 	for _, g := range r.Groups {
 		m := b.members[g]
@@ -165,7 +167,8 @@ func (b *Belief) seeReading(r observe.Reading) {
 	}
 }
 
-// find finds the job of a key, or makes one that the negotiator does not know yet.
+// find returns the job of a key, and makes it if there is none; the negotiator does not know a new
+// one yet.
 func (b *Belief) find(key observe.JobKey) *Job {
 	j := b.jobs[key]
 	if j == nil {
@@ -187,7 +190,7 @@ func (b *Belief) drop(j *Job) {
 	b.renamed = true
 }
 
-// slot is what is believed of a slot, to be changed.
+// slot returns the record of a slot, to be changed, and makes it if there is none.
 func (b *Belief) slot(name string) *slot {
 	s := b.slots[name]
 	if s == nil {
@@ -197,7 +200,8 @@ func (b *Belief) slot(name string) *slot {
 	return s
 }
 
-// observed are the slots that the last look saw or missed, and those that no look has seen yet.
+// observed iterates over the slots of the last snapshot, missing ones too, and over the saved slots
+// that no look at the pool has seen yet.
 func (b *Belief) observed(yield func(string, *observe.Slot) bool) {
 	for name, o := range b.now.Slots {
 		if b.lost[name] == nil && !b.dropped[name] && !yield(name, o) {
@@ -211,7 +215,8 @@ func (b *Belief) observed(yield func(string, *observe.Slot) bool) {
 	}
 }
 
-// Slot is a slot as the last look saw it; nil if there is none, or it was given up.
+// Slot returns a slot as the last look at the pool saw it; nil if there is none, or it was given up
+// as gone.
 func (b *Belief) Slot(name string) *observe.Slot {
 	if b.dropped[name] {
 		return nil
@@ -219,7 +224,8 @@ func (b *Belief) Slot(name string) *observe.Slot {
 	return cmp.Or(b.lost[name], b.now.Slots[name])
 }
 
-// Slots counts the slots that the last look saw or missed, and those that no look has seen yet.
+// Slots counts the slots of the last snapshot, missing ones too, and the saved slots that no look
+// at the pool has seen yet.
 func (b *Belief) Slots() int {
 	n := len(b.now.Slots) + len(b.lost)
 	for name := range b.lost {
@@ -235,13 +241,13 @@ func (b *Belief) Slots() int {
 	return n
 }
 
-// Up tells whether the negotiator knows a slot.
+// Up tells whether the negotiator plans with a slot.
 func (b *Belief) Up(name string) bool {
 	s := b.slots[name]
 	return s != nil && s.up
 }
 
-// SlotsUp counts the slots that the negotiator knows.
+// SlotsUp counts the slots that the negotiator plans with.
 func (b *Belief) SlotsUp() (n int) {
 	for _, s := range b.slots {
 		if s.up {
@@ -251,22 +257,23 @@ func (b *Belief) SlotsUp() (n int) {
 	return n
 }
 
-// Snapshot is the last that was taken in.
+// Snapshot returns the snapshot that was taken in last.
 func (b *Belief) Snapshot() *observe.Snapshot { return b.now }
 
-// Schedd is a schedd as the last look saw it; nil if it is gone.
+// Schedd returns a schedd as the last look at the pool saw it; nil if it is gone.
 func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name] }
 
 // Job is the job of an ID; nil if there is none.
 func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 
-// Has tells whether a job is in its queue.
+// Has tells whether the job of a key is known: in a queue, as last read.
 func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
 // Jobs are all jobs, in no order.
 func (b *Belief) Jobs() iter.Seq[*Job] { return maps.Values(b.jobs) }
 
-// Start notes that the negotiator starts a job, and where; nil if there is no such job.
+// Start notes that the negotiator starts a job, and where. It returns the job; nil if there is
+// none.
 func (b *Belief) Start(m negotiator.Match) *Job {
 	j := b.byID[m.Job.ID]
 	if j == nil {

@@ -14,8 +14,8 @@ import (
 // A claim of no job that is known takes room all the same: it may belong to a schedd whose queue
 // cannot be read, or be idle. It is reported as a job of its own, a foreign claim, but not at once:
 // ads are late, and a claim that has just begun or ended looks the same. The exception is a
-// negotiator that has just begun. It is told at once of claims that run a job, since it would start
-// jobs that cannot start if it took all those slots for free.
+// negotiator that has just begun. It is told at once of claims that run a job: if it took all those
+// slots for free, it would start jobs there that cannot start.
 //
 // A claim of a job that has ended is over, unless its startd still advertises it afterwards, and
 // for long: the collector may keep the ad of a dynamic slot that was deleted.
@@ -69,7 +69,8 @@ func (c *comparison) claimsDiffer() {
 	}
 }
 
-// foreignAfter is how long a claim is watched before it is planned around.
+// foreignAfter returns how long a claim of no known job is watched before it is planned around;
+// flying says that a job is on its way to its slot.
 func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
 	switch {
 	case !c.begun:
@@ -85,8 +86,8 @@ func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
 	}
 }
 
-// known tells whether a slot's claim needs no place of its own in the plan: there is none, the slot
-// is missing, the claim's job is believed to run there, or it has ended.
+// known tells whether a slot's claim needs no place of its own in the plan: there is no claim, the
+// slot is missing, or the claim's job is recorded as running there or as ended.
 func (b *Belief) known(o *observe.Slot) bool {
 	if !o.Claimed || !o.Missing.IsZero() {
 		return true
@@ -96,8 +97,9 @@ func (b *Belief) known(o *observe.Slot) bool {
 	return j != nil && j.runsAt(o.Host) || ran && !o.Changed.After(ended)
 }
 
-// foreign makes a job of a claim. Nobody says how long the claim will last: it is taken to last as
-// long as the default estimate, and to go on for as long as it is there.
+// foreign makes a job that stands in the plan for a claim of no known job. How long the claim will
+// last is a guess: ten minutes if it is idle, else the default estimate. It stays in the plan for
+// as long as it is there.
 func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	s, host := c.slots[o.Name], c.Slot(o.Host)
 	s.foreign = c.nextID()

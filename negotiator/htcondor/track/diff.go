@@ -11,12 +11,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// Dispatched is what there is to know of the matches under way when a snapshot is compared.
+// Dispatched says what [Diff] must know of the matches under way.
 type Dispatched struct {
 	// Flights are the jobs that were started and were not seen to run yet.
 	Flights map[backfill.JobID]Flight
-	// LeftOut are the slots that get no jobs for a while, and whose: those of one schedd, or
-	// [Everybody].
+	// LeftOut maps slots on which starts failed to the schedd whose jobs they do not get for a
+	// while, or to [Everybody].
 	LeftOut map[string]string
 }
 
@@ -26,33 +26,35 @@ type Flight struct {
 	// all were, and Claims how many.
 	Handed, Sent bool
 	Claims       int
-	// Full says that its schedd has no room for it.
+	// Full says that its schedd already runs as many jobs as it may.
 	Full bool
-	// Overdue says that nothing has happened for longer than may be, and Why is the reason so far.
+	// Overdue says that the flight has made no progress for too long, and Why is what it last
+	// waited for.
 	Overdue bool
 	Why     string
 }
 
-// Everybody is whom a slot is left out for that gets no jobs at all.
+// Everybody, in place of a schedd's name, says that a slot gets no jobs of any schedd.
 const Everybody = ""
 
-// Outcome is what a snapshot showed otherwise than the negotiator believed.
+// Outcome is what [Diff] found: how a snapshot differs from the belief, and what became of the
+// flights.
 type Outcome struct {
 	// Delta is what the negotiator is told.
 	Delta negotiator.Delta
-	// Arrived are the jobs that run where they were sent, with a claim for each chunk. Failed are
-	// those whose start is given up: claims that they did not use may be handed out again. Over are
-	// the other jobs that are not on their way any more.
+	// Arrived are flights, jobs under way, that now run where they were sent, with a claim for each
+	// chunk. Failed are flights whose start is given up: claims that they did not use may be handed
+	// out again. Over are flights that ended in another way.
 	Arrived, Failed, Over []backfill.JobID
 	// Unstarted counts those of Failed that were not started in time.
 	Unstarted int
-	// Ended are the gangs that run no more.
+	// Ended are the gangs, jobs of several chunks, that run no more.
 	Ended []Ended
-	// Proven are starts that came off well.
+	// Proven are starts that succeeded.
 	Proven []Proven
 	// Dropped are slots that are gone for good.
 	Dropped []string
-	// Problems are those of accounting.
+	// Problems are errors of accounting, for people.
 	Problems []string
 }
 
@@ -63,7 +65,7 @@ type Ended struct {
 	Places []Place
 }
 
-// Proven is a start that came off well: the job runs, or ran to its end.
+// Proven is a start that succeeded: the job has run for a while, or has run and left its queue.
 type Proven struct {
 	Job    backfill.JobID
 	Schedd string
@@ -82,13 +84,13 @@ type comparison struct {
 	kept    []unplanned   // out of the plan
 }
 
-// Diff compares what the negotiator believes with a snapshot. It returns the differences, and what
-// is believed once the negotiator has been told of them. It reads no clock and asks no daemon; the
-// accountant of [Settings] is charged with what runs. Equal beliefs, snapshots and flights give
-// equal outcomes.
+// Diff compares a belief with a snapshot, given the flights, the matches under way. It returns the
+// differences, and the belief as it is once the negotiator has been told of them. It reads no clock
+// and asks no daemon, so equal arguments give equal outcomes. It also brings the belief's
+// [Accounting] up to date.
 //
-// A pool may have a hundred thousand jobs, so the belief is updated in place: the one that is
-// returned is the one that was given.
+// The belief that is returned is b itself, updated in place, since a pool may have a hundred
+// thousand jobs.
 func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
 	b.See(s)
 	c := &comparison{Belief: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut}

@@ -1,15 +1,15 @@
-// Package track keeps what the negotiator believes of a real pool, and compares it with what was
-// seen.
+// Package track keeps the [Belief], the negotiator's record of a real pool, and compares it with
+// what was seen.
 //
-// [Diff] is its heart: a function of a [Belief], a snapshot of the pool and the matches under way.
-// It gives the differences as a [negotiator.Delta], and the belief as it is once they were
-// reported. It reads no clock and asks no daemon. Three rules keep the belief true although a
-// real pool is never quite as one thinks:
+// [Diff] compares a Belief with a snapshot of the pool, given the matches under way. It returns the
+// differences as a [negotiator.Delta], and the belief as it is once they were reported. It reads no
+// clock and asks no daemon. Three rules keep the belief right although news of a real pool is late
+// and incomplete:
 //
 //   - The queue is right about jobs, the slot about what is free. A job runs when its schedd says
 //     so, not when it was matched.
-//   - A match is a wish. Until the job runs, its place counts as taken; after a while it has
-//     failed.
+//   - A match may fail. Until the job runs, its place counts as taken; if it does not run in time,
+//     the match has failed.
 //   - What is not seen is not gone: not while its daemon does not answer, and not at the first
 //     look.
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// Phase is where the negotiator believes that a job stands.
+// Phase is a job's state in the negotiator; its schedd's queue may differ until the next [Diff].
 type Phase uint8
 
 // The phases.
@@ -25,7 +25,7 @@ const (
 type Job struct {
 	Key observe.JobKey
 	ID  backfill.JobID
-	// Group is what the last reading of its queue that had the job said of it.
+	// Group is what the job's queue said of it, in the last reading that had the job.
 	Group *observe.Group
 
 	// The rest is what the negotiator knows: what the job is planned by, whether it runs, and if so
@@ -39,8 +39,8 @@ type Job struct {
 	estimated backfill.Time // of a running job, whose ad may have been edited since
 	planned   time.Time     // when the negotiator was told that the job waits
 
-	look    int // the last look that saw it
-	stopped int // the last look that saw it put on hold or removed a short time ago
+	look    int // number of the last look at the pool that saw the job
+	stopped int // the last look that saw that it was put on hold or removed a short time before
 }
 
 // Place is a number of a job's chunks on a slot.
@@ -71,27 +71,27 @@ func list(at []Place) string {
 // Submitter is the name under which the job is negotiated for.
 func (j *Job) Submitter() string { return j.Group.Submitter(j.Key.Schedd) }
 
-// Seen tells whether a look saw the job.
+// Seen tells whether the last look at the pool that saw the job has this number.
 func (j *Job) Seen(look int) bool { return j.look == look }
 
-// Compare is the order of jobs.
+// Compare orders jobs by submit time, then by key.
 func (j *Job) Compare(o *Job) int {
 	return cmp.Or(cmp.Compare(j.Group.Submit, o.Group.Submit), j.Key.Compare(o.Key))
 }
 
-// same tells whether a job is as the negotiator knows it.
+// same tells whether the job's queue says of it what the negotiator was told.
 func (j *Job) same() bool {
 	now := j.Group.Spec
 	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.Group.Submit
 }
 
-// runsAt tells whether the negotiator believes that a job runs on a slot.
+// runsAt tells whether a job is recorded as running on a slot.
 func (j *Job) runsAt(slot string) bool {
 	return j.Phase == Running && slices.ContainsFunc(j.Places, func(at Place) bool { return at.Slot == slot })
 }
 
-// report gives a job as it is now in the negotiator's terms, and notes that the negotiator knows
-// it.
+// report returns a job as the negotiator is to be told of it, and notes that it was told that the
+// job is in this phase.
 func (b *Belief) report(j *Job, is Phase) *negotiator.Job {
 	if is == Waiting && j.Phase == Unknown {
 		j.planned = b.now.Began
@@ -114,7 +114,8 @@ func (b *Belief) Name(j *Job) string { return j.Key.Name(b.several()) }
 
 func (b *Belief) several() bool { return len(b.now.Schedds) > 1 }
 
-// places are where the jobs of a group run, by the slots that are planned with.
+// places returns where the jobs of a group run, in slots that are planned with (the parents of
+// dynamic slots), sorted.
 func (b *Belief) places(g *observe.Group) []Place {
 	hosts := make([]string, len(g.Hosts))
 	for i, name := range g.Hosts {
@@ -134,7 +135,7 @@ func (b *Belief) places(g *observe.Group) []Place {
 	return at
 }
 
-// placement is places in the negotiator's terms.
+// placement returns places as a [negotiator.Placement]; all slots must be known to the negotiator.
 func (b *Belief) placement(at []Place) negotiator.Placement {
 	places := make(negotiator.Placement, len(at))
 	for i, a := range at {

@@ -12,7 +12,8 @@ import (
 // unknownRun says that it is not known how long a job ran.
 const unknownRun = -1
 
-// jobsDiffer reports jobs. Nothing is reported of those whose queue was not read.
+// jobsDiffer reports how jobs differ from what is recorded of them, but not jobs whose queue was
+// not read.
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
@@ -65,10 +66,10 @@ func (c *comparison) jobChanged(j *Job) {
 	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting))
 }
 
-// jobLeft reports a job that has left its queue, or that no one can start any more. How long it ran
-// is known if it was seen to run, since it left between two looks. It is not known of a job that
-// was stopped before it had used all that it asked for: it would have run longer. A job that the
-// job constraint leaves out goes on.
+// jobLeft reports a job that has left its queue, or that no one can start any more. Its run time is
+// known if it was seen to run, since it left between two looks at the pool. The run time counts as
+// unknown if the job was held or removed before its requested time was over: it would have run
+// longer. So it does if the job constraint now leaves the job out: it goes on running.
 func (c *comparison) jobLeft(j *Job) {
 	c.over(j)
 	c.drop(j)
@@ -102,12 +103,13 @@ func (c *comparison) runEnded(j *Job) {
 	}
 }
 
-// proven notes that a job's start came off well.
+// proven notes that a job's start succeeded.
 func (c *comparison) proven(j *Job) {
 	c.out.Proven = append(c.out.Proven, Proven{Job: j.ID, Schedd: j.Key.Schedd, Places: j.Places, Start: j.Start})
 }
 
-// jobRuns reports a job that runs, if it does not run as the negotiator believes.
+// jobRuns compares a job that runs with what is recorded of it, and reports where it runs or when
+// it is expected to end, if that is new.
 func (c *comparison) jobRuns(j *Job) {
 	at := c.places(j.Group)
 	if len(at) == 0 {
@@ -143,7 +145,8 @@ func (c *comparison) jobRuns(j *Job) {
 	}
 }
 
-// arrived ends the flight of a job that runs.
+// arrived ends the flight of a job that runs: as arrived if it runs where it was sent, with a claim
+// for each chunk, else as over.
 func (c *comparison) arrived(j *Job, inPlace bool, chunks int) {
 	if f := c.flights[j.ID]; f.Sent && f.Claims == chunks && inPlace {
 		c.out.Arrived = append(c.out.Arrived, j.ID)
@@ -152,7 +155,7 @@ func (c *comparison) arrived(j *Job, inPlace bool, chunks int) {
 	c.over(j)
 }
 
-// over ends the flight of a job, if it has one, without a result.
+// over ends the flight of a job, if it has one, as neither arrived nor failed.
 func (c *comparison) over(j *Job) {
 	if _, flies := c.flights[j.ID]; flies {
 		c.out.Over = append(c.out.Over, j.ID)
@@ -173,8 +176,9 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 	}
 }
 
-// jobRunsElsewhere takes a job out of the plan that does not run as one that can be planned with:
-// on slots that are not known, such as another pool's, or on other slots than it asks for.
+// jobRunsElsewhere takes a job out of the plan, since the way it runs cannot be planned with: it
+// runs on unknown slots, such as another pool's, on another number of slots than it asks for, or
+// has a Spec that cannot be planned.
 func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 	switch j.Phase {
 	case Running:
@@ -191,8 +195,8 @@ func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 }
 
 // jobIsIdle reports a job that should run and is idle: it was not started in time, or it has come
-// back to the queue. A job that was edited meanwhile is another job, and one that its schedd has no
-// room for leaves the plan; it reports true for these, as they are to be admitted anew.
+// back to the queue. The result is true if the job left the plan and must be admitted anew: because
+// it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	edited, full := !j.same(), false
 	if f, flies := c.flights[j.ID]; flies && !c.s.Observe {
@@ -227,7 +231,8 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	return true
 }
 
-// renumber makes another job of one that the negotiator does not know any more.
+// renumber gives a job a new ID, since the negotiator was told that the job with the old one is
+// gone.
 func (c *comparison) renumber(j *Job) {
 	delete(c.byID, j.ID)
 	j.ID, c.renamed = c.nextID(), true

@@ -12,7 +12,7 @@ import (
 // SavedState is what a negotiator leaves on disk for the one after it: its checkpoint, with names
 // that outlive a process. It holds no secrets.
 type SavedState struct {
-	// Version is the version of the form, see [SavedVersion]; 0 is that of before there were
+	// Version is the version of the form, see [SavedVersion]; 0 is the form before there were
 	// versions.
 	Version    int           `json:"version"`
 	Now        backfill.Time `json:"now"`
@@ -73,9 +73,10 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 }
 
 // Restore makes a checkpoint of what a negotiator left, as far as a snapshot still shows it: slots
-// as they were, so that the next [Diff] reports which of them are gone; jobs that are still in
-// their queues as they were. It returns, too, the jobs that should run and do not yet: they may
-// have been handed over. What was believed before is forgotten; a nil state restores nothing.
+// as they were, so that the next [Diff] reports which of them are gone; jobs as they were, if they
+// are still in their queues or their slots are still there. The second result is the jobs that were
+// started and do not run yet: they may have been handed over. Restore forgets what the belief
+// recorded before; a nil state restores nothing.
 func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Checkpoint, []*Job) {
 	b.See(s)
 	b.forget()
@@ -108,7 +109,7 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 	return m, flying
 }
 
-// forget has the negotiator know nothing yet.
+// forget removes from the record what the negotiator was told: as if it knew no slots and jobs yet.
 func (b *Belief) forget() {
 	clear(b.slots)
 	for _, j := range b.jobs {
@@ -117,8 +118,8 @@ func (b *Belief) forget() {
 	b.goneEnded, b.goneRemoved = nil, nil
 }
 
-// restoreSlot is a slot as it was; nil if it cannot have been a slot. One that is not there any
-// more counts as missing from now on.
+// restoreSlot returns a slot as it was; nil if it cannot have been a slot, is a dynamic one now, or
+// was restored already. A slot that is not there any more counts as missing from now on.
 func (b *Belief) restoreSlot(was SavedSlot) *negotiator.Slot {
 	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount }
 	if len(was.Capacity) != len(b.s.Schema.Resources) || was.Name == "" || slices.ContainsFunc(was.Capacity, outside) {
@@ -147,7 +148,8 @@ func (b *Belief) restoreSlot(was SavedSlot) *negotiator.Slot {
 	return s.reported
 }
 
-// restoreJob is a job as it stood, if it is still there and the same.
+// restoreJob returns a job as it stood. ok is false if the job is not in its queue any more or has
+// changed, or if its slots are gone and it has no promise to keep.
 func (b *Belief) restoreJob(was SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	j := b.jobs[was.key()]
 	if j == nil || j.Group == nil || j.Phase != Unknown || !was.canBe(b.now.Now) || j.Group.Submit != was.Submit {
@@ -183,7 +185,7 @@ func (was SavedJob) checkpoint() negotiator.JobCheckpoint {
 	}
 }
 
-// canBe refuses times that no negotiator leaves.
+// canBe tells whether the times of a saved job are ones that a negotiator can have saved.
 func (was SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
 	started := !was.Running || was.Start <= now
@@ -191,8 +193,9 @@ func (was SavedJob) canBe(now backfill.Time) bool {
 		was.Guarantee >= 0 && was.Guarantee <= most && was.Estimate >= 0 && was.Estimate <= most
 }
 
-// relocate is a placement on the slots that are there now; false if it is no placement of the job,
-// or some of the slots are gone.
+// relocate returns a saved job's Places as a placement on the slots that are there now. The second
+// result is false if some of the slots are gone, or if the Places do not hold exactly the job's
+// chunks.
 func (b *Belief) relocate(was SavedJob) (negotiator.Placement, bool) {
 	var at negotiator.Placement
 	chunks := 0
@@ -209,8 +212,9 @@ func (b *Belief) relocate(was SavedJob) (negotiator.Placement, bool) {
 	return at, chunks == was.Nodes
 }
 
-// restoreGone is a job that had a place and is not there any more, or not as it was. For the
-// negotiator it goes at the first look, so that others move up.
+// restoreGone returns a job that had a place and is not in its queue any more, or not as it was; ok
+// is false if its slots are not there either. The next [Diff] reports that it is gone, so that
+// others move up.
 func (b *Belief) restoreGone(was SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	if len(was.Request) != len(b.s.Schema.Resources) || was.Nodes < 1 || was.Request.Zero() || !was.canBe(b.now.Now) {
 		return c, false

@@ -60,7 +60,7 @@ func (c *comparison) reportDown(name string) {
 	}
 }
 
-// give gives a slot up.
+// give forgets a slot that is gone for good.
 func (c *comparison) give(name string) {
 	delete(c.slots, name)
 	delete(c.lost, name)
@@ -68,7 +68,7 @@ func (c *comparison) give(name string) {
 	c.out.Dropped = append(c.out.Dropped, name)
 }
 
-// slotIsThere reports a slot unless the negotiator knows it as it is.
+// slotIsThere reports a slot that is there, unless the negotiator was told of it as it is now.
 func (c *comparison) slotIsThere(name string, o *observe.Slot) {
 	s := c.slot(name)
 	if now := s.masking(o, c.leftOut); !s.up || s.reported != now {
@@ -88,21 +88,22 @@ func (c *comparison) closeSlot(name string) {
 	c.log.Warn("a slot is gone; its jobs have not been given up", "slot", name)
 }
 
-// longGone tells whether a slot was missing for longer than may happen to any.
+// longGone tells whether a slot has been missing for too long to come back: for the grace period,
+// or for a shorter time if its startd has restarted without it.
 func (c *comparison) longGone(o *observe.Slot) bool {
 	outlived := !o.Outlived.IsZero() && c.now.Began.Sub(o.Outlived) >= settling
 	return outlived || !o.Missing.IsZero() && c.now.Began.Sub(o.Missing) >= c.grace
 }
 
-// refusing is a slot that takes no job.
+// refusing returns a copy of the slot that takes no job.
 func refusing(s *negotiator.Slot) *negotiator.Slot {
 	ad := s.Ad.Clone()
 	ad.SetBool("Requirements", false)
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
 }
 
-// masking is the slot as the negotiator is to see it: while it is left out it takes no jobs, or
-// none of one schedd.
+// masking returns the slot as it is reported to the negotiator: if it is left out because starts
+// fail there, it takes no jobs, or none of one schedd.
 func (s *slot) masking(o *observe.Slot, leftOut map[string]string) *negotiator.Slot {
 	of, out := leftOut[o.Name]
 	if !out {
@@ -120,7 +121,7 @@ func (s *slot) masking(o *observe.Slot, leftOut map[string]string) *negotiator.S
 	return s.masked
 }
 
-// busy are the slots on which the negotiator believes jobs to run.
+// busy returns the slots on which jobs are recorded as running, or claims of no known job are.
 func (b *Belief) busy() map[string]bool {
 	busy := map[string]bool{}
 	for _, j := range b.jobs {

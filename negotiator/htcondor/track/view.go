@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// View is what others may ask about a belief. It does not change.
+// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change.
 type View struct {
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
 	Idle, Running, Unplanned int
@@ -25,8 +25,8 @@ type Unplanned struct {
 	Job, Schedd, Owner, Why string
 }
 
-// unplanned is a job that is not planned with, as a look found it. There may be very many of them
-// at each look, and seldom does anybody ask, so they are described then.
+// unplanned is a job that is not planned with, as [Diff] found it. There may be very many of them
+// each time, and users seldom ask, so it is described only then.
 type unplanned struct {
 	id    backfill.JobID
 	key   observe.JobKey
@@ -42,7 +42,7 @@ func (u unplanned) describe() Unplanned {
 	}
 }
 
-// View is what there is to know since the last [Diff].
+// View returns the view that the last [Diff] made.
 func (b *Belief) View() *View { return b.view }
 
 func (b *Belief) makeView(out []unplanned) {
@@ -97,7 +97,7 @@ func (v *View) Why(id backfill.JobID) (Unplanned, bool) {
 	return v.out[i].describe(), true
 }
 
-// All are all jobs that are not planned with, in the order of jobs.
+// All returns the jobs that are not planned with, by submit time, then key.
 func (v *View) All() []Unplanned {
 	out := slices.Clone(v.out)
 	slices.SortFunc(out, func(a, b unplanned) int {
@@ -110,7 +110,7 @@ func (v *View) All() []Unplanned {
 	return all
 }
 
-// Reasons are the jobs that are not planned with, and why, as admission found them.
+// Reasons iterates over the jobs that are not planned with, and why.
 func (v *View) Reasons(yield func(backfill.JobID, string) bool) {
 	for _, u := range v.out {
 		if !yield(u.id, u.why) {
