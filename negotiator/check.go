@@ -7,7 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// check refuses a delta that cannot be true, before anything has changed.
+// check returns an error if a delta contradicts itself or what is known. It runs before anything is
+// changed.
 func (n *Negotiator) check(d *Delta) error {
 	if d.Now < n.State().Now() {
 		return fmt.Errorf("the last cycle was at %d", n.State().Now())
@@ -30,7 +31,7 @@ func (n *Negotiator) check(d *Delta) error {
 	return nil
 }
 
-// checkJobs refuses submitted jobs that are known already, and edited jobs that do not wait.
+// checkJobs refuses submitted jobs that are already known, and edited jobs that run or are unknown.
 func (n *Negotiator) checkJobs(d *Delta) error {
 	for _, job := range d.Submitted {
 		if n.jobs[job.ID] != nil || n.reported[job.ID] {
@@ -51,7 +52,8 @@ func (n *Negotiator) checkJobs(d *Delta) error {
 	return nil
 }
 
-// checkReports refuses ends and failed starts of jobs that are not known, or do not run.
+// checkReports refuses completions and failed starts of jobs that do not run, and removals of
+// unknown jobs.
 func (n *Negotiator) checkReports(d *Delta) error {
 	for _, report := range []struct {
 		what    string
@@ -70,7 +72,8 @@ func (n *Negotiator) checkReports(d *Delta) error {
 	return nil
 }
 
-// checkEnds refuses new ends of jobs that do not run, and ends in the past.
+// checkEnds refuses new expected ends of jobs that do not run, and expected ends that are not in
+// the future.
 func (n *Negotiator) checkEnds(d *Delta) error {
 	for _, end := range d.Ends {
 		if err := n.markReported(end.Job); err != nil {
@@ -86,7 +89,7 @@ func (n *Negotiator) checkEnds(d *Delta) error {
 	return nil
 }
 
-// markReported refuses a second report of the same job in a delta.
+// markReported notes that the delta reports a job, and refuses its second report in the same delta.
 func (n *Negotiator) markReported(id backfill.JobID) error {
 	if n.reported[id] {
 		return fmt.Errorf("job ID %d is reported twice", id)
@@ -95,8 +98,8 @@ func (n *Negotiator) markReported(id backfill.JobID) error {
 	return nil
 }
 
-// checkJob refuses a second report of a job, and a job that a policy could not plan with. The
-// bundles are those that come with the delta.
+// checkJob refuses a second report of a job, and a job that a policy could not plan with. bundles
+// are the new ones in the delta.
 func (n *Negotiator) checkJob(job *Job, bundles []*Bundle) error {
 	if err := n.markReported(job.ID); err != nil {
 		return err
@@ -107,7 +110,8 @@ func (n *Negotiator) checkJob(job *Job, bundles []*Bundle) error {
 	return nil
 }
 
-// checkPlannable refuses a job that a policy could not plan with.
+// checkPlannable refuses a job with amounts or times out of bounds and, in a pool with bundles, a
+// job of several chunks.
 func (n *Negotiator) checkPlannable(job *Job, bundles []*Bundle) error {
 	if len(n.inventory.bundles)+len(bundles) > 0 && job.Nodes != 1 {
 		return fmt.Errorf("%d chunks: in a pool with bundles a job has one, and asks it for all", job.Nodes)
@@ -116,7 +120,8 @@ func (n *Negotiator) checkPlannable(job *Job, bundles []*Bundle) error {
 	return n.schema.check(job, request)
 }
 
-// checkFound refuses running jobs whose placement or times are impossible.
+// checkFound refuses jobs that the delta found running with an impossible placement or impossible
+// times.
 func (n *Negotiator) checkFound(d *Delta) error {
 	if len(d.Found) == 0 {
 		return nil

@@ -9,23 +9,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
-// Checkpoint is all of a negotiator's state that its successor needs, in terms of ads. Only what
-// Maui's chunking knows of the last minutes is missing.
+// Checkpoint is the state of a negotiator from which [Restore] makes its successor. One thing is
+// missing: which cpus were freed in the last minutes, which the maui policy's chunking looks at.
 type Checkpoint struct {
 	// Now is the instant of the last cycle.
 	Now backfill.Time
-	// Policy is the name of the active policy. Guarantees says whether it gives them.
+	// Policy is the name of the active policy. Guarantees says whether it gives guarantees.
 	Policy     string
 	Guarantees bool
 	// Foretold says that jobs are planned with predicted run times.
 	Foretold bool
-	// Slots are those that are up. If several others come back at once, the successor may take
-	// them in another order.
+	// Slots are those that are up. If several slots that are down come back in one cycle, the
+	// successor may number them in another order.
 	Slots []*Slot
-	// Bundles are in the order in which they came. Away are those of their slots that are not up.
+	// Bundles are in the order in which they came. Away are the slots of bundles that are not up.
 	Bundles []*Bundle
 	Away    []*Slot
-	// Jobs are all that wait, run or are held.
+	// Jobs are all jobs that wait, run or are held.
 	Jobs []JobCheckpoint
 	// Wakes are the instants at which the policy asked to be woken, ascending.
 	Wakes []backfill.Time
@@ -35,7 +35,7 @@ type Checkpoint struct {
 type JobCheckpoint struct {
 	Job     *Job
 	Running bool
-	// Held is why the job is out of the queue, if it is.
+	// Held is the reason why the job is held out of the queue; "" if it is not held.
 	Held string
 	// Unmatched says that a held job matches no slot and no bundle.
 	Unmatched bool
@@ -43,7 +43,7 @@ type JobCheckpoint struct {
 	// End its expected end. A waiting job without a placement has no reservation.
 	Placement  Placement
 	Start, End backfill.Time
-	// Guarantee is the latest start, if Promised.
+	// Guarantee is the latest start that was promised; it counts only if Promised.
 	Promised  bool
 	Guarantee backfill.Time
 }
@@ -80,8 +80,8 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 
 // Restore makes a negotiator that continues from a checkpoint: running jobs, the queue,
 // reservations and guarantees stay, unless the configured policy is another one or differs in
-// giving guarantees. What has happened since comes with the first delta. A checkpoint that no
-// negotiator can have left is an error that names the job concerned.
+// giving guarantees. What has happened since comes with the first delta. A checkpoint that
+// contradicts itself is an error, which names the job concerned.
 //
 // Run times are predicted anew. A reservation is dropped if its slots are no candidates any more,
 // or if it may contradict the new prediction. Under a policy that gives guarantees a waiting job
@@ -126,8 +126,8 @@ func (n *Negotiator) restore(from Checkpoint) error {
 	return err
 }
 
-// restoreSlots adds the slots and bundles. It returns the core's snapshot without candidates and
-// jobs.
+// restoreSlots adds the checkpoint's slots and bundles. It returns the snapshot for package
+// backfill, still without candidates and jobs.
 func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
 	snap := backfill.Snapshot{
 		Resources: n.schema.Resources, Rule: n.State().Snapshot().Rule, Now: from.Now, Policy: from.Policy,
@@ -151,7 +151,7 @@ func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
 	return snap, nil
 }
 
-// restoreJob adds a job and finds its autocluster.
+// restoreJob adds a job, predicts its run times and finds its autocluster.
 func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 	if other := n.jobs[job.ID]; other != nil {
 		return matchmaker.Autocluster{}, fmt.Errorf("its ID %d is that of job %s, too", job.ID, other.Name)
@@ -164,7 +164,8 @@ func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 	return n.autocluster(job)
 }
 
-// restoreState puts a job's state into the core's terms. The first slots are those that are up.
+// restoreState returns a job's state in package backfill's form. It drops a reservation that is off
+// the candidates or rests on another run time. Slots with IDs below len(from.Slots) are up.
 func (n *Negotiator) restoreState(
 	s JobCheckpoint, from Checkpoint, cluster matchmaker.Autocluster, candidates []backfill.CandidateSet,
 ) (backfill.JobState, error) {

@@ -39,9 +39,9 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 // cluster is phase 2. It adds the delta's slots and bundles, lists the jobs that the round has to
 // describe in full (the arrivals), and finds their autoclusters.
 //
-// If the slots can tell jobs apart that none could before, all waiting jobs are clustered anew. A
-// running job keeps its old autocluster, without candidates, until the cycle after it is back in
-// the queue.
+// If the new slots refer to job attributes to which no slot referred before, all waiting jobs are
+// clustered anew. A running job keeps its old autocluster, which has no candidates any more, until
+// the cycle after the one in which the job returns to the queue.
 func (n *Negotiator) cluster(d *Delta) error {
 	n.arrivals = n.arrivals[:0]
 	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {
@@ -79,7 +79,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 	return nil
 }
 
-// round is phase 4: it puts the delta into the policy's terms, as events.
+// round is phase 4: it turns the delta into events for the policy.
 func (n *Negotiator) round(d *Delta, candidates []backfill.CandidateSet) backfill.Round {
 	n.predictions.predictAnew()
 	round := backfill.Round{Now: d.Now, Candidates: candidates, Events: n.events[:0]}
@@ -112,8 +112,8 @@ func (n *Negotiator) addSlotEvents(round *backfill.Round, d *Delta) {
 	}
 }
 
-// addArrival adds an event with the whole job. A job that is replanned with the same run times
-// needs none.
+// addArrival adds an event with the whole job. A job that is here only for new run times gets no
+// event if they are the same as before.
 func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	if a.predict {
 		n.predictions.predict(a.job)
@@ -137,7 +137,8 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	round.Events = append(round.Events, e)
 }
 
-// addReports adds what happened to jobs that are known.
+// addReports adds the events of known jobs: completed, removed, failed to start, expected to end at
+// another time.
 func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 	for _, id := range d.Completed {
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, JobID: id})
@@ -149,7 +150,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, JobID: id})
 	}
 	for _, end := range d.Ends {
-		if !n.predictions.replanned[end.Job] { // else its event has the end, too
+		if !n.predictions.replanned[end.Job] { // else the event of addArrival has the new end
 			e := backfill.Event{
 				Kind: backfill.EstimateChanged, JobID: end.Job,
 				End: n.predictions.expectedEnd(end, d.Now),
@@ -159,7 +160,8 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 	}
 }
 
-// report is phase 6: it puts the decision into the pool's terms, and forgets jobs that are gone.
+// report is phase 6: it turns the decision into matches and reasons, and forgets jobs that are
+// gone.
 func (n *Negotiator) report(r *Report, decision backfill.Decision) {
 	n.forget(r.Delta.Completed)
 	n.forget(r.Delta.Removed)
@@ -181,7 +183,8 @@ func (n *Negotiator) forget(ids []backfill.JobID) {
 	}
 }
 
-// held says why jobs are held: what they lack in the pool is found once for each autocluster.
+// held lists held jobs with their reasons. Why a job matches nothing is found once for each
+// autocluster.
 func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 	none := map[int]string{}
 	for _, h := range jobs {

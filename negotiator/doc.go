@@ -1,7 +1,6 @@
 // Package negotiator turns a pool's ads into a schedule.
 //
-// A cycle has these phases. [Negotiator.RunCycle] is phases 2 to 6, one call each; [Step] is a
-// whole cycle but for the first.
+// A cycle has these phases. [Negotiator.RunCycle] runs phases 2 to 6, [Step] all but the first.
 //
 //  1. fetch:   a [Pool] says what changed ([Delta])
 //  2. cluster: jobs that no slot can tell apart share an autocluster, slots that no job can tell

@@ -13,12 +13,12 @@ type Expected struct {
 	Placement backfill.Placement
 }
 
-// Forecast returns when and where the waiting jobs start if all jobs run for their predicted times.
-// It does so under a policy that gives guarantees, as its plan uses requested times; under other
-// policies the plan itself uses predictions, and the forecast is empty.
+// Forecast returns when and where the jobs with a reservation start if all jobs run for their
+// predicted times. It is nil without predictions, and unless the policy gives guarantees: such a
+// policy plans with requested times, whereas the plans of others use predictions already.
 //
 // It places each job anew with its predicted run time, in the order of the planned starts. None
-// starts later than planned. It changes the state, so it needs a clone.
+// starts later than planned. It changes the state s, so pass a clone.
 func (p Predictions) Forecast(s *backfill.State) map[backfill.JobID]Expected {
 	if _, guarantees := s.Policy(); !guarantees || len(p.of) == 0 {
 		return nil
@@ -68,8 +68,8 @@ func (p Predictions) Forecast(s *backfill.State) map[backfill.JobID]Expected {
 	return expected
 }
 
-// end is when a running job is expected to end. A job that has run for longer than predicted is
-// expected to run twice as long, again and again, up to the requested time.
+// end returns when a running job is expected to end. If the job has run for its predicted time, the
+// prediction is doubled until it is longer than the job has run, up to the requested time.
 func (p Predictions) end(j backfill.JobState, now backfill.Time) backfill.Time {
 	known, predicted := p.of[j.Job.ID]
 	if !predicted {

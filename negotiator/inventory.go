@@ -10,7 +10,8 @@ import (
 )
 
 // inventory numbers the slots and bundles of a pool, and translates placements between the pool's
-// terms (names and ads) and the core's (numbers). What is gone keeps its number.
+// form (slots with ads) and package backfill's (slot numbers). Slots that are gone keep their
+// number.
 type inventory struct {
 	resources []string
 
@@ -32,8 +33,8 @@ func newInventory(resources []string) *inventory {
 	}
 }
 
-// add numbers new slots and bundles, and replaces slots that come back. It returns them as the
-// matchmaker knows them.
+// add numbers new slots and bundles, and replaces slots that come back. It returns both in the form
+// that [matchmaker.Matchmaker.Add] takes.
 func (v *inventory) add(slots []*Slot, bundles []*Bundle) ([]matchmaker.Slot, []matchmaker.Bundle) {
 	added := make([]matchmaker.Slot, len(slots))
 	for i, slot := range slots {
@@ -64,18 +65,19 @@ func (v *inventory) add(slots []*Slot, bundles []*Bundle) ([]matchmaker.Slot, []
 	return added, whole
 }
 
-// slot is a slot in the core's terms.
+// slot returns a known slot in package backfill's form.
 func (v *inventory) slot(id backfill.SlotID) backfill.Slot {
 	s := v.slots[id]
 	return backfill.Slot{ID: id, Name: s.Name, Capacity: s.Capacity}
 }
 
-// bundle is a bundle in the core's terms.
+// bundle returns a known bundle, slots that one job takes together, in package backfill's form.
 func (v *inventory) bundle(id backfill.BundleID) backfill.Bundle {
 	return backfill.Bundle{ID: id, Name: v.bundles[id].Name, Slots: v.parts[id]}
 }
 
-// bundleAt finds the bundle whose slots a placement takes.
+// bundleAt returns the bundle whose slots are exactly those of a placement, with one chunk on each;
+// false if there is none.
 func (v *inventory) bundleAt(at backfill.Placement) (backfill.BundleID, bool) {
 	isPart := func(slot backfill.SlotID, c backfill.Chunks) bool { return slot == c.Slot && c.Count == 1 }
 	for id, parts := range v.parts {
@@ -86,7 +88,7 @@ func (v *inventory) bundleAt(at backfill.Placement) (backfill.BundleID, bool) {
 	return 0, false
 }
 
-// fromCore translates a placement from the core's terms into the pool's.
+// fromCore translates a placement from package backfill's form into the pool's.
 func (v *inventory) fromCore(at backfill.Placement) Placement {
 	if id, found := v.bundleAt(at); found {
 		return v.wholes[id]
@@ -101,8 +103,8 @@ func (v *inventory) fromCore(at backfill.Placement) Placement {
 	return chunks
 }
 
-// toCore translates a placement on known slots, or on a known bundle, from the pool's terms into
-// the core's.
+// toCore translates a placement on known slots, or on a known bundle, from the pool's form into
+// package backfill's.
 func (v *inventory) toCore(placement Placement) backfill.Placement {
 	if len(placement) == 1 && placement[0].Bundle != nil {
 		parts := v.parts[v.bundleIDs[placement[0].Bundle.Name]]
@@ -119,7 +121,7 @@ func (v *inventory) toCore(placement Placement) backfill.Placement {
 	return at
 }
 
-// covers reports whether a placement is on candidates only. No placement is.
+// covers reports whether a placement takes candidates only; true if at is nil, no placement.
 func (v *inventory) covers(candidates backfill.Candidates, at backfill.Placement) bool {
 	if len(v.bundles) == 0 || at == nil {
 		return candidates.Cover(at)
@@ -128,8 +130,8 @@ func (v *inventory) covers(candidates backfill.Candidates, at backfill.Placement
 	return found && slices.Contains(candidates.Bundles, id)
 }
 
-// checkSlots refuses slots that come or go twice, amounts out of bounds, and a slot of a bundle
-// that comes back with another capacity.
+// checkSlots refuses slots that come up twice, or that go but are unknown or come up in the same
+// delta. It checks capacities as checkCapacity does.
 func (v *inventory) checkSlots(up []*Slot, down []string) error {
 	names := map[string]bool{}
 	for _, slot := range up {
@@ -152,7 +154,8 @@ func (v *inventory) checkSlots(up []*Slot, down []string) error {
 	return nil
 }
 
-// checkCapacity refuses amounts out of bounds, and another capacity than a slot of a bundle had.
+// checkCapacity refuses amounts out of bounds, and a changed capacity of a slot that is in a
+// bundle.
 func (v *inventory) checkCapacity(slot *Slot) error {
 	if len(slot.Capacity) != len(v.resources) {
 		return fmt.Errorf("slot %s has %d resources, the pool %d", slot.Name, len(slot.Capacity), len(v.resources))
@@ -170,8 +173,8 @@ func (v *inventory) checkCapacity(slot *Slot) error {
 	return nil
 }
 
-// checkBundles refuses bundles that are not new, or have slots that are neither known nor coming
-// up now.
+// checkBundles refuses bundles without slots or ad, with a known name, with the same slots as
+// another bundle, or with a slot that is neither known nor coming up now.
 func (v *inventory) checkBundles(bundles []*Bundle, up []*Slot) error {
 	if len(bundles) == 0 {
 		return nil
@@ -211,7 +214,7 @@ func (v *inventory) checkBundles(bundles []*Bundle, up []*Slot) error {
 	return nil
 }
 
-// sameSlots is a text that is the same for bundles of the same slots.
+// sameSlots returns a text that is the same for two bundles if they have the same slots.
 func sameSlots(b *Bundle) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(b.Slots))) }
 
 // checkPlacement refuses a placement that does not place each of the job's chunks, names a slot
@@ -240,7 +243,7 @@ func (v *inventory) checkPlacement(j *Job, at Placement, isUp func(name string) 
 	return nil
 }
 
-// checkWhole refuses a placement that is not one bundle, with slots that are up.
+// checkWhole refuses a placement that is not exactly one known bundle, all of whose slots are up.
 func (v *inventory) checkWhole(j *Job, at Placement, isUp func(name string) bool) error {
 	if len(at) != 1 || at[0].Bundle == nil || at[0].Count != 1 {
 		return errors.New("not on one bundle: in a pool with bundles each job has one")

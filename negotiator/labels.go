@@ -5,7 +5,7 @@ import "github.com/condor-backfill/condor-backfill/classad"
 // labelled is a label and the job attribute from which it is read.
 type labelled struct{ label, attr string }
 
-// labels are those that every job may have.
+// labels lists what [LabelsOf] reads from every job.
 var labels = []labelled{
 	{"owner", "Owner"},
 	{"group", "AcctGroup"},
@@ -37,7 +37,8 @@ func EveryLabel() []string {
 	return all
 }
 
-// attributeOf is the job attribute from which a label is read.
+// attributeOf returns the job attribute from which a label is read; a name that is not in labels is
+// itself the attribute.
 func attributeOf(label string) string {
 	for _, l := range labels {
 		if l.label == label {

@@ -15,11 +15,11 @@ import (
 // Config is what a negotiator is made of.
 type Config struct {
 	Schema Schema
-	// Placement chooses between the slots that could host a job.
+	// Placement is the rule that chooses between the slots on which a job could run.
 	Placement profile.Rule
 	// Order is the queue's priority function.
 	Order Order
-	// Policy decides; Fallback decides the rounds in which Policy cannot.
+	// Policy decides each cycle; Fallback decides those in which Policy fails or is refused.
 	Policy, Fallback backfill.Decider
 	// DefaultEstimate is the planned run time of jobs without an estimate; 0: [DefaultEstimate].
 	DefaultEstimate backfill.Time
@@ -27,8 +27,8 @@ type Config struct {
 	// a match and the job's start on a real pool, and between the job's end and the next cycle. An
 	// order's expression sees the estimate without it.
 	StartSlack backfill.Time
-	// Estimates predict run times and learn from jobs that complete; nil: jobs are planned with
-	// the run times that they request. From now on it belongs to the negotiator.
+	// Estimates predict run times and learn from jobs that complete; nil: jobs are planned with the
+	// run times that they request. The negotiator changes the set: share it with nobody.
 	Estimates *estimate.Set
 	// Actual returns how long a job will run, which only a simulation knows; may be nil.
 	Actual func(backfill.JobID) backfill.Time
@@ -40,16 +40,17 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Change makes another policy, with its fallback, another order and other estimators active.
+// Change is a request to make another policy, with its fallback, another order and other estimators
+// active.
 type Change struct {
 	Order            Order
 	Policy, Fallback backfill.Decider
 	// Estimates are those of [Config.Estimates]. If they are another set than before, they first
 	// learn what the old set has learned.
 	Estimates *estimate.Set
-	// Made is called between two cycles, once the change is made: with the instant of the first
-	// cycle under the new policy. With an error, the policies do not go together and nothing has
-	// changed. May be nil.
+	// Made is called between two cycles, once the change is made or has failed, with the instant of
+	// the next cycle. An error says that policy and fallback do not go together; nothing has
+	// changed then. May be nil.
 	Made func(now backfill.Time, err error)
 }
 
@@ -67,25 +68,26 @@ type Negotiator struct {
 	changes     <-chan Change
 	clock       func() time.Time
 
-	// Of the cycle under way; kept for their memory.
+	// Of the cycle under way; later cycles reuse the memory.
 	reported map[backfill.JobID]bool // the jobs that the delta reports
 	arrivals []arrival
 	events   []backfill.Event
 	last     Report
 }
 
-// arrival is a job that the round describes in full, not by its ID alone.
+// arrival is a job that is passed to the policy in full, not by its ID alone.
 type arrival struct {
 	kind    backfill.EventKind // Submitted, Changed or Found
 	job     *Job
 	cluster matchmaker.Autocluster
 	// predict says that the job's run times are to be predicted first.
 	predict bool
-	// Of a found job: where and since when it runs, and when it ends. 0: when its run time is over.
+	// Of a found job: where it runs, since when, and its expected end; end 0: when its run time is
+	// over.
 	placement  backfill.Placement
 	start, end backfill.Time
-	// replanned is how the job was planned so far, if it is here only for other run times. The end
-	// is by its requested run time then.
+	// replanned is the job as it was planned so far, if it is here only for new run times; else
+	// nil. If it is set, end is by the requested run time.
 	replanned *backfill.Job
 }
 
@@ -93,7 +95,8 @@ type arrival struct {
 // anything: a day.
 const DefaultEstimate backfill.Time = 24 * 60 * 60
 
-// New makes a negotiator for a pool that it has not seen yet.
+// New makes a negotiator without slots and jobs. It returns an error if StartSlack is out of
+// bounds, or if only one of Policy and Fallback gives guarantees.
 func New(c Config) (*Negotiator, error) {
 	if c.DefaultEstimate == 0 {
 		c.DefaultEstimate = DefaultEstimate
@@ -146,13 +149,13 @@ func (n *Negotiator) Change(c Change) error {
 	return nil
 }
 
-// State is the schedule as it stands, for reading between cycles.
+// State returns the schedule as it stands. It may be read between cycles only.
 func (n *Negotiator) State() *backfill.State { return n.host.State }
 
 // Job returns a job that waits, runs or is held; nil if there is none of that ID.
 func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs[id] }
 
-// NextWake is when a cycle is due even if nothing happens.
+// NextWake returns when the next cycle is due even if nothing happens.
 func (n *Negotiator) NextWake() backfill.Time {
 	if slices.ContainsFunc(n.stale, n.queued) {
 		return n.State().Now()
@@ -170,7 +173,7 @@ func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
 	return n.matchmaker.Fit(job.Ad, n.State().SlotUp), true
 }
 
-// queued reports whether a job is known and does not run.
+// queued reports whether a job waits or is held: it is known and does not run.
 func (n *Negotiator) queued(id backfill.JobID) bool {
 	return n.jobs[id] != nil && !n.State().IsRunning(id)
 }
@@ -181,7 +184,7 @@ func (n *Negotiator) addSlots(slots []*Slot, bundles []*Bundle) (newAttributes b
 	return n.matchmaker.Add(n.inventory.add(slots, bundles))
 }
 
-// inCoreTerms is a job as the policy sees it, planned with its predicted run times.
+// inCoreTerms returns a job as policies see it, with its predicted run times.
 func (n *Negotiator) inCoreTerms(job *Job, cluster matchmaker.Autocluster) *backfill.Job {
 	j := &backfill.Job{
 		ID: job.ID, Submit: job.Submit, Position: job.Position, Nodes: job.Nodes, Request: cluster.Request,

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Order is the queue's priority function: one of the core's, by name, or a ClassAd expression. The
-// zero Order is first come, first served.
+// Order is the queue's priority function: a function of package backfill or a ClassAd expression.
+// The zero Order is first come, first served.
 type Order struct {
 	named                backfill.Order
 	expression, waitTime *classad.Expr
@@ -73,20 +73,22 @@ func OrderNamed(name string) (Order, error) {
 type priorities struct {
 	order     Order
 	resources []string
-	slack     backfill.Time // in the jobs' estimates
+	slack     backfill.Time // is included in the jobs' estimates
 	jobs      map[backfill.JobID]*Job
 	known     map[backfill.JobID]*priority
 	host      classad.Host
 	now       backfill.Time
 	asked     bool // the evaluation under way has read the clock
 	evaluated bool // for at least one job
-	numbers   bool // at least one job had a number
+	numbers   bool // for at least one job the value was a number
 }
 
-// UnorderedText is the warning about an order that orders nothing.
+// UnorderedText is the warning that the value of the order's expression was a number for none of
+// the jobs.
 const UnorderedText = "the order's expression has a number for no job, so the queue is in order of jobs"
 
-// unordered reports whether the expression was evaluated and no job had a number.
+// unordered reports whether the expression was evaluated and its value never was a number; false if
+// p is nil.
 func (p *priorities) unordered() bool { return p != nil && p.evaluated && !p.numbers }
 
 // priority is an expression's value for a job.
@@ -94,12 +96,12 @@ type priority struct {
 	job      *Job
 	estimate backfill.Time
 	ad       *classad.ClassAd // nil if the value does not depend on the clock
-	at       backfill.Time    // of the evaluation
+	at       backfill.Time    // the instant of the last evaluation
 	key      float64
 }
 
-// of returns the order of a negotiator's jobs, and the values that it keeps; nil if it is not an
-// expression.
+// of returns the order as a function over a negotiator's jobs, and the cache of the expression's
+// values, which is nil if the order is no expression.
 func (o Order) of(
 	jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time,
 ) (backfill.Order, *priorities) {
@@ -114,14 +116,15 @@ func (o Order) of(
 	return p.key, p
 }
 
-// Of returns the order of these jobs in a pool with these resources, cpus first. It is not safe for
-// concurrent use. It keeps a value for each job.
+// Of returns the order as a function over these jobs, in a pool with these resources, cpus first.
+// The function is not safe for concurrent use and keeps a value for each job.
 func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Order {
 	order, _ := o.of(jobs, resources, 0)
 	return order
 }
 
-// key is a [backfill.Order].
+// key returns a job's key at an instant, lower keys first, and whether it changes with time alone.
+// It implements [backfill.Order].
 func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves bool) {
 	known := p.known[j.ID]
 	if known == nil || known.job != p.jobs[j.ID] || known.estimate != j.Estimate {
@@ -143,8 +146,8 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 	return known.key, p.asked
 }
 
-// keyOf turns a value, of which the largest comes first, into a key. A value that is not a number
-// comes behind all numbers.
+// keyOf returns the key for an expression's value: the negated number, since the largest value and
+// the lowest key come first; +Inf if the value is no number.
 func keyOf(v classad.Value) float64 {
 	n, ok := v.Number()
 	if b, isBool := v.Bool(); isBool {
@@ -166,11 +169,11 @@ func (p *priorities) forget(id backfill.JobID) {
 	}
 }
 
-// describe is a job's ad with the attributes that OrderHelp lists.
+// describe returns a copy of a job's ad with the attributes that [OrderHelp] lists.
 func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
 	ad := p.jobs[j.ID].Ad.Clone()
 	ad.SetInt("QDate", int64(j.Submit))
-	ad.Delete("CurrentTime") // it is the clock
+	ad.Delete("CurrentTime") // so that the name means the clock
 	ad.Set("WaitTime", p.order.waitTime)
 	ad.SetInt("EstimatedRunTime", int64(j.Estimate-p.slack))
 	ad.SetInt("MinHosts", int64(j.Nodes))

@@ -24,7 +24,7 @@ type Actor interface {
 	Act(ctx context.Context, matches []Match) error
 }
 
-// Delta is what changed in a pool between two cycles. It holds until the next one is fetched.
+// Delta is what changed in a pool between two cycles. It is valid until the next Fetch.
 type Delta struct {
 	// Now is the instant of the cycle, in the pool's seconds.
 	Now backfill.Time
@@ -47,7 +47,8 @@ type Delta struct {
 	// Ran is how long completed jobs ran, if that is not from their start to Now. Below 0: the job
 	// was ended early, and estimators do not learn from it.
 	Ran map[backfill.JobID]backfill.Time
-	// Found are jobs that run although the negotiator did not start them, or did so elsewhere.
+	// Found are jobs that run although the negotiator did not start them, or started them on other
+	// slots.
 	Found []Running
 	// Ends are running jobs that are expected to end at another time.
 	Ends []End
@@ -64,7 +65,7 @@ type Running struct {
 	Start, End backfill.Time
 }
 
-// End is a running job's new expected end, by what it requests.
+// End is a running job's new expected end, by its requested run time.
 type End struct {
 	Job backfill.JobID
 	At  backfill.Time
@@ -86,7 +87,7 @@ type Chunks struct {
 	Bundle *Bundle // instead of Slot
 }
 
-// Name is the name of the slot or of the bundle.
+// Name returns the name of the slot or of the bundle.
 func (p Chunks) Name() string {
 	if p.Bundle != nil {
 		return p.Bundle.Name
@@ -94,7 +95,7 @@ func (p Chunks) Name() string {
 	return p.Slot.Name
 }
 
-// Slots are the names of the slot, or of all slots of the bundle.
+// Slots returns the name of the slot, or the names of all slots of the bundle.
 func (p Chunks) Slots() []string {
 	if p.Bundle != nil {
 		return p.Bundle.Slots
@@ -146,7 +147,7 @@ type Job struct {
 	Estimate backfill.Time
 	// Limit is the run time at which the pool ends the job; 0: it has none.
 	Limit backfill.Time
-	// Labels are the job's owner and the like; shared.
+	// Labels are the job's owner and the like; jobs may share the map.
 	Labels map[string]string
 	// Ad holds what each chunk requests, Requirements and Rank. Jobs of one cluster may share it,
 	// as HTCondor's proc ads share their cluster ad. It is not changed once it was reported.

@@ -15,24 +15,25 @@ import (
 type predictions struct {
 	set    *estimate.Set // nil: jobs are planned with what they request
 	actual func(backfill.JobID) backfill.Time
-	// guarantees says that the active policy gives them. It plans with requested times, whatever
-	// the estimators say; only the order of the queue uses predictions.
+	// guarantees says that the active policy gives guarantees. Such a policy plans with requested
+	// times; only the order of the queue uses predictions.
 	guarantees bool
 	slack      backfill.Time           // is added to all planned times
 	unknown    backfill.Time           // the requested time of jobs that request none
 	jobs       map[backfill.JobID]*Job // the negotiator's
 	known      map[backfill.JobID]*prediction
-	apart      int                     // the number of known ones with apart set
-	anew       bool                    // all are to be predicted anew in the next cycle
+	apart      int                     // the number of entries of known with apart set
+	anew       bool                    // the next cycle predicts the run times of all jobs anew
 	replanned  map[backfill.JobID]bool // the jobs that got other run times in this cycle
 	learned    []estimate.Ended        // in this cycle
 }
 
-// prediction is of a job whose run time differs from the requested one in at least one use.
+// prediction holds the run times of a job for the uses of [estimate.Uses], at least one of which
+// differs from the requested time.
 type prediction struct {
 	estimate.Uses
 	apart bool // the order uses another run time than the plan
-	// ordered is the copy of a job that the queue's order sees, and of the job it was copied from.
+	// ordered is a copy of a job with the run time that the queue's order sees; of is that job.
 	ordered, of *backfill.Job
 }
 
@@ -45,7 +46,7 @@ func (p *predictions) planned() bool { return !p.idle() && !p.guarantees }
 // requested is the run time that a job requests, or the default.
 func (p *predictions) requested(job *Job) backfill.Time { return cmp.Or(job.Estimate, p.unknown) }
 
-// describe is a job in the estimators' terms.
+// describe returns a job in the form that estimators take.
 func (p *predictions) describe(job *Job) estimate.Job {
 	return estimate.Job{
 		Name: job.Name, Requested: p.requested(job), Unestimated: job.Estimate == 0, Labels: job.Labels,
@@ -90,7 +91,7 @@ func (p *predictions) predictAnew() {
 	}
 }
 
-// forget drops a job that is gone.
+// forget drops the prediction of a job.
 func (p *predictions) forget(id backfill.JobID) {
 	if known := p.known[id]; known != nil {
 		delete(p.known, id)
@@ -100,7 +101,8 @@ func (p *predictions) forget(id backfill.JobID) {
 	}
 }
 
-// plan sets the run times of a job in the core's terms. The limit is never a predicted time.
+// plan sets the run times of j, package backfill's form of the job, with the slack added. The limit
+// is never a predicted time.
 func (p *predictions) plan(j *backfill.Job, job *Job) {
 	requested := p.requested(job)
 	j.Estimate, j.Limit, j.Unestimated = requested, job.Limit, job.Estimate == 0
@@ -116,7 +118,7 @@ func (p *predictions) plan(j *backfill.Job, job *Job) {
 	}
 }
 
-// runs is how long a job is expected to run, from its start on.
+// runs returns how long a job is expected to run, counted from its start.
 func runs(j *backfill.Job) backfill.Time { return cmp.Or(j.Running, j.Estimate) }
 
 // order wraps the queue's order, so that it sees jobs with the run times predicted for the order.
@@ -127,7 +129,8 @@ func (p *predictions) order(by backfill.Order) backfill.Order {
 	return func(j *backfill.Job, now backfill.Time) (key float64, moves bool) { return by(p.ordered(j), now) }
 }
 
-// ordered is a job as the order sees it: a copy only where that differs from the plan.
+// ordered returns a job as the queue's order sees it: a copy if the order uses another run time
+// than the plan, else the job itself.
 func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	if p.apart == 0 {
 		return j
@@ -144,8 +147,9 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	return known.ordered
 }
 
-// expectedEnd is when a running job ends by its predicted run time, if it ends at end by its
-// requested one. An instant that has passed does not count.
+// expectedEnd returns when a running job ends by its predicted run time; the parameter is its end
+// by the requested one. That is returned as it is if the predicted end has passed or jobs are not
+// planned with predictions.
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	known := p.known[end.Job]
 	if known == nil || !p.planned() {
@@ -157,8 +161,8 @@ func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	return end.At
 }
 
-// under returns the predictions that follow once the estimators, or whether the policy gives
-// guarantees, have changed. Those that may differ are to be predicted anew.
+// under returns the predictions for other estimators, or for a policy that differs in giving
+// guarantees. If run times may differ then, the next cycle predicts all of them anew.
 func (p *predictions) under(set *estimate.Set, guarantees bool) *predictions {
 	next := *p
 	next.set, next.guarantees = set, guarantees
@@ -167,7 +171,7 @@ func (p *predictions) under(set *estimate.Set, guarantees bool) *predictions {
 	return &next
 }
 
-// inherit makes the estimators learn what the former ones learned.
+// inherit makes the estimators learn what those of from have learned, unless they share a history.
 func (p *predictions) inherit(from *predictions) {
 	if p.set == nil || from.set == nil || p.set == from.set || p.set.History() == from.set.History() {
 		return

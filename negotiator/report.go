@@ -7,7 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// Report says what a cycle did. It holds until the next cycle.
+// Report says what a cycle did. It is valid until the next cycle.
 type Report struct {
 	Delta    Delta
 	Decision backfill.Decision
@@ -16,7 +16,7 @@ type Report struct {
 	Held    []Held
 	// State is the schedule after the cycle.
 	State *backfill.State
-	// Unordered says that the order is an expression which has not yet given any job a number;
+	// Unordered says that the order is an expression whose value was not yet a number for any job;
 	// see [UnorderedText].
 	Unordered bool
 	// Changed says that a new policy became active with this cycle; see [Config.Changes].
@@ -39,7 +39,8 @@ type Held struct {
 // Prediction is how long a job is expected to run, if that differs from what it requests.
 type Prediction struct{ Requested, Predicted backfill.Time }
 
-// Predictions are those of all jobs, as of a cycle. The zero value has none.
+// Predictions are the predicted run times, after a cycle, of all jobs for which they differ from
+// the requested ones. The zero value has none.
 type Predictions struct {
 	of    map[backfill.JobID]Prediction
 	slack backfill.Time
@@ -55,7 +56,7 @@ func (r *Report) Predictions() Predictions {
 	for id, known := range p.known {
 		one := Prediction{Predicted: known.Backfill}
 		switch {
-		case p.guarantees: // the other two are what is requested
+		case p.guarantees: // the plan uses the requested time
 			one.Predicted = known.Order
 		case r.State.IsRunning(id):
 			one.Predicted = known.Running
@@ -67,7 +68,8 @@ func (r *Report) Predictions() Predictions {
 	return Predictions{of: of, slack: p.slack}
 }
 
-// Predicted returns the run times with which a job is planned that waits or runs after the cycle.
+// Predicted returns the run times with which a job is planned. The job must wait or run after the
+// cycle.
 func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
 	p := r.predictions
 	t := p.requested(p.jobs[id])

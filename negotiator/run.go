@@ -53,7 +53,8 @@ func Step(ctx context.Context, n *Negotiator, pool Actor, delta Delta, sinks ...
 	return nil
 }
 
-// takeChange makes the change that is waiting, if there is one.
+// takeChange makes the change that is waiting, if there is one. It returns false if there is none
+// or it failed.
 func (n *Negotiator) takeChange(now backfill.Time) (made bool) {
 	select {
 	case c := <-n.changes:

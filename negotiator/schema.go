@@ -27,8 +27,8 @@ type Schema struct {
 	Labels []string
 }
 
-// DefaultSchema reads gpus and the resources that every HTCondor slot advertises, and the estimate
-// from the attributes in which users give it.
+// DefaultSchema returns a schema with gpus and the resources that every HTCondor slot advertises.
+// It reads the estimate from the attributes in which users give it.
 func DefaultSchema() Schema {
 	limits := []string{"AllowedExecuteDuration", "AllowedJobDuration"}
 	return Schema{
@@ -56,7 +56,8 @@ func whole(ad *classad.ClassAd, attr string, low, high int64) (v int64, given bo
 	return v, true, nil
 }
 
-// first reads the first of several attributes that is given, as at least one second; 0 if none is.
+// first returns the value, at least one second, of the first of these attributes that the ad has; 0
+// if it has none. Other values are an error.
 func first(ad *classad.ClassAd, attrs []string) (backfill.Time, error) {
 	for _, attr := range attrs {
 		v, given, err := whole(ad, attr, 1, backfill.MaxTime)
@@ -76,8 +77,8 @@ func Attribute(resource string) string {
 }
 
 // SlotFromAd reads a slot. The capacity of a partitionable slot is what it has in all
-// (TotalSlotCpus), not what is left of it (Cpus). Jobs are matched with the same amounts: if they
-// differ, the slot gets a copy of the ad.
+// (TotalSlotCpus), not what is left of it (Cpus). Jobs are matched with the whole capacity, too: if
+// less is left, the slot gets a copy of the ad with the capacity.
 func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	name, ok := ad.Text("Name")
 	if !ok || name == "" {
@@ -185,8 +186,8 @@ func (s Schema) LabelAttributes() []string {
 	return all
 }
 
-// Request reads what each of a job's chunks requests. Of a resource that the ad does not name that
-// is nothing, but one cpu.
+// Request reads what each of a job's chunks requests, for a job of so many nodes (chunks). A
+// resource that the ad does not request counts as 0; cpus, the first resource, as 1.
 func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error) {
 	r := make(backfill.Vector, len(s.Resources))
 	for i, resource := range s.Resources {
@@ -205,8 +206,8 @@ func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error)
 	return r, nil
 }
 
-// check refuses a job that a policy could not plan with. The request is what each chunk asks for,
-// if that is known; else it is read from the ad.
+// check refuses a job with a number of chunks, a time or a request out of bounds. request is what
+// each chunk asks for; if nil, it is read from the ad.
 func (s Schema) check(j *Job, request backfill.Vector) error {
 	switch {
 	case j.Nodes < 1 || j.Nodes > backfill.MaxChunks:
