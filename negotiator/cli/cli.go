@@ -63,7 +63,7 @@ func Code(err error) int {
 const grace = 10 * time.Second
 
 // Main parses the arguments into the grammar, runs the command that they name, and returns the exit
-// code. Options of the parser are for texts that the grammar names ([Texts]).
+// code. The options are for the parser, such as [Texts].
 //
 // A command that must end in order takes a context.Context, which ends at the first interrupt; the
 // command then has ten seconds, or until the second interrupt. For other commands Main returns at
@@ -89,7 +89,8 @@ func Main(name, description string, grammar any, args []string, options ...kong.
 	}))
 }
 
-// asked returns the command in the arguments, as far as it was understood.
+// asked returns the command, such as "negotiator explain", as far as the parser had recognized it
+// before the error.
 func asked(name string, err error) string {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil &&
 		parse.Context.Selected() != nil {
@@ -98,8 +99,9 @@ func asked(name string, err error) string {
 	return name
 }
 
-// untilInterrupted runs a command. A command that asks for a context is interrupted through it; any
-// other is abandoned.
+// untilInterrupted runs a command. At an interrupt, a command that has asked for its context is
+// given time to end after the context is cancelled; any other is abandoned. It returns the
+// command's error, or [context.Canceled] if the command did not end itself.
 func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func() (context.Context, error)) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -36,7 +36,7 @@ func (h *Holdable) Hold() {
 	h.holding = true
 }
 
-// Last returns the last entry that was held back.
+// Last returns the text of the last Write that was held back; "" if there is none.
 func (h *Holdable) Last() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

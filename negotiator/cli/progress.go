@@ -29,7 +29,7 @@ type Progress struct {
 	tracker *progress.Tracker
 }
 
-// NewProgress returns a bar on standard error.
+// NewProgress returns a bar on standard error with a text beside it.
 func NewProgress(what string) *Progress {
 	p := &Progress{what: what, begun: time.Now()}
 	if IsTerminal(os.Stderr) {
@@ -38,7 +38,7 @@ func NewProgress(what string) *Progress {
 	return p
 }
 
-// Update reports that done of total is done. It is cheap.
+// Update moves the bar to done out of total. It is cheap.
 func (p *Progress) Update(done, total int64) {
 	if p.out == nil {
 		return
@@ -67,7 +67,7 @@ func (p *Progress) Say(what string) {
 	}
 }
 
-// Done removes the bar.
+// Done ends the bar.
 func (p *Progress) Done() {
 	if p.writer == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// LogRefusals returns a function that logs each decision that did not count, but logs only once
-// that a policy is given up.
+// LogRefusals returns a function that logs each refused decision. That a policy is given up for
+// good it logs once.
 func LogRefusals(logger hclog.Logger) func(backfill.Refusal) {
 	gaveUp := false
 	return func(r backfill.Refusal) {
