@@ -20,11 +20,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// activator starts the policies that the configuration names, and knows the active one.
+// activator starts the policies that the configuration names, and holds the active one.
 type activator struct {
 	flags     *poolFlags
 	logger    hclog.Logger
-	logLevel  func() string // if neither file nor flag sets one
+	logLevel  func() string // the log level if neither file nor flag sets one
 	resources []string
 	labels    []string          // those that are read from jobs
 	fairShare *negotiator.Order // nil: the pool has none
@@ -38,10 +38,10 @@ type active struct {
 	settings config.Config
 	order    negotiator.Order
 	policy   *choose.Chosen
-	// guarantees says that the policy gives them.
+	// guarantees says that the policy gives guarantees.
 	guarantees bool
 	estimates  *estimate.Set
-	gaveUp     bool // the policy decides no more
+	gaveUp     bool // the policy failed too often; its fallback decides
 	report     func(backfill.Refusal)
 }
 
@@ -71,7 +71,7 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 	return next, nil
 }
 
-// orderNamed is the queue's order; on a real pool it may be fair share.
+// orderNamed returns the queue's order of that name; on a real pool the name may be fairshare.
 func (a *activator) orderNamed(name string) (negotiator.Order, error) {
 	if name == config.FairShare && a.fairShare != nil {
 		return *a.fairShare, nil
@@ -79,7 +79,7 @@ func (a *activator) orderNamed(name string) (negotiator.Order, error) {
 	return negotiator.OrderNamed(name)
 }
 
-// plugins are the settings with which plugins are run.
+// plugins converts the configured settings of plugins to those with which they are run.
 func (a *activator) plugins(s config.Plugins) choose.Plugins {
 	options := func(r config.Running) host.Options {
 		const never = -1

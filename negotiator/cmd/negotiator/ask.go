@@ -22,8 +22,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 )
 
-// asksPool reports whether the negotiator at work is to be asked; else the question is about an
-// instant of a simulation.
+// asksPool reports whether to ask the negotiator of a real pool; else the question is about an
+// instant of a simulation. Without any flags it selects this machine's pool. An instant (--at) on a
+// real pool, or a simulation without one, is an error.
 func (c *poolFlags) asksPool(at *int64) (bool, error) {
 	onReal, err := c.onRealPool()
 	switch {
@@ -43,7 +44,8 @@ func (c *poolFlags) asksPool(at *int64) (bool, error) {
 	return true, nil
 }
 
-// findNegotiator finds a negotiator of ours in the pool: the one at work, else one that observes.
+// findNegotiator finds this project's negotiator in the pool: one that makes matches, else one that
+// only observes.
 func (c *poolFlags) findNegotiator(ctx context.Context) (client.Negotiator, error) {
 	var none client.Negotiator
 	site := daemon.Site{Config: condorconfig.Parse("", "")}
@@ -110,7 +112,7 @@ func observes(ad *classad.ClassAd) int {
 	return 0
 }
 
-// explained is all that is known about a job.
+// explained is all that the negotiator of a real pool tells about a job.
 type explained struct {
 	daemon.JobForecast
 	SlotsInPool   int64           `json:"slots_in_pool"`
@@ -121,7 +123,7 @@ type explained struct {
 	paused        int64           // how many there are; SlotsPaused are the first of them
 }
 
-// clause is a part of a job's Requirements. Unmet is on how many slots it is not true.
+// clause is a part of a job's Requirements. Unmet is the number of slots on which it is not true.
 type clause struct {
 	Text  string `json:"text"`
 	Unmet int64  `json:"unmet"`
@@ -147,7 +149,7 @@ func readExplained(ad *classad.ClassAd) explained {
 // jobName matches the name of a job of a real pool, or of a cluster of jobs.
 var jobName = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(@.+)?$`)
 
-// askExplain explains a job of a real pool. Of a cluster of several jobs it lists the start times.
+// askExplain explains a job of a real pool. For a cluster of several jobs it lists the start times.
 func (c *explainCommand) askExplain(ctx context.Context) error {
 	if !jobName.MatchString(c.Job) {
 		return cli.Bad(fmt.Errorf("%q names no job: write CLUSTER.PROC as condor_q does, such as 12.0, or CLUSTER "+
@@ -285,7 +287,7 @@ func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
 	return printPlans(all, c.Limit, c.JSON)
 }
 
-// silent adds to an error why a negotiator whose ad the collector has may not answer.
+// silent adds to an error why a negotiator may not answer although the collector has its ad.
 func silent(err error) error {
 	return fmt.Errorf("%w; its ad outlives it by some minutes: it may be down, or just starting (condor_status "+
 		"-negotiator)", err)

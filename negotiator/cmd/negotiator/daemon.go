@@ -41,7 +41,7 @@ type realFlags struct {
 	Observe bool    `group:"Real pool" help:"${real_observe}"`
 }
 
-// daemonFlags say how a daemon runs. HTCondor's own spellings of them are translated by stock.
+// daemonFlags say how a daemon runs. The function stock translates HTCondor's own spellings.
 type daemonFlags struct {
 	Once      bool   `group:"Real pool" help:"One cycle, print the plan, and exit."`
 	Name      string `group:"Real pool" short:"n" help:"The negotiator's name in the pool."`
@@ -50,8 +50,9 @@ type daemonFlags struct {
 	Front     bool   `short:"f" hidden:"" help:"Stay in the foreground, as always."`
 }
 
-// stock translates the arguments that condor_master gives to daemons into ours. If there are no
-// others, they mean the pool of this machine's HTCondor.
+// stock translates the arguments that condor_master gives to daemons into ours. If no sub-command
+// comes first, and condor_master started us (inherited) or there is a -f, -t or -n, it chooses the
+// pool of this machine's HTCondor, unless --pool is given.
 func stock(args []string, inherited bool) []string {
 	onReal := inherited && (len(args) == 0 || strings.HasPrefix(args[0], "-"))
 	var translated []string
@@ -88,7 +89,7 @@ func (c *poolFlags) onRealPool() (bool, error) {
 	return s.OnRealPool(), err
 }
 
-// underFlags is the configuration without the flags.
+// underFlags returns the configuration that the flags override.
 func (c *poolFlags) underFlags() (config.Config, error) {
 	onReal, err := c.onRealPool()
 	switch {
@@ -116,15 +117,15 @@ type process struct {
 	state      *daemon.State
 	accountant *accountant.Accountant
 	temporary  string                         // a folder for this run only; "": there is none
-	key        atomic.Pointer[backfill.Order] // the pool's fair share
+	key        atomic.Pointer[backfill.Order] // the queue's order by the pool's fair share
 	who        atomic.Pointer[condorconfig.Permissions]
 	limits     *accountant.Limits
 	secure     *security.Client
 	server     *security.Server
 	collector  *client.Collector
 	daemon     *daemon.Daemon
-	// present is the site as it is configured now, former as it was configured before; site is as
-	// at the start.
+	// present is the site as it is configured now, former the one before the last reload; site is
+	// the one at the start.
 	present, former daemon.Site
 }
 

@@ -198,7 +198,7 @@ func findJob(w *condorsim.Workload, name string) *negotiator.Job {
 	return nil
 }
 
-// errReached ends a simulation at the instant that was asked for.
+// errReached ends a simulation at the instant that the user asked about.
 var errReached = errors.New("the time has been reached")
 
 // snapshot is the schedule at an instant.
@@ -207,11 +207,11 @@ type snapshot struct {
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
 	last  *negotiator.Report        // of the last cycle
-	// Set at the end: the predictions, and when reserved jobs start by them.
+	// Set at the end: the predicted run times, and when jobs with a reservation start by them.
 	predictions negotiator.Predictions
 	early       map[backfill.JobID]negotiator.Expected
 
-	unordered bool // the order's expression had a number for no job
+	unordered bool // the order's expression gave no job a number
 }
 
 // Cycle keeps what a cycle left.

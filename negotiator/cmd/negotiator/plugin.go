@@ -91,7 +91,7 @@ func (c *pluginCheck) Run(ctx context.Context) error {
 	return nil
 }
 
-// find resolves the binary as --policy does, except that it knows no linked-in policies.
+// find resolves the binary as --policy does, but never to a linked-in policy.
 func (c *pluginCheck) find() (string, error) {
 	dirs := c.PluginDir
 	if self, err := os.Executable(); err == nil {
@@ -115,7 +115,8 @@ func (c *pluginCheck) print(out io.Writer, r *check.Report) error {
 	return err
 }
 
-// again is the command line that reproduces a finding.
+// again returns the command line that reproduces a finding; the seed is nil if the finding has none
+// of its own.
 func (c *pluginCheck) again(seed *uint64) string {
 	words := []string{"negotiator plugin check"}
 	if c.Quick {
@@ -201,7 +202,7 @@ func latencies(r *check.Report) string {
 // millis formats microseconds as milliseconds.
 func millis(us float64) string { return fmt.Sprintf("%.2f ms", us/1000) }
 
-// sum is the result in one line.
+// sum returns the result of all checks in one line.
 func sum(r *check.Report) string {
 	counts := map[check.Verdict]int{}
 	for _, k := range r.Checks {

@@ -103,7 +103,8 @@ func (p *process) accounting(c *condorconfig.Config) (accountant.Settings, error
 	return settings, nil
 }
 
-// newPool makes the pool of these settings.
+// newPool connects the real pool, whose ads the schema reads, and takes the fair-share order from
+// it.
 func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	s := p.site.Settings
 	settings := htcondor.Settings{
@@ -123,7 +124,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	return pool
 }
 
-// tuning is what can change while the daemon runs.
+// tuning returns the settings that can change while the daemon runs.
 func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	update, _ := c.Seconds("NEGOTIATOR_UPDATE_INTERVAL") // it was checked before
 	return daemon.Tuning{
@@ -198,7 +199,8 @@ func (p *process) reconfigure(ctx context.Context, signals <-chan os.Signal, aga
 	}
 }
 
-// reread applies HTCondor's configuration as it is now: all that can change, or nothing.
+// reread reads HTCondor's configuration anew and applies all that can change, or nothing on an
+// error. Without HTCondor's configuration it does so with the YAML file.
 func (p *process) reread(ctx context.Context) error {
 	was := p.command.htcondor.Load()
 	if was == nil {

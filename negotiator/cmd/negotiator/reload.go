@@ -30,13 +30,13 @@ func (a *activator) reload(ctx context.Context, signals <-chan os.Signal, change
 	}
 }
 
-// stays begins the message about a reload that failed. Other settings of a real pool may have
-// changed already.
+// stays begins the message about a reload that failed. It names what stays, as other settings of a
+// real pool may have changed already.
 const stays = "policy, order, estimates and log level stay as they are"
 
 // reloadOnce starts the policy that the configuration names now, hands it over as a change, and
-// ends the former one once the change is made. It gives up at the next signal, however long a
-// plugin takes to start, and returns again.
+// ends the former one once the change is made. It gives up at the next signal, even while a plugin
+// starts, and returns true: call it again.
 func (a *activator) reloadOnce(
 	ctx context.Context, signals <-chan os.Signal, changes chan<- negotiator.Change,
 ) (again bool) {

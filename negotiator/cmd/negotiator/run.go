@@ -65,7 +65,7 @@ type runCommand struct {
 // Help is shown below the flags.
 func (*poolFlags) Help() string { return negotiator.OrderHelp() + "\n" + estimate.Help() }
 
-// settings is the configuration, overridden by the flags.
+// settings returns the configuration, overridden by the flags.
 func (c *poolFlags) settings() (config.Config, error) {
 	s, err := c.underFlags()
 	if err != nil {
@@ -140,7 +140,7 @@ type prepared struct {
 }
 
 // prepare reads the pool and the workload and starts the policy. All its errors are caused by the
-// input. The log level counts if neither a flag nor a configuration file sets one.
+// input. logLevel is for the case that neither a flag nor a configuration file sets one.
 func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, error) {
 	s, err := c.settings()
 	if err != nil {
@@ -194,7 +194,7 @@ func (p *prepared) learnFrom(s config.Config) error {
 	return err
 }
 
-// actual is how long a job will run.
+// actual returns how long a job will run: at most until its limit.
 func (p *prepared) actual(id backfill.JobID) backfill.Time {
 	j := p.workload.Jobs[id]
 	return min(j.Run, cmp.Or(j.Limit, j.Run))
@@ -236,15 +236,15 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
 }
 
-// warnUnordered warns if the order's expression had a number for no job.
+// warnUnordered warns if the order's expression gave no job a number, so that it ordered nothing.
 func (p *prepared) warnUnordered(unordered bool) {
 	if unordered {
 		p.logger.Warn(negotiator.UnorderedText, "order", p.settings.Order)
 	}
 }
 
-// scaled makes simulated time pass this many times faster than real time, from the first instant
-// on.
+// scaled returns a pace at which simulated time passes speed times as fast as real time, from the
+// first instant on; nil, no waiting at all, if speed is infinite.
 func scaled(speed float64) condorsim.Pace {
 	if math.IsInf(speed, 0) {
 		return nil
@@ -337,7 +337,7 @@ func hasExtension(file string, extensions ...string) bool {
 	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(file, e) })
 }
 
-// readAds passes the ads of a file to use; "" is the built-in file.
+// readAds calls the callback with the name and the ads of a file; "" is the built-in file.
 func readAds(file, builtIn string, use func(string, iter.Seq2[*classad.ClassAd, error]) error) error {
 	var in io.ReadCloser
 	var err error

@@ -26,7 +26,7 @@ func command(j *negotiator.Job) string {
 	return backfill.Printable(cmd, longest)
 }
 
-// longest is the number of letters of a text that are shown.
+// longest is the largest number of letters of a text that are shown.
 const longest = 1000
 
 // logLines logs what happens.
@@ -113,7 +113,7 @@ func (v *view) Cycle(r *negotiator.Report) error {
 	return err
 }
 
-// follow updates which jobs run on each slot and which are held.
+// follow updates the counts, which jobs run on each slot, and which are held.
 func (v *view) follow(r *negotiator.Report) {
 	v.cycles++
 	v.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
