@@ -27,8 +27,8 @@ type Config struct {
 	// Policy is a policy's name or a plugin's path; Options are its settings.
 	Policy  string            `yaml:"policy"`
 	Options map[string]string `yaml:"policy_options"`
-	// Fallback is the linked-in policy that decides where Policy cannot; empty means conservative
-	// if Policy gives guarantees, else easy.
+	// Fallback is the linked-in policy that decides when Policy fails; empty means conservative if
+	// Policy gives guarantees, else easy.
 	Fallback string `yaml:"fallback"`
 	// Order is the queue's priority function, Placement the choice of slots.
 	Order     string `yaml:"order"`
@@ -40,8 +40,8 @@ type Config struct {
 	// Speed is the number of simulated seconds per real second, or "max".
 	Speed      string `yaml:"speed"`
 	Estimators `yaml:",inline"`
-	// EstimateAttributes are the job attributes that may hold the run time in seconds, the first
-	// that is set counts; DefaultEstimate is for jobs that have none of them.
+	// EstimateAttributes are the job attributes that may hold the run time in seconds; the first
+	// that is set counts. DefaultEstimate is for jobs that have none of them.
 	EstimateAttributes []string `yaml:"estimate_attributes"`
 	DefaultEstimate    Duration `yaml:"default_estimate"`
 	Plugins            Plugins  `yaml:"plugins"`
@@ -131,10 +131,10 @@ type fault struct {
 func (f fault) Error() string { return strings.Join(f.path, ".") + ": " + f.err.Error() }
 func (f fault) Unwrap() error { return f.err }
 
-// Key returns the setting's name as it is used outside of the file.
+// Key returns the setting's path as one word, such as plugins_mtls; callers name it in errors.
 func (f fault) Key() string { return strings.Join(f.path, "_") }
 
-// locate adds the place in the file to the fault, if the file has the setting.
+// locate returns the fault with the place of its setting in the file, if the file has the setting.
 func (f fault) locate(file *ast.File) error {
 	node, err := find(file, f.path...)
 	if err != nil {
@@ -148,7 +148,7 @@ func shown(err error) error {
 	return errors.New(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
 }
 
-// find returns the node of a setting.
+// find returns the node of the setting at a path of keys; an error if the file does not have it.
 func find(file *ast.File, keys ...string) (ast.Node, error) {
 	path := (&yaml.PathBuilder{}).Root()
 	for _, key := range keys {
@@ -157,8 +157,9 @@ func find(file *ast.File, keys ...string) (ast.Node, error) {
 	return path.Build().FilterFile(file)
 }
 
-// Locate adds to an error the place where the file has the setting that caused it, if it has; key
-// is the setting's path, such as plugins, mtls.
+// Locate adds to an error the configuration file's name and, if the file has the setting that
+// caused the error, the place. key is the setting's path, such as plugins, mtls. If the file cannot
+// be read, the error stays as it is.
 func Locate(path string, wrong error, key ...string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -225,7 +226,7 @@ func (c Config) Schema() negotiator.Schema {
 	return s
 }
 
-// minSpeed makes the simulated pool a thousand times slower than a real one.
+// minSpeed is the lowest speed: the simulated pool is a thousand times slower than a real one.
 const minSpeed = 0.001
 
 // ParseSpeed reads the number of simulated seconds per real second: a positive number, or "max",

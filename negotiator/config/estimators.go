@@ -64,7 +64,7 @@ func (e Estimators) faults() (all []fault) {
 	return all
 }
 
-// bare returns the error without the name of the setting.
+// bare returns an error about the setting without the setting's name.
 func (p part) bare(err error) error {
 	text := strings.TrimPrefix(err.Error(), p.flag()+": ")
 	if option, missing := strings.CutPrefix(text, p.flag()+" has no option"); missing {
@@ -89,7 +89,8 @@ func (e Estimators) BlameEstimates(err error) (key string, wrong error) {
 	return "estimates", err
 }
 
-// labels returns the job attributes that the estimators' keys name.
+// labels returns the names in the estimators' options user-key and project-key: labels or job
+// attributes.
 func (e Estimators) labels() []string {
 	var names []string
 	for _, option := range []string{"user-key", "project-key"} {
@@ -100,8 +101,8 @@ func (e Estimators) labels() []string {
 	return slices.Compact(names)
 }
 
-// UnreadLabels returns the labels of the keys that are not in read, the labels that are read from
-// jobs.
+// UnreadLabels returns the names in the estimators' options user-key and project-key that are not
+// among the labels read from jobs.
 func (e Estimators) UnreadLabels(read []string) []string {
 	return slices.DeleteFunc(e.labels(), func(name string) bool { return slices.Contains(read, name) })
 }

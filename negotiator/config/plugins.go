@@ -17,10 +17,10 @@ import (
 )
 
 // Plugins says how policies in other processes are found, admitted and supervised. Each, Allow and
-// Checksums name a plugin as policy does: a name, with or without backfill-, or a path.
+// Checksums name a plugin as the setting policy does: a name, with or without backfill-, or a path.
 type Plugins struct {
 	Dirs []string `yaml:"dirs"`
-	// InProcess links the policy in, if possible.
+	// InProcess runs a linked-in policy in this process instead of one of its own.
 	InProcess bool `yaml:"in_process"`
 	// Running says how plugins are run, Each how single ones are; what Each leaves out is as in
 	// Running.
@@ -45,7 +45,7 @@ type Running struct {
 	Restarts Count `yaml:"restarts"`
 }
 
-// complete reads the settings of single plugins over the settings for all.
+// complete fills in p.Each: what the file leaves out for a single plugin is as in p.Running.
 func (p *Plugins) complete(file *ast.File) error {
 	for name := range p.Each {
 		node, err := find(file, "plugins", "each", name)
@@ -107,7 +107,7 @@ func (s setting) faults() (all []fault) {
 	return all
 }
 
-// leastMemory catches a forgotten unit.
+// leastMemory is the smallest memory limit; a smaller one probably lacks its unit.
 const leastMemory = 1 << 20
 
 // Count is a whole number of at least 0 in a configuration file.

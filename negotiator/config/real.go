@@ -11,7 +11,7 @@ import (
 // LocalPool names the pool of this machine's HTCondor configuration.
 const LocalPool = "htcondor"
 
-// FairShare is the order of a real pool by HTCondor's user priorities.
+// FairShare is the name of the queue's order by HTCondor's user priorities, on real pools only.
 const FairShare = "fairshare"
 
 // Real has the settings for a real pool; a simulated one ignores them.

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// During returns this configuration as a negotiator that runs under another one can take it over:
-// settings that can be set only at the start keep their values and are listed in ignored.
+// During returns the part of this configuration that a running negotiator can take over: settings
+// that count only at the start keep the values that they have in running; those that differ are
+// listed in ignored.
 func (c Config) During(running Config) (taken Config, ignored []string) {
 	taken = c
 	for _, s := range []struct {
@@ -73,7 +74,7 @@ func (c Config) Differences(from Config) (all []string) {
 	return all
 }
 
-// byEstimates stands for an estimator that is not set by itself.
+// byEstimates is shown for a use whose estimator is not set, so that the setting estimates counts.
 const byEstimates = "as estimates"
 
 // options formats options as on the command line.
