@@ -49,7 +49,7 @@ func (m *Matchmaker) classifyBundles() {
 	}
 }
 
-// significant is the text by which job ads are compared: the attributes that always matter and
+// significant returns the text by which job ads are compared: the attributes that always matter and
 // those to which slots refer, each with what it refers to within the ad.
 func (m *Matchmaker) significant(ad *classad.ClassAd) string {
 	names := maps.Clone(m.always)
@@ -81,15 +81,15 @@ func describe(ad *classad.ClassAd, names map[string]bool) string {
 	return text.String()
 }
 
-// class numbers a slot ad, or a bundle's, by the attributes to which jobs refer and by what it
-// requires of jobs.
+// class returns the class number of a slot's or a bundle's ad. Ads have the same class if they
+// agree in Requirements, Rank and the attributes to which jobs refer.
 func (m *Matchmaker) class(ad *classad.ClassAd) int {
 	names := map[string]bool{"requirements": true, "rank": true}
 	maps.Copy(names, m.asked)
 	return m.number(describe(ad, names))
 }
 
-// number is the class of a text. A new text gets a new one.
+// number returns the class with this text; a new text gets a new class.
 func (m *Matchmaker) number(text string) int {
 	if class, ok := m.classes[text]; ok {
 		return class

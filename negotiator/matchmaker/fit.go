@@ -9,11 +9,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Fit says how many slots a job matches and what rules out the others, however busy they are. In a
-// pool with bundles it counts bundles.
+// Fit says how many slots a job matches, busy or free, and what rules out the others. In a pool
+// with bundles it counts bundles.
 type Fit struct {
-	// Slots is how many there are. Matching is how many the job may use. Refusing is how many
-	// refuse it by their own Requirements.
+	// Slots is the number of slots, Matching of those that the job may use, and Refusing of those
+	// whose own Requirements refuse the job.
 	Slots, Matching, Refusing int
 	// Clauses are the parts of the job's Requirements that && joins, in order; none if it has no
 	// Requirements.
@@ -26,8 +26,8 @@ type Clause struct {
 	Met  int
 }
 
-// Fit evaluates a job's Requirements once for each class of those slots that isUp accepts, and of
-// those bundles of which it accepts all slots.
+// Fit says how a job fits the slots for which isUp returns true, or the bundles whose slots are all
+// up. It evaluates the job's Requirements once for each class.
 func (m *Matchmaker) Fit(ad *classad.ClassAd, isUp func(backfill.SlotID) bool) Fit {
 	many := map[int]int{} // by class
 	var one []offer       // of each class

@@ -20,7 +20,7 @@ type verdict struct {
 type offer struct {
 	class int // no job can tell two offers of a class apart
 	ad    *classad.ClassAd
-	parts []backfill.SlotID // of a bundle
+	parts []backfill.SlotID // the bundle's slots; nil: the offer is a slot
 	m     *Matchmaker
 }
 
@@ -52,8 +52,8 @@ func (o offer) match(job *classad.ClassAd) bool {
 	return classad.Match(job, o.ad) && (o.parts == nil || o.accepts(job))
 }
 
-// match finds an autocluster's candidates among all offers. Their rank classes are dense: equal
-// Ranks, equal classes.
+// match finds an autocluster's candidates among all offers (slots or bundles). If their Ranks
+// differ, it numbers the distinct Ranks from 0, the lowest, without gaps.
 func (m *Matchmaker) match(c *autocluster) {
 	c.candidates = backfill.Candidates{}
 	if c.void {
@@ -85,9 +85,9 @@ func (m *Matchmaker) match(c *autocluster) {
 	}
 }
 
-// rematch brings an autocluster's candidates up to date where only the class of a few slots has
-// changed. It returns false, and changes nothing, if that takes more than adding and removing some
-// slots.
+// rematch updates an autocluster's candidates after the classes of a few slots have changed. It
+// returns false, and changes nothing, if adding and removing slots does not suffice: with many
+// changed slots, with bundles, or with different Ranks.
 func (m *Matchmaker) rematch(c *autocluster) bool {
 	const few = 64
 	if c.void || len(m.moved) == 0 {
@@ -113,7 +113,8 @@ func (m *Matchmaker) rematch(c *autocluster) bool {
 	return true
 }
 
-// verdict matches a pair, unless it was matched before.
+// verdict says whether an autocluster and an offer match, and the Rank. It evaluates each pair of
+// an autocluster and a class once.
 func (m *Matchmaker) verdict(c *autocluster, o offer) verdict {
 	key := pair{c.ID, o.class}
 	v, known := m.verdicts[key]

@@ -60,12 +60,12 @@ type Matchmaker struct {
 
 	classes       map[string]int // by text
 	classOf       []int          // by SlotID
-	classOfBundle []int          // by BundleID; no number is also one of classOf
+	classOfBundle []int          // by BundleID; its numbers do not occur in classOf
 	verdicts      map[pair]verdict
 
 	// What Match still has to do.
-	matched int               // the first so many clusters are up to date, but for moved slots
-	moved   []backfill.SlotID // slots whose class is another since the last Match
+	matched int               // the number of clusters, from ID 0, that are up to date but for moved slots
+	moved   []backfill.SlotID // slots whose class has changed since the last Match
 }
 
 // autocluster is an [Autocluster] and what is known of it.
@@ -73,8 +73,8 @@ type autocluster struct {
 	Autocluster
 	ad         *classad.ClassAd // of its first job
 	candidates backfill.Candidates
-	rank       float64 // of each candidate, if they all have the same
-	void       bool    // slots have come that can tell its jobs apart
+	rank       float64 // the Rank of each candidate, if it is the same for all
+	void       bool    // slots have come that may tell its jobs apart
 	sent       bool    // Match has returned its candidates before
 }
 
@@ -97,11 +97,11 @@ func New(resources []string, request func(*classad.ClassAd) (backfill.Vector, er
 }
 
 // Add adds new slots and bundles, and replaces the ads of slots that come back. It reports whether
-// they refer to job attributes to which none did before. If so, all autoclusters are void: they
-// have no candidates any more, and the caller clusters all jobs anew.
+// they refer to job attributes to which no slot or bundle referred before. If so, all autoclusters
+// are void: they have no candidates any more, and the caller must cluster all jobs anew.
 //
-// A slot that comes back with the same ad, or changes in attributes that no job refers to, costs
-// nothing.
+// A slot that comes back with the same ad, or with changes only in attributes to which no job
+// refers, needs no new matching.
 func (m *Matchmaker) Add(slots []Slot, bundles []Bundle) (newAttributes bool) {
 	before := len(m.moved)
 	for _, slot := range slots {
@@ -148,8 +148,9 @@ func (m *Matchmaker) addSlot(slot Slot) (newAttributes bool) {
 	return newAttributes
 }
 
-// Cluster returns the autocluster of a job, by its ad. It founds one for the first job of a kind;
-// that one has no candidates until the next Match. The error is the one of reading the request.
+// Cluster returns the autocluster of a job, by its ad. The first job of a kind gets a new
+// autocluster, which has no candidates until the next Match. The error is that of reading the
+// request.
 func (m *Matchmaker) Cluster(ad *classad.ClassAd) (Autocluster, error) {
 	if c, ok := m.byAd[ad]; ok {
 		return c.Autocluster, nil
@@ -185,7 +186,7 @@ func (m *Matchmaker) Known(ad *classad.ClassAd) (request backfill.Vector, ok boo
 }
 
 // Match brings all candidate sets up to date. It returns those that are new or have changed since
-// the last Match, by ID. What it returned stays as it is.
+// the last Match, by ID. It never changes a set that it has returned.
 func (m *Matchmaker) Match() (changed []backfill.CandidateSet) {
 	if m.matched == len(m.clusters) && len(m.moved) == 0 {
 		return nil
@@ -204,8 +205,8 @@ func (m *Matchmaker) Match() (changed []backfill.CandidateSet) {
 	return changed
 }
 
-// MatchesNone reports whether the jobs of an autocluster match nothing in the pool. Of a void
-// autocluster that is not known, and false.
+// MatchesNone reports whether the jobs of an autocluster match nothing in the pool; false for a
+// void autocluster, for which that is unknown.
 func (m *Matchmaker) MatchesNone(id int) bool {
 	c := m.clusters[id]
 	return !c.void && len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
