@@ -1,5 +1,5 @@
-// Package strictyaml reads files in YAML that people write: one document, no unknown
-// keys, and an error of the library, whatever odd text it is given.
+// Package strictyaml reads YAML files that people write. It accepts one document, refuses unknown
+// keys, and returns an error even for texts on which the YAML library panics.
 package strictyaml
 
 import (
@@ -12,9 +12,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Parse gives the tree of a text, for the places of what is wrong; documents of
-// comments alone are left out. A second document is an error, as one is all that is
-// read.
+// Parse returns the syntax tree of a text, in which callers find the places of errors. It leaves
+// out documents that have only comments. A second document is an error, as only one is ever read.
 func Parse(text []byte) (file *ast.File, err error) {
 	err = calm(func() (err error) {
 		file, err = parser.ParseBytes(plain(text), 0)
@@ -34,22 +33,22 @@ func Parse(text []byte) (file *ast.File, err error) {
 	return file, nil
 }
 
-// Decode reads a text into a value, of which it must know every key. What is wrong
-// is told by [yaml.FormatError] with its place.
+// Decode reads a text into a value. A key for which the value has no field is an error.
+// [yaml.FormatError] prints an error with its place in the text.
 func Decode(text []byte, into any) error {
 	return calm(func() error { return yaml.UnmarshalWithOptions(plain(text), into, yaml.Strict()) })
 }
 
-// DecodeNode is Decode of a part of what Parse read.
+// DecodeNode is [Decode] for a node of the tree that [Parse] returned.
 func DecodeNode(node ast.Node, into any) error {
 	return calm(func() error { return yaml.NodeToValue(node, into, yaml.Strict()) })
 }
 
-// plain is a text without the mark that some editors put before it.
+// plain returns a text without the byte order mark that some editors put before it.
 func plain(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// calm makes errors of the library's panics: there is odd text for which it has no
-// other answer.
+// calm calls the function and turns a panic of the YAML library, which some odd texts cause, into
+// an error.
 func calm(do func() error) (err error) {
 	defer func() {
 		if recover() != nil {
