@@ -111,8 +111,8 @@ func (m Metrics) All() iter.Seq2[string, float64] {
 }
 
 // Compute measures a schedule, with the usual bound of slowdowns. The jobs must be in order of jobs
-// (submit time, then place in the workload), and each must have started at or after its submit time;
-// they are not changed.
+// (submit time, then place in the workload), and each must have started at or after its submit
+// time; they are not changed.
 func Compute(machine Machine, jobs []Job) Metrics {
 	return ComputeBounded(machine, jobs, DefaultBound)
 }

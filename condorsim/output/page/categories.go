@@ -14,7 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
-// heat draws a value of the categories of jobs, with a map for each scheduler.
+// heat draws, for each scheduler, a heat map of a value of each category of jobs, by width and
+// length; nil if no cell has categories.
 func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series,
 	of func(metrics.Category) float64,
 ) *chart.Figure {
@@ -61,7 +62,8 @@ func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []me
 	return chart.Heat(h)
 }
 
-// classes draws the mean values of the jobs of each class of widths, and of lengths.
+// classes draws bars of mean wait, uwait and bounded slowdown for each class of widths, and for
+// each class of lengths, by estimator; none if the study does not compare estimators.
 func (s drawing) classes(group int) (figures []*chart.Figure) {
 	if s.estimates == nil {
 		return nil
@@ -94,7 +96,8 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 	return figures
 }
 
-// byClass draws one such chart.
+// byClass draws one of these charts. The callback class returns a category's class of widths, or of
+// lengths; the callback of returns the value to draw.
 func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category) string,
 	of func(metrics.Category) float64,
 ) *chart.Figure {
@@ -133,7 +136,8 @@ func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category
 	return barsOf(g)
 }
 
-// ofClass returns the mean over the jobs of a class, and how many there are.
+// ofClass returns the mean of a value over the jobs of the class with this name, and how many jobs
+// these are.
 func ofClass(categories []metrics.Category, name string, class func(metrics.Category) string,
 	of func(metrics.Category) float64,
 ) (mean float64, jobs int) {
@@ -146,12 +150,12 @@ func ofClass(categories []metrics.Category, name string, class func(metrics.Cate
 	return sum / float64(max(jobs, 1)), jobs
 }
 
-// bound matches a number of a class, with or without a unit of time.
+// bound matches a number in the name of a class, with or without a unit of time.
 var bound = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*([smhdw]?)`)
 
-// ascending sorts classes such as 5-8, 1-10m or 10m-1h by their first number, in the unit of the
-// second if it has none itself. A class that begins with < or ≤ comes before that number, with > or
-// ≥ after it.
+// ascending sorts classes such as 5-8, 1-10m or 10m-1h by their first number. Its unit, if it has
+// none, is that of the second number. A class that begins with < or ≤ comes before that number,
+// with > or ≥ after it.
 func ascending(classes map[string]bool) []string {
 	size := func(class string) float64 {
 		found := bound.FindAllStringSubmatch(class, 2)

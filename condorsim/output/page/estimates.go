@@ -12,17 +12,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-// estimated arranges the schedulers of a study by what they plan run times with, as the figures of
-// Tang et al. compare them (IPDPS 2010).
+// estimated finds the schedulers of a study by the estimator that they plan run times with, for
+// figures like those of Tang et al. (IPDPS 2010).
 type estimated struct {
-	// bases are the schedulers with several estimators, by their labels with requested times;
-	// estimators are the names of all other estimators, in the order of the sweep.
+	// bases are the schedulers that were run with several estimators, by their labels with
+	// requested times; estimators are the names of all their estimators, requested first, then in
+	// the order of the sweep.
 	bases, estimators []string
-	// at is the index of the scheduler of a base and an estimator.
+	// at is the index in Study.Schedulers, by base and estimator.
 	at map[[2]string]int
 }
 
-// requested is the estimator that others are compared with. mix, with a number from 0 to 1, lies
+// The names of estimators. Others are compared with requested. mix, with a number from 0 to 1, lies
 // between requested times and accurate ones.
 const (
 	requested = "requested"
@@ -30,7 +31,7 @@ const (
 	mix       = "mix:"
 )
 
-// estimated arranges the schedulers; nil if all plan with requested times.
+// estimated groups the schedulers by estimator; nil if none was run with several estimators.
 func (s *Study) estimated() *estimated {
 	e := &estimated{at: map[[2]string]int{}}
 	all := map[string][]string{} // estimators of each base
@@ -65,8 +66,8 @@ func (s *Study) estimated() *estimated {
 	return e
 }
 
-// baseNames returns the names of schedulers without their estimators: the sweep's label of the one
-// with requested times, else what the scheduler is made of.
+// baseNames returns the names of schedulers without their estimators, by what baseOf returns: the
+// sweep's label of the scheduler with requested times, else the description of baseOf itself.
 func (s *Study) baseNames() map[string]string {
 	names := map[string]string{}
 	for _, k := range s.Folder.Manifest.Cells {
@@ -79,7 +80,7 @@ func (s *Study) baseNames() map[string]string {
 	return names
 }
 
-// baseOf describes a scheduler without its estimator.
+// baseOf describes a scheduler without its estimator, such as "easy-sjf depth=4".
 func baseOf(k results.Key) string {
 	name := k.Policy
 	if k.Order != "fcfs" {
@@ -88,14 +89,15 @@ func baseOf(k results.Key) string {
 	return strings.TrimSpace(name + " " + results.OptionsText(k.Options))
 }
 
-// without returns the estimators whose names do not begin with one of these texts.
+// without returns the names of the estimators that begin with none of the given prefixes.
 func (e *estimated) without(kinds ...string) []string {
 	return slices.DeleteFunc(slices.Clone(e.estimators), func(name string) bool {
 		return slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(name, kind) })
 	})
 }
 
-// accuracy draws the distribution of R in each trace.
+// accuracy draws, for each trace, how R, run time over requested time, is distributed; nil if the
+// study does not compare estimators.
 func (s drawing) accuracy() *chart.Figure {
 	if s.estimates == nil {
 		return nil
@@ -123,7 +125,8 @@ func (s drawing) accuracy() *chart.Figure {
 	})
 }
 
-// cumulative returns the curve of the shares of what is in the bins up to each.
+// cumulative returns the curve of a histogram's running sum: at the end of each bin, the share of
+// all counts that are in it or in a bin before.
 func cumulative(counts []int) []chart.Point {
 	all := 0
 	for _, n := range counts {
@@ -140,8 +143,8 @@ func cumulative(counts []int) []chart.Point {
 	return curve
 }
 
-// adjusted draws by how much each estimator improves on requested times, all else equal; nil if
-// there is nothing to compare.
+// adjusted draws by how much each estimator improves a measure over requested times, all else
+// equal; nil if there is nothing to compare.
 func (s drawing) adjusted(m Measure) *chart.Figure {
 	if s.estimates == nil || m.Better == Neither {
 		return nil
@@ -176,8 +179,9 @@ func (s drawing) adjusted(m Measure) *chart.Figure {
 	return barsOf(g)
 }
 
-// mixed draws a measure over the a of mix:a, from requested times to accurate ones, with a panel
-// for each group; nil if there is no such estimator.
+// mixed draws a measure against a, for the estimators mix:a from requested times (a = 0) to
+// accurate ones (a = 1), with a panel for each group; nil if there are fewer than three values of
+// a.
 func (s drawing) mixed(m Measure) *chart.Figure {
 	if s.estimates == nil {
 		return nil
@@ -230,7 +234,7 @@ type step struct {
 	a         float64
 }
 
-// steps returns the steps of the study, from requested times on.
+// steps returns the estimators of the study that are such steps, by a.
 func (e *estimated) steps() (all []step) {
 	for _, estimator := range e.estimators {
 		text, between := strings.CutPrefix(estimator, mix)
@@ -248,7 +252,9 @@ func (e *estimated) steps() (all []step) {
 	return all
 }
 
-// starts draws how jobs came to start, by scheduler.
+// starts draws, for each scheduler and estimator, the shares of the jobs that started from the top
+// of the queue, past a waiting job, and by backfilling; nil if the study does not compare
+// estimators.
 func (s drawing) starts(group int) *chart.Figure {
 	if s.estimates == nil {
 		return nil

@@ -15,12 +15,13 @@ import (
 
 // Figures are all charts of the study.
 type Figures struct {
-	// Improvement and Load are by measure, as in Study.Measures; nil if there is no such chart.
-	// Load shows a measure over the load.
+	// Improvement and Load have an entry for each of Study.Measures; nil if there is no such chart.
+	// Improvement is over the baseline; Load shows the measure against the load.
 	Improvement, Load []*chart.Figure
-	// Adjusted and Mixed are by measure, too: the effect of estimators, and of accuracy.
+	// Adjusted and Mixed have an entry for each measure, too: the effect of estimators, and of
+	// their accuracy.
 	Adjusted, Mixed []*chart.Figure
-	// Accuracy is that of the requested times; nil if schedulers plan with nothing else.
+	// Accuracy is that of the requested times; nil if the study does not compare estimators.
 	Accuracy *chart.Figure
 	// Groups are the charts of each group: the distribution of waits, and so on.
 	Groups [][]*chart.Figure
@@ -35,7 +36,7 @@ func (f Figures) All() []*chart.Figure {
 	return slices.DeleteFunc(all, func(f *chart.Figure) bool { return f == nil })
 }
 
-// drawing is a study whose charts are drawn in some width.
+// drawing is a study whose charts are drawn in one width.
 type drawing struct {
 	*Study
 	width     float64
@@ -65,9 +66,9 @@ func (s *Study) Figures(width float64) Figures {
 // most is how many schedulers can be told apart in a chart.
 const most = 12
 
-// draw chooses the schedulers for the charts of a group. Usually these are all. If there are many
-// with estimators, they are the baseline and those with requested, accurate and combined run times;
-// charts by estimator show the others.
+// draw chooses the schedulers for the charts of a group: usually all. If there are more than most,
+// with several estimators, it chooses the baseline and the schedulers with requested, accurate and
+// combined run times; charts by estimator show the others.
 func (s *drawing) draw() {
 	few := s.estimates != nil && len(s.Schedulers) > most
 	if few {
@@ -94,10 +95,11 @@ func (s drawing) names() (names []string) {
 // cut is where bars of improvements are cut off: at ±100 %.
 const cut = 1.0
 
-// compares reports whether a measure has improvements.
+// compares reports whether a measure can improve over the baseline: there are several schedulers,
+// and lower or higher values of the measure are better.
 func (s *Study) compares(m Measure) bool { return len(s.Schedulers) > 1 && m.Better != Neither }
 
-// bars draws the improvement over the baseline; nil if there is nothing to compare.
+// bars draws a measure's improvement over the baseline; nil if there is nothing to compare.
 func (s drawing) bars(m Measure) *chart.Figure {
 	if !s.compares(m) {
 		return nil
@@ -154,7 +156,7 @@ func (m Measure) format(v float64) string {
 	return text
 }
 
-// overLoad draws a measure over the load, with a panel for each trace and estimate model; nil if
+// overLoad draws a measure against the load, with a panel for each trace and estimate model; nil if
 // there is only one load.
 func (s drawing) overLoad(m Measure) *chart.Figure {
 	l := chart.Lined{
@@ -185,8 +187,8 @@ func (s drawing) overLoad(m Measure) *chart.Figure {
 	return chart.Lines(l)
 }
 
-// overLoads returns the panel of the groups that differ from one only in the load; false if there
-// is only one load.
+// overLoads returns the panel for a group and all groups that differ from it only in the load;
+// false if these have only one load.
 func (s drawing) overLoads(m Measure, of Group) (p chart.Panel, ok bool) {
 	p = chart.Panel{
 		Title: of.Trace, AcrossIs: "load, relative to the trace", UpIs: m.upIs(),
@@ -226,7 +228,7 @@ func (m Measure) upIs() string {
 	return m.Label
 }
 
-// details returns the charts of one group.
+// details returns the charts of the group with this index.
 func (s drawing) details(group int) []*chart.Figure {
 	cells := make([]metrics.Series, len(s.drawn))
 	for i, scheduler := range s.drawn {
@@ -252,7 +254,7 @@ func (s drawing) details(group int) []*chart.Figure {
 	return slices.DeleteFunc(figures, func(f *chart.Figure) bool { return f == nil })
 }
 
-// lined draws a chart of one panel for a group.
+// lined draws a chart of one panel for a group; nil if no curve has a point.
 func (s drawing) lined(group int, name, title, alt string, p chart.Panel) *chart.Figure {
 	if !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 }) {
 		return nil
@@ -292,7 +294,8 @@ func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 		})
 }
 
-// overTime draws a value of the bins of time, against the time since the first bin.
+// overTime draws, for each scheduler, the values of bins of time against the time since the first
+// bin. The callback returns the bins of a cell.
 func (s drawing) overTime(group int, name, title string, unit chart.Unit, upIs string, cells []metrics.Series,
 	of func(metrics.Series) []float64,
 ) *chart.Figure {

@@ -13,7 +13,7 @@ import (
 type Measure struct {
 	Name  string // as in the results
 	Label string
-	// Unit says how numbers are written, Of what they count.
+	// Unit says how values are written; Of is what they count, such as jobs, or "".
 	Unit   chart.Unit
 	Of     string
 	Better Better
@@ -22,7 +22,7 @@ type Measure struct {
 // Better says which of two values is better.
 type Better int
 
-// The directions.
+// The directions. Neither is for values that are neither good nor bad.
 const (
 	Neither Better = iota
 	Lower
@@ -88,7 +88,7 @@ var known = []Measure{ //nolint:gochecknoglobals // a table
 	{"profile_events", "Profile events examined", chart.Number, "", Lower},
 }
 
-// measures returns the measures that occur: known ones first, others by name.
+// measures returns a measure for each name: known ones in their order, then others by name.
 func measures(names map[string]bool) []Measure {
 	var all []Measure
 	left := maps.Clone(names)
@@ -104,8 +104,8 @@ func measures(names map[string]bool) []Measure {
 	return all
 }
 
-// guess makes a measure of a metric that this package does not know. Better is set only if it is
-// certain.
+// guess makes a measure of a metric that is not in the table of known ones. Better is set only if
+// it is certain.
 func guess(name string) Measure {
 	for _, use := range []string{"order", "backfill", "running"} { // predictions may have a measure for each use
 		base, is := strings.CutSuffix(name, "_"+use)
@@ -162,8 +162,8 @@ func (m Measure) compare(a, b float64) int {
 }
 
 // improvement returns by how much a value is better than the baseline's, as a share of it:
-// (baseline − value)/baseline, as in the papers, with the sign turned where more is better. Over a
-// baseline of 0 there is none, unless the value is 0 as well.
+// (baseline − value)/baseline, as in the papers, or with the opposite sign if higher values are
+// better. Over a baseline of 0 it is 0 for the same value, else unknown (false).
 func (m Measure) improvement(baseline, value float64) (float64, bool) {
 	if baseline == 0 {
 		return 0, value == 0

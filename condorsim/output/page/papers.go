@@ -52,7 +52,7 @@ func words(text string) Value {
 
 var minus = regexp.MustCompile(`(^|\s)-(\d)`)
 
-// verdict returns a verdict as a short entry.
+// verdict returns the entry for a verdict: a sign and the word.
 func verdict(v papers.Verdict) Value {
 	value := Text(string(v))
 	for _, known := range verdicts {

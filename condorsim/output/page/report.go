@@ -28,8 +28,8 @@ type view struct {
 	Accuracy                 template.HTML
 	Measures                 []measureView
 	Groups                   []groupView
-	// MeasureParts and GroupParts are the parts for each measure and group; all but the first are
-	// packed.
+	// MeasureParts and GroupParts are the HTML for each measure and group; all but those that the
+	// page shows first are packed (see part).
 	MeasureParts, GroupParts []template.HTML
 	All, Traces              Table
 	Schedulers               []string
@@ -91,7 +91,7 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 	}.Write(out)
 }
 
-// addMeasures adds the part of each measure.
+// addMeasures adds the part of the page for each measure.
 func (s *Study) addMeasures(v *view, figures Figures) error {
 	for i, m := range s.Measures {
 		mv := measureView{
@@ -113,7 +113,8 @@ func (s *Study) addMeasures(v *view, figures Figures) error {
 	return nil
 }
 
-// addGroups adds the part of each group; the page first shows one that has figures.
+// addGroups adds the part of the page for each group. The page first shows the first group that has
+// figures.
 func (s *Study) addGroups(v *view, figures Figures) error {
 	shown := max(0, slices.IndexFunc(figures.Groups, func(of []*chart.Figure) bool { return len(of) > 0 }))
 	for i, g := range s.Groups {
@@ -131,7 +132,7 @@ func (s *Study) addGroups(v *view, figures Figures) error {
 	return nil
 }
 
-// filled executes a template of the report.
+// filled returns a template of the report, executed with the given data.
 func filled(name string, of any) (template.HTML, error) {
 	var text strings.Builder
 	if err := body.ExecuteTemplate(&text, name, of); err != nil {
@@ -140,9 +141,9 @@ func filled(name string, of any) (template.HTML, error) {
 	return template.HTML(text.String()), nil //nolint:gosec // a template made it
 }
 
-// part returns one of several parts of which the page shows one at a time. A packed part is gzip in
-// base64, which the page's script unpacks when the reader chooses it: the charts of a large sweep
-// are many megabytes, which a browser need not parse at once.
+// part returns the HTML of a measure or a group, of which the page shows one at a time. A packed
+// part is gzip in base64, which the page's script unpacks when the reader chooses it: the charts of
+// a large sweep are many megabytes, which a browser need not parse at once.
 func part(name string, of any, packed bool) (template.HTML, error) {
 	text, err := filled(name, of)
 	if err != nil || !packed {

@@ -15,7 +15,7 @@ var assets embed.FS
 // Shell is a page: the parts that all pages have, around a body.
 type Shell struct {
 	Title string
-	// Style and Script come after the common ones.
+	// Style and Script are the page's own; they come after those of all pages.
 	Style  string
 	Script string
 	Body   template.HTML

@@ -26,7 +26,7 @@ type Study struct {
 	// Extra are tables besides those of measures: the comparison with a paper, if the manifest
 	// names one.
 	Extra []Table
-	cells map[place][]results.Cell // by seed
+	cells map[place][]results.Cell // in the order of the manifest; one for each seed
 }
 
 // Group is the cells that differ only in scheduler and seed.
@@ -34,17 +34,18 @@ type Group struct {
 	Trace         string
 	Load          float64
 	EstimateModel string
-	// Variant distinguishes it from other groups of the trace; "" if there are none.
+	// Variant has the load and the estimate model, as far as groups differ in them; "" if they do
+	// not.
 	Variant string
-	// Label is the group's unique name; ID is the same for files and links.
+	// Label is the group's unique name; ID is the same in letters that suit files and links.
 	Label, ID string
 }
 
 type place struct{ group, scheduler int }
 
-// NewStudy arranges a folder. The baseline is a scheduler's label; "" is the one of the manifest,
-// or the first one. A wrong baseline, a folder without a finished cell, and a cell that does not
-// match its file's name are errors.
+// NewStudy arranges a folder. The baseline is a scheduler's label; "" stands for the baseline of
+// the manifest or, if it has none, the first scheduler. A wrong baseline, a folder without a
+// finished cell, and a cell that does not match its file's name are errors.
 func NewStudy(folder *results.Folder, baseline string) (*Study, error) {
 	s := &Study{Folder: folder, cells: map[place][]results.Cell{}}
 	if len(folder.Cells) == 0 {
@@ -117,7 +118,8 @@ func (s *Study) group(k results.Key) int {
 	})
 }
 
-// take assigns the finished cells to their groups and schedulers.
+// take assigns the finished cells to their groups and schedulers. It errs if a cell contradicts the
+// manifest.
 func (s *Study) take() error {
 	found := map[string]results.Cell{}
 	for _, c := range s.Folder.Cells {
@@ -169,8 +171,8 @@ func (s *Study) value(m Measure, group, scheduler int) float64 {
 	return sum / float64(n)
 }
 
-// improvement returns by how much a scheduler is better than the baseline in a group; NaN if
-// unknown. Each seed is compared with the baseline of the same seed.
+// improvement returns by how much a scheduler is better than the baseline in a group, as a share;
+// NaN if unknown. It compares only seeds that both have finished.
 func (s *Study) improvement(m Measure, group, scheduler int) float64 {
 	return s.improvementOver(m, group, scheduler, s.Baseline)
 }
@@ -197,7 +199,8 @@ func (s *Study) improvementOver(m Measure, group, scheduler, over int) float64 {
 	return math.NaN()
 }
 
-// cell returns the cell that the charts of a scheduler in a group show: that of the first seed.
+// cell returns the cell that the charts of a scheduler in a group show: the first seed that is
+// finished; false if there is none.
 func (s *Study) cell(group, scheduler int) (results.Cell, bool) {
 	cells := s.cells[place{group, scheduler}]
 	if len(cells) == 0 {

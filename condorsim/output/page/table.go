@@ -37,10 +37,10 @@ type Value struct {
 	number float64
 }
 
-// Text returns an entry of words.
+// Text returns the entry for a text.
 func Text(text string) Value { return Value{Text: text, number: math.NaN()} }
 
-// Number returns an entry that is shown with about four digits; NaN stands for none.
+// Number returns an entry that is shown with about four digits; NaN stands for a missing value.
 func Number(v float64) Value {
 	if math.IsNaN(v) {
 		return missing()
@@ -48,13 +48,13 @@ func Number(v float64) Value {
 	return Value{Text: strconv.FormatFloat(v, 'f', -1, 64), Show: shown(v), number: v}
 }
 
-// load returns a load as the sweep's file has it.
+// load returns the entry for a load, written as in the sweep's file.
 func load(v float64) Value { return Value{Text: number(v), number: v} }
 
 // missing returns the entry for a missing value.
 func missing() Value { return Value{Text: "missing", Show: "–", number: math.NaN()} }
 
-// Sort returns what the page's script sorts numbers by.
+// Sort returns the number by which the page's script sorts the entry; "" if it is no number.
 func (v Value) Sort() string {
 	if math.IsNaN(v.number) {
 		return ""
@@ -62,7 +62,7 @@ func (v Value) Sort() string {
 	return strconv.FormatFloat(v.number, 'g', -1, 64)
 }
 
-// Cell returns what the page shows.
+// Cell returns the text that the page shows for the entry.
 func (v Value) Cell() string {
 	if v.Show != "" {
 		return v.Show
@@ -210,7 +210,7 @@ func (s *Study) improvements(m Measure) Table {
 	return t
 }
 
-// formula says what an improvement is.
+// formula returns the formula of a measure's improvements as text.
 func (m Measure) formula() string {
 	if m.Better == Higher {
 		return "(value − baseline) / baseline, as more is better"
@@ -271,7 +271,7 @@ func (s *Study) all() Table {
 	return t
 }
 
-// numbers returns what a finished cell has in the columns after its key.
+// numbers returns a finished cell's entries in the columns after its key: jobs, machine, metrics.
 func (s *Study) numbers(c *results.Cell) []Value {
 	row := []Value{
 		Number(float64(c.Jobs)), Number(float64(c.Held)), Number(float64(c.Machine.Slots)),

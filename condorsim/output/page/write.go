@@ -75,7 +75,7 @@ func (s *Study) Write(o Output) (Written, error) {
 }
 
 // inParallel runs independent tasks on all cores and returns the errors in the order of the tasks.
-// It calls progress, one call at a time, with the number of finished tasks.
+// It calls the callback progress, one call at a time, with the number of finished tasks.
 func inParallel(tasks []func() error, progress func(done int)) error {
 	errs := make([]error, len(tasks))
 	var next, done atomic.Int64

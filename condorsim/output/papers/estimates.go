@@ -9,7 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-// adjusted is results by the run times that schedulers plan with.
+// adjusted has the results apart for each estimator, the source of the run times that schedulers
+// plan with.
 type adjusted struct {
 	traces []string
 	by     map[string]*grid // by estimator, as named by results.Key
@@ -48,7 +49,7 @@ func estimates(f *results.Folder) []Row {
 type claim struct {
 	statement, paper string
 	judge            func(a *adjusted, trace string) (ours string, v Verdict)
-	rule             string // when a trace agrees, and agrees partly; the limits are ours
+	rule             string // when a trace agrees or partly agrees; the limits are ours
 	why              string // the likely cause of a difference
 }
 
@@ -90,7 +91,7 @@ func claims() []claim {
 const sizesOfGains = "gains are of the size of what is left to gain: users of this trace request otherwise, and " +
 	"the machine is no partitioned one of Intrepid's size"
 
-// rows returns the verdict on a claim for each trace, and for all together.
+// rows returns a row with the verdict on the claim for each trace, and one for all traces together.
 func (c claim) rows(a *adjusted) (rows []Row) {
 	var all tally
 	partly := 0
@@ -131,8 +132,8 @@ func (c claim) rows(a *adjusted) (rows []Row) {
 	return append(rows, r.because(c.why))
 }
 
-// backfilling returns the policy with backfilling that a trace was run with: on a partitioned
-// machine the study's own, else EASY.
+// backfilling returns the scheduler with backfilling that a trace was run with, in this order:
+// drain, the study's own policy for partitioned machines, if there are results of it, else EASY.
 func (a *adjusted) backfilling(trace, order string) scheduler {
 	for _, policy := range []string{"drain", "easy"} {
 		if _, ok := a.value(trace, scheduler{policy, order}, requested, threeMetrics[0]); ok {
@@ -150,15 +151,16 @@ func (a *adjusted) value(trace string, s scheduler, estimator, metric string) (f
 	return g.at(trace, s, g.loads[0], metric) // usually the only load: partitions cannot bear the trace's own
 }
 
-// gains returns by how much an estimator improves the three metrics over requested times, with an
-// order.
+// gains returns by how much an estimator improves each of the three metrics over requested times,
+// under an order; false if a result is missing.
 func (a *adjusted) gains(trace, order, estimator string) (gains []float64, ok bool) {
 	s := a.backfilling(trace, order)
 	return a.improvements(trace, s, s, requested, estimator)
 }
 
-// improvements returns those of s with one estimator over a base with another; false if a result is
-// missing.
+// improvements returns by how much each of the three metrics is better under s, planning with one
+// estimator, than under the base, planning with another (with), as shares; false if a result is
+// missing or the base's is 0.
 func (a *adjusted) improvements(trace string, base, s scheduler, with, estimator string) (gains []float64, ok bool) {
 	for _, metric := range threeMetrics {
 		b, baseOK := a.value(trace, base, with, metric)
@@ -171,7 +173,7 @@ func (a *adjusted) improvements(trace string, base, s scheduler, with, estimator
 	return gains, true
 }
 
-// three prints the gains in the three metrics.
+// three prints the gains in the three metrics, with their names.
 func three(gains []float64) string {
 	var texts []string
 	for i, name := range []string{"wait", "uwait", "slowdown"} {
@@ -180,7 +182,7 @@ func three(gains []float64) string {
 	return strings.Join(texts, ", ")
 }
 
-// count returns how many gains are at least least.
+// count returns how many gains are not below least.
 func count(gains []float64, least float64) (n int) {
 	for _, g := range gains {
 		if g >= least {
@@ -204,7 +206,7 @@ func overFCFS(a *adjusted, trace string) (string, Verdict) {
 	return three(gains), Partly
 }
 
-// insensitive judges that no metric gains.
+// insensitive judges that accurate estimates improve no metric under FCFS by 10 %.
 func insensitive(a *adjusted, trace string) (string, Verdict) {
 	gains, ok := a.gains(trace, fcfs, accurate)
 	if !ok {
@@ -295,8 +297,8 @@ func orderMatters(a *adjusted, trace string) (string, Verdict) {
 	return text, Partly
 }
 
-// tableIII compares with the numbers of Intrepid in July 2009 (10,479 jobs), if that log is among
-// the traces.
+// tableIII compares with the paper's numbers for Intrepid in July 2009 (10,479 jobs). Without
+// results for that log the rows say so.
 func tableIII(a *adjusted) (rows []Row) {
 	for _, of := range []struct {
 		order                             string
@@ -329,8 +331,8 @@ func tableIII(a *adjusted) (rows []Row) {
 	return rows
 }
 
-// near returns the three metrics and the share of backfilled jobs, and how many of them are within
-// a quarter of the paper's; false if one is missing.
+// near returns the three metrics and the share of backfilled jobs, and how many of these four are
+// within a quarter of the paper's; false if one is missing.
 func (a *adjusted) near(trace string, s scheduler, paper ...float64) (got []float64, near int, ok bool) {
 	for i, metric := range append(slices.Clone(threeMetrics), "share_backfilled") {
 		v, ok := a.value(trace, s, requested, metric)

@@ -42,8 +42,9 @@ func fairness(g *grid) []Row {
 	return append(rows, pcWorse(g, pc))
 }
 
-// size judges the size of an improvement over Conservative: within 5 percentage points, or a tenth
-// of it, it agrees; with the same sign, partly.
+// size judges the size of an improvement over Conservative. It agrees if it has the paper's sign
+// and differs by at most 5 percentage points, or a tenth of the paper's; partly if only the sign is
+// the same.
 func size(g *grid, trace string, s scheduler, metric string, paper float64) Row {
 	r := Row{Statement: fmt.Sprintf("%s on %s: %s over Conservative, with fifo", strings.ToUpper(s.policy), trace,
 		name(metric)), Paper: percent(paper), Verdict: Untested}
@@ -62,8 +63,8 @@ func size(g *grid, trace string, s scheduler, metric string, paper float64) Row 
 	return r.because(sizes)
 }
 
-// seconds judges an unfairness in seconds, for traces where it is 0 under Conservative: within a
-// twentieth it agrees.
+// seconds judges an unfairness in seconds, for traces where it is 0 under Conservative. It agrees
+// if it differs from the paper's by at most a twentieth.
 func seconds(g *grid, trace string, s scheduler, metric string, paper float64) Row {
 	r := Row{
 		Statement: fmt.Sprintf("%s on %s: %s, with fifo", strings.ToUpper(s.policy), trace, name(metric)),
@@ -92,7 +93,7 @@ func name(metric string) string {
 	}
 }
 
-// onlyDCGains judges that on LPC-EGEE nothing but DC makes a difference.
+// onlyDCGains judges that on LPC-EGEE neither PC nor EASY differs from Conservative in unfairness.
 func onlyDCGains(g *grid) Row {
 	const trace = "LPC-EGEE"
 	r := Row{
@@ -118,7 +119,7 @@ func onlyDCGains(g *grid) Row {
 	return r.because(sizes)
 }
 
-// mostlyWorse judges that a scheduler is nearly always worse than Conservative.
+// mostlyWorse judges that a scheduler is worse than Conservative on nearly all traces.
 func mostlyWorse(g *grid, s scheduler, metric string) Row {
 	t := g.count(func(trace string) (bool, bool) {
 		i, ok := g.improvement(trace, s, conservative, metric)
@@ -141,7 +142,7 @@ func mostlyWorse(g *grid, s scheduler, metric string) Row {
 	return r.because(versions)
 }
 
-// pcOverEASY compares PC and EASY in strict unfairness.
+// pcOverEASY judges on which traces PC is at least as good as EASY in strict unfairness.
 func pcOverEASY(g *grid, pc scheduler) Row {
 	t := g.count(func(trace string) (bool, bool) {
 		p, ok := g.value(trace, pc, strict)
@@ -154,7 +155,7 @@ func pcOverEASY(g *grid, pc scheduler) Row {
 	}.because(versions)
 }
 
-// smallImprovements judges the size of the improvements in fair share.
+// smallImprovements judges that most differences to Conservative in fair share are below 5 %.
 func smallImprovements(g *grid, s scheduler) Row {
 	t := g.count(func(trace string) (bool, bool) {
 		i, ok := g.improvement(trace, s, conservative, "fairshare_unweighted")

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// orders returns the five priorities of compression.
+// orders returns the five orders in which the paper's PC and DC move reservations into room that
+// became free (compression).
 func orders() []string { return []string{fcfs, "sjf", "ljf", "widest", "narrowest"} }
 
 func guarantees(g *grid) []Row {
@@ -32,7 +33,7 @@ func guarantees(g *grid) []Row {
 	return append(rows, events(g)...)
 }
 
-// beats judges that a scheduler is better than Conservative on all traces with the given
+// beats judges that a scheduler improves a metric over Conservative on all traces but the given
 // exceptions.
 func beats(g *grid, s scheduler, metric, statement, paper string, except ...string) Row {
 	t := g.better(s, conservative, metric)
@@ -42,7 +43,7 @@ func beats(g *grid, s scheduler, metric, statement, paper string, except ...stri
 	}.because(t.cause(except...))
 }
 
-// cause returns the likely cause of exceptions that the paper does not have.
+// cause returns the likely cause of exceptions that are not among the paper's, which are known.
 func (t tally) cause(known ...string) string {
 	others := slices.DeleteFunc(slices.Clone(t.except),
 		func(trace string) bool { return slices.Contains(known, trace) })
@@ -58,7 +59,8 @@ const machineOfCTC = "the machine of CTC-SP2: its header says 338 processors in 
 const versions = "small differences on single traces turn with the version of the log and with ties; " +
 	"the improvements there are in the table of this report"
 
-// bestOfThree counts where a scheduler is better than both EASY and Conservative.
+// bestOfThree counts the traces on which a scheduler's mean wait is below those of both EASY and
+// Conservative, and compares that with the paper's 11 of 15.
 func bestOfThree(g *grid, s scheduler) Row {
 	t := g.count(func(trace string) (bool, bool) {
 		overConservative, ok := g.improvement(trace, s, conservative, "mean_wait")
@@ -73,7 +75,8 @@ func bestOfThree(g *grid, s scheduler) Row {
 	return r.because(versions)
 }
 
-// worstOfThree counts where a scheduler is worse than both.
+// worstOfThree counts the traces on which a scheduler's mean wait is above those of both EASY and
+// Conservative, and agrees if it is at most one, as in the paper.
 func worstOfThree(g *grid, s scheduler) Row {
 	t := g.count(func(trace string) (bool, bool) {
 		overConservative, ok := g.improvement(trace, s, conservative, "mean_wait")
@@ -95,7 +98,8 @@ func worstOfThree(g *grid, s scheduler) Row {
 	return r.because(versions)
 }
 
-// near judges a share of traces: within a sixth of the paper's it agrees.
+// near compares the share of traces on which a statement holds with the paper's: it agrees within a
+// sixth of all traces, partly within a third.
 func (t tally) near(holds, of int) Verdict {
 	if t.of == 0 {
 		return Untested
@@ -110,7 +114,7 @@ func (t tally) near(holds, of int) Verdict {
 	}
 }
 
-// thunder judges the trace on which EASY is far better than all others.
+// thunder judges that on LLNL-Thunder EASY is far better than PC and DC.
 func thunder(g *grid, pc, dc scheduler) Row {
 	const trace = "LLNL-Thunder"
 	r := Row{
@@ -134,13 +138,15 @@ func thunder(g *grid, pc, dc scheduler) Row {
 	return r.because("")
 }
 
-// combination is an improvement of PC or DC in mean wait over Conservative.
+// combination is the improvement of PC or DC, with an order and on a trace, in mean wait over
+// Conservative.
 type combination struct {
 	name        string
 	improvement float64
 }
 
-// combinations returns one for each trace, PC or DC, and order, as in section 4.1.
+// combinations returns a combination for each trace, each of PC and DC, and each order, as in
+// section 4.1, as far as there are results.
 func (g *grid) combinations() (all []combination) {
 	for _, trace := range g.traces {
 		for _, policy := range []string{"pc", "dc"} {
@@ -193,7 +199,8 @@ func combinations(g *grid) []Row {
 const missingDAS = "the paper's worst case may be one of the traces that are not at hand (DAS2-fs0, fs2, fs3, " +
 	"fs4, ANL-Intrepid)"
 
-// widest compares the mean wait of the widest tenth under the order widest.
+// widest compares a scheduler, whose order is widest, with Conservative in the mean wait of the
+// widest tenth of the jobs.
 func widest(g *grid, s scheduler) Row {
 	t := g.better(s, conservative, "widest10_wait")
 	low, high := math.Inf(1), math.Inf(-1)
@@ -214,8 +221,8 @@ func widest(g *grid, s scheduler) Row {
 	return r.because(versions)
 }
 
-// mostEvents returns the greatest ratio of PC's profile events to Conservative's on HPC2N, and on
-// the other traces with where it is.
+// mostEvents returns the greatest ratio of PC's profile events to Conservative's: on HPC2N, and on
+// the other traces, there with the order and the trace (where). Without results they are 0 and "".
 func mostEvents(g *grid) (hpc2n, most float64, where string) {
 	for _, trace := range g.traces {
 		base, ok := g.value(trace, conservative, "profile_events")
@@ -239,7 +246,8 @@ func mostEvents(g *grid) (hpc2n, most float64, where string) {
 	return hpc2n, most, where
 }
 
-// events compares the profile events of section 4.3, if they were counted.
+// events compares the profile events of PC and Conservative with those of section 4.3, if they were
+// counted.
 func events(g *grid) (rows []Row) {
 	hpc2n, most, where := mostEvents(g)
 	if hpc2n > 0 {

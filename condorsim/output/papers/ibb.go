@@ -23,7 +23,7 @@ func ibb(g *grid) []Row {
 	return rows
 }
 
-// nodes judges figure 3, whose numbers are not published.
+// nodes returns a row without a verdict for figure 3, whose numbers are not published.
 func nodes(g *grid, trace string) Row {
 	var texts []string
 	for _, policy := range []string{"fcfs", "first-fit", "ibb"} {
@@ -41,7 +41,7 @@ func nodes(g *grid, trace string) Row {
 	}
 }
 
-// overBB judges by how much IBB is better than BB, over all loads.
+// overBB judges by how much IBB improves a metric over BB, at the load where that is most.
 func overBB(g *grid, trace, metric, paper string) Row {
 	ibb, bb := scheduler{"ibb", fcfs}, scheduler{"bb", fcfs}
 	r := Row{

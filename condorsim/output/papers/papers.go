@@ -77,7 +77,7 @@ func (s scheduler) String() string {
 	return s.policy + "-" + s.order
 }
 
-// The default order of compression, and the schedulers that others are compared with.
+// fcfs is the default order.
 const fcfs = "fcfs"
 
 var (
@@ -85,7 +85,8 @@ var (
 	easy         = scheduler{"easy", fcfs}         //nolint:gochecknoglobals // a constant
 )
 
-// grid finds results by trace, scheduler, load and estimator.
+// grid finds results by trace, scheduler and load. Of results that differ only in estimate model or
+// seed, it has the first.
 type grid struct {
 	traces []string // in the order of the sweep
 	loads  []float64
@@ -136,8 +137,9 @@ func (g *grid) at(trace string, s scheduler, load float64, metric string) (float
 	return v, ok
 }
 
-// improvement returns that of s over base at the trace's own load, as a share. It is 0 if both
-// measure 0, and unknown if only the base does.
+// improvement returns by how much a metric is better under s than under base, as a share of the
+// base's, at the trace's own load. It is 0 if both are 0, and unknown (false) if only the base's
+// is, or a result is missing.
 func (g *grid) improvement(trace string, s, base scheduler, metric string) (float64, bool) {
 	x, ok := g.value(trace, s, metric)
 	b, baseOK := g.value(trace, base, metric)
@@ -151,13 +153,15 @@ func (g *grid) improvement(trace string, s, base scheduler, metric string) (floa
 	}
 }
 
-// tally is for how many traces a statement holds, and for which it does not.
+// tally is the number of traces on which a statement holds, of those for which that is known, and
+// the traces on which it does not.
 type tally struct {
 	holds, of int
 	except    []string
 }
 
-// count asks whether a statement holds for each trace, for which it may be unknown.
+// count counts the traces on which a statement holds, as the callback says. Traces for which that
+// is not known are left out.
 func (g *grid) count(holds func(trace string) (yes, known bool)) (t tally) {
 	for _, trace := range g.traces {
 		yes, known := holds(trace)
@@ -174,7 +178,7 @@ func (g *grid) count(holds func(trace string) (yes, known bool)) (t tally) {
 	return t
 }
 
-// better counts the traces on which s improves on the base.
+// better counts the traces on which a metric is better under s than under the base.
 func (g *grid) better(s, base scheduler, metric string) tally {
 	return g.count(func(trace string) (bool, bool) {
 		i, known := g.improvement(trace, s, base, metric)
@@ -190,7 +194,8 @@ func (t tally) String() string {
 	return text
 }
 
-// onlyExcept judges a statement that holds on all traces with the given exceptions.
+// onlyExcept judges a statement that, by the paper, holds on all traces but the given ones. It
+// agrees partly if there are few other exceptions.
 func (t tally) onlyExcept(traces ...string) Verdict {
 	wrong := 0
 	for _, trace := range t.except {
@@ -210,7 +215,8 @@ func (t tally) onlyExcept(traces ...string) Verdict {
 	}
 }
 
-// percent prints a share with its sign, small ones with more digits.
+// percent prints a share as a percentage with a plus or minus sign; below 1 % with two decimals,
+// else with one.
 func percent(share float64) string {
 	if math.Abs(share) < 0.01 && share != 0 {
 		return fmt.Sprintf("%+.2f %%", 100*share)
@@ -218,7 +224,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*share)
 }
 
-// pair returns an improvement on one trace, also as text; false if unknown.
+// pair returns a scheduler's improvement over Conservative on one trace, as text and as a share;
+// false if it is unknown.
 func (g *grid) pair(trace string, s scheduler, metric string) (string, float64, bool) {
 	i, ok := g.improvement(trace, s, conservative, metric)
 	if !ok {
@@ -227,7 +234,8 @@ func (g *grid) pair(trace string, s scheduler, metric string) (string, float64, 
 	return fmt.Sprintf("%v %s", s, percent(i)), i, true
 }
 
-// because sets the cause unless the results agree.
+// because sets the row's likely cause, unless the results agree. If they are missing it says so
+// instead.
 func (r Row) because(why string) Row {
 	switch r.Verdict {
 	case Partly, Differs:

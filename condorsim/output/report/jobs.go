@@ -26,7 +26,8 @@ type JobsFile struct {
 	file *wholefile.File
 }
 
-// CreateJobs checks, before the simulation, that the table can be written.
+// CreateJobs begins the file of the table. It is called before the simulation, so that a wrong path
+// is reported early.
 func CreateJobs(path string) (*JobsFile, error) {
 	file, err := wholefile.Create("the table of jobs", path)
 	if err != nil {
@@ -35,7 +36,7 @@ func CreateJobs(path string) (*JobsFile, error) {
 	return &JobsFile{file: file}, nil
 }
 
-// File returns the file being written; nil for a nil table.
+// File returns the file being written; nil if j is nil.
 func (j *JobsFile) File() *wholefile.File {
 	if j == nil {
 		return nil
@@ -55,8 +56,8 @@ func (j *JobsFile) Discard() {
 	}
 }
 
-// WriteJobs writes a row of comma-separated values for each job, in order of jobs. Columns of what
-// never happened, and of unknown users, are empty.
+// WriteJobs writes a row of comma-separated values for each job, in the order of the workload.
+// Times of what never happened, and unknown users, are empty.
 func WriteJobs(out io.Writer, r *condorsim.Result) error { return writeJobs(out, r, false) }
 
 func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {

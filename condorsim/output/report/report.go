@@ -194,8 +194,8 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	return nil
 }
 
-// groups returns the rows of the table: what was run, how long jobs waited, how the machine was
-// used, and then the rest. The JSON object has more.
+// groups returns the rows of the table in groups: what was run, how long jobs waited, how the
+// machine was used, the rest, and what was read. The JSON object has more.
 func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	waits, use, rest := measured(r)
 	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
@@ -214,7 +214,8 @@ func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	return [][][2]string{ran(run, r), waits, use, rest, read}
 }
 
-// ran returns the rows about what was run, on what.
+// ran returns the rows about slots, jobs and estimators, and later changes of policy, order or
+// estimators.
 func ran(run Run, r *condorsim.Result) [][2]string {
 	w := r.Workload
 	slots := [2]string{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])}
@@ -263,7 +264,7 @@ func measured(r *condorsim.Result) (waits, use, rest [][2]string) {
 	return waits, use, rest
 }
 
-// rows returns the table's rows about the timing.
+// rows returns the table's rows about how long the run and its decisions took.
 func (t *Timing) rows() [][2]string {
 	rows := [][2]string{{"wall time", strconv.FormatFloat(t.WallSeconds, 'f', 2, 64) + " s"}}
 	if t.Decisions > 0 {

@@ -11,10 +11,10 @@ const (
 	accurate  = "accurate"
 )
 
-// Estimator names the run times that the scheduler plans with. It is an estimator, such as mix:0.5,
-// if all uses have the same; or S and three digits, as Tang et al. name settings (IPDPS 2010),
-// where the digits say whether order, backfill and running use actual run times (1) or requested
-// ones (0); else each use with its estimator. Options, if any, come last.
+// Estimator names the run times that the scheduler plans with. If all three uses of a run time
+// (order, backfill, running) have the same estimator, it is that, such as mix:0.5. If each use has
+// actual run times (1) or requested ones (0), it is S and three digits, as Tang et al. name
+// settings (IPDPS 2010). Else it is each use with its estimator. Options, if any, come last.
 func (k Key) Estimator() string {
 	var s Estimates
 	if k.Estimates != nil {

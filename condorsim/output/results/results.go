@@ -32,7 +32,7 @@ type Manifest struct {
 	Paper string `json:"paper,omitempty"`
 	// Baseline is the label of the scheduler that others are compared with.
 	Baseline string `json:"baseline"`
-	// Version is the program's version, Command repeats the sweep.
+	// Version is the program's version; Command is the command line that repeats the sweep.
 	Version string `json:"version"`
 	Command string `json:"command"`
 	// File is the text of the sweep's file.
@@ -72,7 +72,7 @@ type Key struct {
 	Seed      uint64     `json:"seed"`
 }
 
-// Estimates name the estimators of a scheduler: All for the uses that are not named themselves.
+// Estimates name the estimators of a scheduler. All is for the uses that have none of their own.
 type Estimates struct {
 	All      string            `json:"all,omitempty"`
 	Order    string            `json:"order,omitempty"`

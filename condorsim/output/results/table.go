@@ -38,8 +38,8 @@ func columnOf[T any](name string, value func(*Cell) T) column {
 	return column{name: name, kind: reflect.TypeFor[T](), value: func(c *Cell) any { return value(c) }}
 }
 
-// columns returns those that identify the cell, those of its machine, and then the metrics: those
-// of [metrics.Metrics] in its order, then others by name.
+// columns returns the columns that identify the cell, those of its machine, and then the metrics:
+// those of [metrics.Metrics] in its order, then others by name.
 func (f *Folder) columns() []column {
 	all := []column{
 		columnOf("trace", func(c *Cell) string { return c.Trace }),
@@ -68,7 +68,7 @@ func (f *Folder) columns() []column {
 	return all
 }
 
-// metricNames returns the names of all metrics that some cell has.
+// metricNames returns the names of all metrics that some cell has, in the order of the columns.
 func (f *Folder) metricNames() []string {
 	there := map[string]bool{}
 	for i := range f.Cells {

@@ -80,8 +80,8 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Manifest writes what the folder is to hold. It removes older tables, which may be of something
-// else.
+// Manifest writes the manifest: what the folder is to hold. It removes older tables, which may
+// belong to another sweep.
 func (w *Writer) Manifest(m Manifest) error {
 	m.Format = Format
 	if err := w.removeTables(tableName, partName); err != nil {
@@ -103,8 +103,8 @@ func (w *Writer) Remove(cells ...Key) error {
 	return nil
 }
 
-// Tables writes the finished cells as results.csv, .json and .parquet. While cells are missing, the
-// files are called results-incomplete.
+// Tables writes the finished cells as results.csv, .json and .parquet, and returns what it read of
+// the folder. While cells are missing, the files are called results-incomplete.
 func (w *Writer) Tables() (*Folder, error) {
 	f, err := Read(w.path)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// bound is the upper end of a class: the class has the values up to it that are in no class before.
+// bound ends a class, which has the values up to most that are above the bound before.
 type bound struct {
 	most  float64
 	label string
 }
 
-// sample gathers numbers.
+// sample gathers a number of each job, and counts jobs and work by its class.
 type sample struct {
 	bounds []bound
 	bins   []Bin
@@ -64,7 +64,8 @@ func (s *sample) numbers() Numbers {
 	}
 }
 
-// widthBounds returns powers of two, up to the machine.
+// widthBounds returns the classes of widths: 1, 2, 3–4, 5–8 and so on, until they reach the
+// machine's processors.
 func widthBounds(processors int64) []bound {
 	bounds := []bound{{1, "1"}}
 	for low := int64(2); low <= processors; {
@@ -101,7 +102,7 @@ func runBounds() []bound {
 	}
 }
 
-// rBounds returns tenths, up to 1.
+// rBounds returns the classes of R, run time over estimate: tenths below 1, and 1.
 func rBounds() []bound {
 	var bounds []bound
 	for i := 1; i <= 9; i++ {
@@ -110,7 +111,7 @@ func rBounds() []bound {
 	return append(bounds, bound{math.Nextafter(1, 0), "< 1"}, bound{math.Inf(1), "1"})
 }
 
-// memoryBounds returns powers of two in MiB.
+// memoryBounds returns the classes of memory: each up to a power of two, in MiB.
 func memoryBounds() []bound {
 	bounds := []bound{{1, "≤ 1"}}
 	for mib := int64(2); mib <= 1<<30; mib *= 2 {

@@ -115,7 +115,7 @@ type Name struct {
 	Work float64 `json:"work"`
 }
 
-// known reports whether any job line has an estimate.
+// known reports whether any of the job lines that were read (c) has an estimate.
 func (e Estimates) known(c workload.Cleaning) bool { return e.Unknown < c.JobsRead }
 
 const (
@@ -150,7 +150,7 @@ func Of(t *workload.Trace) *Survey {
 	return s
 }
 
-// meaning returns what the format says of a status.
+// meaning returns what the Standard Workload Format says of a status.
 func meaning(status int64) string {
 	switch status {
 	case 0:
@@ -170,7 +170,8 @@ func meaning(status int64) string {
 	}
 }
 
-// count takes the numbers of all jobs.
+// count sets what is counted over all jobs: work, load, widths, run times, estimates, memory, users
+// and queues.
 func (s *Survey) count(t *workload.Trace) {
 	widths, runs, rs, memory := newSample(widthBounds(t.Machine.Processors)), newSample(runBounds()),
 		newSample(rBounds()), newSample(memoryBounds())
@@ -213,7 +214,7 @@ func (s *Survey) count(t *workload.Trace) {
 	}
 }
 
-// tally counts a job for a name; "" is none.
+// tally adds a job and its work to the user or queue with this name; "" is unknown and not counted.
 func tally(names map[string]*Name, name string, work float64) {
 	if name == "" {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// printer keeps the first error.
+// printer prints until the first error, which it keeps.
 type printer struct {
 	out io.Writer
 	err error
@@ -155,7 +155,7 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 	}
 }
 
-// longest is how many letters are shown of a text of a file.
+// longest is how many letters are shown of a text from the trace's file.
 const longest = 1000
 
 func percent(part, of int) string {
@@ -175,7 +175,7 @@ func duration(seconds float64) string {
 	return strconv.FormatFloat(math.Round(seconds*10)/10, 'f', -1, 64) + " s"
 }
 
-// bars prints classes with a bar for the share of jobs, and their share of the work.
+// bars prints a table of classes: their jobs, with a bar, and their share of the work.
 func (p *printer) bars(title string, bins []Bin) {
 	if len(bins) == 0 {
 		return
@@ -199,7 +199,8 @@ func (p *printer) bars(title string, bins []Bin) {
 	p.print("\n" + title + "\n" + t.Render() + "\n")
 }
 
-// bar returns a bar whose length is part over most, in steps of an eighth of a column.
+// bar returns a bar of 40 columns times part/most, in steps of an eighth of a column, and at least
+// one step long unless part is 0.
 func bar(part, most int) string {
 	const columns = 40
 	eighths := int(math.Round(float64(part) / float64(max(most, 1)) * columns * 8))

@@ -40,8 +40,8 @@ type File struct {
 // killed may have had the same ID.
 const partPrefix = ".writing-"
 
-// Create checks that a file can be written at path, and begins it. Errors name what it will hold,
-// such as "the table of jobs".
+// Create checks that a file can be written at path, and begins it. In errors, what is the name of
+// its content, such as "the table of jobs".
 func Create(what, path string) (*File, error) {
 	f := &File{what: what, path: path, real: resolve(path)}
 	info, err := os.Stat(f.real)
@@ -69,7 +69,7 @@ var inTheMaking struct { //nolint:gochecknoglobals // they are the process's
 
 var errAbandoned = errors.New("given up")
 
-// beside makes a temporary file in the folder of another one.
+// beside makes a temporary file in the folder of another one. It errs after [Abandon].
 func beside(path string) (*os.File, error) {
 	inTheMaking.Lock()
 	defer inTheMaking.Unlock()
@@ -87,7 +87,8 @@ func beside(path string) (*os.File, error) {
 	return file, err
 }
 
-// settle renames a temporary file to its place or, if that is "", removes it.
+// settle renames a temporary file to its place or, if place is "", removes it. It errs if [Abandon]
+// has removed the file.
 func settle(name, place string) error {
 	inTheMaking.Lock()
 	defer inTheMaking.Unlock()
@@ -105,7 +106,7 @@ func settle(name, place string) error {
 	return os.Remove(name)
 }
 
-// Abandon removes all temporary files. From then on no file can be made.
+// Abandon removes all temporary files. From then on none can be made.
 func Abandon() {
 	inTheMaking.Lock()
 	defer inTheMaking.Unlock()
@@ -116,7 +117,7 @@ func Abandon() {
 	inTheMaking.names = nil
 }
 
-// Same reports whether two files will be at one place.
+// Same reports whether two files will have the same folder and name; false for devices and pipes.
 func (f *File) Same(other *File) bool {
 	if f == nil || other == nil || f.real == "" || other.real == "" ||
 		filepath.Base(f.real) != filepath.Base(other.real) {
@@ -143,7 +144,7 @@ func resolve(path string) string {
 	}
 }
 
-// Fault adds to an error, such as one of Write, which file it is about.
+// Fault adds to an error, such as one of Write, what the file holds and its path.
 func (f *File) Fault(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
@@ -156,7 +157,7 @@ func (f *File) Fault(err error) error {
 // Write writes to the file.
 func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
 
-// Fill writes the whole file and commits it.
+// Fill lets the callback write the whole file and commits it.
 func (f *File) Fill(write func(io.Writer) error) error {
 	buffer := bufio.NewWriter(f)
 	err := write(buffer)

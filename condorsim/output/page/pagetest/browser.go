@@ -70,14 +70,14 @@ func Open(tb testing.TB, file string, v View) *Page {
 	return p
 }
 
-// call is a command of the browser's protocol.
+// call sends a command of the browser's protocol; an error fails the test.
 func call[P, R any](p *Page, command cdp.Command[P, R], params P) {
 	p.Helper()
 	_, err := chromedp.Call(p.Context, command, params)
 	require.NoError(p, err)
 }
 
-// browser is the path of a Chromium; "" if there is none.
+// browser returns the path of a Chromium in $PATH; "" if there is none.
 func browser() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -87,7 +87,8 @@ func browser() string {
 	return ""
 }
 
-// watch makes the test fail if the page does what it must not do.
+// watch returns a listener for the browser's events. The test fails if the page throws an
+// exception, logs a warning or an error, or requests a file other than self.
 func watch(tb testing.TB, self string) func(any) {
 	tb.Helper()
 	var mu sync.Mutex

@@ -79,7 +79,8 @@ type Matrix struct {
 	Schedulers []string
 	Loads      []float64 // nil: 1
 	Baseline   string
-	// Quantiles and Bins are the lengths of the series.
+	// Quantiles is how many quantiles of waits the series of a cell have, Bins how many bins of
+	// time.
 	Quantiles, Bins int
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Slot is a slot that takes whatever fits.
+// Slot returns a slot that accepts every job for which it has enough cpus and memory.
 func Slot(tb testing.TB, name string, cpus int) *negotiator.Slot {
 	tb.Helper()
 	ad := fmt.Sprintf("Name = %q\nCpus = %d\nMemory = 100000\nRequirements = true\n", name, cpus)
