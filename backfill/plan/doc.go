@@ -1,29 +1,28 @@
-// Package plan is what the policies share that plan every waiting job and move
-// jobs forward: conservative, pc and dc.
+// Package plan is shared by the policies that plan every waiting job and move jobs to earlier
+// starts: conservative, pc and dc.
 //
-// Most jobs cannot move, and a [Plan] knows which without trying. A job that was
-// tried in vain can move only after something grew: a place was given back, by a
-// job that ended early or by one that moved. With a place [a, b) that became
-// free, a job of duration d planned for p can start at s < p only if [s, s+d)
-// reaches into [a, b); on one slot even the part of it before p must, since from
-// p on the job stands on its own place. So each job has a window of the starts
-// that it might have: empty after a try in vain, widened by what grows, and only
-// the window is searched. What grew is also of no use to a job that needs more
-// than the most that is free there, nor to one that could do with the least that
-// was free before.
+// Most jobs cannot move, and a [Plan] knows which without a search. A job for which a search was in
+// vain can move only after some slot has grown: room on it was given back, by a job that ended
+// early or by one that moved. Say that room became free during [a, b), and that a job of duration d
+// is planned for p. It can start at s < p only if [s, s+d) overlaps [a, b). On a single slot even
+// the part of [s, s+d) before p must overlap it, since from p on the job uses its own place. So
+// each job has a window of the starts that it might have. It is empty after a search in vain,
+// growths widen it, and only starts in it are searched. A growth does not help a job that needs
+// more than the most that is free there now, nor one for which the least that was free before was
+// enough.
 //
-// What of this depends on the request alone is asked once for all jobs of a
-// [shape], those that ask for the same: a growth is noted there, and each job
-// learns of it when its turn comes.
+// Whether a growth may help depends on the request alone, except for the duration. So it is tested
+// once for all jobs of a [shape], which are those with equal requests. The growth is noted in the
+// shape, and each job widens its window when its turn comes.
 //
-// A job that takes a bundle is one of a chunk on each slot of it: it can move only if
-// some slot of a bundle grew so that all of it is free.
+// A job that takes a bundle needs all of each slot of it: it can move only if some slot of a bundle
+// grew so that all of that slot is free.
 //
-// Windows are a memo. A plan without one begins with every window open, and
-// comes to the same decisions.
+// Windows are a memo, which only saves work. A plan that starts without it opens every window wide,
+// and comes to the same decisions.
 //
-//   - plan.go: the list of jobs, brought along with the cycle's events
-//   - entry.go: one job, its window, and trying it
-//   - shape.go: what jobs of one request have in common; what grew for them
-//   - move.go: in which order jobs are moved: one function for each policy
+//   - plan.go: the list of jobs, and how the cycle's events change it
+//   - entry.go: one job, its window, and the search for an earlier start
+//   - shape.go: jobs with equal requests, and the growths that may help them
+//   - move.go: in which order jobs are moved, in one or two functions for each policy
 package plan

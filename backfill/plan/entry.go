@@ -7,14 +7,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// entry is a waiting job with its reservation. It may be able to start in [from, to), or where its
-// shape grew since it last looked, and at no other time before its start. Entries are small,
-// because every round passes by many of them.
+// entry is a waiting job with its reservation and its window: the job may be able to start in
+// [from, to), or because of growths that its shape noted since the last look, and at no other time
+// before its planned start. Entries are small, because every round passes by many of them.
 type entry struct {
 	*job
 	shape      *shape
-	noted      int           // growths of the shape that the window holds
-	tried      int           // and of those, how many were tried in vain; -1: nothing was
+	noted      int           // growths of the shape that have widened the window
+	tried      int           // growths of the shape at the last search in vain; -1: there was no search yet
 	start, end backfill.Time // planned
 	from, to   backfill.Time
 }
@@ -26,7 +26,7 @@ type job struct {
 	at  backfill.Placement
 }
 
-// entry is a job with its place that might start as early as from.
+// entry returns the entry of a job with its reservation; the job might start as early as from.
 func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfill.Time) entry {
 	s := p.shape(j, at)
 	s.waiting++
@@ -40,7 +40,7 @@ func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfil
 	}
 }
 
-// byQueue compares entries in the queue's order, byStart by planned start.
+// byQueue compares entries by the queue's order, byStart by planned start.
 func byQueue(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job))
 }
@@ -49,8 +49,8 @@ func byStart(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job))
 }
 
-// look widens the window by what grew since the last look, and reports whether the window reaches
-// now or later.
+// look widens the window by the growths since the last look, and reports whether the job might
+// start in the window, now or later.
 func (e *entry) look(now backfill.Time) bool {
 	if e.start <= now {
 		return false
@@ -69,7 +69,8 @@ func (e *entry) look(now backfill.Time) bool {
 	return false
 }
 
-// until is the end of the time that matters to the job: on one slot its planned start.
+// until returns the end of the time in which a growth may help the job: on a single slot its
+// planned start, else its planned end.
 func (e *entry) until() backfill.Time {
 	if e.shape.on == noSlot {
 		return e.end
@@ -77,7 +78,7 @@ func (e *entry) until() backfill.Time {
 	return e.start
 }
 
-// widen adds the starts in [from, to) before the planned one to the window.
+// widen adds the starts in [from, to) that are before the planned start to the window.
 func (e *entry) widen(from, to backfill.Time) {
 	to = min(to, e.start)
 	switch {
@@ -89,8 +90,8 @@ func (e *entry) widen(from, to backfill.Time) {
 	}
 }
 
-// try looks for a job's earliest start in its window and before limit, and
-// narrows the window to what is left.
+// try looks for the job's earliest start in its window and before limit; ok is false if there is
+// none. It narrows the window to the starts that are still possible.
 func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backfill.Placement, ok bool) {
 	e.from = max(e.from, p.c.Now())
 	limit = min(limit, e.to)
@@ -106,7 +107,7 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 		request := e.shape.request
 		request.Duration = e.Estimate
 		start, ok = p.c.Profile().EarliestAhead(request, e.start, e.from, limit)
-		at = e.at // there is but one way to stand on one slot
+		at = e.at // on a single slot the placement is always the same
 	}
 	if e.from = limit; ok {
 		e.from = start
@@ -114,8 +115,8 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 	return start, at, ok
 }
 
-// tryMany looks for a start on many slots. A start needs a chunk on a slot that grew since the last
-// try.
+// tryMany is try for a job with many candidate slots. The job can move only to a start at which it
+// has a chunk on a slot that grew since the last search.
 func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
 	from := e.from
 	if e.tried >= 0 {
@@ -123,13 +124,13 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 			if from = p.earliestOn(e, grown, limit); from == limit {
 				return 0, nil, false
 			}
-			if e.Nodes == 1 && !e.Whole { // there it is
+			if e.Nodes == 1 && !e.Whole { // the one chunk fits there
 				at, ok := p.c.PlaceAt(e.Job, from)
 				return from, at, ok
 			}
 		}
 	}
-	if e.Whole { // mostly there is none, which is found without touching the profile
+	if e.Whole { // mostly there is no start; this finds out without a change of the profile
 		request := e.shape.request
 		request.Duration = e.Estimate
 		var ok bool
@@ -140,9 +141,9 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 	return p.c.EarliestBefore(e.Job, from, limit)
 }
 
-// earliestOn is the first start at which a chunk of the job can run on one of the slots that grew,
-// or limit. For a job that takes a bundle one of the slots must be free as a whole; the bundle's
-// other slots are not looked at here.
+// earliestOn returns the first start before limit at which a chunk of the job can run on one of the
+// slots that grew; limit if there is none. If the job takes a bundle, the chunk is the whole slot,
+// and the bundle's other slots are not looked at.
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
 	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate
@@ -156,7 +157,7 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 		}
 		until := backfill.Forever
 		if slices.ContainsFunc(e.at, func(own backfill.Chunks) bool { return own.Slot == g.slot }) {
-			until = e.start // from then on a chunk stands on its own place
+			until = e.start // from then on a chunk uses the job's own place
 		}
 		slot[0], request.Chunk = g.slot, p.c.State().Chunk(e.Job, g.slot)
 		if start, ok := p.c.Profile().EarliestAhead(request, until, from, limit); ok {
@@ -166,8 +167,8 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 	return limit
 }
 
-// move plans a job for its earliest start, and returns the first job that may be able to move
-// because of that.
+// move reserves the given start and placement for the job. The room that it leaves may let others
+// move: move returns the index of the first job for which that is possible.
 func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first int) {
 	p.c.Reserve(e.Job, start, at)
 	from, end, left := e.start, e.end, e.at
@@ -180,11 +181,11 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 		}
 		first = min(first, p.grow(gone, e.Job, grown, end))
 	}
-	e.noted, e.tried = e.shape.noted, e.shape.noted // its own place is nothing to it
+	e.noted, e.tried = e.shape.noted, e.shape.noted // the room that it left cannot help the job itself
 	return first
 }
 
-// covers reports whether the job has at least as many chunks on the slot.
+// covers reports whether the job's placement has at least as many chunks on the slot.
 func (e *entry) covers(at backfill.Chunks) bool {
 	return slices.ContainsFunc(e.at, func(o backfill.Chunks) bool { return o.Slot == at.Slot && o.Count >= at.Count })
 }

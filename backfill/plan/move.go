@@ -7,7 +7,7 @@ import (
 )
 
 // Compress moves the first job in the plan's order that can start earlier to its earliest start,
-// and repeats until none can.
+// and repeats that from the front until no job can.
 func (p *Plan) Compress() {
 	p.refresh()
 	p.index()
@@ -24,8 +24,8 @@ func (p *Plan) Compress() {
 	}
 }
 
-// CompressOnce moves each job to its earliest start, once, in the order of their starts at the
-// beginning.
+// CompressOnce goes once through the jobs, in the order of the starts that they had before, and
+// moves each to its earliest start.
 func (p *Plan) CompressOnce() {
 	p.refresh()
 	now := p.c.Now()
@@ -44,7 +44,8 @@ func (p *Plan) CompressOnce() {
 	p.resort(moved)
 }
 
-// resort sorts a plan by start again after some of its jobs have moved.
+// resort sorts a plan by start again; moved holds the ascending indices of the jobs that have
+// moved.
 func (p *Plan) resort(moved []int) {
 	if len(moved) == 0 {
 		return
@@ -76,8 +77,8 @@ func (p *Plan) resort(moved []int) {
 	}
 }
 
-// Fill moves jobs that can start now to now, in the plan's order, and repeats until a round moves
-// none.
+// Fill moves each job that can start now to now, in the plan's order, and repeats until a round
+// moves no job.
 func (p *Plan) Fill() {
 	p.refresh()
 	now := p.c.Now()
@@ -96,8 +97,8 @@ func (p *Plan) Fill() {
 	}
 }
 
-// Advance goes once, in the plan's order, through the jobs before j, which has no place. It moves
-// each to its earliest start if that is not later than limit.
+// Advance goes once, in the plan's order, through the jobs before j, which itself has no
+// reservation yet. It moves each to its earliest start if that is limit or earlier.
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
 	now := p.c.Now()

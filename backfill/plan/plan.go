@@ -6,31 +6,32 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Order is the order in which a plan lists its jobs.
+// Order is the order in which a plan lists its jobs and moves them.
 type Order uint8
 
 // The orders.
 const (
-	ByQueue Order = iota // the queue's
-	ByStart              // by planned start, then order of jobs
+	ByQueue Order = iota // the queue's order
+	ByStart              // by planned start, then submit time, then position in the queue
 )
 
-// Plan lists the waiting jobs in an order during one cycle, each with its window: the starts before
-// the planned one that may be possible.
+// Plan lists the waiting jobs during one cycle. Each has a window: the starts before the planned
+// one that may be possible.
 type Plan struct {
 	c      *backfill.Cycle
 	order  Order
 	jobs   []entry
 	shapes []*shape
-	stale  bool // jobs must be listed anew, with every window open
+	stale  bool // jobs must be listed anew, with every window as wide as possible
 
-	low, high backfill.Vector    // room for what grow asks
-	left      []backfill.Vacated // for what follow does
-	moved     []int              // and for what CompressOnce moves
+	low, high backfill.Vector    // buffers of grow
+	left      []backfill.Vacated // buffer of follow
+	moved     []int              // this and out are buffers of CompressOnce
 	out       []entry
 }
 
-// Open begins a cycle with the plan that the last cycle left as its memo, or with a new one.
+// Open opens a cycle with the plan that the last cycle left as its memo, or with a new plan if
+// there is none in this order.
 func Open(c *backfill.Cycle, order Order) *Plan {
 	p, ok := c.Memo().(*Plan)
 	if !ok || p.order != order {
@@ -52,14 +53,15 @@ func (p *Plan) rematched() bool {
 	})
 }
 
-// Next takes the next event and updates the plan: it places the jobs that lost their place, and
-// widens windows by what was given back. The policy places a job that arrives, with Promise.
+// Next takes the next event and updates the plan; it returns false after the last event. It places
+// the waiting jobs that lost their reservation, and notes the room that was given back. It does not
+// place a job that arrives: the policy does, with [Plan.Promise].
 func (p *Plan) Next() (backfill.Event, bool) {
 	e, more := p.c.Next()
 	if !more {
 		return e, false
 	}
-	if e.Kind == backfill.PolicyChanged { // mostly all jobs are placed now, one after the other
+	if e.Kind == backfill.PolicyChanged { // usually all jobs are in Displaced; the loop below lists them
 		p.jobs, p.shapes, p.stale = nil, nil, len(e.Displaced) < p.c.State().Waiting()
 	} else if !p.stale {
 		p.follow(&e)
@@ -70,8 +72,8 @@ func (p *Plan) Next() (backfill.Event, bool) {
 	return e, true
 }
 
-// follow removes the jobs that lost their place in an event, and notes the room that was given
-// back.
+// follow removes the jobs that lost their reservation in an event, and notes the room that the
+// event gave back.
 func (p *Plan) follow(e *backfill.Event) {
 	now := p.c.Now()
 	left := p.c.Vacated(p.left[:0])
@@ -84,7 +86,7 @@ func (p *Plan) follow(e *backfill.Event) {
 	for i := range left {
 		by := left[i].Job
 		if len(left) > 1 {
-			by = nil // there may be others on its slots
+			by = nil // what was free before is not known: others may have left the same slots
 		}
 		for _, at := range left[i].Placement {
 			p.grow(at, by, max(now, left[i].Start), left[i].End)
@@ -95,7 +97,7 @@ func (p *Plan) follow(e *backfill.Event) {
 	}
 }
 
-// remove takes a job that had a place off the list.
+// remove takes off the list a job that lost its reservation.
 func (p *Plan) remove(left *backfill.Vacated) {
 	i := p.position(entry{job: &job{Job: left.Job, key: left.Key}, start: left.Start})
 	if i < len(p.jobs) && p.jobs[i].Job == left.Job {
@@ -104,13 +106,15 @@ func (p *Plan) remove(left *backfill.Vacated) {
 	}
 }
 
-// Earliest returns the start and placement that a job without a place would get.
+// Earliest returns the earliest start that a job without a reservation could get; false if it fits
+// at no time.
 func (p *Plan) Earliest(j *backfill.Job) (start backfill.Time, ok bool) {
 	start, _, ok = p.c.Earliest(j, p.c.Now())
 	return start, ok
 }
 
-// place plans a job that has no place at its earliest start. A job that fits at no time is held.
+// place reserves for a job without a reservation at its earliest start. A job that fits at no time
+// is held.
 func (p *Plan) place(j *backfill.Job) {
 	start, at, ok := p.c.Earliest(j, p.c.Now())
 	if !ok {
@@ -124,7 +128,7 @@ func (p *Plan) place(j *backfill.Job) {
 	}
 }
 
-// Promise places a job that has arrived and makes its start its guarantee.
+// Promise reserves for a job that has arrived, at its earliest start, and makes that its guarantee.
 func (p *Plan) Promise(j *backfill.Job) {
 	p.place(j)
 	if start, _, ok := p.c.Reservation(j); ok {
@@ -132,8 +136,8 @@ func (p *Plan) Promise(j *backfill.Job) {
 	}
 }
 
-// Start starts the jobs whose time has come, in order of jobs, and ends the
-// cycle.
+// Start starts the jobs whose planned start has come, by submit time, then position in the queue.
+// It leaves the plan as the memo for the next cycle, so it must be called last.
 func (p *Plan) Start() {
 	due := p.c.Due()
 	for _, j := range due {
@@ -149,7 +153,7 @@ func (p *Plan) Start() {
 	p.c.Remember(p)
 }
 
-// drop removes the jobs that were due, and the shapes that no job has any more.
+// drop removes the jobs that were started, and the shapes that no job has any more.
 func (p *Plan) drop() {
 	p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool {
 		due := e.start <= p.c.Now()
@@ -161,7 +165,8 @@ func (p *Plan) drop() {
 	p.shapes = slices.DeleteFunc(p.shapes, func(s *shape) bool { return s.waiting == 0 })
 }
 
-// refresh lists the jobs again if keys, candidates or the policy changed.
+// refresh lists the jobs anew, if they are stale: keys, candidates or the policy changed, or there
+// was no memo.
 func (p *Plan) refresh() {
 	if !p.stale {
 		return
@@ -178,7 +183,7 @@ func (p *Plan) refresh() {
 	}
 }
 
-// position is the index at which a job is listed, or would be.
+// position returns the index at which the plan lists the entry, or would.
 func (p *Plan) position(e entry) int {
 	compare := byQueue
 	if p.order == ByStart {
@@ -188,7 +193,7 @@ func (p *Plan) position(e entry) int {
 	return i
 }
 
-// index lists each shape's jobs.
+// index stores in each shape the indices of its jobs, for grow.
 func (p *Plan) index() {
 	for _, s := range p.shapes {
 		s.listed, s.until = s.listed[:0], s.until[:0]

@@ -7,30 +7,31 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// shape is a request that one or more planned jobs share. It notes the growths that may help these
-// jobs.
+// shape stands for all planned jobs with equal requests. It notes the growths, the room given back
+// on a slot, that may help these jobs to start earlier.
 type shape struct {
-	candidates int             // ID of the set
-	request    profile.Request // but for the duration
-	need       backfill.Vector // of all chunks on one slot; nil: all that it has
-	on         backfill.SlotID // the only slot that may be used, and is; else noSlot
+	candidates int             // ID of the candidate set
+	request    profile.Request // without the duration, which may differ
+	need       backfill.Vector // of all chunks together; nil: the whole slot
+	on         backfill.SlotID // the only candidate slot, on which the jobs are placed; else noSlot
 
-	waiting int // how many jobs
-	noted   int // how many growths
-	// Those that begin before all later ones, and those that end after them.
+	waiting int // number of planned jobs
+	noted   int // number of growths so far
+	// The growths that begin before all later ones, and those that end after all later ones.
 	earliest, latest []growth
-	// The last ones, where there are more slots.
+	// The last growths, at most maxLast; only if on is noSlot.
 	last []growth
 
-	// Its jobs' indices in the plan, and the latest instant that matters to those
-	// up to each: jobs only move forward, so that it is a bound.
+	// The indices of the jobs in the plan, ascending. Entry i of until is the latest instant at
+	// which a growth may help one of the first i+1 of them. It stays an upper bound, as jobs only
+	// move to earlier starts.
 	listed []int
 	until  []backfill.Time
 }
 
 const noSlot backfill.SlotID = -1
 
-// shape finds or makes the shape of a job with its place.
+// shape returns the shape of a job with its placement, and makes it if there is none.
 func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	request, need, on := p.c.Request(j), j.Total(), noSlot
 	if j.Whole {
@@ -50,22 +51,23 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	return s
 }
 
-// growth is room that was given back, the number-th that may help a shape.
+// growth is room that was given back on a slot, free during [from, to). The growths of a shape are
+// numbered from 1.
 type growth struct {
 	number   int
 	slot     backfill.SlotID
 	from, to backfill.Time
 }
 
-// grow notes the place that a job gave back for the shapes that it may help. It returns a job
-// before which none can move into the place. Without a job it is not known what was free there
-// before.
+// grow notes the room that job by gave back on a slot, in every shape that it may help. It returns
+// the index of a job before which no job can use the room. If by is nil, the amount that was free
+// there before is taken as unknown.
 func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time) (first int) {
 	first = len(p.jobs)
 	if from >= to || p.stale || len(p.jobs) == 0 {
 		return first
 	}
-	// Low is the least that was free there before, high the most that is now.
+	// low is the least that was free there before, high the most that is free now.
 	p.c.Profile().Bounds(at.Slot, from, to, p.low, p.high)
 	if by != nil {
 		p.low.AddScaled(p.c.State().Chunk(by, at.Slot), -int64(at.Count))
@@ -83,8 +85,8 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	return first
 }
 
-// first returns the first of the shape's jobs, before limit, to which time after the instant
-// matters.
+// first returns the plan's index of the shape's first job that may use room that is free from from
+// on, but at most limit.
 func (s *shape) first(from backfill.Time, limit int) int {
 	i, _ := slices.BinarySearch(s.until, from+1)
 	if i == len(s.listed) {
@@ -93,8 +95,9 @@ func (s *shape) first(from backfill.Time, limit int) int {
 	return min(limit, s.listed[i])
 }
 
-// helps reports whether jobs of the shape may be able to move for room on a slot that now has up to
-// p.high free and had as little as p.low before. A no is certain.
+// helps reports whether jobs of the shape may be able to move because of room on a slot. The most
+// that is free there now is p.high, the least that was free before p.low. If it returns false, none
+// can.
 func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
 	if s.request.Whole {
 		all := p.c.State().Slots()[slot].Capacity
@@ -106,7 +109,7 @@ func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
 	return fits(s.request.Chunk, p.high) && !fits(s.need, p.low) && s.request.Candidates.Has(slot)
 }
 
-// fits reports whether there is enough of every resource that is needed. Others may be
+// fits reports whether enough is free of every resource that is needed. What is not needed may be
 // overcommitted.
 func fits(need, free backfill.Vector) bool {
 	for k, n := range need {
@@ -117,7 +120,7 @@ func fits(need, free backfill.Vector) bool {
 	return true
 }
 
-// note adds a growth, and drops those that are over.
+// note adds a growth, and drops growths that are over.
 func (s *shape) note(g growth, now backfill.Time) {
 	s.noted++
 	g.number = s.noted
@@ -144,18 +147,18 @@ func (s *shape) note(g growth, now backfill.Time) {
 	s.earliest = append(slices.Delete(s.earliest, 0, over), g)
 }
 
-// since returns the span of what grew after the first noted growths; it is empty if all of that is
-// over.
+// since returns a span that covers the growths after the first noted ones, except those that are
+// over. It is empty if none is left.
 func (s *shape) since(noted int) (from, to backfill.Time) {
 	from = after(s.earliest, noted).from
 	return from, max(from, after(s.latest, noted).to)
 }
 
-// maxLast is how many growths are remembered one by one.
+// maxLast is how many growths a shape remembers one by one.
 const maxLast = 512
 
-// grown lists the growths after the first noted ones. It is false if there were too many to
-// remember.
+// grown returns the growths after the first noted ones. It returns false if they are too many to be
+// remembered.
 func (s *shape) grown(noted int) ([]growth, bool) {
 	n := s.noted - noted
 	if n > len(s.last) {
@@ -164,7 +167,8 @@ func (s *shape) grown(noted int) ([]growth, bool) {
 	return s.last[len(s.last)-n:], true
 }
 
-// after is the first growth of a number beyond noted, or none.
+// after returns the first growth in the list with a number above noted; the zero growth if there is
+// none.
 func after(row []growth, noted int) growth {
 	if n := len(row); n > 1 && row[n-2].number <= noted { // mostly it is the last
 		row = row[n-1:]
