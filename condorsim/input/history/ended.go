@@ -15,8 +15,9 @@ import (
 
 // EndedOptions say how [ReadEnded] reads a file.
 type EndedOptions struct {
-	// Until is when the last job is taken to have ended; all other ends move with it. The
-	// file has a clock of its own, and what estimators forget with age counts back from here.
+	// Until is the end that the last job of the file gets; all other ends are shifted by the same
+	// time. For the file has a clock of its own, and estimators that forget old jobs count their
+	// age back from here.
 	Until backfill.Time
 	// EstimateAttributes are the attributes of job ads that may hold the requested time in
 	// seconds; the first that a job has counts. If empty, those of [negotiator.DefaultSchema].
@@ -26,15 +27,15 @@ type EndedOptions struct {
 	DefaultEstimate backfill.Time
 }
 
-// anyMachine is a machine size that no job exceeds: a job that ran fitted its machine.
+// anyMachine is more processors than any job needs, so that no job is dropped as too wide: a job
+// that ran has fitted its machine.
 const anyMachine = 1_000_000_000_000
 
-// ReadEnded reads jobs that ended, for estimators to learn from before they are asked. The
-// file is a trace or job ads, compressed or not. The result is in the order of the ends, as
-// [estimate.Set.Learn] takes it. A job ended at its submit time, plus its wait if recorded,
-// plus its run time; its labels are those that simulator and negotiator give it. Jobs that
-// did not complete, and others that [workload.CleanPapers] drops, are left out. Errors give
-// the file by name, and the line.
+// ReadEnded reads jobs that ended, for estimators to learn from before a run. The file is a trace
+// or job ads, compressed or not. The result is in the order of the ends, as [estimate.Set.Learn]
+// takes it. A job ended at its submit time, plus its wait if recorded, plus its run time; its
+// labels are those that simulator and negotiator give it. Jobs that did not complete, and others
+// that [workload.CleanPapers] drops, are left out. Errors give the file by name, and the line.
 func ReadEnded(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, error) {
 	text, stop, err := workload.Text(r)
 	if err != nil {
@@ -51,10 +52,11 @@ func ReadEnded(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, erro
 	return endedOf(t, o.Until), nil
 }
 
-// endedOf returns a trace's jobs as ended jobs, the last of them at until.
+// endedOf returns a trace's jobs as ended jobs, in the order of their ends, and shifted so that the
+// last ends at until.
 func endedOf(t *workload.Trace, until backfill.Time) []estimate.Ended {
 	ended := make([]estimate.Ended, len(t.Jobs))
-	labels := map[[4]string]map[string]string{} // shared by jobs with the same
+	labels := map[[4]string]map[string]string{} // by user, group, executable and queue
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
 		label := [4]string{j.User, j.Group, j.Executable, j.Queue}

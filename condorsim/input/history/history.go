@@ -40,8 +40,9 @@ import (
 type Options struct {
 	// Clean says which jobs that did not finish are kept. By default none are.
 	// [workload.CleanPartial] drops only those still in a queue, [workload.CleanCancelled] only
-	// those that were removed, and [workload.CleanNone] neither. A removed job counts for as long
-	// as it ran, a queued one for as long as it is estimated to run, if it is.
+	// those that were removed, and [workload.CleanNone] neither. A removed job that is kept runs
+	// for as long as it ran then; a queued one for as long as it is estimated to run, and it is
+	// dropped without an estimate.
 	Clean workload.Clean
 	// Schema names the attributes that may hold the estimate, in seconds, and the resources that
 	// jobs request.
@@ -59,16 +60,16 @@ type Job struct {
 	Name  string // ClusterId.ProcId, and @schedd if there are several schedds
 	Place backfill.QueuePosition
 	Nodes int // number of chunks
-	// Labels and Ad are shared by jobs with the same. Ad holds only what matters to slots:
+	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
 	// and what these refer to. It is nil without Options.WithAds.
 	Labels map[string]string
 	Ad     *classad.ClassAd
 
-	changed int64 // when its status changed, which tells the latest ad of a job
+	changed int64 // when its status changed; the latest ad of a job counts
 }
 
-// History is the jobs that were read, in order of jobs.
+// History is the jobs that were read, by submit time, then schedd, ClusterId and ProcId.
 type History struct {
 	Name     string // of the file, as given
 	Jobs     []Job
@@ -78,7 +79,8 @@ type History struct {
 	Peak int64
 }
 
-// Read reads job ads in any form that classad.ReadAds knows, compressed or not.
+// Read reads job ads in any form that classad.ReadAds accepts, compressed or not. It is an error if
+// the text is not ads or has no job.
 func Read(r io.Reader, name string, o Options) (*History, error) {
 	text, stop, err := workload.Text(r)
 	if err != nil {
@@ -99,9 +101,10 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 	return c.h, nil
 }
 
-// Trace returns the history as a trace of one machine. A job of several chunks becomes one of their
-// processors in all. If the options give no size, the machine has as many processors as these jobs
-// ever used at one time.
+// Trace returns the history as a trace of one machine. A job of several chunks becomes one job with
+// the processors of all chunks. If the options give no number of processors, the machine gets the
+// most that these jobs used at one time, and at least those of the widest job; it is an error then
+// if no ad says when its job started.
 func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 	jobs := make([]workload.Job, len(h.Jobs))
 	var widest int64
@@ -127,9 +130,9 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 	return t, nil
 }
 
-// ReadTrace reads job ads as a trace of one machine; see [History.Trace]. estimates names the
-// attributes that may hold the estimate, of which a job's first counts; if empty, those of the
-// default schema.
+// ReadTrace reads job ads as a trace of one machine; see [History.Trace]. The list estimates has
+// the names of the attributes that may hold the estimate: the first that is a positive number in a
+// job's ad counts. If the list is empty, it is that of the default schema.
 func ReadTrace(r io.Reader, name string, estimates []string, o workload.Options) (*workload.Trace, error) {
 	schema := negotiator.DefaultSchema()
 	if len(estimates) > 0 {
@@ -163,7 +166,8 @@ func adsAhead(text *bufio.Reader) bool {
 	return adsBegin.Match(bytes.TrimLeft(head, " \t\r\n"))
 }
 
-// key identifies a job. It includes the submit time, since a schedd may start numbering again.
+// key identifies a job. The submit time is part of it, since a schedd may begin again with
+// ClusterId 1.
 type key struct {
 	schedd        string
 	cluster, proc int64
@@ -179,7 +183,8 @@ type collector struct {
 	spans  []span // of jobs with a recorded start
 }
 
-// add adds the job of an ad, or drops it and counts why.
+// add adds the job of an ad, or counts why it is dropped. Of several ads of one job, the one whose
+// status changed last counts.
 func (c *collector) add(ad *classad.ClassAd) {
 	count := &c.h.Cleaning
 	count.JobsRead++
@@ -232,8 +237,8 @@ func (c *collector) finish() {
 // span is a time in which a job used cpus.
 type span struct{ start, end, cpus int64 }
 
-// peak returns the most cpus in use at one time. A job that starts when another ends takes its
-// place.
+// peak returns the most cpus that the spans use at one time; 0 without spans. At an instant at
+// which some spans end and others start, the ends come first.
 func peak(spans []span) (most int64) {
 	type step struct{ at, cpus int64 }
 	steps := make([]step, 0, 2*len(spans))

@@ -45,7 +45,8 @@ func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, err
 	return 0, errUnknown
 }
 
-// job reads a job from an ad.
+// job reads a job from an ad. The error is errDropped if the job was dropped and counted; any other
+// error says why the ad is unusable.
 func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	var errs [3]error
 	j.Place.Cluster, errs[0] = number(ad, 0, math.MaxInt32, "ClusterId")
@@ -89,7 +90,8 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	return j, nil
 }
 
-// notOnSlots reports whether a job ran on its submit machine or on a grid.
+// notOnSlots reports whether a job needs no slot, since its universe runs it on the submit machine
+// or on a grid.
 func (c *collector) notOnSlots(ad *classad.ClassAd) bool {
 	universe, _ := ad.Int("JobUniverse")
 	return universe == universeScheduler || universe == universeLocal || universe == universeGrid
@@ -105,7 +107,8 @@ func schedd(ad *classad.ClassAd) string {
 	return name
 }
 
-// runTime sets how long a job ran, or drops a job that did not run.
+// runTime sets how long a job ran. If the job did not run, or the options drop jobs of its status,
+// it counts that and returns errDropped.
 func (c *collector) runTime(ad *classad.ClassAd, j *Job) (err error) {
 	count := &c.h.Cleaning
 	status, given := ad.Int("JobStatus")
@@ -150,7 +153,8 @@ func (c *collector) drops(rule workload.Clean) bool {
 	return slices.Contains([]workload.Clean{rule, workload.CleanPapers, ""}, c.o.Clean)
 }
 
-// request reads what a job requested, and returns the request of each chunk.
+// request sets in the job what it requested in all, and returns the request of each chunk. If a
+// chunk has no cpus, it counts that and returns errDropped.
 func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector, err error) {
 	nodes := int64(1)
 	if universe, _ := ad.Int("JobUniverse"); universe == universeParallel || universe == 0 {

@@ -59,8 +59,9 @@ func (s *shared) labels(ad *classad.ClassAd) map[string]string {
 	return known
 }
 
-// ad reduces a job's ad to what matters to slots. Requests become numbers, since the attributes
-// that their expressions refer to (MemoryUsage…) differ from job to job.
+// ad reduces a job's ad to what matters to slots, and returns the same ad for all jobs whose
+// reduced ads are equal. Requests become numbers, since the attributes that their expressions refer
+// to (MemoryUsage…) differ from job to job.
 func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vector) *classad.ClassAd {
 	names := map[string]bool{}
 	for i, resource := range resources {

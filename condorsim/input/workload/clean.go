@@ -75,8 +75,8 @@ func (c *cleaner) record(rec *record) *Error {
 	return nil
 }
 
-// known reports whether a job of that number occurred before, and records it. Usually the numbers
-// ascend, and nothing needs to be stored.
+// known reports whether a job of that number occurred before, and records the number. It stores no
+// numbers as long as they ascend, as they usually do.
 func (c *cleaner) known(id int64) bool {
 	if id > c.highestID && c.ids == nil {
 		c.highestID = id
@@ -93,7 +93,7 @@ func (c *cleaner) known(id int64) bool {
 	return known
 }
 
-// drops reports whether a rule applies.
+// drops reports whether the options ask for a rule by which jobs are dropped.
 func (c *cleaner) drops(rule Clean) bool {
 	return c.opts.Clean == rule || c.opts.Clean == CleanPapers || c.opts.Clean == ""
 }
@@ -148,7 +148,8 @@ func firstPositive(a, b int64) int64 {
 	return b
 }
 
-// label returns the text for a number of one of the four kinds of labels.
+// label returns the text for a number of one of the four kinds of labels; "" if the number is
+// negative, which means unknown.
 func (c *cleaner) label(kind int, number int64) string {
 	if number < 0 {
 		return ""
@@ -205,7 +206,7 @@ func (c *cleaner) machineProcessors() int64 {
 	return c.trace.Header.processors()
 }
 
-// machineMemory returns the memory of the options, else of the header.
+// machineMemory returns the memory of the options, else of the header; 0 if neither has it.
 func (c *cleaner) machineMemory() int64 {
 	if c.opts.Memory > 0 {
 		return c.opts.Memory

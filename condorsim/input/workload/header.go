@@ -113,7 +113,8 @@ func (c *cleaner) comment(s string) {
 	c.trace.Header.add(key, value)
 }
 
-// name stores a label if the line is one.
+// name stores the label that a line such as 12 "alice" gives to a number, for one of the four kinds
+// of labels. It returns false if the line has another form.
 func (c *cleaner) name(kind int, line string) bool {
 	number, quoted, _ := strings.Cut(line, " ")
 	n, err := strconv.ParseInt(number, 10, 64)

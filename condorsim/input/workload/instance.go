@@ -50,10 +50,10 @@ type instanceJob struct {
 	Memory   int64 `json:"memory"`
 }
 
-// ReadInstance reads a JSON instance, which may be compressed. Unknown keys and values that no
-// scheduler can work with are faults, returned as *Error, with the line if JSON gives one. Jobs are
-// sorted by submit time if they are not, expected results with them. Jobs larger than the machine
-// stay: the pool holds them.
+// ReadInstance reads an [Instance] from a JSON file, which may be compressed. Unknown keys and
+// values that no scheduler can work with are faults, returned as *Error, with the line if JSON
+// gives one. Jobs are sorted by submit time, and expected results with them. Jobs larger than the
+// machine are kept: a simulation puts them on hold.
 func ReadInstance(path string) (*Instance, error) {
 	from, err := os.Open(path)
 	if err != nil {
@@ -85,8 +85,8 @@ func ReadInstance(path string) (*Instance, error) {
 	return file.instance(), nil
 }
 
-// WriteInstance writes the trace as a JSON instance, one line for each job, without labels and
-// header. Errors are those of w.
+// WriteInstance writes the trace as JSON in the form that [ReadInstance] reads, one line for each
+// job, without labels and header. Errors are those of w.
 func (t *Trace) WriteInstance(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	name, err := json.Marshal(t.Name)
@@ -115,8 +115,8 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 	return nil
 }
 
-// jsonFault returns an error with the line: of the fault if the decoder gives its offset, else of
-// where it stopped.
+// jsonFault returns the error of the decoder with a line: that of the fault if the decoder tells
+// where it is, else the one at which the decoder stopped.
 func jsonFault(path string, text []byte, offset int64, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -193,7 +193,7 @@ func (e *Expected) lists() []*[]int64 {
 	return []*[]int64{&e.Start, &e.Guarantee, &e.StrictFST, &e.RelaxedFST}
 }
 
-// instance makes a trace with its results, in order of jobs.
+// instance makes the trace and its expected results, both by submit time.
 func (f *instanceFile) instance() *Instance {
 	order := make([]int, len(f.Jobs))
 	for i := range order {

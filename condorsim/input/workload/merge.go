@@ -8,9 +8,9 @@ import (
 )
 
 // Merge makes one trace of the jobs of several, such as the mixed workload of the IBB paper. Each
-// job is submitted as long after the first one as in its own trace; equal ones are in the order of
-// the traces. If the machine has no processors or no memory, it gets the largest of the traces'
-// machines. Jobs that it cannot hold are dropped and counted.
+// job is submitted as long after the first one as in its own trace; jobs of one instant are in the
+// order of the traces. If the machine has no processors or no memory, it gets the most that a
+// machine of the traces has. Jobs that it cannot hold are dropped and counted.
 //
 // The jobs are numbered from 1. Users, groups, executables and queues of different traces are
 // different: each gets the trace's name as a prefix.
@@ -50,7 +50,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 	return merged
 }
 
-// distinctNames returns the names of the traces; repeated ones get a number.
+// distinctNames returns the names of the traces; repeated names get a number.
 func distinctNames(traces []*Trace) []string {
 	seen := map[string]int{}
 	names := make([]string, len(traces))
@@ -64,7 +64,8 @@ func distinctNames(traces []*Trace) []string {
 	return names
 }
 
-// prefixer returns a function that puts a trace's name before a label, with one string for each.
+// prefixer returns a function that puts a trace's name before a label; equal labels get the same
+// string. "" stays "".
 func prefixer(trace string) func(label string) string {
 	known := map[string]string{"": ""}
 	return func(label string) string {

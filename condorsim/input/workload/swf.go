@@ -80,8 +80,9 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 	return c.finish()
 }
 
-// blame decides whether a line is at fault or the compressed file that it came from, by reading the
-// rest, down to the checksum.
+// blame returns the error for a faulty line. It reads the rest of the file: if the compressed data
+// turn out to be damaged, by their checksum for example, the error says that, else it is the fault
+// of the line.
 func blame(fault *Error, format packed.Format, rest io.Reader) error {
 	if _, err := io.Copy(io.Discard, rest); err != nil && format != packed.Plain {
 		return &Error{
@@ -92,7 +93,7 @@ func blame(fault *Error, format packed.Format, rest io.Reader) error {
 	return fault
 }
 
-// headOf returns the beginning of a text that is short enough for an error.
+// headOf cuts a text to a length that suits an error.
 func headOf(text string) string {
 	const room = 40
 	if len(text) > room {
@@ -101,7 +102,7 @@ func headOf(text string) string {
 	return text
 }
 
-// unreadable returns the fault of a file whose text is cut off or cannot be read.
+// unreadable returns the error for a file whose text is cut off or cannot be read.
 func unreadable(name string, line int, err error) error {
 	fault := &Error{File: name, Line: line, Err: err}
 	var truncated *packed.TruncatedError
@@ -119,7 +120,7 @@ func unreadable(name string, line int, err error) error {
 	return fault
 }
 
-// line reads one line, without its end.
+// line reads one line of the file, given without its end: a job line or a comment.
 func (c *cleaner) line(s []byte) *Error {
 	if len(s) == 0 {
 		return nil
@@ -254,8 +255,8 @@ func (p *progressReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Text returns the text of r, decompressed if needed. It is decompressed ahead on another
-// goroutine; stop ends that.
+// Text returns the text of r, decompressed if needed. Another goroutine decompresses ahead until
+// stop is called.
 func Text(r io.Reader) (text *bufio.Reader, stop func(), err error) {
 	unpacked, err := packed.NewReader(r)
 	if err != nil {

@@ -72,8 +72,8 @@ func appendLine(line []byte, j Job, numbers *[len(nameKeys)]map[string]int64) []
 	return append(line, '\n')
 }
 
-// writeHeader writes the trace's header and what the jobs need to be understood. Write errors are
-// returned by the final flush.
+// writeHeader writes the trace's header, with the machine and the labels behind the numbers. Write
+// errors are returned by the final flush.
 func (t *Trace) writeHeader(out *bufio.Writer, numbers *[len(nameKeys)]map[string]int64) {
 	h := maps.Clone(t.Header)
 	if h == nil {
@@ -153,8 +153,8 @@ func (t *Trace) labelNumbers() *[len(nameKeys)]map[string]int64 {
 	return &numbers
 }
 
-// numberedTwice reports whether two jobs have the same number. Usually the numbers ascend, and
-// nothing needs to be stored.
+// numberedTwice reports whether two jobs have the same number. It stores no numbers as long as they
+// ascend, as they usually do.
 func (t *Trace) numberedTwice() bool {
 	var seen map[int64]bool
 	for i := range t.Jobs {

@@ -17,8 +17,8 @@ type Transform struct {
 	From, Until int64
 	// Max keeps the first Max jobs; 0: all.
 	Max int
-	// Widths multiplies the processors of each job, rounded, at least one and at most the machine;
-	// memory is multiplied as well. 0 or 1: unchanged.
+	// Widths multiplies the processors of each job, rounded, to at least one and at most those of
+	// the machine; memory is multiplied as well. 0 or 1: unchanged.
 	Widths float64
 	// Memory and Estimates replace those of the trace; "": unchanged.
 	Memory    MemoryModel
@@ -33,7 +33,8 @@ type Transform struct {
 // The factors are bounded so that scaled numbers cannot overflow.
 const minFactor, maxFactor = 0.001, 1000
 
-// Streams of random numbers, so that one model does not disturb another.
+// Streams of random numbers: each model has its own, so that the other model does not change what
+// it draws.
 const (
 	estimateStream = 1 + iota
 	memoryStream
@@ -81,8 +82,8 @@ func (x Transform) String() string {
 }
 
 // Transform returns a changed copy, whose header notes the changes. Jobs that are cut off are
-// counted in its Cleaning. Errors are those of [Transform.Validate], and of a model that the trace
-// does not fit.
+// counted in its Cleaning. Errors are those of [Transform.Validate], and of a model that cannot be
+// applied to this trace.
 func (t *Trace) Transform(x Transform) (*Trace, error) {
 	if err := x.Validate(); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (t *Trace) cut(from, until int64, limit int) {
 	count.JobsLeft = len(t.Jobs)
 }
 
-// scaleWidths multiplies processors, and memory with them.
+// scaleWidths multiplies the processors of each job, and its memory with them.
 func (t *Trace) scaleWidths(factor float64) {
 	if factor == 0 || factor == 1 {
 		return
@@ -142,7 +143,7 @@ func (t *Trace) scaleWidths(factor float64) {
 	}
 }
 
-// scaleLoad moves the submit times together or apart, from the first one on.
+// scaleLoad divides the times from the first submission to the others by the load.
 func (t *Trace) scaleLoad(load float64) {
 	if load == 0 || load == 1 || len(t.Jobs) == 0 {
 		return

@@ -78,7 +78,8 @@ func popularity() [headSize][4]int {
 	}
 }
 
-// tsafrir replaces the estimates of all jobs. longest is the longest estimate; 0: the trace's.
+// tsafrir replaces the estimates of all jobs by those of the model. The longest estimate is given,
+// or if 0 that of the trace, in full hours. It is an error if a job ran longer.
 func (t *Trace) tsafrir(longest int64, random *rand.Rand) error {
 	if len(t.Jobs) == 0 {
 		return nil
@@ -120,7 +121,8 @@ func (t *Trace) tsafrir(longest int64, random *rand.Rand) error {
 	return nil
 }
 
-// estimateShares returns the estimates for a number of jobs, by length.
+// estimateShares returns the model's estimates for a number of jobs, by length, each with the share
+// of the jobs that use it.
 func estimateShares(jobs int, longest int64, random *rand.Rand) []share {
 	shares := headShares(longest, random)
 	known := map[int64]bool{}
@@ -170,10 +172,10 @@ func headTimes(longest int64) []int64 {
 	return times
 }
 
-// headRanks draws a rank of popularity, from 1, for each of the 20 times. The longest is the most
-// popular one. A rank can be drawn once it has occurred in one of the logs at this or an earlier
-// time, and must be drawn by the last time at which it occurs. Each draw takes the more popular of
-// two.
+// headRanks draws a rank of popularity, from 1, for each of the 20 rows of [popularity]. The first
+// row, the longest time, gets rank 1. A rank can be drawn from the first row on in which a log has
+// it, and is taken in the last such row at the latest. Each draw takes the more popular of two
+// random ranks.
 func headRanks(random *rand.Rand) []int {
 	var due [headSize + 1]int
 	for at, logs := range popularity() {
@@ -200,8 +202,9 @@ func headRanks(random *rand.Rand) []int {
 	return ranks
 }
 
-// tailShares returns the estimates that are not popular: as many as there are distinct ones, less
-// the head, in whole minutes if those are unused, with random shares.
+// tailShares returns the estimates that are not popular (the tail) with random shares: distinct
+// less head of them, in whole minutes, or up to 30 s off where that time is used already. It adds
+// them to known; those for which no time is free are left out.
 func tailShares(distinct, head int, longest int64, known map[int64]bool, random *rand.Rand) []share {
 	n := distinct - head
 	if n <= 0 {
@@ -234,7 +237,7 @@ func tailShares(distinct, head int, longest int64, known map[int64]bool, random 
 }
 
 // distinctEstimates returns how many different estimates a number of jobs use, interpolated
-// linearly between points.
+// linearly between the points of the model.
 func distinctEstimates(jobs int) int {
 	points := [][2]int{{0, 0}, {20, 10}, {200, 20}, {1000, 35}, {10_000, 90}, {70_000, 340}, {250_000, 565}}
 	for i, p := range points[1:] {

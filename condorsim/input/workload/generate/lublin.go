@@ -217,8 +217,9 @@ func newArrivals(p lublinParameters, random *rand.Rand) *arrivals {
 	return a
 }
 
-// advance goes to the next job. A gap of the rush hours is a number of points, and each half hour
-// that passes uses up its weight in points. So gaps are long in half hours of small weight.
+// advance goes to the next job's submission. A drawn gap, which is one of the rush hours, is a
+// number of points, and each half hour that passes uses up its weight in points. So gaps are long
+// in half hours of small weight.
 func (a *arrivals) advance() {
 	x := math.Inf(1)
 	for x > maxLogGap {

@@ -42,7 +42,8 @@ func formats() []format {
 	}
 }
 
-// ByName returns the format that a file's name stands for, and the name without that ending.
+// ByName returns the format that the end of a file's name stands for, and the name without that
+// end.
 func ByName(file string) (f Format, rest string) {
 	for _, f := range formats() {
 		if rest, ok := strings.CutSuffix(file, f.end); ok {
@@ -133,7 +134,8 @@ func unpack(f Format, file io.Reader) (io.ReadCloser, error) {
 	}
 }
 
-// fault makes a *TruncatedError of the errors that a cut-off file causes.
+// fault makes a *TruncatedError of the errors that a cut-off file causes, and returns others
+// unchanged.
 func (p *Reader) fault(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &TruncatedError{p.Format}
@@ -156,8 +158,8 @@ func (p *Reader) Close() error {
 	return nil
 }
 
-// NewWriter returns a writer that compresses into w, in the format of the end of the file's name.
-// Close completes the data and leaves w open. The same text gives the same bytes.
+// NewWriter returns a writer that compresses into w, in the format that the end of the file's name
+// stands for. Close completes the data and leaves w open. The same text gives the same bytes.
 func NewWriter(w io.Writer, file string) (io.WriteCloser, error) {
 	f, _ := ByName(file)
 	switch f {

@@ -8,8 +8,8 @@ import (
 )
 
 // xzReader reads an xz file. The library accepts a file that is cut off where a block might begin:
-// it then asks for another stream and finds the end a second time. At the end of a complete file it
-// finds the end once, which tells the two apart.
+// it then looks for another stream, and reaches the end of the file a second time. In a complete
+// file it reaches the end once, which tells the two apart.
 type xzReader struct {
 	unpacked io.Reader
 	file     *ends
