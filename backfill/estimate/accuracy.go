@@ -6,22 +6,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// options are the options of estimators that learn.
+// options holds the values of the options of estimators that learn.
 type options struct {
 	percentile, threshold, window int
 	maxAge                        backfill.Time
 	userKeys, projectKeys         []string
 }
 
-// key says whose history a job belongs to: a label and its value. Jobs without an estimate have a
-// history of their own, as a run time divided by a default cannot be compared with one divided by a
-// request.
+// key is a label and its value, by which jobs are grouped, such as the jobs of one user. Jobs
+// without an estimate are a group of their own, as a run time divided by a default cannot be
+// compared with one divided by a request.
 type key struct {
 	label, value string
 	unestimated  bool
 }
 
-// keyOf returns the key of the first of the labels that a job has, and whether it has one.
+// keyOf returns the key of the job for the first of the labels that the job has; false if it has
+// none of them.
 func keyOf(j *Job, labels []string) (key, bool) {
 	for _, label := range labels {
 		if value, ok := j.Labels[label]; ok {
@@ -31,23 +32,24 @@ func keyOf(j *Job, labels []string) (key, bool) {
 	return key{}, false
 }
 
-// accuracy is the learner that records by key which share R of its request each job used.
+// accuracy is the learner that records for each key which share R of its request each job used.
 type accuracy struct {
 	options
 	labels []string
 	keys   map[key]*accuracies
-	whose  queue[*accuracies] // by job of the history, oldest first: its key's; nil: it has no key
-	now    backfill.Time      // of the last end
+	whose  queue[*accuracies] // the record for each job of the history, oldest first; nil: the job has no key
+	now    backfill.Time      // when the last job ended
 }
 
 func newAccuracy(o options, labels []string) *accuracy {
 	return &accuracy{options: o, labels: labels, keys: map[key]*accuracies{}}
 }
 
-// accuracies are what is known of one key: its jobs in the order of their ends, and sorted by R.
+// accuracies is the record for one key: its jobs that count, in the order of their ends, and sorted
+// by R.
 type accuracies struct {
 	key   key
-	jobs  int // of the key, in the history
+	jobs  int // number of the key's jobs in the history, also of those that no longer count
 	byEnd queue[accurateJob]
 	byR   ranked
 }
@@ -79,7 +81,8 @@ func (a *accuracy) learn(e *Ended) {
 	a.age(known)
 }
 
-// learnsFor returns what is known of the key of a job, to add to it; nil if the job has no key.
+// learnsFor returns the record to which a job is to be added, and makes it if there is none; nil if
+// the job has no key.
 func (a *accuracy) learnsFor(j *Job) *accuracies {
 	k, ok := keyOf(j, a.labels)
 	if !ok {
@@ -93,7 +96,7 @@ func (a *accuracy) learnsFor(j *Job) *accuracies {
 	return known
 }
 
-// age forgets the jobs that have become too old.
+// age drops from a record the jobs that ended longer ago than the option max-age.
 func (a *accuracy) age(known *accuracies) {
 	for a.maxAge > 0 && known.byEnd.len() > 0 && a.now-known.byEnd.at(0).at > a.maxAge {
 		known.pop()
@@ -105,7 +108,7 @@ func (a *accuracy) forget() {
 	if known == nil {
 		return
 	}
-	if known.byEnd.len() == known.jobs { // else window or age have dropped the job already
+	if known.byEnd.len() == known.jobs { // else the options window or max-age have dropped the job already
 		known.pop()
 	}
 	if known.jobs--; known.jobs == 0 {
@@ -113,8 +116,8 @@ func (a *accuracy) forget() {
 	}
 }
 
-// of returns the ratio by which to adjust a job's request: the percentile of R, by nearest rank. It
-// is one if too few jobs are known.
+// of returns the ratio by which to adjust a job's request: the percentile, by nearest rank, of R of
+// the jobs with the same key. It is one if too few are known.
 func (a *accuracy) of(j *Job) ratio {
 	k, ok := keyOf(j, a.labels)
 	if !ok {
@@ -136,7 +139,7 @@ func (a *accuracy) of(j *Job) ratio {
 func (a *accuracy) estimate(j *Job) backfill.Time { return a.of(j).of(j.Requested) }
 
 // combined returns an estimator that adjusts requests by the mean of the ratios of user and
-// project, or by one of them if the other is one.
+// project, or by the other ratio if one of them is 1.
 func combined(user, project *accuracy) func(*Job) backfill.Time {
 	return func(j *Job) backfill.Time {
 		u, p := user.of(j), project.of(j)
@@ -155,24 +158,24 @@ func combined(user, project *accuracy) func(*Job) backfill.Time {
 // a fraction, so that only the estimate is rounded.
 type ratio struct{ ran, requested uint64 }
 
-// one is the ratio that does not change a request.
+// one is the ratio 1, which does not change a request.
 var one = ratio{1, 1}
 
-// accuracyOf returns R of a job of the history.
+// accuracyOf returns the ratio R of a job that ended.
 func accuracyOf(e *Ended) ratio {
 	return ratio{uint64(min(e.Ran, e.Requested)), uint64(e.Requested)}
 }
 
 func (r ratio) isOne() bool { return r.ran == r.requested }
 
-// less reports whether r is the smaller number.
+// less reports whether r < s.
 func (r ratio) less(s ratio) bool {
 	high, low := bits.Mul64(r.ran, s.requested)
 	high2, low2 := bits.Mul64(s.ran, r.requested)
 	return high < high2 || high == high2 && low < low2
 }
 
-// of returns the ratio times t, rounded up.
+// of returns r times t, rounded up.
 func (r ratio) of(t backfill.Time) backfill.Time {
 	whole, rest := r.split(t)
 	if rest > 0 {
@@ -181,13 +184,13 @@ func (r ratio) of(t backfill.Time) backfill.Time {
 	return backfill.Time(whole)
 }
 
-// split returns the ratio times t as whole seconds and a rest in parts of r.requested of a second.
+// split returns r times t as whole seconds and a rest, in parts of 1/r.requested of a second.
 func (r ratio) split(t backfill.Time) (whole, rest uint64) {
 	high, low := bits.Mul64(uint64(max(t, 0)), r.ran)
 	return bits.Div64(high, low, r.requested) // the quotient is at most t
 }
 
-// meanOf returns the mean of r and s times t, rounded up.
+// meanOf returns the mean of r times t and s times t, rounded up.
 func meanOf(r, s ratio, t backfill.Time) backfill.Time {
 	wholeR, restR := r.split(t)
 	wholeS, restS := s.split(t)

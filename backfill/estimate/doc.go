@@ -12,17 +12,17 @@
 //	set.Learn(estimate.Ended{Job: job, Ran: 600, At: now})
 //	planned := set.Estimate(&next).Backfill
 //
-// All that estimators know follows from the [History] of the jobs that ended last, up to a bound.
-// To change estimators, make a new Set with the history of the old one. To keep what was learned
-// over a restart, write the history to a file.
+// All that the estimators have learned follows from the [History], which holds the jobs that ended
+// last, up to a largest number. To change estimators, make a new Set with the history of the old
+// one. To keep what was learned over a restart, write the history to a file.
 //
 // Files:
 //   - estimate.go: the Set
 //   - settings.go: what can be set, and what is refused
 //   - spec.go: the estimators by name, their options and the help about them
-//   - accuracy.go: user, project and combined; ratios in exact arithmetic
+//   - accuracy.go: the estimators user, project and combined; ratios in exact arithmetic
 //   - ranked.go: percentiles of ratios
-//   - lasttwo.go: tsafrir
+//   - lasttwo.go: the estimator tsafrir
 //   - file.go: estimates from a file
 //   - history.go: the jobs that ended, which estimators learn from
 package estimate

@@ -6,24 +6,24 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Job is what an estimator may know of a job.
+// Job is what an estimator may use to predict the run time of a job.
 type Job struct {
 	// Name is the job as users know it.
 	Name string
-	// Requested is the run time that the job requests, at least 1. If it requests none
-	// (Unestimated), it is a default.
+	// Requested is the run time that the job requests, at least 1. If the job requests none, it is a
+	// default, and Unestimated is true.
 	Requested   backfill.Time
 	Unestimated bool
-	// Labels are the job's owner and the like. Estimators do not change them.
+	// Labels are the job's owner, group, project and the like. Estimators do not change them.
 	Labels map[string]string
 	// Actual is the run time, which only a simulation knows. Only a [Set] with an oracle uses it.
 	Actual backfill.Time
 }
 
-// Ended is a job that ran to its end.
+// Ended is a job that has ended, and what the estimators learn from it.
 type Ended struct {
 	Job
-	Ran, At backfill.Time // for how long, and when it ended
+	Ran, At backfill.Time // for how long it ran, and when it ended
 }
 
 // Uses are the run times to plan a job with, each from 1 to what the job requests.
@@ -36,27 +36,28 @@ type Uses struct {
 	Running backfill.Time
 }
 
-// Set holds the estimators for the three uses. It serves one goroutine at a time.
+// Set holds the estimators for the three uses. Only one goroutine at a time may use it.
 type Set struct {
 	history    *History
 	learners   []learner
-	estimators []func(*Job) backfill.Time // one for each spec
-	// order, backfill and running are indexes of estimators.
+	estimators []func(*Job) backfill.Time // one for each estimator that was chosen, even if for several uses
+	// order, backfill and running are indexes of the list estimators.
 	order, backfill, running int
-	requested                bool
+	requested                bool // all three uses have the estimator requested
 }
 
-// learner learns from the jobs of the history, one by one.
+// learner is an estimator's memory of the jobs in the history, which it learns one by one.
 type learner interface {
 	learn(e *Ended)
-	// forget drops the oldest job that it has learned from: the job leaves the history.
+	// forget drops what was learned from the oldest job of the history, which is leaving it.
 	forget()
 }
 
 // New makes the estimators. They learn from the history, which belongs to the set from now on, and
-// from what Learn adds to it; nil is an empty history. The function open opens files. Guarantees
-// says that the policy gives guarantees, see [Settings.Validate]; oracle says that the actual run
-// times of jobs are known.
+// from what Learn adds to it; nil is an empty history. The function open opens files; nil if none
+// may be read. Set guarantees if the policy gives them, see [Settings.Validate], and oracle if the
+// actual run times of jobs are known. New returns an error if the settings are wrong or a file
+// cannot be read.
 func New(s Settings, h *History, guarantees, oracle bool, open func(name string) (io.ReadCloser, error)) (*Set, error) {
 	uses, o, err := s.read(guarantees, oracle)
 	if err != nil {
@@ -87,11 +88,11 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 	return set, nil
 }
 
-// Requested reports whether all three uses are what jobs request, so that Estimate need not be
-// called.
+// Requested reports whether Estimate would always return what the job requests, so that it need not
+// be called.
 func (s *Set) Requested() bool { return s.requested }
 
-// Estimate returns the run times to plan a job with.
+// Estimate returns the run times to plan the job with, one for each use.
 func (s *Set) Estimate(j *Job) Uses {
 	var known [3]backfill.Time // there is at most one estimator for each use
 	for i, estimate := range s.estimators {
@@ -100,8 +101,9 @@ func (s *Set) Estimate(j *Job) Uses {
 	return Uses{Order: known[s.order], Backfill: known[s.backfill], Running: known[s.running]}
 }
 
-// Learn adds a job that ended to the history and the estimators. Jobs must be reported in the order
-// of their ends; a job that is reported late counts as having ended with the one before it.
+// Learn adds a job that ended to the history, which may drop its oldest job for it, and lets the
+// estimators learn from it. Jobs must be reported in the order of their ends; a job that is
+// reported late counts as having ended with the one before it.
 func (s *Set) Learn(e Ended) {
 	if s.history.add(e) {
 		for _, l := range s.learners {

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// readFile reads estimates by the jobs' names. A line is name,seconds; blank lines and those that
-// begin with # are ignored.
+// readFile reads the estimates in a file, by job name. A line is name,seconds; blank lines and
+// lines that begin with # are ignored. Errors name the file and the line.
 func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 	known := map[string]backfill.Time{}
 	lines := bufio.NewScanner(r)
@@ -46,8 +46,8 @@ func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 	return known, nil
 }
 
-// fromFile returns an estimator by the jobs' names. Jobs that are not in the file keep their
-// request.
+// fromFile returns an estimator that looks up the job's name among the known estimates. A job that
+// is not among them keeps its request.
 func fromFile(known map[string]backfill.Time) func(*Job) backfill.Time {
 	return func(j *Job) backfill.Time {
 		if t, ok := known[j.Name]; ok {

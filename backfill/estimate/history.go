@@ -14,21 +14,21 @@ import (
 // DefaultBound is how many jobs a history holds by default.
 const DefaultBound = 100_000
 
-// History holds the jobs that ended last, oldest first, up to a bound. All that estimators know
-// follows from it, so another estimator can take over at any time. The zero value is an empty
-// history.
+// History holds the jobs that ended last, oldest first, up to a bound. All that estimators have
+// learned follows from it, so another estimator can take over at any time. The zero value is an
+// empty history.
 type History struct {
-	bound int // 0: DefaultBound
+	bound int // largest number of jobs; 0: DefaultBound
 	ended queue[Ended]
 }
 
 // NewHistory returns an empty history of at most bound jobs; 0 means [DefaultBound].
 func NewHistory(bound int) *History { return &History{bound: max(bound, 0)} }
 
-// Len returns the number of jobs.
+// Len returns the number of jobs in the history.
 func (h *History) Len() int { return h.ended.len() }
 
-// All returns the jobs, oldest first.
+// All yields the jobs of the history, oldest first.
 func (h *History) All() iter.Seq[Ended] {
 	return func(yield func(Ended) bool) {
 		for i := range h.ended.len() {
@@ -39,10 +39,11 @@ func (h *History) All() iter.Seq[Ended] {
 	}
 }
 
-// Add adds a job, as [Set.Learn] does. It may be used only before the history belongs to a set.
+// Add adds a job that ended to a history that belongs to no [Set] yet; else use [Set.Learn]. Jobs
+// must be added in the order of their ends.
 func (h *History) Add(e Ended) { h.add(e) }
 
-// add appends a job, and reports whether the oldest was dropped for it.
+// add appends a job, and reports whether the oldest job was dropped to make room.
 func (h *History) add(e Ended) (dropped bool) {
 	e.Actual = 0 // Ran says it
 	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
@@ -67,8 +68,8 @@ type line struct {
 	Labels      json.RawMessage `json:"labels,omitempty"`
 }
 
-// Write writes the jobs for [ReadHistory], a JSON object on each line. Equal histories give equal
-// bytes. Invalid UTF-8 in names and labels is replaced.
+// Write writes the history for [ReadHistory], each job as a JSON object on a line. Equal histories
+// give equal bytes. Invalid UTF-8 in names and labels is replaced.
 func (h *History) Write(w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
@@ -91,8 +92,8 @@ func (h *History) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadHistory reads what [History.Write] wrote. If there are more jobs than the bound, it keeps the
-// last ones. Errors name the file and the line.
+// ReadHistory reads what [History.Write] wrote. If there are more jobs than the bound, which is as
+// for [NewHistory], it keeps the last ones. Errors contain the line and the given name of the file.
 func ReadHistory(r io.Reader, name string, bound int) (*History, error) {
 	h := NewHistory(bound)
 	known := map[string]map[string]string{} // by text: jobs with equal labels share one map
@@ -136,7 +137,7 @@ func readLine(text []byte, known map[string]map[string]string) (e Ended, err err
 	return e, nil
 }
 
-// queue is a first-in-first-out queue in a ring whose length is a power of two.
+// queue is a first-in-first-out queue in a ring buffer whose length is a power of two.
 type queue[T any] struct {
 	ring         []T
 	first, count int

@@ -2,26 +2,26 @@ package estimate
 
 import "github.com/condor-backfill/condor-backfill/backfill"
 
-// lastTwo learns the last two run times of each user, for tsafrir. They are seconds, not shares of
-// a request, so jobs without a request count, too.
+// lastTwo learns the last two run times of each user, for the estimator tsafrir. They are seconds,
+// not shares of a request, so jobs without a request count, too.
 type lastTwo struct {
 	options
 	users map[key]*runTimes
-	whose queue[*runTimes] // by job of the history, oldest first: its user; nil: it has none
-	now   backfill.Time    // of the last end
+	whose queue[*runTimes] // the user of each job of the history, oldest first; nil: the job has none
+	now   backfill.Time    // when the last job ended
 }
 
-// runTimes are the last two run times of a user.
+// runTimes holds the last two run times of a user, the later one last.
 type runTimes struct {
 	key  key
-	jobs int // of the user, in the history
+	jobs int // number of the user's jobs in the history
 	last [2]struct{ ran, at backfill.Time }
 }
 
 func newLastTwo(o options) *lastTwo { return &lastTwo{options: o, users: map[key]*runTimes{}} }
 
-// of returns what is known of the job's user, nil if nothing is, and the user's key, which is empty
-// if the job has no user.
+// of returns what was learned of the job's user, nil if nothing was, and the user's key, which is
+// empty if the job has no user.
 func (l *lastTwo) of(j *Job) (*runTimes, key) {
 	k, ok := keyOf(j, l.userKeys)
 	if !ok {
@@ -57,8 +57,8 @@ func (l *lastTwo) forget() {
 	}
 }
 
-// estimate returns the mean of the user's last two run times, or what the job requests if there are
-// fewer.
+// estimate returns the mean of the user's last two run times, rounded up. It returns what the job
+// requests if the user has fewer, or if the older one is longer ago than the option max-age.
 func (l *lastTwo) estimate(j *Job) backfill.Time {
 	user, _ := l.of(j)
 	if user == nil || user.jobs < 2 || l.maxAge > 0 && l.now-user.last[0].at > l.maxAge {

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// ranked is a multiset of ratios with access by rank. The ratios lie in ascending blocks of up to
-// blockSize: adding one moves part of a block, which is cheaper than the way down a tree, and a
-// search by rank passes a block in one step.
+// ranked is a sorted multiset of ratios, in which a ratio can be found by its rank. The ratios lie
+// in ascending blocks of up to blockSize. To add a ratio moves part of a block, which is cheaper
+// than the way down a tree, and a search by rank passes a block in one step.
 type ranked struct {
 	blocks [][]ratio // none is empty
 	count  int
@@ -31,7 +31,7 @@ func (s *ranked) add(r ratio) {
 	}
 }
 
-// remove removes one ratio that equals r; there must be one.
+// remove removes one of the ratios that equal r; there must be one.
 func (s *ranked) remove(r ratio) {
 	s.count--
 	b, i := s.find(r)
@@ -53,15 +53,15 @@ func (s *ranked) join(b int) {
 	}
 }
 
-// find returns the block and the index in it of the first ratio that is not less than r. If all are
-// less, it returns the end of the last block.
+// find returns the block of the first ratio that is not less than r, and its index in the block. If
+// all are less, it returns the end of the last block.
 func (s *ranked) find(r ratio) (b, i int) {
 	b = sort.Search(len(s.blocks)-1, func(b int) bool { return !s.blocks[b][len(s.blocks[b])-1].less(r) })
 	block := s.blocks[b]
 	return b, sort.Search(len(block), func(i int) bool { return !block[i].less(r) })
 }
 
-// at returns the ratio of a rank, from 0. It counts from the nearer end.
+// at returns the ratio with the given rank; the smallest has rank 0. It counts from the nearer end.
 func (s *ranked) at(rank int) ratio {
 	if rank < s.count/2 {
 		b := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Settings name an estimator for each of the three uses of an estimate, and their options. [Help]
-// lists both.
+// Settings name an estimator for each of the three uses of an estimate, and give the estimators'
+// options. [Help] lists both.
 type Settings struct {
 	// All is the estimator for the uses that have none of their own; "" means requested.
 	All string
@@ -23,15 +23,15 @@ type Settings struct {
 
 // Validate returns an error that says what is wrong with the settings, under their names on the
 // command line, and what can be chosen instead. A policy that gives guarantees plans with requested
-// times alone, so Backfill and Running must then be empty. Validate does not check whether actual
-// run times are known and files can be read: [New] does.
+// times alone, so Backfill and Running must be empty if guarantees is true. Validate does not check
+// whether actual run times are known and files can be read: [New] does.
 func (s Settings) Validate(guarantees bool) error {
 	_, _, err := s.read(guarantees, true)
 	return err
 }
 
 // Uses returns the estimators for order, backfill and running, as users write them, under a policy
-// with or without guarantees. Its errors are those of Validate.
+// with or without guarantees. It errs exactly if Validate does.
 func (s Settings) Uses(guarantees bool) (order, backfill, running string, err error) {
 	uses, _, err := s.read(guarantees, true)
 	return uses[0].String(), uses[1].String(), uses[2].String(), err
@@ -47,7 +47,9 @@ func (s Settings) Files() (names []string) {
 	return names
 }
 
-// read returns the estimators for order, backfill and running, and the options.
+// read returns the estimators for order, backfill and running, in this order, and the options. It
+// errs as Validate does, and also if actual run times are needed and oracle says that they are not
+// known.
 func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err error) {
 	var errs []error
 	parse := func(setting, text string) spec {
@@ -81,7 +83,9 @@ func (s Settings) read(guarantees, oracle bool) (uses [3]spec, o options, err er
 	return uses, o, errors.Join(append(errs, err)...)
 }
 
-// chosen returns the estimators for order, backfill and running under a policy without guarantees.
+// chosen returns the estimators for order, backfill and running, in this order, under a policy
+// without guarantees. The callback parse is called with each setting that is not empty and its name
+// on the command line.
 func (s Settings) chosen(parse func(setting, text string) spec) [3]spec {
 	all := spec{name: requested}
 	if s.All != "" {
@@ -103,8 +107,8 @@ func (s Settings) chosen(parse func(setting, text string) spec) [3]spec {
 	return uses
 }
 
-// GoesBy reports whether one of the estimators uses an option. It also returns true if one of the
-// estimators is unknown, as that might use any option.
+// GoesBy reports whether one of the estimators uses the option of this name; "" means any option.
+// It also returns true if one of the estimators is unknown, as that might use any option.
 func (s Settings) GoesBy(option string) bool {
 	wrong := false
 	uses := s.chosen(func(_, text string) spec {
@@ -118,11 +122,12 @@ func (s Settings) GoesBy(option string) bool {
 // Learns reports whether one of the estimators learns from jobs that ended.
 func (s Settings) Learns() bool { return s.GoesBy("") }
 
-// Learners returns the names of the estimators that learn, in words.
+// Learners returns the names of the estimators that learn from jobs that ended, as a list for a
+// sentence: "a, b or c".
 func Learners() string { return readers("") }
 
-// CheckOptions returns an error if an option is wrong, or if no estimator of the given settings
-// uses it: such an option has no effect until other estimators are chosen.
+// CheckOptions returns an error if one of the given options is wrong, or if no estimator of the
+// settings uses it: such an option has no effect until other estimators are chosen.
 func CheckOptions(given map[string]string, of ...Settings) error {
 	if _, err := readOptions(given); err != nil {
 		return err
@@ -167,7 +172,7 @@ func Options() []backfill.Option {
 	}
 }
 
-// whoseOptions is the name of the options on the command line.
+// whoseOptions is the flag that sets the options on the command line.
 const whoseOptions = "estimates-opt"
 
 func someLabel(value string) error {

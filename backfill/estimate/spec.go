@@ -19,8 +19,8 @@ type Estimator struct {
 	Argument string
 	// Doc says in one line which run time the estimator gives.
 	Doc    string
-	oracle bool // it needs the actual run times
-	// reads are the options that it uses. It learns if there are any.
+	oracle bool // the estimator needs the actual run times
+	// reads are the names of the options that the estimator uses. It learns if there are any.
 	reads []string
 }
 
@@ -62,7 +62,7 @@ func Estimators() []Estimator {
 	}
 }
 
-// usage says how users write the estimator.
+// usage returns the estimator as users write it, such as mix:A.
 func (e Estimator) usage() string {
 	if e.Argument == "" {
 		return e.Name
@@ -70,8 +70,8 @@ func (e Estimator) usage() string {
 	return e.Name + ":" + e.Argument
 }
 
-// Names returns how users write the estimators, such as mix:A. Without an oracle, those that need
-// the actual run times are left out.
+// Names returns the estimators as users write them, such as mix:A. Those that need the actual run
+// times are left out unless oracle is true.
 func Names(oracle bool) (all []string) {
 	for _, e := range Estimators() {
 		if oracle || !e.oracle {
@@ -93,7 +93,8 @@ func oneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// readers returns the names of the estimators that use an option, or any option (""), in words.
+// readers returns the names of the estimators that use an option, as a list for a sentence: "a, b
+// or c". The option "" means any option.
 func readers(option string) string {
 	var names []string
 	for _, e := range Estimators() {
@@ -104,13 +105,13 @@ func readers(option string) string {
 	return oneOf(names)
 }
 
-// goesBy reports whether the estimator uses an option, or any option (""), which means that it
-// learns.
+// goesBy reports whether the estimator uses an option. For the option "", it reports whether the
+// estimator uses any, which means that it learns.
 func (e Estimator) goesBy(option string) bool {
 	return slices.Contains(e.reads, option) || option == "" && len(e.reads) > 0
 }
 
-// spec is an estimator that was chosen, by its name, and its argument.
+// spec is an estimator that the user chose: its name and its argument, "" if it has none.
 type spec struct{ name, argument string }
 
 func (s spec) String() string {
@@ -120,7 +121,7 @@ func (s spec) String() string {
 	return s.name + ":" + s.argument
 }
 
-// kind returns the description of the estimator; it is empty if the name is unknown.
+// kind returns the description of the estimator; the zero value if the name is unknown.
 func (s spec) kind() Estimator {
 	all := Estimators()
 	i := slices.IndexFunc(all, func(e Estimator) bool { return e.Name == s.name })
@@ -130,7 +131,8 @@ func (s spec) kind() Estimator {
 	return all[i]
 }
 
-// parseSpec reads an estimator as users write it. It does not check that a file exists.
+// parseSpec parses an estimator as users write it, such as mix:0.5. It does not check that a file
+// exists.
 func parseSpec(text string) (spec, error) {
 	name, argument, colon := strings.Cut(text, ":")
 	s := spec{name, argument}
@@ -159,7 +161,7 @@ func parseSpec(text string) (spec, error) {
 // million is the denominator of shares, which are whole numbers of millionths.
 const million = 1_000_000
 
-// parseShare reads a number from 0 to 1, in millionths.
+// parseShare parses a number from 0 to 1 with at most six decimals, and returns it in millionths.
 func parseShare(text string) (backfill.Time, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || strings.Trim(text, "0123456789.") != "" || x < 0 || x > 1 {
@@ -172,7 +174,8 @@ func parseShare(text string) (backfill.Time, error) {
 	return backfill.Time(millionths), nil
 }
 
-// maker makes estimators. It makes each learner once, also if several estimators need it.
+// maker makes the estimators of a set. It makes each learner once, even if several estimators need
+// it.
 type maker struct {
 	set           *Set
 	options       options
@@ -180,7 +183,8 @@ type maker struct {
 	user, project *accuracy
 }
 
-// estimator makes an estimator. Its estimates may be below 1 or above the request.
+// estimator makes an estimator, and adds the learners that it needs to the set. Its estimates may
+// be below 1 or above the request.
 func (m *maker) estimator(s spec) (func(*Job) backfill.Time, error) {
 	switch s.name {
 	case "user":
