@@ -10,8 +10,9 @@ import (
 
 // FromAds makes a pool of slot ads as condor_status prints them. It leaves out, and counts, ads
 // that are not slots to plan with: dynamic slots, since they are parts of a partitionable slot
-// whose capacity includes them, offline slots, backfill slots, and ads of other daemons. Of two ads
-// with one name, the one counts that the collector heard of last. Errors give file and line.
+// whose capacity includes them, offline slots, backfill slots, and ads of other daemons. Of several
+// ads with one name, the one with the latest LastHeardFrom counts. A file without slots is an
+// error. Errors give file and line.
 func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) (*Description, error) {
 	p := &Description{Schema: schema}
 	index := map[string]int{} // by name, the index in p.Slots

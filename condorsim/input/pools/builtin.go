@@ -19,7 +19,8 @@ func Find(name string, files fs.FS) (*Description, error) {
 	return p, err
 }
 
-// builtIn reads a built-in pool.
+// builtIn reads the built-in pool of that name. If there is none, it returns the error missing,
+// which says that there is no such file either, with the names of the built-in pools.
 func builtIn(name string, files fs.FS, missing error) (*Description, error) {
 	const folder = "pools"
 	entries, err := fs.ReadDir(files, folder)

@@ -37,7 +37,8 @@ func (b *builder) makeSlots() error {
 	return b.addSlots(amounts, others)
 }
 
-// addSlots adds the slots of all classes, with these amounts of each resource.
+// addSlots adds the slots of all classes. The amounts are those of each class by resource; others
+// are the resources that the classes define themselves.
 func (b *builder) addSlots(amounts []map[string]int64, others []string) error {
 	b.pool.asked = map[string]bool{}
 	names := map[string]bool{}
@@ -160,13 +161,14 @@ func (b *builder) checkValues(at string, attributes map[string]expression) error
 	return nil
 }
 
-// own are the attributes that other keys of a description set.
+// own are the attributes that other keys of a description set, in lower case.
 var own = []string{
 	"mytype", "name", "machine", "cpus", "memory", "disk", "gpus", "start", "requirements",
 	"withinresourcelimits",
 }
 
-// amounts returns how much each slot of the class has of the resources that the class names.
+// amounts returns how much each slot of the class has of the resources that the class names, and of
+// [Whole] if jobs take whole slots.
 func (c *class) amounts(whole bool) map[string]int64 {
 	const kib, mib = 1 << 10, 1 << 20
 	a := maps.Clone(c.Resources)
@@ -191,7 +193,7 @@ func (c *class) amounts(whole bool) map[string]int64 {
 
 // ad returns the ad that the slots of the class share. What the class does not mention is set so
 // that ordinary jobs match: Linux on x86-64, file transfer, and as much memory and disk as anyone
-// requests. Of gpus, and of others, the resources that only some class has, it has none.
+// requests. Gpus, and the resources in others, are 0 unless the class has them.
 func (c *class) ad(amounts map[string]int64, others []string) (*classad.ClassAd, error) {
 	ad := classad.New()
 	ad.SetString("MyType", "Machine")

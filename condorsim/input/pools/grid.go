@@ -51,15 +51,15 @@ type box struct {
 	Mesh bool `yaml:"mesh"`
 }
 
-// place is the place of a midplane, or the lengths of a box.
+// place is the coordinates of a midplane, or the lengths of a box.
 type place [3]int
 
 func (p place) String() string { return fmt.Sprintf("%d.%d.%d", p[0], p[1], p[2]) }
 
-// within reports whether a place is in a box of that size at the origin.
+// within reports whether the place is in a box of that size at the origin.
 func (p place) within(size place) bool { return p[0] < size[0] && p[1] < size[1] && p[2] < size[2] }
 
-// each calls do for each place of a box at the origin.
+// each calls the function do for each place in a box of size p at the origin.
 func (p place) each(do func(at place)) {
 	for at := (place{}); at[0] < p[0]; at[0]++ {
 		for at[1] = 0; at[1] < p[1]; at[1]++ {
@@ -70,12 +70,13 @@ func (p place) each(do func(at place)) {
 	}
 }
 
-// plus returns a place relative to another origin.
+// plus returns the place p moved by the coordinates of origin.
 func (p place) plus(origin place) place {
 	return place{p[0] + origin[0], p[1] + origin[1], p[2] + origin[2]}
 }
 
-// parsePlace checks three numbers along x, y and z, each at least least.
+// parsePlace makes a place of three numbers along x, y and z. It is an error if there are not
+// three, or one of them is below the parameter least.
 func (b *builder) parsePlace(at string, numbers []int, least int) (p place, err error) {
 	if len(numbers) != len(p) {
 		return p, b.wrong(at, "must be three numbers, along x, y and z")
@@ -124,7 +125,8 @@ func (b *builder) spanGrid() error {
 	return nil
 }
 
-// addBoxes makes the partitions of a shape.
+// addBoxes adds the partitions of a shape, one for each place of the box, and records in the wiring
+// which links they take.
 func (b *builder) addBoxes(at string, x *box, machine place, w *wiring) error {
 	size, err := b.parsePlace(at+".size", x.Size, 1)
 	if err != nil {
@@ -217,8 +219,9 @@ func (w *wiring) take(partition int, origin, size place, mesh bool) {
 	}
 }
 
-// lay makes slots of the links. Links of a line that the same partitions take become one slot, as
-// no decision can tell them apart. Links that no partition takes are left out.
+// lay adds the links to the description as wires, which are slots, and each wire to the partitions
+// that take it. Links of a line that the same partitions take become one wire, as no decision can
+// tell them apart. Links that no partition takes are left out.
 func (w *wiring) lay(d *description) {
 	for dim := range w.takers {
 		lines := w.machine

@@ -124,8 +124,8 @@ func (b *builder) addWires() error {
 	return b.letIn()
 }
 
-// letIn makes the slots accept requests of any size, since the partitions decide that. Each slot
-// still decides who may start there.
+// letIn makes the slots accept requests of any size, since the ads of the partitions check sizes.
+// Each slot's START still says which jobs may start there.
 func (b *builder) letIn() error {
 	for _, s := range b.pool.Slots {
 		if err := s.Ad.SetExpr("Requirements", "START"); err != nil {
@@ -135,7 +135,7 @@ func (b *builder) letIn() error {
 	return nil
 }
 
-// bundle checks the partitions and makes them.
+// bundle checks the partitions of the description and adds them to the pool, as bundles.
 func (b *builder) bundle() error {
 	index := make(map[string]int, len(b.pool.Slots))
 	for i, s := range b.pool.Slots {
@@ -183,7 +183,8 @@ func (b *builder) bundle() error {
 	return b.makeBundles(parts, slices.Compact(sizes))
 }
 
-// makeBundles makes the partitions of these slots and sizes.
+// makeBundles adds a bundle for each partition of the description. parts has their slots; sizes has
+// 0 and all sizes in cpus that occur, ascending.
 func (b *builder) makeBundles(parts [][]int, sizes []int64) error {
 	for i, slots := range parts {
 		made, err := b.makeBundle(fmt.Sprintf("partitions[%d]", i), &b.d.Partitions[i], slots, sizes)
@@ -196,7 +197,8 @@ func (b *builder) makeBundles(parts [][]int, sizes []int64) error {
 	return nil
 }
 
-// slotsOf returns the slots that names and patterns stand for, ascending.
+// slotsOf returns the indices of the slots that names and patterns stand for, ascending. It is an
+// error if one of them stands for no slot.
 func (b *builder) slotsOf(at string, names []string, index map[string]int) ([]int, error) {
 	if len(names) == 0 {
 		return nil, b.wrong(at, "must name its slots")
@@ -225,7 +227,7 @@ func (b *builder) slotsOf(at string, names []string, index map[string]int) ([]in
 	return slices.Compact(found), nil
 }
 
-// amounts returns the sum of the slots' capacities.
+// amounts returns the sum of the capacities of the slots with these indices.
 func (b *builder) amounts(slots []int) backfill.Vector {
 	sum := make(backfill.Vector, len(b.pool.Schema.Resources))
 	for _, i := range slots {
@@ -234,8 +236,8 @@ func (b *builder) amounts(slots []int) backfill.Vector {
 	return sum
 }
 
-// makeBundle makes a partition and its ad: that of a slot with all that its slots have, which
-// accepts only jobs that no smaller size holds.
+// makeBundle makes the bundle of a partition. Its ad is that of a slot which has what all the slots
+// have together, and accepts only jobs that are too large for every smaller partition.
 func (b *builder) makeBundle(at string, p *partition, slots []int, sizes []int64) (*negotiator.Bundle, error) {
 	like := class{Name: p.Name, Attributes: p.Attributes, Start: p.Start}
 	for _, name := range slices.Sorted(maps.Keys(p.Attributes)) {

@@ -77,9 +77,9 @@ type Outage struct {
 }
 
 // Bounds returns the machine to read a trace with when the pool replaces the trace's machine: as
-// many processors as a job may have chunks and, if the pool has memory, any amount of it. The pool
-// holds jobs that are too large. A nil pool returns the zero value, which keeps the trace's
-// machine.
+// many processors as a job may have chunks and, if the pool has memory, any amount of it. Jobs that
+// are too large for the pool are not dropped then; the simulation puts them on hold. A nil pool
+// returns the zero value, which keeps the trace's machine.
 func (p *Description) Bounds() (m workload.Machine) {
 	if p == nil {
 		return m
@@ -109,7 +109,8 @@ func (p *Description) Asked() []string {
 	return slices.Sorted(maps.Keys(asked))
 }
 
-// note adds the attributes that an ad's expressions refer to outside of it.
+// note adds to the set the attributes that an ad's expressions refer to but the ad does not have,
+// in lower case.
 func note(asked map[string]bool, ad *classad.ClassAd) {
 	for _, e := range ad.All() {
 		_, external, _ := e.Refs(ad) // references in a circle evaluate to error
@@ -161,10 +162,12 @@ func baseName(path string) string {
 	return base
 }
 
-// yamlKey matches the beginning of a YAML mapping. Ads have no colon there.
+// yamlKey matches the beginning of a YAML mapping: a key and a colon. In ads no colon follows a
+// name.
 var yamlKey = regexp.MustCompile(`^(---|[A-Za-z_]\w*\s*:)`)
 
-// isYAML decides by the first line that is neither blank nor a comment.
+// isYAML reports whether a text is YAML, by the first line that is neither blank nor a comment. The
+// text can still be read from its beginning.
 func isYAML(text *bufio.Reader) (bool, error) {
 	const most = 64 << 10
 	for size := 512; ; size *= 2 {
@@ -194,8 +197,8 @@ type Pack struct {
 	WholeSlots bool
 }
 
-// Chunks returns the number of chunks of a job, and cpus and memory of each. As all chunks are
-// alike, together they may have slightly more than was requested.
+// Chunks returns the number of chunks of a job, and the cpus and memory of each. As all chunks are
+// alike, together they may have slightly more than the job requested.
 func (p Pack) Chunks(cpus, memory int64) (nodes, chunkCpus, chunkMemory int64) {
 	most := max(p.ChunkCpus, 1)
 	nodes = ceil(cpus, most)

@@ -68,7 +68,8 @@ func (s *size) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// in returns the amount in units of so many bytes, rounded down.
+// in returns the amount in units of so many bytes, rounded down. An amount that was given without a
+// unit is returned as it is.
 func (s size) in(unit float64) int64 {
 	if s.unit == 0 {
 		return int64(min(s.number, backfill.MaxInputAmount))

@@ -133,8 +133,8 @@ type builder struct {
 	pool Description
 }
 
-// wrong returns a fault at a path of the file, such as classes[0].cpus, or where the path begins if
-// nothing stands there.
+// wrong returns an error with the line of a path in the file, such as classes[0].cpus. If the file
+// has nothing at that path, the line is that of the nearest path above.
 func (b *builder) wrong(at, format string, args ...any) error {
 	message := at + ": " + fmt.Sprintf(format, args...)
 	for text := at; text != ""; text = parent(text) {
@@ -188,7 +188,7 @@ func (b *builder) readAds(folder string) error {
 	return b.checkResources()
 }
 
-// finish adds packing, failures and drains.
+// finish adds packing, failures and drains to the pool.
 func (b *builder) finish() error {
 	b.pool.Pack = Pack{ChunkCpus: b.d.Pack.ChunkCpus, WholeSlots: b.d.Pack.WholeSlots}
 	if len(b.pool.Bundles) > 0 {
@@ -262,7 +262,8 @@ func (b *builder) addOutage(at string, o *outage, drain bool) error {
 	return nil
 }
 
-// find returns the slots that the patterns name; each pattern must name at least one.
+// find returns the indices of the slots whose names match a pattern; all if there are no patterns.
+// It is an error if a pattern matches no slot.
 func (b *builder) find(at string, patterns []string) (found []int, err error) {
 	used := make([]bool, len(patterns))
 	for i, slot := range b.pool.Slots {
