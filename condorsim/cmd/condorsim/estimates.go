@@ -86,8 +86,9 @@ func (f *estimateFlags) estimators(w *condorsim.Workload, guarantees bool) (*est
 	return set, said, err
 }
 
-// words returns the flags with which a saved instance can be run again. Instances have no users, so
-// estimators that learn from users give other results there.
+// words returns these flags as words of a command line, to run a saved instance (a small JSON
+// workload) again with the same estimators. Instances have no users, so estimators that learn from
+// users give other results there.
 func (f *estimateFlags) words() (words []string) {
 	for _, flag := range [][2]string{
 		{"--estimates", f.Estimates},

@@ -29,7 +29,8 @@ func (c *runCommand) createGantt(jobsOut *wholefile.File) (*wholefile.File, erro
 	return file, nil
 }
 
-// isNoInput refuses to overwrite an input file.
+// isNoInput returns an error if the path is that of an input file, so that the output does not
+// replace it.
 func (c *runCommand) isNoInput(flag, path string) error {
 	out, err := os.Stat(path)
 	if err != nil || !out.Mode().IsRegular() {

@@ -16,7 +16,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// holdsAds reports whether a workload is a file of job ads.
+// holdsAds reports whether a workload is a file of job ads. It is false without an error if there
+// is no such file.
 func holdsAds(name string) (bool, error) {
 	file, err := openFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,8 @@ func (c *runCommand) counter(w *condorsim.Workload, config *negotiator.Config) (
 	return counter, nil
 }
 
-// saved saves the case of a violation and adds to the error how to run it again.
+// saved saves the jobs that lead to a violation, and adds to the error the command that runs them
+// again. Other errors are returned unchanged.
 func (c *runCommand) saved(err error) error {
 	var violation *condorsim.Violation
 	if !errors.As(err, &violation) {

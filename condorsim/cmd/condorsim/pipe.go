@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// pipe is a pipe that can be opened again, like a file: it keeps what was read.
+// pipe is a named pipe that can be opened again, like a file, since it keeps what was read.
 type pipe struct {
 	file *os.File
 	mu   sync.Mutex

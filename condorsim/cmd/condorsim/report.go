@@ -104,7 +104,7 @@ func (c *reportCommand) create(path string) (*wholefile.File, error) {
 	return wholefile.Create("the report", path)
 }
 
-// formats returns the kinds of files of the charts.
+// formats returns the kinds of files in which charts are drawn; none for --charts none.
 func (c *reportCommand) formats() ([]string, error) {
 	var formats []string
 	for _, f := range c.Charts {

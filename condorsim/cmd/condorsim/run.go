@@ -173,7 +173,8 @@ func (c *runCommand) title(w *condorsim.Workload, config negotiator.Config) stri
 	return title
 }
 
-// ownResults returns an error if a fallback decided the results because the policy was given up.
+// ownResults returns an error if a policy was given up, since the results are then its fallback's
+// and not its own.
 func ownResults(r *condorsim.Result, fallback backfill.Decider) error {
 	for _, of := range r.Refusals {
 		if of.GivenUp {
@@ -324,7 +325,7 @@ func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 	return nil
 }
 
-// abridge lists the first of many numbers.
+// abridge lists the first 20 numbers, and says how many more there are.
 func abridge(ids []int64) string {
 	const most = 20
 	text := strings.Trim(fmt.Sprint(ids[:min(most, len(ids))]), "[]")
@@ -338,7 +339,7 @@ func abridge(ids []int64) string {
 func (c *runCommand) order() string { return cmp.Or(c.Order, "fcfs") }
 
 // config returns the configuration with the policy and its fallback, for a pool with these
-// resources.
+// resources, and a function that closes the policy.
 func (c *runCommand) config(ctx context.Context, resources []string,
 	logger hclog.Logger,
 ) (negotiator.Config, func(), error) {

@@ -136,7 +136,8 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 	})
 }
 
-// read reads the sweep's file, and returns other folders in which its traces may be.
+// read reads the text of the sweep's file, or of a built-in sweep, and returns it with the folders
+// beside those of --traces in which its traces may be.
 func (c *sweepCommand) read() (text []byte, beside []string, err error) {
 	text, err = os.ReadFile(c.File)
 	if err == nil {
@@ -197,7 +198,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// makePolicies returns a function that makes policies, linked in where possible.
+// makePolicies returns a function that makes a policy and its fallback, linked in where possible.
 func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]string,
 	[]string) (sweep.Deciders, error) {
 	return func(ctx context.Context, policy string, options map[string]string,
@@ -227,7 +228,8 @@ func (c *sweepCommand) remove(plan *sweep.Sweep, folder *results.Writer) error {
 	return folder.Remove(keys...)
 }
 
-// only returns the cells that --only selects.
+// only returns those of the cells that --only selects. It is an error if no cell of the sweep has
+// such a name.
 func (c *sweepCommand) only(plan *sweep.Sweep, cells []int) ([]int, error) {
 	if c.Only == "" {
 		return cells, nil
@@ -268,7 +270,7 @@ func (c *sweepCommand) run(ctx context.Context, plan *sweep.Sweep, todo []int, f
 	})
 }
 
-// print shows what is finished.
+// print prints the results of the finished cells.
 func (c *sweepCommand) print(done *results.Folder) error {
 	if c.JSON {
 		return results.WriteJSON(os.Stdout, done)

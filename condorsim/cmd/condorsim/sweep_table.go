@@ -25,7 +25,7 @@ type resultsColumn struct {
 	value  func(*results.Cell) string
 }
 
-// shared is what cells have in common that are compared with each other.
+// shared is what two cells must have in common to be compared with each other.
 type shared struct {
 	trace, model string
 	load         float64
@@ -65,7 +65,7 @@ func (t *resultsTable) add(name string, number bool, value func(*results.Cell) s
 	t.columns = append(t.columns, resultsColumn{name, number, value})
 }
 
-// metric adds a metric and, if there is a baseline, the improvement over it.
+// metric adds a column for a metric and, if there is a baseline, one for the gain over it.
 func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 	t.add(name, true, func(c *results.Cell) string {
 		return strconv.FormatFloat(c.Metrics[metric], 'f', decimals, 64) + unit
@@ -75,8 +75,8 @@ func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 	}
 }
 
-// gain returns (baseline − value) / baseline, as in the studies; "" if there is nothing to compare
-// with.
+// gain returns (baseline − value) / baseline in percent, as in the studies; "" for the baseline
+// itself and where there is none.
 func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	base := t.baseline[sharedBy(c.Key)]
 	if base == nil || base == c || base.Metrics[metric] == 0 {

@@ -61,7 +61,7 @@ func (v *sweepView) begin(cells int, now time.Time) {
 
 func (v *sweepView) end() { v.bar.Done() }
 
-// finished prints a finished cell.
+// finished counts a finished cell and, if there is no bar, prints a line for it.
 func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 	v.done++
 	if cli.IsTerminal(os.Stderr) {
@@ -86,7 +86,7 @@ func (v *sweepView) progress(share float64) {
 	v.bar.Update(int64(parts*share), parts)
 }
 
-// eta returns how long the rest takes at this speed; 0: unknown.
+// eta returns how long the rest takes at the speed so far; 0: unknown.
 func eta(passed time.Duration, share float64) time.Duration {
 	if share <= 0 || share > 1 {
 		return 0
@@ -99,7 +99,8 @@ func (v *sweepView) givenUp(out string) {
 		count(v.cells, "cell"), out)
 }
 
-// failed lists the cells that failed, and returns the error for the exit code.
+// failed prints the cells that failed, and why. It returns nil if none failed; else an error, which
+// is one of bad input if that was the reason for some cell.
 func (v *sweepView) failed(failures []sweep.Failure) error {
 	if len(failures) == 0 {
 		return nil

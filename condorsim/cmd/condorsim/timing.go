@@ -10,15 +10,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// timed is a decider whose decisions are timed.
+// timed is a decider that measures how long each of its decisions takes.
 type timed struct {
 	backfill.Decider
 	clock func() time.Time
 	took  []time.Duration
 }
 
-// timed wraps the policy so that its decisions are timed; nil if not requested. With fair start
-// times decisions are not timed, as other work runs at the same time.
+// timed wraps the configured policy so that its decisions are timed; nil if not requested. With
+// fair start times decisions are not timed, as other work runs at the same time.
 func (c *runCommand) timed(config *negotiator.Config) *timed {
 	if !c.Timing || c.Fst != (fstFlag{}) {
 		return nil
@@ -36,7 +36,8 @@ func (t *timed) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	return err
 }
 
-// summary returns how long the run took, and its decisions if they were timed.
+// summary returns how long the run took and, if decisions were timed, how long they took. t may be
+// nil.
 func (t *timed) summary(wall time.Duration) *report.Timing {
 	s := &report.Timing{WallSeconds: wall.Seconds()}
 	if t != nil && len(t.took) > 0 {

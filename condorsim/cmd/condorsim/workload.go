@@ -88,8 +88,8 @@ func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 	return x
 }
 
-// openTrace reads a trace, with a progress bar, and changes it. If no file has that name, a
-// built-in trace may.
+// openTrace reads a trace, with a progress bar, and changes it. If no file has that name, it takes
+// the built-in trace of the name.
 func openTrace(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
@@ -122,7 +122,8 @@ const (
 	builtInEnd    = ".swf.gz"
 )
 
-// readBuiltIn reads a built-in trace; missing is the error for a file of that name.
+// readBuiltIn reads the built-in trace of that name. If there is none, it returns the error
+// missing, which says that there is no such file either, with the names of the built-in traces.
 func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
 	file, err := openBuiltIn(name)
 	if err != nil {
@@ -136,7 +137,7 @@ func openBuiltIn(name string) (fs.File, error) {
 	return configs.Files().Open(path.Join(builtInFolder, name+builtInEnd))
 }
 
-// openFile opens a file, or else a built-in trace.
+// openFile opens a file or pipe; if there is none of that name, a built-in trace.
 func openFile(name string) (fs.File, error) {
 	if pipe, err := openPipe(name); err != nil || pipe != nil {
 		return pipe, err
@@ -180,7 +181,7 @@ type madeTrace struct {
 	Dropped    map[string]int `json:"dropped,omitempty"` // number of jobs by reason
 }
 
-// create checks that the trace can be written.
+// create opens the output, so that a wrong name is refused before the trace is read.
 func (f outFlags) create() (*outFile, error) {
 	if f.Out == "-" {
 		if f.JSON {
@@ -197,7 +198,7 @@ func (f outFlags) create() (*outFile, error) {
 	return &outFile{f.Out, file, f.JSON}, err
 }
 
-// discard removes the unfinished file.
+// discard removes the file if it is unfinished.
 func (o *outFile) discard() { o.file.Discard() }
 
 // write writes the trace. It prints to standard error what was dropped, and to standard output a
@@ -223,13 +224,15 @@ func (o *outFile) write(trace *workload.Trace) error {
 	return o.put(encode, made, fmt.Sprintf("%d jobs, %d processors", made.Jobs, made.Processors))
 }
 
-// isInstance reports whether the name is that of a JSON instance.
+// isInstance reports whether the trace is to be written as an instance (a small JSON workload) and
+// not as SWF: the name ends with .json, before that of a compression.
 func (o *outFile) isInstance() bool {
 	_, plain := packed.ByName(o.name)
 	return strings.HasSuffix(plain, ".json")
 }
 
-// put writes and compresses what encode writes, by the end of the name, and prints a summary.
+// put writes what the function encode writes, compressed as the end of the file's name says, and
+// prints a summary. On standard output the trace is neither compressed nor followed by a summary.
 func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string) error {
 	if o.file == nil {
 		return encode(os.Stdout)

@@ -53,7 +53,8 @@ func (c *convertCommand) Run() error {
 	return out.write(trace)
 }
 
-// read reads a trace in any format. It returns nil for SWF without faults that is to stay SWF.
+// read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
+// trace is nil: its text is copied.
 func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 	begin, err := firstLetter(c.From)
 	ads, adsErr := holdsAds(c.From)
@@ -77,7 +78,7 @@ func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 	}
 }
 
-// history reads job ads.
+// history reads job ads as a trace.
 func (c *convertCommand) history() (*workload.Trace, error) {
 	file, err := openFile(c.From)
 	if err != nil {
@@ -87,7 +88,7 @@ func (c *convertCommand) history() (*workload.Trace, error) {
 	return history.ReadTrace(file, c.From, c.EstimateAttr, c.options(c.machineFlags, ""))
 }
 
-// repack copies the text.
+// repack copies the text of the file as it is, compressed as the output's name says.
 func (c *convertCommand) repack(out *outFile) error {
 	file, err := openFile(c.From)
 	if err != nil {
