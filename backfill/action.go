@@ -16,28 +16,30 @@ const (
 	ActGuarantee                       // promise the latest start
 	ActHold                            // take a job out of the queue
 	ActWake                            // ask for a cycle at a later time
-	ActKeepFreed                       // ask the state to remember what jobs give back
+	ActKeepFreed                       // ask the state to log the resources that jobs give back
 )
 
-// Action is one entry of the journal that a policy's decision is. Replaying the
-// journal on the same state gives the same state.
+// Action is one entry of the journal, the list of a policy's actions in their order, which makes up
+// its decision. Replaying the journal on the same state and round gives the same new state.
 type Action struct {
-	// After is the number of events that had been taken before.
+	// After is how many events of the round the policy had taken before this action.
 	After int
 	Kind  ActionKind
 	Job   JobID
-	// At is the planned start, the guarantee, the time to wake, or for how long
-	// to remember.
+	// At is the planned start (ActReserve), the guaranteed latest start (ActGuarantee), when to
+	// wake (ActWake), or for how many seconds to log what is freed (ActKeepFreed).
 	At        Time
 	Placement Placement
 	Reason    string // ActHold
 }
 
-// Start starts a waiting job now, at the placement. It must fit there from now through its
-// estimate, beside all that runs and all reservations but its own. All events must have been taken,
-// because one that is left could take the room away. The job is then expected to run for
-// [Job.Running]. Beside reservations it keeps its place through its estimate until the end of the
-// cycle; reservations in the way of its expected run become void then.
+// Start starts a waiting job now, at the placement. The job must fit there from now through its
+// estimate, beside all running jobs and all reservations but its own; else the cycle fails (see
+// [Cycle]). All events must have been taken, because a later one could take the room away.
+//
+// The job is then expected to run for [Job.Running]. If other jobs have reservations, it still
+// occupies its place for its whole estimate until the cycle ends; then for its expected run, and
+// reservations in the way of that become void.
 func (c *Cycle) Start(j *Job, at Placement) {
 	r := c.waitingRecord("start", j.ID)
 	if r == nil {
@@ -70,15 +72,15 @@ func (c *Cycle) Start(j *Job, at Placement) {
 	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
 }
 
-// besideOthers reports whether other jobs than this one have reservations.
+// besideOthers reports whether any job other than the record's has a reservation.
 func (c *Cycle) besideOthers(r *record) bool {
 	n := c.s.planned.Len()
 	return n > 1 || n == 1 && r.placement == nil
 }
 
-// Reserve plans a waiting job's start, now or later, or moves it. It must fit
-// there through its estimate. A job that is planned for now must also be
-// started in the same cycle.
+// Reserve plans a waiting job's start, now or later, or moves its reservation. The job must fit at
+// the placement from the planned start through its estimate; else the cycle fails (see [Cycle]). A
+// job that is planned for now must also be started in the same cycle.
 func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	r := c.waitingRecord("reserve for", j.ID)
 	if r == nil {
@@ -119,13 +121,14 @@ func (c *Cycle) Release(j *Job) {
 // givenUp is a reservation that was released in this cycle.
 type givenUp struct {
 	job    JobID
-	action int // the release, in the journal
+	action int // index of the release in the journal
 	start  Time
 	at     Placement
 }
 
-// takeBack drops a Release/Reserve pair from the journal when the job gets the same place back and
-// nothing between them depended on it.
+// takeBack reports whether a new reservation only restores the one that a Release of this cycle
+// gave up, and no action in between depended on the freed room. It then drops the Release from the
+// journal, and the caller adds no Reserve.
 func (c *Cycle) takeBack(id JobID, start Time, at Placement) bool {
 	i := slices.IndexFunc(c.given, func(g givenUp) bool { return g.job == id })
 	if i < 0 {
@@ -146,7 +149,8 @@ func (c *Cycle) takeBack(id JobID, start Time, at Placement) bool {
 }
 
 // Guarantee promises a job's latest start. It can be given once, in the round in which the job
-// arrives. Every later decision must leave the job a reservation at or before that time.
+// arrives, and only by a policy that declares guarantees. Every later decision must leave the job a
+// reservation at or before that time, unless an event lifts the guarantee.
 func (c *Cycle) Guarantee(j *Job, latest Time) {
 	r := c.waitingRecord("guarantee", j.ID)
 	switch {
@@ -166,9 +170,9 @@ func (c *Cycle) Guarantee(j *Job, latest Time) {
 	}
 }
 
-// Hold takes a waiting job out of the queue and gives its owner the reason. Only a change of the
-// job brings it back. A job with a guarantee cannot be held, unless an event of this round lifted
-// the guarantee.
+// Hold takes a waiting job out of the queue; the reason, which must not be empty, is for its owner.
+// Only a change of the job brings it back. A job with a guarantee cannot be held, unless an event
+// of this round lifted the guarantee.
 func (c *Cycle) Hold(j *Job, reason string) {
 	r := c.waitingRecord("hold", j.ID)
 	if r == nil {
@@ -191,12 +195,12 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
 }
 
-// maxWakes bounds the times that a policy may have asked for: they are part of the
-// state.
+// maxWakes limits how many times to wake a policy may have asked for, because the state stores them
+// all.
 const maxWakes = 100_000
 
-// Wake asks for a cycle at a later time even if nothing happens. Planned starts
-// and expected ends need no asking.
+// Wake asks the host for a cycle at the given time, which must be later than now, even if nothing
+// happens until then. For planned starts and expected ends the host opens cycles by itself.
 func (c *Cycle) Wake(at Time) {
 	if c.err != nil {
 		return
@@ -215,15 +219,15 @@ func (c *Cycle) Wake(at Time) {
 	}
 	old := c.s.wakes
 	c.onUndo(func() {
-		_ = slices.Delete(c.s.wakes, i, i+1) // they may share their room with the old ones
+		_ = slices.Delete(c.s.wakes, i, i+1) // the new list may share its memory with the old one
 		c.s.wakes = old
 	})
 	c.s.wakes = slices.Insert(old, i, at)
 	c.log(Action{Kind: ActWake, At: at})
 }
 
-// passing reports whether an action depended on room that is free again by now: it made a
-// reservation that is gone, or started a job that is expected to end before its estimate.
+// passing reports whether an action took room that is free again by now: it made a reservation that
+// is gone or has moved, or started a job that is expected to end before its estimate.
 func (c *Cycle) passing(a Action) bool {
 	switch a.Kind {
 	case ActReserve:
@@ -242,8 +246,9 @@ func (c *Cycle) log(a Action) {
 	c.actions = append(c.actions, a)
 }
 
-// waitingRecord returns the record of a waiting job, which is valid until the record is set. It is
-// nil if an action has failed already, or fails now because the job does not wait.
+// waitingRecord returns the record of a waiting job, which is valid until a record is changed. If
+// the job does not wait, the cycle fails with an error that begins with the given verb. The result
+// is nil then, and if an action has failed before.
 func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	if c.err != nil {
 		return nil
@@ -262,7 +267,8 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	return nil
 }
 
-// move gives a waiting job another place if it fits there once its own is taken out.
+// move gives a waiting job the place in the new record. If the job does not fit there, even with
+// its old place taken out of the profile, move changes nothing and returns an error.
 func (c *Cycle) move(next *record) error {
 	old, err := c.s.set(next.job.ID, next, true)
 	if err != nil {
@@ -272,9 +278,9 @@ func (c *Cycle) move(next *record) error {
 	return nil
 }
 
-// misfit returns why a job does not fit a place once its own is taken out, or nil. It fits its own
-// place, because events that take room displace the jobs there at once; only its candidates may
-// have changed.
+// misfit returns why a job does not fit a place while its present place is taken out of the
+// profile, or nil if it fits. For its present place only the candidates are checked: an event that
+// takes room there voids the reservation at once.
 func (c *Cycle) misfit(r *record, at Placement, start Time) (err error) {
 	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.profile.Covers(c.s.request(r.job), at) {
 		return nil

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Next applies the next event to the queue, the running jobs and the profile,
-// and returns it; false when there is none left.
+// Next applies the next event to the queue, the running jobs and the profile, and returns it; it
+// returns false if no event is left. An event that leaves nothing to decide, because its job is
+// held, is applied but not returned.
 func (c *Cycle) Next() (Event, bool) {
 	c.taken = len(c.undo)
 	for c.applied < len(c.round.Events) {
@@ -19,7 +20,8 @@ func (c *Cycle) Next() (Event, bool) {
 	return Event{}, false
 }
 
-// invisible reports whether an event leaves nothing to decide, because its job is held.
+// invisible reports whether an event, already applied, leaves nothing to decide: the job that it
+// submits or changes is held, and gave no reservation back.
 func (c *Cycle) invisible(e Event) bool {
 	if e.Kind != Submitted && e.Kind != Changed {
 		return false
@@ -28,7 +30,7 @@ func (c *Cycle) invisible(e Event) bool {
 	return r.phase == held && !e.Freed
 }
 
-// Vacated is a place that a job had before an event and lost or gave back.
+// Vacated is a place, slots for a time, that a job had before an event and lost or gave back.
 type Vacated struct {
 	Job        *Job
 	Key        float64 // in the queue's order
@@ -37,8 +39,8 @@ type Vacated struct {
 	Planned    bool // the job did not run there: it was a reservation
 }
 
-// Vacated appends to the list the places that the last event took from jobs or that they gave back.
-// Call it before acting on the event.
+// Vacated appends to the list the places that jobs lost or gave back by the event that [Cycle.Next]
+// returned last. Call it before acting on the event.
 func (c *Cycle) Vacated(list []Vacated) []Vacated {
 	for i := range c.undo[c.taken:] {
 		old := &c.undo[c.taken+i].old
@@ -87,8 +89,8 @@ func (c *Cycle) apply(e *Event) {
 	}
 }
 
-// changeSlot brings a slot up or gives it another capacity. Held jobs may wait
-// again; waiting ones may have become too large.
+// changeSlot brings a slot up or changes its capacity. Held jobs that fit again return to the
+// queue, and waiting jobs that no longer fit even an empty pool are held.
 func (c *Cycle) changeSlot(e *Event) {
 	before, wasUp := c.setSlot(e.Slot, true)
 	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
@@ -103,8 +105,9 @@ func (c *Cycle) changeSlot(e *Event) {
 	e.place(c, jobs)
 }
 
-// place asks the policy, by the event's Displaced, to place those of the jobs that wait. They are
-// sorted by planned start, where one in the past counts as now, then in order of jobs.
+// place adds those of the jobs that wait to the event's Displaced: it asks the policy to plan them
+// anew. They are sorted by planned start (a past one counts as now), then by submit time and queue
+// position.
 func (e *Event) place(c *Cycle, jobs []planned) {
 	slices.SortFunc(jobs, func(a, b planned) int {
 		return cmp.Or(cmp.Compare(max(a.at, c.round.Now), max(b.at, c.round.Now)), Compare(a.job, b.job))
@@ -116,13 +119,13 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 	}
 }
 
-// holdOutgrown holds the jobs that no longer fit even an empty pool, after a slot was lost or
-// shrank.
+// holdOutgrown holds the waiting jobs that no longer fit even an empty pool, after the slot was
+// lost or shrank.
 func (c *Cycle) holdOutgrown(slot SlotID) {
 	for j := range c.Queue() {
 		r := c.s.jobs.Find(j.ID)
 		if r.placement != nil || !c.s.profile.MayUse(c.s.request(j), slot) {
-			continue // it has a place, so it fits; or the slot was nothing to it
+			continue // it has a place, so it fits; or it could not use the slot anyway
 		}
 		next := *r
 		if c.holdIfItNeverFits(&next); next.phase == held {
@@ -131,7 +134,8 @@ func (c *Cycle) holdOutgrown(slot SlotID) {
 	}
 }
 
-// returnHeld puts jobs back into the queue that were held because they fitted nowhere, and fit now.
+// returnHeld puts back into the queue, and returns, the jobs that were held because they fitted
+// nowhere and that fit an empty pool now.
 func (c *Cycle) returnHeld() (returned []planned) {
 	c.s.held.Scan(func(q queued) bool {
 		r, _ := c.s.jobs.Get(q.job.ID)
@@ -167,8 +171,9 @@ func (c *Cycle) change(e *Event) {
 	}
 }
 
-// holdIfItNeverFits holds a job that not even an empty pool could run, so that it does not block
-// the others. Its promise ends with the round, unless another event of the round brings it back.
+// holdIfItNeverFits changes the record to held if not even an empty pool could run its job, so that
+// the job does not block others. The caller sets the record. The job's guarantee ends with the
+// round, unless another event of the round brings the job back.
 func (c *Cycle) holdIfItNeverFits(r *record) {
 	if c.s.profile.EverFits(c.s.request(r.job)) {
 		return
@@ -178,13 +183,13 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 }
 
 // changePolicy makes another policy the active one and lifts all guarantees. If the new policy
-// gives guarantees, each waiting job gets a place and a guarantee in this round. If both give them,
-// a job that is then planned later than it was promised is reported as broken.
+// gives guarantees, each waiting job gets a place and a guarantee in this round. If the old policy
+// gave them too, a job that is then planned later than it was promised is reported as broken.
 func (c *Cycle) changePolicy(e *Event) {
 	policy, guarantees := c.s.policy, c.s.guarantees
 	c.onUndo(func() { c.s.policy, c.s.guarantees = policy, guarantees })
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
-	c.setFreed(freedLog{}) // the new policy asks for itself
+	c.setFreed(freedLog{}) // the new policy has to ask for a log of its own
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
 		next := r
@@ -197,8 +202,8 @@ func (c *Cycle) changePolicy(e *Event) {
 	slices.SortFunc(e.Displaced, Compare)
 }
 
-// loseSlot takes a slot away: its jobs go back to the queue, reservations on it
-// are void.
+// loseSlot takes a slot out of the pool: jobs that run on it go back to the queue, and reservations
+// on it become void.
 func (c *Cycle) loseSlot(e *Event) {
 	var requeued []record
 	c.s.running.Scan(func(p planned) bool {
@@ -221,8 +226,8 @@ func (c *Cycle) loseSlot(e *Event) {
 	e.place(c, jobs)
 }
 
-// holdRequeued holds a job that came back to the queue if its present candidates cannot run it.
-// They did not matter while it ran.
+// holdRequeued holds a job that came back to the queue if its candidates cannot run it. They may
+// have changed while it ran, when they did not matter.
 func (c *Cycle) holdRequeued(j *Job) {
 	next, _ := c.s.jobs.Get(j.ID)
 	if next.phase != waiting {
@@ -237,7 +242,7 @@ func (c *Cycle) holdRequeued(j *Job) {
 func (c *Cycle) failStart(e *Event) {
 	r, _ := c.s.jobs.Get(e.JobID)
 	if r.placement == nil || r.phase == waiting && r.start >= c.round.Now && r.lifted != CauseNone {
-		return // it lost its slot in this very round, and may have got another place
+		return // an event of this round took its slot before, and it may have another place
 	}
 	e.Freed = r.end > c.round.Now
 	cause := CauseStartFailed
@@ -249,9 +254,9 @@ func (c *Cycle) failStart(e *Event) {
 	e.place(c, []planned{{c.round.Now, j}})
 }
 
-// find records that a job runs at the event's place, whatever the state held of it. Reservations in
-// its way become void. If the job had a guarantee and started later, the guarantee is reported as
-// broken.
+// find records that a job runs at the event's place, whatever the state said of it before.
+// Reservations in its way become void. If the job had a guarantee and started later, the guarantee
+// is reported as broken.
 func (c *Cycle) find(e *Event) {
 	old, _ := c.s.jobs.Get(e.Job.ID)
 	if old.in(waiting) && old.promised && c.s.guarantees && e.Start > old.guarantee {
@@ -270,8 +275,8 @@ func (c *Cycle) find(e *Event) {
 	e.place(c, void)
 }
 
-// covers reports whether a running job takes at least what it had before, on the same slots and for
-// as long.
+// covers reports whether a record's place includes the job's old one: the same slots, for at least
+// as long, with at least as much on each.
 func (r *record) covers(old *record) bool {
 	return r.end >= old.end && r.placement.Equal(old.placement) &&
 		(r.job.Whole || !old.job.Whole && old.job.Request.Within(r.job.Request))
@@ -280,7 +285,7 @@ func (r *record) covers(old *record) bool {
 // changeEnd moves a running job's expected end. Reservations in the way of the new end become void.
 func (c *Cycle) changeEnd(e *Event) {
 	r, _ := c.s.jobs.Get(e.JobID)
-	if r.phase != running { // it lost its slot in this very round
+	if r.phase != running { // an event of this round took its slot before
 		return
 	}
 	next := r
@@ -291,7 +296,8 @@ func (c *Cycle) changeEnd(e *Event) {
 	e.place(c, void)
 }
 
-// requeue puts a job back into the queue without a place.
+// requeue puts a job back into the queue without a place, and lifts its guarantee for the given
+// cause. It returns the job.
 func (c *Cycle) requeue(r *record, cause Cause) *Job {
 	next := *r
 	next.phase, next.placement, next.start, next.end = waiting, nil, 0, 0
@@ -303,8 +309,8 @@ func (c *Cycle) requeue(r *record, cause Cause) *Job {
 	return r.job
 }
 
-// lift returns the cause for which a guarantee does not bind in this round, or CauseNone where the
-// policy gives no guarantees.
+// lift returns what to record as the cause when an event lifts a guarantee: the given cause, or
+// CauseNone if the active policy gives no guarantees.
 func (c *Cycle) lift(cause Cause) Cause {
 	if !c.s.guarantees {
 		return CauseNone
@@ -312,8 +318,9 @@ func (c *Cycle) lift(cause Cause) Cause {
 	return cause
 }
 
-// displace voids the reservations that no longer fit on the slots: going by
-// planned start, each that fits beside what runs and those before it stays.
+// displace voids the reservations that no longer fit on the slots, and returns them by planned
+// start. It takes out all reservations on slots that are down or overfull, and puts back, by
+// planned start, each that fits beside the running jobs and the reservations that stay.
 func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	slots = slices.DeleteFunc(slices.Clone(slots), func(id SlotID) bool {
 		return c.s.profile.Up(id) && !c.s.profile.Overfull(id, c.round.Now)
@@ -358,7 +365,7 @@ func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	return before, wasUp
 }
 
-// on reports whether the job has its place on the slot, or part of it.
+// on reports whether some of the job's chunks are placed on the slot.
 func (r *record) on(slot SlotID) bool {
 	for i := range r.placement {
 		if r.placement[i].Slot == slot {

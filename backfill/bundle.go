@@ -8,9 +8,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Bundle is a set of slots that one job takes together, each of them entirely: a partition of a
-// partitioned machine with its wires. Two bundles that share a slot are in conflict. A bundle and
-// the capacity of its slots never change, but its slots may disappear and return.
+// Bundle is a set of slots that one job takes together, each of them entirely, such as a partition
+// of a Blue Gene machine with its wires. Two bundles that share a slot are in conflict. A bundle
+// and the capacity of its slots never change, but its slots may disappear and return.
 type Bundle struct {
 	ID    BundleID
 	Name  string
@@ -55,7 +55,8 @@ func (s *State) dropLastBundle() {
 }
 
 // validate returns an error if the bundle's ID is not the next one, if it has no name or no slots,
-// if a slot is unknown or empty, or if another bundle has the same slots.
+// if a slot is unknown, without capacity or not in ascending order, or if another bundle has the
+// same slots.
 func (b Bundle) validate(before []Bundle, known []Slot, slots int) error {
 	switch {
 	case int(b.ID) != len(before):
@@ -92,15 +93,17 @@ func (s Slot) validateWhole() error {
 	return nil
 }
 
-// bundled checks a round's slot events against the bundles. It keeps the capacities that the
-// round's events have given so far.
+// bundled checks that a round's slot events do not change the capacity of slots in bundles. It
+// stores the capacities that the events have given so far.
 type bundled struct {
 	s     *State
 	fresh map[SlotID]bool // slots of the bundles that the round adds
 	told  map[SlotID]Vector
 }
 
-// bundled validates the bundles that a round adds and returns all bundles that there will be.
+// bundled validates the bundles that a round adds. It returns a check of the round's slot events,
+// for each of which to call [bundled.follow], and all bundles: the state's and the added ones. The
+// parameter slots is the number of slots, those that the round adds included.
 func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error) {
 	b, all = bundled{s: s}, s.bundles
 	if len(r.Bundles) == 0 {
@@ -119,7 +122,7 @@ func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error)
 	return b, all, nil
 }
 
-// follow checks one event and notes its capacity. It returns an error if the event changes the
+// follow checks one event and stores its capacity. It returns an error if the event changes the
 // capacity of a slot in a bundle: a job that holds the whole slot would then hold another amount.
 func (b *bundled) follow(e *Event) error {
 	id := e.Slot.ID
@@ -172,7 +175,8 @@ func (s *State) keepsKind(set *CandidateSet) (err error) {
 	return err
 }
 
-// profileWith returns the profile, with the bundles that the round adds.
+// profileWith returns the state's profile, or a copy that also has the bundles which the round
+// adds.
 func (s *State) profileWith(r Round) *profile.Profile {
 	if len(r.Bundles) == 0 {
 		return s.profile

@@ -9,63 +9,63 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Cycle is one round of scheduling: the state as the last accepted decision
-// left it, the events since then, which [Cycle.Next] applies one by one, and
-// the actions with which a policy answers. What completes now still holds its
-// place, and what arrives now is absent, until its event has been taken.
+// Cycle is one round of scheduling: the state as the last accepted decision left it, the events
+// since then, which [Cycle.Next] applies one by one, and the actions with which a policy answers.
+// Until the policy takes its event, a job that completes now still holds its place, and a job that
+// arrives now is absent.
 //
-// Actions are checked as they are taken. The first one that is not possible
-// spoils the cycle: it and all that follow do nothing, and [Transaction.Close]
-// refuses the decision whole. A cycle that was closed is not to be used again.
+// Each action is checked when it is called. The first impossible one makes the cycle fail: it and
+// all later actions do nothing, and [Transaction.Close] refuses the whole decision. A cycle must
+// not be used after it was closed.
 type Cycle struct {
 	s       *State
 	round   Round
-	before  Time // the state's now
+	before  Time // the state's time before the cycle was opened
 	applied int  // events taken
 	actions []Action
 	started []Started
 	held    []HeldJob
 	broken  []Broken
 	undo    []change
-	taken   int // changes before the last event was taken
+	taken   int // length of undo before the last call of Next
 	err     error
 	given   []givenUp
-	// backfilled are the jobs that were started beside reservations and are not
-	// expected to run for as long as their estimate, with the ends of these runs.
+	// backfilled are the jobs that were started beside reservations and are expected to run for
+	// another time than their estimate, each with its expected end.
 	backfilled []planned
 	void       []record // see giveWay
 
 	memo, remembered any // see Memo
 }
 
-// Now is the instant of the cycle.
+// Now returns the instant of the cycle.
 func (c *Cycle) Now() Time { return c.round.Now }
 
-// Round is what the cycle was opened with.
+// Round returns the round that the cycle was opened with: its time and all its events.
 func (c *Cycle) Round() Round { return c.round }
 
-// State is the state that the cycle is open on.
+// State returns the state that the cycle is open on, for reading.
 func (c *Cycle) State() *View { return &c.s.View }
 
-// Resources are the names of the pool's resources, cpus first.
+// Resources returns the names of the pool's resources, cpus first.
 func (c *Cycle) Resources() []string { return c.s.resources }
 
-// Use is what the running jobs hold, summed over the slots; it must not be
-// changed.
+// Use returns what the running jobs hold, summed over the slots. The result must not be changed.
 func (c *Cycle) Use() Vector { return c.s.use }
 
-// Capacity is the sum of the slots that are up; it must not be changed.
+// Capacity returns the summed capacity of the slots that are up. The result must not be changed.
 func (c *Cycle) Capacity() Vector { return c.s.capacity }
 
-// Profile says what is free when, beside running jobs and reservations. It changes with the cycle's
-// actions only; clone it to try other plans.
+// Profile returns what is free when, beside running jobs and reservations. Only the cycle's events
+// and actions change it; clone it to try other plans.
 func (c *Cycle) Profile() *profile.View { return &c.s.profile.View }
 
-// Request is the job in the profile's terms.
+// Request returns what the profile is asked for on behalf of the job: its chunks, estimate and
+// candidates.
 func (c *Cycle) Request(j *Job) profile.Request { return c.s.request(j) }
 
-// Queue walks the waiting jobs in the queue's order. Jobs may be started, held
-// or reserved for on the way.
+// Queue iterates over the waiting jobs in the queue's order. The loop may start jobs, hold them and
+// reserve for them.
 func (c *Cycle) Queue() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		if first, ok := c.s.queue.Min(); ok && yield(first.job) {
@@ -74,7 +74,8 @@ func (c *Cycle) Queue() iter.Seq[*Job] {
 	}
 }
 
-// Behind walks the waiting jobs that come after j in the queue's order.
+// Behind iterates over the waiting jobs that come after j in the queue's order; over none if there
+// is no job j.
 func (c *Cycle) Behind(j *Job) iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		r, ok := c.s.jobs.Get(j.ID)
@@ -85,8 +86,9 @@ func (c *Cycle) Behind(j *Job) iter.Seq[*Job] {
 	}
 }
 
-// walk yields the queue's jobs behind an entry, which may have left the queue. It reads a few
-// entries at a time, and reads again if other jobs than the one just yielded came or went.
+// walk yields the jobs behind an entry of the queue, even if that entry has left the queue. It
+// reads a few entries ahead, and reads them again if any job but the one just yielded joined or
+// left the queue.
 func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 	var few [32]queued
 	for {
@@ -117,8 +119,8 @@ func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 	}
 }
 
-// Planned lists the jobs that have a reservation, by planned start, then order
-// of jobs.
+// Planned lists the jobs that have a reservation, by planned start, then submit time and queue
+// position.
 func (c *Cycle) Planned() []*Job {
 	jobs := make([]*Job, 0, c.s.planned.Len())
 	c.s.planned.Scan(func(p planned) bool {
@@ -128,7 +130,7 @@ func (c *Cycle) Planned() []*Job {
 	return jobs
 }
 
-// Due lists the jobs whose planned start has come, in order of jobs.
+// Due lists the jobs whose planned start has come, by submit time, then queue position.
 func (c *Cycle) Due() []*Job {
 	var jobs []*Job
 	c.s.planned.Scan(func(p planned) bool {
@@ -148,8 +150,8 @@ type RunningJob struct {
 	Placement  Placement
 }
 
-// Running walks the running jobs by expected end, then order of jobs. Nothing
-// may be started on the way.
+// Running iterates over the running jobs by expected end, then submit time and queue position. The
+// loop must not start jobs.
 func (c *Cycle) Running() iter.Seq[RunningJob] {
 	return func(yield func(RunningJob) bool) {
 		c.s.running.Scan(func(p planned) bool {
@@ -159,12 +161,13 @@ func (c *Cycle) Running() iter.Seq[RunningJob] {
 	}
 }
 
-// Reservation is the job's planned start and placement, if it has any.
+// Reservation returns a waiting job's planned start and placement; ok is false if it has none.
 func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {
 	return c.s.Planned(j.ID)
 }
 
-// Key is a job's key in the queue's order, lower first; equal keys are in order of jobs.
+// Key returns a job's key in the queue's order, lower first, or 0 if there is no such job. Jobs
+// with equal keys stand by submit time, then queue position.
 func (c *Cycle) Key(j *Job) float64 {
 	if r := c.s.jobs.Find(j.ID); r != nil {
 		return r.key
@@ -172,12 +175,13 @@ func (c *Cycle) Key(j *Job) float64 {
 	return 0
 }
 
-// Compare is the queue's order of two jobs.
+// Compare compares two jobs by the queue's order: the result is negative if a comes before b.
 func (c *Cycle) Compare(a, b *Job) int {
 	return cmp.Or(cmp.Compare(c.Key(a), c.Key(b)), Compare(a, b))
 }
 
-// Guaranteed is the latest start that the job was promised, if it was.
+// Guaranteed returns the latest start that the job was promised; ok is false if it has no
+// guarantee.
 func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || !r.promised {
@@ -186,9 +190,9 @@ func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
 	return r.guarantee, true
 }
 
-// Earliest finds the earliest start of the job, not before notBefore, and its placement then, as if
-// its own reservation were taken out of the plan. A job that cannot start earlier than planned
-// keeps its place, on the same slots. It is false if the job fits at no time.
+// Earliest returns the earliest start of the job that is not before notBefore, and its placement
+// then, as if the job had no reservation. If no start is earlier than its reservation, it returns
+// the reservation, with the same slots. ok is false if the job fits at no time.
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
@@ -231,7 +235,7 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	return at, ok
 }
 
-// without calls ask while the job's own place is taken out of the profile.
+// without calls the callback while the job's own place, if it has one, is taken out of the profile.
 func (c *Cycle) without(r *record, ask func()) {
 	if r.placement == nil {
 		ask()
@@ -242,23 +246,24 @@ func (c *Cycle) without(r *record, ask func()) {
 	c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
 }
 
-// fail spoils the cycle.
+// fail records the first error of the cycle. Later actions then do nothing, and the decision is
+// refused.
 func (c *Cycle) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Memo is what the policy remembered with the last decision on this very state. It is nil if
-// another decider decided since, if the state is a clone, or if the decision was refused. A memo
-// only saves work: without it the policy decides the same.
+// Memo returns the value that the policy gave to [Cycle.Remember] with the last decision on this
+// very state. It is nil if another decider decided since, if the state is a clone, or if that
+// decision was refused. A memo only saves work: without it, the policy must decide the same.
 func (c *Cycle) Memo() any { return c.memo }
 
-// Remember keeps a memo for the next cycle, if the decision is accepted.
+// Remember stores a value for [Cycle.Memo] in the next cycle, if this decision is accepted.
 func (c *Cycle) Remember(memo any) { c.remembered = memo }
 
-// EarliestBefore is [Cycle.Earliest], but the search ends at limit: it is false if the job could
-// start only there or later.
+// EarliestBefore returns the earliest start of the job that is not before notBefore and is before
+// limit, and its placement then, as if the job had no reservation; ok is false if there is none.
 func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil {
@@ -268,8 +273,8 @@ func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Pl
 	return start, at, ok
 }
 
-// PlaceAt chooses a placement for the job at a start, as if its own reservation were taken out of
-// the plan.
+// PlaceAt chooses a placement where the job fits from the given start through its estimate, as if
+// it had no reservation; ok is false if there is none.
 func (c *Cycle) PlaceAt(j *Job, start Time) (at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil {

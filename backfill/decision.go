@@ -2,7 +2,7 @@ package backfill
 
 import "strconv"
 
-// Cause is why a guarantee did not bind.
+// Cause is why a guarantee was lifted, so that it did not bind the policy in a round.
 type Cause uint8
 
 // The only causes that lift a guarantee.
@@ -24,7 +24,8 @@ var causeNames = [...]string{
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }
 
-// nameOf is a name by its number, whatever number another process sent.
+// nameOf returns the name with the given index, or "unknown" with the index if it has no name: the
+// index may come from another process.
 func nameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
@@ -35,9 +36,9 @@ func nameOf(names []string, i int) string {
 // How says in which way a job came to start.
 type How uint8
 
-// The ways, as algorithms and papers count them.
+// The ways in which a job comes to start, as papers on scheduling count them.
 const (
-	// ByQueue: it came to the front of the queue.
+	// ByQueue: the job came to the front of the queue.
 	ByQueue How = iota
 	// AtHead: no other job waited when it arrived.
 	AtHead
@@ -65,30 +66,29 @@ type Started struct {
 // Broken is a guarantee that could not be kept.
 type Broken struct {
 	Job           *Job
-	Promised, Now Time // the latest start as it was and as it is
+	Promised, Now Time // the latest start before and from now on; Now is the start itself of a job that runs
 	Cause         Cause
 }
 
-// HeldJob is a job that left the queue without running.
+// HeldJob is a job that was taken out of the queue instead of started, and why.
 type HeldJob struct {
 	Job    *Job
 	Reason string
 }
 
-// ReasonNeverFits is why the state itself holds a job that not even an empty
-// pool could run. It returns by itself when the slots or its candidates come to
-// fit it.
+// ReasonNeverFits is the reason of a job that the state itself, not the policy, holds, because not
+// even an empty pool could run the job. The job returns to the queue once changed slots or
+// candidates let it fit.
 const ReasonNeverFits = "fits on no slot of the pool, even an empty one"
 
 // Decision is an accepted round: what the policy did, and what follows.
 type Decision struct {
 	Now      Time
 	Revision uint64 // of the state that it led to
-	By       string // the policy that took it
-	// Actions are the journal. It holds until the next cycle is opened on the
-	// state.
+	By       string // name of the policy that decided
+	// Actions are the journal. They are valid until the next cycle is opened on the state.
 	Actions []Action
 	Started []Started
 	Held    []HeldJob
-	Broken  []Broken // in the order of jobs
+	Broken  []Broken // by submit time, then queue position
 }

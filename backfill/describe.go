@@ -9,16 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what a policy may say of itself. It is printed on terminals and
+// The limits of the texts with which a policy describes itself. They are printed on terminals and
 // written to logs, and may come from a stranger's plugin.
 const (
 	maxName    = 40   // letters in a policy's or an option's name, or a choice
 	maxText    = 2000 // letters in any other text
-	maxOptions = 100  // and choices of one option
+	maxOptions = 100  // options of a policy, and choices of one option
 )
 
-// Validate finds what is wrong in the description of a policy itself: names that
-// are none, options that occur twice, ranges and defaults that no value suits.
+// Validate returns an error if the description of the policy is invalid: malformed names, texts
+// that are too long or cannot be printed, options that occur twice, empty ranges, or defaults that
+// their options do not accept.
 func (s PolicySpec) Validate() error {
 	if err := checkName(s.Name); err != nil {
 		return fmt.Errorf("the policy's name %w", err)
@@ -113,8 +114,8 @@ func (o Option) validateChoices() error {
 	return nil
 }
 
-// checkName refuses what is not a word of letters and digits, - _ . and +
-// included, that begins with a letter or digit.
+// checkName returns an error unless the name consists of at most maxName letters, digits and - _ .
+// + and begins with a letter or digit.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -130,7 +131,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkText refuses text that is too long or would move a terminal's cursor.
+// checkText returns an error if a text is longer than maxText or has letters that cannot be
+// printed, which might move a terminal's cursor.
 func checkText(text string) error {
 	if n := utf8.RuneCountInString(text); n > maxText {
 		return fmt.Errorf("has %d letters: must have at most %d", n, maxText)
@@ -144,7 +146,8 @@ func checkText(text string) error {
 }
 
 // Printable returns a text from outside in a form that is safe on a terminal and in a log: one line
-// of printable letters, at most longest of them. What would move a cursor is replaced.
+// of printable letters, cut off with "…" after the given number. What would move a cursor is
+// replaced.
 func Printable(text string, longest int) string {
 	var b strings.Builder
 	letters := 0

@@ -5,8 +5,8 @@
 // (package profile) that follows from them. A [Policy] decides from the state alone. Each round of
 // events opens a [Cycle] on the state; the policy takes the events one by one with [Cycle.Next],
 // reads, and acts: [Cycle.Start], [Cycle.Reserve], [Cycle.Release], [Cycle.Guarantee],
-// [Cycle.Hold], [Cycle.Wake], [Cycle.KeepFreed]. The actions it took are the [Decision], a journal
-// of [Action]s, which is accepted or refused as a whole.
+// [Cycle.Hold], [Cycle.Wake], [Cycle.KeepFreed]. The [Action]s that it took, in their order, are
+// the journal; the host accepts it as the [Decision], or refuses it as a whole.
 //
 // A whole policy, first come first served:
 //
@@ -31,10 +31,11 @@
 // recorded and replayed ([Transaction.Replay]); the simulator and the daemon use the same code and
 // decide alike.
 //
-// What a policy may touch is its Cycle, and through it the [View] of the state and the view of the
-// profile. Only the host, which opened the [Transaction], can replay, accept or roll back.
+// A policy can touch only its Cycle, and through it the read-only views of the state ([View]) and
+// of the profile. Only the host, which opened the [Transaction], can replay a journal, or accept or
+// roll back the round.
 //
-// Files, the nouns:
+// The files. What a state and a round consist of:
 //   - types.go: time, vectors and placements, under the names that policies use
 //   - limits.go: how large amounts, times and numbers from outside may be
 //   - job.go: jobs, and the order of jobs
@@ -50,11 +51,11 @@
 //   - snapshot.go: the state as plain data, and back
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations
-//   - freed.go: what jobs gave back in the last seconds, for policies that ask for it
+//   - freed.go: resources that jobs gave back in the last seconds, for policies that ask for it
 //
 // A cycle:
 //   - transaction.go: opening a round, replaying, accepting or rolling back
-//   - validate.go: which rounds and events cannot be true
+//   - validate.go: which rounds are refused because they contradict themselves or the state
 //   - apply.go: what each event does to the state
 //   - cycle.go: what a policy reads, and what it remembers from one cycle to the next
 //   - settle.go: what is checked and completed when a round ends
@@ -69,7 +70,7 @@
 //   - order.go: the orders of the queue
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan, balance and plan, what
-// the policies share; profileevents, how many profile events each would scan according to its
+// the policies share; profileevents, how many entries of a profile each policy would scan by its
 // paper; conformance, the rules for every policy; backfilltest, tests that a policy's own tests
 // call. Beside it: estimate, how long jobs are expected to run.
 package backfill

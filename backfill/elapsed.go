@@ -2,7 +2,7 @@ package backfill
 
 import "github.com/condor-backfill/condor-backfill/backfill/profile"
 
-// idle reports whether the queue is empty before and after the round's events.
+// idle reports whether the queue is empty before the round and certainly empty after its events.
 func (s *State) idle(r Round) bool {
 	if s.queue.Len() > 0 {
 		return false
@@ -21,8 +21,9 @@ func (s *State) idle(r Round) bool {
 	return true
 }
 
-// elapsed lists the events that the passing of time brings: running jobs that have reached their
-// expected end and are not known to have ended, and reservations whose start has passed.
+// elapsed returns the events that the passing of time brings: for running jobs that have reached
+// their expected end, and for reservations whose start has passed. Jobs that the round has an event
+// for are left out.
 func (s *State) elapsed(r Round) []Event {
 	over := func(p planned, limit Time) bool { return p.at < limit }
 	if first, ok := s.running.Min(); !ok || !over(first, r.Now+1) {
@@ -51,9 +52,9 @@ func (s *State) elapsed(r Round) []Event {
 	return events
 }
 
-// unpredicted lists the running jobs whose ends were predicted, when a policy with guarantees takes
-// over: from now on they are planned with what they request. Jobs that the round has an event for
-// are left out.
+// unpredicted returns the events that replace predicted ends of running jobs by those of the times
+// the jobs requested, for the round in which a policy with guarantees takes over. Jobs that the
+// round has an event for are left out.
 func (s *State) unpredicted(r Round) []Event {
 	known := r.concerned()
 	var events []Event
@@ -70,8 +71,9 @@ func (s *State) unpredicted(r Round) []Event {
 	return events
 }
 
-// rematched lists the jobs that a changed candidate set affects: their reservation is on a slot
-// that is no longer a candidate, they no longer fit anywhere, or they do again.
+// rematched returns a Changed event for each job that a changed candidate set affects: its
+// reservation is on a slot that is no longer a candidate, or it waits and no longer fits even an
+// empty pool, or it was held for that and fits again.
 func (s *State) rematched(r Round) []Event {
 	if len(r.Candidates) == 0 {
 		return nil
@@ -100,7 +102,8 @@ func (s *State) rematched(r Round) []Event {
 	return events
 }
 
-// moves reports whether a job cannot stay where it is with other candidates.
+// moves reports whether other candidates force a job out of its reservation, out of the queue, or
+// back into the queue.
 func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	request := s.request(r.job)
 	request.Candidates = set

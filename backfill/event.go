@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// EventKind says what happened. The kinds are listed in the order in which a
-// cycle applies them, but for Found: it and EstimateChanged, which both say what
-// is true of running jobs, are applied together, in order of jobs.
+// EventKind says what happened. A cycle applies events by kind, in the order of this list, except
+// that some kinds are applied together: SlotLost and SlotChanged by slot; EstimateChanged and
+// Found, and Removed and Changed, by submit time and queue position of their jobs.
 type EventKind uint8
 
 // What can happen to a pool.
 const (
-	PolicyChanged   EventKind = iota + 1 // another policy decides from here on; also the first event of all
+	PolicyChanged   EventKind = iota + 1 // another policy decides from here on; also the first event on a new state
 	SlotAdded                            // a slot came up
 	Completed                            // a running job ended
 	SlotLost                             // a slot is gone; what ran there goes back to the queue
@@ -24,7 +24,7 @@ const (
 	Changed                              // a waiting or held job was edited, or its candidates were
 	Submitted                            // a job arrived
 	Wake                                 // a planned start or a time that the policy asked for has come
-	Found                                // a job runs that the host did not start, or elsewhere than it thinks
+	Found                                // a job runs that the host did not start, or not as the host has it recorded
 )
 
 var eventNames = [...]string{
@@ -36,7 +36,7 @@ func (k EventKind) String() string {
 	return nameOf(eventNames[:], int(k))
 }
 
-// class is the first of the kinds that are applied together.
+// class returns the first of the kinds that are applied together with this one.
 func (k EventKind) class() EventKind {
 	switch k {
 	case SlotChanged:
@@ -53,25 +53,23 @@ func (k EventKind) class() EventKind {
 // Event is one thing that happened. Which fields count depends on its kind.
 type Event struct {
 	Kind EventKind
-	// JobID is the job concerned: Completed, StartFailed, EstimateChanged,
-	// Removed.
+	// JobID is the job concerned, for Completed, StartFailed, EstimateChanged and Removed.
 	JobID JobID
 	// Job is the job that arrives (Submitted), replaces one of the same ID
 	// (Changed), or runs, known before or not (Found), and Key its place in the
 	// queue's order, lower first.
 	Job *Job
 	Key float64
-	// Slot is the slot concerned: SlotAdded, SlotLost, SlotChanged.
+	// Slot is the slot concerned, for SlotAdded, SlotLost and SlotChanged.
 	Slot Slot
-	// Placement and Start are where the job runs and since when: Found. The slots
-	// are up; what runs there may be more than they have, until some of it ends.
+	// Placement and Start say where the found job runs and since when (Found). The slots must be
+	// up, but the jobs that run on them may use more than they have, until some of the jobs end.
 	Placement Placement
 	Start     Time
-	// End is the running job's expected end: Found, EstimateChanged. To a host, one that
-	// is past says as much as none: it is reckoned as that of a job which was started.
+	// End is the running job's expected end (Found, EstimateChanged). If it is not after now,
+	// [Host.Decide] replaces that of a found job by one from the job's expected run time.
 	End Time
-	// Policy is the new policy's name, and Guarantees whether it gives
-	// guarantees: PolicyChanged.
+	// Policy is the new policy's name, and Guarantees whether it gives guarantees (PolicyChanged).
 	Policy     string
 	Guarantees bool
 
@@ -81,13 +79,13 @@ type Event struct {
 	// an early completion, a removal, a new slot, a reservation that is void or not
 	// needed any more.
 	Freed bool
-	// Displaced are the waiting jobs without a place that the event leaves
-	// behind, in the order in which they are to be placed: by planned start,
-	// then order of jobs. A policy that gives guarantees places them anew.
+	// Displaced are the waiting jobs that the event leaves without a reservation, by the start that
+	// was planned for them, then submit time and queue position. A policy that gives guarantees
+	// plans them anew in this order.
 	Displaced []*Job
 }
 
-// concerns is the job that the event is about, if it is about one.
+// concerns returns the ID of the job that the event is about, or false if it is about none.
 func (e *Event) concerns() (JobID, bool) {
 	switch e.Kind {
 	case Completed, StartFailed, EstimateChanged, Removed:
@@ -108,15 +106,16 @@ type Slot struct {
 	Capacity Vector
 }
 
-// CandidateSet is a set of slots, or of bundles, that matchmaking found for one or more
-// jobs. As long as jobs use it, it stays one of slots or one of bundles.
+// CandidateSet is a set of slots, or of bundles, that matchmaking found for one or more jobs. While
+// jobs use it, it cannot change from slots to bundles or back.
 type CandidateSet struct {
 	ID         int
 	Candidates Candidates
 }
 
-// validate refuses a set that would leave a gap behind those there are, that
-// names slots or bundles which are not, or both, or whose ranks do not belong to them.
+// validate returns an error if the set's ID is beyond the next free one, if a slot or bundle is
+// unknown or not in ascending order, if the set has both slots and bundles, or if it has another
+// number of ranks. The parameters are the numbers of sets, slots and bundles that there are.
 func (c CandidateSet) validate(sets, slots, bundles int) error {
 	if c.ID < 0 || c.ID > sets {
 		return fmt.Errorf("candidate set %d: the next free ID is %d", c.ID, sets)
@@ -151,17 +150,16 @@ func (c CandidateSet) validate(sets, slots, bundles int) error {
 	return nil
 }
 
-// Round is what the host puts to a policy: what happened since the last one.
+// Round is what has happened since the last round, for a policy to decide on. Its bundles,
+// candidate sets and keys hold as soon as the cycle opens, before any event is taken.
 type Round struct {
 	Now Time
-	// Bundles are new ones, of slots that there are or that come with the round. Like
-	// the candidate sets, they hold from the opening of the cycle.
+	// Bundles are new; their slots exist already or are added by the round's events.
 	Bundles []Bundle
-	// Candidates are sets that are new or have changed; they hold from the
-	// opening of the cycle.
+	// Candidates are the candidate sets that are new or have changed.
 	Candidates []CandidateSet
-	// Keys are the jobs whose place in the queue's order has changed, whether
-	// they wait, run or are held; they hold from the opening of the cycle.
+	// Keys are the new keys of jobs whose place in the queue's order has changed, whether the jobs
+	// wait, run or are held.
 	Keys   []JobKey
 	Events []Event
 }
@@ -172,7 +170,7 @@ type JobKey struct {
 	Key float64
 }
 
-// concerned are the jobs that have an event in the round.
+// concerned returns the jobs that have an event in the round.
 func (r *Round) concerned() (jobs jobSet) {
 	for i := range r.Events {
 		if id, ok := r.Events[i].concerns(); ok {
@@ -182,8 +180,8 @@ func (r *Round) concerned() (jobs jobSet) {
 	return jobs
 }
 
-// sortEvents brings the events into the order in which they are applied:
-// by kind; completions by start, then order of jobs; jobs in order of jobs.
+// sortEvents sorts events into the order in which they are applied, which [EventKind] describes.
+// Completions are sorted by the start of their jobs first (see [State.CompareEnds]).
 func (s *State) sortEvents(events []Event) {
 	if len(events) < 2 {
 		return
@@ -206,8 +204,8 @@ func (s *State) sortEvents(events []Event) {
 	})
 }
 
-// CompareEnds is the order in which jobs complete at an instant: the one that started
-// earlier first, then order of jobs.
+// CompareEnds compares two jobs that complete at the same instant: the one that started earlier
+// comes first, then the one that is first by submit time and queue position.
 func (s *State) CompareEnds(a, b JobID) int {
 	ra, rb := s.jobs.Find(a), s.jobs.Find(b)
 	if ra == nil || rb == nil {
@@ -216,7 +214,7 @@ func (s *State) CompareEnds(a, b JobID) int {
 	return cmp.Or(cmp.Compare(ra.start, rb.start), Compare(ra.job, rb.job))
 }
 
-// eventJob is the job that an event concerns, or nil if it is unknown.
+// eventJob returns the job that an event concerns, or nil if the job is unknown.
 func (s *State) eventJob(e Event) *Job {
 	if e.Kind == Submitted || e.Kind == Changed || e.Kind == Found {
 		return e.Job

@@ -19,8 +19,9 @@ type freedLog struct {
 	parts []Freed
 }
 
-// KeepFreed asks the state to remember what running jobs give back from now on, each part for keep
-// seconds; 0 forgets all parts and stops. It holds until another policy takes over.
+// KeepFreed asks the state to log what running jobs give back from now on, each part for the given
+// number of seconds; 0 deletes the log and stops. The setting holds until another policy takes
+// over.
 func (c *Cycle) KeepFreed(keep Time) {
 	switch {
 	case c.err != nil || keep == c.s.freed.keep:
@@ -36,18 +37,19 @@ func (c *Cycle) KeepFreed(keep Time) {
 	c.log(Action{Kind: ActKeepFreed, At: keep})
 }
 
-// Freed lists the parts that were given back and are still remembered, oldest first. Other jobs may
-// have taken them since. It must not be changed.
+// Freed lists the parts that jobs gave back and that are still in the log, oldest first. Other jobs
+// may have taken them since. The list must not be changed. See [Cycle.KeepFreed].
 func (c *Cycle) Freed() []Freed { return c.s.freed.since(c.round.Now) }
 
-// setFreed changes the log so that it can be undone.
+// setFreed replaces the log; a rollback restores the old one.
 func (c *Cycle) setFreed(log freedLog) {
 	old := c.s.freed
 	c.onUndo(func() { c.s.freed = old })
 	c.s.freed = log
 }
 
-// recordFreed adds what a job gives back to the log when its record changes from old to now.
+// recordFreed logs what a job gives back when its old record is replaced: its whole placement, if
+// it ran there and no longer does.
 func (c *Cycle) recordFreed(old, now *record) {
 	log := c.s.freed
 	if !old.in(running) || now.in(running) && now.placement.Equal(old.placement) {
@@ -60,7 +62,7 @@ func (c *Cycle) recordFreed(old, now *record) {
 	c.setFreed(log)
 }
 
-// since returns the parts that are still remembered at an instant.
+// since returns the parts that are still to be remembered at the given instant.
 func (l *freedLog) since(now Time) []Freed {
 	i := slices.IndexFunc(l.parts, func(f Freed) bool { return f.At+l.keep > now })
 	if i < 0 {
@@ -69,10 +71,11 @@ func (l *freedLog) since(now Time) []Freed {
 	return l.parts[i:]
 }
 
-// forget drops the parts that are no longer remembered at an instant.
+// forget drops the parts that are no longer to be remembered at the given instant.
 func (l *freedLog) forget(now Time) { l.parts = l.since(now) }
 
-// validate returns an error if no state can have this log.
+// validate returns an error if a time is out of range or order, a slot is unknown, or an amount has
+// the wrong number of resources.
 func (l *freedLog) validate(slots, resources int) error {
 	if l.keep < 0 || l.keep > MaxTime || l.keep == 0 && len(l.parts) > 0 {
 		return fmt.Errorf("%d parts that were freed are kept for %d s", len(l.parts), l.keep)

@@ -13,12 +13,11 @@ import (
 type Decider interface {
 	// Spec describes the policy. New is nil if the policy runs in another process.
 	Spec() PolicySpec
-	// Decide acts on the open cycle; the host closes it. An error means that the decider made no
-	// decision.
+	// Decide acts on the open cycle; the host closes it. An error means that no decision was made.
 	Decide(ctx context.Context, t *Transaction) error
 	// Decided reports how a round ended, so that a copy of the state in another process can follow.
-	// Own is true if the decision is this decider's own and not the fallback's. The round's events
-	// and the decision's actions are valid only until Decided returns.
+	// The parameter own is true if the decision is this decider's own and not the fallback's. The
+	// round's events and the decision's actions are valid only until Decided returns.
 	Decided(r Round, d Decision, own bool)
 }
 
@@ -88,9 +87,9 @@ type Host struct {
 	events   []Event // buffer for the events of a round
 }
 
-// NewHost makes main the active policy of a state. The fallback must give guarantees if and only if
-// main does. A nil order means first come, first served. Refusals are reported to refused, if it is
-// not nil.
+// NewHost creates a host whose active policy is main. It returns an error unless main and fallback
+// both give guarantees or both give none. A nil order means first come, first served. The callback
+// refused, which may be nil, is told of each refused decision of main.
 func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal)) (*Host, error) {
 	if m, f := main.Spec(), fallback.Spec(); m.Guarantees != f.Guarantees {
 		return nil, fmt.Errorf("policy %s cannot fall back to %s: one of them gives guarantees and the other does not",
@@ -111,7 +110,8 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 // Change replaces the active policy, its fallback and the order from the next round on. Running and
 // waiting jobs and reservations stay. If the name of the policy changes, or whether it gives
 // guarantees, a PolicyChanged event announces it; a policy of the same name has to keep the
-// existing guarantees. The keys of all jobs are computed again. An error changes nothing.
+// existing guarantees. The keys of all jobs are computed again. The errors are those of [NewHost];
+// nothing changes then.
 func (h *Host) Change(order Order, main, fallback Decider) error {
 	next, err := NewHost(h.State, order, main, fallback, h.refused)
 	if err != nil {
@@ -124,8 +124,8 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 
 // Decide lets the policy decide one round and returns the decision. The events may come in any
 // order. The host adds the events that follow from the passing of time: overruns, also of jobs that
-// are found, and planned starts that were missed. A job that is found with an end in the past gets
-// a later one. An error means that the round contradicts itself or the state, that the context
+// are found, and planned starts that were missed. A found job whose expected end is not after now
+// gets a later one. An error means that the round contradicts itself or the state, that the context
 // ended, or that the fallback failed too; the state is then unchanged.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	r.Events = append(h.events[:0], r.Events...) // a copy, because they are completed and sorted here
@@ -162,7 +162,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 
 // keys returns the keys that differ from those in the state when the round opens. A host's first
 // round checks all jobs, since another order may have given them their keys. Later rounds check
-// only if keys move, and then only jobs that wait or may come back to the queue.
+// only if keys change with time, and then only jobs that wait or may come back to the queue.
 func (h *Host) keys(r Round) []JobKey {
 	var keys []JobKey
 	ask := func(j *Job, old float64) bool {
@@ -180,14 +180,14 @@ func (h *Host) keys(r Round) []JobKey {
 	return keys
 }
 
-// key returns a job's key and notes whether it moves with time.
+// key returns a job's key, and notes in the host if it changes with time alone.
 func (h *Host) key(j *Job, now Time) float64 {
 	key, moves := h.order(j, now)
 	h.moves = h.moves || moves
 	return key
 }
 
-// returns reports whether the event may bring jobs back to the queue that it does not name.
+// returns reports whether the event may bring jobs back to the queue that it does not carry in Job.
 func (e Event) returns() bool {
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged, StartFailed:
@@ -227,7 +227,8 @@ type refusedError struct{ err error }
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
-// take opens the round, lets the decider act, and closes it.
+// take opens the round, lets the decider act, and closes the round. It returns a [refusedError] if
+// the round was valid but the decider made no decision or an impossible one.
 func (s *State) take(ctx context.Context, r Round, by Decider) (Decision, error) {
 	t, err := s.Open(r)
 	if err != nil {
@@ -245,7 +246,7 @@ func (s *State) take(ctx context.Context, r Round, by Decider) (Decision, error)
 	return d, nil
 }
 
-// nothing decides the rounds in which no decision is needed.
+// nothing decides the rounds in which the queue is empty: it takes no action.
 type nothing struct{}
 
 func (nothing) Spec() PolicySpec                           { return PolicySpec{} }

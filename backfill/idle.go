@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// ReservedIdle is how many of the cpus that no job uses now are kept free for
-// reservations: what a wide job's reservation costs while its slots drain. Going by
-// planned start, each reservation takes as much of what is left idle on its slots
-// as it will use there. It is at most what is idle in all; a slot that has lost
-// capacity under what runs on it counts against the others.
+// ReservedIdle returns how many of the cpus that no job uses now are kept free for reservations:
+// the cost of draining slots for a wide job. By planned start, each reservation counts as many of
+// the cpus still left idle on its slots as it will use there. The result is at most the number of
+// idle cpus in the pool, from which a slot is subtracted as far as its running jobs use more than
+// its capacity.
 //
-// It costs nothing if nothing is idle or nothing is planned, and otherwise ends
-// with the reservation that takes the last idle cpu.
+// The search does nothing if no cpu is idle or no job is planned, and otherwise ends with the
+// reservation that takes the last idle cpu.
 func (s *State) ReservedIdle() (cpus int64) {
 	idle := s.capacity[0] - s.use[0]
 	if idle <= 0 || s.planned.Len() == 0 {
 		return 0
 	}
-	left := map[SlotID]int64{} // of the slots that were met
+	left := map[SlotID]int64{} // idle cpus that no reservation has taken, of the slots met so far
 	s.planned.Scan(func(p planned) bool {
 		r, _ := s.jobs.Get(p.job.ID)
 		for _, at := range r.placement {
@@ -35,9 +35,10 @@ func (s *State) ReservedIdle() (cpus int64) {
 	return min(cpus, idle)
 }
 
-// OnReserved reports whether the i-th job that the decision started runs on a slot that was
-// reserved for a job before it: in the queue's order, or under guarantees in the order of jobs. It
-// must be asked of the last decision.
+// OnReserved reports whether the i-th job that the decision started runs on a slot where a job that
+// comes before it has a reservation, or had one until the starts of the round made it void.
+// "Before" is by the queue's order or, if the policy gives guarantees, by submit time and queue
+// position. The decision must be the last one on the state.
 func (s *State) OnReserved(d *Decision, i int) (stands bool) {
 	started := &d.Started[i]
 	used := make(map[SlotID]bool, len(started.Placement))

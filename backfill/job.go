@@ -8,20 +8,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// JobID names a job for as long as the host knows it. The host chooses it; it
-// carries no order.
+// JobID identifies a job for as long as the host knows the job. The host chooses it; no order
+// follows from it.
 type JobID int64
 
-// Job is what a policy may know of a job. It never changes; a job that is
-// edited becomes another Job with the same ID.
+// Job is what a policy may know of a job. A Job never changes; a job that is edited becomes another
+// Job with the same ID.
 type Job struct {
 	ID JobID
 	// Submit is when the job came into its queue.
 	Submit Time
-	// Position decides between jobs submitted in the same second.
+	// Position orders jobs that were submitted in the same second.
 	Position QueuePosition
-	// Nodes is the number of chunks: 1 but for gangs (HTCondor's parallel
-	// universe).
+	// Nodes is the number of chunks: 1, or more for a gang, whose chunks start together (HTCondor's
+	// parallel universe).
 	Nodes int
 	// Request is what each chunk needs.
 	Request Vector
@@ -47,17 +47,17 @@ type Job struct {
 	Labels map[string]string
 }
 
-// QueuePosition is where a job stands in its workload: its number there, or on a real
-// pool the schedd's name, ClusterId and ProcId.
+// QueuePosition is where a job stands among those with the same submit time: its number in the
+// workload, or on a real pool the schedd's name, ClusterId and ProcId.
 type QueuePosition struct {
 	Queue         string
 	Cluster, Proc int64
 }
 
-// Compare is the order of jobs: submit time, then place in the workload. Every
-// tie anywhere falls to it.
+// Compare compares two jobs by submit time, then queue position, then ID. This is the "order of
+// jobs", which breaks every tie in the project.
 func Compare(a, b *Job) int {
-	if a.Submit != b.Submit { // mostly; nothing else is looked at then
+	if a.Submit != b.Submit { // the usual case, kept fast
 		return cmp.Compare(a.Submit, b.Submit)
 	}
 	return cmp.Or(
@@ -68,21 +68,22 @@ func Compare(a, b *Job) int {
 	)
 }
 
-// Width is the number of cpus of all chunks together.
+// Width returns the number of cpus of all chunks together.
 func (j *Job) Width() int64 { return int64(j.Nodes) * j.Request[0] }
 
-// Waited is how long the job has been in its queue by now; clocks that disagree
-// do not make it negative.
+// Waited returns how long the job has been in its queue by now, or 0 if its submit time is in the
+// future, because clocks may disagree.
 func (j *Job) Waited(now Time) Time { return max(0, now-j.Submit) }
 
-// Total is the job's need of all resources, over all chunks.
+// Total returns what all chunks of the job need together, of each resource.
 func (j *Job) Total() Vector {
 	total := make(Vector, len(j.Request))
 	total.AddScaled(j.Request, int64(j.Nodes))
 	return total
 }
 
-// runs is for how long the job is expected to run, from its start on.
+// runs returns the run time that is expected of the job once it runs: its estimate, not a
+// prediction, if the active policy gives guarantees.
 func (j *Job) runs(guarantees bool) Time {
 	if guarantees || j.Running == 0 {
 		return j.Estimate
@@ -90,7 +91,7 @@ func (j *Job) runs(guarantees bool) Time {
 	return j.Running
 }
 
-// chunk is what each chunk takes of a slot: what it needs, or nil for all of it.
+// chunk returns what each chunk takes of a slot: the request, or nil for the whole slot.
 func (j *Job) chunk() Vector {
 	if j.Whole {
 		return nil
@@ -98,10 +99,11 @@ func (j *Job) chunk() Vector {
 	return j.Request
 }
 
-// limit is the run time at which the job is killed.
+// limit returns the run time at which the job is killed.
 func (j *Job) limit() Time { return cmp.Or(j.Limit, j.Estimate) }
 
-// validate refuses a job that no policy should have to think about.
+// validate returns an error if a number of the job is beyond its limits, if the job requests
+// nothing, or if its request does not have the given number of resources.
 func (j *Job) validate(resources int) error {
 	switch {
 	case j.Nodes < 1 || j.Nodes > MaxChunks:
@@ -129,7 +131,8 @@ func (j *Job) validate(resources int) error {
 	return nil
 }
 
-// request is the job in the profile's terms.
+// request returns what the profile is asked for on behalf of the job: its chunks, estimate and
+// candidates.
 func (s *State) request(j *Job) profile.Request {
 	return profile.Request{
 		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,

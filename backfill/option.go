@@ -18,8 +18,8 @@ type Option struct {
 	Range Range
 	// Choices lists the allowed words of a Choice.
 	Choices []string
-	// Check validates what the type cannot express; nil accepts every value. It runs only in the
-	// process of the policy and is not sent to others.
+	// Check returns an error for a value that the type allows and the policy does not; nil allows
+	// all. It runs only in the process of the policy and is not sent to others.
 	Check func(value string) error
 }
 
@@ -47,7 +47,7 @@ const (
 	Resources
 )
 
-// optionTypes are the names of the types.
+// optionTypes are the names of the types, by [OptionType].
 var optionTypes = [...]string{
 	Text: "text", WholeNumber: "whole number", Number: "number", LengthOfTime: "length of time",
 	Flag: "flag", Choice: "choice", List: "list", Resources: "resources",
@@ -159,12 +159,12 @@ func (o Option) check(value string) error {
 	return nil
 }
 
-// choice returns the index of the given choice, or -1 if there is no such choice.
+// choice returns the index of the value in Choices, ignoring case, or -1 if it is not among them.
 func (o Option) choice(value string) int {
 	return slices.IndexFunc(o.Choices, func(word string) bool { return strings.EqualFold(word, value) })
 }
 
-// words splits a list at commas and spaces.
+// words splits a list of words at commas and spaces.
 func words(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }

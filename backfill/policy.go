@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Policy decides what starts now and what is reserved for later. It is a
-// function of the cycle it is given: it takes the events (reacting between them
-// or after the last), reads, and acts. Whatever it keeps between cycles must
-// change no decision when it is dropped.
+// Policy decides what starts now and what is reserved for later. It is a function of the cycle it
+// is given: it takes the events (reacting between them or after the last), reads, and acts. If it
+// keeps anything between cycles, it must decide the same without.
 type Policy interface {
 	Decide(c *Cycle)
 }
@@ -20,25 +19,27 @@ type PolicyFunc func(*Cycle)
 // Decide calls the function.
 func (f PolicyFunc) Decide(c *Cycle) { f(c) }
 
-// PolicySpec is a policy as it is known by name: what it is, what it promises, what
-// can be set, and how one is made.
+// PolicySpec describes a policy: its name, what it does and promises, its options, and how to
+// create it.
 type PolicySpec struct {
 	Name string
-	// Doc says in one sentence what the policy does, Promise what a job's owner may
-	// rely on, Source where it comes from.
+	// Doc says in one sentence what the policy does, Promise what a job's owner may rely on, Source
+	// which paper or program the policy comes from.
 	Doc, Promise, Source string
 	// Guarantees declares that every waiting job always has a reservation at or
 	// before the start that it was promised at its arrival. The host refuses
 	// decisions that break this.
 	Guarantees bool
-	// IgnoresOrder declares that the queue is always in order of jobs.
+	// IgnoresOrder declares that the policy needs its queue by submit time, then queue position,
+	// whatever order is configured.
 	IgnoresOrder bool
 	Options      []Option
-	// New makes a policy with checked options.
+	// New creates the policy with checked options.
 	New func(Values) (Policy, error)
 }
 
-// Make checks the given options, fills in the defaults, and makes a policy.
+// Make creates a policy with the given options, and the defaults of the others. It returns an
+// [*OptionsError] if the policy does not accept them.
 func (s PolicySpec) Make(given map[string]string) (Policy, error) {
 	values, err := ReadOptions("policy "+s.Name, s.Options, given)
 	if err != nil {
@@ -54,22 +55,21 @@ func (s PolicySpec) Make(given map[string]string) (Policy, error) {
 	return p, nil
 }
 
-// OptionsError says that somebody, such as a policy, does not take the options that
-// are given.
+// OptionsError reports options that a policy, or whatever else has options, does not accept.
 type OptionsError struct{ Err error }
 
 func (e *OptionsError) Error() string { return e.Err.Error() }
 func (e *OptionsError) Unwrap() error { return e.Err }
 
-// CheckOptions refuses given options that the policy does not have, and values
-// that do not suit them, with an [*OptionsError].
+// CheckOptions returns an [*OptionsError] if the policy does not have one of the given options, or
+// if a value is not valid for its option.
 func (s PolicySpec) CheckOptions(given map[string]string) error {
 	_, err := ReadOptions("policy "+s.Name, s.Options, given)
 	return err
 }
 
-// CheckResources refuses given options that name resources which the pool does
-// not have, with an [*OptionsError]. Defaults are not held against the pool.
+// CheckResources returns an [*OptionsError] if a given option names a resource that the pool does
+// not have. Defaults are not checked: they may name resources that a pool lacks.
 func (s PolicySpec) CheckResources(given map[string]string, resources []string) error {
 	for _, o := range s.Options {
 		if o.Type != Resources {

@@ -44,7 +44,7 @@ type Reason struct {
 	Text string
 }
 
-// Reason returns why a job runs or does not, or false if there is no such job.
+// Reason returns why a job runs or does not; the second result is false if there is no such job.
 func (s *State) Reason(id JobID) (Reason, bool) {
 	r := s.jobs.Find(id)
 	if r == nil {
@@ -65,7 +65,7 @@ func (s *State) Reasons() iter.Seq2[*Job, Reason] {
 	}
 }
 
-// wish is all that decides where a waiting job fits, but for its estimate. Jobs of one autocluster
+// wish is all that decides where a waiting job fits, except its estimate. Jobs of one autocluster
 // share the vector of their request, so its address identifies it.
 type wish struct {
 	request           *int64
@@ -82,9 +82,9 @@ type fit struct {
 	placement Placement
 }
 
-// fits computes the earliest fit for all waiting jobs without a reservation, by wish and estimate.
+// fits returns the earliest fit of all waiting jobs without a reservation, by wish and estimate.
 func (s *State) fits() map[wish]map[Time]fit {
-	jobs := map[wish]map[Time]*Job{} // one of each
+	jobs := map[wish]map[Time]*Job{} // one job of each wish and estimate
 	s.queue.Scan(func(q queued) bool {
 		if s.jobs.Find(q.job.ID).placement == nil {
 			w := wishOf(q.job)
@@ -153,7 +153,8 @@ func (s *State) reason(r *record, earliest func(*Job) fit) Reason {
 	return reason
 }
 
-// Describe returns a reason as text. The function name returns what the caller calls a job.
+// Describe returns a reason as text. The callback returns the name under which the text mentions a
+// job.
 func (s *State) Describe(r Reason, name func(*Job) string) string {
 	switch r.Why {
 	case Runs:

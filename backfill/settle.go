@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// settle checks what only the end of a round can show: no planned start was left unused, and every
-// guarantee holds or was lifted.
+// settle returns an error if the decision breaks a rule that only the end of a round can show: no
+// planned start is left unused, and every guarantee holds or was lifted.
 func (c *Cycle) settle() error {
 	if p, ok := c.s.planned.Min(); ok && p.at <= c.round.Now {
 		return fmt.Errorf("job %d is planned for %d and was not started", p.job.ID, p.at)
@@ -15,7 +15,7 @@ func (c *Cycle) settle() error {
 	if !c.s.guarantees {
 		return nil
 	}
-	for _, b := range c.broken { // by starts
+	for _, b := range c.broken { // so far, of the jobs that started or were found
 		if b.Cause == CauseNone {
 			return fmt.Errorf("job %d starts at %d, but was promised to start at %d at the latest", b.Job.ID, b.Now,
 				b.Promised)
@@ -35,14 +35,15 @@ func (c *Cycle) settle() error {
 			c.set(r.job.ID, &next)
 		}
 	}
-	// The undo log begins with new keys, and a restored negotiator may have none to set.
+	// The order so far is that of the undo log. It begins with new keys, which a restored
+	// negotiator may not have to set.
 	slices.SortStableFunc(c.broken, func(a, b Broken) int { return Compare(a.Job, b.Job) })
 	return nil
 }
 
-// giveWay sets the ends of backfilled jobs to the ends of their expected runs, and gives up
-// reservations that no longer hold. The policy's memo goes, as it rests on the old plan; the next
-// cycle makes new reservations.
+// giveWay sets the ends of backfilled jobs to the ends of their expected runs, and voids
+// reservations that no longer fit beside these. It drops the policy's memo, which rests on the old
+// plan; the next cycle makes new reservations.
 func (c *Cycle) giveWay() {
 	if len(c.backfilled) == 0 {
 		return
@@ -105,8 +106,8 @@ func (c *Cycle) keepGuarantee(r *record) error {
 	return nil
 }
 
-// overtakes reports whether a job that comes before the started one still waits:
-// by the queue's order, or by the order of jobs where that is what was promised.
+// overtakes reports whether a job that comes before the started one still waits. "Before" is by the
+// queue's order or, if the policy gives guarantees, by submit time and queue position.
 func (c *Cycle) overtakes(s *Started) (overtakes bool) {
 	first, waits := c.s.queue.Min()
 	last, _ := c.s.queue.Max()
@@ -120,7 +121,7 @@ func (c *Cycle) overtakes(s *Started) (overtakes bool) {
 	return overtakes
 }
 
-// classify says how each started job came to start.
+// classify sets How of each started job.
 func (c *Cycle) classify() {
 	for i := range c.started {
 		s := &c.started[i]

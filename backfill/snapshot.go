@@ -81,9 +81,9 @@ type JobError struct {
 func (e *JobError) Error() string { return "snapshot: " + e.Err.Error() }
 func (e *JobError) Unwrap() error { return e.Err }
 
-// Restore creates a state from a snapshot. It returns an error if slots, bundles or candidate sets
-// are invalid, and a [*JobError] if a job is invalid, runs without a placement, or is held with
-// one.
+// Restore creates a state from a snapshot. It returns an error if slots, bundles, candidate sets or
+// the log of freed resources are invalid, and a [*JobError] if a job is invalid, runs without a
+// placement, or is held and has a placement.
 func Restore(snap Snapshot) (*State, error) {
 	s := NewState(snap.Resources, snap.Rule)
 	s.now, s.revision, s.wakes = snap.Now, snap.Revision, slices.Clone(snap.Wakes)

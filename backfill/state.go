@@ -8,11 +8,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// State is all there is to know when a decision is taken: the pool's slots, the jobs that wait, run
-// or are held, their reservations and guarantees, and the profile that follows from them. The host
-// owns it and opens a [Transaction] on it; a policy reads it through its [View] and acts on it
-// through a [Cycle]. Between cycles a policy keeps nothing that matters, so a state can be cloned,
-// exported, replayed, or handed to another policy at any time.
+// State is all that a decision depends on: the pool's slots, the jobs that wait, run or are held,
+// their reservations and guarantees, and the profile that follows from them. The host owns it and
+// opens a [Transaction] on it; a policy reads it through its [View] and acts on it through a
+// [Cycle]. Between cycles a policy keeps nothing that matters, so a state can be cloned, exported,
+// replayed, or handed to another policy at any time.
 type State struct {
 	View
 
@@ -21,11 +21,11 @@ type State struct {
 
 	queueChanges int // counts the jobs that joined or left the queue
 
-	open  bool         // a transaction is
-	spare *Transaction // the last one, for the next to reuse its memory; nil: none can be
+	open  bool         // whether a transaction is open
+	spare *Transaction // the last transaction, whose memory the next one reuses, or nil
 }
 
-// phase is where a job stands.
+// phase says whether a job waits, runs or is held.
 type phase uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	held
 )
 
-// record is what the state holds of a job; one without a job is none.
+// record is what the state holds of a job. A record whose job is nil stands for no job.
 type record struct {
 	job       *Job
 	placement Placement // of the running job or the reservation; nil: none
@@ -49,7 +49,7 @@ type record struct {
 	alone     bool  // no other job waited when it arrived
 }
 
-// in says that there is a job and that it is in the phase.
+// in reports whether the record is that of a job, and the job is in the phase.
 func (r *record) in(p phase) bool { return r.job != nil && r.phase == p }
 
 // queued is a job's entry in the queue.
@@ -64,8 +64,8 @@ type planned struct {
 	job *Job
 }
 
-// NewState returns the state of an empty pool with the named resources, cpus
-// first, and no jobs. The rule chooses between slots.
+// NewState returns the state of an empty pool with the named resources, cpus first, and no jobs.
+// The rule decides which of the slots that fit a job it gets.
 func NewState(resources []string, rule profile.Rule) *State {
 	options := btree.Options{NoLocks: true}
 	byTime := func(a, b planned) bool {
@@ -95,9 +95,9 @@ func NewState(resources []string, rule profile.Rule) *State {
 	}}
 }
 
-// Clone returns an independent copy that shares what neither side changes. It is made
-// between two cycles, and takes a millisecond or two for 10,000 slots and jobs. Then
-// another goroutine may ask the copy, one at a time, while the original goes on.
+// Clone returns an independent copy that shares memory until one side changes it. It must be called
+// between two cycles, and takes a millisecond or two for 10,000 slots and jobs. Then other
+// goroutines, one at a time, may use the copy while the original goes on.
 func (s *State) Clone() *State {
 	c := *s
 	c.memo, c.spare, c.open = nil, nil, false
@@ -111,9 +111,9 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// NextWake is the next instant at which the host must open a cycle even if
-// nothing happens: a planned start, an expected end, or a time that the policy
-// asked for. Forever if there is none.
+// NextWake returns the next instant at which the host must open a cycle even if nothing happens: a
+// planned start, an expected end, or a time that the policy asked for. It is Forever if there is
+// none.
 func (s *State) NextWake() Time {
 	next := Forever
 	if p, ok := s.planned.Min(); ok {
@@ -128,10 +128,10 @@ func (s *State) NextWake() Time {
 	return next
 }
 
-// set replaces what is held of a job and updates every index, the profile and the use; a record
-// without a job removes it. Every change of a job goes through here, so that setting the old record
-// again undoes it. If the job must fit, set refuses a new place that is not free once the old one
-// is given back, and changes nothing.
+// set replaces the record of a job, and updates every index, the profile and the use; a record
+// without a job removes the job. Every change of a job goes through here, so setting the returned
+// old record again undoes it. With mustFit, set returns an error and changes nothing if the new
+// place is not free once the old one is given back.
 func (s *State) set(id JobID, now *record, mustFit bool) (old record, err error) {
 	old = s.jobs.Set(id, *now)
 	if old.sameSpan(now) {
@@ -148,6 +148,7 @@ func (s *State) set(id JobID, now *record, mustFit bool) (old record, err error)
 }
 
 // replan moves a job from the old record's place to the new one's, in the profile and in the index.
+// With mustFit, it returns an error and changes nothing if the job does not fit there.
 func (s *State) replan(old, now *record, mustFit bool) error {
 	if old.placement != nil {
 		s.unplan(old)
@@ -193,13 +194,14 @@ func (s *State) relist(old, now *record) {
 	}
 }
 
-// plan enters a placed record into the profile and its index.
+// plan enters the record of a job with a placement into the profile and into its index by time.
 func (s *State) plan(r *record) {
 	s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
 	s.list(r)
 }
 
-// list enters a placed record into its index.
+// list enters the record of a job with a placement into the index of the running or the planned
+// jobs.
 func (s *State) list(r *record) {
 	if r.phase == running {
 		s.running.Set(planned{r.end, r.job})
@@ -225,7 +227,7 @@ func (s *State) unlist(r *record) {
 	}
 }
 
-// addUse adds what a placed record holds to the use, or takes it off.
+// addUse adds what a running job holds to the pool's use (sign 1), or subtracts it (sign -1).
 func (s *State) addUse(r *record, sign int64) {
 	if !r.job.Whole {
 		s.use.AddScaled(r.job.Request, sign*int64(r.job.Nodes))
@@ -236,8 +238,8 @@ func (s *State) addUse(r *record, sign int64) {
 	}
 }
 
-// setSlot gives a slot a capacity, or takes it away (nil), and returns what it
-// had before (nil: it was not up).
+// setSlot brings a slot up with its capacity, or takes it out of the pool. It returns the slot as
+// it was, and whether it was up.
 func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	if int(slot.ID) < len(s.slots) {
 		before, wasUp = s.slots[slot.ID], s.profile.Up(slot.ID)
@@ -259,7 +261,7 @@ func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	return before, wasUp
 }
 
-// dropLastSlot undoes the arrival of a slot that was never there before.
+// dropLastSlot removes the last slot, to undo the arrival of a slot that was never there before.
 func (s *State) dropLastSlot() {
 	last := s.slots[len(s.slots)-1]
 	s.capacity.AddScaled(last.Capacity, -1)
@@ -267,8 +269,8 @@ func (s *State) dropLastSlot() {
 	s.profile.DropLastSlot()
 }
 
-// setCandidates defines a candidate set and returns what it was; nil: new. The
-// ID of a new one is the number of those there are.
+// setCandidates defines a candidate set and returns its old content, or nil if the set is new. The
+// ID of a new set must be the number of sets so far.
 func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 	if id == len(s.candidates) {
 		s.candidates = append(s.candidates, c)
@@ -278,7 +280,7 @@ func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 	return old
 }
 
-// FirstWaiting lists the first n waiting jobs in the queue's order.
+// FirstWaiting lists the first n waiting jobs in the queue's order, or all if there are fewer.
 func (s *State) FirstWaiting(n int) []*Job {
 	var jobs []*Job
 	s.queue.Scan(func(q queued) bool {

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// table holds the records of the jobs by ID, in pages, because hosts mostly number jobs one after
-// the other: the list of pages is short and quickly searched. Copies share the pages that neither
-// side changes.
+// table holds the records of the jobs by ID, in pages of consecutive IDs. Hosts mostly number jobs
+// one after the other, so the list of pages is short and quickly searched. Copies share the pages
+// that neither side changes.
 type table struct {
 	pages []*page // ascending by number, none empty
 	owner *owner
 	size  int
-	last  int // index of the page that was asked for last: mostly it is again
+	last  int // index of the page that was searched for last, mostly the next one too
 }
 
-// owner marks what may be changed in place. It has a size so that two owners never share an
-// address.
+// owner identifies the table that may change a page in place; any other copies the page first. It
+// has a size so that two owners never share an address.
 type owner struct{ _ byte }
 
 const pageBits = 5
@@ -30,10 +30,10 @@ type page struct {
 
 func newTable() *table { return &table{owner: new(owner)} }
 
-// Len counts the records.
+// Len returns the number of records.
 func (t *table) Len() int { return t.size }
 
-// Get gives the record of a job; it is a copy.
+// Get returns a copy of a job's record, or false if there is none.
 func (t *table) Get(id JobID) (record, bool) {
 	if r := t.Find(id); r != nil {
 		return *r, true
@@ -41,7 +41,7 @@ func (t *table) Get(id JobID) (record, bool) {
 	return record{}, false
 }
 
-// Find gives the record of a job for reading, until the next Set; nil if there is none.
+// Find returns a job's record for reading, valid until the next Set, or nil if there is none.
 func (t *table) Find(id JobID) *record {
 	i, ok := t.page(id >> pageBits)
 	if !ok {
@@ -54,7 +54,7 @@ func (t *table) Find(id JobID) *record {
 	return &p.records[n]
 }
 
-// page is where the page of a number is, or would be.
+// page returns the index of the page with the number and true, or where to insert it and false.
 func (t *table) page(number JobID) (i int, ok bool) {
 	if t.last < len(t.pages) && t.pages[t.last].number == number {
 		return t.last, true
@@ -73,7 +73,7 @@ func (t *table) page(number JobID) (i int, ok bool) {
 	return i, ok
 }
 
-// Set gives a job a record, or takes it away (one without a job), and returns what it had.
+// Set stores a job's record and returns the old one. A record without a job removes the job.
 func (t *table) Set(id JobID, r record) (old record) {
 	number, n := id>>pageBits, id&(1<<pageBits-1)
 	i, ok := t.page(number)
@@ -101,7 +101,7 @@ func (t *table) Set(id JobID, r record) (old record) {
 	return old
 }
 
-// Scan walks the records by ID until yield has enough.
+// Scan calls the callback with each record, by ID, until the callback returns false.
 func (t *table) Scan(yield func(JobID, *record) bool) {
 	for _, p := range t.pages {
 		for used := p.used; used != 0; used &= used - 1 {
@@ -113,7 +113,7 @@ func (t *table) Scan(yield func(JobID, *record) bool) {
 	}
 }
 
-// Copy is an independent copy.
+// Copy returns an independent copy.
 func (t *table) Copy() *table {
 	t.owner = new(owner) // both sides copy what they change
 	return &table{pages: slices.Clone(t.pages), owner: new(owner), size: t.size}

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Transaction is a round that is open on a state. The policy is given its [Cycle]; whoever opened
-// it replays a journal in it, accepts it with [Transaction.Close], or takes it back with
-// [Transaction.Rollback]. It must not be used after the next one was opened on the state.
+// Transaction is a round that is open on a state. The policy is given its [Cycle]. Whoever opened
+// the transaction replays a journal in it, accepts it with [Transaction.Close], or takes it back
+// with [Transaction.Rollback]. It must not be used after the next one was opened on the state.
 type Transaction struct {
 	*Cycle
-	ended error // how; nil while it is open
+	ended error // how it ended; nil while it is open
 }
 
 var (
@@ -19,12 +19,12 @@ var (
 	errRolledBack = errors.New("the cycle was rolled back")
 )
 
-// maxSpare bounds the memory that is kept for the next round.
+// maxSpare is the largest size of a buffer that is kept for the next round.
 const maxSpare = 4096
 
-// Open begins a round on the state. It fails, and changes nothing, if another cycle is open on it,
-// or if the round cannot be true: time runs backwards, a job that does not run completes, an
-// unknown slot is lost.
+// Open begins a round on the state. It returns an error, and changes nothing, if another cycle is
+// open on the state, or if the round contradicts itself or the state: time runs backwards, a job
+// that does not run completes, an unknown slot is lost.
 func (s *State) Open(r Round) (*Transaction, error) {
 	if s.open {
 		return nil, errOpen
@@ -69,11 +69,11 @@ func (s *State) Open(r Round) (*Transaction, error) {
 	return t, nil
 }
 
-// State is the state that the transaction is open on.
+// State returns the state that the transaction is open on.
 func (t *Transaction) State() *State { return t.s }
 
-// Replay takes the actions of a journal, each after as many events as it was taken after. It ends
-// with the first that is not possible, and returns why.
+// Replay repeats the actions of a journal, each after as many events as its After says. It stops at
+// the first impossible one and returns the error.
 func (t *Transaction) Replay(actions []Action) error {
 	c := t.Cycle
 	for _, a := range actions {
@@ -152,15 +152,16 @@ func (t *Transaction) Close() (Decision, error) {
 	return d, nil
 }
 
-// change is one change of the state, with what it takes to undo it: a job's old
-// record, or for the rare rest a function.
+// change is one change of the state, with what undoes it: the old record of a job, or for other
+// changes a function.
 type change struct {
 	job JobID
 	old record
 	do  func()
 }
 
-// set changes a job's record so that it can be undone.
+// set replaces a job's record and keeps the old one for a rollback. A record without a job removes
+// the job.
 func (c *Cycle) set(id JobID, now *record) {
 	old, _ := c.s.set(id, now, false)
 	c.undo = append(c.undo, change{job: id, old: old})
@@ -171,8 +172,8 @@ func (c *Cycle) set(id JobID, now *record) {
 
 func (c *Cycle) onUndo(f func()) { c.undo = append(c.undo, change{do: f}) }
 
-// Rollback ends the cycle and returns the state to what it was when it was opened. A cycle that has
-// ended already stays as it is.
+// Rollback ends the cycle and undoes all that it changed in the state. It does nothing if the cycle
+// has ended already.
 func (t *Transaction) Rollback() {
 	if t.ended != nil {
 		return
@@ -189,7 +190,8 @@ func (t *Transaction) Rollback() {
 	t.end(errRolledBack)
 }
 
-// end makes the cycle refuse all actions, and leaves its memory to the next one.
+// end makes the cycle refuse all further actions with the given error, and keeps its memory for the
+// next one.
 func (t *Transaction) end(why error) {
 	c := t.Cycle
 	t.ended, c.s.open = why, false

@@ -2,8 +2,7 @@ package backfill
 
 import "github.com/condor-backfill/condor-backfill/backfill/profile"
 
-// The nouns that the contract shares with the availability profile, under the
-// names that a policy uses.
+// The types that the core shares with the availability profile, under the names that a policy uses.
 type (
 	// Time is an instant or a length of time in whole seconds.
 	Time = profile.Time
@@ -18,7 +17,7 @@ type (
 	Chunks = profile.Chunks
 	// Placement says how many chunks of a job sit on which slots.
 	Placement = profile.Placement
-	// Candidates are the slots that matchmaking allows a job.
+	// Candidates are the slots, or bundles, that matchmaking allows a job.
 	Candidates = profile.Candidates
 )
 

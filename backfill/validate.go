@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// validate refuses a round that cannot be true.
+// validate returns an error if the round contradicts itself or the state.
 func (s *State) validate(r Round) error {
 	if r.Now < s.now {
 		return fmt.Errorf("time runs backwards: the round is at %d, the state at %d", r.Now, s.now)
@@ -58,15 +58,15 @@ func (s *State) validate(r Round) error {
 	return nil
 }
 
-// tellings are the jobs that have had their event in a round, and the slots that were
-// lost in it, some of which may be there again.
+// tellings records which jobs have had an event in a round (seen), a StartFailed event (back), or a
+// Changed event after that (changed), and which slots were lost in it, even if they returned.
 type tellings struct {
 	seen, back, changed jobSet
 	lost                []SlotID
 }
 
-// add takes note of an event. There is one for each job, but that one which comes back to
-// the queue may do so as another; it is false for a job that has one too many.
+// add records an event and returns the ID of its job. It returns false if the job has too many:
+// each job has one event, but a Changed event may follow StartFailed.
 func (t *tellings) add(e *Event) (id JobID, ok bool) {
 	id, ok = e.concerns()
 	if e.Kind == SlotLost {
@@ -85,15 +85,16 @@ func (s *State) stillRuns(id JobID, lost []SlotID) bool {
 		func(c Chunks) bool { return slices.Contains(lost, c.Slot) })
 }
 
-// there is what jobs may name: what there is once a round has added its own.
+// there is what events may refer to: the state's slots, bundles and candidate sets, with those that
+// the round adds.
 type there struct {
 	slots   int
 	bundles []Bundle
 	before  []*Candidates
-	sets    map[int]*Candidates // instead of those before, and beyond them
+	sets    map[int]*Candidates // the round's own: they replace those before, or are new
 }
 
-// candidates is the set of that ID, if there is one.
+// candidates returns the candidate set with the ID, or false if there is none.
 func (t *there) candidates(id int) (*Candidates, bool) {
 	if set, ok := t.sets[id]; ok {
 		return set, true
@@ -104,8 +105,9 @@ func (t *there) candidates(id int) (*Candidates, bool) {
 	return t.before[id], true
 }
 
-// with is what there is with the round's own slots, bundles and candidate sets, which
-// are refused if they cannot be.
+// with returns what the round's events may refer to, and the check of its slot events that
+// [State.bundled] returns. It returns an error if a bundle or candidate set of the round is
+// invalid.
 func (s *State) with(r Round) (t there, whole bundled, err error) {
 	t = there{slots: len(s.slots), before: s.candidates}
 	for i := range r.Events {
@@ -166,7 +168,7 @@ func (s *State) validateEvent(e *Event, now Time, with *there) error {
 	return nil
 }
 
-// validateFound refuses a job that cannot run where or when it was found.
+// validateFound returns an error if a job is invalid, or cannot run where or when it was found.
 func (s *State) validateFound(e *Event, now Time, with *there) error {
 	if err := s.validateSpec(e, with); err != nil {
 		return err
@@ -183,11 +185,12 @@ func (s *State) validateFound(e *Event, now Time, with *there) error {
 	return nil
 }
 
-// upness is which slots are up in the course of a round, as far as it changes that.
+// upness says whether slots are up, for those slots that the round's events so far have changed.
 type upness map[SlotID]bool
 
-// follow takes note of an event, and refuses a job that is found on a slot that is not
-// up by then.
+// follow records an event that brings a slot up or takes it away. It returns an error if the event
+// finds a job on a slot that is not up at that point of the round. The profile is the one before
+// the round.
 func (u upness) follow(e *Event, before *profile.Profile) error {
 	switch e.Kind {
 	case SlotAdded, SlotChanged, SlotLost:
@@ -207,14 +210,14 @@ func (u upness) follow(e *Event, before *profile.Profile) error {
 	return nil
 }
 
-// validatePlacement refuses a placement of other than all the job's chunks, each
-// slot named once, or than one bundle for a job that takes one whole.
+// validatePlacement returns an error unless the placement has exactly the job's chunks, on slots
+// that exist, each named once; for a job that takes a bundle whole, unless it is exactly a bundle.
 func (j *Job) validatePlacement(at Placement, with *there) error {
 	if j.Whole {
 		switch {
 		case !slices.ContainsFunc(with.bundles, func(b Bundle) bool { return b.at(at) }):
 			return fmt.Errorf("job %d takes one bundle whole, and %v is none", j.ID, at)
-		case int(at[len(at)-1].Slot) >= with.slots: // one to come
+		case int(at[len(at)-1].Slot) >= with.slots: // the round is still to add this slot
 			return fmt.Errorf("job %d is on an unknown slot %d", j.ID, at[len(at)-1].Slot)
 		}
 		return nil
@@ -282,7 +285,7 @@ func (s *State) validateSpec(e *Event, with *there) error {
 	return e.Job.validate(len(s.resources))
 }
 
-// validateKey refuses a key that is no number: it has no place in any order.
+// validateKey returns an error if the key is not a number: it would have no place in any order.
 func validateKey(k JobKey) error {
 	if math.IsNaN(k.Key) {
 		return fmt.Errorf("job %d: its key is not a number", k.Job)
@@ -302,7 +305,7 @@ func (s *jobSet) Has(id JobID) bool {
 	return slices.Contains(s.few[:s.n], id) || s.many[id]
 }
 
-// Add puts a job in, and reports whether it was not there.
+// Add adds a job to the set, and reports whether it was not in the set before.
 func (s *jobSet) Add(id JobID) bool {
 	switch {
 	case s.Has(id):

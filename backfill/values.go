@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// Values are the options of a policy, or of whatever else has some, complete and
-// checked. To read one that it does not declare, or not as what it is declared to be,
-// is a mistake in it and panics.
+// Values are the checked values of the options of a policy, or of whatever else has options,
+// defaults included. Reading an option that is not declared, or not as the type that it is declared
+// with, is a bug and panics.
 type Values struct {
 	whose   string
 	options []Option
 	given   map[string]string
 }
 
-// ReadOptions checks what is given against the options that there are; the others
-// have their defaults. Errors are an [*OptionsError] and say whose options they are.
+// ReadOptions checks the given values against the declared options; the options that are not given
+// have their defaults. An error is an [*OptionsError] that names the owner of the options: the
+// parameter whose, such as "policy easy".
 func ReadOptions(whose string, options []Option, given map[string]string) (Values, error) {
 	known := make([]string, len(options))
 	for i, o := range options {
@@ -44,53 +45,53 @@ func describeKnown(names []string) string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// Text is a text as it was written.
+// Text returns the value of a [Text] option as it was written.
 func (v Values) Text(name string) string {
 	_, value := v.read(name, Text)
 	return value
 }
 
-// Int is a whole number.
+// Int returns the value of a [WholeNumber] option.
 func (v Values) Int(name string) int {
 	_, value := v.read(name, WholeNumber)
 	n, _ := strconv.Atoi(value)
 	return n
 }
 
-// Number is a number.
+// Number returns the value of a [Number] option.
 func (v Values) Number(name string) float64 {
 	_, value := v.read(name, Number)
 	x, _ := parseNumber(value)
 	return x
 }
 
-// Time is a length of time.
+// Time returns the value of a [LengthOfTime] option, in seconds.
 func (v Values) Time(name string) Time {
 	_, value := v.read(name, LengthOfTime)
 	t, _ := ParseTime(value)
 	return t
 }
 
-// Flag is a flag.
+// Flag returns the value of a [Flag] option.
 func (v Values) Flag(name string) bool {
 	_, value := v.read(name, Flag)
 	return value == "true"
 }
 
-// Choice is the choice that was made, spelt as the option's Choices are.
+// Choice returns the value of a [Choice] option, spelt as in the option's Choices.
 func (v Values) Choice(name string) string {
 	o, value := v.read(name, Choice)
 	return o.Choices[o.choice(value)]
 }
 
-// List is the words of a list, or the names of resources.
+// List returns the words of a [List] option, or the names of resources of a [Resources] option.
 func (v Values) List(name string) []string {
 	_, value := v.read(name, List, Resources)
 	return words(value)
 }
 
-// read finds an option that is of one of the types, and its value, which suits
-// it.
+// read returns the named option and its value, given or default. It panics if no such option is
+// declared, if its type is none of the given types, or if its default is invalid.
 func (v Values) read(name string, types ...OptionType) (Option, string) {
 	i := slices.IndexFunc(v.options, func(o Option) bool { return o.Name == name })
 	if i < 0 {

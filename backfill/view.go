@@ -55,10 +55,10 @@ func (v *View) SlotUp(id SlotID) bool { return v.profile.Up(id) }
 // Free returns what is free on a slot at t, according to the plan.
 func (v *View) Free(id SlotID, t Time) Vector { return v.profile.Free(id, t) }
 
-// Use returns how much of each resource the running jobs use. It must not be changed.
+// Use returns how much of each resource the running jobs use. The result must not be changed.
 func (v *View) Use() Vector { return v.use }
 
-// Capacity returns the sum of the slots that are up. It must not be changed.
+// Capacity returns the summed capacity of the slots that are up. The result must not be changed.
 func (v *View) Capacity() Vector { return v.capacity }
 
 // Waiting returns the number of jobs in the queue.
