@@ -63,7 +63,8 @@ func (f *File) schedulers() []scheduler {
 
 func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
 
-// expand returns the combinations of policies, orders and estimators, policy by policy.
+// expand returns a scheduler for each combination of policy, order and estimators, policy by
+// policy.
 func (s *Scheduler) expand() []scheduler {
 	policies, policyPath := s.Policies, at(".policies")
 	orders, orderPath := s.Orders, at(".orders")
@@ -93,8 +94,8 @@ func (s *Scheduler) expand() []scheduler {
 	return all
 }
 
-// cellID names a cell. It leaves out what is as in the trace, so that a cell keeps its name when a
-// sweep grows.
+// cellID returns the name of a cell. It leaves out a load, an estimate model and a seed that are
+// the defaults, so that a cell keeps its name when a sweep grows.
 func cellID(trace, label string, load float64, model string, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {

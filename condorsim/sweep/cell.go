@@ -13,8 +13,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// simulate runs a cell. Whatever fails in it is returned as its error, and other cells go on. The
-// sink sees each cycle.
+// simulate runs a cell; the sink gets the report of each cycle. A refused decision is an error,
+// since the result would not be the policy's own. A panic is returned as an error, so that other
+// cells go on.
 func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	sink negotiator.Sink,
 ) (done results.Cell, err error) {
@@ -66,7 +67,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	}, nil
 }
 
-// run simulates, and measures what the sweep asks for.
+// run simulates, and finds fair start times or counts profile events if the sweep asks for them.
 func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Config,
 	sink negotiator.Sink,
 ) (*condorsim.Result, error) {

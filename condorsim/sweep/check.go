@@ -30,7 +30,7 @@ func (c *checker) err(path string, err error) {
 	}
 }
 
-// oneOf requires a text, if given, to be one of those known.
+// oneOf adds a fault if a text is given that is not one of those known.
 func (c *checker) oneOf(path, text string, known ...string) {
 	if text != "" && !slices.Contains(known, text) {
 		c.say(path, "%q%s: must be one of %s", text, backfill.DidYouMean(text, known), strings.Join(known, ", "))
@@ -51,7 +51,8 @@ func (c *checker) name(path, name string) {
 	}
 }
 
-// unique requires all texts of a list to differ, ignoring case, as the names of files must.
+// unique adds a fault for each element whose text occurs earlier in the list. It ignores case,
+// since texts become names of files.
 func unique[T any](c *checker, list []T, path func(i int) string, text func(T) string) {
 	seen := map[string]bool{}
 	for i, v := range list {
@@ -63,7 +64,7 @@ func unique[T any](c *checker, list []T, path func(i int) string, text func(T) s
 	}
 }
 
-// at returns a function for the paths of a list's elements.
+// at returns a function that gives the path of a list's element by its index.
 func at(list string) func(i int) string {
 	return func(i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 }

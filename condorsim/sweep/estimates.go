@@ -16,8 +16,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-// Estimates are the run times that schedulers plan with, as the flags of condorsim run. Each of a
-// list makes another scheduler.
+// Estimates are the run times that schedulers plan with, as the flags of condorsim run. Each
+// estimator in the list All makes another scheduler.
 type Estimates struct {
 	All      oneOrMore         `yaml:"estimates"`
 	Order    string            `yaml:"estimates_order"`
@@ -29,7 +29,7 @@ type Estimates struct {
 // oneOrMore is a text or a list of texts.
 type oneOrMore []string
 
-// UnmarshalYAML reads either; errors give the place.
+// UnmarshalYAML reads a text or a list of texts; errors give the place.
 func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
 	switch node.Type() {
 	case ast.SequenceType:
@@ -47,7 +47,8 @@ func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
 	}
 }
 
-// expand returns the settings one by one, with what they add to labels.
+// expand returns the settings of all schedulers that the estimates make: one for each text of All,
+// with the options that its estimators use.
 func (e *Estimates) expand() (all []estimate.Settings) {
 	for _, one := range orElse(e.All, "") {
 		all = append(all, withOptions(estimate.Settings{
@@ -58,8 +59,8 @@ func (e *Estimates) expand() (all []estimate.Settings) {
 	return all
 }
 
-// withOptions returns settings with those of the options that they use: options may be for other
-// estimators of the list, or for all schedulers of a trace.
+// withOptions returns the settings with those of the options that their estimators use. The others
+// may be for other estimators of the list, or for other schedulers on the trace.
 func withOptions(s estimate.Settings, all map[string]string) estimate.Settings {
 	s.Options = nil
 	for option, value := range all {
@@ -73,7 +74,8 @@ func withOptions(s estimate.Settings, all map[string]string) estimate.Settings {
 	return s
 }
 
-// settings returns a scheduler's settings on the trace.
+// settings returns a scheduler's settings on the trace: its own options, and where it has none,
+// those of the trace.
 func (t *Trace) settings(s estimate.Settings) estimate.Settings {
 	options := maps.Clone(t.EstimatesOptions)
 	if options == nil {
@@ -99,7 +101,8 @@ func estimatesLabel(s estimate.Settings) string {
 	return label.String()
 }
 
-// estimatesKey returns settings for the key of a cell; nil for requested times.
+// estimatesKey returns the settings as a part of a cell's key; nil if they plan with requested
+// times.
 func estimatesKey(s estimate.Settings) *results.Estimates {
 	key := results.Estimates(s)
 	if key.String() == "" {
@@ -122,9 +125,9 @@ func (c *checker) estimates(path string, e *Estimates) {
 	c.err(path+".estimates_options", estimate.CheckOptions(e.Options, e.expand()...))
 }
 
-// past checks what a trace has for the schedulers' estimators: their history and their options. The
-// first jobs may be taken out even if no estimator learns from them, so that schedulers with and
-// without learning run the same jobs.
+// past checks what a trace has for the schedulers' estimators: the history to learn from, and
+// options. The first jobs may be taken out as history even if no estimator learns from them, so
+// that schedulers with and without learning run the same jobs.
 func (c *checker) past(path string, t *Trace, schedulers []estimate.Settings) {
 	if !(t.HistoryShare >= 0 && t.HistoryShare < 1) { // also refuses NaN
 		c.say(path+".history_share", "%v: must be from 0 to less than 1, as something must be left to run",
@@ -137,7 +140,7 @@ func (c *checker) past(path string, t *Trace, schedulers []estimate.Settings) {
 	c.err(path+".estimates_options", estimate.CheckOptions(t.EstimatesOptions, schedulers...))
 }
 
-// open opens a file of run times.
+// open finds and opens a file of run times, for an estimator that reads them.
 func (p Places) open(name string) (io.ReadCloser, error) {
 	file, found := p.find(name)
 	if !found {

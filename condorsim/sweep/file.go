@@ -88,7 +88,8 @@ type Scheduler struct {
 	Estimates `yaml:",inline"`
 }
 
-// sources returns the files of the trace.
+// sources returns the files of the trace and how to read each; nil if the jobs are job ads or
+// generated.
 func (t *Trace) sources() []Source {
 	switch {
 	case t.Merge != nil:
@@ -124,7 +125,7 @@ func (s Source) within(whole Source) Source {
 	return s
 }
 
-// files returns the names of the files that the jobs come from.
+// files returns the names of the files that the jobs come from: of traces or of job ads.
 func (t *Trace) files() []string {
 	var names []string
 	for _, s := range t.sources() {

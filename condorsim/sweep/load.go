@@ -14,7 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// BadInput says that a trace or a pool cannot be read.
+// BadInput says that the jobs or the history of a cell cannot be read or made.
 type BadInput struct{ Err error }
 
 func (e *BadInput) Error() string { return e.Err.Error() }
@@ -31,7 +31,8 @@ func (s Source) options(machine workload.Machine) workload.Options {
 	}
 }
 
-// trace reads the trace's files; nil for job ads.
+// trace reads the trace's files and merges them if there are several; nil if the jobs are job ads
+// or generated.
 func (in *input) trace() (*workload.Trace, error) {
 	sources := in.sources()
 	if sources == nil {
@@ -75,8 +76,8 @@ func read(file located, s Source, machine workload.Machine) (*workload.Trace, er
 	return trace.Transform(cut)
 }
 
-// workload makes the workload of a cell: the trace, if it is one, with a load and an estimate
-// model, on the pool. The seed is for what is random.
+// workload makes the workload of a cell: the jobs with a load and an estimate model, on the pool. t
+// is the trace, nil if the jobs are job ads or generated. The seed determines all that is random.
 func (in *input) workload(t *workload.Trace, load float64, model string, seed uint64) (*condorsim.Workload, error) {
 	w, err := in.make(t, workload.Transform{Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
 	if err != nil {
@@ -94,7 +95,8 @@ func (in *input) workload(t *workload.Trace, load float64, model string, seed ui
 	return w, nil
 }
 
-// readHistory reads what estimators learn from beforehand.
+// readHistory reads the ended jobs of the history file, from which estimators learn before the run.
+// It is an error if there are none.
 func (in *input) readHistory() ([]estimate.Ended, error) {
 	file, err := in.history.open()
 	if err != nil {
@@ -130,7 +132,7 @@ func (in *input) make(t *workload.Trace, x workload.Transform) (*condorsim.Workl
 	return condorsim.OnPool(t, in.pool)
 }
 
-// readPool reads the pool that replaces the trace's machine.
+// readPool reads the pool that replaces the trace's machine, if the sweep's file gives one.
 func (in *input) readPool() (err error) {
 	switch {
 	case in.Pool != "":
@@ -150,7 +152,7 @@ func (in *input) readPool() (err error) {
 	return err
 }
 
-// ads returns the nodes as a description of a pool.
+// ads returns the text of one slot ad for each node.
 func (n *Nodes) ads() string {
 	var text strings.Builder
 	for i := range n.Count {

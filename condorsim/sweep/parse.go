@@ -55,7 +55,8 @@ func (f *File) report(faults []fault) error {
 	return errors.Join(errs...)
 }
 
-// fractions finds fractions where whole numbers are expected: the library silently drops them.
+// fractions finds numbers with a fraction where whole ones are expected, since the YAML library
+// silently drops the fraction.
 type fractions struct{ checker }
 
 // Visit checks a node.
@@ -73,7 +74,8 @@ func (f *fractions) Visit(node ast.Node) ast.Visitor {
 	return f
 }
 
-// placed writes an error of the library, with the lines around it.
+// placed returns an error of the YAML library as text, with the file's name, the lines around the
+// fault and Go types in plain words.
 func placed(name string, err error) error {
 	text := mistyped.ReplaceAllStringFunc(yaml.FormatError(err, false, true), func(text string) string {
 		part := mistyped.FindStringSubmatch(text)
@@ -82,13 +84,13 @@ func placed(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimRight(text, "\n"))
 }
 
-// mistyped matches what the library says about a value of the wrong type.
+// mistyped matches what the YAML library says about a value of the wrong type.
 //
 //nolint:gochecknoglobals // a constant
 var mistyped = regexp.MustCompile(`cannot unmarshal (.+) into Go (?:struct field \S+ of type|value of type) (\w+)(?: ` +
 	`\( overflow \))?`)
 
-// inWords names a type of the library.
+// inWords says in plain words what values a Go type has; other types keep their names.
 func inWords(name string) string {
 	switch name {
 	case "map[string]interface {}":
@@ -110,7 +112,8 @@ func inWords(name string) string {
 	}
 }
 
-// suggest adds to the error for an unknown field which one may have been meant.
+// suggest adds to the error for an unknown field which known one may have been meant. It returns
+// other errors unchanged.
 func suggest(file *ast.File, err error) error {
 	unknown, ok := errors.AsType[*yaml.UnknownFieldError](err)
 	if !ok {
@@ -154,7 +157,8 @@ func (f *finder) Visit(node ast.Node) ast.Visitor {
 
 var steps = regexp.MustCompile(`[a-z_]+`) //nolint:gochecknoglobals // a constant
 
-// typeAt returns the type of the value at a path of a sweep's file, without lists.
+// typeAt returns the type of the value at a path of a sweep's file; for a list, that of its
+// elements.
 func typeAt(path string) reflect.Type {
 	at := reflect.TypeFor[File]()
 	for _, step := range steps.FindAllString(path, -1) {
@@ -185,7 +189,7 @@ type field struct {
 	kind reflect.Type
 }
 
-// fields returns the names of a struct's fields in a file.
+// fields returns the fields of a struct under their names in the file; none for other types.
 func fields(of reflect.Type) []field {
 	var all []field
 	if of.Kind() != reflect.Struct {
@@ -209,8 +213,8 @@ type fault struct {
 	text string
 }
 
-// locate returns the fault with its place: of the setting, or of the mapping in which it is
-// missing.
+// locate returns the fault as an error with its place: that of the setting, or of the mapping in
+// which the setting is missing.
 func (f fault) locate(file *ast.File) error {
 	for path := "$." + f.path; path != "$" && path != ""; path = parent(path) {
 		at, err := yaml.PathString(path)

@@ -26,7 +26,8 @@ type located struct {
 	within fs.FS // nil: on disk
 }
 
-// find looks for a file by its name; an absolute path is used as it is.
+// find looks for a file by its name, in the folders and then among the built-in files, and reports
+// whether it is there. An absolute path is used as it is.
 func (p Places) find(name string) (located, bool) {
 	paths := make([]string, 0, len(p.Dirs))
 	for _, dir := range p.Dirs {
@@ -48,7 +49,7 @@ func (p Places) find(name string) (located, bool) {
 	return located{}, false
 }
 
-// looked says where files are looked for.
+// looked names the folders in which files are looked for, for an error.
 func (p Places) looked() string { return strings.Join(p.Dirs, ", ") }
 
 func (l located) open() (fs.File, error) {
@@ -58,7 +59,7 @@ func (l located) open() (fs.File, error) {
 	return os.Open(l.path)
 }
 
-// digest returns the SHA256 of the file as stored.
+// digest returns the SHA256 of the file as stored, before decompression.
 func (l located) digest() (string, error) {
 	file, err := l.open()
 	if err != nil {

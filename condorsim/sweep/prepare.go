@@ -21,13 +21,13 @@ import (
 // Settings are what a sweep depends on besides its file.
 type Settings struct {
 	Places Places
-	// Policies makes a policy for a pool with these resources.
+	// Policies makes a policy and its fallback for a pool with these resources.
 	Policies func(ctx context.Context, policy string, options map[string]string, resources []string) (Deciders, error)
 	// Jobs limits each trace to its first jobs; 0: all.
 	Jobs int
 	// Version is the program's version: results of another version do not count.
 	Version string
-	// Command repeats the sweep.
+	// Command is the command line that repeats the sweep, for the manifest.
 	Command string
 }
 
@@ -72,8 +72,8 @@ type input struct {
 	ended   func() ([]estimate.Ended, error)
 }
 
-// Prepare finds the traces and checks the policies. Traces that are not found are listed in
-// Manifest.Skipped; it is an error if none is found.
+// Prepare finds the traces, checks the policies and makes the cells. Traces that are not found are
+// listed in Manifest.Skipped; it is an error if none is found.
 func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
 	p := &Sweep{settings: s, countEvents: f.CountEvents, fair: f.fair(), Manifest: results.Manifest{
 		Format: results.Format,
@@ -99,7 +99,8 @@ func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
 	return p, nil
 }
 
-// inputs returns the traces that were found.
+// inputs returns the traces whose files were found, and lists the others in Manifest.Skipped. It is
+// an error if none is found.
 func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var all []*input
 	var missing []string
@@ -127,7 +128,8 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	return all, nil
 }
 
-// find looks for the trace's files, and returns the names of those that are not there.
+// find looks for the files of the trace, its pool and its history, and returns the names of those
+// that are not there.
 func (in *input) find(places Places) (absent []string) {
 	names := in.Trace.files()
 	if in.Pool != "" {
@@ -151,7 +153,7 @@ func (in *input) find(places Places) (absent []string) {
 	return absent
 }
 
-// sumUp computes the digests of the files.
+// sumUp computes the digests of the files that find has found.
 func (in *input) sumUp() error {
 	files := in.files
 	if in.History != "" {
@@ -167,7 +169,8 @@ func (in *input) sumUp() error {
 	return nil
 }
 
-// expand adds the cells of a trace.
+// expand adds to the sweep the cells of a trace: one for each load, estimate model, seed and
+// scheduler.
 func (p *Sweep) expand(f *File, in *input) error {
 	for _, load := range f.loads() {
 		for _, model := range f.estimateModels() {
@@ -228,8 +231,8 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// checkPolicies makes each policy once for each kind of pool, so that its faults are known before
-// anything runs.
+// checkPolicies makes each policy once for each list of resources that a pool of the sweep has, so
+// that its faults are known before anything runs.
 func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) error {
 	var kinds [][]string
 	for _, in := range inputs {

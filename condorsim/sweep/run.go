@@ -19,8 +19,8 @@ type Runner struct {
 	Memory int64
 	// Save keeps a finished cell; if it fails, so does the sweep.
 	Save func(results.Cell) error
-	// Finished is called for each cell, in the order in which they finish. The error is why it
-	// failed.
+	// Finished is called for each cell, in the order in which they finish. The error says why the
+	// cell failed; nil: it did not.
 	Finished func(key results.Key, cell results.Cell, err error)
 	// Progress is called with an estimate of the finished share of the work, from 0 to 1.
 	Progress func(share float64)
@@ -32,9 +32,10 @@ type Failure struct {
 	Err error
 }
 
-// Run runs some of the cells. Save, Finished and Progress are called by one goroutine at a time.
-// Other cells go on if a cell fails; failures are returned in the order of the cells. The error is
-// why the sweep was given up: the context ended, or a cell could not be saved.
+// Run runs the cells with these indices of Manifest.Cells. Save, Finished and Progress are called
+// by one goroutine at a time. If a cell fails, the others go on; failures are returned in the order
+// of the cells. The error is why the sweep was given up: the context ended, or a cell could not be
+// saved.
 func (p *Sweep) Run(ctx context.Context, cells []int, r Runner) ([]Failure, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -81,7 +82,8 @@ type running struct {
 	failed     []error // by cell
 }
 
-// run runs one cell.
+// run runs one cell, saves its result and reports it. If the sweep is given up meanwhile, it does
+// neither.
 func (s *running) run(ctx context.Context, t *task) {
 	s.room.enter(t.need())
 	defer s.room.leave(t.need())
@@ -127,7 +129,7 @@ type progress struct {
 	cost, told float64
 }
 
-// Cycle reports each hundredth of the jobs.
+// Cycle reports progress whenever another hundredth of the jobs has ended.
 func (p *progress) Cycle(report *negotiator.Report) error {
 	before := p.done * 100 / p.jobs
 	p.done += len(report.Delta.Completed)
@@ -144,8 +146,8 @@ func (p *progress) Cycle(report *negotiator.Report) error {
 	return nil
 }
 
-// shared is a value that several tasks need. The first one that asks makes it, and it is dropped
-// when the last one is done.
+// shared is a value that several tasks need. The first task that asks for it makes it, and it is
+// dropped when the last one is done.
 type shared[T any] struct {
 	mu    sync.Mutex
 	users int

@@ -16,7 +16,7 @@ type State struct {
 	// Todo are the cells to run, as indices of Manifest.Cells; Kept counts the finished ones.
 	Todo []int
 	Kept int
-	// Outdated counts those of Todo that are finished, but from other inputs.
+	// Outdated counts the cells of Todo that are finished, but from other inputs.
 	Outdated int
 	// Damaged are the errors of cells whose files cannot be read; these cells are in Todo, too.
 	Damaged []error
@@ -24,7 +24,8 @@ type State struct {
 	Foreign int
 }
 
-// Split determines which cells of a folder are finished and which are to be run.
+// Split determines which cells of the sweep are finished in a folder of results, and which are to
+// be run.
 func (p *Sweep) Split(folder string) State {
 	var s State
 	known := map[string]bool{}
@@ -57,7 +58,7 @@ func (p *Sweep) Split(folder string) State {
 	return s
 }
 
-// All returns all cells.
+// All returns the indices of all cells.
 func (p *Sweep) All() []int {
 	all := make([]int, len(p.cells))
 	for i := range all {
@@ -66,7 +67,8 @@ func (p *Sweep) All() []int {
 	return all
 }
 
-// Only returns those of the cells whose names match a pattern: * is any text, ? any letter.
+// Only returns those of the cells whose names match a pattern: * is any text, ? any letter. The
+// error is that of a malformed pattern.
 func (p *Sweep) Only(cells []int, pattern string) ([]int, error) {
 	var some []int
 	for _, i := range cells {

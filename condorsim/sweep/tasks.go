@@ -57,7 +57,7 @@ func (p *Sweep) tasks(cells []int) []*task {
 	return all
 }
 
-// size returns the size of the files of jobs in bytes.
+// size returns how many bytes the files of the trace's jobs have in all.
 func (in *input) size() int64 {
 	var sum int64
 	for _, file := range in.files[:len(in.Trace.files())] {
@@ -66,8 +66,8 @@ func (in *input) size() int64 {
 	return sum
 }
 
-// guessedJobs estimates the number of jobs. A job takes about 10 bytes of a packed file and 40 of a
-// plain one.
+// guessedJobs estimates the number of jobs, and adds 1. A job takes about 10 bytes of a packed file
+// and 40 of a plain one.
 func (t *task) guessedJobs() int64 {
 	in, perJob := t.of.input, int64(40)
 	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
@@ -107,7 +107,7 @@ func (t *task) need() int64 {
 	return need
 }
 
-// room is an amount that several tasks share.
+// room is the memory, in bytes, that running tasks share.
 type room struct {
 	mu         sync.Mutex
 	freed      *sync.Cond
@@ -120,7 +120,7 @@ func newRoom(size int64) *room {
 	return r
 }
 
-// enter waits until there is room for need, or no other task is running.
+// enter waits until so much memory is free or no other task is running, and takes it.
 func (r *room) enter(need int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
