@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// Conform drives a policy through random pools, one for each seed, and fails on every finding of
-// package conformance, advice and promises included. The function decider creates the policy under
-// test; it is called once for each pool.
+// Conform drives a policy through random pools, one for each seed from 0, and fails the test on
+// every finding of package conformance, those of broken advice and promises included. The callback
+// decider creates the policy under test; it is called once for each pool.
 func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises ...conformance.Promise,
 ) {

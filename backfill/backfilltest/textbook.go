@@ -7,12 +7,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Textbook is conservative, pc or dc exactly as the paper describes it: whenever it searches, it
-// tries every job.
+// Textbook is conservative, pc or dc exactly as the policy's paper describes it: whenever it
+// searches, it tries every job.
 type Textbook struct {
 	Conservative, DC bool // pc if neither is set
-	// Scanned counts profile events, if it is not nil. Jobs are then placed with the naive array
-	// profile, which works for one slot only; see package profileevents.
+	// Scanned, if not nil, counts the entries of the profile that were read. Jobs are then placed
+	// with the naive array profile, which works for one slot only; see package profileevents.
 	Scanned *int64
 }
 
@@ -46,8 +46,8 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 	}
 }
 
-// Place removes a job from the plan, if it is in it, and reserves its earliest start. It holds a
-// job that fits at no time and returns false.
+// Place plans a job at its earliest start, as if it had no reservation, and returns true. A job
+// that fits at no time is held, and Place returns false.
 func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	start, at, ok := t.earliest(c, j)
 	if ok {
@@ -58,8 +58,9 @@ func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	return ok
 }
 
-// compressOnce tries each job once, in the order of the plan as it is now. It leaves out jobs whose
-// planned start was missed: each of them has an event of its own, still to come.
+// compressOnce plans each job that has a reservation anew, once, in the order of the planned starts
+// before. It leaves out jobs whose planned start was missed: each of them has an event of its own,
+// still to come.
 func (t Textbook) compressOnce(c *backfill.Cycle) {
 	for _, j := range c.Planned() {
 		if planned, _, _ := c.Reservation(j); planned >= c.Now() {
@@ -68,7 +69,8 @@ func (t Textbook) compressOnce(c *backfill.Cycle) {
 	}
 }
 
-// compress moves the first job that can move and reports whether there was one.
+// compress moves the reservation of the first job in the queue that can start earlier than planned,
+// and reports whether there was one.
 func (t Textbook) compress(c *backfill.Cycle) bool {
 	for j := range c.Queue() {
 		planned, _, has := c.Reservation(j)
@@ -80,7 +82,8 @@ func (t Textbook) compress(c *backfill.Cycle) bool {
 	return false
 }
 
-// fill is one round of dc: it moves each job that can start now. It reports whether one moved.
+// fill is one pass of dc over the queue: it moves to now the reservation of each job that can start
+// now, and reports whether it moved one.
 func (t Textbook) fill(c *backfill.Cycle) (moved bool) {
 	for j := range c.Queue() {
 		planned, _, has := c.Reservation(j)
@@ -95,8 +98,9 @@ func (t Textbook) fill(c *backfill.Cycle) (moved bool) {
 	return moved
 }
 
-// advance is what dc does before it places a job that arrives: it moves the jobs before it in the
-// queue forward if they can start by the time at which the new job could end.
+// advance is what dc does before it plans a job that arrives: it moves the reservations of the jobs
+// before it in the queue to earlier starts, unless these are later than the time at which the new
+// job could end.
 func (t Textbook) advance(c *backfill.Cycle, arrived *backfill.Job) {
 	limit, _, ok := t.earliest(c, arrived)
 	if !ok {
@@ -114,7 +118,8 @@ func (t Textbook) advance(c *backfill.Cycle, arrived *backfill.Job) {
 	}
 }
 
-// earliest returns the earliest start of a job and its placement, and whether there is one.
+// earliest returns the earliest start of a job and its placement then; false if the job fits at no
+// time.
 func (t Textbook) earliest(c *backfill.Cycle, j *backfill.Job) (backfill.Time, backfill.Placement, bool) {
 	if t.Scanned == nil {
 		return c.Earliest(j, c.Now())
@@ -123,14 +128,16 @@ func (t Textbook) earliest(c *backfill.Cycle, j *backfill.Job) (backfill.Time, b
 	return start, backfill.Placement{{Slot: 0, Count: j.Nodes}}, true
 }
 
-// change is an entry of the array profile: a job's start or end.
+// change is an entry of the array profile: at the start of a job it takes resources (negative
+// amounts), at the end it frees them.
 type change struct {
 	at     backfill.Time
 	amount backfill.Vector
 }
 
-// scan searches the array profile of the only slot for the first start at which the job fits for
-// its estimate. It reads all entries, also those before now, but counts those from now on.
+// scan searches the array profile of the pool's only slot for the first start, from now on, at
+// which the job fits for its estimate. It reads all entries, but adds only those from now on to
+// Scanned.
 func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time) {
 	now, free := c.Now(), slices.Clone(c.State().Slots()[0].Capacity)
 	next, fits := 0, false
@@ -155,7 +162,8 @@ func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time)
 	}
 }
 
-// arrayProfile returns the starts and ends of all running and planned jobs except one, by time.
+// arrayProfile returns the starts and ends of all running and planned jobs, by time, without those
+// of the given job.
 func arrayProfile(c *backfill.Cycle, but *backfill.Job) (all []change) {
 	add := func(j *backfill.Job, start, end backfill.Time) {
 		if j.ID == but.ID {

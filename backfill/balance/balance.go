@@ -20,8 +20,8 @@ type Scale struct {
 	small  []uint64   // the weights if every utilisation fits into 62 bits, else nil
 }
 
-// NewScale makes the scale for a pool as it is now. It leaves out names of resources that the pool
-// does not have, and resources without capacity.
+// NewScale returns the scale for a pool as it is now. It leaves out names of resources that the
+// pool does not have, and resources without capacity.
 func NewScale(c *backfill.Cycle, resources []string) Scale {
 	s := Scale{whole: big.NewInt(1)}
 	for i, name := range c.Resources() {
@@ -45,7 +45,7 @@ func NewScale(c *backfill.Cycle, resources []string) Scale {
 // utilisations, in units of the scale.
 type Utilisation struct {
 	highest, sum *big.Int
-	all          *big.Int // the sum if everything was in use
+	all          *big.Int // what sum would be if everything was in use
 }
 
 // Of returns the utilisation if the given amounts are in use.
@@ -62,15 +62,16 @@ func (s Scale) Of(use backfill.Vector) Utilisation {
 	return u
 }
 
-// With returns the utilisation if a number of equal chunks run besides what is in use.
+// With returns the utilisation if, besides what is in use, the given number of equal chunks run.
 func (s Scale) With(use, chunk backfill.Vector, nodes int) Utilisation {
 	sum := slices.Clone(use)
 	sum.AddScaled(chunk, int64(nodes))
 	return s.Of(sum)
 }
 
-// CompareImbalance compares the imbalance max/mean of two utilisations. If nothing is in use in one
-// of them, it returns -1, so that every job passes.
+// CompareImbalance compares the imbalance max/mean of two utilisations: the result is positive if u
+// is less balanced than v. If nothing is in use in one of them, the result is -1, so that ibb,
+// which skips a job that makes the imbalance larger, skips none.
 func (u Utilisation) CompareImbalance(v Utilisation) int {
 	switch {
 	case v.sum.Sign() == 0:
@@ -78,14 +79,14 @@ func (u Utilisation) CompareImbalance(v Utilisation) int {
 	case u.sum.Sign() == 0:
 		return -1
 	}
-	// It compares u.highest/u.sum with v.highest/v.sum: the number of resources cancels out.
+	// u.highest/u.sum is compared with v.highest/v.sum: the number of resources cancels out.
 	a := new(big.Int).Mul(u.highest, v.sum)
 	return a.Cmp(new(big.Int).Mul(v.highest, u.sum))
 }
 
-// Worsens reports whether the imbalance is larger than before if a number of equal chunks run
-// besides what is in use. It gives the same answer as [Utilisation.CompareImbalance], mostly
-// without large numbers: ibb calls it for every waiting job.
+// Worsens reports whether the imbalance is larger than that of the utilisation before if, besides
+// what is in use, the given number of equal chunks run. It gives the same answer as
+// [Utilisation.CompareImbalance], mostly without large numbers: ibb calls it for every waiting job.
 func (s Scale) Worsens(use, chunk backfill.Vector, nodes int, before Utilisation) bool {
 	if s.small == nil || !before.sum.IsUint64() {
 		return s.With(use, chunk, nodes).CompareImbalance(before) > 0
@@ -108,8 +109,8 @@ func (s Scale) Worsens(use, chunk backfill.Vector, nodes int, before Utilisation
 	return high > highBefore || high == highBefore && low > lowBefore
 }
 
-// CompareScore compares BB's score max/mean · (1 − mean) of two utilisations; lower is better. The
-// score is 0 if nothing is in use.
+// CompareScore compares BB's score max/mean · (1 − mean) of two utilisations: the result is
+// negative if that of u is lower, which is better. The score is 0 if nothing is in use.
 func (u Utilisation) CompareScore(v Utilisation) int {
 	// The score is highest·(all − sum)/sum; constant factors cancel out.
 	un, ud := u.score()

@@ -5,12 +5,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 )
 
-// Filler starts jobs behind the pivot, the first job that is blocked and has its reservation. The
-// scale measures the resources that the policy balances, as the pool is at the start of the cycle.
+// Filler starts jobs that come after the pivot, the first job that is blocked and has its
+// reservation. The scale measures the resources that the policy balances, as the pool is at the
+// start of the cycle.
 type Filler func(c *backfill.Cycle, pivot *backfill.Job, scale Scale)
 
 // Spec describes a policy that starts jobs in the queue's order until one is blocked, makes a
-// reservation for that one, and leaves it to fill which other jobs start.
+// reservation for that one, and calls the given [Filler] to start others.
 func Spec(name, doc, source string, fill Filler) backfill.PolicySpec {
 	option := backfill.Option{
 		Name: "resources", Default: "cpus,memory", Type: backfill.Resources,

@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Check tests the state after the last round against the rules and the given promises, from its
-// snapshot alone, and records the findings.
+// Check tests the state after the last round, as its snapshot shows it, against the rules and the
+// given promises, and records the findings.
 func (r *Run) Check(promises ...Promise) {
 	r.snap = r.Host.State.Snapshot()
 	r.follow()
@@ -23,8 +23,9 @@ func (r *Run) Check(promises ...Promise) {
 	}
 }
 
-// follow updates the run's own list of what runs where and compares the state with it. It also
-// checks the reasons of held jobs, and the keys.
+// follow updates the run's own list of which job runs where, and reports a difference from the
+// state's. It also checks the keys, and that jobs held because they fit nowhere really do not fit
+// the empty pool.
 func (r *Run) follow() {
 	for _, e := range r.round.Events {
 		switch e.Kind {
@@ -73,7 +74,7 @@ func (r *Run) follow() {
 	}
 }
 
-// keys checks that the jobs have the keys that the round gave them.
+// keys reports jobs whose key in the queue's order is not the one that the round gave them.
 func (r *Run) keys() {
 	given := map[backfill.JobID]float64{}
 	for _, k := range r.round.Keys {
@@ -125,8 +126,8 @@ func (r *Run) capacity() {
 	}
 }
 
-// promised keeps its own record of the guarantees and checks starts and broken guarantees against
-// it.
+// promised updates the run's own record of the guarantees, and reports starts and broken guarantees
+// that contradict it.
 func (r *Run) promised() {
 	for _, b := range r.decision.Broken {
 		if b.Cause == backfill.CauseNone || b.Cause != backfill.CausePolicyChanged && r.Driver.calm() {
@@ -154,7 +155,8 @@ func (r *Run) promised() {
 	}
 }
 
-// guarantee checks and records the guarantee of one job that does not run.
+// guarantee records the guarantee of one job that does not run, and reports it if it is missing,
+// earlier than the planned start, or changed since the last round.
 func (r *Run) guarantee(j backfill.JobState) {
 	if j.Held != "" {
 		delete(r.guarantees, j.Job.ID)
@@ -190,7 +192,8 @@ func (r *Run) head() {
 	}
 }
 
-// restores checks that the state restored from its snapshot is the same state.
+// restores reports a difference between the state and the state restored from its snapshot, or
+// between two ways to compute the idle cpus that are kept for reservations.
 func (r *Run) restores() {
 	state := r.Host.State
 	if got, want := state.ReservedIdle(), ReservedIdle(r.snap); got != want {

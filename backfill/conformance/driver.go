@@ -8,9 +8,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Driver makes up what happens to a pool. Jobs arrive, end early, on time or late, and are removed;
-// expected ends move; starts fail; jobs are found running that nobody started; slots, candidate
-// sets and the queue's order change. All of it follows from the seed and from the decisions.
+// Driver makes up the events of a pool, round by round. Jobs arrive, end early, on time or late,
+// and are removed; expected ends move; starts fail; jobs are found running that nobody started;
+// slots, candidate sets and the queue's order change. All of it follows from the seed and from the
+// decisions.
 type Driver struct {
 	// Calm switches mishaps off: no slot or candidate set is lost or changed, no start fails, no
 	// job is found, overruns or is removed.
@@ -30,7 +31,7 @@ type Driver struct {
 	up        []bool
 	sets      []bool // by candidate set: whether it holds bundles
 	bundles   []backfill.Bundle
-	told      int // how many bundles the host knows
+	told      int // how many of the bundles the rounds have added so far
 	nextJob   backfill.JobID
 	started   bool
 }
@@ -53,8 +54,8 @@ func NewDriver(seed uint64) *Driver {
 	return d
 }
 
-// Branch returns a driver that continues from the pool as it is now, with other events from another
-// seed.
+// Branch returns a driver that continues from the pool as it is now, with other events, which
+// follow from another seed.
 func (d *Driver) Branch(seed uint64) *Driver {
 	b := *d
 	b.random = rand.New(rand.NewPCG(seed, 2))
@@ -65,7 +66,7 @@ func (d *Driver) Branch(seed uint64) *Driver {
 // Resources returns the names of the pool's resources.
 func (d *Driver) Resources() []string { return d.resources }
 
-// Rule returns a random placement rule.
+// Rule returns a random rule by which slots are chosen.
 func (d *Driver) Rule() profile.Rule { return profile.Rule(d.random.IntN(3)) }
 
 func (d *Driver) capacity() backfill.Vector {
@@ -76,7 +77,8 @@ func (d *Driver) capacity() backfill.Vector {
 	return c
 }
 
-// units are the smallest amounts of the resources; one of them does not fit into 32 bits.
+// units are the smallest amounts of the resources, in their order; one of them does not fit into 32
+// bits.
 var units = [...]int64{1, 1 << 10, 1, 1 << 32}
 
 // Round makes up the next round for a pool in the given state.
@@ -120,11 +122,11 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	return r
 }
 
-// calm reports whether mishaps are switched off.
+// calm reports whether mishaps are switched off, by Calm or Exact.
 func (d *Driver) calm() bool { return d.Calm || d.Exact }
 
-// candidates returns a candidate set with some of the slots, perhaps none. It is new or replaces
-// another.
+// candidates returns a candidate set with random slots or bundles, perhaps none. The set is new or,
+// unless the pool is calm, may replace another.
 func (d *Driver) candidates() backfill.CandidateSet {
 	set := backfill.CandidateSet{ID: len(d.sets)}
 	if !d.calm() {
@@ -150,7 +152,7 @@ func (d *Driver) candidates() backfill.CandidateSet {
 	return set
 }
 
-// keys gives some of the jobs other keys in the queue's order.
+// keys returns new keys in the queue's order for a random half of the jobs.
 func (d *Driver) keys(snap backfill.Snapshot) (keys []backfill.JobKey) {
 	for _, j := range snap.Jobs {
 		if d.random.IntN(2) == 0 {
@@ -204,7 +206,7 @@ func (d *Driver) when(s *backfill.State) backfill.Time {
 	return wake
 }
 
-// mishap returns what happens to a job now; ok is false if nothing does.
+// mishap returns what happens to a job now; false if nothing does. That includes that the job ends.
 func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event, bool) {
 	switch {
 	case j.Running && d.calm() && now >= j.End:
@@ -234,21 +236,22 @@ func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event,
 }
 
 // returns reports whether a running job comes back to the queue in this round: its start failed, or
-// the round has no event for it and it loses a slot.
+// the round has no event for it and it loses a slot. The parameter told says whether e is the
+// round's event for the job.
 func (d *Driver) returns(j backfill.JobState, e backfill.Event, told bool) bool {
 	return told && e.Kind == backfill.StartFailed ||
 		!told && slices.ContainsFunc(j.Placement, func(c backfill.Chunks) bool { return !d.up[c.Slot] })
 }
 
-// edited returns another job with the same ID and position in the queue.
+// edited returns another random job with the same ID and queue position.
 func (d *Driver) edited(j *backfill.Job) *backfill.Job {
 	spec := *d.submission(j.Submit).Job
 	spec.ID, spec.Position = j.ID, j.Position
 	return &spec
 }
 
-// found returns the event that a job is found running on random slots, whether it fits there or
-// not. Its expected end may be in the past.
+// found returns the event that a job is found running on random slots or a random bundle, whether
+// it fits there or not; false if no bundle is up. The job's expected end may be in the past.
 func (d *Driver) found(j *backfill.Job, now backfill.Time) (backfill.Event, bool) {
 	e := backfill.Event{
 		Kind: backfill.Found, Job: j, Start: now - backfill.Time(d.random.IntN(10)),
@@ -310,8 +313,9 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	return backfill.Event{Kind: backfill.Submitted, Job: j}
 }
 
-// describe sets attributes that most policies ignore and, unless the pool is calm, a late submit
-// time or a queue whose jobs go first.
+// describe sets attributes that most policies ignore. Unless the pool is calm, it also sets a queue
+// whose name may put the job before earlier ones, and a submit time that may be earlier than the
+// arrival.
 func (d *Driver) describe(j *backfill.Job) {
 	j.Unestimated = j.ID%5 == 0
 	if j.ID%4 > 0 {

@@ -29,7 +29,7 @@ const (
 	Promised Rule = "promised"
 )
 
-// The advice. A policy that waits on purpose does not follow it.
+// The rules that are advice. A policy that waits on purpose does not follow them.
 const (
 	// HeadStarts: the job at the head of the queue starts if it fits beside the running jobs.
 	// Policies that give guarantees are exempt.

@@ -8,13 +8,14 @@ import (
 )
 
 // grid is a simple model of a pool, computed from a snapshot alone: what is free on each slot in
-// each second from now on.
+// each second from the snapshot's Now on.
 type grid struct {
 	snap backfill.Snapshot
 	free [][]backfill.Vector // by slot, by second
 }
 
-// newGrid returns the grid of a pool without jobs.
+// newGrid returns the grid of the snapshot's pool without its jobs, for the given number of
+// seconds.
 func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots))}
 	for i, slot := range snap.Slots {
@@ -28,7 +29,7 @@ func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 	return g
 }
 
-// take adds a job where it runs or is planned (n = 1), or removes it (n = -1).
+// take subtracts what a job uses where it runs or is planned (n = 1), or gives it back (n = -1).
 func (g *grid) take(j backfill.JobState, n int64) {
 	for _, at := range j.Placement {
 		seconds := g.free[at.Slot]
@@ -58,7 +59,7 @@ func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
 	return chunks >= j.Nodes
 }
 
-// chunks returns how many of the job's chunks fit on a slot from the given second on.
+// chunks returns how many of the job's chunks fit on a slot from the given second of the grid on.
 func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time) int {
 	n := j.Nodes
 	seconds := g.free[id]
@@ -75,8 +76,8 @@ func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time)
 // longest is at least as long as any estimate of a [Driver]'s jobs.
 const longest = 24
 
-// idle returns a grid of the next seconds, as long as any job may run, with the running jobs and,
-// if reservations is true, the reserved ones.
+// idle returns a grid of the next seconds, as many as any job may run for, less the running jobs
+// and, if reservations is true, the reservations.
 func (r *Run) idle(reservations bool) *grid {
 	g := newGrid(r.snap, longest)
 	for _, j := range r.snap.Jobs {

@@ -7,7 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// ReservedIdle computes [backfill.State.ReservedIdle] from a snapshot, cpu by cpu.
+// ReservedIdle computes [backfill.State.ReservedIdle] from a snapshot in the simplest way, cpu by
+// cpu, to compare the two results.
 func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	idle, all := make([]int64, len(snap.Slots)), int64(0)
 	for i, slot := range snap.Slots {

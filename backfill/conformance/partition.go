@@ -10,7 +10,7 @@ import (
 // take slots.
 const Partitioned uint64 = 1 << 50
 
-// partition adds slots to the pool and makes up bundles of some of them.
+// partition adds slots to the pool and makes up bundles of random slots.
 func (d *Driver) partition() {
 	for range 2 + d.random.IntN(3) {
 		id := len(d.slots)
@@ -39,13 +39,14 @@ func (d *Driver) partition() {
 	}
 }
 
-// tell returns the next n bundles that the host does not know yet.
+// tell returns the next n bundles for a round to add.
 func (d *Driver) tell(n int) []backfill.Bundle {
 	d.told += n
 	return slices.Clone(d.bundles[d.told-n : d.told])
 }
 
-// someBundles returns random candidates among the bundles that the host knows.
+// someBundles returns random candidates among the bundles that rounds have added, with random ranks
+// if ranked is true.
 func (d *Driver) someBundles(ranked bool) (c backfill.Candidates) {
 	for _, b := range d.bundles[:d.told] {
 		if d.random.IntN(3) == 0 {
@@ -59,7 +60,8 @@ func (d *Driver) someBundles(ranked bool) (c backfill.Candidates) {
 	return c
 }
 
-// someBundle returns the placement on a random bundle whose slots are up, or nil if there is none.
+// someBundle returns a placement on all slots of a random bundle whose slots are up, or nil if
+// there is none.
 func (d *Driver) someBundle() (at backfill.Placement) {
 	for _, i := range d.random.Perm(d.told) {
 		slots := d.bundles[i].Slots
@@ -74,7 +76,7 @@ func (d *Driver) someBundle() (at backfill.Placement) {
 	return nil
 }
 
-// bundled reports whether a slot belongs to a bundle, also to one that the host does not know yet.
+// bundled reports whether a slot belongs to a bundle, even to one that no round has added yet.
 func (d *Driver) bundled(slot int) bool {
 	return slices.ContainsFunc(d.bundles, func(b backfill.Bundle) bool {
 		return slices.Contains(b.Slots,
@@ -83,7 +85,7 @@ func (d *Driver) bundled(slot int) bool {
 }
 
 // whole makes a job take a bundle if its candidates are bundles. In a pool with bundles, it first
-// changes the candidates of most other jobs.
+// gives two of three jobs whose candidates are slots a new random candidate set.
 func (d *Driver) whole(j *backfill.Job) {
 	if d.bundles != nil && !d.sets[j.Candidates] && d.random.IntN(3) > 0 {
 		j.Candidates = d.random.IntN(len(d.sets))
@@ -101,8 +103,8 @@ func chunk(snap *backfill.Snapshot, j *backfill.Job, on backfill.SlotID) backfil
 	return j.Request
 }
 
-// bundles checks that every bundle job is placed exactly on a bundle, and that those which start
-// got a candidate bundle.
+// bundles reports bundle jobs that are not placed exactly on one bundle, and those that start on a
+// bundle which is not among their candidates.
 func (r *Run) bundles() {
 	at := func(p backfill.Placement) backfill.BundleID {
 		return backfill.BundleID(slices.IndexFunc(r.snap.Bundles, func(b backfill.Bundle) bool {

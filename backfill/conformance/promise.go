@@ -6,10 +6,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Promise checks, after each round, a promise that only some policies make.
+// Promise checks, after each round, something that only some policies promise, and records findings
+// in the run.
 type Promise func(*Run)
 
-// PromisesOf returns the promises of a linked-in policy.
+// PromisesOf returns the promises of the linked-in policy with the given name.
 func PromisesOf(policy string) []Promise {
 	return map[string][]Promise{
 		"fcfs":         {NoneOvertaken, HeadOnTime},
@@ -40,9 +41,10 @@ func NoneOvertaken(r *Run) {
 	}
 }
 
-// NoneFits promises to conserve work: no waiting job could start now and run for its estimate
-// beside what runs and what is reserved. There is one exception, until the next pass: if the policy
-// gives no guarantees and started a job whose expected run time is not its estimate.
+// NoneFits promises that no waiting job could start now and run for its estimate beside what runs
+// and what is reserved. It checks nothing after a round in which a policy without guarantees
+// started a job whose expected run time is not its estimate: room may then be free until the next
+// round.
 func NoneFits(r *Run) {
 	if _, guarantees := r.Host.State.Policy(); !guarantees && slices.ContainsFunc(r.decision.Started, predicted) {
 		return
@@ -50,12 +52,13 @@ func NoneFits(r *Run) {
 	r.noneFits(r.queue(), r.idle(true), r.snap.Now)
 }
 
-// predicted reports whether a started job is expected to run for another time than its estimate.
+// predicted reports whether a started job has an expected run time other than its estimate.
 func predicted(s backfill.Started) bool {
 	return s.Job.Running != 0 && s.Job.Running != s.Job.Estimate
 }
 
-// noneFits reports the jobs that could start at start if their own reservation were removed.
+// noneFits reports those of the jobs that could start at the given second if their own reservation
+// were removed from the grid.
 func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
 	for _, j := range jobs {
 		g.take(j, -1)
@@ -66,9 +69,9 @@ func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
 	}
 }
 
-// HeadOnTime is EASY's promise: the job at the head of the queue has a reservation and never starts
-// later than it was planned for when it came to the head. It holds as long as estimates are right,
-// nothing fails and the order does not change.
+// HeadOnTime is EASY's promise: the job at the head of the queue has a reservation, and never
+// starts later than planned when it came to the head. It is checked only in pools where estimates
+// are right, nothing fails and the order does not change (see [Driver]).
 func HeadOnTime(r *Run) {
 	if !r.Driver.Exact {
 		return
@@ -95,8 +98,8 @@ func HeadOnTime(r *Run) {
 	}
 }
 
-// Tight promises that no job is planned later than the other jobs' places allow, as long as nothing
-// but early ends happens to the pool.
+// Tight promises that each waiting job is planned at the earliest start that the other jobs' places
+// allow, as long as nothing unexpected happens to the pool but early ends.
 func Tight(r *Run) {
 	if !r.Driver.calm() {
 		return
@@ -114,16 +117,17 @@ func Tight(r *Run) {
 	}
 }
 
-// TightOnOneSlot is Tight for pools of one slot. On several slots, a job may block one that is
-// planned before it, and move away later in the same compression.
+// TightOnOneSlot is [Tight], but only for pools of one slot. On several slots, when conservative
+// moves its reservations forward once, a job may block another that was tried before it, and then
+// move away.
 func TightOnOneSlot(r *Run) {
 	if len(r.snap.Slots) == 1 {
 		Tight(r)
 	}
 }
 
-// Filled promises that after a completion, in a round without arrivals, no waiting job could start
-// now beside the other jobs' places.
+// Filled is dc's promise: after a completion, in a round without arrivals, no waiting job could
+// start now beside the other jobs' places.
 func Filled(r *Run) {
 	has := func(kind backfill.EventKind) bool {
 		return slices.ContainsFunc(r.round.Events, func(e backfill.Event) bool { return e.Kind == kind })

@@ -11,8 +11,8 @@ import (
 )
 
 // Conform drives a policy through the pool of a seed for the given number of rounds, then until the
-// queue is empty. It returns the first finding of each rule and stops at the first that is not
-// advice. An error means that the context ended, or that the pool could not go on.
+// queue is empty. It returns the first finding of each rule, and stops when a mandatory rule is
+// broken. An error means that the context ended, or that the host could not decide a round.
 func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider, promises ...Promise) ([]Finding,
 	error,
 ) {
@@ -29,8 +29,8 @@ func Conform(ctx context.Context, seed uint64, rounds int, main backfill.Decider
 	return r.findings, err
 }
 
-// step decides a round and checks it. It returns no error if the round failed because a mandatory
-// rule was broken: that is a finding.
+// step decides a round and checks the state after it. If the round failed because a mandatory rule
+// was broken, it returns no error: that is a finding.
 func (r *Run) step(ctx context.Context, round backfill.Round, promises []Promise) error {
 	_, err := r.decide(ctx, round)
 	switch {
@@ -58,13 +58,13 @@ type Run struct {
 	snap     backfill.Snapshot
 
 	guarantees map[backfill.JobID]backfill.Time
-	runs       map[backfill.JobID]backfill.Placement // computed from rounds and decisions alone
+	runs       map[backfill.JobID]backfill.Placement // which job runs where, by rounds and decisions alone
 	headPlan   map[backfill.JobID]backfill.Time      // planned start of a job when it came to the head of the queue
 	shrunk     bool                                  // some slot may have less than its running jobs use
 }
 
-// Start creates a run of a policy on the pool of a seed. By the seed, the pool is full of mishaps,
-// calm, or exact: every job ends when expected. Refused decisions are findings.
+// Start creates a run of a policy on the pool of a seed. The seed decides whether the pool is full
+// of mishaps, calm, or exact: every job ends when expected. Refused decisions become findings.
 func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
 	d.Calm, d.Exact, d.Late = seed%3 == 1, seed%3 == 2, seed%3 == 0
@@ -83,7 +83,8 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	return r, err
 }
 
-// NewHost creates a host for a driver's pool, with main as the active policy.
+// NewHost creates a host for a driver's pool, with main as the active policy. The callback refused
+// is told of each refused decision.
 func NewHost(d *Driver, main backfill.Decider, refused func(backfill.Refusal)) (*backfill.Host, error) {
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	if err != nil {
@@ -97,6 +98,7 @@ func NewHost(d *Driver, main backfill.Decider, refused func(backfill.Refusal)) (
 }
 
 // Next makes up a round and lets the policy decide it. The decision is valid until the next call.
+// An error means that the host could not decide the round.
 func (r *Run) Next(ctx context.Context) (backfill.Decision, error) {
 	return r.decide(ctx, r.Driver.Round(r.Host.State))
 }
@@ -122,8 +124,8 @@ func (r *Run) Refusals() int { return r.refusals }
 // Findings returns the first finding of each rule so far.
 func (r *Run) Findings() []Finding { return r.findings }
 
-// Renew replaces the host's state by one restored from its snapshot. A policy that remembers
-// anything outside the state loses it by this.
+// Renew replaces the host's state by one restored from its snapshot. A policy loses by this
+// whatever it remembers outside the state.
 func (r *Run) Renew() error {
 	state, err := backfill.Restore(r.Host.State.Snapshot())
 	if err != nil {
@@ -133,8 +135,8 @@ func (r *Run) Renew() error {
 	return nil
 }
 
-// Branch creates a run that continues from this one with a clone of its state, another decider, and
-// other events from another seed.
+// Branch creates a run that continues from this one on the given state, a clone of this run's, with
+// another decider, and with other events, which follow from another seed.
 func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) (*Run, error) {
 	b, err := Start(r.seed, main)
 	if err != nil {
@@ -146,7 +148,8 @@ func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) 
 	return b, nil
 }
 
-// drain continues without arrivals, each job ending when expected, until no job waits.
+// drain continues without arrivals, each job ending when expected, until no job waits. It reports a
+// job that waits although nothing more can happen, or that still waits after 1,000 rounds.
 func (r *Run) drain(ctx context.Context, promises []Promise) error {
 	for patience := 1000; ; patience-- {
 		state := r.Host.State
@@ -177,12 +180,12 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 	}
 }
 
-// broken reports whether a mandatory rule was broken.
+// broken reports whether a finding is of a mandatory rule.
 func (r *Run) broken() bool {
 	return slices.ContainsFunc(r.findings, func(f Finding) bool { return !f.Rule.Advice() })
 }
 
-// find records that the last round broke a rule.
+// find records that the last round broke a rule, about job j or, if j is nil, about none.
 func (r *Run) find(rule Rule, j *backfill.Job, format string, args ...any) {
 	var id *backfill.JobID
 	if j != nil {
