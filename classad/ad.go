@@ -18,7 +18,8 @@ func New() *ClassAd { return &ClassAd{} }
 // StreamLine returns the line of the stream on which the ad begins if [ReadAds] read it, else 0.
 func (ad *ClassAd) StreamLine() int { return ad.line }
 
-// Lookup returns the expression of an attribute, as it was written.
+// Lookup returns the expression of an attribute, as it was written; false if there is no such
+// attribute.
 func (ad *ClassAd) Lookup(name string) (*Expr, bool) {
 	n := newName(name)
 	v, ok := ad.find(&n)
@@ -103,14 +104,15 @@ func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
 	return v.expr().Eval(Scope{My: ad, Target: target})
 }
 
-// Int evaluates an attribute without a target, as an integer.
+// Int evaluates an attribute without a target and returns an integer; see [Value.Int].
 func (ad *ClassAd) Int(name string) (int64, bool) { return ad.Eval(name, nil).Int() }
 
-// Real evaluates an attribute without a target, as a real number; an integer is converted.
+// Real evaluates an attribute without a target and returns an integer or a real; see
+// [Value.Number].
 func (ad *ClassAd) Real(name string) (float64, bool) { return ad.Eval(name, nil).Number() }
 
-// Text evaluates an attribute without a target, as a string.
+// Text evaluates an attribute without a target and returns a string; see [Value.Text].
 func (ad *ClassAd) Text(name string) (string, bool) { return ad.Eval(name, nil).Text() }
 
-// Bool evaluates an attribute without a target, as a boolean.
+// Bool evaluates an attribute without a target and returns a boolean; see [Value.Bool].
 func (ad *ClassAd) Bool(name string) (value, ok bool) { return ad.Eval(name, nil).Bool() }

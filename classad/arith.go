@@ -33,7 +33,7 @@ func unary(op ast.Op, x Value) Value {
 }
 
 // arithmetic applies + - * / % to numbers and booleans, which count as 0 and 1. The result is an
-// integer unless an operand is real.
+// integer unless an operand is real. Other operands may be times, see [timeArithmetic].
 func arithmetic(op ast.Op, x, y Value) Value {
 	a, okA := numeric(x)
 	b, okB := numeric(y)
@@ -47,7 +47,7 @@ func arithmetic(op ast.Op, x, y Value) Value {
 	}
 }
 
-// numeric reads a number or a boolean as a real.
+// numeric returns a number or a boolean as a real; false for other values.
 func numeric(v Value) (float64, bool) {
 	if v.kind == Boolean {
 		return float64(v.asInt()), true
@@ -83,7 +83,8 @@ func intArithmetic(op ast.Op, a, b int64) Value {
 	}
 }
 
-// realArithmetic returns error for positive infinity only: a quirk of the reference.
+// realArithmetic applies + - * / to reals; % gives error. A result that is positive infinity
+// becomes error, but negative infinity and NaN stay: a quirk of HTCondor.
 func realArithmetic(op ast.Op, a, b float64) Value {
 	var r float64
 	switch op {
@@ -104,8 +105,8 @@ func realArithmetic(op ast.Op, a, b float64) Value {
 	return realValue(r)
 }
 
-// bitwise applies bit operators to integers only. Shift counts are taken modulo 64; in the
-// reference larger ones are undefined behaviour.
+// bitwise applies bit operators to integers; other operands give error. Shift counts are taken
+// modulo 64; in HTCondor larger ones are undefined behaviour.
 func bitwise(op ast.Op, x, y Value) Value {
 	if x.kind != Integer || y.kind != Integer {
 		return errorValue

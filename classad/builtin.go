@@ -34,7 +34,7 @@ type Builtin struct {
 	Lazy             bool   // it decides itself which arguments to evaluate
 	Condor           bool   // HTCondor adds it to the language; it does not exist in strict mode
 	Context          bool   // its value depends on more than its arguments: names, the host or a time zone
-	Exact            bool   // only this spelling is known: a defect of the reference on which matches depend
+	Exact            bool   // any other spelling gives error: a defect of HTCondor on which matches depend
 	Doc              string // one sentence
 	Example          string // an expression that is true
 
@@ -106,7 +106,7 @@ func (m *memo) get(key memoKey) any {
 
 func (m *memo) put(key memoKey, value any) { m.last.Store(&memory{key, value}) }
 
-// eval implements code.
+// eval implements [code].
 func (n *callCode) eval(ev *evaluator, f *frame) Value {
 	if ev.failed || ev.strict && n.builtin.Condor {
 		return errorValue
@@ -145,9 +145,9 @@ func (c call) eval(i int) Value { return c.code.args[i].eval(c.ev, c.frame) }
 // the evaluation fails and the text is empty.
 func (c call) text(i int) string { return c.ev.textOf(c.args[i]) }
 
-// each evaluates the elements of a list one after the other until yield returns false. It returns
-// false if v is not a list. As in the reference, names in the elements are looked up in the ad of
-// the call, wherever the list was written.
+// each calls yield with the value of one element of a list after the other, until yield returns
+// false or the steps run out. It returns false if v is not a list. As in HTCondor, names in the
+// elements are looked up in the ad of the call, wherever the list was written.
 func (c call) each(v Value, yield func(Value) bool) bool {
 	l := v.list()
 	if l == nil {
@@ -161,7 +161,7 @@ func (c call) each(v Value, yield func(Value) bool) bool {
 	return true
 }
 
-// of returns the result of a call if undefined or error arguments decide it.
+// of returns the result of a call if undefined or error arguments decide it, else false.
 func (m Missing) of(args []Value) (Value, bool) {
 	if m == MissingAllowed {
 		return undefined, false

@@ -36,10 +36,10 @@ func countMatches(c call) Value {
 	return integer(n)
 }
 
-// inEach evaluates the first argument inside each ad of the list that is the second argument, and
-// returns the list. As in the reference, if the first argument is a name, names in the second
-// argument and its elements are looked up where the search for that name ended: where it was found
-// or, if it was not, in the outermost ad.
+// inEach evaluates the first argument inside each ad of the list that is the second argument, calls
+// use with each value, and returns the list. As in HTCondor, if the first argument is a name, names
+// in the second argument and its elements are looked up where the search for that name ended: where
+// it was found or, if it was not, in the outermost ad.
 func (c call) inEach(use func(Value)) Value {
 	what, height := c.code.args[0], 0
 	found, at, ok := c.definition(0)
@@ -67,7 +67,8 @@ func (c call) inEach(use func(Value)) Value {
 	return contexts
 }
 
-// contexts evaluates the second argument.
+// contexts evaluates the second argument, which must give a list or undefined. Names are looked up
+// in the ad at, unless the list is written in the call.
 func (c call) contexts(at *frame) Value {
 	if _, ok := c.code.args[1].(*listCode); ok {
 		return c.eval(1)
@@ -140,7 +141,7 @@ func (c call) selected(n *selectCode) (found Value, at *frame, ok bool) {
 }
 
 // written returns the unevaluated definition of a name in an ad or the ads around it, and the ad
-// where it was found, or the outermost ad if it was not.
+// where it was found. If it was not, at is the outermost ad and ok is false.
 func (ev *evaluator) written(f *frame, n *name) (found Value, at *frame, ok bool) {
 	for ; f != nil; f = f.parent {
 		at = f

@@ -31,7 +31,8 @@ var environmentBuiltins = []Builtin{
 	},
 }
 
-// syntax returns the version of the syntax in the second argument, or 0 if it is invalid.
+// syntax returns the version of the syntax that the second argument names, 1 or 2; 2 if there is no
+// second argument, 0 if it is invalid.
 func (c call) syntax() int {
 	if len(c.args) == 1 {
 		return 2
@@ -67,7 +68,8 @@ const argBlanks = " \t\n\r"
 func isArgBlank(r rune) bool { return strings.ContainsRune(argBlanks, r) }
 
 // splitArgs reads the new syntax: arguments are separated by blanks; single quotes may enclose
-// parts of them, and two quotes within such a part stand for one.
+// parts of them, and two quotes within such a part stand for one. ok is false if a quote is not
+// closed.
 func splitArgs(s string) (args []string, ok bool) {
 	var arg []byte
 	started := false
@@ -160,7 +162,7 @@ func appendArg(b []byte, arg string) []byte {
 // without a value.
 type environment map[string]*string
 
-// set adds an entry "variable=value".
+// set adds an entry "variable=value"; false if it is malformed.
 func (e environment) set(entry string) bool {
 	name, value, ok := strings.Cut(entry, "=")
 	switch {

@@ -32,7 +32,8 @@ var hostBuiltins = []Builtin{
 	},
 }
 
-// random fails if the limit is not positive; as in the reference an integer limit has 32 bits.
+// random returns a random number below its argument, or below 1. An argument that is not positive
+// fails the evaluation; as in HTCondor an integer has 32 bits.
 func random(c call) Value {
 	limit := realValue(1)
 	if len(c.args) == 1 {

@@ -98,8 +98,9 @@ func (c call) member(op ast.Op) Value {
 	return boolean(found)
 }
 
-// fold combines the elements of the list, skipping undefined ones, and counts them. A single
-// element is returned unchanged, even a boolean. A result of error stops it.
+// fold combines the elements of the list, skipping undefined ones, and returns the result and their
+// number. A single element is returned unchanged, even a boolean. If an element is not a number or
+// a combination gives error, the result is error.
 func (c call) fold(combine func(Value, Value) Value) (Value, int64) {
 	result, n := undefined, int64(0)
 	isList := c.each(c.args[0], func(element Value) bool {
@@ -139,8 +140,8 @@ func average(c call) Value {
 	return operate(ast.Divide, realValue(total), integer(n))
 }
 
-// extreme returns the element for which the comparison with all others holds. With more than one
-// element the result is real if any element is real, else an integer.
+// extreme returns the greatest or least element, as op is > or <. With more than one element the
+// result is real if any element is real, else an integer.
 func (c call) extreme(op ast.Op) Value {
 	anyReal := false
 	v, n := c.fold(func(kept, element Value) Value {
@@ -166,8 +167,9 @@ var comparisons = map[string]ast.Op{
 	"is": ast.Is, "isnt": ast.Isnt,
 }
 
-// compareEach compares elements until one comparison has the decisive result. An undefined
-// comparison ends it with false, error with error.
+// compareEach compares each element with the third argument until a comparison gives the decisive
+// boolean, and returns that, else the other one. An undefined comparison ends it with false; error
+// and anything else that is no boolean ends it with error.
 func (c call) compareEach(decisive bool) Value {
 	name, l, x := c.args[0], c.args[1], c.args[2]
 	op, known := comparisons[name.str()]

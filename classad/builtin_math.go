@@ -54,7 +54,8 @@ func power(c call) Value {
 	}
 }
 
-// quantize uses, for a list whose elements are all less than x, multiples of its last element.
+// quantize rounds a number up to a multiple of the second argument or, if that is a list, to its
+// first element that is not less; if all elements are less, to a multiple of the last one.
 func quantize(c call) Value {
 	x, ok := number(c.args[0])
 	if !ok {
@@ -88,7 +89,8 @@ func quantize(c call) Value {
 	}
 }
 
-// number returns integers unchanged and converts everything else to real if possible.
+// number returns integers unchanged and converts everything else to real; false if that is
+// impossible.
 func number(v Value) (Value, bool) {
 	if v.kind == Integer {
 		return v, true
@@ -97,7 +99,7 @@ func number(v Value) (Value, bool) {
 	return realValue(r), ok
 }
 
-// multiple returns x unchanged if the base is 0.
+// multiple rounds a number up to a multiple of the base; the number stays if the base is 0.
 func multiple(original, base Value) Value {
 	x, _ := number(original)
 	base, ok := number(base)

@@ -87,8 +87,9 @@ func evalText(c call) Value {
 	return c.ev.follow(&Expr{tree: e}, c.frame)
 }
 
-// compareVersions compares runs of digits as numbers, where more leading zeros come first;
-// everything else, and numbers with equal leading zeros, is compared by bytes.
+// compareVersions returns a negative number if version a is before b, 0 if they are equal, else a
+// positive number. It compares runs of digits as numbers, where more leading zeros come first;
+// everything else, and numbers with equal leading zeros, by bytes.
 func compareVersions(a, b string) int {
 	at := func(s string, i int) byte {
 		if i < len(s) {

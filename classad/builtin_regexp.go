@@ -95,8 +95,9 @@ func flags(options string) pcre.Flags {
 // nothing and fails the evaluation.
 func (p *pattern) has(s string) bool { return p.search(s, 0, pcre.Anywhere, nil) }
 
-// find searches s from an offset on; lookbehinds see what is before it. It returns pairs of offsets
-// of the match and of every group, -1 for groups that took no part, or nil if there is no match.
+// find searches s from an offset on; lookbehinds see what is before it. It returns pairs of
+// offsets, of the match and of every group, -1 for groups that took no part; nil if there is no
+// match. The slice is valid until the next call.
 func (p *pattern) find(s string, from int, mode pcre.Mode) []int {
 	if p.caps == nil {
 		p.caps = make([]int, 2*(1+p.Groups()))
@@ -147,7 +148,7 @@ func regexpMatches(c call) Value {
 	return boolean(re.has(c.args[1].str()))
 }
 
-// regexpMember treats an invalid pattern as one that matches nothing, as the reference does.
+// regexpMember treats an invalid pattern as one that matches nothing, as HTCondor does.
 func regexpMember(c call) Value {
 	if c.args[0].kind != String || len(c.args) == 3 && c.args[2].kind != String {
 		return errorValue
@@ -200,7 +201,7 @@ func stringListRegexpMember(c call) Value {
 	return result
 }
 
-// substitute is the function regexps with additional options.
+// substitute evaluates a call of regexps, with these option letters besides those in the call.
 func (c call) substitute(options string) Value {
 	if !c.texts() {
 		return errorValue
@@ -235,9 +236,9 @@ var (
 	errExhausted = errors.New("the evaluation takes too long")
 )
 
-// run replaces the matches. After an empty match it continues as the reference does: with a longer
-// match at the same place, else with the next byte, which is copied. An empty match at the very end
-// is therefore an error.
+// run replaces the matches. After an empty match it continues as HTCondor does: with a longer match
+// at the same place, else with the next byte, which is copied. An empty match at the very end is
+// therefore an error.
 func (s *substitution) run() error {
 	at, mode := 0, pcre.Anywhere
 	for more := true; more; more = s.all {
@@ -274,8 +275,8 @@ func (s *substitution) run() error {
 	return nil
 }
 
-// expand appends the replacement. A group after the last one that took part in the match does not
-// exist.
+// expand appends the replacement for a match with these offsets. A number of a group after the last
+// one that took part in the match is an error.
 func (s *substitution) expand(m []int) error {
 	for len(m) > 0 && m[len(m)-1] < 0 {
 		m = m[:len(m)-2]

@@ -81,7 +81,8 @@ func concatenate(c call) Value {
 	return text(string(b))
 }
 
-// join skips undefined items. Empty items get no separator until something stands before them.
+// join skips undefined items. An item gets a separator before it only if the text so far is not
+// empty.
 func join(c call) Value {
 	separator, items := "", c.args
 	switch {
@@ -142,7 +143,7 @@ func upper(c byte) byte {
 	return c
 }
 
-// substring truncates its numbers to 32 bits, as the reference does.
+// substring truncates its numbers to 32 bits, as HTCondor does.
 func substring(c call) Value {
 	s, from := c.args[0], c.args[1]
 	if s.kind != String || from.kind != Integer {
@@ -171,7 +172,8 @@ func substring(c call) Value {
 
 const splitSeparators = ", \t"
 
-// split produces an empty item between two separators only if neither is a blank.
+// split produces an empty item only between two equal separators that are no blanks; see
+// splitItems.
 func split(c call) Value {
 	separators := splitSeparators
 	if len(c.args) == 2 {
@@ -216,7 +218,7 @@ func splitItems(values []Value, s, separators string) []Value {
 	return values
 }
 
-// indexAny returns the index of the first byte of s that is one of these, or -1.
+// indexAny returns the index of the first byte of s that is among the given bytes, or -1.
 func indexAny(s, bytes string) int {
 	if len(bytes) == 1 {
 		return strings.IndexByte(s, bytes[0])

@@ -70,9 +70,10 @@ func stringListSize(c call) Value {
 	return integer(int64(len(slices.Collect(stringListItems(c.args[0].str(), separators)))))
 }
 
-// twoLists reads the arguments of functions of two string lists. A single undefined list counts as
-// the empty string, undefined separators as the default. decided is true if the result is already
-// known.
+// twoLists reads the arguments of functions of two string lists. If one list is undefined, it
+// counts as the empty string; undefined separators mean the default. decided means that result is
+// already the value of the call, because an argument is wrong, both lists are undefined or the
+// steps ran out.
 func (c call) twoLists() (first, second, separators string, result Value, decided bool) {
 	separators = memberSeparators
 	for i, a := range c.args {
@@ -103,7 +104,8 @@ func stringListMember(c call, equal func(a, b string) bool) Value {
 	return boolean(false)
 }
 
-// stringListSubset returns true for the empty string, but false for a string without any item.
+// stringListSubset returns true if the first list is the empty string, but false if it has other
+// text without any item.
 func stringListSubset(c call, key func(string) string) Value {
 	first, second, separators, result, decided := c.twoLists()
 	if decided {
@@ -128,8 +130,8 @@ func stringListSubset(c call, key func(string) string) Value {
 	return boolean(all)
 }
 
-// stringListsIntersect splits differently: items are not trimmed, and empty separators mean the
-// default.
+// stringListsIntersect splits its lists in another way than the other functions: items are not
+// trimmed, and empty separators mean the default.
 func stringListsIntersect(c call) Value {
 	if !c.texts() {
 		return errorValue
@@ -157,7 +159,7 @@ func stringListsIntersect(c call) Value {
 	return boolean(false)
 }
 
-// stringListItems iterates over the items, trimmed, without empty ones.
+// stringListItems iterates over the items of a string list, trimmed, without empty ones.
 func stringListItems(s, separators string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for item := range splitBytes(s, separators) {
@@ -174,7 +176,7 @@ func stringListItems(s, separators string) iter.Seq[string] {
 	}
 }
 
-// splitBytes iterates over the non-empty parts between these bytes.
+// splitBytes iterates over the non-empty parts of s between the bytes in separators.
 func splitBytes(s, separators string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		set, start := newByteSet(separators), 0

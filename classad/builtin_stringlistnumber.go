@@ -78,8 +78,9 @@ func (s summary) valueOfSome() Value {
 	return s.value()
 }
 
-// summarize combines the numbers of the list. An item is a number if it begins with one; it counts
-// as real if it contains anything but digits and signs.
+// summarize combines the numbers of the list, beginning with start, and returns the value that
+// finish makes of the result. An item must begin with a number, else the value is error; the item
+// counts as real if it contains anything but digits and signs.
 func (c call) summarize(start float64, combine func(result, x float64) float64, finish func(summary) Value) Value {
 	separators := sizeSeparators
 	if len(c.args) == 2 {

@@ -79,8 +79,8 @@ const (
 )
 
 // timeField returns a function of the language that extracts a field of an absolute time (in local
-// time, not in the time's own zone) or of a relative time. A nil function means that such times do
-// not have the field.
+// time, not in the time's own zone) or of a relative time. If absolute or relative is nil, the
+// function gives error for times of that kind.
 func timeField(name, part, example string, absolute func(time.Time) int, relative func(seconds int) int) Builtin {
 	doc := "Gives the " + part + " of a relative time."
 	switch {
@@ -113,7 +113,7 @@ func (c call) local(seconds int64) Value {
 	return absTime(seconds, offset)
 }
 
-// now returns the current time, if the scope has a clock.
+// now returns the current time; false if the scope has no clock.
 func (c call) now() (time.Time, bool) {
 	now := c.ev.time()
 	return c.localTime(now.asInt()), now.kind == Integer
@@ -145,9 +145,9 @@ func timezoneOffset(c call) Value {
 	return relTime(float64(offset))
 }
 
-// makeAbsTime returns absolute times and, a quirk of the reference, strings unchanged. If the
-// seconds are an integer, an offset of -1 second counts as a failure; a second argument that is not
-// a number is an error even if the first is undefined.
+// makeAbsTime returns absolute times and, a quirk of HTCondor, strings unchanged. If the seconds
+// are an integer, an offset of -1 second fails the evaluation; a second argument that is not a
+// number is an error even if the first is undefined.
 func makeAbsTime(c call) Value {
 	if len(c.args) == 0 {
 		return currentTime(c)
@@ -184,8 +184,8 @@ func makeAbsTime(c call) Value {
 	}
 }
 
-// makeRelTime does not convert strings, a quirk of the reference: the strings that it understands
-// were already converted to constants by the parser.
+// makeRelTime returns 0 for strings, a quirk of HTCondor. Only a string that is written in the call
+// is read as a time: the parser makes that call a constant.
 func makeRelTime(c call) Value {
 	switch x := c.args[0]; x.kind {
 	case Integer:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// instant converts a number to an absolute time in local time.
+// instant converts a number to an absolute time in local time, and returns other values unchanged.
 func (c call) instant(v Value) Value {
 	if seconds, ok := cutNumber(v); ok {
 		return c.local(int64(seconds))
@@ -113,7 +113,8 @@ func integerOnly(v Value) Value {
 	return v
 }
 
-// interval omits leading zero fields; only the first field has a sign.
+// interval formats a number of seconds without leading zero fields; only the first field has a
+// sign.
 func interval(c call) Value {
 	x := c.args[0]
 	if x.kind != Integer {

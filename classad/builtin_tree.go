@@ -35,7 +35,7 @@ func isReference(e ast.Expr) bool {
 }
 
 // unparse looks up the printed form of its argument as a name, so that MY.a and quoted names are
-// not found, as in the reference.
+// not found, as in HTCondor.
 func unparse(c call) Value {
 	if !isReference(c.code.exprs[0]) {
 		return errorValue
@@ -52,7 +52,7 @@ func unparse(c call) Value {
 	return c.ev.built(string(ast.Append(nil, e, ast.Pretty)))
 }
 
-// unresolved compares names ignoring case.
+// unresolved ignores case when it matches the pattern with names.
 func unresolved(c call) Value {
 	if !isReference(c.code.exprs[0]) {
 		return errorValue

@@ -5,7 +5,7 @@ import "github.com/condor-backfill/condor-backfill/classad/ast"
 // code is an expression prepared for evaluation: names are hashed, functions looked up, constants
 // computed, and common forms have types of their own. Code never changes.
 type code interface {
-	// eval evaluates the expression in the ad f.
+	// eval evaluates the expression; its names are looked up in the ad f and the ads around it.
 	eval(ev *evaluator, f *frame) Value
 }
 
@@ -13,12 +13,12 @@ type constantCode struct{ value Value }
 
 func (c *constantCode) eval(*evaluator, *frame) Value { return c.value }
 
-// attrCode is a name without a scope.
+// attrCode is a name without MY or another ad before it.
 type attrCode struct{ name name }
 
 func (c *attrCode) eval(ev *evaluator, f *frame) Value { return ev.name(f, &c.name) }
 
-// rootCode is .name.
+// rootCode is .name, which is looked up in the outermost ad.
 type rootCode struct{ name name }
 
 func (c *rootCode) eval(ev *evaluator, f *frame) Value {
@@ -35,8 +35,8 @@ func (c *selectCode) eval(ev *evaluator, f *frame) Value {
 	return ev.selectFrom(c.x.eval(ev, f), &c.name, f)
 }
 
-// scopedCode is MY.name or TARGET.name, the most frequent selections, which are evaluated without
-// making a value of the scope.
+// scopedCode is a name after MY, self, TARGET or other, the most frequent selections. They are
+// evaluated without making a [Value] of the ad before the dot.
 type scopedCode struct {
 	selectCode
 	scope word
@@ -104,7 +104,7 @@ func (c *compareCode) eval(ev *evaluator, f *frame) Value {
 	return compare(c.op, x, y)
 }
 
-// isCode is =?= and, negated, =!=.
+// isCode is =?=, or =!= if negate is set.
 type isCode struct {
 	x, y   code
 	negate bool
@@ -159,8 +159,8 @@ func (c *orCode) eval(ev *evaluator, f *frame) Value {
 	return y.value()
 }
 
-// condCode is a ? b : c. It evaluates the chosen branch or, if the condition chooses none, both:
-// then only matters whether that fails, as in the reference.
+// condCode is a ? b : c. If the condition is neither true nor false, both branches are evaluated,
+// as in HTCondor, only because that may exceed a limit.
 type condCode struct{ cond, then, otherwise code }
 
 func (c *condCode) eval(ev *evaluator, f *frame) Value {
@@ -176,8 +176,8 @@ func (c *condCode) eval(ev *evaluator, f *frame) Value {
 	}
 }
 
-// elvisCode is a ?: b, which is b if a is undefined. It evaluates b unless a is false, because that
-// may fail: a quirk of the reference.
+// elvisCode is a ?: b, which is b if a is undefined, else a. Unless a is false or 0, b is evaluated
+// in any case, because that may exceed a limit: a quirk of HTCondor.
 type elvisCode struct{ x, y code }
 
 func (c *elvisCode) eval(ev *evaluator, f *frame) Value {

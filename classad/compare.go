@@ -6,8 +6,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// compare compares numbers and booleans as numbers, and strings ignoring case. The result for other
-// operands is error.
+// compare compares numbers and booleans as numbers, strings ignoring case, and two times of the
+// same kind. The result for other operands is error.
 func compare(op ast.Op, x, y Value) Value {
 	if x.kind == String && y.kind == String {
 		switch op {
@@ -50,8 +50,9 @@ func holds[T int | int64 | float64](op ast.Op, a, b T) Value {
 	}
 }
 
-// identical is x =?= y: the same type and the same value, strings with case. Undefined and error
-// are identical to themselves. The result for two lists or two ads is error even here.
+// identical returns the value of x =?= y: whether both have the same type and the same value,
+// strings with case. Undefined and error are identical to themselves. For two lists or two ads it
+// is error.
 func identical(x, y Value) Value {
 	if x.kind != y.kind {
 		return boolean(false)
@@ -66,7 +67,8 @@ func identical(x, y Value) Value {
 	}
 }
 
-// compareFold compares bytes, with ASCII letters as lower case.
+// compareFold compares two texts byte by byte, with ASCII letters in lower case, and returns what
+// [cmp.Compare] does.
 func compareFold(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if c, d := lower(a[i]), lower(b[i]); c != d {

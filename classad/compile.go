@@ -98,7 +98,8 @@ func (c *compiler) binary(n *ast.Binary) code {
 	}
 }
 
-// constant evaluates operators with constant operands, such as 15 * 60, at compile time.
+// constant returns the value of an operator with constant operands, such as 15 * 60, as code, so
+// that it is computed only once. It returns other code unchanged.
 func constant(c code) code {
 	isConstant := func(c code) bool { _, ok := c.(*constantCode); return ok }
 	switch n := c.(type) {

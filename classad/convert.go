@@ -19,7 +19,8 @@ func textOf(v Value) string {
 	}
 }
 
-// textOf is the function textOf, with steps charged for the text.
+// textOf converts a value as the function textOf does and charges steps for the text; "" if they do
+// not suffice.
 func (ev *evaluator) textOf(v Value) string {
 	if !ev.affordsText(v) {
 		return ""
@@ -27,7 +28,7 @@ func (ev *evaluator) textOf(v Value) string {
 	return textOf(v)
 }
 
-// appendText appends the result of textOf.
+// appendText appends the text to which the function textOf converts a value.
 func appendText(b []byte, v Value) []byte {
 	switch v.kind {
 	case String:
@@ -40,7 +41,7 @@ func appendText(b []byte, v Value) []byte {
 }
 
 // realOf converts numbers, booleans, times in whole seconds and strings that begin with a number;
-// what follows the number is ignored.
+// what follows the number is ignored. The second result is false for all other values.
 func realOf(v Value) (float64, bool) {
 	switch v.kind {
 	case String:
@@ -67,7 +68,8 @@ func toInteger(r float64, round func(float64) float64) Value {
 }
 
 // leadingNumber reads the longest prefix of s that is a number, as the C function strtod does:
-// blanks and a sign, then decimal or hexadecimal digits with an exponent, inf, infinity or nan.
+// blanks and a sign, then decimal or hexadecimal digits with an exponent, inf, infinity or nan. The
+// second result is false if there is none.
 func leadingNumber(s string) (float64, bool) {
 	s = strings.TrimLeft(s, blanks)
 	const longest = 1000 // more digits do not change the value
@@ -101,8 +103,8 @@ func numberEnd(s string) int {
 	return digitsEnd(s, start, isDigit, 'e')
 }
 
-// digitsEnd returns the end of digits that may contain a point and be followed by an exponent; 0 if
-// there are none.
+// digitsEnd returns the end of the digits at index i, which may contain a point, and of an exponent
+// after them; 0 if there are no digits.
 func digitsEnd(s string, i int, digit func(byte) bool, exponent byte) int {
 	skip := func(i int, digit func(byte) bool) int {
 		for i < len(s) && digit(s[i]) {

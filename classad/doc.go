@@ -4,9 +4,9 @@
 //
 // # A tour
 //
-// An ad is a [ClassAd]: names with expressions. [Parse] reads the bracket form, [ParseOld] the
-// lines that condor_status -long prints, [ParseJSON] and [ParseXML] the other two; [ClassAd.Format]
-// writes them in a [Style]. [ReadAds] iterates over a stream of ads in any of these forms. To parse
+// An ad is a [ClassAd]: names with expressions. [Parse] reads ads in brackets, [ParseOld] the lines
+// that condor_status -long prints, [ParseJSON] JSON and [ParseXML] XML; [ClassAd.Format] writes all
+// of them, in a [Style]. [ReadAds] iterates over a stream of ads in any of these forms. To parse
 // many ads use a [Parser], which is several times as fast and whose ads share what they have in
 // common.
 //

@@ -18,7 +18,7 @@ type SyntaxError struct {
 	Message      string
 	Excerpt      string // the line without its end; of a very long line the part around the place
 
-	caret int // how many bytes of the excerpt are left of the place
+	caret int // how many bytes of the excerpt come before the place
 }
 
 // Error returns "file:line:col: message", the line, and a caret under the place.
@@ -50,8 +50,9 @@ func (e *SyntaxError) indent() string {
 // neighbourhood is how many bytes of a line are shown on each side of the place.
 const neighbourhood = 100
 
-// syntaxError locates an error of the parser in its text. The text's first line is line first of
-// the file, where it follows skipped, which the parser has not seen.
+// syntaxError turns an error of the parser in the text src into a [*SyntaxError] with a line and a
+// column; it only wraps other errors. In the file, src begins on the line with the number first,
+// after the text skipped, which the parser has not seen.
 func syntaxError(err error, file, src string, first int, skipped string) error {
 	var at *parser.Error
 	if !errors.As(err, &at) {

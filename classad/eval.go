@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// maxReferences is how deep references may nest: if x = y, evaluating x takes one. It is the
-	// reference's number and also ends circular references. Separate evaluations (see apart) may
-	// nest as deep.
+	// maxReferences is how deep references may nest: with x = y and y = z, z is two below x.
+	// HTCondor has the same limit, which also ends circular references. Separate evaluations, see
+	// [evaluator.apart], may nest as deep.
 	maxReferences = 400
 	// maxDepth is the maximum total height of the trees of nested references; it limits the stack.
 	maxDepth = 300_000
@@ -23,8 +23,7 @@ const (
 
 // evaluator is one evaluation in progress. If it exceeds a limit it fails as a whole: everything
 // from then on is error, and so is the result, whatever functions such as isError do. The
-// exceptions are what the reference evaluates separately: subscripts and the ads of
-// evalInEachContext.
+// exceptions are what HTCondor evaluates separately: subscripts and the ads of evalInEachContext.
 type evaluator struct {
 	functions  map[string]*Builtin
 	host       *Host
@@ -60,7 +59,8 @@ var matchings = sync.Pool{New: func() any {
 	return m
 }}
 
-// newMatching prepares an evaluation in the frame of the left ad.
+// newMatching prepares an evaluation: the ad of the scope is the left ad of the matching, and the
+// target is the right one.
 func newMatching(s Scope) *matching {
 	m := matchings.Get().(*matching)
 	m.host, m.strict, m.maxSteps = s.Host, s.Strict, s.maxSteps()
@@ -74,7 +74,8 @@ func newMatching(s Scope) *matching {
 	return m
 }
 
-// finish returns the result and recycles the matching unless the result refers to it.
+// finish returns the result of the evaluation: v, or error if a limit was exceeded. It recycles the
+// matching unless v is a list or an ad, which may refer to it.
 func (m *matching) finish(v Value) Value {
 	if m.failed {
 		v = errorValue
@@ -106,11 +107,11 @@ func (ev *evaluator) fail() Value {
 	return errorValue
 }
 
-// reached is how deep an evaluation has come.
+// reached is how deep references and trees were nested when a separate evaluation began.
 type reached struct{ references, depth int }
 
-// apart starts a separate evaluation, whose failure is the value error instead of a failure of the
-// whole: a quirk of the reference.
+// apart starts a separate evaluation, which [evaluator.together] ends. If it fails, its value is
+// error, but the whole evaluation does not fail: a quirk of HTCondor.
 func (ev *evaluator) apart() reached {
 	if ev.nested++; ev.nested > maxReferences {
 		ev.failed = true
@@ -118,8 +119,9 @@ func (ev *evaluator) apart() reached {
 	return reached{ev.references, ev.depth}
 }
 
-// together ends a separate evaluation with the value v. The whole still fails if a limit was
-// exceeded that the reference does not have.
+// together ends the separate evaluation for which apart returned before, and returns its value: v,
+// or error if it failed. The whole evaluation still fails if a limit was exceeded that HTCondor
+// does not have.
 func (ev *evaluator) together(before reached, v Value) Value {
 	if ev.failed {
 		ev.failed = ev.nested > maxReferences || ev.depth > maxDepth || ev.steps < 0
@@ -140,7 +142,8 @@ func (ev *evaluator) spend(steps int) bool {
 	return !ev.failed
 }
 
-// affordsComparing charges for comparing two strings up to the length of the shorter one.
+// affordsComparing charges steps for comparing two strings, up to the length of the shorter one,
+// and reports whether they suffice. Comparing other values costs nothing.
 func (ev *evaluator) affordsComparing(x, y Value) bool {
 	if x.kind != String || y.kind != String {
 		return true
@@ -148,8 +151,8 @@ func (ev *evaluator) affordsComparing(x, y Value) bool {
 	return ev.spend(min(len(x.str()), len(y.str())) / bytesPerStep)
 }
 
-// affords charges for a walk through a tree and reports whether it may be done. Each node costs
-// price, which grows by deeper with every list or ad around it.
+// affords charges steps for a walk through a tree and reports whether they suffice. A node costs
+// price steps, plus deeper steps for each list and ad around it.
 func (ev *evaluator) affords(e ast.Expr, price, deeper int) bool {
 	if !ev.spend(price) {
 		return false
@@ -169,7 +172,7 @@ func (ev *evaluator) affords(e ast.Expr, price, deeper int) bool {
 	return true
 }
 
-// affordsText charges for converting a value to text and reports whether it may be done.
+// affordsText charges steps for converting a value to text and reports whether they suffice.
 func (ev *evaluator) affordsText(v Value) bool {
 	switch v.kind {
 	case String:
@@ -205,7 +208,8 @@ func (ev *evaluator) affordsText(v Value) bool {
 	}
 }
 
-// built returns a string that was built, and charges steps for its length.
+// built charges steps for the length of a string that was built and returns it as a value; error if
+// the steps do not suffice.
 func (ev *evaluator) built(s string) Value {
 	if !ev.spend(len(s) / bytesPerStep) {
 		return errorValue
@@ -213,7 +217,7 @@ func (ev *evaluator) built(s string) Value {
 	return text(s)
 }
 
-// keepScratch keeps the memory of a text for the next one.
+// keepScratch keeps the buffer of a text for building the next one, unless it is large.
 func (ev *evaluator) keepScratch(b []byte) {
 	const most = 4 << 10
 	if cap(b) <= most {
@@ -221,8 +225,8 @@ func (ev *evaluator) keepScratch(b []byte) {
 	}
 }
 
-// newList returns a list. Its memory is reused after the evaluation unless the result is a list or
-// an ad.
+// newList returns a list as a value. Its memory is reused after the evaluation unless the result is
+// a list or an ad.
 func (ev *evaluator) newList(l list) Value {
 	var kept *list
 	if ev.usedLists < len(ev.lists) {
@@ -235,7 +239,7 @@ func (ev *evaluator) newList(l list) Value {
 	return listOf(kept)
 }
 
-// room returns memory for the elements of a new list, of which there are about n.
+// room returns an empty slice with memory for about n elements of a new list.
 func (ev *evaluator) room(n int) []Value {
 	start := ev.usedValues
 	if n > len(ev.values)-start {
@@ -245,7 +249,8 @@ func (ev *evaluator) room(n int) []Value {
 	return ev.values[start:start:ev.usedValues]
 }
 
-// follow evaluates the definition of a name.
+// follow evaluates e, the definition of a name that was found in the ad f. If that exceeds a limit,
+// the evaluation fails.
 func (ev *evaluator) follow(e *Expr, f *frame) Value {
 	p := e.program(ev.functions)
 	ev.references++
@@ -295,8 +300,9 @@ func operate(op ast.Op, x, y Value) Value {
 	}
 }
 
-// strict returns the result of an operator that needs both operands if one is missing: error before
-// undefined.
+// strict returns error or undefined, in this order of preference, if an operand is that: this is
+// then the result of every operator that needs both operands. The second result is false if neither
+// is.
 func strict(x, y Value) (Value, bool) {
 	switch {
 	case x.kind == Error || y.kind == Error:
@@ -308,8 +314,8 @@ func strict(x, y Value) (Value, bool) {
 	}
 }
 
-// selectFrom is x.name. A selection from a list is the list of the selections from its elements,
-// whose names are looked up where the selection stands: a quirk of the reference.
+// selectFrom evaluates x.n. For a list x it returns the list of the selections from its elements,
+// and looks up the names in these elements in f, where the selection stands: a quirk of HTCondor.
 func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
 	switch x.kind {
 	case Undefined:
@@ -336,8 +342,8 @@ func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
 	}
 }
 
-// detached returns the value that a selection from a list takes over: it loses the ads around it, a
-// quirk of the reference.
+// detached returns the value that a selection from a list takes over from an element. If it is an
+// ad or a list, names in it are no longer found in the ads around it: a quirk of HTCondor.
 func detached(v Value) Value {
 	switch v.kind {
 	case Ad:
@@ -351,14 +357,14 @@ func detached(v Value) Value {
 	}
 }
 
-// subscript is x[key]. Unlike a selection it does not search the ads around x.
+// subscript evaluates x[key]. Unlike a selection it does not search the ads around x.
 func (ev *evaluator) subscript(x, key Value) Value {
 	if v, missing := strict(x, key); missing || ev.failed {
 		return v
 	}
 	switch {
 	case x.kind == List && key.kind == Integer:
-		l, i := x.list(), int(int32(key.asInt())) // the reference truncates the index to 32 bits
+		l, i := x.list(), int(int32(key.asInt())) // HTCondor truncates the index to 32 bits
 		if i < 0 || i >= l.len() {
 			return errorValue
 		}

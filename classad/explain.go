@@ -37,7 +37,7 @@ func operands(e ast.Expr, op ast.Op) []ast.Expr {
 	return all
 }
 
-// unwrapped returns an expression without the parentheses around it.
+// unwrapped returns the expression inside all parentheses around it.
 func unwrapped(e ast.Expr) ast.Expr {
 	for {
 		p, ok := e.(*ast.Paren)
@@ -59,7 +59,8 @@ type Explanation struct {
 	Value string `json:"value"`
 	// Holds says whether the value counts as true in a match.
 	Holds bool `json:"holds"`
-	// Culprit marks a part without parts that keeps the whole from being true.
+	// Culprit says that this part keeps the whole from being true. Only parts without parts of
+	// their own are marked.
 	Culprit bool `json:"culprit,omitempty"`
 	// Join says how the parts are joined: "all" must be true, or "any" of them.
 	Join string `json:"join,omitempty"`
@@ -149,7 +150,8 @@ func (x *explainer) explain(e ast.Expr) *Explanation {
 	return part
 }
 
-// divide sets the parts or uses of an explanation.
+// divide sets the text of an explanation, and either its parts, the operands of && or ||, or its
+// uses.
 func (x *explainer) divide(part *Explanation, e ast.Expr) {
 	text := string(ast.Append(nil, e, ast.Line))
 	x.steps += len(text) // its evaluation took about as many
@@ -176,7 +178,8 @@ func (x *explainer) divide(part *Explanation, e ast.Expr) {
 	x.uses(part, e)
 }
 
-// definition returns the definition in the own ad of a name, unless it is already being explained.
+// definition returns the name that e consists of and its definition in the own ad. It returns false
+// if e is no such name, if it is already being explained, and if names nest too deep.
 func (x *explainer) definition(e ast.Expr) (*name, ast.Expr, bool) {
 	n := x.ownName(e)
 	if n == nil || len(x.active) >= mostNested || slices.Contains(x.active, n.key) {
@@ -207,8 +210,8 @@ func (x *explainer) ownName(e ast.Expr) *name {
 	return nil
 }
 
-// scopeOf returns the word for the own ad or the other one that an expression before a dot stands
-// for.
+// scopeOf returns what an expression before a dot stands for: [wordMy] for the own ad, [wordTarget]
+// for the other one, else [ordinary].
 func (x *explainer) scopeOf(e ast.Expr) word {
 	n, ok := unwrapped(e).(*ast.Attr)
 	if !ok || n.Absolute {
@@ -235,7 +238,8 @@ func (part *Explanation) blame() {
 	}
 }
 
-// All iterates over the explanation and everything in it, a part before its own parts, with depths.
+// All iterates over the explanation and all parts in it, with their depth, which is 0 for the
+// whole. A part comes before its own parts.
 func (part *Explanation) All() iter.Seq2[int, *Explanation] {
 	return func(yield func(int, *Explanation) bool) { part.walk(0, yield) }
 }

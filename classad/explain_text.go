@@ -7,7 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// uses records the names in a part.
+// uses lists the names in e, with their values, in the explanation of this part.
 func (x *explainer) uses(part *Explanation, e ast.Expr) {
 	seen := map[string]bool{}
 	var walk func(ast.Expr)
@@ -65,7 +65,7 @@ func (x *explainer) use(e ast.Expr, text string) Use {
 	return u
 }
 
-// why explains a name that is undefined or error.
+// why returns the reason why a name is undefined or error; "" if neither ad is searched for it.
 func (x *explainer) why(e ast.Expr) string {
 	if n, ok := e.(*ast.Select); ok && x.scopeOf(n.X) == wordTarget {
 		if x.scope.Target == nil {
@@ -103,8 +103,8 @@ const (
 	widestPart  = 72
 )
 
-// String returns one line for every part, with its value before it and the names that it uses after
-// it. Lines of parts that keep the whole from being true begin with a cross.
+// String returns a line for every part: its value, then the part, then the names that it uses.
+// Lines of parts that keep the whole from being true begin with a cross.
 func (part *Explanation) String() string {
 	values, parts := 0, 0
 	for depth, p := range part.All() {
@@ -127,7 +127,7 @@ func (part *Explanation) String() string {
 	return b.String()
 }
 
-// label returns the expression or, for one with parts, only how they are joined.
+// label returns the expression or, if it has parts, only how they are joined.
 func (part *Explanation) label() string {
 	text := strings.Join(strings.Fields(part.Expr), " ")
 	switch {
@@ -148,7 +148,8 @@ func shownValue(value string) string {
 	return value
 }
 
-// shownUses returns the names with their values, and why they are missing.
+// shownUses returns the names that the part uses, with their values and, if a value is undefined or
+// error, the reason.
 func (part *Explanation) shownUses() string {
 	texts := make([]string, len(part.Uses))
 	for i, u := range part.Uses {

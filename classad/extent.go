@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// extent reads a text byte by byte to find where its ad ends.
+// extent finds the end of an ad in a text, which it takes byte by byte.
 type extent interface {
 	take(c byte) progress
 }
@@ -25,7 +25,7 @@ type balance struct {
 	quotes      string
 	depth       int
 	inside      byte // the quote or comment that the text is in: " ' / *
-	last        byte // the previous byte, unless it was part of something
+	last        byte // the previous byte, or 0 if that ended an escape or a comment sign
 }
 
 func newBracketExtent() extent { return &balance{open: '[', close: ']', quotes: `"'`} }
@@ -152,7 +152,7 @@ func (x *xmlExtent) endTag() progress {
 	return goesOn
 }
 
-// outside returns the progress after something that may stand between ads.
+// outside returns the progress after a tag that may stand between ads, but also within one.
 func (x *xmlExtent) outside() progress {
 	if x.depth > 0 {
 		return goesOn

@@ -47,7 +47,7 @@ type flattener struct {
 type flat struct {
 	tree  ast.Expr
 	value Value // if it is known
-	known bool  // my alone decides the value, even if no constant can express it
+	known bool  // the ad alone decides the value, even if no constant can express it
 }
 
 // definition is the flattened definition of a name of the ad.
@@ -96,7 +96,8 @@ func (f *flattener) flatten(e ast.Expr) flat {
 	}
 }
 
-// settle evaluates an expression if the values of all its parts are known.
+// settle evaluates an expression if the values of all its parts are known. If the ad alone decides
+// the value, it is known, too, and replaces the expression if a constant can express it.
 func (f *flattener) settle(tree ast.Expr, parts ...flat) flat {
 	for _, p := range parts {
 		if !p.known {
@@ -154,7 +155,8 @@ func (f *flattener) attr(n *ast.Attr) flat {
 	return flat{tree: n}
 }
 
-// use returns what replaces a reference to an attribute of the ad.
+// use returns what replaces ref, a reference to the attribute n of the ad: its value v or, if v is
+// an expression, its flattened definition. If that is circular or too large, ref stays.
 func (f *flattener) use(ref ast.Expr, n *name, v Value) flat {
 	if v.kind != deferred {
 		if !canBeWritten(v) {
@@ -177,7 +179,7 @@ func (f *flattener) use(ref ast.Expr, n *name, v Value) flat {
 }
 
 // definition flattens the definition of a name once. It returns nil for a name within its own
-// definition.
+// definition, and if trees nest too deep.
 func (f *flattener) definition(key string, tree ast.Expr) *definition {
 	if d := f.definitions[key]; d != nil {
 		if !d.done {
@@ -289,7 +291,8 @@ func (f *flattener) cond(n *ast.Cond) flat {
 	return flat{tree: n}
 }
 
-// branch flattens the branch that a known condition selects.
+// branch flattens the branch that a condition with a known value selects. If it selects none, the
+// result is undefined or error.
 func (f *flattener) branch(cond flat, then, otherwise ast.Expr) flat {
 	switch t := truthOf(cond.value); t {
 	case yes:

@@ -52,7 +52,7 @@ var (
 	tightest   = unaryLevel + 1
 )
 
-// level returns how tightly the outermost part of an expression binds.
+// level returns how tightly the outermost part of an expression binds; higher is tighter.
 func level(e ast.Expr) int {
 	switch n := e.(type) {
 	case *ast.Cond:
@@ -66,7 +66,7 @@ func level(e ast.Expr) int {
 	}
 }
 
-// fit adds parentheses around an expression unless it binds at least as tightly as loosest.
+// fit adds parentheses around an expression that binds less tightly than the level loosest.
 func fit(e ast.Expr, loosest int) ast.Expr {
 	if level(e) < loosest {
 		return ast.NewParen(e.Pos(), e)

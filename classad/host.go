@@ -36,7 +36,7 @@ func (ev *evaluator) zone() *time.Location {
 	return ev.host.Zone
 }
 
-// random returns a number from 0 on and below 1; ok is false without a source.
+// random returns a number from 0 on and below 1; false if the host supplies none.
 func (ev *evaluator) random() (float64, bool) {
 	if ev.host == nil || ev.host.Random == nil {
 		return 0, false
@@ -58,7 +58,7 @@ func (ev *evaluator) userHome(user string) (string, bool) {
 	return ev.host.UserHome(user)
 }
 
-// logger returns the receiver of debug's lines, or nil.
+// logger returns the function that receives the lines of debug, or nil.
 func (ev *evaluator) logger() func(line string) {
 	if ev.host == nil {
 		return nil

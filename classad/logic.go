@@ -40,7 +40,7 @@ func (t truth) value() Value {
 	}
 }
 
-// negated is !x.
+// negated returns the value of !x.
 func negated(x Value) Value {
 	switch t := truthOf(x); t {
 	case no:

@@ -2,8 +2,8 @@ package classad
 
 import "github.com/condor-backfill/condor-backfill/classad/ast"
 
-// The ads around the two sides of every match. Frames bind their scopes; these definitions serve
-// code that looks at the ads themselves.
+// The ads around the two sides of every match. Evaluation finds the sides through [frame.bound];
+// these definitions serve code that looks at the ads themselves.
 var (
 	matchAd      = newMatchAd()
 	leftContext  = newContext("LEFT", "RIGHT")
@@ -84,7 +84,7 @@ func (p Pair) RightMatchesLeft() bool {
 
 // LeftRank returns how much the left ad prefers the right one: its Rank as a number, as HTCondor
 // sorts by it. Booleans count as 0 and 1, anything else that is not a number as 0. If the left ad
-// has no Rank, that of the right ad is found, as for any name.
+// has no Rank, that of the right ad counts, because any missing name is looked up there.
 func (p Pair) LeftRank() float64 {
 	if v, ok := p.Left.attributes().find(&rank); ok && v.kind != deferred {
 		return numberOf(v) // usually 0
@@ -117,7 +117,7 @@ func (m *matching) accepts(side *frame) bool {
 	return !m.failed && v.IsTrue()
 }
 
-// rank evaluates Rank and recycles the matching.
+// rank returns the Rank of a side as a number, and recycles the matching.
 func (m *matching) rank(side *frame) float64 {
 	in := side
 	if _, ok := side.ad.find(&rank); !ok {

@@ -62,7 +62,7 @@ type path struct {
 	value Value
 }
 
-// keep stores the value of a text.
+// keep remembers the value of a text in a syntax: inBrackets or inLines.
 func (p *Parser) keep(syntax int, text string, v Value) {
 	if p.syntax[syntax] == nil {
 		p.syntax[syntax] = map[string]Value{}
@@ -84,7 +84,7 @@ func (p *Parser) begin() *path {
 	return p.start
 }
 
-// step follows a path by one name.
+// step returns the path that continues this one with one more name.
 func (p *Parser) step(at *path, name string) *path {
 	if at.likely != nil && at.likely.name.text == name {
 		return at.likely
@@ -105,7 +105,7 @@ func (p *Parser) step(at *path, name string) *path {
 	return next
 }
 
-// end returns the ad whose names end at this node.
+// end returns the ad with the names of this path and the values that were read.
 func (p *Parser) end(at *path) *ClassAd {
 	ad := p.finished(at)
 	p.limit()
@@ -149,7 +149,8 @@ func (p *Parser) finished(at *path) *ClassAd {
 	return ad
 }
 
-// share narrows the shape of a path to the values that this ad has in common with those before.
+// share restricts the values that a path's shape shares to those that this ad has in common with
+// the ads before it.
 func (at *path) share(values []Value) {
 	s := at.shape
 	if s.places == nil {
@@ -195,7 +196,7 @@ func (at *path) names() []name {
 	return names
 }
 
-// close makes the shape of the ads with these names.
+// close makes the shape of the ads with these names, unless a name is repeated.
 func (at *path) close() {
 	names := at.names()
 	seen := make(map[string]bool, len(names))
@@ -208,7 +209,7 @@ func (at *path) close() {
 	}
 }
 
-// record makes an ad from a tree, whose strings are parts of the text.
+// record makes an ad from a tree whose strings are parts of the text.
 func (p *Parser) record(tree *ast.Record, text string) *ClassAd {
 	at := p.begin()
 	p.own = len(text) + nodeBytes*treeSize(tree)
@@ -272,7 +273,8 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 	return p.end(at), nil
 }
 
-// parseLine reads the attribute on a line, if there is one.
+// parseLine reads the attribute on a line, if there is one, and returns the path that ends with its
+// name.
 func (p *Parser) parseLine(at *path, line string) (*path, error) {
 	if next := at.likely; next != nil {
 		const is = " = "
@@ -300,7 +302,8 @@ func isEmptyLine(line string) bool {
 	return line == "" || line[0] == '#'
 }
 
-// cutLine splits a line at its first = into a name and the rest.
+// cutLine splits a line at its first = into a name and the rest; ok is false if one of = and name
+// is missing.
 func cutLine(line string) (name, right string, ok bool) {
 	left, right, ok := strings.Cut(line, "=")
 	name = strings.TrimRight(strings.TrimLeft(left, blanks), " ")

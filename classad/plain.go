@@ -46,7 +46,7 @@ func plainWord(text string) (Value, bool) {
 	}
 }
 
-// plainString parses a text that is one string without any backslash.
+// plainString parses a text that is one string without any backslash; false if it is not.
 func plainString(s string) (Value, bool) {
 	last := len(s) - 1
 	if last < 1 || s[0] != '"' || s[last] != '"' || strings.ContainsAny(s[1:last], "\"\\\x00") {
@@ -79,7 +79,8 @@ func plainNumber(s string) (Value, int) {
 	return integer(n), i
 }
 
-// plainReal parses a number with a fraction or an exponent; its first digits are s[:i].
+// plainReal parses a number with a fraction or an exponent, whose first digits are s[:i], and
+// returns its length; 0 if that is malformed or out of range.
 func plainReal(s string, i int) (Value, int) {
 	digits := func() bool {
 		start := i
@@ -139,8 +140,8 @@ func (p *Parser) plainBrackets(s string) *ClassAd {
 	return p.end(at)
 }
 
-// plainAttribute parses name = value and any semicolons after it; a nil path means that they are
-// not plain.
+// plainAttribute parses the name = value at index i and any semicolons after it, and returns the
+// path that ends with the name, and the index after them. A nil path means that they are not plain.
 func (p *Parser) plainAttribute(at *path, s string, i int) (*path, int) {
 	end := i
 	for end < len(s) && (isLetter(s[end]) || isDigit(s[end])) {
@@ -177,7 +178,7 @@ func (p *Parser) plainAttribute(at *path, s string, i int) (*path, int) {
 	return at, i
 }
 
-// plainStep follows the path by a name, unless it is a reserved word.
+// plainStep returns the path that continues this one with a name, or nil for a reserved word.
 func (p *Parser) plainStep(at *path, name string) *path {
 	if at.likely != nil && at.likely.name.text == name {
 		return at.likely

@@ -13,12 +13,13 @@ func pow(x, y float64) float64 {
 	return math.Copysign(math.Ldexp(m.high, exponent), r)
 }
 
-// sum is a number with double precision: low is less than half the last digit of high.
+// sum is the number high + low with twice the digits of a float64: low is less than half the last
+// digit of high.
 type sum struct{ high, low float64 }
 
 var ln2 = sum{math.Ln2, 2.319046813846299558e-17}
 
-// sumOf adds two numbers, of which a must be the greater.
+// sumOf returns a + b without rounding; the absolute value of a must not be smaller than that of b.
 func sumOf(a, b float64) sum {
 	s := a + b
 	return sum{s, b - (s - a)}

@@ -34,7 +34,7 @@ type shape struct {
 	// slots is a hash table with open addressing: the hash of a name in the upper half, its index
 	// plus one in the lower.
 	slots []uint64
-	hides bool // a name hides a word such as MY that means a scope elsewhere
+	hides bool // an attribute is named MY, self, TARGET or other
 
 	// places says where the value of each name is: at that index in the record if it is not
 	// negative, else at its complement in shared. Without places all values are in the record.
@@ -105,10 +105,12 @@ func (s *shape) clone() *shape {
 	return &shape{names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides}
 }
 
-// hidesScopes reports whether an attribute hides a word such as MY.
+// hidesScopes reports whether an attribute is named MY, self, TARGET or other, so that this word
+// does not stand for an ad.
 func (s *shape) hidesScopes() bool { return s != nil && s.hides }
 
-// sharing returns the shape for records that share these values at these places.
+// sharing returns a shape with the same names, for records that share these values; see [shape] for
+// places.
 func (s *shape) sharing(places []int32, shared []Value) *shape {
 	return &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}
 }
@@ -121,7 +123,7 @@ type record struct {
 	owner  bool    // the shape belongs to this record alone
 }
 
-// at returns the entry of name number i.
+// at returns the entry of name number i: a value or, as [deferred], an unevaluated expression.
 func (r *record) at(i int) Value {
 	if places := r.shape.places; places != nil {
 		if i = int(places[i]); i < 0 {
@@ -131,7 +133,7 @@ func (r *record) at(i int) Value {
 	return r.values[i]
 }
 
-// find returns the entry of this name, which may be deferred.
+// find returns the entry of a name, which may be [deferred]; false if the record does not have it.
 func (r *record) find(n *name) (Value, bool) {
 	if i := r.shape.find(n); i >= 0 {
 		return r.at(i), true

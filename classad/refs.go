@@ -40,8 +40,8 @@ func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
 // someTime makes CurrentTime a number; its value does not matter.
 var someTime = Host{Now: func() int64 { return 0 }}
 
-// references collects names as the reference does, including its notion of internal and external:
-// the two are collected separately and in different ways.
+// references collects names as HTCondor does, including its notion of internal and external: the
+// two are collected separately and in different ways.
 type references struct {
 	ev       *evaluator
 	root     *frame
@@ -76,7 +76,8 @@ func (r *references) collect(e ast.Expr, f *frame) {
 	r.follow(e, false)
 }
 
-// tree returns an ad as a tree, always the same one.
+// tree returns an ad as a tree, for the same ad always the same tree, so that a [place] identifies
+// it.
 func (r *references) tree(ad *record) *ast.Record {
 	t := r.trees[ad]
 	if t == nil {
@@ -105,8 +106,9 @@ func (r *references) add(name string) {
 	}
 }
 
-// follow collects the references of a definition once. inScope means that the definition stands
-// before a dot, where an ad is only a scope and its attributes do not count as references.
+// follow collects the references of a definition, but only once for each [place]. inScope means
+// that the definition stands before a dot, where an ad is only searched for a name and its
+// attributes do not count as references. A circular definition, or too deep nesting, sets r.failed.
 func (r *references) follow(e ast.Expr, inScope bool) {
 	at := place{e, r.at.ad, inScope}
 	if r.state[at] == visited {
@@ -155,7 +157,9 @@ func (r *references) walk(e ast.Expr, inScope bool) {
 	}
 }
 
-// scope returns the ad from which something is selected, or nil.
+// scope returns the ad before the dot of a selection, in which the name after the dot is looked up.
+// It returns nil if that part is undefined, so that the whole selection is an external reference,
+// and if it is anything else than an ad, which sets r.failed.
 func (r *references) scope(n *ast.Select) *frame {
 	if !r.external {
 		r.walk(n.X, true)
@@ -165,7 +169,7 @@ func (r *references) scope(n *ast.Select) *frame {
 	case r.ev.failed || v.kind != Undefined && v.kind != Ad:
 		r.failed = true
 	case v.kind == Ad && r.nested == 1 && isRecord(n.X):
-		return &frame{ad: v.frame().ad} // the reference evaluates an ad within the expression separately from my
+		return &frame{ad: v.frame().ad} // HTCondor evaluates an ad within the expression separately from my
 	case v.kind == Ad:
 		return v.frame()
 	case r.external:
@@ -179,7 +183,7 @@ func isRecord(e ast.Expr) bool {
 	return ok
 }
 
-// in evaluates an expression in a frame and charges its steps.
+// in evaluates the expression in the ad f and charges its steps.
 func (e *Expr) in(ev *evaluator, f *frame) Value {
 	p := e.program(ev.functions)
 	if !ev.spend(p.weight) {
@@ -188,8 +192,9 @@ func (e *Expr) in(ev *evaluator, f *frame) Value {
 	return p.code.eval(ev, f)
 }
 
-// firstName returns the name that the reference reports for an external reference, which may be a
-// selection: the part before the first dot or bracket, after TARGET or other.
+// firstName returns the name that HTCondor reports for an external name, which may be a selection
+// such as TARGET.a.b: without TARGET or another scope at its start, the part before the next dot or
+// bracket counts, here a.
 func firstName(selection string) string {
 	for _, scope := range []string{"target.", "other.", ".left.", ".right.", "."} {
 		if len(selection) > len(scope) && equalFold(selection[:len(scope)], scope) {
@@ -203,9 +208,9 @@ func firstName(selection string) string {
 	return selection
 }
 
-// resolve collects a name that is looked up in f and the ads around it, and what its definition
-// refers to. As in the reference, if an internal name is not found, r.at stays at the outermost ad,
-// and what is walked next counts as standing there.
+// resolve looks up a name in f and the ads around it, and collects it and what its definition
+// refers to. If it is not found while internal names are collected, r.at stays at the outermost ad,
+// so that what is walked next counts as standing there, as in HTCondor.
 func (r *references) resolve(n name, f *frame, inScope bool) {
 	before := r.at
 	for ; f != nil; f = f.parent {
@@ -232,8 +237,9 @@ func (r *references) resolve(n name, f *frame, inScope bool) {
 	}
 }
 
-// special resolves a word: one for an ad refers to all attributes of that ad as if they stood in f;
-// CurrentTime is found but refers to nothing.
+// special resolves a word of the language. MY, root and others that stand for an ad refer to all
+// attributes of that ad, as if they stood in f; CurrentTime refers to nothing. ok is false for
+// other names.
 func (r *references) special(n *name, f *frame) (found Value, ok bool) {
 	ad := f
 	switch n.word {

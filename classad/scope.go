@@ -27,7 +27,8 @@ func (s Scope) maxSteps() int {
 	return s.MaxSteps
 }
 
-// word is a name that has a meaning where no attribute has that name.
+// word is a name that the language defines, such as MY: it has a meaning where no attribute has
+// that name.
 type word uint8
 
 const (
@@ -46,7 +47,7 @@ const (
 	wordMatch // the attributes of the ad around a match
 )
 
-// words is never changed.
+// words maps names in lower case to what they mean. It never changes.
 var words = map[string]word{
 	"my": wordMy, "self": wordSelf, "target": wordTarget, "other": wordTarget, "ad": wordAd, "left": wordLeft,
 	"right": wordRight, "parent": wordParent, "root": wordRoot, "toplevel": wordRoot, "currenttime": wordCurrentTime,
@@ -64,11 +65,12 @@ func wordOf(key string) word {
 	return words[key]
 }
 
-// isScope reports whether [scopedCode] knows the word.
+// isScope reports whether the word is MY, self, TARGET or other, which stand for an ad before a
+// dot.
 func (w word) isScope() bool { return w == wordMy || w == wordSelf || w == wordTarget }
 
 // frame is an ad with the ads around it. The two sides of a match are in frames of the following
-// form, which is the reference's arrangement and the reason why TARGET.LEFT.a finds something:
+// form, which HTCondor prescribes and which is why TARGET.LEFT.a finds something:
 //
 //	match ad (LEFT, RIGHT)  ◄─  context (my = ad, target = other)  ◄─  the ad  ◄─  nested ads
 type frame struct {
@@ -86,10 +88,11 @@ const (
 	side
 	context
 	match
-	subscripted // the ad is the result of ad["name"]: nothing can be selected from it, a quirk of the reference
+	subscripted // the ad is the result of ad["name"]: nothing can be selected from it, a quirk of HTCondor
 )
 
-// bound returns the ad that a context or a match binds to this word.
+// bound returns the ad for which w stands in a context or a match, such as the left ad for LEFT in
+// a match, or nil if w has no such meaning there.
 func (f *frame) bound(w word) *frame {
 	switch {
 	case f.role == context && (w == wordMy || w == wordAd), f.role == match && w == wordLeft:
@@ -113,7 +116,7 @@ func (f *frame) root() *frame {
 	return f
 }
 
-// attributes returns the attributes of the ad; for a match, with its sides and contexts.
+// attributes returns the attributes of the ad; for a match they include LEFT, RIGHT, lCtx and rCtx.
 func (f *frame) attributes() *record {
 	if f.role != match {
 		return f.ad
@@ -126,7 +129,7 @@ func (f *frame) attributes() *record {
 	return &all
 }
 
-// len returns the number of attributes.
+// len returns the number of the attributes that [frame.attributes] returns.
 func (f *frame) len() int {
 	const sidesAndContexts = 4
 	if f.role == match {
@@ -143,10 +146,10 @@ type pairing struct {
 // noAttributes stands for the attributes of a missing ad.
 var noAttributes record
 
-// nowhere is the frame of the expressions of a list that has lost its own.
+// nowhere is the frame of lists that were cut off from the ads around them: it has no names.
 var nowhere = frame{ad: &noAttributes}
 
-// connect arranges the frames of two sides whose ads are set later.
+// connect links the frames of a match as [frame] shows. The ads of both sides are set later.
 func (p *pairing) connect() {
 	p.root = frame{ad: &matchAd, role: match, mine: &p.left, theirs: &p.right}
 	p.leftContext = frame{ad: &leftContext, parent: &p.root, role: context, mine: &p.left, theirs: &p.right}
@@ -163,8 +166,9 @@ func (ad *ClassAd) attributes() *record {
 	return &ad.record
 }
 
-// opposite returns the frame for names that are not found in f and around it: the other side if f
-// is a side of a match, the caller's ad if the ad was passed to evalInEachContext.
+// opposite returns where names are looked up that neither f nor an ad around it has, or nil: the
+// other side of the match if f is a side (not in strict mode) or an ad in which evalInEachContext
+// evaluates.
 func (ev *evaluator) opposite(f *frame) *frame {
 	if f.role == side && ev.strict || f.role > side {
 		return nil
@@ -190,7 +194,8 @@ func (ev *evaluator) name(f *frame, n *name) Value {
 	return undefined
 }
 
-// selected evaluates a name after a scope: MY.a, x.a.
+// selected evaluates the name after a dot, as in MY.a and x.a, in the ad f; undefined if it is not
+// found.
 func (ev *evaluator) selected(f *frame, n *name) Value {
 	if f.role == subscripted {
 		return undefined
@@ -200,7 +205,7 @@ func (ev *evaluator) selected(f *frame, n *name) Value {
 }
 
 // find looks up a name in an ad and the ads around it, and evaluates its expression in the ad where
-// it was found.
+// it was found. The second result is false if it was not found.
 func (ev *evaluator) find(f *frame, n *name) (Value, bool) {
 	if v, ok := f.ad.find(n); ok {
 		return ev.use(v, f), true
@@ -208,7 +213,8 @@ func (ev *evaluator) find(f *frame, n *name) (Value, bool) {
 	return ev.around(f, n)
 }
 
-// around looks up a name that the ad itself does not have.
+// around evaluates a name that the ad f itself does not have: as a word such as MY, or as an
+// attribute of an ad around f. The second result is false if it is neither.
 func (ev *evaluator) around(f *frame, n *name) (Value, bool) {
 	if n.word != ordinary {
 		if v, ok := ev.special(f, n); ok {
@@ -229,7 +235,8 @@ func (ev *evaluator) around(f *frame, n *name) (Value, bool) {
 	return undefined, false
 }
 
-// special evaluates the words that have a meaning in every ad without an attribute of that name.
+// special evaluates a word that has a meaning in f although no attribute has that name, such as MY
+// and CurrentTime. The second result is false for other names.
 func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
 	switch n.word {
 	case wordMy:
@@ -260,7 +267,7 @@ func (ev *evaluator) special(f *frame, n *name) (Value, bool) {
 	return undefined, false
 }
 
-// use evaluates an entry that was found in an ad.
+// use returns the value of an entry that was found in the ad f, where an expression is evaluated.
 func (ev *evaluator) use(v Value, f *frame) Value {
 	if v.kind == deferred {
 		return ev.follow(v.expr(), f)

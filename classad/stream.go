@@ -57,7 +57,7 @@ type source struct {
 	r      *bufio.Reader
 	name   string
 	line   int
-	column int // characters of the line read so far, except in lines
+	column int // characters of the line read so far; not kept when ads are lines
 	parser Parser
 	text   []byte // of the ad that is being read
 }
@@ -99,7 +99,7 @@ func (s *source) recognize() (next func() (*ClassAd, error), err error) {
 	return s.nextLines, nil
 }
 
-// second returns the byte after the next one and blanks, or 0 if none is near.
+// second returns the first byte after the next one that is not blank, or 0 if none is near.
 func (s *source) second() byte {
 	for i := 1; ; i++ {
 		head, _ := s.r.Peek(i + 1) // a broken reader shows when it is read

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxFormatted is the maximum length of a formatted time, as in the reference.
+// maxFormatted is the maximum length of a formatted time, as in HTCondor.
 const maxFormatted = 1022
 
 // brokenTime is a time in fields, which may be out of their usual ranges.
@@ -25,8 +25,8 @@ func (t *brokenTime) number() {
 	t.yearday = day - daysUntil(t.year, 1, 1)
 }
 
-// daysUntil counts days from the start of the calendar; like the reference, it accepts months out
-// of range.
+// daysUntil counts days from the start of the calendar; like HTCondor, it accepts months out of
+// range.
 func daysUntil(year, month, day int) int {
 	shorter := 0
 	switch {
@@ -85,8 +85,8 @@ func (t *brokenTime) format(layout string) (string, bool) {
 	return b.String(), true
 }
 
-// parseConversion reads flags, a width, a modifier that is ignored, and the letter, which is 0 if
-// the format ends before it.
+// parseConversion reads flags, a width, a modifier and the letter, which is 0 if the format ends
+// before it. The modifier has no effect unless it does not fit the letter.
 func parseConversion(s string) conversion {
 	i := 1
 	skip := func(set string) string {
@@ -138,7 +138,8 @@ func (t *brokenTime) convert(v conversion) string {
 	return v.pad(v.cased(v.text), ' ')
 }
 
-// word returns the text of conversions that are not numbers.
+// word returns the text of a conversion that is not a number; false for numbers and unknown
+// letters.
 func (t *brokenTime) word(v conversion) (string, bool) {
 	name := func(names []string, i, length int) string {
 		if i < 0 || i >= len(names) {
@@ -180,7 +181,8 @@ func (t *brokenTime) word(v conversion) (string, bool) {
 	return "", false
 }
 
-// numeral returns the value of conversions that are numbers, with their default width and padding.
+// numeral returns the number for a conversion, with its default width and padding; ok is false if
+// it stands for no number.
 func (t *brokenTime) numeral(verb byte) (n int64, width int, fill byte, ok bool) {
 	of := func(n, width int, fill byte) (int64, int, byte, bool) { return int64(n), width, fill, true }
 	switch verb {
@@ -278,7 +280,7 @@ func (t *brokenTime) at() time.Time {
 	return time.Date(t.year, time.Month(t.month+1), t.day, t.hour, t.minute, t.second, 0, t.zone)
 }
 
-// cased applies the flags that change letters.
+// cased applies the flags that change the case of letters.
 func (v conversion) cased(s string) string {
 	swapped := "aAbBh"
 	if v.bad {
@@ -294,8 +296,8 @@ func (v conversion) cased(s string) string {
 	}
 }
 
-// filling returns the padding that the last flag asks for: 0 means none, or blanks if there is a
-// width.
+// filling returns the padding that the last flag asks for, or usual without such a flag: 0 means
+// none, or blanks if there is a width.
 func (v conversion) filling(usual byte) byte {
 	switch i := strings.LastIndexAny(v.flags, "_-0"); {
 	case i < 0:

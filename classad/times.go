@@ -46,7 +46,8 @@ func moved(t Value, by int64) Value {
 	return absTime(seconds+by, offset)
 }
 
-// compareTimes compares two times of the same kind, absolute ones by the instant only.
+// compareTimes compares two times of the same kind, absolute ones by the instant only. The result
+// for other operands is error.
 func compareTimes(op ast.Op, x, y Value) Value {
 	switch {
 	case x.kind == AbsTime && y.kind == AbsTime:
@@ -60,8 +61,7 @@ func compareTimes(op ast.Op, x, y Value) Value {
 	}
 }
 
-// secondsOf returns a time in whole seconds. As in the reference, those of a relative time have 32
-// bits.
+// secondsOf returns a time in whole seconds. As in HTCondor, those of a relative time have 32 bits.
 func secondsOf(v Value) float64 {
 	if v.kind == AbsTime {
 		seconds, _ := v.asAbsTime()
@@ -70,8 +70,8 @@ func secondsOf(v Value) float64 {
 	return float64(cutReal(v.asReal()))
 }
 
-// cutReal converts a real number as the reference stores it in an int: without its fraction. Values
-// out of range, which are undefined behaviour in the reference, become the nearest int, and NaN 0.
+// cutReal converts a real number as HTCondor stores it in an int: without its fraction. Values out
+// of range, which are undefined behaviour in HTCondor, become the nearest int, and NaN 0.
 func cutReal(r float64) int32 {
 	switch {
 	case math.IsNaN(r):
@@ -85,8 +85,8 @@ func cutReal(r float64) int32 {
 	}
 }
 
-// cutNumber converts an integer or a real as the reference stores it in an int; of an integer the
-// last 32 bits are kept.
+// cutNumber converts an integer or a real as HTCondor stores it in an int: of an integer the last
+// 32 bits are kept. The second result is false for other kinds.
 func cutNumber(v Value) (int32, bool) {
 	switch v.kind {
 	case Integer:
@@ -98,7 +98,7 @@ func cutNumber(v Value) (int32, bool) {
 	}
 }
 
-// appendTime appends the text of a time without the function around it.
+// appendTime appends the text of a time, without the call of absTime or relTime around it.
 func appendTime(b []byte, v Value) []byte {
 	if v.kind == AbsTime {
 		seconds, offset := v.asAbsTime()

@@ -135,7 +135,8 @@ func (v Value) expr() *Expr {
 // than zero.
 func (v Value) IsTrue() bool { return truthOf(v) == yes }
 
-// Int returns an integer. Reals and booleans are not integers; see [Value.Number].
+// Int returns the value of an integer. The second result is false for other kinds, reals and
+// booleans included; see [Value.Number].
 func (v Value) Int() (int64, bool) {
 	if v.kind != Integer {
 		return 0, false
@@ -143,7 +144,7 @@ func (v Value) Int() (int64, bool) {
 	return v.asInt(), true
 }
 
-// Number returns an integer or a real.
+// Number returns the value of an integer or a real; false for other kinds.
 func (v Value) Number() (float64, bool) {
 	switch v.kind {
 	case Integer:
@@ -155,16 +156,18 @@ func (v Value) Number() (float64, bool) {
 	}
 }
 
-// Bool returns a boolean. Numbers are not booleans; see [Value.IsTrue].
+// Bool returns the value of a boolean. ok is false for other kinds, numbers included; see
+// [Value.IsTrue].
 func (v Value) Bool() (value, ok bool) {
 	return v.bits != 0 && v.kind == Boolean, v.kind == Boolean
 }
 
-// Text returns the bytes of a string.
+// Text returns the bytes of a string; false for other kinds.
 func (v Value) Text() (string, bool) { return v.str(), v.kind == String }
 
-// Items evaluates the elements of a list in the scope in which the list was written. All of them
-// share the steps of one evaluation; when these are used up, the rest is error.
+// Items evaluates the elements of a list in the scope in which the list was written; false for
+// other kinds. All elements share the steps of one evaluation; when these are used up, the rest is
+// error.
 func (v Value) Items() ([]Value, bool) {
 	l := v.list()
 	if l == nil {
@@ -181,7 +184,8 @@ func (v Value) Items() ([]Value, bool) {
 	return items, true
 }
 
-// Ad returns a copy of an ad. Its expressions keep their text and lose the ads around them.
+// Ad returns a copy of an ad; false for other kinds. The expressions keep their text, but their
+// names are no longer looked up in the ads around the original.
 func (v Value) Ad() (*ClassAd, bool) {
 	f := v.frame()
 	if f == nil {
@@ -252,7 +256,7 @@ func literal(l *ast.Literal) Value {
 	case ast.AbsTime:
 		return absTime(l.Int, int(l.Offset))
 	case ast.RelTime:
-		return realValue(l.Real) // not a relative time: as in the reference
+		return realValue(l.Real) // not a relative time: as in HTCondor
 	default:
 		return undefined
 	}
@@ -269,7 +273,7 @@ type list struct {
 	maxSteps int
 }
 
-// adOfValues returns an ad of scalars.
+// adOfValues returns an ad with these names and values, which must not be lists or ads.
 func adOfValues(names []string, values []Value) Value {
 	var ad record
 	for i, name := range names {
@@ -290,8 +294,8 @@ func (l *list) len() int {
 
 func (l *list) at(ev *evaluator, i int) Value { return l.in(ev, i, l.frame) }
 
-// in evaluates an element with its names looked up in the ad f. Nested lists and ads keep their own
-// place.
+// in evaluates element i with its names looked up in the ad f. Names in an element that is itself a
+// list or an ad are looked up in the ad in which the list was written.
 func (l *list) in(ev *evaluator, i int, f *frame) Value {
 	if l.written == nil {
 		return l.values[i]
