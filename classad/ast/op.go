@@ -3,7 +3,7 @@ package ast
 // Op is a unary or binary operator.
 type Op uint8
 
-// The operators. Is and Isnt are =?= and =!=, which may be written either way.
+// The operators. Is and Isnt are =?= and =!=, which may also be written is and isnt.
 const (
 	NoOp Op = iota
 	Or
@@ -62,7 +62,7 @@ var operators = [...]struct {
 	Complement:         {"~", 0},
 }
 
-// String returns the operator as it is written in lines.
+// String returns the operator as it is written in lines "name = expression".
 func (o Op) String() string { return operators[o].symbol }
 
 // Precedence returns how tightly a binary operator binds: higher is tighter, and 0 means that it is

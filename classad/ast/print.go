@@ -39,10 +39,10 @@ const (
 const maxIndent = 160
 
 // Append appends the printed expression to b. The output in the first four styles parses to the
-// same tree, with four exceptions inherited from the reference: a minus before a number becomes
-// part of the number, infinities print as calls of real, a selected name has no quotes even if it
-// needs them, and a selection from an integer, 1 .a, has no blank. JSON and XML also turn relative
-// times into numbers, and XML drops the sign of zero.
+// same tree, with four exceptions inherited from HTCondor: a minus before a number becomes part of
+// the number, infinities print as calls of real, a selected name has no quotes even if it needs
+// them, and a selection from an integer, 1 .a, has no blank. JSON and XML also turn relative times
+// into numbers, and XML drops the sign of zero.
 func Append(b []byte, e Expr, style Style) []byte {
 	switch style {
 	case JSON, JSONIndented:
@@ -125,7 +125,8 @@ func (p *printer) append(b []byte, e Expr) []byte {
 	return b
 }
 
-// name appends a name in quotes, with all escapes or, in lines, with escapes for the quote only.
+// name appends a name, in quotes if it needs them. In lines a quote in the name is the only
+// character that is escaped.
 func (p *printer) name(b []byte, name string) []byte {
 	if p.line && mustBeQuoted(name) {
 		return append(append(append(b, '\''), strings.ReplaceAll(name, "'", `\'`)...), '\'')
@@ -144,7 +145,8 @@ func (p *printer) symbol(op Op) string {
 	}
 }
 
-// Brackets are indented by the first amount, their content additionally by the second.
+// recordStep and listStep are how far the brackets of an ad and of a list are indented, and their
+// content once more.
 const (
 	recordStep = 4
 	listStep   = 3
@@ -262,8 +264,8 @@ func AppendReal(b []byte, r float64, style Style) []byte {
 	return b
 }
 
-// AppendString appends a string in double quotes, with the escapes of [Line] or else of
-// [Canonical].
+// AppendString appends a string in double quotes, with the escapes of [Line] if that is the style,
+// else with those of [Canonical].
 func AppendString(b []byte, s string, style Style) []byte {
 	if style != Line {
 		return appendQuoted(b, s, '"')
@@ -273,8 +275,7 @@ func AppendString(b []byte, s string, style Style) []byte {
 	return append(b, '"')
 }
 
-// AppendName appends a name, in single quotes unless it is a plain identifier without another
-// meaning.
+// AppendName appends a name, in single quotes if it is a keyword or no plain identifier.
 func AppendName(b []byte, name string) []byte {
 	if mustBeQuoted(name) {
 		return appendQuoted(b, name, '\'')
@@ -299,7 +300,7 @@ func IsIdentifier(name string) bool {
 }
 
 // reserved reports whether a name needs quotes because it is a keyword. It includes parent, which
-// parses as a plain name, because the reference quotes it.
+// parses as a plain name, because HTCondor quotes it.
 func reserved(name string) bool {
 	switch Fold(name) {
 	case "error", "false", "is", "isnt", "parent", "true", "undefined":

@@ -86,8 +86,8 @@ func (p *jsonPrinter) literal(b []byte, l *Literal) []byte {
 	return appendJSONExpr(b, l) // it has escapes for bytes that are not UTF-8; JSON has none
 }
 
-// appendJSONExpr prints a string marked as an expression by escaped slashes at both ends, which
-// ordinary strings never have.
+// appendJSONExpr appends an expression as a string that is marked by escaped slashes at both ends,
+// which ordinary strings never have.
 func appendJSONExpr(b []byte, e Expr) []byte {
 	b = append(b, `"\/Expr(`...)
 	start := len(b)

@@ -94,7 +94,7 @@ func appendXMLReal(b []byte, r float64) []byte {
 	case math.IsInf(r, -1):
 		return append(b, "-INF"...)
 	case r == 0:
-		return append(b, "0.0"...) // without the sign, as the reference
+		return append(b, "0.0"...) // without the sign, as HTCondor
 	default:
 		return AppendReal(b, r, Canonical)
 	}

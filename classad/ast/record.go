@@ -30,7 +30,7 @@ func NewRecord(pos Pos) *Record {
 	return &Record{node: above(pos)}
 }
 
-// Find returns the expression of the attribute with this folded name.
+// Find returns the expression of the attribute with this folded name; false if there is none.
 func (r *Record) Find(key string) (Expr, bool) {
 	if i := r.find(key); i >= 0 {
 		return r.attrs[i].Value, true

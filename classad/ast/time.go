@@ -14,12 +14,13 @@ const (
 	secondsPerDay    = 24 * secondsPerHour
 )
 
-// ParseAbsTime parses an absolute time, in full 2020-01-02T03:04:05+01:00. It accepts what the
-// reference accepts: a year of four digits, then optional fields of two digits for month, day,
-// hours, minutes and seconds, separated by anything but digits; then Z, +hhmm or +hh:mm. Fields out
-// of range carry over. A text without a zone is in UTC here and in local time in the reference.
+// ParseAbsTime parses an absolute time, in full 2020-01-02T03:04:05+01:00. It accepts what HTCondor
+// accepts: a year of four digits, then optional fields of two digits for month, day, hours, minutes
+// and seconds, separated by anything but digits; then Z, +hhmm or +hh:mm. Fields out of range carry
+// over. A text without a zone is in UTC here, but in local time in HTCondor.
 //
-// The result is in seconds since 1970, with the offset of the zone in seconds east of Greenwich.
+// The result is in seconds since 1970, with the offset of the zone in seconds east of Greenwich. ok
+// is false if the text is not such a time.
 func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
 	text, offset = cutZone(text)
 	year, rest := cutField(text, 4)
@@ -43,8 +44,9 @@ func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
 	return t.Unix() - int64(offset), offset, true
 }
 
-// cutZone cuts the zone off the end of a text: a sign and four digits, possibly with a colon among
-// the digits, or a Z, which only blanks may follow.
+// cutZone cuts the zone off the end of a text and returns its offset in seconds east of Greenwich.
+// A zone is a sign and four digits, possibly with a colon in the middle, or a Z, and only after the
+// Z may blanks follow. A text without a zone is returned unchanged, with offset 0.
 func cutZone(text string) (rest string, offset int) {
 	if trimmed := strings.TrimRight(text, blanks); len(trimmed) > 1 && trimmed[len(trimmed)-1]|0x20 == 'z' {
 		return trimmed[:len(trimmed)-1] + text[len(trimmed):], 0
@@ -71,8 +73,8 @@ func cutZone(text string) (rest string, offset int) {
 	return text[:n-5], offset
 }
 
-// cutField reads the number in the next width bytes, starting at the first digit; 1x counts as 1.
-// The value is negative if fewer bytes are left.
+// cutField reads a number from as many bytes as width says, beginning with the first digit; 1x
+// counts as 1. The value is negative if there are too few bytes.
 func cutField(text string, width int) (value int, rest string) {
 	start := strings.IndexFunc(text, isDigitRune)
 	if start < 0 {
@@ -98,8 +100,8 @@ func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
 func isDigitRune(c rune) bool { return '0' <= c && c <= '9' }
 
 // ParseRelTime parses a relative time, in seconds: -1+02:03:04.5, 1d 2h 3m 4.5s, or parts of these.
-// As in the reference every part may be left out, even all digits, and blanks may separate the
-// parts.
+// As in HTCondor every part may be left out, even all digits, and blanks may separate the parts. ok
+// is false if the text has anything else in it.
 func ParseRelTime(text string) (seconds float64, ok bool) {
 	r := reversed{text}
 	if r.skipBlanks(); r.last(isDigit) || r.cut("sS") {
@@ -118,7 +120,7 @@ func ParseRelTime(text string) (seconds float64, ok bool) {
 			r.skipBlanks()
 			n, err := strconv.ParseInt(r.digits(), 10, 32)
 			if err != nil {
-				n = 0 // as in the reference
+				n = 0 // as in HTCondor
 			}
 			seconds += float64(n) * unit.seconds
 		}
@@ -159,8 +161,8 @@ func (r *reversed) digits() string {
 	return digits
 }
 
-// AppendAbsTime appends an absolute time: 2020-01-02T03:04:05+01:00. As in the reference the year
-// has as many digits as it needs, the offset is in minutes, and a zero offset has a minus sign.
+// AppendAbsTime appends an absolute time: 2020-01-02T03:04:05+01:00. As in HTCondor the year has as
+// many digits as it needs, the offset is in minutes, and a zero offset has a minus sign.
 func AppendAbsTime(b []byte, seconds int64, offset int) []byte {
 	t := time.Unix(seconds+int64(offset), 0).UTC()
 	sign := '+'
@@ -173,8 +175,8 @@ func AppendAbsTime(b []byte, seconds int64, offset int) []byte {
 }
 
 // AppendRelTime appends a relative time: -1+02:03:04. Leading units that are zero are left out; as
-// in the reference, seconds with a fraction have six digits and no zero before them. Times beyond
-// 64 bits are printed as the nearest that fits, and NaN as 0.
+// in HTCondor, seconds with a fraction have six digits and no zero before them. Times beyond 64
+// bits are printed as the nearest that fits, and NaN as 0.
 func AppendRelTime(b []byte, seconds float64) []byte {
 	if seconds < 0 {
 		b = append(b, '-')
