@@ -11,9 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// expression parses a conditional or anything tighter. Constructs that may repeat without brackets
-// are parsed in loops, so that the depth of the recursion is limited by the brackets, which the
-// lexer counts.
+// expression parses a conditional, or an expression of operators that bind tighter. Constructs that
+// may repeat without brackets are parsed in loops, so that the depth of the recursion is limited by
+// the brackets, which the lexer counts.
 func (g *grammar) expression(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	type branch struct {
 		pos        ast.Pos
@@ -45,7 +45,7 @@ func (g *grammar) expression(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	return limited(e)
 }
 
-// binary parses operators that bind at least as tightly as loosest.
+// binary parses an expression of binary operators whose precedence is loosest or higher.
 func (g *grammar) binary(tokens *lexer.PeekingLexer, loosest int) (ast.Expr, error) {
 	x, err := g.unary(tokens)
 	if err != nil {
@@ -98,6 +98,7 @@ func touches(op, next *lexer.Token) bool {
 }
 
 // operand parses a constant, name, call or bracket with the selections and subscripts after it.
+// sign is the minus directly before a number, or nil.
 func (g *grammar) operand(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Expr, error) {
 	x, err := g.primary(tokens, sign)
 	for err == nil {
@@ -132,7 +133,7 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 	case keyword, integer, floating, text:
 		tokens.Next()
 		if sign == nil && !g.lexer.Strict && leadingZero(t) {
-			// -017 is accepted, as in the reference
+			// -017 is accepted, as in HTCondor
 			return nil, errorAt(position(t), "integer "+t.Value+" begins with 0")
 		}
 		return literal(t, sign), nil
@@ -193,8 +194,8 @@ func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 	}
 }
 
-// literal makes a constant. As in the reference, a hexadecimal integer or one beyond 64 bits is 0,
-// and a real out of range is infinite.
+// literal makes a constant of a token, with the minus before it unless sign is nil. As in HTCondor,
+// a hexadecimal integer or one beyond 64 bits is 0, and a real out of range is infinite.
 func literal(t, sign *lexer.Token) ast.Expr {
 	pos, digits := position(t), t.Value
 	if sign != nil {
@@ -232,7 +233,7 @@ func constant(pos ast.Pos, word string) ast.Expr {
 	}
 }
 
-// limited returns an error if a tree is too high.
+// limited returns the tree, or an error if it is too high.
 func limited(e ast.Expr) (ast.Expr, error) {
 	if e.Height() > ast.MaxHeight {
 		return nil, errorAt(e.Pos(), tooDeep)

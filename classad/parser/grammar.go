@@ -1,9 +1,9 @@
 // Package parser turns the text of ClassAds into trees.
 //
-// It has three parts: a hand-written lexer (lexer.go), participle for everything in brackets with a
-// separator (this file), and one precedence-climbing function for expressions (expr.go). Participle
-// calls the third for every expression, which calls participle for every ad, list and argument
-// list.
+// It has three parts: a hand-written lexer (lexer.go), participle, a parser library, for everything
+// in brackets with a separator (this file), and one precedence-climbing function for expressions
+// (expr.go). Participle calls that function for every expression, and the function calls participle
+// for every ad, list and argument list.
 package parser
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// record is an ad. Semicolons may be repeated and come first, but not alone.
+// record is an ad. Semicolons may be repeated and come before the first attribute, but an ad of
+// semicolons alone is an error.
 type record struct {
 	Pos   lexer.Position
 	Attrs []attribute `parser:"'[':Punct ( ';':Punct* @@ (?= ';':Punct | ']':Punct ) ';':Punct* )* ']':Punct"`
@@ -32,7 +33,7 @@ type list struct {
 	Elems []ast.Expr `parser:"'{':Punct ( @@ ( ',':Punct @@ )* )? '}':Punct"`
 }
 
-// arguments are those of a call; as in the reference, semicolons may separate them, too.
+// arguments are those of a call; as in HTCondor, semicolons may separate them, too.
 type arguments struct {
 	Args []ast.Expr `parser:"'(':Punct ( @@ ( ( ',':Punct | ';':Punct ) @@ )* )? ')':Punct"`
 }
@@ -59,7 +60,8 @@ type grammar struct {
 	arguments *participle.Parser[arguments]
 }
 
-// grammars are those of bracket ads and of lines, each normal and strict.
+// grammars makes, at the first use, the grammars of bracket ads and of lines, each normal and
+// strict.
 var grammars = [...]func() *grammar{
 	sync.OnceValue(func() *grammar { return newGrammar(definition{}) }),
 	sync.OnceValue(func() *grammar { return newGrammar(definition{Lines: true}) }),
@@ -99,12 +101,12 @@ func (s Syntax) Ad(src string) (*ast.Record, error) {
 // Expr parses an expression. Errors are of type [*Error].
 func (s Syntax) Expr(src string) (ast.Expr, error) { return s.grammar().whole(src, false) }
 
-// Part parses an expression that was cut out of an ad; unlike [Syntax.Expr] it accepts nothing
-// after a conditional.
+// Part parses an expression that was cut out of an ad. Unlike [Syntax.Expr], which ignores what
+// follows a conditional, it refuses that. Errors are of type [*Error].
 func (s Syntax) Part(src string) (ast.Expr, error) { return s.grammar().whole(src, true) }
 
-// Prefix parses the expression at the start of the text and ignores what follows, as the reference
-// does for lines and XML. Errors are of type [*Error].
+// Prefix parses the expression at the start of the text and ignores what follows, as HTCondor does
+// for lines and XML. Errors are of type [*Error].
 func (s Syntax) Prefix(src string) (ast.Expr, error) {
 	g := s.grammar()
 	tokens, err := g.tokens(src)
@@ -145,7 +147,7 @@ func (g *grammar) whole(src string, part bool) (ast.Expr, error) {
 		return nil, err
 	}
 	if _, ok := e.(*ast.Cond); ok && !part {
-		return e, nil // the reference ignores what follows a conditional
+		return e, nil // HTCondor ignores what follows a conditional
 	}
 	if next := tokens.Peek(); !next.EOF() {
 		return nil, unexpected(next, "an operator or the end")

@@ -12,17 +12,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// MaxDataNesting is how deep ads and lists may nest in JSON and XML. The reference has no limit and
+// MaxDataNesting is how deep ads and lists may nest in JSON and XML. HTCondor has no limit and
 // overflows its stack.
 const MaxDataNesting = maxOpen
 
 // JSON parses one ad that is a JSON object. Errors are of type [*Error].
 //
-// As in the reference, a string that begins with \/Expr( and ends with )\/ is an expression,
-// provided that the slashes are escaped. Extra commas between and after members are ignored,
-// comments count as blanks, adjacent strings are joined, a number may begin with its decimal point,
-// and words may be in any case. Unlike in the reference, \u escapes give the UTF-8 of the
-// character.
+// As in HTCondor, a string that begins with \/Expr( and ends with )\/ is an expression, provided
+// that the slashes are escaped. Extra commas between and after members are ignored, comments count
+// as blanks, adjacent strings are joined, a number may begin with its decimal point, and words may
+// be in any case. Unlike in HTCondor, \u escapes give the UTF-8 of the character.
 func JSON(src string) (*ast.Record, error) {
 	p := &jsonParser{scanner: &scanner{src: untilNUL(src), json: true}}
 	p.next()
@@ -39,7 +38,8 @@ func JSON(src string) (*ast.Record, error) {
 	return r, nil
 }
 
-// jsonParser looks one token ahead. Its string tokens still have their escapes.
+// jsonParser parses JSON and always has the next token in token. String tokens still have their
+// escapes.
 type jsonParser struct {
 	scanner *scanner
 	token   lexer.Token
@@ -160,7 +160,7 @@ func (p *jsonParser) value(depth int) (ast.Expr, error) {
 	return nil, unexpected(&t, "a value")
 }
 
-// number makes a constant of the next token.
+// number makes a constant of the next token, negative if there is a sign before it.
 func (p *jsonParser) number(sign *lexer.Token) (ast.Expr, error) {
 	t := p.next()
 	if sign == nil && leadingZero(&t) {
@@ -251,7 +251,7 @@ func appendJSONUnit(b []byte, raw string) ([]byte, int) {
 	return utf8.AppendRune(b, first), width // half a pair becomes U+FFFD
 }
 
-// hexUnit reads \uXXXX.
+// hexUnit reads the escape \uXXXX at the start of a text; false if there is none.
 func hexUnit(raw string) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false

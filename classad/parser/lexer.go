@@ -22,16 +22,17 @@ const (
 )
 
 const (
-	// maxNesting is how deep brackets may nest, as in the reference.
+	// maxNesting is how deep brackets may nest, as in HTCondor.
 	maxNesting = 999
-	// maxOpen limits brackets plus conditionals between "?" and ":", which the reference does not
-	// limit. Together with the loops in expr.go it limits the depth of the parser's recursion.
+	// maxOpen limits brackets plus conditionals between "?" and ":", which HTCondor does not limit.
+	// Together with the loops in expr.go it limits the depth of the parser's recursion.
 	maxOpen = 2 * maxNesting
 	// maxTokens limits the memory of parsing, which is many times the length of the text.
 	maxTokens = 1 << 20
 )
 
-// definition is the lexer for participle. The syntaxes differ only in strings and integers.
+// definition is the lexer for the library participle. The syntaxes differ only in strings and
+// integers.
 type definition Syntax
 
 // Symbols implements lexer.Definition.
@@ -56,7 +57,7 @@ func (d definition) LexString(_, src string) (lexer.Lexer, error) {
 	return &scanner{src: untilNUL(src), syntax: Syntax(d)}, nil
 }
 
-// untilNUL returns the text before the first NUL, which is all that the reference sees.
+// untilNUL returns the text before the first NUL, which is all that HTCondor reads.
 func untilNUL(src string) string {
 	before, _, _ := strings.Cut(src, "\x00")
 	return before
@@ -75,7 +76,7 @@ type scanner struct {
 	done   bool
 }
 
-// Next implements lexer.Lexer. It never fails; see invalid.
+// Next implements lexer.Lexer. It never fails: a mistake in the text is a token of type [invalid].
 func (s *scanner) Next() (lexer.Token, error) {
 	if message := s.skipBlank(); message != "" {
 		return s.invalid(message), nil
@@ -235,7 +236,8 @@ func (s *scanner) operator() lexer.Token {
 	return s.invalid(fmt.Sprintf("unexpected character %q", s.src[s.at:s.at+1]))
 }
 
-// nest keeps track of open brackets. Unbalanced ones are reported by the parser.
+// nest keeps track of open brackets. It returns a message if they nest too deep, or for a semicolon
+// that strict syntax forbids; the parser reports unbalanced brackets.
 func (s *scanner) nest(c byte) string {
 	if s.json {
 		return ""
@@ -271,8 +273,8 @@ func (s *scanner) nest(c byte) string {
 	return ""
 }
 
-// secondDot reads two dots: the reference swallows the second one and reads a fraction after it
-// as 0.
+// secondDot reads two dots like HTCondor: as one dot or, if a digit follows, together with the
+// number after them as 0.0.
 func (s *scanner) secondDot() lexer.Token {
 	if !isDigit(s.peek(2)) {
 		return s.token(punct, ".", 2)
@@ -323,7 +325,7 @@ func (s *scanner) quotedText(kind lexer.TokenType, quote byte) lexer.Token {
 	}
 }
 
-// untilQuote moves past the closing quote and returns the text before it.
+// untilQuote moves past the closing quote and returns the text before it; false if there is none.
 func (s *scanner) untilQuote(quote byte) (string, bool) {
 	start := s.at + 1
 	for i := start; i < len(s.src); i++ {
@@ -343,7 +345,8 @@ func (s *scanner) untilQuote(quote byte) (string, bool) {
 	return "", false
 }
 
-// unescape replaces the escapes of bracket ads; it fails for a NUL byte.
+// unescape replaces the escapes of bracket ads; the second result is false if one of them is a NUL
+// byte.
 func unescape(raw string) (string, bool) {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw, true

@@ -10,15 +10,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// XML parses one ad that is an element <c>, which the reference writes inside an element
-// <classads>. Everything before and after it is ignored. Errors are of type [*Error].
+// XML parses one ad that is an element <c>, which HTCondor writes inside an element <classads>.
+// Everything before and after it is ignored. Errors are of type [*Error].
 //
-// As in the reference, end tags may be missing, at the end of the text even all of them; text and
-// tags
+// As in HTCondor, end tags may be missing, at the end of the text even all of them; text and tags
 // <c> between attributes are ignored; &amp; &lt; and &gt; are the only entities, and any other & is
 // left unchanged. An integer or real that is not a number is the constant error, and what follows
-// an expression or a number is ignored. Unlike in the reference, anything in an ad that is neither
-// value nor attribute is an error; the reference drops the rest of the ad or hangs.
+// an expression or a number is ignored. Unlike in HTCondor, anything in an ad that is neither value
+// nor attribute is an error; HTCondor drops the rest of the ad or hangs.
 func XML(src string) (*ast.Record, error) {
 	p := &xmlParser{scanner: xmlScanner{src: untilNUL(src)}}
 	for {
@@ -34,7 +33,7 @@ func XML(src string) (*ast.Record, error) {
 	}
 }
 
-// xmlParser looks one token ahead.
+// xmlParser parses XML and always has the next token in token.
 type xmlParser struct {
 	scanner xmlScanner
 	token   xmlToken

@@ -67,8 +67,8 @@ func (s *xmlScanner) next() xmlToken {
 	}
 }
 
-// tagEnd returns the length of the tag or comment at the start of the text. As in the reference,
-// the first > ends a tag, even in quotes.
+// tagEnd returns the length of the tag or comment at the start of the text; false if it has no end.
+// As in HTCondor, the first > ends a tag, even in quotes.
 func tagEnd(text string) (int, bool) {
 	end := ">"
 	if strings.HasPrefix(text, "<!--") {
@@ -98,10 +98,10 @@ const blanks = " \t\n\v\f\r"
 
 func trimBlank(s string) string { return strings.Trim(s, blanks) }
 
-// attribute returns the value of an attribute with entities and escapes replaced; ok is false if
-// the attribute is missing, empty or contains a NUL. As in the reference, only the first attribute
-// of a tag can be found; its value's first character counts as the opening quote, whatever it is,
-// but the closing quote must be a double quote.
+// attribute returns the value of an attribute with entities and escapes replaced; false if the
+// attribute is missing, empty or contains a NUL. As in HTCondor, only the first attribute of a tag
+// can be found; its value's first character counts as the opening quote, whatever it is, but the
+// closing quote must be a double quote.
 func (t xmlToken) attribute(name string) (string, bool) {
 	rest := strings.TrimLeft(t.attrs, blanks)
 	end := strings.IndexAny(rest, blanks+"=")
@@ -116,7 +116,8 @@ func (t xmlToken) attribute(name string) (string, bool) {
 	return value, ok && value != ""
 }
 
-// untilQuote returns the text before the first double quote that has no backslash before it.
+// untilQuote returns the text before the first double quote that has no backslash before it; the
+// whole text if there is none.
 func untilQuote(text string) string {
 	for i := range len(text) {
 		if text[i] == '"' && (i == 0 || text[i-1] != '\\') {
