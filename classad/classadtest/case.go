@@ -88,7 +88,7 @@ func (c Case) answer() Result {
 	return value(e.Eval(classad.Scope{My: my, Target: target, Strict: c.strict(), Host: &host}))
 }
 
-// host supplies the values of random() and the time; no case depends on which.
+// host supplies the values of random() and the time; no case depends on these values.
 var host = classad.Host{
 	Random: func() float64 { return 0.5 },
 	Now:    func() int64 { return 1_800_000_000 },

@@ -165,8 +165,8 @@ func (p *Pool) Scope(slots []*classad.ClassAd) classad.Scope {
 	return classad.Scope{My: slots[1], Target: p.Jobs[1]}
 }
 
-// Check compares all matches, ranks and expressions with the answers of the reference and returns
-// the number of pairs.
+// Check compares all matches, ranks and expressions with the answers of HTCondor's library and
+// returns the number of pairs of a job and a slot. The error is the first difference.
 func (p *Pool) Check(slots []*classad.ClassAd) (pairs int, err error) {
 	for _, want := range p.want {
 		if (want.Expr == nil) == (want.Job == nil) || want.Expr != nil && uint(*want.Expr) >= uint(len(p.Exprs)) ||

@@ -64,7 +64,8 @@ func (c *benchCommand) Run(s streams) error {
 	return s.print(m.String())
 }
 
-// row is a line of the table. The reference is 0 where no number of the C++ library is known.
+// row is a line of the table. The field reference is the number of HTCondor's C++ library, 0 where
+// none is known.
 type row struct {
 	what      string
 	got       float64

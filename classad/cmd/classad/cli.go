@@ -54,7 +54,7 @@ type streams struct {
 // errNo is an outcome, not a failure: the ads do not match, or the expression is not true.
 var errNo = errors.New("no")
 
-// run is the whole program except for the process around it.
+// run runs the program with these arguments, input and outputs, and returns the exit code.
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var commands cli
 	helped := false

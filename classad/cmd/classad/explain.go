@@ -110,7 +110,7 @@ type rejection struct {
 	Rejects int    `json:"rejects"`
 	// Alone is the number of those ads for which all other clauses on both sides are true.
 	Alone int `json:"alone"`
-	// Undefined is the number of those ads for which it is undefined.
+	// Undefined is the number of those ads for which the clause is undefined.
 	Undefined int `json:"undefined"`
 }
 
@@ -158,7 +158,8 @@ func (c *explainCommand) summarize(left *classad.ClassAd, right []*classad.Class
 	return sum
 }
 
-// clauses counts the clauses that must all be true and are not.
+// clauses counts, in the map, the clauses that must all be true and are not, and returns their
+// rejections.
 func clauses(side string, x *classad.Explanation, in map[[2]string]*rejection) []*rejection {
 	switch {
 	case x.Holds:

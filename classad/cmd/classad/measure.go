@@ -12,7 +12,7 @@ import (
 // measured is the result of bench.
 type measured struct {
 	Pool          string     `json:"pool"`
-	Checked       bool       `json:"checked"` // the answers are those of the reference
+	Checked       bool       `json:"checked"` // the answers are those of HTCondor's library
 	Slots         int        `json:"slots"`
 	Jobs          int        `json:"jobs"`
 	Timings       int        `json:"timings"`
@@ -56,7 +56,8 @@ func (b *bench) time(work func() error) time.Duration {
 	return b.timeAfter(func() error { return nil }, work)
 }
 
-// timeAfter is time with a preparation before each timing that is not counted.
+// timeAfter does what [bench.time] does, with a preparation before each timing, which is not
+// counted.
 func (b *bench) timeAfter(prepare, work func() error) time.Duration {
 	times := make([]time.Duration, 0, b.timings)
 	for range b.timings {
