@@ -105,9 +105,9 @@ func (c *Cycle) changeSlot(e *Event) {
 	e.place(c, jobs)
 }
 
-// place adds those of the jobs that wait to the event's Displaced: it asks the policy to plan them
-// anew. They are sorted by planned start (a past one counts as now), then by submit time and queue
-// position.
+// place adds to the event's Displaced those of the given jobs that wait, so that the policy plans
+// them anew. They are sorted by planned start (a past one counts as now), then by submit time and
+// queue position.
 func (e *Event) place(c *Cycle, jobs []planned) {
 	slices.SortFunc(jobs, func(a, b planned) int {
 		return cmp.Or(cmp.Compare(max(a.at, c.round.Now), max(b.at, c.round.Now)), Compare(a.job, b.job))

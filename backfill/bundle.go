@@ -101,8 +101,8 @@ type bundled struct {
 	told  map[SlotID]Vector
 }
 
-// bundled validates the bundles that a round adds. It returns a check of the round's slot events,
-// for each of which to call [bundled.follow], and all bundles: the state's and the added ones. The
+// bundled validates the bundles that a round adds. It returns the value whose follow method checks
+// the round's slot events one by one, and all bundles: the state's and the added ones. The
 // parameter slots is the number of slots, those that the round adds included.
 func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error) {
 	b, all = bundled{s: s}, s.bundles

@@ -218,8 +218,8 @@ func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok b
 	return start, at, true
 }
 
-// FitsNow finds a place for the job from now through its estimate, beside all
-// that runs and all other reservations.
+// FitsNow returns a placement where the job fits from now through its estimate, beside all running
+// jobs and all other reservations; ok is false if there is none.
 func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {

@@ -114,8 +114,8 @@ func (o Option) validateChoices() error {
 	return nil
 }
 
-// checkName returns an error unless the name consists of at most maxName letters, digits and - _ .
-// + and begins with a letter or digit.
+// checkName returns an error unless the name has at most maxName letters, begins with a letter or
+// digit, and otherwise consists of letters, digits and the characters "-_.+".
 func checkName(name string) error {
 	switch {
 	case name == "":

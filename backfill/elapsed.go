@@ -119,9 +119,9 @@ func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	}
 }
 
-// overrunEnd is the new expected end of a job that has outlived its expected run time: that time is
-// doubled until the end is later than now, up to the job's limit; past the limit, the limit is
-// doubled.
+// overrunEnd returns the new expected end of a job that has outlived its expected run time. That
+// time is doubled until the end is later than now, up to the job's limit; past the limit, the limit
+// is doubled.
 func overrunEnd(j *Job, expected, start, now Time) Time {
 	limit := j.limit()
 	for _, step := range []Time{min(expected, limit), limit} {

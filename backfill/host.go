@@ -89,7 +89,7 @@ type Host struct {
 
 // NewHost creates a host whose active policy is main. It returns an error unless main and fallback
 // both give guarantees or both give none. A nil order means first come, first served. The callback
-// refused, which may be nil, is told of each refused decision of main.
+// refused, which may be nil, is called for each refused decision of main.
 func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal)) (*Host, error) {
 	if m, f := main.Spec(), fallback.Spec(); m.Guarantees != f.Guarantees {
 		return nil, fmt.Errorf("policy %s cannot fall back to %s: one of them gives guarantees and the other does not",

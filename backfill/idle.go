@@ -7,9 +7,8 @@ import (
 
 // ReservedIdle returns how many of the cpus that no job uses now are kept free for reservations:
 // the cost of draining slots for a wide job. By planned start, each reservation counts as many of
-// the cpus still left idle on its slots as it will use there. The result is at most the number of
-// idle cpus in the pool, from which a slot is subtracted as far as its running jobs use more than
-// its capacity.
+// the cpus still left idle on its slots as it will use there. The result is at most the pool's cpus
+// less those in use, even if jobs use more of a slot than it has.
 //
 // The search does nothing if no cpu is idle or no job is planned, and otherwise ends with the
 // reservation that takes the last idle cpu.

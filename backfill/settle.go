@@ -41,9 +41,9 @@ func (c *Cycle) settle() error {
 	return nil
 }
 
-// giveWay sets the ends of backfilled jobs to the ends of their expected runs, and voids
-// reservations that no longer fit beside these. It drops the policy's memo, which rests on the old
-// plan; the next cycle makes new reservations.
+// giveWay sets the expected ends of the jobs in backfilled, which have occupied their places for
+// their estimates so far, and voids reservations that no longer fit beside these jobs. It drops the
+// policy's memo, which rests on the old plan; the next cycle makes new reservations.
 func (c *Cycle) giveWay() {
 	if len(c.backfilled) == 0 {
 		return
@@ -121,7 +121,7 @@ func (c *Cycle) overtakes(s *Started) (overtakes bool) {
 	return overtakes
 }
 
-// classify sets How of each started job.
+// classify sets the field How of each started job.
 func (c *Cycle) classify() {
 	for i := range c.started {
 		s := &c.started[i]

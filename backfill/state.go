@@ -65,7 +65,7 @@ type planned struct {
 }
 
 // NewState returns the state of an empty pool with the named resources, cpus first, and no jobs.
-// The rule decides which of the slots that fit a job it gets.
+// The rule decides which slots a job gets if it fits on several.
 func NewState(resources []string, rule profile.Rule) *State {
 	options := btree.Options{NoLocks: true}
 	byTime := func(a, b planned) bool {

@@ -105,9 +105,8 @@ func (t *there) candidates(id int) (*Candidates, bool) {
 	return t.before[id], true
 }
 
-// with returns what the round's events may refer to, and the check of its slot events that
-// [State.bundled] returns. It returns an error if a bundle or candidate set of the round is
-// invalid.
+// with returns what the round's events may refer to, and the value that checks its slot events (see
+// [State.bundled]). It returns an error if a bundle or candidate set of the round is invalid.
 func (s *State) with(r Round) (t there, whole bundled, err error) {
 	t = there{slots: len(s.slots), before: s.candidates}
 	for i := range r.Events {

@@ -84,7 +84,7 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 }
 
 // NewHost creates a host for a driver's pool, with main as the active policy. The callback refused
-// is told of each refused decision.
+// is called for each refused decision.
 func NewHost(d *Driver, main backfill.Decider, refused func(backfill.Refusal)) (*backfill.Host, error) {
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	if err != nil {
