@@ -35,7 +35,8 @@ func (s *byteSet) inverse() byteSet {
 	return out
 }
 
-// folded adds the other case of every ASCII letter; there are no other letters in the C locale.
+// folded returns the set with both cases of every ASCII letter in it; there are no other letters in
+// the C locale.
 func (s *byteSet) folded() byteSet {
 	out := *s
 	for b := byte('a'); b <= 'z'; b++ {
@@ -47,7 +48,7 @@ func (s *byteSet) folded() byteSet {
 	return out
 }
 
-// size returns the number of bytes in the set, counted up to two, and the highest byte.
+// size returns the number of bytes in the set, but at most 2, and the last byte that was counted.
 func (s *byteSet) size() (count int, last byte) {
 	for b := 0; b < 256 && count < 2; b++ {
 		if s.has(byte(b)) {

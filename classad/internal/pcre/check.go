@@ -137,7 +137,8 @@ func (c *checker) branchLengths(look *node, chain []*node) []int {
 	return lengths
 }
 
-// branchLength adds up the items of a branch.
+// branchLength adds up the lengths of the items of a branch; notFixed if an item has no fixed
+// length.
 func (c *checker) branchLength(branch *node, chain []*node) int {
 	if c.measured++; c.measured > maxMeasured {
 		c.fail(branch.at, "lookbehind is too complicated")
@@ -220,7 +221,7 @@ func (c *checker) repeatLength(n *node, chain []*node) int {
 	return length * n.min
 }
 
-// groupLength returns the common length of all branches of a group.
+// groupLength returns the common length of all branches of a group; notFixed if there is none.
 func (c *checker) groupLength(number int, branches []*node, chain []*node) int {
 	if known, ok := c.lengths[number]; ok && number > 0 && !c.shared {
 		return known
@@ -238,8 +239,8 @@ func (c *checker) groupLength(number int, branches []*node, chain []*node) int {
 	return length
 }
 
-// referenceLength returns the length of the group that a reference or a call names; the group must
-// not contain it.
+// referenceLength returns the length of the group to which a reference or a call refers; notFixed
+// if the group contains the reference or is already being measured.
 func (c *checker) referenceLength(n *node, chain []*node) int {
 	if n.kind == kindBackref && c.shared {
 		return notFixed

@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// rangeState says what precedes in a class, as far as ranges are concerned.
+// rangeState says how much of a range such as a-z has just been read in a class.
 type rangeState uint8
 
 const (
@@ -69,7 +69,8 @@ func wordBoundary(behind bool) *node {
 	return sequence([]*node{{kind: kindAssert, op: opWordEdge}, look})
 }
 
-// beginning reads the ^ that negates a class, and what may surround it.
+// beginning reads the ^ that negates a class, and what may surround it, and reports whether there
+// is one.
 func (r *classReader) beginning() (negative bool) {
 	for r.more() {
 		switch {
@@ -216,8 +217,8 @@ func (r *classReader) posix() bool {
 	return true
 }
 
-// posixName returns the text between the next colon, dot or equals sign and its partner before a
-// bracket.
+// posixName returns the name in [:name:], [.name.] or [=name=], whose first sign is the next byte,
+// without consuming it; false if that is none of them.
 func (p *parser) posixName() (name string, ok bool) {
 	mark := p.src[p.at]
 	for i := p.at + 1; i+1 < len(p.src); i++ {

@@ -5,7 +5,7 @@ import "strings"
 // version is the version of PCRE2 for (?(VERSION>=...), in hundredths.
 const version = 1042
 
-// conditional reads a group that began with (?( .
+// conditional reads a group that began with (?( : a condition and one or two branches.
 func (p *parser) conditional(start int) *node {
 	n := &node{kind: kindCond, at: start}
 	p.at++
@@ -54,7 +54,7 @@ func (p *parser) conditionLook(n *node) {
 	}
 }
 
-// condition reads a condition other than an assertion, up to its parenthesis.
+// condition reads a condition other than an assertion into the node, up to its parenthesis.
 func (p *parser) condition(n *node) {
 	number, ok := p.number(true)
 	switch {
@@ -92,7 +92,7 @@ func (p *parser) condition(n *node) {
 	}
 }
 
-// versionCondition reads =10.42 or >=10.42.
+// versionCondition reads =10.42 or >=10.42 and decides the condition.
 func (p *parser) versionCondition(n *node) {
 	const message = "syntax error or number too big in (?(VERSION condition"
 	atLeast := p.accept('>')
@@ -122,8 +122,9 @@ func (p *parser) versionCondition(n *node) {
 	}
 }
 
-// recursionNumber parses the name of a condition such as R or R12, which stands for a call unless a
-// group has that name.
+// recursionNumber returns the number in the name R12 of a condition, or 0 for R. Unless a group has
+// that name, the condition is true within a call of that group, or of any group for R. ok is false
+// for other names.
 func recursionNumber(name string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(name, "R")
 	if !ok {

@@ -27,8 +27,8 @@ func (e *emitter) look(n *node) {
 	}
 }
 
-// lookBody emits the branches of a lookaround. It returns the jumps by which an (*ACCEPT) in it
-// leaves the lookaround.
+// lookBody emits the branches of a lookaround that the instruction end ends. It returns the jumps
+// by which an (*ACCEPT) in it leaves the lookaround.
 func (e *emitter) lookBody(n *node, end inst) []int32 {
 	e.looks = append(e.looks, lookEnd{end: end})
 	e.alternatives(n.subs, n.lengths)
@@ -102,7 +102,7 @@ func (e *emitter) skipped(n *node) {
 	e.prog[jump].x = e.here()
 }
 
-// repeat emits a repetition. after are the items that may follow it.
+// repeat emits a repetition; after lists the items that follow it in the pattern.
 func (e *emitter) repeat(n *node, after []*node) {
 	body := n.subs[0]
 	if set := body.single(); set != nil {
@@ -183,7 +183,8 @@ func (e *emitter) loop(n *node, body *node) {
 	}
 }
 
-// enter emits the choice between the body of a repetition and what follows it.
+// enter emits the choice between the body of a repetition and what follows it, and returns the
+// index of that instruction.
 func (e *emitter) enter(n *node, body *node) int32 {
 	if n.mode == lazy {
 		return e.add(inst{op: opSplitTo})
@@ -191,7 +192,8 @@ func (e *emitter) enter(n *node, body *node) int32 {
 	return e.add(inst{op: opSplit, set: guard(body)})
 }
 
-// iteration emits the body of a loop, with a check if it may be empty.
+// iteration emits the body of a loop, with a check if the body may match nothing. It returns the
+// index of the body, and that of the check or -1.
 func (e *emitter) iteration(body *node, check inst) (again, checked int32) {
 	again = e.here()
 	if !firstOf(body).empty {

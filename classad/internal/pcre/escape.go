@@ -49,7 +49,7 @@ func (p *parser) escape() (n *node, repeatable bool) {
 	}
 }
 
-// typeSet returns the set of \d or a similar escape.
+// typeSet returns the set of \d or a similar escape; false for other letters.
 func typeSet(special byte) (byteSet, bool) {
 	set, ok := typeSets[lower(special)]
 	if ok && special != lower(special) {
@@ -90,8 +90,9 @@ func (p *parser) namedEscape(start int, special byte) *node {
 	return &node{kind: kindBackref, name: name, fold: p.on(optCaseless), at: start}
 }
 
-// readEscape reads an escape and returns the byte that it stands for, or the letter of a special
-// escape. For a group's number that letter is '1' and p.ref is the number.
+// readEscape reads an escape. It returns the byte c that it stands for, with special 0, or the
+// letter of an escape with another meaning as special. For a reference to a group, special is '1'
+// and p.ref is the group's number.
 func (p *parser) readEscape(inClass bool) (c, special byte) {
 	p.at++
 	if !p.more() {
@@ -140,7 +141,8 @@ func (p *parser) checkAfterN() {
 	}
 }
 
-// readLongEscape reads the escapes that do not end with their letter.
+// readLongEscape reads the rest of an escape that does not end with its letter c; its results are
+// those of readEscape.
 func (p *parser) readLongEscape(c byte, inClass bool) (value, special byte) {
 	switch c {
 	case 'c':
@@ -189,7 +191,8 @@ func (p *parser) readLongEscape(c byte, inClass bool) (value, special byte) {
 }
 
 // readReference reads a number after a backslash if it refers to a group and is not octal: if it
-// has one digit, starts with 8 or 9, or is at most the number of groups that have begun.
+// has one digit, starts with 8 or 9, or is at most the number of groups that have begun. It reports
+// whether it does.
 func (p *parser) readReference() bool {
 	const tooLong = 214748363 // from here on PCRE2 gives up and reads octal digits instead
 	start := p.at - 1
@@ -211,7 +214,8 @@ func (p *parser) readReference() bool {
 	return true
 }
 
-// readG reads the number after \g, with or without braces. Anything else is left for namedEscape.
+// readG reads the number after \g, with or without braces, into p.ref and returns '1'. If there is
+// none it returns 'g' and reads nothing, for namedEscape.
 func (p *parser) readG() (special byte) {
 	const message = `\g is not followed by a braced, angle-bracketed, or quoted name/number or by a plain number`
 	if p.sees('<') || p.sees('\'') {
@@ -234,7 +238,8 @@ func (p *parser) readG() (special byte) {
 	return '1'
 }
 
-// number reads the number of a group. If relative, a signed number counts from the current group.
+// number reads the number of a group; ok is false if there is none. If relative, a signed number
+// counts from the current group.
 func (p *parser) number(relative bool) (n int, ok bool) {
 	start, sign := p.at, byte(0)
 	if relative && (p.sees('+') || p.sees('-')) {
@@ -274,7 +279,7 @@ func (p *parser) number(relative bool) (n int, ok bool) {
 
 func digitValue(c byte) int { return strings.IndexByte("0123456789abcdef", lower(c)) }
 
-// fewDigits reads at most that many digits; no digits mean 0.
+// fewDigits reads a byte as a number of at most this many digits; 0 if there are none.
 func (p *parser) fewDigits(base, most int) byte {
 	value := 0
 	for ; most > 0 && p.more(); most-- {
@@ -291,7 +296,7 @@ func (p *parser) fewDigits(base, most int) byte {
 	return byte(value)
 }
 
-// braced reads {digits}.
+// braced reads a byte as {digits}. notDigit is the message if there is anything else in the braces.
 func (p *parser) braced(base int, notDigit string) byte {
 	p.at++
 	if !p.more() || p.sees('}') {

@@ -6,10 +6,10 @@ import "math"
 type first struct {
 	set   byteSet
 	empty bool // the match may be empty; then the set is useless
-	ends  bool // it may end the whole match, whatever follows it
+	ends  bool // the node may end the whole match, whatever follows it
 }
 
-// firstOf returns the first of a node, which it computes only once.
+// firstOf returns how a match of the node can begin, which it computes only once.
 func firstOf(n *node) *first {
 	if n.first == nil {
 		f := computeFirst(n)
@@ -189,10 +189,10 @@ func isAnchored(n *node, op opcode) bool {
 	}
 }
 
-// leadingStar returns the set of an item such as .* at the start of a pattern. If the pattern does
-// not match at one place, it does not match at the next ones either, up to the first byte that is
-// not in the set, because the item already tried the rest of the pattern there. That does not hold
-// for a possessive item.
+// leadingStar returns the set of an item such as .* at the start of a pattern, or nil if the item
+// is none. If the pattern does not match at one place, it does not match at the next ones either,
+// up to the first byte that is not in the set, because the item already tried the rest of the
+// pattern there. That does not hold for a possessive item.
 func leadingStar(n *node) *byteSet {
 	if n.kind == kindRepeat && n.min == 0 && n.max == unlimited && n.mode != possessive {
 		return n.subs[0].single()

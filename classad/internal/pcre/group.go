@@ -53,7 +53,7 @@ func (p *parser) group() (n *node, repeatable bool) {
 	return p.settingsInline(start)
 }
 
-// finish reads the body and the end of a group.
+// finish reads the body and the end of a group into the node, and returns it.
 func (p *parser) finish(start int, n *node) *node {
 	n.at = start
 	n.subs = []*node{alternation(p.body(false))}
@@ -70,7 +70,8 @@ func (p *parser) capture(start int) *node {
 	return p.finish(start, &node{kind: kindGroup, n: p.groups})
 }
 
-// named reads a named group. Two groups may have the same name only if they have the same number.
+// named reads a named group, whose name ends with the byte end. Two groups may have the same name
+// only if they have the same number.
 func (p *parser) named(start int, end byte) *node {
 	p.at++
 	from := p.at
@@ -177,7 +178,8 @@ func (p *parser) settingsInline(start int) (n *node, repeatable bool) {
 	return n, true
 }
 
-// readSettings reads letters up to a colon or a parenthesis.
+// readSettings reads letters up to a colon or a parenthesis and returns the options that they set;
+// false if a letter is unknown.
 func (p *parser) readSettings() (opts options, ok bool) {
 	const imnsx = optCaseless | optMultiline | optNoCapture | optDotAll | optExtended | optExtendedMore
 	opts = p.opts

@@ -51,7 +51,8 @@ func (m *machine) release() {
 	machines.Put(m)
 }
 
-// search tries the places where a match may begin, from at on.
+// search looks for a match that begins at the index at or later, and reports whether there is one.
+// It tries only places where a match may begin.
 func (m *machine) search(at int) bool {
 	st := &m.re.start
 	last := len(m.s) - st.least
@@ -98,7 +99,8 @@ func (m *machine) search(at int) bool {
 	return false
 }
 
-// run matches at one place. If the steps run out, the budget is negative afterwards.
+// run reports whether the program matches at one place. If the steps run out, it returns false and
+// leaves a negative number of steps.
 func (m *machine) run(pos int) bool {
 	m.reset(pos)
 	prog, s, pc := m.re.prog, m.s, m.re.start.entry
@@ -180,8 +182,8 @@ func (m *machine) reset(pos int) {
 	m.stack, m.calls, m.saved, m.call = m.stack[:0], m.calls[:0], m.saved[:0], -1
 }
 
-// split continues at now and pushes later as an alternative, unless the next byte shows that now
-// would fail.
+// split returns the instruction now and pushes later as its alternative. If the next byte shows
+// that now would fail, it only returns later.
 func (m *machine) split(in *inst, now, later int32, pos int) int {
 	if in.set != nil && (pos == len(m.s) || !in.set.has(m.s[pos])) {
 		return int(later)
@@ -191,7 +193,7 @@ func (m *machine) split(in *inst, now, later int32, pos int) int {
 }
 
 // repeat matches as many bytes as possible and pushes the choice of fewer, or the reverse if it is
-// lazy. It returns the next instruction, or -1.
+// lazy. It returns the position after the bytes, or -1.
 func (m *machine) repeat(in *inst, pc, pos int) int {
 	low, high := pos+int(in.x), min(len(m.s), pos+int(in.y))
 	if low > len(m.s) {
@@ -214,7 +216,7 @@ func (m *machine) repeat(in *inst, pc, pos int) int {
 	return m.giveBack(in, pc, end, low)
 }
 
-// scan returns the end of the bytes in the set, at most high.
+// scan returns the position after the bytes from pos on that are in the set, at most high.
 func (m *machine) scan(in *inst, pos, high int) int {
 	start := pos
 	switch in.scan {
@@ -235,7 +237,7 @@ func (m *machine) scan(in *inst, pos, high int) int {
 }
 
 // giveBack moves from the end of a repetition back, to low at most, to a place where the pattern
-// may continue, and pushes the remaining choices.
+// may continue, and pushes the remaining choices. It returns that place, or -1.
 func (m *machine) giveBack(in *inst, pc, end, low int) int {
 	if in.text != "" {
 		end = min(end, len(m.s)-len(in.text))
@@ -269,7 +271,7 @@ func (m *machine) literalAt(text string, at int) bool {
 }
 
 // takeMore extends a lazy repetition by one byte, or by as many as it takes to get to a place where
-// the pattern may continue.
+// the pattern may continue. It returns the position after them, or -1.
 func (m *machine) takeMore(in *inst, e entry) int {
 	pos, high := int(e.pos), int(e.low)
 	for pos < high && in.set.has(m.s[pos]) {

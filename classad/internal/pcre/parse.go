@@ -87,8 +87,8 @@ func (p *parser) pattern() *node {
 	return body
 }
 
-// alternatives reads branches up to the end of the group. If reset, the groups of each branch are
-// numbered from the same number.
+// alternatives reads branches up to the end of the group. If reset is set, each branch numbers its
+// groups from the same number on.
 func (p *parser) alternatives(reset bool) []*node {
 	from, highest := p.groups, p.groups
 	branches := []*node{p.branch()}
@@ -205,7 +205,8 @@ func (p *parser) item() (n *node, repeatable bool) {
 	return p.literal(c), true
 }
 
-// place returns a position assertion, for the subject or, in multiline mode, for lines.
+// place returns an assertion about a position: the one for the whole subject or, in multiline mode,
+// the one for lines.
 func (p *parser) place(subject, line opcode) *node {
 	if p.on(optMultiline) {
 		return &node{kind: kindAssert, op: line}
@@ -220,8 +221,8 @@ func (p *parser) literal(c byte) *node {
 	return &node{kind: kindByte, b: c}
 }
 
-// quantified wraps the item in a repetition if a quantifier follows. Comments may come before the
-// quantifier and between its two characters.
+// quantified wraps the item in a repetition if a quantifier follows, else returns it unchanged.
+// Comments may come before the quantifier and between its two characters.
 func (p *parser) quantified(item *node, repeatable bool) *node {
 	p.skip()
 	start := p.at
@@ -277,14 +278,14 @@ func (p *parser) quantifier() (low, high int, ok bool) {
 	return low, high, true
 }
 
-// counts reads a quantifier in braces; ok is false if the next brace does not begin one.
+// counts parses a quantifier in braces without consuming it; ok is false if there is none.
 func (p *parser) counts() (low, high int, ok bool) {
 	low, high, length := p.braces()
 	return low, high, length > 0
 }
 
-// braces parses {n}, {n,} or {n,m} without consuming it. For any other brace, which stands for
-// itself, length is 0.
+// braces parses {n}, {n,} or {n,m} without consuming it, and returns its length. For any other
+// brace, which stands for itself, length is 0.
 func (p *parser) braces() (low, high, length int) {
 	end := 1
 	for isDigit(p.peek(end)) || p.peek(end) == ',' {

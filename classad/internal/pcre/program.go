@@ -177,7 +177,8 @@ func (e *emitter) node(n *node) {
 	}
 }
 
-// sequence emits items; it joins bytes into strings and passes to repetitions what follows them.
+// sequence emits items one after the other. It joins bytes into strings, and tells a repetition
+// which items follow it.
 func (e *emitter) sequence(items []*node) {
 	for i := 0; i < len(items); i++ {
 		switch item := items[i]; item.kind {
@@ -193,7 +194,8 @@ func (e *emitter) sequence(items []*node) {
 	}
 }
 
-// run returns the leading items that can be joined to one literal.
+// run returns the leading items that can be joined to one literal: bytes that all ignore case or
+// all do not.
 func run(items []*node) []*node {
 	end := 0
 	for end < len(items) && items[end].kind == kindByte && items[end].fold == items[0].fold {

@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// property reads the rest of \p or \P: a general category of Unicode or one of PCRE2's own names. A
-// byte counts as the code point of the same number.
+// property reads the rest of \p or \P and returns the bytes that have the property or, if negative,
+// the bytes that lack it. A property is a general category of Unicode or one of PCRE2's own. A byte
+// counts as the code point of the same number.
 func (p *parser) property(negative bool) byteSet {
 	start := p.at
 	var name string
@@ -36,7 +37,8 @@ func (p *parser) property(negative bool) byteSet {
 	return setWhere(func(b byte) bool { return in(rune(b)) != negative })
 }
 
-// propertyTest returns the test for a property, whose name must be in lower case.
+// propertyTest returns the test for a property, whose name must be in lower case; false if the
+// property is unknown.
 func propertyTest(name string) (func(rune) bool, bool) {
 	number := func(r rune) bool { return unicode.In(r, unicode.L, unicode.N) }
 	blank := func(r rune) bool { return unicode.Is(unicode.Z, r) || r-'\t' < 5 && r >= '\t' || r == 0x85 }

@@ -64,7 +64,8 @@ func size(n *node) int {
 	}
 }
 
-// sizeOfSet distinguishes sets with a code of their own from bit maps.
+// sizeOfSet returns the length of the code of a set: some sets have short codes of their own, all
+// others need a bit map.
 func sizeOfSet(n *node) int {
 	if n.property {
 		return 3
@@ -104,8 +105,9 @@ func sizeOfRepeat(n *node) int {
 	}
 }
 
-// sizeOfByteRepeat counts one code for the required iterations and one for the others. Types and
-// properties have a prefix when they are repeated.
+// sizeOfByteRepeat counts one code for the required iterations and one for the others. Escapes such
+// as \d and properties have a prefix when they are repeated. The parameter one is the length of the
+// repeated code.
 func sizeOfByteRepeat(n *node, one int) int {
 	repeated := 2
 	if one != 2 {
@@ -130,7 +132,8 @@ func sizeOfByteRepeat(n *node, one int) int {
 	return total
 }
 
-// sizeOfGroupRepeat counts copies. Optional copies are nested in one another.
+// sizeOfGroupRepeat counts the copies that PCRE2 makes; the parameter one is the length of a copy.
+// Optional copies are nested in one another.
 func sizeOfGroupRepeat(n *node, one int) int {
 	const nested = 1 + sizeGroup
 	total := n.min * one

@@ -37,8 +37,8 @@ func (m *machine) setRegister(r, value int32) {
 	m.regs[r] = value
 }
 
-// backtrack restores the latest remaining choice and returns where to continue, or a negative
-// instruction if there is none.
+// backtrack takes the latest remaining choice from the stack and returns the instruction and the
+// position where to continue; the instruction is negative if there is none.
 func (m *machine) backtrack() (pc, pos int) {
 	for len(m.stack) > 0 {
 		e := m.stack[len(m.stack)-1]
@@ -111,8 +111,9 @@ type call struct {
 	saved  int32 // where the registers were saved
 }
 
-// begin calls a group. It saves the registers, because they must be restored when the group
-// returns.
+// begin calls a group and returns its first instruction, or -1 if that exceeds a limit or the group
+// called itself at the same place. It saves the registers, because they must be restored when the
+// group returns.
 func (m *machine) begin(in *inst, pc, pos int) int {
 	for outer := m.call; outer >= 0; outer = m.calls[outer].outer {
 		if c := &m.calls[outer]; c.group == in.x {
@@ -140,8 +141,8 @@ func (m *machine) begin(in *inst, pc, pos int) int {
 	return int(in.y)
 }
 
-// returns ends the innermost call at the end of its group. The choices within it remain, as in
-// PCRE2 since 10.30.
+// returns ends the innermost call at the end of its group, and returns the instruction after the
+// call. The choices within the group remain, as in PCRE2 since 10.30.
 func (m *machine) returns() int {
 	c := m.calls[m.call]
 	m.push(entry{kind: entryReturned, x: m.call})
@@ -157,8 +158,8 @@ func (m *machine) returns() int {
 	return int(c.back)
 }
 
-// endCall ends the innermost call at the end of the pattern or at an (*ACCEPT), and drops the
-// choices within it, as PCRE2 does.
+// endCall ends the innermost call at the end of the pattern or at an (*ACCEPT), and returns the
+// instruction after the call. It drops the choices within the group, as PCRE2 does.
 func (m *machine) endCall() int {
 	c, begin := m.calls[m.call], m.regs[0]
 	m.unwind(c.height)

@@ -2,8 +2,8 @@ package pcre
 
 import "strings"
 
-// step runs the instructions that are too rare for run. It returns the next one, negative for a
-// failure.
+// step runs the instructions that are too rare for [machine.run]. It returns the next instruction,
+// negative if this one fails, and the position.
 func (m *machine) step(in *inst, pc, pos int) (next, at int) {
 	switch in.op {
 	case opFold, opFoldString, opNewline, opBackref:
@@ -43,7 +43,8 @@ func (m *machine) step(in *inst, pc, pos int) (next, at int) {
 	return pc + 1, pos
 }
 
-// look runs the instructions at the start and end of atomic groups and lookarounds.
+// look runs the instructions at the start and end of atomic groups and lookarounds; its results are
+// those of step.
 func (m *machine) look(in *inst, pc, pos int) (next, at int) {
 	height := int32(len(m.stack))
 	switch in.op {
@@ -78,7 +79,8 @@ func (m *machine) look(in *inst, pc, pos int) (next, at int) {
 	return pc + 1, pos
 }
 
-// closeGroup sets a capture, or returns from the group if it was called.
+// closeGroup sets a capture, or returns from the group if it was called. It returns the next
+// instruction.
 func (m *machine) closeGroup(in *inst, pc, pos int) int {
 	if m.call >= 0 {
 		if in.op == opCloseEarly {
@@ -96,14 +98,14 @@ func (m *machine) closeGroup(in *inst, pc, pos int) int {
 	return pc + 1
 }
 
-// isSet reports whether a group is set. After a call, PCRE2 unsets the groups above the highest one
-// that was set before by lowering that mark; when a group above them is set later, they reappear as
-// the call left them.
+// isSet reports whether a group has matched something. PCRE2 keeps the number of the highest group
+// that is set, and lowers it at the end of a call to what it was before. This unsets the groups
+// above, but when a group above them is set later, they reappear as the call left them.
 func (m *machine) isSet(group int32) bool {
 	return m.regs[2*group+1] >= 0 && (m.re.top == 0 || group <= m.regs[m.re.top])
 }
 
-// count runs the instructions of loops.
+// count runs the instructions of loops and returns the next instruction.
 func (m *machine) count(in *inst, pc, pos int) int {
 	switch in.op {
 	case opZero:
@@ -138,7 +140,7 @@ func (m *machine) count(in *inst, pc, pos int) int {
 }
 
 // consume runs the instructions that match more than one byte or have more than one case. It
-// returns the end, or -1.
+// returns the position after the bytes, or -1.
 func (m *machine) consume(in *inst, pos int) int {
 	rest := m.s[pos:]
 	switch in.op {

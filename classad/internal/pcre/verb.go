@@ -10,7 +10,7 @@ var alphaNames = map[string]string{
 	"atomic": ">",
 }
 
-// starred reads the rest of (* .
+// starred reads the rest of a group that began with (* .
 func (p *parser) starred(start int) (n *node, repeatable bool) {
 	p.at++
 	if !p.more() || p.sees(')') {
