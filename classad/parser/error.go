@@ -39,8 +39,8 @@ func unexpected(t *lexer.Token, expected string) *Error {
 	return e
 }
 
-// located converts an error of participle, the parser generator, to one of ours; expected says what
-// could have followed.
+// located converts an error of the library participle to one of ours; expected says what could have
+// followed.
 func located(err error, expected string) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own

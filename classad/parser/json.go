@@ -38,8 +38,8 @@ func JSON(src string) (*ast.Record, error) {
 	return r, nil
 }
 
-// jsonParser parses JSON and always has the next token in token. String tokens still have their
-// escapes.
+// jsonParser parses JSON; its field token is the next token, which is not yet used. String tokens
+// still have their escapes.
 type jsonParser struct {
 	scanner *scanner
 	token   lexer.Token

@@ -273,8 +273,7 @@ func (s *scanner) nest(c byte) string {
 	return ""
 }
 
-// secondDot reads two dots like HTCondor: as one dot or, if a digit follows, together with the
-// number after them as 0.0.
+// secondDot reads two dots like HTCondor: as one dot, but with digits after them as the number 0.0.
 func (s *scanner) secondDot() lexer.Token {
 	if !isDigit(s.peek(2)) {
 		return s.token(punct, ".", 2)

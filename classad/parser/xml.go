@@ -33,7 +33,7 @@ func XML(src string) (*ast.Record, error) {
 	}
 }
 
-// xmlParser parses XML and always has the next token in token.
+// xmlParser parses XML; its field token is the next token, which is not yet used.
 type xmlParser struct {
 	scanner xmlScanner
 	token   xmlToken
