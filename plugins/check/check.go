@@ -43,7 +43,7 @@ type Options struct {
 // Verdict is the result of a check.
 type Verdict string
 
-// The verdicts. A warning is advice; the plugin may have its reasons.
+// The verdicts. A warning is advice, which the plugin's author may have reasons not to follow.
 const (
 	Passed  Verdict = "passed"
 	Warning Verdict = "warning"
@@ -58,9 +58,9 @@ type Check struct {
 	Verdict Verdict `json:"verdict"`
 	// Seen says in one or two sentences what was observed, or why the check was skipped.
 	Seen string `json:"seen"`
-	// Do says how to fix it, if there is anything to fix.
+	// Do says how to mend the plugin, if there is anything to mend.
 	Do string `json:"do,omitempty"`
-	// Seed is the seed of the pool in which it shows, nil if it shows in any.
+	// Seed is the seed of the pool in which the fault shows; nil if it shows in any.
 	Seed *uint64 `json:"seed,omitempty"`
 	// Log is the end of the plugin's log, if the plugin ended unexpectedly.
 	Log []string `json:"log,omitempty"`
@@ -155,8 +155,8 @@ type step struct {
 	do   func(context.Context) (Check, error)
 }
 
-// try runs a check. Once a check has failed there is a verdict, which stands even if a later check
-// cannot run, for example when a mistake of the core also stops the fallback.
+// try runs a check. If an earlier check has failed, a check that cannot run is skipped and the
+// verdict stands; this may happen when a mistake of the core also stops the fallback.
 func (c *checker) try(ctx context.Context, s step) (Check, error) {
 	check, err := s.do(ctx)
 	if err != nil && ctx.Err() == nil && c.report.Failed() > 0 {
@@ -208,14 +208,14 @@ type checker struct {
 	// stop is the reason why no further checks make sense; empty if they do.
 	stop    string
 	advised Check
-	// journal holds the decisions in each of the compared pools; incomparable is the reason why
-	// decisions cannot be compared, empty if they can.
+	// journal holds the decisions in each of the compared pools, by the pool's seed; incomparable
+	// is the reason why decisions cannot be compared, empty if they can.
 	journal      map[uint64][]string
 	incomparable string
 }
 
-// pool returns the seed of the nth pool. Every fourth pool has bundles, unless the plugin does not
-// know them.
+// pool returns the seed of the nth pool. Every fourth pool has bundles (slots that a job takes
+// whole, together) if the plugin knows them.
 func (c *checker) pool(n int) uint64 {
 	seed := c.options.Seed + uint64(n)
 	switch {
@@ -247,13 +247,14 @@ func failed(do, format string, args ...any) Check {
 
 func skipped(why string) Check { return Check{Verdict: Skipped, Seen: why} }
 
-// at records in which pool the result shows.
+// at returns the check with the seed of the pool in which its result shows.
 func (k Check) at(seed uint64) Check {
 	k.Seed = &seed
 	return k
 }
 
-// plain returns the text of an error without what the reader of a report already knows.
+// plain returns the text of an error without the plugin's path and the policy's name, which the
+// report has already.
 func (c *checker) plain(err error) string {
 	text := strings.TrimPrefix(err.Error(), "start "+c.command.Path+": ")
 	return strings.TrimPrefix(text, "policy plugin "+c.spec.Name+": ")

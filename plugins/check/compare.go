@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
-// determinism requires fresh processes to decide the same pools in the same way.
+// determinism lets several fresh processes decide the same pools; it fails if a decision differs.
 func (c *checker) determinism(ctx context.Context) (Check, error) {
 	processes := []struct {
 		name string
@@ -46,8 +46,8 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 		len(processes)), nil
 }
 
-// compare lets a process decide all compared pools and returns the first difference from the
-// earlier decisions.
+// compare lets a process decide all compared pools and describes the first difference from the
+// decisions of earlier processes, with the pool's seed; "" if there is none.
 func (c *checker) compare(ctx context.Context, main backfill.Decider) (uint64, string, error) {
 	for i := range c.scale.compared {
 		seed := c.pool(i)
@@ -65,7 +65,7 @@ func (c *checker) compare(ctx context.Context, main backfill.Decider) (uint64, s
 	return 0, "", nil
 }
 
-// replaceable is a decider that can be replaced by another one.
+// replaceable is a decider whose process can be replaced by another one.
 type replaceable struct{ *host.Remote }
 
 // memoryLess makes the policy lose its memory at random rounds, by sending it the state anew and by
@@ -114,23 +114,24 @@ func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
 	return passed("%d restarts and %d resyncs at random rounds changed no decision", restarts, resyncs), nil
 }
 
-// The number of what-ifs that are followed at a time, and their number of steps; a step is two
-// rounds, so that they run ahead of the trunk.
+// How many what-ifs, branches of the state beside the trunk, are followed at a time, and for how
+// many steps. A step is two rounds, so that what-ifs run ahead of the trunk.
 const (
 	branchesAtOnce = 3
 	branchSteps    = 4
 )
 
-// whatIf is a branch that is followed, beside the same what-if decided by a process that gets the
-// whole state every time.
+// whatIf is a branch that one process decides on, and beside it the same what-if in another
+// process, which is sent the whole state every time.
 type whatIf struct {
 	branch      *host.Branch
 	run, beside *conformance.Run
 	left        int // steps
 }
 
-// branches follows what-ifs beside the trunk. Each must be decided as by a process that gets the
-// whole state every time, and the trunk as without what-ifs.
+// branches lets a process decide what-ifs, on branches of the state, beside the pool's own rounds
+// (the trunk). What-ifs must be decided as by a process that gets the whole state every time, and
+// the trunk as without what-ifs.
 func (c *checker) branches(ctx context.Context) (Check, error) {
 	if c.incomparable != "" {
 		return skipped(c.incomparable), nil
@@ -182,7 +183,7 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 		nil
 }
 
-// errDiffers ends a run when a branch differs.
+// errDiffers ends a run when a what-if is decided differently.
 var errDiffers = errors.New("a branch differs")
 
 // fork starts a what-if: on a branch of one process, and on a copy of the state that the other
@@ -197,7 +198,8 @@ func fork(run *conformance.Run, seed uint64, main, fresh *host.Remote) (*whatIf,
 	return w, err
 }
 
-// step decides two more rounds of both and returns the difference, if any.
+// step lets both processes decide the next two rounds of the what-if and describes the difference;
+// "" if there is none.
 func (w *whatIf) step(ctx context.Context) (string, error) {
 	for range 2 {
 		got, err := next(ctx, w.run)

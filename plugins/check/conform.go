@@ -63,7 +63,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
-// remedies are the hints for refusals that contain these words.
+// remedies are hints, each for refusals whose text contains certain words.
 var remedies = []struct{ refused, do string }{
 	{
 		"events of the round have not been taken",
@@ -84,7 +84,7 @@ var remedies = []struct{ refused, do string }{
 	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
 }
 
-// remedy returns the hint for a broken rule.
+// remedy returns the hint for the author of a policy that broke a rule.
 func remedy(f conformance.Finding) string {
 	switch f.Rule {
 	case conformance.Accepted:
@@ -103,7 +103,8 @@ func remedy(f conformance.Finding) string {
 	}
 }
 
-// advised returns the check about the recommendations that the policy does not follow.
+// advised returns the check about recommendations: a warning about the first one that the policy
+// does not follow, if there is one.
 func advised(found map[conformance.Rule][]conformance.Finding, pools int) Check {
 	for _, advice := range []struct {
 		rule conformance.Rule
@@ -124,10 +125,11 @@ func advised(found map[conformance.Rule][]conformance.Finding, pools int) Check 
 	return passed("no job at the head of the queue is left waiting while it fits, and in the end every job has run")
 }
 
-// advice returns what the conformance check observed besides the rules.
+// advice returns the check about recommendations, which was made by the conformance check.
 func (c *checker) advice(context.Context) (Check, error) { return c.advised, nil }
 
-// died returns the result of a check whose plugin no longer starts.
+// died returns the failed check of a plugin that has started before and no longer does. The only
+// error is that of a context that has ended.
 func (c *checker) died(ctx context.Context, err error) (Check, error) {
 	if ctx.Err() != nil {
 		return Check{}, ctx.Err()

@@ -15,7 +15,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// handshake starts the plugin as every host does.
+// handshake starts the plugin as every host does. The check fails if the plugin works only
+// unencrypted. An error means that the command is no plugin for this host, that the policy accepts
+// its defaults but not the given options, or that the context ended.
 func (c *checker) handshake(ctx context.Context) (Check, error) {
 	begun := c.options.Clock()
 	remote, err := c.start(ctx, c.options.Policy)
@@ -60,7 +62,7 @@ func (c *checker) encryption() string {
 	return "encrypted (mTLS)"
 }
 
-// describe checks what users are shown of the plugin's description.
+// describe checks the parts of the plugin's description that users are shown.
 func (c *checker) describe(ctx context.Context) (Check, error) {
 	const do = "describe the policy with a name of one word, a sentence, and options that each have a name of " +
 		"their own, a type, a fitting default and a sentence"

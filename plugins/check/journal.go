@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// next returns the policy's next decision as text. If the decision does not count, its content does
-// not matter.
+// next returns the policy's next decision as text. Decisions that are refused all have the same
+// text, since their content does not matter.
 func next(ctx context.Context, run *conformance.Run) (string, error) {
 	refusals := run.Refusals()
 	d, err := run.Next(ctx)
@@ -75,7 +75,7 @@ func difference(seed uint64, want, got []string) string {
 	return fmt.Sprintf("pool %d: %d rounds in one run and %d in the other", seed, len(want), len(got))
 }
 
-// short shortens a text to a part of a line of the report.
+// short cuts a text so that it fits into a line of the report.
 func short(text string) string {
 	const longest = 100
 	if letters := []rune(text); len(letters) > longest {
@@ -84,8 +84,8 @@ func short(text string) string {
 	return text
 }
 
-// record lets a policy decide the rounds of a pool and returns its journals. before is called
-// before each round.
+// record lets a policy decide the rounds of a pool and returns its decisions as texts, one for each
+// round. It calls the callback before each round.
 func (c *checker) record(ctx context.Context, seed uint64, main backfill.Decider,
 	before func(*conformance.Run, int) error,
 ) ([]string, error) {

@@ -115,8 +115,9 @@ func micro(us float64) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// measure times the decisions of one size, where in every round one job ends and one arrives, and
-// then the transfer of the state. It ends at a failure of the plugin.
+// measure times the decisions in a pool of one size, where in every round one job ends and one
+// arrives, and then a decision with the transfer of the whole state. A failure of the plugin ends
+// it and is returned as refused; err is a failure of the check itself.
 func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (row Latency, refused, err error) {
 	failures := main.Stats().Failures
 	b, err := newBusy(c.options.Seed, slots, jobs, main, func(r backfill.Refusal) {
@@ -209,7 +210,7 @@ func newBusy(seed uint64, slots, jobs int, main backfill.Decider, refused func(b
 	return b, err
 }
 
-// job makes a random job; a few are gangs.
+// job makes a random job; a few are gangs, which need several chunks at once.
 func (b *busy) job() *backfill.Job {
 	b.jobs++
 	j := &backfill.Job{
@@ -223,7 +224,7 @@ func (b *busy) job() *backfill.Job {
 	return j
 }
 
-// round decides a round in which one job ends and one arrives.
+// round lets the plugin decide a round in which one job ends and one arrives.
 func (b *busy) round(ctx context.Context) error {
 	b.now++
 	r := backfill.Round{Now: b.now}

@@ -30,10 +30,10 @@ type probe struct {
 	dir         string // of the socket
 }
 
-// startTimeout limits the time until the line of the handshake.
+// startTimeout limits the time in which a plugin must start and open a session.
 const startTimeout = 10 * time.Second
 
-// maxHello is the maximum length of that line.
+// maxHello is the maximum length of the line with which a plugin says where it serves.
 const maxHello = 64 << 10
 
 // dial starts the plugin, asks it to describe itself and opens a session.
@@ -74,7 +74,8 @@ func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
 	return cmd
 }
 
-// run starts the process and waits for its end in the background.
+// run starts the process, waits for its end in the background, and returns the reader of its
+// standard output.
 func (p *probe) run(cmd *exec.Cmd) (*os.File, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
@@ -128,7 +129,8 @@ func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
 	return nil
 }
 
-// vanish behaves like a killed host. It reports whether the plugin ended in time.
+// vanish cuts the connection, as the death of a host does. It reports whether the plugin ended in
+// time.
 func (p *probe) vanish(ctx context.Context, patience time.Duration) bool {
 	p.hangUp()
 	ctx, cancel := context.WithTimeout(ctx, patience)

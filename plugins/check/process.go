@@ -11,7 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 )
 
-// restart kills the process in the middle of a pool, which may cost one decision and no more.
+// restart kills the plugin in the middle of a pool. Restarted by the host, it must decide again
+// without a further failure.
 func (c *checker) restart(ctx context.Context) (Check, error) {
 	remote, err := c.start(ctx, c.options.Policy)
 	if err != nil {
@@ -81,10 +82,11 @@ func gone(pid int) bool {
 	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
-// slow is how long a plugin may take to end when asked to; after that the host kills it.
+// slow is just less than the time that the host gives a plugin to end before killing it: a plugin
+// that takes longer did not react.
 const slow = 1900 * time.Millisecond
 
-// end asks the plugin to end, and in a second run lets its host vanish.
+// end checks that the plugin ends when it is asked to and, in a second run, when its host vanishes.
 func (c *checker) end(ctx context.Context) (Check, error) {
 	remote, err := c.start(ctx, c.options.Policy)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package choose turns a user's choice of policy into a decider and picks its fallback. It is the
-// only package that knows both the linked-in policies and plugins.
+// only package that uses both the linked-in policies and plugins.
 package choose
 
 import (
@@ -32,12 +32,12 @@ type Request struct {
 	Plugins
 }
 
-// Plugins says which plugins may run, and how. Keys name a plugin as Policy does: a path, or a name
-// with or without backfill-. They stand for the file that they lead to, whatever links or paths
-// lead to it. The zero value is valid.
+// Plugins says which plugins may run, and how. Its keys, and the entries of Allow, name a plugin as
+// Request.Policy does: by a path, or a name with or without backfill-. They mean the file at the
+// end of all links, whatever path leads to it. The zero value is valid.
 type Plugins struct {
-	// Run says how plugins run, Each how single ones do instead. Policy in these options is
-	// ignored.
+	// Run says how plugins run; an entry of Each replaces it for one plugin. The field Policy of
+	// these options is ignored.
 	Run  host.Options
 	Each map[string]host.Options
 	// Allow lists the plugins that may be started; nil means all. Linked-in policies always may.
@@ -113,7 +113,8 @@ func fallback(name string, main backfill.PolicySpec) (backfill.Decider, error) {
 	return backfill.Link(spec, nil)
 }
 
-// locate finds the plugin or, if none is to be started, the linked-in policy.
+// locate finds the policy: an executable that is to be started as a plugin or, if that is nil, a
+// linked-in policy that is to run in this process.
 func locate(r Request) (*executable, backfill.PolicySpec, error) {
 	if r.Policy == "" {
 		return nil, backfill.PolicySpec{}, errors.New("no policy is named")
@@ -145,7 +146,8 @@ func locate(r Request) (*executable, backfill.PolicySpec, error) {
 	return &executable{command: self, linked: spec.Name}, spec, err
 }
 
-// searchPath returns the directories in which plugins are searched.
+// searchPath returns the directories in which plugins are searched: Dirs and, unless InProcess, the
+// folder of this executable.
 func searchPath(r Request) []string {
 	self, err := host.Self("")
 	if err != nil || r.InProcess {

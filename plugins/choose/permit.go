@@ -29,7 +29,7 @@ type SettingError struct {
 func (e *SettingError) Error() string { return strings.Join(e.Key, ".") + ": " + e.Err.Error() }
 func (e *SettingError) Unwrap() error { return e.Err }
 
-// setting returns an error about one of the tables.
+// setting returns a [SettingError] about a table of [Plugins], such as checksums.
 func setting(table, format string, args ...any) error {
 	return &SettingError{[]string{"plugins", table}, fmt.Errorf(format, args...)}
 }
@@ -57,7 +57,7 @@ func (r Request) permit(path string) (*executable, error) {
 	return p, nil
 }
 
-// options returns the options with which a plugin runs.
+// options returns the options with which an executable runs.
 func (r Request) options(p *executable) (host.Options, error) {
 	options, own, err := one(r, "each", r.Each, p)
 	if !own {
@@ -68,7 +68,8 @@ func (r Request) options(p *executable) (host.Options, error) {
 	return options, err
 }
 
-// one returns a plugin's entry in a table. Two entries for the same plugin are an error.
+// one returns an executable's entry in a table of [Plugins]; found is false if it has none. Two
+// entries for the same file are an error.
 func one[T any](r Request, table string, of map[string]T, p *executable) (value T, found bool, err error) {
 	var by string
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -84,8 +85,8 @@ func one[T any](r Request, table string, of map[string]T, p *executable) (value 
 	return value, found, nil
 }
 
-// find returns the file that a name or path in a table stands for; unlike for Policy, a name may
-// have its prefix.
+// find returns the file that a key of [Plugins] stands for, and the key as a policy's name: without
+// the prefix backfill-, which it may have here.
 func (r Request) find(key string) (name, path string, found bool, err error) {
 	name = key
 	if filepath.Base(key) == key {
@@ -95,7 +96,7 @@ func (r Request) find(key string) (name, path string, found bool, err error) {
 	return name, path, found, err
 }
 
-// warn logs settings without effect: a misspelt name would protect nothing.
+// warn logs settings that have no effect, since a misspelt name protects nothing.
 func (r Request) warn() {
 	log := r.Run.Logger
 	if log == nil {
@@ -130,7 +131,7 @@ func (r Request) warn() {
 	}
 }
 
-// means reports whether a name or path stands for this plugin.
+// means reports whether a key of [Plugins] stands for this executable.
 func (r Request) means(key string, p *executable) bool {
 	key, path, found, err := r.find(key)
 	if p.linked != "" {

@@ -11,7 +11,7 @@ import (
 const healthy = 100
 
 // backOff decides when a failed plugin is tried again: at once, then after 1, 3, 7… rounds, then
-// never. Rounds are its only clock.
+// never. It counts rounds instead of time.
 type backOff struct {
 	limit    int // failures that are followed by another try
 	failures int

@@ -22,8 +22,8 @@ type Branch struct {
 	remote *Remote
 	id     uint64
 
-	// The position of the plugin's copy. It is valid as long as the session lasts and the host
-	// continues with this state and revision.
+	// The state at which the plugin's copy of this branch is. It is valid as long as the session
+	// lasts and the host continues with this state and revision.
 	at       *session // nil: nowhere
 	state    *backfill.State
 	revision uint64              // including what is pending
@@ -101,7 +101,8 @@ func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) 
 	return s.ask(ctx, b.sync(tx), b.question(tx))
 }
 
-// inStep reports whether the plugin's copy can follow to this round.
+// inStep reports whether the plugin's copy is at the state on which the round opens, so that the
+// state need not be sent.
 func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
@@ -142,7 +143,8 @@ func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
 	}}}
 }
 
-// Decided records how a round ended, so that the plugin's copy can follow.
+// Decided records how a round ended, so that the plugin's copy can follow; own says whether the
+// decision was the plugin's.
 func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	b.remote.mu.Lock()
 	defer b.remote.mu.Unlock()
@@ -176,8 +178,8 @@ func (b *Branch) lose() {
 	b.at, b.state, b.pending, b.events, b.asked = nil, nil, nil, 0, false
 }
 
-// Fork returns a branch for a clone of this branch's state that was made after its last round. The
-// whole state need not be sent for it.
+// Fork returns a branch that decides on a clone of this branch's state, made after its last round.
+// The plugin clones its copy as well, so that the whole state need not be sent.
 func (b *Branch) Fork(state *backfill.State) *Branch {
 	r := b.remote
 	r.mu.Lock()
@@ -204,7 +206,7 @@ func (b *Branch) Drop() {
 	b.known = nil
 }
 
-// late is a missed deadline.
+// late is the error of a missed deadline.
 type late time.Duration
 
 func (l late) Error() string { return "no decision within " + time.Duration(l).String() }

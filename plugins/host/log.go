@@ -17,11 +17,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// The limits on what one line of a plugin adds to the log.
+// The limits on what a plugin's output adds to the log.
 const (
-	maxLine  = 64 << 10 // bytes of it that are read; the rest is dropped
-	maxShown = 4 << 10  // letters shown of each of its texts
-	maxWords = 200      // letters of it that are quoted in an error
+	maxLine  = 64 << 10 // bytes of a line that are read; the rest is dropped
+	maxShown = 4 << 10  // letters shown of each text of a line
+	maxWords = 200      // letters of a line that are quoted in an error
 	maxLog   = 1 << 20  // bytes shown per second, approximately
 )
 
@@ -89,7 +89,7 @@ func (p *printer) words() string {
 	return cut(p.first, maxWords) + " … " + cut(p.last, maxWords)
 }
 
-// crash returns the line in which the plugin reported its crash, if it did.
+// crash returns the line in which the plugin reported its crash, or "".
 func (p *printer) crash() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,8 @@ func (p *printer) crash() string {
 	return cut(p.worst, maxWords)
 }
 
-// tooMuch reports whether a line must be dropped, because endless output must not fill a disk.
+// tooMuch counts a line against the limit per second, which keeps endless output from filling a
+// disk, and reports whether the line must be dropped.
 func (p *printer) tooMuch(line []byte) bool {
 	if second := p.now().Unix(); second != p.second {
 		p.second, p.shown = second, 0
@@ -158,7 +159,8 @@ func parseEntry(line []byte) (map[string]any, bool) {
 	return entry, ok
 }
 
-// entry logs an entry of the plugin's log with the host's time.
+// entry logs an entry of the plugin's log with the host's time, or drops it if leftOut. Either way
+// an error is kept for the explanation of the plugin's end.
 func (p *printer) entry(entry map[string]any, leftOut bool) {
 	text := func(key string) string {
 		s, _ := entry[key].(string)
@@ -191,8 +193,8 @@ func (p *printer) entry(entry map[string]any, leftOut bool) {
 // cursor or start another line.
 func harmless(text string) string { return backfill.Printable(text, maxShown) }
 
-// harmlessValue does the same for a value. The lines of a text, such as a trace, stay separate,
-// because the log indents them.
+// harmlessValue returns a value of an entry with its texts made harmless. The lines of a text, such
+// as a trace, stay separate, because the log indents them.
 func harmlessValue(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -215,7 +217,7 @@ func harmlessValue(value any) any {
 	return value
 }
 
-// cut returns at most the first letters of a text.
+// cut returns the first letters of a text, and … if some are left out.
 func cut(text string, letters int) string {
 	short := fmt.Sprintf("%.*s", letters, text)
 	if len(short) < len(text) {
@@ -224,8 +226,8 @@ func cut(text string, letters int) string {
 	return short
 }
 
-// libraryLog is the logger of go-plugin. Its messages are for debugging this package; [Remote]
-// reports once what happened to a plugin.
+// libraryLog is the logger that go-plugin gets. It logs everything at the debug level, because
+// [Remote] reports once what happened to a plugin.
 type libraryLog struct{ hclog.Logger }
 
 func (l libraryLog) Info(message string, args ...any)  { l.Debug(message, args...) }

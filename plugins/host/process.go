@@ -169,7 +169,7 @@ func (c Command) check() error {
 	return nil
 }
 
-// dispensed makes a client for go-plugin's connection.
+// dispensed makes the client of the policy's service on go-plugin's connection.
 type dispensed struct{ plugin.NetRPCUnsupportedPlugin }
 
 func (*dispensed) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {

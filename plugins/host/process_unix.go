@@ -23,13 +23,15 @@ func killGroup(p *os.Process) {
 	_ = p.Kill() // it may have changed its group
 }
 
-// guardScript waits for the end of the host, the only process that has the other end of the guard's
-// input. However the host ends, the script removes the socket and kills the plugin, whatever it is
-// doing, and what the plugin started.
+// guardScript is run by a guard, a shell in the plugin's process group. It waits for the end of the
+// host, the only process that has the other end of the guard's input. However the host ends, the
+// script removes the socket and kills the plugin, whatever it is doing, and what the plugin
+// started.
 const guardScript = `trap "" HUP INT QUIT TERM; read -r _; rm -rf -- "$1"; kill -KILL 0`
 
-// startGuard starts a guard in a plugin's group; it removes the directory if the host is killed.
-// The returned function waits for the end of a guard that was killed with its group.
+// startGuard starts a guard: a process in the plugin's group that kills the group and removes the
+// directory if the host is killed. The returned function waits for the end of a guard that was
+// killed with its group.
 func startGuard(group int, dir string) (reap func(), err error) {
 	reap = func() {}
 	input, held, err := os.Pipe()

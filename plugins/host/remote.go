@@ -105,8 +105,9 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 	})
 }
 
-// startError explains a failed start: the executable is not a plugin, unless there is another
-// reason.
+// startError returns the error of a failed start. It says that the executable is not a plugin,
+// unless the cause is the host, a lack of resources, a wrong checksum or version, or the end of
+// ctx.
 func startError(ctx context.Context, path string, err error) error {
 	if _, here := errors.AsType[hostError](err); here || scarce(err) || errors.Is(err, plugin.ErrChecksumsDoNotMatch) ||
 		errors.Is(err, wire.ErrMismatch) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -155,8 +156,8 @@ func (r *Remote) start(ctx context.Context) (*session, backfill.PolicySpec, erro
 	return r.connect(ctx)
 }
 
-// greet asks for the policy's description and passes it its options. channel is nil if none was
-// offered. On an error the process is ended.
+// greet asks the plugin for its description, opens a session and passes the policy its options. The
+// channel is nil if none was offered. On an error greet ends the process.
 func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn, options map[string]string,
 	end func(graceful bool),
 ) (*session, backfill.PolicySpec, error) {
@@ -189,7 +190,7 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 }
 
 // meet asks the plugin to describe itself and opens a session: over the channel if it was offered
-// and accepted.
+// and accepted, else over gRPC.
 func meet(ctx context.Context, service policyv1.PolicyServiceClient,
 	channel net.Conn,
 ) (transport, *policyv1.DescribeResponse, error) {
@@ -220,7 +221,7 @@ func (r *Remote) Decide(ctx context.Context, tx *backfill.Transaction) error {
 	return r.trunk.Decide(ctx, tx)
 }
 
-// Decided reports how a round of the trunk ended.
+// Decided records how a round of the trunk ended; see [Branch.Decided].
 func (r *Remote) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	r.trunk.Decided(round, d, own)
 }
@@ -251,8 +252,8 @@ func (r *Remote) Close() {
 	r.leave(true)
 }
 
-// live returns the session with a running plugin. If there is none, it starts one when it is time
-// to.
+// live returns the session with a running plugin. If there is none, it starts one, unless the
+// plugin failed so often that it must wait or is given up.
 func (r *Remote) live(ctx context.Context) (*session, error) {
 	if r.session != nil {
 		return r.session, nil
@@ -282,7 +283,8 @@ func same(a, b backfill.PolicySpec) bool {
 	return a.Name == b.Name && a.Guarantees == b.Guarantees && a.IgnoresOrder == b.IgnoresOrder
 }
 
-// failed ends the process after a failure that the plugin caused, and returns the error.
+// failed ends the process after a failure of the plugin, counts and logs the failure, and returns
+// the error. It does not count if ctx has ended, since the host no longer wants an answer then.
 func (r *Remote) failed(ctx context.Context, err error) error {
 	r.leave(false)
 	if ctx.Err() != nil { // the host no longer wants the answer

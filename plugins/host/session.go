@@ -8,11 +8,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// session is the conversation with a plugin. Every question has one answer, so nobody listens in
-// between.
+// session is the conversation with a plugin. Every question has one answer, and nothing is received
+// without a question.
 type session struct {
 	transport
-	end  func(graceful bool)   // ends what is behind the session
+	end  func(graceful bool)   // ends the process behind the session, if there is one
 	fate func(err error) error // adds to an error how the process ended; nil: there is no process
 	pid  int                   // of the process, if there is one
 	// knows lists the features that the plugin says it understands; it is sent no others.
@@ -23,7 +23,7 @@ type session struct {
 }
 
 // ask sends messages, the last of which is a question, and waits for its answer. If the context
-// ends before that, so does the session.
+// ends first, the session ends, too.
 func (s *session) ask(ctx context.Context, messages ...*policyv1.HostMessage) (*policyv1.PolicyMessage, error) {
 	stop := context.AfterFunc(ctx, s.cut)
 	answer, err := s.exchange(append(s.outbox, messages...))

@@ -21,13 +21,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// linger is how long the pipes of an ended process are still read: processes that it started and
-// that left its group may hold them open for ever.
+// linger is how long the pipes of an ended process are still read. Processes that it started, and
+// that left its group, may hold the pipes open for ever.
 const linger = time.Second
 
-// supervised is the operating system's side of a plugin, as go-plugin's runner. It applies the
-// limits to the process and the processes that it starts, reads their output, and ends them
-// together.
+// supervised is a plugin's process, as go-plugin's runner. It applies the limits to the process and
+// the processes that it starts, reads their output, and ends them together.
 type supervised struct {
 	cmd    *exec.Cmd
 	dir    string // removed if the host is killed
@@ -108,8 +107,8 @@ func (c *supervised) run(started chan<- error) {
 	reapGuard()
 }
 
-// begin starts the process within its limits, and its guard. reapGuard waits for the end of the
-// guard after it was killed.
+// begin starts the process within its limits, and a guard: a process that ends it if the host is
+// killed. reapGuard waits for the end of the guard after the guard was killed.
 func (c *supervised) begin() (reapGuard func(), err error) {
 	ownGroup(c.cmd)
 	if err = c.cmd.Start(); err != nil {
@@ -173,7 +172,8 @@ func (c *supervised) refuse(err error) {
 // errSilent says that a process ended without a handshake.
 var errSilent = errors.New("it ended without a handshake")
 
-// refusal returns why the handshake failed, if that is the process' fault, and ends the process.
+// refusal ends the process and returns why the handshake failed; nil if that was not the process'
+// fault.
 func (c *supervised) refusal() error {
 	c.mu.Lock()
 	refused := c.refused
@@ -207,7 +207,7 @@ func (c *supervised) refusal() error {
 	return refused
 }
 
-// fate adds to an error how the process ended, if it did.
+// fate returns an error with how the process ended; the error alone if the process goes on.
 func (c *supervised) fate(err error) error {
 	select {
 	case <-c.drained:

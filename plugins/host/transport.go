@@ -24,7 +24,7 @@ import (
 type transport interface {
 	send(m *policyv1.HostMessage) (int, error)
 	receive() (*policyv1.PolicyMessage, int, error)
-	// cut closes it, which also ends a waiting send or receive.
+	// cut closes the session, which also ends a waiting send or receive.
 	cut()
 }
 
@@ -82,7 +82,7 @@ func noBroker(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn,
 	return open(ctx, desc, conn, method, options...)
 }
 
-// codec is gRPC's own codec, which checks answers before it decodes them.
+// codec is gRPC's own codec with a check of answers before they are decoded.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(grpcproto.Name)} }

@@ -9,8 +9,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
-// stderr is the original standard error of the process. What a policy prints to the later one goes
-// to the host through the connection, and is lost with it.
+// stderr is the standard error with which the process was started. go-plugin replaces os.Stderr by
+// one that goes through the connection to the host, and what is printed there is lost if the
+// connection breaks.
 var stderr = os.Stderr
 
 // Logger returns the logger for a policy. In a plugin its lines appear in the host's log, under the

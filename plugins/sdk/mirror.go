@@ -12,8 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// mirror is a policy with its copies of the host's state, one per branch. If a copy may be wrong it
-// is dropped, and the host sends the state anew.
+// mirror is a policy with its copies of the host's state, one for each branch. A copy that may be
+// wrong is dropped, and the host sends the state anew.
 type mirror struct {
 	spec     backfill.PolicySpec
 	policy   backfill.Policy
@@ -103,7 +103,8 @@ func (m *mirror) decide(msg *policyv1.Decide) *policyv1.PolicyMessage {
 	}}}
 }
 
-// follow brings a copy of the state to the base revision.
+// follow applies the settled rounds in a message to a copy of the state. It errs if that is not
+// possible or the copy is not at the message's base revision then.
 func follow(s *backfill.State, msg *policyv1.Decide) error {
 	for _, settled := range msg.GetSettled() {
 		tx, err := s.Open(wire.DecodeRound(settled.GetRound()))
@@ -140,7 +141,7 @@ func (m *mirror) act(s *backfill.State, r backfill.Round) (backfill.Decision, er
 	return decision, nil
 }
 
-// guard turns a panic into an error and logs the stack.
+// guard calls the callback and turns its panic into an error; it logs the stack.
 func (m *mirror) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -13,8 +13,8 @@ const maxActions = 1 << 20
 const leastAction = 2
 
 // CheckAnswer returns an error if an encoded PolicyMessage has too many actions. Limiting its bytes
-// is not enough, because an action of two bytes becomes a hundred when it is decoded. read is
-// called only if size allows that many actions.
+// is not enough, because an action of two bytes becomes a hundred when it is decoded. It calls the
+// callback, which returns the encoded message, only if size bytes can hold so many actions.
 func CheckAnswer(size int, read func() []byte) error {
 	if size <= leastAction*maxActions {
 		return nil
@@ -32,7 +32,8 @@ func CheckAnswer(size int, read func() []byte) error {
 	})
 }
 
-// fields calls visit for every field of a message that has this number and holds bytes.
+// fields calls the callback with the content of every field of a message that has this number and
+// holds bytes. It errs if the message is malformed or the callback errs.
 func fields(raw []byte, number protowire.Number, visit func([]byte) error) error {
 	for len(raw) > 0 {
 		field, kind, n := protowire.ConsumeTag(raw)

@@ -33,8 +33,8 @@ const (
 	firstRoom = 64 << 10
 )
 
-// NewChannel returns a channel over a stream that receives no message larger than limit. It reads
-// ahead.
+// NewChannel returns a channel over a stream. The channel receives no message larger than limit,
+// and reads ahead.
 func NewChannel(stream io.ReadWriter, limit int) *Channel {
 	return &Channel{out: stream, in: bufio.NewReader(stream), limit: limit}
 }

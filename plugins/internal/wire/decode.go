@@ -103,7 +103,7 @@ func decodeBundle(m *policyv1.Bundle) backfill.Bundle {
 	}
 }
 
-// id returns the inverse of number.
+// id returns a number in a message as an ID; it is the inverse of function number.
 func id[ID ~int32](number int32) ID { return ID(number) }
 
 func decodeJob(m *policyv1.Job) *backfill.Job {
@@ -126,7 +126,8 @@ func decodeSlot(m *policyv1.Slot) backfill.Slot {
 	return backfill.Slot{ID: backfill.SlotID(m.GetId()), Name: m.GetName(), Capacity: m.GetCapacity()}
 }
 
-// decodePlacement decodes a placement. Missing counts become 0, which no job has.
+// decodePlacement decodes a placement. If it has no counts, all are 1; if some are missing, these
+// are 0, which no job has.
 func decodePlacement(m *policyv1.Placement) backfill.Placement {
 	if m == nil {
 		return nil
@@ -144,8 +145,8 @@ func decodePlacement(m *policyv1.Placement) backfill.Placement {
 	return p
 }
 
-// kind narrows an enumeration. An unknown value becomes 0, which is unspecified, never a known
-// value.
+// kind narrows the value of an enumeration to a byte. A value that does not fit becomes 0, which is
+// unspecified, and never another known value.
 func kind(k int32) uint8 {
 	if k < 0 || k > math.MaxUint8 {
 		return 0

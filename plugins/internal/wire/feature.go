@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// Features are additions to the protocol since its first release that a plugin would misread if it
-// does not know them. Each has a bit, by its number in the protocol.
+// Features are additions to the protocol since its first release that a plugin without support for
+// them would misread. Each has a bit, by its number in the protocol.
 type Features uint8
 
 // The features.

@@ -1,5 +1,5 @@
 // Package wire is what both sides of the plugin boundary share besides the protocol itself: the
-// handshake, the limits, and the encoding of the contract's types as messages.
+// handshake, the limits, and the encoding of package backfill's types as messages.
 package wire
 
 import (
