@@ -21,7 +21,7 @@ type Accountant struct {
 	tree     *tree
 	accounts map[string]*account
 	clock    clock
-	limits   map[string]float64 // concurrency limits in use, as the last Admit saw them
+	limits   map[string]float64 // how much of each concurrency limit was in use at the last Admit
 }
 
 // Use is what a submitter uses at an instant: the number of slots and their total slot weight
@@ -46,7 +46,8 @@ type account struct {
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
-	// share is the fraction of its group, limit the slot weight, both as of the last Divide.
+	// share is the submitter's fraction of what its group may use, limit the slot weight of that
+	// fraction, and waiting says that it had waiting jobs, all as of the last Divide.
 	share, limit float64
 	waiting      bool
 }
@@ -68,7 +69,7 @@ func Open(db *bbolt.DB, s Settings) (*Accountant, error) {
 }
 
 // Configure replaces the settings, as after a reconfiguration. New quotas take effect at the next
-// Divide.
+// Divide. An error changes nothing.
 func (a *Accountant) Configure(s Settings) error {
 	t, err := newTree(s.Groups)
 	if err != nil {
@@ -97,9 +98,9 @@ func (a *Accountant) Configure(s Settings) error {
 	return nil
 }
 
-// Update ages all priorities to now, adds the usage since the last update, and records use as what
-// each submitter uses from now on. A submitter that use does not name uses nothing. This is
-// HTCondor's Accountant::UpdatePriorities (src/condor_negotiator.V6/Accountant.cpp):
+// Update ages all priorities to the time now, adds the usage since the last update, and records
+// what each submitter uses from now on. A submitter that is missing in the map uses nothing. This
+// is HTCondor's Accountant::UpdatePriorities (src/condor_negotiator.V6/Accountant.cpp):
 //
 //	β        = 0.5 ^ (seconds since the last update / half-life)
 //	priority = max(0.5, priority × β + weight in use since then × (1 - β))
@@ -107,9 +108,9 @@ func (a *Accountant) Configure(s Settings) error {
 //
 // A group's priority follows the use of its whole subtree; its usage counts only its own
 // submitters. Because β is exact for any interval, many short updates give the same result as one
-// long update while the use stays the same. A new use counts from the update that names it, so call
-// Update also when jobs start. Time is counted in whole seconds. If the clock was set back, no
-// usage is charged for that interval and counting continues from the new time.
+// long update while the use stays the same. What a submitter uses counts only from the update that
+// reports it, so call Update also when jobs start. Time is counted in whole seconds. If the clock
+// was set back, no usage is charged for that interval and counting continues from the new time.
 //
 // Changed accounts are written in one transaction; accounts that use nothing are not written. If
 // the write fails, Update returns the error and the next Update writes them again.
@@ -148,8 +149,8 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	return a.save()
 }
 
-// age advances the account to now, passed seconds after the last update; beta is the decay for that
-// interval.
+// age advances the account to the Unix time now. passed is the number of seconds since the last
+// update, beta the factor by which priorities decay in that time.
 func (r *account) age(passed int64, beta float64, now int64) {
 	if passed == 0 {
 		return

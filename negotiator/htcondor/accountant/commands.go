@@ -36,7 +36,7 @@ func (a *Accountant) SetUsage(submitter string, seconds float64) error {
 	return a.set(submitter, func(r *account) { r.Weighted = seconds })
 }
 
-// SetBegin sets when the submitter first used a slot, as a Unix time.
+// SetBegin sets when the submitter first used a slot, as a Unix time from 0 to 2³²-1.
 func (a *Accountant) SetBegin(submitter string, unix int64) error {
 	if err := inRange("begin of usage", float64(unix), 0, math.MaxUint32); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (a *Accountant) SetBegin(submitter string, unix int64) error {
 	return a.set(submitter, func(r *account) { r.Begin = unix })
 }
 
-// SetLast sets when the submitter last used a slot, as a Unix time.
+// SetLast sets when the submitter last used a slot, as a Unix time from 0 to 2³²-1.
 func (a *Accountant) SetLast(submitter string, unix int64) error {
 	if err := inRange("last usage", float64(unix), 0, math.MaxUint32); err != nil {
 		return err
@@ -69,7 +69,8 @@ func (a *Accountant) SetFloor(submitter string, weight int64) error {
 	return a.set(submitter, func(r *account) { r.Floor = weight })
 }
 
-// ResetUsage sets the accumulated usage of a submitter to 0 as of now. Its priority stays.
+// ResetUsage sets the accumulated usage of a submitter to 0; usage begins anew at the time now. Its
+// priority stays.
 func (a *Accountant) ResetUsage(now time.Time, submitter string) error {
 	return a.set(submitter, func(r *account) { r.reset(now) })
 }
@@ -111,7 +112,8 @@ func (a *Accountant) Delete(submitter string) error {
 	return nil
 }
 
-// set changes an account and writes it.
+// set changes an account by the callback and writes it. It creates a submitter's account if there
+// is none; the name of an unknown group is an error.
 func (a *Accountant) set(name string, change func(*account)) error {
 	if err := checkName(name); err != nil {
 		return err

@@ -18,8 +18,8 @@ type group struct {
 	subtreeQuota, quota float64
 	requested           float64
 	allocated           float64
-	// missing is how much more is wanted than granted, by the group alone and by those groups of
-	// its subtree that accept surplus.
+	// missing is how much more the group's own submitters want than was granted; subtreeMissing
+	// adds what its subgroups that accept surplus miss.
 	missing, subtreeMissing float64
 }
 
@@ -76,7 +76,9 @@ func (t *tree) assigned(name string) (g *group, isGroup bool) {
 }
 
 // assign divides a quota, in slot weight, among a group and its subgroups. Static quotas are served
-// first; dynamic quotas are fractions of the rest.
+// first; dynamic quotas are fractions of the rest. With oversubscribe, static quotas count in full
+// even if their sum exceeds the quota, and a group other than the root keeps the whole quota beside
+// them.
 func (g *group) assign(quota float64, oversubscribe bool) {
 	g.subtreeQuota = quota
 	static, dynamic := 0.0, 0.0
@@ -109,8 +111,8 @@ func (g *group) assign(quota float64, oversubscribe bool) {
 	}
 }
 
-// grant gives each group of the subtree what it wants within its quota, then shares the surplus,
-// and returns what is left of it.
+// grant gives each group of the subtree what it wants within its quota, then shares what is left of
+// the quotas (the surplus), and returns the rest.
 func (g *group) grant() (surplus float64) {
 	g.allocated = min(g.requested, g.quota)
 	g.missing = g.requested - g.allocated
@@ -128,8 +130,8 @@ func (g *group) grant() (surplus float64) {
 	return g.share(surplus)
 }
 
-// share gives surplus to the group and its subgroups in proportion to their quotas, and the rest in
-// equal parts to those without a quota. It returns what nobody wants.
+// share gives the surplus to the group and to those subgroups that accept surplus, in proportion to
+// their quotas, and the rest in equal parts to those without a quota. It returns what nobody wants.
 func (g *group) share(surplus float64) (left float64) {
 	if surplus <= 0 || g.subtreeMissing <= 0 {
 		return max(0, surplus)
@@ -154,7 +156,7 @@ func (g *group) share(surplus float64) (left float64) {
 	return surplus
 }
 
-// taker is a group that wants part of a surplus.
+// taker is a group that wants part of a surplus: its quota, and what it still wants and has got.
 type taker struct{ quota, wants, got float64 }
 
 // pour shares a surplus in proportion to weights until nobody with a weight wants more, and returns
@@ -191,8 +193,9 @@ func pour(takers []taker, surplus float64, weight func(taker) float64) float64 {
 	return 0
 }
 
-// limit returns how much the group may use in total: with strict quotas, no group above it that
-// refuses surplus may exceed its own quota.
+// limit returns the slot weight that the group may use in total: its quota, or what it was granted
+// if that is more. It is less if the group, or a group above it, accepts no surplus and would
+// exceed its quota.
 func (g *group) limit() float64 {
 	most := max(g.allocated, g.quota)
 	for above := g; above != nil; above = above.parent {
@@ -203,7 +206,7 @@ func (g *group) limit() float64 {
 	return most
 }
 
-// sortKey is the value of GROUP_SORT_EXPR's default expression.
+// sortKey returns the value of the default expression of GROUP_SORT_EXPR for the group.
 func (g *group) sortKey() float64 {
 	switch {
 	case g.parent == nil:

@@ -39,7 +39,7 @@ func addLimit(limits []Limit, l Limit) []Limit {
 	return append(limits, l)
 }
 
-// wanted returns the number at the start of a text, as strtod reads it.
+// wanted returns the number at the start of a text, as strtod reads it; 1 if there is none above 0.
 func wanted(text string) float64 {
 	for end := min(len(text), 40); end > 0; end-- {
 		if v, err := strconv.ParseFloat(text[:end], 64); err == nil && !math.IsNaN(v) &&
@@ -65,8 +65,8 @@ type maximum struct {
 	err   error
 }
 
-// NewLimits returns limits that are read from the configuration on first use, and again after each
-// Reread.
+// NewLimits returns limits, each of which is read from the configuration on first use, and again
+// after each Reread.
 func NewLimits(lookup Lookup) *Limits { return &Limits{lookup: lookup, known: map[string]maximum{}} }
 
 // Reread discards what was read, because the configuration has changed.

@@ -14,8 +14,8 @@ type Order struct {
 	share *Share
 }
 
-// NewOrder returns an order. The function gives the submitter, weight and priority of a job; Order
-// sets the ID.
+// NewOrder returns an order without waiting jobs. The callback returns the submitter, weight and
+// priority of a job; Order sets the ID.
 func NewOrder(a *Accountant, of func(*backfill.Job) Waiting) *Order {
 	o := &Order{a: a, of: of}
 	o.Open(nil)

@@ -45,7 +45,8 @@ func (a *Accountant) Report(rollup bool) *classad.ClassAd {
 	return ad
 }
 
-// rollup sums the accounts of a group and its subgroups.
+// rollup returns the sum of the accounts of a group and of all groups below it, and stores it, and
+// the sum for each of these groups, in the map.
 func (a *Accountant) rollup(sums map[*group]*account, g *group) *account {
 	sum := *a.account(g.Name)
 	sums[g] = &sum

@@ -15,8 +15,7 @@ import (
 // Like HTCondor's own lookup, it must ignore the case of names.
 type Lookup func(knob string) (value string, ok bool)
 
-// Settings are the knobs of the accounting; [DefaultSettings] and [ParseSettings]
-// make them.
+// Settings are the knobs of the accounting; [DefaultSettings] and [ParseSettings] return them.
 type Settings struct {
 	// HalfLife is PRIORITY_HALFLIFE in seconds: the time in which the real priority of a submitter
 	// that uses nothing halves.
@@ -71,11 +70,10 @@ func DefaultSettings() Settings {
 const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,` +
 	`ifthenelse(groupquota>0,groupresourcesinuse/groupquota,3.3e+38))`
 
-// ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR,
-// NICE_USER_PRIO_FACTOR, REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN,
-// NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION, GROUP_NAMES, and for each group
-// GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
-// GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g. An error names the knob.
+// ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR, NICE_USER_PRIO_FACTOR,
+// REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION,
+// GROUP_NAMES, and for each group GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
+// GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g. An error names the knob with the invalid value.
 func ParseSettings(lookup Lookup) (Settings, error) {
 	s, r := DefaultSettings(), reader{lookup: lookup}
 	s.HalfLife = r.number("PRIORITY_HALFLIFE", s.HalfLife, 0.00001, maxValue)
@@ -130,7 +128,8 @@ func (r *reader) text(knob string) string {
 	return strings.TrimSpace(value)
 }
 
-// number returns a knob's value, which may be an expression, or missing if it is not set.
+// number returns a knob's value, which may be an expression, or the number missing if the knob is
+// not set. A value out of bounds is kept as the reader's error.
 func (r *reader) number(knob string, missing, low, high float64) float64 {
 	text := r.text(knob)
 	if text == "" {
@@ -219,7 +218,7 @@ func evaluate(text string) classad.Value {
 	return e.Eval(classad.Scope{MaxSteps: 100_000})
 }
 
-// words splits a list as HTCondor does.
+// words splits a list at commas and white space, as HTCondor does.
 func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }

@@ -26,8 +26,8 @@ type Waiting struct {
 // keys therefore brings all submitters to the same product of use and priority. HTCondor's pie
 // slices aim at the same: weight in proportion to 1/priority, counting what is in use, and again
 // among the rest when a submitter has too few jobs. The two results differ by less than one job
-// each, because HTCondor cuts the pie before it looks at the jobs. The jobs of a submitter below
-// its floor come before all others of its group.
+// each, because HTCondor computes the slices before it looks at the jobs. The jobs of a submitter
+// below its floor come before all others of its group.
 //
 // With accounting groups, the jobs of one group are ordered as above. Groups with the same parent
 // are then merged, where the parent's own submitters count as one of these groups: a job's key is
@@ -48,39 +48,42 @@ type Share struct {
 // queue holds a submitter's waiting jobs, next first.
 type queue struct {
 	node                 *node
-	used, priority, most float64   // most is the floor
+	used, priority, most float64   // most is the floor: up to it jobs come first
 	prios                []int64   // of the jobs
 	sums                 []float64 // of weights, up to and including each job
-	arrived              float64   // weight of the jobs that arrived since
+	arrived              float64   // weight of the jobs that Arrive added
 }
 
 // node is a group as it was when the Share was made.
 type node struct {
 	group  // a copy: its use and quotas
 	parent *node
-	own    lane // its submitters' jobs
-	merged lane // the jobs of its submitters and subgroups
+	own    lane // its submitters' jobs, by their keys among these
+	merged lane // the jobs of its submitters and subgroups, by their keys within the group
 	mixed  bool // there are groups, so own and merged differ
 }
 
-// lane lists jobs by key, in ascending order, with the running sums of their weights.
+// lane is a list of jobs: their keys in ascending order, and the running sums of their weights.
 type lane struct{ keys, sums []float64 }
 
-// noQuota is the key after which groups without a quota come.
+// noQuota is the upper bound of the keys of groups with a quota. Keys of groups without one are
+// above it.
 const noQuota = 1e9
 
-// least is the weight that a job without weight counts as, so that keys always rise.
+// least is the smallest weight that a job counts as, so that each job's key is above that of the
+// job before it.
 const least = 1e-3
 
-// placed is a job with its key at one level of the groups.
+// placed is a job, by its index, with its weight and its key at one level of the tree of groups.
 type placed struct {
 	job    int
 	key    float64
 	weight float64
 }
 
-// Share computes the order of waiting jobs, given in the order of jobs, from the use of the last
-// Update and the quotas of the last Divide. It takes O(n log n) for each level of groups.
+// Share computes the fair order of waiting jobs, given in the order of [backfill.Compare], from the
+// use of the last Update and the quotas of the last Divide. It takes O(n log n) for each level of
+// groups.
 func (a *Accountant) Share(jobs []Waiting) *Share {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +195,8 @@ func (s *Share) node(g *group) *node {
 	return n
 }
 
-// merge returns the jobs of a group's subtree in order.
+// merge returns the jobs of a group and of all groups below it, by ascending key, and fills in the
+// lanes of these groups' nodes.
 func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	n := s.node(g)
 	list := lists[n]
@@ -211,8 +215,9 @@ func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	return list
 }
 
-// rekey gives the jobs, which are in order, the keys of their group and returns the lane with their
-// old keys.
+// rekey replaces the keys of a group's jobs, which are sorted by key, by the keys that place them
+// among the jobs of other groups: (what the group uses + the weights up to and including the job) /
+// the group's quota. It returns the old keys, with the running sums of the weights.
 func rekey(list []placed, used, quota float64) lane {
 	old, sum := laneOf(list), used
 	for i := range list {

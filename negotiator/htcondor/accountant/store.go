@@ -36,9 +36,9 @@ type entry struct {
 }
 
 // OpenFile opens a database, or creates one that only its owner may read, and reads all of it once,
-// because bbolt itself panics, or worse, when it meets a damaged page later. It waits up to wait
-// for another process that has the file open. If bbolt panicked, the file stays locked until this
-// process ends.
+// because bbolt itself panics, or worse, when it meets a damaged page later. If another process has
+// the file open, it waits for at most the duration wait. If bbolt panicked, the file stays locked
+// until this process ends.
 func OpenFile(path string, wait time.Duration) (db *bbolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -113,8 +113,8 @@ func lengths(tx *bbolt.Tx, path string) error {
 	return nil
 }
 
-// keysFit reports whether the keys of a branch page lie within it. The walk does not read them;
-// Check does, in a goroutine where a fault would end the process.
+// keysFit reports whether the keys of a branch page lie within it. The function walk does not read
+// the keys, but bbolt's Check does, in a goroutine where a fault would end the process.
 func keysFit(file io.ReaderAt, page, size int64, count int) bool {
 	const header, element = 16, 16 // an element: offset of the key, its length, a page
 	elements := make([]byte, count*element)

@@ -14,7 +14,8 @@ type Candidate struct {
 	Weight float64
 	// Limits are its concurrency limits, counted once per start of the whole job.
 	Limits []Limit
-	// Room is the limit of the schedd that runs it; nil means no limit.
+	// Room is the limit of the schedd that runs it, shared by all jobs of the schedd; nil means no
+	// limit.
 	Room *Room
 }
 
@@ -94,7 +95,7 @@ type pot struct {
 	used, max float64
 	err       error
 	full      string  // the reason when there is no room; if empty, the numbers are the reason
-	wanted    float64 // by an earlier job that did not fit
+	wanted    float64 // the most that an earlier job wanted and did not get
 }
 
 // demand is the amount of one limit that a job wants.
@@ -150,7 +151,8 @@ func (t *throttle) judge(c Candidate) Verdict {
 	return Verdict{Admitted: reason == "", Reason: reason}
 }
 
-// of returns the job's demands. The result is valid until the next call.
+// of returns what the job wants of each limit that applies to it. The result is valid until the
+// next call.
 func (t *throttle) of(c Candidate) []demand {
 	t.demands = t.demands[:0]
 	for _, l := range c.Limits {
