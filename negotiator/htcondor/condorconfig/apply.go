@@ -38,8 +38,8 @@ func (c *Config) Settings(file string) (config.Config, error) {
 	return s, errors.Join(errs...)
 }
 
-// Blame names in the error the setting that caused it: by its knob if HTCondor's configuration sets
-// it, else by its key.
+// Blame puts the name of the setting that caused an error in front of the error: its knob if
+// HTCondor's configuration sets the knob, else its key in the YAML file.
 func (c *Config) Blame(key string, err error) error {
 	knob := prefix + strings.ToUpper(key)
 	if _, set := c.Lookup(knob); set {

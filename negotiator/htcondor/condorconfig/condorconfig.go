@@ -16,7 +16,7 @@ import (
 // Program is the tool that prints HTCondor's configuration.
 const Program = "condor_config_val"
 
-// Source says whose view of the configuration is wanted.
+// Source says which program prints the configuration, and for which daemon.
 type Source struct {
 	// Program is the executable; empty means condor_config_val in the PATH.
 	Program string
@@ -27,7 +27,7 @@ type Source struct {
 // subsystem is HTCondor's name for our kind of daemon.
 const subsystem = "NEGOTIATOR"
 
-// ErrNone says that this machine has no HTCondor.
+// ErrNone says that condor_config_val is not in the PATH: this machine has no HTCondor.
 var ErrNone = errors.New(Program +
 	" is not there: is HTCondor installed, and its bin folder in the PATH? Standing alone, name the pool with --pool " +
 	"htcondor://HOST:PORT")
@@ -35,13 +35,13 @@ var ErrNone = errors.New(Program +
 // patience limits the time to read the configuration.
 const patience = 30 * time.Second
 
-// Config is HTCondor's configuration at a moment.
+// Config is HTCondor's configuration as it was when it was read.
 type Config struct {
 	values map[string]string // by name in capitals
 	local  string
 }
 
-// Read reads the whole configuration.
+// Read reads the whole configuration from condor_config_val.
 func Read(ctx context.Context, s Source) (*Config, error) {
 	program := s.Program
 	if program == "" {
@@ -67,7 +67,7 @@ func Read(ctx context.Context, s Source) (*Config, error) {
 	return Parse(string(out), s.LocalName), nil
 }
 
-// Parse reads the output of condor_config_val -dump.
+// Parse reads the output of condor_config_val -dump; localName is the daemon's -local-name, or "".
 func Parse(dump, localName string) *Config {
 	c := &Config{values: map[string]string{}, local: strings.ToUpper(localName)}
 	lines := strings.Split(dump, "\n")

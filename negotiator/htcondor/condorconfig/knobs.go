@@ -124,7 +124,7 @@ func AtStart() []string {
 	}
 }
 
-// knobNamed returns a knob of the table.
+// knobNamed returns the knob of that name, ignoring case; false if the table has none.
 func knobNamed(name string) (Knob, bool) {
 	for _, k := range knobs {
 		if strings.EqualFold(k.Name, name) {

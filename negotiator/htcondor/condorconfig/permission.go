@@ -31,7 +31,7 @@ type entry struct {
 // LookUp returns the addresses of a host.
 type LookUp func(host string) ([]netip.Addr, error)
 
-// implies lists the levels that each level includes.
+// implies lists, for each level, the other levels that include it.
 var implies = map[string][]string{
 	"READ":             {"WRITE", "ADVERTISE_SCHEDD", "DAEMON", "NEGOTIATOR", "ADMINISTRATOR"},
 	"ADVERTISE_SCHEDD": {"DAEMON"},
@@ -41,8 +41,8 @@ var implies = map[string][]string{
 	"ADMINISTRATOR":    {},
 }
 
-// Permissions reads the lists. A list for the negotiator alone, such as ALLOW_READ_NEGOTIATOR,
-// replaces the general one.
+// Permissions reads the ALLOW_ and DENY_ lists of all levels. A list for the negotiator alone, such
+// as ALLOW_READ_NEGOTIATOR, replaces the general one.
 func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	p := &Permissions{allow: map[string][]entry{}, deny: map[string][]entry{}}
 	known := map[string][]netip.Addr{}
@@ -68,7 +68,8 @@ func (c *Config) Permissions(lookUp LookUp) *Permissions {
 	return p
 }
 
-// resolve determines the addresses of an entry; why says why there are none.
+// resolve looks up the addresses of an entry's host, if that is a name; known holds the hosts that
+// were looked up before. why says why it cannot be resolved, or is "".
 func (e *entry) resolve(known map[string][]netip.Addr, lookUp LookUp) (why string) {
 	e.host = strings.Trim(e.host, "[]") // around an IPv6 address
 	_, noAddress := netip.ParseAddr(e.host)
@@ -93,7 +94,8 @@ func (e *entry) resolve(known map[string][]netip.Addr, lookUp LookUp) (why strin
 	return ""
 }
 
-// network parses 10.0.0.0/16 or 10.0.0.0/255.255.0.0.
+// network parses a network such as 10.0.0.0/16 or 10.0.0.0/255.255.0.0, and reports whether the
+// text is one.
 func network(text string, into *netip.Prefix) bool {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {

@@ -71,7 +71,8 @@ func (c *Config) Pairs(name string) (map[string]string, error) {
 	return all, nil
 }
 
-// Bool returns the value of a knob that is true or false.
+// Bool returns the value of a knob that is true or false, a number (0 is false) or an expression
+// for either. Any other value, or none, is an error.
 func (c *Config) Bool(name string) (bool, error) {
 	text := c.Text(name)
 	v := evaluated(text)
@@ -90,7 +91,7 @@ func (c *Config) Bool(name string) (bool, error) {
 	return false, &Error{name, text, "true or false"}
 }
 
-// Int returns the value of a knob that is a whole number of at least 0.
+// Int returns the value of a knob that is a whole number from 0 to 2³¹-1, or an expression for one.
 func (c *Config) Int(name string) (int64, error) {
 	text := c.Text(name)
 	n, ok := evaluated(text).Number()
@@ -135,7 +136,7 @@ func evaluated(text string) classad.Value {
 	return e.Eval(classad.Scope{})
 }
 
-// Check returns an error that names every knob of the table with an invalid value.
+// Check returns an error that names every knob in [Knobs] with an invalid value.
 func (c *Config) Check() error {
 	var errs []error
 	for _, k := range Knobs() {
