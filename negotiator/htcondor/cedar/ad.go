@@ -23,7 +23,8 @@ func (s *Stream) PutAd(ad *classad.ClassAd) {
 	s.PutString("")
 }
 
-// PutBareAd writes an ad without the two texts at its end, which a few commands do not expect.
+// PutBareAd writes an ad without the two empty texts that [Stream.PutAd] adds; a few commands do
+// not expect them.
 func (s *Stream) PutBareAd(ad *classad.ClassAd) { s.putAttributes(ad) }
 
 func (s *Stream) putAttributes(ad *classad.ClassAd) {
@@ -68,7 +69,8 @@ func (s *Stream) AppendLines(b Lines) (Lines, error) {
 	return b, err
 }
 
-// appendAttributes reads the attributes, which is all of a bare ad.
+// appendAttributes reads the attributes of an ad and appends their lines to b. A bare ad has
+// nothing else.
 func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 	n, err := s.IntIn("the number of an ad's attributes", 0, maxAttributes)
 	if err != nil {
@@ -100,7 +102,7 @@ func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 // Ad reads an ad.
 func (s *Stream) Ad() (*classad.ClassAd, error) { return s.ad(s.AppendLines) }
 
-// BareAd reads an ad without the two texts at its end.
+// BareAd reads an ad as [Stream.PutBareAd] writes it.
 func (s *Stream) BareAd() (*classad.ClassAd, error) { return s.ad(s.appendAttributes) }
 
 func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
@@ -163,7 +165,8 @@ func Private(name string) bool {
 	}
 }
 
-// Find returns the expression of an attribute as it was received.
+// Find returns the expression of an attribute as it was received; false if the ad has none of that
+// name, ignoring case.
 func (l Lines) Find(name string) ([]byte, bool) {
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
 		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Address is where a daemon listens, in HTCondor's words a sinful string:
+// Address is where a daemon listens, which HTCondor calls a sinful string:
 // "<127.0.0.1:9618?addrs=127.0.0.1-9618&noUDP&sock=collector>".
 type Address struct {
 	Host string // a name or an IP address
@@ -63,7 +63,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// set applies one parameter; unknown ones are ignored.
+// set applies one parameter, KEY=VALUE or KEY; unknown keys are ignored.
 func (a *Address) set(pair string) error {
 	key, escaped, _ := strings.Cut(pair, "=")
 	value, err := url.PathUnescape(escaped)

@@ -17,8 +17,8 @@ const sharedPortConnect = 75
 var ErrBrokered = errors.New("it asks to be called through a broker (CCB), which is not supported: open a way to it, " +
 	"or leave it out")
 
-// brokeredPatience limits the time to connect directly to such a daemon: most often nothing answers
-// there.
+// brokeredPatience limits the time to connect directly to a daemon that asks for a broker, as most
+// often nothing answers there.
 const brokeredPatience = 3 * time.Second
 
 // Dialer connects to daemons.
@@ -74,8 +74,8 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 	return nil, fmt.Errorf("connect to %v: %w", a, errors.Join(failed...))
 }
 
-// passOn asks a shared port to hand the connection to the daemon named sock. The daemon never sees
-// this message, so no digest includes it.
+// passOn asks a shared port to hand the connection to the daemon with this sock name; name is ours.
+// The daemon never sees this message, so the digest of what was sent leaves it out.
 func (s *Stream) passOn(sock, name string) error {
 	s.PutInt(sharedPortConnect)
 	s.PutString(sock)

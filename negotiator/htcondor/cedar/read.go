@@ -14,7 +14,7 @@ const (
 	maxAd   = 16 << 20
 )
 
-// take reads len(b) bytes into b.
+// take reads as many bytes of the message as fit into b; fewer are an error.
 func (s *Stream) take(b []byte) error {
 	for len(b) > 0 {
 		if len(s.frame) == 0 {
@@ -40,8 +40,8 @@ func (s *Stream) Int() (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:])), err //nolint:gosec // as above
 }
 
-// IntIn reads an integer and returns an error if it is not between low and high; what names it in
-// the error.
+// IntIn reads an integer and returns an error, which names it by the text what, if it is not from
+// low to high.
 func (s *Stream) IntIn(what string, low, high int64) (int, error) {
 	v, err := s.Int()
 	if err == nil && (v < low || v > high) {
@@ -74,13 +74,13 @@ func (s *Stream) Bytes(n int) ([]byte, error) {
 	return b, s.take(b)
 }
 
-// Text reads a text. A null text is "".
+// Text reads a text. HTCondor's null text is returned as "".
 func (s *Stream) Text() (string, error) {
 	b, err := s.appendText(nil, maxText)
 	return string(b), err
 }
 
-// appendText appends a text of at most limit bytes to b.
+// appendText reads a text and appends it to b; more than limit bytes are an error.
 func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	if s.opener != nil {
 		return s.appendCounted(b, limit)
@@ -114,7 +114,8 @@ func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	}
 }
 
-// appendCounted appends a text that is preceded by its length, which includes the final 0.
+// appendCounted is appendText on an encrypted stream, where a text is preceded by its length, which
+// includes the final 0.
 func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
 	n, err := s.Int()
 	switch {

@@ -70,7 +70,8 @@ func (c *seal) nonce() []byte {
 	return nonce[:]
 }
 
-// seal encrypts a body that follows room for a header and an IV, and returns the frame.
+// seal returns the encrypted frame of a body, valid until the next call. In out, the body follows
+// unused room for a header and an IV. last marks the last frame of a message.
 func (c *seal) seal(out []byte, last bool) []byte {
 	plain := out[headerSize+ivSize:]
 	lead := 0
@@ -93,7 +94,8 @@ func (c *seal) seal(out []byte, last bool) []byte {
 	return c.box
 }
 
-// open decrypts a body in place.
+// open decrypts a frame's body in place. It returns an error if the key differs or the frame was
+// changed.
 func (c *seal) open(header, body []byte) ([]byte, error) {
 	c.aad = c.aad[:0]
 	if !c.started {

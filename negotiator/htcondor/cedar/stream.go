@@ -41,7 +41,7 @@ type Stream struct {
 	// Reading.
 	in       *bufio.Reader
 	budget   int64  // how many bytes may still be read; negative: no limit
-	frame    []byte // the unread rest of the current one
+	frame    []byte // the unread rest of the current frame
 	last     bool   // the current frame is the last of the message
 	inside   bool   // a message has begun and not ended
 	room     []byte // buffer of the current frame
@@ -73,7 +73,8 @@ func (p *patient) Read(b []byte) (int, error) {
 // authenticated yet.
 func (s *Stream) Limit(bytes int64) { s.budget = bytes }
 
-// spend subtracts a frame from the limit.
+// spend subtracts the bytes of a frame from the limit that [Stream.Limit] set; too many are an
+// error.
 func (s *Stream) spend(bytes int64) error {
 	if s.budget < 0 {
 		return nil
@@ -166,7 +167,7 @@ func (s *Stream) Send() error {
 	return s.outErr
 }
 
-// next reads the next frame of the message.
+// next reads the next frame of the message; after the last one it returns [ErrMessageEnds].
 func (s *Stream) next() error {
 	if s.inside && s.last {
 		return fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), ErrMessageEnds)
@@ -234,7 +235,8 @@ func (s *Stream) End() error {
 	return nil
 }
 
-// More reports whether the current message has unread content.
+// More reports whether the current message has unread content. If none has begun, it waits for the
+// next one.
 func (s *Stream) More() (bool, error) {
 	for len(s.frame) == 0 {
 		if s.inside && s.last {
