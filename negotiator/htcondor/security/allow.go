@@ -16,8 +16,9 @@ type rule struct {
 // ParseRules turns lists like HTCondor's ALLOW_ and DENY_ settings into a function for
 // [Server.Allow]. In "condor@pool.test/10.0.0.*, *@cs/*, 10.1.0.0/16", an entry is a user, an IP
 // address or network, or a user and an address separated by a slash; * stands for any characters.
-// DENY_ takes precedence. The family may do anything that is not denied. Host names are not looked
-// up; they and malformed entries are skipped and named in the error.
+// DENY_ takes precedence. The family, daemons started by the same condor_master, may do anything
+// that is not denied. Host names are not looked up; they and malformed entries are skipped and
+// named in the error, and the function is valid nevertheless.
 func ParseRules(allows, denies map[Permission]string) (allow func(Peer, Permission) bool, err error) {
 	allowed, wrong := parseLists(allows)
 	denied, wrongToo := parseLists(denies)
@@ -38,7 +39,7 @@ func ParseRules(allows, denies map[Permission]string) (allow func(Peer, Permissi
 	}, err
 }
 
-// parseLists reads the lists of all permissions and returns the malformed entries in wrong.
+// parseLists reads the lists of all permissions, and returns the malformed entries as texts.
 func parseLists(lists map[Permission]string) (parsed map[Permission][]rule, wrong []string) {
 	parsed = map[Permission][]rule{}
 	for p, list := range lists {

@@ -24,8 +24,9 @@ type agreement struct {
 	lease                      time.Duration
 }
 
-// negotiate is the server's side of a handshake: it agrees on the features of the stream, finds out
-// who the other side is, and tells it whether it may give the command.
+// negotiate is the server's side of a handshake: it agrees on the features of the stream,
+// authenticates the other side, and tells that side whether it may give the command. The error is
+// errDone if the other side only asked whether it may.
 func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 	only := call.Command == secQuery
 	if only {
@@ -72,7 +73,8 @@ func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 	return s.verdict(call, made, only)
 }
 
-// agree combines both sides' wishes.
+// agree decides from both sides' wishes whether to authenticate and encrypt, by which methods, and
+// how long the session lasts. Wishes that cannot both be met are an error.
 func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement, err error) {
 	ours := s.wishes(need)
 	var yes [3]bool
@@ -126,7 +128,7 @@ func (s *Server) methods() []Method {
 	return slices.DeleteFunc(slices.Clone(s.Methods), func(m Method) bool { return m == Token && len(s.Keys) == 0 })
 }
 
-// policy returns our answer to an offer.
+// policy returns the ad that answers the client's offer; public is our public key, or "".
 func (s *Server) policy(deal agreement, public string) *classad.ClassAd {
 	yesNo := func(yes bool) string {
 		if yes {
@@ -204,7 +206,7 @@ func (s *Server) identify(call *Call, methods []Method) error {
 	return errors.Join(failed...)
 }
 
-// check runs the messages of one method.
+// check authenticates the other side by one method, and sets the user and limits of call.Peer.
 func (s *Server) check(call *Call, m Method) (err error) {
 	switch m {
 	case ClaimToBe:
@@ -250,14 +252,15 @@ func (s *Server) acceptClaim(stream *cedar.Stream) (string, error) {
 	return user, nil
 }
 
-// isUser reports whether a text is valid as a user's name: it must not contain anything that has a
-// meaning in a list of users or in a log.
+// isUser reports whether a text is valid as a user's name: it must not contain characters that have
+// a meaning in lists of users or break a log line.
 func isUser(name string) bool {
 	return name != "" && len(name) <= 256 && !strings.ContainsFunc(name,
 		func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`,*/"\`, r) })
 }
 
-// verdict tells the other side who we think it is and what it may do.
+// verdict tells the other side as which user it counts and which commands it may give, and stores
+// the session. A denied command is an error; if the other side only asked, the error is errDone.
 func (s *Server) verdict(call *Call, made *issued, only bool) error {
 	denied := s.authorize(call.Peer, call.Command)
 	ad := classad.New()

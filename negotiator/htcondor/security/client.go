@@ -68,7 +68,7 @@ func (c *Client) timeout() time.Duration {
 	return c.Timeout
 }
 
-// errForgotten says that the other side does not know the session.
+// errForgotten says that the other side no longer knows the session.
 var errForgotten = errors.New("the session is not known there any more")
 
 // DeniedError says that the other side does not let us give a command.
@@ -85,9 +85,9 @@ func (e *DeniedError) Error() string {
 }
 
 // Start opens a stream for a command; the caller sends the command's payload next. When ctx ends,
-// the stream is closed. with is a session to use, such as a capability; if nil, Start uses the
-// family's session, one that was negotiated before, or a new one. If the other side does not know
-// the session, or hangs up on it, Start negotiates a new one.
+// the stream is closed. The key is that of a session to use, such as a capability; if nil, Start
+// uses the family's session, one that was negotiated before, or a new one. If the other side does
+// not know the session, or hangs up on it, Start negotiates a new one.
 func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
 	stream, err := c.start(ctx, a, command, with)
 	if err == nil && ctx.Err() == nil {
@@ -99,8 +99,9 @@ func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *
 	return nil, fmt.Errorf("command %d to %v: %w", command, a, errors.Join(err, ctx.Err()))
 }
 
-// Succeed replaces this client: by starts all further commands, for everybody who holds this
-// client, with its own wishes, methods and tokens. Sessions are negotiated anew.
+// Succeed passes all further commands of this client on to another client, which starts them with
+// its own wishes, methods and tokens and negotiates sessions anew. Whoever holds this client can
+// keep using it.
 func (c *Client) Succeed(by *Client) { c.successor.Store(by) }
 
 func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
@@ -127,8 +128,8 @@ func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *
 	return c.negotiate(ctx, a, command)
 }
 
-// sessionLost reports whether a session has become useless: the other side says that it does not
-// know it, or hangs up, as a restarted daemon may.
+// sessionLost reports whether an error means that a session has become useless: the other side says
+// that it does not know the session, or hangs up, as a restarted daemon may.
 func sessionLost(err error) bool {
 	return errors.Is(err, errForgotten) || errors.Is(err, errAnswer) &&
 		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||

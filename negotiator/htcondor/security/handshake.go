@@ -28,7 +28,8 @@ const (
 	sessionLease    = time.Hour
 )
 
-// resume starts a command on an existing session.
+// resume starts a command on an existing session. The error is errForgotten if the other side does
+// not know the session, and wraps errAnswer if no answer comes.
 func (c *Client) resume(ctx context.Context, a cedar.Address, command int,
 	known *session,
 ) (_ *cedar.Stream, err error) {
@@ -85,7 +86,7 @@ func readAd(s *cedar.Stream) (*classad.ClassAd, error) {
 	return ad, s.End()
 }
 
-// negotiate starts a command on a new session.
+// negotiate starts a command on a new session, which it agrees on by a handshake and remembers.
 func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_ *cedar.Stream, err error) {
 	s, err := c.dial(ctx, a)
 	if err != nil {
@@ -178,7 +179,7 @@ func (c *Client) offer(a cedar.Address, command int, public *ecdh.PublicKey) *cl
 }
 
 // authenticate proves our identity by one of the methods that both sides support, and returns the
-// session's key.
+// session's key, or nil if the other side sends no public key.
 func (c *Client) authenticate(s *cedar.Stream, a cedar.Address, answer *classad.ClassAd,
 	private *ecdh.PrivateKey,
 ) ([]byte, error) {
@@ -248,7 +249,8 @@ func find(methods []Method, m Method) (int, bool) {
 	return 0, false
 }
 
-// prove runs the messages of one method.
+// prove authenticates us at the other side by one method. answer is the other side's ad of the
+// handshake.
 func (c *Client) prove(s *cedar.Stream, m Method, a cedar.Address, answer *classad.ClassAd) error {
 	switch m {
 	case ClaimToBe:
@@ -276,7 +278,8 @@ func (c *Client) prove(s *cedar.Stream, m Method, a cedar.Address, answer *class
 	}
 }
 
-// token returns the first of our tokens that the other side may accept.
+// token returns the first of our tokens that may be accepted by a side with this trust domain and
+// these signing keys, a list of names; an error if there is none.
 func (c *Client) token(domain, keys string) (token, error) {
 	all, wrong := readTokens(c.Tokens)
 	issuers := strings.FieldsFunc(keys, func(r rune) bool { return r == ',' || r == ' ' })

@@ -12,7 +12,8 @@ type issued struct {
 	peer Peer
 }
 
-// session returns the session of that name.
+// session returns the session of that name and notes its use; false if there is none or it has
+// ended.
 func (s *Server) session(id string) (*issued, bool) {
 	if s.Family != nil && id == s.Family.ID {
 		return &issued{
@@ -35,14 +36,15 @@ func (s *Server) session(id string) (*issued, bool) {
 	return found, true
 }
 
-// Admit accepts a session that was handed to somebody; whoever uses it counts as peer p.
+// Admit makes the server accept a session whose key was handed out by other means; whoever uses it
+// counts as peer p.
 func (s *Server) Admit(k Key, p Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(&issued{session: session{id: k.ID, key: k.session(), expires: k.Expires()}, peer: p})
 }
 
-// issue names a session and stores it.
+// issue gives a new session a unique name and stores it.
 func (s *Server) issue(made *issued) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ type Key struct {
 	secret string
 }
 
-// ParseKey parses a session. Errors do not quote it.
+// ParseKey parses a key. Errors do not quote it.
 func ParseKey(text string) (Key, error) {
 	at := strings.LastIndexByte(text, '#')
 	if at <= 0 {
@@ -79,7 +79,7 @@ func derive(secret []byte) []byte {
 	return expand(secret, "htcondor", "keygen")
 }
 
-// expand is HKDF with SHA-256.
+// expand derives a key of [cedar.KeySize] bytes from a secret by HKDF with SHA-256.
 func expand(secret []byte, salt, info string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, []byte(salt), info, cedar.KeySize)
 	if err != nil {

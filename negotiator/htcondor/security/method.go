@@ -52,7 +52,7 @@ func mask(methods []Method) (sum int64) {
 	return sum
 }
 
-// byBit returns the method of a bit.
+// byBit returns the method that has this value in the bit mask; an error if there is none.
 func byBit(bit int64) (Method, error) {
 	for m, b := range bits {
 		if b == bit {
@@ -62,7 +62,8 @@ func byBit(bit int64) (Method, error) {
 	return "", fmt.Errorf("the other side chose method %d, which was not offered", bit)
 }
 
-// claimToBe asks the other side to accept our word for who we are.
+// claimToBe authenticates us by CLAIMTOBE: the other side accepts the user that we name, or not,
+// which is an error.
 func claimToBe(s *cedar.Stream, user string) error {
 	s.PutInt(1)
 	s.PutString(user)

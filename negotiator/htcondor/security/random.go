@@ -30,8 +30,8 @@ func newECDH(random io.Reader) (*ecdh.PrivateKey, error) {
 	}
 }
 
-// newNonce returns a random text that makes the plain part of a handshake, and so what is
-// authenticated later, unique.
+// newNonce returns a random text that makes the unencrypted part of a handshake unique; encrypted
+// frames authenticate that part later.
 func newNonce(random io.Reader) (string, error) {
 	var b [33]byte
 	err := draw(random, b[:])

@@ -21,7 +21,7 @@ type Server struct {
 	// Timeout limits each wait for the other side, and the whole handshake; 0 means 20 s.
 	Timeout time.Duration
 	// Wishes returns what we want of a stream for a command that needs the permission; nil means
-	// nothing for READ and everything for all others.
+	// OPTIONAL features for READ and REQUIRED ones for all others.
 	Wishes func(Permission) Wishes
 	// Methods are the accepted ways to authenticate, the best first. Token also needs Keys.
 	Methods []Method
@@ -88,15 +88,15 @@ func (s *Server) timeout() time.Duration {
 // errDone says that the conversation has ended regularly.
 var errDone = errors.New("nothing is left to be done")
 
-// Succeed replaces this server: by, which must know the same commands, accepts all further commands
-// with its own methods and keys. Existing sessions end, so peers must authenticate again by the new
-// rules.
+// Succeed passes all further connections of this server on to another one, which accepts commands
+// with its own methods and keys. The commands themselves stay this server's. Existing sessions end,
+// so peers must authenticate again by the new rules.
 func (s *Server) Succeed(by *Server) {
 	by.predecessor = s
 	s.successor.Store(by)
 }
 
-// first returns the original server, which knows the commands.
+// first returns the server that this one succeeds, or itself: its Commands and Needs count.
 func (s *Server) first() *Server {
 	if s.predecessor != nil {
 		return s.predecessor
@@ -163,7 +163,8 @@ func (s *Server) accept(stream *cedar.Stream) (*Call, error) {
 	return call, s.negotiate(call, asked)
 }
 
-// raw accepts a command without a handshake. Its payload is in the same message.
+// raw accepts a command without a handshake, unless the command requires one. The payload follows
+// in the same message.
 func (s *Server) raw(call *Call) error {
 	needs := s.needs(call.Command)
 	if len(needs) == 0 {
@@ -216,7 +217,8 @@ func (s *Server) allows(p Peer, need Permission) bool {
 	return p.Family || need == Read
 }
 
-// resume continues a session. The peer is the one that the session was made for.
+// resume continues a session: the other side counts as the peer for which the session was made. An
+// unknown session or a denied command is an error.
 func (s *Server) resume(call *Call, asked *classad.ClassAd) error {
 	id, _ := asked.Text("Sid")
 	known, ok := s.session(id)

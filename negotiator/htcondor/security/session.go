@@ -39,7 +39,8 @@ type sessions struct {
 // maxSessions is the maximum number of sessions that are kept.
 const maxSessions = 10_000
 
-// find returns a session for the command, or nil.
+// find returns the session for an address and a command and notes its use; nil if there is none or
+// it has ended.
 func (c *sessions) find(at place, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +55,8 @@ func (c *sessions) find(at place, now time.Time) *session {
 	return s
 }
 
-// keep stores a session for all commands that it is good for.
+// keep stores a session for these commands at an address. If too many are stored, it first drops
+// all of them.
 func (c *sessions) keep(address string, commands []int, s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +79,8 @@ func (c *sessions) forget(gone *session) {
 	}
 }
 
-// remember stores a new session for the commands that the other side grants.
+// remember stores a new session for the command and all others that the other side grants. It
+// stores none for a side older than 9.9.0, which would not tell that it has forgotten the session.
 func (c *Client) remember(a cedar.Address, command int, made *session, answer, granted *classad.ClassAd) {
 	var given bool
 	if made.id, given = granted.Text("Sid"); !given {
@@ -109,7 +112,7 @@ func (c *Client) remember(a cedar.Address, command int, made *session, answer, g
 }
 
 // answersResumption reports whether a server of this version ("$CondorVersion: 23.9.6 …") answers
-// that it does not know a session: since 9.9.0.
+// when it does not know a session, as servers since 9.9.0 do; older ones hang up.
 func answersResumption(version string) bool {
 	var major, minor int
 	_, number, _ := strings.Cut(version, ":")

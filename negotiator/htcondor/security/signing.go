@@ -76,8 +76,8 @@ func (k SigningKey) sign(signed string) []byte {
 	return m.Sum(nil)
 }
 
-// Sign makes a token for a subject, limited to the permissions; none means no limit. at is the time
-// of issue as a Unix time.
+// Sign makes a token for a subject (user), limited to the permissions; none means no limit. name is
+// the key's name, and at the time of issue as a Unix time.
 func (k SigningKey) Sign(name, issuer, subject string, at int64, limits ...Permission) (string, error) {
 	header, err := json.Marshal(map[string]string{"alg": "HS256", "kid": name})
 	if err != nil {
@@ -104,7 +104,7 @@ var errHangUp = errors.New("the conversation is over")
 
 const scopePrefix = "condor:/"
 
-// limits returns the permissions that a token is limited to; none means no limit.
+// limits returns the permissions that a token is limited to; nil means no limit.
 func (t token) limits() (limits []Permission) {
 	for scope := range strings.FieldsSeq(t.Scope) {
 		if level, ok := strings.CutPrefix(scope, scopePrefix); ok {
@@ -187,7 +187,8 @@ func (s *Server) checkToken(stream *cedar.Stream) (user string, limits []Permiss
 	return t.Subject, t.limits(), nil
 }
 
-// readSubject reads the start of the client's first message.
+// readSubject reads the start of a client's message: its status, 0 if it has a token, and the
+// token's subject.
 func readSubject(stream *cedar.Stream) (status int64, subject string, err error) {
 	if status, err = stream.Int(); err == nil {
 		if _, err = stream.IntIn("the length of a name", 0, 1<<16); err == nil {
@@ -212,7 +213,8 @@ func readRest(stream *cedar.Stream) (status int64, rest []byte, err error) {
 	return status, rest, stream.End()
 }
 
-// refuse tells the client that the exchange has failed.
+// refuse writes the message that tells the client that the exchange has failed; the caller sends
+// it.
 func refuse(stream *cedar.Stream) {
 	stream.PutInt(-1)
 	for range 2 {
@@ -224,7 +226,8 @@ func refuse(stream *cedar.Stream) {
 	}
 }
 
-// verify checks the claims of a token and computes its signature.
+// verify parses a token without its signature (header.payload), checks its claims and computes the
+// signature.
 func (s *Server) verify(signed string) (token, error) {
 	if strings.Count(signed, ".") != 1 {
 		return token{}, errors.New("it shows no token")

@@ -142,7 +142,7 @@ const (
 	macSize   = 20
 )
 
-// key returns the key of the exchange's MACs.
+// key returns the key of the MACs with which both sides prove that they know the token's signature.
 func (t token) key() []byte {
 	return expand(t.secret, string(tokenSeed)+t.signed, "master ka")
 }
@@ -186,7 +186,8 @@ func (t token) exchange(s *cedar.Stream, random io.Reader) (server string, err e
 	return server, s.Send()
 }
 
-// readProof reads and checks the server's answer.
+// readProof reads the server's answer, checks that the server knows the token's signature, and
+// returns the server's name and nonce. ours is our nonce.
 func (t token) readProof(s *cedar.Stream, key, ours []byte) (server string, theirs []byte, err error) {
 	status, err := s.Int()
 	if err != nil {
@@ -224,8 +225,8 @@ func (t token) readProof(s *cedar.Stream, key, ours []byte) (server string, thei
 	return names[1], echoes[1], nil
 }
 
-// noToken runs an exchange without a token. All messages are exchanged anyway, so that both sides
-// can go on with another method.
+// noToken runs an exchange that fails, as we have no token. All messages are exchanged
+// nevertheless, so that both sides can go on with another method.
 func noToken(s *cedar.Stream) error {
 	s.PutInt(-1)
 	s.PutInt(0)
@@ -254,7 +255,7 @@ func giveUp(s *cedar.Stream) error {
 	return s.Send()
 }
 
-// readBytes reads bytes that are preceded by their number.
+// readBytes reads bytes that are preceded by their number, at most 4096.
 func readBytes(s *cedar.Stream) ([]byte, error) {
 	n, err := s.IntIn("a number of bytes", 0, 4096)
 	if err != nil {
