@@ -30,7 +30,8 @@ func All() []backfill.PolicySpec {
 	}
 }
 
-// Named returns the linked-in policy with the given name.
+// Named returns the linked-in policy with the given name. If there is none, its error lists the
+// names.
 func Named(name string) (backfill.PolicySpec, error) {
 	switch name { // accept the spelling of the papers
 	case "firstfit":
@@ -50,8 +51,8 @@ func Named(name string) (backfill.PolicySpec, error) {
 		name, backfill.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
-// FallbackFor returns the default fallback of a policy: conservative if it gives guarantees, else
-// easy.
+// FallbackFor returns the default fallback of a policy, which decides when the policy fails:
+// conservative if the policy gives guarantees, else easy.
 func FallbackFor(s backfill.PolicySpec) backfill.PolicySpec {
 	if s.Guarantees {
 		return conservative.Spec()
@@ -59,14 +60,14 @@ func FallbackFor(s backfill.PolicySpec) backfill.PolicySpec {
 	return easy.Spec()
 }
 
-// FallbackError says that a policy cannot be another one's fallback.
+// FallbackError says that a policy is unknown, or cannot be the fallback of another one.
 type FallbackError struct{ text string }
 
 func (e *FallbackError) Error() string { return e.text }
 
-// FallbackNamed returns the linked-in policy with the given name as the fallback of another one, or
-// [FallbackFor] if the name is empty. It returns a [*FallbackError] if one of the two gives
-// guarantees and the other does not.
+// FallbackNamed returns the linked-in policy with the given name, to be the fallback of the policy
+// main. If the name is empty, it returns [FallbackFor] of main. It returns a [*FallbackError] if
+// the name is unknown, or if one of the two policies gives guarantees and the other does not.
 func FallbackNamed(name string, main backfill.PolicySpec) (backfill.PolicySpec, error) {
 	if name == "" {
 		return FallbackFor(main), nil

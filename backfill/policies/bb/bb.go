@@ -1,13 +1,13 @@
-// Package bb is Backfill Balanced. Like EASY it keeps a reservation for the job at the head. Of the
-// jobs that may be backfilled, it starts the one that leaves the use of the resources highest and
-// most evenly spread over them.
+// Package bb is Backfill Balanced. Like EASY it keeps a reservation for the pivot, the first job in
+// the queue that does not fit now. Of the jobs that may be backfilled, it starts the one that
+// leaves the use of the resources highest and most evenly spread over them.
 //
-// Let x be the utilisation of each of the K resources if the job ran. The score of the job is
-// max(x)/mean(x) · (1 − mean(x)). The job with the lowest score starts, again and again until none
-// is eligible.
+// Let x be the vector of the utilisations of the K resources if the job ran. The score of the job
+// is max(x)/mean(x) · (1 − mean(x)). The job with the lowest score starts, again and again until no
+// job may be backfilled.
 //
-// Source: Leinberger, Karypis, Kumar: Job scheduling in the presence of
-// multiple resource requirements, SC 1999; as restated in Liu et al., IBB.
+// Source: Leinberger, Karypis, Kumar: Job scheduling in the presence of multiple resource
+// requirements, SC 1999; as restated in Liu et al., IBB.
 package bb
 
 import (
@@ -22,6 +22,7 @@ func Spec() backfill.PolicySpec {
 		"Leinberger, Karypis, Kumar, SC 1999", fill)
 }
 
+// fill starts the job behind the pivot with the lowest score, again and again until none fits.
 func fill(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) {
 	for {
 		best, at := lowest(c, pivot, scale)
@@ -32,8 +33,8 @@ func fill(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) {
 	}
 }
 
-// lowest returns the eligible job with the lowest score; of equal scores, the first in the queue's
-// order.
+// lowest returns the job behind the pivot with the lowest score among those that fit now, and its
+// placement; of equal scores, the first in the queue's order. It returns nil if no job fits.
 func lowest(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) (
 	best *backfill.Job, where backfill.Placement,
 ) {

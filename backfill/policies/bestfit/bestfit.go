@@ -1,12 +1,12 @@
 // Package bestfit repeatedly starts the widest job that fits now, and makes no reservations.
 //
-// The jobs at the head of the queue start first, as long as they fit. Behind the first one that
-// does not fit, the job with the most cpus that fits is started, until none fits; equal jobs start
-// in the queue's order. Slots are filled better than by first-fit. A job that needs more than is
-// ever idle at once still starves.
+// The jobs at the head of the queue start first, as long as they fit. Among those behind the first
+// job that does not fit, the policy starts the job with the most cpus that fits now, until none
+// fits; jobs with equally many cpus start in the queue's order. Slots are filled better than by
+// first-fit. A job that needs more than is ever idle at once still starves.
 //
-// Source: the best-fit of the Maui administrator's guide (Backfill), with its
-// default metric, processors, and without reservations.
+// Source: the best-fit of the Maui administrator's guide (Backfill), with its default metric,
+// processors, and without reservations.
 package bestfit
 
 import (
@@ -30,8 +30,9 @@ func Spec() backfill.PolicySpec {
 	}
 }
 
-// decide starts the head of the queue, then the jobs behind the pivot that fit, widest first. A
-// start only takes room away, so a job that did not fit once is not tried again.
+// decide starts jobs from the head of the queue until one, the pivot, does not fit. Then it starts
+// the jobs behind the pivot that fit, widest first. As a start only takes room away, a job that did
+// not fit once is not tried again.
 func decide(c *backfill.Cycle) {
 	scan.Begin(c)
 	var fitting []*backfill.Job // behind the pivot

@@ -1,12 +1,11 @@
 // Package conservative is Conservative backfilling. Every job gets a reservation when it arrives,
-// at the earliest time that delays no job before it. That start is its guarantee.
+// at the earliest time that delays no job which arrived before. That start is its guarantee.
 //
 // When a job ends earlier than planned, the plan is compressed: each waiting job, in order of
-// planned start, is removed and placed again. This never makes a start later.
+// planned start, is removed from the plan and placed again. This never makes a start later.
 //
-// Source: A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001; the order of
-// compression as in Lindsay et al., Backfilling with guarantees granted upon
-// job submission.
+// Source: A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001; the order of compression as in
+// Lindsay et al., Backfilling with guarantees granted upon job submission.
 package conservative
 
 import (

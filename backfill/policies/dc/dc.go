@@ -1,14 +1,14 @@
 // Package dc is Delayed Compression: Conservative backfilling in which the room that a job leaves
-// goes at once only to jobs that can start in it. The rest is kept until a job arrives that might
-// take it.
+// goes at once only to jobs that can start in it. The rest of the room stays free until a job
+// arrives that might take it.
 //
 // At a completion, jobs that could start now are moved to now, in the order of the compression
 // queue, which the site chooses. At an arrival, the jobs before the new one in that queue may first
 // move forward, to starts up to where the new one would have ended. No job starts after the start
 // that it was promised at its arrival.
 //
-// Source: Lindsay et al., Backfilling with guarantees granted upon job
-// submission, Delayed Compression.
+// Source: Lindsay et al., Backfilling with guarantees granted upon job submission, Delayed
+// Compression.
 package dc
 
 import (
@@ -44,8 +44,8 @@ func decide(c *backfill.Cycle) {
 	p.Start()
 }
 
-// arrive first moves jobs of higher priority into room that the new job might take, to starts up to
-// where it would end. Then it places the new job.
+// arrive first moves the jobs before the new one in the queue to earlier starts, up to where the
+// new job would end: the new job might take the room that they can use. Then it places the new job.
 func arrive(p *plan.Plan, j *backfill.Job) {
 	if start, ok := p.Earliest(j); ok {
 		p.Advance(j, start+j.Estimate)

@@ -1,21 +1,21 @@
 // Package drain is the backfilling of the Blue Gene/P at Argonne. The first job that cannot start
-// drains a partition: of those that can hold it, the one that becomes free first by the estimated
-// ends of the running jobs. The time until then is the window, in which other jobs may run in the
-// partition.
+// drains a partition: of those that can hold the job, the one that becomes free first by the
+// estimated ends of the running jobs. The time until then is the window, in which other jobs may
+// run in the partition.
 //
-// Any other job may take an idle partition that does not conflict with the drained one; it may take
-// one that conflicts if the job ends within the window. If several partitions become free at the
-// same time, or a job can choose between idle ones, the one that blocks the fewest others is taken,
-// then the first by name.
+// Any other job may take an idle partition that does not conflict with the drained one. It may take
+// a partition that conflicts if the job ends within the window. If several partitions become free
+// at the same time, or a job can choose between idle ones, the one that blocks the fewest others is
+// taken, then the first by name.
 //
 // This is EASY backfilling with one reservation: the partition that becomes free first is the
-// earliest place beside the running jobs, and a job delays that reservation exactly if it conflicts
-// with it and outlasts the window. So drain shares EASY's pass over the queue; a pool without
-// partitions is drained slot by slot. What is specific to it are the scheduling points: jobs arrive
-// and end between them, but start only at them.
+// earliest place beside the running jobs, and a job delays that reservation exactly if its
+// partition conflicts and the job ends after the window. So drain shares EASY's pass over the
+// queue. A pool without partitions is drained slot by slot. What drain adds are the scheduling
+// points: jobs arrive and end at any time, but start only at the multiples of an interval.
 //
-// Source: W. Tang, N. Desai, D. Buettner, Z. Lan, Analyzing and adjusting user runtime
-// estimates to improve job scheduling on the Blue Gene/P, IPDPS 2010.
+// Source: W. Tang, N. Desai, D. Buettner, Z. Lan, Analyzing and adjusting user runtime estimates to
+// improve job scheduling on the Blue Gene/P, IPDPS 2010.
 package drain
 
 import (
@@ -44,7 +44,9 @@ func Spec() backfill.PolicySpec {
 	}
 }
 
-// decide makes one pass over the queue at a scheduling point.
+// decide starts the jobs that fit now in the queue's order, and reserves for the first that does
+// not. It does so only at the multiples of interval, the scheduling points, or always if interval
+// is 0.
 func decide(c *backfill.Cycle, interval backfill.Time) {
 	if interval > 0 {
 		if past := (c.Now()%interval + interval) % interval; past > 0 {
@@ -54,12 +56,12 @@ func decide(c *backfill.Cycle, interval backfill.Time) {
 	}
 	scan.Depth(c, 1)
 	if interval > 0 && c.State().Waiting() > 0 {
-		c.Wake(c.Now() + interval) // the first blocked job may be another one by then
+		c.Wake(c.Now() + interval) // another job may be the first blocked one by then
 	}
 }
 
-// putOff takes the events and starts nothing before the next scheduling point; a reservation that
-// is due moves to that point.
+// putOff takes the events but starts no job. It moves each reservation whose start has come to the
+// job's earliest start from the next scheduling point on, or releases it if there is none.
 func putOff(c *backfill.Cycle, next backfill.Time) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()

@@ -1,10 +1,10 @@
-// Package easy is EASY backfilling. The first job that cannot start gets a reservation at the
+// Package easy is EASY backfilling. The first job that cannot start now gets a reservation at the
 // earliest time that the running jobs' estimates allow. Any other job may start now if it does not
 // delay that reservation.
 //
-// It promises nothing to the jobs behind the first. The reservation itself may move in either
-// direction as jobs end early. With depth n, the first n blocked jobs get reservations (Maui's
-// RESERVATIONDEPTH, Fluxion's hybrid policy).
+// The jobs behind the first are promised nothing. The reservation itself may move in either
+// direction, as jobs end early. With the option depth=n, the first n blocked jobs get reservations,
+// as with Maui's RESERVATIONDEPTH and in Fluxion's hybrid policy.
 //
 // Source: D. Lifka, The ANL/IBM SP scheduling system, JSSPP 1995.
 package easy

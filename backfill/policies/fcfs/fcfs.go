@@ -1,8 +1,8 @@
 // Package fcfs is first come, first served: jobs start in the queue's order, and the first that
 // does not fit blocks all jobs behind it.
 //
-// It promises that no job is overtaken, at the cost of idle slots. Backfilling policies are
-// measured against it.
+// So no job is overtaken, at the cost of idle slots. Backfilling policies are measured against
+// fcfs.
 package fcfs
 
 import (

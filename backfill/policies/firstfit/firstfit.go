@@ -1,6 +1,6 @@
 // Package firstfit starts every job that fits now, in the queue's order, and makes no reservations.
 //
-// It keeps slots busy, but wide jobs starve while narrow ones that fit keep arriving. HTCondor's
+// Slots stay busy, but wide jobs starve while narrow ones that fit keep arriving. HTCondor's
 // dedicated scheduler does this under the name of best-fit.
 package firstfit
 

@@ -1,12 +1,13 @@
 // Package ibb is the improved Backfill Balanced policy. Like EASY it keeps a reservation for the
-// job at the head. It goes once through the rest of the queue and backfills each job that does not
-// make the use of the resources less balanced than it was when the backfilling began.
+// pivot, the first job in the queue that does not fit now. It goes once through the rest of the
+// queue and backfills each job that does not make the use of the resources less balanced than it
+// was when the backfilling began.
 //
-// Let x be the utilisation of each of the K resources if the job ran, and S the one without any
-// backfilled job. The condition is max(x)/mean(x) ≤ max(S)/mean(S).
+// Let x be the vector of the utilisations of the K resources if the job ran, and S the same without
+// any backfilled job. The condition is max(x)/mean(x) ≤ max(S)/mean(S).
 //
-// Source: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced
-// Scheduling for HTCondor, equation 2 as printed.
+// Source: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced Scheduling for HTCondor,
+// equation 2 as printed.
 package ibb
 
 import (
@@ -21,6 +22,7 @@ func Spec() backfill.PolicySpec {
 		"Liu et al., IBB, equation 2", fill)
 }
 
+// fill backfills jobs behind the pivot, in the queue's order, that fit now and keep the balance.
 func fill(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) {
 	before := scale.Of(c.Use())
 	for j := range c.Behind(pivot) {

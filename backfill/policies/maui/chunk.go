@@ -5,25 +5,25 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// chunking holds BFCHUNKSIZE and BFCHUNKDURATION. Once a job of at least that size is blocked in a
-// pass, what was freed in the last duration seconds is kept from smaller jobs. The zero value
-// switches chunking off.
+// chunking holds BFCHUNKSIZE and BFCHUNKDURATION. Once a job of at least size cpus is blocked in a
+// pass, the resources that were freed in the last duration seconds are kept from smaller jobs. The
+// zero value switches chunking off.
 type chunking struct {
 	size     int64
 	duration backfill.Time
 }
 
-// kept tracks, during one cycle, what is kept from small jobs.
+// kept tracks, during one cycle, the recently freed resources that are kept from small jobs.
 type kept struct {
 	chunking
 	c      *backfill.Cycle
-	active bool             // a large job was blocked
-	beside *profile.Profile // the profile that small jobs may use; nil: to be computed
-	until  backfill.Time    // when the next part of what is kept is released
+	active bool             // a large job was blocked, so resources are kept
+	beside *profile.Profile // what is left to small jobs; nil: to be computed
+	until  backfill.Time    // when the first part of what is kept is no longer kept
 }
 
-// open makes the state remember what is freed for the chunk duration, and returns the cycle's
-// tracker.
+// open makes the state remember what running jobs give back for the chunk duration, and returns
+// what is kept in this cycle.
 func (h chunking) open(c *backfill.Cycle) kept {
 	c.KeepFreed(h.duration)
 	return kept{chunking: h, c: c}
@@ -32,21 +32,24 @@ func (h chunking) open(c *backfill.Cycle) kept {
 // small reports whether the job is smaller than the chunk size.
 func (k *kept) small(j *backfill.Job) bool { return j.Width() < k.size }
 
-// minds reports whether freed room is kept from small jobs from now on, if this job is blocked.
+// minds reports whether this job, if it is blocked, makes the policy keep freed resources from
+// small jobs: the job is large, and no large job was blocked before.
 func (k *kept) minds(j *backfill.Job) bool { return k.size > 0 && !k.active && !k.small(j) }
 
-// isBlocked notes that a job does not fit now.
+// isBlocked notes that the job does not fit now. If it is large, freed resources are kept from then
+// on.
 func (k *kept) isBlocked(j *backfill.Job) {
 	if k.minds(j) {
 		k.active = true
 	}
 }
 
-// change discards the profile for small jobs, because less is idle than before.
+// change discards the profile for small jobs, because a job was started and less is idle.
 func (k *kept) change() { k.beside = nil }
 
-// place finds a place for a job now. A small job may not use what is kept; if only that is in its
-// way, the policy wakes when the next part is released.
+// place returns a placement for a job that starts now; false if there is none. A small job may not
+// use resources that are kept. If it would fit but for those, the policy wakes when some are kept
+// no longer.
 func (i *iteration) place(j *backfill.Job) (backfill.Placement, bool) {
 	k := &i.kept
 	if !k.active || !k.small(j) {
@@ -60,8 +63,9 @@ func (i *iteration) place(j *backfill.Job) (backfill.Placement, bool) {
 	return at, fits
 }
 
-// look computes what is kept of the idle room on each slot: what was freed there recently, but no
-// more than is idle. Jobs that start are assumed to use first what has been idle for longest.
+// look computes the profile for small jobs: it occupies what is kept on each slot, which is what
+// was freed there recently, but no more than is idle. Jobs that start are assumed to use first what
+// has been idle for longest.
 func (k *kept) look() {
 	if k.beside != nil {
 		return

@@ -6,14 +6,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// fill starts as many of the jobs as fit in a window. The jobs are in the queue's order.
+// fill starts as many of the jobs as fit in a window and stay within the limits of a level. The
+// jobs are in the queue's order.
 //
-// A start only takes room away, so a job that does not fit or is over its limits is not tried again
-// in the same pass.
+// A start only takes room away, so a job that does not fit or would exceed its limits is not tried
+// again in the same pass.
 type fill func(i *iteration, jobs []*backfill.Job, w window, l level)
 
-// firstFit starts the first job that fits, and repeats until none does. It skips a large job that
-// belongs to a later window; if a job behind it takes its room, the large job counts as blocked.
+// firstFit starts the first job of the window that fits, and repeats until none does. It leaves
+// jobs of later windows to these. But if such a job is large enough for chunking, and no longer
+// fits because a job behind it in the queue was started, it counts as blocked.
 func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
 	var passed []*backfill.Job
 	for _, j := range jobs {
@@ -35,7 +37,8 @@ func firstFit(i *iteration, jobs []*backfill.Job, w window, l level) {
 	}
 }
 
-// bestFit starts the job with the largest metric that fits, and repeats until none does.
+// bestFit returns a fill that starts the job with the largest metric that fits, and repeats until
+// none does.
 func bestFit(m metric) fill {
 	return func(i *iteration, jobs []*backfill.Job, w window, l level) {
 		jobs = w.of(jobs)
@@ -46,8 +49,8 @@ func bestFit(m metric) fill {
 	}
 }
 
-// greedy starts the combination of jobs with the largest sum of the metric that the search finds,
-// and then every other job that still fits.
+// greedy returns a fill that starts the combination of jobs with the largest sum of the metric that
+// the search finds in the given number of tries, and then every other job that still fits.
 func greedy(m metric, schedules int) fill {
 	return func(i *iteration, jobs []*backfill.Job, w window, l level) {
 		jobs = w.of(jobs)
@@ -62,16 +65,16 @@ func greedy(m metric, schedules int) fill {
 	}
 }
 
-// metric is BACKFILLMETRIC, the value of a job.
+// metric is Maui's BACKFILLMETRIC, by which jobs are compared: the larger, the better.
 type metric struct {
-	each  func(*backfill.Job) int64
-	byCPU bool // the value is multiplied by the job's cpus
+	each  func(*backfill.Job) int64 // the value of a job, or of one of its cpus
+	byCPU bool                      // the value is that of one cpu, to be multiplied by the job's cpus
 }
 
 // metricNames lists Maui's names of the metrics.
 var metricNames = []string{"PROCS", "PROCSECONDS", "SECONDS"}
 
-// metrics is indexed by metricNames.
+// metrics holds the metrics by Maui's names.
 var metrics = map[string]metric{
 	"PROCS":       {each: func(*backfill.Job) int64 { return 1 }, byCPU: true},
 	"PROCSECONDS": {each: length, byCPU: true},

@@ -7,26 +7,27 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// search tries combinations of jobs, in their order, first with each job and then without it. A
-// combination fits if its jobs can be placed one after the other in that order.
+// search tries combinations of jobs in the queue's order, for each job first those with the job and
+// then those without it. A combination fits if its jobs can be placed one after the other in that
+// order.
 type search struct {
 	i       *iteration
-	l       level
+	l       level // of the limits that apply
 	jobs    []*backfill.Job
-	worth   []amount         // by job
-	rest    []amount         // by job: the sum of its worth and of all jobs behind it
+	worth   []amount         // by index in jobs: the metric
+	rest    []amount         // by index in jobs: the sum of worth from this job on
 	free    *profile.Profile // with the chosen jobs placed in it
-	tries   int              // remaining attempts to add a job
+	tries   int              // attempts to add a job that are left
 	enough  amount           // upper bound of the worth of any combination
 	chosen  []*backfill.Job
-	sum     amount // of the chosen
+	sum     amount // of the worth of the chosen jobs
 	best    []*backfill.Job
 	bestSum amount
 }
 
-// bestOf returns the combination of jobs with the largest sum of the metric; of equal ones, the one
-// with the earlier jobs. It stops after the given number of attempts to add a job and returns the
-// best one so far. The first combination, which FIRSTFIT would start, is always completed.
+// bestOf returns the combination of jobs with the largest sum of the metric that fits now; of equal
+// ones, the one with the earlier jobs. It stops after tries attempts to add a job and returns the
+// best combination so far. The first combination, which FIRSTFIT would start, is always completed.
 func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) []*backfill.Job {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *backfill.Job) bool { return !i.fits(j) })
 	if len(jobs) == 0 {
@@ -48,7 +49,7 @@ func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) [
 	return s.best
 }
 
-// from tries all combinations of the chosen jobs with jobs from the n-th on.
+// from tries all combinations of the chosen jobs with jobs from index n on.
 func (s *search) from(n int) {
 	if s.best != nil && s.sum.plus(s.rest[n]).compare(s.bestSum) <= 0 {
 		return // no such combination can be better
@@ -66,8 +67,8 @@ func (s *search) from(n int) {
 	s.from(n + 1)
 }
 
-// with tries the combinations that contain the n-th job. It returns false if the job cannot be
-// added.
+// with tries the combinations of the chosen jobs with the job at index n and jobs behind it. It
+// returns false if the job does not fit or would exceed a limit.
 func (s *search) with(n int) bool {
 	c, j := s.i.c, s.jobs[n]
 	s.tries--
@@ -90,7 +91,7 @@ func (s *search) with(n int) bool {
 	return true
 }
 
-// idleCPUs returns the number of cpus that are free now.
+// idleCPUs returns the number of cpus that are free now in the pool.
 func idleCPUs(c *backfill.Cycle) (n int64) {
 	for _, slot := range c.State().Slots() {
 		if c.State().SlotUp(slot.ID) {

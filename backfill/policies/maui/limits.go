@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// level says whether the soft or the hard limits apply.
+// level says whether the soft or the hard limits apply. Soft limits are the lower ones.
 type level uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	hard
 )
 
-// What is limited: the indexes of bounds and total.
+// The kinds of limits: the indexes of bounds and total.
 const (
 	maxJob  = iota // jobs
 	maxProc        // cpus
@@ -26,15 +26,15 @@ const (
 // limitNames lists Maui's names of the limits.
 var limitNames = [...]string{maxJob: "MAXJOB", maxProc: "MAXPROC", maxPS: "MAXPS"}
 
-// total is the amount in use, for each kind of limit.
+// total is the amount in use of each kind that is limited.
 type total [len(limitNames)]amount
 
-// totalOf returns what one job uses.
+// totalOf returns what one job uses of each kind that is limited.
 func totalOf(j *backfill.Job) total {
 	return total{maxJob: product(1, 1), maxProc: product(j.Width(), 1), maxPS: product(j.Width(), int64(j.Estimate))}
 }
 
-// bound is one limit; the zero value does not limit anything.
+// bound is one limit. The zero value limits nothing.
 type bound struct {
 	set        bool
 	soft, hard int64
@@ -50,18 +50,20 @@ func (b bound) at(l level) amount {
 // bounds holds the limits of one user, group, account or QOS.
 type bounds [len(limitNames)]bound
 
-// everyone is the name under which the limits of all unnamed ones are given.
+// everyone is the name for the limits of all users, groups, accounts or QOS's without limits of
+// their own.
 const everyone = "DEFAULT"
 
-// limits holds the throttling limits, by label of the job and its value.
+// limits holds the throttling limits, with an entry for each label of jobs that is limited.
 type limits []limitsBy
 
 type limitsBy struct {
-	label string // owner, group, account, qos
-	who   map[string]bounds
+	label string            // owner, group, account, qos
+	who   map[string]bounds // by value of the label
 }
 
-// of returns the bounds for one value of the label: its own, else those of everyone.
+// of returns the bounds for one value of the label. For a kind without a bound of its own, it is
+// that of everyone.
 func (l limitsBy) of(name string) bounds {
 	own, all := l.who[name], l.who[everyone]
 	for k := range own {
@@ -72,8 +74,8 @@ func (l limitsBy) of(name string) bounds {
 	return own
 }
 
-// levels returns the level of each backfill pass. If soft and hard limits are the same, one pass is
-// enough.
+// levels returns the levels of the backfill passes, in order. If all soft and hard limits are
+// equal, one pass is enough.
 func (ls limits) levels() []level {
 	for _, l := range ls {
 		for _, own := range l.who {
@@ -87,7 +89,7 @@ func (ls limits) levels() []level {
 	return []level{soft}
 }
 
-// credential is a label of a job with its value.
+// credential is a label of a job with its value, such as an owner and the name.
 type credential struct{ label, name string }
 
 // usage is how much the running jobs of each credential use.
@@ -122,7 +124,7 @@ func (u usage) change(j *backfill.Job, change func(a, b amount) amount) {
 	}
 }
 
-// allow reports whether a job stays within the limits if it starts.
+// allow reports whether a job would stay within the limits of a level if it started now.
 func (u usage) allow(j *backfill.Job, at level) bool {
 	_, over := u.breach(j, at)
 	return !over
@@ -131,12 +133,12 @@ func (u usage) allow(j *backfill.Job, at level) bool {
 // breach is a limit that a job would exceed.
 type breach struct {
 	credential
-	kind int
-	most int64
+	kind int   // maxJob, maxProc or maxPS
+	most int64 // the hard limit
 }
 
-// breach returns a limit that a job would exceed if it started; false if there is none. A job
-// without a user, group, account or QOS is not limited by that label.
+// breach returns a limit of the level that a job would exceed if it started now; false if there is
+// none. A job without a user, group, account or QOS is not limited by that label.
 func (u usage) breach(j *backfill.Job, at level) (breach, bool) {
 	for _, l := range u.limits {
 		who := credential{l.label, j.Labels[l.label]}
@@ -153,7 +155,7 @@ func (u usage) breach(j *backfill.Job, at level) (breach, bool) {
 	return breach{}, false
 }
 
-// hold holds the jobs that would exceed a hard limit even if they ran alone.
+// hold puts the jobs on hold that would exceed a hard limit even if they ran alone.
 func (ls limits) hold(c *backfill.Cycle) {
 	if len(ls) == 0 {
 		return

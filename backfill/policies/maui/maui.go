@@ -1,12 +1,14 @@
-// Package maui is the backfill of the Maui scheduler. An iteration starts jobs in the queue's order
-// until one is blocked and reserves for the first blocked ones. Then it fills the windows that the
-// reservations leave, the widest first, with the algorithm that the site chose and within its
+// Package maui is the backfill of the Maui scheduler. An iteration, which is one cycle, starts jobs
+// in the queue's order until one is blocked, and reserves for the first blocked ones. Then it
+// starts other jobs in the backfill windows, the idle resources until the next reservation begins.
+// It fills the widest window first, with the algorithm that the site chose and within the site's
 // throttling limits.
 //
 //   - maui.go: the iteration
 //   - reserve.go: which jobs get a reservation, and which keep one
 //   - window.go: the backfill windows
-//   - fill.go: FIRSTFIT, BESTFIT and GREEDY; greedy.go the search
+//   - fill.go: the algorithms FIRSTFIT, BESTFIT and GREEDY
+//   - greedy.go: GREEDY's search for the best combination of jobs
 //   - chunk.go: keeping recently freed room from small jobs
 //   - limits.go: MAXJOB, MAXPROC and MAXPS, and 128-bit sums of processor seconds
 //   - options.go: the options and their syntax
@@ -37,12 +39,12 @@ func Spec() backfill.PolicySpec {
 	}
 }
 
-// policy is Maui with a site's options.
+// policy is Maui with a site's options, which are Maui's parameters in capitals.
 type policy struct {
 	fill     fill    // BACKFILLPOLICY; nil: NONE
 	depth    int     // BACKFILLDEPTH: how many jobs backfill considers; 0: all
-	stacks   []stack // RESERVATIONDEPTH by RESERVATIONQOSLIST; empty: RESERVATIONPOLICY NEVER
-	keep     bool    // RESERVATIONPOLICY HIGHEST
+	stacks   []stack // RESERVATIONDEPTH for each RESERVATIONQOSLIST; empty: RESERVATIONPOLICY NEVER
+	keep     bool    // RESERVATIONPOLICY HIGHEST: a job that once got a reservation keeps one
 	chunking chunking
 	limits   limits
 }
@@ -51,15 +53,16 @@ type policy struct {
 type iteration struct {
 	*policy
 	c       *backfill.Cycle
-	use     usage                   // by the running jobs of each credential
-	room    []int                   // by stack: reservations that can still be given
-	claims  map[backfill.JobID]bool // jobs that keep a reservation
-	blocked bool                    // a job was blocked
-	kept    kept
+	use     usage                   // by the running jobs of each user, group, account and QOS
+	room    []int                   // by index of stacks: reservations that can still be given
+	claims  map[backfill.JobID]bool // jobs that had a reservation before and may have one again
+	blocked bool                    // some job did not fit when its turn came
+	kept    kept                    // what was freed recently and is kept from small jobs
 }
 
-// Decide takes the events, goes through the queue, and then fills the windows, first within the
-// soft limits and then within the hard ones.
+// Decide takes the events, starts and reserves in the queue's order, and then backfills: it fills
+// the windows, the idle resources until the next reservation begins, first with jobs within their
+// soft limits and then with jobs within their hard limits.
 func (p *policy) Decide(c *backfill.Cycle) {
 	i := &iteration{policy: p, c: c}
 	if p.keep {
@@ -74,7 +77,7 @@ func (p *policy) Decide(c *backfill.Cycle) {
 		i.room = append(i.room, s.depth)
 	}
 	i.schedule(soft)
-	if p.fill == nil { // jobs over a soft limit come after the others
+	if p.fill == nil { // without backfill, a second pass starts jobs over a soft limit
 		i.blocked, i.room, i.claims = false, nil, nil
 		i.schedule(hard)
 		return
@@ -86,8 +89,8 @@ func (p *policy) Decide(c *backfill.Cycle) {
 	}
 }
 
-// schedule goes through the queue in its order. It starts jobs, and reserves for blocked ones until
-// no reservation is left.
+// schedule goes through the queue in its order, without the jobs that would exceed a limit of the
+// given level. It starts jobs, and reserves for blocked ones until no reservation is left.
 func (i *iteration) schedule(l level) {
 	scan.AllocateOrReserve(i.c, scan.Rules{
 		Consider: func(j *backfill.Job) bool { return i.considers(j, l) },
@@ -100,7 +103,7 @@ func (i *iteration) schedule(l level) {
 	})
 }
 
-// considers reports whether schedule may start a job or reserve for it.
+// considers reports whether schedule may start the job or reserve for it.
 func (i *iteration) considers(j *backfill.Job, l level) bool {
 	if i.claims[j.ID] {
 		return i.considersClaim(j)
@@ -110,7 +113,7 @@ func (i *iteration) considers(j *backfill.Job, l level) bool {
 		return false
 	case !i.blocked:
 		return true
-	case !i.hasRoom(): // the rest is left to backfill
+	case !i.hasRoom(): // backfill may start the job later
 		return false
 	default:
 		return i.fill != nil || !i.fits(j) // without backfill no job overtakes another
@@ -131,7 +134,8 @@ func (i *iteration) candidates() (jobs []*backfill.Job) {
 	return jobs
 }
 
-// backfill fills the windows, the widest first, with jobs within the limits.
+// backfill fills the windows, the widest first, with those of the jobs that stay within the limits
+// of the given level.
 func (i *iteration) backfill(jobs []*backfill.Job, l level) {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), i.runs)
 	for w := range windows(i.c) {
@@ -139,7 +143,8 @@ func (i *iteration) backfill(jobs []*backfill.Job, l level) {
 	}
 }
 
-// try starts a job if it fits and stays within the limits.
+// try starts a job if it fits now and stays within the limits of the given level. A job within the
+// limits that does not fit counts as blocked.
 func (i *iteration) try(j *backfill.Job, l level) {
 	if !i.use.allow(j, l) {
 		return
@@ -154,7 +159,7 @@ func (i *iteration) try(j *backfill.Job, l level) {
 	i.kept.change()
 }
 
-// isBlocked notes that a job does not fit now.
+// isBlocked notes that the job does not fit now.
 func (i *iteration) isBlocked(j *backfill.Job) {
 	i.blocked = true
 	i.kept.isBlocked(j)

@@ -80,7 +80,7 @@ func options() []backfill.Option {
 	return all
 }
 
-// newPolicy creates the policy from values that have been checked.
+// newPolicy returns the policy with the given values of its options, which have been checked.
 func newPolicy(v backfill.Values) *policy {
 	p := &policy{depth: v.Int("backfilldepth")}
 	m := metrics[v.Choice("backfillmetric")]
@@ -112,8 +112,10 @@ func newPolicy(v backfill.Values) *policy {
 	return p
 }
 
-// stacks combines the depths and the lists of the same number. A stack without a depth has one
-// reservation; a stack without a list serves all jobs.
+// stacks combines RESERVATIONDEPTH and RESERVATIONQOSLIST: an entry [n] of depths, a number of
+// reservations, and an entry [n] of lists, the QOS's that may use these, are a [stack]. Without an
+// entry in depths a stack has one reservation; without an entry in lists it is for all jobs. The
+// stacks are sorted by n.
 func stacks(depths map[int]int, lists map[int][]string) (all []stack) {
 	numbers := maps.Clone(depths)
 	for n := range lists {
@@ -127,7 +129,7 @@ func stacks(depths map[int]int, lists map[int][]string) (all []stack) {
 	return all
 }
 
-// check turns a parser into the check of an option.
+// check returns a check for an option: it errs if the parser parse does.
 func check[A any](parse func(string) (A, error)) func(string) error {
 	return func(value string) error {
 		_, err := parse(value)
@@ -136,13 +138,14 @@ func check[A any](parse func(string) (A, error)) func(string) error {
 }
 
 // section is a part of an option's value: a name in brackets and the words that follow it. Words
-// before the first bracket form a section with the name "".
+// before the first bracket are a section with the name "".
 type section struct {
 	name  string
 	words []string
 }
 
-// sections splits text like "[a] x y [b] z"; words are divided by the separators.
+// sections splits a text like "[a] x y [b] z" into sections. The words are divided by any of the
+// characters in separators. It errs if a bracket is empty or not closed.
 func sections(text, separators string) (all []section, err error) {
 	split := func(words string) []string {
 		return strings.FieldsFunc(words, func(r rune) bool { return strings.ContainsRune(separators, r) })
@@ -164,8 +167,9 @@ func sections(text, separators string) (all []section, err error) {
 	return all, nil
 }
 
-// numbered parses sections whose names are numbers, as in "x [1] y". The section without a name has
-// number 0.
+// numbered parses a text of sections whose names are numbers, as in "x [1] y". It applies the
+// callback read to the words of each section and returns the results by number. The section without
+// a name has number 0. It errs if a number is wrong or occurs twice, or if read errs.
 func numbered[A any](text string, read func([]string) (A, error)) (map[int]A, error) {
 	parts, err := sections(text, " \t,")
 	if err != nil {
@@ -187,7 +191,8 @@ func numbered[A any](text string, read func([]string) (A, error)) (map[int]A, er
 	return all, nil
 }
 
-// parseDepths parses RESERVATIONDEPTH: the number of reservations of each stack.
+// parseDepths parses RESERVATIONDEPTH: the number of reservations for each list of QOS's, by the
+// list's number.
 func parseDepths(text string) (map[int]int, error) {
 	depths, err := numbered(text, func(words []string) (int, error) {
 		depth, err := strconv.Atoi(strings.Join(words, " "))
@@ -202,7 +207,8 @@ func parseDepths(text string) (map[int]int, error) {
 	return depths, err
 }
 
-// parseLists parses RESERVATIONQOSLIST: the QOS's of each stack; nil means all jobs.
+// parseLists parses RESERVATIONQOSLIST: lists of QOS's by number. A list that is nil means all
+// jobs.
 func parseLists(text string) (map[int][]string, error) {
 	lists, err := numbered(text, func(words []string) ([]string, error) {
 		switch {
@@ -219,7 +225,8 @@ func parseLists(text string) (map[int][]string, error) {
 	return lists, err
 }
 
-// parseBounds parses the limits of USERCFG and similar options, by name.
+// parseBounds parses the value of USERCFG, GROUPCFG, ACCOUNTCFG or QOSCFG: the limits of each user,
+// group, account or QOS by name, with those of everyone else under DEFAULT.
 func parseBounds(text string) (map[string]bounds, error) {
 	parts, err := sections(text, " \t")
 	if err != nil {
@@ -245,8 +252,8 @@ func parseBounds(text string) (map[string]bounds, error) {
 	return who, nil
 }
 
-// read parses one limit, NAME=[SOFT,]HARD. The soft limit is at most the hard one, which is also
-// its default.
+// read parses one limit, NAME=[SOFT,]HARD, and sets it. If there is no soft limit, or it is above
+// the hard one, it is the hard one. It errs if the word is no limit, or one that is set already.
 func (b *bounds) read(word string) error {
 	name, value, _ := strings.Cut(word, "=")
 	k := slices.Index(limitNames[:], strings.ToUpper(name))

@@ -6,24 +6,25 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// stack is a number of reservations, for the jobs of some QOS's.
+// stack is a number of reservations for the jobs of some QOS's: one entry of Maui's
+// RESERVATIONDEPTH with its RESERVATIONQOSLIST.
 type stack struct {
-	depth int
-	qos   []string // nil: the stack serves all jobs
+	depth int      // number of reservations
+	qos   []string // nil: the reservations are for all jobs
 }
 
-// serves reports whether a job may get one of the stack's reservations.
+// serves reports whether the stack's reservations are for jobs of this job's QOS, or for all jobs.
 func (s stack) serves(j *backfill.Job) bool {
 	return s.qos == nil || slices.Contains(s.qos, j.Labels["qos"])
 }
 
-// hasRoom reports whether any stack has a reservation left.
+// hasRoom reports whether any stack has a reservation left to give.
 func (i *iteration) hasRoom() bool {
 	return slices.ContainsFunc(i.room, func(left int) bool { return left > 0 })
 }
 
-// takesRoom uses up a reservation of the first stack that serves a blocked job and has one left. It
-// returns false if there is none.
+// takesRoom uses up one reservation for a blocked job, of the first stack that is for the job's QOS
+// and has one left. It returns false if there is no such stack.
 func (i *iteration) takesRoom(j *backfill.Job) bool {
 	for n, s := range i.stacks[:len(i.room)] {
 		if i.room[n] > 0 && s.serves(j) {
@@ -34,9 +35,9 @@ func (i *iteration) takesRoom(j *backfill.Job) bool {
 	return false
 }
 
-// keepReservations takes the events. It returns the jobs that had a reservation before the events
-// and keep it, or get another one because an event took it away. Edited jobs and reservations made
-// by another policy lose theirs.
+// keepReservations takes the events and returns the jobs that had a reservation before them and may
+// have one again, even if an event took it away. A job that was edited loses its reservation. If
+// another policy made the reservations, all are released and the result is nil.
 func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 	claims := map[backfill.JobID]bool{}
 	for _, j := range c.Planned() {
@@ -61,8 +62,9 @@ func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 	return nil
 }
 
-// considersClaim is considers for a job that keeps its reservation. Only the hard limits apply: a
-// job that exceeds one when its start has come loses the reservation.
+// considersClaim is considers for a job in i.claims, which had a reservation before the cycle. Only
+// hard limits apply: a job that would exceed one when its planned start has come loses the
+// reservation.
 func (i *iteration) considersClaim(j *backfill.Job) bool {
 	start, _, placed := i.c.Reservation(j)
 	due := placed && start == i.c.Now()

@@ -3,11 +3,11 @@
 // queue.
 //
 // The policy goes through that queue from its front, removes each job from the plan and places it
-// again. As soon as a job gets an earlier start, it begins again at the front, until a whole round
-// moves nothing. No job starts after the start that it was promised at its arrival.
+// again. As soon as a job gets an earlier start, the policy begins again at the front, until a
+// whole round moves nothing. No job starts after the start that it was promised at its arrival.
 //
-// Source: Lindsay et al., Backfilling with guarantees granted upon job
-// submission, Prioritized Compression.
+// Source: Lindsay et al., Backfilling with guarantees granted upon job submission, Prioritized
+// Compression.
 package pc
 
 import (
