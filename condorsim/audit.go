@@ -74,7 +74,8 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 	return a
 }
 
-// Cycle updates the books with a cycle and compares them with the state.
+// Cycle updates the audit's books with a cycle and compares them with the state that the negotiator
+// reports.
 func (a *audit) Cycle(r *negotiator.Report) error {
 	if err := a.elapse(r.Delta.Now); err != nil {
 		return err
@@ -106,8 +107,8 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// elapse adds to the integrals the time until now, in which the last reported values held. It is a
-// violation if now is before the last cycle.
+// elapse multiplies the values that were reported last (jobs waiting, resources in use) by the time
+// until now and adds them to the integrals. It is a violation if now is before the last cycle.
 func (a *audit) elapse(now backfill.Time) error {
 	if a.arrived == 0 {
 		a.now = now
@@ -124,8 +125,8 @@ func (a *audit) elapse(now backfill.Time) error {
 	return nil
 }
 
-// compare checks that the state and the books agree on the numbers of waiting and running jobs and
-// on what is in use. It keeps these values for the integrals.
+// compare checks that the state and the audit's books agree on the numbers of waiting and running
+// jobs and on what is in use. It keeps these values for the integrals.
 func (a *audit) compare(s *backfill.State) error {
 	a.queue = s.Waiting() + s.Held()
 	copy(a.inUse, s.Use())

@@ -39,9 +39,9 @@ func (a *audit) complete(r *negotiator.Report) error {
 	return nil
 }
 
-// requeue books the jobs that were removed and those that went back to the queue. No report lists
-// the latter: they ran before the cycle and now do not run or have been started again. The work of
-// their lost runs counts as work, but not as done.
+// requeue updates the audit's books with the jobs that were removed and those that went back to the
+// queue. No report lists the latter: they ran before the cycle and now do not run or have been
+// started again. Their lost runs count as work, but not as work done.
 func (a *audit) requeue(r *negotiator.Report) {
 	d := &r.Delta
 	for _, id := range d.Removed {
@@ -98,8 +98,8 @@ func (a *audit) start(r *negotiator.Report) error {
 	return nil
 }
 
-// leave takes a job out of the queue and adds its wait, which began at since or when the job last
-// came back to the queue.
+// leave takes a job out of the queue and adds its wait, which began when it came back to the queue,
+// or else at the time since.
 func (a *audit) leave(id backfill.JobID, since backfill.Time) {
 	if len(a.back) > 0 {
 		if back, again := a.back[id]; again {
@@ -111,8 +111,8 @@ func (a *audit) leave(id backfill.JobID, since backfill.Time) {
 	a.waits += uint64(a.now - since)
 }
 
-// hold books what a started job takes of each slot. It is a violation if a slot then has more in
-// use than its capacity.
+// hold enters in the audit's books what a started job takes of each slot. It is a violation if a
+// slot then has more in use than its capacity.
 func (a *audit) hold(s backfill.Started) error {
 	for _, chunks := range s.Placement {
 		for int(chunks.Slot) >= len(a.used) {
@@ -135,8 +135,8 @@ func (a *audit) hold(s backfill.Started) error {
 	return nil
 }
 
-// release takes a job that ran until now out of the books, adds what it used to the work, and
-// returns what it held.
+// release removes from the audit's books a job that ran until now, adds what it used to the work,
+// and returns what it held.
 func (a *audit) release(id backfill.JobID) holding {
 	h := &a.holding[a.index[id]]
 	was, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)

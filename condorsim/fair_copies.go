@@ -69,8 +69,8 @@ func (f *fairStarts) fill(copied *fairCopy, tx *backfill.Transaction, before []b
 // bytes for each slot, and what differs from other copies.
 const maxHeld, maxHeldSlots = 2000, 1 << 18
 
-// hand passes a copy to the workers. With caps it keeps the copy until the caps are known, unless
-// it already keeps too many.
+// hand passes a copy to the workers. If fair start times are capped, it keeps the copy until its
+// caps, the jobs' own starts in the simulation, are known, unless it already keeps too many.
 func (f *fairStarts) hand(copied *fairCopy) {
 	if !f.fair.Capped || f.held >= min(maxHeld, maxHeldSlots/len(f.w.Slots)) {
 		f.copies <- copied
@@ -85,8 +85,8 @@ func (f *fairStarts) hand(copied *fairCopy) {
 	}
 }
 
-// Decided sets the caps of the kept copies to the starts of their jobs, and passes the copies whose
-// caps are all known to the workers.
+// Decided sets the caps of the kept copies to the starts of their jobs in the simulation, and
+// passes the copies whose caps are all known to the workers.
 func (f *fairStarts) Decided(r backfill.Round, d backfill.Decision, own bool) {
 	f.Decider.Decided(r, d, own)
 	for _, s := range d.Started {

@@ -25,7 +25,7 @@ type outages struct {
 	touched []int // slots that changed at this instant
 }
 
-// slotState is a slot and its state.
+// slotState is a slot with its outages and the jobs that run on it.
 type slotState struct {
 	slot     *negotiator.Slot
 	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
@@ -134,8 +134,8 @@ func seconds(t float64) backfill.Time {
 	return backfill.Time(math.Round(min(max(t, 1), maxRun)))
 }
 
-// next returns when a slot changes next; [backfill.Forever] if never. A pool is idle if nothing
-// runs and no job is still to come, so that waiting jobs can only wait for slots to come back. Then
+// next returns when a slot changes next; [backfill.Forever] if never. idle says that nothing runs
+// and no job is still to come, so that waiting jobs can only wait for slots to come back. Then
 // random failures are skipped, and once all slots are back nothing changes any more.
 func (o *outages) next(idle bool) backfill.Time {
 	if idle && o.back == 0 {
@@ -277,7 +277,8 @@ func (o *outages) lost(down []string) (jobs []backfill.JobID) {
 	return jobs
 }
 
-// turns is a heap by time; the order of turns at one instant does not matter.
+// turns is a heap of the begins and ends of outages, by time; their order at one instant does not
+// matter.
 type turns []turn
 
 func (h turns) Len() int           { return len(h) }

@@ -104,9 +104,9 @@ func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
 const maxRun = 1 << 40
 
 // FromHistory makes a workload of a history and the trace made from it. The trace says which jobs
-// there are, when they are submitted and how long they run. Without a pool they run on the trace's
-// machine. On a pool each job has the chunks, Requirements and requests of its ad; for that the
-// history must have been read with its ads and for the pool's schema.
+// there are, when they are submitted and how long they run. Without a pool the jobs run on the
+// trace's machine. On a pool each job has the chunks, Requirements and requests of its ad; for that
+// the history must have been read with its ads and for the pool's schema.
 func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	if pool == nil {
 		w, err := FromTrace(t, nil)

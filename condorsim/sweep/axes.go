@@ -19,8 +19,8 @@ func (f *File) estimateModels() []string { return orElse(f.EstimateModels, given
 
 func (f *File) seeds() []uint64 { return orElse(f.Seeds, 0) }
 
-// fair returns which fair start times to find. Only the unfairness is kept, and each cell has one
-// core.
+// fair returns which fair start times to find. They are capped, since a sweep keeps only the
+// unfairness, and each cell has one core.
 func (f *File) fair() condorsim.Fair {
 	return condorsim.Fair{
 		Strict: slices.Contains(f.FST, "strict"), Relaxed: slices.Contains(f.FST, "relaxed"),
@@ -94,8 +94,8 @@ func (s *Scheduler) expand() []scheduler {
 	return all
 }
 
-// cellID returns the name of a cell. It leaves out a load, an estimate model and a seed that are
-// the defaults, so that a cell keeps its name when a sweep grows.
+// cellID returns the name of a cell, which is one simulation. It leaves out a load, an estimate
+// model and a seed that are the defaults, so that a cell keeps its name when a sweep grows.
 func cellID(trace, label string, load float64, model string, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {

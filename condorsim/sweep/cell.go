@@ -13,9 +13,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// simulate runs a cell; the sink gets the report of each cycle. A refused decision is an error,
-// since the result would not be the policy's own. A panic is returned as an error, so that other
-// cells go on.
+// simulate runs a cell, one simulation of the sweep; the sink gets the report of each cycle. A
+// refused decision is an error, since the result would not be the policy's own. A panic is returned
+// as an error, so that other cells go on.
 func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	sink negotiator.Sink,
 ) (done results.Cell, err error) {

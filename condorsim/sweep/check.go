@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// checker collects faults.
+// checker collects the faults of a sweep's file.
 type checker struct{ faults []fault }
 
 func (c *checker) say(path, format string, args ...any) {
@@ -199,7 +199,7 @@ func (c *checker) schedulers(f *File) {
 	}
 }
 
-// scheduler checks one entry.
+// scheduler checks one entry of the schedulers in a sweep's file.
 func (c *checker) scheduler(path string, s *Scheduler) {
 	if (s.Policy == "") == (len(s.Policies) == 0) {
 		c.say(path, "a scheduler has either a policy or policies")

@@ -111,7 +111,8 @@ func estimatesKey(s estimate.Settings) *results.Estimates {
 	return &key
 }
 
-// estimates checks each setting by itself, so that a fault gets its place.
+// estimates checks the estimators of an entry one by one, so that each fault is reported at its
+// place.
 func (c *checker) estimates(path string, e *Estimates) {
 	if e.All != nil && len(e.All) == 0 {
 		c.say(path+".estimates", "there is no estimator")

@@ -59,7 +59,7 @@ func (f *File) report(faults []fault) error {
 // silently drops the fraction.
 type fractions struct{ checker }
 
-// Visit checks a node.
+// Visit adds a fault if the node is such a number.
 func (f *fractions) Visit(node ast.Node) ast.Visitor {
 	number, ok := node.(*ast.FloatNode)
 	if !ok || number.Value == math.Trunc(number.Value) {
@@ -144,7 +144,7 @@ type finder struct {
 	path string
 }
 
-// Visit checks a node.
+// Visit notes the path of the mapping if the node is its key.
 func (f *finder) Visit(node ast.Node) ast.Visitor {
 	if pair, ok := node.(*ast.MappingValueNode); ok {
 		at := pair.Key.GetToken().Position

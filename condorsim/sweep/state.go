@@ -24,8 +24,8 @@ type State struct {
 	Foreign int
 }
 
-// Split determines which cells of the sweep are finished in a folder of results, and which are to
-// be run.
+// Split determines which cells (simulations of the sweep) are finished in a folder of results, and
+// which are to be run.
 func (p *Sweep) Split(folder string) State {
 	var s State
 	known := map[string]bool{}

@@ -32,7 +32,7 @@ func (f *estimateFlags) settings() estimate.Settings {
 	}
 }
 
-// check refuses settings that are wrong under any policy.
+// check returns an error for settings that are wrong under any policy.
 func (f *estimateFlags) check() error {
 	if !(f.HistoryShare >= 0 && f.HistoryShare < 1) { // also refuses NaN
 		return fmt.Errorf("--history-share=%v: must be from 0 to less than 1, as something must be left to run",

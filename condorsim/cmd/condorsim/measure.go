@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// check refuses invalid flags about measuring.
+// check returns an error for invalid flags about measuring and estimates.
 func (c *runCommand) check() error {
 	switch {
 	case c.Bound < 1:

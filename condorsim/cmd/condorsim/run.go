@@ -201,8 +201,8 @@ func machineText(w *condorsim.Workload) string {
 	return text
 }
 
-// collectSeldom makes garbage collection as rare as 60 MB and 500 bytes a job allow, unless the
-// environment sets it.
+// collectSeldom makes garbage collection as rare as 60 MB of memory and 500 bytes for each job
+// allow, unless GOGC or GOMEMLIMIT is set.
 func collectSeldom(jobs int) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -300,8 +300,8 @@ func (c *runCommand) trace(pool *pools.Description, logger hclog.Logger) (*workl
 	return trace, c.tell(trace, logger)
 }
 
-// readOptions say how to read a trace. With a pool, the pool decides which jobs are too large, and
-// whether memory counts.
+// readOptions returns how to read a trace. With a pool, the pool decides which jobs are too large,
+// and whether memory counts.
 func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
 	bounds := pool.Bounds()
 	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}

@@ -116,7 +116,8 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	return say.failed(failures)
 }
 
-// plan reads the sweep's file and the files that it names.
+// plan reads the sweep's file, finds the files that it names and makes the cells, which are its
+// simulations.
 func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sweep, error) {
 	text, beside, err := c.read()
 	if err != nil {
@@ -215,7 +216,8 @@ func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]
 	}
 }
 
-// remove removes the finished cells that are to be run again.
+// remove removes the results of the cells that --only selects, so that these simulations are run
+// again.
 func (c *sweepCommand) remove(plan *sweep.Sweep, folder *results.Writer) error {
 	asked, err := c.only(plan, plan.All())
 	if err != nil {
@@ -228,8 +230,8 @@ func (c *sweepCommand) remove(plan *sweep.Sweep, folder *results.Writer) error {
 	return folder.Remove(keys...)
 }
 
-// only returns those of the cells that --only selects. It is an error if no cell of the sweep has
-// such a name.
+// only returns those of the cells (simulations of the sweep) that --only selects. It is an error if
+// no cell of the sweep has such a name.
 func (c *sweepCommand) only(plan *sweep.Sweep, cells []int) ([]int, error) {
 	if c.Only == "" {
 		return cells, nil

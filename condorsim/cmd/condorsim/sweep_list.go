@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
-// list prints the cells and whether they are finished.
+// list prints the cells (simulations of the sweep) and whether they are finished.
 func (c *sweepCommand) list(plan *sweep.Sweep, out string) error {
 	state := plan.Split(out)
 	todo := map[int]bool{}

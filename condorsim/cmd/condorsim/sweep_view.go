@@ -31,7 +31,8 @@ func (v *sweepView) skipped(list []string) {
 	}
 }
 
-// state prints how many cells are to be run, and why not all or more.
+// state prints how many cells (simulations of the sweep) there are, are finished and are to be run,
+// and which finished ones do not count.
 func (v *sweepView) state(plan *sweep.Sweep, s sweep.State, todo int) {
 	v.line("%s: %s, %d finished before, %d to be run now", plan.Manifest.Name,
 		count(len(plan.Manifest.Cells), "cell"), s.Kept, todo)
@@ -99,8 +100,8 @@ func (v *sweepView) givenUp(out string) {
 		count(v.cells, "cell"), out)
 }
 
-// failed prints the cells that failed, and why. It returns nil if none failed; else an error, which
-// is one of bad input if that was the reason for some cell.
+// failed prints the cells (simulations of the sweep) that failed, and why. It returns nil if none
+// failed; else an error, which is one of bad input if that was the reason for some cell.
 func (v *sweepView) failed(failures []sweep.Failure) error {
 	if len(failures) == 0 {
 		return nil

@@ -34,8 +34,8 @@ type generator interface {
 	Trace(name string) (*workload.Trace, error)
 }
 
-// run generates and writes a trace, named after its file, or fallback on standard output. load is
-// the load to scale it to; 0: unchanged.
+// run generates and writes a trace, named after the output file, or fallback on standard output.
+// load is the load to scale it to; 0: unchanged.
 func (f generateFlags) run(g generator, fallback string, load float64) error {
 	name := fallback
 	if f.Out != "-" {

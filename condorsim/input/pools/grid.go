@@ -76,7 +76,7 @@ func (p place) plus(origin place) place {
 }
 
 // parsePlace makes a place of three numbers along x, y and z. It is an error if there are not
-// three, or one of them is below the parameter least.
+// three, or one of them is below the parameter least or too large.
 func (b *builder) parsePlace(at string, numbers []int, least int) (p place, err error) {
 	if len(numbers) != len(p) {
 		return p, b.wrong(at, "must be three numbers, along x, y and z")

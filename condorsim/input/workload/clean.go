@@ -31,7 +31,8 @@ func newCleaner(file string, opts Options) *cleaner {
 }
 
 // record turns a job line into a job, or drops it and counts why. The rules and their order are
-// those of the studies of these traces.
+// those of the studies of these traces. It is a fault if two jobs have one number, unless they are
+// partial executions.
 func (c *cleaner) record(rec *record) *Error {
 	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
 	count := &c.trace.Cleaning

@@ -21,7 +21,7 @@ type Error struct {
 	Err     error  // the cause, or nil
 }
 
-// Error returns where, what and what to do in one line.
+// Error returns the place, the problem and the hint in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)

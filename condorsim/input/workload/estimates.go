@@ -52,7 +52,8 @@ func (m EstimateModel) parse() (name string, number float64, err error) {
 		"tsafrir:SECONDS (a whole number, at least 3600)", string(m))
 }
 
-// remodelEstimates replaces the estimates of all jobs.
+// remodelEstimates replaces the estimates of all jobs by those of the model; the model given
+// changes nothing.
 func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 	name, number, err := m.parse()
 	if err != nil {

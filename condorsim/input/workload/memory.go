@@ -55,13 +55,14 @@ func (m MemoryModel) parse() (memoryModel, error) {
 		"lognormal:MEDIAN:SIGMA (SIGMA from 0 to 10)", string(m))
 }
 
-// numberWithin parses a number from low to high.
+// numberWithin parses a number from low to high; it returns false for any other text.
 func numberWithin(text string, low, high float64) (float64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	return f, err == nil && low <= f && f <= high
 }
 
-// remodelMemory replaces the memory of all jobs.
+// remodelMemory replaces the memory of all jobs by that of the model; the model given changes
+// nothing. For any other it is an error if the machine has no memory.
 func (t *Trace) remodelMemory(m MemoryModel, random *rand.Rand) error {
 	model, err := m.parse()
 	if err != nil || m.given() {

@@ -51,8 +51,9 @@ func round() []int64 {
 	}
 }
 
-// popularity returns the rank of popularity of each of the 20 estimates in each of the four logs
-// (SDSC-SP2, CTC, KTH, SDSC-BLUE): first the longest possible one, then the others by length.
+// popularity returns the rank of popularity of each of the 20 estimates, one in a row, in each of
+// the four logs (SDSC-SP2, CTC, KTH, SDSC-BLUE): first the longest possible one, then the others by
+// length.
 func popularity() [headSize][4]int {
 	return [headSize][4]int{
 		{3, 1, 1, 1},
