@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// textOf converts a value to text as strcat does: strings unchanged, times without the function
-// around them, relative ones in whole seconds, and everything else as it is printed.
+// textOf converts a value to text as strcat does: strings unchanged, times without the call of
+// absTime or relTime around them, relative ones in whole seconds, and everything else as it is
+// printed.
 func textOf(v Value) string {
 	switch v.kind {
 	case String:

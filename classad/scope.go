@@ -81,6 +81,7 @@ type frame struct {
 	theirs *frame // of a side or context: the other side; of a match: RIGHT; else where to look for missing names
 }
 
+// role is the place of a [frame] in a match.
 type role uint8
 
 const (

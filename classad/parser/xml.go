@@ -68,7 +68,8 @@ func shortened(s string) string {
 	return s
 }
 
-// record parses an ad whose tag <c> is the current token.
+// record parses an ad whose tag <c> is the current token. depth is how deep it nests, 1 for the
+// outermost ad.
 func (p *xmlParser) record(depth int) (*ast.Record, error) {
 	start := p.next()
 	r := ast.NewRecord(ast.Pos(start.offset))
@@ -116,7 +117,7 @@ func (p *xmlParser) skipEnd(name string) {
 	}
 }
 
-// list parses a list whose tag <l> is the current token.
+// list parses a list whose tag <l> is the current token; depth as for record.
 func (p *xmlParser) list(depth int) (ast.Expr, error) {
 	start := p.next()
 	if depth > MaxDataNesting {

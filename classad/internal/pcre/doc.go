@@ -49,6 +49,6 @@
 // A few rare patterns match differently in PCRE2 10.42 when its optimisations are on, although
 // these should not change results: some in which \R follows a repetition or is repeated before a
 // dot. This package behaves like PCRE2 without them. It also differs where PCRE2 mistakes a branch
-// of a group with {0} for the start of the pattern. It copies one oddity of PCRE2: in which state a
+// of a group with {0} for the start of the pattern. One oddity of PCRE2 is copied: in which state a
 // call leaves groups that were not set before; see isSet.
 package pcre

@@ -2,7 +2,8 @@ package pcre
 
 import "strings"
 
-// escape reads an escape sequence outside of classes.
+// escape reads an escape sequence outside of classes and reports whether a quantifier may follow
+// it.
 func (p *parser) escape() (n *node, repeatable bool) {
 	start := p.at
 	c, special := p.readEscape(false)

@@ -2,7 +2,8 @@ package pcre
 
 import "strings"
 
-// group reads everything that begins with a parenthesis.
+// group reads everything that begins with a parenthesis and reports whether a quantifier may follow
+// it.
 func (p *parser) group() (n *node, repeatable bool) {
 	start := p.at
 	p.at++
@@ -158,7 +159,8 @@ func (p *parser) lookaround(start int, behind bool) *node {
 	return n
 }
 
-// settingsInline reads (?i) or (?i:...).
+// settingsInline reads (?i), for which it returns no node, or (?i:...), which a quantifier may
+// follow.
 func (p *parser) settingsInline(start int) (n *node, repeatable bool) {
 	before := p.opts
 	after, ok := p.readSettings()

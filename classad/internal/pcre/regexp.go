@@ -46,10 +46,10 @@ func Compile(pattern string, flags Flags) (*Regexp, error) {
 // Groups returns the number of capturing groups, not counting the match as a whole.
 func (re *Regexp) Groups() int { return re.groups }
 
-// Match searches for the first match that begins at offset from or later; lookbehinds and ^ see
-// what is before it. It fills caps with pairs of offsets, of the match and of groups 1, 2 and so
-// on, as far as there is room; offsets of a group that is not set are -1. With \K in a group that a
-// lookahead calls, the match may end before it begins.
+// Match searches for the first match that begins at offset from or later, and reports whether there
+// is one; lookbehinds and ^ see what is before it. It fills caps with pairs of offsets, of the
+// match and of groups 1, 2 and so on, as far as there is room; offsets of a group that is not set
+// are -1. With \K in a group that a lookahead calls, the match may end before it begins.
 //
 // mode restricts what counts as a match. budget is reduced by the steps used, about one per
 // instruction. If the budget or the memory of the match is exhausted, the error is [ErrBudget]; the

@@ -10,7 +10,8 @@ var alphaNames = map[string]string{
 	"atomic": ">",
 }
 
-// starred reads the rest of a group that began with (* .
+// starred reads the rest of a group that began with (* and reports whether a quantifier may follow
+// it.
 func (p *parser) starred(start int) (n *node, repeatable bool) {
 	p.at++
 	if !p.more() || p.sees(')') {
@@ -43,8 +44,8 @@ func (p *parser) starred(start int) (n *node, repeatable bool) {
 	return n, true
 }
 
-// verb reads the rest of a backtracking verb after its name. Names of marks are ignored, because
-// nothing here refers to them.
+// verb reads the rest of a backtracking verb after its name and reports whether a quantifier may
+// follow it. Names of marks are ignored, because nothing here refers to them.
 func (p *parser) verb(start int, name string) (n *node, repeatable bool) {
 	argument := p.sees(':') && p.peek(1) != ')'
 	if !p.sees(':') && !p.sees(')') || !p.skipPast(')') {
