@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Amounts are what a slot's ad says that there is of each resource.
+// Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0.
 func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 	v := make(backfill.Vector, len(resources))
 	for i, resource := range resources {
@@ -19,9 +19,9 @@ func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 	return v
 }
 
-// rounding knows how the pool's partitionable slots round what jobs ask for: by the slot's
-// consumption policy, or as startds without one do. A way of rounding that was seen once counts
-// until many others have been seen.
+// rounding holds the ways in which the pool's partitionable slots round up the amounts that jobs
+// request: by the slot's consumption policy, or as startds without one do. A way that was seen once
+// counts until many others have been seen.
 type rounding struct {
 	resources []string
 	ways      map[string]*negotiator.Slot // one slot of each consumption policy, by the policy's text
@@ -35,7 +35,8 @@ func newRounding(resources []string) rounding {
 	return rounding{resources: resources, ways: map[string]*negotiator.Slot{}, most: fewRoundings}
 }
 
-// add notes how a slot rounds, and reports whether that is new.
+// add notes how a slot rounds up the amounts that jobs request, and reports whether that is new. If
+// too many ways are noted, it drops those that none of the slots in the map has.
 func (r *rounding) add(slot *negotiator.Slot, all map[string]*Slot) bool {
 	key := r.policy(slot.Ad)
 	if r.ways[key] != nil {
@@ -54,7 +55,7 @@ func (r *rounding) add(slot *negotiator.Slot, all map[string]*Slot) bool {
 	return true
 }
 
-// policy is the text of a slot's consumption policy; "" if it has none.
+// policy returns the text of a slot's consumption policy; "" if it has none.
 func (r *rounding) policy(ad *classad.ClassAd) string {
 	var text strings.Builder
 	for _, resource := range r.resources {
@@ -65,7 +66,8 @@ func (r *rounding) policy(ad *classad.ClassAd) string {
 	return text.String()
 }
 
-// taken is how much of each resource a job can be given, at most, that asks for so much.
+// taken returns how much of each resource a chunk of the job gets, at most, on a slot of the pool,
+// if it requests the amounts asked.
 func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) backfill.Vector {
 	most := append(backfill.Vector{}, asked...)
 	for policy, s := range r.ways {
@@ -97,8 +99,8 @@ func ceil(n float64) int64 {
 	return whole
 }
 
-// roundUp is what a startd without a consumption policy makes of an amount: memory in steps of
-// 128 MiB, disk in steps of 1 MiB and then of a thousandth of all that the slot has.
+// roundUp returns what a startd without a consumption policy gives for a requested amount: memory
+// in steps of 128 MiB, disk in steps of 1 MiB and then of a thousandth of all that the slot has.
 func roundUp(resource string, amount, total int64) int64 {
 	step := func(n, by int64) int64 { return (n + by - 1) / by * by }
 	switch {

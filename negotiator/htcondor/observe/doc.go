@@ -2,11 +2,12 @@
 //
 // A look asks the collector for the ads of slots, schedds, submitters and negotiators, and each
 // schedd for its queue. What it saw is a [Snapshot], which does not change any more. The package
-// does not know what the negotiator believes or has decided; package track compares the two.
+// knows nothing of the negotiator; package track compares a Snapshot with what the negotiator was
+// told.
 //
-// Ads say more than what matters, and most of it changes all the time. So a look asks for the
-// attributes alone that some expression refers to, has schedds group the jobs that do not differ in
-// them, and parses an ad only if its text has changed.
+// Ads say more than what matters, and most of it changes all the time. So a look asks only for
+// attributes that some expression refers to, has schedds group the jobs that do not differ in
+// these, and parses an ad only if its text has changed.
 //
 // Files, in the order of a look: observe.go the [Observer] and the look; schedds.go what the
 // collector says, and of schedds; slots.go slots, amounts.go what they have and how they round what

@@ -35,10 +35,10 @@ type Settings struct {
 type Scope struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
-	// Interval is the longest time between two looks. Jobs that were stopped since the look before
-	// are asked for.
+	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
+	// or removed in that time.
 	Interval time.Duration
-	// Hold is how long a look waits for schedds that are slower than the collector. A later answer
+	// Hold is how long a look waits for schedds after the collector has answered. A later answer
 	// serves the next look.
 	Hold time.Duration
 }
@@ -75,7 +75,7 @@ func New(s Settings) *Observer {
 }
 
 // Ask changes what is asked for, from the next look on. If the job constraint refers to attributes
-// that queues were read without, what is cached of them is discarded.
+// that were not asked for so far, all that is cached is read anew.
 func (o *Observer) Ask(scope Scope) {
 	o.s.Scope = scope
 	if o.referTo(scope.JobConstraint) {
@@ -103,8 +103,8 @@ func (l *look) problem(format string, arguments ...any) {
 
 // Look asks the collector for the pool's ads and the schedds for their queues, all schedds in
 // parallel. If the answers refer to attributes that were not asked for, it asks again, up to four
-// times. An error is the collector's or the context's; whatever else fails is a problem in the
-// snapshot.
+// times. An error is the collector's or the context's; whatever else fails is listed in the
+// snapshot's Problems.
 func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}
 	l.Began = o.now()
@@ -139,7 +139,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	return &l.Snapshot, ctx.Err()
 }
 
-// reread discards what ads were read as, since attributes that matter were not among them.
+// reread discards what was read from ads, since attributes that matter were not asked for.
 func (o *Observer) reread() {
 	for _, t := range o.read {
 		t.lines = t.lines[:0]
@@ -147,7 +147,7 @@ func (o *Observer) reread() {
 	o.discardSpecs()
 }
 
-// discardSpecs has the specs of all jobs made anew when their queues are read next.
+// discardSpecs discards what jobs are planned by; it is made anew when their queues are read next.
 func (o *Observer) discardSpecs() {
 	o.specs = map[string]*Spec{}
 	for _, s := range o.schedds {

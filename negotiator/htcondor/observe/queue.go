@@ -21,11 +21,11 @@ import (
 const jobRequirements = "JobStatus =!= 3 && JobStatus =!= 4 && JobStatus =!= 5 && " +
 	"JobUniverse =!= 7 && JobUniverse =!= 9 && JobUniverse =!= 12"
 
-// stoppedJobs are those that were put on hold or removed after a time.
+// stoppedJobs is the constraint for jobs that were put on hold or removed since a Unix time.
 const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus >= %d"
 
-// stopGrace is by how much longer than an interval jobs are seen that were stopped: a schedd may
-// answer late, and its clock may differ.
+// stopGrace is how far before the last interval a look still asks for jobs that were put on hold or
+// removed: a schedd may answer late, and its clock may differ.
 const stopGrace = 2 * time.Minute
 
 // maxQueue bounds what a schedd may send of its jobs at once, in bytes. A hundred thousand jobs of
@@ -47,10 +47,10 @@ type question struct {
 	most         int // bytes of the answer
 }
 
-// rawGroup is an ad of a grouped answer, apart from the jobs' IDs.
+// rawGroup is an ad that stands for several jobs: their IDs, and the other lines.
 type rawGroup struct{ lines, ids []byte }
 
-// reading is what came of asking a schedd.
+// reading is a schedd's answer to a question, or why there is none.
 type reading struct {
 	question
 	groups  []rawGroup
@@ -66,7 +66,8 @@ func (o *Observer) askAll(ctx context.Context) {
 	}
 }
 
-// ask begins to read a schedd's queue, unless that is under way or done.
+// ask begins to read a schedd's queue, unless that is under way or done, or the schedd has been
+// renamed or cannot be reached.
 func (o *Observer) ask(ctx context.Context, s *schedd) {
 	if s.reading != nil || s.read == o.number || s.Moved || o.now().Before(s.asleep) {
 		return
@@ -90,7 +91,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 	}()
 }
 
-// wantedJobs is the constraint by which schedds are asked for jobs.
+// wantedJobs returns the constraint by which schedds are asked for jobs.
 func (o *Observer) wantedJobs() string {
 	if o.s.JobConstraint == "" {
 		return jobRequirements
@@ -129,7 +130,7 @@ func readQueue(ctx context.Context, q question) reading {
 	return r
 }
 
-// split takes the lines out of a group's ad that say which jobs it has.
+// split takes those lines out of a group's ad that say which jobs it has.
 func split(lines cedar.Lines) rawGroup {
 	var g rawGroup
 	g.lines = make([]byte, 0, len(lines))
@@ -146,7 +147,7 @@ func split(lines cedar.Lines) rawGroup {
 	return g
 }
 
-// hear takes in what the schedds answer.
+// hear takes in what the schedds answer. It waits for them no longer than Hold.
 func (o *Observer) hear(ctx context.Context, l *look) {
 	wait, cancel := context.WithTimeout(ctx, o.s.Hold)
 	defer cancel()
@@ -178,8 +179,8 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 	}
 }
 
-// answer waits for a schedd's answer until time is up. A schedd that let time run out once is not
-// waited for until it has answered in less than hold.
+// answer waits for a schedd's answer until the channel up is closed; answered is false if none has
+// come. A schedd that was too late once is not waited for until it has answered in less than hold.
 func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answered bool) {
 	select {
 	case r = <-s.reading:
@@ -199,7 +200,8 @@ func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answ
 	return r, true
 }
 
-// accept notes whether a schedd answered, and tells whether the answer is to what is asked now.
+// accept notes whether a schedd answered, and tells whether the answer is of use: no error, and to
+// the question that is asked now.
 func (o *Observer) accept(s *schedd, r reading) bool {
 	switch {
 	case r.err != nil && s.Failed == nil:
@@ -261,8 +263,8 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	return grew
 }
 
-// readJobs reads the jobs' IDs. It says how many are no IDs, and what is wrong with the last of
-// them.
+// readJobs reads the jobs' IDs. It returns how many texts are no IDs, and what is wrong with the
+// last of these.
 func (g *Group) readJobs(ids []byte, schedd string) (bad int, which string) {
 	g.ids, g.Jobs = ids, nil
 	for id := range strings.FieldsSeq(string(ids)) {

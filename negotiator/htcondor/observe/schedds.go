@@ -14,7 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
-// schedd is what the observer keeps of a schedd between looks: what it saw, and the conversation.
+// schedd is what the observer keeps of a schedd between looks at the pool: what it saw, and the
+// reading of the queue that is under way.
 type schedd struct {
 	Schedd
 	at    string    // the address as it came
@@ -28,7 +29,7 @@ type schedd struct {
 	groups  map[string]*Group // by the lines of the answer
 	answers []Reading         // of the look under way
 	wrong   string            // what of the last answer was left out, and why
-	asleep  time.Time         // it is not asked before, since it cannot be reached
+	asleep  time.Time         // it is not asked before this time, since it cannot be reached
 	lags    bool              // no look waits for it until it answers in less than Hold
 	reading chan reading      // the reading under way; nil: none
 	stop    func()            // ends the reading
@@ -103,7 +104,8 @@ func ReadOther(ad *classad.ClassAd) Other {
 	return o
 }
 
-// readSchedd takes in where a schedd is, by its own ad or a submitter's.
+// readSchedd takes in a schedd's address from its own ad or a submitter's, and returns the schedd;
+// nil if the ad cannot be used.
 func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own bool, l *look) *schedd {
 	name, _ := ad.Text(nameAttribute)
 	at, ok := ad.Text("ScheddIpAddr")
@@ -178,8 +180,8 @@ func (s *schedd) readRoom(ad *classad.ClassAd) {
 	s.Full = runs >= jobs
 }
 
-// findMoved finds schedds at whose address another one answers. They have been renamed, and their
-// jobs are the other one's. The schedd whose ad was made last counts.
+// findMoved marks the schedds that have been renamed: another schedd has their address, and their
+// jobs. Of several schedds at an address, the one that was seen last, with the newest ad, counts.
 func (o *Observer) findMoved() {
 	at := map[string]*schedd{}
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {

@@ -25,10 +25,11 @@ type slotText struct {
 	lines  cedar.Lines // the ad as it came
 	ad     string      // the text of the slot's Ad
 	look   int         // the last look that saw the slot
-	copied int         // the look that made the slot's value, which may therefore change it
+	copied int         // the look that made the present copy of the slot, and alone may change it
 }
 
-// edit gives a slot for this look to change. Snapshots of looks before keep what they have.
+// edit returns a slot for this look to change: a copy, since snapshots of earlier looks keep the
+// old one.
 func (o *Observer) edit(name string) *Slot {
 	s, t := o.slots[name], o.read[name]
 	if t.copied != o.number {
@@ -70,7 +71,8 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 	return o.fill(s, ad)
 }
 
-// fill reads an ad into a slot.
+// fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
+// for.
 func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	dynamic, _ := ad.Bool("DynamicSlot")
 	partitionable, _ := ad.Bool("PartitionableSlot")
@@ -147,7 +149,7 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 	return nil
 }
 
-// readClaim notes who has the slot.
+// readClaim notes which job and user have the slot, and since when.
 func (s *Slot) readClaim(ad *classad.ClassAd) {
 	s.Runs, s.Claimer = JobKey{}, ""
 	if !s.Claimed {
@@ -181,7 +183,7 @@ func readParts(ad *classad.ClassAd) map[string]bool {
 	return parts
 }
 
-// Parent is the name of the slot that a dynamic one was cut from: slot1@host for slot1_3@host.
+// Parent returns the name of the slot that a dynamic one was cut from: slot1@host for slot1_3@host.
 func Parent(name string) string {
 	local, host, _ := strings.Cut(name, "@")
 	if at := strings.LastIndexByte(local, '_'); at > 0 {
@@ -221,10 +223,10 @@ func (o *Observer) noteMissing(l *look) {
 	}
 }
 
-// deleted tells whether a dynamic slot no longer exists although the collector has its ad. The
-// collector may get a slot's last ad after the word that the slot is gone. Its parent lists the
-// slots that were cut from it; it cannot list one that was claimed after the list was made. Both
-// times are the startd's.
+// deleted tells whether a dynamic slot no longer exists although the collector has its ad, as when
+// its last ad reached the collector after the news that it is gone. The parent's ad lists the
+// dynamic slots that there were when that ad was made. So a slot is deleted if it is not listed
+// although it was claimed before; the startd's clock gives both times.
 func (o *Observer) deleted(s *Slot) bool {
 	host := o.slots[s.Host]
 	return s.Claimed && host != nil && s.Host != s.Name && host.parts != nil && !host.parts[s.Name] &&

@@ -15,7 +15,7 @@ import (
 // Snapshot is the pool as one look saw it. Nothing in it changes after the look has returned; what
 // is the same in two looks is shared between their snapshots.
 type Snapshot struct {
-	// Number grows with each look, by one for each time that it asks.
+	// Number is the number of the look's last round of questions; each look asks at least one.
 	Number int
 	// Began is when the look began, Took how long it took, and Ended when it had its last answer.
 	Began, Ended time.Time
@@ -25,7 +25,7 @@ type Snapshot struct {
 	Now backfill.Time
 	// Slots are all slots by name, dynamic ones too, and those that are missing.
 	Slots map[string]*Slot
-	// Schedds are all schedds by name, but for those that are lost.
+	// Schedds are all schedds by name, except those that were renamed or silent for long.
 	Schedds map[string]*Schedd
 	// Submitters counts the submitter ads.
 	Submitters int
@@ -56,7 +56,8 @@ type Slot struct {
 	Runs         JobKey
 	Claimer      string
 	ClaimedSince backfill.Time
-	// Changed is when a look first saw the ad as it is now. Any word of its startd changes it.
+	// Changed is when a look first saw the ad as it is now. Every update by the slot's startd
+	// changes the ad.
 	Changed time.Time
 	// Advertised says that the collector has an ad of the slot.
 	Advertised bool
@@ -73,7 +74,7 @@ type Slot struct {
 
 	started int64           // when its startd started, by the startd's clock
 	made    backfill.Time   // when the startd made the ad
-	parts   map[string]bool // the dynamic slots of a partitionable one; nil: it does not say
+	parts   map[string]bool // the dynamic slots of a partitionable one; nil: its ad does not say
 }
 
 // startd is the part of the name that all slots of one startd share.
@@ -86,12 +87,12 @@ func (s *Slot) startd() string {
 type Schedd struct {
 	Name    string
 	Address cedar.Address
-	// Capability is the secret that its submitter ads give a negotiator to talk to it with.
+	// Capability is the secret in its submitter ads that allows a negotiator to negotiate with it.
 	Capability string
 	// Submitters are the users and groups that it advertises, by name.
 	Submitters map[string]Submitter
-	// Room is how many jobs it runs at once; nil if it does not say. Full is its own word, which
-	// may be minutes old.
+	// Room is how many jobs it may run at once; nil if its ad does not say. Full says that it runs
+	// so many by its ad, which may be minutes old.
 	Room *accountant.Room
 	Full bool
 	// Counted is when it last counted its queue, by its own clock.
@@ -99,20 +100,22 @@ type Schedd struct {
 	// Read says that this look read its queue, and Since when the last successful reading began.
 	Read  bool
 	Since time.Time
-	// AskedSince is the number of the first look that asked it for the jobs it is asked for now.
+	// AskedSince is the number of the first look that read its queue with the present job
+	// constraint.
 	AskedSince int
-	// Failed is why the last reading failed, and Late says that its answer is overdue.
+	// Failed is why the last reading failed, nil if it did not; Late says that the answer is
+	// overdue.
 	Failed error
 	Late   bool
 	// Moved says that another schedd answers at its address: it has been renamed, and its jobs are
-	// the other one's.
+	// those of the other one.
 	Moved bool
 	// Groups are the jobs in its queue, and Stopped those that were put on hold or removed a short
 	// time ago; both by the last successful reading.
 	Groups  []*Group
 	Stopped []JobKey
-	// Earlier are the readings of this look before it asked once more. A job that only they have
-	// left its queue during the look.
+	// Earlier are the schedd's earlier answers in this look, if the look asked several times. A job
+	// that is only in these left its queue during the look.
 	Earlier []Reading
 }
 
@@ -155,7 +158,7 @@ func (k JobKey) Name(several bool) string {
 	return k.String()
 }
 
-// parseJobID reads 12.0.
+// parseJobID reads a job's ID such as 12.0; ok is false if the text is none.
 func parseJobID(text string) (cluster, proc int64, ok bool) {
 	c, pr, ok := strings.Cut(text, ".")
 	if !ok {
@@ -169,7 +172,7 @@ func parseJobID(text string) (cluster, proc int64, ok bool) {
 	return cluster, proc, err == nil
 }
 
-// Group is the jobs of one queue that do not differ in anything that was asked for.
+// Group is the jobs of one queue that are equal in all attributes that were asked for.
 type Group struct {
 	Spec   *Spec
 	Submit backfill.Time
@@ -215,5 +218,5 @@ func (g *Group) Submitter(schedd string) string {
 type Other struct {
 	Name, Address string
 	Started       time.Time
-	Ours          bool // it is one like this
+	Ours          bool // it is a negotiator of this project
 }

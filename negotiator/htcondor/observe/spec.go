@@ -15,7 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
-// Spec is what a job is planned by. Jobs that do not differ in it share one.
+// Spec is what a job is planned by. Jobs whose ads, without what is mere state, are equal share one
+// Spec.
 type Spec struct {
 	// Ad is what the job is matched with; Text is the ad's text.
 	Ad   *classad.ClassAd
@@ -54,11 +55,12 @@ const maxSpecs = 100_000
 // parallelUniverse is the universe of gangs.
 const parallelUniverse = 11
 
-// ScheddAttribute names in the ads of jobs the schedd that a job belongs to.
+// ScheddAttribute is the attribute of job ads that names the job's schedd.
 const ScheddAttribute = "BackfillSchedd"
 
-// specOf finds or makes the spec of a job's ad in a schedd's queue. It strips the ad of what is
-// mere state. It reports whether the ad refers to attributes that were not asked for.
+// specOf finds or makes the Spec for a job's ad in a schedd's queue, after it has deleted the
+// attributes that are mere state. It reports whether the ad refers to attributes that were not
+// asked for.
 func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew bool) {
 	o.jobAttributes.strip(ad)
 	ad.SetString(ScheddAttribute, schedd)
@@ -116,7 +118,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd) *Spec {
 	return s
 }
 
-// request writes into a job's ad what its chunks take, within what the negotiator plans with.
+// request writes what each chunk takes into the job's ad. More than the negotiator can plan with is
+// noted in Wrong.
 func (o *Observer) request(s *Spec) {
 	for i, resource := range o.s.Schema.Resources {
 		if most := backfill.MaxAmount / int64(s.Nodes); s.Request[i] > most {
@@ -128,8 +131,8 @@ func (o *Observer) request(s *Spec) {
 	s.Weight = float64(s.Request[0]) * float64(s.Nodes)
 }
 
-// asked is what each chunk of a job asks for. Where the ad does not say, that is one cpu, and
-// nothing of anything else.
+// asked returns what each chunk of a job requests. Where the ad does not say, that is one cpu, and
+// nothing of other resources. It errs if an amount is no number or out of range.
 func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
 	var wrong []error
@@ -152,7 +155,8 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 	return asked, errors.Join(wrong...)
 }
 
-// seconds is the first of the attributes that is a number above 0; 0 if none is.
+// seconds returns the value, rounded up, of the first attribute that is a number above 0; 0 if none
+// is.
 func seconds(ad *classad.ClassAd, attributes []string) backfill.Time {
 	const most = backfill.MaxTime / 2 // the negotiator adds its slack, up to twice that
 	for _, name := range attributes {

@@ -19,8 +19,8 @@ type wanted struct {
 }
 
 // Users decide what expressions refer to, so the set is bounded: a job that refers to more than
-// maxOfOne attributes is not planned, and what is beyond maxReferred is undefined in plans. When a
-// job is handed over, its Requirements are evaluated against the slot's whole ad.
+// maxOfOne attributes is not planned, and attributes beyond maxReferred count as undefined in
+// plans. When a job is handed over, its Requirements are evaluated against the slot's whole ad.
 const (
 	maxOfOne    = 100
 	maxReferred = 2000
@@ -75,7 +75,8 @@ func (w *wanted) projection() []string {
 	return w.list
 }
 
-// strip deletes from an ad what is mere state and nobody refers to.
+// strip deletes from an ad the attributes that change all the time, unless an expression refers to
+// them.
 func (w *wanted) strip(ad *classad.ClassAd) {
 	var names []string
 	for name := range ad.All() {
@@ -106,13 +107,13 @@ func set(names ...string) map[string]bool {
 	return s
 }
 
-// Labels are the labels of jobs that are always read. A job's executable is read only if an order's
-// key refers to it, because schedds report jobs that differ in nothing else as one group.
+// Labels returns the labels of jobs that are always read. A job's executable is read only if an
+// order's key refers to it, because schedds report jobs that differ in nothing else as one group.
 func Labels() []string {
 	return slices.DeleteFunc(negotiator.EveryLabel(), func(name string) bool { return name == "executable" })
 }
 
-// want sets what is always asked for.
+// want sets the attributes that are always asked for.
 func (o *Observer) want() {
 	slot := append(slices.Sorted(maps.Keys(slotState)), "Name", "MyType", "Machine", "SlotType", "PartitionableSlot",
 		"DynamicSlot", "Requirements", "SlotWeight",
@@ -135,8 +136,9 @@ func (o *Observer) want() {
 	o.referTo(o.s.JobConstraint)
 }
 
-// referTo asks for what the job constraint refers to: a schedd evaluates it against the attributes
-// that are asked for. A constraint that cannot be parsed is refused by the schedds.
+// referTo adds the attributes that a job constraint refers to to those that schedds are asked for,
+// since schedds evaluate the constraint against these alone. It reports whether any of them is new.
+// A constraint that cannot be parsed adds none: the schedds will refuse it.
 func (o *Observer) referTo(constraint string) (grew bool) {
 	e, err := classad.ParseExpr(constraint)
 	return err == nil && o.jobAttributes.referTo(e)
