@@ -58,9 +58,9 @@ type AdType struct {
 }
 
 // Query asks for ads of several types in one request, which gives a consistent picture. It calls
-// each for one ad after another, in the order of the types; the lines are valid until each returns.
-// Private attributes are sent only to authorized clients. If an answer breaks off in the middle, no
-// other collector is asked, because each has already seen ads.
+// the callback for one ad after another, in the order of the types; the lines are valid only during
+// the call. Private attributes are sent only to authorized clients. If an answer breaks off in the
+// middle, no other collector is asked, because the callback has already seen ads.
 func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.Lines) error) error {
 	all := c.addresses()
 	if len(all) == 0 {
@@ -86,7 +86,8 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 }
 
 // QueryEach queries every collector, for ads that one may know and another may have lost or never
-// received; the same ad may come several times. It succeeds if one collector answers.
+// received; the callback may get the same ad several times. QueryEach succeeds if one collector
+// answers.
 func (c *Collector) QueryEach(ctx context.Context, types []AdType, each func(cedar.Lines) error) error {
 	ad, command := queryAd(types)
 	var failed []error
@@ -137,7 +138,7 @@ func orTrue(expression string) string {
 // maxAds is the maximum number of ads in an answer.
 const maxAds = 10_000_000
 
-// query asks a daemon for ads. count is how many were handed to each.
+// query asks a daemon for ads. count is how many the callback was called for.
 func query(ctx context.Context, sec *security.Client, a cedar.Address, command int, ad *classad.ClassAd,
 	each func(cedar.Lines) error,
 ) (count int, err error) {
@@ -176,7 +177,8 @@ const (
 	ObserverType   = "BackfillObserver"
 )
 
-// UpdateNegotiator publishes a negotiator's ad, whose type is its MyType, at all collectors.
+// UpdateNegotiator publishes a negotiator's ad, whose type is its MyType, at all collectors. It
+// errs if one of them cannot be told.
 func (c *Collector) UpdateNegotiator(ctx context.Context, ad *classad.ClassAd) error {
 	command := updateNegotiator
 	if adType, _ := ad.Text("MyType"); adType == ObserverType {
@@ -185,7 +187,8 @@ func (c *Collector) UpdateNegotiator(ctx context.Context, ad *classad.ClassAd) e
 	return c.update(ctx, command, []*classad.ClassAd{ad})
 }
 
-// UpdateAccounting publishes Accounting ads at all collectors.
+// UpdateAccounting publishes Accounting ads at all collectors. It errs if one of them cannot be
+// told.
 func (c *Collector) UpdateAccounting(ctx context.Context, ads []*classad.ClassAd) error {
 	if len(ads) == 0 {
 		return nil
@@ -212,8 +215,9 @@ func (c *Collector) WithdrawNegotiator(ctx context.Context, adType, name string)
 	return c.update(ctx, command, []*classad.ClassAd{ad})
 }
 
-// update sends ads with a command to all collectors in parallel, on one connection each, so that
-// one that does not answer does not delay the others.
+// update sends ads with a command to all collectors in parallel, on one connection each, so that a
+// collector that does not answer does not delay the others. The error joins those of all
+// collectors.
 func (c *Collector) update(ctx context.Context, command int, ads []*classad.ClassAd) error {
 	all := c.addresses()
 	failed := make([]error, len(all))

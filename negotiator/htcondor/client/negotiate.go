@@ -33,8 +33,8 @@ type Submitter struct {
 // Negotiation is a conversation with a schedd about submitters' jobs.
 type Negotiation struct{ stream *cedar.Stream }
 
-// Negotiate starts a negotiation. with is the capability from a submitter ad of this schedd; if
-// nil, a session of ours is used. The connection is closed when the context ends.
+// Negotiate starts a negotiation. The key is the capability from a submitter ad of this schedd; if
+// it is nil, a session of ours is used. The connection is closed when the context ends.
 func (s Schedd) Negotiate(ctx context.Context, who Submitter, with *security.Key) (*Negotiation, error) {
 	stream, err := s.Security.Start(ctx, s.Address, negotiate, with)
 	if err != nil {
@@ -64,7 +64,8 @@ func (n *Negotiation) header(who Submitter) error {
 	return n.stream.Send()
 }
 
-// Requests asks the schedd for the jobs that want slots and returns at most that many ads.
+// Requests asks the schedd for the ads of jobs that want slots, and returns no more of them than
+// the given number.
 func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
 	n.stream.PutInt(requestList)
 	n.stream.PutInt(int64(most))

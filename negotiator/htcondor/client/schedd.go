@@ -33,8 +33,8 @@ type JobQuery struct {
 	Group bool
 }
 
-// Jobs calls each for one job ad after another; the lines are valid until each returns. The result
-// is the summary ad at the end of the answer, with ServerTime.
+// Jobs calls the callback for one job ad after another; the lines are valid only during the call.
+// The result is the summary ad at the end of the answer, with ServerTime.
 func (s Schedd) Jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) error) (*classad.ClassAd, error) {
 	summary, err := s.jobs(ctx, q, each)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s Schedd) Jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	return summary, nil
 }
 
-// maxJobIDs is the maximum number of job IDs in the ad of a group: all.
+// maxJobIDs is the maximum number of job IDs in the ad of a group: more than any queue has.
 const maxJobIDs = 10_000_000
 
 func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) error) (*classad.ClassAd, error) {

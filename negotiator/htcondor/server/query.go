@@ -56,8 +56,8 @@ func (q Query) Types() []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
-// Wants reports whether an ad matches the query. Its attributes may be referred to with or without
-// TARGET.
+// Wants reports whether an ad matches the query. Requirements may refer to the ad's attributes with
+// or without TARGET.
 func (q Query) Wants(ad *classad.ClassAd) bool {
 	return q.Requirements == nil || q.Requirements.Eval(classad.Scope{My: ad, Target: ad}).IsTrue()
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Frame is one of a recorded conversation, header included.
+// Frame is one frame of a recorded conversation. Wire is the frame in hexadecimal digits, header
+// included.
 type Frame struct {
 	Dir   string `json:"dir"` // client or server
 	Note  string `json:"note,omitempty"`
@@ -26,7 +27,7 @@ type Frame struct {
 	Plain string `json:"plain,omitempty"`
 }
 
-// Bytes is what was on the wire.
+// Bytes returns what was on the wire.
 func (f Frame) Bytes(tb testing.TB) []byte {
 	tb.Helper()
 	b, err := hex.DecodeString(f.Wire)
@@ -34,9 +35,9 @@ func (f Frame) Bytes(tb testing.TB) []byte {
 	return b
 }
 
-// Tape is a connection on which the other side says what it said when it was
-// recorded, once this side has said what it said before that; and everything that this
-// side says must be what it said then.
+// Tape is a connection that replays a recorded conversation for one of its sides. A frame of the
+// other side can be read once all frames before it were written or read. What this side writes must
+// be what it wrote when the conversation was recorded, or the test fails.
 type Tape struct {
 	tb     testing.TB
 	us     string
@@ -50,8 +51,8 @@ type Tape struct {
 	at     int
 }
 
-// New is the connection of one side, client or server, which is called from, and is
-// at, the address.
+// New returns the connection for the side us, client or server. The address counts as the
+// connection's local and remote one.
 func New(tb testing.TB, us, at string, frames []Frame) *Tape {
 	tb.Helper()
 	address, err := net.ResolveTCPAddr("tcp", at)
@@ -59,7 +60,8 @@ func New(tb testing.TB, us, at string, frames []Frame) *Tape {
 	return &Tape{tb: tb, us: us, frames: frames, local: address, remote: address}
 }
 
-// Read hears the other side.
+// Read returns what the other side wrote; the error is io.EOF if it is this side's turn or nothing
+// is left.
 func (c *Tape) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +77,7 @@ func (c *Tape) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Write says what must have been said.
+// Write fails the test unless this side wrote the same when the conversation was recorded.
 func (c *Tape) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +95,7 @@ func (c *Tape) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Done requires that everything was said and heard.
+// Done fails the test unless all frames were written or read.
 func (c *Tape) Done() {
 	c.tb.Helper()
 	c.mu.Lock()
@@ -121,13 +123,13 @@ func (c *Tape) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (c *Tape) SetWriteDeadline(time.Time) error { return nil }
 
-// Recording is a recorded conversation, and what is needed to say the same again.
+// Recording is a recorded conversation, and what our side needs to write the same again.
 type Recording struct {
 	About string `json:"about"`
-	// Seed is of the generator from which our side drew its numbers.
+	// Seed is the seed of the generator from which our side drew random numbers.
 	Seed  byte  `json:"seed"`
 	Clock int64 `json:"clock"`
-	// Pid was our process, and Address the one that was called.
+	// Pid was our process ID, and Address the address that was called.
 	Pid     int     `json:"pid"`
 	Address string  `json:"address"`
 	Frames  []Frame `json:"frames"`
@@ -152,10 +154,10 @@ func Read(tb testing.TB, folder string) map[string]Recording {
 	return all
 }
 
-// Random draws the numbers that our side drew.
+// Random returns the source of the random numbers that our side drew.
 func (r Recording) Random() io.Reader { return rand.NewChaCha8([32]byte{r.Seed}) }
 
-// Said is all that one side said.
+// Said returns all that one side, client or server, wrote.
 func (r Recording) Said(tb testing.TB, dir string) (said []byte) {
 	tb.Helper()
 	for _, f := range r.Frames {
