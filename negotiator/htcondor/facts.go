@@ -27,17 +27,18 @@ type Facts struct {
 	Matched, Rejected, Unstarted int
 }
 
-// Last is what the last look showed.
+// Last returns what the last look at the pool showed.
 func (p *Pool) Last() Facts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.facts
 }
 
-// Why says why a job that is known is not planned with; false if it is.
+// Why returns why a job is not planned with; the second result is false if it is planned with, or
+// not known.
 func (p *Pool) Why(id backfill.JobID) (track.Unplanned, bool) { return p.seen().Why(id) }
 
-// Unplanned are all jobs that are not planned with, in the order of jobs.
+// Unplanned returns the jobs that are not planned with, by submit time, then by schedd and ID.
 func (p *Pool) Unplanned() []track.Unplanned { return p.seen().All() }
 
 // Find lists the jobs that users call by a name: 12.0, or 12.0@schedd where several schedds have
@@ -57,7 +58,7 @@ func (p *Pool) trouble(err error) {
 	p.facts.Problems = []string{err.Error()}
 }
 
-// publish puts down what others ask for.
+// publish stores what the Pool's methods for other goroutines return.
 func (p *Pool) publish(s *observe.Snapshot, problems []string) {
 	view, counts, paused := p.belief.View(), p.dispatcher.Counts(), p.dispatcher.Paused()
 	p.mu.Lock()

@@ -30,9 +30,9 @@ type Settings struct {
 	Schema negotiator.Schema
 	// Tuning is what can change later.
 	Tuning
-	// Observe matches nothing: another negotiator does.
+	// Observe says that nothing is matched: another negotiator does that.
 	Observe bool
-	// Once polls the collector a single time and returns its error, instead of trying again.
+	// Once says that an error of the collector is returned, instead of trying again.
 	Once bool
 	// Patience is how long a match may take until its job runs, and a schedd to send its queue;
 	// 0: 30 seconds.
@@ -43,8 +43,8 @@ type Settings struct {
 	// Extra are expressions over jobs, such as the queue's order. The attributes that they refer to
 	// are asked for.
 	Extra []*classad.Expr
-	// Accounting keeps the account of who uses how much, and jobs out of the queue that a limit
-	// forbids.
+	// Accounting keeps the account of who uses how much of the pool, and keeps jobs that a limit
+	// forbids out of the queue.
 	Accounting track.Accounting
 	Logger     hclog.Logger
 	// Clock tells the time; nil: time.Now.
@@ -55,8 +55,9 @@ type Settings struct {
 type Tuning struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
-	// Interval is the longest time between two looks; 0: a minute. CycleDelay is the shortest time
-	// between the end of a cycle and the next look, whoever asks for one; 0: a second.
+	// Interval is the longest time between two looks at the pool; 0: a minute. CycleDelay is the
+	// shortest time between the end of a cycle and the next look, whoever asks for one; 0: a
+	// second.
 	Interval, CycleDelay time.Duration
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
@@ -127,19 +128,20 @@ func New(s Settings) *Pool {
 	}
 }
 
-// FairShare is the queue's order by user priority, for the negotiator that schedules this pool.
+// FairShare returns the queue's order by user priority, for the negotiator that schedules this
+// pool.
 func (p *Pool) FairShare() negotiator.Order { return p.belief.FairShare() }
 
-// Use is what runs now, by submitter.
+// Use returns what the running jobs of each submitter use.
 func (p *Pool) Use() map[string]accountant.Use { return p.belief.Use() }
 
-// Tune changes how the pool is scheduled, from the next look on.
+// Tune changes how the pool is scheduled, from the next look at it on.
 func (p *Pool) Tune(t Tuning) {
 	t = t.orDefault()
 	p.tuned.Store(&t)
 }
 
-// Wakeup asks for a look now, or as soon as CycleDelay allows.
+// Wakeup asks for a look at the pool now, or as soon as CycleDelay allows.
 func (p *Pool) Wakeup() {
 	select {
 	case p.wake <- struct{}{}:
@@ -147,10 +149,10 @@ func (p *Pool) Wakeup() {
 	}
 }
 
-// Open looks at the pool for the first time, and makes the checkpoint from which a negotiator goes
-// on that takes over what a former one saved. Without a saved state the negotiator begins with
-// nothing, and Fetch reports all. It waits until the collector answers. If the negotiator refuses
-// the checkpoint, another Open begins anew.
+// Open looks at the pool for the first time, and returns the checkpoint from which a negotiator
+// goes on: what a former negotiator saved and the pool still shows. Without a saved state the
+// checkpoint is empty, and Fetch reports all. Open waits until the collector answers, unless Once
+// is set. If the negotiator refuses the checkpoint, Open may be called again, with another state.
 func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error) {
 	s, err := p.lookPatiently(ctx)
 	if err != nil {
@@ -165,8 +167,9 @@ func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Ch
 // Saved puts a negotiator's checkpoint into a form that outlives the process.
 func (p *Pool) Saved(m negotiator.Checkpoint) *track.SavedState { return p.belief.Save(m) }
 
-// Fetch waits until it is time for a cycle and looks at the pool. While the collector does not
-// answer it goes on waiting: its only errors are the context's, unless Once is set.
+// Fetch waits until the next cycle is due, such as at the time wake, looks at the pool, and returns
+// what has changed. While the collector does not answer it goes on waiting: its only errors are the
+// context's, unless Once is set.
 func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta, error) {
 	if s := p.first; s != nil {
 		p.first = nil
@@ -183,7 +186,7 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 	return p.compare(s), nil
 }
 
-// compare finds what a snapshot shows otherwise than the negotiator believes.
+// compare returns how a snapshot differs from what the negotiator was told.
 func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.belief.See(s)
 	under := p.dispatcher.Judge()
@@ -194,8 +197,8 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	return outcome.Delta
 }
 
-// Act sets out to start what was decided. What cannot be handed over now is tried again; what
-// became of it shows in what Fetch reports.
+// Act hands the matches over to the schedds. What cannot be handed over now is tried again while
+// Fetch waits; what became of a match shows in what Fetch returns later.
 func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
 		if j := p.belief.Start(m); j != nil {
@@ -217,7 +220,7 @@ func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backf
 // collector is asked again that does not answer.
 const retry = time.Second
 
-// due is when the next look is, if nobody asks for it earlier.
+// due returns when the next look at the pool is, if nobody asks for an earlier one.
 func (p *Pool) due(wake backfill.Time) time.Time {
 	due := p.looked.Add(p.s.Interval)
 	in := max(wake, p.last.Now) - p.last.Now // wherever the clock was put
@@ -234,8 +237,8 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 	return later(due, p.cycleEnd.Add(p.s.CycleDelay))
 }
 
-// wait sleeps until the next look is due. Matches that are still to be handed over are tried again
-// meanwhile.
+// wait sleeps until the next look is due. Meanwhile it tries again to hand over matches that could
+// not be.
 func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 	for woken := false; ; {
 		now, due := p.now(), p.due(wake)
@@ -298,7 +301,8 @@ func (p *Pool) look(ctx context.Context) (*observe.Snapshot, error) {
 	return s, err
 }
 
-// lookPatiently looks until the collector answers. Each reason why it does not is logged once.
+// lookPatiently looks at the pool until the collector answers; if Once is set, it returns the first
+// error. The reason why the collector does not answer is logged when it changes.
 func (p *Pool) lookPatiently(ctx context.Context) (*observe.Snapshot, error) {
 	pause, logged := retry, ""
 	for {
