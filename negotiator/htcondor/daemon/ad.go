@@ -35,7 +35,7 @@ type status struct {
 	observe             bool
 	stopped             string // why nothing is matched; "" if matches are made
 	guaranteed          bool
-	broken              map[string]int // guarantees since the start, by cause
+	broken              map[string]int // how many guarantees were broken since the start, by cause
 	refusals, unstarted int
 	paused              int           // slots that are left out because starts fail there
 	reserved            int           // jobs with a reservation
@@ -50,7 +50,7 @@ type status struct {
 // steps back because of them.
 const observeName = "backfill-observe@"
 
-// adType is the type of our ad.
+// adType returns the type of our ad: that of a negotiator, or of one that only observes.
 func (s *status) adType() string {
 	if strings.HasPrefix(s.name, observeName) {
 		return client.ObserverType
@@ -61,7 +61,7 @@ func (s *status) adType() string {
 // Platform is the platform in HTCondor's form.
 const Platform = "$CondorPlatform: X86_64-Linux $"
 
-// ad is the Negotiator ad.
+// ad returns the Negotiator ad.
 func (s *status) ad(now time.Time) *classad.ClassAd {
 	ad := classad.New()
 	for name, text := range map[string]string{
@@ -146,7 +146,7 @@ func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 	}
 }
 
-// camel makes an attribute's name of words: "slot lost" becomes SlotLost.
+// camel makes a part of an attribute's name of words: "slot lost" becomes SlotLost.
 func camel(words string) string {
 	var name strings.Builder
 	noLetter := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
@@ -156,7 +156,7 @@ func camel(words string) string {
 	return name.String()
 }
 
-// version is the version of the module that this executable was built from.
+// version returns the version of the module that this executable was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -81,7 +81,7 @@ func (c *cycles) fetch() (negotiator.Delta, error) {
 	return delta, nil
 }
 
-// step runs one cycle. It holds the cycle lock, so nobody else uses the negotiator meanwhile.
+// step runs one cycle. It takes the cycle lock, so nobody else uses the negotiator meanwhile.
 func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 	c.d.cycle.Lock()
 	defer c.d.cycle.Unlock()
@@ -104,7 +104,8 @@ func (c *cycles) Act(ctx context.Context, matches []negotiator.Match) error {
 	return err
 }
 
-// Cycle publishes a cycle's report: in the forecast, the status, the log and the ad.
+// Cycle publishes a cycle's report: in the forecast, the status, the log and the ad. It returns an
+// error if no other cycle is to follow.
 func (c *cycles) Cycle(r *negotiator.Report) error {
 	c.save() // unless Act did
 	before := time.Now()
@@ -198,8 +199,8 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 	}
 }
 
-// save saves the checkpoint for the next negotiator. Handing matches over does not change it, so
-// once a cycle is enough.
+// save saves the checkpoint for the next negotiator, unless this cycle has done so. Handing matches
+// over does not change the checkpoint, so once a cycle is enough. An error is only logged.
 func (c *cycles) save() {
 	if c.checkpoint != nil {
 		return
@@ -216,7 +217,7 @@ func (c *cycles) save() {
 	c.now.Publish += time.Since(before)
 }
 
-// keep saves what was learned of run times.
+// keep saves what was learned of run times. An error is only logged.
 func (c *cycles) keep(learned []estimate.Ended) {
 	if c.d.o.State == nil {
 		return
@@ -227,10 +228,11 @@ func (c *cycles) keep(learned []estimate.Ended) {
 	}
 }
 
-// maxReasons is how many jobs, the first in the queue, get a reason why they wait.
+// maxReasons is how many jobs, from the head of the queue, have their users told why they wait.
 const maxReasons = 1000
 
-// explain tells jobs why they wait, by the last forecast. It must be called between two cycles.
+// explain tells users why their jobs wait, by the last forecast. It must be called between two
+// cycles.
 func (c *cycles) explain() {
 	last := c.d.forecast.Swap(nil)
 	if !c.d.tuned.Load().Reasons || c.d.o.Observe || last == nil {

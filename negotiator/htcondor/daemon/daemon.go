@@ -50,9 +50,9 @@ type Tuner interface {
 
 // Informer says what is known of a pool, and tells users.
 type Informer interface {
-	// Last is what the last look showed.
+	// Last is what the last look at the pool showed.
 	Last() htcondor.Facts
-	// Find lists the jobs of a name.
+	// Find lists the jobs of a name, such as 12.0 or 12.0@schedd.
 	Find(name string) []backfill.JobID
 	// Unplanned are the jobs that are not planned with.
 	Unplanned() []track.Unplanned
@@ -73,7 +73,7 @@ type Collector interface {
 // Tuning is what can change while a daemon runs.
 type Tuning struct {
 	htcondor.Tuning
-	// Reasons tells jobs why they wait.
+	// Reasons says that users are told why their jobs wait.
 	Reasons bool
 	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
 	// which is also the maximum.
@@ -101,9 +101,9 @@ type Options struct {
 	Parent int
 	// State is what survives the process; nil: nothing does.
 	State *State
-	// Accountant accounts the pool's usage; nil: nobody does.
+	// Accountant keeps the account of the pool's usage; nil: none is kept.
 	Accountant *accountant.Accountant
-	// Observe plans and publishes, but matches nothing. Once ends after one cycle.
+	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
 	Logger        hclog.Logger
 }
@@ -118,7 +118,7 @@ type Daemon struct {
 	n         *negotiator.Negotiator
 	pool      atomic.Pointer[Pool]
 	lastCycle atomic.Pointer[forecaster] // of the last cycle
-	forecast  atomic.Pointer[Forecast]   // the last one of foresee, until explain takes it
+	forecast  atomic.Pointer[Forecast]   // the last one that foresee made, until explain takes it
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	tuned     atomic.Pointer[Tuning]
 
@@ -211,7 +211,8 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// schedule schedules the pool. It pauses while another negotiator is at work.
+// schedule schedules the pool until ctx ends, which lets a cycle under way finish, or hard ends. It
+// pauses while another negotiator is at work.
 func (d *Daemon) schedule(ctx, hard context.Context) error {
 	for {
 		err := d.alone(ctx)
@@ -239,8 +240,9 @@ func (d *Daemon) first() bool {
 	return d.status.total == 0
 }
 
-// watch ends the daemon at SIGQUIT or when condor_master dies. When the daemon ends, it gives a
-// cycle under way some time and then calls abort; at SIGQUIT it calls abort at once.
+// watch ends the daemon at SIGQUIT or when condor_master dies. When the daemon ends, which the end
+// of ctx shows, watch gives a cycle under way some time and then calls abort; at SIGQUIT it calls
+// abort at once. The end of helping ends watch itself.
 func (d *Daemon) watch(helping, ctx context.Context, abort func()) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
@@ -316,8 +318,9 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	return c.run(hard)
 }
 
-// open makes a negotiator from the saved state of a former one. If that state cannot be used, it is
-// forgotten, so that it does not keep this negotiator from starting.
+// open makes a negotiator from the saved state of a former one. A state that cannot be used is
+// forgotten, so that it does not keep this negotiator from starting; if the pool was opened with
+// it, the error is errAgain.
 func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, error) {
 	var saved *track.SavedState
 	if d.o.State != nil {
@@ -347,5 +350,5 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 	return nil, errAgain
 }
 
-// errAgain says that the pool must be opened again.
+// errAgain says that a new pool must be opened, from the state as it is saved now.
 var errAgain = errors.New("once more")

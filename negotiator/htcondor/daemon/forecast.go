@@ -60,10 +60,10 @@ func (p *forecaster) Forecast() *Forecast {
 	return p.forecast
 }
 
-// forecast gives every waiting job without a reservation a place behind all reservations, in the
-// order of the queue: an estimate for jobs for which the policy reserves nothing. If the plan rests
-// on requested run times and there are predictions, reserved jobs are expected to start when these
-// let them. The state must not be used afterwards.
+// forecast returns when and where all jobs are expected to start. A waiting job without a
+// reservation gets the earliest place that delays no reservation, in the order of the queue. If the
+// plan rests on requested run times and there are predictions, jobs with a reservation are expected
+// to start as early as the predicted run times allow. The state must not be used afterwards.
 func forecast(
 	s *backfill.State, checkpoints []negotiator.JobCheckpoint, predictions negotiator.Predictions,
 ) *Forecast {
@@ -121,7 +121,8 @@ func forecast(
 	return p
 }
 
-// add adds a job as the schedule has it.
+// add adds the forecast of a job as the schedule has it: when it started, its reservation, or why
+// it has none.
 func (p *Forecast) add(
 	s *backfill.State, names map[backfill.JobID]*negotiator.Job, id backfill.JobID, r backfill.Reason,
 ) {
@@ -193,8 +194,8 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	return text
 }
 
-// Why is the reason for a table that has columns for start, guarantee and slots. Times are in the
-// given zone.
+// Why returns the reason for a table that has columns for start, guarantee and slots. Times are in
+// the given zone.
 func (j JobForecast) Why(zone *time.Location) string {
 	switch {
 	case j.Start == nil:
@@ -217,7 +218,7 @@ func (p *Forecast) Find(id backfill.JobID) (JobForecast, bool) {
 	return p.Jobs[i], true
 }
 
-// Waiting are the forecasts of the jobs that do not run.
+// Waiting returns the forecasts of the jobs that do not run.
 func (p *Forecast) Waiting() []JobForecast {
 	runs := func(j JobForecast) bool { return j.Situation == backfill.Runs.String() }
 	return slices.DeleteFunc(slices.Clone(p.Jobs), runs)
@@ -262,7 +263,7 @@ func clock(t, now backfill.Time, zone *time.Location) string {
 	}
 }
 
-// zoned is clock with the name of the zone, for readers who may be elsewhere.
+// zoned formats a time as clock does and adds the name of the zone, for users who may be elsewhere.
 func zoned(t, now backfill.Time, zone *time.Location) string {
 	if t >= backfill.Forever {
 		return clock(t, now, zone)
@@ -273,7 +274,7 @@ func zoned(t, now backfill.Time, zone *time.Location) string {
 // JobPlanType is the MyType of ads with start times.
 const JobPlanType = "JobPlan"
 
-// Ad is the forecast as an ad, for clients.
+// Ad returns the forecast as an ad, for clients.
 func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	ad := classad.New()
 	ad.SetString("MyType", JobPlanType)
@@ -303,8 +304,8 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	return ad
 }
 
-// ReadJobForecast reads an ad that Ad made. The reason is worded anew, with times in the reader's
-// time zone.
+// ReadJobForecast reads an ad that Ad made. The reason is worded anew, with times in the given time
+// zone.
 func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 	text := func(name string) string {
 		v, _ := ad.Text(name)

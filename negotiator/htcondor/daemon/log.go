@@ -23,7 +23,8 @@ func NewLogger(level hclog.Level, out io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: level, Output: out, TimeFormat: logTime})
 }
 
-// Level is the log level for the flags of NEGOTIATOR_DEBUG.
+// Level returns the log level for the flags of NEGOTIATOR_DEBUG: Trace for D_ALL or a flag with
+// verbosity 2, Debug for D_FULLDEBUG, else Info.
 func Level(flags []string) hclog.Level {
 	level := hclog.Info
 	for _, flag := range flags {

@@ -107,8 +107,8 @@ func keepAlive(ctx context.Context, m Master, log hclog.Logger) {
 	}
 }
 
-// orphaned waits until our parent is not parent any more, which means that condor_master has died.
-// It returns false if the context ends first.
+// orphaned waits until this process has another parent than the given one, condor_master, which
+// means that condor_master has died. It returns false if the context ends first.
 func orphaned(ctx context.Context, parent int) bool {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()

@@ -56,7 +56,7 @@ func Become(o security.Owner) error {
 	return nil
 }
 
-// rss is the resident memory of this process, in bytes; 0 if the system does not say.
+// rss returns the resident memory of this process, in bytes; 0 if the system does not say.
 func rss() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
@@ -70,7 +70,7 @@ func rss() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// cpu is the processor time that this process has used.
+// cpu returns the processor time that this process has used.
 func cpu() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// change changes the status.
+// change changes the status under its lock.
 func (d *Daemon) change(how func(*status)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,8 +53,8 @@ func (d *Daemon) foresee(ctx context.Context) {
 	}
 }
 
-// publish sends our ads when they have changed, and at least every updateEvery, until the context
-// ends. No cycle waits for it.
+// publish sends our ads to the collector when they have changed, and at least every updateEvery,
+// until the context ends. No cycle waits for it.
 func (d *Daemon) publish(ctx context.Context) {
 	every := d.updateEvery()
 	tick := time.NewTicker(every)
@@ -90,7 +90,7 @@ func (d *Daemon) updateEvery() time.Duration {
 	return min(cmp.Or(d.tuned.Load().UpdateEvery, defaultUpdate), defaultUpdate)
 }
 
-// sealed is the Negotiator ad of the next update, with the next sequence number.
+// sealed returns the Negotiator ad for the next update, with the next sequence number.
 func (d *Daemon) sealed() *classad.ClassAd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,7 +149,8 @@ func (d *Daemon) beReady() {
 // ErrNoPlan says that no cycle has ended yet.
 var ErrNoPlan = errors.New("there is no plan yet: the first cycle is not over")
 
-// Plan is the forecast of the last cycle.
+// Plan returns the forecast of the last cycle; before the first cycle has ended, the error is
+// [ErrNoPlan].
 func (d *Daemon) Plan() (*Forecast, error) {
 	p := d.lastCycle.Load()
 	if p == nil {
@@ -226,8 +227,8 @@ func describePauses(ad *classad.ClassAd, schedd string, paused []dispatch.Pause)
 	}
 }
 
-// ReadPaused reads the slots that describePauses wrote. If there are many, it has the first of
-// them, and SlotsPaused is their number.
+// ReadPaused reads the slots that describePauses wrote. If there are many, the ad has only the
+// first of them, and SlotsPaused counts all.
 func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 	for i := 1; ; i++ {
 		slot, ok := ad.Text(fmt.Sprintf("PausedSlot%d", i))
@@ -240,7 +241,7 @@ func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 	}
 }
 
-// waiting are the forecasts of all jobs that do not run; jobs that are not planned come last.
+// waiting returns the forecasts of all jobs that do not run; jobs that are not planned come last.
 func (d *Daemon) waiting(plan *Forecast) []JobForecast { return d.withUnplanned(plan, plan.Waiting()) }
 
 // withUnplanned adds the jobs that are left out of the plan.
@@ -253,7 +254,8 @@ func (d *Daemon) withUnplanned(plan *Forecast, all []JobForecast) []JobForecast 
 	return all
 }
 
-// unplannedForecast is the forecast of a job that is left out of the plan: it only has a reason.
+// unplannedForecast returns the forecast of a job that is left out of the plan: it only has a
+// reason.
 func unplannedForecast(u track.Unplanned) JobForecast {
 	return JobForecast{
 		ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner,
@@ -261,8 +263,8 @@ func unplannedForecast(u track.Unplanned) JobForecast {
 	}
 }
 
-// describeFit is a job's forecast as an ad, with how many slots it matches, and which clauses of
-// its Requirements the others do not meet.
+// describeFit returns a job's forecast as an ad, with how many slots it matches, and which clauses
+// of its Requirements the others do not meet.
 func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time) *classad.ClassAd {
 	d.cycle.Lock()
 	defer d.cycle.Unlock()

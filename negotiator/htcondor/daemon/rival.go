@@ -26,7 +26,7 @@ func (e *RivalError) Error() string {
 }
 
 // alone asks the collector whether another negotiator is at work; if so, it returns a [RivalError].
-// It waits for a collector that does not answer.
+// It waits for a collector that does not answer, unless the daemon runs only once.
 func (d *Daemon) alone(ctx context.Context) error {
 	if d.o.Observe {
 		return nil
@@ -55,7 +55,7 @@ func (d *Daemon) alone(ctx context.Context) error {
 	}
 }
 
-// others are the negotiators that any of the collectors knows.
+// others returns the negotiators that any of the collectors knows.
 func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 	types := []client.AdType{{Name: "Negotiator", Projection: observe.OtherAttributes}}
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
@@ -69,9 +69,10 @@ func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 	return all, err
 }
 
-// without returns a [RivalError] if one of the others is at work: it answers, and is neither this
-// negotiator nor an observer. If this one is at work already, it steps back too, except for one of
-// ours that was started later and will itself step back; stock negotiators never do.
+// without returns a [RivalError] if one of the others is at work, for which this negotiator must
+// step back: one that answers, and is neither this negotiator nor one that only observes. If this
+// one is at work already (atWork), a later negotiator of this project does not count, since that
+// one will step back; stock negotiators never do.
 func (d *Daemon) without(ctx context.Context, others []observe.Other, atWork bool) error {
 	if d.o.Observe {
 		return nil
@@ -94,8 +95,8 @@ func (d *Daemon) without(ctx context.Context, others []observe.Other, atWork boo
 	return nil
 }
 
-// before tells whether this negotiator was started before another. It compares what both publish,
-// so both come to the same answer.
+// before tells whether this negotiator was started before another. It compares start times, then
+// addresses, which both publish, so both come to the same answer.
 func (d *Daemon) before(other observe.Other) bool {
 	return cmp.Or(
 		cmp.Compare(d.status.started.Unix(), other.Started.Unix()),
@@ -103,8 +104,8 @@ func (d *Daemon) before(other observe.Other) bool {
 	) < 0
 }
 
-// stepBack pauses because another negotiator is at work. It says so in the log, and in an ad under
-// an observer's name.
+// stepBack pauses for a while because another negotiator is at work. It says so in the log, and in
+// an ad under an observer's name.
 func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
 	d.log.Error("NOTHING IS MATCHED: "+rival.Error(), "again_in", d.tryAgain)
 	d.rename(ctx, observeName+d.o.Host, rival.Error())

@@ -74,7 +74,7 @@ func (s *Site) Forget() (err error) {
 	return err
 }
 
-// tokenPaths are the files and folders of our tokens.
+// tokenPaths returns the files and folders of our tokens.
 func (s *Site) tokenPaths() []string {
 	if s.Settings.Token != "" {
 		return []string{s.Settings.Token}
@@ -131,7 +131,7 @@ func ofThisMachine(a cedar.Address) bool {
 
 const collectorPort = "9618"
 
-// Collectors are the addresses of the pool's collectors.
+// Collectors returns the addresses of the pool's collectors.
 func (s *Site) Collectors() ([]cedar.Address, error) {
 	one, err := s.Settings.Collector()
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Site) Listen(ctx context.Context) (net.Listener, cedar.Address, error) 
 	}
 }
 
-// ports is the range of ports that the configuration allows; 0, 0 for any.
+// ports returns the range of ports that the configuration allows; 0, 0 for any.
 func (s *Site) ports() (low, high int) {
 	for _, names := range [][2]string{{"IN_LOWPORT", "IN_HIGHPORT"}, {"LOWPORT", "HIGHPORT"}} {
 		from, errLow := s.Config.Int(names[0])
@@ -225,7 +225,8 @@ func (s *Site) ports() (low, high int) {
 	return 0, 0
 }
 
-// facing is the address from which this machine reaches the collector.
+// facing returns the IP address from which this machine reaches the collector; 127.0.0.1 if that
+// cannot be found out.
 func (s *Site) facing() string {
 	const local = "127.0.0.1"
 	all, err := s.Collectors()
@@ -240,7 +241,8 @@ func (s *Site) facing() string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// Differences are the knobs that change only at a restart and differ in another configuration.
+// Differences returns the knobs that take effect only at a restart and have another value in the
+// given configuration.
 func (s *Site) Differences(c *condorconfig.Config) (names []string) {
 	for _, name := range condorconfig.AtStart() {
 		if s.Config.Text(name) != c.Text(name) {
@@ -277,7 +279,7 @@ func (s *Site) Server(who *atomic.Pointer[condorconfig.Permissions]) *security.S
 	}
 }
 
-// Master is condor_master; nil if it did not start us, or gave no address.
+// Master returns the client for condor_master; nil if it did not start us, or gave no address.
 func (s *Site) Master(c *security.Client) Master {
 	if s.Inherited.Parent == 0 || s.Inherited.Address.Host == "" {
 		return nil
@@ -286,7 +288,7 @@ func (s *Site) Master(c *security.Client) Master {
 }
 
 // Answers returns a function that tells whether a daemon is at an address. A daemon that refuses
-// the command, or does not answer in time, counts.
+// the command, or does not answer in time, counts as being there.
 func Answers(c *security.Client) func(context.Context, string) bool {
 	return func(ctx context.Context, address string) bool {
 		const nop = 60011

@@ -64,7 +64,7 @@ func OpenState(folder string, logger hclog.Logger) (*State, error) {
 	return s, nil
 }
 
-// whoMay says what to do about missing permissions.
+// whoMay returns what to do if the error is one of missing permissions; "" if it is another.
 func whoMay(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return ": run as root or as HTCondor's user, or give --state another folder"
@@ -178,7 +178,8 @@ func (s *State) write(records map[string][]byte) error {
 	return nil
 }
 
-// Saved is the saved state of a former negotiator; nil if there is none.
+// Saved returns the saved state of a former negotiator; nil if there is none. It errs if the state
+// is damaged or was written by a newer version.
 func (s *State) Saved() (*track.SavedState, error) {
 	var saved *track.SavedState
 	kept := map[string][]byte{}
