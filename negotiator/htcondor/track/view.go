@@ -84,11 +84,11 @@ func (b *Belief) nameJobs() map[string][]backfill.JobID {
 	return names
 }
 
-// Find lists the jobs that users call by a name: 12.0, or 12.0@schedd where several schedds have
-// one.
+// Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
 func (v *View) Find(name string) []backfill.JobID { return v.names[name] }
 
-// Why says why a job is not planned with; false if it is.
+// Why returns why a job is not planned with; the second result is false if it is planned with, or
+// not known.
 func (v *View) Why(id backfill.JobID) (Unplanned, bool) {
 	i := slices.IndexFunc(v.out, func(u unplanned) bool { return u.id == id })
 	if i < 0 {
