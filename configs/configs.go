@@ -1,21 +1,21 @@
-// Package configs holds the files that are built into the binaries: pools and
-// workloads that can be run with nothing else at hand, and sweeps.
+// Package configs holds the files that are built into the binaries: pools and workloads that can be
+// run with nothing else at hand, and sweeps.
 //
-// Files called .ads are ClassAds in the line form: one "Name = expression" a line, an
-// empty line behind each ad, comment lines with # at the top.
+// Files called .ads are ClassAds in the line form: one "Name = expression" a line, an empty line
+// behind each ad, comment lines with # at the top.
 //
 //	negotiator.yaml        the negotiator's configuration, every key explained
-//	htcondor/backfill.conf the same in HTCondor's configuration, for its config.d
+//	htcondor/backfill.conf the same settings in HTCondor's configuration, for its config.d
 //	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
 //	pools/mixed.yaml       three classes of nodes, for condorsim
 //	pools/failing.yaml     nodes that fail and are drained, for condorsim
 //	pools/intrepid.yaml    a Blue Gene/P and its partitions, for condorsim; bgp-*.yaml
-//	                       are like it and of the sizes of some traces, and
-//	                       tiny-bgp.yaml can be worked out by hand
+//	                       are like it, in the sizes of some traces, and tiny-bgp.yaml
+//	                       is small enough to work a schedule out by hand
 //	workloads/*.swf.gz     synthetic traces for one machine, in the Standard
 //	                       Workload Format
-//	workloads/npb54.ads    54 parallel jobs that together overload it; how they
-//	                       come about is told in workloads/README.md
+//	workloads/npb54.ads    54 parallel jobs that together overload four-nodes.ads;
+//	                       workloads/README.md says how they were made
 //	sweeps/*.yaml          matrices of simulations that reproduce studies, for
 //	                       condorsim sweep NAME; each says which figures
 //
@@ -29,17 +29,17 @@ import (
 	"io/fs"
 )
 
-// Paths of the files in Files.
+// The paths of some of the files.
 const (
 	FourNodes  = "pools/four-nodes.ads" // machine ads
 	NPB54      = "workloads/npb54.ads"  // job ads, in order of submit time
-	Negotiator = "negotiator.yaml"      // as it is by default
+	Negotiator = "negotiator.yaml"      // the defaults, explained
 	HTCondor   = "htcondor/backfill.conf"
 )
 
 //go:embed negotiator.yaml htcondor/*.conf pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
 var files embed.FS
 
-// Files returns the embedded files. It is read-only and never fails on the
-// paths named in this package.
+// Files returns the embedded files, for reading only. Opening a path that is named in this package
+// never fails.
 func Files() fs.FS { return files }

@@ -21,7 +21,9 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Until calls look, on the test's own goroutine, until it reports success, and returns what it saw.
+// Until calls the function look, on the test's own goroutine, until that reports success, and
+// returns what it saw. If that takes longer than [Patience], the test fails and prints what was
+// seen last.
 func Until[V any](t T, what string, look func() (seen V, so bool)) V {
 	t.Helper()
 	began := time.Now()
@@ -39,7 +41,7 @@ func Until[V any](t T, what string, look func() (seen V, so bool)) V {
 	}
 }
 
-// Equal waits until get returns want.
+// Equal waits until the function get returns want.
 func Equal[V comparable](t T, want V, get func() V) {
 	t.Helper()
 	Until(t, fmt.Sprint(want), func() (V, bool) {
@@ -48,7 +50,7 @@ func Equal[V comparable](t T, want V, get func() V) {
 	})
 }
 
-// Contains waits until a text, such as a log, contains part.
+// Contains waits until the text that the function get returns, such as a log, contains part.
 func Contains(t T, part string, get func() string) {
 	t.Helper()
 	Until(t, fmt.Sprintf("%q", part), func() (string, bool) {

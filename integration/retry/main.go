@@ -108,8 +108,8 @@ func goTest(ctx context.Context, args []string) *exec.Cmd {
 	return exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// all runs everything once, and what failed once more. The error is nil if each test passed at
-// least once.
+// all runs all tests once, and each failed test once more. It errs if a test failed twice, if the
+// first run had a failure that must not be repeated, or if more than most failed or were flaky.
 func (r *runner) all(ctx context.Context) error {
 	first, err := r.test(ctx, append(slices.Clone(r.packages), r.flags...))
 	if err != nil || len(first.failures) == 0 {
@@ -151,7 +151,8 @@ func (r *runner) all(ctx context.Context) error {
 	return errors.Join(r.red("cannot be built, or has a data race", final), r.red("failed twice", twice))
 }
 
-// red records failures that are final and returns the error about them.
+// red adds failures to the list of failed tests and returns an error that names them; nil if there
+// are none.
 func (r *runner) red(why string, failures []failure) error {
 	if len(failures) == 0 {
 		return nil
@@ -169,7 +170,8 @@ func (r *runner) known() (int, error) {
 	return strings.Count(string(list), "\n"), nil
 }
 
-// record saves the output of a flaky test's failure and lists the test.
+// record saves the output of a flaky test's failure, adds a line to the list of flaky tests, and
+// returns the line.
 func (r *runner) record(f failure) (line string, err error) {
 	kept, err := os.CreateTemp(r.logs, strings.NewReplacer("/", "_", "*", "_").Replace(f.name())+"-*.txt")
 	if err != nil {
@@ -183,7 +185,7 @@ func (r *runner) record(f failure) (line string, err error) {
 	return line, r.list("flaky", line)
 }
 
-// list appends lines to one of the lists in the folder of logs.
+// list appends lines to a list (flaky or failed) in the folder of logs.
 func (r *runner) list(name string, lines ...string) error {
 	list, err := os.OpenFile(filepath.Join(r.logs, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -198,7 +200,7 @@ func (r *runner) list(name string, lines ...string) error {
 	return nil
 }
 
-// test runs go test once.
+// test runs go test once. Failed tests are no error, but are in the tally.
 func (r *runner) test(ctx context.Context, args []string) (*tally, error) {
 	command := r.command(ctx, args)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }

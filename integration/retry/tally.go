@@ -18,7 +18,7 @@ type event struct {
 	ImportPath                    string
 }
 
-// timed is the duration of a test, without its subtests' names.
+// timed is the duration of a test, subtests included.
 type timed struct {
 	name    string
 	seconds float64
@@ -39,7 +39,7 @@ func (f failure) name() string {
 	return f.pkg + "." + f.test
 }
 
-// args returns the arguments of go test that run the failed test alone.
+// args returns the arguments of go test that run the failed test alone, or the failed package.
 func (f failure) args(flags []string) []string {
 	args := []string{f.pkg}
 	for i := 0; i < len(flags); i++ {
@@ -91,7 +91,7 @@ func newTally(out io.Writer) *tally {
 	return &tally{out: out, open: map[string]*pkg{}, passed: map[string]bool{}}
 }
 
-// read reads all events. A package without an end has failed.
+// read reads all events. A package whose end is missing counts as failed.
 func (t *tally) read(events io.Reader) error {
 	defer func() {
 		for _, name := range slices.Sorted(maps.Keys(t.open)) {
@@ -153,7 +153,7 @@ func (t *tally) take(e event) {
 	}
 }
 
-// end handles the end of a package and prints what go test prints about it.
+// end handles the end of a package: it notes the failures and prints what go test prints.
 func (t *tally) end(p *pkg, e event) {
 	if e.Action != "fail" {
 		for _, line := range p.output {

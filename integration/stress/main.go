@@ -1,7 +1,7 @@
 // Command stress searches for tests that lose races. It runs go test with delays at some statements
 // of the project's own code, programs and tests alike; a seed determines which ones and for how
 // long. If a test then fails, it waited too briefly or for the wrong thing, or the program did. On
-// Linux the delays do not advance the clocks of synctest bubbles.
+// Linux the delays do not advance the fake clocks of testing/synctest.
 package main
 
 import (
@@ -125,7 +125,7 @@ func (o *options) command() string {
 	return strings.Join(words, " ")
 }
 
-// quoted quotes a word for a shell.
+// quoted quotes a word for a shell, if that is needed.
 func quoted(word string) string {
 	if !strings.ContainsAny(word, " |&;<>$*?()[]'\"\\") {
 		return word
@@ -133,7 +133,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// test runs go test. GOFLAGS has the overlay, so that programs which tests build have delays, too.
+// test runs go test with the overlay of files that have delays, and returns the exit code. GOFLAGS
+// has the overlay, so that programs which tests build have delays, too.
 func (o *options) test(ctx context.Context, overlay string, out, errs io.Writer) int {
 	command := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-count=1"}, o.rest...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -150,8 +151,9 @@ func (o *options) test(ctx context.Context, overlay string, out, errs io.Writer)
 	return 0
 }
 
-// writeOverlay instruments the given packages and all other concurrent ones, which a test may
-// build. Delays would only slow down what policies compute, in backfill and classad.
+// writeOverlay writes copies with delays of the given packages' files, and of those of this
+// project's other concurrent packages, which a test may build. It returns the file for go's flag
+// -overlay. Delays in backfill and classad would only slow down what policies compute.
 func writeOverlay(ctx context.Context, folder string, packages []string, in *regexp.Regexp) (file string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	err = eachFile(ctx, append(slices.Clone(packages), module+"/negotiator/...", module+"/plugins/...",
@@ -183,8 +185,8 @@ func writeOverlay(ctx context.Context, folder string, packages []string, in *reg
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// eachFile calls a function for each Go file of the packages, tests included, that is built on this
-// system, with its name (import path and file) and its path.
+// eachFile calls the callback for each Go file of the packages, tests included, that is built on
+// this system, with the file's name (import path and file) and its path.
 func eachFile(ctx context.Context, packages []string, do func(name, original string) error) error {
 	list := exec.CommandContext(ctx, "go",
 		append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, packages...)...)

@@ -135,7 +135,7 @@ func stockCycles(log string) []cycle {
 	return cycles
 }
 
-// build builds this project's negotiator and installs it in the pool.
+// build builds this project's negotiator and installs it in the pool; a failure ends the run.
 func build(r *run, pool *pooltest.Pool) (path string) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -152,9 +152,9 @@ func build(r *run, pool *pooltest.Pool) (path string) {
 	return pool.Install(filepath.Join(folder, "negotiator"))
 }
 
-// warm is how many of our first cycles are skipped. Claims of jobs that are in no queue are
-// believed after ten seconds, in which believing cycles fit; busy slots get the jobs to plan for
-// after that.
+// warm is how many of our first cycles are skipped. With --busy, all jobs are held in the first of
+// these (believing): they take ten seconds, after which our negotiator accepts that a slot runs a
+// job that is in no queue. Then the jobs are released, to be planned on the busy slots.
 const warm, believing = 7, 3
 
 // part matches a phase of a cycle in our log: "plan=0.123s", "rss=120MiB".
@@ -246,7 +246,7 @@ func show(measured map[string][]cycle) {
 	t.Render()
 }
 
-// run is a pooltest.T outside of tests.
+// run is a pooltest.T for this program, which is no test.
 type run struct {
 	failed   bool
 	cleanups []func()
@@ -272,7 +272,8 @@ func (r *run) Fatalf(f string, args ...any) {
 	panic(stopped{})
 }
 
-// protect runs a function and reports whether the run has failed.
+// protect calls the function and reports whether the run has failed, there or before. It recovers
+// from the panic with which Fatalf stops the function, not from others.
 func (r *run) protect(f func()) (failed bool) {
 	defer func() {
 		if p := recover(); p != nil && p != (stopped{}) {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Run is one execution of a job, or of one node of a gang, in one slot.
+// Run is one execution of a job, or of one node of a gang (a job on several nodes at once), in one
+// slot.
 type Run struct {
 	Job        JobID
 	Part       int // of a gang: which of its nodes, from 0
@@ -18,7 +19,7 @@ type Run struct {
 	Success    bool      // it ended on its own
 }
 
-// Evidence is the pool's records.
+// Evidence is what an audit examines: the pool's records.
 type Evidence struct {
 	Events    []Event
 	Submitted []JobID              // the jobs that condor_submit reported as queued
@@ -111,7 +112,7 @@ func (a *Audit) violated(format string, args ...any) {
 	a.Violations = append(a.Violations, fmt.Sprintf(format, args...))
 }
 
-// life follows one job through its events.
+// life follows one job through its events and notes its runs.
 type life struct {
 	job        JobID
 	hosts      int // nodes of a gang, 0 if it is none
@@ -179,7 +180,7 @@ func (l *life) start(e Event) {
 	l.runs = append(l.runs, Run{Job: l.job, Part: e.Part, Node: e.Node, Slot: e.Slot, Given: e.Given, Start: e.At})
 }
 
-// whole checks a gang that has started completely.
+// whole checks that a gang which has started did so on all its nodes.
 func (l *life) whole(e Event) {
 	parts := map[int]bool{}
 	for _, i := range l.open {
@@ -219,8 +220,8 @@ type change struct {
 	run   int
 }
 
-// oversubscribed sweeps over time and compares what runs in each slot and on each node with its
-// capacity.
+// oversubscribed goes through time and notes a violation if a slot has two runs at once, or if a
+// node's runs hold more than its capacity.
 func (a *Audit) oversubscribed(e Evidence) {
 	var changes []change
 	for i, run := range a.Runs {

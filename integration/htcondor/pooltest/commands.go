@@ -17,8 +17,8 @@ import (
 // patience limits the time of a command of HTCondor.
 const patience = 30 * time.Second
 
-// command runs a program with a deadline and returns its output; an error includes the error
-// output.
+// command runs a program with a deadline and returns its standard output; an error includes its
+// standard error.
 func command(within time.Duration, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -36,7 +36,8 @@ func command(within time.Duration, name string, args ...string) (string, error) 
 	return out.String(), err
 }
 
-// Try runs a command in the pool as a user (root, condor, alice, bob, carol, dave).
+// Try runs a command in the pool as a user (root, condor, alice, bob, carol, dave) and returns its
+// standard output.
 func (p *Pool) Try(user string, args ...string) (string, error) {
 	out, err := command(patience, script(), append([]string{"as", p.Dir, user}, args...)...)
 	if err != nil {
@@ -45,7 +46,8 @@ func (p *Pool) Try(user string, args ...string) (string, error) {
 	return out, err
 }
 
-// As runs a command in the pool as a user; a command that fails fails the test.
+// As runs a command in the pool as a user and returns its standard output. The test fails if the
+// command does.
 func (p *Pool) As(user string, args ...string) string {
 	p.t.Helper()
 	out, err := p.Try(user, args...)
@@ -63,7 +65,8 @@ func (p *Pool) Submit(user, description string) []JobID {
 
 var submittedRange = regexp.MustCompile(`(\d+)\.(\d+) - (\d+)\.(\d+)`)
 
-// SubmitTo hands a submit description to a schedd, such as s2@pool.test.
+// SubmitTo hands a submit description to a schedd, such as s2@pool.test, and returns the ids of its
+// jobs.
 func (p *Pool) SubmitTo(schedd, user, description string) []JobID {
 	p.t.Helper()
 	file, err := os.CreateTemp(filepath.Join(p.Dir, "tmp"), "submit-*")

@@ -39,7 +39,8 @@ const (
 	ReconnectFailed = 24
 )
 
-// Events returns the pool's event logs so far, each schedd's in its order.
+// Events returns the entries of the pool's event logs so far: schedd by schedd, in the order of its
+// log.
 func (p *Pool) Events() []Event {
 	p.t.Helper()
 	var all []Event
@@ -59,7 +60,8 @@ func (p *Pool) Events() []Event {
 
 var socketName = regexp.MustCompile(`[?&]sock=(n\d+)\b`)
 
-// readEvents parses an event log in JSON. An incomplete entry at the end is still being written.
+// readEvents parses an event log in JSON. An incomplete entry at the end, which is still being
+// written, is left out.
 func readEvents(r io.Reader, schedd string) ([]Event, error) {
 	var events []Event
 	for decoder := json.NewDecoder(r); ; {

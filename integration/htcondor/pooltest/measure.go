@@ -13,7 +13,8 @@ type Measures struct {
 	Utilisation       float64       // core seconds used, as a fraction of those available during the makespan
 }
 
-// Measure summarizes the runs of the given jobs, or of all, in a pool of that many cores.
+// Measure summarizes the runs of the given jobs, or of all if none is given, in a pool with this
+// many cores.
 func (a Audit) Measure(cores int, jobs ...JobID) Measures {
 	var first, last time.Time
 	var waits, used time.Duration

@@ -83,8 +83,8 @@ func Prepare(t T, settings ...string) *Pool {
 	return p
 }
 
-// reserve takes the first free port and folder. Creating the folder is the lock; a folder whose
-// owner is dead belongs to a killed test.
+// reserve takes the first free port and its folder. Creating the folder is the lock. A folder whose
+// owner is dead was left by a killed test, and is emptied.
 func (p *Pool) reserve() {
 	p.t.Helper()
 	reserving.Lock() // parallel tests would delete the same one
@@ -251,7 +251,7 @@ func (p *Pool) number(setting string) int {
 	return n
 }
 
-// end audits and deletes the pool.
+// end audits the pool, keeps its logs if the test failed, and deletes it.
 func (p *Pool) end() {
 	if p.process != nil {
 		if !p.t.Failed() {
@@ -294,7 +294,7 @@ func (p *Pool) script(within time.Duration, args ...string) {
 	}
 }
 
-// script finds pool.sh beside this package.
+// script returns the path of pool.sh, which is beside this package's folder.
 var script = sync.OnceValue(func() string {
 	_, here, _, _ := runtime.Caller(0)
 	path := filepath.Join(filepath.Dir(here), "..", "pool.sh")

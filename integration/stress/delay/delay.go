@@ -14,13 +14,14 @@ import (
 // Processes that a test starts inherit it. Without it nothing sleeps.
 const Env = "STRESS"
 
-// visited is how many visits of a place may sleep; about half of them do. The limit lets loops make
-// progress.
+// visited is how many calls at one place (the number of a statement) may sleep; about half of them
+// do. The limit lets loops make progress.
 const visited = 32
 
 var here = parse(os.Getenv(Env))
 
-// Here sleeps at some places.
+// Here sleeps if its place, which identifies a statement, is one of those that the seed chooses,
+// and has not been visited too often.
 //
 // It is invisible to the race detector and counts without atomics, so that it orders nothing: two
 // goroutines that meet here do not synchronize. A lost count does not matter.
@@ -55,7 +56,8 @@ func parse(setting string) *delays {
 	return &delays{seed: hash(seed), below: math.MaxUint64 / every}
 }
 
-// pauseAt returns how long a visit sleeps: 5 to 65 ms, or not at all.
+// pauseAt returns how long a call of [Here] sleeps at its n-th visit of a place: 5 to 65 ms, or not
+// at all.
 func pauseAt(place, visit uint64) time.Duration {
 	dice := hash(place + visit)
 	if dice%2 == 0 {

@@ -4,6 +4,6 @@ package delay
 
 import "time"
 
-// sleep also advances the clocks of synctest bubbles, so that tests in bubbles may fail here that
-// would not fail on Linux.
+// sleep sleeps. On this system that also advances the fake clock of a testing/synctest test, so
+// that a test may fail which would not fail on Linux.
 func sleep(pause time.Duration) { time.Sleep(pause) }

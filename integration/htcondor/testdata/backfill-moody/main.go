@@ -1,5 +1,5 @@
-// Command backfill-moody is the conservative policy as a plugin that fails in the way that a word
-// in a file tells it to.
+// Command backfill-moody is the conservative policy as a plugin that crashes or hangs when the file
+// /tmp/mood says so.
 package main
 
 import (
