@@ -129,8 +129,8 @@ type process struct {
 	present, former daemon.Site
 }
 
-// gcPercent keeps memory small. A central manager has less memory to spare than processor time, as
-// a negotiator mostly sleeps.
+// gcPercent is GOGC unless the environment sets it. The low value keeps memory small: a central
+// manager has less memory to spare than processor time, as a negotiator mostly sleeps.
 const gcPercent = 30
 
 // runDaemon runs the daemon until it ends.

@@ -82,19 +82,19 @@ func (f *estimateFlags) nameFlags(err error) error {
 	return errors.Join(errs...)
 }
 
-// estimators makes those of the settings, for a policy that gives guarantees or not. If nothing
-// about them has changed, it returns the active ones, with what they have learned. Others learn
-// that when they become active.
+// estimators makes the estimators that the settings name, for a policy that gives guarantees or
+// not. If nothing about them has changed, it returns the active ones, with what they have learned;
+// new ones learn the same when they become active.
 func (a *activator) estimators(s config.Config, guarantees bool) (*estimate.Set, error) {
 	settings := s.EstimateSettings()
-	// may say something else now
+	// the files may have changed
 	files := strings.Contains(settings.All+settings.Order+settings.Backfill+settings.Running, "file:")
 	if past := a.active; past != nil && !files && past.guarantees == guarantees &&
 		reflect.DeepEqual(past.settings.EstimateSettings(), settings) {
 		return past.estimates, nil
 	}
 	history := a.history
-	a.history = nil // it belongs to them
+	a.history = nil // the new estimators own it
 	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(),
 		func(name string) (io.ReadCloser, error) { return os.Open(name) })
 	if err == nil {
@@ -110,8 +110,8 @@ func (a *activator) estimators(s config.Config, guarantees bool) (*estimate.Set,
 	return nil, a.flags.locate(wrong, false, key)
 }
 
-// summaryOf describes estimators for the summary; learned is how many jobs they knew at the start.
-// It is nil for the default estimators, if they knew none.
+// summaryOf describes estimators for the summary; learned is the number of jobs that they knew at
+// the start. It returns nil for the default estimators if they knew no jobs.
 func summaryOf(s estimate.Settings, guarantees bool, learned int) *report.Estimates {
 	all := &report.Estimates{Options: s.Options, Learned: learned}
 	all.Order, all.Backfill, all.Running, _ = s.Uses(guarantees) // they are checked

@@ -214,7 +214,7 @@ type snapshot struct {
 	unordered bool // the order's expression gave no job a number
 }
 
-// Cycle keeps what a cycle left.
+// Cycle keeps the state after a cycle, and the reasons why jobs are held.
 func (s *snapshot) Cycle(r *negotiator.Report) error {
 	s.state, s.unordered, s.last = r.State, r.Unordered, r
 	for _, h := range r.Held {

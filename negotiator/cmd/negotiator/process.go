@@ -61,8 +61,8 @@ func (p *process) openState() (err error) {
 	return nil
 }
 
-// learnFrom collects what the estimators know at the start: the history file, then what earlier
-// negotiators learned.
+// learnFrom collects the ended jobs that the estimators learn from at the start: first those of the
+// history file, then those of earlier negotiators.
 func (p *process) learnFrom() error {
 	kept, err := p.state.Learned()
 	if err != nil {

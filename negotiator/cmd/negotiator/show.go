@@ -202,7 +202,7 @@ func (v *view) slots(s *backfill.State) string {
 	t := plainTable("slot", "cpus", "runs")
 	for _, slot := range s.Slots() {
 		if slot.Capacity[0] == 0 && len(s.Bundles()) > 0 {
-			continue // a wire between others
+			continue // a wire between slots, which runs no jobs
 		}
 		use := "down"
 		if s.SlotUp(slot.ID) {
