@@ -69,7 +69,7 @@ type maximum struct {
 // after each Reread.
 func NewLimits(lookup Lookup) *Limits { return &Limits{lookup: lookup, known: map[string]maximum{}} }
 
-// Reread discards what was read, because the configuration has changed.
+// Reread discards the limits that were read; call it when the configuration has changed.
 func (l *Limits) Reread() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

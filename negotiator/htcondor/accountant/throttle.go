@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Candidate is what limits need to know about a job.
+// Candidate is a job as [Accountant.Admit] sees it: its submitter and what it takes of limits.
 type Candidate struct {
 	Submitter string
 	// Weight is the slot weight that the whole job takes, usually cpus × nodes.

@@ -167,7 +167,8 @@ func (s *Server) policy(deal agreement, public string) *classad.ClassAd {
 // maxAttempts is the maximum number of attempts to authenticate on one connection.
 const maxAttempts = 8
 
-// identify authenticates the other side by the first method that works.
+// identify authenticates the other side by the first of these methods that works, and sets
+// call.Peer.
 func (s *Server) identify(call *Call, methods []Method) error {
 	var failed []error
 	for range maxAttempts {

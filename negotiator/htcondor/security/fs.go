@@ -74,7 +74,8 @@ func readMade(stream *cedar.Stream) (status int64, suffix string, err error) {
 	return status, suffix, err
 }
 
-// ownerOf returns the user who owns the directory.
+// ownerOf returns the user who owns a directory, as USER@DOMAIN. Anything but a directory of mode
+// 0700 is an error.
 func (s *Server) ownerOf(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil {
