@@ -22,7 +22,7 @@
 //
 //	run.go         the loop, and one step of it
 //	cycle.go       one cycle: phases 2 to 6
-//	checkpoint.go  what outlives a negotiator
+//	checkpoint.go  the state from which a new negotiator continues
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
@@ -30,7 +30,7 @@
 //	report.go      what came of a cycle
 //	predict.go     the predicted run times of jobs
 //	order.go       the queue's order by an expression; utility.go has examples
-//	inventory.go   numbers for slots and bundles, and placements in both terms
+//	inventory.go   numbers for slots and bundles, and the translation of placements
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs
-//	pool.go        the port to a pool
+//	pool.go        the interface to a pool
 package negotiator

@@ -32,8 +32,8 @@ type Delta struct {
 	// that are gone.
 	SlotsUp   []*Slot
 	SlotsDown []string
-	// Bundles are new ones, of slots that are known or among SlotsUp. A pool's first bundles come
-	// before its first job.
+	// Bundles are the new bundles, whose slots are known or among SlotsUp. A pool's first bundles
+	// come before its first job.
 	Bundles []*Bundle
 	// Submitted are the jobs that arrived.
 	Submitted []*Job

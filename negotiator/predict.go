@@ -78,7 +78,7 @@ func (p *predictions) predict(job *Job) {
 	}
 }
 
-// predictAnew predicts the run times of all jobs anew, if that is due.
+// predictAnew predicts the run times of all jobs anew, if p.anew is set.
 func (p *predictions) predictAnew() {
 	p.replanned = nil
 	if !p.anew {
