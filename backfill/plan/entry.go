@@ -49,8 +49,9 @@ func byStart(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job))
 }
 
-// look widens the window by the growths since the last look, and reports whether the job might
-// start in the window, now or later.
+// look widens the window, the starts that may be possible, by the growths since the last look: the
+// room that other jobs gave back. It reports whether the window still holds a start that is not
+// over.
 func (e *entry) look(now backfill.Time) bool {
 	if e.start <= now {
 		return false
@@ -69,8 +70,8 @@ func (e *entry) look(now backfill.Time) bool {
 	return false
 }
 
-// until returns the end of the time in which a growth may help the job: on a single slot its
-// planned start, else its planned end.
+// until returns the end of the time in which room on a slot may help the job to start earlier: on a
+// single slot its planned start, else its planned end.
 func (e *entry) until() backfill.Time {
 	if e.shape.on == noSlot {
 		return e.end
@@ -90,8 +91,8 @@ func (e *entry) widen(from, to backfill.Time) {
 	}
 }
 
-// try looks for the job's earliest start in its window and before limit; ok is false if there is
-// none. It narrows the window to the starts that are still possible.
+// try looks for the job's earliest start in its window, the starts that may be possible, and before
+// limit; ok is false if there is none. It narrows the window to the starts that remain possible.
 func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backfill.Placement, ok bool) {
 	e.from = max(e.from, p.c.Now())
 	limit = min(limit, e.to)
@@ -116,7 +117,7 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 }
 
 // tryMany is try for a job with many candidate slots. The job can move only to a start at which it
-// has a chunk on a slot that grew since the last search.
+// has a chunk on a slot that has grown, where room was given back, since the last search.
 func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
 	from := e.from
 	if e.tried >= 0 {
@@ -142,8 +143,8 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 }
 
 // earliestOn returns the first start before limit at which a chunk of the job can run on one of the
-// slots that grew; limit if there is none. If the job takes a bundle, the chunk is the whole slot,
-// and the bundle's other slots are not looked at.
+// slots in grown, where room was given back; limit if there is none. If the job takes a bundle, the
+// chunk is the whole slot, and the bundle's other slots are not looked at.
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
 	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate

@@ -31,7 +31,8 @@ type shape struct {
 
 const noSlot backfill.SlotID = -1
 
-// shape returns the shape of a job with its placement, and makes it if there is none.
+// shape returns the [shape], which jobs with equal requests share, of a job with its placement. It
+// makes the shape if there is none.
 func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	request, need, on := p.c.Request(j), j.Total(), noSlot
 	if j.Whole {
@@ -85,8 +86,8 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	return first
 }
 
-// first returns the plan's index of the shape's first job that may use room that is free from from
-// on, but at most limit.
+// first returns the index in the plan of the shape's first job that may use room which is free
+// after the given instant, but at most limit.
 func (s *shape) first(from backfill.Time, limit int) int {
 	i, _ := slices.BinarySearch(s.until, from+1)
 	if i == len(s.listed) {
@@ -120,7 +121,7 @@ func fits(need, free backfill.Vector) bool {
 	return true
 }
 
-// note adds a growth, and drops growths that are over.
+// note adds a growth, which is room that was given back, and drops growths that are over.
 func (s *shape) note(g growth, now backfill.Time) {
 	s.noted++
 	g.number = s.noted
@@ -157,8 +158,8 @@ func (s *shape) since(noted int) (from, to backfill.Time) {
 // maxLast is how many growths a shape remembers one by one.
 const maxLast = 512
 
-// grown returns the growths after the first noted ones. It returns false if they are too many to be
-// remembered.
+// grown returns the growths after the first noted ones. It returns false if the shape does not
+// remember that many.
 func (s *shape) grown(noted int) ([]growth, bool) {
 	n := s.noted - noted
 	if n > len(s.last) {

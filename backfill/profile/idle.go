@@ -18,7 +18,8 @@ type idleOrder struct {
 	first int      // words of maybe before this one are zero
 }
 
-// newIdleOrder computes the order in which the rule prefers the candidates for a chunk when idle.
+// newIdleOrder computes the order in which the rule prefers the candidates for a chunk while they
+// are idle, that is free for all time.
 func (p *View) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 	o := &idleOrder{place: make([]int32, len(c.Slots))}
 	hosts := make([]host, len(c.Slots))
@@ -57,8 +58,8 @@ func (o *idleOrder) seeAll() {
 	}
 }
 
-// firstIdle appends to list the n idle candidates that the rule prefers most, or all if there are
-// fewer.
+// firstIdle appends to list the indices of the n candidates of the reach that the rule prefers most
+// among the idle ones, or of all idle ones if there are fewer.
 func (p *View) firstIdle(x *reach, n int, list []int32) []int32 {
 	o := x.idle
 	end := len(list) + n
@@ -80,7 +81,8 @@ func (p *View) firstIdle(x *reach, n int, list []int32) []int32 {
 	return list
 }
 
-// onIdle returns how many chunks of the request fit on the idle slots together, at most r.Nodes.
+// onIdle returns how many chunks of the request fit together on the candidates of the reach that
+// are idle, that is free for all time; at most r.Nodes.
 func (p *View) onIdle(x *reach, r *Request) (chunks int) {
 	p.looked = p.firstIdle(x, r.Nodes, p.looked[:0])
 	for _, i := range p.looked {
@@ -89,10 +91,12 @@ func (p *View) onIdle(x *reach, r *Request) (chunks int) {
 	return chunks
 }
 
-// isIdle reports whether the slot is marked as idle. No slot is marked unless watch was called.
+// isIdle reports whether the slot is marked as idle: all of it is free for all time. No slot is
+// marked unless watch was called.
 func (p *View) isIdle(id SlotID) bool { return int(id) < len(p.idle) && p.idle[id] }
 
-// watch marks each slot that is idle. From then on, look keeps the marks current.
+// watch marks each slot that is idle: all of it is free for all time. From then on, look keeps the
+// marks current.
 func (p *View) watch() {
 	if p.idle != nil {
 		return
@@ -103,7 +107,7 @@ func (p *View) watch() {
 	}
 }
 
-// look updates the mark of a slot that has changed. It does nothing unless watch was called.
+// look updates the idle mark of a slot that has changed. It does nothing unless watch was called.
 func (p *View) look(id SlotID) {
 	if p.idle == nil {
 		return
@@ -114,7 +118,7 @@ func (p *View) look(id SlotID) {
 	}
 }
 
-// allFree reports whether the slot is up and all its capacity is free from the origin on.
+// allFree reports whether the slot is up and all of it is free for all time, except before p.past.
 func (p *View) allFree(id SlotID) bool {
 	s := &p.slots[id]
 	for k := range s.free {

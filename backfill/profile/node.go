@@ -19,7 +19,8 @@ type inner struct {
 	kids      [fan]*node
 }
 
-// own returns n itself if o may change it, else a copy that o may change.
+// own returns n itself if its owner is o, so that it may be changed in place, else a copy with
+// owner o.
 func (n *node) own(o *owner) *node {
 	if n.owner == o {
 		return n
@@ -33,7 +34,7 @@ func (n *node) own(o *owner) *node {
 	return &c
 }
 
-// join makes an inner node with two children.
+// join makes an inner node with two children, and owner o.
 func join(o *owner, left, right *node) *node {
 	parent := &node{owner: o, n: 2, inner: new(inner)}
 	parent.inner.kids[0], parent.inner.kids[1] = left, right
@@ -224,7 +225,7 @@ func (n *node) split(o *owner) *node {
 	return right
 }
 
-// room moves the entries from index i on up by one.
+// room makes room for an entry at index i: it moves the entries from there on up by one.
 func (n *node) room(i int) {
 	copy(n.at[i+1:n.n+1], n.at[i:n.n])
 	copy(n.change[i+1:n.n+1], n.change[i:n.n])
@@ -283,7 +284,8 @@ func (n *node) merge(o *owner, i int) {
 	n.refresh(i)
 }
 
-// refresh recomputes the first instant, the sum and the extremes of child i.
+// refresh recomputes what n stores about child i: its first instant, its sum, and its lowest and
+// highest running sum.
 func (n *node) refresh(i int) {
 	kid := n.inner.kids[i]
 	n.at[i] = kid.at[0]

@@ -144,7 +144,8 @@ func (p *View) newHost(c *Candidates, i int) host {
 	return h
 }
 
-// leaves lowers the host's remainder to the fraction left/of, if that is smaller.
+// leaves notes that a chunk leaves the fraction left/of of one resource free. The host's remainder
+// is the smallest of these fractions.
 func (h *host) leaves(left, of int64) {
 	if of > 0 && compareFractions(left, of, h.left, h.of) < 0 {
 		h.left, h.of = left, of
@@ -162,7 +163,7 @@ func (r Rule) first(hosts []host) *host {
 	return first
 }
 
-// compare returns a negative number if the rule prefers a, a positive one if it prefers b.
+// compare returns a negative number if the rule prefers host a, and a positive one if it prefers b.
 func (r Rule) compare(a, b *host) int {
 	if r == ByRank && a.rank != b.rank {
 		return cmp.Compare(b.rank, a.rank)

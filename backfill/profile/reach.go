@@ -45,9 +45,9 @@ type growth struct {
 	from Time
 }
 
-// reach returns the reach for a request that starts at from or later, and creates it if there is
-// none. It returns nil if the request has too few candidates, or if from is before p.from, where
-// the bounds of all reaches begin.
+// reach returns the [reach], which holds lower bounds of the candidates' starts, for a request that
+// starts at from or later, and creates it if there is none. It returns nil if the request has too
+// few candidates, or if from is before p.from, where the bounds begin.
 func (p *View) reach(r *Request, from Time) *reach {
 	if len(r.Candidates.Slots) < p.limits.manySlots || from < p.from {
 		return nil
@@ -87,9 +87,9 @@ func (p *View) reach(r *Request, from Time) *reach {
 	return x
 }
 
-// idleOrder returns the order of preference of the request's candidates when they are idle. The
-// known reaches are those for the same candidates: if one is for the same chunk, too, its order is
-// shared.
+// idleOrder returns the order in which the rule prefers the request's candidates while they are
+// idle, that is free for all time. The list known holds the reaches for these candidates: if one of
+// them is for the same chunk, idleOrder returns its order.
 func (p *View) idleOrder(known []*reach, r *Request) *idleOrder {
 	for _, x := range known {
 		if slices.Equal(x.chunk, r.Chunk) {
@@ -149,8 +149,8 @@ func (p *View) grew(slot SlotID, from Time) {
 	p.grown = append(p.grown, growth{slot, from})
 }
 
-// applyGrowth applies to a reach the growths that were noted since the last call for it: it lowers
-// the bounds of their slots, and marks the slots that are idle now.
+// applyGrowth applies to a reach the growths, the room that was given back since the last call for
+// this reach: it lowers the bounds of their slots, and marks in x.idle the slots that are idle now.
 func (p *View) applyGrowth(x *reach) {
 	x.used = true
 	for _, g := range p.grown[x.applied-p.grownBefore:] {
@@ -175,7 +175,7 @@ func (p *View) forgetReaches() {
 	p.reaches, p.reached, p.grown, p.grownBefore, p.idle = nil, 0, nil, 0, nil
 }
 
-// upTo appends to list the candidates whose bound is limit or earlier.
+// upTo appends to list the indices of the candidates whose bound is limit or earlier.
 func (x *reach) upTo(limit Time, list []int32) []int32 {
 	var walk func(at int)
 	walk = func(at int) {
