@@ -116,8 +116,9 @@ func (a *accuracy) forget() {
 	}
 }
 
-// of returns the ratio by which to adjust a job's request: the percentile, by nearest rank, of R of
-// the jobs with the same key. It is one if too few are known.
+// of returns the ratio by which to adjust a job's request: the percentile, by nearest rank, of the
+// shares of their requests that past jobs with the same key used. It returns one if too few are
+// known.
 func (a *accuracy) of(j *Job) ratio {
 	k, ok := keyOf(j, a.labels)
 	if !ok {
@@ -138,8 +139,8 @@ func (a *accuracy) of(j *Job) ratio {
 // estimate returns the adjusted request of a job.
 func (a *accuracy) estimate(j *Job) backfill.Time { return a.of(j).of(j.Requested) }
 
-// combined returns an estimator that adjusts requests by the mean of the ratios of user and
-// project, or by the other ratio if one of them is 1.
+// combined returns an estimator that adjusts requests by the mean of two ratios, that of the user's
+// past jobs and that of the project's. If one of these is 1, it uses the other alone.
 func combined(user, project *accuracy) func(*Job) backfill.Time {
 	return func(j *Job) backfill.Time {
 		u, p := user.of(j), project.of(j)
@@ -161,7 +162,7 @@ type ratio struct{ ran, requested uint64 }
 // one is the ratio 1, which does not change a request.
 var one = ratio{1, 1}
 
-// accuracyOf returns the ratio R of a job that ended.
+// accuracyOf returns the share of its request that a job used, at most 1.
 func accuracyOf(e *Ended) ratio {
 	return ratio{uint64(min(e.Ran, e.Requested)), uint64(e.Requested)}
 }

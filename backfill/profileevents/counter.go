@@ -125,7 +125,8 @@ func (c *Counter) open(r backfill.Round) {
 	}
 }
 
-// take applies one event and counts what the policy scans in reaction.
+// take applies one event to the counter's copy of the jobs, and counts what the policy scans in
+// reaction.
 func (c *Counter) take(e backfill.Event) error {
 	switch e.Kind {
 	case backfill.PolicyChanged:
@@ -160,8 +161,8 @@ func (c *Counter) take(e backfill.Event) error {
 	return nil
 }
 
-// begin removes the started jobs from the waiting ones. It returns an error unless they are exactly
-// the jobs that were planned for now.
+// begin removes the started jobs from the list of waiting jobs. It returns an error unless they are
+// exactly the jobs that were planned for now.
 func (c *Counter) begin(started []backfill.Started) error {
 	for _, s := range started {
 		if j := c.known[s.Job.ID]; j == nil || j.start != c.now {

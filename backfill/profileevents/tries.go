@@ -7,9 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// conservative counts what the policy conservative scans after event e of job j: the placing of a
-// job that arrives, or, at an early completion, one try of each waiting job (see the package's
-// comment).
+// conservative counts what the policy conservative scans after event e of job j. At an arrival,
+// that is the placing of the job; at an early completion, one try of each waiting job: a scan for
+// its earliest place.
 func (c *Counter) conservative(j *job, e backfill.Event) {
 	if e.Kind == backfill.Submitted {
 		c.arrive(j, c.moved(j))
@@ -34,8 +34,9 @@ func (c *Counter) conservative(j *job, e backfill.Event) {
 }
 
 // pc counts what the policy pc scans after event e of job j. At an arrival, that is the placing of
-// the job. At an early completion, pc tries its queue from the front up to a job that moves to an
-// earlier start, and again from the front after each move; the last round tries every job in vain.
+// the job. At an early completion, pc scans for an earlier place for each job from the front of its
+// queue, up to a job that moves, and begins again at the front after each move; the last round
+// moves none.
 //
 // A job's rank is the number of starts and ends before the job's end. When another job moves, the
 // rank rises by one if the other's start comes to lie before that end, and by one if the other's
@@ -80,8 +81,8 @@ func (c *Counter) pc(j *job, e backfill.Event) {
 	c.staying(len(c.jobs))
 }
 
-// staying counts the tries of the first n jobs of pc's queue, which do not move: for each job all
-// instants from now until before its end, except the job's own start.
+// staying counts the scans for the first n jobs of pc's queue, which do not move: for each job all
+// starts and ends from now until before its end, except its own start.
 func (c *Counter) staying(n int) {
 	sum := 0
 	for _, rank := range c.ranks[:n] {
@@ -120,7 +121,7 @@ func (c *Counter) dc(j *job, e backfill.Event) {
 	c.arrive(j, start)
 }
 
-// fill counts one round of dc after a completion: a try of each job that is planned for later,
+// fill counts one round of dc after a completion: a scan for each job that is planned for later,
 // which moves if it can start now. It returns whether a job moved.
 func (c *Counter) fill() (moved bool) {
 	for _, k := range c.jobs {
@@ -132,8 +133,8 @@ func (c *Counter) fill() (moved bool) {
 	return moved
 }
 
-// search counts a try of a waiting job and returns the earliest start found, which may be the
-// planned one.
+// search counts a scan for the earliest place of a waiting job, and returns the start there, which
+// may be the planned one.
 func (c *Counter) search(k *job) backfill.Time {
 	start, earlier := c.profile.EarliestAhead(c.request(k), k.start, c.now, k.start)
 	if !earlier {
@@ -171,8 +172,8 @@ func (c *Counter) moved(j *job) backfill.Time {
 	return start
 }
 
-// try counts the scan that places a job at start: all instants from now until before the job's end
-// there, without the job's own.
+// try counts the scan that finds a place for a job from start on: all starts and ends from now
+// until before the job's end there, without its own.
 func (c *Counter) try(k *job, start backfill.Time) {
 	end := start + k.Estimate
 	n := c.instants.before(end) - c.past

@@ -82,7 +82,8 @@ func single(c *backfill.Cycle, j *backfill.Job) bool {
 	return len(candidates.Slots)+len(candidates.Bundles) == 1
 }
 
-// jobs returns the jobs that the pass has to look at.
+// jobs returns the jobs that the pass has to look at, in the queue's order: only the arrivals if
+// the results of the last pass still hold, else the whole queue.
 func (p *pass) jobs() iter.Seq[*backfill.Job] {
 	if p.kept {
 		return slices.Values(p.arrivals)
@@ -96,7 +97,7 @@ func (p *pass) started(*backfill.Job) {
 	p.sure = p.sure && (p.reserved == 0 || p.settled)
 }
 
-// reserve notes that a blocked job gets a reservation.
+// reserve notes that a job which does not fit now gets a reservation.
 func (p *pass) reserve(j *backfill.Job) {
 	p.reserved, p.last, p.settled = p.reserved+1, j, p.settled && single(p.c, j)
 }

@@ -74,8 +74,8 @@ func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules)
 	}
 }
 
-// Depth runs a pass in which the first depth blocked jobs get a reservation and every other job
-// that fits starts.
+// Depth runs a pass over the queue that starts every job that fits now. The first depth jobs that
+// do not fit get a reservation.
 func Depth(c *backfill.Cycle, depth int) {
 	p := begin(c, depth)
 	if p.deep.Blocked == nil {
