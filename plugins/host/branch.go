@@ -134,7 +134,8 @@ func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
 	}}}
 }
 
-// question returns the request for a decision, with the pending rounds.
+// question returns the request for a decision, with the rounds that the plugin has not been sent
+// yet.
 func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
 	settled := b.pending
 	b.pending, b.events = nil, 0

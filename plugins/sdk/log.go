@@ -28,8 +28,8 @@ var logger = sync.OnceValue(func() hclog.Logger {
 	})
 })
 
-// levelOf returns the level that the host logs. Without one it returns the lowest level, and the
-// host filters.
+// levelOf returns the level that the host logs, by its name. For any other text it returns the
+// lowest level, and the host filters.
 func levelOf(name string) hclog.Level {
 	if level := hclog.LevelFromString(name); level != hclog.NoLevel {
 		return level

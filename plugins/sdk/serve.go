@@ -62,7 +62,8 @@ func Serve(spec backfill.PolicySpec) {
 	})
 }
 
-// servable returns the mistakes of a policy before a host finds them.
+// servable returns an error if the description of a policy is wrong or has no New, before a host
+// finds that.
 func servable(spec backfill.PolicySpec) error {
 	if err := spec.Validate(); err != nil {
 		return err

@@ -14,10 +14,10 @@ import (
 // through all slots, in the order of the slots, or within one slot (see room).
 type piece struct{ lane, count int64 }
 
-// pack finds lanes for all jobs that ran, and returns them by job. A job gets the first gap of its
-// slots with enough free lanes; if no gap is wide enough, it is split over the first free lanes.
-// These lanes are only for drawing: a simulation does not know which cpus a job has. The error is
-// about a job that ran on a slot which the pool does not have.
+// pack finds lanes, the chart's rows of one cpu each, for all jobs that ran, and returns them by
+// job. A job gets the first gap of its slots with enough free lanes; if no gap is wide enough, it
+// is split over the first free lanes. These lanes are only for drawing: a simulation does not know
+// which cpus a job has. The error is about a job that ran on a slot which the pool does not have.
 //
 // Jobs are placed by start time, and their lanes become free when they end. Of jobs that start at
 // one instant, those that also end then are placed first, and their lanes become free at once:
@@ -70,8 +70,8 @@ type room struct {
 	free         lanes
 }
 
-// place finds lanes for the i-th job. It errs if the pool has no such slot or too few cpus are
-// free.
+// place finds lanes, rows of one cpu each, for the i-th job. It errs if the pool has no such slot
+// or too few cpus are free.
 func (p *packer) place(i int) error {
 	name, o := p.Workload.Jobs[i].Name, &p.Outcomes[i]
 	for _, on := range o.Placement {
@@ -128,7 +128,8 @@ func ran(r *condorsim.Result) []int {
 	return all
 }
 
-// lanes are the free lanes of a slot, as pieces that do not touch, lowest first.
+// lanes are the free lanes of a slot (the rows of one cpu each in which jobs are drawn), as pieces
+// that do not touch, lowest first.
 type lanes []piece
 
 // take takes the first gap of n free lanes, else the first n free lanes; false if fewer are free.

@@ -269,7 +269,7 @@ func (s drawing) lined(group int, name, title, alt string, p chart.Panel) *chart
 	})
 }
 
-// waits draws the empirical distribution of the waits.
+// waits draws the empirical distribution of the waits under each chosen scheduler.
 func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 	curves, longest := make([][]chart.Point, len(cells)), 0.0
 	for i, c := range cells {

@@ -63,7 +63,7 @@ func verdict(v papers.Verdict) Value {
 	return value
 }
 
-// tally counts the verdicts.
+// tally returns, as text, how many statements there are and how many got each verdict.
 func tally(rows []papers.Row) string {
 	var counts []string
 	for _, v := range verdicts {

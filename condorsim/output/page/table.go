@@ -136,7 +136,8 @@ func (s *Study) Tables() []Table {
 	return append(all, s.all())
 }
 
-// matrix returns a table with a row per group and a column per scheduler.
+// matrix returns a table with a row per group and a column per scheduler. The callback returns the
+// entry for a group and a scheduler.
 func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
 	t := Table{Columns: []Column{{Title: "Trace"}}}
 	loads, models := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.EstimateModel })

@@ -45,7 +45,8 @@ func Open(path string) (*Writer, error) {
 	return w, nil
 }
 
-// usable returns an error for a folder that is not one of results.
+// usable returns an error if a folder has no manifest but other files than those of results. It may
+// be empty or missing.
 func usable(path string) error {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -132,7 +132,8 @@ func encodePlacement(p backfill.Placement) *policyv1.Placement {
 // Text returns s as valid UTF-8, which messages require. Other bytes become replacement characters.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// texts returns the map with valid texts only; it is the same map if all are valid.
+// texts returns the map with its keys and values as valid UTF-8; the same map if they are that
+// already.
 func texts(m map[string]string) map[string]string {
 	for k, v := range m {
 		if !utf8.ValidString(k) || !utf8.ValidString(v) {
@@ -146,7 +147,7 @@ func texts(m map[string]string) map[string]string {
 	return m
 }
 
-// each translates a list; an empty one becomes nil.
+// each returns the list of what the callback makes of each element; nil for an empty list.
 func each[A, B any](list []A, translate func(A) B) []B {
 	if len(list) == 0 {
 		return nil
