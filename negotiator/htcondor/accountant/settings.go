@@ -209,7 +209,8 @@ func compareNames(a, b string) int {
 	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
 }
 
-// evaluate returns the value of an expression that refers to no attributes.
+// evaluate returns the value of an expression that refers to no attributes; it is undefined if the
+// text cannot be parsed.
 func evaluate(text string) classad.Value {
 	e, err := classad.ParseExpr(text)
 	if err != nil {

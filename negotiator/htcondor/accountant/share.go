@@ -117,8 +117,8 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 	return s
 }
 
-// Key returns the key of a job; ok is false if the job was neither passed to Accountant.Share nor
-// to Arrive.
+// Key returns the key of a job; ok is false if the job was passed neither to [Accountant.Share] nor
+// to [Share.Arrive].
 func (s *Share) Key(id backfill.JobID) (key float64, ok bool) {
 	key, ok = s.keys[id]
 	return key, ok
@@ -243,7 +243,7 @@ func laneOf(list []placed) (l lane) {
 	return l
 }
 
-// upTo returns the total weight of the jobs whose keys are at most key.
+// upTo returns the total weight of the jobs with keys up to the given one.
 func (l lane) upTo(key float64) float64 {
 	after, _ := slices.BinarySearchFunc(l.keys, key, func(k, key float64) int {
 		if k <= key {
@@ -257,8 +257,8 @@ func (l lane) upTo(key float64) float64 {
 	return l.sums[after-1]
 }
 
-// upTo returns the total weight of the jobs, given by their running sums, whose keys are at most
-// key.
+// upTo returns the total weight of the jobs with keys up to the given one. The jobs are given by
+// the running sums of their weights, and the callback returns the key for a sum.
 func upTo(sums []float64, key float64, keyOf func(sum float64) float64) float64 {
 	after := sort.Search(len(sums), func(i int) bool { return keyOf(sums[i]) > key })
 	if after == 0 {

@@ -23,7 +23,7 @@ const (
 )
 
 // Stream is a connection to a daemon. One goroutine may write while another reads; Close and Bind
-// are safe at any time.
+// are safe at any time. The Put methods keep their errors for Send.
 type Stream struct {
 	// Random is the source of the IV of an encrypted stream; nil means the system's.
 	Random io.Reader
@@ -117,7 +117,7 @@ func (s *Stream) Format(f fmt.State, _ rune) {
 // Addresses returns this side's address and the other side's.
 func (s *Stream) Addresses() (local, remote net.Addr) { return s.conn.LocalAddr(), s.conn.RemoteAddr() }
 
-// begin starts a frame.
+// begin makes the buffer ready for a new frame to be filled.
 func (s *Stream) begin() {
 	const room = headerSize + ivSize
 	if s.out == nil {
@@ -126,7 +126,7 @@ func (s *Stream) begin() {
 	s.out = s.out[:room]
 }
 
-// flush writes the frame that is being filled.
+// flush writes the frame that is being filled, and begins the next. It keeps an error for Send.
 func (s *Stream) flush(last bool) {
 	if s.outErr != nil {
 		s.begin()

@@ -127,7 +127,7 @@ func (c *Config) Bytes(name string) (int64, error) {
 
 var size = regexp.MustCompile(`(?i)^(\d+)\s*([kmgt]?)(?:i?b|ytes)?$`)
 
-// evaluated returns the value of an expression; ClassAd's error if it cannot be parsed.
+// evaluated returns the value of an expression, which is undefined if the text cannot be parsed.
 func evaluated(text string) classad.Value {
 	e, err := classad.ParseExpr(text)
 	if err != nil {

@@ -198,7 +198,8 @@ func readSubject(stream *cedar.Stream) (status int64, subject string, err error)
 	return status, subject, err
 }
 
-// readRest reads the last message: our nonce and a MAC.
+// readRest reads the client's last message: a status, then our nonce and a MAC, which it returns
+// joined.
 func readRest(stream *cedar.Stream) (status int64, rest []byte, err error) {
 	if status, _, err = readSubject(stream); err != nil {
 		return 0, nil, err
