@@ -12,7 +12,7 @@ import (
 // start.
 type Texts map[string]string
 
-// Apply makes Texts an option of the parser.
+// Apply puts the texts in place. It makes Texts a [kong.Option].
 func (t Texts) Apply(k *kong.Kong) error {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {

@@ -68,10 +68,10 @@ func Default() Config {
 	}
 }
 
-// Load reads a file over the defaults. Errors name file, line and column.
+// Load returns the defaults, overridden by a file. Errors name file, line and column.
 func Load(path string) (Config, error) { return LoadOver(Default(), path) }
 
-// LoadOver reads a file over a configuration.
+// LoadOver returns a configuration, overridden by a file. Errors name file, line and column.
 func LoadOver(c Config, path string) (Config, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -74,7 +74,8 @@ func (p part) bare(err error) error {
 }
 
 // BlameEstimates returns the key of the setting that caused an error of the estimators, and the
-// error without the setting's name.
+// error without the setting's name. If the error names no setting, the key is that of one that
+// reads a file, else estimates.
 func (e Estimators) BlameEstimates(err error) (key string, wrong error) {
 	for _, p := range e.parts() {
 		if strings.HasPrefix(err.Error(), p.flag()+": ") {

@@ -128,7 +128,7 @@ func (c *poolFlags) locate(err error, byFlag bool, key ...string) error {
 	return config.Locate(c.Config, err, key...)
 }
 
-// refused logs a decision that was refused.
+// refused logs a decision that was refused, and notes whether the policy was given up.
 func (a *activator) refused(r backfill.Refusal) {
 	a.report(r)
 	a.gaveUp = a.gaveUp || errors.Is(r.Err, backfill.ErrGivenUp)

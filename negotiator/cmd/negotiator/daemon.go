@@ -220,7 +220,7 @@ func rotation(c *condorconfig.Config) (size int64, keep int, err error) {
 	return size, int(n), errors.Join(errSize, errKeep)
 }
 
-// debugLevel is the log level by NEGOTIATOR_DEBUG.
+// debugLevel returns the log level by NEGOTIATOR_DEBUG; info without HTCondor's configuration.
 func (p *process) debugLevel() string {
 	if c := p.command.htcondor.Load(); c != nil {
 		return daemon.Level(c.List("NEGOTIATOR_DEBUG")).String()

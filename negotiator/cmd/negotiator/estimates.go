@@ -64,7 +64,7 @@ func (f *estimateFlags) given(key string) bool {
 	}
 }
 
-// nameFlags adds to errors about settings the flags that caused them.
+// nameFlags puts the flag in front of each error about an estimator's setting that a flag sets.
 func (f *estimateFlags) nameFlags(err error) error {
 	all, many := err.(interface{ Unwrap() []error })
 	if !many {
@@ -122,7 +122,7 @@ func summaryOf(s estimate.Settings, guarantees bool, learned int) *report.Estima
 }
 
 // past reads the jobs to learn from at the start, if the settings name a history. It shifts their
-// times so that the last one ended just before until.
+// times so that the last one ended just before the time until.
 func (a *activator) past(s config.Config, until backfill.Time) ([]estimate.Ended, error) {
 	if s.History == "" {
 		return nil, nil

@@ -65,7 +65,7 @@ Examples:
 Orders and estimators: negotiator run --help.`
 }
 
-// Validate is called by the command line.
+// Validate refuses a negative limit; the parser of the command line calls it.
 func (c *startTimesCommand) Validate() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit %d: must be 0, for all, or more", c.Limit)
@@ -223,7 +223,7 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// stateAt simulates the pool up to an instant.
+// stateAt simulates the pool up to an instant and returns the schedule at that time.
 func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, error) {
 	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
 	_, err := condorsim.Run(ctx, p.workload, p.config, func(_ context.Context, t backfill.Time) error {

@@ -179,7 +179,7 @@ func describe(all []policy) string {
 	return out
 }
 
-// wrappedTable makes a table whose columns are at most this wide.
+// wrappedTable makes a table whose columns are no wider than the given widths.
 func wrappedTable(widths []int, header ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

@@ -24,8 +24,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// folder is where the state is kept. A negotiator that observes has another folder, as the one at
-// work locks its own.
+// folder is where the state is kept. A negotiator that only observes has another folder, as one
+// that makes matches locks its folder.
 func (p *process) folder() string {
 	folder := p.site.Settings.State
 	if folder != "" && p.site.Settings.Observe {
@@ -144,7 +144,7 @@ func (p *process) lookup(knob string) (string, bool) {
 	return "", false
 }
 
-// port makes the command port.
+// port makes the command port, which calls the callback at condor_reconfig.
 func (p *process) port(reconfigure func()) *server.Port {
 	p.permit(p.site.Config)
 	p.server = p.site.Server(&p.who)
