@@ -10,8 +10,8 @@ import (
 )
 
 // RunCycle schedules what the pool reports: phases 2 to 6 of the package's description. A delta
-// that cannot be true is an error and changes nothing. After any other error the negotiator must
-// not be used any more.
+// that contradicts itself or what is known is an error and changes nothing. After any other error
+// the negotiator must not be used any more.
 func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error) {
 	began := n.clock()
 	r := &n.last
@@ -92,7 +92,8 @@ func (n *Negotiator) round(d *Delta, candidates []backfill.CandidateSet) backfil
 	return round
 }
 
-// addSlotEvents adds the bundles and slots that came and went.
+// addSlotEvents adds the delta's new bundles to the round, and events for the slots that came or
+// went.
 func (n *Negotiator) addSlotEvents(round *backfill.Round, d *Delta) {
 	for i := range d.Bundles {
 		id := backfill.BundleID(len(n.inventory.bundles) - len(d.Bundles) + i)

@@ -28,7 +28,7 @@ func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
 	return found
 }
 
-// EveryLabel names the labels that [LabelsOf] reads.
+// EveryLabel returns the names of the labels that [LabelsOf] reads.
 func EveryLabel() []string {
 	all := make([]string, len(labels))
 	for i, l := range labels {

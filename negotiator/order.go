@@ -162,7 +162,7 @@ func keyOf(v classad.Value) float64 {
 	return min(-n, math.MaxFloat64)
 }
 
-// forget drops a job that is gone.
+// forget drops the value of a job that is gone.
 func (p *priorities) forget(id backfill.JobID) {
 	if p != nil {
 		delete(p.known, id)

@@ -56,7 +56,8 @@ func (n *Negotiator) replan(d *Delta) {
 	}
 }
 
-// returning returns a function that reports which running jobs the delta brings back to the queue.
+// returning returns a function that reports whether the delta brings a running job, given with its
+// placement, back to the queue.
 func (n *Negotiator) returning(d *Delta) func(backfill.JobID, backfill.Placement) bool {
 	lost := map[backfill.SlotID]bool{}
 	for _, name := range d.SlotsDown {

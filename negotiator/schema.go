@@ -110,8 +110,8 @@ func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	return slot, nil
 }
 
-// JobFromAd reads a job. The caller chooses the ID. ClusterId and ProcId name the job and order
-// the jobs that were submitted in the same second.
+// JobFromAd reads a job. The caller chooses the ID. ClusterId and ProcId name the job and order the
+// jobs that were submitted in the same second. An ad without these or QDate is an error.
 func (s Schema) JobFromAd(id backfill.JobID, ad *classad.ClassAd) (*Job, error) {
 	cluster, haveCluster := ad.Int("ClusterId")
 	proc, haveProc := ad.Int("ProcId")
@@ -157,7 +157,8 @@ func (s Schema) readJob(j *Job) error {
 	return err
 }
 
-// LabelsOf reads the labels that [LabelsOf] reads, and those of s.Labels.
+// LabelsOf reads a job's labels from its ad: those that the function [LabelsOf] reads, and those of
+// s.Labels.
 func (s Schema) LabelsOf(ad *classad.ClassAd) map[string]string {
 	found := LabelsOf(ad)
 	for _, name := range s.Labels {
