@@ -64,7 +64,7 @@ type Observer struct {
 	rounding                      rounding
 }
 
-// New makes an observer that has not looked yet.
+// New makes an observer that has not looked at the pool yet.
 func New(s Settings) *Observer {
 	o := &Observer{
 		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
@@ -74,8 +74,8 @@ func New(s Settings) *Observer {
 	return o
 }
 
-// Ask changes what is asked for, from the next look on. If the job constraint refers to attributes
-// that were not asked for so far, all that is cached is read anew.
+// Ask changes what is asked for, from the next look at the pool on. If the job constraint refers to
+// attributes that were not asked for so far, all that is cached is read anew.
 func (o *Observer) Ask(scope Scope) {
 	o.s.Scope = scope
 	if o.referTo(scope.JobConstraint) {
@@ -91,7 +91,7 @@ func (o *Observer) Forget(slots []string) {
 	}
 }
 
-// look is a look under way.
+// look is a look at the pool under way, and what it has seen so far.
 type look struct {
 	Snapshot
 	grew bool // ads refer to attributes that were not asked for
@@ -147,7 +147,8 @@ func (o *Observer) reread() {
 	o.discardSpecs()
 }
 
-// discardSpecs discards what jobs are planned by; it is made anew when their queues are read next.
+// discardSpecs discards the Specs of all jobs, by which they are planned; the next reading of the
+// queues makes them anew.
 func (o *Observer) discardSpecs() {
 	o.specs = map[string]*Spec{}
 	for _, s := range o.schedds {

@@ -100,7 +100,7 @@ func (o *Observer) wantedJobs() string {
 }
 
 // readQueue asks a schedd for its jobs, in groups of those that are alike, and then which jobs were
-// stopped.
+// put on hold or removed lately.
 func readQueue(ctx context.Context, q question) reading {
 	r := reading{question: q}
 	size := 0
@@ -217,8 +217,8 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 	return r.err == nil && r.jobs == o.wantedJobs() && len(r.attributes) == len(o.jobAttributes.projection())
 }
 
-// digest takes in what was read of a queue. It reports whether jobs refer to attributes that were
-// not asked for.
+// digest takes in what the look of this number read of a schedd's queue. It reports whether jobs
+// refer to attributes that were not asked for.
 func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	s.read, s.Since = number, r.began
 	if s.asked != r.jobs {

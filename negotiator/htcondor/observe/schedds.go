@@ -35,7 +35,7 @@ type schedd struct {
 	stop    func()            // ends the reading
 }
 
-// stopReading ends a reading, whether its answer has been heard or not.
+// stopReading ends the reading of the schedd's queue that is under way, if there is one.
 func (s *schedd) stopReading() {
 	if s.reading != nil {
 		s.stop()
@@ -145,8 +145,8 @@ func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own boo
 	return s
 }
 
-// readSubmitter takes in a submitter, and the capability to talk about its jobs. A schedd of
-// another pool that sends jobs here is known by its submitters alone.
+// readSubmitter takes in a submitter, and the capability, a secret that allows to negotiate for its
+// jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	s := o.readSchedd(ad, "ScheddName", false, l)
 	name, _ := ad.Text("Name")
@@ -202,7 +202,8 @@ func (o *Observer) findMoved() {
 	}
 }
 
-// scheddGrace is how long a schedd may be neither seen nor heard before its jobs are gone.
+// scheddGrace is how long a schedd may neither be advertised nor answer before its jobs count as
+// gone.
 const scheddGrace = 15 * time.Minute
 
 // putSchedds puts the schedds into the look's snapshot, and drops those that are lost: that have

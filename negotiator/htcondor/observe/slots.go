@@ -28,8 +28,8 @@ type slotText struct {
 	copied int         // the look that made the present copy of the slot, and alone may change it
 }
 
-// edit returns a slot for this look to change: a copy, since snapshots of earlier looks keep the
-// old one.
+// edit returns a slot for the present look at the pool to change: a copy, since snapshots of
+// earlier looks keep the old one.
 func (o *Observer) edit(name string) *Slot {
 	s, t := o.slots[name], o.read[name]
 	if t.copied != o.number {
@@ -126,7 +126,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 }
 
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and
-// refusing all jobs if the slot is not open.
+// refusing all jobs if the slot is offline or not open to new jobs.
 func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 	o.slotAttributes.strip(ad)
 	if offline, _ := ad.Bool("Offline"); offline || !open {
@@ -192,10 +192,10 @@ func Parent(name string) string {
 	return local + "@" + host
 }
 
-// noteMissing marks the slots that the look did not see as missing. A collector keeps the last ad
-// of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So a slot counts
-// as missing, too, if other slots of its startd show that the startd has restarted since, or if its
-// parent has deleted it.
+// noteMissing marks as missing the slots that the look at the pool did not see. A collector keeps
+// the last ad of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So a
+// slot counts as missing, too, if other slots of its startd show that the startd has restarted
+// since, or if its parent has deleted it.
 func (o *Observer) noteMissing(l *look) {
 	newest := map[string]int64{}
 	for name, s := range o.slots {

@@ -77,7 +77,7 @@ type Slot struct {
 	parts   map[string]bool // the dynamic slots of a partitionable one; nil: its ad does not say
 }
 
-// startd is the part of the name that all slots of one startd share.
+// startd returns the part of the slot's name that all slots of one startd share.
 func (s *Slot) startd() string {
 	_, name, _ := strings.Cut(s.Name, "@")
 	return name
@@ -200,13 +200,14 @@ const (
 	suspended    = 7
 )
 
-// Runs tells whether the jobs hold slots.
+// Runs tells whether the group's jobs hold slots: they run, transfer their output or are suspended.
 func (g *Group) Runs() bool {
 	return g.Status == Running || g.Status == transferring || g.Status == suspended
 }
 
-// Submitter is the name under which a schedd's jobs of the group are negotiated for: the user, the
-// accounting group and user, or a gang's dedicated scheduler.
+// Submitter returns the name of the submitter for whom the group's jobs, in this schedd's queue,
+// are negotiated: the user, the accounting group and user, or the dedicated scheduler of gangs,
+// jobs of several chunks.
 func (g *Group) Submitter(schedd string) string {
 	if !g.Spec.Parallel {
 		return g.Spec.Submitter()

@@ -40,7 +40,7 @@ type Spec struct {
 	user, account string // User and AccountingGroup
 }
 
-// Submitter is the user or accounting group under which the job's use is accounted.
+// Submitter returns the user or accounting group under which the job's use is accounted.
 func (s *Spec) Submitter() string {
 	if s.account == "" {
 		return s.user
@@ -49,10 +49,10 @@ func (s *Spec) Submitter() string {
 	return s.account + "@" + domain
 }
 
-// maxSpecs bounds the specs that are remembered.
+// maxSpecs bounds the Specs, by which jobs are planned, that are remembered.
 const maxSpecs = 100_000
 
-// parallelUniverse is the universe of gangs.
+// parallelUniverse is the universe of gangs, jobs of several chunks.
 const parallelUniverse = 11
 
 // ScheddAttribute is the attribute of job ads that names the job's schedd.

@@ -65,7 +65,7 @@ func needsQuotes(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 }
 
-// projection lists the attributes.
+// projection returns the attributes to ask for, sorted.
 func (w *wanted) projection() []string {
 	if w.list == nil {
 		all := maps.Clone(w.base)
@@ -136,9 +136,9 @@ func (o *Observer) want() {
 	o.referTo(o.s.JobConstraint)
 }
 
-// referTo adds the attributes that a job constraint refers to to those that schedds are asked for,
-// since schedds evaluate the constraint against these alone. It reports whether any of them is new.
-// A constraint that cannot be parsed adds none: the schedds will refuse it.
+// referTo makes the observer ask schedds also for the attributes that a job constraint refers to:
+// they evaluate it against the attributes that are asked for alone. It reports whether any of them
+// is new. A constraint that cannot be parsed adds none: the schedds will refuse it.
 func (o *Observer) referTo(constraint string) (grew bool) {
 	e, err := classad.ParseExpr(constraint)
 	return err == nil && o.jobAttributes.referTo(e)
