@@ -189,8 +189,9 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 	return out
 }
 
-// FairShare is the queue's order by user priority: whoever has used less comes first, and jobs of
-// one submitter come in the order of their JobPrio. Only the negotiator of this belief may use it.
+// FairShare returns the queue's order by user priority: whoever has used less comes first, and jobs
+// of one submitter come in the order of their JobPrio. Only the negotiator of this belief may use
+// it.
 func (b *Belief) FairShare() negotiator.Order {
 	b.order = accountant.NewOrder(b.s.Accounting.Accountant,
 		func(j *backfill.Job) accountant.Waiting { return share(b.byID[j.ID]) })

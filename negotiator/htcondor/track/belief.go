@@ -263,13 +263,13 @@ func (b *Belief) Snapshot() *observe.Snapshot { return b.now }
 // Schedd returns a schedd as the last look at the pool saw it; nil if it is gone.
 func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name] }
 
-// Job is the job of an ID; nil if there is none.
+// Job returns the job of an ID; nil if there is none.
 func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 
 // Has tells whether the job of a key is known: in a queue, as last read.
 func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
-// Jobs are all jobs, in no order.
+// Jobs iterates over all jobs, in no order.
 func (b *Belief) Jobs() iter.Seq[*Job] { return maps.Values(b.jobs) }
 
 // Start notes that the negotiator starts a job, and where. It returns the job; nil if there is

@@ -26,7 +26,8 @@ const (
 	idleEstimate      = 10 * 60     // seconds that an idle claim is taken to last
 )
 
-// claimsDiffer reports claims that belong to no known job, and those that do again.
+// claimsDiffer reports claims that belong to no known job, and which of those reported before have
+// ended or found their job.
 func (c *comparison) claimsDiffer() {
 	flying := map[string]bool{}
 	for id := range c.flights {

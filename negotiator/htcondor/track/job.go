@@ -49,7 +49,7 @@ type Place struct {
 	Chunks int    `json:"chunks"`
 }
 
-// placesOf are a placement's places, by slot.
+// placesOf returns the places of a placement, sorted by slot.
 func placesOf(at negotiator.Placement) []Place {
 	var places []Place
 	for _, c := range at {
@@ -59,7 +59,7 @@ func placesOf(at negotiator.Placement) []Place {
 	return places
 }
 
-// list writes places as a [negotiator.Placement] is written.
+// list formats places as a [negotiator.Placement] formats itself.
 func list(at []Place) string {
 	places := make(negotiator.Placement, len(at))
 	for i, a := range at {
@@ -68,7 +68,7 @@ func list(at []Place) string {
 	return places.String()
 }
 
-// Submitter is the name under which the job is negotiated for.
+// Submitter returns the name of the submitter for whom the job is negotiated.
 func (j *Job) Submitter() string { return j.Group.Submitter(j.Key.Schedd) }
 
 // Seen tells whether the last look at the pool that saw the job has this number.
@@ -104,12 +104,12 @@ func (b *Belief) report(j *Job, is Phase) *negotiator.Job {
 	}
 }
 
-// position is a job's place in its queue.
+// position returns a job's position in its queue.
 func position(key observe.JobKey) backfill.QueuePosition {
 	return backfill.QueuePosition{Queue: key.Schedd, Cluster: key.Cluster, Proc: key.Proc}
 }
 
-// Name is what users call a job.
+// Name returns what users call a job: 12.0, or 12.0@schedd in a pool of several schedds.
 func (b *Belief) Name(j *Job) string { return j.Key.Name(b.several()) }
 
 func (b *Belief) several() bool { return len(b.now.Schedds) > 1 }

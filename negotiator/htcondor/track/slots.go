@@ -52,7 +52,7 @@ func (c *comparison) slotsDiffer() {
 	}
 }
 
-// reportDown reports that a slot is gone, if the negotiator knows it.
+// reportDown reports that a slot is gone, if the negotiator plans with it.
 func (c *comparison) reportDown(name string) {
 	if c.Up(name) {
 		c.delta.SlotsDown = append(c.delta.SlotsDown, name)

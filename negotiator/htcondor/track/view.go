@@ -70,7 +70,7 @@ func (b *Belief) makeView(out []unplanned) {
 	b.view = v
 }
 
-// nameJobs lists the jobs by what users call them.
+// nameJobs returns the jobs by the names that users call them: 12.0 and 12.0@schedd.
 func (b *Belief) nameJobs() map[string][]backfill.JobID {
 	names := make(map[string][]backfill.JobID, 2*len(b.jobs))
 	for key, j := range b.jobs {
