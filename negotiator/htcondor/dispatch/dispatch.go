@@ -88,7 +88,7 @@ func New(s Settings, belief *track.Belief) *Dispatcher {
 	}
 }
 
-// Counts are the counts so far.
+// Counts returns how many claims and jobs were handed over, rejected or not started so far.
 func (d *Dispatcher) Counts() Counts { return d.counts }
 
 // line returns the state of the exchange with a schedd, and makes it if there is none.
@@ -151,7 +151,7 @@ func (d *Dispatcher) Flights() map[backfill.JobID]track.Flight {
 	return flights
 }
 
-// Settle takes in what became of the flights, as [track.Diff] found it.
+// Settle takes in what became of the flights, the matches under way, as [track.Diff] found it.
 func (d *Dispatcher) Settle(o track.Outcome) {
 	for _, id := range o.Arrived {
 		if f := d.flights[id]; f.job.Spec.Parallel {
@@ -183,8 +183,8 @@ func (d *Dispatcher) Settle(o track.Outcome) {
 	}
 }
 
-// Restart replaces all flights by these jobs, which the negotiator before this one started and may
-// have handed over. To hand them over again does no harm.
+// Restart replaces all flights, the jobs under way, by these jobs, which the negotiator before this
+// one started and may have handed over. To hand them over again does no harm.
 func (d *Dispatcher) Restart(flying []*track.Job) {
 	clear(d.flights)
 	for _, j := range flying {

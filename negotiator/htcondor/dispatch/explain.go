@@ -90,7 +90,7 @@ func (e *explanation) add(id backfill.JobID, is track.Phase, why func(backfill.J
 	e.count[s.Name]++
 }
 
-// tell tells all schedds.
+// tell tells all schedds the reasons that were added, within Hold.
 func (e *explanation) tell(ctx context.Context) {
 	d := e.d
 	wait, cancel := context.WithTimeout(ctx, d.s.Hold)

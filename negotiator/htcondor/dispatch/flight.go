@@ -28,14 +28,14 @@ type flight struct {
 	since, moved time.Time
 }
 
-// sent tells whether nothing is left to hand over.
+// sent tells whether the claims for all chunks of the flight's job were handed over.
 func (f *flight) sent() bool { return len(f.rest) == 0 }
 
 // handed tells whether a claim for the flight was handed over, or may be at this moment.
 func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
 
-// giveUp ends a flight that has failed. Those of its claims that are still advertised were not
-// used, and may be handed out again.
+// giveUp ends the flight of a job whose start has failed. Claims that were handed over for it and
+// are still advertised were not used, and may be handed out again.
 func (d *Dispatcher) giveUp(id backfill.JobID) {
 	for _, claim := range d.flights[id].claims {
 		delete(d.used, claim)
@@ -43,8 +43,9 @@ func (d *Dispatcher) giveUp(id backfill.JobID) {
 	delete(d.flights, id)
 }
 
-// patience is how long a flight may stand still: longer for a gang, a job of several chunks,
-// because its schedd collects all slots and then waits until the collector shows them.
+// patience returns how long a flight, a job under way, may stand still: longer for a gang, a job of
+// several chunks, because its schedd collects all slots and then waits until the collector shows
+// them.
 func (d *Dispatcher) patience(f *flight) time.Duration {
 	if f.job.Group.Spec.Parallel {
 		return 2 * d.s.Patience
@@ -52,15 +53,15 @@ func (d *Dispatcher) patience(f *flight) time.Duration {
 	return d.s.Patience
 }
 
-// overdue tells whether a flight had stood still for too long when its schedd's queue was last
-// read.
+// overdue tells whether a flight, a job under way, had stood still for too long when its schedd's
+// queue was last read.
 func (d *Dispatcher) overdue(f *flight) bool {
 	s := d.belief.Schedd(f.job.Key.Schedd)
 	return s != nil && !f.telling && s.Since.Sub(f.moved) >= d.patience(f)
 }
 
-// incomplete returns the flights that were not wholly handed over, by when they began, then by job
-// key.
+// incomplete returns the flights, jobs under way, that were not wholly handed over, by when they
+// began, then by job key.
 func (d *Dispatcher) incomplete() []*flight {
 	var all []*flight
 	for _, f := range d.flights {
@@ -74,8 +75,8 @@ func (d *Dispatcher) incomplete() []*flight {
 	return all
 }
 
-// ready returns the flights that can be handed over now, and the submitters in whose names. In the
-// other flights it notes why they cannot be.
+// ready returns the flights, jobs under way, that can be handed over now, and the submitters in
+// whose names. In the other flights it notes why they cannot be.
 func (d *Dispatcher) ready() (flights []*flight, submitters map[*flight]string) {
 	waiting := d.incomplete()
 	if len(waiting) == 0 {
@@ -98,7 +99,8 @@ func (d *Dispatcher) ready() (flights []*flight, submitters map[*flight]string) 
 	return flights, submitters
 }
 
-// unready says why a flight's job cannot be negotiated for now; "" if it can.
+// unready returns why the schedd of a flight, a job under way, cannot be told of its match now; ""
+// if it can.
 func (d *Dispatcher) unready(f *flight, submitter string) string {
 	s := d.belief.Schedd(f.job.Key.Schedd)
 	if s == nil {
@@ -135,8 +137,8 @@ func (d *Dispatcher) inRooms() map[string]int {
 	return in
 }
 
-// letIn returns why a flight's schedd may run no more jobs; "" if it may. The map in is that of
-// inRooms; letIn adds the flight to it if there is room.
+// letIn returns why the schedd of a flight, a job under way, may run no more jobs; "" if it may.
+// The map in is that of inRooms; letIn adds the flight to it if there is room.
 func (d *Dispatcher) letIn(f *flight, in map[string]int) (why string) {
 	s := d.belief.Schedd(f.job.Key.Schedd)
 	f.full = s.Room != nil && !f.handed() && in[s.Name] >= s.Room.Jobs

@@ -38,7 +38,8 @@ func (d *Dispatcher) stale(slot string) bool {
 	})
 }
 
-// gangEnded notes which claims an ended gang leaves with its schedd.
+// gangEnded notes which claims a gang, a job of several chunks, leaves with its schedd when it
+// ends.
 func (d *Dispatcher) gangEnded(e track.Ended) {
 	l := &leftover{schedd: e.Schedd, claims: d.running[e.Job], at: d.now()}
 	delete(d.running, e.Job)
@@ -48,9 +49,9 @@ func (d *Dispatcher) gangEnded(e track.Ended) {
 	d.leftover = append(slices.DeleteFunc(d.leftover, d.expired), l)
 }
 
-// release tells schedds which claims of gangs have ended, once no startd has them any more. It does
-// so in the background, and passes over a schedd that is slow or is being told something already.
-// What cannot be told is forgotten after leftoverKept.
+// release tells schedds which claims of gangs, jobs of several chunks, have ended, once no startd
+// has them any more. It does so in the background, and passes over a schedd that is slow or is
+// being told something already. What cannot be told is forgotten after leftoverKept.
 func (d *Dispatcher) release(ctx context.Context) {
 	d.hearReleased()
 	d.leftover = slices.DeleteFunc(d.leftover, d.expired)
@@ -87,8 +88,9 @@ type released struct {
 	err   error
 }
 
-// releaseAt tells one schedd to release the claims of each gang, unless a startd still advertises
-// one of them.
+// releaseAt tells one schedd to release the claims of gangs, jobs of several chunks, that have
+// ended; it leaves out a gang if a startd still advertises one of its claims. It stops at the first
+// error.
 func releaseAt(ctx context.Context, collector *client.Collector, to client.Schedd, gangs []*leftover) (r released) {
 	var ids []string
 	for _, l := range gangs {
@@ -162,15 +164,17 @@ func (d *Dispatcher) GangsFly() bool {
 // until the claimed slots are ready.
 func (f *flight) collects() bool { return f.sent() || len(f.claims) > 0 }
 
-// mustCount tells whether a schedd has started a gang and must count its queue before the next.
+// mustCount tells whether a schedd has started a gang, a job of several chunks, and must count its
+// queue before it can start another.
 func (d *Dispatcher) mustCount(s *observe.Schedd) bool {
 	gang := d.line(s.Name).gang
 	return gang != 0 && s.Counted <= gang
 }
 
-// mustWait returns why a gang must wait for another one of its schedd; "" if it need not. A schedd
-// is given the slots of one gang at a time; the argument given says that it is given those of
-// another gang right now. The time that the gang may stand still begins anew while it waits.
+// mustWait returns why a gang, a job of several chunks, must wait for another gang of its schedd;
+// "" if it need not. A schedd is given the slots of one gang at a time; the argument given says
+// that it is given those of another gang right now. The time that the gang may stand still begins
+// anew while it waits.
 //
 // A schedd that plans for gangs between the start of a gang and the next count of its queue can
 // crash (HTCondor 23.9: computeSchedule reads the ad of a job that is not there). It plans whenever
@@ -191,7 +195,8 @@ func (d *Dispatcher) mustWait(f *flight, given bool) (why string) {
 	return why
 }
 
-// collectsAnother tells whether a gang's schedd collects the slots of another gang.
+// collectsAnother tells whether a gang's schedd was given claims for another gang that does not run
+// yet.
 func (d *Dispatcher) collectsAnother(f *flight) bool {
 	for _, o := range d.flights {
 		sameSchedd := o.job.Key.Schedd == f.job.Key.Schedd
@@ -202,7 +207,8 @@ func (d *Dispatcher) collectsAnother(f *flight) bool {
 	return false
 }
 
-// wouldLose says why a gang's slots would go to another gang; "" if they would not.
+// wouldLose returns why the schedd would give the slots of a gang, a job of several chunks, to
+// another gang; "" if it would not.
 func (d *Dispatcher) wouldLose(f *flight) string {
 	if r := d.rival(f); r != nil {
 		return fmt.Sprintf("its schedd would start gang %v in its place, which is before it in the queue there", r.Key)

@@ -83,7 +83,7 @@ func (d *Dispatcher) grant(f *flight, offers map[string]*offer) (matches []match
 	return matches, ""
 }
 
-// withheld says why a slot does not give a job its chunks now; "" if it does.
+// withheld returns why a slot does not give a job its chunks now; "" if it does.
 func (d *Dispatcher) withheld(f *flight, slot string, chunks int, o *offer) string {
 	j := f.job
 	switch {

@@ -63,7 +63,8 @@ func memberOf(attribute string, texts []string) string {
 // quote writes a text as a quoted string, as in ads on the wire.
 func quote(text string) string { return string(ast.AppendString(nil, text, ast.Line)) }
 
-// fewSlots is up to how many slots are asked for by name even if they are most of the pool.
+// fewSlots is the number up to which slots are asked for by name, even if they are most of the
+// pool.
 const fewSlots = 200
 
 // offers asks the collector for the slots that the flights, the jobs under way, still need, and
