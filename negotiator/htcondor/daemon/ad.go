@@ -104,8 +104,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	return ad
 }
 
-// describe adds a cycle's statistics to an ad, under the stock negotiator's names. before is when
-// the cycle before it began.
+// describe adds a cycle's statistics to an ad, under the stock negotiator's names. The suffix is
+// the cycle's number, counted back from the last, and the time before is when the cycle before it
+// began.
 func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 	const prefix = "LastNegotiationCycle"
 	whole := func(d time.Duration) int64 { return int64(d.Round(time.Second) / time.Second) }

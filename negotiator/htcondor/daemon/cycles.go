@@ -48,8 +48,8 @@ func (c *cycles) run(hard context.Context) error {
 }
 
 // fetch waits until a cycle is due and returns what changed in the pool. It runs between cycles,
-// without their lock: others may ask the negotiator meanwhile. It returns [io.EOF] when the soft
-// context has ended.
+// without the cycle lock: other goroutines may use the negotiator meanwhile. It returns [io.EOF]
+// when the soft context has ended.
 func (c *cycles) fetch() (negotiator.Delta, error) {
 	c.explain()
 	delta, err := c.pool.Fetch(c.soft, c.d.n.NextWake())

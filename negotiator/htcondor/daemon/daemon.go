@@ -301,7 +301,8 @@ func (d *Daemon) Configure(t Tuning) {
 	d.announce()
 }
 
-// serve opens the pool and schedules it until the context ends or a cycle fails.
+// serve opens the pool and runs cycles until one fails, ctx ends, which lets a cycle under way
+// finish, or hard ends.
 func (d *Daemon) serve(ctx, hard context.Context) error {
 	pool := d.o.NewPool()
 	pool.Tune(d.tuned.Load().Tuning)

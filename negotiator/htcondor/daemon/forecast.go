@@ -51,7 +51,7 @@ type forecaster struct {
 	forecast    *Forecast
 }
 
-// Forecast makes the forecast, if it is not made yet.
+// Forecast returns the forecast, which the first call makes.
 func (p *forecaster) Forecast() *Forecast {
 	p.once.Do(func() {
 		p.forecast = forecast(p.state, p.jobs, p.predictions)
@@ -209,7 +209,7 @@ func (j JobForecast) Why(zone *time.Location) string {
 	}
 }
 
-// Find returns a job's forecast.
+// Find returns a job's forecast; the second result is false if there is none.
 func (p *Forecast) Find(id backfill.JobID) (JobForecast, bool) {
 	i, known := p.byID[id]
 	if !known {

@@ -16,8 +16,8 @@ import (
 // condor is the default user of HTCondor's daemons and files.
 const condor = "condor"
 
-// Owner is the user as whom HTCondor's daemons run: CONDOR_IDS (UID.GID) from the environment, else
-// ids from the configuration, else the user condor.
+// Owner returns the user as whom HTCondor's daemons run: CONDOR_IDS (UID.GID) from the environment,
+// else ids from the configuration, else the user condor.
 func Owner(ids string) (security.Owner, error) {
 	if fromEnvironment := os.Getenv("CONDOR_IDS"); fromEnvironment != "" {
 		ids = fromEnvironment

@@ -98,7 +98,7 @@ func (d *Daemon) sealed() *classad.ClassAd {
 	return d.status.ad(time.Now())
 }
 
-// Ad is the current Negotiator ad.
+// Ad returns the current Negotiator ad.
 func (d *Daemon) Ad() *classad.ClassAd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -244,7 +244,7 @@ func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 // waiting returns the forecasts of all jobs that do not run; jobs that are not planned come last.
 func (d *Daemon) waiting(plan *Forecast) []JobForecast { return d.withUnplanned(plan, plan.Waiting()) }
 
-// withUnplanned adds the jobs that are left out of the plan.
+// withUnplanned adds the forecasts of the jobs that are left out of the plan.
 func (d *Daemon) withUnplanned(plan *Forecast, all []JobForecast) []JobForecast {
 	for _, u := range (*d.pool.Load()).Unplanned() {
 		if _, known := plan.Find(u.ID); !known {
@@ -263,8 +263,8 @@ func unplannedForecast(u track.Unplanned) JobForecast {
 	}
 }
 
-// describeFit returns a job's forecast as an ad, with how many slots it matches, and which clauses
-// of its Requirements the others do not meet.
+// describeFit returns a job's forecast as an ad, with how many slots the job may use, how many
+// refuse it, and on how many each clause of its Requirements is true.
 func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time) *classad.ClassAd {
 	d.cycle.Lock()
 	defer d.cycle.Unlock()

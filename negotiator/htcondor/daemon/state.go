@@ -99,7 +99,8 @@ func (s *State) moveAside(why error) error {
 	return nil
 }
 
-// Forget empties the ledger, and logs why. Usage stays.
+// Forget deletes the saved state, and logs why. What was learned, and the usage of submitters,
+// stay.
 func (s *State) Forget(why error) error {
 	s.logger.Error("WHAT THE LAST NEGOTIATOR LEFT CANNOT BE USED: its guarantees are void", "error", why)
 	s.kept = map[string][]byte{}
@@ -147,7 +148,8 @@ func (s *State) Save(saved *track.SavedState) error {
 	return s.write(records)
 }
 
-// write makes the ledger hold these records. It touches only what differs.
+// write makes the ledger, the saved state on disk, hold these records. It touches only what
+// differs.
 func (s *State) write(records map[string][]byte) error {
 	err := s.DB.Update(func(tx *bbolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(ledger)
