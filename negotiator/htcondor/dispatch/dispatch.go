@@ -20,7 +20,7 @@ type Settings struct {
 	Collector *client.Collector
 	Security  *security.Client
 	Schema    negotiator.Schema
-	// Observe says that the negotiator only watches: no match is handed over, and no user told
+	// Observe says that the negotiator only watches: no match is handed over, and no user is told
 	// anything.
 	Observe bool
 	// Patience is how long a match may take until its job runs, and Hold how long a cycle waits for

@@ -25,7 +25,8 @@ type Snapshot struct {
 	Now backfill.Time
 	// Slots are all slots by name, dynamic ones too, and those that are missing.
 	Slots map[string]*Slot
-	// Schedds are all schedds by name, except those that were renamed or silent for long.
+	// Schedds are all schedds by name, except those that were silent for long, or were renamed and
+	// are not advertised under the old name any more.
 	Schedds map[string]*Schedd
 	// Submitters counts the submitter ads.
 	Submitters int

@@ -29,12 +29,12 @@ type Spec struct {
 	// Estimate and Limit are run times in seconds; 0 if the job brings none.
 	Estimate, Limit backfill.Time
 	Labels          map[string]string
-	// Parallel says that the job is a gang.
+	// Parallel says that the job is a gang, a job of several chunks that start together.
 	Parallel bool
 	// Limits are the job's concurrency limits, as text and as read.
 	Limits  string
 	Limited []accountant.Limit
-	// Wrong is why such a job cannot be planned; nil if it can.
+	// Wrong is why jobs of this Spec cannot be planned; nil if they can.
 	Wrong error
 
 	user, account string // User and AccountingGroup

@@ -46,7 +46,7 @@ type Outcome struct {
 	// chunk. Failed are flights whose start is given up: claims that they did not use may be handed
 	// out again. Over are flights that ended in another way.
 	Arrived, Failed, Over []backfill.JobID
-	// Unstarted counts those of Failed that were not started in time.
+	// Unstarted counts the jobs in Failed that did not start in time.
 	Unstarted int
 	// Ended are the gangs, jobs of several chunks, that run no more.
 	Ended []Ended
