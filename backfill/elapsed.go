@@ -102,8 +102,8 @@ func (s *State) rematched(r Round) []Event {
 	return events
 }
 
-// moves reports whether other candidates force a job out of its reservation, out of the queue, or
-// back into the queue.
+// moves reports whether a job's new candidate set makes its reservation impossible, holds it
+// because it fits nowhere any more, or brings it back to the queue because it fits again.
 func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	request := s.request(r.job)
 	request.Candidates = set

@@ -187,7 +187,7 @@ func (h *Host) key(j *Job, now Time) float64 {
 	return key
 }
 
-// returns reports whether the event may bring jobs back to the queue that it does not carry in Job.
+// returns reports whether the event may bring other jobs than its own, Job, back to the queue.
 func (e Event) returns() bool {
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged, StartFailed:

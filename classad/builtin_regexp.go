@@ -148,7 +148,8 @@ func regexpMatches(c call) Value {
 	return boolean(re.has(c.args[1].str()))
 }
 
-// regexpMember treats an invalid pattern as one that matches nothing, as HTCondor does.
+// regexpMember says whether the pattern matches a string of the list. As in HTCondor, an invalid
+// pattern matches nothing.
 func regexpMember(c call) Value {
 	if c.args[0].kind != String || len(c.args) == 3 && c.args[2].kind != String {
 		return errorValue

@@ -294,8 +294,8 @@ func (l *list) len() int {
 
 func (l *list) at(ev *evaluator, i int) Value { return l.in(ev, i, l.frame) }
 
-// in evaluates element i with its names looked up in the ad f. Names in an element that is itself a
-// list or an ad are looked up in the ad in which the list was written.
+// in evaluates element i with its names looked up in the ad f. An element that is itself a list or
+// an ad is evaluated in the ad in which l was written instead.
 func (l *list) in(ev *evaluator, i int, f *frame) Value {
 	if l.written == nil {
 		return l.values[i]

@@ -124,8 +124,8 @@ func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
 	return start + f.w.Jobs[j.ID].runs()
 }
 
-// follow runs a copy of the simulation on the host until the starts that the copy is to find are
-// known, and stores them. An error is that of the host.
+// follow runs a copy of the simulation on the host until the jobs whose fair starts are computed on
+// this copy have started, and stores their starts. It returns the host's error.
 func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fairCopy) error {
 	host.State = copied.state
 	round := backfill.Round{Now: copied.now, Events: copied.events}

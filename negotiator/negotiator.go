@@ -163,8 +163,8 @@ func (n *Negotiator) NextWake() backfill.Time {
 	return n.State().NextWake()
 }
 
-// Fit says how many of the slots that are up a job matches, and what rules out the others; false
-// if there is no job of that ID.
+// Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
+// returns false if there is no job of that ID.
 func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
 	job, ok := n.jobs[id]
 	if !ok {

@@ -129,8 +129,8 @@ func (p *predictions) order(by backfill.Order) backfill.Order {
 	return func(j *backfill.Job, now backfill.Time) (key float64, moves bool) { return by(p.ordered(j), now) }
 }
 
-// ordered returns a job as the queue's order sees it: a copy if the order uses another run time
-// than the plan, else the job itself.
+// ordered returns the job by which the queue is ordered: a copy with another run time, if the order
+// does not use the plan's, else the job itself.
 func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	if p.apart == 0 {
 		return j
@@ -147,9 +147,9 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	return known.ordered
 }
 
-// expectedEnd returns when a running job ends by its predicted run time; the parameter is its end
-// by the requested one. That is returned as it is if the predicted end has passed or jobs are not
-// planned with predictions.
+// expectedEnd returns when a running job ends by its predicted run time. The parameter end is when
+// the job ends by its requested run time; expectedEnd returns that one if the predicted end has
+// passed, or if jobs are not planned with predictions.
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	known := p.known[end.Job]
 	if known == nil || !p.planned() {

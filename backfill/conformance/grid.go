@@ -76,8 +76,8 @@ func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time)
 // longest is at least as long as any estimate of a [Driver]'s jobs.
 const longest = 24
 
-// idle returns a grid of the next seconds, as many as any job may run for, less the running jobs
-// and, if reservations is true, the reservations.
+// idle returns what is free on each slot in each second from now on, for as many seconds as any job
+// may run, beside the running jobs and, if reservations is true, beside the reservations.
 func (r *Run) idle(reservations bool) *grid {
 	g := newGrid(r.snap, longest)
 	for _, j := range r.snap.Jobs {

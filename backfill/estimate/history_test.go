@@ -26,7 +26,7 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 	const want = `{"name":"1.0","requested":60,"unestimated":true,"ran":7,"at":100}
 {"name":"1.1","requested":60,"ran":90,"at":100,"labels":{"owner":"ann","project":"\u003cp\u003e"}}
 `
-	require.Equal(t, want, string(text(t, h)))
+	require.Equal(t, want, string(text(t, h))) //nolint:testifylint // to the byte
 	require.Equal(t, 2, h.Len())
 
 	read, err := estimate.ReadHistory(strings.NewReader(want), "state", 0)

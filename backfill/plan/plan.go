@@ -30,8 +30,8 @@ type Plan struct {
 	out       []entry
 }
 
-// Open opens a cycle with the plan that the last cycle left as its memo, or with a new plan if
-// there is none in this order.
+// Open returns the plan for a cycle: the one that the last cycle stored with
+// [backfill.Cycle.Remember], if it was made in the same order, else a new one.
 func Open(c *backfill.Cycle, order Order) *Plan {
 	p, ok := c.Memo().(*Plan)
 	if !ok || p.order != order {

@@ -38,11 +38,11 @@ const (
 // size.
 const maxIndent = 160
 
-// Append appends the printed expression to b. The output in the first four styles parses to the
-// same tree, with four exceptions inherited from HTCondor: a minus before a number becomes part of
-// the number, infinities print as calls of real, a selected name has no quotes even if it needs
-// them, and a selection from an integer, 1 .a, has no blank. JSON and XML also turn relative times
-// into numbers, and XML drops the sign of zero.
+// Append appends the printed expression to b. The output in any style but JSON and XML parses to
+// the same tree, with four exceptions that HTCondor has, too: a minus before a number becomes part
+// of the number; an infinity is printed as a call of real; the name in a selection gets no quotes,
+// even if it needs them; and in a selection from an integer, such as 1 .a, the blank is lost. JSON
+// and XML also turn relative times into numbers, and XML drops the sign of zero.
 func Append(b []byte, e Expr, style Style) []byte {
 	switch style {
 	case JSON, JSONIndented:

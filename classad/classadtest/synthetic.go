@@ -23,9 +23,9 @@ var counters = strings.Fields(`ActivationCount ClaimCount ConsoleIdle DrainingCo
 var features = strings.Fields(`HasAvx HasAvx2 HasContainer HasDeferral HasEncryption HasFileTransfer HasIoProxy HasMpi
 	HasReconnect HasSse4 HasTransferPlugins HasVm IsLocal IsWakeable`)
 
-// Synthetic generates a pool: slots with as many attributes in common as ads of one source have,
-// jobs that match some of them, and expressions. The same seed gives the same pool. There are no
-// answers to compare with.
+// Synthetic generates a pool: slots that share as many attributes as those of one real pool do,
+// jobs that match some of the slots, and expressions. The same seed gives the same pool. Unlike
+// pools that were read from HTCondor, it comes without HTCondor's answers.
 func Synthetic(seed uint64, machines int) *Pool {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := &Pool{}

@@ -20,9 +20,10 @@
 //     tries again to hand over the matches that could not be handed over (step 7).
 //  2. Fetch looks at the pool: [observe.Observer.Look] (observe/observe.go) asks the schedds it
 //     knows for their queues (queue.go), in parallel, and meanwhile the collector for everything
-//     else (schedds.go, slots.go). It waits for slow schedds, at most for Hold; their answers serve
-//     a later look. Jobs of a schedd whose ads differ in their state alone share one [observe.Spec]
-//     (spec.go). The result is an [observe.Snapshot] (snapshot.go).
+//     else (schedds.go, slots.go). Once the collector has answered, Look waits for the schedds, at
+//     most for Hold; an answer that comes later serves a later look. Jobs of a schedd whose ads
+//     differ in their state alone share one [observe.Spec] (spec.go). The result is an
+//     [observe.Snapshot] (snapshot.go).
 //  3. Fetch compares the snapshot with what the negotiator knows so far, the [track.Belief]
 //     (compare in pool.go; steps 3 to 5). [track.Belief.See] (track/belief.go) takes the snapshot
 //     in and finds its jobs.
@@ -34,9 +35,11 @@
 //     claims that belong to no known job (track/claims.go). The result is a [track.Outcome] with
 //     the [negotiator.Delta]. [dispatch.Dispatcher.Settle] learns from it what became of the
 //     matches, the observer forgets slots that are gone, and publish (facts.go) keeps what others
-//     may ask. Fetch returns the delta. If the clock was put back far, the daemon begins anew with
-//     Open. If another negotiator is at work, it waits until that one is gone and begins anew, too
-//     (daemon/daemon.go, schedule).
+//     may ask. Fetch returns the delta. The daemon's fetch checks two things then. If the clock was
+//     put back far, the daemon begins anew with Open (daemon/daemon.go, schedule). If it has to
+//     step back for another negotiator (daemon/rival.go, without), it waits until that one is gone
+//     and begins anew, too; without condor_master, and before its first cycle has ended, it ends
+//     with an error instead.
 //  6. The daemon takes its lock (daemon/cycles.go, step) and calls [negotiator.Step]
 //     (negotiator/run.go). There the negotiator decides (RunCycle, negotiator/cycle.go). If there
 //     are matches, Step hands them to the daemon's Act (daemon/cycles.go), which saves the
@@ -47,17 +50,18 @@
 //     [dispatch.Dispatcher.Start] makes a flight: a job on its way to its slots. Then
 //     [dispatch.Dispatcher.HandOver] tells schedds which claims of gangs have ended (gangs.go),
 //     picks the flights that their schedds have room for (flight.go), and asks the collector what
-//     their slots can give now (offers.go). It takes a claim for each chunk (grant.go); a gang may
-//     have to wait for its turn there (gangs.go). It tells each schedd of its matches
+//     their slots can give now (offers.go). For each flight whose slots can give all it needs, it
+//     takes claims for its chunks (grant.go); a gang may have to wait for its turn there
+//     (gangs.go). What is left is tried again (step 1). It tells each schedd of its matches
 //     (dispatch/negotiate.go; on the wire, [client.Negotiation.Match] in client/negotiate.go). A
 //     schedd does not answer a match.
 //  8. The schedd claims the slots at their startds and starts the job. The next snapshots show what
 //     became of the flight: the job runs, it has not started in time, or it is gone (steps 4 and
 //     5).
 //
-// Before each Fetch the daemon (daemon/cycles.go, explain) calls [Pool.Explain] (pool.go;
-// dispatch/explain.go): it tells the schedds, for their users, why jobs wait. Others ask for
-// [Facts] (facts.go) at any time.
+// Before a Fetch, if there is a new forecast and users are to be told why their jobs wait, the
+// daemon (daemon/cycles.go, explain) calls [Pool.Explain] (pool.go; dispatch/explain.go), which
+// tells the schedds. Others ask for [Facts] (facts.go) at any time.
 //
 // The packages beside these do the rest: cedar, security and client speak to the daemons, server
 // answers tools and daemons, accountant knows who has used how much, condorconfig reads HTCondor's

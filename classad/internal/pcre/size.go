@@ -132,8 +132,8 @@ func sizeOfByteRepeat(n *node, one int) int {
 	return total
 }
 
-// sizeOfGroupRepeat counts the copies that PCRE2 makes; the parameter one is the length of a copy.
-// Optional copies are nested in one another.
+// sizeOfGroupRepeat returns the length of a repeated group, of which PCRE2 makes copies; the
+// parameter one is the length of one copy. PCRE2 nests each optional copy in the one before.
 func sizeOfGroupRepeat(n *node, one int) int {
 	const nested = 1 + sizeGroup
 	total := n.min * one

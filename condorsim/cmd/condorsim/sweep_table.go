@@ -85,7 +85,7 @@ func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	return fmt.Sprintf("%+.1f %%", 100*(base.Metrics[metric]-c.Metrics[metric])/base.Metrics[metric])
 }
 
-// write prints the table, or nothing if no cell is finished.
+// write prints the table of a sweep's results, or nothing if none of its simulations is finished.
 func (t *resultsTable) write(out io.Writer) error {
 	if len(t.folder.Cells) == 0 {
 		return nil

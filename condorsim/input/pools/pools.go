@@ -76,10 +76,10 @@ type Outage struct {
 	Shape      float64
 }
 
-// Bounds returns the machine to read a trace with when the pool replaces the trace's machine: as
-// many processors as a job may have chunks and, if the pool has memory, any amount of it. Jobs that
-// are too large for the pool are not dropped then; the simulation puts them on hold. A nil pool
-// returns the zero value, which keeps the trace's machine.
+// Bounds returns the machine to read a trace with if the pool replaces the trace's own machine. It
+// has [backfill.MaxChunks] processors and, if the pool has memory, all the memory a job can ask
+// for. So no job is dropped for its size; the simulation holds those that are too large for the
+// pool. A nil pool returns the zero value, which keeps the trace's machine.
 func (p *Description) Bounds() (m workload.Machine) {
 	if p == nil {
 		return m

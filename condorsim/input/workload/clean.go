@@ -31,8 +31,8 @@ func newCleaner(file string, opts Options) *cleaner {
 }
 
 // record turns a job line into a job, or drops it and counts why. The rules and their order are
-// those of the studies of these traces. It is a fault if two jobs have one number, unless they are
-// partial executions.
+// those of the published studies of these traces. It returns an error if another job has the same
+// number, unless both are partial executions.
 func (c *cleaner) record(rec *record) *Error {
 	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
 	count := &c.trace.Cleaning
@@ -230,9 +230,10 @@ func (count *Cleaning) neverFits(j Job, m Machine) bool {
 	return true
 }
 
-// Collect makes a trace of jobs that another package read and counted: it settles estimates and run
-// times, drops what the machine can never run, and applies the options as for a file. An estimate
-// of 0 is unknown. The name is used in errors and, without folder and extension, for the trace.
+// Collect makes a trace of jobs that another package has read. The counts of what that package read
+// and dropped become part of the trace's. Collect corrects estimates and run times, drops jobs that
+// the machine can never run, and applies the options, as when a trace file is read. An estimate of
+// 0 is unknown. The name is used in errors and, without folder and extension, for the trace.
 func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

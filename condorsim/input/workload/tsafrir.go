@@ -122,8 +122,8 @@ func (t *Trace) tsafrir(longest int64, random *rand.Rand) error {
 	return nil
 }
 
-// estimateShares returns the model's estimates for a number of jobs, by length, each with the share
-// of the jobs that use it.
+// estimateShares returns the estimates that Tsafrir's model gives to so many jobs, sorted by
+// length, each with the share of the jobs that use it. No estimate is above longest, in seconds.
 func estimateShares(jobs int, longest int64, random *rand.Rand) []share {
 	shares := headShares(longest, random)
 	known := map[int64]bool{}

@@ -111,7 +111,8 @@ func (s *Study) vary(of func(Group) any) bool {
 	return slices.ContainsFunc(s.Groups, func(g Group) bool { return of(g) != of(s.Groups[0]) })
 }
 
-// group returns the index of a cell's group; −1 if there is none yet.
+// group returns the index of the group of the cells with k's trace, load and estimate model; −1 if
+// there is none.
 func (s *Study) group(k results.Key) int {
 	return slices.IndexFunc(s.Groups, func(g Group) bool {
 		return g.Trace == k.Trace && g.Load == k.Load && g.EstimateModel == k.EstimateModel

@@ -173,7 +173,7 @@ func (a *adjusted) improvements(trace string, base, s scheduler, with, estimator
 	return gains, true
 }
 
-// three prints the gains in the three metrics, with their names.
+// three returns a text with the gains in threeMetrics, each with a short name.
 func three(gains []float64) string {
 	var texts []string
 	for i, name := range []string{"wait", "uwait", "slowdown"} {
@@ -331,8 +331,9 @@ func tableIII(a *adjusted) (rows []Row) {
 	return rows
 }
 
-// near returns the three metrics and the share of backfilled jobs, and how many of these four are
-// within a quarter of the paper's; false if one is missing.
+// near returns a scheduler's threeMetrics and its share of backfilled jobs, and how many of these
+// four are within 25 % of the paper's, which are in the same order. It returns false if one of them
+// was not measured.
 func (a *adjusted) near(trace string, s scheduler, paper ...float64) (got []float64, near int, ok bool) {
 	for i, metric := range append(slices.Clone(threeMetrics), "share_backfilled") {
 		v, ok := a.value(trace, s, requested, metric)

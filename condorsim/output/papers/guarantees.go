@@ -76,7 +76,7 @@ func bestOfThree(g *grid, s scheduler) Row {
 }
 
 // worstOfThree counts the traces on which a scheduler's mean wait is above those of both EASY and
-// Conservative, and agrees if it is at most one, as in the paper.
+// Conservative. The row's verdict is that this agrees with the paper if the count is at most one.
 func worstOfThree(g *grid, s scheduler) Row {
 	t := g.count(func(trace string) (bool, bool) {
 		overConservative, ok := g.improvement(trace, s, conservative, "mean_wait")

@@ -23,7 +23,8 @@ type Folder struct {
 // Complete reports whether every cell of the manifest is finished.
 func (f *Folder) Complete() bool { return len(f.Cells) == len(f.Manifest.Cells) }
 
-// Missing returns the cells of the manifest that are not finished.
+// Missing returns the cells, the simulations of the sweep, that the manifest lists and that are not
+// finished.
 func (f *Folder) Missing() []Key {
 	var missing []Key
 	next := 0

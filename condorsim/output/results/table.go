@@ -176,7 +176,7 @@ func WriteJSON(out io.Writer, f *Folder) error {
 	return encoder.Encode(table)
 }
 
-// WriteParquet writes a Parquet file of the same columns. Metrics are optional.
+// WriteParquet writes a Parquet file with the columns of [WriteCSV]. Metrics may be missing.
 func WriteParquet(out io.Writer, f *Folder) error {
 	columns := f.columns()
 	// A struct keeps the order of the columns; the library's groups sort them.

@@ -119,9 +119,9 @@ func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
 
 // Ad parses the lines. Errors quote no private attribute.
 //
-// On the wire, as in these lines, \" is the only escape in a text, and only before its end: a job
-// that was submitted with "a\\b\"c" has two backslashes and a quote. UTF-8 and tabs arrive
-// unchanged; a line feed inside a text arrives as a blank.
+// On the wire, as in these lines, a backslash escapes nothing but a quote, and not the quote that
+// ends the string. A string that was submitted as "a\\b\"c" still has two backslashes. UTF-8 and
+// tabs arrive unchanged; a line feed inside a string arrives as a blank.
 func (l Lines) Ad() (*classad.ClassAd, error) {
 	ad, err := classad.ParseOld(string(l))
 	if err != nil && l.private() {

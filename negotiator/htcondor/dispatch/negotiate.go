@@ -51,8 +51,8 @@ func (d *Dispatcher) negotiate(ctx context.Context, bySchedd map[string]map[stri
 	d.hearMatched(wait.Done())
 }
 
-// hearMatched takes in which matches schedds were told. It waits for schedds that are not slow
-// until the channel up is closed; with nil it does not wait.
+// hearMatched collects the results of telling schedds of their matches. It waits for schedds that
+// are not slow until the channel is closed; if the channel is nil, it does not wait.
 func (d *Dispatcher) hearMatched(up <-chan struct{}) {
 	for _, name := range slices.Sorted(maps.Keys(d.lines)) {
 		l := d.lines[name]

@@ -126,9 +126,9 @@ type blame struct {
 	at   time.Time
 }
 
-// blame leaves a slot out for a flight's schedd. If most of the pool would then be left out, the
-// cause must be the schedd or the network: blame leaves the slot in, and notes in the map enough
-// that no more slots are to be left out for this schedd.
+// blame leaves a slot out, for a while, for the schedd of a job that did not start there. If most
+// of the pool would then be left out, the cause must be the schedd or the network: the slot stays
+// in, and the schedd's entry in the map enough says that no more slots are to be left out for it.
 func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
 	schedd, began := f.job.Key.Schedd, d.belief.Snapshot().Began
 	s := d.suspects[slot][schedd]

@@ -77,7 +77,7 @@ func (c *Collector) Garble(how func(line string) string) {
 	c.garble = how
 }
 
-// Ads returns the ads of a type, updates included.
+// Ads returns the ads of a type that the collector has: those it was given and those it received.
 func (c *Collector) Ads(adType string) []*classad.ClassAd {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -274,7 +274,8 @@ func (s *Schedd) converse(call *security.Call, submitter string) (again bool, er
 	}
 }
 
-// requests sends the submitter's idle jobs, one by one.
+// requests answers the negotiator's demand for a number of requests with the submitter's next idle
+// jobs, one by one. The parameter sent is how many it has sent before; it returns the new number.
 func (s *Schedd) requests(call *security.Call, submitter string, sent int) (int, error) {
 	n, err := call.IntIn("a number of requests", 1, 1<<20)
 	if err == nil {

@@ -179,8 +179,9 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 	}
 }
 
-// answer waits for a schedd's answer until the channel up is closed; answered is false if none has
-// come. A schedd that was too late once is not waited for until it has answered in less than hold.
+// answer waits for a schedd's answer until the channel is closed; answered is false if none has
+// come by then. A schedd that once was too late is no longer waited for: its answer is only taken
+// if it is there. That changes when an answer has taken it less than hold.
 func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answered bool) {
 	select {
 	case r = <-s.reading:
@@ -278,7 +279,7 @@ func (g *Group) readJobs(ids []byte, schedd string) (bad int, which string) {
 	return bad, which
 }
 
-// readGroup reads the attributes that change while jobs wait and run.
+// readGroup reads a [Group] from a job ad: the attributes that change while jobs wait and run.
 func readGroup(ad *classad.ClassAd) *Group {
 	g := &Group{}
 	number := func(name string) int64 {

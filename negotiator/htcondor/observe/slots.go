@@ -40,8 +40,8 @@ func (o *Observer) edit(name string) *Slot {
 	return s
 }
 
-// readSlot takes in a slot ad. It reports whether the ad refers to attributes that were not asked
-// for.
+// readSlot reads a slot's ad in the look of this number. It reports whether the ad refers to
+// attributes that the query did not ask for. It errs if the ad has no name or cannot be parsed.
 func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
 	quoted, ok := lines.Find("Name")
 	if !ok || len(quoted) < 3 {
@@ -192,10 +192,10 @@ func Parent(name string) string {
 	return local + "@" + host
 }
 
-// noteMissing marks as missing the slots that the look at the pool did not see. A collector keeps
-// the last ad of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So a
-// slot counts as missing, too, if other slots of its startd show that the startd has restarted
-// since, or if its parent has deleted it.
+// noteMissing marks as missing the slots whose ads this look did not get. A collector keeps the
+// last ad of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So
+// noteMissing also marks a slot if other slots of its startd show that the startd has restarted
+// since, or if its partitionable slot has deleted it.
 func (o *Observer) noteMissing(l *look) {
 	newest := map[string]int64{}
 	for name, s := range o.slots {

@@ -34,7 +34,7 @@ type Flight struct {
 	Why     string
 }
 
-// Everybody, in place of a schedd's name, says that a slot gets no jobs of any schedd.
+// Everybody stands in place of a schedd's name: the slot gets no jobs of any schedd.
 const Everybody = ""
 
 // Outcome is what [Diff] found: how a snapshot differs from the belief, and what became of the

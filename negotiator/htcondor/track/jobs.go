@@ -66,10 +66,10 @@ func (c *comparison) jobChanged(j *Job) {
 	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting))
 }
 
-// jobLeft reports a job that has left its queue, or that no one can start any more. Its run time is
-// known if it was seen to run, since it left between two looks at the pool. The run time counts as
-// unknown if the job was held or removed before its requested time was over: it would have run
-// longer. So it does if the job constraint now leaves the job out: it goes on running.
+// jobLeft adds to the delta that a job has left its queue, or that no one can start it any more. If
+// the job was seen to run, its run time ends at this look. The run time is unknown if the job was
+// held or removed before its requested time was over, since it would have run longer, or if the job
+// constraint now leaves the job out, since it runs on.
 func (c *comparison) jobLeft(j *Job) {
 	c.over(j)
 	c.drop(j)
@@ -155,7 +155,8 @@ func (c *comparison) arrived(j *Job, inPlace bool, chunks int) {
 	c.over(j)
 }
 
-// over ends the flight of a job, if it has one, as neither arrived nor failed.
+// over ends a job's flight, its way from the match to the slots, without saying that the job runs
+// or that its start failed. It does nothing if the job has no flight.
 func (c *comparison) over(j *Job) {
 	if _, flies := c.flights[j.ID]; flies {
 		c.out.Over = append(c.out.Over, j.ID)

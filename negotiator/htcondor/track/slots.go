@@ -77,7 +77,8 @@ func (c *comparison) slotIsThere(name string, o *observe.Slot) {
 	}
 }
 
-// closeSlot reports that a slot takes no more jobs: it is gone, but its jobs may come back.
+// closeSlot adds to the delta that a slot takes no more jobs: its ad is gone. The jobs on it count
+// as running on, since their schedd may reconnect to them.
 func (c *comparison) closeSlot(name string) {
 	s := c.slots[name]
 	if s == nil || !s.up || s.closed {

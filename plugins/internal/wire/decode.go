@@ -126,8 +126,8 @@ func decodeSlot(m *policyv1.Slot) backfill.Slot {
 	return backfill.Slot{ID: backfill.SlotID(m.GetId()), Name: m.GetName(), Capacity: m.GetCapacity()}
 }
 
-// decodePlacement decodes a placement. If it has no counts, all are 1; if some are missing, these
-// are 0, which no job has.
+// decodePlacement decodes a placement. Without counts, each slot has one chunk. If there are fewer
+// counts than slots, the other slots have 0 chunks, which the host refuses.
 func decodePlacement(m *policyv1.Placement) backfill.Placement {
 	if m == nil {
 		return nil
