@@ -99,8 +99,9 @@ func (c call) member(op ast.Op) Value {
 }
 
 // fold combines the elements of the list, skipping undefined ones, and returns the result and their
-// number. A single element is returned unchanged, even a boolean. If an element is not a number or
-// a combination gives error, the result is error.
+// number. A single element is returned unchanged, even a boolean. The result is error if the
+// argument is no list, if an element is neither a number nor a boolean, or if a combination gives
+// error.
 func (c call) fold(combine func(Value, Value) Value) (Value, int64) {
 	result, n := undefined, int64(0)
 	isList := c.each(c.args[0], func(element Value) bool {

@@ -5,7 +5,7 @@ import "github.com/condor-backfill/condor-backfill/classad/ast"
 // code is an expression prepared for evaluation: names are hashed, functions looked up, constants
 // computed, and common forms have types of their own. Code never changes.
 type code interface {
-	// eval evaluates the expression; its names are looked up in the ad f and the ads around it.
+	// eval evaluates the expression as one that stands in the ad f.
 	eval(ev *evaluator, f *frame) Value
 }
 
@@ -160,7 +160,7 @@ func (c *orCode) eval(ev *evaluator, f *frame) Value {
 }
 
 // condCode is a ? b : c. If the condition is neither true nor false, both branches are evaluated,
-// as in HTCondor, only because that may exceed a limit.
+// as in HTCondor, only because that may fail the evaluation.
 type condCode struct{ cond, then, otherwise code }
 
 func (c *condCode) eval(ev *evaluator, f *frame) Value {
@@ -177,7 +177,7 @@ func (c *condCode) eval(ev *evaluator, f *frame) Value {
 }
 
 // elvisCode is a ?: b, which is b if a is undefined, else a. Unless a is false or 0, b is evaluated
-// in any case, because that may exceed a limit: a quirk of HTCondor.
+// in any case, because that may fail the evaluation: a quirk of HTCondor.
 type elvisCode struct{ x, y code }
 
 func (c *elvisCode) eval(ev *evaluator, f *frame) Value {

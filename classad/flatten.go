@@ -156,7 +156,8 @@ func (f *flattener) attr(n *ast.Attr) flat {
 }
 
 // use returns what replaces ref, a reference to the attribute n of the ad: its value v or, if v is
-// an expression, its flattened definition. If that is circular or too large, ref stays.
+// an expression, its flattened definition. If that is circular, nests too deep or is too large, ref
+// stays.
 func (f *flattener) use(ref ast.Expr, n *name, v Value) flat {
 	if v.kind != deferred {
 		if !canBeWritten(v) {

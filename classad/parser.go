@@ -302,7 +302,7 @@ func isEmptyLine(line string) bool {
 	return line == "" || line[0] == '#'
 }
 
-// cutLine splits a line at its first = into a name and the rest; ok is false if one of = and name
+// cutLine splits a line at its first = into a name and the rest; ok is false if the = or the name
 // is missing.
 func cutLine(line string) (name, right string, ok bool) {
 	left, right, ok := strings.Cut(line, "=")

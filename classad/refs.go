@@ -239,7 +239,7 @@ func (r *references) resolve(n name, f *frame, inScope bool) {
 
 // special resolves a word of the language. MY, root and others that stand for an ad refer to all
 // attributes of that ad, as if they stood in f; CurrentTime refers to nothing. ok is false for
-// other names.
+// other names, and for parent if no ad is around f.
 func (r *references) special(n *name, f *frame) (found Value, ok bool) {
 	ad := f
 	switch n.word {

@@ -154,8 +154,8 @@ func (a *audit) release(id backfill.JobID) holding {
 }
 
 // checkTimes checks the run times that a job is planned with against the one that it requests.
-// Predictions may be shorter, but the job must be ended only after the requested time, and a policy
-// that gives guarantees must not use predictions.
+// Predictions may be shorter, but must not change when the job is ended, and a policy that gives
+// guarantees must not use them.
 func (a *audit) checkTimes(j *backfill.Job, s *backfill.State) error {
 	w := &a.w.Jobs[j.ID]
 	requested := cmp.Or(w.Estimate, a.unknown) + a.slack

@@ -162,8 +162,8 @@ func (o *outages) pass(first turn) {
 }
 
 // advance applies the turns up to now. It returns the slots that came back or changed, and the
-// names of those that are gone since, in the order of the pool. If first is set, it returns all
-// slots that are not gone.
+// names of those that are gone since, in the order of the pool. If first is set, every slot counts
+// as changed, except the whole ones of a partitioned machine, which the pool has announced.
 func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot, down []string) {
 	o.touched = o.touched[:0]
 	for len(o.due) > 0 && o.due[0].at <= now {

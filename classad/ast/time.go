@@ -45,8 +45,8 @@ func ParseAbsTime(text string) (seconds int64, offset int, ok bool) {
 }
 
 // cutZone cuts the zone off the end of a text and returns its offset in seconds east of Greenwich.
-// A zone is a Z, which blanks may follow, or a sign and four digits, possibly with a colon in the
-// middle. A text without a zone is returned unchanged, with offset 0.
+// A zone is a Z, which only blanks may follow, or a sign and four digits, possibly with a colon in
+// the middle. Without a zone the offset is 0.
 func cutZone(text string) (rest string, offset int) {
 	if trimmed := strings.TrimRight(text, blanks); len(trimmed) > 1 && trimmed[len(trimmed)-1]|0x20 == 'z' {
 		return trimmed[:len(trimmed)-1] + text[len(trimmed):], 0

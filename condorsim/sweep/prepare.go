@@ -153,7 +153,7 @@ func (in *input) find(places Places) (absent []string) {
 	return absent
 }
 
-// sumUp computes the digests of the files that find has found.
+// sumUp computes the digests of all files of the input, the history's last.
 func (in *input) sumUp() error {
 	files := in.files
 	if in.History != "" {

@@ -1,5 +1,5 @@
 // Package choose turns a user's choice of policy into a decider and picks its fallback. It is the
-// only package that uses both the linked-in policies and plugins.
+// only package that decides between a linked-in policy and a plugin.
 package choose
 
 import (
@@ -32,9 +32,9 @@ type Request struct {
 	Plugins
 }
 
-// Plugins says which plugins may run, and how. Its keys, and the entries of Allow, name a plugin as
-// Request.Policy does: by a path, or a name with or without backfill-. They mean the file at the
-// end of all links, whatever path leads to it. The zero value is valid.
+// Plugins says which plugins may run, and how. Its keys, and the entries of Allow, name a plugin by
+// a path, or by a name with or without backfill-. They mean the file at the end of all links,
+// whatever path leads to it. The zero value is valid.
 type Plugins struct {
 	// Run says how plugins run; an entry of Each replaces it for one plugin. The field Policy of
 	// these options is ignored.

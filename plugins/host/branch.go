@@ -180,7 +180,7 @@ func (b *Branch) lose() {
 }
 
 // Fork returns a branch that decides on a clone of this branch's state, made after its last round.
-// The plugin clones its copy as well, so that the whole state need not be sent.
+// If the plugin's copy is valid, the plugin clones that, so that the whole state need not be sent.
 func (b *Branch) Fork(state *backfill.State) *Branch {
 	r := b.remote
 	r.mu.Lock()

@@ -226,8 +226,8 @@ func cut(text string, letters int) string {
 	return short
 }
 
-// libraryLog is the logger that go-plugin gets. It logs everything at the debug level, because
-// [Remote] reports once what happened to a plugin.
+// libraryLog is the logger that go-plugin gets. It logs nothing above the debug level: its messages
+// are for debugging this package, and [Remote] reports once what happened to a plugin.
 type libraryLog struct{ hclog.Logger }
 
 func (l libraryLog) Info(message string, args ...any)  { l.Debug(message, args...) }

@@ -172,8 +172,9 @@ func (c *supervised) refuse(err error) {
 // errSilent says that a process ended without a handshake.
 var errSilent = errors.New("it ended without a handshake")
 
-// refusal ends the process and returns why the handshake failed; nil if that was not the process'
-// fault.
+// refusal returns why the handshake failed; nil if that was not the process' fault. Unless the
+// reason is [wire.ErrMismatch], the process has ended when it returns, if need be because refusal
+// killed it.
 func (c *supervised) refusal() error {
 	c.mu.Lock()
 	refused := c.refused

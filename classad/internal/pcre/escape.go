@@ -215,8 +215,9 @@ func (p *parser) readReference() bool {
 	return true
 }
 
-// readG reads the number after \g, with or without braces, into p.ref and returns '1'. If there is
-// none it returns 'g' and reads nothing, for namedEscape.
+// readG reads the number after \g, with or without braces, into p.ref and returns '1'. For a name
+// in braces, and for < and ', it returns 'g' and reads nothing: namedEscape does. Anything else is
+// a fault.
 func (p *parser) readG() (special byte) {
 	const message = `\g is not followed by a braced, angle-bracketed, or quoted name/number or by a plain number`
 	if p.sees('<') || p.sees('\'') {

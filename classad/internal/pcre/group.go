@@ -180,8 +180,8 @@ func (p *parser) settingsInline(start int) (n *node, repeatable bool) {
 	return n, true
 }
 
-// readSettings reads letters up to a colon or a parenthesis and returns the options that they set;
-// false if a letter is unknown.
+// readSettings reads letters up to a colon or a parenthesis and returns the options that hold after
+// them; false if a letter is unknown.
 func (p *parser) readSettings() (opts options, ok bool) {
 	const imnsx = optCaseless | optMultiline | optNoCapture | optDotAll | optExtended | optExtendedMore
 	opts = p.opts

@@ -98,7 +98,7 @@ func (m *machine) closeGroup(in *inst, pc, pos int) int {
 	return pc + 1
 }
 
-// isSet reports whether a group has matched something. PCRE2 keeps the number of the highest group
+// isSet reports whether a group took part in the match. PCRE2 keeps the number of the highest group
 // that is set, and lowers it at the end of a call to what it was before. This unsets the groups
 // above, but when a group above them is set later, they reappear as the call left them.
 func (m *machine) isSet(group int32) bool {

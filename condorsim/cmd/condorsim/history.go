@@ -30,8 +30,8 @@ func holdsAds(name string) (bool, error) {
 	return history.IsAds(file), nil
 }
 
-// history reads the job ads of the workload, for the pool or, without one, for a machine with as
-// many cpus as the jobs used at one time.
+// history reads the job ads of the workload, for the pool or, without one, for a machine of the
+// history's size; see [history.History.Trace].
 func (c *runCommand) history(pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
 	file, err := openFile(c.Workload)
 	if err != nil {

@@ -76,7 +76,7 @@ func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 }
 
 // gain returns (baseline − value) / baseline in percent, as in the studies; "" for the baseline
-// itself and where there is none.
+// itself, and where there is none or it is 0.
 func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	base := t.baseline[sharedBy(c.Key)]
 	if base == nil || base == c || base.Metrics[metric] == 0 {

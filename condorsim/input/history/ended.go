@@ -16,8 +16,8 @@ import (
 // EndedOptions say how [ReadEnded] reads a file.
 type EndedOptions struct {
 	// Until is the end that the last job of the file gets; all other ends are shifted by the same
-	// time. For the file has a clock of its own, and estimators that forget old jobs count their
-	// age back from here.
+	// time. This is needed because the file has a clock of its own, and estimators that forget old
+	// jobs count their age back from here.
 	Until backfill.Time
 	// EstimateAttributes are the attributes of job ads that may hold the requested time in
 	// seconds; the first that a job has counts. If empty, those of [negotiator.DefaultSchema].

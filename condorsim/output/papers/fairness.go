@@ -42,9 +42,9 @@ func fairness(g *grid) []Row {
 	return append(rows, pcWorse(g, pc))
 }
 
-// size judges the size of an improvement over Conservative. It agrees if it has the paper's sign
-// and differs by at most 5 percentage points, or a tenth of the paper's; partly if only the sign is
-// the same.
+// size judges the size of an improvement over Conservative. It agrees if it differs by at most 5
+// percentage points, or a tenth of the paper's, and is 0 or has the paper's sign; partly if only
+// the sign is the same.
 func size(g *grid, trace string, s scheduler, metric string, paper float64) Row {
 	r := Row{Statement: fmt.Sprintf("%s on %s: %s over Conservative, with fifo", strings.ToUpper(s.policy), trace,
 		name(metric)), Paper: percent(paper), Verdict: Untested}

@@ -57,7 +57,7 @@ func (j *JobsFile) Discard() {
 }
 
 // WriteJobs writes a row of comma-separated values for each job, in the order of the workload.
-// Times of what never happened, and unknown users, are empty.
+// Columns of what never happened, and of unknown users and requested times, are empty.
 func WriteJobs(out io.Writer, r *condorsim.Result) error { return writeJobs(out, r, false) }
 
 func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {

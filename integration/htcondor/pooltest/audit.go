@@ -220,8 +220,8 @@ type change struct {
 	run   int
 }
 
-// oversubscribed goes through time and notes a violation if a slot has two runs at once, or if a
-// node's runs hold more than its capacity.
+// oversubscribed goes through time and notes a violation if a slot has two runs at once, if the
+// runs on a node hold more than its capacity, or if there is no such node.
 func (a *Audit) oversubscribed(e Evidence) {
 	var changes []change
 	for i, run := range a.Runs {
