@@ -22,7 +22,8 @@ const (
 // Action is one entry of the journal, the list of a policy's actions in their order, which makes up
 // its decision. Replaying the journal on the same state and round gives the same new state.
 type Action struct {
-	// After is how many events of the round the policy had taken before this action.
+	// After is how many events of the round had been applied before this action, also those that
+	// [Cycle.Next] does not return.
 	After int
 	Kind  ActionKind
 	Job   JobID

@@ -275,8 +275,8 @@ func (c *Cycle) find(e *Event) {
 	e.place(c, void)
 }
 
-// covers reports whether a record's place includes the job's old one: the same slots, for at least
-// as long, with at least as much on each.
+// covers reports whether a record's place includes the job's old one: the same slots, until the
+// same end or later, with at least as much on each.
 func (r *record) covers(old *record) bool {
 	return r.end >= old.end && r.placement.Equal(old.placement) &&
 		(r.job.Whole || !old.job.Whole && old.job.Request.Within(r.job.Request))

@@ -123,7 +123,8 @@ func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error)
 }
 
 // follow checks one event and stores its capacity. It returns an error if the event changes the
-// capacity of a slot in a bundle: a job that holds the whole slot would then hold another amount.
+// capacity of a slot in a bundle, because a job that holds the whole slot would then hold another
+// amount, or if the event gives such a slot no capacity.
 func (b *bundled) follow(e *Event) error {
 	id := e.Slot.ID
 	if e.Kind != SlotAdded && e.Kind != SlotChanged || !b.fresh[id] && !b.s.profile.InBundle(id) {

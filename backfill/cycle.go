@@ -41,7 +41,7 @@ type Cycle struct {
 // Now returns the instant of the cycle.
 func (c *Cycle) Now() Time { return c.round.Now }
 
-// Round returns the round that the cycle was opened with: its time and all its events.
+// Round returns the round that the cycle was opened with.
 func (c *Cycle) Round() Round { return c.round }
 
 // State returns the state that the cycle is open on, for reading.
@@ -191,8 +191,9 @@ func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
 }
 
 // Earliest returns the earliest start of the job that is not before notBefore, and its placement
-// then, as if the job had no reservation. If no start is earlier than its reservation, it returns
-// the reservation, with the same slots. ok is false if the job fits at no time.
+// then, as if the job had no reservation. If the job has one that is not before notBefore, and no
+// start is earlier, Earliest returns the reservation, with the same slots. ok is false if the job
+// fits at no time.
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {

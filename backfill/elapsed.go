@@ -52,9 +52,9 @@ func (s *State) elapsed(r Round) []Event {
 	return events
 }
 
-// unpredicted returns the events that replace predicted ends of running jobs by those of the times
-// the jobs requested, for the round in which a policy with guarantees takes over. Jobs that the
-// round has an event for are left out.
+// unpredicted returns an EstimateChanged event for each running job whose end was predicted, for
+// the round in which a policy with guarantees takes over: from then on, the job is planned with the
+// time that it requests. Jobs that the round has an event for are left out.
 func (s *State) unpredicted(r Round) []Event {
 	known := r.concerned()
 	var events []Event

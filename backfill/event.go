@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// EventKind says what happened. A cycle applies events by kind, in the order of this list, except
-// that some kinds are applied together: SlotLost and SlotChanged by slot; EstimateChanged and
-// Found, and Removed and Changed, by submit time and queue position of their jobs.
+// EventKind says what happened. A cycle applies events by kind, in the order of this list, and
+// those of a kind by slot, or by submit time and queue position of their jobs; but completions by
+// the start of the job first. Some kinds are applied together, as if they were one: SlotLost and
+// SlotChanged; EstimateChanged and Found; Removed and Changed.
 type EventKind uint8
 
 // What can happen to a pool.
@@ -113,9 +114,10 @@ type CandidateSet struct {
 	Candidates Candidates
 }
 
-// validate returns an error if the set's ID is beyond the next free one, if a slot or bundle is
-// unknown or not in ascending order, if the set has both slots and bundles, or if it has another
-// number of ranks. The parameters are the numbers of sets, slots and bundles that there are.
+// validate returns an error if the set's ID is negative or beyond the next free one, if a slot or
+// bundle is unknown or not in ascending order, if the set has both slots and bundles, or if it has
+// ranks, but not one for each of them. The parameters are the numbers of sets, slots and bundles
+// that there are.
 func (c CandidateSet) validate(sets, slots, bundles int) error {
 	if c.ID < 0 || c.ID > sets {
 		return fmt.Errorf("candidate set %d: the next free ID is %d", c.ID, sets)
@@ -181,7 +183,6 @@ func (r *Round) concerned() (jobs jobSet) {
 }
 
 // sortEvents sorts events into the order in which they are applied, which [EventKind] describes.
-// Completions are sorted by the start of their jobs first (see [State.CompareEnds]).
 func (s *State) sortEvents(events []Event) {
 	if len(events) < 2 {
 		return

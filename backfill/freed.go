@@ -74,8 +74,8 @@ func (l *freedLog) since(now Time) []Freed {
 // forget drops the parts that are no longer to be remembered at the given instant.
 func (l *freedLog) forget(now Time) { l.parts = l.since(now) }
 
-// validate returns an error if a time is out of range or order, a slot is unknown, or an amount has
-// the wrong number of resources.
+// validate returns an error if keep is out of range, or 0 although there are parts; if the parts
+// are not in order of time; or if one has an unknown slot or the wrong number of resources.
 func (l *freedLog) validate(slots, resources int) error {
 	if l.keep < 0 || l.keep > MaxTime || l.keep == 0 && len(l.parts) > 0 {
 		return fmt.Errorf("%d parts that were freed are kept for %d s", len(l.parts), l.keep)

@@ -187,7 +187,8 @@ func (h *Host) key(j *Job, now Time) float64 {
 	return key
 }
 
-// returns reports whether the event may bring other jobs than its own, Job, back to the queue.
+// returns reports whether the event may bring jobs back to the queue other than the one in its
+// field Job.
 func (e Event) returns() bool {
 	switch e.Kind {
 	case SlotAdded, SlotLost, SlotChanged, StartFailed:

@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// JobID identifies a job for as long as the host knows the job. The host chooses it; no order
-// follows from it.
+// JobID identifies a job for as long as the host knows the job. The host chooses it, in no
+// particular order.
 type JobID int64
 
 // Job is what a policy may know of a job. A Job never changes; a job that is edited becomes another

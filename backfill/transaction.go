@@ -172,8 +172,8 @@ func (c *Cycle) set(id JobID, now *record) {
 
 func (c *Cycle) onUndo(f func()) { c.undo = append(c.undo, change{do: f}) }
 
-// Rollback ends the cycle and undoes all that it changed in the state. It does nothing if the cycle
-// has ended already.
+// Rollback ends the cycle and undoes all that it changed in the state; only the policy's memo is
+// lost. It does nothing if the cycle has ended already.
 func (t *Transaction) Rollback() {
 	if t.ended != nil {
 		return
