@@ -11,8 +11,8 @@ import (
 // searches, it tries every job.
 type Textbook struct {
 	Conservative, DC bool // pc if neither is set
-	// Scanned, if not nil, counts the entries of the profile that were read. Jobs are then placed
-	// with the naive array profile, which works for one slot only; see package profileevents.
+	// Scanned, if not nil, counts the profile's entries from now on that were read. Jobs are then
+	// placed with the naive array profile, which works for one slot only; see package profileevents.
 	Scanned *int64
 }
 
@@ -136,8 +136,8 @@ type change struct {
 }
 
 // scan searches the array profile of the pool's only slot for the first start, from now on, at
-// which the job fits for its estimate. It reads all entries, but adds only those from now on to
-// Scanned.
+// which the job fits for its estimate. It also reads the entries before now, but does not count
+// them in Scanned.
 func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time) {
 	now, free := c.Now(), slices.Clone(c.State().Slots()[0].Capacity)
 	next, fits := 0, false

@@ -6,8 +6,8 @@ import (
 )
 
 // Filler starts jobs that come after the pivot, the first job that is blocked and has its
-// reservation. The scale measures the resources that the policy balances, as the pool is at the
-// start of the cycle.
+// reservation. The scale measures the resources that the policy balances, as the pool is after the
+// cycle's events.
 type Filler func(c *backfill.Cycle, pivot *backfill.Job, scale Scale)
 
 // Spec describes a policy that starts jobs in the queue's order until one is blocked, makes a

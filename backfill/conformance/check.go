@@ -156,7 +156,7 @@ func (r *Run) promised() {
 }
 
 // guarantee records the guarantee of one job that does not run, and reports it if it is missing,
-// earlier than the planned start, or changed since the last round.
+// earlier than the planned start, or changed without having been reported as broken.
 func (r *Run) guarantee(j backfill.JobState) {
 	if j.Held != "" {
 		delete(r.guarantees, j.Job.ID)

@@ -149,7 +149,8 @@ func (r *Run) Branch(seed uint64, state *backfill.State, main backfill.Decider) 
 }
 
 // drain continues without arrivals, each job ending when expected, until no job waits. It reports a
-// job that waits although nothing more can happen, or that still waits after 1,000 rounds.
+// job that waits although nothing more can happen, or that still waits after more than 1,000
+// rounds.
 func (r *Run) drain(ctx context.Context, promises []Promise) error {
 	for patience := 1000; ; patience-- {
 		state := r.Host.State
