@@ -96,7 +96,8 @@ func (a *accuracy) learnsFor(j *Job) *accuracies {
 	return known
 }
 
-// age drops from a record the jobs that ended longer ago than the option max-age.
+// age drops from a record the jobs that ended longer before the last job than the option max-age
+// says.
 func (a *accuracy) age(known *accuracies) {
 	for a.maxAge > 0 && known.byEnd.len() > 0 && a.now-known.byEnd.at(0).at > a.maxAge {
 		known.pop()

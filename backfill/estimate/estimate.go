@@ -20,7 +20,7 @@ type Job struct {
 	Actual backfill.Time
 }
 
-// Ended is a job that has ended, with its run time.
+// Ended is a job that ran until it completed, with its run time.
 type Ended struct {
 	Job
 	Ran, At backfill.Time // for how long it ran, and when it ended

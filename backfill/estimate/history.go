@@ -93,7 +93,8 @@ func (h *History) Write(w io.Writer) error {
 }
 
 // ReadHistory reads what [History.Write] wrote. If there are more jobs than the bound, which is as
-// for [NewHistory], it keeps the last ones. Errors contain the line and the given name of the file.
+// for [NewHistory], it keeps the last ones. Errors contain the given name of the file and, if a
+// line is wrong, its number.
 func ReadHistory(r io.Reader, name string, bound int) (*History, error) {
 	h := NewHistory(bound)
 	known := map[string]map[string]string{} // by text: jobs with equal labels share one map

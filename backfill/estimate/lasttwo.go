@@ -58,7 +58,8 @@ func (l *lastTwo) forget() {
 }
 
 // estimate returns the mean of the user's last two run times, rounded up. It returns what the job
-// requests if the user has fewer, or if the older one is longer ago than the option max-age.
+// requests if the user has fewer, or if the older one ended longer before the last job of all users
+// than the option max-age says.
 func (l *lastTwo) estimate(j *Job) backfill.Time {
 	user, _ := l.of(j)
 	if user == nil || user.jobs < 2 || l.maxAge > 0 && l.now-user.last[0].at > l.maxAge {
