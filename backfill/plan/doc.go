@@ -11,9 +11,9 @@
 // more than the most that is free there now, nor one for which the least that was free before was
 // enough.
 //
-// Whether a growth may help depends on the request alone, except for the duration. So it is tested
-// once for all jobs of a [shape], which are those with equal requests. The growth is noted in the
-// shape, and each job widens its window when its turn comes.
+// Whether a growth is large enough to help a job depends on its request alone, whatever its
+// duration. So it is tested once for all jobs of a [shape], which are those with equal requests.
+// The growth is noted in the shape, and each job widens its window when its turn comes.
 //
 // A job that takes a bundle needs all of each slot of it: it can move only if some slot of a bundle
 // grew so that all of that slot is free.

@@ -116,8 +116,8 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 	return start, at, ok
 }
 
-// tryMany is try for a job with many candidate slots. The job can move only to a start at which it
-// has a chunk on a slot that has grown, where room was given back, since the last search.
+// tryMany is try for a job that is not bound to a single slot. The job can move only to a start at
+// which it has a chunk on a slot that has grown, where room was given back, since the last search.
 func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
 	from := e.from
 	if e.tried >= 0 {
@@ -169,7 +169,7 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 }
 
 // move reserves the given start and placement for the job. The room that it leaves may let others
-// move: move returns the index of the first job for which that is possible.
+// move: move returns the index of a job before which that is impossible, see grow.
 func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first int) {
 	p.c.Reserve(e.Job, start, at)
 	from, end, left := e.start, e.end, e.at

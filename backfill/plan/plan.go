@@ -12,7 +12,7 @@ type Order uint8
 // The orders.
 const (
 	ByQueue Order = iota // the queue's order
-	ByStart              // by planned start, then submit time, then position in the queue
+	ByStart              // by planned start, then submit time and queue position
 )
 
 // Plan lists the waiting jobs during one cycle. Each has a window: the starts before the planned
@@ -54,8 +54,8 @@ func (p *Plan) rematched() bool {
 }
 
 // Next takes the next event and updates the plan; it returns false after the last event. It places
-// the waiting jobs that lost their reservation, and notes the room that was given back. It does not
-// place a job that arrives: the policy does, with [Plan.Promise].
+// the waiting jobs that the event left without a reservation, and notes the room that was given
+// back. It does not place a job that arrives: the policy does, with [Plan.Promise].
 func (p *Plan) Next() (backfill.Event, bool) {
 	e, more := p.c.Next()
 	if !more {
@@ -136,7 +136,7 @@ func (p *Plan) Promise(j *backfill.Job) {
 	}
 }
 
-// Start starts the jobs whose planned start has come, by submit time, then position in the queue.
+// Start starts the jobs whose planned start has come, by submit time, then queue position.
 // It leaves the plan as the memo for the next cycle, so it must be called last.
 func (p *Plan) Start() {
 	due := p.c.Due()

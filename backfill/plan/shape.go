@@ -11,7 +11,7 @@ import (
 // on a slot, that may help these jobs to start earlier.
 type shape struct {
 	candidates int             // ID of the candidate set
-	request    profile.Request // without the duration, which may differ
+	request    profile.Request // its duration does not count, as it may differ
 	need       backfill.Vector // of all chunks together; nil: the whole slot
 	on         backfill.SlotID // the only candidate slot, on which the jobs are placed; else noSlot
 
@@ -22,7 +22,7 @@ type shape struct {
 	// The last growths, at most maxLast; only if on is noSlot.
 	last []growth
 
-	// The indices of the jobs in the plan, ascending. Entry i of until is the latest instant at
+	// The indices of the jobs in the plan, ascending. Entry i of until is the end of the time in
 	// which a growth may help one of the first i+1 of them. It stays an upper bound, as jobs only
 	// move to earlier starts.
 	listed []int
@@ -86,8 +86,8 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 	return first
 }
 
-// first returns the index in the plan of the shape's first job that may use room which is free
-// after the given instant, but at most limit.
+// first returns the index in the plan of the shape's first job that may use room which is free from
+// the given instant on, but at most limit.
 func (s *shape) first(from backfill.Time, limit int) int {
 	i, _ := slices.BinarySearch(s.until, from+1)
 	if i == len(s.listed) {
@@ -148,8 +148,8 @@ func (s *shape) note(g growth, now backfill.Time) {
 	s.earliest = append(slices.Delete(s.earliest, 0, over), g)
 }
 
-// since returns a span that covers the growths after the first noted ones, except those that are
-// over. It is empty if none is left.
+// since returns a span that covers the growths after the first noted ones, perhaps without some
+// that are over.
 func (s *shape) since(noted int) (from, to backfill.Time) {
 	from = after(s.earliest, noted).from
 	return from, max(from, after(s.latest, noted).to)

@@ -44,9 +44,9 @@ func decide(c *backfill.Cycle) {
 	p.Start()
 }
 
-// arrive first moves jobs ahead of the new one in the queue to earlier starts, as long as these are
-// before the new job's end, since the new job might take that room from them. Then it places the
-// new job.
+// arrive first moves jobs ahead of the new one in the queue to earlier starts, if these are not
+// after the new job's end, since the new job might take that room from them. Then it places the new
+// job.
 func arrive(p *plan.Plan, j *backfill.Job) {
 	if start, ok := p.Earliest(j); ok {
 		p.Advance(j, start+j.Estimate)
