@@ -2,8 +2,8 @@ package profile
 
 // earliestOfMany returns the first instant in [from, limit) at which all chunks of the request fit
 // on the candidates together; false if there is none. It goes from one instant to the next at which
-// the number of chunks that fit on some slot changes. The reach x holds the earliest such instant
-// of each candidate, so most candidates need not be looked at.
+// the number of chunks that fit on some slot changes. The reach x holds for each candidate a lower
+// bound of the first such instant, so most candidates need not be looked at.
 func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, bool) {
 	if from >= limit {
 		return 0, false

@@ -181,8 +181,8 @@ func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 	}
 }
 
-// Free returns the amount of each resource that is free on the slot at t. It may be negative if
-// jobs run longer than planned.
+// Free returns the amount of each resource that is free on the slot at t. It may be negative, for
+// example if jobs run longer than planned or the slot has shrunk.
 func (p *View) Free(id SlotID, t Time) Vector {
 	free := make(Vector, len(p.slots[id].free))
 	for k := range free {

@@ -25,8 +25,9 @@ func usualLimits() limits {
 //
 // A bound stays valid when room on its slot is taken. When room is given back, which is a [growth],
 // the bound is lowered; after a search has looked at the slot, the bound may be computed again.
-// When slots come, go or change, all reaches are dropped. Idle slots, which are free for all time,
-// have the bound Forever: searches find them through the [idleOrder].
+// When a slot is new or changes, all reaches are dropped; when a slot goes, its bound stays valid,
+// and its return is a growth. Idle slots, which are free for all time, have the bound Forever:
+// searches find them through the [idleOrder].
 type reach struct {
 	candidates *Candidates
 	chunk      Vector

@@ -13,8 +13,8 @@ type Time int64
 // overflow.
 const Forever Time = math.MaxInt64 / 4
 
-// Vector is an amount of each resource of the pool, in the pool's order. Once it has been passed to
-// this package, nobody may change it.
+// Vector is an amount of each resource of the pool, in the pool's order. One that was passed as a
+// slot's capacity or in a [Request] must not be changed any more.
 type Vector []int64
 
 // Within reports whether v is at most w in every resource.
