@@ -161,8 +161,8 @@ func (c *Counter) take(e backfill.Event) error {
 	return nil
 }
 
-// begin removes the started jobs from the list of waiting jobs. It returns an error unless they are
-// exactly the jobs that were planned for now.
+// begin removes the started jobs from the list of waiting jobs. It returns an error if one of them
+// was not planned for now, or if only some of the jobs planned for now were started.
 func (c *Counter) begin(started []backfill.Started) error {
 	for _, s := range started {
 		if j := c.known[s.Job.ID]; j == nil || j.start != c.now {

@@ -18,12 +18,12 @@
 // new job again. When dc only asks whether a job can start now, the scan counts like any other.
 //
 // A [Counter] wraps a linked-in policy and computes the same count from the policy's decisions,
-// without an array. The try of a job that does not move costs as many events as there are starts
-// and ends from now to the job's end, so the counter keeps these sorted. For pc it also updates,
-// after each move, how many instants lie before each job's end. A try of dc may find a place that
-// the job then does not take, so for dc the counter searches a profile of its own. It compares all
-// moves with the policy's decision. backfilltest.Textbook scans literally; tests check that both
-// counts are the same.
+// without an array. The try of a job that does not move costs as many events as there are other
+// starts and ends from now until before the job's end, so the counter keeps these sorted. For pc it
+// also updates, after each move, how many instants lie before each job's end. A try of dc may find
+// a place that the job then does not take, so for dc the counter searches a profile of its own. It
+// compares all moves with the policy's decision. backfilltest.Textbook scans literally; tests check
+// that both counts are the same.
 //
 // The count works for one slot, and for jobs that do not outlive their estimates. Anything else
 // ends it with an error.
