@@ -10,7 +10,7 @@ import (
 )
 
 // Checkpoint is the state of a negotiator from which [Restore] makes its successor. One thing is
-// missing: which cpus were freed in the last minutes, which the maui policy's chunking looks at.
+// missing: which resources were freed lately, which the maui policy's chunking looks at.
 type Checkpoint struct {
 	// Now is the instant of the last cycle.
 	Now backfill.Time
@@ -80,8 +80,8 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 
 // Restore makes a negotiator that continues from a checkpoint: running jobs, the queue,
 // reservations and guarantees stay, unless the configured policy is another one or differs in
-// giving guarantees. What has happened since comes with the first delta. A checkpoint that
-// contradicts itself is an error, which names the job concerned.
+// giving guarantees. What has happened since comes with the first delta. A checkpoint that no
+// negotiator can have left is an error, which names the job, slot or bundle concerned.
 //
 // Run times are predicted anew. A reservation is dropped if its slots are no candidates any more,
 // or if it may contradict the new prediction. Under a policy that gives guarantees a waiting job
@@ -165,7 +165,7 @@ func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 }
 
 // restoreState returns a job's state in package backfill's form. It drops a reservation that is off
-// the candidates or rests on another run time. Slots with IDs below len(from.Slots) are up.
+// the candidates or may rest on another run time. Slots with IDs below len(from.Slots) are up.
 func (n *Negotiator) restoreState(
 	s JobCheckpoint, from Checkpoint, cluster matchmaker.Autocluster, candidates []backfill.CandidateSet,
 ) (backfill.JobState, error) {

@@ -39,9 +39,9 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 // cluster is phase 2. It adds the delta's slots and bundles, lists the jobs that the round has to
 // describe in full (the arrivals), and finds their autoclusters.
 //
-// If the new slots refer to job attributes to which no slot referred before, all waiting jobs are
-// clustered anew. A running job keeps its old autocluster, which has no candidates any more, until
-// the cycle after the one in which the job returns to the queue.
+// If the new slots or bundles refer to job attributes to which none referred before, all waiting
+// jobs are clustered anew. A running job keeps its old autocluster, which has no candidates any
+// more, until the cycle after the one in which the job returns to the queue.
 func (n *Negotiator) cluster(d *Delta) error {
 	n.arrivals = n.arrivals[:0]
 	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {

@@ -174,7 +174,7 @@ func (v *inventory) checkCapacity(slot *Slot) error {
 }
 
 // checkBundles refuses bundles without slots or ad, with a known name, with the same slots as
-// another bundle, or with a slot that is neither known nor coming up now.
+// another bundle, with a slot twice, or with one that is neither known nor coming up now.
 func (v *inventory) checkBundles(bundles []*Bundle, up []*Slot) error {
 	if len(bundles) == 0 {
 		return nil

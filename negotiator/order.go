@@ -147,7 +147,8 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 }
 
 // keyOf returns the key for an expression's value: the negated number, since the largest value and
-// the lowest key come first; +Inf if the value is no number.
+// the lowest key come first. True counts as 1, false as 0; any other value gets +Inf, so that it
+// comes behind all numbers.
 func keyOf(v classad.Value) float64 {
 	n, ok := v.Number()
 	if b, isBool := v.Bool(); isBool {

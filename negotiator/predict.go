@@ -148,8 +148,8 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 }
 
 // expectedEnd returns when a running job ends by its predicted run time. The parameter end is when
-// the job ends by its requested run time; expectedEnd returns that one if the predicted end has
-// passed, or if jobs are not planned with predictions.
+// the job ends by its requested run time; expectedEnd returns that one if the predicted end is not
+// in the future, or if the job is not planned with a prediction.
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	known := p.known[end.Job]
 	if known == nil || !p.planned() {

@@ -78,7 +78,7 @@ func Attribute(resource string) string {
 
 // SlotFromAd reads a slot. The capacity of a partitionable slot is what it has in all
 // (TotalSlotCpus), not what is left of it (Cpus). Jobs are matched with the whole capacity, too: if
-// less is left, the slot gets a copy of the ad with the capacity.
+// the two differ, the slot gets a copy of the ad with the capacity.
 func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	name, ok := ad.Text("Name")
 	if !ok || name == "" {

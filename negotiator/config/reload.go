@@ -46,8 +46,8 @@ func (c Config) During(running Config) (taken Config, ignored []string) {
 	return taken, ignored
 }
 
-// Differences lists the changes from another configuration to this one, as KEY: OLD → NEW, among
-// the settings that can change while a negotiator runs.
+// Differences lists the changes from another configuration to this one, among the settings that can
+// change while a negotiator runs: as KEY: OLD → NEW, but those of plugins as the word plugins.
 func (c Config) Differences(from Config) (all []string) {
 	for _, s := range []struct{ key, from, to string }{
 		{"policy", from.Policy, c.Policy},

@@ -82,7 +82,8 @@ func describe(ad *classad.ClassAd, names map[string]bool) string {
 }
 
 // class returns the class number of a slot's or a bundle's ad. Ads have the same class if they
-// agree in Requirements, Rank and the attributes to which jobs refer.
+// agree in Requirements, Rank and the attributes to which jobs refer, and in what these refer to
+// within the ad.
 func (m *Matchmaker) class(ad *classad.ClassAd) int {
 	names := map[string]bool{"requirements": true, "rank": true}
 	maps.Copy(names, m.asked)

@@ -103,8 +103,7 @@ func (p *process) accounting(c *condorconfig.Config) (accountant.Settings, error
 	return settings, nil
 }
 
-// newPool connects the real pool, whose ads the schema reads, and takes the fair-share order from
-// it.
+// newPool makes the real pool, whose ads the schema reads, and takes the fair-share order from it.
 func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	s := p.site.Settings
 	settings := htcondor.Settings{

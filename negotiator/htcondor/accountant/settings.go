@@ -129,7 +129,7 @@ func (r *reader) text(knob string) string {
 }
 
 // number returns a knob's value, which may be an expression, or the number missing if the knob is
-// not set. A value out of bounds is kept as the reader's error.
+// not set or invalid. An invalid value is kept as the reader's error.
 func (r *reader) number(knob string, missing, low, high float64) float64 {
 	text := r.text(knob)
 	if text == "" {

@@ -71,8 +71,8 @@ func (c *Config) Pairs(name string) (map[string]string, error) {
 	return all, nil
 }
 
-// Bool returns the value of a knob that is true or false, a number (0 is false) or an expression
-// for either. Any other value, or none, is an error.
+// Bool returns the value of a knob: true, t, yes or y; false, f, no or n; a number (0 is false); or
+// an expression that is true, false or a number. Any other value, or none, is an error.
 func (c *Config) Bool(name string) (bool, error) {
 	text := c.Text(name)
 	v := evaluated(text)

@@ -60,10 +60,11 @@ func (p *forecaster) Forecast() *Forecast {
 	return p.forecast
 }
 
-// forecast returns when and where all jobs are expected to start. A waiting job without a
-// reservation gets the earliest place that delays no reservation, in the order of the queue. If the
-// plan rests on requested run times and there are predictions, jobs with a reservation are expected
-// to start as early as the predicted run times allow. The state must not be used afterwards.
+// forecast returns the forecast of all jobs. A waiting job without a reservation gets the earliest
+// place that delays no reservation, in the order of the queue: an estimate, as the policy reserves
+// nothing for it. If the plan rests on requested run times and there are predictions, jobs with a
+// reservation are expected to start as early as the predicted run times allow. The state must not
+// be used afterwards.
 func forecast(
 	s *backfill.State, checkpoints []negotiator.JobCheckpoint, predictions negotiator.Predictions,
 ) *Forecast {

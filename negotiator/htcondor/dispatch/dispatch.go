@@ -121,9 +121,9 @@ func (d *Dispatcher) Status(schedd string) Status {
 	return s
 }
 
-// Judge returns the matches under way, for [track.Diff]; call it after [track.Belief.See]. Before
-// that, it takes in what schedds were told meanwhile, forgets what is out of date, and decides
-// which slots are left out for a while because starts failed there.
+// Judge returns the matches under way, for [track.Diff]; call it after [track.Belief.See]. First it
+// takes in what schedds were told meanwhile, forgets what is out of date, and decides which slots
+// are left out for a while because starts failed there.
 func (d *Dispatcher) Judge() track.Dispatched {
 	s := d.belief.Snapshot()
 	maps.DeleteFunc(d.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*d.s.Patience })

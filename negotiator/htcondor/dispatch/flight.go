@@ -16,7 +16,7 @@ type flight struct {
 	// rest are the places that were not handed to the job's schedd yet, and why is the reason.
 	rest []track.Place
 	why  string
-	// full says that its schedd already runs as many jobs as it may.
+	// full says that its schedd runs, or was told to run, as many jobs as it may.
 	full bool
 	// claims are the claim ids that were handed over; secrets.
 	claims []string

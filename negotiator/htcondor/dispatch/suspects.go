@@ -135,9 +135,9 @@ func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
 	if s != nil && f.since.Before(s.at) {
 		return
 	}
-	// The cause may be the job itself, or a claim elsewhere that hangs, until when the schedd
-	// starts the job nowhere. So the jobs of a submitter get only one slot at a time left out, or a
-	// gang those of one start: otherwise one user could close the pool to the others.
+	// The cause may be the job itself, or a claim elsewhere that hangs: as long as it does, the
+	// schedd starts the job nowhere. So the jobs of a submitter get only one slot at a time left
+	// out, or a gang those of one start: otherwise one user could close the pool to the others.
 	who := schedd + "\n" + f.job.Submitter()
 	last := d.blamed[who]
 	sameStart := began.Equal(last.at) && last.by == f.job.ID

@@ -2,8 +2,8 @@
 //
 // A look asks the collector for the ads of slots, schedds, submitters and negotiators, and each
 // schedd for its queue. What it saw is a [Snapshot], which does not change any more. The package
-// knows nothing of the negotiator; package track compares a Snapshot with what the negotiator was
-// told.
+// does not know what the negotiator was told or has decided; package track compares a Snapshot with
+// that.
 //
 // Ads say more than what matters, and most of it changes all the time. So a look asks only for
 // attributes that some expression refers to, has schedds group the jobs that do not differ in

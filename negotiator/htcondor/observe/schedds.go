@@ -145,8 +145,8 @@ func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own boo
 	return s
 }
 
-// readSubmitter takes in a submitter, and the capability, a secret that allows to negotiate for its
-// jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
+// readSubmitter takes in a submitter, and the capability, a secret that lets a negotiator negotiate
+// for its jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	s := o.readSchedd(ad, "ScheddName", false, l)
 	name, _ := ad.Text("Name")
@@ -181,7 +181,8 @@ func (s *schedd) readRoom(ad *classad.ClassAd) {
 }
 
 // findMoved marks the schedds that have been renamed: another schedd has their address, and their
-// jobs. Of several schedds at an address, the one that was seen last, with the newest ad, counts.
+// jobs. Of several schedds at an address, the one that was seen last counts; if several were, one
+// with an ad of its own, and of these the one whose ad is the newest.
 func (o *Observer) findMoved() {
 	at := map[string]*schedd{}
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {

@@ -260,8 +260,9 @@ func isUser(name string) bool {
 		func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`,*/"\`, r) })
 }
 
-// verdict tells the other side as which user it counts and which commands it may give, and stores
-// the session. A denied command is an error; if the other side only asked, the error is errDone.
+// verdict tells the other side as which user it counts and, unless the command is denied, which
+// commands it may give; it stores the session then. A denied command is an error; if the other side
+// only asked, the error is errDone.
 func (s *Server) verdict(call *Call, made *issued, only bool) error {
 	denied := s.authorize(call.Peer, call.Command)
 	ad := classad.New()

@@ -68,7 +68,8 @@ type slot struct {
 	reported *negotiator.Slot // as the negotiator knows it
 	closed   bool             // it is gone, its jobs may come back, and it was reported as taking no others
 	// foreign is the ID of the job that stands in the plan for a claim of no known job; 0 if there
-	// is none. strangeSince is when the slot was first seen with such a claim; zero if it has none.
+	// is none. strangeSince is when the slot was first seen with such a claim; zero if it has none,
+	// or if the claim was reported at once.
 	foreign      backfill.JobID
 	strangeSince time.Time
 	// masked is the slot as it is reported while it gets no jobs of the schedd maskedFor, because
@@ -98,8 +99,8 @@ func New(s Settings) *Belief {
 // slots for so long.
 const endedKept = 15 * time.Minute
 
-// See takes in which jobs and slots a snapshot shows. Only [Diff] changes what is recorded of them,
-// such as whether a job runs.
+// See takes in which jobs and slots a snapshot shows. What the negotiator was told of them, such as
+// that a job runs, stays as it is until [Diff] compares the two.
 func (b *Belief) See(s *observe.Snapshot) {
 	if b.now == s {
 		return

@@ -88,7 +88,8 @@ func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
 }
 
 // known tells whether a slot's claim needs no place of its own in the plan: there is no claim, the
-// slot is missing, or the claim's job is recorded as running there or as ended.
+// slot is missing, the claim's job is recorded as running there, or it has ended and the slot's ad
+// has not changed since.
 func (b *Belief) known(o *observe.Slot) bool {
 	if !o.Claimed || !o.Missing.IsZero() {
 		return true

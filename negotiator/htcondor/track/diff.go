@@ -26,7 +26,7 @@ type Flight struct {
 	// all were, and Claims how many.
 	Handed, Sent bool
 	Claims       int
-	// Full says that its schedd already runs as many jobs as it may.
+	// Full says that its schedd runs, or was told to run, as many jobs as it may.
 	Full bool
 	// Overdue says that the flight has made no progress for too long, and Why is what it last
 	// waited for.

@@ -11,7 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// Phase is a job's state in the negotiator; its schedd's queue may differ until the next [Diff].
+// Phase is a job's state in the negotiator. Its schedd's queue may differ: a job that was started
+// counts as Running while it is on its way.
 type Phase uint8
 
 // The phases.

@@ -178,7 +178,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 }
 
 // jobRunsElsewhere takes a job out of the plan, since the way it runs cannot be planned with: it
-// runs on unknown slots, such as another pool's, on another number of slots than it asks for, or
+// runs on unknown slots, such as another pool's, with another number of chunks than it asks for, or
 // has a Spec that cannot be planned.
 func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 	switch j.Phase {

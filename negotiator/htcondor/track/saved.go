@@ -73,8 +73,9 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 }
 
 // Restore makes a checkpoint of what a negotiator left, as far as a snapshot still shows it: slots
-// as they were, so that the next [Diff] reports which of them are gone; jobs as they were, if they
-// are still in their queues or their slots are still there. The second result is the jobs that were
+// as they were, so that the next [Diff] reports which of them are gone; jobs as they were, if their
+// slots are still there, even those that have left their queues, so that Diff reports them, too. A
+// waiting job whose slots are gone keeps only its promise. The second result is the jobs that were
 // started and do not run yet: they may have been handed over. Restore forgets what the belief
 // recorded before; a nil state restores nothing.
 func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Checkpoint, []*Job) {
@@ -118,8 +119,9 @@ func (b *Belief) forget() {
 	b.goneEnded, b.goneRemoved = nil, nil
 }
 
-// restoreSlot returns a slot as it was; nil if it cannot have been a slot, is a dynamic one now, or
-// was restored already. A slot that is not there any more counts as missing from now on.
+// restoreSlot returns a slot as it was; nil if it cannot have been a slot, was restored already, or
+// has no ad to match with now: it is dynamic, or its ad cannot be used. A slot that is not there
+// any more counts as missing from now on.
 func (b *Belief) restoreSlot(was SavedSlot) *negotiator.Slot {
 	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount }
 	if len(was.Capacity) != len(b.s.Schema.Resources) || was.Name == "" || slices.ContainsFunc(was.Capacity, outside) {
