@@ -41,7 +41,8 @@ func (o *Observer) edit(name string) *Slot {
 }
 
 // readSlot reads a slot's ad in the look of this number. It reports whether the ad refers to
-// attributes that the query did not ask for. It errs if the ad has no name or cannot be parsed.
+// attributes that the query did not ask for. It errs if the ad has no name, cannot be parsed, or
+// makes no slot to plan with.
 func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
 	quoted, ok := lines.Find("Name")
 	if !ok || len(quoted) < 3 {
