@@ -14,7 +14,7 @@ type Outcome struct {
 	Started, Ended bool
 	Start, End     backfill.Time
 	How            backfill.How
-	Backfilled     bool // it started on a slot reserved for a job before it: [backfill.State.OnReserved]
+	Backfilled     bool // passed a job, on a slot reserved for one before it: [backfill.State.OnReserved]
 	Placement      negotiator.Placement
 	Estimate       backfill.Time // the requested time, or the default
 	Promised       bool

@@ -17,8 +17,9 @@ const (
 	maxReason = 4 << 10
 )
 
-// bounded returns an error if the journal, a plugin's list of actions, is so long that the core
-// would take too long to check it. The core itself decides whether the journal is possible.
+// bounded returns an error if the journal, a plugin's list of actions, or one of the actions is so
+// large that the core would take too long to check it. The core itself decides whether the journal
+// is possible.
 func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 	if len(journal) > fewActions {
 		// A policy may move each job after each event.

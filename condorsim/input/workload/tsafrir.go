@@ -175,8 +175,8 @@ func headTimes(longest int64) []int64 {
 
 // headRanks draws a rank of popularity, from 1, for each of the 20 rows of [popularity]. The first
 // row, the longest time, gets rank 1. A rank can be drawn from the first row on in which a log has
-// it, and is taken in the last such row at the latest. Each draw takes the more popular of two
-// random ranks.
+// it. From the last such row on it is taken without a draw, the most popular of several such ranks
+// first. Each draw takes the more popular of two random ranks.
 func headRanks(random *rand.Rand) []int {
 	var due [headSize + 1]int
 	for at, logs := range popularity() {
