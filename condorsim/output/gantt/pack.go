@@ -17,8 +17,8 @@ type piece struct{ lane, count int64 }
 // pack finds lanes, the chart's rows of one cpu each, for all jobs that ran, and returns them by
 // job. A job gets the first gap of its slots with enough free lanes; if no gap is wide enough, it
 // is split over the first free lanes. These lanes are only for drawing: a simulation does not know
-// which cpus a job has. The error is about a job that ran on a slot which the pool does not have, or
-// on more cpus than were free.
+// which cpus a job has. The error is about a job that ran on a slot which the pool does not have,
+// or on more cpus than were free.
 //
 // Jobs are placed by start time, and their lanes become free when they end. Of jobs that start at
 // one instant, those that also end then are placed first, and their lanes become free at once:
