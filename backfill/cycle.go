@@ -256,11 +256,12 @@ func (c *Cycle) fail(format string, args ...any) {
 }
 
 // Memo returns the value that the policy gave to [Cycle.Remember] with the last decision on this
-// very state. It is nil if another decider decided since, if the state is a clone, or if that
-// decision was refused. A memo only saves work: without it, the policy must decide the same.
+// very state. It is nil if another decider decided since, if the state is a clone, if that decision
+// was refused, or if it started, beside reservations, a job whose expected run time is not its
+// estimate. A memo only saves work: without it, the policy must decide the same.
 func (c *Cycle) Memo() any { return c.memo }
 
-// Remember stores a value for [Cycle.Memo] in the next cycle, if this decision is accepted.
+// Remember stores a value for [Cycle.Memo] in the next cycle, which says when it is lost.
 func (c *Cycle) Remember(memo any) { c.remembered = memo }
 
 // EarliestBefore returns the earliest start of the job that is not before notBefore and is before

@@ -55,7 +55,7 @@ type QueuePosition struct {
 }
 
 // Compare compares two jobs by submit time, then queue position, then ID. This is the "order of
-// jobs", which breaks every tie in the project.
+// jobs", which breaks every tie between jobs in the project.
 func Compare(a, b *Job) int {
 	if a.Submit != b.Submit { // the usual case, kept fast
 		return cmp.Compare(a.Submit, b.Submit)

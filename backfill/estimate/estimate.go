@@ -55,9 +55,9 @@ type learner interface {
 
 // New makes the estimators. They learn from the history, which belongs to the set from now on, and
 // from what Learn adds to it; nil is an empty history. The function open opens files; nil if none
-// may be read. Set guarantees if the policy gives them, see [Settings.Validate], and oracle if the
-// actual run times of jobs are known. New returns an error if the settings are wrong or a file
-// cannot be read.
+// may be read. The parameter guarantees is true if the policy gives them, see [Settings.Validate],
+// and oracle if the actual run times of jobs are known. New returns an error if the settings are
+// wrong or a file cannot be read.
 func New(s Settings, h *History, guarantees, oracle bool, open func(name string) (io.ReadCloser, error)) (*Set, error) {
 	uses, o, err := s.read(guarantees, oracle)
 	if err != nil {

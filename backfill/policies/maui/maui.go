@@ -90,7 +90,8 @@ func (p *policy) Decide(c *backfill.Cycle) {
 }
 
 // schedule goes through the queue in its order, without the jobs that would exceed a limit of the
-// given level. It starts jobs, and reserves for blocked ones until no reservation is left.
+// given level or, if they are in i.claims, a hard limit. It starts jobs, and reserves for blocked
+// ones until no reservation is left.
 func (i *iteration) schedule(l level) {
 	scan.AllocateOrReserve(i.c, scan.Rules{
 		Consider: func(j *backfill.Job) bool { return i.considers(j, l) },
