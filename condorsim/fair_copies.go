@@ -124,8 +124,9 @@ func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
 	return start + f.w.Jobs[j.ID].runs()
 }
 
-// follow runs a copy of the simulation on the host until the jobs whose fair starts are computed on
-// this copy have started, and stores their starts. It returns the host's error.
+// follow runs a copy of the simulation on the host until each fair start that is computed on this
+// copy is known or cannot come before its cap, and stores it or the cap. It returns the host's
+// error.
 func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fairCopy) error {
 	host.State = copied.state
 	round := backfill.Round{Now: copied.now, Events: copied.events}

@@ -102,8 +102,8 @@ func (p *jsonParser) skipCommas() bool {
 	return found
 }
 
-// array parses an array whose opening bracket is the current token. depth is how deep it nests, 1
-// for the outermost array. Unlike in objects, extra commas are errors.
+// array parses an array whose opening bracket is the current token. depth is the number of objects
+// and arrays around it, plus 1. Unlike in objects, extra commas are errors.
 func (p *jsonParser) array(depth int) (ast.Expr, error) {
 	start := p.next()
 	if depth > MaxDataNesting {

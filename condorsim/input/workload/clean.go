@@ -31,8 +31,8 @@ func newCleaner(file string, opts Options) *cleaner {
 }
 
 // record turns a job line into a job, or drops it and counts why. The rules and their order are
-// those of the published studies of these traces. It returns an error if another job has the same
-// number, unless both are partial executions.
+// those of the published studies of these traces. It returns an error if an earlier job has the
+// same number, unless this one is a partial execution.
 func (c *cleaner) record(rec *record) *Error {
 	id, submit, run, status := rec[0], rec[1], rec[3], rec[10]
 	count := &c.trace.Cleaning
