@@ -96,12 +96,7 @@ func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{record: ad.clone()} }
 // Eval evaluates an attribute of the ad, with target as the other side of a match; nil means no
 // target. A missing attribute is undefined, even if the target has it.
 func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
-	n := newName(name)
-	v, ok := ad.find(&n)
-	if !ok || v.kind != deferred {
-		return v
-	}
-	return v.expr().Eval(Scope{My: ad, Target: target})
+	return Scope{My: ad, Target: target}.Attr(name)
 }
 
 // Int evaluates an attribute without a target and returns an integer; see [Value.Int].

@@ -197,7 +197,9 @@ type listCode struct {
 }
 
 func (c *listCode) eval(ev *evaluator, f *frame) Value {
-	return ev.newList(list{written: c, frame: f, host: ev.host, strict: ev.strict, maxSteps: ev.maxSteps})
+	return ev.newList(list{
+		written: c, frame: f, host: ev.host, meter: ev.meter, strict: ev.strict, maxSteps: ev.maxSteps,
+	})
 }
 
 type recordCode struct{ ad record }

@@ -44,7 +44,8 @@
 // evaluation has two million steps or [Scope.MaxSteps], which also count texts that are built,
 // compared and searched: it ends within a few seconds at worst. Exceeding a limit is a
 // [*SyntaxError] in parsing and the value error in evaluation. All elements of [Value.Items] share
-// the steps of one evaluation.
+// the steps of one evaluation. A [Meter] sums the steps of many evaluations, and [FewSteps] is the
+// limit for what strangers write.
 //
 // QUIRKS.md lists the differences from HTCondor and those of its quirks that are copied.
 //

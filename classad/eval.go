@@ -27,6 +27,7 @@ const (
 type evaluator struct {
 	functions  map[string]*Builtin
 	host       *Host
+	meter      *Meter // nil if nobody asks for the steps
 	references int
 	depth      int
 	maxSteps   int
@@ -63,7 +64,7 @@ var matchings = sync.Pool{New: func() any {
 // target is the right one.
 func newMatching(s Scope) *matching {
 	m := matchings.Get().(*matching)
-	m.host, m.strict, m.maxSteps = s.Host, s.Strict, s.maxSteps()
+	m.host, m.strict, m.maxSteps, m.meter = s.Host, s.Strict, s.maxSteps(), s.Meter
 	m.steps = m.maxSteps
 	m.left.ad = s.My.attributes()
 	if s.Target == nil {
@@ -77,6 +78,7 @@ func newMatching(s Scope) *matching {
 // finish returns the result of the evaluation: v, or error if a limit was exceeded. It recycles the
 // matching unless v is a list or an ad, which may refer to it.
 func (m *matching) finish(v Value) Value {
+	m.metered()
 	if m.failed {
 		v = errorValue
 	}
@@ -88,6 +90,7 @@ func (m *matching) finish(v Value) Value {
 
 func (m *matching) recycle() {
 	m.reset()
+	m.meter = nil
 	if m.left.role != side {
 		m.left.role, m.left.parent, m.left.theirs = side, &m.leftContext, &m.right
 	}

@@ -95,7 +95,9 @@ const (
 // whole from being true. The size of the explanation is limited.
 func (e *Expr) Explain(s Scope) *Explanation {
 	x := &explainer{scope: s, ad: s.My.attributes()}
+	x.scope.Meter = nil // all parts count as one evaluation
 	root := x.explain(e.tree)
+	s.Meter.count(s.maxSteps(), s.maxSteps()-x.steps)
 	root.blame()
 	return root
 }

@@ -39,12 +39,15 @@ var (
 // TARGET; missing Requirements, undefined and error are no match. Neither ad is changed.
 type Pair struct {
 	Left, Right *ClassAd
-	Strict      bool // see [Scope]
-	MaxSteps    int  // see [Scope]
+	Strict      bool   // see [Scope]
+	MaxSteps    int    // for the Requirements or Rank of one of the ads; see [Scope]
+	Meter       *Meter // see [Scope]
 }
 
 func (p Pair) begin() *matching {
-	return newMatching(Scope{My: p.Left, Target: orEmpty(p.Right), Strict: p.Strict, MaxSteps: p.MaxSteps})
+	return newMatching(Scope{
+		My: p.Left, Target: orEmpty(p.Right), Strict: p.Strict, MaxSteps: p.MaxSteps, Meter: p.Meter,
+	})
 }
 
 // empty stands for a missing side of a match.
@@ -114,6 +117,7 @@ func Rank(ad, other *ClassAd) float64 { return Pair{Left: ad, Right: other}.Left
 func (m *matching) accepts(side *frame) bool {
 	m.reset()
 	v := m.selected(side, &requirements)
+	m.metered()
 	return !m.failed && v.IsTrue()
 }
 
@@ -127,6 +131,7 @@ func (m *matching) rank(side *frame) float64 {
 	if found, ok := in.ad.find(&rank); ok {
 		v = m.use(found, in)
 	}
+	m.metered()
 	if m.failed {
 		v = errorValue
 	}

@@ -18,6 +18,18 @@ type Scope struct {
 	// elements that [Value.Items] evaluates share one such budget, and so do all parts of an
 	// explanation.
 	MaxSteps int
+	// Meter counts the steps of the evaluation; nil means that nobody asks.
+	Meter *Meter
+}
+
+// Attr evaluates an attribute of the ad My, as [ClassAd.Eval] does. A constant takes no steps.
+func (s Scope) Attr(name string) Value {
+	n := newName(name)
+	v, ok := s.My.attributes().find(&n)
+	if !ok || v.kind != deferred {
+		return v
+	}
+	return v.expr().Eval(s)
 }
 
 func (s Scope) maxSteps() int {

@@ -174,13 +174,15 @@ func (v Value) Items() ([]Value, bool) {
 		return nil, false
 	}
 	items, steps := make([]Value, l.len()), 0
+	scope := Scope{Host: l.host, Strict: l.strict, MaxSteps: l.maxSteps}
 	for i := range items {
-		m := newMatching(Scope{Host: l.host, Strict: l.strict, MaxSteps: l.maxSteps})
+		m := newMatching(scope)
 		m.spend(steps)
 		v := l.at(&m.evaluator, i)
 		steps = m.maxSteps - m.steps
 		items[i] = m.finish(v)
 	}
+	l.meter.count(scope.maxSteps(), scope.maxSteps()-steps)
 	return items, true
 }
 
@@ -269,6 +271,7 @@ type list struct {
 	values   []Value
 	frame    *frame
 	host     *Host
+	meter    *Meter
 	strict   bool
 	maxSteps int
 }
