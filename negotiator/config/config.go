@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +72,7 @@ func Load(path string) (Config, error) { return LoadOver(Default(), path) }
 
 // LoadOver returns a configuration, overridden by a file. Errors name file, line and column.
 func LoadOver(c Config, path string) (Config, error) {
-	content, err := os.ReadFile(path)
+	content, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return c, fmt.Errorf("read the configuration: %w", err)
 	}
@@ -161,7 +160,7 @@ func find(file *ast.File, keys ...string) (ast.Node, error) {
 // caused the error, the place. key is the setting's path, such as plugins, mtls. If the file cannot
 // be read, the error stays as it is.
 func Locate(path string, wrong error, key ...string) error {
-	content, err := os.ReadFile(path)
+	content, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return wrong
 	}

@@ -1,5 +1,5 @@
 // Package strictyaml reads YAML files that people write. It accepts one document, refuses unknown
-// keys, and returns an error even for texts on which the YAML library panics.
+// keys, and returns an error even for texts on which the YAML library panics or takes all memory.
 package strictyaml
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 )
 
@@ -16,7 +17,7 @@ import (
 // out documents that have only comments. A second document is an error, as only one is ever read.
 func Parse(text []byte) (file *ast.File, err error) {
 	err = calm(func() (err error) {
-		file, err = parser.ParseBytes(plain(text), 0)
+		file, err = parse(plain(text))
 		return err
 	})
 	if err != nil {
@@ -33,9 +34,30 @@ func Parse(text []byte) (file *ast.File, err error) {
 	return file, nil
 }
 
+func parse(text []byte) (*ast.File, error) {
+	if err := bounded(text); err != nil {
+		return nil, err
+	}
+	tokens := lexer.Tokenize(string(text))
+	if err := sparing(tokens); err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, err
+	}
+	if alias := nestedAlias(file); alias != nil {
+		return nil, at(alias.Start, "an alias is part of what an anchor names; write out what it stands for")
+	}
+	return file, nil
+}
+
 // Decode reads a text into a value. A key for which the value has no field is an error.
 // [yaml.FormatError] prints an error with its place in the text.
 func Decode(text []byte, into any) error {
+	if _, err := Parse(text); err != nil {
+		return err
+	}
 	return calm(func() error { return yaml.UnmarshalWithOptions(plain(text), into, yaml.Strict()) })
 }
 

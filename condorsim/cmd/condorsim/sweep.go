@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -140,7 +141,7 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 // read reads the text of the sweep's file, or of a built-in sweep, and returns it with the folders
 // beside those of --traces in which its traces may be.
 func (c *sweepCommand) read() (text []byte, beside []string, err error) {
-	text, err = os.ReadFile(c.File)
+	text, err = strictyaml.ReadFile(c.File)
 	if err == nil {
 		if dir := filepath.Dir(c.File); dir != "." {
 			beside = append(beside, dir)

@@ -88,7 +88,7 @@ type outage struct {
 
 // readYAML reads a description strictly: a misspelt key is an error with its line.
 func readYAML(r io.Reader, name string) (*Description, error) {
-	content, err := io.ReadAll(r)
+	content, err := strictyaml.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -1,0 +1,120 @@
+package strictyaml
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The bounds of a text. The library's tree of 20,000 nested lists takes more than a gigabyte, since
+// each node holds its path; and each alias may be decoded anew. What people write needs a tenth of
+// each.
+const (
+	maxSize    = 1 << 20 // bytes
+	maxNesting = 100     // of lists and mappings
+	maxAliases = 100
+)
+
+var errLong = errors.New("it is longer than 1 MiB, and so not read; shorten it, or check that it is the right file")
+
+// ReadFile returns the text of a file. A file that is too long is an error, and is not read to its
+// end. Errors name the file; those of the file system are returned unchanged.
+func ReadFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, err := Read(file)
+	if errors.Is(err, errLong) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return text, err
+}
+
+// Read returns the whole text. A text that is too long is an error, and is not read to its end.
+func Read(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	return text, bounded(text)
+}
+
+// bounded returns an error if a text is too long.
+func bounded(text []byte) error {
+	if len(text) > maxSize {
+		return errLong
+	}
+	return nil
+}
+
+// sparing returns an error at the token where a text is nested too deeply or has too many aliases.
+// Mappings that begin on a line of their own are not counted: each needs more blanks before it than
+// the last, so that a text of bounded size has few.
+func sparing(text token.Tokens) error {
+	flow := 0         // brackets and braces that are open
+	var columns []int // of the dashes and question marks that are open
+	aliases := 0
+	for _, t := range text {
+		for t.Type != token.CommentType && flow == 0 && len(columns) > 0 && columns[len(columns)-1] >= t.Position.Column {
+			columns = columns[:len(columns)-1]
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow = max(flow-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType:
+			columns = append(columns, t.Position.Column)
+		case token.AliasType:
+			aliases++
+		default:
+		}
+		if flow+len(columns) > maxNesting {
+			return at(t, "lists and mappings are nested more than %d deep; write it with fewer levels", maxNesting)
+		}
+		if aliases > maxAliases {
+			return at(t, "there are more than %d aliases; write out what they stand for", maxAliases)
+		}
+	}
+	return nil
+}
+
+// at returns an error at the place of a token. It does not show the line, which may be very long.
+func at(t *token.Token, format string, args ...any) error {
+	return fmt.Errorf("[%d:%d] "+format, append([]any{t.Position.Line, t.Position.Column}, args...)...)
+}
+
+// nestedAlias returns the first alias in what an anchor names, or nil. A few of them, each made of
+// the last, stand for more than fits into memory.
+func nestedAlias(file *ast.File) *ast.AliasNode {
+	var found *ast.AliasNode
+	for _, d := range file.Docs {
+		ast.Walk(anchors{&found, false}, d)
+	}
+	return found
+}
+
+type anchors struct {
+	alias  **ast.AliasNode
+	within bool
+}
+
+// Visit looks at a node.
+func (a anchors) Visit(node ast.Node) ast.Visitor {
+	switch node := node.(type) {
+	case *ast.AnchorNode:
+		a.within = true
+	case *ast.AliasNode:
+		if a.within && *a.alias == nil {
+			*a.alias = node
+		}
+	default:
+	}
+	return a
+}

@@ -1,0 +1,67 @@
+package strictyaml_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
+)
+
+// Texts that would make the library use much memory or time are refused before it reads them.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"brackets", "name: a\nlist: " + strings.Repeat("[", 20_000), "[2:107] lists and mappings are nested more than 100 deep"},
+		{"braces", strings.Repeat("{a: ", 20_000), "[1:401] lists and mappings are nested"},
+		{"brackets that are closed", strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "[1:101] "},
+		{"dashes", "list:\n" + strings.Repeat("- ", 20_000), "[2:201] lists and mappings are nested"},
+		{"dashes and keys", "list:\n" + strings.Repeat("- a:\n  - ", 3) + strings.Repeat("- ", 20_000), "more than 100 deep"},
+		{"question marks", strings.Repeat("? ", 20_000), "[1:201] lists and mappings are nested"},
+		{"dashes before brackets", strings.Repeat("- ", 60) + strings.Repeat("[", 60), "[1:161] lists"},
+		{"a long text", "name: " + strings.Repeat("a ", 1<<20), "longer than 1 MiB"},
+		{"many aliases", "name: &a b\nlist: [" + strings.Repeat("*a, ", 101) + "]\n", "[2:408] there are more than 100 aliases"},
+		{"aliases of aliases", "a: &a x\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "[2:8] an alias is part of what an anchor names"},
+		{"aliases of merged mappings", "a: &a {x: 1}\nb: &b\n  <<: *a\n", "[3:7] an alias is part of what an anchor names"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := strictyaml.Parse([]byte(c.text))
+			require.ErrorContains(t, err, c.want)
+			require.Less(t, len(err.Error()), 500, "the text is not repeated in the error")
+			require.EqualError(t, strictyaml.Decode([]byte(c.text), new(any)), err.Error())
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+		})
+	}
+}
+
+// What people write stays far within the bounds.
+func TestWithinBounds(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		strings.Repeat("- [a, {b: c}]\n- d: {e: [f]}\n  g:\n  - h\n", 2000),
+		"a: &a {x: 1}\nb: [*a, *a]\nc:\n  <<: *a\n",
+		"a: '" + strings.Repeat("[", 2000) + "' # " + strings.Repeat("[", 2000),
+	} {
+		_, err := strictyaml.Parse([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, strictyaml.Decode([]byte(text), new(any)))
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("name: a\n"), 0o600))
+	text, err := strictyaml.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "name: a\n", string(text))
+	_, err = strictyaml.ReadFile(path + "x")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = strictyaml.ReadFile("/dev/zero")
+	require.ErrorContains(t, err, "longer than 1 MiB")
+}
