@@ -1,6 +1,7 @@
 package security
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -264,14 +265,16 @@ func isUser(name string) bool {
 // commands it may give; it stores the session then. A denied command is an error; if the other side
 // only asked, the error is errDone.
 func (s *Server) verdict(call *Call, made *issued, only bool) error {
-	denied := s.authorize(call.Peer, call.Command)
+	denied := s.authorize(call.Peer, made.key != nil, call.Command)
 	ad := classad.New()
 	code := "DENIED"
 	if denied == nil {
 		code = "AUTHORIZED"
-		s.issue(made)
+		if err := s.issue(made); err != nil {
+			return err
+		}
 		ad.SetString("Sid", made.id)
-		ad.SetString("ValidCommands", s.valid(call.Peer))
+		ad.SetString("ValidCommands", cmp.Or(s.valid(made), strconv.Itoa(call.Command)))
 	}
 	ad.SetString("User", call.Peer.User)
 	ad.SetString("ReturnCode", code)
@@ -294,11 +297,15 @@ func (s *Server) verdict(call *Call, made *issued, only bool) error {
 	return errDone
 }
 
-// valid returns the list of commands that a peer may give.
-func (s *Server) valid(p Peer) string {
+// valid returns the list of commands that a peer may give on a session. It leaves out those for
+// which the session would count as unknown.
+func (s *Server) valid(made *issued) string {
 	var may []string
 	for _, command := range s.first().Commands {
-		if s.authorize(p, command) == nil {
+		if s.bare(command) && s.mustProve(command) {
+			continue
+		}
+		if s.authorize(made.peer, made.key != nil, command) == nil {
 			may = append(may, strconv.Itoa(command))
 		}
 	}

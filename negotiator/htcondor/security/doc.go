@@ -16,6 +16,7 @@
 // with its daemons.
 //
 // Files: client.go, handshake.go (as the client) and session.go; server.go, answer.go (the
-// handshake as the server), issued.go (its sessions), permission.go and allow.go (who may do what);
-// policy.go and method.go, and fs.go, token.go and signing.go for the methods; key.go, random.go.
+// handshake as the server), resume.go and issued.go (its sessions); authorize.go, permission.go and
+// allow.go (who may do what); policy.go and method.go, and fs.go, token.go and signing.go for the
+// methods; key.go, random.go.
 package security

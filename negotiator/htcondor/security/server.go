@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -37,10 +37,16 @@ type Server struct {
 	// Family is the session shared by all daemons that our condor_master started; nil means none.
 	Family *Key
 	// Needs returns the permissions for a command, of which one suffices; empty means that the
-	// command is unknown.
+	// command is unknown. The first one is the command's own level, by which a handshake is agreed.
 	Needs func(command int) []Permission
+	// Bare reports whether a command has no payload; nil means that none is bare. A command that is
+	// not bare waits on a resumed session for its payload, which proves the session's key.
+	Bare func(command int) bool
 	// Commands are all known commands.
 	Commands []int
+	// Local reports whether an address is of this machine, where the family is; nil means to ask the
+	// operating system.
+	Local func(netip.Addr) bool
 	// Allow reports whether a peer has a permission. It is not called for permissions that the
 	// peer's token excludes. If nil, everyone may read and the family may do anything.
 	Allow func(Peer, Permission) bool
@@ -53,7 +59,6 @@ type Server struct {
 	successor   atomic.Pointer[Server]
 
 	mu     sync.Mutex
-	serial int
 	issued map[string]*issued
 }
 
@@ -166,96 +171,15 @@ func (s *Server) accept(stream *cedar.Stream) (*Call, error) {
 // raw accepts a command without a handshake, unless the command requires one. The payload follows
 // in the same message.
 func (s *Server) raw(call *Call) error {
-	needs := s.needs(call.Command)
-	if len(needs) == 0 {
+	if len(s.needs(call.Command)) == 0 {
 		return fmt.Errorf("command %d is not known here", call.Command)
 	}
-	w := s.wishes(needs[0])
-	if w.Authentication == Required || w.Encryption == Required || w.Integrity == Required {
+	if err := s.authorize(call.Peer, false, call.Command); errors.Is(err, errWeak) {
 		return fmt.Errorf("command %d came without a handshake, which is not allowed", call.Command)
+	} else if err != nil {
+		return err
 	}
-	return s.authorize(call.Peer, call.Command)
-}
-
-func (s *Server) needs(command int) []Permission {
-	if s.first().Needs == nil {
-		return nil
-	}
-	return s.first().Needs(command)
-}
-
-func (s *Server) wishes(p Permission) Wishes {
-	w := Wishes{Authentication: Required, Encryption: Required, Integrity: Required}
-	switch {
-	case s.Wishes != nil:
-		w = s.Wishes(p)
-	case p == Read:
-		w = Wishes{Authentication: Optional, Encryption: Optional, Integrity: Optional}
-	}
-	for _, l := range []*Level{&w.Authentication, &w.Encryption, &w.Integrity} {
-		if *l == "" {
-			*l = Preferred
-		}
-	}
-	return w
-}
-
-// authorize returns an error if the peer may not give the command.
-func (s *Server) authorize(p Peer, command int) error {
-	for _, need := range s.needs(command) {
-		if p.within(need) && s.allows(p, need) {
-			return nil
-		}
-	}
-	return &DeniedError{Code: "DENIED", User: p.User}
-}
-
-func (s *Server) allows(p Peer, need Permission) bool {
-	if s.Allow != nil {
-		return s.Allow(p, need)
-	}
-	return p.Family || need == Read
-}
-
-// resume continues a session: the other side counts as the peer for which the session was made. An
-// unknown session or a denied command is an error.
-func (s *Server) resume(call *Call, asked *classad.ClassAd) error {
-	id, _ := asked.Text("Sid")
-	known, ok := s.session(id)
-	code := "AUTHORIZED"
-	var denied error
-	if !ok {
-		code = "SID_NOT_FOUND"
-		denied = errors.New("it wants to go on with a session that is not known here")
-	} else {
-		address, version := call.Peer.Address, call.Peer.Version
-		call.Peer = known.peer
-		call.Peer.Address, call.Peer.Version = address, version
-		if denied = s.authorize(call.Peer, call.Command); denied != nil {
-			code = "DENIED"
-		}
-	}
-	if wanted, _ := asked.Bool("ResumeResponse"); wanted {
-		nonce, err := newNonce(s.Random)
-		if err != nil {
-			return err
-		}
-		answer := classad.New()
-		answer.SetString("Nonce", nonce)
-		answer.SetString("ReturnCode", code)
-		answer.SetString("RemoteVersion", Version)
-		call.PutAd(answer)
-		if err = call.Send(); err != nil {
-			return err
-		}
-	}
-	if denied != nil {
-		return denied
-	}
-	if known.key == nil {
-		return nil
-	}
-	return call.Encrypt(known.key)
+	return nil
 }
 
 func hostOf(a net.Addr) string {

@@ -39,6 +39,14 @@ type serving struct {
 	address cedar.Address
 	mu      sync.Mutex
 	refused []error
+	served  int
+}
+
+// calls returns how many commands were accepted.
+func (s *serving) calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.served
 }
 
 func serve(t *testing.T, s *Server) *serving {
@@ -80,6 +88,9 @@ func (s *serving) serve(ctx context.Context, conn net.Conn) {
 		return
 	}
 	defer call.Close()
+	s.mu.Lock()
+	s.served++
+	s.mu.Unlock()
 	if word, err := call.Text(); err != nil || word != "who?" {
 		return
 	}
@@ -313,7 +324,7 @@ func TestSessions(t *testing.T) {
 	made := func() int {
 		guard.mu.Lock()
 		defer guard.mu.Unlock()
-		return guard.serial
+		return len(guard.issued)
 	}
 	before := made()
 	_, err = who(t, c, s.address, reading, nil)
@@ -339,7 +350,7 @@ func TestSessions(t *testing.T) {
 func TestSessionsAreBounded(t *testing.T) {
 	s := &Server{Name: "x", Clock: func() time.Time { return time.Unix(1, 0) }}
 	for i := range maxSessions + 10 {
-		s.issue(&issued{session: session{expires: time.Unix(int64(2+i%2), 0)}})
+		require.NoError(t, s.issue(&issued{session: session{expires: time.Unix(int64(2+i%2), 0)}}))
 	}
 	require.LessOrEqual(t, len(s.issued), maxSessions)
 }

@@ -88,38 +88,47 @@ type Negotiator struct {
 
 // Handlers returns the handlers by command number.
 func (n *Negotiator) Handlers() map[int]Handler {
-	all := map[int]Handler{}
-	add := func(command int, name string, serve func(context.Context, *security.Call) error,
-		needs ...security.Permission,
-	) {
-		all[command] = Handler{Name: name, Needs: needs, Serve: serve}
-	}
+	all := handlers{}
 	if n.Reschedule != nil {
-		add(421, "RESCHEDULE", done(n.Reschedule), security.Daemon, security.AdvertiseSchedd, security.Administrator)
+		all.bare(421, "RESCHEDULE", done(n.Reschedule),
+			security.Daemon, security.AdvertiseSchedd, security.Administrator)
 	}
 	if n.Reconfig != nil {
-		add(60004, "DC_RECONFIG", done(n.Reconfig), security.Write)
-		add(60012, "DC_RECONFIG_FULL", done(n.Reconfig), security.Write)
+		all.bare(60004, "DC_RECONFIG", done(n.Reconfig), security.Write)
+		all.bare(60012, "DC_RECONFIG_FULL", done(n.Reconfig), security.Write)
 	}
 	if n.Off != nil {
-		add(60005, "DC_OFF_GRACEFUL", done(func() { n.Off(Graceful) }), security.Administrator)
-		add(60006, "DC_OFF_FAST", done(func() { n.Off(Fast) }), security.Administrator)
-		add(60015, "DC_OFF_PEACEFUL", done(func() { n.Off(Peaceful) }), security.Administrator)
+		all.bare(60005, "DC_OFF_GRACEFUL", done(func() { n.Off(Graceful) }), security.Administrator)
+		all.bare(60006, "DC_OFF_FAST", done(func() { n.Off(Fast) }), security.Administrator)
+		all.bare(60015, "DC_OFF_PEACEFUL", done(func() { n.Off(Peaceful) }), security.Administrator)
 	}
 	if n.Ad != nil || n.Plans != nil {
-		add(50, "QUERY_NEGOTIATOR_ADS", n.query, security.Read)
+		all.add(50, "QUERY_NEGOTIATOR_ADS", n.query, security.Read)
 	}
 	if n.Resources != nil {
-		add(463, "GET_RESLIST", n.resources, security.Read)
+		all.add(463, "GET_RESLIST", n.resources, security.Read)
 	}
 	if n.Accountant != nil {
-		n.accounting(add)
+		n.accounting(all)
 	}
 	return all
 }
 
+// handlers are handlers by command number.
+type handlers map[int]Handler
+
+// add adds a command with a payload.
+func (h handlers) add(command int, name string, serve Serve, needs ...security.Permission) {
+	h[command] = Handler{Name: name, Needs: needs, Serve: serve}
+}
+
+// bare adds a command without a payload.
+func (h handlers) bare(command int, name string, serve Serve, needs ...security.Permission) {
+	h[command] = Handler{Name: name, Needs: needs, Serve: serve, Bare: true}
+}
+
 // done returns a handler for a command without payload and answer.
-func done(do func()) func(context.Context, *security.Call) error {
+func done(do func()) Serve {
 	return func(context.Context, *security.Call) error {
 		do()
 		return nil

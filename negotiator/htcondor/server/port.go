@@ -22,14 +22,19 @@ type Handler struct {
 	Name string
 	// Needs are the permissions for the command, of which one suffices.
 	Needs []security.Permission
-	// Serve reads the payload and answers. The stream is closed when it returns and when the
-	// context ends.
-	Serve func(context.Context, *security.Call) error
+	// Bare says that the command has no payload; see [security.Server.Bare].
+	Bare bool
+	// Serve serves the command.
+	Serve Serve
 }
+
+// Serve reads a command's payload and answers. The stream is closed when it returns and when the
+// context ends.
+type Serve func(context.Context, *security.Call) error
 
 // Port is a command port.
 type Port struct {
-	// Security performs the handshakes. Serve sets its Needs and Commands.
+	// Security performs the handshakes. Serve sets its Needs, Bare and Commands.
 	Security *security.Server
 	// Handlers are the known commands by number. DC_NOP and similar commands, with which
 	// condor_ping asks for permissions, are always known.
@@ -141,6 +146,10 @@ func (p *Port) prepare() {
 			return []security.Permission{need}
 		}
 		return p.Handlers[command].Needs
+	}
+	p.Security.Bare = func(command int) bool {
+		_, nop := nops[command]
+		return nop || p.Handlers[command].Bare
 	}
 	for command := range p.Handlers {
 		p.Security.Commands = append(p.Security.Commands, command)

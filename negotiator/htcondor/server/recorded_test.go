@@ -46,7 +46,8 @@ type ending struct {
 func (e ending) Close() error { e.end(); return nil }
 
 // Our server repeats, byte for byte, recorded conversations with tools of HTCondor 23.9.6 when it
-// receives what they sent. That pool and its key no longer exist.
+// receives what they sent. That pool and its key no longer exist. Frames with a note are not as they
+// were recorded: they hold what the tools do not look into, such as the names of sessions.
 func TestServerSaysItAgain(t *testing.T) {
 	key, err := os.ReadFile("testdata/POOL")
 	require.NoError(t, err)

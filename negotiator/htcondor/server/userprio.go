@@ -10,25 +10,23 @@ import (
 
 // accounting adds the commands of condor_userprio. HTCondor lets users with WRITE change factors if
 // a map file says so; here that is reserved for administrators, like the rest.
-func (n *Negotiator) accounting(add func(int, string, func(context.Context, *security.Call) error,
-	...security.Permission),
-) {
+func (n *Negotiator) accounting(all handlers) {
 	a := n.Accountant
-	add(451, "GET_PRIORITY", n.report(false), security.Read)
-	add(514, "GET_PRIORITY_ROLLUP", n.report(true), security.Read)
-	add(512, "GET_PRIORITY_ROLLUP_OLD", n.report(true), security.Read)
-	add(78, "QUERY_ACCOUNTING_ADS", n.accountingAds, security.Read)
-	add(449, "SET_PRIORITY", setReal(a.SetPriority), security.Administrator)
-	add(459, "SET_PRIORITYFACTOR", setFactor(a.SetFactor), security.Administrator)
-	add(494, "SET_ACCUMUSAGE", setReal(a.SetUsage), security.Administrator)
-	add(495, "SET_BEGINTIME", setInt(a.SetBegin), security.Administrator)
-	add(496, "SET_LASTTIME", setInt(a.SetLast), security.Administrator)
-	add(525, "SET_CEILING", setInt(a.SetCeiling), security.Administrator)
-	add(530, "SET_FLOOR", setInt(a.SetFloor), security.Administrator)
-	add(482, "DELETE_USER", named(a.Delete), security.Administrator)
-	add(458, "RESET_USAGE", named(func(name string) error { return a.ResetUsage(n.now(), name) }),
+	all.bare(451, "GET_PRIORITY", n.report(false), security.Read)
+	all.bare(514, "GET_PRIORITY_ROLLUP", n.report(true), security.Read)
+	all.bare(512, "GET_PRIORITY_ROLLUP_OLD", n.report(true), security.Read)
+	all.add(78, "QUERY_ACCOUNTING_ADS", n.accountingAds, security.Read)
+	all.add(449, "SET_PRIORITY", setReal(a.SetPriority), security.Administrator)
+	all.add(459, "SET_PRIORITYFACTOR", setFactor(a.SetFactor), security.Administrator)
+	all.add(494, "SET_ACCUMUSAGE", setReal(a.SetUsage), security.Administrator)
+	all.add(495, "SET_BEGINTIME", setInt(a.SetBegin), security.Administrator)
+	all.add(496, "SET_LASTTIME", setInt(a.SetLast), security.Administrator)
+	all.add(525, "SET_CEILING", setInt(a.SetCeiling), security.Administrator)
+	all.add(530, "SET_FLOOR", setInt(a.SetFloor), security.Administrator)
+	all.add(482, "DELETE_USER", named(a.Delete), security.Administrator)
+	all.add(458, "RESET_USAGE", named(func(name string) error { return a.ResetUsage(n.now(), name) }),
 		security.Administrator)
-	add(460, "RESET_ALL_USAGE", func(context.Context, *security.Call) error { return a.ResetAll(n.now()) },
+	all.bare(460, "RESET_ALL_USAGE", func(context.Context, *security.Call) error { return a.ResetAll(n.now()) },
 		security.Administrator)
 }
 
@@ -39,7 +37,7 @@ func (n *Negotiator) now() time.Time {
 	return time.Now()
 }
 
-func (n *Negotiator) report(rollup bool) func(context.Context, *security.Call) error {
+func (n *Negotiator) report(rollup bool) Serve {
 	return func(_ context.Context, call *security.Call) error {
 		call.PutBareAd(n.Accountant.Report(rollup))
 		return call.Send()
@@ -54,7 +52,7 @@ func (n *Negotiator) accountingAds(_ context.Context, call *security.Call) error
 	return q.Answer(call.Stream, n.Accountant.Ads())
 }
 
-func setReal(set func(string, float64) error) func(context.Context, *security.Call) error {
+func setReal(set func(string, float64) error) Serve {
 	return func(_ context.Context, call *security.Call) error {
 		name, v, err := readReal(call)
 		if err != nil {
@@ -64,7 +62,7 @@ func setReal(set func(string, float64) error) func(context.Context, *security.Ca
 	}
 }
 
-func setInt(set func(string, int64) error) func(context.Context, *security.Call) error {
+func setInt(set func(string, int64) error) Serve {
 	return func(_ context.Context, call *security.Call) error {
 		name, v, err := readInt(call)
 		if err != nil {
@@ -74,7 +72,7 @@ func setInt(set func(string, int64) error) func(context.Context, *security.Call)
 	}
 }
 
-func named(do func(string) error) func(context.Context, *security.Call) error {
+func named(do func(string) error) Serve {
 	return func(_ context.Context, call *security.Call) error {
 		name, err := readName(call)
 		if err == nil {
@@ -89,7 +87,7 @@ func named(do func(string) error) func(context.Context, *security.Call) error {
 
 // setFactor returns the handler of SET_PRIORITYFACTOR, the only one of the set commands with an
 // answer: an ad with ErrorCode and ErrorString.
-func setFactor(set func(string, float64) error) func(context.Context, *security.Call) error {
+func setFactor(set func(string, float64) error) Serve {
 	return func(_ context.Context, call *security.Call) error {
 		name, v, err := readReal(call)
 		if err != nil {

@@ -1,0 +1,73 @@
+package security
+
+import "errors"
+
+// errWeak says that a stream is not good enough for a command, whoever the peer is.
+var errWeak = errors.New("the command requires authentication, encryption or integrity that are missing here")
+
+func (s *Server) needs(command int) []Permission {
+	if s.first().Needs == nil {
+		return nil
+	}
+	return s.first().Needs(command)
+}
+
+func (s *Server) wishes(p Permission) Wishes {
+	w := Wishes{Authentication: Required, Encryption: Required, Integrity: Required}
+	switch {
+	case s.Wishes != nil:
+		w = s.Wishes(p)
+	case p == Read:
+		w = Wishes{Authentication: Optional, Encryption: Optional, Integrity: Optional}
+	}
+	for _, l := range []*Level{&w.Authentication, &w.Encryption, &w.Integrity} {
+		if *l == "" {
+			*l = Preferred
+		}
+	}
+	return w
+}
+
+// authorize returns an error if the peer may not give the command on a stream with a key, or
+// without one. All ways to give a command end here: raw, by a handshake, on a resumed session. Each
+// permission is judged by itself, so a stream that is good enough for one does not open another.
+// The error is errWeak if the stream is not good enough: on a better one the peer may be somebody
+// who is allowed.
+func (s *Server) authorize(p Peer, keyed bool, command int) error {
+	var wrong error = &DeniedError{Code: "DENIED", User: p.User}
+	for _, need := range s.needs(command) {
+		switch {
+		case !p.within(need):
+		case !s.suffices(need, keyed):
+			wrong = errWeak
+		case s.allows(p, need):
+			return nil
+		}
+	}
+	return wrong
+}
+
+func (s *Server) allows(p Peer, need Permission) bool {
+	if s.Allow != nil {
+		return s.Allow(p, need)
+	}
+	return p.Family || need == Read
+}
+
+// suffices reports whether a stream is good enough for a permission. Only authentication gives a
+// stream its key, which in turn gives encryption and integrity: it has all of them or none.
+func (s *Server) suffices(need Permission, keyed bool) bool {
+	w := s.wishes(need)
+	return keyed || w.Authentication != Required && w.Encryption != Required && w.Integrity != Required
+}
+
+// mustProve reports whether a peer that resumes a session must prove the session's key before the
+// command is carried out, since the command changes something. A command for daemons, such as
+// RESCHEDULE, need not if it has no payload: it asks for no more than what happens anyway.
+func (s *Server) mustProve(command int) bool {
+	needs := s.needs(command)
+	return len(needs) > 0 && (needs[0] == Administrator || needs[0] == Write)
+}
+
+// bare reports whether a command has no payload.
+func (s *Server) bare(command int) bool { return s.first().Bare != nil && s.first().Bare(command) }
