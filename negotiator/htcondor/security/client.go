@@ -87,7 +87,8 @@ func (e *DeniedError) Error() string {
 // Start opens a stream for a command; the caller sends the command's payload next. When ctx ends,
 // the stream is closed. The key is that of a session to use, such as a capability; if nil, Start
 // uses the family's session, one that was negotiated before, or a new one. If the other side does
-// not know the session, or hangs up on it, Start negotiates a new one.
+// not know the session, or hangs up on it, or if the session lacks what Wishes require, Start
+// negotiates a new one. If the other side goes without what Wishes require, Start returns an error.
 func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
 	stream, err := c.start(ctx, a, command, with)
 	if err == nil && ctx.Err() == nil {
@@ -112,13 +113,15 @@ func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *
 	if with == nil && c.Family != nil && c.InFamily != nil && c.InFamily(a) {
 		with = c.Family
 	}
-	if with != nil && (with.Expires().IsZero() || now.Before(with.Expires())) {
-		stream, err := c.resume(ctx, a, command, &session{id: with.ID, key: with.session()})
+	if with != nil && (with.Expires().IsZero() || now.Before(with.Expires())) &&
+		c.Wishes.lacking(with.features()) == nil {
+		stream, err := c.resume(ctx, a, command, &session{id: with.ID, key: with.session(), authenticated: true})
 		if !sessionLost(err) {
 			return stream, err
 		}
 	}
-	if known := c.negotiated.find(place{a.String(), command}, now); known != nil {
+	if known := c.negotiated.find(place{a.String(), command}, now); known != nil &&
+		c.Wishes.lacking(known.features()) == nil {
 		stream, err := c.resume(ctx, a, command, known)
 		if !sessionLost(err) {
 			return stream, err

@@ -15,8 +15,8 @@
 // Source: the sources of HTCondor 23.9 (condor_io, condor_daemon_core) and conversations recorded
 // with its daemons.
 //
-// Files: client.go, handshake.go (as the client) and session.go; server.go, answer.go (the
-// handshake as the server), resume.go and issued.go (its sessions); authorize.go, permission.go and
-// allow.go (who may do what); policy.go and method.go, and fs.go, token.go and signing.go for the
-// methods; key.go, random.go.
+// Files: client.go, handshake.go (as the client), demands.go and session.go; server.go, answer.go
+// (the handshake as the server), resume.go and issued.go (its sessions); authorize.go,
+// permission.go and allow.go (who may do what); policy.go and method.go, and fs.go, token.go and
+// signing.go for the methods; key.go, random.go.
 package security

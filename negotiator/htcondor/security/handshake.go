@@ -88,6 +88,10 @@ func readAd(s *cedar.Stream) (*classad.ClassAd, error) {
 
 // negotiate starts a command on a new session, which it agrees on by a handshake and remembers.
 func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_ *cedar.Stream, err error) {
+	wishes, err := c.Wishes.offered(c.Methods)
+	if err != nil {
+		return nil, err
+	}
 	s, err := c.dial(ctx, a)
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 		return nil, err
 	}
 	s.PutInt(authenticate)
-	s.PutAd(c.offer(a, command, private.PublicKey()))
+	s.PutAd(c.offer(a, command, wishes, private.PublicKey()))
 	if err = s.Send(); err != nil {
 		return nil, err
 	}
@@ -112,7 +116,12 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 			"the command: %w", joined(c.Methods), err)
 	}
 	made := &session{used: c.now()}
-	if said, _ := answer.Text("Authentication"); said == "YES" {
+	said, err := c.heed(answer)
+	if err != nil {
+		return nil, err
+	}
+	if said.authentication {
+		made.authenticated = true
 		if made.key, err = c.authenticate(s, a, answer, private); err != nil {
 			return nil, err
 		}
@@ -135,24 +144,7 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 }
 
 // offer returns the ad with which we start a handshake.
-func (c *Client) offer(a cedar.Address, command int, public *ecdh.PublicKey) *classad.ClassAd {
-	wish := func(l Level) string {
-		if l == "" {
-			l = Preferred
-		}
-		return string(l)
-	}
-	w := c.Wishes
-	if len(c.Methods) == 0 {
-		w.Authentication = Never
-	}
-	if w.Authentication == Never { // without authentication there is no key
-		for _, l := range []*Level{&w.Encryption, &w.Integrity} {
-			if *l != Required {
-				*l = Never
-			}
-		}
-	}
+func (c *Client) offer(a cedar.Address, command int, w Wishes, public *ecdh.PublicKey) *classad.ClassAd {
 	pid := c.pid
 	if pid == 0 {
 		pid = os.Getpid()
@@ -161,9 +153,9 @@ func (c *Client) offer(a cedar.Address, command int, public *ecdh.PublicKey) *cl
 	ad.SetString("AuthMethods", joined(c.Methods))
 	ad.SetString("CryptoMethods", "AES")
 	ad.SetString("OutgoingNegotiation", string(Preferred))
-	ad.SetString("Authentication", wish(w.Authentication))
-	ad.SetString("Encryption", wish(w.Encryption))
-	ad.SetString("Integrity", wish(w.Integrity))
+	ad.SetString("Authentication", string(w.Authentication))
+	ad.SetString("Encryption", string(w.Encryption))
+	ad.SetString("Integrity", string(w.Integrity))
 	ad.SetString("Enact", "NO")
 	ad.SetString("Subsystem", c.Name)
 	ad.SetInt("ServerPid", int64(pid))

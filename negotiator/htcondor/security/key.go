@@ -57,6 +57,13 @@ func (k Key) Expires() time.Time {
 	return time.Unix(seconds, 0)
 }
 
+// features returns what streams of the session have, as far as its maker says.
+func (k Key) features() features {
+	refused := func(name string) bool { return strings.EqualFold(k.Info[name], "NO") }
+	encrypted := !refused("Encryption")
+	return features{authentication: true, encryption: encrypted, integrity: encrypted || !refused("Integrity")}
+}
+
 // String returns the public part.
 func (k Key) String() string { return k.ID + "#…" }
 

@@ -425,7 +425,7 @@ func TestOnlyAsked(t *testing.T) {
 		require.NoError(t, err)
 		stream := cedar.NewStream(conn, 10*time.Second)
 		defer stream.Close()
-		ad := (&Client{Wishes: all(Optional)}).offer(s.address, secQuery, mustECDH(t).PublicKey())
+		ad := (&Client{}).offer(s.address, secQuery, all(Never), mustECDH(t).PublicKey())
 		ad.SetInt("AuthCommand", int64(command))
 		stream.PutInt(authenticate)
 		stream.PutAd(ad)

@@ -15,6 +15,8 @@ import (
 type session struct {
 	id      string
 	key     []byte // nil: the stream is not encrypted
+	// authenticated says that the other side knows us, by a handshake or by the key.
+	authenticated bool
 	expires time.Time
 	lease   time.Duration // the session ends after this time without use; 0: it does not
 	used    time.Time
@@ -23,6 +25,9 @@ type session struct {
 func (s *session) over(now time.Time) bool {
 	return !s.expires.IsZero() && !now.Before(s.expires) || s.lease > 0 && now.Sub(s.used) >= s.lease
 }
+
+// features returns what streams of the session have.
+func (s *session) features() features { return features{s.authenticated, s.key != nil, s.key != nil} }
 
 // place is the address and command that a session is used for.
 type place struct {
