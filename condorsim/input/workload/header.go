@@ -85,8 +85,12 @@ func (h Header) processors() int64 {
 	return firstPositive(h.Number("MaxProcs"), h.Number("MaxNodes"))
 }
 
-// maxValue bounds the stored bytes of a key; values in the archive have some thousand.
-const maxValue = 64 << 10
+// maxValue bounds the stored bytes of a key, and maxKeys the stored keys; values in the archive have
+// some thousand bytes, and headers some twenty keys.
+const (
+	maxValue = 64 << 10
+	maxKeys  = 1000
+)
 
 // add adds a line to a key's value, if there is room.
 func (h Header) add(key, value string) {
@@ -94,7 +98,7 @@ func (h Header) add(key, value string) {
 	switch {
 	case again && len(before)+1+len(value) <= maxValue:
 		h[key] = before + "\n" + value
-	case !again && len(value) <= maxValue:
+	case !again && len(value) <= maxValue && len(h) < maxKeys:
 		h[key] = value
 	}
 }

@@ -50,6 +50,9 @@ type instanceJob struct {
 	Memory   int64 `json:"memory"`
 }
 
+// maxInstance bounds the bytes of an instance, decompressed; it is some 700,000 jobs.
+const maxInstance = 64 << 20
+
 // ReadInstance reads an [Instance] from a JSON file, which may be compressed. Unknown keys and
 // values that no scheduler can work with are faults, returned as *Error, with the line if JSON
 // gives one. Jobs are sorted by submit time, and expected results with them. Jobs larger than the
@@ -65,9 +68,12 @@ func ReadInstance(path string) (*Instance, error) {
 		return nil, unreadable(path, 0, err)
 	}
 	defer unpacked.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(unpacked)
+	text, err := io.ReadAll(io.LimitReader(unpacked, maxInstance+1))
 	if err != nil {
 		return nil, unreadable(path, 0, err)
+	}
+	if len(text) > maxInstance {
+		return nil, &Error{File: path, Problem: "the instance is longer than 64 MiB", Hint: "give it as a trace in SWF"}
 	}
 	var file instanceFile
 	decoder := json.NewDecoder(bytes.NewReader(text))

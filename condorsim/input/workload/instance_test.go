@@ -1,6 +1,8 @@
 package workload_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -151,4 +153,21 @@ func FuzzReadInstance(f *testing.F) {
 		require.Equal(t, instance.Trace.Jobs, again.Trace.Jobs)
 		require.Equal(t, instance.Trace.Machine, again.Trace.Machine)
 	})
+}
+
+// A small file that decompresses to a large one is not read to its end.
+func TestInstanceThatIsTooLong(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bomb.json.gz")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	unpacked := gzip.NewWriter(file)
+	blanks := bytes.Repeat([]byte{' '}, 1<<20)
+	for range 65 {
+		_, err = unpacked.Write(blanks)
+		require.NoError(t, err)
+	}
+	require.NoError(t, unpacked.Close())
+	require.NoError(t, file.Close())
+	_, err = workload.ReadInstance(path)
+	require.EqualError(t, err, path+": the instance is longer than 64 MiB; give it as a trace in SWF")
 }

@@ -613,3 +613,17 @@ func TestWhatAJobCosts(t *testing.T) {
 	runtime.KeepAlive(trace)
 	runtime.KeepAlive(file)
 }
+
+// A header of any length takes a bounded amount of memory.
+func TestHeaderWithManyKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("; MaxProcs: 4\n")
+	for i := range 5000 {
+		fmt.Fprintf(&b, "; Key%d: value\n", i)
+	}
+	b.WriteString("1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 -1 -1 -1 -1\n")
+	trace, err := workload.ReadSWF(strings.NewReader(b.String()), "t.swf", workload.Options{})
+	require.NoError(t, err)
+	require.Len(t, trace.Header, 1000)
+	require.Equal(t, "4", trace.Header["MaxProcs"])
+}

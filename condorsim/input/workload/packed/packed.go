@@ -117,6 +117,10 @@ func skipMark(text *bufio.Reader) {
 	}
 }
 
+// maxWindow bounds the text that a zstd file demands to be kept in memory while it is read, in bytes.
+// It is that of the tool zstd without options.
+const maxWindow = 128 << 20
+
 func unpack(f Format, file io.Reader) (io.ReadCloser, error) {
 	switch f {
 	case Gzip:
@@ -124,7 +128,7 @@ func unpack(f Format, file io.Reader) (io.ReadCloser, error) {
 	case XZ:
 		return newXZ(file)
 	case Zstd:
-		r, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+		r, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -153,6 +154,23 @@ func TestClosedEarly(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, r.Close())
 		require.NoError(t, r.Close())
+	}
+}
+
+// A file may demand that much of the text is kept in memory: as much as the tool zstd accepts.
+func TestWindow(t *testing.T) {
+	for window, fits := range map[int]bool{128 << 20: true, 256 << 20: false} {
+		frame := []byte{
+			0x28, 0xb5, 0x2f, 0xfd, 0, // a frame whose window is stated, and its size is not
+			byte(bits.Len(uint(window))-11) << 3,
+			1, 0, 0, // the last block, which is empty
+		}
+		_, _, err := unpack(frame)
+		if fits {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "window size exceeded")
+		}
 	}
 }
 
