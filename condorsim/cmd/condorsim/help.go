@@ -32,7 +32,9 @@ var helpTexts = cli.Texts{
 	"run_bound":        "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
 	"run_count_events": "Count the profile events that textbook versions of conservative, pc or dc would scan.",
 	"run_predictions":  "With --jobs-out: add columns with the run times that each job was planned with.",
-	"run_gantt":        "Write a Gantt chart of the jobs, an HTML page that stands alone.",
+	"run_raw_names": "With --jobs-out: write names as they are, also those that a spreadsheet would take for " +
+		"formulas; otherwise these have an apostrophe before them.",
+	"run_gantt": "Write a Gantt chart of the jobs, an HTML page that stands alone.",
 	"run_timing": "Say how long it took, reading included, and how long the policy's decisions took (not with " +
 		"--fst).",
 	"run_dump_dir": "Where a case is saved that shows an error of the simulator itself; the working folder by " +

@@ -20,6 +20,8 @@ func (c *runCommand) check() error {
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":
 		return errors.New("--predictions adds columns to the table of jobs; say with --jobs-out where it goes")
+	case c.RawNames && c.JobsOut == "":
+		return errors.New("--raw-names is about the table of jobs; say with --jobs-out where it goes")
 	case c.CountEvents && c.Fst != (fstFlag{}):
 		return errors.New("--fst and --count-events: ask for one at a time")
 	default:

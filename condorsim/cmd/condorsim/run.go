@@ -58,6 +58,7 @@ type runCommand struct {
 
 	JobsOut     string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
 	Predictions bool   `group:"Output" help:"${run_predictions}"`
+	RawNames    bool   `group:"Output" help:"${run_raw_names}"`
 	Gantt       string `group:"Output" placeholder:"FILE" help:"${run_gantt}"`
 	JSON        bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 	Timing      bool   `group:"Output" help:"${run_timing}"`
@@ -228,7 +229,7 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 	}
 	file, err := report.CreateJobs(c.JobsOut)
 	if err == nil {
-		file.Predictions = c.Predictions
+		file.Predictions, file.RawNames = c.Predictions, c.RawNames
 	}
 	return file, err
 }

@@ -109,3 +109,13 @@ func TestChartsOverLoads(t *testing.T) {
 	require.Equal(t, 1, strings.Count(figures.Improvement[0].SVG(), ">a-very-long-name</text>"),
 		"and all of them their trace")
 }
+
+func TestNamesThatAreFormulas(t *testing.T) {
+	table := Table{
+		Columns: []Column{{Title: "Trace"}, {Title: "@easy", Unit: "%"}},
+		Rows:    [][]Value{{Text("=1+1"), Number(-25)}},
+	}
+	var out strings.Builder
+	require.NoError(t, table.CSV(&out))
+	require.Equal(t, "Trace,'@easy [%]\n'=1+1,-25\n", out.String())
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 )
 
 // Table is a table of the report, which can also be written as CSV.
@@ -99,12 +100,13 @@ func shown(v float64) string {
 	return whole
 }
 
-// CSV writes the table as comma-separated values, with the units in the header.
+// CSV writes the table as comma-separated values, with the units in the header. Texts that a
+// spreadsheet would take for formulas have an apostrophe before them.
 func (t Table) CSV(out io.Writer) error {
 	rows := csv.NewWriter(out)
 	line := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		line[i] = c.Title
+		line[i] = spreadsheet.Quote(c.Title)
 		if c.Unit != "" {
 			line[i] += " [" + c.Unit + "]"
 		}
@@ -114,7 +116,7 @@ func (t Table) CSV(out io.Writer) error {
 	}
 	for _, row := range t.Rows {
 		for i, v := range row {
-			line[i] = v.Text
+			line[i] = spreadsheet.Quote(v.Text)
 		}
 		if err := rows.Write(line); err != nil {
 			return err

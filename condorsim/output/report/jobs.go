@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
@@ -22,6 +23,9 @@ var columns = []string{
 type JobsFile struct {
 	// Predictions adds columns with the run times that the jobs were planned with.
 	Predictions bool
+	// RawNames writes names as they are. Otherwise those that a spreadsheet would take for formulas
+	// have an apostrophe before them: names of jobs, users and slots are other people's texts.
+	RawNames bool
 
 	file *wholefile.File
 }
@@ -46,7 +50,7 @@ func (j *JobsFile) File() *wholefile.File {
 
 // Write writes the table and puts the file in its place.
 func (j *JobsFile) Write(r *condorsim.Result) error {
-	return j.file.Fill(func(out io.Writer) error { return writeJobs(out, r, j.Predictions) })
+	return j.file.Fill(func(out io.Writer) error { return j.rows(out, r) })
 }
 
 // Discard removes the unfinished file if the table was not written.
@@ -58,9 +62,13 @@ func (j *JobsFile) Discard() {
 
 // WriteJobs writes a row of comma-separated values for each job, in the order of the workload.
 // Columns of what never happened, and of unknown users and requested times, are empty.
-func WriteJobs(out io.Writer, r *condorsim.Result) error { return writeJobs(out, r, false) }
+func WriteJobs(out io.Writer, r *condorsim.Result) error { return (&JobsFile{}).rows(out, r) }
 
-func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {
+func (j *JobsFile) rows(out io.Writer, r *condorsim.Result) error {
+	name := spreadsheet.Quote
+	if j.RawNames {
+		name = func(text string) string { return text }
+	}
 	rows := csv.NewWriter(out)
 	header := slices.Clone(columns)
 	var fair [][]backfill.Time
@@ -71,7 +79,7 @@ func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {
 		header, fair = append(header, "relaxed_fst"), append(fair, r.RelaxedFST)
 	}
 	predicted := len(header)
-	if predictions {
+	if j.Predictions {
 		header = append(header, "estimate_order", "estimate_backfill", "estimate_running")
 	}
 	if err := rows.Write(header); err != nil {
@@ -80,11 +88,11 @@ func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {
 	row := make([]string, len(header))
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
-		fillRow(row, r.Workload.Jobs[i], o)
+		fillRow(row, r.Workload.Jobs[i], o, name)
 		for k, starts := range fair {
 			row[len(columns)+k] = when(o.Started, starts[i])
 		}
-		if predictions {
+		if j.Predictions {
 			uses := r.Predicted(backfill.JobID(i))
 			for k, t := range []backfill.Time{uses.Order, uses.Backfill, uses.Running} {
 				row[predicted+k] = when(o.Started, t)
@@ -98,15 +106,15 @@ func writeJobs(out io.Writer, r *condorsim.Result, predictions bool) error {
 	return rows.Error()
 }
 
-func fillRow(row []string, j condorsim.Job, o *condorsim.Outcome) {
+func fillRow(row []string, j condorsim.Job, o *condorsim.Outcome, name func(string) string) {
 	how := ""
 	if o.Started {
 		how = o.How.String()
 	}
 	copy(row, []string{
-		j.Name, when(true, j.Submit), when(o.Started, o.Start), when(o.Ended, o.End), when(o.Promised, o.Guarantee),
+		name(j.Name), when(true, j.Submit), when(o.Started, o.Start), when(o.Ended, o.End), when(o.Promised, o.Guarantee),
 		strconv.Itoa(j.Nodes), strconv.FormatInt(j.Cpus, 10), strconv.FormatInt(j.Memory, 10),
-		when(j.Estimate > 0, j.Estimate), when(true, j.Run), j.User, how, o.Placement.String(),
+		when(j.Estimate > 0, j.Estimate), when(true, j.Run), name(j.User), how, name(o.Placement.String()),
 	})
 }
 

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -77,6 +78,26 @@ func TestJobs(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, report.WriteJobs(&out, finished()))
 	golden(t, "jobs.csv", out.String())
+}
+
+// A spreadsheet runs what begins like a formula; names are other people's texts.
+func TestNamesThatAreFormulas(t *testing.T) {
+	const formula = "=cmd|' /C calc'!A0"
+	r := finished()
+	r.Workload.Jobs[0].User, r.Workload.Slots[0].Name = formula, "@n1"
+	path := filepath.Join(t.TempDir(), "jobs.csv")
+	for _, raw := range []bool{false, true} {
+		file, err := report.CreateJobs(path)
+		require.NoError(t, err)
+		file.RawNames = raw
+		require.NoError(t, file.Write(r))
+		rows, err := csv.NewReader(strings.NewReader(content(t, path))).ReadAll()
+		require.NoError(t, err)
+		mark := map[bool]string{false: "'"}[raw]
+		require.Equal(t, "-5", rows[1][1], "a number")
+		require.Equal(t, mark+formula, rows[1][10])
+		require.Equal(t, mark+"@n1×1", rows[2][12])
+	}
 }
 
 func TestJSON(t *testing.T) {

@@ -183,6 +183,14 @@ func folder() *Folder {
 	return &Folder{Manifest: m, Cells: cells}
 }
 
+func TestNamesThatAreFormulas(t *testing.T) {
+	f := folder()
+	f.Cells[0].Trace = "=1+1"
+	var out bytes.Buffer
+	require.NoError(t, WriteCSV(&out, f))
+	require.Contains(t, out.String(), "\n'=1+1,easy,")
+}
+
 func TestCSV(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, WriteCSV(&out, folder()))

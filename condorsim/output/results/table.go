@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 )
 
 // formats returns the kinds of files with a row for each finished cell.
@@ -95,7 +96,8 @@ func OptionsText(options map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// WriteCSV writes comma-separated values. Numbers are exact; missing values are empty.
+// WriteCSV writes comma-separated values. Numbers are exact; missing values are empty; names that a
+// spreadsheet would take for formulas have an apostrophe before them.
 func WriteCSV(out io.Writer, f *Folder) error {
 	columns := f.columns()
 	rows := csv.NewWriter(out)
@@ -113,6 +115,8 @@ func WriteCSV(out io.Writer, f *Folder) error {
 				row[i] = ""
 			case float64:
 				row[i] = strconv.FormatFloat(v, 'f', -1, 64)
+			case string:
+				row[i] = spreadsheet.Quote(v)
 			default:
 				row[i] = fmt.Sprint(v)
 			}

@@ -1,0 +1,34 @@
+package spreadsheet_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
+)
+
+func TestQuote(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                            "",
+		"alice@example":               "alice@example",
+		"pc-sjf":                      "pc-sjf",
+		"a=b; c":                      "a=b; c",
+		"'=1+1":                       "'=1+1",
+		"-5":                          "-5",
+		"+1e3":                        "+1e3",
+		"-5-cmd":                      "'-5-cmd",
+		`=cmd|' /C calc'!A0`:          `'=cmd|' /C calc'!A0`,
+		`@SUM(1+1)*cmd|' /C calc'!A0`: `'@SUM(1+1)*cmd|' /C calc'!A0`,
+		`+HYPERLINK("http://x")`:      `'+HYPERLINK("http://x")`,
+		"\t=1+1":                      "'\t'=1+1",
+		"\r=1+1":                      "'\r'=1+1",
+		"\uff1d1+1":                   "'\uff1d1+1",
+		"\xff=1;=1":                   "\xff=1;'=1",
+		"alice;=1+1":                  "alice;'=1+1",
+		"alice\n=1+1":                 "alice\n'=1+1",
+		"alice,=1+1":                  "alice,=1+1", // within the cell's own quotes
+	} {
+		require.Equal(t, want, spreadsheet.Quote(name), "%q", name)
+	}
+}
