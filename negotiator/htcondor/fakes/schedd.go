@@ -204,7 +204,8 @@ func (s *Schedd) query(_ context.Context, call *security.Call) error {
 	return call.Send()
 }
 
-// group makes one ad for the jobs that are equal in the queried attributes.
+// group makes one ad for the jobs that are equal in the queried attributes, and in those of the job
+// that these refer to, as schedds do (getClusterid in HTCondor's autocluster.cpp).
 func group(q server.Query, jobs []*classad.ClassAd) []*classad.ClassAd {
 	var groups []*classad.ClassAd
 	at := map[string]int{}
@@ -213,6 +214,7 @@ func group(q server.Query, jobs []*classad.ClassAd) []*classad.ClassAd {
 		cluster, _ := job.Int("ClusterId")
 		proc, _ := job.Int("ProcId")
 		ad := q.Project(job).Clone()
+		expand(ad, job)
 		key := ad.Format(classad.Lines)
 		if _, known := at[key]; !known {
 			at[key] = len(groups)
@@ -225,6 +227,21 @@ func group(q server.Query, jobs []*classad.ClassAd) []*classad.ClassAd {
 		groups[i].SetString("JobIds", strings.Join(ids[key], " "))
 	}
 	return groups
+}
+
+// expand adds to a part of a job's ad the attributes of the job that the part's expressions refer
+// to.
+func expand(part, job *classad.ClassAd) {
+	var refs []string
+	for _, e := range part.All() {
+		internal, _, _ := e.Refs(job) // a circular reference evaluates to error
+		refs = append(refs, internal...)
+	}
+	for _, name := range refs {
+		if e, ok := job.Lookup(name); ok {
+			part.Set(name, e)
+		}
+	}
 }
 
 // negotiate serves a negotiation: headers, and the messages under each.

@@ -6,8 +6,8 @@
 // that.
 //
 // Ads say more than what matters, and most of it changes all the time. So a look asks only for
-// attributes that some expression refers to, has schedds group the jobs that do not differ in
-// these, and parses an ad only if its text has changed.
+// attributes that are always needed or that an expression on the other side refers to, has schedds
+// group the jobs that do not differ in these, and parses an ad only if its text has changed.
 //
 // Files, in the order of a look: observe.go the [Observer] and the look; schedds.go what the
 // collector says, and of schedds; slots.go slots, amounts.go what they have and how they round what

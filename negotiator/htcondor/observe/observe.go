@@ -60,7 +60,9 @@ type Observer struct {
 
 	slotAttributes, jobAttributes wanted
 	parser                        classad.Parser
-	specs                         map[string]*Spec // by the text of the job's ad
+	specs                         map[string]*Spec           // by the text of the job's ad
+	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
+	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
 }
 
@@ -68,19 +70,17 @@ type Observer struct {
 func New(s Settings) *Observer {
 	o := &Observer{
 		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
-		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, rounding: newRounding(s.Schema.Resources),
+		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, refersOf: map[string]map[string]bool{},
+		rounding: newRounding(s.Schema.Resources),
 	}
 	o.want()
 	return o
 }
 
-// Ask changes what is asked for, from the next look at the pool on. If the job constraint refers to
-// attributes that were not asked for so far, all that is cached is read anew.
+// Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
 	o.s.Scope = scope
-	if o.referTo(scope.JobConstraint) {
-		o.reread()
-	}
+	o.referTo(scope.JobConstraint)
 }
 
 // Forget drops slots that are gone for good. If one comes back, it counts as new.
@@ -109,6 +109,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}
 	l.Began = o.now()
 	o.looked = l.Began
+	o.restrip()
 	for range 5 {
 		o.number++
 		l.Number, l.grew, l.Problems, l.Negotiators, l.Submitters = o.number, false, nil, nil, 0
@@ -125,7 +126,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		if !l.grew {
 			break
 		}
-		o.reread()
+		o.restrip()
 	}
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
@@ -135,16 +136,22 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l.Now, l.Took = o.clock, l.Ended.Sub(l.Began)
 	o.noteMissing(l)
 	o.putSchedds(l)
+	o.shrink()
 	l.Slots = maps.Clone(o.slots)
 	return &l.Snapshot, ctx.Err()
 }
 
-// reread discards what was read from ads, since attributes that matter were not asked for.
-func (o *Observer) reread() {
-	for _, t := range o.read {
-		t.lines = t.lines[:0]
+// restrip discards what was read from ads if they have too little or too much state now, which
+// changes all the time and is removed where nothing refers to it.
+func (o *Observer) restrip() {
+	if o.slotAttributes.restrip() {
+		for _, t := range o.read {
+			t.lines = t.lines[:0]
+		}
 	}
-	o.discardSpecs()
+	if o.jobAttributes.restrip() {
+		o.discardSpecs()
+	}
 }
 
 // discardSpecs discards the Specs of all jobs, by which they are planned; the next reading of the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type slotText struct {
 	ad     string      // the text of the slot's Ad
 	look   int         // the last look that saw the slot
 	copied int         // the look that made the present copy of the slot, and alone may change it
+	refers []string    // the attributes that the ad refers to and does not have
 }
 
 // edit returns a slot for the present look at the pool to change: a copy, since snapshots of
@@ -114,16 +116,30 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if s.Static && s.Claimed || !open {
 		clear(s.Free)
 	}
+	t := o.read[s.Name]
+	t.refers = o.slotReferences(ad)
+	grew = o.slotRefers(t)
+	return grew, o.makeAd(s, ad, open)
+}
+
+// slotRefers has slots and jobs asked for what a slot's ad refers to.
+func (o *Observer) slotRefers(t *slotText) (grew bool) {
+	grew = o.slotAttributes.refer(t.refers, o.looked)
+	return o.jobAttributes.refer(t.refers, o.looked) || grew
+}
+
+// slotReferences returns the attributes that a slot's ad refers to and does not have, sorted. Only
+// expressions that matter for a match count: the slot's own and those that jobs refer to.
+func (o *Observer) slotReferences(ad *classad.ClassAd) []string {
+	var names []string
 	for name, e := range ad.All() {
-		_, external, _ := e.Refs(ad) // a circular reference evaluates to error
-		name = strings.ToLower(name)
-		matters := name == "requirements" || o.slotAttributes.referred[name] || strings.HasPrefix(name, "consumption")
-		if matters {
-			grew = o.slotAttributes.refer(external) || grew
-			grew = o.jobAttributes.refer(external) || grew
+		if name = strings.ToLower(name); o.slotAttributes.base[name] || o.slotAttributes.asked(name) {
+			_, external, _ := e.Refs(ad) // a circular reference evaluates to error
+			names = append(names, external...)
 		}
 	}
-	return grew, o.makeAd(s, ad, open)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and

@@ -37,7 +37,12 @@ type Spec struct {
 	// Wrong is why jobs of this Spec cannot be planned; nil if they can.
 	Wrong error
 
-	user, account string // User and AccountingGroup
+	user, account string   // User and AccountingGroup
+	refers        []string // the attributes of slots that the ad refers to
+	crowded       bool     // it is Wrong because of other jobs of its user
+	// state are attributes that are mere state for other jobs and that this ad refers to: what
+	// jobs with this text are planned by differs. The Spec has nothing else then.
+	state []string
 }
 
 // Submitter returns the user or accounting group under which the job's use is accounted.
@@ -59,40 +64,74 @@ const parallelUniverse = 11
 const ScheddAttribute = "BackfillSchedd"
 
 // specOf finds or makes the Spec for a job's ad in a schedd's queue, after it has deleted the
-// attributes that are mere state. It reports whether the ad refers to attributes that were not
-// asked for.
+// attributes that are mere state and that the ad does not refer to itself. It reports whether the ad
+// refers to attributes of slots that were not asked for.
 func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew bool) {
-	o.jobAttributes.strip(ad)
+	state := o.jobAttributes.strip(ad)
 	ad.SetString(ScheddAttribute, schedd)
-	text := ad.Format(ast.Long)
-	if known := o.specs[text]; known != nil {
-		return known, false
+	for {
+		text := ad.Format(ast.Long)
+		known := o.specs[text]
+		if known == nil {
+			if len(o.specs) >= maxSpecs {
+				o.specs = map[string]*Spec{}
+			}
+			known = &Spec{refers: externals(ad)}
+			known.state = slices.DeleteFunc(slices.Clone(known.refers), func(name string) bool { return state[name] == nil })
+			if len(known.state) == 0 {
+				known, grew = o.makeSpec(ad, known.refers)
+			}
+			o.specs[text] = known
+		}
+		if len(known.state) == 0 {
+			return known, grew
+		}
+		for _, name := range known.state { // the rest of the text stands for several Specs
+			ad.Set(name, state[name])
+			delete(state, name)
+		}
 	}
-	others := map[string]bool{}
+}
+
+// externals returns the attributes, in lower case and sorted, that the expressions of a job's ad
+// refer to, and that the ad does not have itself.
+func externals(ad *classad.ClassAd) []string {
+	names := map[string]bool{}
 	for _, e := range ad.All() {
 		_, external, _ := e.Refs(ad) // a circular reference evaluates to error
 		for _, name := range external {
-			others[strings.ToLower(name)] = true
+			names[strings.ToLower(name)] = true
 		}
 	}
-	if len(others) <= maxOfOne {
-		names := slices.Sorted(maps.Keys(others))
-		grew = o.slotAttributes.refer(names)
-		grew = o.jobAttributes.refer(names) || grew
-	}
-	if len(o.specs) >= maxSpecs {
-		o.specs = map[string]*Spec{}
-	}
-	made := o.makeSpec(ad)
-	if len(others) > maxOfOne {
-		made.Wrong = fmt.Errorf("it refers to %d attributes of slots: must be at most %d", len(others), maxOfOne)
-	}
-	o.specs[text] = made
-	return made, grew
+	return slices.Sorted(maps.Keys(names))
 }
 
-func (o *Observer) makeSpec(ad *classad.ClassAd) *Spec {
-	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad)}
+// referToSlots has slots asked for what a job's ad refers to. It errs, and asks for nothing, if that
+// is more than a job or its user may have asked for; crowded says that it was the user's.
+func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool, err error) {
+	if len(names) > maxOfOne {
+		return false, false, fmt.Errorf("it refers to %d attributes of slots: must be at most %d", len(names), maxOfOne)
+	}
+	of := o.refersOf[user]
+	if of == nil {
+		of = map[string]bool{}
+		o.refersOf[user] = of
+	}
+	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return of[name] })
+	if len(of)+len(fresh) > maxOfUser {
+		return false, true, fmt.Errorf("the jobs of %s refer to %d attributes of slots with it: must be at most %d",
+			user, len(of)+len(fresh), maxOfUser)
+	}
+	for _, name := range fresh {
+		of[name] = true
+	}
+	return o.slotAttributes.refer(names, o.looked), false, nil
+}
+
+// makeSpec makes the Spec of a job's ad, which refers to these attributes of slots. It reports
+// whether some of them were not asked for.
+func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
+	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
 	s.user, _ = ad.Text("User")
 	s.account, _ = ad.Text("AccountingGroup")
 	s.Limits, _ = ad.Text("ConcurrencyLimits")
@@ -115,7 +154,10 @@ func (o *Observer) makeSpec(ad *classad.ClassAd) *Spec {
 		o.request(s)
 	}
 	s.Text = ad.Format(ast.Long)
-	return s
+	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
+		s.Wrong, s.refers = err, nil
+	}
+	return s, grew
 }
 
 // request writes what each chunk takes into the job's ad. More than the negotiator can plan with is
