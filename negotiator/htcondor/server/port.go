@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,15 +42,11 @@ type Port struct {
 	Handlers map[int]Handler
 	// Logger logs who did what; nil means no log.
 	Logger hclog.Logger
-	// MaxConnections limits simultaneous connections; more wait in the system's queue; 0 means 200.
-	// MaxPerHost limits those from one address; more are refused; 0 means 100.
-	MaxConnections, MaxPerHost int
+	// MaxConnections limits simultaneous connections, as [Places] does; 0 means 500.
+	MaxConnections int
 	// MaxTime limits the duration of a command, so that slow clients do not hold connections; 0
 	// means 5 minutes.
 	MaxTime time.Duration
-
-	mu    sync.Mutex
-	hosts map[string]int
 }
 
 // nops are the commands that do nothing, with the permission that each needs.
@@ -74,6 +71,7 @@ func AddressOf(l net.Listener) (cedar.Address, error) {
 // closes the listener and returns after all handlers have returned.
 func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 	p.prepare()
+	listener = NewPlaces(listener, cmp.Or(p.MaxConnections, 500), p.Logger)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
@@ -84,17 +82,7 @@ func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 		cancel()
 		_ = listener.Close()
 	}()
-	most := p.MaxConnections
-	if most == 0 {
-		most = 200
-	}
-	places := make(chan struct{}, most)
 	for {
-		select {
-		case places <- struct{}{}:
-		case <-ctx.Done():
-			return nil
-		}
 		conn, err := listener.Accept()
 		switch {
 		case ctx.Err() != nil:
@@ -106,21 +94,10 @@ func (p *Port) Serve(ctx context.Context, listener net.Listener) error {
 			return fmt.Errorf("listen at %v: %w", listener.Addr(), err)
 		case err != nil: // a temporary failure, such as too many open files
 			p.Logger.Warn("cannot accept a connection", "error", err)
-			<-places
 			pause(ctx, acceptPause)
 			continue
 		}
-		host := p.enter(conn)
-		if host == "" {
-			_ = conn.Close()
-			<-places
-			continue
-		}
-		busy.Go(func() {
-			defer func() { <-places }()
-			defer p.leave(host)
-			p.serve(ctx, conn)
-		})
+		busy.Go(func() { p.serve(ctx, conn) })
 	}
 }
 
@@ -137,7 +114,6 @@ func (p *Port) prepare() {
 	if p.Logger == nil {
 		p.Logger = hclog.NewNullLogger()
 	}
-	p.hosts = map[string]int{}
 	if p.Security.Needs != nil {
 		return
 	}
@@ -160,54 +136,27 @@ func (p *Port) prepare() {
 	slices.Sort(p.Security.Commands)
 }
 
-// enter counts a connection of its host and returns the host, or "" if the host has too many.
-func (p *Port) enter(conn net.Conn) string {
-	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
-	if err != nil {
-		host = conn.RemoteAddr().String()
-	}
-	most := p.MaxPerHost
-	if most == 0 {
-		most = 100
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.hosts[host] >= most {
-		p.Logger.Warn("too many connections from one address", "address", host)
-		return ""
-	}
-	p.hosts[host]++
-	return host
-}
-
-func (p *Port) leave(host string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.hosts[host]--; p.hosts[host] == 0 {
-		delete(p.hosts, host)
-	}
-}
-
 // serve handles one connection.
 func (p *Port) serve(ctx context.Context, conn net.Conn) {
 	call, err := p.Security.Accept(ctx, conn)
 	if err != nil {
-		p.Logger.Info("refused", "error", err)
+		if !errors.Is(err, net.ErrClosed) { // Places has told of those that it dropped
+			p.Logger.Info("refused", "error", err)
+		}
 		return
 	}
 	if call == nil {
 		return
 	}
 	defer call.Close()
+	if guest, ok := conn.(*Guest); ok && call.Peer.User != security.Unauthenticated {
+		guest.Vouch()
+	}
 	h, known := p.Handlers[call.Command]
 	if !known { // one of nops
 		return
 	}
-	most := p.MaxTime
-	if most == 0 {
-		most = 5 * time.Minute
-	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.MaxTime, 5*time.Minute))
 	defer cancel()
 	call.Bind(ctx)
 	log := p.Logger.With("command", h.Name, "user", call.Peer.User, "address", call.Peer.Address)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -281,37 +278,6 @@ func TestNegotiator(t *testing.T) {
 	require.ErrorContains(t, err, "requirements")
 	_, err = asked.Explain(t.Context(), "9.9")
 	require.ErrorContains(t, err, "start times")
-}
-
-// One host cannot take all connections, and a closed connection makes room for another.
-func TestTooManyConnections(t *testing.T) {
-	a := listen(t, &server.Port{
-		Security: guard(), Handlers: (&server.Negotiator{Accountant: &book{}}).Handlers(),
-		MaxPerHost: 2,
-	})
-	place := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
-	var held []net.Conn
-	for range 2 {
-		conn, err := net.Dial("tcp", place)
-		require.NoError(t, err)
-		defer func() { _ = conn.Close() }()
-		held = append(held, conn)
-	}
-	third, err := net.Dial("tcp", place)
-	require.NoError(t, err)
-	defer func() { _ = third.Close() }()
-	require.NoError(t, third.SetReadDeadline(time.Now().Add(poll.Patience)))
-	_, err = third.Read(make([]byte, 1))
-	require.Error(t, err)
-	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it is refused at once")
-	require.NoError(t, held[0].Close())
-	poll.Equal(t, nil, func() error {
-		s, err := as("boss").Start(t.Context(), a, 451, nil)
-		if err == nil {
-			s.Close()
-		}
-		return err
-	})
 }
 
 // No command holds a connection for ever.
