@@ -2,9 +2,6 @@ package condorconfig
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -168,89 +165,4 @@ func TestRead(t *testing.T) {
 	t.Setenv("PATH", "/nowhere")
 	_, err = Read(t.Context(), Source{})
 	require.ErrorIs(t, err, ErrNone)
-}
-
-func TestPermissions(t *testing.T) {
-	p := Parse(`ALLOW_READ = *
-ALLOW_READ_NEGOTIATOR = 10.0.0.0/8, *@pool.test
-ALLOW_WRITE = alice@pool.test/10.1.*
-ALLOW_DAEMON = condor@pool.test
-ALLOW_ADMINISTRATOR = root@pool.test/127.0.0.1 host.name, admin@pool.test/[::1], away.name
-ALLOW_NEGOTIATOR = */172.16.0.0/255.240.0.0, 192.0.2.0/255.255.255.0, */fe80:*
-DENY_WRITE = mallory@pool.test, eve@pool.test/*.evil.test, [*@worse.test
-DENY_ADMINISTRATOR = */10.9.9.9, bad@pool.test/host.name, spy@pool.test/gone.name`,
-		"").Permissions(func(host string) ([]netip.Addr, error) {
-		if host == "host.name" {
-			return []netip.Addr{netip.MustParseAddr("10.5.5.5"), netip.MustParseAddr("2001:db8::5")}, nil
-		}
-		return nil, errors.New("no such host")
-	})
-	require.Equal(t, []string{
-		"ALLOW_ADMINISTRATOR: */away.name allows nobody: no such host",
-		"DENY_ADMINISTRATOR: spy@pool.test/gone.name denies it everywhere: no such host",
-		"DENY_WRITE: eve@pool.test/*.evil.test denies it everywhere: patterns of hosts' names are not known here, " +
-			"name the hosts or their network",
-	}, p.Warnings)
-	for _, tt := range []struct {
-		level, user, from string
-		want              bool
-	}{
-		{"READ", "unauthenticated@unmapped", "10.2.3.4", true},
-		{"READ", "unauthenticated@unmapped", "192.168.0.1", false},
-		{"READ", "bob@pool.test", "192.168.0.1", true},
-		{"WRITE", "alice@pool.test", "10.1.2.3", true},
-		{"WRITE", "Alice@Pool.Test", "::ffff:10.1.2.3", true},
-		{"WRITE", "alice@pool.test", "10.2.2.3", false},
-		{"WRITE", "condor@pool.test", "10.2.2.3", true},
-		{"WRITE", "[/x@worse.test", "10.2.2.3", false},
-		{"READ", "condor@elsewhere", "192.168.0.1", false},
-		{"WRITE", "mallory@pool.test", "10.1.2.3", false},
-		{"DAEMON", "condor@pool.test", "fe80::1", true},
-		{"DAEMON", "alice@pool.test", "10.1.2.3", false},
-		{"ADMINISTRATOR", "root@pool.test", "127.0.0.1", true},
-		{"ADMINISTRATOR", "root@pool.test", "127.0.0.2", false},
-		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.5", true},
-		{"ADMINISTRATOR", "anyone@pool.test", "2001:db8::5", true},
-		{"ADMINISTRATOR", "anyone@pool.test", "10.5.5.6", false},
-		{"ADMINISTRATOR", "bad@pool.test", "10.5.5.5", false},
-		{"ADMINISTRATOR", "spy@pool.test", "10.5.5.5", false},
-		{"ADMINISTRATOR", "admin@pool.test", "::1", true},
-		{"ADMINISTRATOR", "admin@pool.test", "::2", false},
-		{"NEGOTIATOR", "condor@pool.test", "172.31.0.1", true},
-		{"NEGOTIATOR", "condor@pool.test", "172.32.0.1", false},
-		{"NEGOTIATOR", "condor@pool.test", "192.0.2.9", true},
-		{"NEGOTIATOR", "condor@pool.test", "fe80::9%eth0", true},
-		{"ADMINISTRATOR", "condor@family", "127.0.0.2", true},
-		{"ADMINISTRATOR", "condor@family", "10.9.9.9", false},
-		{"NEGOTIATOR", "condor@pool.test", "127.0.0.1", false},
-		{"SOAP", "root@pool.test", "127.0.0.1", false},
-	} {
-		require.Equal(t, tt.want, p.Allows(tt.level, tt.user, netip.MustParseAddr(tt.from)), fmt.Sprint(tt))
-	}
-}
-
-func TestGlobs(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"", "", true},
-		{"", "a", false},
-		{"*", "", true},
-		{"*", "a/b@c", true},
-		{"*@pool.test", "A@Pool.Test", true},
-		{"*@pool.test", "a@pool.test.evil", false},
-		{"a*", "ba", false},
-		{"a*a", "a", false},
-		{"a*a", "aa", true},
-		{"a*b*c", "a-b-bc", true},
-		{"a*b*c", "a-c-b", false},
-		{"**", "x", true},
-		{"10.0.*", "10.0.1.2", true},
-		{"10.0.*", "10.10.1.2", false},
-		{"a?", "ab", false},
-		{"[a", "[a", true},
-	} {
-		require.Equal(t, tt.want, globs(tt.pattern, tt.text), "%q of %q", tt.pattern, tt.text)
-	}
 }

@@ -236,29 +236,19 @@ func (s *Server) acceptClaim(stream *cedar.Stream) (string, error) {
 	if err = stream.End(); err != nil {
 		return "", err
 	}
-	good := status == 1 && isUser(user)
+	user, wrong := s.account(user)
 	verdict := int64(0)
-	if good {
+	if status == 1 && wrong == nil {
 		verdict = 1
 	}
 	stream.PutInt(verdict)
 	if err = stream.Send(); err != nil {
 		return "", err
 	}
-	if !good {
-		return "", fmt.Errorf("it claims to be %q, which is no user", user)
-	}
-	if !strings.Contains(user, "@") {
-		user += "@" + s.Domain
+	if verdict == 0 {
+		return "", fmt.Errorf("it claims a name: %w", cmp.Or(wrong, errors.New("it gave up")))
 	}
 	return user, nil
-}
-
-// isUser reports whether a text is valid as a user's name: it must not contain characters that have
-// a meaning in lists of users or break a log line.
-func isUser(name string) bool {
-	return name != "" && len(name) <= 256 && !strings.ContainsFunc(name,
-		func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`,*/"\`, r) })
 }
 
 // verdict tells the other side as which user it counts and, unless the command is denied, which

@@ -16,7 +16,7 @@
 // with its daemons.
 //
 // Files: client.go, handshake.go (as the client), demands.go and session.go; server.go, answer.go
-// (the handshake as the server), resume.go and issued.go (its sessions); authorize.go,
-// permission.go and allow.go (who may do what); policy.go and method.go, and fs.go, token.go and
-// signing.go for the methods; key.go, random.go.
+// (the handshake as the server), resume.go and issued.go (its sessions); authorize.go and
+// permission.go (who may do what); policy.go, method.go and account.go (who somebody is), and fs.go,
+// token.go and signing.go for the methods; key.go, random.go.
 package security

@@ -97,10 +97,10 @@ func (s *Server) ownerOf(name string) (string, error) {
 		}
 	}
 	who, err := find(int(stat.Uid))
-	if err == nil && !isUser(who) {
-		err = fmt.Errorf("%q is no user", who)
+	if err != nil {
+		return "", err
 	}
-	return who + "@" + s.Domain, err
+	return s.account(who + "@" + s.Domain)
 }
 
 // Owner is a user of this machine.

@@ -24,7 +24,7 @@ func (s *Server) session(id string, from netip.Addr) (*issued, bool) {
 	if s.Family != nil && id == s.Family.ID {
 		return &issued{
 			session: session{id: id, key: s.Family.session()},
-			peer:    Peer{User: "condor@family", Family: true},
+			peer:    Peer{User: family, Family: true},
 		}, s.local(from)
 	}
 	s.mu.Lock()

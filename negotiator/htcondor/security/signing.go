@@ -241,8 +241,8 @@ func (s *Server) verify(signed string) (token, error) {
 	if !ok || !t.fits(s.TrustDomain, nil, s.now()) {
 		return token{}, fmt.Errorf("its token is by key %q of %q, is over or has not begun", t.keyID, t.Issuer)
 	}
-	if !isUser(t.Subject) {
-		return token{}, errors.New("its token is for no user")
+	if _, err = s.account(t.Subject); err != nil {
+		return token{}, fmt.Errorf("its token: %w", err)
 	}
 	t.secret = key.sign(signed)
 	return t, nil
