@@ -68,14 +68,18 @@ var arrows = []struct{ of, may, tests string }{
 		"negotiator/htcondor/{client,internal/tape}",
 	},
 	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
-	{"negotiator/htcondor/accountant", "classad backfill", ""},
+	{"negotiator/htcondor/statefile", "", ""},
+	{"negotiator/htcondor/accountant", "classad backfill negotiator/htcondor/statefile", ""},
 	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",
 		"classad/... backfill negotiator negotiator/htcondor/{accountant,cedar,client,security}",
 		"negotiator/htcondor/fakes",
 	},
-	{"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/htcondor/{accountant,observe}", ""},
+	{
+		"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/htcondor/{accountant,observe}",
+		"negotiator/htcondor/statefile",
+	},
 	{
 		"negotiator/htcondor/dispatch",
 		"classad/... backfill negotiator negotiator/htcondor/{cedar,client,observe,security,track}",
@@ -84,7 +88,7 @@ var arrows = []struct{ of, may, tests string }{
 	{
 		"negotiator/htcondor", "classad backfill negotiator " +
 			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
-		"backfill/... negotiator/htcondor/{cedar,fakes}",
+		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},
@@ -204,6 +208,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "negotiator/htcondor/security", test: "negotiator/htcondor/server"},
 		{of: "negotiator/htcondor/client", imports: "negotiator/htcondor/server"},
 		{of: "negotiator/htcondor/server", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/statefile", imports: "negotiator/htcondor/accountant"},
 		{of: "negotiator/htcondor/accountant", imports: "negotiator/htcondor"},
 		{of: "negotiator/htcondor/accountant", test: "negotiator/htcondor/client"},
 		{of: "negotiator/htcondor", imports: "negotiator/htcondor/daemon"},

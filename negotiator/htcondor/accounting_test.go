@@ -4,11 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -18,7 +18,7 @@ func (w *world) account(knobs map[string]string) *accountant.Accountant {
 	lookup := func(name string) (string, bool) { v, ok := knobs[strings.ToUpper(name)]; return v, ok }
 	settings, err := accountant.ParseSettings(lookup)
 	require.NoError(w.t, err)
-	db, err := accountant.OpenFile(filepath.Join(w.t.TempDir(), "state"), time.Second)
+	db, err := statefile.Open(filepath.Join(w.t.TempDir(), "state"))
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { require.NoError(w.t, db.Close()) })
 	a, err := accountant.Open(db, settings)

@@ -274,7 +274,7 @@ func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 // prepare opens the state and starts the policy.
 func (p *process) prepare(ctx context.Context) error {
 	s := p.site.Settings
-	if err := p.openState(); err != nil {
+	if err := p.openState(ctx); err != nil {
 		return err
 	}
 	var err error

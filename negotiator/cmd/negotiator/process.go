@@ -36,7 +36,7 @@ func (p *process) folder() string {
 
 // openState opens the state, which outlives the process, and the accounting in it. If no folder is
 // configured, it uses a temporary one.
-func (p *process) openState() (err error) {
+func (p *process) openState(ctx context.Context) (err error) {
 	folder := p.folder()
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "negotiator-"); err != nil {
@@ -44,14 +44,17 @@ func (p *process) openState() (err error) {
 		}
 		p.temporary = folder
 	}
-	if p.state, err = daemon.OpenState(folder, p.logger); err != nil {
+	if p.state, err = daemon.OpenState(ctx, folder, p.logger); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
 		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))
 	}
 	settings, err := p.accounting(p.site.Config)
 	if err != nil {
 		return cli.Bad(err)
 	}
-	if p.accountant, err = accountant.Open(p.state.DB, settings); err != nil {
+	if p.accountant, err = p.state.Accountant(settings); err != nil {
 		return err
 	}
 	order := negotiator.OrderBy(func(j *backfill.Job, now backfill.Time) (float64, bool) {

@@ -20,7 +20,7 @@ func TestWhatWasLearnedKeepsItsTime(t *testing.T) {
 	require.NoError(t, os.WriteFile(trace,
 		[]byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 9 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n"),
 		0o600))
-	state, err := daemon.OpenState(t.TempDir(), hclog.NewNullLogger())
+	state, err := daemon.OpenState(t.Context(), t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer state.Close() //nolint:errcheck // nothing is in it
 	require.NoError(t, state.Learn([]estimate.Ended{{Ran: 1, At: 5000}, {Ran: 2, At: 6000}}))

@@ -9,14 +9,14 @@ import (
 	"time"
 	"unicode"
 
-	"go.etcd.io/bbolt"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // Accountant records what submitters and groups use and have used, and computes their priorities.
 // It is safe for concurrent use.
 type Accountant struct {
 	mu       sync.Mutex
-	db       *bbolt.DB
+	file     *statefile.File
 	settings Settings
 	tree     *tree
 	accounts map[string]*account
@@ -59,9 +59,10 @@ type clock struct {
 	HalfLife float64 // the half-life that priorities were aged with
 }
 
-// Open reads the accounting from a database that [OpenFile] opened, or starts a new one in it.
-func Open(db *bbolt.DB, s Settings) (*Accountant, error) {
-	a := &Accountant{db: db, accounts: map[string]*account{}, clock: clock{HalfLife: s.HalfLife}}
+// Open reads the accounting from a file, or starts a new one in it. An [*UnreadableError] says that
+// the accounting there is no use.
+func Open(file *statefile.File, s Settings) (*Accountant, error) {
+	a := &Accountant{file: file, accounts: map[string]*account{}, clock: clock{HalfLife: s.HalfLife}}
 	if err := a.load(); err != nil {
 		return nil, err
 	}

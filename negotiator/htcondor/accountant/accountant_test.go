@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // at returns the instant that many seconds after the tests' start.
@@ -52,11 +52,11 @@ func settings(t fatal, text string) Settings {
 }
 
 // database opens an empty database that does not wait for the disk.
-func database(tb testing.TB) *bbolt.DB {
+func database(tb testing.TB) *statefile.File {
 	tb.Helper()
-	db, err := OpenFile(filepath.Join(tb.TempDir(), "accounting"), time.Second)
+	db, err := statefile.Open(filepath.Join(tb.TempDir(), "accounting"))
 	require.NoError(tb, err)
-	db.NoSync = true
+	db.Unsynced()
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
 	return db
 }
@@ -69,13 +69,8 @@ func open(tb testing.TB, text string) *Accountant {
 }
 
 // empty empties a database for the next run of a property.
-func empty(t fatal, db *bbolt.DB) {
-	require.NoError(t, db.Update(func(tx *bbolt.Tx) error {
-		if tx.Bucket(bucket) == nil {
-			return nil
-		}
-		return tx.DeleteBucket(bucket)
-	}))
+func empty(t fatal, db *statefile.File) {
+	require.NoError(t, db.Update(func(tx *statefile.Tx) error { return tx.Drop(Bucket) }))
 }
 
 func TestPrioritiesAgeAsInHTCondor(t *testing.T) {
@@ -358,7 +353,7 @@ func TestMain(m *testing.M) {
 }
 
 func keepUpdating(path string) {
-	db, err := OpenFile(path, 10*time.Second)
+	db, err := statefile.Open(path)
 	if err != nil {
 		panic(err)
 	}
@@ -400,7 +395,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		}
 		require.Error(t, child.Wait(), "it was killed")
 
-		db, err := OpenFile(path, 10*time.Second)
+		db, err := statefile.Open(path)
 		require.NoError(t, err)
 		a, err := Open(db, DefaultSettings())
 		require.NoError(t, err)

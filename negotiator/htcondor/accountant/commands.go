@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // The commands of condor_userprio. As in HTCondor, a command creates the account of an unknown
@@ -98,14 +98,14 @@ func (a *Accountant) Delete(submitter string) error {
 	if r == nil {
 		return nil
 	}
-	err := a.db.Update(func(tx *bbolt.Tx) error {
-		if b := tx.Bucket(bucket); b != nil {
-			return b.Delete([]byte(submitter))
+	err := a.file.Update(func(tx *statefile.Tx) error {
+		if b := tx.Bucket(Bucket); b != nil {
+			return b.Delete(submitter)
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("accounting database %s: %s cannot be deleted: %w", a.db.Path(), submitter, err)
+		return fmt.Errorf("accounting in %s: %s cannot be deleted: %w", a.file.Path(), submitter, err)
 	}
 	delete(a.accounts, submitter)
 	a.sumGroups()

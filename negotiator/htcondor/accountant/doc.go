@@ -4,7 +4,7 @@
 //
 // # A tour
 //
-// [OpenFile] opens a database and [Open] the [Accountant] in it, with [Settings] that
+// [Open] opens the [Accountant] in a state file (package statefile), with [Settings] that
 // [ParseSettings] reads from the pool's configuration. A cycle then goes
 //
 //	a.Update(now, use)                 // what runs: priorities age, usage grows

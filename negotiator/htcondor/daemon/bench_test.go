@@ -15,7 +15,7 @@ import (
 func BenchmarkCycle(b *testing.B) {
 	w := newWorld()
 	o := w.options("easy")
-	state, err := OpenState(b.TempDir(), hclog.NewNullLogger())
+	state, err := OpenState(b.Context(), b.TempDir(), hclog.NewNullLogger())
 	require.NoError(b, err)
 	defer state.Close() //nolint:errcheck // a test's
 	o.State = state

@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // cycles runs the cycles of one opened pool: it measures them, saves their state and publishes
@@ -209,12 +210,37 @@ func (c *cycles) save() {
 	checkpoint := c.d.n.Checkpoint()
 	c.checkpoint = &checkpoint
 	if c.d.o.State != nil {
-		if err := c.d.o.State.Save(c.pool.Saved(checkpoint)); err != nil {
-			c.d.log.Error("WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN: a restart would forget it",
-				"error", err)
+		saved := c.pool.Saved(checkpoint)
+		if err := c.d.o.State.Save(saved); err != nil {
+			c.unsaved(saved, err)
 		}
 	}
 	c.now.Publish += time.Since(before)
+}
+
+// unsaved logs what a restart would forget, as the saved state could not be written.
+func (c *cycles) unsaved(saved *track.SavedState, err error) {
+	promised, reserved, running := 0, 0, 0
+	for _, j := range saved.Jobs {
+		switch {
+		case j.Running:
+			running++
+		case j.Promised:
+			promised++
+		default:
+			reserved++
+		}
+	}
+	text := "WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN: a restart would forget what is new of it"
+	if promised == 0 {
+		text = "THE PLAN COULD NOT BE WRITTEN DOWN: a restart would forget what is new of it; it has no guarantees"
+	}
+	written := "never by this process"
+	if at := c.d.o.State.at; !at.IsZero() {
+		written = at.Format(time.DateTime)
+	}
+	c.d.log.Error(text, "policy", saved.Policy, "guarantees", promised, "reservations", reserved,
+		"running", running, "last_written", written, "error", err)
 }
 
 // keep saves what was learned of run times. An error is only logged.

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -193,18 +194,25 @@ func TestEndInACycle(t *testing.T) {
 	require.EqualValues(t, 1, n, "it is counted as well")
 }
 
-// TestDiskIsFull checks that the daemon logs an error and goes on if the disk is full, and saves
-// all promises when there is room again.
+// TestDiskIsFull checks, with each policy, that the daemon says what a restart would forget and goes
+// on if the disk is full, and that it saves everything when there is room again.
 func TestDiskIsFull(t *testing.T) {
+	for _, p := range policies.All() {
+		t.Run(p.Name, func(t *testing.T) { diskIsFull(t, p.Name) })
+	}
+}
+
+func diskIsFull(t *testing.T, policy string) {
+	t.Helper()
 	folder := t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=512k"); err != nil {
 		t.Skip("skipped: no file system can be mounted here:", err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(folder, 0)) })
-	state, err := OpenState(folder, hclog.NewNullLogger())
+	state, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.NoError(t, err)
 	w, log := newWorld(), &buffer{}
-	o := w.options("conservative")
+	o := w.options(policy)
 	o.State, o.Logger = state, logTo(log)
 	_, end := run(t, o)
 	ballast, err := os.Create(filepath.Join(folder, "ballast"))
@@ -220,7 +228,6 @@ func TestDiskIsFull(t *testing.T) {
 	w.deltas <- first
 	poll.Equal(t, 1, w.acts)
 	poll.Contains(t, "cycle 1:", log.String)
-	require.Contains(t, log.String(), "WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN")
 	require.Contains(t, log.String(), "no space left on device")
 	require.NoError(t, ballast.Truncate(0))
 	w.deltas <- negotiator.Delta{Now: 1001}
@@ -228,7 +235,19 @@ func TestDiskIsFull(t *testing.T) {
 	require.NoError(t, end())
 	saved, err := state.Saved()
 	require.NoError(t, err)
-	require.Len(t, saved.Jobs, 502)
+	promised := 0
+	for _, j := range saved.Jobs {
+		if j.Promised && !j.Running {
+			promised++
+		}
+	}
+	said := "THE PLAN COULD NOT BE WRITTEN DOWN"
+	if promised > 0 {
+		said = "WHAT WAS PROMISED COULD NOT BE WRITTEN DOWN"
+	}
+	require.Contains(t, log.String(), said)
+	require.Contains(t, log.String(), fmt.Sprintf("guarantees=%d ", promised))
+	require.Contains(t, log.String(), "running=1")
 	require.NoError(t, ballast.Close())
 	require.NoError(t, state.Close())
 }
@@ -239,7 +258,7 @@ const childState = "DAEMON_TEST_STATE"
 // child runs a negotiator that makes a promise and then hangs.
 func child(folder string) {
 	w := newWorld()
-	state, err := OpenState(folder, hclog.NewNullLogger())
+	state, err := OpenState(context.Background(), folder, hclog.NewNullLogger())
 	if err != nil {
 		panic(err)
 	}
@@ -269,12 +288,12 @@ func TestKilled(t *testing.T) {
 	line := make([]byte, len("acted\n"))
 	_, err = out.Read(line)
 	require.NoError(t, err)
-	_, err = OpenState(folder, hclog.NewNullLogger())
+	_, err = OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.ErrorIs(t, err, ErrInUse, "while it lives")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
 	require.Error(t, cmd.Wait())
 
-	state, err := OpenState(folder, hclog.NewNullLogger())
+	state, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer state.Close() //nolint:errcheck // a test's
 	w := newWorld()

@@ -7,10 +7,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/bbolt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // TestWhatWasLearnedOutlivesTheProcess checks that run times are kept, as many as estimators
@@ -18,7 +18,7 @@ import (
 func TestWhatWasLearnedOutlivesTheProcess(t *testing.T) {
 	folder := t.TempDir()
 	open := func() *State {
-		s, err := OpenState(folder, hclog.NewNullLogger())
+		s, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
 		require.NoError(t, err)
 		return s
 	}
@@ -47,8 +47,8 @@ func TestWhatWasLearnedOutlivesTheProcess(t *testing.T) {
 	}
 	require.NoError(t, s.Learn(more))
 	count := 0
-	require.NoError(t, s.DB.View(func(tx *bbolt.Tx) error {
-		count = tx.Bucket(runs).Stats().KeyN
+	require.NoError(t, s.file.View(func(tx *statefile.Tx) error {
+		count = len(contents(tx.Bucket(runs)))
 		return nil
 	}))
 	require.Equal(t, estimate.DefaultBound, count)
@@ -59,7 +59,7 @@ func TestWhatWasLearnedOutlivesTheProcess(t *testing.T) {
 		break
 	}
 
-	require.NoError(t, s.DB.Update(func(tx *bbolt.Tx) error {
+	require.NoError(t, s.file.Update(func(tx *statefile.Tx) error {
 		return tx.Bucket(runs).Put(runKey(50), []byte("no job\n"))
 	}))
 	for range 2 {

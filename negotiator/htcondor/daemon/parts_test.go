@@ -138,7 +138,7 @@ func TestDamagedState(t *testing.T) {
 	folder, log := t.TempDir(), &buffer{}
 	path := filepath.Join(folder, databaseFile)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 5000)), 0o600))
-	s, err := OpenState(folder, logTo(log))
+	s, err := OpenState(t.Context(), folder, logTo(log))
 	require.NoError(t, err)
 	saved, err := s.Saved()
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestDamagedState(t *testing.T) {
 
 func TestLedger(t *testing.T) {
 	folder := t.TempDir()
-	s, err := OpenState(folder, hclog.NewNullLogger())
+	s, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.NoError(t, err)
 	saved := &track.SavedState{
 		Now: 5, Policy: "pc", Guarantees: true, Slots: []track.SavedSlot{{Name: "a", Capacity: backfill.Vector{1}}},
@@ -164,7 +164,7 @@ func TestLedger(t *testing.T) {
 	require.NoError(t, s.Save(saved))
 	require.NoError(t, s.Close())
 
-	s, err = OpenState(folder, hclog.NewNullLogger())
+	s, err = OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.NoError(t, err)
 	again, err := s.Saved()
 	require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestLedger(t *testing.T) {
 // TestNewerState checks that the state of a newer version is refused, and that of older ones is
 // read.
 func TestNewerState(t *testing.T) {
-	s, err := OpenState(t.TempDir(), hclog.NewNullLogger())
+	s, err := OpenState(t.Context(), t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer s.Close() //nolint:errcheck // a test's
 	for version, known := range map[int]bool{0: true, track.SavedVersion: true, track.SavedVersion + 1: false} {
@@ -189,7 +189,7 @@ func TestNewerState(t *testing.T) {
 		if known {
 			require.NoError(t, err)
 		} else {
-			require.ErrorContains(t, err, "written by a newer negotiator")
+			require.ErrorContains(t, err, "written by a newer version")
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestRivals(t *testing.T) {
 // TestRivalVanishes checks that the daemon goes on from its saved state when the other negotiator
 // is gone.
 func TestRivalVanishes(t *testing.T) {
-	state, err := OpenState(t.TempDir(), hclog.NewNullLogger())
+	state, err := OpenState(t.Context(), t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer state.Close() //nolint:errcheck // a test's
 	w, log := newWorld(), &buffer{}

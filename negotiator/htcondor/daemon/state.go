@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,14 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/hashicorp/go-hclog"
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -24,13 +26,13 @@ import (
 var ErrInUse = errors.New("another negotiator uses it: end that one, " +
 	"or give this one a folder of its own (BACKFILL_STATE, --state)")
 
-// State is what survives the process: one database in a folder, with a lock beside it. The
-// accountant has buckets of its own in it.
+// State is what survives the process: one file in a folder, with a lock beside it.
 type State struct {
-	DB     *bbolt.DB
+	file   *statefile.File
 	lock   *flock.Flock
 	path   string
-	kept   map[string][]byte // the records of the ledger on disk
+	kept   map[string][]byte // the records of the ledger on disk; nil: not known
+	at     time.Time         // when the ledger was last written; zero: not by this process
 	logger hclog.Logger
 }
 
@@ -40,28 +42,58 @@ const (
 )
 
 // ledger is the bucket of the saved state.
-var ledger = []byte("ledger")
+const ledger = "ledger"
 
-// OpenState opens the state in a folder, and creates the folder if there is none. A file that
-// cannot be read is moved aside, with an error in the log: guarantees and usage begin anew.
-func OpenState(folder string, logger hclog.Logger) (*State, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of the state: %w%s", err, whoMay(err))
-	}
+// losses say what is lost with a bucket.
+var losses = map[string]string{
+	ledger:            "guarantees, reservations, and the places of jobs",
+	runs:              "what was learned of run times",
+	accountant.Bucket: "usage, priorities and priority factors of submitters",
+}
+
+// How long OpenState waits while something is in the way, and between two tries.
+const (
+	statePatience = 2 * time.Minute
+	statePause    = 5 * time.Second
+)
+
+// OpenState opens the state in a folder, and creates the folder if there is none.
+//
+// If the file is damaged, it is copied, and what is damaged begins anew, with an error in the log.
+// Nothing else touches the file: if it is locked, or if memory, descriptors or the disk are short,
+// OpenState logs that and tries again, for at most two minutes.
+func OpenState(ctx context.Context, folder string, logger hclog.Logger) (*State, error) {
 	s := &State{
 		path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile)), logger: logger,
 	}
-	locked, err := s.lock.TryLock()
-	if err == nil && !locked {
-		err = ErrInUse
+	for began := time.Now(); ; {
+		err := s.open(folder)
+		if err == nil {
+			return s, nil
+		}
+		if lasts(err) || time.Since(began) >= statePatience {
+			return nil, fmt.Errorf("open the state in %s: %w%s", folder, err, whoMay(err))
+		}
+		logger.Error("THE STATE CANNOT BE OPENED: no job is started until it can",
+			"error", err, "again_in", statePause)
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(statePause):
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("lock the state in %s: %w%s", folder, err, whoMay(err))
+}
+
+// lasts tells whether an error stays until somebody does something, so that waiting is no use.
+func lasts(err error) bool {
+	for _, reason := range []error{
+		ErrInUse, fs.ErrPermission, fs.ErrNotExist, syscall.ENOTDIR, statefile.ErrNewer, statefile.ErrNoFile,
+	} {
+		if errors.Is(err, reason) {
+			return true
+		}
 	}
-	if err = s.open(); err != nil {
-		return nil, errors.Join(err, s.lock.Unlock())
-	}
-	return s, nil
+	return false
 }
 
 // whoMay returns what to do if the error is one of missing permissions; "" if it is another.
@@ -72,48 +104,82 @@ func whoMay(err error) string {
 	return ""
 }
 
-// open opens the database. A damaged one is moved aside and replaced.
-func (s *State) open() error {
-	const patience = 5 * time.Second
-	db, err := accountant.OpenFile(s.path, patience)
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		if err = s.moveAside(err); err == nil {
-			db, err = accountant.OpenFile(s.path, patience)
+// open locks the folder and opens the file. On an error the folder is not locked.
+func (s *State) open(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	locked, err := s.lock.TryLock()
+	if err != nil {
+		return err
+	}
+	if !locked {
+		return ErrInUse
+	}
+	if err = s.openFile(); err != nil {
+		return errors.Join(err, s.lock.Unlock())
+	}
+	return nil
+}
+
+// openFile opens the file. A damaged one is replaced, or loses its damaged buckets.
+func (s *State) openFile() (err error) {
+	if s.file, err = statefile.Open(s.path); errors.Is(err, statefile.ErrDamaged) {
+		aside := s.aside()
+		if failed := statefile.Replace(s.path, aside); failed != nil {
+			return fmt.Errorf("%w; it cannot be set aside: %w", err, failed)
 		}
+		s.logger.Error("THE STATE IS DAMAGED: guarantees and usage begin anew", "copy", aside, "error", err)
+		s.file, err = statefile.Open(s.path)
 	}
 	if err != nil {
-		return fmt.Errorf("open the state: %w", err)
+		return err
 	}
-	s.DB, s.kept = db, map[string][]byte{}
-	return nil
-}
-
-// moveAside renames the database, so that a new one can be made.
-func (s *State) moveAside(why error) error {
-	aside := s.path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000")
-	if err := os.Rename(s.path, aside); err != nil {
-		return errors.Join(why, err)
+	if note := s.file.Note(); note != "" {
+		s.logger.Warn("the state was not closed as it should be", "problem", note)
 	}
-	s.logger.Error("THE STATE IS DAMAGED: it was moved aside, guarantees and usage begin anew",
-		"moved_to", aside, "error", why)
-	return nil
-}
-
-// Forget deletes the saved state, and logs why. What was learned, and the usage of submitters,
-// stay.
-func (s *State) Forget(why error) error {
-	s.logger.Error("WHAT THE LAST NEGOTIATOR LEFT CANNOT BE USED: its guarantees are void", "error", why)
-	s.kept = map[string][]byte{}
-	return s.DB.Update(func(tx *bbolt.Tx) error {
-		if err := tx.DeleteBucket(ledger); !errors.Is(err, bolterrors.ErrBucketNotFound) {
-			return err
+	for _, bucket := range s.file.Damaged() {
+		if err = s.discard(bucket, s.file.Intact(bucket)); err != nil {
+			return errors.Join(err, s.file.Close())
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// Close closes the database and gives the lock back.
-func (s *State) Close() error { return errors.Join(s.DB.Close(), s.lock.Unlock()) }
+// aside returns the name of a copy of the file.
+func (s *State) aside() string {
+	return s.path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000")
+}
+
+// discard copies the file, and then deletes a bucket that cannot be used.
+func (s *State) discard(bucket string, why error) error {
+	aside := s.aside()
+	if err := s.file.CopyTo(aside); err != nil {
+		return fmt.Errorf("%w; it cannot be set aside: %w", why, err)
+	}
+	s.logger.Error("A PART OF THE STATE CANNOT BE USED: it begins anew", "lost", cmp.Or(losses[bucket], bucket),
+		"copy", aside, "error", why)
+	s.kept = nil
+	return s.file.Update(func(tx *statefile.Tx) error { return tx.Drop(bucket) })
+}
+
+// Accountant opens the accounting. One that cannot be used begins anew.
+func (s *State) Accountant(settings accountant.Settings) (*accountant.Accountant, error) {
+	a, err := accountant.Open(s.file, settings)
+	if unreadable, found := errors.AsType[*accountant.UnreadableError](err); found {
+		if err = s.discard(accountant.Bucket, unreadable); err == nil {
+			a, err = accountant.Open(s.file, settings)
+		}
+	}
+	return a, err
+}
+
+// Forget deletes the saved state, and logs why; a copy of the file remains. What was learned, and
+// the usage of submitters, stay.
+func (s *State) Forget(why error) error { return s.discard(ledger, why) }
+
+// Close closes the file and gives the lock back.
+func (s *State) Close() error { return errors.Join(s.file.Close(), s.lock.Unlock()) }
 
 // Keys of the ledger: one for what there is once, and one for each slot and job.
 const (
@@ -121,6 +187,12 @@ const (
 	slotPrefix = "slot/"
 	jobPrefix  = "job/"
 )
+
+func slotKey(s track.SavedSlot) string { return slotPrefix + s.Name }
+
+func jobKey(j track.SavedJob) string {
+	return fmt.Sprintf("%s%s/%d.%d", jobPrefix, j.Schedd, j.Cluster, j.Proc)
+}
 
 // Save writes the saved state. It touches only records that differ from those on disk.
 func (s *State) Save(saved *track.SavedState) error {
@@ -136,12 +208,12 @@ func (s *State) Save(saved *track.SavedState) error {
 		return err
 	}
 	for _, slot := range saved.Slots {
-		if err := add(slotPrefix+slot.Name, slot); err != nil {
+		if err := add(slotKey(slot), slot); err != nil {
 			return err
 		}
 	}
 	for _, job := range saved.Jobs {
-		if err := add(fmt.Sprintf("%s%s/%d.%d", jobPrefix, job.Schedd, job.Cluster, job.Proc), job); err != nil {
+		if err := add(jobKey(job), job); err != nil {
 			return err
 		}
 	}
@@ -151,14 +223,17 @@ func (s *State) Save(saved *track.SavedState) error {
 // write makes the ledger, the saved state on disk, hold these records. It touches only what
 // differs.
 func (s *State) write(records map[string][]byte) error {
-	err := s.DB.Update(func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(ledger)
+	err := s.file.Update(func(tx *statefile.Tx) error {
+		b, err := tx.Make(ledger)
 		if err != nil {
 			return err
 		}
+		if s.kept == nil {
+			s.kept = contents(b)
+		}
 		for key := range s.kept {
 			if _, still := records[key]; !still {
-				if err = b.Delete([]byte(key)); err != nil {
+				if err = b.Delete(key); err != nil {
 					return err
 				}
 			}
@@ -167,56 +242,88 @@ func (s *State) write(records map[string][]byte) error {
 			if bytes.Equal(s.kept[key], text) {
 				continue
 			}
-			if err = b.Put([]byte(key), text); err != nil {
+			if err = b.Put(key, text); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
+		s.kept = nil // a disk that fails may have written all the same
 		return fmt.Errorf("write the ledger: %w", err)
 	}
-	s.kept = records
+	s.kept, s.at = records, time.Now()
 	return nil
+}
+
+// contents returns a copy of a bucket's records.
+func contents(b *statefile.Bucket) map[string][]byte {
+	records := map[string][]byte{}
+	for key, text := range b.All() {
+		records[key] = bytes.Clone(text)
+	}
+	return records
 }
 
 // Saved returns the saved state of a former negotiator; nil if there is none. It errs if the state
 // is damaged or was written by a newer version.
-func (s *State) Saved() (*track.SavedState, error) {
-	var saved *track.SavedState
-	kept := map[string][]byte{}
-	err := s.DB.View(func(tx *bbolt.Tx) error {
+func (s *State) Saved() (saved *track.SavedState, err error) {
+	err = s.file.View(func(tx *statefile.Tx) error {
 		b := tx.Bucket(ledger)
-		if b == nil || b.Get([]byte(metaKey)) == nil {
+		if b == nil {
 			return nil
 		}
-		saved = &track.SavedState{}
-		if err := json.Unmarshal(b.Get([]byte(metaKey)), saved); err != nil {
-			return err
-		}
-		if saved.Version > track.SavedVersion {
-			return fmt.Errorf("it is of version %d, written by a newer negotiator, and this one knows %d",
-				saved.Version, track.SavedVersion)
-		}
-		return b.ForEach(func(k, text []byte) (err error) {
-			key := string(k)
-			kept[key] = bytes.Clone(text)
-			switch {
-			case strings.HasPrefix(key, slotPrefix):
-				var slot track.SavedSlot
-				err = json.Unmarshal(text, &slot)
-				saved.Slots = append(saved.Slots, slot)
-			case strings.HasPrefix(key, jobPrefix):
-				var job track.SavedJob
-				err = json.Unmarshal(text, &job)
-				saved.Jobs = append(saved.Jobs, job)
-			}
-			return err
-		})
+		s.kept = contents(b)
+		saved, err = readLedger(b)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
-	s.kept = kept
 	return saved, nil
+}
+
+// readLedger returns the saved state that a bucket holds; nil if it is empty.
+func readLedger(b *statefile.Bucket) (*track.SavedState, error) {
+	saved, empty := &track.SavedState{}, true
+	for key, text := range b.All() {
+		empty = false
+		if err := readRecord(saved, key, text); err != nil {
+			return nil, fmt.Errorf("record %q: %w", key, err)
+		}
+	}
+	switch {
+	case empty:
+		return nil, nil
+	case b.Get(metaKey) == nil:
+		return nil, fmt.Errorf("record %q is missing", metaKey)
+	}
+	return saved, nil
+}
+
+// readRecord adds a record of the ledger to the saved state. It ignores those of other versions.
+func readRecord(saved *track.SavedState, key string, text []byte) (err error) {
+	owner := key // the key of what was read
+	switch {
+	case key == metaKey:
+		slots, jobs := saved.Slots, saved.Jobs
+		err = json.Unmarshal(text, saved)
+		saved.Slots, saved.Jobs = slots, jobs
+		if saved.Version > track.SavedVersion {
+			return fmt.Errorf("%w: it is of version %d, and this one knows %d",
+				statefile.ErrNewer, saved.Version, track.SavedVersion)
+		}
+	case strings.HasPrefix(key, slotPrefix):
+		var slot track.SavedSlot
+		err = json.Unmarshal(text, &slot)
+		saved.Slots, owner = append(saved.Slots, slot), slotKey(slot)
+	case strings.HasPrefix(key, jobPrefix):
+		var job track.SavedJob
+		err = json.Unmarshal(text, &job)
+		saved.Jobs, owner = append(saved.Jobs, job), jobKey(job)
+	}
+	if err == nil && owner != key {
+		err = fmt.Errorf("it is of %q", owner)
+	}
+	return err
 }

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // wrong has a job be one that cannot be planned.
@@ -60,7 +60,7 @@ func accounted(t *testing.T) *pool {
 	lookup := func(name string) (string, bool) { return "2", strings.EqualFold(name, "SW_LIMIT") }
 	settings, err := accountant.ParseSettings(lookup)
 	require.NoError(t, err)
-	db, err := accountant.OpenFile(filepath.Join(t.TempDir(), "state"), time.Second)
+	db, err := statefile.Open(filepath.Join(t.TempDir(), "state"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	a, err := accountant.Open(db, settings)
