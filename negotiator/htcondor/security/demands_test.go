@@ -72,16 +72,16 @@ func TestRequiredByTheClient(t *testing.T) {
 		answer map[string]string
 		want   string
 	}{
-		"no authentication":        {authentication, answer("NO", "NO", "NO", ""), "authentication is REQUIRED"},
-		"authentication left out":  {authentication, answer("", "YES", "YES", public), "authentication is REQUIRED"},
-		"no encryption":            {encryption, answer("YES", "NO", "YES", public), "encryption is REQUIRED"},
-		"encryption left out":      {encryption, answer("YES", "", "YES", public), "encryption is REQUIRED"},
-		"encryption without a key": {encryption, answer("YES", "YES", "YES", ""), "no public key"},
-		"encryption of a stranger": {encryption, answer("NO", "YES", "YES", public), "without authentication"},
-		"no integrity":             {integrity, answer("YES", "YES", "NO", public), "integrity is REQUIRED"},
-		"integrity left out":       {integrity, answer("YES", "YES", "", public), "integrity is REQUIRED"},
-		"integrity without a key":  {integrity, answer("YES", "YES", "YES", ""), "no public key"},
-		"all left out":             {all(Required), answer("", "", "", ""), "authentication is REQUIRED"},
+		"no authentication":                        {authentication, answer("NO", "NO", "NO", ""), "authentication is REQUIRED"},
+		"authentication left out":                  {authentication, answer("", "YES", "YES", public), "authentication is REQUIRED"},
+		"no encryption":                            {encryption, answer("YES", "NO", "YES", public), "encryption is REQUIRED"},
+		"encryption left out":                      {encryption, answer("YES", "", "YES", public), "encryption is REQUIRED"},
+		"encryption without a key":                 {encryption, answer("YES", "YES", "YES", ""), "no public key"},
+		"encryption of a stranger":                 {encryption, answer("NO", "YES", "YES", public), "without authentication"},
+		"no integrity":                             {integrity, answer("YES", "YES", "NO", public), "integrity is REQUIRED"},
+		"integrity left out":                       {integrity, answer("YES", "YES", "", public), "integrity is REQUIRED"},
+		"integrity without a key":                  {integrity, answer("YES", "YES", "YES", ""), "no public key"},
+		"all left out":                             {all(Required), answer("", "", "", ""), "authentication is REQUIRED"},
 		"not required, but promised without a key": {all(Optional), answer("YES", "YES", "NO", ""), "no public key"},
 		"not required, but promised to a stranger": {all(Optional), answer("NO", "NO", "YES", ""), "without authentication"},
 	} {

@@ -13,13 +13,13 @@ import (
 
 // session is a session that was negotiated or handed to us.
 type session struct {
-	id      string
-	key     []byte // nil: the stream is not encrypted
+	id  string
+	key []byte // nil: the stream is not encrypted
 	// authenticated says that the other side knows us, by a handshake or by the key.
 	authenticated bool
-	expires time.Time
-	lease   time.Duration // the session ends after this time without use; 0: it does not
-	used    time.Time
+	expires       time.Time
+	lease         time.Duration // the session ends after this time without use; 0: it does not
+	used          time.Time
 }
 
 func (s *session) over(now time.Time) bool {
