@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		child(folder)
 		return
 	}
+	if user := os.Getenv(childUser); user != "" {
+		inheritAs(user)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -35,9 +36,17 @@ const (
 func Inherited() bool { return os.Getenv(inherit) != "" }
 
 // Inherit reads what condor_master passed to this process and removes it from the environment, so
-// that no child sees the keys. Errors do not quote keys.
+// that neither a child nor another process of the same user sees the keys. From then on the memory
+// of this process is closed to them. Errors do not quote keys.
 func Inherit() (Inheritance, error) {
 	public, private := os.Getenv(inherit), os.Getenv(privateInherit)
+	err := conceal()
+	if private != "" {
+		err = errors.Join(err, erase(privateInherit))
+	}
+	if err != nil {
+		return Inheritance{}, err
+	}
 	for _, name := range []string{inherit, privateInherit} {
 		if err := os.Unsetenv(name); err != nil {
 			return Inheritance{}, err

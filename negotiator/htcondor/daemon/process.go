@@ -50,6 +50,9 @@ func Become(o security.Owner) error {
 	if err == nil {
 		err = syscall.Setresuid(o.UID, o.UID, 0)
 	}
+	if err == nil {
+		err = conceal()
+	}
 	if err != nil {
 		return fmt.Errorf("become user %d.%d: %w", o.UID, o.GID, err)
 	}
