@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -87,7 +88,11 @@ func (c *poolFlags) checkReal(ctx context.Context) error {
 	for _, warning := range site.Unknown() {
 		o.logger.Warn(warning)
 	}
-	if _, err = accountant.ParseSettings(site.Lookup); err != nil {
+	present := daemon.Site{Config: site, Settings: s}
+	_, errClient := present.Client()
+	_, errServer := present.Server(nil)
+	_, errAccounts := accountant.ParseSettings(site.Lookup)
+	if err = errors.Join(errClient, errServer, errAccounts); err != nil {
 		return err
 	}
 	if o.active, err = o.startPolicy(ctx, s); err == nil {

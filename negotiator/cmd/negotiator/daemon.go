@@ -281,6 +281,9 @@ func (p *process) prepare(ctx context.Context) error {
 	if p.secure, err = p.site.Client(); err != nil {
 		return cli.Bad(err)
 	}
+	if p.server, err = p.site.Server(&p.who); err != nil {
+		return cli.Bad(err)
+	}
 	addresses, err := p.site.Collectors()
 	if err != nil {
 		return cli.Bad(err)

@@ -149,7 +149,6 @@ func (p *process) lookup(knob string) (string, bool) {
 // port makes the command port, which calls the callback at condor_reconfig.
 func (p *process) port(reconfigure func()) *server.Port {
 	p.permit(p.site.Config)
-	p.server = p.site.Server(&p.who)
 	commands := &server.Negotiator{
 		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant,
 		Reconfig: reconfigure,
@@ -240,16 +239,17 @@ func (p *process) apply(next *condorconfig.Config) error {
 		return err
 	}
 	client, errClient := site.Client()
+	guard, errGuard := site.Server(&p.who)
 	collectors, errCollectors := site.Collectors()
 	size, keep, errLog := rotation(next)
-	if err = errors.Join(errClient, errCollectors, errLog); err == nil {
+	if err = errors.Join(errClient, errGuard, errCollectors, errLog); err == nil {
 		err = p.accountant.Configure(accounting)
 	}
 	if err != nil {
 		return errors.Join(err, site.Forget())
 	}
 	p.secure.Succeed(client)
-	p.server.Succeed(site.Server(&p.who))
+	p.server.Succeed(guard)
 	p.permit(next)
 	p.collector.Relocate(collectors)
 	p.limits.Reread()

@@ -107,6 +107,10 @@ var knobs = []Knob{
 	{"SEC_TOKEN_SYSTEM_DIRECTORY", Text, "/etc/condor/tokens.d", "Our tokens."},
 	{"SEC_TOKEN_DIRECTORY", Text, "", "Our tokens, where the negotiator stands alone and is not root."},
 	{"SEC_PASSWORD_DIRECTORY", Text, "/etc/condor/passwords.d", "Signing keys, for the tokens of those who call us."},
+	{"SEC_TOKEN_POOL_SIGNING_KEY_FILE", Text, "$(SEC_PASSWORD_FILE)", "The pool's own signing key."},
+	{"SEC_TOKEN_REVOCATION_EXPR", Expression, "", "Of the claims of tokens that are no longer accepted, it is true. A " +
+		"token of which it is neither true nor false is refused as well."},
+	{"SEC_TOKEN_MAX_AGE", Text, "-1", "How many seconds ago tokens of those who call us may have been issued; -1: any."},
 	{"ALLOW_READ", List, "", "Who may ask: condor_userprio, explain. Patterns USER@DOMAIN/HOST with *, HOST an " +
 		"address, a network or a name, which is looked up at condor_reconfig."},
 	{"ALLOW_WRITE", List, "", "Who may have cycles begun."},

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -264,19 +263,6 @@ func Permissions(c *condorconfig.Config) *condorconfig.Permissions {
 		}
 		return addresses, err
 	})
-}
-
-// Server makes the server that accepts commands. It reads the permissions anew for each command.
-func (s *Site) Server(who *atomic.Pointer[condorconfig.Permissions]) *security.Server {
-	return &security.Server{
-		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_DEFAULT_AUTHENTICATION_METHODS")),
-		Domain: s.Config.Text("UID_DOMAIN"), TrustDomain: s.Config.Text("TRUST_DOMAIN"),
-		Keys: s.keys, Family: s.Inherited.Family,
-		Allow: func(peer security.Peer, need security.Permission) bool {
-			from, err := netip.ParseAddr(peer.Address)
-			return peer.Family || err == nil && who.Load().Allows(string(need), peer.User, from)
-		},
-	}
 }
 
 // Master returns the client for condor_master; nil if it did not start us, or gave no address.

@@ -94,7 +94,7 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 	}
 	listed, _ := asked.Text("AuthMethods")
 	offered := ParseMethods(listed)
-	for _, m := range s.methods() {
+	for _, m := range s.methods(need) {
 		if slices.Contains(offered, m) {
 			deal.methods = append(deal.methods, m)
 		}
@@ -110,7 +110,7 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 	deal.encryption = deal.authentication
 	if must && !deal.authentication && (yes[0] || yes[1] || yes[2]) {
 		return deal, fmt.Errorf("no way is left to find out who it is, or to encrypt: methods %q and %q are offered, "+
-			"AES and %s are here", listed, crypto, joined(s.methods()))
+			"AES and %s are here", listed, crypto, joined(s.methods(need)))
 	}
 	deal.duration, deal.lease = sessionDuration, sessionLease
 	if text, given := asked.Text("SessionDuration"); given {
@@ -124,9 +124,13 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 	return deal, nil
 }
 
-// methods returns the configured methods that can work; Token needs signing keys.
-func (s *Server) methods() []Method {
-	return slices.DeleteFunc(slices.Clone(s.Methods), func(m Method) bool { return m == Token && len(s.Keys) == 0 })
+// methods returns the configured methods for a permission that can work; Token needs signing keys.
+func (s *Server) methods(need Permission) []Method {
+	configured := s.Methods
+	if s.MethodsFor != nil {
+		configured = s.MethodsFor(need)
+	}
+	return slices.DeleteFunc(slices.Clone(configured), func(m Method) bool { return m == Token && len(s.Keys) == 0 })
 }
 
 // policy returns the ad that answers the client's offer; public is our public key, or "".

@@ -1,6 +1,9 @@
 package security
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // errWeak says that a stream is not good enough for a command, whoever the peer is.
 var errWeak = errors.New("the command requires authentication, encryption or integrity that are missing here")
@@ -38,7 +41,7 @@ func (s *Server) authorize(p Peer, keyed bool, command int) error {
 	for _, need := range s.needs(command) {
 		switch {
 		case !p.within(need):
-		case !s.suffices(need, keyed):
+		case !s.suffices(need, p.Method, keyed):
 			wrong = errWeak
 		case s.allows(p, need):
 			return nil
@@ -54,9 +57,13 @@ func (s *Server) allows(p Peer, need Permission) bool {
 	return p.Family || need == Read
 }
 
-// suffices reports whether a stream is good enough for a permission. Only authentication gives a
-// stream its key, which in turn gives encryption and integrity: it has all of them or none.
-func (s *Server) suffices(need Permission, keyed bool) bool {
+// suffices reports whether a stream is good enough for a permission: it has what is required, and
+// the peer authenticated by a method that is configured for it. Only authentication gives a stream
+// its key, which in turn gives encryption and integrity: it has all of them or none.
+func (s *Server) suffices(need Permission, by Method, keyed bool) bool {
+	if by != "" && !slices.Contains(s.methods(need), by) {
+		return false
+	}
 	w := s.wishes(need)
 	return keyed || w.Authentication != Required && w.Encryption != Required && w.Integrity != Required
 }

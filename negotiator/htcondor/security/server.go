@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -25,9 +26,16 @@ type Server struct {
 	Wishes func(Permission) Wishes
 	// Methods are the accepted ways to authenticate, the best first. Token also needs Keys.
 	Methods []Method
+	// MethodsFor returns those for a command that needs the permission; nil means Methods for all.
+	MethodsFor func(Permission) []Method
 	// Domain (UID_DOMAIN) is appended to the names of this machine's users, for FS and ClaimToBe.
-	// TrustDomain is the issuer of tokens.
+	// TrustDomain is the issuer of tokens; if it is empty, no token is accepted.
 	Domain, TrustDomain string
+	// Revoked is true of the claims of tokens that are no longer accepted
+	// (SEC_TOKEN_REVOCATION_EXPR); nil means that none is. MaxAge is how old tokens may be
+	// (SEC_TOKEN_MAX_AGE); 0 means any age.
+	Revoked *classad.Expr
+	MaxAge  time.Duration
 	// Keys are the keys that sign tokens, by name.
 	Keys map[string]SigningKey
 	// Directory is the folder in which clients create directories for FS; empty means /tmp.

@@ -237,12 +237,18 @@ func (s *Server) verify(signed string) (token, error) {
 	if err != nil {
 		return token{}, err
 	}
+	if s.TrustDomain == "" {
+		return token{}, errors.New("no token is accepted, as TRUST_DOMAIN and UID_DOMAIN are empty: set one of them")
+	}
 	key, ok := s.Keys[t.keyID]
 	if !ok || !t.fits(s.TrustDomain, nil, s.now()) {
 		return token{}, fmt.Errorf("its token is by key %q of %q, is over or has not begun", t.keyID, t.Issuer)
 	}
 	if _, err = s.account(t.Subject); err != nil {
 		return token{}, fmt.Errorf("its token: %w", err)
+	}
+	if err = s.stillGood(t); err != nil {
+		return token{}, fmt.Errorf("its token for %s by key %q: %w", t.Subject, t.keyID, err)
 	}
 	t.secret = key.sign(signed)
 	return t, nil

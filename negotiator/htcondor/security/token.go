@@ -26,6 +26,7 @@ type token struct {
 	Subject   string `json:"sub"`
 	Expires   int64  `json:"exp"`
 	NotBefore int64  `json:"nbf"`
+	IssuedAt  int64  `json:"iat"`
 	Scope     string `json:"scope"`
 	keyID     string
 	signed    string // header.payload
