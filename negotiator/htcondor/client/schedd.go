@@ -31,6 +31,10 @@ type JobQuery struct {
 	// Group asks for one ad, with JobCount and JobIds, for all jobs that are equal in the projected
 	// attributes.
 	Group bool
+	// Long is called, in place of the callback for all others, with an ad of more than 2 MiB: with
+	// those of its lines that were kept, short ones among them, and with its length. If it is nil,
+	// the callback gets these lines.
+	Long func(lines cedar.Lines, size int) error
 }
 
 // Jobs calls the callback for one job ad after another; the lines are valid only during the call.
@@ -42,6 +46,10 @@ func (s Schedd) Jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	}
 	return summary, nil
 }
+
+// maxJob is up to how many bytes the ad of a job, or of alike jobs with their IDs, is surely kept
+// whole. Users can write ads of any length; IDs are kept even of millions of jobs.
+const maxJob = 2 << 20
 
 // maxJobIDs is the maximum number of job IDs in the ad of a group: more than any queue has.
 const maxJobIDs = 10_000_000
@@ -72,7 +80,8 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 		if count == maxAds {
 			return nil, fmt.Errorf("the answer does not end after %d jobs", count)
 		}
-		if lines, err = stream.AppendLines(lines[:0]); err == nil {
+		left := 0
+		if lines, left, err = stream.AppendShort(lines[:0], maxJob, "JobIds"); err == nil {
 			err = stream.End()
 		}
 		if err != nil {
@@ -81,7 +90,12 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 		if isLast(lines) {
 			return readSummary(lines)
 		}
-		if err = each(lines); err != nil {
+		if left > 0 && q.Long != nil {
+			err = q.Long(lines, left+len(lines))
+		} else {
+			err = each(lines)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

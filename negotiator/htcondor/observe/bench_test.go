@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
 // What a look costs outside of the network when nothing has changed: 10,000 slots, 10,000 jobs in
@@ -61,5 +62,26 @@ func BenchmarkSteadyLook(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		look()
+	}
+}
+
+// What is done with a queue of 10,000 different groups while it is read.
+func BenchmarkIntake(b *testing.B) {
+	ads := make([]cedar.Lines, 10_000)
+	for i := range ads {
+		ads[i] = fmt.Appendf(nil, "Owner = \"u%d\"\nUser = \"u%d@test\"\nJobUniverse = 5\nJobStatus = 1\nQDate = %d\n"+
+			"RequestCpus = 1\nRequestMemory = 100\nRequirements = (TARGET.Arch == \"X86_64\") && (TARGET.OpSys == \"LINUX\")"+
+			" && (TARGET.Disk >= RequestDisk) && (TARGET.Memory >= RequestMemory)\nJobCount = 1\nJobIds = \"%d.0\"\n",
+			i%100, i%100, 1_600_000_000+i, i+1)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		k := newIntake(question{most: maxQueue})
+		for _, lines := range ads {
+			if err := k.add(lines, len(lines)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		require.Len(b, k.all(), len(ads))
 	}
 }

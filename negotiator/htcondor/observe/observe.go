@@ -49,8 +49,9 @@ type Observer struct {
 	s      Settings
 	log    hclog.Logger
 	now    func() time.Time
-	most   int // see maxQueue
-	number int // of the last look
+	most   int             // see maxQueue
+	run    map[string]bool // see question
+	number int             // of the last look
 	looked time.Time
 	clock  backfill.Time
 

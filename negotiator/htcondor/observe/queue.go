@@ -28,8 +28,9 @@ const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus 
 // removed: a schedd may answer late, and its clock may differ.
 const stopGrace = 2 * time.Minute
 
-// maxQueue bounds what a schedd may send of its jobs at once, in bytes. A hundred thousand jobs of
-// which no two are alike take less than half of it.
+// maxQueue bounds what is kept of what a schedd sends of its jobs at once, in bytes. A hundred
+// thousand jobs of which no two are alike take less than half of it. See [intake] for what is left
+// out if it is more.
 const maxQueue = 256 << 20
 
 // brokeredPause is how long a schedd is left alone that was never reached because it is behind a
@@ -44,7 +45,8 @@ type question struct {
 	attributes   []string
 	began        time.Time
 	stoppedSince time.Time
-	most         int // bytes of the answer
+	most         int             // bytes that are kept of the answer
+	run          map[string]bool // attributes that are kept of running jobs whose ads are left out
 }
 
 // rawGroup is an ad that stands for several jobs: their IDs, and the other lines.
@@ -78,7 +80,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 	q := question{
 		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
 		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
-		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most,
+		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most, run: o.run,
 	}
 	patience := o.s.Patience
 	s.reading = answer
@@ -103,18 +105,13 @@ func (o *Observer) wantedJobs() string {
 // put on hold or removed lately.
 func readQueue(ctx context.Context, q question) reading {
 	r := reading{question: q}
-	size := 0
-	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true}
-	_, r.err = q.schedd.Jobs(ctx, jobs, func(lines cedar.Lines) error {
-		if size += len(lines); size > q.most {
-			return fmt.Errorf("the queue of schedd %s does not end after %d bytes", q.name, q.most)
-		}
-		r.groups = append(r.groups, split(lines))
-		return nil
-	})
+	in := newIntake(q)
+	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true, Long: in.add}
+	_, r.err = q.schedd.Jobs(ctx, jobs, func(lines cedar.Lines) error { return in.add(lines, len(lines)) })
 	if r.err != nil {
 		return r
 	}
+	r.groups = in.all()
 	stopped := client.JobQuery{
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
@@ -226,6 +223,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		s.asked, s.AskedSince = r.jobs, number
 	}
 	unread, which := 0, ""
+	leftOut, whose := 0, ""
 	s.Groups, s.Stopped = make([]*Group, 0, len(r.groups)), r.stopped
 	for _, raw := range r.groups {
 		g := s.groups[string(raw.lines)]
@@ -251,11 +249,18 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 			g = made
 			s.groups[string(raw.lines)] = g
 		}
+		if g.Spec.leftOut {
+			leftOut, whose = leftOut+len(g.Jobs), g.Spec.user
+		}
 		g.look = number
 		s.Groups = append(s.Groups, g)
 	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
 	s.wrong = ""
+	if leftOut > 0 {
+		s.wrong = fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large, and the jobs are not planned: "+
+			"among them jobs of %.100s", leftOut, s.Name, whose)
+	}
 	if unread > 0 {
 		s.wrong = fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left "+
 			"out: %.200s", s.Name, unread, which)

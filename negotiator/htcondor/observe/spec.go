@@ -40,6 +40,7 @@ type Spec struct {
 	user, account string   // User and AccountingGroup
 	refers        []string // the attributes of slots that the ad refers to
 	crowded       bool     // it is Wrong because of other jobs of its user
+	leftOut       bool     // it is Wrong because most of the ad was left out
 	// state are attributes that are mere state for other jobs and that this ad refers to: what
 	// jobs with this text are planned by differs. The Spec has nothing else then.
 	state []string
@@ -156,6 +157,10 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	s.Text = ad.Format(ast.Long)
 	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
 		s.Wrong, s.refers = err, nil
+	}
+	var limit int64
+	if limit, s.leftOut = ad.Int(leftOutAttribute); s.leftOut {
+		s.Wrong = tooLong(limit, s.user)
 	}
 	return s, grew
 }

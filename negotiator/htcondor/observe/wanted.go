@@ -177,6 +177,10 @@ func (o *Observer) want() {
 		}
 	}
 	job = slices.Concat(job, o.s.Schema.Estimates, o.s.Schema.Limits, o.s.Schema.LabelAttributes())
+	o.run = set(slices.Concat(keptOfRunning, o.s.Schema.Estimates, o.s.Schema.Limits)...)
+	for _, resource := range o.s.Schema.Resources {
+		o.run["request"+strings.ToLower(resource)] = true
+	}
 	notAsked := []string{"id", "jobids", "jobcount"} // the schedd adds them to each group
 	job = slices.DeleteFunc(job, func(name string) bool { return slices.Contains(notAsked, name) })
 	o.slotAttributes, o.jobAttributes = newWanted(slotState, slot...), newWanted(jobState, job...)

@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// ids returns the IDs of the jobs in groups of which the user's name begins so, and how many of these
+// are left out of the plan.
+func ids(s *Schedd, user string) (jobs map[JobKey]bool, leftOut int) {
+	jobs = map[JobKey]bool{}
+	for _, g := range s.Groups {
+		for _, key := range g.Jobs {
+			if strings.HasPrefix(g.Spec.user, user) {
+				jobs[key] = true
+				if g.Spec.Wrong != nil {
+					leftOut++
+				}
+			}
+		}
+	}
+	return jobs, leftOut
+}
+
+// TestHugeJobs says that a job whose ad is too large, whatever its size, is not planned, and does not
+// hide the others of its schedd.
+func TestHugeJobs(t *testing.T) {
+	for name, size := range map[string]int{
+		"planned": maxGroup / 2, "large": maxGroup, "longer than texts are": 9 << 20, "longer than ads are": 17 << 20,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSite(t, "s@test")
+			text := strings.Repeat("x", min(size, 6<<20)) // the classad package refuses longer ones
+			var more strings.Builder
+			for i := 0; i*len(text) < size; i++ {
+				fmt.Fprintf(&more, "B%d = %q\n", i, text)
+			}
+			huge := job("ClusterId = 2\nUser = \"mallory@test\"\nRank = size(MY.B0) + size(MY.B1) + size(MY.B2)\n" +
+				more.String())
+			p.schedds[0].SetJobs(job(""), huge)
+			look := p.see()
+			s := look.Schedds["s@test"]
+			require.True(t, s.Read, "%v", s.Failed)
+			all, leftOut := ids(s, "alice")
+			require.Equal(t, map[JobKey]bool{{"s@test", 1, 0}: true}, all)
+			require.Zero(t, leftOut)
+			all, leftOut = ids(s, "mallory")
+			require.Equal(t, map[JobKey]bool{{"s@test", 2, 0}: true}, all)
+			if size < maxGroup {
+				require.Zero(t, leftOut)
+				require.Empty(t, look.Problems)
+				return
+			}
+			require.Equal(t, 1, leftOut)
+			for _, g := range s.Groups {
+				if g.Spec.leftOut {
+					require.ErrorContains(t, g.Spec.Wrong, "its ad has more than 262144 bytes")
+				}
+			}
+			require.Equal(t, []string{"the ads of 1 jobs in the queue of schedd s@test are too large, and the jobs " +
+				"are not planned: among them jobs of mallory@test"}, look.Problems)
+		})
+	}
+}
+
+// TestGreedyUser says that when a queue is too large, the largest ads of the user who has most are
+// left out, those jobs are still seen, and the jobs of others are planned.
+func TestGreedyUser(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.most = 200 << 10
+	var jobs []string
+	for i := range 100 {
+		greedy := fmt.Sprintf("ClusterId = 2\nProcId = %d\nUser = \"mallory@test\"\nRequirements = MY.Environment =!= 1\n"+
+			"Environment = %q\n", i, fmt.Sprint(i, strings.Repeat("e", 4000)))
+		switch i {
+		case 98:
+			greedy += "JobStatus = 2\nRemoteHost = \"slot1@n\"\nJobCurrentStartDate = 1700000000\nEstimatedRunTime = 77\n"
+		case 99:
+			greedy += "Environment = \"short\"\n"
+		}
+		jobs = append(jobs, job(greedy), job(fmt.Sprintf("ProcId = %d\nRequestMemory = %d", i, i)))
+	}
+	p.schedds[0].SetJobs(jobs...)
+	for range 2 {
+		s := p.see().Schedds["s@test"]
+		require.True(t, s.Read, "%v", s.Failed)
+		all, leftOut := ids(s, "alice")
+		require.Len(t, all, 100)
+		require.Zero(t, leftOut)
+		all, leftOut = ids(s, "mallory")
+		require.Len(t, all, 100)
+		require.Equal(t, 99, leftOut)
+		require.Len(t, s.Groups, 103)
+		for _, g := range s.Groups {
+			if g.Runs() {
+				require.Equal(t, []string{"slot1@n"}, g.Hosts)
+				require.EqualValues(t, 1_700_000_000, g.Started)
+				require.EqualValues(t, 77, g.Spec.Estimate)
+				require.InDelta(t, 1, g.Spec.Weight, 0)
+				require.ErrorContains(t, g.Spec.Wrong, "too large with all ads of mallory@test")
+			}
+		}
+	}
+	p.schedds[0].SetJobs(jobs[1], jobs[0])
+	_, leftOut := ids(p.see().Schedds["s@test"], "mallory")
+	require.Zero(t, leftOut, "there is room again")
+}
+
+// TestIntakeIsBounded says how much is kept of 60,000 jobs with environments of 4 kB.
+func TestIntakeIsBounded(t *testing.T) {
+	const most = 20 << 20
+	k := newIntake(question{name: "s@test", most: most})
+	environment := strings.Repeat("e", 4000)
+	for i := range 60_000 {
+		lines := fmt.Sprintf("User = \"mallory@test\"\nJobStatus = 1\nQDate = %d\nEnvironment = \"%d%s\"\nJobIds = \"2.%d\"\n",
+			i, i, environment, i)
+		require.NoError(t, k.add(cedar.Lines(lines), len(lines)))
+		require.LessOrEqual(t, k.size, most)
+		if i%1000 == 0 {
+			lines = fmt.Sprintf("User = \"alice@test\"\nJobStatus = 1\nRequestCpus = %d\nJobIds = \"1.%d\"\n", i, i)
+			require.NoError(t, k.add(cedar.Lines(lines), len(lines)))
+		}
+	}
+	groups := k.all()
+	require.Len(t, groups, 61)
+	jobs := 0
+	for _, g := range groups {
+		jobs += len(strings.Fields(string(g.ids)))
+	}
+	require.Equal(t, 60_060, jobs)
+}
