@@ -60,7 +60,7 @@ fuzz: ## which input breaks it? each fuzz target for FUZZTIME; what is found bec
 stress: ## which test loses a race? the tests of PKG with delays before statements, chosen by SEED
 	go run ./integration/stress -seed $(SEED) -race $(PKG)
 
-soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (an hour with 60s)
+soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (an hour with 60s; HOSTILE=1h besieges for an hour more)
 	.ci/soak $(FUZZTIME)
 
 bench: ## is it fast? the benchmarks, six times each, for benchstat
