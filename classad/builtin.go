@@ -82,6 +82,7 @@ func (b *Builtin) spelled(name string) *Builtin {
 type callCode struct {
 	builtin *Builtin
 	args    []code
+	first   int // the weight of the first argument, which some functions evaluate many times
 	exprs   []ast.Expr
 	memo    memo
 }

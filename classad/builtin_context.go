@@ -41,11 +41,11 @@ func countMatches(c call) Value {
 // in the second argument and its elements are looked up where the search for that name ended: where
 // it was found or, if it was not, in the outermost ad.
 func (c call) inEach(use func(Value)) Value {
-	what, height := c.code.args[0], 0
+	what, height, weight := c.code.args[0], 0, c.code.first
 	found, at, ok := c.definition(0)
 	if ok && found.kind == deferred {
 		p := found.expr().program(c.ev.functions)
-		what, height = p.code, p.height
+		what, height, weight = p.code, p.height, p.weight
 	} else if ok {
 		what = &constantCode{found}
 	}
@@ -58,7 +58,7 @@ func (c call) inEach(use func(Value)) Value {
 	}
 	l := contexts.list()
 	for i := range l.len() {
-		if !c.ev.spend(1) {
+		if !c.ev.spend(stepsPerElement + weight) {
 			break
 		}
 		use(c.inside(l.in(c.ev, i, at), what))
@@ -87,7 +87,7 @@ func (c call) inside(ad Value, what code) Value {
 	switch ad.kind {
 	case Ad:
 		in := *ad.frame()
-		for f := &in; f != nil && in.theirs == nil; f = f.parent {
+		for f := &in; f != nil && in.theirs == nil && c.ev.spend(1); f = f.parent {
 			if f.role == side {
 				in.theirs = f.theirs
 			}
@@ -119,7 +119,7 @@ func (c call) definition(i int) (found Value, at *frame, ok bool) {
 		}
 		return undefined, at, false
 	case *rootCode:
-		return c.ev.written(c.frame.root(), &n.name)
+		return c.ev.written(c.ev.outermost(c.frame), &n.name)
 	case *scopedCode:
 		return c.selected(&n.selectCode)
 	case *selectCode:
@@ -143,7 +143,7 @@ func (c call) selected(n *selectCode) (found Value, at *frame, ok bool) {
 // written returns the unevaluated definition of a name in an ad or the ads around it, and the ad
 // where it was found. If it was not, at is the outermost ad and ok is false.
 func (ev *evaluator) written(f *frame, n *name) (found Value, at *frame, ok bool) {
-	for ; f != nil; f = f.parent {
+	for ; f != nil && ev.spend(1); f = f.parent {
 		at = f
 		if v, ok := f.ad.find(n); ok {
 			return v, f, true

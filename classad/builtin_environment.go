@@ -46,14 +46,14 @@ func (c call) syntax() int {
 
 func argsToList(c call) Value {
 	s, syntax := c.args[0], c.syntax()
-	if s.kind != String || syntax == 0 || !c.ev.spend(len(s.str())/bytesPerStep) {
+	if s.kind != String || syntax == 0 || !c.ev.spend(len(s.str())/quotedBytesPerStep) {
 		return errorValue
 	}
-	args, ok := strings.FieldsFunc(s.str(), isArgBlank), true
+	args, ok := strings.FieldsFunc(s.str(), isArgBlank[rune]), true
 	if syntax == 2 {
 		args, ok = splitArgs(s.str())
 	}
-	if !ok || !c.ev.spend(len(args)) {
+	if !ok || !c.ev.spend(stepsPerElement*len(args)) {
 		return errorValue
 	}
 	values := make([]Value, len(args))
@@ -65,7 +65,7 @@ func argsToList(c call) Value {
 
 const argBlanks = " \t\n\r"
 
-func isArgBlank(r rune) bool { return strings.ContainsRune(argBlanks, r) }
+func isArgBlank[T rune | byte](c T) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // splitArgs reads the new syntax: arguments are separated by blanks; single quotes may enclose
 // parts of them, and two quotes within such a part stand for one. ok is false if a quote is not
@@ -89,7 +89,7 @@ func splitArgs(s string) (args []string, ok bool) {
 				}
 				arg = append(arg, s[i])
 			}
-		case !isArgBlank(rune(c)):
+		case !isArgBlank(c):
 			started = true
 			arg = append(arg, c)
 		case started:
@@ -108,7 +108,7 @@ func listToArgs(c call) Value {
 	var b []byte
 	ok := syntax != 0
 	isList := c.each(c.args[0], func(v Value) bool {
-		ok = ok && v.kind == String && c.ev.spend(len(v.str())/bytesPerStep)
+		ok = ok && v.kind == String && c.ev.spend(len(v.str())/quotedBytesPerStep)
 		switch {
 		case !ok:
 		case syntax == 2:
@@ -142,7 +142,7 @@ func appendArg(b []byte, arg string) []byte {
 	}
 	quoted := false
 	for _, c := range []byte(arg) {
-		special := c == '\'' || isArgBlank(rune(c))
+		special := c == '\'' || isArgBlank(c)
 		if special != quoted {
 			b = append(b, '\'')
 			quoted = special
@@ -195,7 +195,7 @@ func (e environment) value(c call) Value {
 const delimiters = "!#$%&*+,-/:;<>?@^`|~\x1f"
 
 func envV1ToV2(c call) Value {
-	if c.args[0].kind != String || !c.ev.spend(len(c.args[0].str())/bytesPerStep) {
+	if c.args[0].kind != String || !c.ev.spend(len(c.args[0].str())/quotedBytesPerStep) {
 		return errorValue
 	}
 	s, delimiter := c.args[0].str(), byte(';')
@@ -212,7 +212,7 @@ func envV1ToV2(c call) Value {
 		} else {
 			s = ""
 		}
-		if entry != "" && (!c.ev.spend(1) || !e.set(entry)) {
+		if entry != "" && (!c.ev.spend(stepsPerEntry) || !e.set(entry)) {
 			return errorValue
 		}
 	}
@@ -225,12 +225,12 @@ func mergeEnvironment(c call) Value {
 		if a.kind == Undefined {
 			continue
 		}
-		if a.kind != String || !c.ev.spend(len(a.str())/bytesPerStep) {
+		if a.kind != String || !c.ev.spend(len(a.str())/quotedBytesPerStep) {
 			return errorValue
 		}
 		entries, ok := splitArgs(a.str())
 		for _, entry := range entries {
-			ok = ok && c.ev.spend(1) && e.set(entry)
+			ok = ok && c.ev.spend(stepsPerEntry) && e.set(entry)
 		}
 		if !ok {
 			return errorValue

@@ -69,11 +69,14 @@ func userMap(c call) Value {
 	case name.kind != String || user.kind != String:
 		return otherwise
 	}
+	if !c.ev.spend((len(name.str()) + len(user.str())) / bytesPerStep) {
+		return errorValue
+	}
 	mapped, ok := c.ev.userMap(name.str(), user.str())
-	if !ok || !c.ev.spend(len(mapped)/bytesPerStep) {
+	if !ok {
 		return otherwise
 	}
-	items := slices.Collect(stringListItems(mapped, ","))
+	items := slices.Collect(c.items(mapped, ","))
 	if len(c.args) == 2 {
 		values := make([]Value, len(items))
 		for i := range items {
@@ -95,7 +98,7 @@ func userMap(c call) Value {
 // userHome treats a second argument that is empty or not a string as missing.
 func userHome(c call) Value {
 	user, otherwise := c.args[0], c.option(1)
-	if user.kind == String {
+	if user.kind == String && c.ev.spend(len(user.str())/bytesPerStep) {
 		if home, ok := c.ev.userHome(user.str()); ok {
 			return text(home)
 		}

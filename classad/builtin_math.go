@@ -15,7 +15,7 @@ func rounding(name, doc, example string, round func(float64) float64) Builtin {
 			if x.kind == Integer {
 				return x
 			}
-			r, ok := realOf(x)
+			r, ok := c.ev.realOf(x)
 			if !ok {
 				return errorValue
 			}
@@ -42,8 +42,11 @@ var mathBuiltins = []Builtin{
 }
 
 func power(c call) Value {
-	x, okX := realOf(c.args[0])
-	y, okY := realOf(c.args[1])
+	x, okX := c.ev.realOf(c.args[0])
+	y, okY := c.ev.realOf(c.args[1])
+	if !c.ev.spend(stepsPerPower) {
+		return errorValue
+	}
 	switch r := pow(x, y); {
 	case !okX || !okY:
 		return errorValue
@@ -57,16 +60,16 @@ func power(c call) Value {
 // quantize rounds a number up to a multiple of the second argument or, if that is a list, to its
 // first element that is not less; if all elements are less, to a multiple of the last one.
 func quantize(c call) Value {
-	x, ok := number(c.args[0])
+	x, ok := c.ev.number(c.args[0])
 	if !ok {
 		return errorValue
 	}
 	if c.args[1].kind != List {
-		return multiple(c.args[0], c.args[1])
+		return c.ev.multiple(c.args[0], c.args[1])
 	}
 	last, result := undefined, undefined
 	c.each(c.args[1], func(element Value) bool {
-		base, isNumber := number(element)
+		base, isNumber := c.ev.number(element)
 		switch {
 		case !isNumber:
 			result = errorValue
@@ -85,24 +88,24 @@ func quantize(c call) Value {
 	case last.kind == Undefined:
 		return c.args[0]
 	default:
-		return multiple(c.args[0], last)
+		return c.ev.multiple(c.args[0], last)
 	}
 }
 
 // number returns integers unchanged and converts everything else to real; false if that is
 // impossible.
-func number(v Value) (Value, bool) {
+func (ev *evaluator) number(v Value) (Value, bool) {
 	if v.kind == Integer {
 		return v, true
 	}
-	r, ok := realOf(v)
+	r, ok := ev.realOf(v)
 	return realValue(r), ok
 }
 
 // multiple rounds a number up to a multiple of the base; the number stays if the base is 0.
-func multiple(original, base Value) Value {
-	x, _ := number(original)
-	base, ok := number(base)
+func (ev *evaluator) multiple(original, base Value) Value {
+	x, _ := ev.number(original)
+	base, ok := ev.number(base)
 	if !ok {
 		return errorValue
 	}

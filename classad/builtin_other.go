@@ -77,7 +77,7 @@ func versionInRange(c call) Value {
 
 func evalText(c call) Value {
 	s := c.text(0)
-	if !c.ev.spend(len(s)) {
+	if !c.ev.spend(stepsPerParsedByte * len(s)) {
 		return errorValue
 	}
 	e, err := parser.Syntax{Strict: c.ev.strict}.Expr(s)

@@ -58,18 +58,16 @@ type pattern struct {
 // evaluation, because a search step is far cheaper than an evaluation step.
 const mostSearchSteps = 10_000_000
 
-// searchStepsPerStep is how many steps of a search count as one of evaluation.
-const searchStepsPerStep = 8
-
 // pattern compiles a pattern; ok is false if it is invalid. Unknown option letters are ignored. The
-// call caches its last pattern, because it rarely gets another one.
+// call caches its last pattern, because it rarely gets another one; the steps are the same, so that
+// they do not depend on what was evaluated before.
 func (c call) pattern(text, options string) (p pattern, ok bool) {
+	if !c.ev.spend(stepsPerPatternByte*min(len(text), pcre.MaxPattern) + len(options)/bytesPerStep) {
+		return pattern{}, false
+	}
 	key := memoKey{text, options}
 	re, ok := c.code.memo.get(key).(*pcre.Regexp)
 	if !ok {
-		if !c.ev.spend(len(text)) {
-			return pattern{}, false
-		}
 		var err error
 		if re, err = pcre.Compile(text, flags(options)); err != nil {
 			return pattern{}, false
@@ -81,10 +79,8 @@ func (c call) pattern(text, options string) (p pattern, ok bool) {
 
 func flags(options string) pcre.Flags {
 	var f pcre.Flags
-	for letter, flag := range map[string]pcre.Flags{
-		"i": pcre.Caseless, "m": pcre.Multiline, "s": pcre.DotAll, "x": pcre.Extended,
-	} {
-		if strings.Contains(options, letter) {
+	for i, flag := range [...]pcre.Flags{pcre.Caseless, pcre.Multiline, pcre.DotAll, pcre.Extended} {
+		if strings.IndexByte(options, "imsx"[i]) >= 0 {
 			f |= flag
 		}
 	}
@@ -102,7 +98,7 @@ func (p *pattern) find(s string, from int, mode pcre.Mode) []int {
 	if p.caps == nil {
 		p.caps = make([]int, 2*(1+p.Groups()))
 	}
-	if !p.search(s, from, mode, p.caps) {
+	if !p.ev.spend(len(p.caps)/bytesPerStep) || !p.search(s, from, mode, p.caps) {
 		return nil
 	}
 	return p.caps
@@ -115,7 +111,7 @@ func (p *pattern) search(s string, from int, mode pcre.Mode, caps []int) bool {
 	}
 	budget := most
 	found, err := p.Match(s, from, mode, caps, &budget)
-	p.ev.spend((most - budget) / searchStepsPerStep)
+	p.ev.spend(stepsPerSearch + (most-budget)/searchStepsPerStep)
 	return found && err == nil && !p.ev.failed
 }
 
@@ -188,13 +184,17 @@ func stringListRegexpMember(c call) Value {
 		separators = c.args[2].str()
 	}
 	s := c.args[1].str()
-	re, ok := c.pattern(c.args[0].str(), mapBytes(c.option(3), lower))
-	if !ok || !c.ev.spend(len(s)/bytesPerStep) {
+	options := c.option(3)
+	if !c.ev.spend(len(options) / bytesPerStep) {
+		return errorValue
+	}
+	re, ok := c.pattern(c.args[0].str(), mapBytes(options, lower))
+	if !ok {
 		return errorValue
 	}
 	result := undefined
-	for item := range stringListItems(s, separators) {
-		if c.ev.spend(1) && re.has(item) {
+	for item := range c.items(s, separators) {
+		if re.has(item) {
 			return boolean(true)
 		}
 		result = boolean(false)
@@ -296,7 +296,7 @@ func (s *substitution) expand(m []int) error {
 		if m[group] >= 0 && m[group] <= m[group+1] {
 			s.out = append(s.out, s.text[m[group]:m[group+1]]...)
 		}
-		if !s.ev.spend((m[group+1] - m[group]) / bytesPerStep) {
+		if !s.ev.spend(max(0, m[group+1]-m[group]) / bytesPerStep) {
 			return errExhausted
 		}
 	}

@@ -56,13 +56,13 @@ var stringBuiltins = []Builtin{
 		Name: "splitUserName", MinArgs: 1, MaxArgs: 1, Condor: true, Missing: MissingFails,
 		Doc:     "Cuts a string at the first @; without one the second half is empty.",
 		Example: `splitUserName("ann@cs")[0] is "ann"`,
-		fn:      func(c call) Value { return splitAt(c.args[0], false) },
+		fn:      func(c call) Value { return c.splitAt(false) },
 	},
 	{
 		Name: "splitSlotName", MinArgs: 1, MaxArgs: 1, Condor: true, Missing: MissingFails,
 		Doc:     "Cuts a string at the first @; without one the first half is empty.",
 		Example: `splitSlotName("node7")[1] is "node7"`,
-		fn:      func(c call) Value { return splitAt(c.args[0], true) },
+		fn:      func(c call) Value { return c.splitAt(true) },
 	},
 }
 
@@ -183,12 +183,12 @@ func split(c call) Value {
 		separators = c.args[1].str()
 	}
 	s := c.args[0]
-	if s.kind != String || !c.ev.spend(len(s.str())/bytesPerStep) {
+	if s.kind != String || !c.ev.spend((len(s.str())+len(separators))/bytesPerStep) {
 		return errorValue
 	}
 	const usualItems = 16
 	items := splitItems(c.ev.room(usualItems), s.str(), separators)
-	if !c.ev.spend(len(items)) {
+	if !c.ev.spend(stepsPerElement * len(items)) {
 		return errorValue
 	}
 	return c.ev.newList(list{values: items})
@@ -197,39 +197,24 @@ func split(c call) Value {
 // splitItems appends the items to the values. An empty item counts only if, apart from blanks, the
 // separator after it is the same as the one before it.
 func splitItems(values []Value, s, separators string) []Value {
-	before, start := byte(0), 0
-	for {
-		i := indexAny(s[start:], separators)
-		if i < 0 {
-			break
+	set, before, start := newByteSet(separators), byte(0), 0
+	for i := range len(s) {
+		c := s[i]
+		if !set.has(c) {
+			continue
 		}
-		c := s[start+i]
-		if i > 0 || c == before {
-			values = append(values, text(s[start:start+i]))
+		if i > start || c == before {
+			values = append(values, text(s[start:i]))
 		}
 		if !isBlank(c) {
 			before = c
 		}
-		start += i + 1
+		start = i + 1
 	}
 	if start < len(s) {
 		values = append(values, text(s[start:]))
 	}
 	return values
-}
-
-// indexAny returns the index of the first byte of s that is among the given bytes, or -1.
-func indexAny(s, bytes string) int {
-	if len(bytes) == 1 {
-		return strings.IndexByte(s, bytes[0])
-	}
-	set := newByteSet(bytes)
-	for i := range len(s) {
-		if set.has(s[i]) {
-			return i
-		}
-	}
-	return -1
 }
 
 // byteSet is a set of bytes.
@@ -244,8 +229,9 @@ func newByteSet(s string) (b byteSet) {
 
 func (b *byteSet) has(c byte) bool { return b[c>>6]>>(c&63)&1 != 0 }
 
-func splitAt(v Value, nameLast bool) Value {
-	if v.kind != String {
+func (c call) splitAt(nameLast bool) Value {
+	v := c.args[0]
+	if v.kind != String || !c.ev.spend(2*stepsPerElement+len(v.str())/bytesPerStep) {
 		return errorValue
 	}
 	before, after, found := strings.Cut(v.str(), "@")

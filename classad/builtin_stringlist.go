@@ -2,7 +2,6 @@ package classad
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -64,10 +63,11 @@ func stringListSize(c call) Value {
 			separators = a.str()
 		}
 	}
-	if !c.ev.spend(len(c.args[0].str()) / bytesPerStep) {
-		return errorValue
+	n := int64(0)
+	for range c.items(c.args[0].str(), separators) {
+		n++
 	}
-	return integer(int64(len(slices.Collect(stringListItems(c.args[0].str(), separators)))))
+	return integer(n)
 }
 
 // twoLists reads the arguments of functions of two string lists. If one list is undefined, it
@@ -87,8 +87,7 @@ func (c call) twoLists() (first, second, separators string, result Value, decide
 	if c.args[0].kind == Undefined && c.args[1].kind == Undefined {
 		return "", "", "", undefined, true
 	}
-	first, second = c.args[0].str(), c.args[1].str()
-	return first, second, separators, errorValue, !c.ev.spend((len(first) + len(second)) / bytesPerStep)
+	return c.args[0].str(), c.args[1].str(), separators, errorValue, false
 }
 
 func stringListMember(c call, equal func(a, b string) bool) Value {
@@ -96,7 +95,7 @@ func stringListMember(c call, equal func(a, b string) bool) Value {
 	if decided {
 		return result
 	}
-	for item := range stringListItems(l, separators) {
+	for item := range c.items(l, separators) {
 		if equal(item, x) {
 			return boolean(true)
 		}
@@ -115,15 +114,15 @@ func stringListSubset(c call, key func(string) string) Value {
 		return boolean(true)
 	}
 	set := map[string]bool{}
-	for item := range stringListItems(second, separators) {
-		if !c.ev.spend(1) {
+	for item := range c.items(second, separators) {
+		if !c.ev.spend(stepsPerEntry) {
 			return errorValue
 		}
 		set[key(item)] = true
 	}
 	all := false
-	for item := range stringListItems(first, separators) {
-		if all = c.ev.spend(1) && set[key(item)]; !all {
+	for item := range c.items(first, separators) {
+		if all = set[key(item)]; !all {
 			break
 		}
 	}
@@ -140,23 +139,39 @@ func stringListsIntersect(c call) Value {
 	if separators == "" {
 		separators = " ,"
 	}
-	first, second := c.args[0].str(), c.args[1].str()
-	if !c.ev.spend((len(first) + len(second)) / bytesPerStep) {
-		return errorValue
-	}
 	set := map[string]bool{}
-	for item := range splitBytes(second, separators) {
-		if !c.ev.spend(1) {
+	for item := range c.charged(splitBytes, c.args[1].str(), separators) {
+		if !c.ev.spend(stepsPerEntry) {
 			return errorValue
 		}
 		set[item] = true
 	}
-	for item := range splitBytes(first, separators) {
+	for item := range c.charged(splitBytes, c.args[0].str(), separators) {
 		if set[item] {
 			return boolean(true)
 		}
 	}
 	return boolean(false)
+}
+
+// items iterates over the items of a string list as [stringListItems] does, and ends early if the
+// steps do not suffice.
+func (c call) items(s, separators string) iter.Seq[string] {
+	return c.charged(stringListItems, s, separators)
+}
+
+// charged charges steps for a walk through the items of s and for each of them.
+func (c call) charged(split func(s, separators string) iter.Seq[string], s, separators string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !c.ev.spend((len(s) + len(separators)) / bytesPerStep) {
+			return
+		}
+		for item := range split(s, separators) {
+			if !c.ev.spend(1+len(item)/bytesPerStep) || !yield(item) {
+				return
+			}
+		}
+	}
 }
 
 // stringListItems iterates over the items of a string list, trimmed, without empty ones.

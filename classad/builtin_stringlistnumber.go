@@ -86,15 +86,12 @@ func (c call) summarize(start float64, combine func(result, x float64) float64, 
 	if len(c.args) == 2 {
 		separators = c.args[1].str()
 	}
-	if !c.texts() || !c.ev.spend(len(c.args[0].str())/bytesPerStep) {
+	if !c.texts() {
 		return errorValue
 	}
 	s := summary{result: start}
-	for item := range stringListItems(c.args[0].str(), separators) {
-		if !c.ev.spend(1) {
-			return errorValue
-		}
-		x, ok := leadingNumber(item)
+	for item := range c.items(c.args[0].str(), separators) {
+		x, ok := c.ev.leadingNumber(item)
 		if !ok {
 			return errorValue
 		}

@@ -16,6 +16,9 @@ func (c call) instant(v Value) Value {
 }
 
 func splitTime(c call) Value {
+	if !c.ev.spend(stepsPerTime) {
+		return errorValue
+	}
 	switch t := c.instant(c.args[0]); t.kind {
 	case AbsTime:
 		return splitAbsTime(t)
@@ -81,7 +84,7 @@ func formatTime(c call) Value {
 	if t.kind == AbsTime {
 		t = splitAbsTime(t)
 	}
-	if t.kind != Ad || !c.ev.spend(1+min(len(format), maxFormatted)) {
+	if t.kind != Ad || !c.ev.spend(stepsPerTime+stepsPerFormatByte*len(format)) {
 		return errorValue
 	}
 	part := func(name string) int {
@@ -118,13 +121,16 @@ func integerOnly(v Value) Value {
 func interval(c call) Value {
 	x := c.args[0]
 	if x.kind != Integer {
-		r, ok := realOf(x)
+		r, ok := c.ev.realOf(x)
 		if !ok {
 			return errorValue
 		}
 		if x = realValue(r); math.Abs(r) < math.MaxInt64 {
 			x = integer(int64(r))
 		}
+	}
+	if !c.ev.spend(stepsPerNumber) {
+		return errorValue
 	}
 	cut, _ := cutNumber(x)
 	n := int(cut)

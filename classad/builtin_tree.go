@@ -40,6 +40,9 @@ func unparse(c call) Value {
 	if !isReference(c.code.exprs[0]) {
 		return errorValue
 	}
+	if !c.ev.affords(c.code.exprs[0], 1, 1) {
+		return errorValue
+	}
 	n := newName(string(ast.Append(nil, c.code.exprs[0], ast.Canonical)))
 	v, ok := c.frame.ad.find(&n)
 	if !ok {

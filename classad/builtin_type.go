@@ -50,7 +50,7 @@ func toInt(c call) Value {
 	if x.kind == Integer {
 		return x
 	}
-	r, ok := realOf(x)
+	r, ok := c.ev.realOf(x)
 	if !ok {
 		return errorValue
 	}
@@ -58,7 +58,7 @@ func toInt(c call) Value {
 }
 
 func toReal(c call) Value {
-	r, ok := realOf(c.args[0])
+	r, ok := c.ev.realOf(c.args[0])
 	if !ok {
 		return errorValue
 	}

@@ -23,7 +23,7 @@ type rootCode struct{ name name }
 
 func (c *rootCode) eval(ev *evaluator, f *frame) Value {
 	ev.outside = true
-	return ev.selected(f.root(), &c.name)
+	return ev.selected(ev.outermost(f), &c.name)
 }
 
 type selectCode struct {

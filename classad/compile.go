@@ -60,6 +60,7 @@ func (c *compiler) compile(e ast.Expr) code {
 	case *ast.List:
 		return &listCode{elems: c.all(n.Elems), tree: n}
 	case *ast.Record:
+		c.weight += n.Len()
 		return &recordCode{recordOf(n)}
 	}
 	return &constantCode{errorValue}
@@ -120,5 +121,12 @@ func (c *compiler) call(n *ast.Call) code {
 	if b == nil || !b.takes(n) {
 		return &constantCode{errorValue}
 	}
-	return &callCode{builtin: b.spelled(n.Name), args: c.all(n.Args), exprs: n.Args}
+	code := &callCode{builtin: b.spelled(n.Name), exprs: n.Args}
+	if len(n.Args) > 0 {
+		before := c.weight
+		code.args = append(code.args, c.compile(n.Args[0]))
+		code.first = c.weight - before
+		code.args = append(code.args, c.all(n.Args[1:])...)
+	}
+	return code
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
 // textOf converts a value to text as strcat does: strings unchanged, times without the call of
@@ -42,11 +44,12 @@ func appendText(b []byte, v Value) []byte {
 }
 
 // realOf converts numbers, booleans, times in whole seconds and strings that begin with a number;
-// what follows the number is ignored. The second result is false for all other values.
-func realOf(v Value) (float64, bool) {
+// what follows the number is ignored. It charges steps for strings. The second result is false for
+// all other values, and if the steps do not suffice.
+func (ev *evaluator) realOf(v Value) (float64, bool) {
 	switch v.kind {
 	case String:
-		return leadingNumber(v.str())
+		return ev.leadingNumber(v.str())
 	case AbsTime, RelTime:
 		return secondsOf(v), true
 	default:
@@ -70,17 +73,31 @@ func toInteger(r float64, round func(float64) float64) Value {
 
 // leadingNumber reads the longest prefix of s that is a number, as the C function strtod does:
 // blanks and a sign, then decimal or hexadecimal digits with an exponent, inf, infinity or nan. The
-// second result is false if there is none.
-func leadingNumber(s string) (float64, bool) {
+// second result is false if there is none or the steps do not suffice.
+func (ev *evaluator) leadingNumber(s string) (float64, bool) {
+	all := len(s)
 	s = strings.TrimLeft(s, blanks)
 	const longest = 1000 // more digits do not change the value
+	skipped := all - len(s)
 	s = s[:min(len(s), longest)]
 	number := s[:numberEnd(s)]
+	if !ev.spend((skipped+len(number))/bytesPerStep + stepsToRead(number)) {
+		return 0, false
+	}
 	if isHex(strings.TrimLeft(number, "+-")) && !strings.ContainsAny(number, "pP") {
 		number += "p0"
 	}
-	r, err := strconv.ParseFloat(number, 64)
+	r, err := ast.ParseReal(number)
 	return r, err == nil || math.IsInf(r, 0)
+}
+
+// stepsToRead is for numbers that do not look quick, see [ast.ParseReal].
+func stepsToRead(number string) int {
+	const quick = 19
+	if len(number) > quick || strings.ContainsAny(number, "eE") {
+		return stepsPerLongNumber + len(number)/quotedBytesPerStep
+	}
+	return stepsPerNumber
 }
 
 func isHex(s string) bool { return len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' }

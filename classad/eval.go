@@ -15,10 +15,6 @@ const (
 	maxDepth = 300_000
 	// defaultMaxSteps is the budget of an evaluation; see [Scope.MaxSteps].
 	defaultMaxSteps = 2_000_000
-	// bytesPerStep is how much text may be built per step.
-	bytesPerStep = 64
-	// stepsPerAttribute is the cost of printing an attribute, besides that of its expression.
-	stepsPerAttribute = 4
 )
 
 // evaluator is one evaluation in progress. If it exceeds a limit it fails as a whole: everything
@@ -76,8 +72,11 @@ func newMatching(s Scope) *matching {
 }
 
 // finish returns the result of the evaluation: v, or error if a limit was exceeded. It recycles the
-// matching unless v is a list or an ad, which may refer to it.
+// matching unless v is a list or an ad, which may refer to it; these cost more, therefore.
 func (m *matching) finish(v Value) Value {
+	if v.kind == List || v.kind == Ad {
+		m.spend(stepsPerKept)
+	}
 	m.metered()
 	if m.failed {
 		v = errorValue
@@ -161,10 +160,15 @@ func (ev *evaluator) affords(e ast.Expr, price, deeper int) bool {
 		return false
 	}
 	switch n := e.(type) {
-	case *ast.List, *ast.Record:
+	case *ast.List:
+		price += deeper
+	case *ast.Record:
+		if !ev.spend(stepsPerAttribute * n.Len()) {
+			return false
+		}
 		price += deeper
 	case *ast.Literal:
-		return ev.spend(len(n.Text) / bytesPerStep)
+		return ev.spend(len(n.Text) / quotedBytesPerStep)
 	default:
 	}
 	for _, child := range ast.Children(e) {
@@ -207,7 +211,7 @@ func (ev *evaluator) affordsText(v Value) bool {
 	case deferred:
 		return ev.affords(v.expr().tree, 1, 0)
 	default:
-		return !ev.failed
+		return ev.spend(stepsPerNumber)
 	}
 }
 
@@ -327,7 +331,7 @@ func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
 		return ev.selected(x.frame(), n)
 	case List:
 		l := x.list()
-		if !ev.spend(l.len()) {
+		if !ev.spend(stepsPerElement * l.len()) {
 			return errorValue
 		}
 		values := ev.room(l.len())

@@ -135,8 +135,10 @@ func TestMaxSteps(t *testing.T) {
 		{"countMatches(x2 > 0, { MY, MY })", 100, "error"},
 		{"countMatches(x2 > 0, { MY, MY })", 1000, "2"},
 		{"size(strcat(s, s, s, s))", 50, "error"},
-		{"size(strcat(s, s, s, s))", 100, "4000"},
+		{"size(strcat(s, s, s, s))", 300, "4000"},
 		{`regexp("(a*)*b", s)`, 1000, "error"},
+		{`regexps("(?(DEFINE)(.{900}\\K))(?=(?1))", s, "\\0", "g")`, 1000, "error"}, // its match ends before it begins
+		{"countMatches(1+1+1+1+1+1+1+1+1+1 > 0, { MY, MY, MY, MY, MY, MY, MY, MY, MY, MY })", 200, "error"},
 		{`regexp("a+", s)`, 1000, "true"},
 		{`{ regexp("a+", s) }[0]`, math.MaxInt, "true"},
 	} {

@@ -2,7 +2,6 @@ package classad
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -102,7 +101,7 @@ func plainReal(s string, i int) (Value, int) {
 			return Value{}, 0
 		}
 	}
-	r, err := strconv.ParseFloat(s[:i], 64)
+	r, err := ast.ParseReal(s[:i])
 	if err != nil || math.IsInf(r, 0) {
 		return Value{}, 0
 	}

@@ -100,6 +100,10 @@ func (r *references) sorted() []string {
 }
 
 func (r *references) add(name string) {
+	if r.paid && !r.ev.spend(stepsPerReference+len(name)/quotedBytesPerStep) {
+		r.failed = true
+		return
+	}
 	key := ast.Fold(name)
 	if _, ok := r.names[key]; !ok {
 		r.names[key] = name
@@ -129,14 +133,14 @@ func (r *references) follow(e ast.Expr, inScope bool) {
 
 // walk collects the references of an expression.
 func (r *references) walk(e ast.Expr, inScope bool) {
-	if r.failed = r.failed || r.paid && !r.ev.spend(1); r.failed {
+	if r.failed = r.failed || r.paid && !r.ev.spend(6); r.failed {
 		return
 	}
 	switch n := e.(type) {
 	case *ast.Attr:
 		start := r.at
 		if n.Absolute {
-			start = r.root.root()
+			start = r.ev.outermost(r.root)
 		}
 		r.resolve(nameOf(n.Name, n.Key), start, inScope)
 	case *ast.Select:
@@ -213,7 +217,7 @@ func firstName(selection string) string {
 // so that what is walked next counts as standing there, as in HTCondor.
 func (r *references) resolve(n name, f *frame, inScope bool) {
 	before := r.at
-	for ; f != nil; f = f.parent {
+	for ; f != nil && (!r.paid || r.ev.spend(1)); f = f.parent {
 		r.at = f
 		v, ok := f.ad.find(&n)
 		switch {
@@ -245,7 +249,7 @@ func (r *references) special(n *name, f *frame) (found Value, ok bool) {
 	switch n.word {
 	case wordMy, wordSelf:
 	case wordRoot:
-		ad = r.root.root()
+		ad = r.ev.outermost(r.root)
 	case wordParent:
 		ad = f.parent
 	case wordCurrentTime:

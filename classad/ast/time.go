@@ -110,7 +110,7 @@ func ParseRelTime(text string) (seconds float64, ok bool) {
 		if r.cut(".") {
 			digits = r.digits() + "." + digits
 		}
-		seconds, _ = strconv.ParseFloat("0"+digits, 64) // out of range it becomes infinite
+		seconds, _ = ParseReal("0" + digits) // out of range it becomes infinite
 	}
 	for _, unit := range []struct {
 		names   string

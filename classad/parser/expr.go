@@ -211,7 +211,7 @@ func literal(t, sign *lexer.Token) ast.Expr {
 		}
 		return ast.NewInt(pos, i)
 	case floating:
-		r, err := strconv.ParseFloat(digits, 64)
+		r, err := ast.ParseReal(digits)
 		if err != nil && !math.IsInf(r, 0) {
 			r = 0
 		}

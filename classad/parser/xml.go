@@ -250,7 +250,7 @@ func xmlReal(pos ast.Pos, content string) ast.Expr {
 	if hex != "" && power == "" {
 		power = "p0"
 	}
-	r, _ := strconv.ParseFloat(word+hex+power+decimal, 64) // out of range it becomes infinite, as it should
+	r, _ := ast.ParseReal(word + hex + power + decimal) // out of range it becomes infinite, as it should
 	if sign == "-" {
 		r = -r
 	}

@@ -1,8 +1,10 @@
 package pcre_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/condor-backfill/condor-backfill/classad/internal/pcre"
@@ -75,4 +77,38 @@ func BenchmarkLong(b *testing.B) {
 			b.Fatal(matched, err)
 		}
 	}
+}
+
+// BenchmarkCompileWorst measures what compiling takes for each byte of the patterns that take most.
+func BenchmarkCompileWorst(b *testing.B) {
+	for _, length := range []int{100, 3000, 60_000} {
+		for _, piece := range []string{
+			"a", "()", "a|", "[^a]", "[[:alpha:]]", `\pL`, `\p{^Lu}`, "a*", "a?", "(?<=a)", "(?<=a|bc)", "(?i:a)", `\Qa\E`, `\R`,
+			"(?#)", "(?>a)", "(?:a|b)", "(?(?=a)b|c)", "(|a|b)", "(a(b(c)))", "[a-z]", `\d`, `\x{41}`, "a{2,3}", ".*", "(?=(?!a))",
+			"(a)?", "(?:ab)*+", "()\\1", "(?1)", "(?R)|", "\\N", "(?<!(?:a|bc|def))", "$", `\b`,
+		} {
+			pattern := strings.Repeat(piece, length/len(piece))
+			for prefix, suffix := range map[string]string{"": "", "((((((((": "))))))))", "(x)(": ")", "(?i)": "(", "(?<=": ")"} {
+				text := prefix + pattern + suffix
+				b.Run(fmt.Sprintf("%d/%s%s", length, prefix, piece), func(b *testing.B) {
+					b.ReportAllocs()
+					start := processorTime(b)
+					for b.Loop() {
+						_, _ = pcre.Compile(text, 0)
+					}
+					used := processorTime(b) - start
+					b.ReportMetric(float64(used)/float64(b.N)/float64(len(text)), "ns/byte")
+				})
+			}
+		}
+	}
+}
+
+func processorTime(b *testing.B) int64 {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return used.Utime.Nano() + used.Stime.Nano()
 }

@@ -176,6 +176,7 @@ func (m *machine) reset(pos int) {
 		captures[i] = -1
 	}
 	captures[0] = int32(pos)
+	m.steps -= len(captures) >> 4
 	if m.re.top > 0 {
 		m.regs[m.re.top] = 0
 	}

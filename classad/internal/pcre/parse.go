@@ -2,9 +2,11 @@ package pcre
 
 import "strings"
 
-// Limits of patterns; the first is this package's, the others are PCRE2's.
+// MaxPattern is the maximum length of a pattern in bytes. [Compile] does not look at longer ones.
+const MaxPattern = 1 << 16
+
+// Limits of patterns, which are PCRE2's.
 const (
-	maxPattern    = 1 << 16
 	maxNesting    = 250
 	maxRepeat     = 65535
 	maxGroups     = 65535

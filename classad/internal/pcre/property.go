@@ -2,6 +2,7 @@ package pcre
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -29,37 +30,47 @@ func (p *parser) property(negative bool) byteSet {
 		name = p.src[p.at : p.at+1]
 		p.at++
 	}
-	in, ok := propertyTest(strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name)))
+	set, ok := properties()[plainName(name)]
 	if !ok {
 		p.fail(start, "unknown property after \\P or \\p, or one that is not supported")
 		return byteSet{}
 	}
-	return setWhere(func(b byte) bool { return in(rune(b)) != negative })
+	if negative {
+		return set.inverse()
+	}
+	return set
 }
 
-// propertyTest returns the test for a property, whose name must be in lower case; false if the
-// property is unknown.
-func propertyTest(name string) (func(rune) bool, bool) {
-	number := func(r rune) bool { return unicode.In(r, unicode.L, unicode.N) }
-	blank := func(r rune) bool { return unicode.Is(unicode.Z, r) || r-'\t' < 5 && r >= '\t' || r == 0x85 }
-	switch name {
-	case "any":
-		return func(rune) bool { return true }, true
-	case "l&", "lc":
-		return func(r rune) bool { return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt) }, true
-	case "xan":
-		return number, true
-	case "xwd":
-		return func(r rune) bool { return number(r) || r == '_' }, true
-	case "xsp", "xps":
-		return blank, true
-	case "cn", "co", "cs": // they have no code point below 256
-		return func(rune) bool { return false }, true
-	}
-	for category, table := range unicode.Categories {
-		if strings.ToLower(category) == name && len(name) <= 2 {
-			return func(r rune) bool { return unicode.Is(table, r) }, true
+// plainName returns the name of a property in lower case and without what does not count in it.
+func plainName(name string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" -_", r) {
+			return -1
+		}
+		return r
+	}, name))
+}
+
+// properties returns the bytes that have each property, by its name. It computes them once, because
+// a pattern may name thousands.
+var properties = sync.OnceValue(func() map[string]byteSet {
+	sets := map[string]byteSet{}
+	set := func(in func(rune) bool, names ...string) {
+		for _, name := range names {
+			sets[name] = setWhere(func(b byte) bool { return in(rune(b)) })
 		}
 	}
-	return nil, false
-}
+	for category, table := range unicode.Categories {
+		if len(category) <= 2 {
+			set(func(r rune) bool { return unicode.Is(table, r) }, strings.ToLower(category))
+		}
+	}
+	number := func(r rune) bool { return unicode.In(r, unicode.L, unicode.N) }
+	set(func(rune) bool { return true }, "any")
+	set(func(r rune) bool { return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt) }, "l&", "lc")
+	set(number, "xan")
+	set(func(r rune) bool { return number(r) || r == '_' }, "xwd")
+	set(func(r rune) bool { return unicode.Is(unicode.Z, r) || r-'\t' < 5 && r >= '\t' || r == 0x85 }, "xsp", "xps")
+	set(func(rune) bool { return false }, "cn", "co", "cs") // they have no code point below 256
+	return sets
+})

@@ -29,8 +29,8 @@ const (
 
 // Compile compiles a pattern. The error is an [*Error].
 func Compile(pattern string, flags Flags) (*Regexp, error) {
-	if len(pattern) > maxPattern {
-		return nil, &Error{Offset: maxPattern, Message: "pattern string is longer than the limit"}
+	if len(pattern) > MaxPattern {
+		return nil, &Error{Offset: MaxPattern, Message: "pattern string is longer than the limit"}
 	}
 	p := &parser{src: pattern, opts: options(flags), numbers: map[string]int{}, names: map[int]string{}}
 	root := p.pattern()
