@@ -39,7 +39,16 @@ func (p *Pool) Last() Facts {
 func (p *Pool) Why(id backfill.JobID) (track.Unplanned, bool) { return p.seen().Why(id) }
 
 // Unplanned returns the jobs that are not planned with, by submit time, then by schedd and ID.
-func (p *Pool) Unplanned() []track.Unplanned { return p.seen().All() }
+// Until the next look it is the same slice, which must not be changed.
+func (p *Pool) Unplanned() []track.Unplanned {
+	view := p.seen()
+	p.describing.Lock()
+	defer p.describing.Unlock()
+	if p.describedOf != view {
+		p.describedOf, p.described = view, view.All()
+	}
+	return p.described
+}
 
 // Find lists the jobs that users call by a name: 12.0, or 12.0@schedd where several schedds have
 // one.

@@ -96,6 +96,10 @@ type Pool struct {
 	mu    sync.Mutex // guards what others ask for
 	facts Facts
 	view  *track.View
+
+	describing  sync.Mutex // guards what follows
+	describedOf *track.View
+	described   []track.Unplanned
 }
 
 // New makes a pool that has not been looked at.

@@ -113,6 +113,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	c.keep(r.Learned)
 	d, now, jobs := c.d, &c.now, c.checkpoint.Jobs
 	d.lastCycle.Store(&forecaster{state: r.State.Clone(), jobs: jobs, predictions: r.Predictions()})
+	d.forgetAnswers()
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()

@@ -119,6 +119,8 @@ type Daemon struct {
 	pool      atomic.Pointer[Pool]
 	lastCycle atomic.Pointer[forecaster] // of the last cycle
 	forecast  atomic.Pointer[Forecast]   // the last one that foresee made, until explain takes it
+	askedOf   sync.Mutex                 // guards asked
+	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	tuned     atomic.Pointer[Tuning]
 

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -217,12 +216,6 @@ func (p *Forecast) Find(id backfill.JobID) (JobForecast, bool) {
 		return JobForecast{}, false
 	}
 	return p.Jobs[i], true
-}
-
-// Waiting returns the forecasts of the jobs that do not run.
-func (p *Forecast) Waiting() []JobForecast {
-	runs := func(j JobForecast) bool { return j.Situation == backfill.Runs.String() }
-	return slices.DeleteFunc(slices.Clone(p.Jobs), runs)
 }
 
 func seconds(t backfill.Time) *int64 {

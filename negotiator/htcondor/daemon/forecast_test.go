@@ -29,14 +29,14 @@ func TestACluster(t *testing.T) {
 		ads, err := d.Plans(t.Context(), question)
 		require.NoError(t, err)
 		var jobs []string
-		for _, ad := range ads {
+		for _, ad := range ads.All() {
 			jobs = append(jobs, ReadJobForecast(ad, time.UTC).Job)
 		}
 		require.Equal(t, want, jobs, question)
 	}
 	ads, err := d.Plans(t.Context(), "1")
 	require.NoError(t, err)
-	_, known := ads[0].Int("SlotsMatching")
+	_, known := ads.All()[0].Int("SlotsMatching")
 	require.True(t, known)
 }
 
@@ -76,11 +76,11 @@ func TestLeftOut(t *testing.T) {
 		ads, err := d.Plans(t.Context(), question)
 		require.NoError(t, err)
 		var jobs []string
-		for _, ad := range ads {
+		for _, ad := range ads.All() {
 			jobs = append(jobs, ReadJobForecast(ad, time.UTC).Job)
 		}
 		require.Equal(t, want, jobs)
-		last := ReadJobForecast(ads[len(ads)-1], time.UTC)
+		last := ReadJobForecast(ads.All()[len(ads.All())-1], time.UTC)
 		require.Equal(t, []string{"carol", "s", "waits", w.unplanned[0].Why},
 			[]string{last.Owner, last.Schedd, last.Situation, last.Why(time.UTC)})
 		require.Nil(t, last.Start)
@@ -110,7 +110,7 @@ func TestMatchesNothing(t *testing.T) {
 		ads, err := d.Plans(t.Context(), question)
 		require.NoError(t, err)
 		var whys []string
-		for _, ad := range ads {
+		for _, ad := range ads.All() {
 			whys = append(whys, ReadJobForecast(ad, time.UTC).Why(time.UTC))
 		}
 		require.Equal(t, want, whys)

@@ -8,13 +8,13 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -162,27 +162,30 @@ func (d *Daemon) Plan() (*Forecast, error) {
 // Plans returns forecasts as ads. "" asks for all waiting jobs. "12.0" or "12.0@schedd" asks for
 // one job, with all that is known of it. "12" or "12@schedd" asks for a cluster: its jobs in short,
 // or, if it has one job, all that is known of that. If there is no such job, there is no ad.
-func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, err error) {
-	plan, err := d.Plan()
+func (d *Daemon) Plans(_ context.Context, job string) (*server.Ads, error) {
+	answers, err := d.answers()
 	if err != nil {
 		return nil, err
 	}
 	if job == "" {
-		for _, j := range d.waiting(plan) {
-			ads = append(ads, j.Ad(plan.Now))
-		}
-		return ads, nil
+		return answers.ads(), nil
 	}
+	return server.NewAds(d.explain(answers, job)...), nil
+}
+
+// explain returns all that is known of a job, or the jobs of a cluster in short.
+func (d *Daemon) explain(answers *answers, job string) (ads []*classad.ClassAd) {
+	plan := answers.plan
 	pool := *d.pool.Load()
 	ids := pool.Find(job)
 	if name, schedd, _ := strings.Cut(job, "@"); !strings.Contains(name, ".") {
-		for _, j := range d.withUnplanned(plan, slices.Clone(plan.Jobs)) {
+		for j := range answers.all {
 			if strings.HasPrefix(j.Job, name+".") && (schedd == "" || j.Schedd == schedd) {
 				ids, ads = append(ids, j.ID), append(ads, j.Ad(plan.Now))
 			}
 		}
 		if len(ads) > 1 {
-			return ads, nil
+			return ads
 		}
 		ads = nil
 	}
@@ -197,7 +200,7 @@ func (d *Daemon) Plans(_ context.Context, job string) (ads []*classad.ClassAd, e
 		describePauses(ad, j.Schedd, pool.Last().Paused)
 		ads = append(ads, ad)
 	}
-	return ads, nil
+	return ads
 }
 
 // Paused is a slot that is left out until a time, in seconds since 1970, because starts failed
@@ -239,19 +242,6 @@ func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 		failures, _ := ad.Int(fmt.Sprintf("PausedFailures%d", i))
 		all = append(all, Paused{slot, until, failures})
 	}
-}
-
-// waiting returns the forecasts of all jobs that do not run; jobs that are not planned come last.
-func (d *Daemon) waiting(plan *Forecast) []JobForecast { return d.withUnplanned(plan, plan.Waiting()) }
-
-// withUnplanned adds the forecasts of the jobs that are left out of the plan.
-func (d *Daemon) withUnplanned(plan *Forecast, all []JobForecast) []JobForecast {
-	for _, u := range (*d.pool.Load()).Unplanned() {
-		if _, known := plan.Find(u.ID); !known {
-			all = append(all, unplannedForecast(u))
-		}
-	}
-	return all
 }
 
 // unplannedForecast returns the forecast of a job that is left out of the plan: it only has a

@@ -101,7 +101,9 @@ func (c *Collector) query(_ context.Context, call *security.Call) error {
 	for _, adType := range q.Types() {
 		part := q
 		if call.Command == 53 || call.Command == 54 {
-			part = q.Of(adType)
+			if part, err = q.Of(adType); err != nil {
+				return err
+			}
 		}
 		if adType == "MachinePrivate" && call.Command != 54 {
 			continue

@@ -37,8 +37,8 @@ func FuzzPayload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command uint16, payload []byte) {
 		n := &server.Negotiator{
 			Accountant: &book{}, Ad: recordedAd, Resources: func(string) *classad.ClassAd { return recordedAd() },
-			Plans: func(context.Context, string) ([]*classad.ClassAd, error) {
-				return []*classad.ClassAd{recordedAd()}, nil
+			Plans: func(context.Context, string) (*server.Ads, error) {
+				return server.NewAds(recordedAd()), nil
 			},
 		}
 		handlers := n.Handlers()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net"
@@ -18,7 +19,8 @@ type Guest struct {
 	network, host netip.Prefix
 	known         bool // counts among the connections of known hosts
 	authenticated bool // is not dropped
-	reads, writes stopwatch
+
+	reads, writes, turn stopwatch
 }
 
 // guest makes a guest of a connection. All connections without an IP address are of one host.
@@ -62,8 +64,9 @@ func (g *Guest) Vouch() {
 	}
 }
 
-// waited returns how long the other side has kept us waiting in all.
-func (g *Guest) waited() time.Duration { return g.reads.total() + g.writes.total() }
+// waited returns how long the other side has kept us waiting in all. That it waits for its host's
+// turn counts as well: only what we do for it ourselves does not.
+func (g *Guest) waited() time.Duration { return g.reads.total() + g.writes.total() + g.turn.total() }
 
 // Read reads from the connection.
 func (g *Guest) Read(b []byte) (int, error) {
@@ -91,6 +94,21 @@ func (g *Guest) SyscallConn() (syscall.RawConn, error) {
 		return c.SyscallConn()
 	}
 	return nil, errors.ErrUnsupported
+}
+
+type guestKey struct{}
+
+// with returns a context that knows the guest, for waits.
+func (g *Guest) with(ctx context.Context) context.Context {
+	return context.WithValue(ctx, guestKey{}, g)
+}
+
+// waits notes that the context's guest waits for its turn, until done is called.
+func waits(ctx context.Context) (done func()) {
+	if g, ok := ctx.Value(guestKey{}).(*Guest); ok {
+		return g.turn.start()
+	}
+	return func() {}
 }
 
 // stopwatch sums the time of calls that do not overlap.

@@ -74,7 +74,7 @@ type Negotiator struct {
 	Ad func() *classad.ClassAd
 	// Plans returns ads with the start times of all waiting jobs or, for one job ("12.0",
 	// "12.0@schedd"), with all that is known about it.
-	Plans func(ctx context.Context, job string) ([]*classad.ClassAd, error)
+	Plans func(ctx context.Context, job string) (*Ads, error)
 	// Resources returns the slots that a submitter uses, as attributes numbered from 1: Name1,
 	// StartTime1.
 	Resources func(submitter string) *classad.ClassAd
@@ -84,6 +84,8 @@ type Negotiator struct {
 	Off func(Stop)
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
+
+	turns turns
 }
 
 // Handlers returns the handlers by command number.
@@ -141,22 +143,29 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	if err != nil {
 		return err
 	}
-	var ads []*classad.ClassAd
+	ads := NewAds()
 	if types := q.Types(); len(types) == 1 && types[0] == JobPlan {
-		if ads, err = n.plans(ctx, q); err != nil {
+		if ads, err = n.plans(ctx, call.Peer, q); err != nil {
 			return err
 		}
 	} else if n.Ad != nil {
-		ads = []*classad.ClassAd{n.Ad()}
+		ads = NewAds(n.Ad())
 	}
-	return q.Answer(call.Stream, ads)
+	return n.answer(ctx, call, q, ads)
 }
 
-func (n *Negotiator) plans(ctx context.Context, q Query) ([]*classad.ClassAd, error) {
+func (n *Negotiator) plans(ctx context.Context, peer security.Peer, q Query) (*Ads, error) {
 	if n.Plans == nil {
 		return nil, errors.New("there are no plans here")
 	}
 	job, _ := q.Ad.Text("Explain")
+	if job != "" { // it is matched anew with all slots
+		done, err := n.turns.take(ctx, hostOf(peer))
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
 	return n.Plans(ctx, job)
 }
 

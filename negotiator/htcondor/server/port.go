@@ -149,8 +149,11 @@ func (p *Port) serve(ctx context.Context, conn net.Conn) {
 		return
 	}
 	defer call.Close()
-	if guest, ok := conn.(*Guest); ok && call.Peer.User != security.Unauthenticated {
-		guest.Vouch()
+	if guest, ok := conn.(*Guest); ok {
+		ctx = guest.with(ctx)
+		if call.Peer.User != security.Unauthenticated {
+			guest.Vouch()
+		}
 	}
 	h, known := p.Handlers[call.Command]
 	if !known { // one of nops

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -233,7 +236,7 @@ func TestNegotiator(t *testing.T) {
 		Reconfig:   func() { said <- "reconfig" },
 		Off:        func(how server.Stop) { said <- fmt.Sprint("off ", how) },
 		Resources:  func(name string) *classad.ClassAd { r := classad.New(); r.SetString("Name1", name); return r },
-		Plans: func(_ context.Context, job string) ([]*classad.ClassAd, error) {
+		Plans: func(_ context.Context, job string) (*server.Ads, error) {
 			if job == "9.9" {
 				return nil, errors.New("no such job")
 			}
@@ -244,7 +247,7 @@ func TestNegotiator(t *testing.T) {
 				plan.SetString("Asked", job)
 				plans = append(plans, plan)
 			}
-			return plans, nil
+			return server.NewAds(plans...), nil
 		},
 	}
 	a := listen(t, &server.Port{Security: guard(), Handlers: n.Handlers()})
@@ -308,4 +311,61 @@ func TestHandlersEndWithTheContext(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	<-began
+}
+
+// TestExpensiveQuery checks that a query ends at its limit of steps or when its client has hung up,
+// and that the client of an expensive one gets no part of an answer.
+func TestExpensiveQuery(t *testing.T) {
+	var plans []*classad.ClassAd
+	for i := range 5000 {
+		plan := classad.New()
+		plan.SetString("Job", fmt.Sprintf("%d.0", i))
+		plans = append(plans, plan)
+	}
+	log, asked, gone := &lines{}, make(chan struct{}), make(chan struct{})
+	n := &server.Negotiator{Plans: func(context.Context, string) (*server.Ads, error) {
+		asked <- struct{}{}
+		<-gone
+		return server.NewAds(plans...), nil
+	}}
+	a := listen(t, &server.Port{
+		Security: guard(), Handlers: n.Handlers(), Logger: hclog.New(&hclog.LoggerOptions{Output: log}),
+	})
+	ask := func(ctx context.Context) error {
+		_, err := client.Negotiator{Security: as("worker"), Address: a}.Plans(ctx,
+			`sum({`+strings.Repeat("1,", 4000)+`1}) > 0`)
+		return err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- ask(t.Context()) }()
+	<-asked
+	gone <- struct{}{}
+	require.ErrorIs(t, <-failed, io.EOF)
+	poll.Contains(t, "its constraint takes too many steps", log.String)
+
+	ctx, hangUp := context.WithCancel(t.Context())
+	go func() { failed <- ask(ctx) }()
+	<-asked
+	hangUp()
+	require.Error(t, <-failed)
+	gone <- struct{}{}
+	poll.Contains(t, "the client does not wait for the answer", log.String)
+}
+
+// lines is a log that may be written and read concurrently.
+type lines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
 }

@@ -33,21 +33,39 @@ func ReadQuery(call *security.Call) (q Query, err error) {
 	if limit, ok := q.Ad.Int("LimitResults"); ok && limit > 0 {
 		q.Limit = int(min(limit, 1<<30))
 	}
-	q.of("")
-	return q, nil
+	return q, q.of("")
 }
 
 // Of returns the part of a query that is about one type of ads, if it asks for several at once.
-func (q Query) Of(adType string) Query {
-	q.Requirements, q.Projection = nil, nil
-	q.of(adType)
-	return q
+func (q Query) Of(adType string) (Query, error) {
+	err := q.of(adType)
+	return q, err
 }
 
-func (q *Query) of(prefix string) {
+// The bounds of a projection, which is looked up in each ad.
+const (
+	mostProjected     = 500
+	longestProjection = 64 << 10
+)
+
+func (q *Query) of(prefix string) error {
 	q.Requirements, _ = q.Ad.Lookup(prefix + "Requirements")
+	q.Projection = nil
 	list, _ := q.Ad.Text(prefix + "Projection")
-	q.Projection = strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\t' })
+	if len(list) > longestProjection {
+		return fmt.Errorf("a projection of %d bytes: at most %d are allowed", len(list), longestProjection)
+	}
+	seen := map[string]bool{}
+	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(" ,\n\t", r) }) {
+		if key := strings.ToLower(name); !seen[key] {
+			seen[key] = true
+			q.Projection = append(q.Projection, name)
+		}
+	}
+	if n := len(q.Projection); n > mostProjected {
+		return fmt.Errorf("a projection of %d attributes: at most %d are allowed", n, mostProjected)
+	}
+	return nil
 }
 
 // Types returns the types of ads that the query asks for.
@@ -59,7 +77,8 @@ func (q Query) Types() []string {
 // Wants reports whether an ad matches the query. Requirements may refer to the ad's attributes with
 // or without TARGET.
 func (q Query) Wants(ad *classad.ClassAd) bool {
-	return q.Requirements == nil || q.Requirements.Eval(classad.Scope{My: ad, Target: ad}).IsTrue()
+	scope := classad.Scope{My: ad, Target: ad, MaxSteps: classad.FewSteps}
+	return q.Requirements == nil || q.Requirements.Eval(scope).IsTrue()
 }
 
 // Project returns an ad with the attributes that the query wants.
@@ -74,23 +93,6 @@ func (q Query) Project(ad *classad.ClassAd) *classad.ClassAd {
 		}
 	}
 	return part
-}
-
-// Answer sends those of the ads that match the query, without private attributes.
-func (q Query) Answer(s *cedar.Stream, ads []*classad.ClassAd) error {
-	sent := 0
-	for _, ad := range ads {
-		if q.Limit > 0 && sent == q.Limit {
-			break
-		}
-		if q.Wants(ad) {
-			sent++
-			s.PutInt(1)
-			s.PutAd(public(q.Project(ad)))
-		}
-	}
-	s.PutInt(0)
-	return s.Send()
 }
 
 // public returns the ad without its private attributes.

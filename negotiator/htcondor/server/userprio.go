@@ -44,12 +44,12 @@ func (n *Negotiator) report(rollup bool) Serve {
 	}
 }
 
-func (n *Negotiator) accountingAds(_ context.Context, call *security.Call) error {
+func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) error {
 	q, err := ReadQuery(call)
 	if err != nil {
 		return err
 	}
-	return q.Answer(call.Stream, n.Accountant.Ads())
+	return n.answer(ctx, call, q, NewAds(n.Accountant.Ads()...))
 }
 
 func setReal(set func(string, float64) error) Serve {

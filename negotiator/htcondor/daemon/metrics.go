@@ -1,73 +1,10 @@
 package daemon
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
-
-// Web serves metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an address,
-// to anyone who can reach it, until the context ends. It returns as soon as it listens, or cannot;
-// wait ends the service and returns when it has ended.
-func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			err = fmt.Errorf("%w; beside another negotiator, give --http another port", err)
-		}
-		return nil, fmt.Errorf("open the port for metrics: %w", err)
-	}
-	registry := prometheus.NewRegistry()
-	if err = registry.Register(metrics{d}); err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /start-times", d.serveStartTimes)
-	server := &http.Server{
-		Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			d.log.Error("the port for metrics is closed", "error", err)
-		}
-	}()
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	d.log.Info("metrics and start times are told", "url", "http://"+listener.Addr().String())
-	return func() {
-		if stop() {
-			_ = server.Close()
-		}
-		<-done
-	}, nil
-}
-
-// serveStartTimes lists the jobs that wait.
-func (d *Daemon) serveStartTimes(w http.ResponseWriter, _ *http.Request) {
-	plan, err := d.Plan()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // a client that went away needs no answer
-		Now  int64         `json:"now"`
-		Jobs []JobForecast `json:"jobs"`
-	}{int64(plan.Now), d.waiting(plan)})
-}
 
 // metrics collects the daemon's numbers for Prometheus.
 type metrics struct{ d *Daemon }

@@ -1,0 +1,222 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"runtime"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// Ads is a list of ads that queries are answered from. It does not change, so it remembers which
+// ads the last constraints wanted. Queries may share it concurrently.
+type Ads struct {
+	all []*classad.ClassAd
+
+	mu     sync.Mutex
+	wanted []selection // the last one used comes first
+}
+
+// selection is what a constraint has selected: the indexes of ads.
+type selection struct {
+	constraint string
+	ads        []int32
+}
+
+// What a list remembers: at most mostSelections, for constraints of up to longestRemembered bytes.
+const (
+	mostSelections    = 16
+	longestRemembered = 1024
+)
+
+// NewAds makes a list of ads, which must not change from now on.
+func NewAds(all ...*classad.ClassAd) *Ads { return &Ads{all: all} }
+
+// All returns the ads.
+func (a *Ads) All() []*classad.ClassAd { return a.all }
+
+// remembered returns what a constraint has selected before.
+func (a *Ads) remembered(constraint string) ([]int32, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, s := range a.wanted {
+		if s.constraint == constraint {
+			copy(a.wanted[1:i+1], a.wanted[:i])
+			a.wanted[0] = s
+			return s.ads, true
+		}
+	}
+	return nil, false
+}
+
+func (a *Ads) remember(s selection) {
+	if len(s.constraint) > longestRemembered {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wanted = append([]selection{s}, a.wanted[:min(len(a.wanted), mostSelections-1)]...)
+}
+
+// mostSteps limits the steps of a whole query, which take less than a second: thirty for each of
+// 100,000 ads.
+const mostSteps = 3_000_000
+
+// errExpensive says that a query is not answered.
+var errExpensive = errors.New("its constraint takes too many steps: ask for less, or for all and choose from that")
+
+// selects returns the indexes of the ads that match the query. It gives up when stop returns an
+// error.
+func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
+	chosen := []int32{}
+	var meter classad.Meter
+	scope := classad.Scope{MaxSteps: classad.FewSteps, Meter: &meter}
+	for i, ad := range a.all {
+		if err := stop(); err != nil {
+			return nil, err
+		}
+		scope.My, scope.Target = ad, ad
+		if q.Requirements.Eval(scope).IsTrue() {
+			chosen = append(chosen, int32(i)) //nolint:gosec // there are fewer ads
+		}
+		if meter.Exceeded() > 0 || meter.Steps() > mostSteps {
+			return nil, errExpensive
+		}
+	}
+	return chosen, nil
+}
+
+// choose returns the ads that match the query. Only one query of a host is evaluated at a time; one
+// whose constraint is known does not wait.
+func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) ([]*classad.ClassAd, error) {
+	if q.Requirements == nil {
+		return ads.all, nil
+	}
+	constraint := q.Requirements.String()
+	indexes, known := ads.remembered(constraint)
+	if !known {
+		done, err := n.turns.take(ctx, hostOf(call.Peer))
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		if indexes, known = ads.remembered(constraint); !known { // another one may have asked the same
+			if indexes, err = ads.selects(q, interest(ctx, call.Stream)); err != nil {
+				return nil, err
+			}
+			ads.remember(selection{constraint, indexes})
+		}
+	}
+	if len(indexes) == len(ads.all) {
+		return ads.all, nil
+	}
+	chosen := make([]*classad.ClassAd, len(indexes))
+	for i, at := range indexes {
+		chosen[i] = ads.all[at]
+	}
+	return chosen, nil
+}
+
+// answer sends those of the ads that match the query, without private attributes.
+func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, ads *Ads) error {
+	chosen, err := n.choose(ctx, call, q, ads)
+	if err != nil {
+		return err
+	}
+	if q.Limit > 0 && q.Limit < len(chosen) {
+		chosen = chosen[:q.Limit]
+	}
+	stop := interest(ctx, call.Stream)
+	for _, ad := range chosen {
+		if err = stop(); err != nil {
+			return err
+		}
+		call.PutInt(1)
+		call.PutAd(public(q.Project(ad)))
+	}
+	call.PutInt(0)
+	return call.Send()
+}
+
+// interest returns a function that is called between ads. It returns an error once the context has
+// ended or, at the first call and some later ones, if the client has hung up.
+func interest(ctx context.Context, s *cedar.Stream) func() error {
+	calls := 0
+	return func() error {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if calls++; calls%16 == 1 && s.HungUp() {
+			return fmt.Errorf("the client does not wait for the answer: %w", io.ErrClosedPipe)
+		}
+		return nil
+	}
+}
+
+// hostOf returns the host of a peer; all without an IP address are one.
+func hostOf(p security.Peer) netip.Prefix {
+	a, err := netip.ParseAddr(p.Address)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return Host(a)
+}
+
+// turns lets each host evaluate one query at a time, and all of them together use half of the
+// processors, so that the rest is left to the cycles. The zero value is ready.
+type turns struct {
+	mu    sync.Mutex
+	busy  map[netip.Prefix]chan struct{} // closed when the host's turn ends
+	all   chan struct{}
+	begin sync.Once
+}
+
+// take waits for a host's turn. The caller ends it with done.
+func (t *turns) take(ctx context.Context, host netip.Prefix) (done func(), err error) {
+	t.begin.Do(func() {
+		t.busy = map[netip.Prefix]chan struct{}{}
+		t.all = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+	})
+	defer waits(ctx)()
+	for {
+		before := t.enter(host)
+		if before == nil {
+			break
+		}
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	select {
+	case t.all <- struct{}{}:
+		return func() { <-t.all; t.leave(host) }, nil
+	case <-ctx.Done():
+		t.leave(host)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// enter begins a host's turn, or returns a channel that is closed when the one under way ends.
+func (t *turns) enter(host netip.Prefix) (before chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if before = t.busy[host]; before == nil {
+		t.busy[host] = make(chan struct{})
+	}
+	return before
+}
+
+func (t *turns) leave(host netip.Prefix) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.busy[host])
+	delete(t.busy, host)
+}

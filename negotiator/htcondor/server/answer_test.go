@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// jobs makes the ads of many jobs.
+func jobs(n int) *Ads {
+	var all []*classad.ClassAd
+	for i := range n {
+		ad := classad.New()
+		ad.SetString("Name", fmt.Sprintf("%d.0", i))
+		ad.SetString("Owner", []string{"alice", "bob"}[i%2])
+		all = append(all, ad)
+	}
+	return NewAds(all...)
+}
+
+func constrained(t *testing.T, constraint string) Query {
+	t.Helper()
+	e, err := classad.ParseExpr(constraint)
+	require.NoError(t, err)
+	return Query{Requirements: e}
+}
+
+// The first constraint takes some thousand steps for each ad, the second one more than it may.
+var costly, endless = sumOf(4000), sumOf(20_000)
+
+func sumOf(ones int) string { return "sum({1" + strings.Repeat(",1", ones) + "}) > 0" }
+
+// TestSelects checks that an evaluation ends when the client has gone, at the limit of a whole
+// query, and at that of one ad.
+func TestSelects(t *testing.T) {
+	never := func() error { return nil }
+	for constraint, want := range map[string]error{
+		`Owner == "bob"`: nil, costly: errExpensive, endless: errExpensive,
+	} {
+		chosen, err := jobs(2000).selects(constrained(t, constraint), never)
+		require.ErrorIs(t, err, want, len(constraint))
+		if want == nil {
+			require.Len(t, chosen, 1000)
+		}
+	}
+	_, err := jobs(1).selects(constrained(t, costly), never)
+	require.NoError(t, err)
+	_, err = jobs(1).selects(constrained(t, endless), never)
+	require.ErrorIs(t, err, errExpensive)
+	left, asked := errors.New("gone"), 0
+	_, err = jobs(2000).selects(constrained(t, "true"), func() error {
+		if asked++; asked == 10 {
+			return left
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, left)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	require.ErrorIs(t, interest(ctx, nil)(), context.DeadlineExceeded)
+}
+
+// TestRemembered checks that a list remembers the constraints that were used last, and no long one.
+func TestRemembered(t *testing.T) {
+	ads := jobs(4)
+	ads.remember(selection{strings.Repeat("x", longestRemembered+1), nil})
+	require.Empty(t, ads.wanted)
+	for i := range mostSelections {
+		ads.remember(selection{strconv.Itoa(i), []int32{int32(i)}})
+	}
+	for range 2 {
+		chosen, known := ads.remembered("0")
+		require.True(t, known)
+		require.Equal(t, []int32{0}, chosen)
+		ads.remember(selection{"another", nil})
+		ads.remember(selection{"one more", nil})
+	}
+	require.Len(t, ads.wanted, mostSelections)
+	_, known := ads.remembered("1")
+	require.False(t, known, "it was not used for long")
+}
+
+// TestTurns checks that a host has one turn at a time, that the next one begins when it ends, and
+// that nobody waits for longer than his context.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all turns
+		here, next := netip.MustParsePrefix("10.1.1.1/32"), make(chan func())
+		done, err := all.take(t.Context(), here)
+		require.NoError(t, err)
+		go func() {
+			second, failed := all.take(t.Context(), here)
+			if failed == nil {
+				next <- second
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = all.take(ctx, here)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		select {
+		case <-next:
+			t.Fatal("two turns at once")
+		default:
+		}
+		done()
+		(<-next)()
+		done, err = all.take(t.Context(), here)
+		require.NoError(t, err)
+		done()
+		require.Empty(t, all.busy)
+	})
+}
+
+// TestGuestsThatWaitForTheirTurn checks that a connection counts as one that keeps us waiting while
+// its host has another turn: otherwise such connections could hold all places.
+func TestGuestsThatWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all turns
+		here := netip.MustParsePrefix("10.1.1.1/32")
+		done, err := all.take(t.Context(), here)
+		require.NoError(t, err)
+		guest := &Guest{}
+		go func() {
+			second, failed := all.take(guest.with(t.Context()), here)
+			if failed == nil {
+				second()
+			}
+		}()
+		time.Sleep(ripe)
+		require.GreaterOrEqual(t, guest.waited(), ripe)
+		done()
+	})
+}
+
+func TestProjection(t *testing.T) {
+	q := Query{Ad: classad.New()}
+	q.Ad.SetString("Projection", "Name owner\nNAME,Owner")
+	require.NoError(t, q.of(""))
+	require.Equal(t, []string{"Name", "owner"}, q.Projection, "each once")
+	for _, list := range []string{strings.Repeat(" ", longestProjection+1), many(mostProjected + 1)} {
+		q.Ad.SetString("Projection", list)
+		require.ErrorContains(t, q.of(""), "at most")
+	}
+}
+
+// many lists this many names.
+func many(n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, "A%d ", i)
+	}
+	return list.String()
+}
+
+// BenchmarkQuery measures what 100,000 ads cost: a new constraint, the same one again, and sending
+// all of them.
+func BenchmarkQuery(b *testing.B) {
+	ads := jobs(100_000)
+	e, err := classad.ParseExpr(`Owner =?= "alice"`)
+	require.NoError(b, err)
+	q := Query{Requirements: e}
+	ours, theirs := net.Pipe()
+	defer ours.Close()   //nolint:errcheck // a test's
+	defer theirs.Close() //nolint:errcheck // a test's
+	quiet := cedar.NewStream(ours, 0)
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			_, err = ads.selects(q, interest(b.Context(), quiet))
+			require.NoError(b, err)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		ads.remember(selection{e.String(), nil})
+		for b.Loop() {
+			_, known := ads.remembered(e.String())
+			require.True(b, known)
+		}
+	})
+}
