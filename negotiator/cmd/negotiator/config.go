@@ -85,7 +85,7 @@ func (c *poolFlags) checkReal(ctx context.Context) error {
 		resources: append(s.Resources, observe.Claims),
 	}
 	o.fairShare = new(negotiator.Order)
-	for _, warning := range site.Unknown() {
+	for _, warning := range site.Warnings() {
 		o.logger.Warn(warning)
 	}
 	present := daemon.Site{Config: site, Settings: s}

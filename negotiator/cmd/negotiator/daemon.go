@@ -251,7 +251,7 @@ func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	s := p.site.Settings
 	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates",
 		summaryOf(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
-	for _, warning := range p.site.Config.Unknown() {
+	for _, warning := range p.site.Config.Warnings() {
 		p.logger.Warn(warning)
 	}
 	if err := p.prepare(ctx); err != nil {

@@ -259,7 +259,7 @@ func (p *process) apply(next *condorconfig.Config) error {
 		}
 	}
 	p.daemon.Configure(tuning(next, s))
-	for _, warning := range next.Unknown() {
+	for _, warning := range next.Warnings() {
 		p.logger.Warn(warning)
 	}
 	if names := p.site.Differences(next); len(names) > 0 {

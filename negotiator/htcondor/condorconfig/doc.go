@@ -7,6 +7,6 @@
 // negotiator uses, with their defaults and meanings. [Config.Settings] combines the BACKFILL_ knobs
 // with our own configuration (package config). [Permissions] are the ALLOW_ lists.
 //
-// Files: condorconfig.go reading; value.go kinds of values; knobs.go the table; apply.go;
-// permission.go.
+// Files: condorconfig.go reading; value.go kinds of values; knobs.go the table; unheeded.go what has no
+// effect; apply.go; permission.go and host.go.
 package condorconfig

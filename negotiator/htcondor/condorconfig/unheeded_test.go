@@ -1,0 +1,35 @@
+package condorconfig
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestUnheeded: nothing is named on a default pool, and what is set and has no effect is.
+func TestUnheeded(t *testing.T) {
+	stock, err := os.ReadFile("testdata/debian-23.9.txt")
+	require.NoError(t, err)
+	require.Contains(t, string(stock), "ALLOW_CLIENT = *")
+	require.Empty(t, Parse(string(stock), "").Warnings())
+
+	for _, name := range []string{
+		"SEC_DEFAULT_SESSION_DURATION", "SEC_READ_NEGOTIATION", "CERTIFICATE_MAPFILE", "DENY_CLIENT", "ALLOW_CLIENT",
+		"SEC_USE_FAMILY_SESSION", "HOSTDENY_WRITE", "SEC_CLIENT_CRYPTO_METHODS", "NEGOTIATOR.SEC_CLAIMTOBE_USER",
+		"N2.FS_REMOTE_DIR", "LEGACY_ALLOW_SEMANTICS", "SEC_NEGOTIATOR_SESSION_LEASE", "SEC_CLIENT_ENCRYPTION_NEGOTIATOR",
+	} {
+		bare := name[strings.IndexByte(name, '.')+1:]
+		require.Equal(t, []string{bare + " is set, and not heeded here"},
+			Parse(string(stock)+name+" = something\n", "n2").Warnings(), name)
+	}
+	for _, set := range []string{
+		"DENY_DAEMON = *", "DENY_READ_NEGOTIATOR = *", "SEC_WRITE_ENCRYPTION = REQUIRED", "ALLOW_WRITE_COLLECTOR = *",
+		"SEC_ADVERTISE_SCHEDD_AUTHENTICATION_METHODS = FS", "SCHEDD.SEC_CLAIMTOBE_USER = a", "SEC_TOKEN_MAX_AGE = 7",
+		"SEC_DEFAULT_CRYPTO_METHODS = AES,BLOWFISH", "ALLOW_ADVERTISE_STARTD = *", "SEC_ENABLE_TOKEN_FETCH = false",
+		"CERTIFICATE_MAPFILE =",
+	} {
+		require.Empty(t, Parse(string(stock)+set, "").Warnings(), set)
+	}
+}
