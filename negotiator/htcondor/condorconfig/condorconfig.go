@@ -101,6 +101,18 @@ func (c *Config) Lookup(name string) (string, bool) {
 	return "", false
 }
 
+// Ending returns the values of all knobs whose names have an ending, those of other daemons included
+// (N1.STARTD_ADDRESS_FILE), by name.
+func (c *Config) Ending(suffix string) map[string]string {
+	found := map[string]string{}
+	for name, value := range c.values {
+		if strings.HasSuffix(name, suffix) && value != "" {
+			found[name] = value
+		}
+	}
+	return found
+}
+
 // Unknown returns warnings for knobs that begin with BACKFILL_ but do not exist: misspelt ones
 // would otherwise silently do nothing.
 func (c *Config) Unknown() (warnings []string) {

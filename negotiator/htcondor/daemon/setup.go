@@ -91,7 +91,7 @@ func (s *Site) tokenPaths() []string {
 func (s *Site) Client() (*security.Client, error) {
 	c := &security.Client{
 		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_CLIENT_AUTHENTICATION_METHODS")),
-		Tokens: s.tokens, User: condor, Family: s.Inherited.Family, InFamily: ofThisMachine,
+		Tokens: s.tokens, User: condor, Family: s.Inherited.Family, InFamily: s.relatives().has,
 	}
 	if s.Settings.Token != "" && !slices.Contains(c.Methods, security.Token) {
 		c.Methods = append(c.Methods, security.Token)
@@ -110,7 +110,7 @@ func (s *Site) Client() (*security.Client, error) {
 	return c, nil
 }
 
-// ofThisMachine tells whether a daemon runs on this machine.
+// ofThisMachine reports whether a daemon runs on this machine.
 func ofThisMachine(a cedar.Address) bool {
 	ips, err := net.LookupIP(a.Host)
 	if err != nil {
