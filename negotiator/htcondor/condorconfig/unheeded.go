@@ -1,7 +1,6 @@
 package condorconfig
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func (c *Config) Unheeded() (warnings []string) {
 			strings.EqualFold(value, securityDefaults[name]) || cipherKnown(name, value) {
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("%s is set, and not heeded here", name))
+		warnings = append(warnings, name+" is set, and not heeded here")
 	}
 	slices.Sort(warnings)
 	return slices.Compact(warnings)

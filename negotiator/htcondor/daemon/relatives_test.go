@@ -3,6 +3,7 @@ package daemon
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,15 +33,15 @@ func TestRelatives(t *testing.T) {
 	require.NoError(t, os.Mkdir(open, 0o755))
 	write("open/schedd", "<127.0.0.1:7005>")
 	require.NoError(t, os.Chmod(open, 0o777|os.ModeSticky))
-	text := "COLLECTOR_HOST = 127.0.0.1:9618\n"
+	text := []string{"COLLECTOR_HOST = 127.0.0.1:9618"}
 	for knob, name := range map[string]string{
 		"SCHEDD": "schedd", "n1.STARTD": "startd", "NEGOTIATOR": "own", "A": "link", "B": "everybody", "C": "open/schedd",
 		"D": "nothing",
 	} {
-		text += knob + "_ADDRESS_FILE = " + filepath.Join(folder, name) + "\n"
+		text = append(text, knob+"_ADDRESS_FILE = "+filepath.Join(folder, name))
 	}
 	parent := cedar.Address{Host: "10.0.0.1", Port: 9618, Sock: "master_1"}
-	s := &Site{Config: condorconfig.Parse(text, ""), Inherited: Inheritance{Address: parent}}
+	s := &Site{Config: condorconfig.Parse(strings.Join(text, "\n"), ""), Inherited: Inheritance{Address: parent}}
 	r := s.relatives()
 	has := func(address string) bool {
 		a, err := cedar.ParseAddress(address)
@@ -80,13 +81,13 @@ func TestRelatives(t *testing.T) {
 
 func BenchmarkRelatives(b *testing.B) {
 	folder := b.TempDir()
-	text := "COLLECTOR_HOST = 127.0.0.1:9618\n"
+	text := []string{"COLLECTOR_HOST = 127.0.0.1:9618"}
 	for _, name := range []string{"A", "B", "C", "D", "E", "F"} {
 		path := filepath.Join(folder, name)
 		require.NoError(b, os.WriteFile(path, []byte("<127.0.0.1:1>\n"), 0o644))
-		text += name + "_ADDRESS_FILE = " + path + "\n"
+		text = append(text, name+"_ADDRESS_FILE = "+path)
 	}
-	r := (&Site{Config: condorconfig.Parse(text, "")}).relatives()
+	r := (&Site{Config: condorconfig.Parse(strings.Join(text, "\n"), "")}).relatives()
 	for b.Loop() {
 		r.has(cedar.Address{Host: "127.0.0.1", Port: 2})
 	}

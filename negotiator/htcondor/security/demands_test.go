@@ -158,6 +158,7 @@ func TestWeakerMethods(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
 	offered := make(chan int64, 1)
+	public := base64.StdEncoding.EncodeToString(mustECDH(t).PublicKey().Bytes())
 	go func() {
 		conn, wrong := listener.Accept()
 		if wrong != nil {
@@ -170,7 +171,7 @@ func TestWeakerMethods(t *testing.T) {
 		ad := classad.New()
 		for name, value := range map[string]string{
 			"Authentication": "YES", "Encryption": "YES", "Integrity": "YES", "AuthMethodsList": "CLAIMTOBE,FS,TOKEN",
-			"ECDHPublicKey": base64.StdEncoding.EncodeToString(mustECDH(t).PublicKey().Bytes()),
+			"ECDHPublicKey": public,
 		} {
 			ad.SetString(name, value)
 		}
