@@ -26,6 +26,7 @@ func TestNegotiator(t *testing.T) {
 	c, err := config.Load(path)
 	require.NoError(t, err)
 	c.Options, c.EstimatesOptions, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil, nil // empty
+	c.Plugins.Environment = nil                                                                                  // empty
 	require.Equal(t, config.Default(), c)
 
 	for _, key := range keys(reflect.TypeFor[config.Config]()) {
@@ -44,12 +45,13 @@ func TestNegotiator(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 7, examples)
+	require.Equal(t, 8, examples)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 	c, err = config.Load(path)
 	require.NoError(t, err)
 	require.Equal(t, "off", c.Plugins.Each["backfill-py"].MTLS)
 	require.Len(t, c.Plugins.Allow, 2)
+	require.Equal(t, []string{"PYTHONPATH"}, c.Plugins.Environment)
 	require.Len(t, c.Plugins.Checksums, 1)
 	require.Equal(t, "2", c.Options["depth"])
 	require.True(t, c.EstimateSettings().Learns())

@@ -63,6 +63,7 @@ func Default() Config {
 		Real:               defaultReal,
 		Plugins: Plugins{Running: Running{
 			StartTimeout: Duration(10 * time.Second), Deadline: Duration(10 * time.Second), MTLS: "auto", Restarts: 5,
+			Processes: 512,
 		}},
 	}
 }

@@ -41,6 +41,10 @@ type Running struct {
 	MTLS string `yaml:"mtls"`
 	// Memory limits a plugin's memory; 0 means no limit.
 	Memory Size `yaml:"memory"`
+	// Processes limits a plugin's processes and threads; 0 means no limit.
+	Processes Count `yaml:"processes"`
+	// Environment names variables that a plugin gets besides the usual ones.
+	Environment []string `yaml:"environment"`
 	// Restarts is how often a repeatedly failing plugin is restarted before it is given up.
 	Restarts Count `yaml:"restarts"`
 }
@@ -102,10 +106,14 @@ func (s setting) faults() (all []fault) {
 	must("start_timeout", s.StartTimeout > 0, s.StartTimeout, "must be positive")
 	must("deadline", s.Deadline > 0, s.Deadline, "must be positive")
 	must("mtls", s.MTLS == "auto" || s.MTLS == "off", cmp.Or(s.MTLS, `""`), "must be auto or off")
+	must("environment", !slices.ContainsFunc(s.Environment, notVariable), s.Environment, "must be names of variables")
 	must("memory", s.Memory == 0 || s.Memory >= leastMemory, int64(s.Memory),
 		"must be 0 or at least 1MiB, and a plugin written in Go needs 128MiB")
 	return all
 }
+
+// notVariable tells whether a text cannot be the name of a variable.
+func notVariable(name string) bool { return name == "" || strings.ContainsAny(name, "=\x00") }
 
 // leastMemory is the smallest memory limit; a smaller one probably lacks its unit.
 const leastMemory = 1 << 20

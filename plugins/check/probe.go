@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/condor-backfill/condor-backfill/plugins/host"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
@@ -67,7 +68,7 @@ func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
 	c.tail.clear()
 	handshake := wire.Handshake()
 	cmd := exec.CommandContext(life, c.command.Path, c.command.Args...)
-	cmd.Env = append(append(os.Environ(), c.command.Env...), handshake.MagicCookieKey+"="+handshake.MagicCookieValue,
+	cmd.Env = append(append(host.Environment(nil), c.command.Env...), handshake.MagicCookieKey+"="+handshake.MagicCookieValue,
 		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", wire.Version), plugin.EnvUnixSocketDir+"="+dir)
 	cmd.Stderr = &c.tail
 	cmd.WaitDelay = time.Second // for processes that it leaves behind with its pipes

@@ -19,10 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mark is an environment variable of a test's plugins, and of everything that they start, by which
-// the process table finds them.
-const mark = "TEST_MARK"
-
 // adversary is a hostile plugin in an environment of its own.
 type adversary struct {
 	command Command

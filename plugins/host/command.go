@@ -3,13 +3,18 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/hashicorp/go-plugin"
 
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
@@ -36,6 +41,33 @@ func Self(policy string) (Command, error) {
 		return Command{}, fmt.Errorf("find this executable: %w", err)
 	}
 	return Command{Path: path, Args: []string{wire.ServeArg, policy}, Name: policy}, nil
+}
+
+// prepare returns the command, to be started before release is called. If the executable must have a
+// sum, the file whose sum was taken is the one that will be started, whatever happens to its name
+// meanwhile: the process inherits it, open.
+func (c Command) prepare() (cmd *exec.Cmd, release func(), err error) {
+	cmd, release = exec.Command(c.Path, c.Args...), func() {}
+	if c.SHA256 == nil {
+		return cmd, release, nil
+	}
+	file, err := os.Open(c.Path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("check its sum: %w", err)
+	}
+	release = func() { _ = file.Close() }
+	sum := sha256.New()
+	if _, err = io.Copy(sum, file); err != nil {
+		release()
+		return nil, nil, fmt.Errorf("check its sum: %w", err)
+	}
+	if got := sum.Sum(nil); !bytes.Equal(got, c.SHA256) {
+		release()
+		return nil, nil, fmt.Errorf("%w: its SHA-256 is %x, and should be %x", plugin.ErrChecksumsDoNotMatch, got,
+			c.SHA256)
+	}
+	startOpen(cmd, file)
+	return cmd, release, nil
 }
 
 // Prefix is the start of the names of plugins in the plugin directories.

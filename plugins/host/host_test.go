@@ -46,7 +46,9 @@ const killedHost = "be-a-killed-host"
 func beKilled(path string, args []string) {
 	_, err := func() (backfill.Decision, error) {
 		remote, err := Start(context.Background(), Command{Path: path, Args: args},
-			Options{StartTimeout: time.Hour, Deadline: time.Hour})
+			Options{
+				StartTimeout: time.Hour, Deadline: time.Hour, Environment: []string{badWhen, badHow, badMark, mark},
+			})
 		if err != nil {
 			return backfill.Decision{}, err
 		}

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +38,14 @@ func lower(pid, resource int, to uint64) error {
 	}
 	to = min(to, now.Max)
 	return unix.Prlimit(pid, resource, &unix.Rlimit{Cur: min(to, now.Cur), Max: to}, nil)
+}
+
+// startOpen has a command start an open file, which the process inherits: a script's interpreter
+// opens it again.
+func startOpen(cmd *exec.Cmd, file *os.File) {
+	const standard = 3 // descriptors that every process has
+	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", standard+len(cmd.ExtraFiles))
+	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 }
 
 // endWithThread makes the system kill the process when the thread that starts it ends.

@@ -2,10 +2,23 @@
 
 package host
 
-import "syscall"
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
 
 const canLimit = false
 
 func limit(int, int64) error { return nil }
+
+// crowd counts nothing.
+type crowd struct{ group int }
+
+func (*crowd) size(int, time.Time) int { return 0 }
+
+// startOpen leaves the command as it is: the file is found by its name once more.
+func startOpen(*exec.Cmd, *os.File) {}
 
 func endWithThread(*syscall.SysProcAttr) {}

@@ -122,7 +122,9 @@ func TestACrashIsLoggedOnce(t *testing.T) {
 	} {
 		t.Run(policy, func(t *testing.T) {
 			var log logged
-			remote := child(t, policy, Options{Logger: log.logger(hclog.Info)})
+			remote := child(t, policy, Options{
+				Logger: log.logger(hclog.Info), Environment: []string{badWhen, badHow},
+			})
 			short := time.Duration(0)
 			if policy == "hanging" {
 				short = time.Second

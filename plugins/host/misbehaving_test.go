@@ -36,6 +36,9 @@ const (
 	// badWhen and badHow are environment variables that tell a process when and how to misbehave;
 	// badMark is the file in which it records that it did, or that it ran once.
 	badWhen, badHow, badMark = "TEST_BAD_WHEN", "TEST_BAD_HOW", "TEST_BAD_MARK"
+	// mark is an environment variable of a test's plugins, and of everything that they start, by
+	// which the process table finds them.
+	mark = "TEST_MARK"
 	// foreign is the argument that makes the tests' executable a plugin like one in another
 	// language: it uses gRPC and does not notice the end of its host.
 	foreign = "be-foreign"
@@ -159,6 +162,10 @@ func misbehave() {
 		os.Exit(3)
 	case "fork and stay":
 		fork(false)
+	case "bomb":
+		for range 400 { // as a bomb would for ever
+			fork(false)
+		}
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		leaveMark()

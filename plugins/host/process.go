@@ -1,13 +1,10 @@
 package host
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -40,20 +37,21 @@ type process struct {
 func launch(ctx context.Context, command Command, options Options,
 	log hclog.Logger,
 ) (*process, policyv1.PolicyServiceClient, error) {
-	if err := command.check(); err != nil {
+	cmd, release, err := command.prepare()
+	if err != nil {
 		return nil, nil, err
 	}
+	defer release()
 	dir, err := wire.SocketDir()
 	if err != nil {
 		return nil, nil, hostError{err}
 	}
-	cmd := exec.Command(command.Path, command.Args...)
-	cmd.Env = os.Environ()
+	cmd.Env = Environment(options.Environment)
 	if options.Memory > 0 { // makes Go plugins collect garbage before they reach the limit
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", options.Memory/10*9))
 	}
 	cmd.Env = append(append(cmd.Env, command.Env...), wire.LogLevel+"="+log.GetLevel().String())
-	p := &process{supervised: newSupervised(cmd, dir, options.Memory, log), dir: dir}
+	p := &process{supervised: newSupervised(cmd, dir, options, log), dir: dir}
 	inherited := func() {}
 	if !options.NoChannel {
 		if p.channel, inherited, err = offerChannel(cmd); err != nil {
@@ -84,7 +82,7 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 			return p.supervised, nil
 		},
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.dir},
-		SkipHostEnv:      true, // our environment already has it
+		SkipHostEnv:      true, // it would be all of it
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         !options.NoMTLS,
 		GRPCDialOptions: []grpc.DialOption{
@@ -147,26 +145,6 @@ func (p *process) stop(graceful bool) {
 	}
 	// What cannot be removed is left to the system's cleanup of temporary files.
 	_ = os.RemoveAll(p.dir)
-}
-
-// check returns an error if the executable does not have the required sum.
-func (c Command) check() error {
-	if c.SHA256 == nil {
-		return nil
-	}
-	file, err := os.Open(c.Path)
-	if err != nil {
-		return fmt.Errorf("check its sum: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	sum := sha256.New()
-	if _, err = io.Copy(sum, file); err != nil {
-		return fmt.Errorf("check its sum: %w", err)
-	}
-	if got := sum.Sum(nil); !bytes.Equal(got, c.SHA256) {
-		return fmt.Errorf("%w: its SHA-256 is %x, and should be %x", plugin.ErrChecksumsDoNotMatch, got, c.SHA256)
-	}
-	return nil
 }
 
 // dispensed makes the client of the policy's service on go-plugin's connection.

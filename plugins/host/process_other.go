@@ -14,4 +14,4 @@ func ownGroup(*exec.Cmd) {}
 
 func killGroup(p *os.Process) { _ = p.Kill() }
 
-func startGuard(int, string) (func(), error) { return func() {}, errors.ErrUnsupported }
+func startGuard(int, string, []string) (func(), error) { return func() {}, errors.ErrUnsupported }

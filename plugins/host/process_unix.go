@@ -31,15 +31,15 @@ const guardScript = `trap "" HUP INT QUIT TERM; read -r _; rm -rf -- "$1"; kill 
 
 // startGuard starts a guard: a process in the plugin's group that kills the group and removes the
 // directory if the host is killed. The returned function waits for the end of a guard that was
-// killed with its group.
-func startGuard(group int, dir string) (reap func(), err error) {
+// killed with its group. The guard gets the environment, as the plugin does.
+func startGuard(group int, dir string, env []string) (reap func(), err error) {
 	reap = func() {}
 	input, held, err := os.Pipe()
 	if err != nil {
 		return reap, fmt.Errorf("make a pipe: %w", err)
 	}
 	guard := exec.Command("/bin/sh", "-c", guardScript, "guard of "+strconv.Itoa(group), dir)
-	guard.Stdin = input
+	guard.Stdin, guard.Env = input, env
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group}
 	err = guard.Start()
 	_ = input.Close()

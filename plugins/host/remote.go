@@ -36,6 +36,12 @@ type Options struct {
 	// limit. A Go plugin needs at least 128 MiB. Only Linux supports the limit; elsewhere the log
 	// says that there is none.
 	Memory int64
+	// Processes limits the number of processes and threads of the plugin and of what it starts; 0
+	// means 512, negative means no limit. Only Linux supports the limit.
+	Processes int
+	// Environment names variables of this process' environment that the plugin gets besides those
+	// that [Environment] lists.
+	Environment []string
 	// NoMTLS turns off encryption of the connection, a Unix socket that only this user can reach.
 	NoMTLS bool
 	// NoChannel uses gRPC for the session even if the plugin supports an inherited socket.
@@ -131,6 +137,7 @@ func (o Options) complete() Options {
 	o.Deadline = cmp.Or(o.Deadline, 10*time.Second)
 	o.StartTimeout = cmp.Or(o.StartTimeout, 10*time.Second)
 	o.Restarts = cmp.Or(o.Restarts, 5)
+	o.Processes = cmp.Or(o.Processes, 512)
 	return o
 }
 

@@ -31,6 +31,7 @@ type supervised struct {
 	cmd    *exec.Cmd
 	dir    string // removed if the host is killed
 	memory int64  // bytes; 0: unlimited
+	most   int    // processes and threads; negative: unlimited
 	log    hclog.Logger
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
@@ -49,10 +50,10 @@ type supervised struct {
 	refused error // why the handshake failed
 }
 
-func newSupervised(cmd *exec.Cmd, dir string, memory int64, log hclog.Logger) *supervised {
+func newSupervised(cmd *exec.Cmd, dir string, options Options, log hclog.Logger) *supervised {
 	c := &supervised{
-		cmd: cmd, dir: dir, memory: memory, log: log, errorOutput: newPrinter(log), drained: make(chan struct{}),
-		settled: make(chan struct{}),
+		cmd: cmd, dir: dir, memory: options.Memory, most: options.Processes, log: log,
+		errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
@@ -119,7 +120,7 @@ func (c *supervised) begin() (reapGuard func(), err error) {
 		_ = c.cmd.Wait() // it was killed
 		return nil, fmt.Errorf("limit its memory: %w", err)
 	}
-	if reapGuard, err = startGuard(c.cmd.Process.Pid, c.dir); err != nil {
+	if reapGuard, err = startGuard(c.cmd.Process.Pid, c.dir, c.cmd.Env); err != nil {
 		c.log.Warn("what the policy plugin starts will outlive a host that is killed", "error", err)
 	}
 	c.mu.Lock()
@@ -127,7 +128,32 @@ func (c *supervised) begin() (reapGuard func(), err error) {
 	if c.running = true; c.killing {
 		killGroup(c.cmd.Process)
 	}
+	if c.most > 0 {
+		go c.watch()
+	}
 	return reapGuard, nil
+}
+
+// watch ends the process and what it started if there are too many processes and threads in its
+// group. Those that left the group are not counted.
+func (c *supervised) watch() {
+	const pause = 100 * time.Millisecond // a process that does nothing else starts some hundred others
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	counted := crowd{group: c.cmd.Process.Pid}
+	for {
+		select {
+		case <-c.life.Done():
+			return
+		case now := <-tick.C:
+			if size := counted.size(c.most, now); size > c.most {
+				c.log.Error("the policy plugin is ended: it has more processes and threads than it may",
+					"has", size, "limit", c.most)
+				c.kill()
+				return
+			}
+		}
+	}
 }
 
 // kill kills the process and what it started, now or as soon as it has started.
@@ -257,7 +283,7 @@ func (c *supervised) Stdout() io.ReadCloser { return c.hello }
 func (c *supervised) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name returns the path of the executable.
-func (c *supervised) Name() string { return c.cmd.Path }
+func (c *supervised) Name() string { return c.cmd.Args[0] }
 
 // ID returns the process ID.
 func (c *supervised) ID() string { return strconv.Itoa(c.pid()) }

@@ -86,6 +86,7 @@ func (a *activator) plugins(s config.Plugins) choose.Plugins {
 		return host.Options{
 			StartTimeout: time.Duration(r.StartTimeout), Deadline: time.Duration(r.Deadline), Memory: int64(r.Memory),
 			Restarts: cmp.Or(int(r.Restarts), never), NoMTLS: r.MTLS == "off", Logger: a.logger,
+			Processes: cmp.Or(int(r.Processes), never), Environment: r.Environment,
 		}
 	}
 	all := choose.Plugins{

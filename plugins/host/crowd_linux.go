@@ -1,0 +1,78 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// crowd counts the processes and threads of a process group. No limit of the system does that
+// without privileges: RLIMIT_NPROC counts all that its user runs, and a control group must be
+// delegated.
+type crowd struct {
+	group  int
+	others int // processes and threads of the whole system, without the group, when it was counted
+	at     time.Time
+}
+
+// recount is how long a count is good while the system as a whole has no more processes.
+const recount = 30 * time.Second
+
+// size returns how many processes and threads the group has, if there may be more than most;
+// otherwise 0. To look at every process of a system is dear, so it looks at their number first.
+func (c *crowd) size(most int, now time.Time) int {
+	all := tasksOfSystem()
+	if all-c.others <= most && now.Sub(c.at) < recount {
+		return 0
+	}
+	size := 0
+	for _, pid := range group(c.group) {
+		size += threads(pid)
+	}
+	c.others, c.at = all-size, now
+	return size
+}
+
+// tasksOfSystem returns how many processes and threads the system has; 0 if it does not say.
+func tasksOfSystem() int {
+	text, err := os.ReadFile("/proc/loadavg") // load, load, load, running/all, last process
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(text, []byte("/"))
+	number, _, _ := bytes.Cut(rest, []byte(" "))
+	n, _ := strconv.Atoi(string(number))
+	return n
+}
+
+// group returns the processes of a group.
+func group(leader int) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*") // it fails only for wrong patterns
+	for _, path := range paths {
+		pid, err := strconv.Atoi(filepath.Base(path))
+		if err == nil && statOf(pid, 5) == leader {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// threads returns how many threads a process has; 0 if it has ended.
+func threads(pid int) int { return statOf(pid, 20) }
+
+// statOf returns a number from /proc/PID/stat, by its place in proc_pid_stat(5); 0 if there is none.
+func statOf(pid, field int) int {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0
+	}
+	const first = 3 // the field after the name, which may have blanks
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) <= field-first {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(fields[field-first]))
+	return n
+}
