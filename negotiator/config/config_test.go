@@ -61,13 +61,15 @@ plugins:
   deadline: 500ms
   mtls: "off"
   memory: 2GiB
+  processes: 20
+  environment: [SITE, PYTHONPATH]
   restarts: 0
   allow: [mine, /opt/a/backfill-b]
   checksums:
     ./backfill-mine: 0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789abcdef
   each:
     backfill-py: {mtls: auto, deadline: 2s}
-    ./x.y z: {memory: 0, restarts: 3}
+    ./x.y z: {memory: 0, restarts: 3, processes: 0, environment: [SITE]}
     nothing:
 log_level: debug
 fallback: first-fit
@@ -75,11 +77,11 @@ fallback: first-fit
 	require.NoError(t, err)
 	running := Running{
 		StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off",
-		Memory: 2 << 30,
+		Memory: 2 << 30, Processes: 20, Environment: []string{"SITE", "PYTHONPATH"},
 	}
 	py, odd := running, running
 	py.MTLS, py.Deadline = "auto", Duration(2*time.Second)
-	odd.Memory, odd.Restarts = 0, 3
+	odd.Memory, odd.Restarts, odd.Processes, odd.Environment = 0, 3, 0, []string{"SITE"}
 	var sum Checksum
 	for i := range sum {
 		sum[i] = []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}[i%8]
@@ -182,6 +184,7 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {start_timeout: 0s}", "[1:26] plugins.start_timeout: 0s: must be positive"},
 		{"plugins: {deadline: -1s}", "[1:21] plugins.deadline: -1s: must be positive"},
 		{"plugins: {mtls: perhaps}", "[1:17] plugins.mtls: perhaps: must be auto or off"},
+		{"plugins: {environment: ['A=1']}", `[1:25] plugins.environment: [A=1]: must be names of variables`},
 		{"plugins: {mtls: ''}", "must be auto or off"},
 		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n" +
 			">  1 | plugins: {restarts: -1}\n                           ^"},
