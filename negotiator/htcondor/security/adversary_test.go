@@ -94,7 +94,9 @@ var fuzzed = map[int][]Permission{
 	hinting: {Daemon, AdvertiseSchedd, Administrator},
 }
 
-func isBare(command int) bool { return command == stopping || command == hinting }
+func proofOf(command int) Proof {
+	return map[int]Proof{stopping: ByHandshake, hinting: Unproven}[command]
+}
 
 var (
 	atHome      = netip.MustParseAddr("192.0.2.1") // the server's machine
@@ -125,7 +127,7 @@ func attack(t *testing.T, program []byte) (acts []int) {
 	s := &Server{
 		Name: "TEST", Methods: []Method{Token}, TrustDomain: "test", Family: &family, Timeout: time.Minute,
 		Keys:  map[string]SigningKey{"POOL": NewSigningKey("POOL", []byte("k"))},
-		Needs: func(command int) []Permission { return fuzzed[command] }, Bare: isBare,
+		Needs: func(command int) []Permission { return fuzzed[command] }, Proof: proofOf,
 		Commands: []int{reading, deciding, ruling, stopping, hinting},
 		Allow:    everyone, Local: func(a netip.Addr) bool { return a == atHome },
 		Random: rand.NewChaCha8([32]byte{}), Clock: func() time.Time { return time.Unix(1000, 0) },
@@ -161,7 +163,7 @@ func (a *adversary) meet(t *testing.T, s *Server) int {
 		return 0
 	}
 	defer call.Close()
-	if !isBare(call.Command) {
+	if proofOf(call.Command) == ByPayload {
 		if word, err := call.Text(); err != nil || word != "go" {
 			return 0
 		}

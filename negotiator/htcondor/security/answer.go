@@ -296,10 +296,7 @@ func (s *Server) verdict(call *Call, made *issued, only bool) error {
 func (s *Server) valid(made *issued) string {
 	var may []string
 	for _, command := range s.first().Commands {
-		if s.bare(command) && s.mustProve(command) {
-			continue
-		}
-		if s.authorize(made.peer, made.key != nil, command) == nil {
+		if s.proof(command) != ByHandshake && s.authorize(made.peer, made.key != nil, command) == nil {
 			may = append(may, strconv.Itoa(command))
 		}
 	}

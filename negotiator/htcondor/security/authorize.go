@@ -68,13 +68,24 @@ func (s *Server) suffices(need Permission, by Method, keyed bool) bool {
 	return keyed || w.Authentication != Required && w.Encryption != Required && w.Integrity != Required
 }
 
-// mustProve reports whether a peer that resumes a session must prove the session's key before the
-// command is carried out, since the command changes something. A command for daemons, such as
-// RESCHEDULE, need not if it has no payload: it asks for no more than what happens anyway.
-func (s *Server) mustProve(command int) bool {
-	needs := s.needs(command)
-	return len(needs) > 0 && (needs[0] == Administrator || needs[0] == Write)
-}
+// Proof is what proves that a peer holds the key of the session that it resumes. The session's name
+// proves nothing: it is sent in plain.
+type Proof int
 
-// bare reports whether a command has no payload.
-func (s *Server) bare(command int) bool { return s.first().Bare != nil && s.first().Bare(command) }
+// The proofs.
+const (
+	// ByPayload is for commands with a payload, which is awaited: only who holds the key can encrypt
+	// it.
+	ByPayload Proof = iota
+	// ByHandshake is for commands without a payload: each takes a handshake of its own.
+	ByHandshake
+	// Unproven is for commands without a payload that do no harm, whoever gives them.
+	Unproven
+)
+
+func (s *Server) proof(command int) Proof {
+	if s.first().Proof == nil {
+		return ByPayload
+	}
+	return s.first().Proof(command)
+}

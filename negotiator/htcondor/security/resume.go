@@ -25,7 +25,7 @@ func (s *Server) resume(call *Call, asked *classad.ClassAd) error {
 	if refusal != nil || known.key == nil {
 		return refusal
 	}
-	if err := call.Encrypt(known.key); err != nil || s.bare(call.Command) {
+	if err := call.Encrypt(known.key); err != nil || s.proof(call.Command) == Unproven {
 		return err
 	}
 	if _, err := call.More(); err != nil {
@@ -52,10 +52,11 @@ func (s *Server) resumable(call *Call, id string, answer bool) (*issued, error) 
 		return nil, fmt.Errorf("%w: %w", errNoSession, err)
 	case err != nil:
 		return nil, err
-	case !s.mustProve(call.Command):
-	case s.bare(call.Command):
+	}
+	switch proof := s.proof(call.Command); {
+	case proof == ByHandshake:
 		return nil, fmt.Errorf("%w: without a payload nothing proves its key", errNoSession)
-	case keyed && !answer: // our nonce in the answer makes each conversation unique
+	case proof == ByPayload && keyed && !answer: // our nonce in the answer makes each conversation unique
 		return nil, fmt.Errorf("%w: without an answer an old conversation could be repeated", errNoSession)
 	}
 	return known, nil

@@ -212,12 +212,10 @@ func TestResumedSessionProvesItsKey(t *testing.T) {
 	stream.Close() // without a payload
 	require.Equal(t, 1, s.calls(), "only the first one")
 
-	guard.Bare = func(int) bool { return true }
-	for command, want := range map[int]string{
-		reading: "AUTHORIZED", deciding: "AUTHORIZED", ruling: "SID_NOT_FOUND",
-	} {
-		code, _ = resumes(t, s, "127.0.0.1", id, command)
-		require.Equal(t, want, code, command)
+	for proof, want := range map[Proof]string{Unproven: "AUTHORIZED", ByHandshake: "SID_NOT_FOUND"} {
+		guard.Proof = func(int) Proof { return proof }
+		code, _ = resumes(t, s, "127.0.0.1", id, ruling)
+		require.Equal(t, want, code)
 	}
 }
 
@@ -228,10 +226,11 @@ func TestResumptionWithoutAnAnswerIsNoProof(t *testing.T) {
 	_, err := who(t, c, s.address, reading, nil)
 	require.NoError(t, err)
 	known := c.negotiated.find(place{s.address.String(), reading}, time.Now())
-	for command, want := range map[int]bool{reading: true, ruling: false} {
+	for proof, want := range map[Proof]bool{Unproven: true, ByPayload: false, ByHandshake: false} {
+		s.Proof = func(int) Proof { return proof }
 		stream := dialFrom(t, s, "127.0.0.1")
 		ad := classad.New()
-		ad.SetInt("Command", int64(command))
+		ad.SetInt("Command", ruling)
 		ad.SetString("UseSession", "YES")
 		ad.SetString("Sid", known.id)
 		stream.PutInt(authenticate)
@@ -241,7 +240,7 @@ func TestResumptionWithoutAnAnswerIsNoProof(t *testing.T) {
 		stream.PutString("who?")
 		require.NoError(t, stream.Send())
 		_, err = stream.Text()
-		require.Equal(t, want, err == nil, "%d: %v", command, err)
+		require.Equal(t, want, err == nil, "%d: %v", proof, err)
 	}
 }
 

@@ -47,9 +47,9 @@ type Server struct {
 	// Needs returns the permissions for a command, of which one suffices; empty means that the
 	// command is unknown. The first one is the command's own level, by which a handshake is agreed.
 	Needs func(command int) []Permission
-	// Bare reports whether a command has no payload; nil means that none is bare. A command that is
-	// not bare waits on a resumed session for its payload, which proves the session's key.
-	Bare func(command int) bool
+	// Proof returns what proves for a command that a peer holds the key of the session that it
+	// resumes; nil means ByPayload for all.
+	Proof func(command int) Proof
 	// Commands are all known commands.
 	Commands []int
 	// Local reports whether an address is of this machine, where the family is; nil means to ask the

@@ -92,23 +92,23 @@ type Negotiator struct {
 func (n *Negotiator) Handlers() map[int]Handler {
 	all := handlers{}
 	if n.Reschedule != nil {
-		all.bare(421, "RESCHEDULE", done(n.Reschedule),
+		all.add(421, "RESCHEDULE", security.Unproven, done(n.Reschedule),
 			security.Daemon, security.AdvertiseSchedd, security.Administrator)
 	}
 	if n.Reconfig != nil {
-		all.bare(60004, "DC_RECONFIG", done(n.Reconfig), security.Write)
-		all.bare(60012, "DC_RECONFIG_FULL", done(n.Reconfig), security.Write)
+		all.add(60004, "DC_RECONFIG", security.ByHandshake, done(n.Reconfig), security.Write)
+		all.add(60012, "DC_RECONFIG_FULL", security.ByHandshake, done(n.Reconfig), security.Write)
 	}
 	if n.Off != nil {
-		all.bare(60005, "DC_OFF_GRACEFUL", done(func() { n.Off(Graceful) }), security.Administrator)
-		all.bare(60006, "DC_OFF_FAST", done(func() { n.Off(Fast) }), security.Administrator)
-		all.bare(60015, "DC_OFF_PEACEFUL", done(func() { n.Off(Peaceful) }), security.Administrator)
+		all.add(60005, "DC_OFF_GRACEFUL", security.ByHandshake, done(func() { n.Off(Graceful) }), security.Administrator)
+		all.add(60006, "DC_OFF_FAST", security.ByHandshake, done(func() { n.Off(Fast) }), security.Administrator)
+		all.add(60015, "DC_OFF_PEACEFUL", security.ByHandshake, done(func() { n.Off(Peaceful) }), security.Administrator)
 	}
 	if n.Ad != nil || n.Plans != nil {
-		all.add(50, "QUERY_NEGOTIATOR_ADS", n.query, security.Read)
+		all.add(50, "QUERY_NEGOTIATOR_ADS", security.ByPayload, n.query, security.Read)
 	}
 	if n.Resources != nil {
-		all.add(463, "GET_RESLIST", n.resources, security.Read)
+		all.add(463, "GET_RESLIST", security.ByPayload, n.resources, security.Read)
 	}
 	if n.Accountant != nil {
 		n.accounting(all)
@@ -119,14 +119,8 @@ func (n *Negotiator) Handlers() map[int]Handler {
 // handlers are handlers by command number.
 type handlers map[int]Handler
 
-// add adds a command with a payload.
-func (h handlers) add(command int, name string, serve Serve, needs ...security.Permission) {
-	h[command] = Handler{Name: name, Needs: needs, Serve: serve}
-}
-
-// bare adds a command without a payload.
-func (h handlers) bare(command int, name string, serve Serve, needs ...security.Permission) {
-	h[command] = Handler{Name: name, Needs: needs, Serve: serve, Bare: true}
+func (h handlers) add(command int, name string, proof security.Proof, serve Serve, needs ...security.Permission) {
+	h[command] = Handler{Name: name, Needs: needs, Proof: proof, Serve: serve}
 }
 
 // done returns a handler for a command without payload and answer.

@@ -23,8 +23,8 @@ type Handler struct {
 	Name string
 	// Needs are the permissions for the command, of which one suffices.
 	Needs []security.Permission
-	// Bare says that the command has no payload; see [security.Server.Bare].
-	Bare bool
+	// Proof is what proves the key of a resumed session.
+	Proof security.Proof
 	// Serve serves the command.
 	Serve Serve
 }
@@ -35,7 +35,7 @@ type Serve func(context.Context, *security.Call) error
 
 // Port is a command port.
 type Port struct {
-	// Security performs the handshakes. Serve sets its Needs, Bare and Commands.
+	// Security performs the handshakes. Serve sets its Needs, Proof and Commands.
 	Security *security.Server
 	// Handlers are the known commands by number. DC_NOP and similar commands, with which
 	// condor_ping asks for permissions, are always known.
@@ -123,9 +123,11 @@ func (p *Port) prepare() {
 		}
 		return p.Handlers[command].Needs
 	}
-	p.Security.Bare = func(command int) bool {
-		_, nop := nops[command]
-		return nop || p.Handlers[command].Bare
+	p.Security.Proof = func(command int) security.Proof {
+		if _, ok := nops[command]; ok {
+			return security.Unproven
+		}
+		return p.Handlers[command].Proof
 	}
 	for command := range p.Handlers {
 		p.Security.Commands = append(p.Security.Commands, command)

@@ -12,22 +12,22 @@ import (
 // a map file says so; here that is reserved for administrators, like the rest.
 func (n *Negotiator) accounting(all handlers) {
 	a := n.Accountant
-	all.bare(451, "GET_PRIORITY", n.report(false), security.Read)
-	all.bare(514, "GET_PRIORITY_ROLLUP", n.report(true), security.Read)
-	all.bare(512, "GET_PRIORITY_ROLLUP_OLD", n.report(true), security.Read)
-	all.add(78, "QUERY_ACCOUNTING_ADS", n.accountingAds, security.Read)
-	all.add(449, "SET_PRIORITY", setReal(a.SetPriority), security.Administrator)
-	all.add(459, "SET_PRIORITYFACTOR", setFactor(a.SetFactor), security.Administrator)
-	all.add(494, "SET_ACCUMUSAGE", setReal(a.SetUsage), security.Administrator)
-	all.add(495, "SET_BEGINTIME", setInt(a.SetBegin), security.Administrator)
-	all.add(496, "SET_LASTTIME", setInt(a.SetLast), security.Administrator)
-	all.add(525, "SET_CEILING", setInt(a.SetCeiling), security.Administrator)
-	all.add(530, "SET_FLOOR", setInt(a.SetFloor), security.Administrator)
-	all.add(482, "DELETE_USER", named(a.Delete), security.Administrator)
-	all.add(458, "RESET_USAGE", named(func(name string) error { return a.ResetUsage(n.now(), name) }),
-		security.Administrator)
-	all.bare(460, "RESET_ALL_USAGE", func(context.Context, *security.Call) error { return a.ResetAll(n.now()) },
-		security.Administrator)
+	all.add(451, "GET_PRIORITY", security.Unproven, n.report(false), security.Read)
+	all.add(514, "GET_PRIORITY_ROLLUP", security.Unproven, n.report(true), security.Read)
+	all.add(512, "GET_PRIORITY_ROLLUP_OLD", security.Unproven, n.report(true), security.Read)
+	all.add(78, "QUERY_ACCOUNTING_ADS", security.ByPayload, n.accountingAds, security.Read)
+	all.add(449, "SET_PRIORITY", security.ByPayload, setReal(a.SetPriority), security.Administrator)
+	all.add(459, "SET_PRIORITYFACTOR", security.ByPayload, setFactor(a.SetFactor), security.Administrator)
+	all.add(494, "SET_ACCUMUSAGE", security.ByPayload, setReal(a.SetUsage), security.Administrator)
+	all.add(495, "SET_BEGINTIME", security.ByPayload, setInt(a.SetBegin), security.Administrator)
+	all.add(496, "SET_LASTTIME", security.ByPayload, setInt(a.SetLast), security.Administrator)
+	all.add(525, "SET_CEILING", security.ByPayload, setInt(a.SetCeiling), security.Administrator)
+	all.add(530, "SET_FLOOR", security.ByPayload, setInt(a.SetFloor), security.Administrator)
+	all.add(482, "DELETE_USER", security.ByPayload, named(a.Delete), security.Administrator)
+	all.add(458, "RESET_USAGE", security.ByPayload,
+		named(func(name string) error { return a.ResetUsage(n.now(), name) }), security.Administrator)
+	all.add(460, "RESET_ALL_USAGE", security.ByHandshake,
+		func(context.Context, *security.Call) error { return a.ResetAll(n.now()) }, security.Administrator)
 }
 
 func (n *Negotiator) now() time.Time {
