@@ -118,6 +118,9 @@ func (c *Config) ByLevel(format, level string) (value, name string, set bool) {
 		if !known {
 			next = "DEFAULT"
 		}
+		if legacy, err := c.Bool("LEGACY_ALLOW_SEMANTICS"); level == "DAEMON" && err == nil && legacy {
+			next = "WRITE"
+		}
 		level = next
 	}
 	return "", "", false

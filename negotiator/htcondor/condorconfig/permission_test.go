@@ -232,6 +232,11 @@ func TestInheritedLists(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, p.Allows(tt.level, tt.user, from), "%v", tt)
 	}
+	// As before HTCondor 9, the lists of WRITE count for DAEMON where asked for.
+	for legacy, want := range map[string]bool{"true": false, "false": true} {
+		p = Parse("ALLOW_DEFAULT = *\nDENY_WRITE = eve@pool.test\nLEGACY_ALLOW_SEMANTICS = "+legacy, "").Permissions(nowhere)
+		require.Equal(t, want, p.Allows("DAEMON", "eve@pool.test", from))
+	}
 	// Who is denied a level has none that he would have by it.
 	p = Parse("ALLOW_ADMINISTRATOR = boss@pool.test\nDENY_WRITE = boss@pool.test", "").Permissions(nowhere)
 	require.True(t, p.Allows("ADMINISTRATOR", "boss@pool.test", from))

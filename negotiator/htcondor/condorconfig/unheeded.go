@@ -33,7 +33,7 @@ func (c *Config) Unheeded() (warnings []string) {
 func heeded(name string) bool {
 	_, known := knobNamed(name)
 	return known || lists.MatchString(name) || levelled.MatchString(name) ||
-		slices.Contains([]string{"SEC_PASSWORD_FILE", "SEC_TOKEN_BLACKLIST_EXPR"}, name)
+		slices.Contains([]string{"SEC_PASSWORD_FILE", "SEC_TOKEN_BLACKLIST_EXPR", "LEGACY_ALLOW_SEMANTICS"}, name)
 }
 
 // cipherKnown reports whether the knob names ciphers and AES, the only one here, is among them.
@@ -61,5 +61,5 @@ var (
 var securityDefaults = map[string]string{
 	"ALLOW_CLIENT": "*", "SEC_DEFAULT_AUTHENTICATION_TIMEOUT": "20", "SEC_TCP_SESSION_TIMEOUT": "20",
 	"SEC_USE_FAMILY_SESSION": "true", "SEC_CLAIMTOBE_INCLUDE_DOMAIN": "false",
-	"CERTIFICATE_MAPFILE_ASSUME_HASH_KEYS": "false", "USE_POOL_USERNAME_EQUIVALENT": "true", "LEGACY_ALLOW_SEMANTICS": "false",
+	"CERTIFICATE_MAPFILE_ASSUME_HASH_KEYS": "false", "USE_POOL_USERNAME_EQUIVALENT": "true",
 }
