@@ -28,7 +28,10 @@ func TestSecurityVariants(t *testing.T) {
 			pool.WaitDone(time.Minute, job)
 			require.Contains(t, pool.As("root", "condor_userprio", "-allusers"), "alice@pool.test")
 			pool.promptly(t, job)
-			if security == "idtokens" {
+			switch security {
+			case "default":
+				tools(t, pool)
+			case "idtokens":
 				strangers(t, pool)
 			}
 		})
@@ -72,6 +75,23 @@ func (p *ourPool) promptly(t *testing.T, job pooltest.JobID) {
 	t.Logf("submitted %s, RESCHEDULE %s, matched %s", submitted.Format("15:04:05.0"), asked.Format(time.TimeOnly),
 		matched.Format(time.TimeOnly))
 	require.LessOrEqual(t, matched.Sub(asked), 2*time.Second, "cut to seconds, a second may look like two")
+}
+
+// tools checks that commands without a payload, each of which takes a handshake of its own, work with
+// HTCondor's tools.
+func tools(t *testing.T, pool *ourPool) {
+	t.Helper()
+	pool.As("root", "condor_userprio", "-resetall")
+	pool.As("root", "condor_reconfig", "-daemon", "negotiator")
+	for _, command := range []string{"RESET_ALL_USAGE", "DC_RECONFIG_FULL"} {
+		pool.Wait(command, time.Minute, func() bool {
+			return strings.Contains(pool.Log("NegotiatorLog"), "command="+command)
+		})
+	}
+	for _, level := range []string{"READ", "WRITE", "ADMINISTRATOR", "DAEMON"} {
+		require.Contains(t, pool.As("root", "condor_ping", "-type", "NEGOTIATOR", level),
+			level+" command using (AES, AES, and FS) succeeded")
+	}
 }
 
 // strangers tries to replace the pool's negotiator: with a wrong token, an expired one, none, one
