@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,8 +38,10 @@ type JobCheckpoint struct {
 	Running bool
 	// Held is the reason why the job is held out of the queue; "" if it is not held.
 	Held string
-	// Unmatched says that a held job matches no slot and no bundle.
+	// Unmatched says that a held job matches no slot and no bundle. Unknown is why it is not known
+	// yet what it matches; "" if it is.
 	Unmatched bool
+	Unknown   string
 	// Placement is where the job runs or is planned to run, Start its actual or planned start, and
 	// End its expected end. A waiting job without a placement has no reservation.
 	Placement  Placement
@@ -73,6 +76,7 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 		}
 		if j.Held != "" {
 			c.Jobs[i].Unmatched = n.matchmaker.MatchesNone(j.Job.Candidates)
+			c.Jobs[i].Unknown, _ = n.matchmaker.Unmatched(j.Job.Candidates)
 		}
 	}
 	return c
@@ -112,7 +116,9 @@ func (n *Negotiator) restore(from Checkpoint) error {
 			return fmt.Errorf("job %s: %w", j.Job.Name, err)
 		}
 	}
-	snap.Candidates = n.matchmaker.Match()
+	if snap.Candidates, err = n.matchPatiently(); err != nil {
+		return err
+	}
 	snap.Jobs = make([]backfill.JobState, len(from.Jobs))
 	for i, j := range from.Jobs {
 		if snap.Jobs[i], err = n.restoreState(j, from, clusters[i], snap.Candidates); err != nil {
@@ -124,6 +130,21 @@ func (n *Negotiator) restore(from Checkpoint) error {
 		return fmt.Errorf("job %s: %w", n.jobs[of.Job].Name, err)
 	}
 	return err
+}
+
+// matchPatiently matches all jobs. A user with so many different jobs that one cycle would not match
+// them all gets several, as jobs lose their reservations where it is not known what they match.
+func (n *Negotiator) matchPatiently() ([]backfill.CandidateSet, error) {
+	const cycles = 10
+	sets, err := n.matchmaker.Match(context.Background())
+	for i := 1; i < cycles && err == nil && n.matchmaker.Hurries(); i++ {
+		var more []backfill.CandidateSet
+		more, err = n.matchmaker.Match(context.Background())
+		for _, set := range more {
+			sets[set.ID] = set
+		}
+	}
+	return sets, err
 }
 
 // restoreSlots adds the checkpoint's slots and bundles. It returns the snapshot for package
@@ -190,6 +211,9 @@ func (n *Negotiator) restoreState(
 	otherTimes := predicted && s.Held == "" && (!from.Guarantees || s.Start+j.Job.Estimate != s.End)
 	if otherTimes || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
 		j.Placement, j.Start, j.End = nil, 0, 0
+	}
+	if _, unmatched := n.matchmaker.Unmatched(cluster.ID); unmatched && !from.Guarantees && s.Held == "" {
+		n.stale = append(n.stale, s.Job.ID) // the first cycle holds it, so that it blocks no others
 	}
 	if !from.Guarantees || s.Held != "" {
 		return j, nil

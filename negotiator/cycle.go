@@ -24,7 +24,10 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 	if err := n.cluster(d); err != nil { // 2
 		return nil, err
 	}
-	candidates := n.matchmaker.Match() // 3
+	candidates, err := n.matchmaker.Match(ctx) // 3
+	if err != nil {
+		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
+	}
 	r.Matched = n.clock().Sub(began)
 	round := n.round(d, candidates)            // 4
 	decision, err := n.host.Decide(ctx, round) // 5
@@ -173,11 +176,16 @@ func (n *Negotiator) report(r *Report, decision backfill.Decision) {
 		r.Matches = append(r.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.inventory.fromCore(s.Placement)})
 	}
 	r.Held = n.held(decision.Held)
+	r.Unmatched, r.Expensive = n.matchmaker.Unplanned(), n.matchmaker.Expensive()
+	for _, id := range n.matchmaker.Unbearable() {
+		r.Unbearable = append(r.Unbearable, n.inventory.slots[id].Name)
+	}
 }
 
 // forget drops jobs that are gone.
 func (n *Negotiator) forget(ids []backfill.JobID) {
 	for _, id := range ids {
+		n.leave(id)
 		delete(n.jobs, id)
 		n.priorities.forget(id)
 		n.predictions.forget(id)
@@ -189,14 +197,19 @@ func (n *Negotiator) forget(ids []backfill.JobID) {
 func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 	none := map[int]string{}
 	for _, h := range jobs {
-		reason := h.Reason
-		if id := h.Job.Candidates; reason == backfill.ReasonNeverFits && n.matchmaker.MatchesNone(id) {
-			if none[id] == "" {
-				none[id] = n.matchmaker.WhyNone(id)
+		reason, unmatched := h.Reason, false
+		if id := h.Job.Candidates; reason == backfill.ReasonNeverFits {
+			var why string
+			if why, unmatched = n.matchmaker.Unmatched(id); unmatched {
+				reason = why
+			} else if n.matchmaker.MatchesNone(id) {
+				if none[id] == "" {
+					none[id] = n.matchmaker.WhyNone(id)
+				}
+				reason = none[id]
 			}
-			reason = none[id]
 		}
-		all = append(all, Held{Job: n.jobs[h.Job.ID], Reason: reason})
+		all = append(all, Held{Job: n.jobs[h.Job.ID], Reason: reason, Unmatched: unmatched})
 	}
 	return all
 }

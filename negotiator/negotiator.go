@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -32,6 +33,9 @@ type Config struct {
 	Estimates *estimate.Set
 	// Actual returns how long a job will run, which only a simulation knows; may be nil.
 	Actual func(backfill.JobID) backfill.Time
+	// Matching bounds what it may cost to find out which slots each user's jobs may use; zero: it may
+	// cost anything.
+	Matching matchmaker.Limits
 	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
 	// Changes brings the changes that [Run] and [Step] make before a cycle; may be nil.
@@ -62,7 +66,8 @@ type Negotiator struct {
 	matchmaker  *matchmaker.Matchmaker
 	host        *backfill.Host
 	jobs        map[backfill.JobID]*Job // waiting, running and held ones
-	priorities  *priorities             // nil: the order is not an expression
+	clusters    map[backfill.JobID]member
+	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
@@ -73,6 +78,12 @@ type Negotiator struct {
 	arrivals []arrival
 	events   []backfill.Event
 	last     Report
+}
+
+// member is what the matchmaker knows of a job: its autocluster, and whose it is.
+type member struct {
+	cluster int
+	user    string
 }
 
 // arrival is a job that is passed to the policy in full, not by its ID alone.
@@ -123,9 +134,10 @@ func New(c Config) (*Negotiator, error) {
 	return &Negotiator{
 		schema:      c.Schema,
 		inventory:   newInventory(c.Schema.Resources),
-		matchmaker:  matchmaker.New(c.Schema.Resources, request),
+		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching),
 		host:        host,
 		jobs:        jobs,
+		clusters:    map[backfill.JobID]member{},
 		reported:    map[backfill.JobID]bool{},
 		priorities:  priorities,
 		predictions: predictions,
@@ -157,7 +169,7 @@ func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs[id] }
 
 // NextWake returns when the next cycle is due even if nothing happens.
 func (n *Negotiator) NextWake() backfill.Time {
-	if slices.ContainsFunc(n.stale, n.queued) {
+	if slices.ContainsFunc(n.stale, n.queued) || n.matchmaker.Hurries() {
 		return n.State().Now()
 	}
 	return n.State().NextWake()
@@ -166,11 +178,11 @@ func (n *Negotiator) NextWake() backfill.Time {
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
 // returns false if there is no job of that ID.
 func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
-	job, ok := n.jobs[id]
+	its, ok := n.clusters[id]
 	if !ok {
 		return matchmaker.Fit{}, false
 	}
-	return n.matchmaker.Fit(job.Ad, n.State().SlotUp), true
+	return n.matchmaker.Fit(its.cluster, n.State().SlotUp), true
 }
 
 // queued reports whether a job waits or is held: it is known and does not run.
@@ -194,11 +206,22 @@ func (n *Negotiator) inCoreTerms(job *Job, cluster matchmaker.Autocluster) *back
 	return j
 }
 
-// autocluster finds the autocluster of a job.
+// autocluster finds the autocluster of a job, which leaves the one that it had before.
 func (n *Negotiator) autocluster(job *Job) (matchmaker.Autocluster, error) {
-	c, err := n.matchmaker.Cluster(job.Ad)
+	user := cmp.Or(job.User, job.Labels["owner"])
+	c, err := n.matchmaker.Cluster(job.Ad, user)
 	if err != nil {
 		return c, fmt.Errorf("job %s: %w", job.Name, err)
 	}
+	n.leave(job.ID)
+	n.clusters[job.ID] = member{c.ID, user}
 	return c, nil
+}
+
+// leave says that a job is not of its autocluster any more.
+func (n *Negotiator) leave(id backfill.JobID) {
+	if its, ok := n.clusters[id]; ok {
+		n.matchmaker.Leave(its.cluster, its.user)
+		delete(n.clusters, id)
+	}
 }

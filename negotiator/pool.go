@@ -147,6 +147,9 @@ type Job struct {
 	Estimate backfill.Time
 	// Limit is the run time at which the pool ends the job; 0: it has none.
 	Limit backfill.Time
+	// User is whose account it goes to what the job's expressions cost to evaluate. A user must not
+	// be able to choose it. "": the owner among the labels.
+	User string
 	// Labels are the job's owner and the like; jobs may share the map.
 	Labels map[string]string
 	// Ad holds what each chunk requests, Requirements and Rank. Jobs of one cluster may share it,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Report says what a cycle did. It is valid until the next cycle.
@@ -14,6 +15,13 @@ type Report struct {
 	// Matches are the jobs that start, and Held those that leave the queue without running.
 	Matches []Match
 	Held    []Held
+	// Unmatched counts the jobs that are held only because it is not known yet which slots they may
+	// use. Expensive says whose jobs were too expensive to find that out, and were put off in this
+	// cycle. Unbearable are the names of slots whose own Requirements are too expensive; of slots
+	// that are alike it names one.
+	Unmatched  int
+	Expensive  []matchmaker.Expensive
+	Unbearable []string
 	// State is the schedule after the cycle.
 	State *backfill.State
 	// Unordered says that the order is an expression whose value was not yet a number for any job;
@@ -34,6 +42,8 @@ type Report struct {
 type Held struct {
 	Job    *Job
 	Reason string
+	// Unmatched says that it is not known yet which slots the job may use.
+	Unmatched bool
 }
 
 // Prediction is how long a job is expected to run, if that differs from what it requests.

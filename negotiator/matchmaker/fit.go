@@ -2,6 +2,7 @@ package matchmaker
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ type Fit struct {
 	// Slots is the number of slots, Matching of those that the job may use, and Refusing of those
 	// whose own Requirements refuse the job.
 	Slots, Matching, Refusing int
+	// Untried is the number of further slots, which were not tried because the job's Requirements
+	// are too expensive.
+	Untried int
 	// Clauses are the parts of the job's Requirements that && joins, in order; none if it has no
 	// Requirements.
 	Clauses []Clause
@@ -26,59 +30,101 @@ type Clause struct {
 	Met  int
 }
 
-// Fit says how a job fits the slots for which isUp returns true, or the bundles whose slots are all
-// up. It evaluates the job's Requirements once for each class.
-func (m *Matchmaker) Fit(ad *classad.ClassAd, isUp func(backfill.SlotID) bool) Fit {
-	many := map[int]int{} // by class
-	var one []offer       // of each class
+// kind is the offers of a class: one of them, and how many there are.
+type kind struct {
+	offer
+	slots int
+}
+
+// kinds returns the classes of the offers, for the jobs of an autocluster, whose slots are all up.
+func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all []kind) {
+	v := c.view
+	if v == nil {
+		v = m.viewOf(c.ad)
+		defer m.leave(v)
+	}
+	m.renew(v)
+	index := map[int]int{} // in all, by class
 	away := func(id backfill.SlotID) bool { return !isUp(id) }
-	for id := range m.offers() {
+	for id, class := range m.classes(v) {
 		o := m.offer(id)
 		if o.parts == nil && away(backfill.SlotID(id)) || slices.ContainsFunc(o.parts, away) {
 			continue
 		}
-		if many[o.class]++; many[o.class] == 1 {
-			one = append(one, o)
+		i, known := index[class]
+		if !known {
+			i = len(all)
+			index[class], all = i, append(all, kind{offer: o})
 		}
+		all[i].slots++
 	}
-	var fit Fit
+	return all
+}
+
+// Fit says how the jobs of an autocluster fit the slots for which isUp returns true, or the bundles
+// whose slots are all up. It evaluates the jobs' Requirements once for each class, and takes no more
+// steps than [Limits].Cluster.
+func (m *Matchmaker) Fit(id int, isUp func(backfill.SlotID) bool) Fit {
+	left := m.limits.Cluster
+	if left == 0 {
+		left = math.MaxInt64
+	}
+	return m.fit(id, isUp, &left)
+}
+
+// fit does what Fit does, in as many steps as are left.
+func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) (fit Fit) {
+	c := m.clusters[id]
 	var clauses []*classad.Expr
-	if requirements, ok := ad.Lookup("Requirements"); ok {
+	if requirements, ok := c.ad.Lookup("Requirements"); ok {
 		clauses = requirements.Clauses()
 	}
 	for _, clause := range clauses {
 		fit.Clauses = append(fit.Clauses, Clause{Text: strings.TrimSpace(clause.String())})
 	}
-	for _, o := range one {
-		slots := many[o.class]
-		fit.Slots += slots
-		if o.match(ad) {
-			fit.Matching += slots
+	t := trial{m: m}
+	for _, k := range m.kinds(c, isUp) {
+		if t.steps() >= *left {
+			fit.Untried += k.slots
+			continue
 		}
-		if !o.accepts(ad) {
-			fit.Refusing += slots
+		fit.Slots += k.slots
+		if k.match(&t, c.ad) {
+			fit.Matching += k.slots
 		}
+		if !k.accepts(&t, c.ad) {
+			fit.Refusing += k.slots
+		}
+		scope := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: m.limits.Evaluation, Meter: &t.meter}
 		for i, clause := range clauses {
-			if clause.Eval(classad.Scope{My: ad, Target: o.ad}).IsTrue() {
-				fit.Clauses[i].Met += slots
+			if clause.Eval(scope).IsTrue() {
+				fit.Clauses[i].Met += k.slots
 			}
 		}
 	}
+	*left -= t.steps()
 	return fit
 }
 
-// WhyNone says why the jobs of an autocluster match no slot, or no bundle.
+// WhyNone says why the jobs of an autocluster match no slot, or no bundle. All that it finds out in
+// a cycle takes no more steps than [Limits].Cluster; after that it only says that none matches.
 func (m *Matchmaker) WhyNone(id int) string {
-	none := "matches no slot: "
+	none := "matches no slot"
 	if len(m.bundles) > 0 {
-		none = "matches no bundle: "
+		none = "matches no bundle"
 	}
-	return none + m.Fit(m.clusters[id].ad, func(backfill.SlotID) bool { return true }).WhyNone()
+	if m.explaining <= 0 {
+		return none
+	}
+	return none + ": " + m.fit(id, func(backfill.SlotID) bool { return true }, &m.explaining).WhyNone()
 }
 
 // WhyNone says why no slot matches: which clauses of the job's Requirements are true on none, or
 // that the slots refuse the job.
 func (f Fit) WhyNone() string {
+	if f.Untried > 0 {
+		return fmt.Sprintf("its Requirements are too expensive: %d slots were not tried", f.Untried)
+	}
 	if f.Slots == 0 {
 		return "there is none"
 	}

@@ -1,6 +1,7 @@
 package matchmaker
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,13 +38,16 @@ type pool struct {
 	ids map[string]backfill.SlotID
 }
 
-func newPool() *pool {
+func newPool() *pool { return newLimitedPool(Limits{}) }
+
+// newLimitedPool is a pool in which matching is limited.
+func newLimitedPool(limits Limits) *pool {
 	request := func(ad *classad.ClassAd) (backfill.Vector, error) {
 		cpus, _ := ad.Int("RequestCpus")
 		memory, _ := ad.Int("RequestMemory")
 		return backfill.Vector{cpus, memory}, nil
 	}
-	return &pool{New([]string{"cpus", "memory"}, request), map[string]backfill.SlotID{}}
+	return &pool{New([]string{"cpus", "memory"}, request, limits), map[string]backfill.SlotID{}}
 }
 
 // add adds slots by their ads, numbered by name.
@@ -72,16 +76,30 @@ func (p *pool) bundle(tb testing.TB, name string, slots ...string) Bundle {
 	return b
 }
 
-// clusterOf is the number of an ad's autocluster.
+// clusterOf is the number of the autocluster of a job of eve.
 func (p *pool) clusterOf(tb testing.TB, a *classad.ClassAd) int {
 	tb.Helper()
-	c, err := p.Cluster(a)
+	return p.clusterFor(tb, "eve", a)
+}
+
+// clusterFor is the number of the autocluster of a user's job.
+func (p *pool) clusterFor(tb testing.TB, user string, a *classad.ClassAd) int {
+	tb.Helper()
+	c, err := p.Cluster(a, user)
 	require.NoError(tb, err)
 	return c.ID
 }
 
+// match matches, and returns what has changed.
+func (p *pool) match(tb testing.TB) []backfill.CandidateSet {
+	tb.Helper()
+	changed, err := p.Match(context.Background())
+	require.NoError(tb, err)
+	return changed
+}
+
 // candidates are those of an autocluster, up to date.
 func (p *pool) candidates(id int) backfill.Candidates {
-	p.Match()
+	_, _ = p.Match(context.Background())
 	return p.clusters[id].candidates
 }

@@ -7,18 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// pair is an autocluster and a class of slots or bundles.
-type pair struct{ cluster, class int }
-
-// verdict says whether a pair matches, and how the job ranks the slot.
-type verdict struct {
-	match bool
-	rank  float64
-}
-
 // offer is what a job is matched with: a slot, or a bundle with its slots.
 type offer struct {
-	class int // no job can tell two offers of a class apart
 	ad    *classad.ClassAd
 	parts []backfill.SlotID // the bundle's slots; nil: the offer is a slot
 	m     *Matchmaker
@@ -34,40 +24,179 @@ func (m *Matchmaker) offers() int {
 
 func (m *Matchmaker) offer(id int) offer {
 	if len(m.bundles) > 0 {
-		return offer{m.classOfBundle[id], m.bundles[id].Ad, m.bundles[id].Slots, m}
+		return offer{m.bundles[id].Ad, m.bundles[id].Slots, m}
 	}
-	return offer{m.classOf[id], m.slots[id], nil, m}
+	return offer{m.slots[id].ad, nil, m}
+}
+
+// classes returns the classes of the offers in a view. No job of the view's autoclusters can tell
+// two offers of a class apart.
+func (m *Matchmaker) classes(v *view) []int {
+	if len(m.bundles) > 0 {
+		return v.ofBundle
+	}
+	return v.ofSlot
+}
+
+// trial evaluates Requirements and Rank within a limit, and counts what that takes.
+type trial struct {
+	m       *Matchmaker
+	meter   classad.Meter
+	slotOwn int64 // the steps that slots' own Requirements took
+}
+
+// steps is what the job has to answer for.
+func (t *trial) steps() int64 { return t.meter.Steps() - t.slotOwn }
+
+// accepts reports whether the Requirements of a slot's or bundle's ad accept a job.
+func (t *trial) accepts(slot, job *classad.ClassAd) bool {
+	p := classad.Pair{Left: job, Right: slot, Meter: &t.meter}
+	if t.m.limits.Evaluation == 0 {
+		return p.LeftMatchesRight()
+	}
+	own, bearable := t.m.own(slot)
+	if !bearable {
+		return false
+	}
+	before := t.meter.Steps()
+	p.MaxSteps = own + t.m.limits.Evaluation
+	ok := p.LeftMatchesRight()
+	t.slotOwn += min(t.meter.Steps()-before, int64(own))
+	return ok
+}
+
+// slotShare is how many evaluations of a job's expression the own Requirements of a slot may cost.
+const slotShare = 10
+
+// own returns how many steps the Requirements of a slot or bundle take without a job: that is the
+// administrator's affair, and allowed on top of what jobs may cost. It returns false if they take
+// too many, whatever the job.
+func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
+	steps, known := m.ownSteps[slot]
+	if !known {
+		var meter classad.Meter
+		classad.Pair{Right: slot, MaxSteps: slotShare * m.limits.Evaluation, Meter: &meter}.LeftMatchesRight()
+		if steps = int(meter.Steps()); meter.Exceeded() > 0 {
+			steps = -1
+			m.unbearable++
+		}
+		m.ownSteps[slot] = steps
+	}
+	return steps, steps >= 0
+}
+
+// Unbearable returns slots whose own Requirements are too expensive, whatever the job: they get no
+// jobs. Of slots that are alike it returns only one.
+func (m *Matchmaker) Unbearable() (slots []backfill.SlotID) {
+	if m.unbearable == 0 {
+		return nil
+	}
+	for id := range m.slots {
+		if steps, known := m.ownSteps[m.slots[id].ad]; known && steps < 0 {
+			slots = append(slots, backfill.SlotID(id))
+		}
+	}
+	return slots
+}
+
+// with returns the pair of a job and an offer, whose evaluation is limited and counted.
+func (o offer) with(t *trial, job *classad.ClassAd) classad.Pair {
+	return classad.Pair{Left: job, Right: o.ad, MaxSteps: t.m.limits.Evaluation, Meter: &t.meter}
 }
 
 // accepts reports whether the Requirements of the slot, or of the bundle and each of its slots,
 // accept a job.
-func (o offer) accepts(job *classad.ClassAd) bool {
-	return classad.Accepts(o.ad, job) && !slices.ContainsFunc(o.parts, func(slot backfill.SlotID) bool {
-		return !classad.Accepts(o.m.slots[slot], job)
+func (o offer) accepts(t *trial, job *classad.ClassAd) bool {
+	return t.accepts(o.ad, job) && !slices.ContainsFunc(o.parts, func(slot backfill.SlotID) bool {
+		return !t.accepts(o.m.slots[slot].ad, job)
 	})
 }
 
 // match reports whether the job and the offer accept each other.
-func (o offer) match(job *classad.ClassAd) bool {
-	return classad.Match(job, o.ad) && (o.parts == nil || o.accepts(job))
+func (o offer) match(t *trial, job *classad.ClassAd) bool {
+	if t.m.limits.Evaluation == 0 {
+		return o.with(t, job).Match() && (o.parts == nil || o.accepts(t, job))
+	}
+	return o.accepts(t, job) && o.with(t, job).RightMatchesLeft()
 }
 
-// match finds an autocluster's candidates among all offers (slots or bundles). If their Ranks
-// differ, it numbers the distinct Ranks from 0, the lowest, without gaps.
-func (m *Matchmaker) match(c *autocluster) {
-	c.candidates = backfill.Candidates{}
-	if c.void {
+// rank returns how the job ranks the offer.
+func (o offer) rank(t *trial, job *classad.ClassAd) float64 {
+	r := o.with(t, job).LeftRank()
+	if r != r { // not a number: no preference
+		return 0
+	}
+	return r
+}
+
+// search is the matching of one autocluster, as far as its account lasts.
+type search struct {
+	trial
+	c       *autocluster
+	most    int64        // how many steps it may take
+	ended   func() error // of the context
+	stopped bool         // it needed more
+}
+
+// verdict says whether an autocluster and a class match.
+type verdict uint8
+
+const (
+	unknown verdict = iota
+	refused
+	matches
+)
+
+// verdict says whether the autocluster and an offer of a class match, and the Rank. It evaluates
+// each pair of an autocluster and a class once, and none once the search has stopped.
+func (s *search) verdict(id, class int) (verdict, float64) {
+	c := s.c
+	if len(c.verdicts) <= class {
+		c.verdicts = append(c.verdicts, make([]verdict, max(class+1-len(c.verdicts), len(c.view.classes)))...)
+	}
+	if c.verdicts[class] == unknown && !s.stopped {
+		s.judge(s.m.offer(id), class)
+	}
+	if len(c.ranks) <= class {
+		return c.verdicts[class], 0
+	}
+	return c.verdicts[class], c.ranks[class]
+}
+
+// judge evaluates a pair of the autocluster and a class, unless the account is used up or the
+// context has ended.
+func (s *search) judge(o offer, class int) {
+	if s.steps() >= s.most || s.ended() != nil {
+		s.stopped = true
 		return
 	}
-	found := &c.candidates
+	c := s.c
+	c.pairs++
+	c.verdicts[class] = refused
+	if !o.match(&s.trial, c.ad) {
+		return
+	}
+	c.verdicts[class] = matches
+	if r := o.rank(&s.trial, c.ad); r != 0 {
+		if len(c.ranks) <= class {
+			c.ranks = append(c.ranks, make([]float64, len(c.verdicts)-len(c.ranks))...)
+		}
+		c.ranks[class] = r
+	}
+}
+
+// all finds the autocluster's candidates among all offers (slots or bundles). If their Ranks
+// differ, it numbers the distinct Ranks from 0, the lowest, without gaps.
+func (s *search) all() (found backfill.Candidates) {
+	bundles := len(s.m.bundles) > 0
 	var ranks []float64
-	for id := range m.offers() {
-		v := m.verdict(c, m.offer(id))
-		if !v.match {
+	for id, class := range s.m.classes(s.c.view) {
+		v, rank := s.verdict(id, class)
+		if v != matches {
 			continue
 		}
-		ranks = append(ranks, v.rank)
-		if len(m.bundles) > 0 {
+		ranks = append(ranks, rank)
+		if bundles {
 			found.Bundles = append(found.Bundles, backfill.BundleID(id))
 		} else {
 			found.Slots = append(found.Slots, backfill.SlotID(id))
@@ -75,7 +204,7 @@ func (m *Matchmaker) match(c *autocluster) {
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(ranks)))
 	if len(distinct) > 0 {
-		c.rank = distinct[0]
+		s.c.rank = distinct[0]
 	}
 	if len(distinct) > 1 {
 		for _, r := range ranks {
@@ -83,49 +212,85 @@ func (m *Matchmaker) match(c *autocluster) {
 			found.Rank = append(found.Rank, int32(class))
 		}
 	}
+	return found
 }
 
-// rematch updates an autocluster's candidates after the classes of a few slots have changed. It
-// returns false, and changes nothing, if adding and removing slots does not suffice: with many
-// changed slots, with bundles, or with different Ranks.
-func (m *Matchmaker) rematch(c *autocluster) bool {
-	const few = 64
-	if c.void || len(m.moved) == 0 {
-		return true
-	}
-	if c.candidates.Rank != nil || len(m.moved) > few || len(m.bundles) > 0 {
-		return false
+// again returns the candidates after the classes of a few slots have changed. It returns false if
+// adding and removing slots does not suffice: with many changed slots, with bundles, or with
+// different Ranks.
+func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
+	c := s.c
+	if c.candidates.Rank != nil || len(moved) > few || len(s.m.bundles) > 0 {
+		return backfill.Candidates{}, false
 	}
 	found := c.candidates.Slots
-	for _, id := range m.moved {
-		v := m.verdict(c, m.offer(int(id)))
+	for _, id := range moved {
+		v, rank := s.verdict(int(id), c.view.ofSlot[id])
 		at, was := slices.BinarySearch(found, id)
 		switch {
-		case v.match && v.rank != c.rank:
-			return false
-		case v.match && !was:
+		case v == matches && rank != c.rank:
+			return backfill.Candidates{}, false
+		case v == matches && !was:
 			found = slices.Insert(slices.Clone(found), at, id) // Match has returned the old set
-		case was && !v.match:
+		case was && v != matches:
 			found = slices.Delete(slices.Clone(found), at, at+1)
 		}
 	}
-	c.candidates.Slots = found
-	return true
+	return backfill.Candidates{Slots: found}, true
 }
 
-// verdict says whether an autocluster and an offer match, and the Rank. It evaluates each pair of
-// an autocluster and a class once.
-func (m *Matchmaker) verdict(c *autocluster, o offer) verdict {
-	key := pair{c.ID, o.class}
-	v, known := m.verdicts[key]
-	if !known {
-		if v.match = o.match(c.ad); v.match {
-			v.rank = classad.Rank(c.ad, o.ad)
-		}
-		if v.rank != v.rank { // not a number: no preference
-			v.rank = 0
-		}
-		m.verdicts[key] = v
+// run brings an autocluster's candidates up to date, as far as its account lasts. Then it has no
+// candidates if it never had all of them, as no job is to start before it is known which slots it
+// prefers; else slots that have changed are none. It returns the steps that it took.
+func (s *search) run() (steps int64) {
+	c := s.c
+	compared := s.m.renew(c.view)
+	s.most -= compared
+	c.follow()
+	moved, known := c.view.moved.since(c.read)
+	known = known && c.complete && c.bundles == len(s.m.bundles)
+	if known && len(moved) == 0 {
+		return compared
 	}
-	return v
+	found, done := backfill.Candidates{}, false
+	if known {
+		found, done = s.again(moved)
+	}
+	if !done {
+		found = s.all()
+	}
+	c.candidates = found
+	switch {
+	case !s.stopped:
+		c.read, c.bundles, c.complete = c.view.moved.end(), len(s.m.bundles), true
+	case !c.complete:
+		c.candidates = backfill.Candidates{}
+	}
+	c.exceeded += s.meter.Exceeded()
+	c.steps += s.steps() + compared
+	return s.steps() + compared
+}
+
+// follow numbers an autocluster's verdicts as its view numbers the classes now.
+func (c *autocluster) follow() {
+	v := c.view
+	switch c.edition {
+	case v.edition:
+		return
+	case v.edition - 1:
+		verdicts, ranks := make([]verdict, len(v.was)), make([]float64, 0, len(v.was))
+		for class, was := range v.was {
+			if was < len(c.verdicts) {
+				verdicts[class] = c.verdicts[was]
+			}
+			if was < len(c.ranks) && c.ranks[was] != 0 {
+				ranks = append(ranks, make([]float64, class+1-len(ranks))...)
+				ranks[class] = c.ranks[was]
+			}
+		}
+		c.verdicts, c.ranks = verdicts, ranks
+	default:
+		c.verdicts, c.ranks, c.read = nil, nil, -1
+	}
+	c.edition = v.edition
 }

@@ -10,11 +10,18 @@
 // once for the candidate sets that changed ([Matchmaker.Match]). Slots, bundles and autoclusters
 // are numbered from 0 and keep their numbers for good.
 //
-// Files: matchmaker.go what the negotiator calls; match.go candidates of one autocluster; class.go
-// which jobs and which slots are alike; fit.go why a job matches few slots or none.
+// What a user's jobs cost is limited ([Limits]). An autocluster that is not matched yet has no
+// candidates; see [Matchmaker.Unmatched].
+//
+// Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
+// account.go how far; match.go candidates of one autocluster; class.go which jobs are alike; view.go
+// which slots are alike; fit.go why a job matches few slots or none.
 package matchmaker
 
 import (
+	"context"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -48,47 +55,89 @@ type Autocluster struct {
 type Matchmaker struct {
 	request func(*classad.ClassAd) (backfill.Vector, error)
 	always  map[string]bool // attributes of a job that always matter, lower case
+	limits  Limits
 
-	slots   []*classad.ClassAd // by SlotID
-	bundles []Bundle           // by BundleID
+	slots      []slot                   // by SlotID
+	bundles    []Bundle                 // by BundleID
+	changed    changes                  // slots that came back with another ad
+	ownSteps   map[*classad.ClassAd]int // see own
+	unbearable int                      // how many of ownSteps are too many
+	seen       map[string]bool          // job attributes that slots refer to, lower case
+	views      map[string]*view         // by key
+	text       []byte                   // memory that class reuses
 
 	clusters []*autocluster // by ID
 	byText   map[string]*autocluster
 	byAd     map[*classad.ClassAd]*autocluster // a cache in front of byText
-	seen     map[string]bool                   // job attributes that slots refer to, lower case
-	asked    map[string]bool                   // slot attributes that jobs refer to, lower case
+	unused   int                               // the number of autoclusters without jobs
+	free     []int                             // IDs of autoclusters that were forgotten
 
-	classes       map[string]int // by text
-	classOf       []int          // by SlotID
-	classOfBundle []int          // by BundleID; its numbers do not occur in classOf
-	verdicts      map[pair]verdict
+	cycle     int // the number of calls of Match
+	accounts  accounts
+	matched   settled // what the last Match knew
+	open      bool    // it left something to do, or an autocluster is in use again
+	expensive []Expensive
 
-	// What Match still has to do.
-	matched int               // the number of clusters, from ID 0, that are up to date but for moved slots
-	moved   []backfill.SlotID // slots whose class has changed since the last Match
+	explaining int64 // how many steps WhyNone may still take, until the next Match
 }
+
+// slot is a slot's ad.
+type slot struct {
+	ad    *classad.ClassAd
+	texts map[string]string // what describe prints of its attributes, for those that were asked for
+}
+
+// settled is what there was when all candidates were brought up to date.
+type settled struct{ clusters, slots, bundles, changes int }
 
 // autocluster is an [Autocluster] and what is known of it.
 type autocluster struct {
 	Autocluster
-	ad         *classad.ClassAd // of its first job
+	ad         *classad.ClassAd // of its first job; nil: it was forgotten
+	text       string           // what its jobs have in common
+	users      []user           // who have jobs of it
 	candidates backfill.Candidates
 	rank       float64 // the Rank of each candidate, if it is the same for all
 	void       bool    // slots have come that may tell its jobs apart
 	sent       bool    // Match has returned its candidates before
+
+	view     *view     // nil: it has no jobs, or was not matched yet
+	verdicts []verdict // by class of the view
+	ranks    []float64 // by class; 0 beyond the end
+	edition  int       // of the view's classes
+	complete bool      // it was matched with all slots, though some may have changed since
+	read     int       // how much of view.moved its candidates take into account
+	bundles  int       // and how many bundles
+
+	steps    int64 // that its matching took since it was complete
+	pairs    int64 // that were evaluated in these
+	exceeded int   // evaluations that exceeded the limit
+	pause    int   // how many cycles it was put off for, the last time
+	due      int   // the cycle in which it is tried again
 }
 
-// maxAds bounds the cache of job ads.
-const maxAds = 4096
+// user is a user with a number of jobs.
+type user struct {
+	name string
+	jobs int
+}
+
+// maxAds bounds the cache of job ads, and maxUnused the number of autoclusters without jobs.
+const (
+	maxAds    = 4096
+	maxUnused = 4096
+)
 
 // New makes a matchmaker for a pool with these resources. The function reads what one chunk of a
 // job requests from the job's ad.
-func New(resources []string, request func(*classad.ClassAd) (backfill.Vector, error)) *Matchmaker {
+func New(
+	resources []string, request func(*classad.ClassAd) (backfill.Vector, error), limits Limits,
+) *Matchmaker {
 	m := &Matchmaker{
-		request: request, always: map[string]bool{"requirements": true, "rank": true},
+		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
+		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, views: map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
-		seen: map[string]bool{}, asked: map[string]bool{},
-		classes: map[string]int{}, verdicts: map[pair]verdict{},
+		accounts: accounts{limit: limits.User, of: map[string]*account{}},
 	}
 	for _, resource := range resources {
 		m.always["request"+strings.ToLower(resource)] = true
@@ -103,7 +152,6 @@ func New(resources []string, request func(*classad.ClassAd) (backfill.Vector, er
 // A slot that comes back with the same ad, or with changes only in attributes to which no job
 // refers, needs no new matching.
 func (m *Matchmaker) Add(slots []Slot, bundles []Bundle) (newAttributes bool) {
-	before := len(m.moved)
 	for _, slot := range slots {
 		newAttributes = m.addSlot(slot) || newAttributes
 	}
@@ -111,68 +159,102 @@ func (m *Matchmaker) Add(slots []Slot, bundles []Bundle) (newAttributes bool) {
 		m.bundles = append(m.bundles, b)
 		newAttributes = notice(m.seen, b.Ad) || newAttributes
 	}
-	if len(bundles) > 0 || len(m.moved) > before {
-		m.classifyBundles()
-	}
 	if newAttributes {
 		clear(m.byText)
 		clear(m.byAd)
 		for _, c := range m.clusters {
-			c.void = true
+			c.void, m.open = true, true
 		}
-	}
-	if newAttributes || len(bundles) > 0 {
-		m.matched = 0
 	}
 	return newAttributes
 }
 
 // addSlot adds one slot. It reports whether the slot refers to new job attributes.
-func (m *Matchmaker) addSlot(slot Slot) (newAttributes bool) {
-	isNew := int(slot.ID) == len(m.slots)
+func (m *Matchmaker) addSlot(added Slot) (newAttributes bool) {
+	isNew := int(added.ID) == len(m.slots)
 	if isNew {
-		m.slots, m.classOf = append(m.slots, nil), append(m.classOf, 0)
+		m.slots = append(m.slots, slot{})
 	}
-	if m.slots[slot.ID] == slot.Ad {
+	s := &m.slots[added.ID]
+	if s.ad == added.Ad {
 		return false
 	}
-	m.slots[slot.ID] = slot.Ad
-	newAttributes = notice(m.seen, slot.Ad)
-	if len(m.clusters) == 0 {
-		return newAttributes // the first autocluster classifies all slots
+	if steps, known := m.ownSteps[s.ad]; known {
+		delete(m.ownSteps, s.ad)
+		if steps < 0 {
+			m.unbearable--
+		}
 	}
-	if class := m.class(slot.Ad); isNew || class != m.classOf[slot.ID] {
-		m.classOf[slot.ID] = class
-		m.moved = append(m.moved, slot.ID)
+	*s = slot{ad: added.Ad, texts: map[string]string{}}
+	if !isNew {
+		m.changed.add(added.ID, max(few, len(m.slots)))
 	}
-	return newAttributes
+	return notice(m.seen, added.Ad)
 }
 
-// Cluster returns the autocluster of a job, by its ad. The first job of a kind gets a new
-// autocluster, which has no candidates until the next Match. The error is that of reading the
-// request.
-func (m *Matchmaker) Cluster(ad *classad.ClassAd) (Autocluster, error) {
-	if c, ok := m.byAd[ad]; ok {
-		return c.Autocluster, nil
-	}
-	text := m.significant(ad)
-	c, ok := m.byText[text]
+// Cluster returns the autocluster of a job, by its ad, and counts the job as one of the user. The
+// first job of a kind gets a new autocluster, which has no candidates until the next Match. The
+// error is that of reading the request.
+func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, error) {
+	c, ok := m.byAd[ad]
 	if !ok {
-		request, err := m.request(ad)
-		if err != nil {
-			return Autocluster{}, err
+		text := describe(ad, slices.Collect(maps.Keys(m.significant()))...)
+		if c, ok = m.byText[text]; !ok {
+			request, err := m.request(ad)
+			if err != nil {
+				return Autocluster{}, err
+			}
+			c = m.newCluster(autocluster{Autocluster: Autocluster{Request: request}, ad: ad, text: text})
 		}
-		c = &autocluster{Autocluster: Autocluster{ID: len(m.clusters), Request: request}, ad: ad}
-		m.clusters, m.byText[text] = append(m.clusters, c), c
-		if notice(m.asked, ad) || c.ID == 0 {
-			m.reclassify()
+		if len(m.byAd) >= maxAds {
+			clear(m.byAd)
 		}
+		m.byAd[ad] = c
 	}
-	if len(m.byAd) >= maxAds {
-		clear(m.byAd)
-	}
-	m.byAd[ad] = c
+	m.join(c, user)
 	return c.Autocluster, nil
+}
+
+// newCluster adds an autocluster. It gets the next ID, or that of one that was forgotten.
+func (m *Matchmaker) newCluster(c autocluster) *autocluster {
+	c.read = -1
+	m.byText[c.text] = &c
+	m.unused++ // until a job joins it
+	if len(m.free) > 0 {
+		c.ID, m.free = m.free[0], m.free[1:]
+		m.clusters[c.ID], m.open = &c, true
+		return &c
+	}
+	c.ID = len(m.clusters)
+	m.clusters = append(m.clusters, &c)
+	return &c
+}
+
+// join counts a job of a user.
+func (m *Matchmaker) join(c *autocluster, name string) {
+	if len(c.users) == 0 {
+		m.unused--
+		m.open = m.open || !m.current(c)
+	}
+	for i := range c.users {
+		if c.users[i].name == name {
+			c.users[i].jobs++
+			return
+		}
+	}
+	c.users = append(c.users, user{name, 1})
+}
+
+// Leave says that a job of a user has left an autocluster.
+func (m *Matchmaker) Leave(id int, name string) {
+	c := m.clusters[id]
+	i := slices.IndexFunc(c.users, func(u user) bool { return u.name == name })
+	if c.users[i].jobs--; c.users[i].jobs == 0 {
+		c.users = slices.Delete(c.users, i, i+1)
+	}
+	if len(c.users) == 0 {
+		m.unused++
+	}
 }
 
 // Known returns what each chunk of a job requests, if a job with the very same ad was clustered
@@ -185,31 +267,76 @@ func (m *Matchmaker) Known(ad *classad.ClassAd) (request backfill.Vector, ok boo
 	return c.Request, true
 }
 
-// Match brings all candidate sets up to date. It returns those that are new or have changed since
-// the last Match, by ID. It never changes a set that it has returned.
-func (m *Matchmaker) Match() (changed []backfill.CandidateSet) {
-	if m.matched == len(m.clusters) && len(m.moved) == 0 {
-		return nil
+// Match brings the candidate sets of all jobs up to date, as far as the limits allow; the next Match
+// goes on. It returns those that are new or have changed since the last Match, by ID. It never
+// changes a set that it has returned. The error is that of the context.
+func (m *Matchmaker) Match(ctx context.Context) (changed []backfill.CandidateSet, err error) {
+	m.cycle++
+	m.accounts.open()
+	m.expensive = m.expensive[:0]
+	if m.explaining = m.limits.Cluster; m.explaining == 0 {
+		m.explaining = math.MaxInt64
 	}
+	now := settled{len(m.clusters), len(m.slots), len(m.bundles), m.changed.end()}
+	if now == m.matched && !m.open {
+		return nil, nil
+	}
+	m.matched, m.open = now, false
+	before := make([]backfill.Candidates, len(m.clusters))
 	for i, c := range m.clusters {
-		was := c.candidates
-		if i >= m.matched || !m.rematch(c) {
-			m.match(c)
-		}
-		if !c.sent || !equal(was, c.candidates) {
+		before[i] = c.candidates
+	}
+	m.tidy()
+	m.matchAll(ctx)
+	for i, c := range m.clusters {
+		if !c.sent || !equal(before[i], c.candidates) {
 			c.sent = true
 			changed = append(changed, backfill.CandidateSet{ID: c.ID, Candidates: c.candidates})
 		}
 	}
-	m.matched, m.moved = len(m.clusters), m.moved[:0]
-	return changed
+	return changed, ctx.Err()
 }
 
-// MatchesNone reports whether the jobs of an autocluster match nothing in the pool; false for a
-// void autocluster, for which that is unknown.
-func (m *Matchmaker) MatchesNone(id int) bool {
-	c := m.clusters[id]
-	return !c.void && len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
+// tidy takes the candidates from void autoclusters, and from those without jobs that are not up to
+// date. If there are very many without jobs, it forgets them altogether.
+func (m *Matchmaker) tidy() {
+	forget := m.unused > maxUnused
+	for _, c := range m.clusters {
+		used := len(c.users) > 0
+		switch {
+		case c.ad == nil:
+		case forget && !used:
+			m.drop(c)
+			if m.byText[c.text] == c {
+				delete(m.byText, c.text)
+			}
+			m.free = append(m.free, c.ID)
+			c.ad, c.text = nil, ""
+			m.unused--
+		case c.void, !used && !m.current(c):
+			m.drop(c)
+		}
+	}
+	if forget {
+		clear(m.byAd)
+	}
+}
+
+// drop forgets what was found of an autocluster.
+func (m *Matchmaker) drop(c *autocluster) {
+	if c.view != nil {
+		m.leave(c.view)
+	}
+	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
+	c.complete, c.candidates = false, backfill.Candidates{}
+	c.steps, c.pairs, c.exceeded = 0, 0, 0
+}
+
+// current reports whether an autocluster's candidates are up to date.
+func (m *Matchmaker) current(c *autocluster) bool {
+	v := c.view
+	return v != nil && c.complete && v.seen == m.changed.end() && len(v.ofSlot) == len(m.slots) &&
+		c.read == v.moved.end() && c.bundles == len(m.bundles)
 }
 
 func equal(a, b backfill.Candidates) bool {

@@ -81,8 +81,10 @@ func TestSlotClasses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newPool()
 			m.add(slotAd(t, "s1", 4, c.a), slotAd(t, "s2", 4, c.b))
-			m.clusterOf(t, ad(t, c.job))
-			require.Equal(t, c.same, m.classOf[0] == m.classOf[1])
+			id := m.clusterOf(t, ad(t, c.job))
+			m.match(t)
+			classes := m.clusters[id].view.ofSlot
+			require.Equal(t, c.same, classes[0] == classes[1])
 		})
 	}
 }
@@ -98,14 +100,14 @@ func TestEachPairIsMatchedOnce(t *testing.T) {
 		m.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 1"))
 		m.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
 	}
-	require.Len(t, m.Match(), 2)
-	require.Len(t, m.verdicts, 4, "2 autoclusters × 2 slot classes")
+	require.Len(t, m.match(t), 2)
+	require.Equal(t, []verdict{matches, matches}, m.clusters[0].verdicts)
+	require.Equal(t, []verdict{matches, matches}, m.clusters[1].verdicts)
 
-	m.verdicts[pair{0, m.classOf[0]}] = verdict{} // a lie
+	m.clusters[0].verdicts[0] = refused // a lie
 	m.add(slotAd(t, "f", 4, ""))
 	require.Equal(t, []backfill.SlotID{0, 1, 2, 3, 4}, m.candidates(0).Slots, "the lie counts for f")
 	require.Equal(t, []backfill.SlotID{0, 1, 2, 3, 4, 5}, m.candidates(1).Slots)
-	require.Len(t, m.verdicts, 4)
 }
 
 func TestJobsThatShareAnAdAreClusteredByIt(t *testing.T) {
@@ -161,8 +163,8 @@ func TestRankClassesLeaveOutWhatDoesNotMatch(t *testing.T) {
 func TestMatchReturnsCandidatesThatChanged(t *testing.T) {
 	m := newPool()
 	m.add(slotAd(t, "a", 4, "X = 1"))
-	require.Empty(t, m.Match())
-	one, err := m.Cluster(ad(t, "Requirements = TARGET.X == 1; RequestCpus = 3"))
+	require.Empty(t, m.match(t))
+	one, err := m.Cluster(ad(t, "Requirements = TARGET.X == 1; RequestCpus = 3"), "eve")
 	require.NoError(t, err)
 	require.Equal(t, Autocluster{ID: 0, Request: backfill.Vector{3, 0}}, one)
 	m.clusterOf(t, ad(t, "Requirements = TARGET.X == 2"))
@@ -170,16 +172,16 @@ func TestMatchReturnsCandidatesThatChanged(t *testing.T) {
 		{ID: 0, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}},
 		{ID: 1},
 	},
-		m.Match(), "new ones, even one without candidates")
+		m.match(t), "new ones, even one without candidates")
 	require.False(t, m.MatchesNone(0))
 	require.True(t, m.MatchesNone(1))
 	require.Equal(t, "matches no slot: true on none of 1: TARGET.X == 2", m.WhyNone(1))
-	require.Empty(t, m.Match())
+	require.Empty(t, m.match(t))
 	m.add(slotAd(t, "b", 4, "X = 2"))
 	require.Equal(t, []backfill.CandidateSet{{ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{1}}}},
-		m.Match())
+		m.match(t))
 	m.add(slotAd(t, "b", 4, "X = 2"))
-	require.Empty(t, m.Match(), "it came back as it was")
+	require.Empty(t, m.match(t), "it came back as it was")
 }
 
 func TestSlotsThatLookAtMoreVoidTheAutoclusters(t *testing.T) {
@@ -198,8 +200,8 @@ func TestAutoclustersPartByWhatAskedAttributesLookAt(t *testing.T) {
 	m.add(slotAd(t, "a", 4, `IsMine = TARGET.Owner == "eve"`))
 	eve, bob := ad(t, `Requirements = TARGET.IsMine; Owner = "eve"`),
 		ad(t, `Requirements = TARGET.IsMine; Owner = "bob"`)
-	require.True(t, classad.Match(eve, m.slots[0]))
-	require.False(t, classad.Match(bob, m.slots[0]))
+	require.True(t, classad.Match(eve, m.slots[0].ad))
+	require.False(t, classad.Match(bob, m.slots[0].ad))
 	require.NotEqual(t, m.clusterOf(t, eve), m.clusterOf(t, bob))
 }
 
@@ -258,7 +260,7 @@ func TestSlotsThatComeBackAreMatchedAsIfAnew(t *testing.T) {
 		for _, job := range jobs {
 			m.clusterOf(t, jobAd(t, job))
 		}
-		m.Match()
+		m.match(t)
 		for range 5 {
 			before := make([]backfill.Candidates, len(jobs))
 			old := make([]backfill.Candidates, len(jobs))
@@ -271,11 +273,13 @@ func TestSlotsThatComeBackAreMatchedAsIfAnew(t *testing.T) {
 			}
 			m.add(draw()...)
 			changed := map[int]bool{}
-			for _, set := range m.Match() {
+			for _, set := range m.match(t) {
 				changed[set.ID] = true
 			}
 			fresh := newPool()
-			fresh.add(m.slots...)
+			for _, s := range m.slots {
+				fresh.add(s.ad)
+			}
 			for i, job := range jobs {
 				fresh.clusterOf(t, jobAd(t, job))
 				want, got := fresh.candidates(i), m.candidates(i)
@@ -300,9 +304,9 @@ func TestBundlesAreMatchedByClass(t *testing.T) {
 	}
 	require.Equal(t, []backfill.BundleID{0, 1, 2}, m.candidates(0).Bundles)
 	require.Empty(t, m.candidates(0).Slots)
-	require.Len(t, m.verdicts, 2, "pairs, and all")
+	require.Equal(t, []verdict{matches, refused}, m.clusters[0].verdicts[m.clusters[0].view.ofBundle[0]:], "pairs, and all")
 	m.add(slotAd(t, "d", 2, "Requirements = false"))
-	require.Len(t, m.Match(), 1)
+	require.Len(t, m.match(t), 1)
 	require.Equal(t, []backfill.BundleID{0, 1}, m.candidates(0).Bundles,
 		"a slot that refuses all jobs takes its bundles out of use")
 	m.add(slotAd(t, "d", 2, ""))

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // cycles runs the cycles of one opened pool: it measures them, saves their state and publishes
@@ -116,6 +118,8 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	d.forgetAnswers()
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
+	now.Unplanned += r.Unmatched
+	problems := slices.Concat(facts.Problems, unbearable(r))
 	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()
 	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)
 	started := fmt.Sprint("started=", now.Started)
@@ -135,13 +139,13 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		s.rejected = facts.Rejected
 		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
 		s.policy, s.order, s.guaranteed = policy, order, guarantees
-		s.problems, s.unstarted = facts.Problems, facts.Unstarted
+		s.problems, s.unstarted = problems, facts.Unstarted
 		s.reserved, s.paused = reserved(jobs), len(facts.Paused)
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}
 	})
-	c.report(r, started, facts.Problems)
+	c.report(r, started, problems)
 	d.announce()
 	signalTo(d.newCycle)
 	if d.o.Once {
@@ -186,19 +190,42 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 		log.Warn("a guarantee is broken", "job", name, "promised", clock(b.Promised, r.Delta.Now, time.Local),
 			"now", clock(b.Now, r.Delta.Now, time.Local), "cause", b.Cause)
 	}
-	for i, h := range r.Held {
-		if i == mostLines {
-			log.Info("and more jobs that cannot run in this pool", "jobs", len(r.Held)-i)
-			break
-		}
-		log.Info("a job cannot run in this pool", "job", h.Job.Name, "why", h.Reason)
-	}
+	c.reportHeld(r)
 	for _, p := range problems {
 		log.Warn("a part of the pool does not answer as it should", "problem", p)
 	}
 	if r.Unordered {
 		log.Warn(negotiator.UnorderedText)
 	}
+}
+
+// reportHeld logs the jobs that cannot run, and whose jobs were put off as too expensive to match.
+func (c *cycles) reportHeld(r *negotiator.Report) {
+	log, n := c.d.log, 0
+	for _, h := range r.Held {
+		if h.Unmatched {
+			continue
+		}
+		if n++; n <= mostLines {
+			log.Info("a job cannot run in this pool", "job", h.Job.Name, "why", h.Reason)
+		}
+	}
+	if n > mostLines {
+		log.Info("and more jobs that cannot run in this pool", "jobs", n-mostLines)
+	}
+	for _, e := range r.Expensive[:min(len(r.Expensive), mostLines)] {
+		log.Warn("jobs are put off: their Requirements or Rank are too expensive to evaluate",
+			"user", e.User, "jobs", e.Jobs, "so_far", matchmaker.Cost(e.Steps))
+	}
+}
+
+// unbearable names the slots that get no jobs because of their own Requirements.
+func unbearable(r *negotiator.Report) (problems []string) {
+	for _, name := range r.Unbearable {
+		problems = append(problems, fmt.Sprintf("slot %s, and any like it, gets no jobs: "+
+			"its own Requirements (START) are too expensive to evaluate", name))
+	}
+	return problems
 }
 
 // save saves the checkpoint for the next negotiator, unless this cycle has done so. Handing matches

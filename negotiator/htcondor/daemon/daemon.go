@@ -21,6 +21,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Pool is a real pool: an [*htcondor.Pool].
@@ -155,6 +156,7 @@ func New(o Options) *Daemon {
 	}
 	refused := o.Negotiator.Refused
 	d.o.Negotiator.Clock = time.Now
+	d.o.Negotiator.Matching = matchmaker.StrangersLimits()
 	d.o.Negotiator.Refused = func(r backfill.Refusal) {
 		if refused != nil {
 			refused(r)

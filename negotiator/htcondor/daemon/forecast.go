@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -68,16 +69,16 @@ func forecast(
 	s *backfill.State, checkpoints []negotiator.JobCheckpoint, predictions negotiator.Predictions,
 ) *Forecast {
 	names := make(map[backfill.JobID]*negotiator.Job, len(checkpoints))
-	unmatched := make(map[backfill.JobID]bool, len(checkpoints))
+	unmatched := make(map[backfill.JobID]string, len(checkpoints))
 	for _, c := range checkpoints {
-		names[c.Job.ID], unmatched[c.Job.ID] = c.Job, c.Unmatched
+		names[c.Job.ID], unmatched[c.Job.ID] = c.Job, whyUnmatched(c)
 	}
 	p := &Forecast{Now: s.Now(), byID: make(map[backfill.JobID]int, len(names))}
 	// Reasons come first: they are about the schedule before places are added to it.
 	reasons := make(map[backfill.JobID]backfill.Reason, len(names))
 	for j, r := range s.Reasons() {
-		if r.Why == backfill.HeldBack && unmatched[j.ID] {
-			r.Text = "matches no slot"
+		if r.Why == backfill.HeldBack {
+			r.Text = cmp.Or(unmatched[j.ID], cannotRun+r.Text)
 		}
 		reasons[j.ID] = r
 	}
@@ -121,6 +122,14 @@ func forecast(
 	return p
 }
 
+// whyUnmatched returns why a held job has no candidates; "" if it has some.
+func whyUnmatched(c negotiator.JobCheckpoint) string {
+	if c.Unmatched && c.Unknown == "" {
+		return cannotRun + "matches no slot"
+	}
+	return c.Unknown
+}
+
 // add adds the forecast of a job as the schedule has it: when it started, its reservation, or why
 // it has none.
 func (p *Forecast) add(
@@ -144,7 +153,7 @@ func (p *Forecast) add(
 	}
 	switch r.Why {
 	case backfill.HeldBack:
-		one.Reason = cannotRun + r.Text
+		one.Reason = r.Text
 	case backfill.Waits:
 		one.Reason = "waits for slots that are not there"
 	case backfill.Runs, backfill.Reserved:

@@ -262,7 +262,7 @@ func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time
 	if !ok {
 		return j.Ad(now)
 	}
-	if j.Situation == backfill.HeldBack.String() && fit.Matching == 0 {
+	if strings.HasPrefix(j.Reason, cannotRun) && fit.Matching+fit.Untried == 0 {
 		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
 	}
 	ad := j.Ad(now)

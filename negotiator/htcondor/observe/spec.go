@@ -55,6 +55,10 @@ func (s *Spec) Submitter() string {
 	return s.account + "@" + domain
 }
 
+// User returns the user whose job it is, as the schedd knows him: unlike the accounting group, users
+// cannot choose it.
+func (s *Spec) User() string { return s.user }
+
 // maxSpecs bounds the Specs, by which jobs are planned, that are remembered.
 const maxSpecs = 100_000
 

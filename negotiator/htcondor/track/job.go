@@ -102,6 +102,7 @@ func (b *Belief) report(j *Job, is Phase) *negotiator.Job {
 	return &negotiator.Job{
 		ID: j.ID, Name: b.Name(j), Submit: j.Group.Submit, Nodes: spec.Nodes, Position: position(j.Key),
 		Estimate: spec.Estimate, Limit: spec.Limit, Labels: spec.Labels, Ad: spec.Ad,
+		User: spec.User(),
 	}
 }
 
