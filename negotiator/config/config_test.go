@@ -184,7 +184,7 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {start_timeout: 0s}", "[1:26] plugins.start_timeout: 0s: must be positive"},
 		{"plugins: {deadline: -1s}", "[1:21] plugins.deadline: -1s: must be positive"},
 		{"plugins: {mtls: perhaps}", "[1:17] plugins.mtls: perhaps: must be auto or off"},
-		{"plugins: {environment: ['A=1']}", `[1:25] plugins.environment: [A=1]: must be names of variables`},
+		{"plugins: {environment: ['A=1']}", `[1:24] plugins.environment: [A=1]: must be names of variables`},
 		{"plugins: {mtls: ''}", "must be auto or off"},
 		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n" +
 			">  1 | plugins: {restarts: -1}\n                           ^"},
