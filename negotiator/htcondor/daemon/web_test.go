@@ -1,0 +1,205 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// planned makes a daemon with a plan of many waiting jobs.
+func planned(jobs int) (*Daemon, *buffer) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.Logger = logTo(log)
+	d := New(o)
+	var pool Pool = w
+	d.pool.Store(&pool)
+	d.replan(1000, jobs)
+	return d, log
+}
+
+// replan gives the daemon another plan.
+func (d *Daemon) replan(now backfill.Time, jobs int) {
+	plan := &Forecast{Now: now}
+	for i := range jobs {
+		plan.Jobs = append(plan.Jobs, JobForecast{
+			Job: fmt.Sprintf("%d.0", i), Schedd: "submit.pool.test", Owner: "alice", Situation: "reserved",
+			Start: seconds(now), Slots: "slot1@n2.pool.test", Reason: "reserved for <tomorrow> & later",
+		})
+	}
+	f := &forecaster{forecast: plan}
+	f.once.Do(func() {})
+	d.lastCycle.Store(f)
+	d.forgetAnswers()
+}
+
+// ask answers a request without a network.
+func ask(handler http.Handler, method, target string, header ...string) *http.Response {
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	out := httptest.NewRecorder()
+	handler.ServeHTTP(out, r)
+	return out.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestStartTimes checks that a list is made once for all who ask, that its ETag tells whether it is
+// still true, and that its pages and its compressed form say the same.
+func TestStartTimes(t *testing.T) {
+	d, _ := planned(10)
+	w := &web{d: d, names: webNames("127.0.0.1:1", "here")}
+	first := ask(w, "GET", "http://localhost/start-times")
+	tag, all := first.Header.Get("ETag"), body(t, first)
+	require.Contains(t, all, "reserved for <tomorrow> & later")
+	var list struct {
+		Now, Total, Offset int
+		Jobs               []JobForecast
+	}
+	require.NoError(t, json.Unmarshal([]byte(all), &list))
+	require.Equal(t, []int{1000, 10, 10}, []int{list.Now, list.Total, len(list.Jobs)})
+
+	packed := ask(w, "GET", "http://localhost/start-times", "Accept-Encoding", "br, gzip;q=0.5")
+	require.Equal(t, "gzip", packed.Header.Get("Content-Encoding"))
+	unpacked, err := gzip.NewReader(packed.Body)
+	require.NoError(t, err)
+	text, err := io.ReadAll(unpacked)
+	require.NoError(t, err)
+	require.Equal(t, all, string(text))
+	refused := ask(w, "GET", "http://localhost/start-times", "Accept-Encoding", "gzip;q=0")
+	require.Empty(t, refused.Header.Get("Content-Encoding"))
+
+	for _, same := range []string{tag, `"x", W/` + tag, "*", packed.Header.Get("ETag")} {
+		again := ask(w, "GET", "http://localhost/start-times", "If-None-Match", same)
+		require.Equal(t, http.StatusNotModified, again.StatusCode, same)
+		require.Empty(t, body(t, again))
+	}
+	var jobs []JobForecast
+	for offset := 0; ; offset += 4 {
+		page := ask(w, "GET", fmt.Sprintf("http://localhost/start-times?offset=%d&limit=4", offset), "If-Match", tag)
+		list.Jobs = nil
+		require.NoError(t, json.Unmarshal([]byte(body(t, page)), &list))
+		if jobs = append(jobs, list.Jobs...); len(list.Jobs) == 0 {
+			break
+		}
+	}
+	require.Len(t, jobs, 10)
+	head := ask(w, "HEAD", "http://localhost/start-times")
+	require.Equal(t, strconv.Itoa(len(all)), head.Header.Get("Content-Length"))
+	require.Empty(t, body(t, head))
+
+	d.replan(1001, 10)
+	require.Equal(t, http.StatusPreconditionFailed,
+		ask(w, "GET", "http://localhost/start-times?offset=4", "If-Match", tag).StatusCode, "of another plan")
+	require.Equal(t, http.StatusOK,
+		ask(w, "GET", "http://localhost/start-times", "If-None-Match", tag).StatusCode, "it is new")
+}
+
+// TestWebErrors checks that errors are JSON, and that nobody calls this machine by a name that is
+// not its own.
+func TestWebErrors(t *testing.T) {
+	d, _ := planned(1)
+	w := &web{d: d, names: webNames("backfill.pool.test:9", "Here.pool.test"), metrics: http.NotFoundHandler()}
+	for request, want := range map[string]int{
+		"GET http://here/start-times": 200, "GET http://HERE.pool.test.:8080/start-times": 200,
+		"GET http://10.1.2.3:80/start-times": 200, "GET http://[::1]:80/start-times": 200,
+		"GET http://[::1]/start-times": 200, "GET http://backfill.pool.test/start-times": 200,
+		"GET http://evil.test/start-times": 421, "GET http://10.1.2.3.evil.test/start-times": 421,
+		"GET http://evil.test/": 421, "GET http://here/": 404, "GET http://here/start-times/x": 404,
+		"GET http://here//start-times": 404, "POST http://here/start-times": 405, "OPTIONS http://here/metrics": 405,
+		"GET http://here/start-times?limit=0": 400, "GET http://here/start-times?offset=-1": 400,
+		"GET http://here/start-times?limit=99999999999999999999": 400, "GET http://here/start-times?limit=": 400,
+		"GET http://here/start-times?offset=9223372036854775807&limit=9223372036854775807": 200,
+	} {
+		method, target, _ := strings.Cut(request, " ")
+		answer := ask(w, method, target)
+		text := body(t, answer)
+		require.Equal(t, want, answer.StatusCode, request+text)
+		if want != 200 {
+			require.Equal(t, "application/json", answer.Header.Get("Content-Type"))
+			require.Regexp(t, `^{"error":".+"}\n$`, text)
+		}
+	}
+	d.lastCycle.Store(nil)
+	early := ask(w, "GET", "http://here/start-times")
+	require.Equal(t, http.StatusServiceUnavailable, early.StatusCode)
+	require.Regexp(t, `^{"error":".+"}\n$`, body(t, early))
+}
+
+// TestReadersThatDoNotRead checks that readers cost no memory while they take nothing, and that
+// those of the oldest lists are cut off when there are too many lists.
+func TestReadersThatDoNotRead(t *testing.T) {
+	const readers, size = 20, 15 << 20
+	d, log := planned(100_000)
+	wait, err := d.Web(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	defer wait()
+	address := strings.TrimPrefix(regexp.MustCompile(`http://\S+`).FindString(log.String()), "http://")
+	answers, err := d.answers()
+	require.NoError(t, err)
+	require.Greater(t, len(answers.listing().jobs), size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range readers {
+		conn, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		defer conn.Close() //nolint:errcheck // a test's
+		_, err = conn.Write([]byte("GET /start-times HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+		require.NoError(t, err)
+		_, err = io.ReadFull(conn, make([]byte, 100))
+		require.NoError(t, err)
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(readers*200<<10), "they share the list")
+	page := answers.listing().page(50_000, 10)
+	require.Same(t, &answers.listing().jobs[answers.listing().at[50_000]], &page[1][0], "so do pages")
+}
+
+// TestTooManyListings checks that readers of the oldest of too many lists are cut off.
+func TestTooManyListings(t *testing.T) {
+	w := &web{}
+	var cuts []<-chan struct{}
+	var ends []func()
+	for range mostListings + 1 {
+		cut, done := w.begin(&listing{})
+		cuts, ends = append(cuts, cut), append(ends, done)
+	}
+	for i, cut := range cuts {
+		select {
+		case <-cut:
+			require.Zero(t, i)
+		default:
+			require.NotZero(t, i)
+		}
+	}
+	out := httptest.NewRecorder()
+	send(out, [][]byte{bytes.Repeat([]byte("x"), 3*webChunk)}, cuts[1])
+	require.Equal(t, 3*webChunk, out.Body.Len())
+	send(out, [][]byte{{'y'}}, cuts[0])
+	require.NotContains(t, out.Body.String(), "y")
+	for _, done := range ends {
+		done()
+	}
+	require.Empty(t, w.sending)
+}
