@@ -138,7 +138,7 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 		return known.key, true
 	}
 	p.now, p.asked = now, false
-	known.key, known.at = keyOf(p.order.expression.Eval(classad.Scope{My: known.ad, Host: &p.host})), now
+	known.key, known.at = keyOf(p.order.expression.Eval(classad.Scope{My: known.ad, Host: &p.host, MaxSteps: classad.FewSteps})), now
 	p.evaluated, p.numbers = true, p.numbers || !math.IsInf(known.key, 1)
 	if !p.asked {
 		known.ad = nil

@@ -88,6 +88,9 @@ func (c *cycles) fetch() (negotiator.Delta, error) {
 func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 	c.d.cycle.Lock()
 	defer c.d.cycle.Unlock()
+	now := time.Now()
+	c.d.began.Store(&now)
+	defer c.d.began.Store(nil)
 	c.checkpoint = nil
 	c.cpu = cpu()
 	return negotiator.Step(ctx, c.d.n, c, delta, c)

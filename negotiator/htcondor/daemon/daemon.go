@@ -115,7 +115,8 @@ type Daemon struct {
 	o   Options
 	log hclog.Logger
 
-	cycle     sync.Mutex // guards n; held during a cycle
+	cycle     sync.Mutex                // guards n; held during a cycle
+	began     atomic.Pointer[time.Time] // when the cycle under way began; nil between two cycles
 	n         *negotiator.Negotiator
 	pool      atomic.Pointer[Pool]
 	lastCycle atomic.Pointer[forecaster] // of the last cycle
@@ -194,7 +195,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer end()
 	helpers.Go(func() { d.watch(helping, ctx, abort) })
 	if d.o.Master != nil {
-		helpers.Go(func() { keepAlive(helping, d.o.Master, d.log) })
+		helpers.Go(func() { keepAlive(helping, d.o.Master, d.stuck, d.log) })
 	}
 	helpers.Go(func() { d.publish(helping) })
 	helpers.Go(func() { d.foresee(helping) })
@@ -278,6 +279,13 @@ func (d *Daemon) watch(helping, ctx context.Context, abort func()) {
 		d.log.Warn("the cycle takes too long: it is given up")
 		abort()
 	}
+}
+
+// stuck reports whether the cycle under way takes longer than any that makes progress. Waiting for
+// the pool between two cycles is no reason to restart, however long it takes.
+func (d *Daemon) stuck() bool {
+	began := d.began.Load()
+	return began != nil && time.Since(*began) > hungAfter
 }
 
 // Off ends the daemon.

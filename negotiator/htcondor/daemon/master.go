@@ -98,13 +98,17 @@ type Master interface {
 // Alive is sent three times as often.
 const hungAfter = 600 * time.Second
 
-// keepAlive tells condor_master periodically that this process is alive, until the context ends. It
-// repeats a failed message soon.
-func keepAlive(ctx context.Context, m Master, log hclog.Logger) {
+// keepAlive tells condor_master periodically that this process is alive, until the context ends, but
+// not while the cycles are stuck. It repeats a failed message soon.
+func keepAlive(ctx context.Context, m Master, stuck func() bool, log hclog.Logger) {
 	const soon = 10 * time.Second
 	for {
 		pause := hungAfter / 3
-		if err := m.Alive(ctx, os.Getpid(), hungAfter); err != nil && ctx.Err() == nil {
+		if stuck() {
+			log.Error("A CYCLE IS STUCK: condor_master is not told that we are alive, and will restart us",
+				"longer_than", hungAfter)
+			pause = soon
+		} else if err := m.Alive(ctx, os.Getpid(), hungAfter); err != nil && ctx.Err() == nil {
 			log.Warn("condor_master could not be told that we are alive", "error", err, "again_in", soon)
 			pause = soon
 		}

@@ -216,10 +216,14 @@ func (d *Dispatcher) wouldLose(f *flight) string {
 	return ""
 }
 
+// rivalSteps limits the evaluations with which a rival of a gang is looked for.
+const rivalSteps = 2_000_000
+
 // rival returns a job of the same schedd that would get a gang's claims in its place; nil if there
 // is none. A schedd gives claims to the first of its idle gangs that fits on them, whichever gang
 // they were granted for. A gang is no rival if its Requirements ask for slots with its own
-// ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS).
+// ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS). The search
+// ends without a rival once it has taken rivalSteps, so that no user's gangs delay others.
 func (d *Dispatcher) rival(f *flight) *track.Job {
 	claimed := map[string]*classad.ClassAd{}
 	for _, at := range f.job.Places {
@@ -228,7 +232,11 @@ func (d *Dispatcher) rival(f *flight) *track.Job {
 			claimed[at.Slot].SetInt("ClusterId", f.job.Key.Cluster)
 		}
 	}
+	var steps classad.Meter
 	for j := range d.belief.Jobs() {
+		if steps.Steps() >= rivalSteps {
+			return nil
+		}
 		spec := j.Group.Spec
 		if !spec.Parallel || j.Key.Schedd != f.job.Key.Schedd || gangOrder(j, f.job) >= 0 || j.Group.Runs() ||
 			spec.Wrong != nil || !spec.Request.Within(f.job.Spec.Request) {
@@ -239,7 +247,8 @@ func (d *Dispatcher) rival(f *flight) *track.Job {
 		}
 		chunks := 0
 		for _, at := range f.job.Places {
-			if ad := claimed[at.Slot]; ad != nil && classad.Match(spec.Ad, ad) {
+			if ad := claimed[at.Slot]; ad != nil && steps.Steps() < rivalSteps &&
+				(classad.Pair{Left: spec.Ad, Right: ad, MaxSteps: classad.FewSteps, Meter: &steps}).Match() {
 				chunks += at.Chunks
 			}
 		}

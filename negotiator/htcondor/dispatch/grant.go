@@ -95,7 +95,7 @@ func (d *Dispatcher) withheld(f *flight, slot string, chunks int, o *offer) stri
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.open:
 		return "slot " + slot + " is not free yet"
-	case !classad.Accepts(j.Spec.Ad, o.ad):
+	case !classad.Pair{Left: j.Spec.Ad, Right: o.ad, MaxSteps: classad.FewSteps}.RightMatchesLeft():
 		return "its Requirements are not true of slot " + slot + " any more"
 	case len(o.claims) == 0 || len(o.claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
