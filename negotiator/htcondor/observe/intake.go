@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -118,7 +119,7 @@ func (k *intake) heaviest() *holding {
 // leaveOut keeps of an ad what tells of its jobs' state, together with others of which the same is
 // left, and notes that the ad has more bytes than the limit.
 func (k *intake) leaveOut(g rawGroup, limit int) {
-	lines := k.outline(g.lines, limit)
+	lines := outline(g.lines, k.run, limit)
 	at, known := k.outlines[string(lines)]
 	if !known {
 		at = len(k.groups)
@@ -142,7 +143,8 @@ func (k *intake) all() []rawGroup {
 // size is about how much memory the group takes, in bytes.
 func (g *rawGroup) size() int { return len(g.lines) + len(g.ids) }
 
-// leftOutAttribute is added to what is left of an ad, and says how many bytes the ad might have had.
+// leftOutAttribute is added to what is left of an ad, and says how many bytes the ad might have had;
+// 0 if it cannot be read.
 const leftOutAttribute = "BackfillLeftOut"
 
 // What is left of an ad: of all jobs, and besides of those that hold slots, since their use is
@@ -157,8 +159,9 @@ const (
 	maxKeptOfRunning = 64 << 10
 )
 
-// outline returns the lines that are left of an ad that has more bytes than the limit.
-func (k *intake) outline(lines []byte, limit int) []byte {
+// outline returns the lines that are left of an ad that has more bytes than the limit, or that cannot
+// be read (the limit is 0). Of a running job, the attributes in run are left, too.
+func outline(lines []byte, run map[string]bool, limit int) []byte {
 	status, _ := cedar.Lines(lines).Find("JobStatus")
 	number, _ := strconv.ParseInt(string(status), 10, 64)
 	runs := (&Group{Status: number}).Runs()
@@ -166,16 +169,19 @@ func (k *intake) outline(lines []byte, limit int) []byte {
 	for line := range bytes.SplitAfterSeq(lines, []byte{'\n'}) {
 		name, _, _ := bytes.Cut(line, []byte(" = "))
 		lower := strings.ToLower(string(name))
-		if keptOfAll[lower] && len(line) <= maxKept || runs && k.run[lower] && len(line) <= maxKeptOfRunning {
+		if keptOfAll[lower] && len(line) <= maxKept || runs && run[lower] && len(line) <= maxKeptOfRunning {
 			left = append(left, line...)
 		}
 	}
 	return fmt.Appendf(left, "%s = %d\n", leftOutAttribute, limit)
 }
 
-// tooLong says that an ad was left out because it has more bytes than the limit.
-func tooLong(limit int64, user string) error {
-	if limit == maxGroup {
+// leftOutBecause says why an ad was left out: it has more bytes than the limit, or cannot be read.
+func leftOutBecause(limit int64, user string) error {
+	switch limit {
+	case 0:
+		return errors.New("its ad cannot be read: simplify its expressions, or write them anew")
+	case maxGroup:
 		return fmt.Errorf("its ad has more than %d bytes: shorten its expressions and what they refer to", limit)
 	}
 	return fmt.Errorf("its ad has more than %d bytes, and the queue is too large with all ads of %s: shorten the jobs' "+

@@ -62,8 +62,8 @@ func TestHugeJobs(t *testing.T) {
 					require.ErrorContains(t, g.Spec.Wrong, "its ad has more than 262144 bytes")
 				}
 			}
-			require.Equal(t, []string{"the ads of 1 jobs in the queue of schedd s@test are too large, and the jobs " +
-				"are not planned: among them jobs of mallory@test"}, look.Problems)
+			require.Equal(t, []string{"the ads of 1 jobs in the queue of schedd s@test are too large or cannot " +
+				"be read, and the jobs are not planned: among them jobs of mallory@test"}, look.Problems)
 		})
 	}
 }
@@ -133,4 +133,23 @@ func TestIntakeIsBounded(t *testing.T) {
 		jobs += len(strings.Fields(string(g.ids)))
 	}
 	require.Equal(t, 60_060, jobs)
+}
+
+// TestUnreadableJobs says that a job whose ad cannot be parsed is not planned, and is seen to run.
+func TestUnreadableJobs(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.see()
+	s := p.Observer.schedds["s@test"]
+	lines := "User = \"mallory@test\"\nJobStatus = 2\nRemoteHost = \"slot1@n\"\nRank = " +
+		strings.Repeat("(", 100_000) + "\n"
+	for range 2 {
+		p.digest(s, reading{groups: []rawGroup{{lines: []byte(lines), ids: []byte("3.0 3.1")}}}, 7)
+		require.Len(t, s.Groups, 1)
+		g := s.Groups[0]
+		require.Equal(t, []JobKey{{"s@test", 3, 0}, {"s@test", 3, 1}}, g.Jobs)
+		require.True(t, g.Runs())
+		require.Equal(t, []string{"slot1@n"}, g.Hosts)
+		require.ErrorContains(t, g.Spec.Wrong, "its ad cannot be read")
+		require.Contains(t, s.wrong, "the ads of 2 jobs")
+	}
 }

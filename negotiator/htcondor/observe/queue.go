@@ -232,7 +232,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 			if g != nil {
 				*made = *g
 			} else {
-				ad, err := o.parser.ParseOld(string(raw.lines))
+				ad, err := o.parse(raw.lines)
 				if err != nil {
 					unread, which = unread+1, err.Error()
 					continue
@@ -258,8 +258,8 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
 	s.wrong = ""
 	if leftOut > 0 {
-		s.wrong = fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large, and the jobs are not planned: "+
-			"among them jobs of %.100s", leftOut, s.Name, whose)
+		s.wrong = fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large or cannot be read, and the jobs "+
+			"are not planned: among them jobs of %.100s", leftOut, s.Name, whose)
 	}
 	if unread > 0 {
 		s.wrong = fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left "+
@@ -267,6 +267,18 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	}
 	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
 	return grew
+}
+
+// parse parses a group's ad, or what is left of it if it cannot be parsed: the jobs are there, and
+// some may run.
+func (o *Observer) parse(lines []byte) (*classad.ClassAd, error) {
+	ad, err := o.parser.ParseOld(string(lines))
+	if err != nil {
+		if left, unreadable := o.parser.ParseOld(string(outline(lines, o.run, 0))); unreadable == nil {
+			return left, nil
+		}
+	}
+	return ad, err
 }
 
 // readJobs reads the jobs' IDs. It returns how many texts are no IDs, and what is wrong with the

@@ -40,7 +40,7 @@ type Spec struct {
 	user, account string   // User and AccountingGroup
 	refers        []string // the attributes of slots that the ad refers to
 	crowded       bool     // it is Wrong because of other jobs of its user
-	leftOut       bool     // it is Wrong because most of the ad was left out
+	leftOut       bool     // it is Wrong because most of the ad was left out, see intake
 	// state are attributes that are mere state for other jobs and that this ad refers to: what
 	// jobs with this text are planned by differs. The Spec has nothing else then.
 	state []string
@@ -164,7 +164,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	var limit int64
 	if limit, s.leftOut = ad.Int(leftOutAttribute); s.leftOut {
-		s.Wrong = tooLong(limit, s.user)
+		s.Wrong = leftOutBecause(limit, s.user)
 	}
 	return s, grew
 }
