@@ -27,7 +27,7 @@ type wanted struct {
 // its Requirements are evaluated against the slot's whole ad.
 const (
 	maxOfOne    = 100
-	maxOfUser   = 500
+	maxOfUser   = 300
 	maxReferred = 2000
 )
 

@@ -185,14 +185,14 @@ func TestUsersReferToSoMuch(t *testing.T) {
 		for _, g := range p.see().Schedds["s@test"].Groups {
 			if g.Spec.Wrong != nil {
 				require.ErrorContains(t, g.Spec.Wrong,
-					"the jobs of mallory@test refer to 600 attributes of slots with it: must be at most 500")
+					"the jobs of mallory@test refer to 400 attributes of slots with it: must be at most 300")
 				n++
 			}
 		}
 		return n
 	}
 	jobs := []string{honest}
-	for k := range 6 {
+	for k := range 4 {
 		jobs = append(jobs, greedy(k))
 	}
 	p.schedds[0].SetJobs(jobs...)
