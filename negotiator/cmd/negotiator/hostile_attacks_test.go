@@ -16,62 +16,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/classadtest"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// worst returns lines of a job's ad, among them the attribute of this name, that cost as much as
-// its author could think of.
+// corpus is the worst that is known.
+var corpus = sync.OnceValue(classadtest.Worst)
+
+// worst returns lines of an ad, among them the attribute of this name, that cost as much as is known:
+// an expression of the corpus, or one that refers to many others in the ad.
 func worst(random *rand.Rand, attribute string) string {
-	n := 8 + random.IntN(24)
-	digits := strings.Repeat("7", 1000)
-	pick := []func() string{
-		func() string { // a tree of references with 2^n leaves
-			var b strings.Builder
-			for i := range n {
-				fmt.Fprintf(&b, "W%d = W%d + W%d\n", i, i+1, i+1)
-			}
-			return fmt.Sprintf("%sW%d = 1\n%s = W0 > 0", b.String(), n, attribute)
-		},
-		func() string { // a text that is doubled n times
-			var b strings.Builder
-			for i := range n {
-				fmt.Fprintf(&b, "W%d = strcat(W%d, W%d)\n", i, i+1, i+1)
-			}
-			return fmt.Sprintf("%sW%d = \"aaaaaaaaaaaaaaaa\"\n%s = size(W0) > 0", b.String(), n, attribute)
-		},
-		func() string { // numbers of many digits
-			return fmt.Sprintf("%s = stringListSum(%q) > 0", attribute, strings.Repeat(digits+",", 20)+"1")
-		},
-		func() string { // the same numbers again and again
-			var b strings.Builder
-			for i := range n {
-				fmt.Fprintf(&b, "W%d = real(strcat(\"%s\", W%d)) + real(strcat(\"%s\", W%d))\n", i, digits, i+1, digits, i+1)
-			}
-			return fmt.Sprintf("%sW%d = 1\n%s = W0 > 0", b.String(), n, attribute)
-		},
-		func() string { // a pattern that goes back and forth
-			return fmt.Sprintf("%s = regexp(\"^(a+)+$\", strcat(%q, TARGET.Name))", attribute, strings.Repeat("a", 20+n))
-		},
-		func() string { // a list for each slot
-			return fmt.Sprintf("%s = stringListMember(TARGET.Name, %q)", attribute, strings.Repeat("slot1@other,", 4000))
-		},
-		func() string { // expressions in texts
-			text := "1"
-			for range min(n, 12) {
-				text = "eval(" + fmt.Sprintf("%q", text) + ") + 1"
-			}
-			return fmt.Sprintf("%s = (%s) > 0", attribute, text)
-		},
-		func() string { // deep
-			return fmt.Sprintf("%s = %s1%s > 0", attribute, strings.Repeat("(", 20*n), strings.Repeat(")", 20*n))
-		},
-		func() string {
-			return attribute + " = " + strings.Repeat("TARGET.Memory * TARGET.Memory + ", 40*n) + "1 > 0"
-		},
+	if all := corpus(); random.IntN(2) == 0 {
+		return attribute + " = " + all[random.IntN(len(all))]
 	}
-	return pick[random.IntN(len(pick))]()
+	digits := strings.Repeat("7", 1000)
+	chain := []struct{ each, last, asks string }{
+		{"$ + $", "1", "W0 > 0"},                                          // a tree with 2^n leaves
+		{"strcat($, $)", `"aaaaaaaaaaaaaaaa"`, "size(W0) > 0"},            // a text that is doubled n times
+		{`real(strcat("` + digits + `", $)) + $`, "1", "W0 > 0"},          // numbers of many digits
+		{"ifThenElse(TARGET.Memory > $, $, $ + 1)", "1", "W0 =!= TARGET"}, // by slot
+	}[random.IntN(4)]
+	n := 8 + random.IntN(24)
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "W%d = %s\n", i, strings.ReplaceAll(chain.each, "$", fmt.Sprintf("W%d", i+1)))
+	}
+	return fmt.Sprintf("%sW%d = %s\n%s = %s", b.String(), n, chain.last, attribute, chain.asks)
 }
 
 // attack torments a negotiator until the context ends, and then takes back what it did.
@@ -141,16 +113,14 @@ func references(ctx context.Context, h *siege) {
 
 // badSlots makes the tenth part of the slots ask for the worst of each job.
 func badSlots(ctx context.Context, h *siege) {
-	const mild = "TARGET.Banned =!= true"
 	h.pool.restart(func(i int) string {
 		if i%10 != 0 {
-			return mild
+			return mildStart
 		}
-		text := h.drawn(func(r *rand.Rand) string { return worst(r, "S") })
-		return text[strings.LastIndex(text, "S = ")+len("S = "):] // an attribute that is missing is undefined
+		return h.drawn(func(r *rand.Rand) string { return worst(r, "START") })
 	})
 	<-ctx.Done()
-	h.pool.restart(func(int) string { return mild })
+	h.pool.restart(func(int) string { return mildStart })
 }
 
 // queries asks for ads under the worst constraints, and does not wait for the answers.

@@ -35,7 +35,7 @@ type besieged struct {
 }
 
 type besiegedSlot struct {
-	name, start string
+	name, start string // start are lines of the ad, among them START
 	claim       int
 	job         *besiegedJob
 	ad          *classad.ClassAd // nil: it has changed
@@ -65,7 +65,7 @@ func newBesieged(t *testing.T, seed uint64, slots, waiting int) *besieged {
 	}
 	p.capable = p.schedd.Capability("topsecretcapability", 0)
 	for i := range slots {
-		p.slots = append(p.slots, &besiegedSlot{name: fmt.Sprintf("n%d", i), start: "TARGET.Banned =!= true"})
+		p.slots = append(p.slots, &besiegedSlot{name: fmt.Sprintf("n%d", i), start: mildStart})
 	}
 	p.schedd.Taken(p.take)
 	p.publish(time.Now())
@@ -141,6 +141,9 @@ func (p *besieged) hide() {
 	defer p.mu.Unlock()
 	clear(p.more)
 }
+
+// mildStart is what slots ask of jobs.
+const mildStart = "START = TARGET.Banned =!= true"
 
 // restart gives each slot what it asks of jobs.
 func (p *besieged) restart(start func(i int) string) {
@@ -229,7 +232,7 @@ func (s *besiegedSlot) show(t *testing.T) {
 			"GlobalJobId = \"schedd@test#%d.0#1\"\nJobStart = %d", j.cluster, j.cluster, j.ends.Unix()-5)
 	}
 	s.ad = parsed(t, fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\n%s\n"+
-		"Cpus = 1\nMemory = 2048\nArch = \"X86_64\"\nRequirements = START\nSTART = %s", s.name, s.name, s.name, state, s.start))
+		"Cpus = 1\nMemory = 2048\nArch = \"X86_64\"\nRequirements = START\n%s", s.name, s.name, s.name, state, s.start))
 	s.private = parsed(t, fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"",
 		s.name, s.name, s.id()))
 }

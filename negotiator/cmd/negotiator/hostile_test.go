@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -35,6 +36,7 @@ const (
 	mostPeak    = 256 << 20             // bytes of memory more than in quiet times, under attack
 	mostMemory  = 2                     // times the memory of the beginning may be left at the end,
 	memoryNoise = 64 << 20              // and this much more
+	mostIdle    = 0.1                   // of a processor, more than three times that of quiet times, in later quiet times
 	patience    = 30 * time.Second      // for a cycle to end
 )
 
@@ -163,6 +165,21 @@ func (h *siege) memory() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
+// busy returns the processor time that the process has had; 0 where that cannot be told.
+func (h *siege) busy() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.daemon.cmd.Process.Pid))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if err != nil || len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64) // these are numbers
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * time.Second / ticks
+}
+
+// ticks are in a second of processor time.
+const ticks = 100
+
 // drawn calls a function with the random numbers of the siege.
 func (h *siege) drawn(draw func(*rand.Rand) string) string {
 	h.mu.Lock()
@@ -180,7 +197,7 @@ func (h *siege) number(below int) int {
 type phase struct {
 	name   string
 	lasted time.Duration
-	after  time.Duration // it was over until two more cycles had ended
+	cpu    float64 // processors in use
 	cycles []time.Duration
 	waits  []time.Duration // of the honest client
 	errs   []error         // that it got
@@ -194,7 +211,7 @@ type phase struct {
 
 // watch lasts for some time and some cycles, during which an attack is made.
 func (h *siege) watch(ctx context.Context, a attack, least time.Duration, cycles int) phase {
-	began, starts := time.Now(), h.pool.honestStarts()
+	began, busy, starts := time.Now(), h.busy(), h.pool.honestStarts()
 	h.mu.Lock()
 	h.cycles, h.waits, h.errs, h.peak = nil, nil, nil, 0
 	h.mu.Unlock()
@@ -217,7 +234,7 @@ func (h *siege) watch(ctx context.Context, a attack, least time.Duration, cycles
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.lasted, p.cycles, p.waits, p.errs, p.peak, p.left = time.Since(began), h.cycles, h.waits, h.errs, h.peak, h.memory()
-	p.log = slices.Clone(h.last)
+	p.log, p.cpu = slices.Clone(h.last), (h.busy()-busy).Seconds()/p.lasted.Seconds()
 	p.starts = h.pool.honestStarts() - starts
 	slices.Sort(p.cycles)
 	slices.Sort(p.waits)
@@ -232,10 +249,13 @@ func at(sorted []time.Duration, share float64) time.Duration {
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
 
+// allowed is how long cycles may take if those of this phase are quiet ones.
+func (p phase) allowed() time.Duration { return mostSlower * max(leastQuiet, at(p.cycles, 0.5)) }
+
 // faults are what a phase shows that should not be, compared with the quiet one.
 func (p phase) faults(quiet phase) (all []string) {
 	say := func(format string, args ...any) { all = append(all, p.name+": "+fmt.Sprintf(format, args...)) }
-	if median, limit := at(p.cycles, 0.5), mostSlower*max(leastQuiet, at(quiet.cycles, 0.5)); median > limit {
+	if median, limit := at(p.cycles, 0.5), quiet.allowed(); median > limit {
 		say("half of the cycles took more than %v; %v is allowed", median, limit)
 	}
 	rate := func(p phase) float64 { return float64(len(p.cycles)) / p.lasted.Seconds() }
@@ -265,14 +285,14 @@ func besiegedTable(seed uint64, all []phase) string {
 	t.SetTitle("A besieged negotiator, seed %d", seed)
 	t.AppendHeader(table.Row{
 		"phase", "seconds", "cycles", "median", "longest", "memory", "peak", "client p99", "longest", "errors", "starts",
-		"after",
+		"cpu",
 	})
 	ms := func(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 	mib := func(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 	for _, p := range all {
 		t.AppendRow(table.Row{
 			p.name, int(p.lasted.Seconds()), len(p.cycles), ms(at(p.cycles, 0.5)), ms(at(p.cycles, 1)), mib(p.left),
-			mib(p.peak), ms(at(p.waits, 0.99)), ms(at(p.waits, 1)), len(p.errs), p.starts, ms(p.after),
+			mib(p.peak), ms(at(p.waits, 0.99)), ms(at(p.waits, 1)), len(p.errs), p.starts, fmt.Sprintf("%.0f %%", 100*p.cpu),
 		})
 	}
 	t.Render()
@@ -326,38 +346,49 @@ func (h *siege) withstands(ctx context.Context) {
 // quiet does nothing until the context ends.
 func quiet(ctx context.Context, _ *siege) { <-ctx.Done() }
 
-// campaign makes the attacks, one after the other and then all at once, between two quiet phases.
+// campaign makes the attacks, one after the other and then all at once. Quiet times are measured
+// before each and after the last.
 func (h *siege) campaign(ctx context.Context, lasting time.Duration) (all []phase) {
 	h.watch(ctx, attack{"warming up", quiet}, 0, warmCycles)
-	made := slices.Concat([]attack{{"quiet", quiet}}, attacks(), []attack{together(attacks()), {"quiet", quiet}})
+	var made []attack
+	for _, a := range append(attacks(), together(attacks())) {
+		made = append(made, attack{"quiet", quiet}, a)
+	}
+	made = append(made, attack{"quiet", quiet})
 	for _, a := range made {
 		p := h.watch(ctx, a, lasting/time.Duration(len(made)), warmCycles)
-		if !p.gone && !p.stuck {
-			after := h.watch(ctx, attack{"after", quiet}, 0, shortCycles)
-			p.after, p.stuck, p.gone, p.log = after.lasted, after.stuck, after.gone, after.log
-		}
 		if all = append(all, p); ctx.Err() != nil {
 			break
 		}
-		fmt.Printf("%s: %d cycles in %v\n", p.name, len(p.cycles), p.lasted.Round(time.Second)) // who waits sees that it goes on
+		fmt.Printf("%s: %d cycles in %v\n", p.name, len(p.cycles), p.lasted.Round(time.Second)) // as a sign of life
 		if p.stuck || p.gone {
 			h.revive()
 			h.watch(ctx, attack{"warming up", quiet}, 0, warmCycles)
+		} else {
+			h.watch(ctx, attack{"settling", quiet}, 0, shortCycles)
 		}
 	}
 	return all
 }
 
-// faults are what the phases show that should not be; the first one is quiet.
+// faults are what the phases show that should not be. Each is compared with the quiet one before.
 func faults(all []phase) (found []string) {
 	first, last := all[0], all[len(all)-1]
+	before := first
 	for _, p := range all {
 		if p.stuck || p.gone {
 			found = append(found, fmt.Sprintf("%s: no cycle ended in %v more: %v; the process ended: %v; its log:\n%s",
 				p.name, patience, p.stuck, p.gone, strings.Join(p.log, "")))
 			continue
 		}
-		found = append(found, p.faults(first)...)
+		found = append(found, p.faults(before)...)
+		if p.name != first.name {
+			continue
+		}
+		if before = p; p.cpu > mostSlower*first.cpu+mostIdle {
+			found = append(found, fmt.Sprintf("it is busy after an attack: %.0f %% of a processor, %.0f %% at first", 100*p.cpu,
+				100*first.cpu))
+		}
 	}
 	if last.left > mostMemory*first.peak+memoryNoise {
 		found = append(found, fmt.Sprintf("memory grew from %d MiB to %d MiB", first.peak>>20, last.left>>20))
