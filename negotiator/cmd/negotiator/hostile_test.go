@@ -33,7 +33,7 @@ const (
 	mostSlower  = 3                     // times as long as in quiet times a median cycle may take,
 	leastQuiet  = 50 * time.Millisecond // where quiet cycles count as having this at least: less is noise
 	mostWait    = time.Second           // of the honest client, but for the hundredth part of the times
-	mostPeak    = 256 << 20             // bytes of memory more than in quiet times, under attack
+	mostPeak    = 512 << 20             // bytes more than in quiet times, under attack: a queue may have 256 MiB
 	mostMemory  = 2                     // times the memory of the beginning may be left at the end,
 	memoryNoise = 64 << 20              // and this much more
 	mostIdle    = 0.1                   // of a processor, more than three times that of quiet times, in later quiet times
