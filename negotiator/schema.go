@@ -42,7 +42,7 @@ func DefaultSchema() Schema {
 // startds print TotalSlotDisk as 1448969220.0. An attribute that is missing or undefined is not
 // given; any other value is an error.
 func whole(ad *classad.ClassAd, attr string, low, high int64) (v int64, given bool, err error) {
-	value := ad.Eval(attr, nil)
+	value := classad.Scope{My: ad, MaxSteps: classad.FewSteps}.Attr(attr)
 	if value.Kind() == classad.Undefined {
 		return 0, false, nil
 	}
