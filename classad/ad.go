@@ -94,9 +94,10 @@ func (ad *ClassAd) String() string { return ad.Format(Brackets) }
 func (ad *ClassAd) Clone() *ClassAd { return &ClassAd{record: ad.clone()} }
 
 // Eval evaluates an attribute of the ad, with target as the other side of a match; nil means no
-// target. A missing attribute is undefined, even if the target has it.
+// target. A missing attribute is undefined, even if the target has it. Since ads are mostly written
+// by others, the limit is [FewSteps]; [Scope.Attr] has more, and can tell whether it was exceeded.
 func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
-	return Scope{My: ad, Target: target}.Attr(name)
+	return Scope{My: ad, Target: target, MaxSteps: FewSteps}.Attr(name)
 }
 
 // Int evaluates an attribute without a target and returns an integer; see [Value.Int].

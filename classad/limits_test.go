@@ -91,7 +91,7 @@ func TestItemsEnd(t *testing.T) {
 	ad, err := classad.Parse("[ x = " + strings.Repeat("1+", 50_000) + "1; y = " + strings.Repeat("x+", 9) +
 		"x; l = { " + strings.Repeat("y,", 1000) + "y } ]")
 	require.NoError(t, err)
-	items, ok := ad.Eval("l", nil).Items()
+	items, ok := classad.Scope{My: ad}.Attr("l").Items()
 	require.True(t, ok)
 	require.Equal(t, classad.Integer, items[0].Kind())
 	require.Equal(t, classad.Error, items[1000].Kind())

@@ -10,9 +10,13 @@ import (
 )
 
 // ErrReferences says that not all references of an expression can be followed: one is circular,
-// more than 400 are nested, or something is selected from a value that is neither an ad nor
-// undefined.
+// more than 400 are nested, something is selected from a value that is neither an ad nor undefined,
+// or it takes too many steps to tell which ad something is selected from.
 var ErrReferences = errors.New("references lead in a circle, too far or into what is no ad")
+
+// maxRefSteps is the limit for all evaluations of what is before a dot, usually TARGET, which takes
+// one step.
+const maxRefSteps = 10 * FewSteps
 
 // Refs returns the attributes that the expression refers to if it stands in the ad my: internal
 // ones, which the ad has, including what their own expressions refer to, and external ones, which
@@ -26,7 +30,7 @@ func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
 	if _, constant := e.tree.(*ast.Literal); constant { // true of most attributes
 		return nil, nil, nil
 	}
-	m := newMatching(Scope{My: my, Host: &someTime})
+	m := newMatching(Scope{My: my, Host: &someTime, MaxSteps: maxRefSteps})
 	in, out := &references{ev: &m.evaluator}, &references{ev: &m.evaluator, external: true}
 	in.collect(e.tree, &m.left)
 	out.collect(e.tree, &m.left)

@@ -170,6 +170,7 @@ func (n *Negotiator) report(r *Report, decision backfill.Decision) {
 	n.forget(r.Delta.Completed)
 	n.forget(r.Delta.Removed)
 	r.Decision, r.Unordered = decision, n.priorities.unordered()
+	r.Last = n.priorities.takeExpensive()
 	r.Learned, r.predictions = n.predictions.learned, n.predictions
 	for i := range decision.Started {
 		s := &decision.Started[i]

@@ -81,11 +81,16 @@ type priorities struct {
 	asked     bool // the evaluation under way has read the clock
 	evaluated bool // for at least one job
 	numbers   bool // for at least one job the value was a number
+	expensive []*Job
 }
 
 // UnorderedText is the warning that the value of the order's expression was a number for none of
 // the jobs.
 const UnorderedText = "the order's expression has a number for no job, so the queue is in order of jobs"
+
+// ExpensiveText is the warning that the order's expression takes too long for some jobs, which come
+// last: their own attributes are too expensive to evaluate.
+const ExpensiveText = "the order's expression is too expensive to evaluate for a job, which comes last"
 
 // unordered reports whether the expression was evaluated and its value never was a number; false if
 // p is nil.
@@ -138,12 +143,35 @@ func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves
 		return known.key, true
 	}
 	p.now, p.asked = now, false
-	known.key, known.at = keyOf(p.order.expression.Eval(classad.Scope{My: known.ad, Host: &p.host, MaxSteps: classad.FewSteps})), now
+	known.key, known.at = p.evaluate(known), now
 	p.evaluated, p.numbers = true, p.numbers || !math.IsInf(known.key, 1)
 	if !p.asked {
 		known.ad = nil
 	}
 	return known.key, p.asked
+}
+
+// evaluate returns the key for a job. If that takes more than [classad.FewSteps], the job comes
+// behind all others and is not tried again.
+func (p *priorities) evaluate(known *priority) float64 {
+	var m classad.Meter
+	v := p.order.expression.Eval(classad.Scope{
+		My: known.ad, Host: &p.host, MaxSteps: classad.FewSteps, Meter: &m,
+	})
+	if m.Exceeded() > 0 {
+		p.expensive, p.asked = append(p.expensive, known.job), false
+	}
+	return keyOf(v)
+}
+
+// takeExpensive returns the jobs whose keys took too many steps since the last call; nil if p is nil.
+func (p *priorities) takeExpensive() []*Job {
+	if p == nil {
+		return nil
+	}
+	jobs := p.expensive
+	p.expensive = nil
+	return jobs
 }
 
 // keyOf returns the key for an expression's value: the negated number, since the largest value and

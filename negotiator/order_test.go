@@ -237,3 +237,17 @@ func BenchmarkExpression(b *testing.B) {
 		}
 	})
 }
+
+// A job whose own attributes make the order too expensive comes last, is named once, and does not
+// cost the same again at the next instant.
+func TestExpensiveOrder(t *testing.T) {
+	p, j := newPriorities(t, "Costly + CurrentTime", `Costly = regexp("(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")`)
+	key, moves := p.key(j, 130)
+	require.True(t, math.IsInf(key, 1))
+	require.False(t, moves)
+	require.Nil(t, p.known[1].ad, "it will not be evaluated again")
+	require.Len(t, p.takeExpensive(), 1)
+	_, _ = p.key(j, 131)
+	require.Empty(t, p.takeExpensive())
+	require.Empty(t, (*priorities)(nil).takeExpensive())
+}

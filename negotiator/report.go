@@ -27,6 +27,9 @@ type Report struct {
 	// Unordered says that the order is an expression whose value was not yet a number for any job;
 	// see [UnorderedText].
 	Unordered bool
+	// Last are the jobs that come last in the order, an expression, because it takes too many steps
+	// with their attributes; see [ExpensiveText].
+	Last []*Job
 	// Changed says that a new policy became active with this cycle; see [Config.Changes].
 	Changed bool
 	// Learned are the completed jobs from which the estimators learned.

@@ -38,13 +38,24 @@ func DefaultSchema() Schema {
 	}
 }
 
+// Evaluate evaluates an attribute of a job or slot. The error says that it takes more than
+// [classad.FewSteps].
+func Evaluate(ad *classad.ClassAd, attr string) (classad.Value, error) {
+	var m classad.Meter
+	v := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: &m}.Attr(attr)
+	if m.Exceeded() > 0 {
+		return v, fmt.Errorf("its %s is too expensive to evaluate: it takes more than %d steps", attr, classad.FewSteps)
+	}
+	return v, nil
+}
+
 // whole reads an attribute whose value is a whole number within bounds. A real is accepted, too, as
 // startds print TotalSlotDisk as 1448969220.0. An attribute that is missing or undefined is not
 // given; any other value is an error.
 func whole(ad *classad.ClassAd, attr string, low, high int64) (v int64, given bool, err error) {
-	value := classad.Scope{My: ad, MaxSteps: classad.FewSteps}.Attr(attr)
-	if value.Kind() == classad.Undefined {
-		return 0, false, nil
+	value, err := Evaluate(ad, attr)
+	if err != nil || value.Kind() == classad.Undefined {
+		return 0, false, err
 	}
 	v, ok := value.Int()
 	if n, isNumber := value.Number(); !ok && isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {

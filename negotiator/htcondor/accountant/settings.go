@@ -216,7 +216,7 @@ func evaluate(text string) classad.Value {
 	if err != nil {
 		return classad.Value{}
 	}
-	return e.Eval(classad.Scope{MaxSteps: 100_000})
+	return e.Eval(classad.Scope{MaxSteps: classad.FewSteps})
 }
 
 // words splits a list at commas and white space, as HTCondor does.

@@ -133,7 +133,7 @@ func evaluated(text string) classad.Value {
 	if err != nil {
 		return classad.Value{}
 	}
-	return e.Eval(classad.Scope{})
+	return e.Eval(classad.Scope{MaxSteps: classad.FewSteps})
 }
 
 // Check returns an error that names every knob in [Knobs] with an invalid value.

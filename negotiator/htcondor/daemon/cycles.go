@@ -10,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
@@ -199,6 +200,9 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 	}
 	if r.Unordered {
 		log.Warn(negotiator.UnorderedText)
+	}
+	for _, j := range r.Last[:min(len(r.Last), mostLines)] {
+		log.Warn(negotiator.ExpensiveText, "job", j.Name, "steps", classad.FewSteps)
 	}
 }
 

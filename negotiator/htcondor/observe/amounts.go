@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -67,8 +68,10 @@ func (r *rounding) policy(ad *classad.ClassAd) string {
 }
 
 // taken returns how much of each resource a chunk of the job gets, at most, on a slot of the pool,
-// if it requests the amounts asked.
-func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) backfill.Vector {
+// if it requests the amounts asked. It errs if a slot's consumption policy takes too many steps with
+// the job's attributes.
+func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.Vector, error) {
+	var m classad.Meter
 	most := append(backfill.Vector{}, asked...)
 	for policy, s := range r.ways {
 		if policy == "" {
@@ -82,13 +85,19 @@ func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) backfill.V
 			if !ok {
 				continue
 			}
-			n, isNumber := e.Eval(classad.Scope{My: s.Ad, Target: job}).Number()
+			n, isNumber := e.Eval(classad.Scope{
+				My: s.Ad, Target: job, MaxSteps: classad.FewSteps, Meter: &m,
+			}).Number()
 			if isNumber && n >= 0 && n < backfill.MaxAmount {
 				most[i] = max(most[i], ceil(n))
 			}
 		}
 	}
-	return most
+	if m.Exceeded() > 0 {
+		return nil, fmt.Errorf("what it consumes is too expensive to evaluate: a slot's policy takes more than %d steps with it",
+			classad.FewSteps)
+	}
+	return most, nil
 }
 
 func ceil(n float64) int64 {

@@ -58,7 +58,9 @@ func TestRoundingsAreBounded(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, len(o.rounding.ways), fewRoundings+1)
-	require.EqualValues(t, 3*fewRoundings, o.rounding.taken(classad.New(), backfill.Vector{1, 0, 1})[0])
+	taken, err := o.rounding.taken(classad.New(), backfill.Vector{1, 0, 1})
+	require.NoError(t, err)
+	require.EqualValues(t, 3*fewRoundings, taken[0])
 }
 
 // TestTaken says how much a job can be given at most: by the slots' consumption policies, and as
@@ -87,7 +89,9 @@ func TestTaken(t *testing.T) {
 			}
 			job := classad.New()
 			job.SetInt("RequestMemory", 100)
-			require.Equal(t, c.want, o.rounding.taken(job, asked))
+			taken, err := o.rounding.taken(job, asked)
+			require.NoError(t, err)
+			require.Equal(t, c.want, taken)
 			require.Equal(t, backfill.Vector{1, 100, 1}, asked)
 		})
 	}

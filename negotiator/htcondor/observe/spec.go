@@ -152,10 +152,12 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	s.Estimate, s.Limit = seconds(ad, o.s.Schema.Estimates), seconds(ad, o.s.Schema.Limits)
 	asked, err := o.asked(ad)
+	err = errors.Join(affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), err)
 	if err != nil {
 		s.Wrong = err
+	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
+		s.Wrong = err
 	} else {
-		s.Request = o.rounding.taken(ad, asked)
 		o.request(s)
 	}
 	s.Text = ad.Format(ast.Long)
@@ -188,9 +190,11 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
 	var wrong []error
 	for i, resource := range o.s.Schema.Resources {
-		v := ad.Eval("Request"+resource, nil)
+		v, err := negotiator.Evaluate(ad, "Request"+negotiator.Attribute(resource))
 		n, isNumber := v.Number()
 		switch {
+		case err != nil:
+			wrong = append(wrong, err)
 		case resource == Claims:
 			asked[i] = 1
 		case v.Kind() == classad.Undefined && i == 0:
@@ -204,6 +208,19 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 		}
 	}
 	return asked, errors.Join(wrong...)
+}
+
+// affordable returns an error for each attribute that takes too many steps to evaluate, among these
+// and those that say who pays for the job.
+func affordable(ad *classad.ClassAd, attributes []string) error {
+	var wrong []error
+	seen := map[string]bool{}
+	for _, name := range slices.Concat([]string{"AccountingGroup", "ConcurrencyLimits", "MaxHosts"}, attributes) {
+		if _, err := negotiator.Evaluate(ad, name); err != nil && !seen[name] {
+			wrong, seen[name] = append(wrong, err), true
+		}
+	}
+	return errors.Join(wrong...)
 }
 
 // seconds returns the value, rounded up, of the first attribute that is a number above 0; 0 if none
