@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // crowd counts the processes and threads of a process group. No limit of the system does that
@@ -22,14 +24,26 @@ const recount = 30 * time.Second
 
 // size returns how many processes and threads the group has, if there may be more than most;
 // otherwise 0. To look at every process of a system is dear, so it looks at their number first.
+//
+// If that number has jumped, or is seen for the first time, the group is stopped while it is
+// counted: processes that start others without end would outrun the count, and leave it no
+// processor. The group goes on if it has no more than most; otherwise it stays stopped, to be
+// killed.
 func (c *crowd) size(most int, now time.Time) int {
 	all := tasksOfSystem()
-	if all-c.others <= most && now.Sub(c.at) < recount {
+	jumped := all-c.others > most
+	if !jumped && now.Sub(c.at) < recount {
 		return 0
+	}
+	if jumped {
+		_ = unix.Kill(-c.group, unix.SIGSTOP) // it fails if the group has ended
 	}
 	size := 0
 	for _, pid := range group(c.group) {
 		size += threads(pid)
+	}
+	if jumped && size <= most {
+		_ = unix.Kill(-c.group, unix.SIGCONT)
 	}
 	c.others, c.at = all-size, now
 	return size
