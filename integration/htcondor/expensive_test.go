@@ -26,9 +26,12 @@ func TestExpensiveJobs(t *testing.T) {
 		t.Skip("skipped: it takes a quarter of an hour; run it with -pool -expensive")
 	}
 	settings := []string{"NODES=4", "SLOTS=consumption"}
-	pools := map[string]func(*testing.T) *pooltest.Pool{
-		"ours":  func(t *testing.T) *pooltest.Pool { return ours(t, settings, "BACKFILL_POLICY = easy").Pool },
-		"stock": func(t *testing.T) *pooltest.Pool { return pooltest.Start(t, append(settings, stockPace)...) },
+	start := func(t *testing.T, name string) *pooltest.Pool {
+		t.Helper()
+		if name == "ours" {
+			return ours(t, settings, "BACKFILL_POLICY = easy").Pool
+		}
+		return pooltest.Start(t, append(settings, stockPace)...)
 	}
 	out := table.NewWriter()
 	out.AppendHeader(table.Row{"negotiator", "expensive jobs", "honest jobs that started", "mean wait, s", "longest wait, s"})
@@ -39,7 +42,7 @@ func TestExpensiveJobs(t *testing.T) {
 			expensive = 0
 		}
 		t.Run(fmt.Sprintf("%s %d", name, expensive), func(t *testing.T) {
-			w := honestWaits(t, pools[name](t), expensive)
+			w := honestWaits(t, start(t, name), expensive)
 			means[fmt.Sprint(name, " ", expensive)] = w.mean
 			out.AppendRow(table.Row{
 				name, expensive, w.started, fmt.Sprintf("%.1f", w.mean.Seconds()), fmt.Sprintf("%.1f", w.longest.Seconds()),
