@@ -3,6 +3,7 @@ package matchmaker
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -314,4 +315,32 @@ func TestExpensiveJobsChangeNoOthersCandidates(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestViewsTakeLittleMemory checks that the memory for the classes of slots does not grow with what
+// slots say: one user's jobs may ask for many different sets of attributes.
+func TestViewsTakeLittleMemory(t *testing.T) {
+	p := newLimitedPool(StrangersLimits())
+	for i := range 200 {
+		long := fmt.Sprintf("%d %s", i, strings.Repeat("x", 10_000))
+		p.add(slotAd(t, fmt.Sprint("slot", i), 1, fmt.Sprintf("Long = %q", long)))
+	}
+	for i := range 20 {
+		job := jobAd(t, fmt.Sprintf("Rank = TARGET.Long =?= TARGET.Other%d", i))
+		_, err := p.Cluster(job, "mallory")
+		require.NoError(t, err)
+	}
+	before := heapInUse()
+	_, err := p.Match(t.Context())
+	require.NoError(t, err)
+	require.Less(t, heapInUse()-before, int64(4<<20), "20 views of 200 slots with 10 kB each")
+	require.Len(t, p.views, 20)
+}
+
+// heapInUse returns the bytes of what is in use.
+func heapInUse() int64 {
+	runtime.GC()
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return int64(now.HeapAlloc) //nolint:gosec // less than there is
 }

@@ -84,7 +84,7 @@ type Matchmaker struct {
 // slot is a slot's ad.
 type slot struct {
 	ad    *classad.ClassAd
-	texts map[string]string // what describe prints of its attributes, for those that were asked for
+	texts map[string]digest // of what describe prints of its attributes, for those that were asked for
 }
 
 // settled is what there was when all candidates were brought up to date.
@@ -185,7 +185,7 @@ func (m *Matchmaker) addSlot(added Slot) (newAttributes bool) {
 			m.unbearable--
 		}
 	}
-	*s = slot{ad: added.Ad, texts: map[string]string{}}
+	*s = slot{ad: added.Ad, texts: map[string]digest{}}
 	if !isNew {
 		m.changed.add(added.ID, max(few, len(m.slots)))
 	}

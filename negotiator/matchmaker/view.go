@@ -1,6 +1,7 @@
 package matchmaker
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,7 @@ type view struct {
 	names []string // the attributes, lower case and sorted
 	users int      // the number of autoclusters that use it
 
-	classes  map[string]int // by text
+	classes  map[digest]int // by text
 	ofSlot   []int          // by SlotID
 	ofBundle []int          // by BundleID; its numbers do not occur in ofSlot
 	edition  int            // grows when the classes are numbered anew
@@ -62,7 +63,7 @@ func (m *Matchmaker) viewOf(ad *classad.ClassAd) *view {
 	key := fmt.Sprintf("%q", names)
 	v := m.views[key]
 	if v == nil {
-		v = &view{key: key, names: names, classes: map[string]int{}, seen: -1}
+		v = &view{key: key, names: names, classes: map[digest]int{}, seen: -1}
 		m.views[key] = v
 	}
 	v.users++
@@ -122,7 +123,7 @@ func (v *view) compact() {
 		}
 		v.ofSlot[id] = renumbered[class]
 	}
-	kept := make(map[string]int, len(v.was))
+	kept := make(map[digest]int, len(v.was))
 	for text, class := range v.classes {
 		if number, has := renumbered[class]; has {
 			kept[text] = number
@@ -145,7 +146,7 @@ func (m *Matchmaker) classifyBundles(v *view) {
 		for _, name := range v.names {
 			ad.WriteString(describe(b.Ad, name))
 		}
-		v.ofBundle = append(v.ofBundle, v.number(fmt.Sprintf("%s of slots %v", ad.String(), slices.Compact(slots))))
+		v.ofBundle = append(v.ofBundle, v.number(fmt.Appendf(nil, "%s of slots %v", ad.String(), slices.Compact(slots))))
 	}
 }
 
@@ -158,23 +159,31 @@ func (m *Matchmaker) class(v *view, id backfill.SlotID) int {
 		text, known := s.texts[name]
 		if !known {
 			if _, has := s.ad.Lookup(name); has {
-				text = describe(s.ad, name)
+				text = digestOf([]byte(describe(s.ad, name)))
 				s.texts[name] = text
 			}
 		}
-		m.text = append(append(m.text, text...), 0)
+		m.text = append(m.text, text[:]...)
 	}
-	if class, ok := v.classes[string(m.text)]; ok {
-		return class
-	}
-	return v.number(string(m.text))
+	return v.number(m.text)
 }
 
 // number returns the class with this text; a new text gets a new class.
-func (v *view) number(text string) int {
-	if class, ok := v.classes[text]; ok {
-		return class
+func (v *view) number(text []byte) int {
+	key := digestOf(text)
+	class, ok := v.classes[key]
+	if !ok {
+		class = len(v.classes)
+		v.classes[key] = class
 	}
-	v.classes[text] = len(v.classes)
-	return len(v.classes) - 1
+	return class
+}
+
+// digest stands for a text in classes. Users choose which attributes their jobs refer to, and so how
+// many views there are: with the texts themselves, one user's jobs would take gigabytes.
+type digest [16]byte
+
+func digestOf(text []byte) digest {
+	sum := sha256.Sum256(text)
+	return digest(sum[:len(digest{})])
 }
