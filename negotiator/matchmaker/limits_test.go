@@ -12,6 +12,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/classadtest"
 )
 
 // Expressions that take as many steps as they can.
@@ -159,7 +160,7 @@ func TestExpensiveSlotsAreNotTheJobsFault(t *testing.T) {
 	p := newLimitedPool(StrangersLimits())
 	p.add(
 		slotAd(t, "good", 4, ""),
-		slotAd(t, "slow", 4, `Requirements = `+strings.Repeat("MY.Cpus + ", 20_000)+"0 > 0"),
+		slotAd(t, "slow", 4, `Requirements = `+strings.Repeat("MY.Cpus + ", 2_500)+"0 > 0"),
 		slotAd(t, "bad", 4, "x0 = 1; "+doubling(20)+"Requirements = x20 > 0"))
 	id := p.clusterOf(t, ad(t, "Requirements = TARGET.Cpus > 0"))
 	p.match(t)
@@ -170,6 +171,31 @@ func TestExpensiveSlotsAreNotTheJobsFault(t *testing.T) {
 	p.match(t)
 	require.Equal(t, []backfill.SlotID{0, 1, 2}, p.clusters[id].candidates.Slots)
 	require.Empty(t, p.Unbearable())
+}
+
+// Slots with the worst expressions known delay nobody's jobs on the other slots, whether they are
+// expensive in themselves or only with a job that has attributes.
+func TestTheWorstSlotsDelayNoJobs(t *testing.T) {
+	p := newLimitedPool(StrangersLimits())
+	p.add(slotAd(t, "good", 4, ""))
+	for i, text := range classadtest.Worst() {
+		slot := slotAd(t, fmt.Sprint("bad", i), 4, "Requirements = START")
+		require.NoError(t, slot.SetExpr("START", text))
+		p.add(slot)
+	}
+	const jobs = 100
+	for i := range jobs {
+		p.clusterFor(t, "bob", jobAd(t, fmt.Sprintf(`Owner = "bob"; User = "bob@test"; JobUniverse = 5; ClusterId = 1; `+
+			`RequestCpus = 1; RequestMemory = %d; Environment = %q`, i, strings.Repeat("x", 200))))
+	}
+	spent := ledger{}
+	require.Less(t, p.spend(t, spent), int64(jobs*len(p.slots)*100), "steps that users pay for")
+	require.Empty(t, p.Expensive())
+	require.Zero(t, p.Unplanned())
+	for i := range jobs {
+		require.Contains(t, p.clusters[i].candidates.Slots, backfill.SlotID(0))
+	}
+	require.Greater(t, len(p.Unbearable()), 10)
 }
 
 // doubling is attributes x1, x2 and so on, each of which takes twice the steps of the last.

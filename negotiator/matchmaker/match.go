@@ -65,24 +65,31 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 	return ok
 }
 
-// slotShare is how many evaluations of a job's expression the own Requirements of a slot may cost.
-const slotShare = 10
-
-// own returns how many steps the Requirements of a slot or bundle take without a job: that is the
-// administrator's affair, and allowed on top of what jobs may cost. It returns false if they take
-// too many, whatever the job.
+// own returns how many steps the Requirements of a slot or bundle take for a usual job, or without a
+// job if that is more: that is the administrator's affair, and allowed on top of what jobs may cost.
+// It returns false if they take too many, whatever the job.
 func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
 	steps, known := m.ownSteps[slot]
 	if !known {
-		var meter classad.Meter
-		classad.Pair{Right: slot, MaxSteps: slotShare * m.limits.Evaluation, Meter: &meter}.LeftMatchesRight()
-		if steps = int(meter.Steps()); meter.Exceeded() > 0 {
-			steps = -1
+		if steps = m.measure(slot); steps < 0 {
 			m.unbearable++
 		}
 		m.ownSteps[slot] = steps
 	}
 	return steps, steps >= 0
+}
+
+// measure returns the steps for own, or -1 if they are more than a job may cost.
+func (m *Matchmaker) measure(slot *classad.ClassAd) (most int) {
+	for _, job := range []*classad.ClassAd{nil, usualJob()} {
+		var meter classad.Meter
+		classad.Pair{Left: job, Right: slot, MaxSteps: m.limits.Evaluation, Meter: &meter}.LeftMatchesRight()
+		if meter.Exceeded() > 0 {
+			return -1
+		}
+		most = max(most, int(meter.Steps()))
+	}
+	return most
 }
 
 // Unbearable returns slots whose own Requirements are too expensive, whatever the job: they get no

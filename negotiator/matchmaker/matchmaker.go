@@ -15,7 +15,8 @@
 //
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; class.go which jobs are alike; view.go
-// which slots are alike; fit.go why a job matches few slots or none.
+// which slots are alike; usual.go the job by which slots are judged; fit.go why a job matches few slots
+// or none.
 package matchmaker
 
 import (
