@@ -156,6 +156,36 @@ func TestProjection(t *testing.T) {
 	}
 }
 
+// TestProjectionOfMoreThanThereIs checks that an ad with fewer attributes than the query asks for is
+// projected as any other.
+func TestProjectionOfMoreThanThereIs(t *testing.T) {
+	ad := classad.New()
+	ad.SetString("Name", "1.0")
+	ad.SetString("Owner", "alice")
+	q := Query{Ad: classad.New()}
+	for _, more := range []int{0, 1, 400} {
+		q.Ad.SetString("Projection", "oWNER "+many(more))
+		require.NoError(t, q.of(""))
+		got := q.Project(ad)
+		require.Equal(t, 1, got.Len(), more)
+		owner, _ := got.Text("Owner")
+		require.Equal(t, "alice", owner, more)
+	}
+}
+
+// BenchmarkProjection measures what 100,000 ads cost for a query that asks for names that none has.
+func BenchmarkProjection(b *testing.B) {
+	q := Query{Ad: classad.New()}
+	q.Ad.SetString("Projection", many(mostProjected))
+	require.NoError(b, q.of(""))
+	ads := jobs(100_000).All()
+	for b.Loop() {
+		for _, ad := range ads {
+			q.Project(ad)
+		}
+	}
+}
+
 // many lists this many names.
 func many(n int) string {
 	var list strings.Builder

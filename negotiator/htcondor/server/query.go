@@ -20,6 +20,8 @@ type Query struct {
 	Projection []string
 	// Limit is the maximum number of ads; 0 means all.
 	Limit int
+
+	asked map[string]bool // the names in Projection, lower case
 }
 
 // ReadQuery reads a query from the stream.
@@ -55,10 +57,10 @@ func (q *Query) of(prefix string) error {
 	if len(list) > longestProjection {
 		return fmt.Errorf("a projection of %d bytes: at most %d are allowed", len(list), longestProjection)
 	}
-	seen := map[string]bool{}
+	q.asked = map[string]bool{}
 	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(" ,\n\t", r) }) {
-		if key := strings.ToLower(name); !seen[key] {
-			seen[key] = true
+		if key := strings.ToLower(name); !q.asked[key] {
+			q.asked[key] = true
 			q.Projection = append(q.Projection, name)
 		}
 	}
@@ -81,12 +83,21 @@ func (q Query) Wants(ad *classad.ClassAd) bool {
 	return q.Requirements == nil || q.Requirements.Eval(scope).IsTrue()
 }
 
-// Project returns an ad with the attributes that the query wants.
+// Project returns an ad with the attributes that the query wants. It looks up no more names than
+// the ad has attributes: a query may ask for 500 that no ad has.
 func (q Query) Project(ad *classad.ClassAd) *classad.ClassAd {
 	if len(q.Projection) == 0 {
 		return ad
 	}
 	part := classad.New()
+	if ad.Len() < len(q.Projection) {
+		for name, e := range ad.All() {
+			if q.asked[strings.ToLower(name)] {
+				part.Set(name, e)
+			}
+		}
+		return part
+	}
 	for _, name := range q.Projection {
 		if e, ok := ad.Lookup(name); ok {
 			part.Set(name, e)
