@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -192,8 +193,8 @@ func TestEachPermissionAsksForItsOwnStream(t *testing.T) {
 // On a resumed session nothing is done before the peer has shown that it holds the key: its payload
 // shows that, and where there is none, the session counts as unknown.
 func TestResumedSessionProvesItsKey(t *testing.T) {
-	guard := &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone}
-	s := serve(t, guard)
+	var proof proofs
+	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone, Proof: proof.of})
 	c := claiming("me")
 	_, err := who(t, c, s.address, reading, nil)
 	require.NoError(t, err)
@@ -212,22 +213,28 @@ func TestResumedSessionProvesItsKey(t *testing.T) {
 	stream.Close() // without a payload
 	require.Equal(t, 1, s.calls(), "only the first one")
 
-	for proof, want := range map[Proof]string{Unproven: "AUTHORIZED", ByHandshake: "SID_NOT_FOUND"} {
-		guard.Proof = func(int) Proof { return proof }
+	for now, want := range map[Proof]string{Unproven: "AUTHORIZED", ByHandshake: "SID_NOT_FOUND"} {
+		proof.now.Store(int64(now))
 		code, _ = resumes(t, s, "127.0.0.1", id, ruling)
 		require.Equal(t, want, code)
 	}
 }
 
+// proofs asks the same proof for all commands, and another one later.
+type proofs struct{ now atomic.Int64 }
+
+func (p *proofs) of(int) Proof { return Proof(p.now.Load()) }
+
 // Without our nonce in the answer, a recorded conversation could be sent again.
 func TestResumptionWithoutAnAnswerIsNoProof(t *testing.T) {
-	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone})
+	var proof proofs
+	s := serve(t, &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone, Proof: proof.of})
 	c := claiming("me")
 	_, err := who(t, c, s.address, reading, nil)
 	require.NoError(t, err)
 	known := c.negotiated.find(place{s.address.String(), reading}, time.Now())
-	for proof, want := range map[Proof]bool{Unproven: true, ByPayload: false, ByHandshake: false} {
-		s.Proof = func(int) Proof { return proof }
+	for now, want := range map[Proof]bool{Unproven: true, ByPayload: false, ByHandshake: false} {
+		proof.now.Store(int64(now))
 		stream := dialFrom(t, s, "127.0.0.1")
 		ad := classad.New()
 		ad.SetInt("Command", ruling)

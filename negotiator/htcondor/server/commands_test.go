@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
@@ -154,6 +155,7 @@ func newPool(t *testing.T, allow func(security.Peer, security.Permission) bool) 
 	nobody, token, reader := &security.Client{}, with(), with(security.Read)
 	nobodys, tokens, readers := p.negotiates(nobody, ours), p.negotiates(token, ours), p.negotiates(reader, ours)
 	nobodys.key = nil
+	poll.Until(t, "the end of the three commands", func() (int64, bool) { n := p.acts.Load(); return n, n == 3 })
 	familys := session{id: family.ID, key: derived([]byte("5ec4e7"))}
 	p.peers = map[string]func(row) string{
 		"raw":     p.raw,
