@@ -247,7 +247,7 @@ func TestResumptionWithoutAnAnswerIsNoProof(t *testing.T) {
 		stream.PutString("who?")
 		require.NoError(t, stream.Send())
 		_, err = stream.Text()
-		require.Equal(t, want, err == nil, "%d: %v", proof, err)
+		require.Equal(t, want, err == nil, "%d: %v", now, err)
 	}
 }
 
