@@ -26,8 +26,8 @@ const (
 	stepsPerTime, stepsPerFormatByte = 60, 20
 	// stepsPerParsedByte is for a byte of an expression that is parsed and compiled.
 	stepsPerParsedByte = 16
-	// stepsPerReference is for an attribute that unresolved looks for.
-	stepsPerReference = 8
+	// stepsPerReference is for an attribute whose references are followed, and for one that is found.
+	stepsPerReference = 16
 	// stepsPerSearch is for the start of a search, and stepsPerPatternByte for compiling a pattern.
 	stepsPerSearch, stepsPerPatternByte = 2, 12
 	// searchStepsPerStep is how many steps of a search count as one.

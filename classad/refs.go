@@ -27,13 +27,29 @@ const maxRefSteps = 10 * FewSteps
 // or without MY. Strings that eval evaluates are not analysed. The error is nil or [ErrReferences];
 // the names that were found are returned in both cases.
 func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
+	return Scope{My: my, MaxSteps: maxRefSteps}.refs(e, false)
+}
+
+// Refs returns the attributes that an expression refers to if it stands in the ad My, as [Expr.Refs]
+// does, but following references takes steps, too: at most MaxSteps, which Meter counts. If more are
+// needed, the error is [ErrReferences]. What one ad refers to can be quadratic in its size.
+func (s Scope) Refs(e *Expr) (internal, external []string, err error) { return s.refs(e, true) }
+
+// refs is Refs; paid says that following references takes steps.
+func (s Scope) refs(e *Expr, paid bool) (internal, external []string, err error) {
 	if _, constant := e.tree.(*ast.Literal); constant { // true of most attributes
 		return nil, nil, nil
 	}
-	m := newMatching(Scope{My: my, Host: &someTime, MaxSteps: maxRefSteps})
-	in, out := &references{ev: &m.evaluator}, &references{ev: &m.evaluator, external: true}
+	s.Target, s.Host = nil, &someTime
+	m := newMatching(s)
+	in := &references{ev: &m.evaluator, paid: paid}
+	out := &references{ev: &m.evaluator, paid: paid, external: true}
 	in.collect(e.tree, &m.left)
+	if paid && m.steps >= 0 {
+		m.failed = false // an evaluation for in, which out makes anew
+	}
 	out.collect(e.tree, &m.left)
+	m.metered()
 	m.recycle()
 	if in.failed || out.failed {
 		err = ErrReferences
@@ -118,6 +134,10 @@ func (r *references) add(name string) {
 // that the definition stands before a dot, where an ad is only searched for a name and its
 // attributes do not count as references. A circular definition, or too deep nesting, sets r.failed.
 func (r *references) follow(e ast.Expr, inScope bool) {
+	if r.paid && !r.ev.spend(stepsPerReference) {
+		r.failed = true
+		return
+	}
 	at := place{e, r.at.ad, inScope}
 	if r.state[at] == visited {
 		return
@@ -159,7 +179,11 @@ func (r *references) walk(e ast.Expr, inScope bool) {
 		}
 	case *ast.Literal:
 	default:
-		for _, child := range ast.Children(e) {
+		children := ast.Children(e)
+		if r.paid {
+			r.ev.spend(len(children))
+		}
+		for _, child := range children {
 			r.walk(child, inScope)
 		}
 	}
@@ -264,7 +288,7 @@ func (r *references) special(n *name, f *frame) (found Value, ok bool) {
 	if ad == nil {
 		return undefined, false
 	}
-	if r.paid && !r.ev.spend(ad.ad.len()) {
+	if r.paid && !r.ev.spend(stepsPerElement*ad.ad.len()) {
 		r.failed = true
 		return undefined, true
 	}

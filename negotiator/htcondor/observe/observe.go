@@ -63,6 +63,7 @@ type Observer struct {
 	parser                        classad.Parser
 	specs                         map[string]*Spec           // by the text of the job's ad
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
+	referSteps                    map[string]int             // by user: what it took to follow what its jobs refer to
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
 }
@@ -72,7 +73,8 @@ func New(s Settings) *Observer {
 	o := &Observer{
 		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
 		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, refersOf: map[string]map[string]bool{},
-		rounding: newRounding(s.Schema.Resources),
+		referSteps: map[string]int{},
+		rounding:   newRounding(s.Schema.Resources),
 	}
 	o.want()
 	return o

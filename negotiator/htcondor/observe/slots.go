@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -131,15 +130,10 @@ func (o *Observer) slotRefers(t *slotText) (grew bool) {
 // slotReferences returns the attributes that a slot's ad refers to and does not have, sorted. Only
 // expressions that matter for a match count: the slot's own and those that jobs refer to.
 func (o *Observer) slotReferences(ad *classad.ClassAd) []string {
-	var names []string
-	for name, e := range ad.All() {
-		if name = strings.ToLower(name); o.slotAttributes.base[name] || o.slotAttributes.asked(name) {
-			_, external, _ := e.Refs(ad) // a circular reference evaluates to error
-			names = append(names, external...)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	names, _, _ := externals(ad, func(name string) bool { // of a slot that refers to too much, a part
+		return o.slotAttributes.base[name] || o.slotAttributes.asked(name)
+	}, maxReferSteps)
+	return names
 }
 
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and

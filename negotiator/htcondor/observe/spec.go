@@ -3,7 +3,6 @@ package observe
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -81,10 +80,11 @@ func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew boo
 			if len(o.specs) >= maxSpecs {
 				o.specs = map[string]*Spec{}
 			}
-			known = &Spec{refers: externals(ad)}
-			known.state = slices.DeleteFunc(slices.Clone(known.refers), func(name string) bool { return state[name] == nil })
+			refers, wrong := o.references(ad)
+			known = &Spec{state: slices.DeleteFunc(slices.Clone(refers), func(name string) bool { return state[name] == nil })}
 			if len(known.state) == 0 {
-				known, grew = o.makeSpec(ad, known.refers)
+				known, grew = o.makeSpec(ad, refers)
+				known.mayNotRefer(wrong)
 			}
 			o.specs[text] = known
 		}
@@ -96,19 +96,6 @@ func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew boo
 			delete(state, name)
 		}
 	}
-}
-
-// externals returns the attributes, in lower case and sorted, that the expressions of a job's ad
-// refer to, and that the ad does not have itself.
-func externals(ad *classad.ClassAd) []string {
-	names := map[string]bool{}
-	for _, e := range ad.All() {
-		_, external, _ := e.Refs(ad) // a circular reference evaluates to error
-		for _, name := range external {
-			names[strings.ToLower(name)] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // referToSlots has slots asked for what a job's ad refers to. It errs, and asks for nothing, if that

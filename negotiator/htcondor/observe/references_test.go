@@ -1,0 +1,81 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// numbered joins a text with 0, 1, 2 and so on in it.
+func numbered(n int, format string) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, format, i)
+	}
+	return all.String()
+}
+
+// Ads of a few kB whose references took seconds to follow, and minutes in as large an ad as is read.
+var worstReferences = map[string]string{
+	"all refer to many": "hub = {" + numbered(3000, "x%d,") + "1}\n" + numbered(1400, "a%d = hub\n"),
+	"all refer to all":  numbered(3000, "a%d = {MY, 1}\n"),
+	"a dear selection": "s = ifThenElse(regexp(\"(a*)*(a|aa)*(a*)*b\", \"" + strings.Repeat("a", 1000) +
+		"\"), [x=1], [x=1])\n" + numbered(800, "a%d = s.x\n"),
+}
+
+// A job whose ad refers to too much is not planned and is told why, after as many steps as an ad may
+// take.
+func TestAJobThatRefersToTooMuch(t *testing.T) {
+	for name, text := range worstReferences {
+		t.Run(name, func(t *testing.T) {
+			o := quiet()
+			ad, err := classad.ParseOld(job(text))
+			require.NoError(t, err)
+			spec, _ := o.specOf(ad, "schedd")
+			require.ErrorContains(t, spec.Wrong, "its expressions refer to too much")
+			require.Empty(t, spec.refers)
+			require.Equal(t, maxReferSteps-usualReferSteps, o.referSteps["alice@test"])
+		})
+	}
+}
+
+// A user's jobs together may take only so many steps; those of others are planned, and usual jobs of
+// the same user as well.
+func TestAUserWhoseJobsReferToTooMuch(t *testing.T) {
+	o := quiet()
+	specOf := func(user, more string) *Spec {
+		ad, err := classad.ParseOld(strings.Replace(job(""), "alice", user, 1) + more)
+		require.NoError(t, err)
+		spec, _ := o.specOf(ad, "schedd")
+		return spec
+	}
+	dear := func(i int) string {
+		return fmt.Sprintf("RequestCpus = %d\n", i+1) + worstReferences["all refer to many"]
+	}
+	for i := range maxReferOfUser / (maxReferSteps - usualReferSteps) {
+		require.Equal(t, errRefersTooMuch, specOf("eve", dear(i)).Wrong, i)
+	}
+	for i := range 10 {
+		spec := specOf("eve", dear(1000+i))
+		require.Equal(t, errUserRefersTooMuch, spec.Wrong, "%d %v", i, o.referSteps)
+		require.True(t, spec.crowded, "tried again later")
+	}
+	require.LessOrEqual(t, o.referSteps["eve@test"], maxReferOfUser+usualReferSteps)
+	require.NoError(t, specOf("eve", "Requirements = TARGET.Arch == \"X\" && MY.RequestCpus < 2\n").Wrong)
+	require.NoError(t, specOf("bob", "Requirements = TARGET.Arch == \"X\"\n").Wrong)
+}
+
+// A job that names a thousand machines may refer to them.
+func TestAJobThatNamesAThousandMachines(t *testing.T) {
+	o := quiet()
+	ad, err := classad.ParseOld(job("Requirements = false" + numbered(1000, ` || TARGET.Machine == "node%d"`) + "\n"))
+	require.NoError(t, err)
+	spec, _ := o.specOf(ad, "schedd")
+	require.NoError(t, spec.Wrong)
+	require.Equal(t, []string{"machine"}, spec.refers)
+	require.Less(t, o.referSteps["alice@test"], maxReferSteps/2)
+}
