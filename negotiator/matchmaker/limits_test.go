@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,6 +73,32 @@ func TestTheStepsOfAMatchAreBounded(t *testing.T) {
 			require.True(t, unmatched)
 			require.Contains(t, why, "its Requirements are too expensive: ")
 			require.Equal(t, 200, p.Unplanned())
+		})
+	}
+}
+
+// All of the worst expressions known, as the jobs of one user, cost what the limits say, whatever the
+// number of slots.
+func TestTheWorstJobsOfOneUserAreBounded(t *testing.T) {
+	limits := StrangersLimits()
+	for _, slots := range []int{4, 100} {
+		t.Run(strconv.Itoa(slots), func(t *testing.T) {
+			p, spent := bigPool(t, slots), ledger{}
+			for i, worst := range classadtest.Worst() {
+				job := ad(t, fmt.Sprintf("RequestMemory = %d", i))
+				require.NoError(t, job.SetExpr("Requirements", "("+worst+`) && TARGET.Name != "x"`))
+				job.Set("Rank", classad.MustParseExpr("Requirements"))
+				p.clusterOf(t, job)
+			}
+			// A cycle evaluates Requirements and Rank with each slot at most, and not much more than
+			// the first part of what an autocluster may take.
+			once := min(2*int64(slots*limits.Evaluation), limits.Cluster/firstPart+2*int64(limits.Evaluation))
+			most := min(limits.User, int64(len(p.clusters))*once)
+			require.LessOrEqual(t, p.spend(t, spent), most)
+			for range 11 {
+				require.LessOrEqual(t, p.spend(t, spent), limits.User)
+			}
+			require.Less(t, spent["eve"], 2*limits.User)
 		})
 	}
 }
