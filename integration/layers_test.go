@@ -52,7 +52,7 @@ var arrows = []struct{ of, may, tests string }{
 
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
 	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
-	{"negotiator/matchmaker", "classad backfill", ""},
+	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
 	{"negotiator/cli", "backfill", ""},
 	{"negotiator/strictyaml", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
