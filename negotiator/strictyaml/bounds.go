@@ -11,12 +11,13 @@ import (
 )
 
 // The bounds of a text. The library's tree of 20,000 nested lists takes more than a gigabyte, since
-// each node holds its path; and each alias may be decoded anew. What people write needs a tenth of
-// each.
+// each node holds its path; each alias may be decoded anew; and the time for a mapping grows with
+// the square of its keys. What people write needs a tenth of each.
 const (
 	maxSize    = 1 << 20 // bytes
 	maxNesting = 100     // of lists and mappings
 	maxAliases = 100
+	maxKeys    = 10_000 // of all mappings
 )
 
 var errLong = errors.New("it is longer than 1 MiB, and so not read; shorten it, or check that it is the right file")
@@ -53,13 +54,14 @@ func bounded(text []byte) error {
 	return nil
 }
 
-// sparing returns an error at the token where a text is nested too deeply or has too many aliases.
+// sparing returns an error at the token where a text is nested too deeply, or has too many aliases or
+// keys.
 // Mappings that begin on a line of their own are not counted: each needs more blanks before it than
 // the last, so that a text of bounded size has few.
 func sparing(text token.Tokens) error {
 	flow := 0         // brackets and braces that are open
 	var columns []int // of the dashes and question marks that are open
-	aliases := 0
+	aliases, keys := 0, 0
 	for _, t := range text {
 		for t.Type != token.CommentType && flow == 0 && len(columns) > 0 && columns[len(columns)-1] >= t.Position.Column {
 			columns = columns[:len(columns)-1]
@@ -73,6 +75,8 @@ func sparing(text token.Tokens) error {
 			columns = append(columns, t.Position.Column)
 		case token.AliasType:
 			aliases++
+		case token.MappingValueType:
+			keys++
 		default:
 		}
 		if flow+len(columns) > maxNesting {
@@ -80,6 +84,9 @@ func sparing(text token.Tokens) error {
 		}
 		if aliases > maxAliases {
 			return at(t, "there are more than %d aliases; write out what they stand for", maxAliases)
+		}
+		if keys > maxKeys {
+			return at(t, "there are more than %d keys; write it with fewer", maxKeys)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package strictyaml_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,6 +25,8 @@ func TestBounds(t *testing.T) {
 		{"dashes before brackets", strings.Repeat("- ", 60) + strings.Repeat("[", 60), "[1:161] lists"},
 		{"a long text", "name: " + strings.Repeat("a ", 1<<20), "longer than 1 MiB"},
 		{"many aliases", "name: &a b\nlist: [" + strings.Repeat("*a, ", 101) + "]\n", "[2:408] there are more than 100 aliases"},
+		{"many keys", lines("k%d: v\n", 10_001), "[10001:7] there are more than 10000 keys"},
+		{"many keys in braces", "{" + lines("k%d: v, ", 10_001) + "}", "there are more than 10000 keys"},
 		{"aliases of aliases", "a: &a x\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "[2:8] an alias is part of what an anchor names"},
 		{"aliases of merged mappings", "a: &a {x: 1}\nb: &b\n  <<: *a\n", "[3:7] an alias is part of what an anchor names"},
 	} {
@@ -38,6 +41,15 @@ func TestBounds(t *testing.T) {
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
 		})
 	}
+}
+
+// lines returns n lines, each with its number.
+func lines(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 // What people write stays far within the bounds.

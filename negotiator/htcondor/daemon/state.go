@@ -63,8 +63,10 @@ const (
 // Nothing else touches the file: if it is locked, or if memory, descriptors or the disk are short,
 // OpenState logs that and tries again, for at most two minutes.
 func OpenState(ctx context.Context, folder string, logger hclog.Logger) (*State, error) {
+	// A pipe in the lock's place would keep us waiting for a writer.
+	atOnce := flock.SetFlag(os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK)
 	s := &State{
-		path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile)), logger: logger,
+		path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile), atOnce), logger: logger,
 	}
 	for began := time.Now(); ; {
 		err := s.open(folder)
@@ -87,7 +89,8 @@ func OpenState(ctx context.Context, folder string, logger hclog.Logger) (*State,
 // lasts tells whether an error stays until somebody does something, so that waiting is no use.
 func lasts(err error) bool {
 	for _, reason := range []error{
-		ErrInUse, fs.ErrPermission, fs.ErrNotExist, syscall.ENOTDIR, statefile.ErrNewer, statefile.ErrNoFile,
+		ErrInUse, fs.ErrPermission, fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP,
+		statefile.ErrNewer, statefile.ErrNoFile,
 	} {
 		if errors.Is(err, reason) {
 			return true

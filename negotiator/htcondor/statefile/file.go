@@ -43,9 +43,10 @@ type File struct {
 }
 
 // Open opens a file, or creates one that only its owner may read. It reads all of it, because bbolt
-// panics, or worse, when it meets a damaged page later. It does not wait for a lock.
+// panics, or worse, when it meets a damaged page later. It does not wait for a lock. A link that
+// leads to nothing, perhaps to a disk that is not mounted, is an error.
 func Open(path string) (*File, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err = create(path); err != nil {
 			return nil, fmt.Errorf("make %s: %w", path, err)
 		}
