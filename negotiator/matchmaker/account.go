@@ -14,15 +14,17 @@ import (
 type Limits struct {
 	// Evaluation limits one evaluation of Requirements or Rank. One that exceeds it is no match.
 	Evaluation int
-	// Cluster limits one autocluster, and User all autoclusters of a user, in one call of Match.
-	Cluster, User int64
+	// Cluster limits one autocluster, User all autoclusters of a user, and All those of all users, in
+	// one call of Match. Users whose jobs were too expensive lately share the limit of one user.
+	Cluster, User, All int64
 }
 
 // StrangersLimits returns the limits for a pool whose users need not trust each other. A user can
-// lengthen one cycle by about a second, and all cycles by about 0.06 s. An autocluster of a usual
-// job with slots of 200 classes takes 12,000 steps.
+// lengthen one cycle by about a second, and all cycles by about 0.06 s; many users together, or one
+// under many names, one cycle by about two seconds, and all cycles by 0.06 s. An autocluster of a
+// usual job with slots of 200 classes takes 12,000 steps.
 func StrangersLimits() Limits {
-	return Limits{Evaluation: classad.FewSteps, Cluster: 2_000_000, User: 20_000_000}
+	return Limits{Evaluation: classad.FewSteps, Cluster: 2_000_000, User: 20_000_000, All: 40_000_000}
 }
 
 // firstPart is the part of Limits.Cluster that each autocluster of a user may take before any of
@@ -63,50 +65,112 @@ func Cost(steps int64) string {
 
 // account is what a user may still spend.
 type account struct {
-	left  int64
-	share int64 // what the user may spend in one Match; less than the limit if jobs were too expensive
-	dear  bool  // in this Match, jobs were too expensive
-	short bool  // in this Match, the share did not suffice
+	left    int64
+	share   int64 // what the user may spend in one Match; less than the limit if jobs were too expensive
+	quota   int64 // what is left of what the last division gave the user
+	divided int   // the last division in which the user had a part
+	suspect bool  // jobs were too expensive lately
+	dear    bool  // in this Match, jobs were too expensive
+	short   bool  // in this Match, the share did not suffice
+	crowded bool  // in this Match, what all may spend did not suffice
 }
 
-// accounts are those of the users whose jobs are matched, or were too expensive lately.
+// accounts are those of the users whose jobs are matched, or were too expensive lately. Suspects also
+// have an account together, so that one user under many names gets what one user gets.
 type accounts struct {
-	limit int64
-	of    map[string]*account
+	limits    Limits
+	of        map[string]*account
+	suspects  account
+	left      int64 // what all users may still spend in this Match
+	divisions int
 }
 
-// open begins a Match. A user whose jobs were too expensive or too many in the last one gets half as
-// much as then, any other slowly regains the limit.
-func (a *accounts) open() {
-	if a.limit == 0 {
-		clear(a.of)
-	}
-	for user, one := range a.of {
-		switch {
-		case one.dear:
-			one.share = max(one.share/2, a.limit/leastPart)
-		case one.short:
-			one.share = max(one.share/2, a.limit/shortPart)
-		default:
-			one.share += max(1, a.limit/regained)
+func newAccounts(limits Limits) accounts {
+	for _, limit := range []*int64{&limits.User, &limits.All} {
+		if *limit == 0 {
+			*limit = math.MaxInt64
 		}
-		if one.share >= a.limit {
+	}
+	return accounts{limits: limits, of: map[string]*account{}, suspects: account{share: limits.User}}
+}
+
+// open begins a Match.
+func (a *accounts) open() {
+	a.left = a.limits.All
+	a.suspects.renew(a.limits.User)
+	for user, one := range a.of {
+		if one.renew(a.limits.User); one.share == a.limits.User {
 			delete(a.of, user)
 		}
-		one.left, one.dear, one.short = one.share, false, false
 	}
+}
+
+// renew begins a Match for an account. Whose jobs were too expensive or too many in the last one gets
+// half as much as then, any other slowly regains the limit.
+func (a *account) renew(limit int64) {
+	switch {
+	case a.dear:
+		a.share = max(a.share/2, limit/leastPart)
+	case a.short:
+		a.share = max(a.share/2, limit/shortPart)
+	default:
+		a.share += min(limit-a.share, max(1, limit/regained))
+	}
+	a.left, a.quota, a.dear, a.short, a.crowded = a.share, 0, false, false, false
 }
 
 // user returns the account of a user.
 func (a *accounts) user(name string) *account {
 	one := a.of[name]
 	if one == nil {
-		share := a.limit
-		if share == 0 {
-			share = math.MaxInt64
-		}
-		one = &account{left: share, share: share}
+		one = &account{left: a.limits.User, share: a.limits.User}
 		a.of[name] = one
 	}
 	return one
+}
+
+// divide divides what all users may still spend among some, and gives suspects no more than is left
+// to them together. So whoever needs little gets it, and what he does not need the next division gives
+// to others. It reports whether anybody gets something.
+func (a *accounts) divide(users []*account) (some bool) {
+	a.divisions++
+	var all, suspects int64
+	for _, one := range users {
+		if one.divided != a.divisions {
+			one.divided, all = a.divisions, all+1
+			if one.suspect {
+				suspects++
+			}
+		}
+	}
+	for _, one := range users {
+		if one.quota = min(one.left, a.left/all); one.suspect {
+			one.quota = min(one.quota, a.suspects.left/suspects)
+		}
+		some = some || one.quota > 0
+	}
+	return some
+}
+
+// allows returns how many steps a user may take now.
+func (a *accounts) allows(one *account) int64 { return min(one.left, one.quota, a.left) }
+
+// spend charges a user with steps.
+func (a *accounts) spend(one *account, steps int64) {
+	a.left -= steps
+	one.left -= steps
+	one.quota -= steps
+	if one.suspect {
+		a.suspects.left -= steps
+	}
+}
+
+// suspect notes that jobs of a user are too expensive. The next division gives the user a part of what
+// is left to all such users.
+func (a *accounts) suspect(one *account) {
+	if !one.suspect {
+		one.suspect, one.quota = true, 0
+		a.suspects.left -= one.share - one.left
+	}
+	one.dear, a.suspects.dear = true, true
 }

@@ -55,7 +55,7 @@ func TestTheStepsOfAMatchAreBounded(t *testing.T) {
 	for name, worst := range map[string]string{"choices": manyChoices, "sums": manySums} {
 		t.Run(name, func(t *testing.T) {
 			p, spent := bigPool(t, 50), ledger{}
-			p.limits, p.accounts.limit = limits, limits.User
+			p.limits, p.accounts = limits, newAccounts(limits)
 			for i := range 200 {
 				p.clusterOf(t, ad(t, fmt.Sprintf("Requirements = (%s) && TARGET.Name != \"x\"; RequestMemory = %d", worst, i)))
 			}

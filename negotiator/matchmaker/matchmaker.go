@@ -138,7 +138,7 @@ func New(
 		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
 		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, views: map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
-		accounts: accounts{limit: limits.User, of: map[string]*account{}},
+		accounts: newAccounts(limits),
 	}
 	for _, resource := range resources {
 		m.always["request"+strings.ToLower(resource)] = true

@@ -15,33 +15,77 @@ type Expensive struct {
 }
 
 // matchAll matches the autoclusters that need it, within the limits. Each may first take a small
-// part of its limit, so that cheap ones do not wait for expensive ones of the same user.
+// part of its limit, so that cheap ones do not wait for expensive ones of the same user; those that
+// were put off before come after the others.
 func (m *Matchmaker) matchAll(ctx context.Context) {
 	whole := m.limits.Cluster
 	if whole == 0 {
 		whole = math.MaxInt64
 	}
-	var rest []*autocluster
-	first := max(1, whole/firstPart)
+	var fresh, again []*autocluster
 	for _, c := range m.clusters {
-		if len(c.users) > 0 && !c.void && !m.turn(ctx, c, min(whole, first*int64(max(1, c.pause)))) {
-			rest = append(rest, c)
+		switch {
+		case len(c.users) == 0 || c.void:
+		case c.pause == 0:
+			fresh = append(fresh, c)
+		default:
+			again = append(again, c)
 		}
 	}
-	for _, c := range rest {
-		if !m.turn(ctx, c, whole) {
-			m.putOff(c, m.payer(c))
-		}
+	first := func(c *autocluster) int64 { return min(whole, max(1, whole/firstPart)*int64(max(1, c.pause))) }
+	rest := m.matchSome(ctx, fresh, first)
+	rest = append(rest, m.matchSome(ctx, again, first)...)
+	for _, c := range m.matchSome(ctx, rest, func(*autocluster) int64 { return whole }) {
+		m.putOff(c, m.payer(c))
 	}
 }
 
+// divisions is how often a Match divides among users what all of them may spend, at most.
+const divisions = 8
+
+// matchSome matches autoclusters, of which each may take so many steps. It returns those that need
+// more.
+func (m *Matchmaker) matchSome(ctx context.Context, all []*autocluster, most func(*autocluster) int64) (rest []*autocluster) {
+	for range divisions {
+		payers := make([]*account, len(all))
+		for i, c := range all {
+			payers[i] = m.payer(c)
+		}
+		m.accounts.divide(payers)
+		var waiting []*autocluster
+		for _, c := range all {
+			switch m.turn(ctx, c, most(c)) {
+			case waits:
+				waiting = append(waiting, c)
+			case needsMore:
+				rest = append(rest, c)
+			}
+		}
+		if all = waiting; len(all) == 0 {
+			return rest
+		}
+	}
+	for _, c := range all {
+		m.await(c)
+	}
+	return rest
+}
+
+// outcome is how a turn of an autocluster has ended.
+type outcome uint8
+
+const (
+	done      outcome = iota // nothing more is to be done in this Match
+	waits                    // its users have no more to spend until the next division
+	needsMore                // it has taken all steps that it may take
+)
+
 // turn matches an autocluster until that has taken so many steps, or its users have no more to
-// spend. It returns false if the autocluster needs more and may have it.
-func (m *Matchmaker) turn(ctx context.Context, c *autocluster, most int64) bool {
+// spend.
+func (m *Matchmaker) turn(ctx context.Context, c *autocluster, most int64) outcome {
 	a := m.payer(c)
-	most = min(most, a.left)
-	waits := c.due > m.cycle
-	if waits {
+	isDue := c.due <= m.cycle
+	if most = min(most, m.accounts.allows(a)); !isDue {
 		most = 0
 	}
 	stopped, tried := true, c.exceeded
@@ -50,33 +94,59 @@ func (m *Matchmaker) turn(ctx context.Context, c *autocluster, most int64) bool 
 			c.view = m.viewOf(c.ad)
 		}
 		s := search{trial: trial{m: m}, c: c, most: most, ended: ctx.Err}
-		a.left -= s.run()
+		m.accounts.spend(a, s.run())
 		stopped = s.stopped
 	}
 	switch {
 	case !stopped:
-		a.dear = a.dear || c.exceeded > tried
+		if c.exceeded > tried {
+			m.accounts.suspect(a)
+		}
 		c.steps, c.pairs, c.pause = 0, 0, 0
-	case waits || ctx.Err() != nil:
+	case !isDue || ctx.Err() != nil:
 		m.open = true
-	case c.exceeded > 0 || c.steps > dearPair*c.pairs:
+	case c.isDear() && m.accounts.allows(a) > 0:
 		m.putOff(c, a)
-	case a.left <= 0:
-		a.short, m.open = true, true
+	case c.isDear():
+		m.accounts.suspect(a)
+		return waits
+	case m.accounts.allows(a) <= 0:
+		return waits
 	default:
-		return false
+		return needsMore
 	}
-	return true
+	return done
 }
 
-// payer returns the account of one of the users with jobs of an autocluster: the first who can pay.
+// isDear reports whether an autocluster that is not complete is too expensive.
+func (c *autocluster) isDear() bool { return c.exceeded > 0 || c.steps > dearPair*c.pairs }
+
+// await leaves an autocluster to the next Match, as its users have no more to spend in this one.
+func (m *Matchmaker) await(c *autocluster) {
+	m.open = true
+	switch a := m.payer(c); {
+	case c.isDear():
+		m.putOff(c, a)
+	case a.left <= 0:
+		a.short = true
+	default:
+		a.crowded = !a.suspect
+	}
+}
+
+// payer returns the account of one of the users with jobs of an autocluster: the first who can pay,
+// and a suspect only if no other can.
 func (m *Matchmaker) payer(c *autocluster) *account {
-	for _, u := range c.users {
-		if a := m.accounts.user(u.name); a.left > 0 {
-			return a
+	payer := m.accounts.user(c.users[0].name)
+	for _, u := range c.users[1:] {
+		if payer.left > 0 && !payer.suspect {
+			break
+		}
+		if a := m.accounts.user(u.name); a.left > 0 && (payer.left <= 0 || !a.suspect) {
+			payer = a
 		}
 	}
-	return m.accounts.user(c.users[0].name)
+	return payer
 }
 
 // putOff has an autocluster that is too expensive wait for some cycles, and each time twice as many.
@@ -84,7 +154,7 @@ func (m *Matchmaker) putOff(c *autocluster, payer *account) {
 	m.open = true
 	c.pause = min(max(2*c.pause, 2), mostPause)
 	c.due = m.cycle + c.pause
-	payer.dear = true
+	m.accounts.suspect(payer)
 	for _, u := range c.users {
 		m.count(u, c.steps)
 	}
@@ -108,7 +178,7 @@ func (m *Matchmaker) Expensive() []Expensive { return m.expensive }
 // were only more than the limits of one Match allow.
 func (m *Matchmaker) Hurries() bool {
 	for _, a := range m.accounts.of {
-		if a.short && !a.dear {
+		if (a.short || a.crowded) && !a.dear {
 			return true
 		}
 	}
