@@ -10,7 +10,8 @@ import (
 )
 
 // Limits bound what the matching of one user's jobs costs, in steps of evaluation (see
-// [classad.Scope]); 0 is no limit. What slots' own Requirements take does not count.
+// [classad.Scope]); 0 is no limit. What slots' own Requirements take does not count, but those that
+// take much, all together, may take in a Match no more than a user.
 type Limits struct {
 	// Evaluation limits one evaluation of Requirements or Rank. One that exceeds it is no match.
 	Evaluation int

@@ -84,7 +84,7 @@ func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) (
 	}
 	t := trial{m: m}
 	for _, k := range m.kinds(c, isUp) {
-		if t.steps() >= *left {
+		if t.steps() >= *left || m.fault <= 0 && k.isDear() {
 			fit.Untried += k.slots
 			continue
 		}

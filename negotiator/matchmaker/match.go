@@ -43,6 +43,9 @@ type trial struct {
 	m       *Matchmaker
 	meter   classad.Meter
 	slotOwn int64 // the steps that slots' own Requirements took
+	excused int   // evaluations that exceeded their limit by the fault of slots
+	job     *classad.ClassAd
+	plain   *classad.ClassAd // what the job's ad says in plain values; nil: not made yet
 }
 
 // steps is what the job has to answer for.
@@ -58,52 +61,11 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 	if !bearable {
 		return false
 	}
-	before := t.meter.Steps()
+	steps, exceeded := t.meter.Steps(), t.meter.Exceeded()
 	p.MaxSteps = own + t.m.limits.Evaluation
 	ok := p.LeftMatchesRight()
-	t.slotOwn += min(t.meter.Steps()-before, int64(own))
+	t.settle(slot, job, int64(own), t.meter.Steps()-steps, t.meter.Exceeded()-exceeded)
 	return ok
-}
-
-// own returns how many steps the Requirements of a slot or bundle take for a usual job, or without a
-// job if that is more: that is the administrator's affair, and allowed on top of what jobs may cost.
-// It returns false if they take too many, whatever the job.
-func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
-	steps, known := m.ownSteps[slot]
-	if !known {
-		if steps = m.measure(slot); steps < 0 {
-			m.unbearable++
-		}
-		m.ownSteps[slot] = steps
-	}
-	return steps, steps >= 0
-}
-
-// measure returns the steps for own, or -1 if they are more than a job may cost.
-func (m *Matchmaker) measure(slot *classad.ClassAd) (most int) {
-	for _, job := range []*classad.ClassAd{nil, usualJob()} {
-		var meter classad.Meter
-		classad.Pair{Left: job, Right: slot, MaxSteps: m.limits.Evaluation, Meter: &meter}.LeftMatchesRight()
-		if meter.Exceeded() > 0 {
-			return -1
-		}
-		most = max(most, int(meter.Steps()))
-	}
-	return most
-}
-
-// Unbearable returns slots whose own Requirements are too expensive, whatever the job: they get no
-// jobs. Of slots that are alike it returns only one.
-func (m *Matchmaker) Unbearable() (slots []backfill.SlotID) {
-	if m.unbearable == 0 {
-		return nil
-	}
-	for id := range m.slots {
-		if steps, known := m.ownSteps[m.slots[id].ad]; known && steps < 0 {
-			slots = append(slots, backfill.SlotID(id))
-		}
-	}
-	return slots
 }
 
 // with returns the pair of a job and an offer, whose evaluation is limited and counted.
@@ -178,6 +140,10 @@ func (s *search) judge(o offer, class int) {
 		return
 	}
 	c := s.c
+	if s.m.fault <= 0 && o.isDear() {
+		c.later, s.m.open = true, true
+		return
+	}
 	c.pairs++
 	c.verdicts[class] = refused
 	if !o.match(&s.trial, c.ad) {
@@ -256,11 +222,12 @@ func (s *search) run() (steps int64) {
 	c.follow()
 	moved, known := c.view.moved.since(c.read)
 	known = known && c.complete && c.bundles == len(s.m.bundles)
-	if known && len(moved) == 0 {
+	if known && len(moved) == 0 && !c.later {
 		return compared
 	}
 	found, done := backfill.Candidates{}, false
-	if known {
+	all := c.later
+	if c.later = false; known && !all {
 		found, done = s.again(moved)
 	}
 	if !done {
@@ -273,7 +240,7 @@ func (s *search) run() (steps int64) {
 	case !c.complete:
 		c.candidates = backfill.Candidates{}
 	}
-	c.exceeded += s.meter.Exceeded()
+	c.exceeded += s.meter.Exceeded() - s.excused
 	c.steps += s.steps() + compared
 	return s.steps() + compared
 }

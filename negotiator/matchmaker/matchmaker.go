@@ -14,7 +14,7 @@
 // candidates; see [Matchmaker.Unmatched].
 //
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
-// account.go how far; match.go candidates of one autocluster; class.go which jobs are alike; view.go
+// account.go how far; match.go candidates of one autocluster; fault.go what slots take themselves; class.go which jobs are alike; view.go
 // which slots are alike; usual.go the job by which slots are judged; fit.go why a job matches few slots
 // or none.
 package matchmaker
@@ -80,6 +80,7 @@ type Matchmaker struct {
 	expensive []Expensive
 
 	explaining int64 // how many steps WhyNone may still take, until the next Match
+	fault      int64 // how many steps dear slots' own Requirements may still take, until the next Match
 }
 
 // slot is a slot's ad.
@@ -109,6 +110,7 @@ type autocluster struct {
 	complete bool      // it was matched with all slots, though some may have changed since
 	read     int       // how much of view.moved its candidates take into account
 	bundles  int       // and how many bundles
+	later    bool      // dear slots were left out, as a Match had no steps left for them
 
 	steps    int64 // that its matching took since it was complete
 	pairs    int64 // that were evaluated in these
@@ -278,6 +280,7 @@ func (m *Matchmaker) Match(ctx context.Context) (changed []backfill.CandidateSet
 	if m.explaining = m.limits.Cluster; m.explaining == 0 {
 		m.explaining = math.MaxInt64
 	}
+	m.fault = m.accounts.limits.User
 	now := settled{len(m.clusters), len(m.slots), len(m.bundles), m.changed.end()}
 	if now == m.matched && !m.open {
 		return nil, nil
@@ -330,13 +333,13 @@ func (m *Matchmaker) drop(c *autocluster) {
 	}
 	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
 	c.complete, c.candidates = false, backfill.Candidates{}
-	c.steps, c.pairs, c.exceeded = 0, 0, 0
+	c.steps, c.pairs, c.exceeded, c.later = 0, 0, 0, false
 }
 
 // current reports whether an autocluster's candidates are up to date.
 func (m *Matchmaker) current(c *autocluster) bool {
 	v := c.view
-	return v != nil && c.complete && v.seen == m.changed.end() && len(v.ofSlot) == len(m.slots) &&
+	return v != nil && c.complete && !c.later && v.seen == m.changed.end() && len(v.ofSlot) == len(m.slots) &&
 		c.read == v.moved.end() && c.bundles == len(m.bundles)
 }
 

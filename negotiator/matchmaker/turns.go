@@ -55,6 +55,7 @@ func (m *Matchmaker) matchSome(ctx context.Context, all []*autocluster, most fun
 		var waiting []*autocluster
 		for _, c := range all {
 			switch m.turn(ctx, c, most(c)) {
+			case done:
 			case waits:
 				waiting = append(waiting, c)
 			case needsMore:
@@ -189,10 +190,11 @@ func (m *Matchmaker) Hurries() bool {
 // is known.
 func (m *Matchmaker) Unmatched(id int) (why string, is bool) {
 	c := m.clusters[id]
+	none := len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
 	switch {
-	case c.void || c.complete && (c.exceeded == 0 || !m.MatchesNone(id)):
+	case c.void || c.complete && !(none && (c.exceeded > 0 || c.later)):
 		return "", false
-	case c.complete:
+	case c.complete && c.exceeded > 0:
 		return fmt.Sprintf("its Requirements are too expensive: more than %s for a slot",
 			Cost(int64(m.limits.Evaluation))), true
 	case c.due > m.cycle:
@@ -235,5 +237,5 @@ func (m *Matchmaker) Unplanned() (jobs int) {
 // unknown.
 func (m *Matchmaker) MatchesNone(id int) bool {
 	c := m.clusters[id]
-	return c.complete && !c.void && len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
+	return c.complete && !c.void && !c.later && len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
 }
