@@ -112,6 +112,56 @@ func TestAnotherConstraint(t *testing.T) {
 	require.Contains(t, p.jobAttributes.projection(), "size")
 }
 
+// chain is the ad of a slot whose START refers to an attribute of this name, which refers to another
+// one, and so on: each is asked for when the one before is known.
+func chain(name string) string {
+	links := "START = " + name + "_0\n"
+	for link := range 8 {
+		links += fmt.Sprintf("%s_%d = %[1]s_%[3]d\n", name, link, link+1)
+	}
+	return partitionable(links + "Requirements = START\n")
+}
+
+// TestSlotsReferToEverMore says that queues are read although a slot refers to attributes that
+// nobody has asked for, in each look and in each round of questions of a look.
+func TestSlotsReferToEverMore(t *testing.T) {
+	p := newSite(t, "s@test")
+	for number := range int64(4) {
+		p.slots = []string{chain(fmt.Sprint("W", number))}
+		p.schedds[0].SetJobs(job(fmt.Sprintf("ClusterId = %d", number)))
+		s := p.see().Schedds["s@test"]
+		require.True(t, s.Read)
+		require.Len(t, s.Groups, 1)
+		require.Equal(t, []JobKey{{"s@test", number, 0}}, s.Groups[0].Jobs)
+	}
+}
+
+// TestLateAnswerWhenSlotsReferToMore says that a late answer is taken in although slots refer to
+// more attributes since the question: what it replaces lacks them as well.
+func TestLateAnswerWhenSlotsReferToMore(t *testing.T) {
+	p := newSite(t, "s@test")
+	release := make(chan struct{}, 2)
+	p.schedds[0].Before(func(ctx context.Context, _ int) error {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	p.s.Hold = time.Millisecond
+	p.see() // the reading begins
+	for number := range int64(4) {
+		p.schedds[0].SetJobs(job(fmt.Sprintf("ClusterId = %d", number)))
+		release <- struct{}{} // for the jobs
+		release <- struct{}{} // for those that were stopped
+		poll.Equal(t, 1, func() int { return len(p.Observer.schedds["s@test"].reading) })
+		p.slots = []string{chain(fmt.Sprint("W", number))}
+		s := p.see().Schedds["s@test"]
+		require.Len(t, s.Groups, 1)
+		require.Equal(t, []JobKey{{"s@test", number, 0}}, s.Groups[0].Jobs)
+	}
+}
+
 // TestStoppedJobs says that jobs are seen which were put on hold or removed since the look before.
 func TestStoppedJobs(t *testing.T) {
 	p := newSite(t, "s@test")
