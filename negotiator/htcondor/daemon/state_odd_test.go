@@ -39,7 +39,7 @@ func TestWhatIsNoState(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				_, err := OpenState(t.Context(), filepath.Dir(path), hclog.NewNullLogger())
+				_, err = OpenState(t.Context(), filepath.Dir(path), hclog.NewNullLogger())
 				require.ErrorContains(t, err, test.want)
 				require.ErrorContains(t, err, path)
 				require.Zero(t, time.Since(began))

@@ -78,9 +78,10 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 			d: d, names: webNames(address, d.o.Host), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		},
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
+		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
 		ErrorLog: d.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
+	s.SetKeepAlivesEnabled(false) // whoever asks without end would keep its place, and others out
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -152,7 +153,7 @@ func refuse(out http.ResponseWriter, code int, text string) {
 
 // startTimes lists the jobs that wait.
 func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
-	offset, limit, err := pageOf(r.URL.Query())
+	offset, limit, err := pageOf(r.URL.RawQuery)
 	if err != nil {
 		refuse(out, http.StatusBadRequest, err.Error())
 		return
@@ -203,7 +204,8 @@ func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
 const whole = int(^uint(0) >> 1)
 
 // pageOf returns the page that a request asks for.
-func pageOf(q url.Values) (offset, limit int, err error) {
+func pageOf(query string) (offset, limit int, err error) {
+	q, err := url.ParseQuery(query)
 	number := func(name string, least, otherwise int) int {
 		if !q.Has(name) {
 			return otherwise

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,12 +13,16 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
 // planned makes a daemon with a plan of many waiting jobs.
@@ -129,6 +134,7 @@ func TestWebErrors(t *testing.T) {
 		"GET http://evil.test/": 421, "GET http://here/": 404, "GET http://here/start-times/x": 404,
 		"GET http://here//start-times": 404, "POST http://here/start-times": 405, "OPTIONS http://here/metrics": 405,
 		"GET http://here/start-times?limit=0": 400, "GET http://here/start-times?offset=-1": 400,
+		"GET http://here/start-times?limit=1;offset=1": 400, "GET http://here/start-times?limit=1&%zz": 400,
 		"GET http://here/start-times?limit=99999999999999999999": 400, "GET http://here/start-times?limit=": 400,
 		"GET http://here/start-times?offset=9223372036854775807&limit=9223372036854775807": 200,
 	} {
@@ -202,4 +208,57 @@ func TestTooManyListings(t *testing.T) {
 		done()
 	}
 	require.Empty(t, w.sending)
+}
+
+// TestBusyClientsLetOthersIn: clients that ask without end, and read all, do not keep others out.
+// They have more connections than there are places.
+func TestBusyClientsLetOthersIn(t *testing.T) {
+	d, log := planned(1)
+	wait, err := d.Web(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	defer wait()
+	address := strings.TrimPrefix(regexp.MustCompile(`http://\S+`).FindString(log.String()), "http://")
+	dialFrom := func(ctx context.Context, ip net.IP) (net.Conn, error) {
+		return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: ip}}).DialContext(ctx, "tcp", address)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer cancel()
+	requests := strings.Repeat("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 50_000)
+	var served atomic.Int64
+	for i := range 2 * mostWebConnections {
+		busy.Go(func() {
+			for ctx.Err() == nil {
+				conn, failed := dialFrom(ctx, net.IPv4(127, byte(1+i%8), 0, 1))
+				if failed != nil {
+					continue
+				}
+				stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+				busy.Go(func() { _, _ = io.WriteString(conn, requests) }) // until it is closed
+				_, _ = io.Copy(counter{&served}, conn)
+				stop()
+				_ = conn.Close()
+			}
+		})
+	}
+	poll.Equal(t, true, func() bool { return served.Load() > 1<<20 })
+	honest := http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialFrom(ctx, net.IPv4(127, 99, 0, 1))
+		},
+	}}
+	answer, err := honest.Get("http://localhost/metrics")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+}
+
+// counter counts bytes.
+type counter struct{ bytes *atomic.Int64 }
+
+// Write counts bytes.
+func (c counter) Write(b []byte) (int, error) {
+	c.bytes.Add(int64(len(b)))
+	return len(b), nil
 }

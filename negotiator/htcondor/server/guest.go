@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -19,6 +20,7 @@ type Guest struct {
 	network, host netip.Prefix
 	known         bool // counts among the connections of known hosts
 	authenticated bool // is not dropped
+	told          atomic.Bool
 
 	reads, writes, turn stopwatch
 }
@@ -65,8 +67,15 @@ func (g *Guest) Vouch() {
 }
 
 // waited returns how long the other side has kept us waiting in all. That it waits for its host's
-// turn counts as well: only what we do for it ourselves does not.
-func (g *Guest) waited() time.Duration { return g.reads.total() + g.writes.total() + g.turn.total() }
+// turn counts as well: only what we do for it ourselves does not. After the last word it is at least
+// long enough to be dropped.
+func (g *Guest) waited() time.Duration {
+	waited := g.reads.total() + g.writes.total() + g.turn.total()
+	if g.told.Load() {
+		waited = max(waited, ripe)
+	}
+	return waited
+}
 
 // Read reads from the connection.
 func (g *Guest) Read(b []byte) (int, error) {
@@ -86,6 +95,16 @@ func (g *Guest) Close() error {
 	g.at.leave(g)
 	g.at.mu.Unlock()
 	return g.Conn.Close()
+}
+
+// CloseWrite tells the other side that nothing more comes, as a server of HTTP does before it waits
+// for half a second. Nothing is done for the other side any more, so it may be dropped at once.
+func (g *Guest) CloseWrite() error {
+	g.told.Store(true)
+	if c, ok := g.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
 }
 
 // SyscallConn returns the connection's socket; an error if it has none.

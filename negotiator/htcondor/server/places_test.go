@@ -213,3 +213,31 @@ func gone(t *testing.T, comes string) (all []int) {
 	require.NoError(t, places.Close())
 	return all
 }
+
+// TestAPlaceForOne checks that whoever was told all is dropped for another one at once, and not before
+// it has kept us waiting.
+func TestAPlaceForOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		places := server.NewPlaces(n, 1, nil)
+		accepted := func() (conn net.Conn, after time.Duration) {
+			began := time.Now()
+			conn, err := places.Accept()
+			require.NoError(t, err)
+			return conn, time.Since(began)
+		}
+		for range 3 {
+			t.Cleanup(func() func() { c := n.dial("10.1.1.1"); return func() { _ = c.Close() } }())
+		}
+		first, _ := accepted()
+		told, ok := first.(interface{ CloseWrite() error })
+		require.True(t, ok, "a server of HTTP waits after it, and does nothing for the client")
+		require.NoError(t, told.CloseWrite())
+		second, after := accepted()
+		require.Zero(t, after)
+		go func() { _, _ = second.Read(make([]byte, 1)) }()
+		third, after := accepted()
+		require.Equal(t, 50*time.Millisecond, after)
+		require.NoError(t, errors.Join(third.Close(), places.Close()))
+	})
+}
