@@ -8,20 +8,50 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// notice adds to a set the attributes of a job to which a slot's or a bundle's expressions refer,
-// and reports whether one of them is new. All expressions count, not Requirements and Rank alone,
-// as a job's expressions may refer to any attribute of the slot.
-func notice(set map[string]bool, ad *classad.ClassAd) (grew bool) {
+// mostRefers is how many steps it may take to follow what a slot's ad refers to, which can be quadratic
+// in its size. Two thousand names take 200,000.
+const mostRefers = 500_000
+
+// notice adds the attributes of a job to which a slot's or a bundle's expressions refer to those that
+// matter. All expressions count, not Requirements and Rank alone, as a job's expressions may refer to
+// any attribute of the slot. It reports whether an attribute is new that a job has which was clustered:
+// the others are alike without it. It returns all if the references did not take too many steps.
+func (m *Matchmaker) notice(ad *classad.ClassAd) (divides, all bool) {
+	var meter classad.Meter
 	for _, e := range ad.All() {
-		_, external, _ := e.Refs(ad) // a circular reference is an error on both sides
+		_, external, _ := m.refs(e, ad, &meter) // a circular reference is an error on both sides
+		if meter.Exceeded() > 0 {
+			return divides, false
+		}
 		for _, name := range external {
 			name = strings.ToLower(name)
-			if !set[name] {
-				set[name], grew = true, true
+			if !m.seen[name] {
+				m.seen[name], divides = true, divides || m.limits == (Limits{}) || m.had[name]
 			}
 		}
 	}
-	return grew
+	return divides, true
+}
+
+// refs returns what an expression refers to, within a limit of steps if there are limits.
+func (m *Matchmaker) refs(e *classad.Expr, ad *classad.ClassAd, meter *classad.Meter) (internal, external []string, err error) {
+	if m.limits == (Limits{}) {
+		return e.Refs(ad)
+	}
+	return classad.Scope{My: ad, MaxSteps: max(1, mostRefers-int(meter.Steps())), Meter: meter}.Refs(e)
+}
+
+// remember notes which attributes the ad of a job has, in a pool with limits: in others, slots do not
+// make up names to have all jobs matched anew.
+func (m *Matchmaker) remember(ad *classad.ClassAd) {
+	if m.limits == (Limits{}) {
+		return
+	}
+	for name := range ad.All() {
+		if !m.spelled[name] {
+			m.spelled[name], m.had[strings.ToLower(name)] = true, true
+		}
+	}
 }
 
 // asks returns the attributes of a slot on which a match with a job's ad can depend, lower case:

@@ -52,6 +52,12 @@ func (m *Matchmaker) Unbearable() (slots []backfill.SlotID) {
 	return slots
 }
 
+// exclude has a slot count as unbearable.
+func (m *Matchmaker) exclude(slot *classad.ClassAd) {
+	m.ownSteps[slot] = -1
+	m.unbearable++
+}
+
 // isDear reports whether the Requirements of an offer take so many steps in themselves that they are
 // evaluated only while a Match has steps left for such offers.
 func (o offer) isDear() bool {

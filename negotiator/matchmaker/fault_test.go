@@ -88,3 +88,32 @@ func TestAJobPaysForWhatSlotsSearch(t *testing.T) {
 	var plain trial
 	require.Equal(t, "[ N = 3 ]", plain.plainly(ad(t, "N = 3; X = TARGET.Cpus; Y = MY.N + 1")).String())
 }
+
+// A slot with expressions whose references take seconds to follow gets no jobs, and is named.
+func TestASlotThatRefersToTooMuch(t *testing.T) {
+	var chain strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&chain, "c%d = c%d + TARGET.z%d; ", i, i+1, i)
+	}
+	p := newLimitedPool(StrangersLimits())
+	p.add(slotAd(t, "good", 4, ""), slotAd(t, "bad", 4, chain.String()))
+	id := p.clusterOf(t, ad(t, "Requirements = true"))
+	p.match(t)
+	require.Equal(t, []backfill.SlotID{1}, p.Unbearable())
+	require.Equal(t, []backfill.SlotID{0}, p.clusters[id].candidates.Slots)
+	require.Less(t, len(p.seen), 700, "names were looked for no further")
+}
+
+// Slots that refer to ever more attributes which no job has leave what is known of the jobs as it is.
+func TestNamesThatNoJobHasChangeNothing(t *testing.T) {
+	p := newLimitedPool(StrangersLimits())
+	p.add(slotAd(t, "a", 4, ""))
+	id := p.clusterOf(t, ad(t, `Requirements = true; Notes = "n"`))
+	p.match(t)
+	require.False(t, p.add(slotAd(t, "b", 4, "Requirements = TARGET.Extra is undefined")))
+	p.match(t)
+	require.Len(t, p.clusters[id].candidates.Slots, 2)
+	other := p.clusterOf(t, ad(t, `Requirements = true; Notes = "n"; Extra = 1`))
+	require.NotEqual(t, id, other)
+	require.True(t, p.add(slotAd(t, "c", 4, "Requirements = TARGET.NOTES is undefined")))
+}

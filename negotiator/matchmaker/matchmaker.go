@@ -64,6 +64,8 @@ type Matchmaker struct {
 	ownSteps   map[*classad.ClassAd]int // see own
 	unbearable int                      // how many of ownSteps are too many
 	seen       map[string]bool          // job attributes that slots refer to, lower case
+	had        map[string]bool          // attributes of the jobs that were clustered, lower case
+	spelled    map[string]bool          // the same, as the jobs' ads spell them
 	views      map[string]*view         // by key
 	text       []byte                   // memory that class reuses
 
@@ -85,8 +87,9 @@ type Matchmaker struct {
 
 // slot is a slot's ad.
 type slot struct {
-	ad    *classad.ClassAd
-	texts map[string]digest // of what describe prints of its attributes, for those that were asked for
+	ad     *classad.ClassAd
+	texts  map[string]digest // of what describe prints of its attributes, for those that were asked for
+	barred bool              // it gets no jobs, as it takes too many steps to see what its ad refers to
 }
 
 // settled is what there was when all candidates were brought up to date.
@@ -138,7 +141,8 @@ func New(
 ) *Matchmaker {
 	m := &Matchmaker{
 		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
-		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, views: map[string]*view{},
+		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{},
+		had: map[string]bool{}, spelled: map[string]bool{}, views: map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
 		accounts: newAccounts(limits),
 	}
@@ -149,7 +153,7 @@ func New(
 }
 
 // Add adds new slots and bundles, and replaces the ads of slots that come back. It reports whether
-// they refer to job attributes to which no slot or bundle referred before. If so, all autoclusters
+// they refer to attributes of clustered jobs to which no slot or bundle referred before. If so, all autoclusters
 // are void: they have no candidates any more, and the caller must cluster all jobs anew.
 //
 // A slot that comes back with the same ad, or with changes only in attributes to which no job
@@ -160,7 +164,8 @@ func (m *Matchmaker) Add(slots []Slot, bundles []Bundle) (newAttributes bool) {
 	}
 	for _, b := range bundles {
 		m.bundles = append(m.bundles, b)
-		newAttributes = notice(m.seen, b.Ad) || newAttributes
+		divides, _ := m.notice(b.Ad)
+		newAttributes = newAttributes || divides
 	}
 	if newAttributes {
 		clear(m.byText)
@@ -192,7 +197,11 @@ func (m *Matchmaker) addSlot(added Slot) (newAttributes bool) {
 	if !isNew {
 		m.changed.add(added.ID, max(few, len(m.slots)))
 	}
-	return notice(m.seen, added.Ad)
+	newAttributes, all := m.notice(added.Ad)
+	if s.barred = !all; s.barred {
+		m.exclude(added.Ad)
+	}
+	return newAttributes
 }
 
 // Cluster returns the autocluster of a job, by its ad, and counts the job as one of the user. The
@@ -201,6 +210,7 @@ func (m *Matchmaker) addSlot(added Slot) (newAttributes bool) {
 func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, error) {
 	c, ok := m.byAd[ad]
 	if !ok {
+		m.remember(ad)
 		text := describe(ad, slices.Collect(maps.Keys(m.significant()))...)
 		if c, ok = m.byText[text]; !ok {
 			request, err := m.request(ad)

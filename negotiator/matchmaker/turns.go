@@ -192,7 +192,7 @@ func (m *Matchmaker) Unmatched(id int) (why string, is bool) {
 	c := m.clusters[id]
 	none := len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
 	switch {
-	case c.void || c.complete && !(none && (c.exceeded > 0 || c.later)):
+	case c.void || c.complete && (!none || c.exceeded == 0 && !c.later):
 		return "", false
 	case c.complete && c.exceeded > 0:
 		return fmt.Sprintf("its Requirements are too expensive: more than %s for a slot",

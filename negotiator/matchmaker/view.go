@@ -155,6 +155,9 @@ func (m *Matchmaker) classifyBundles(v *view) {
 func (m *Matchmaker) class(v *view, id backfill.SlotID) int {
 	s := &m.slots[id]
 	m.text = m.text[:0]
+	if s.barred {
+		return v.number(m.text)
+	}
 	for _, name := range v.names {
 		text, known := s.texts[name]
 		if !known {
