@@ -19,7 +19,7 @@ type Guest struct {
 	at            *Places
 	network, host netip.Prefix
 	known         bool // counts among the connections of known hosts
-	authenticated bool // is not dropped
+	authenticated bool // is dropped last
 	told          atomic.Bool
 
 	reads, writes, turn stopwatch
@@ -51,8 +51,8 @@ func prefix(a netip.Addr, bits4 int) netip.Prefix {
 	return network
 }
 
-// Vouch tells that the other side has authenticated: the connection is not dropped for others, and
-// its host is known from now on.
+// Vouch tells that the other side has authenticated: the connection is not dropped for others while
+// there is another way, and its host is known from now on.
 func (g *Guest) Vouch() {
 	p := g.at
 	p.mu.Lock()

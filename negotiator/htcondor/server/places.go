@@ -12,7 +12,8 @@ import (
 
 // Places is a listener that bounds the number of simultaneous connections, so that no network
 // keeps the others out. A new connection always gets in: if there is no place, it takes that of one
-// that has not authenticated and has kept us waiting.
+// that has not authenticated and has kept us waiting. If there is none such either, it takes that of
+// one that has authenticated and has kept us waiting for seconds.
 //
 // Strangers may use three quarters of the places; the rest is for hosts that have authenticated
 // lately. A network (/24 of IPv4, /64 of IPv6) of strangers may hold as many places as are left to
@@ -41,6 +42,10 @@ type Places struct {
 // ripe is how long a connection must have kept us waiting, all in all, before it may be dropped for
 // another. The first bytes of an honest one follow at once.
 const ripe = 50 * time.Millisecond
+
+// overripe is the same for those that have authenticated: otherwise nine hosts that say nothing more
+// would keep all others out, and a user all others of his host.
+const overripe = 5 * time.Second
 
 // NewPlaces limits the connections of a listener. The logger may be nil.
 func NewPlaces(l net.Listener, most int, log hclog.Logger) *Places {
@@ -107,7 +112,10 @@ func (p *Places) trySeat(g *Guest) (wait time.Duration, err error) {
 		p.enter(g)
 		return 0, nil
 	}
-	victim := p.victim(g)
+	victim, why := p.victim(g), "many connections: those that do not authenticate are dropped for new ones"
+	if victim == nil {
+		victim, why = p.hog(g), "many connections: those that keep us waiting are dropped for new ones"
+	}
 	switch {
 	case victim == nil && p.total < p.most:
 		p.tell("a host has its share of the connections, and is refused more", g)
@@ -118,7 +126,7 @@ func (p *Places) trySeat(g *Guest) (wait time.Duration, err error) {
 	if waited := victim.waited(); waited < ripe {
 		return ripe - waited, nil
 	}
-	p.tell("many connections: those that do not authenticate are dropped for new ones", victim)
+	p.tell(why, victim)
 	p.leave(victim)
 	_ = victim.Conn.Close()
 	p.enter(g)
@@ -148,6 +156,24 @@ func (p *Places) victim(g *Guest) (victim *Guest) {
 		}
 	}
 	return victim
+}
+
+// hog returns the connection of a known host to drop when there is no victim, or nil: one of the
+// newcomer's own host or, if all places are taken, of the host that has the most, and more than the
+// newcomer's. It has kept us waiting longest, and for long.
+func (p *Places) hog(g *Guest) (hog *Guest) {
+	full := p.total >= p.most
+	for other := range p.guests {
+		own := g.known && other.host == g.host
+		fuller := full && p.crowd(other) > p.crowd(g)
+		if !other.known || other.waited() < overripe || !own && !fuller {
+			continue
+		}
+		if hog == nil || p.before(other, hog) {
+			hog = other
+		}
+	}
+	return hog
 }
 
 // before tells whether a guest is to be dropped before another one.
