@@ -80,6 +80,7 @@ func honestWaits(t *testing.T, pool *pooltest.Pool, expensive int) (w waits) {
 		time.Sleep(time.Second) // a schedd that is busy does not answer in time
 	}
 	end = time.Now()
+	t.Logf("the negotiator's cycles:\n%s", strings.Join(cycles(pool), "\n"))
 	audit := pool.Audit()
 	for _, job := range jobs {
 		starts := runsOf(audit, job)
@@ -92,6 +93,16 @@ func honestWaits(t *testing.T, pool *pooltest.Pool, expensive int) (w waits) {
 		w.longest = max(w.longest, waited)
 	}
 	return w
+}
+
+// cycles returns what our negotiator's log says of each cycle; nothing for the stock negotiator.
+func cycles(pool *pooltest.Pool) (lines []string) {
+	for line := range strings.Lines(pool.Log("NegotiatorLog")) {
+		if strings.Contains(line, "[INFO]  cycle ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
 }
 
 // expensiveJobs describes jobs that match no slot, each of which takes long to find that out.

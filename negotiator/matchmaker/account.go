@@ -21,7 +21,8 @@ type Limits struct {
 }
 
 // StrangersLimits returns the limits for a pool whose users need not trust each other. A user can
-// lengthen one cycle by about a second, and all cycles by about 0.06 s; many users together, or one
+// lengthen one cycle by about a second (with a thousand dear autoclusters by 0.2 s), and all cycles by
+// about 0.06 s; many users together, or one
 // under many names, one cycle by about two seconds, and all cycles by 0.06 s. An autocluster of a
 // usual job with slots of 200 classes takes 12,000 steps.
 func StrangersLimits() Limits {
@@ -34,8 +35,12 @@ func StrangersLimits() Limits {
 const firstPart = 20
 
 // dearPair is the number of steps for an evaluated pair from which on an autocluster counts as too
-// expensive, like one with an evaluation that exceeded its limit.
+// expensive, like one with an evaluation that exceeded its limit. It is also the limit of an
+// evaluation in a probe: the first turn of an autocluster finds out at little cost that it is dear.
 const dearPair = 1000
+
+// dearPart is the part of Limits.User that the dear autoclusters of all users may take in a Match.
+const dearPart = 8
 
 // leastPart is the part of Limits.User that is left to a user whose jobs stay too expensive, and
 // shortPart to one whose jobs only stay more than can be matched. In a Match in which they are
@@ -119,6 +124,9 @@ func (a *account) renew(limit int64) {
 	}
 	a.left, a.quota, a.dear, a.short, a.crowded = a.share, 0, false, false, false
 }
+
+// limitDear begins the part of a Match in which dear autoclusters are matched.
+func (a *accounts) limitDear() { a.left = min(a.left, max(1, a.limits.User/dearPart)) }
 
 // user returns the account of a user.
 func (a *accounts) user(name string) *account {

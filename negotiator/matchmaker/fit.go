@@ -82,7 +82,7 @@ func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) (
 	for _, clause := range clauses {
 		fit.Clauses = append(fit.Clauses, Clause{Text: strings.TrimSpace(clause.String())})
 	}
-	t := trial{m: m}
+	t := trial{m: m, limit: m.limits.Evaluation}
 	for _, k := range m.kinds(c, isUp) {
 		if t.steps() >= *left || m.fault <= 0 && k.isDear() {
 			fit.Untried += k.slots
@@ -95,7 +95,7 @@ func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) (
 		if !k.accepts(&t, c.ad) {
 			fit.Refusing += k.slots
 		}
-		scope := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: m.limits.Evaluation, Meter: &t.meter}
+		scope := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: t.limit, Meter: &t.meter}
 		for i, clause := range clauses {
 			if clause.Eval(scope).IsTrue() {
 				fit.Clauses[i].Met += k.slots

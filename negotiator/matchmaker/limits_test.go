@@ -77,6 +77,52 @@ func TestTheStepsOfAMatchAreBounded(t *testing.T) {
 	}
 }
 
+// The first Match with a thousand dear jobs of one user costs a small part of his limit, though none
+// was known to be dear before.
+func TestTheFirstMatchOfDearJobsIsShort(t *testing.T) {
+	for _, slots := range []int{4, 200} {
+		p, spent := bigPool(t, slots), ledger{}
+		for i := range 1000 {
+			p.clusterOf(t, ad(t, fmt.Sprintf("Requirements = (%s) && TARGET.Name != \"x\"; RequestMemory = %d", manyChoices, i)))
+		}
+		require.Less(t, p.spend(t, spent), p.limits.User/5, "%d slots", slots)
+		require.False(t, p.Hurries())
+		require.Equal(t, 1000, p.Unplanned())
+		why, _ := p.Unmatched(999)
+		require.Contains(t, why, "its Requirements are too expensive: ")
+	}
+}
+
+// Dear jobs of many users together cost no more than those of a few, and all are matched at last.
+func TestDearJobsOfManyUsersHaveACommonLimit(t *testing.T) {
+	p, spent := bigPool(t, 4), ledger{}
+	const users = 50
+	for i := range users * 20 {
+		p.clusterFor(t, fmt.Sprint("eve", i%users), ad(t, fmt.Sprintf(
+			"Requirements = (%s) && TARGET.Name != \"x\"; RequestMemory = %d", manyChoices, i)))
+	}
+	honest := p.clusterFor(t, "bob", ad(t, "Requirements = ("+manyNames(1000)+`) && TARGET.Name != "x"`))
+	require.Less(t, p.spend(t, spent), p.limits.User/2)
+	cycles := 0
+	for ; p.Unplanned() > 0; cycles++ {
+		require.Less(t, p.spend(t, spent), p.limits.User/2)
+		require.Less(t, cycles, 20)
+		if _, unmatched := p.Unmatched(honest); !unmatched {
+			break
+		}
+	}
+	require.Len(t, p.clusters[honest].candidates.Slots, 4)
+}
+
+// manyNames is an expression that names so many machines one by one, and is true.
+func manyNames(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "TARGET.Name != \"machine%d\" && ", i)
+	}
+	return text.String() + "true"
+}
+
 // All of the worst expressions known, as the jobs of one user, cost what the limits say, whatever the
 // number of slots.
 func TestTheWorstJobsOfOneUserAreBounded(t *testing.T) {

@@ -41,6 +41,7 @@ func (m *Matchmaker) classes(v *view) []int {
 // trial evaluates Requirements and Rank within a limit, and counts what that takes.
 type trial struct {
 	m       *Matchmaker
+	limit   int // of one evaluation, in steps; 0 is none
 	meter   classad.Meter
 	slotOwn int64 // the steps that slots' own Requirements took
 	excused int   // evaluations that exceeded their limit by the fault of slots
@@ -54,7 +55,7 @@ func (t *trial) steps() int64 { return t.meter.Steps() - t.slotOwn }
 // accepts reports whether the Requirements of a slot's or bundle's ad accept a job.
 func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 	p := classad.Pair{Left: job, Right: slot, Meter: &t.meter}
-	if t.m.limits.Evaluation == 0 {
+	if t.limit == 0 {
 		return p.LeftMatchesRight()
 	}
 	own, bearable := t.m.own(slot)
@@ -62,7 +63,7 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 		return false
 	}
 	steps, exceeded := t.meter.Steps(), t.meter.Exceeded()
-	p.MaxSteps = own + t.m.limits.Evaluation
+	p.MaxSteps = own + t.limit
 	ok := p.LeftMatchesRight()
 	t.settle(slot, job, int64(own), t.meter.Steps()-steps, t.meter.Exceeded()-exceeded)
 	return ok
@@ -70,7 +71,7 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 
 // with returns the pair of a job and an offer, whose evaluation is limited and counted.
 func (o offer) with(t *trial, job *classad.ClassAd) classad.Pair {
-	return classad.Pair{Left: job, Right: o.ad, MaxSteps: t.m.limits.Evaluation, Meter: &t.meter}
+	return classad.Pair{Left: job, Right: o.ad, MaxSteps: t.limit, Meter: &t.meter}
 }
 
 // accepts reports whether the Requirements of the slot, or of the bundle and each of its slots,
@@ -83,7 +84,7 @@ func (o offer) accepts(t *trial, job *classad.ClassAd) bool {
 
 // match reports whether the job and the offer accept each other.
 func (o offer) match(t *trial, job *classad.ClassAd) bool {
-	if t.m.limits.Evaluation == 0 {
+	if t.limit == 0 {
 		return o.with(t, job).Match() && (o.parts == nil || o.accepts(t, job))
 	}
 	return o.accepts(t, job) && o.with(t, job).RightMatchesLeft()
@@ -104,6 +105,7 @@ type search struct {
 	c       *autocluster
 	most    int64        // how many steps it may take
 	ended   func() error // of the context
+	probes  bool         // it stops at the first evaluation that exceeds its limit
 	stopped bool         // it needed more
 }
 
@@ -145,16 +147,20 @@ func (s *search) judge(o offer, class int) {
 		return
 	}
 	c.pairs++
-	c.verdicts[class] = refused
-	if !o.match(&s.trial, c.ad) {
+	found, rank := refused, 0.0
+	if o.match(&s.trial, c.ad) {
+		found, rank = matches, o.rank(&s.trial, c.ad)
+	}
+	if s.probes && s.meter.Exceeded() > 0 {
+		c.dear, s.stopped = true, true
 		return
 	}
-	c.verdicts[class] = matches
-	if r := o.rank(&s.trial, c.ad); r != 0 {
+	c.verdicts[class] = found
+	if rank != 0 {
 		if len(c.ranks) <= class {
 			c.ranks = append(c.ranks, make([]float64, len(c.verdicts)-len(c.ranks))...)
 		}
-		c.ranks[class] = r
+		c.ranks[class] = rank
 	}
 }
 
@@ -240,7 +246,9 @@ func (s *search) run() (steps int64) {
 	case !c.complete:
 		c.candidates = backfill.Candidates{}
 	}
-	c.exceeded += s.meter.Exceeded() - s.excused
+	if !s.probes {
+		c.exceeded += s.meter.Exceeded() - s.excused
+	}
 	c.steps += s.steps() + compared
 	return s.steps() + compared
 }

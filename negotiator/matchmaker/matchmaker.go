@@ -14,9 +14,9 @@
 // candidates; see [Matchmaker.Unmatched].
 //
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
-// account.go how far; match.go candidates of one autocluster; fault.go what slots take themselves; class.go which jobs are alike; view.go
-// which slots are alike; usual.go the job by which slots are judged; fit.go why a job matches few slots
-// or none.
+// account.go how far; match.go candidates of one autocluster; fault.go what slots take themselves;
+// class.go which jobs are alike; view.go which slots are alike; usual.go the job by which slots are
+// judged; fit.go why a job matches few slots or none.
 package matchmaker
 
 import (
@@ -113,6 +113,7 @@ type autocluster struct {
 	complete bool      // it was matched with all slots, though some may have changed since
 	read     int       // how much of view.moved its candidates take into account
 	bundles  int       // and how many bundles
+	dear     bool      // a probe has shown that it is dear
 	later    bool      // dear slots were left out, as a Match had no steps left for them
 
 	steps    int64 // that its matching took since it was complete
@@ -343,7 +344,7 @@ func (m *Matchmaker) drop(c *autocluster) {
 	}
 	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
 	c.complete, c.candidates = false, backfill.Candidates{}
-	c.steps, c.pairs, c.exceeded, c.later = 0, 0, 0, false
+	c.steps, c.pairs, c.exceeded, c.dear, c.later = 0, 0, 0, false, false
 }
 
 // current reports whether an autocluster's candidates are up to date.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Expensive says that jobs of a user were put off in a Match, as it is too expensive to find out
@@ -16,16 +17,18 @@ type Expensive struct {
 
 // matchAll matches the autoclusters that need it, within the limits. Each may first take a small
 // part of its limit, so that cheap ones do not wait for expensive ones of the same user; those that
-// were put off before come after the others.
+// were put off before come after the others, and dear ones last.
 func (m *Matchmaker) matchAll(ctx context.Context) {
 	whole := m.limits.Cluster
 	if whole == 0 {
 		whole = math.MaxInt64
 	}
-	var fresh, again []*autocluster
+	var fresh, again, dear []*autocluster
 	for _, c := range m.clusters {
 		switch {
 		case len(c.users) == 0 || c.void:
+		case c.dear:
+			dear = append(dear, c)
 		case c.pause == 0:
 			fresh = append(fresh, c)
 		default:
@@ -35,9 +38,25 @@ func (m *Matchmaker) matchAll(ctx context.Context) {
 	first := func(c *autocluster) int64 { return min(whole, max(1, whole/firstPart)*int64(max(1, c.pause))) }
 	rest := m.matchSome(ctx, fresh, first)
 	rest = append(rest, m.matchSome(ctx, again, first)...)
-	for _, c := range m.matchSome(ctx, rest, func(*autocluster) int64 { return whole }) {
+	rest, found := split(rest)
+	rest, more := split(m.matchSome(ctx, rest, func(*autocluster) int64 { return whole }))
+	m.accounts.limitDear()
+	rest = append(rest, m.matchSome(ctx, slices.Concat(dear, found, more), first)...)
+	for _, c := range rest {
 		m.putOff(c, m.payer(c))
 	}
+}
+
+// split parts the dear autoclusters from the others.
+func split(all []*autocluster) (others, dear []*autocluster) {
+	for _, c := range all {
+		if c.dear {
+			dear = append(dear, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return others, dear
 }
 
 // divisions is how often a Match divides among users what all of them may spend, at most.
@@ -89,23 +108,22 @@ func (m *Matchmaker) turn(ctx context.Context, c *autocluster, most int64) outco
 	if most = min(most, m.accounts.allows(a)); !isDue {
 		most = 0
 	}
-	stopped, tried := true, c.exceeded
+	stopped, tried, wasDear := true, c.exceeded, c.dear
 	if most > 0 || c.complete {
-		if c.view == nil {
-			c.view = m.viewOf(c.ad)
-		}
-		s := search{trial: trial{m: m}, c: c, most: most, ended: ctx.Err}
-		m.accounts.spend(a, s.run())
-		stopped = s.stopped
+		var steps int64
+		steps, stopped = m.search(ctx, c, most)
+		m.accounts.spend(a, steps)
 	}
 	switch {
 	case !stopped:
 		if c.exceeded > tried {
 			m.accounts.suspect(a)
 		}
-		c.steps, c.pairs, c.pause = 0, 0, 0
+		c.steps, c.pairs, c.pause, c.dear = 0, 0, 0, false
 	case !isDue || ctx.Err() != nil:
 		m.open = true
+	case c.dear && !wasDear:
+		return needsMore
 	case c.isDear() && m.accounts.allows(a) > 0:
 		m.putOff(c, a)
 	case c.isDear():
@@ -119,6 +137,23 @@ func (m *Matchmaker) turn(ctx context.Context, c *autocluster, most int64) outco
 	return done
 }
 
+// search brings the candidates of an autocluster up to date, in so many steps. Unless it is known
+// to be dear, a probe finds out whether it is.
+func (m *Matchmaker) search(ctx context.Context, c *autocluster, most int64) (steps int64, stopped bool) {
+	if c.view == nil {
+		c.view = m.viewOf(c.ad)
+	}
+	s := search{trial: trial{m: m, limit: m.limits.Evaluation}, c: c, most: most, ended: ctx.Err}
+	if !c.dear && s.limit > dearPair {
+		s.limit, s.probes = dearPair, true
+	}
+	steps = s.run()
+	if s.probes && c.dear {
+		c.steps, c.pairs = 0, 0 // what the probe took is not the price of a pair
+	}
+	return steps, s.stopped
+}
+
 // isDear reports whether an autocluster that is not complete is too expensive.
 func (c *autocluster) isDear() bool { return c.exceeded > 0 || c.steps > dearPair*c.pairs }
 
@@ -128,6 +163,8 @@ func (m *Matchmaker) await(c *autocluster) {
 	switch a := m.payer(c); {
 	case c.isDear():
 		m.putOff(c, a)
+	case c.dear:
+		m.countAll(c)
 	case a.left <= 0:
 		a.short = true
 	default:
@@ -156,12 +193,17 @@ func (m *Matchmaker) putOff(c *autocluster, payer *account) {
 	c.pause = min(max(2*c.pause, 2), mostPause)
 	c.due = m.cycle + c.pause
 	m.accounts.suspect(payer)
+	m.countAll(c)
+}
+
+// countAll adds the jobs of an autocluster to the list of what was put off in this Match.
+func (m *Matchmaker) countAll(c *autocluster) {
 	for _, u := range c.users {
 		m.count(u, c.steps)
 	}
 }
 
-// count adds to the list of what was put off in this Match.
+// count adds jobs of a user to that list.
 func (m *Matchmaker) count(u user, steps int64) {
 	for i := range m.expensive {
 		if e := &m.expensive[i]; e.User == u.name {
@@ -200,6 +242,8 @@ func (m *Matchmaker) Unmatched(id int) (why string, is bool) {
 	case c.due > m.cycle:
 		return fmt.Sprintf("its Requirements are too expensive: %s for %d of %d slots; this goes on in %d cycles",
 			Cost(c.steps), c.known(m), m.offers(), c.due-m.cycle), true
+	case c.dear:
+		return "its Requirements are too expensive: others like it come first", true
 	default:
 		return "is not matched with all slots yet: the next cycle goes on", true
 	}
