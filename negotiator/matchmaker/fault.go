@@ -104,24 +104,6 @@ func (t *trial) plainly(job *classad.ClassAd) *classad.ClassAd {
 	if t.job == job && t.plain != nil {
 		return t.plain
 	}
-	t.job, t.plain = job, &classad.ClassAd{}
-	for name, e := range job.All() {
-		v := e.Eval(classad.Scope{MaxSteps: 2})
-		number, isNumber := v.Int()
-		text, isText := v.Text()
-		truth, isBool := v.Bool()
-		switch {
-		case isBool:
-			t.plain.SetBool(name, truth)
-		case isNumber:
-			t.plain.SetInt(name, number)
-		case isText && len(text) <= longestPlain:
-			t.plain.SetString(name, text)
-		default:
-			if n, isReal := v.Number(); isReal {
-				t.plain.SetReal(name, n)
-			}
-		}
-	}
+	t.job, t.plain = job, job.Values(longestPlain)
 	return t.plain
 }

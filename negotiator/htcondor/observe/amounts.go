@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -25,35 +26,54 @@ func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 // counts until many others have been seen.
 type rounding struct {
 	resources []string
-	ways      map[string]*negotiator.Slot // one slot of each consumption policy, by the policy's text
-	most      int                         // when there are so many, those of slots that are gone are dropped
+	ways      map[string]*way // by the text of the consumption policy
+	most      int             // when there are so many, those of slots that are gone are dropped
+}
+
+// way is a consumption policy: one slot that has it, and the most of each resource that a slot with it
+// has. It has no slot if it is too expensive.
+type way struct {
+	slot     *negotiator.Slot
+	capacity backfill.Vector
 }
 
 // fewRoundings is how many ways of rounding are always kept.
 const fewRoundings = 50
 
 func newRounding(resources []string) rounding {
-	return rounding{resources: resources, ways: map[string]*negotiator.Slot{}, most: fewRoundings}
+	return rounding{resources: resources, ways: map[string]*way{}, most: fewRoundings}
 }
 
 // add notes how a slot rounds up the amounts that jobs request, and reports whether that is new. If
 // too many ways are noted, it drops those that none of the slots in the map has.
 func (r *rounding) add(slot *negotiator.Slot, all map[string]*Slot) bool {
 	key := r.policy(slot.Ad)
-	if r.ways[key] != nil {
-		return false
-	}
-	if len(r.ways) >= r.most {
+	if r.ways[key] == nil && len(r.ways) >= r.most {
 		clear(r.ways)
 		for _, s := range all {
 			if s.Ad != nil && !s.Static {
-				r.ways[r.policy(s.Ad.Ad)] = s.Ad
+				r.note(r.policy(s.Ad.Ad), s.Ad)
 			}
 		}
 		r.most = max(fewRoundings, 2*len(r.ways))
 	}
-	r.ways[key] = slot
-	return true
+	return r.note(key, slot)
+}
+
+// note notes a slot with a policy. It reports whether the policy is new, or none of its slots had as
+// much of a resource.
+func (r *rounding) note(policy string, slot *negotiator.Slot) (grew bool) {
+	w := r.ways[policy]
+	if w == nil {
+		r.ways[policy] = &way{slot, slices.Clone(slot.Capacity)}
+		return true
+	}
+	for i, amount := range slot.Capacity {
+		if amount > w.capacity[i] {
+			w.capacity[i], grew = amount, policy != ""
+		}
+	}
+	return grew
 }
 
 // policy returns the text of a slot's consumption policy; "" if it has none.
@@ -67,37 +87,71 @@ func (r *rounding) policy(ad *classad.ClassAd) string {
 	return text.String()
 }
 
+// Bounds of a slot's consumption policy, which any startd can set: what it takes to evaluate for a
+// resource, and up to how many bytes a text of the job counts as the policy's own business.
+const (
+	maxConsumptionSteps = 1000
+	longestPlain        = 256
+)
+
 // taken returns how much of each resource a chunk of the job gets, at most, on a slot of the pool,
-// if it requests the amounts asked. It errs if a slot's consumption policy takes too many steps with
-// the job's attributes.
+// if it requests the amounts asked. A policy by which the job would fit none of its slots does not
+// count, and one that is too expensive by itself is dropped: else one startd could have no job of the
+// pool fit. It errs if a policy takes too many steps by the fault of the job's attributes.
 func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.Vector, error) {
-	var m classad.Meter
 	most := append(backfill.Vector{}, asked...)
-	for policy, s := range r.ways {
-		if policy == "" {
-			for i, amount := range asked {
-				most[i] = max(most[i], roundUp(r.resources[i], amount, s.Capacity[i]))
+	var plain *classad.ClassAd
+	for _, w := range r.ways {
+		amounts, affordable := r.by(w, job, asked)
+		if !affordable {
+			if plain == nil {
+				plain = job.Values(longestPlain)
 			}
-			continue
+			if _, affordable = r.by(w, plain, asked); affordable {
+				return nil, fmt.Errorf("what it consumes is too expensive to evaluate: a slot's policy takes more than %d steps with it",
+					maxConsumptionSteps)
+			}
+			w.slot = nil
 		}
-		for i, resource := range r.resources {
-			e, ok := s.Ad.Lookup("Consumption" + resource)
-			if !ok {
-				continue
-			}
-			n, isNumber := e.Eval(classad.Scope{
-				My: s.Ad, Target: job, MaxSteps: classad.FewSteps, Meter: &m,
-			}).Number()
-			if isNumber && n >= 0 && n < backfill.MaxAmount {
-				most[i] = max(most[i], ceil(n))
-			}
+		for i, amount := range amounts {
+			most[i] = max(most[i], amount)
 		}
-	}
-	if m.Exceeded() > 0 {
-		return nil, fmt.Errorf("what it consumes is too expensive to evaluate: a slot's policy takes more than %d steps with it",
-			classad.FewSteps)
 	}
 	return most, nil
+}
+
+// by returns what a chunk of the job gets of each resource by a policy; nothing if that is more than
+// any slot with it has, or if it was dropped. It returns false if it takes too many steps.
+func (r *rounding) by(w *way, job *classad.ClassAd, asked backfill.Vector) (_ backfill.Vector, affordable bool) {
+	s := w.slot
+	if s == nil {
+		return nil, true
+	}
+	amounts, policy := slices.Clone(asked), false
+	var m classad.Meter
+	for i, resource := range r.resources {
+		e, ok := s.Ad.Lookup("Consumption" + resource)
+		if !ok {
+			continue
+		}
+		policy = true
+		n, isNumber := e.Eval(classad.Scope{My: s.Ad, Target: job, MaxSteps: maxConsumptionSteps, Meter: &m}).Number()
+		if m.Exceeded() > 0 {
+			return nil, false
+		}
+		if isNumber && n >= 0 && n < backfill.MaxAmount {
+			amounts[i] = max(amounts[i], ceil(n))
+		}
+		if amounts[i] > w.capacity[i] {
+			return nil, true
+		}
+	}
+	if !policy {
+		for i, amount := range asked {
+			amounts[i] = roundUp(r.resources[i], amount, s.Capacity[i])
+		}
+	}
+	return amounts, true
 }
 
 func ceil(n float64) int64 {

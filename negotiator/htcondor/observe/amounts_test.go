@@ -54,7 +54,7 @@ func TestRoundingsAreBounded(t *testing.T) {
 	o := quiet()
 	for i := range 3 * fewRoundings {
 		o.number++
-		_, err := o.readSlot(cedar.Lines(partitionable(fmt.Sprintf("ConsumptionCpus = %d\n", i+1))), o.number)
+		_, err := o.readSlot(cedar.Lines(partitionable(fmt.Sprintf("TotalSlotCpus = 1000\nConsumptionCpus = %d\n", i+1))), o.number)
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, len(o.rounding.ways), fewRoundings+1)
