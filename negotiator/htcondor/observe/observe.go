@@ -97,29 +97,34 @@ func (o *Observer) Forget(slots []string) {
 // look is a look at the pool under way, and what it has seen so far.
 type look struct {
 	Snapshot
-	grew  bool // ads refer to attributes that were not asked for
-	again bool // if so, there will be another round of questions
+	grew bool // ads refer to attributes that were not asked for
 }
 
 func (l *look) problem(format string, arguments ...any) {
 	l.Problems = append(l.Problems, fmt.Sprintf(format, arguments...))
 }
 
-// rounds is how often a look asks at most.
-const rounds = 5
+// A look asks at most so often. The first one learns what all slots refer to.
+const (
+	firstRounds = 5
+	rounds      = 3
+)
 
 // Look asks the collector for the pool's ads and the schedds for their queues, all schedds in
-// parallel. If the answers refer to attributes that were not asked for, it asks again, up to four
-// times; what the last answers lack counts as undefined until the next look. An error is the collector's or the context's; whatever else fails is listed in the
-// snapshot's Problems.
+// parallel. If the answers refer to attributes that were not asked for, it asks again; what the last
+// answers lack counts as undefined until the next look. An error is the collector's or the
+// context's; whatever else fails is listed in the snapshot's Problems.
 func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}
 	l.Began = o.now()
 	o.looked = l.Began
 	o.restrip()
-	for round := range rounds {
+	last := o.number + rounds
+	if o.number == 0 {
+		last = firstRounds
+	}
+	for l.grew = true; l.grew && o.number < last; {
 		o.number++
-		l.again = round < rounds-1
 		l.Number, l.grew, l.Problems, l.Negotiators, l.Submitters = o.number, false, nil, nil, 0
 		o.askAll(ctx)
 		if err := o.askCollector(ctx, l); err != nil {
@@ -131,10 +136,9 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		o.findMoved()
 		o.askAll(ctx) // those that are new
 		o.hear(ctx, l)
-		if !l.grew {
-			break
+		if l.grew {
+			o.restrip()
 		}
-		o.restrip()
 	}
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)

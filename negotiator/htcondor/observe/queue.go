@@ -43,7 +43,6 @@ type question struct {
 	name         string
 	jobs         string // a constraint
 	attributes   []string
-	round        int // the number of the look's round of questions
 	began        time.Time
 	stoppedSince time.Time
 	most         int             // bytes that are kept of the answer
@@ -80,7 +79,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 	began, since := o.now(), time.Now()
 	q := question{
 		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
-		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(), round: o.number,
+		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
 		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most, run: o.run,
 	}
 	patience := o.s.Patience
@@ -166,7 +165,7 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 			continue
 		}
 		s.stopReading()
-		if o.accept(s, r) && !(l.again && o.soonBetter(r)) {
+		if o.accept(s, r) {
 			l.grew = o.digest(s, r, l.Number) || l.grew
 		}
 		if s.Failed != nil {
@@ -200,7 +199,8 @@ func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answ
 }
 
 // accept notes whether a schedd answered, and tells whether the answer is of use: no error, and of
-// the jobs that are asked for now.
+// the jobs that are asked for now. It may lack attributes that are asked for since, as does what it
+// replaces.
 func (o *Observer) accept(s *schedd, r reading) bool {
 	switch {
 	case r.err != nil && s.Failed == nil:
@@ -214,13 +214,6 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 		s.asleep = o.now().Add(brokeredPause)
 	}
 	return r.err == nil && r.jobs == o.wantedJobs()
-}
-
-// soonBetter tells whether an answer lacks attributes that slots were seen to refer to in the same
-// round, so that the next round of the look asks the schedd for them. An answer to an earlier
-// question lacks them, too, but so does what it replaces.
-func (o *Observer) soonBetter(r reading) bool {
-	return r.round == o.number && !slices.Equal(r.attributes, o.jobAttributes.projection())
 }
 
 // digest takes in what the look of this number read of a schedd's queue. It reports whether jobs
