@@ -135,7 +135,7 @@ func (n *Negotiator) restore(from Checkpoint) error {
 // matchPatiently matches all jobs. A user with so many different jobs that one cycle would not match
 // them all gets several, as jobs lose their reservations where it is not known what they match.
 func (n *Negotiator) matchPatiently() ([]backfill.CandidateSet, error) {
-	const cycles = 10
+	const cycles = 100
 	sets, err := n.matchmaker.Match(context.Background())
 	for i := 1; i < cycles && err == nil && n.matchmaker.Hurries(); i++ {
 		var more []backfill.CandidateSet

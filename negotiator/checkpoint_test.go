@@ -10,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // restored is a negotiator that continues from a checkpoint.
@@ -258,6 +259,30 @@ func TestRestoreWithLessThanAll(t *testing.T) {
 	name, _ := n.State().Policy()
 	require.Equal(t, "conservative", name)
 	require.EqualValues(t, 11, n.Checkpoint().Jobs[1].Start)
+}
+
+// TestALargeQueueIsRestoredWhole: a user with far more different jobs than a cycle may match keeps all
+// reservations, and so do others beside him.
+func TestALargeQueueIsRestoredWhole(t *testing.T) {
+	c := configured(t, "conservative", "fcfs")
+	c.Matching = matchmaker.Limits{Evaluation: 10_000, Cluster: 20_000, User: 20_000, All: 40_000}
+	m := Checkpoint{Now: 5, Policy: "conservative", Guarantees: true}
+	for i := range 50 {
+		m.Slots = append(m.Slots, newSlot(t, fmt.Sprint("slot", i), 1, fmt.Sprintf("Site = %d", i)))
+	}
+	for i := range 600 {
+		slot, start := m.Slots[i%50], backfill.Time(100+100*(i/50))
+		m.Jobs = append(m.Jobs, JobCheckpoint{
+			Job:       newJob(t, i+1, 1, fmt.Sprintf("Requirements = TARGET.Site >= 0 && TARGET.Site < %d; Owner = %q", 100+i, fmt.Sprint("bob", i%2))),
+			Placement: Placement{{Slot: slot, Count: 1}}, Start: start, End: start + 10, Promised: true, Guarantee: start,
+		})
+	}
+	n := restored(t, c, m)
+	require.Zero(t, n.matchmaker.Unplanned())
+	for _, j := range n.Checkpoint().Jobs {
+		require.Empty(t, j.Held)
+		require.NotNil(t, j.Placement, "job %d keeps its reservation", j.Job.ID)
+	}
 }
 
 // BenchmarkCheckpoint makes a checkpoint of 10,000 jobs on 10,000 slots, and restores it.
