@@ -21,7 +21,7 @@ type Limits struct {
 }
 
 // StrangersLimits returns the limits for a pool whose users need not trust each other. A user can
-// lengthen one cycle by about a second (with a thousand dear autoclusters by 0.2 s), and all cycles by
+// lengthen one cycle by about a second (with a thousand dear autoclusters by 0.1 s), and all cycles by
 // about 0.06 s; many users together, or one
 // under many names, one cycle by about two seconds, and all cycles by 0.06 s. An autocluster of a
 // usual job with slots of 200 classes takes 12,000 steps.
@@ -125,8 +125,11 @@ func (a *account) renew(limit int64) {
 	a.left, a.quota, a.dear, a.short, a.crowded = a.share, 0, false, false, false
 }
 
-// limitDear begins the part of a Match in which dear autoclusters are matched.
-func (a *accounts) limitDear() { a.left = min(a.left, max(1, a.limits.User/dearPart)) }
+// limitDear begins the part of a Match in which dear autoclusters are matched. Suspects get less.
+func (a *accounts) limitDear() {
+	a.left = min(a.left, max(1, a.limits.User/dearPart))
+	a.suspects.left = min(a.suspects.left, max(1, a.limits.User/leastPart))
+}
 
 // user returns the account of a user.
 func (a *accounts) user(name string) *account {

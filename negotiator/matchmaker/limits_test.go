@@ -85,7 +85,7 @@ func TestTheFirstMatchOfDearJobsIsShort(t *testing.T) {
 		for i := range 1000 {
 			p.clusterOf(t, ad(t, fmt.Sprintf("Requirements = (%s) && TARGET.Name != \"x\"; RequestMemory = %d", manyChoices, i)))
 		}
-		require.Less(t, p.spend(t, spent), p.limits.User/5, "%d slots", slots)
+		require.Less(t, p.spend(t, spent), p.limits.User/8, "%d slots", slots)
 		require.False(t, p.Hurries())
 		require.Equal(t, 1000, p.Unplanned())
 		why, _ := p.Unmatched(999)
