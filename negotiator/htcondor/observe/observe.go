@@ -64,6 +64,7 @@ type Observer struct {
 	specs                         map[string]*Spec           // by the text of the job's ad
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
 	referSteps                    map[string]int             // by user: what it took to follow what its jobs refer to
+	referStepsOfAll               int                        // and for all users
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
 }

@@ -15,7 +15,8 @@ import (
 const (
 	maxReferSteps   = 500_000
 	maxReferOfUser  = 20_000_000 // until names that nothing refers to are looked for, see shrink
-	usualReferSteps = 2000       // takes less time than reading an ad, and is not counted for a user
+	maxReferOfAll   = 4 * maxReferOfUser
+	usualReferSteps = 2000 // takes less time than reading an ad, and is not counted for a user
 )
 
 // Why a job is not planned whose references were not followed.
@@ -47,12 +48,16 @@ func externals(ad *classad.ClassAd, wanted func(name string) bool, most int) (fo
 }
 
 // references returns what a job's ad refers to, see [externals]. It errs if it is too expensive to
-// find out, for one ad or for those of the job's user, to whom it is charged.
+// find out, for one ad or for those of the job's user, to whom it is charged. All users together
+// may take maxReferOfAll, and each a quarter of what the others have left: so many users with expensive
+// jobs, or one under many names, leave something to all others.
 func (o *Observer) references(ad *classad.ClassAd) ([]string, error) {
 	user, _ := ad.Text("User")
-	left := maxReferOfUser - o.referSteps[user]
-	names, steps, all := externals(ad, func(string) bool { return true }, min(maxReferSteps, left+usualReferSteps))
-	o.referSteps[user] += max(0, steps-usualReferSteps)
+	left := (maxReferOfAll-o.referStepsOfAll+o.referSteps[user])/4 - o.referSteps[user]
+	names, steps, all := externals(ad, func(string) bool { return true }, min(maxReferSteps, max(0, left)+usualReferSteps))
+	charged := max(0, steps-usualReferSteps)
+	o.referSteps[user] += charged
+	o.referStepsOfAll += charged
 	switch {
 	case all:
 		return names, nil

@@ -69,6 +69,27 @@ func TestAUserWhoseJobsReferToTooMuch(t *testing.T) {
 	require.NoError(t, specOf("bob", "Requirements = TARGET.Arch == \"X\"\n").Wrong)
 }
 
+// Many users whose jobs refer to too much, who may be one user under many names, are limited together,
+// and leave something to others.
+func TestManyUsersWhoseJobsReferToTooMuch(t *testing.T) {
+	o := quiet()
+	list := "Requirements = false" + numbered(1000, ` || TARGET.Machine == "node%d"`) + "\n"
+	specOf := func(user, more string) *Spec {
+		ad, err := classad.ParseOld(strings.Replace(job(""), "alice", user, 1) + more)
+		require.NoError(t, err)
+		spec, _ := o.specOf(ad, "schedd")
+		return spec
+	}
+	for i := range 200 {
+		specOf(fmt.Sprint("eve", i%10), fmt.Sprintf("RequestCpus = %d\n", i+1)+worstReferences["all refer to all"])
+	}
+	require.Greater(t, o.referStepsOfAll, maxReferOfAll/2)
+	require.NoError(t, specOf("bob", list).Wrong)
+	require.LessOrEqual(t, o.referStepsOfAll, maxReferOfAll)
+	o.recall()
+	require.Zero(t, o.referStepsOfAll)
+}
+
 // A job that names a thousand machines may refer to them.
 func TestAJobThatNamesAThousandMachines(t *testing.T) {
 	o := quiet()

@@ -228,7 +228,7 @@ func (o *Observer) shrink() {
 
 // recall notes what the jobs and slots that are known now refer to, and forgets what others did.
 func (o *Observer) recall() {
-	o.refersOf, o.referSteps = map[string]map[string]bool{}, map[string]int{}
+	o.refersOf, o.referSteps, o.referStepsOfAll = map[string]map[string]bool{}, map[string]int{}, 0
 	seen := map[*Spec]bool{}
 	for _, s := range o.schedds {
 		for _, g := range s.Groups {
