@@ -37,6 +37,14 @@ const maxQueue = 256 << 20
 // broker (CCB): another try would only delay each look.
 const brokeredPause = 5 * time.Minute
 
+// A schedd whose answer failed after longer than a look waits is left alone for restAfterFailure
+// times as long as that took, but for maxRest at most: an answer that does not end would take a
+// processor otherwise.
+const (
+	restAfterFailure = 3
+	maxRest          = 5 * time.Minute
+)
+
 // question is what a schedd is asked.
 type question struct {
 	schedd       client.Schedd
@@ -212,6 +220,8 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 	s.Failed = r.err
 	if errors.Is(r.err, cedar.ErrBrokered) && s.Since.IsZero() {
 		s.asleep = o.now().Add(brokeredPause)
+	} else if r.err != nil && r.took > o.s.Hold {
+		s.asleep = o.now().Add(min(restAfterFailure*r.took, maxRest))
 	}
 	return r.err == nil && r.jobs == o.wantedJobs()
 }

@@ -94,6 +94,32 @@ func TestEndlessQueue(t *testing.T) {
 	require.Len(t, s.Problems, 1)
 }
 
+// TestFailuresThatTakeLong says that a schedd is left alone for a while whose answer failed after
+// longer than a look waits, and that one which fails at once is asked in the next look.
+func TestFailuresThatTakeLong(t *testing.T) {
+	for name, c := range map[string]struct{ took, rests time.Duration }{
+		"at once":          {took: time.Millisecond},
+		"while it waited":  {took: 5 * time.Second},
+		"it took long":     {took: 10 * time.Second, rests: 30 * time.Second},
+		"it took too long": {took: time.Hour, rests: maxRest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSite(t, "s@test")
+			p.s.Hold = 5 * time.Second
+			p.see()
+			s := p.Observer.schedds["s@test"]
+			require.False(t, p.accept(s, reading{err: errors.New("it does not end"), took: c.took}))
+			if c.rests > 0 {
+				p.at = p.at.Add(c.rests - 2*time.Second)
+				require.False(t, p.see().Schedds["s@test"].Read, "a second too early")
+				require.ErrorContains(t, s.Failed, "it does not end")
+			}
+			require.True(t, p.see().Schedds["s@test"].Read)
+			require.NoError(t, s.Failed)
+		})
+	}
+}
+
 // TestAnotherConstraint says since when a schedd is asked for the jobs that it is asked for now,
 // and that its old answer does not count.
 func TestAnotherConstraint(t *testing.T) {
