@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,11 +142,11 @@ func TestAnotherConstraint(t *testing.T) {
 // chain is the ad of a slot whose START refers to an attribute of this name, which refers to another
 // one, and so on: each is asked for when the one before is known.
 func chain(name string) string {
-	links := "START = " + name + "_0\n"
+	links := []string{"START = " + name + "_0"}
 	for link := range 8 {
-		links += fmt.Sprintf("%s_%d = %[1]s_%[3]d\n", name, link, link+1)
+		links = append(links, fmt.Sprintf("%s_%d = %[1]s_%[3]d", name, link, link+1))
 	}
-	return partitionable(links + "Requirements = START\n")
+	return partitionable(strings.Join(links, "\n") + "\nRequirements = START\n")
 }
 
 // TestSlotsReferToEverMore says that queues are read although a slot refers to attributes that
