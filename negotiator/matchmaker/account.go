@@ -21,10 +21,10 @@ type Limits struct {
 }
 
 // StrangersLimits returns the limits for a pool whose users need not trust each other. A user can
-// lengthen one cycle by about a second (with a thousand dear autoclusters by 0.1 s), and all cycles by
-// about 0.06 s; many users together, or one
-// under many names, one cycle by about two seconds, and all cycles by 0.06 s. An autocluster of a
-// usual job with slots of 200 classes takes 12,000 steps.
+// lengthen one cycle by about a second (with a thousand dear autoclusters by 0.1 s), and all cycles
+// by about 0.06 s; many users together, or one under many names, one cycle by about two seconds,
+// and all cycles by 0.06 s. An autocluster of a usual job with slots of 200 classes takes 12,000
+// steps.
 func StrangersLimits() Limits {
 	return Limits{Evaluation: classad.FewSteps, Cluster: 2_000_000, User: 20_000_000, All: 40_000_000}
 }

@@ -154,8 +154,9 @@ func New(
 }
 
 // Add adds new slots and bundles, and replaces the ads of slots that come back. It reports whether
-// they refer to attributes of clustered jobs to which no slot or bundle referred before. If so, all autoclusters
-// are void: they have no candidates any more, and the caller must cluster all jobs anew.
+// they refer to attributes of clustered jobs to which no slot or bundle referred before. If so, all
+// autoclusters are void: they have no candidates any more, and the caller must cluster all jobs
+// anew.
 //
 // A slot that comes back with the same ad, or with changes only in attributes to which no job
 // refers, needs no new matching.
