@@ -250,7 +250,7 @@ func (r *references) resolve(n name, f *frame, inScope bool) {
 		v, ok := f.ad.find(&n)
 		switch {
 		case !ok:
-			v, ok = r.special(&n, f)
+			v, ok = r.special(&n, f, inScope)
 		case f == r.root && !r.external:
 			r.add(n.text)
 		}
@@ -272,7 +272,7 @@ func (r *references) resolve(n name, f *frame, inScope bool) {
 // special resolves a word of the language. MY, root and others that stand for an ad refer to all
 // attributes of that ad, as if they stood in f; CurrentTime refers to nothing. ok is false for
 // other names, and for parent if no ad is around f.
-func (r *references) special(n *name, f *frame) (found Value, ok bool) {
+func (r *references) special(n *name, f *frame, inScope bool) (found Value, ok bool) {
 	ad := f
 	switch n.word {
 	case wordMy, wordSelf:
@@ -287,6 +287,9 @@ func (r *references) special(n *name, f *frame) (found Value, ok bool) {
 	}
 	if ad == nil {
 		return undefined, false
+	}
+	if inScope && !r.external {
+		return undefined, true // walk would leave its attributes out
 	}
 	if r.paid && !r.ev.spend(stepsPerElement*ad.ad.len()) {
 		r.failed = true
