@@ -12,6 +12,9 @@ import (
 // in its size. Two thousand names take 200,000.
 const mostRefers = 500_000
 
+// mostNames is how many attribute names are remembered of jobs, and about how many of slots.
+const mostNames = 1 << 16
+
 // notice adds the attributes of a job to which a slot's or a bundle's expressions refer to those that
 // matter. All expressions count, not Requirements and Rank alone, as a job's expressions may refer to
 // any attribute of the slot. It reports whether an attribute is new that a job has which was clustered:
@@ -26,11 +29,28 @@ func (m *Matchmaker) notice(ad *classad.ClassAd) (divides, all bool) {
 		for _, name := range external {
 			name = strings.ToLower(name)
 			if !m.seen[name] {
-				m.seen[name], divides = true, divides || m.limits == (Limits{}) || m.had[name]
+				m.seen[name], divides = true, divides || m.hadAll || m.had[name]
 			}
 		}
 	}
 	return divides, true
+}
+
+// forget drops the names to which no slot and no bundle refers any more, if there are very many.
+func (m *Matchmaker) forget() {
+	if len(m.seen) <= m.mostSeen {
+		return
+	}
+	m.seen = map[string]bool{}
+	for i := range m.slots {
+		if !m.slots[i].barred {
+			m.notice(m.slots[i].ad)
+		}
+	}
+	for _, b := range m.bundles {
+		m.notice(b.Ad)
+	}
+	m.mostSeen = max(mostNames, 2*len(m.seen))
 }
 
 // refs returns what an expression refers to, within a limit of steps if there are limits.
@@ -42,9 +62,10 @@ func (m *Matchmaker) refs(e *classad.Expr, ad *classad.ClassAd, meter *classad.M
 }
 
 // remember notes which attributes the ad of a job has, in a pool with limits: in others, slots do not
-// make up names to have all jobs matched anew.
+// make up names to have all jobs matched anew. When jobs have very many, all names count as had until
+// the jobs are clustered anew.
 func (m *Matchmaker) remember(ad *classad.ClassAd) {
-	if m.limits == (Limits{}) {
+	if m.hadAll {
 		return
 	}
 	for name := range ad.All() {
@@ -52,6 +73,19 @@ func (m *Matchmaker) remember(ad *classad.ClassAd) {
 			m.spelled[name], m.had[strings.ToLower(name)] = true, true
 		}
 	}
+	if len(m.spelled) > mostNames {
+		m.hadAll, m.had, m.spelled = true, nil, nil
+	}
+}
+
+// clusterAnew voids all autoclusters: their jobs may differ in an attribute to which slots refer now.
+func (m *Matchmaker) clusterAnew() {
+	clear(m.byText)
+	clear(m.byAd)
+	for _, c := range m.clusters {
+		c.void, m.open = true, true
+	}
+	m.hadAll, m.had, m.spelled = m.limits == (Limits{}), map[string]bool{}, map[string]bool{}
 }
 
 // asks returns the attributes of a slot on which a match with a job's ad can depend, lower case:
@@ -59,22 +93,24 @@ func (m *Matchmaker) remember(ad *classad.ClassAd) {
 // Rank.
 func (m *Matchmaker) asks(ad *classad.ClassAd) map[string]bool {
 	asked := map[string]bool{"requirements": true, "rank": true}
-	for name := range m.significant() {
-		if e, ok := ad.Lookup(name); ok {
-			_, external, _ := e.Refs(ad) // including what the attributes within the ad refer to
-			for _, name := range external {
-				asked[strings.ToLower(name)] = true
-			}
+	for _, name := range m.significant(ad) {
+		e, _ := ad.Lookup(name)
+		_, external, _ := e.Refs(ad) // including what the attributes within the ad refer to
+		for _, name := range external {
+			asked[strings.ToLower(name)] = true
 		}
 	}
 	return asked
 }
 
-// significant yields the attributes of a job that matter: those that always do, and those to which
-// slots refer.
-func (m *Matchmaker) significant() map[string]bool {
-	names := maps.Clone(m.always)
-	maps.Copy(names, m.seen)
+// significant returns the attributes of a job's ad that matter: those that always do, and those to
+// which slots refer.
+func (m *Matchmaker) significant(ad *classad.ClassAd) (names []string) {
+	for name := range ad.All() {
+		if key := strings.ToLower(name); m.always[key] || m.seen[key] {
+			names = append(names, key)
+		}
+	}
 	return names
 }
 

@@ -21,7 +21,6 @@ package matchmaker
 
 import (
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -64,7 +63,9 @@ type Matchmaker struct {
 	ownSteps   map[*classad.ClassAd]int // see own
 	unbearable int                      // how many of ownSteps are too many
 	seen       map[string]bool          // job attributes that slots refer to, lower case
+	mostSeen   int                      // how many of these there may be before some are forgotten
 	had        map[string]bool          // attributes of the jobs that were clustered, lower case
+	hadAll     bool                     // they may have any attribute
 	spelled    map[string]bool          // the same, as the jobs' ads spell them
 	views      map[string]*view         // by key
 	text       []byte                   // memory that class reuses
@@ -142,14 +143,15 @@ func New(
 ) *Matchmaker {
 	m := &Matchmaker{
 		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
-		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{},
-		had: map[string]bool{}, spelled: map[string]bool{}, views: map[string]*view{},
+		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, mostSeen: mostNames,
+		views:  map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
 		accounts: newAccounts(limits),
 	}
 	for _, resource := range resources {
 		m.always["request"+strings.ToLower(resource)] = true
 	}
+	m.clusterAnew()
 	return m
 }
 
@@ -169,12 +171,9 @@ func (m *Matchmaker) Add(slots []Slot, bundles []Bundle) (newAttributes bool) {
 		divides, _ := m.notice(b.Ad)
 		newAttributes = newAttributes || divides
 	}
+	m.forget()
 	if newAttributes {
-		clear(m.byText)
-		clear(m.byAd)
-		for _, c := range m.clusters {
-			c.void, m.open = true, true
-		}
+		m.clusterAnew()
 	}
 	return newAttributes
 }
@@ -213,7 +212,7 @@ func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, err
 	c, ok := m.byAd[ad]
 	if !ok {
 		m.remember(ad)
-		text := describe(ad, slices.Collect(maps.Keys(m.significant()))...)
+		text := describe(ad, m.significant(ad)...)
 		if c, ok = m.byText[text]; !ok {
 			request, err := m.request(ad)
 			if err != nil {
