@@ -119,8 +119,7 @@ func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]
 func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
 	name, _ := ad.Text("Name")
 	if _, isSlot := ad.Lookup("State"); isSlot {
-		state, _ := ad.Text("State")
-		o := &offer{ad: ad, free: observe.Amounts(ad, d.s.Schema.Resources), open: state == "Unclaimed"}
+		o := &offer{ad: ad, free: observe.Amounts(ad, d.s.Schema.Resources), open: observe.Claimable(ad)}
 		o.free[len(o.free)-1] = 1
 		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {
 			o.free[len(o.free)-1] = observe.Unlimited

@@ -72,6 +72,10 @@ func TestOffers(t *testing.T) {
 			slot: slot("") + "\nState = \"Owner\"", private: private(""), free: backfill.Vector{8, 1024, 1},
 			closed: true,
 		},
+		"draining": {
+			slot: slot("") + "\nState = \"Drained\"\nActivity = \"Retiring\"", private: private(`ClaimId = "c1"`),
+			free: backfill.Vector{8, 1024, 1}, claims: []string{"c1"},
+		},
 		"of a startd that was there": {
 			slot: slot(""), private: `Name = "a"` + "\nMyAddress = \"<n2>\"\nClaimId = \"c1\"",
 			free: backfill.Vector{8, 1024, 1},

@@ -111,7 +111,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	ad.SetInt(Claims, s.Free[last])
 	// A static slot whose job is being evicted will be there again. Whoever has claimed a
 	// partitionable slot as a whole has all of it.
-	open := state == "Unclaimed" || state == "Matched" || s.Static && s.Claimed
+	open := Claimable(ad) || state == "Matched" || s.Static && s.Claimed
 	if s.Static && s.Claimed || !open {
 		clear(s.Free)
 	}
@@ -158,6 +158,17 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 		}
 	}
 	return nil
+}
+
+// Claimable tells whether the slot of an ad can be claimed by a job that its Requirements allow. While
+// the jobs of a machine drain (Drained/Retiring), its slots' Requirements are what was given to
+// condor_drain -start; without it they are false. Once the last job has ended (Drained/Idle), a
+// startd ignores claims, whatever the Requirements say. A slot in the state Backfill runs BOINC's
+// work until it is claimed.
+func Claimable(ad *classad.ClassAd) bool {
+	state, _ := ad.Text("State")
+	activity, _ := ad.Text("Activity")
+	return state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring"
 }
 
 // readClaim notes which job and user have the slot, and since when.
