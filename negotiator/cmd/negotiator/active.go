@@ -64,8 +64,12 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 		next.policy.Close()
 		return nil, err
 	}
-	if spec := next.policy.Main.Spec(); spec.IgnoresOrder &&
-		(a.flags.Order != nil || s.Order != config.Default().Order && s.Order != config.FairShare) {
+	switch spec := next.policy.Main.Spec(); {
+	case !spec.IgnoresOrder:
+	case s.Order == config.FairShare:
+		a.logger.Warn("the policy serves jobs by submit time: user priorities, JobPrio and nice_user have no effect",
+			"policy", spec.Name)
+	case a.flags.Order != nil || s.Order != config.Default().Order:
 		a.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
 	}
 	return next, nil

@@ -150,7 +150,7 @@ func describePolicy(s backfill.PolicySpec, from string) policy {
 
 // describe lists policies in tables that fit a hundred columns.
 func describe(all []policy) string {
-	list := wrappedTable([]int{12, 25, 22, 17, 7}, "policy", "what it does", "what it promises", "source", "queue")
+	list := wrappedTable([]int{12, 25, 22, 16, 9}, "policy", "what it does", "what it promises", "source", "queue")
 	plugins := wrappedTable([]int{12, 38, 40}, "policy", "plugin", "why it cannot be used")
 	options := wrappedTable([]int{10, 20, 14, 16, 24}, "policy", "option", "default", "values", "what it sets")
 	for _, p := range all {
@@ -160,7 +160,7 @@ func describe(all []policy) string {
 		if p.Error != "" {
 			continue
 		}
-		queue := "order of jobs"
+		queue := "by submit time; no user priority, JobPrio or nice_user"
 		if p.UsesOrder {
 			queue = "--order"
 		}
