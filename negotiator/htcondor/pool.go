@@ -55,6 +55,9 @@ type Settings struct {
 type Tuning struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
+	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
+	// EXPRESSION; "" for none.
+	MatchExprs string
 	// Interval is the longest time between two looks at the pool; 0: a minute. CycleDelay is the
 	// shortest time between the end of a cycle and the next look, whoever asks for one; 0: a
 	// second.
@@ -117,7 +120,7 @@ func New(s Settings) *Pool {
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
 		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
 	})
-	return &Pool{
+	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
 		observer: observe.New(observe.Settings{
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
@@ -130,6 +133,8 @@ func New(s Settings) *Pool {
 		}, belief),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
+	p.dispatcher.AddToMatches(s.MatchExprs)
+	return p
 }
 
 // FairShare returns the queue's order by user priority, for the negotiator that schedules this
@@ -290,6 +295,7 @@ func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
 	p.dispatcher.Hold(t.Hold)
+	p.dispatcher.AddToMatches(t.MatchExprs)
 }
 
 // look looks at the pool once.

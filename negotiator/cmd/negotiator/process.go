@@ -129,10 +129,12 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 // tuning returns the settings that can change while the daemon runs.
 func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	update, _ := c.Seconds("NEGOTIATOR_UPDATE_INTERVAL") // it was checked before
+	exprs, _ := c.MatchExprs()                           // they were, too
 	return daemon.Tuning{
 		Tuning: htcondor.Tuning{
 			SlotConstraint: c.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: c.Text("NEGOTIATOR_JOB_CONSTRAINT"),
-			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
+			MatchExprs: exprs,
+			Interval:   time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
 		},
 		Reasons: s.Reasons, UpdateEvery: update,
 	}

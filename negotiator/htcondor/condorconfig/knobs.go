@@ -83,6 +83,10 @@ var knobs = []Knob{
 	{"NEGOTIATOR_ADDRESS_FILE", Text, "$(LOG)/.negotiator_address", "Where the command port's address is written."},
 	{"NEGOTIATOR_SLOT_CONSTRAINT", Expression, "", "Only slots of which this expression is true are seen."},
 	{"NEGOTIATOR_JOB_CONSTRAINT", Expression, "", "Only jobs of which this expression is true are seen."},
+	{
+		"NEGOTIATOR_MATCH_EXPRS", List, "",
+		"Knobs whose values, expressions, are added to each matched slot's ad, as NegotiatorMatchExprNAME.",
+	},
 	{"SPOOL", Text, "", "HTCondor's folder of state."},
 	{"LOG", Text, "", "HTCondor's folder of logs."},
 	{"FULL_HOSTNAME", Text, "", "This machine's name."},

@@ -7,8 +7,11 @@ import (
 )
 
 // Warnings returns what an administrator may have expected to work and does not: knobs of ours that
-// do not exist, and HTCondor's knobs about security that are set and not heeded.
-func (c *Config) Warnings() []string { return append(c.Unknown(), c.Unheeded()...) }
+// do not exist, HTCondor's knobs about security that are set and not heeded, and expressions of
+// matches that are listed and not set.
+func (c *Config) Warnings() []string {
+	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs())
+}
 
 // Unheeded returns a warning for each of HTCondor's knobs about security that is set, that HTCondor's
 // own negotiator would heed, and that has no effect here. condor_config_val prints all defaults as

@@ -163,5 +163,6 @@ func (c *Config) Check() error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	_, err := c.MatchExprs()
+	return errors.Join(append(errs, err)...)
 }

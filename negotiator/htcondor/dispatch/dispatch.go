@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -39,6 +40,7 @@ type Dispatcher struct {
 	now    func() time.Time
 	belief *track.Belief
 	lines  map[string]*line // by schedd
+	added  *classad.ClassAd // to the ad of each matched slot
 
 	flights  map[backfill.JobID]*flight
 	used     map[string]use                 // by claim ids that were handed out
@@ -81,7 +83,7 @@ type line struct {
 // New makes a dispatcher with nothing under way.
 func New(s Settings, belief *track.Belief) *Dispatcher {
 	return &Dispatcher{
-		s: s, log: s.Logger, now: s.Clock, belief: belief, lines: map[string]*line{},
+		s: s, log: s.Logger, now: s.Clock, belief: belief, lines: map[string]*line{}, added: classad.New(),
 		flights: map[backfill.JobID]*flight{},
 		used:    map[string]use{}, running: map[backfill.JobID][]string{}, suspects: map[string]map[string]*suspect{},
 		blamed: map[string]blame{}, reasons: map[backfill.JobID]reason{},
@@ -103,6 +105,18 @@ func (d *Dispatcher) line(schedd string) *line {
 
 // Hold changes how long a cycle waits for schedds that are slow.
 func (d *Dispatcher) Hold(hold time.Duration) { d.s.Hold = hold }
+
+// AddToMatches sets the attributes that are added to the ad of each matched slot: lines of NAME =
+// EXPRESSION, or "" for none. They count when the job's Requirements are evaluated for the match. A
+// schedd keeps those that begin with NegotiatorMatchExpr for as long as it has the claim.
+func (d *Dispatcher) AddToMatches(lines string) {
+	ad, err := classad.ParseOld(lines)
+	if err != nil {
+		d.log.Error("nothing is added to matches: what is to be added cannot be read", "error", err)
+		ad = classad.New()
+	}
+	d.added = ad
+}
 
 // Status is how far the conversation with a schedd is.
 type Status struct {

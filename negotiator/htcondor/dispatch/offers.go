@@ -124,6 +124,9 @@ func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
 		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {
 			o.free[len(o.free)-1] = observe.Unlimited
 		}
+		for added, e := range d.added.All() {
+			_ = ad.SetExpr(added, e.String()) // it was read from such a text
+		}
 		offers[name] = o
 		return
 	}

@@ -104,6 +104,26 @@ func TestOffers(t *testing.T) {
 	}
 }
 
+func TestWhatIsAddedToMatches(t *testing.T) {
+	d := newDesk(t, "a")
+	collector := fakes.NewCollector(t)
+	collector.Set("Machine", "Name = \"a\"\nState = \"Unclaimed\"\nCpus = 8\nRequirements = true")
+	d.ask(collector)
+	offered := func() *classad.ClassAd {
+		offers, err := d.offers(t.Context(), []*flight{{rest: []track.Place{{Slot: "a", Chunks: 1}}}})
+		require.NoError(t, err)
+		return offers["a"].ad
+	}
+	d.AddToMatches("NegotiatorMatchExprTwice = 2 * Cpus\nNegotiatorMatchExprSite = \"north\"\n")
+	twice, _ := offered().Int("NegotiatorMatchExprTwice")
+	require.EqualValues(t, 16, twice, "of the slot's ad")
+	site, _ := offered().Text("NegotiatorMatchExprSite")
+	require.Equal(t, "north", site)
+	d.AddToMatches("")
+	_, there := offered().Lookup("NegotiatorMatchExprSite")
+	require.False(t, there)
+}
+
 // What it costs to look at the slots that are to be matched, of 10,000 with ads as large as real
 // ones. The collector's part is a fake's; the bytes are what they are.
 func BenchmarkOffers(b *testing.B) {
