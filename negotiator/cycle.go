@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -135,8 +136,8 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 			e.End = n.predictions.expectedEnd(End{Job: was.ID, At: e.End}, round.Now)
 		}
 	}
-	if e.Kind == backfill.Found && e.End == 0 {
-		e.End = e.Start + runs(e.Job)
+	if e.Kind == backfill.Found {
+		e.End = max(cmp.Or(e.End, e.Start+runs(e.Job)), a.job.Lease)
 	}
 	round.Events = append(round.Events, e)
 }
@@ -151,13 +152,18 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, JobID: id})
 	}
 	for _, id := range d.StartFailed {
+		if failed := n.jobs[id]; failed.Lease != 0 {
+			again := *failed
+			again.Lease = 0 // it has no place any more
+			n.jobs[id] = &again
+		}
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, JobID: id})
 	}
 	for _, end := range d.Ends {
 		if !n.predictions.replanned[end.Job] { // else the event of addArrival has the new end
 			e := backfill.Event{
 				Kind: backfill.EstimateChanged, JobID: end.Job,
-				End: n.predictions.expectedEnd(end, d.Now),
+				End: max(n.predictions.expectedEnd(end, d.Now), n.jobs[end.Job].Lease),
 			}
 			round.Events = append(round.Events, e)
 		}

@@ -52,6 +52,15 @@ type Delta struct {
 	Found []Running
 	// Ends are running jobs that are expected to end at another time.
 	Ends []End
+	// Taught are runs that are over, of jobs that were not in the plan as they ran. Estimators learn
+	// from them.
+	Taught []PastRun
+}
+
+// PastRun is a run that is over: a job, and how long it ran.
+type PastRun struct {
+	Job *Job
+	Ran backfill.Time
 }
 
 // Running is a job that runs, known before or not. It replaces the job of its ID.
@@ -147,6 +156,9 @@ type Job struct {
 	Estimate backfill.Time
 	// Limit is the run time at which the pool ends the job; 0: it has none.
 	Limit backfill.Time
+	// Lease is until when the job's place is kept while it runs, even if the job ends before: other
+	// jobs, which are not in the plan, may use it. 0: the place ends with the job.
+	Lease backfill.Time
 	// User is whose account it goes to what the job's expressions cost to evaluate. A user must not
 	// be able to choose it. "": the owner among the labels.
 	User string

@@ -24,10 +24,18 @@ func (n *Negotiator) learn(d *Delta) {
 		if ran < 0 {
 			continue
 		}
-		ended := estimate.Ended{Job: p.describe(n.jobs[id]), Ran: ran, At: d.Now}
-		p.set.Learn(ended)
-		p.learned = append(p.learned, ended)
+		p.learn(PastRun{n.jobs[id], ran}, d.Now)
 	}
+	for _, run := range d.Taught {
+		p.learn(run, d.Now)
+	}
+}
+
+// learn makes the estimators learn from a run that ended now.
+func (p *predictions) learn(run PastRun, now backfill.Time) {
+	ended := estimate.Ended{Job: p.describe(run.Job), Ran: run.Ran, At: now}
+	p.set.Learn(ended)
+	p.learned = append(p.learned, ended)
 }
 
 // replan adds the known jobs to the arrivals, if their run times are to be predicted anew. Of the

@@ -58,6 +58,9 @@ type Tuning struct {
 	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
 	// EXPRESSION; "" for none.
 	MatchExprs string
+	// Lease is for how long a claim may be used for more jobs of its submitter than the one that it
+	// is given for; 0: every claim is for one job.
+	Lease time.Duration
 	// Interval is the longest time between two looks at the pool; 0: a minute. CycleDelay is the
 	// shortest time between the end of a cycle and the next look, whoever asks for one; 0: a
 	// second.
@@ -128,12 +131,13 @@ func New(s Settings) *Pool {
 		}),
 		belief: belief,
 		dispatcher: dispatch.New(dispatch.Settings{
-			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Observe: s.Observe,
+			Collector: s.Collector, Security: s.Security, Schema: s.Schema, StartSlack: s.StartSlack, Observe: s.Observe,
 			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Clock: s.Clock,
 		}, belief),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
 	p.dispatcher.AddToMatches(s.MatchExprs)
+	p.dispatcher.Lend(s.Lease)
 	return p
 }
 
@@ -205,6 +209,9 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.publish(s, outcome.Problems)
 	return outcome.Delta
 }
+
+// Foresee takes in the plan that the matches of the next Act belong to.
+func (p *Pool) Foresee(plan negotiator.Checkpoint) { p.dispatcher.Foresee(plan) }
 
 // Act hands the matches over to the schedds. What cannot be handed over now is tried again while
 // Fetch waits; what became of a match shows in what Fetch returns later.
@@ -296,6 +303,7 @@ func (p *Pool) tune(t Tuning) {
 	p.observer.Ask(t.scope())
 	p.dispatcher.Hold(t.Hold)
 	p.dispatcher.AddToMatches(t.MatchExprs)
+	p.dispatcher.Lend(t.Lease)
 }
 
 // look looks at the pool once.

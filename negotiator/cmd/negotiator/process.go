@@ -130,11 +130,12 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	update, _ := c.Seconds("NEGOTIATOR_UPDATE_INTERVAL") // it was checked before
 	exprs, _ := c.MatchExprs()                           // they were, too
+	lease, _ := c.Seconds("BACKFILL_LEASE_TIME")
 	return daemon.Tuning{
 		Tuning: htcondor.Tuning{
 			SlotConstraint: c.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: c.Text("NEGOTIATOR_JOB_CONSTRAINT"),
-			MatchExprs: exprs,
-			Interval:   time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
+			MatchExprs: exprs, Lease: lease,
+			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
 		},
 		Reasons: s.Reasons, UpdateEvery: update,
 	}

@@ -64,6 +64,10 @@ var knobs = []Knob{
 		"BACKFILL_CYCLE_DELAY", Seconds, "1",
 		"Seconds between the end of a cycle and the next at least, whoever asks for one.",
 	},
+	{
+		"BACKFILL_LEASE_TIME", Seconds, "1200",
+		"For how long a claim may serve more jobs of its user than the one it is given for; 0: each claim is for one job.",
+	},
 	{"BACKFILL_STATE", Text, "$(SPOOL)/backfill", "The folder where guarantees and usage outlive the process."},
 	{"BACKFILL_REASONS", Bool, "true", "Tell schedds why jobs wait, which condor_q -better-analyze shows."},
 	{"BACKFILL_RESOURCES", List, "", "The resources that jobs request, Cpus first."},

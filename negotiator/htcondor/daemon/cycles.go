@@ -244,6 +244,7 @@ func (c *cycles) save() {
 	before := time.Now()
 	checkpoint := c.d.n.Checkpoint()
 	c.checkpoint = &checkpoint
+	c.pool.Foresee(checkpoint)
 	if c.d.o.State != nil {
 		saved := c.pool.Saved(checkpoint)
 		if err := c.d.o.State.Save(saved); err != nil {

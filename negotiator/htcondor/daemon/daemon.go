@@ -39,6 +39,8 @@ type Keeper interface {
 	Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error)
 	// Saved puts a checkpoint into the form that is kept on disk.
 	Saved(m negotiator.Checkpoint) *track.SavedState
+	// Foresee is told each cycle's checkpoint before its matches.
+	Foresee(m negotiator.Checkpoint)
 }
 
 // Tuner changes what a pool does while it runs.

@@ -128,6 +128,8 @@ func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Che
 	return m, nil
 }
 
+func (w *world) Foresee(negotiator.Checkpoint) {}
+
 func (w *world) Saved(m negotiator.Checkpoint) *track.SavedState {
 	saved := &track.SavedState{Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees}
 	for _, s := range m.Slots {

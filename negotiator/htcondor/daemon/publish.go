@@ -247,9 +247,13 @@ func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 // unplannedForecast returns the forecast of a job that is left out of the plan: it only has a
 // reason.
 func unplannedForecast(u track.Unplanned) JobForecast {
+	situation := backfill.Waits
+	if u.Runs {
+		situation = backfill.Runs
+	}
 	return JobForecast{
 		ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner,
-		Situation: backfill.Waits.String(), Reason: u.Why,
+		Situation: situation.String(), Reason: u.Why,
 	}
 }
 

@@ -21,6 +21,8 @@ type Settings struct {
 	Collector *client.Collector
 	Security  *security.Client
 	Schema    negotiator.Schema
+	// StartSlack is what the negotiator adds to each estimate, in seconds.
+	StartSlack backfill.Time
 	// Observe says that the negotiator only watches: no match is handed over, and no user is told
 	// anything.
 	Observe bool
@@ -49,6 +51,14 @@ type Dispatcher struct {
 	suspects map[string]map[string]*suspect // by slot and schedd
 	blamed   map[string]blame               // the last failed start, by schedd and submitter
 	reasons  map[backfill.JobID]reason      // why jobs wait, as their schedds were told
+
+	lease   time.Duration            // the longest; 0: none is granted
+	leases  []track.Lease            // granted since the last comparison
+	planned map[string][]reservation // by slot
+	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
+	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
+	// guarantees says that the plan is of a policy that gives guarantees.
+	guarantees bool
 
 	counts Counts
 }
@@ -87,6 +97,7 @@ func New(s Settings, belief *track.Belief) *Dispatcher {
 		flights: map[backfill.JobID]*flight{},
 		used:    map[string]use{}, running: map[backfill.JobID][]string{}, suspects: map[string]map[string]*suspect{},
 		blamed: map[string]blame{}, reasons: map[backfill.JobID]reason{},
+		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, single: map[string]bool{},
 	}
 }
 
@@ -144,7 +155,8 @@ func (d *Dispatcher) Judge() track.Dispatched {
 	d.hearMatched(nil)
 	maps.DeleteFunc(d.lines, func(name string, _ *line) bool { return s.Schedds[name] == nil })
 	d.blameSlots()
-	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]string{}}
+	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]string{}, Leases: d.leases}
+	d.leases = nil
 	for name := range d.suspects {
 		if of := d.leftOut(name, s.Began); of != nil {
 			under.LeftOut[name] = *of
@@ -187,6 +199,7 @@ func (d *Dispatcher) Settle(o track.Outcome) {
 		d.clear(p)
 	}
 	d.counts.Unstarted += o.Unstarted
+	d.stopRiding()
 	for name, s := range d.belief.Snapshot().Schedds {
 		for _, g := range s.Groups {
 			if s.Read && g.Spec.Parallel && g.Runs() {
@@ -241,6 +254,9 @@ func (d *Dispatcher) Deadline() (first time.Time) {
 	}
 	for _, f := range d.flights {
 		consider(f.moved.Add(d.patience(f)))
+		if !f.rides.IsZero() {
+			consider(f.rides.Add(riding))
+		}
 	}
 	for _, bySchedd := range d.suspects {
 		for _, s := range bySchedd {

@@ -26,6 +26,9 @@ type flight struct {
 	// began, when a claim was handed over for it, or when it waited because another flight was
 	// served.
 	since, moved time.Time
+	// rides is when its schedd was given the slot for another job, and may start this one on the
+	// rest of it; zero if it needs a claim of its own.
+	rides time.Time
 }
 
 // sent tells whether the claims for all chunks of the flight's job were handed over.
@@ -109,6 +112,8 @@ func (d *Dispatcher) unready(f *flight, submitter string) string {
 	known, advertised := s.Submitters[submitter]
 	gang := f.job.Group.Spec.Parallel
 	switch {
+	case !f.rides.IsZero():
+		return f.why
 	case d.line(s.Name).telling != nil:
 		return "its schedd is being told of other matches"
 	case s.Failed != nil:

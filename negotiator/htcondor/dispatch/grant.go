@@ -25,6 +25,7 @@ func (d *Dispatcher) grantAll(
 ) map[string]map[string][]match {
 	bySchedd := map[string]map[string][]match{}
 	served, gangs := map[string]bool{}, map[string]bool{} // by slot; by schedd that is given a gang's slots
+	lent := d.lendings(flights, offers)
 	for _, f := range flights {
 		schedd, gang := f.job.Key.Schedd, f.job.Group.Spec.Parallel
 		if gang {
@@ -33,13 +34,22 @@ func (d *Dispatcher) grantAll(
 				continue
 			}
 		}
-		matches, why := d.grant(f, offers)
+		l := lent[f]
+		if l != nil && l.granted && len(offers[l.Slot].claims) == 0 && !d.single[l.Slot] {
+			d.ride(f)
+			continue
+		}
+		matches, why := d.grant(f, offers, l)
 		if why != "" {
 			f.why = why
 			continue
 		}
 		for _, m := range matches {
 			served[m.slot] = true
+		}
+		if l != nil && !l.granted {
+			l.granted = true
+			d.leases = append(d.leases, l.Lease)
 		}
 		gangs[schedd] = gangs[schedd] || gang
 		if bySchedd[schedd] == nil {
@@ -58,10 +68,10 @@ func (d *Dispatcher) grantAll(
 	return bySchedd
 }
 
-// grant takes what is left to hand over of a flight out of the offers, or returns why it cannot:
-// all of the resources must be free. If a slot advertises fewer claim ids than chunks, some chunks
+// grant takes what is left to hand over of a flight out of the offers, lent if l is not nil, or
+// returns why it cannot: all of the resources must be free. If a slot advertises fewer claim ids than chunks, some chunks
 // are granted now, and the others when the slot has new ids, which it makes as the first are used.
-func (d *Dispatcher) grant(f *flight, offers map[string]*offer) (matches []match, why string) {
+func (d *Dispatcher) grant(f *flight, offers map[string]*offer, l *lending) (matches []match, why string) {
 	j := f.job
 	for _, at := range f.rest {
 		if why = d.withheld(f, at.Slot, at.Chunks, offers[at.Slot]); why != "" {
@@ -74,6 +84,9 @@ func (d *Dispatcher) grant(f *flight, offers map[string]*offer) (matches []match
 			grant := client.Grant{
 				Cluster: j.Key.Cluster, Proc: j.Key.Proc, Claim: claim, Slot: o.ad,
 				Limits: j.Spec.Limits,
+			}
+			if l != nil {
+				grant.Slot, grant.Open = l.ad, true
 			}
 			matches = append(matches, match{grant, f, at.Slot, j.Spec.Request})
 			o.take(j.Spec.Request)

@@ -141,6 +141,9 @@ func (d *Dispatcher) conversation(schedd string) conversation {
 			significant = append(significant, "Request"+negotiator.Attribute(resource))
 		}
 	}
+	if d.lease > 0 {
+		significant = append(significant, d.s.Schema.Estimates...)
+	}
 	return conversation{
 		with: client.Schedd{Security: d.s.Security, Address: s.Address}, name: schedd,
 		capability: s.Capability, submitters: s.Submitters, significant: significant,

@@ -58,6 +58,12 @@ func (s *Spec) Submitter() string {
 // cannot choose it.
 func (s *Spec) User() string { return s.user }
 
+// Schedd returns the schedd in whose queue the jobs are.
+func (s *Spec) Schedd() string {
+	name, _ := s.Ad.Text(ScheddAttribute)
+	return name
+}
+
 // maxSpecs bounds the Specs, by which jobs are planned, that are remembered.
 const maxSpecs = 100_000
 

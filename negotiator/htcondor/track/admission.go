@@ -23,7 +23,7 @@ type Accounting struct {
 // admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
 func (c *comparison) admit(fresh []*Job) {
 	leave := func(j *Job, why string) {
-		c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several()})
+		c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several(), false})
 	}
 	slices.SortFunc(fresh, (*Job).Compare)
 	var sound []*Job
@@ -56,6 +56,8 @@ func (c *comparison) unfit(j *Job) string {
 	case spec.Parallel && c.parts(j) > 1:
 		return "is a part of a gang of several kinds of nodes, which is not planned for: " +
 			"use one queue statement with machine_count"
+	case c.awaitsLease(j):
+		return awaiting(j)
 	case j.Group.Timed:
 		return "is to start at a time of its own (DeferralTime), which is not planned for"
 	}
@@ -139,6 +141,11 @@ func (b *Belief) Use() map[string]accountant.Use {
 		u.Weight += j.Group.Spec.Weight
 		use[name] = u
 	}
+	for h := range b.vacated {
+		u := use[h.spec.Submitter()]
+		u.Slots, u.Weight = u.Slots+1, u.Weight+h.spec.Weight
+		use[h.spec.Submitter()] = u
+	}
 	return use
 }
 
@@ -172,11 +179,16 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 				one.Room = nil
 			}
 			admitted = append(admitted, one)
-		case Unknown:
+		case Unknown, Lent:
 			if j.Group.Runs() {
 				runs = append(runs, accountant.Candidate{Room: room(j)})
 			}
 		}
+	}
+	for h := range c.vacated {
+		runs = append(runs, accountant.Candidate{
+			Submitter: h.spec.Submitter(), Weight: h.spec.Weight, Limits: h.spec.Limited,
+		})
 	}
 	for _, j := range fresh {
 		asks = append(asks, candidate(j))

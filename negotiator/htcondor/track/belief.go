@@ -54,6 +54,11 @@ type Belief struct {
 	// lost are slots of an earlier negotiator's saved state that no look at the pool has seen yet,
 	// or only with an ad that cannot be used.
 	lost map[string]*observe.Slot
+	// leases are those that are in use. holders are the jobs that stand for the claims that are lent,
+	// by the claims' slots, and loose those whose claims' slots are not known yet.
+	leases  map[LeaseOf]*lease
+	holders map[string]*holder
+	loose   []*holder
 	// dropped are slots of the last snapshot that [Diff] has given up as gone.
 	dropped map[string]bool
 
@@ -91,6 +96,7 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
+		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
 		view: &View{},
 	}
 }

@@ -18,6 +18,8 @@ type Dispatched struct {
 	// LeftOut maps slots on which starts failed to the schedd whose jobs they do not get for a
 	// while, or to [Everybody].
 	LeftOut map[string]string
+	// Leases were granted since the last comparison.
+	Leases []Lease
 }
 
 // Flight is a job on its way to its slots.
@@ -82,6 +84,8 @@ type comparison struct {
 	delta   *negotiator.Delta
 	grace   time.Duration // how long a slot may be missing
 	kept    []unplanned   // out of the plan
+	// strangers run under a lease on claims that no known job holds.
+	strangers []*Job
 }
 
 // Diff compares a belief with a snapshot, given the flights, the matches under way. It returns the
@@ -102,8 +106,10 @@ func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
 		c.delta.Ran[id] = unknownRun
 	}
 	b.goneEnded, b.goneRemoved = nil, nil
+	c.leasesBegin(d.Leases)
 	c.slotsDiffer()
 	c.jobsDiffer()
+	c.leasesEnd()
 	c.claimsDiffer()
 	c.sort()
 	b.begun = true
@@ -118,6 +124,7 @@ func (c *comparison) sort() {
 	slices.SortFunc(d.Submitted, byJob)
 	slices.SortFunc(d.Changed, byJob)
 	slices.SortFunc(d.Found, func(a, b negotiator.Running) int { return byJob(a.Job, b.Job) })
+	slices.SortFunc(d.Taught, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Ends, func(a, b negotiator.End) int { return int(a.Job - b.Job) })
 	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed} {
 		slices.Sort(ids)

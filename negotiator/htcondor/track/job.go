@@ -20,6 +20,7 @@ const (
 	Unknown Phase = iota // the negotiator does not know the job
 	Waiting
 	Running
+	Lent // it runs on a claim that is lent to its submitter, and another job stands for it in the plan
 )
 
 // Job is a job in a queue. Only this package changes it.
@@ -39,6 +40,11 @@ type Job struct {
 	submit    backfill.Time
 	estimated backfill.Time // of a running job, whose ad may have been edited since
 	planned   time.Time     // when the negotiator was told that the job waits
+
+	// lease is the one that a running job was handed over with; nil if its claim is locked to it.
+	// servedBy is a lease under which a waiting job is expected to start, at serveAt at the latest.
+	lease, servedBy *lease
+	serveAt         backfill.Time
 
 	look    int // number of the last look at the pool that saw the job
 	stopped int // the last look that saw that it was put on hold or removed a short time before
@@ -72,6 +78,9 @@ func list(at []Place) string {
 // Submitter returns the name of the submitter for whom the job is negotiated.
 func (j *Job) Submitter() string { return j.Group.Submitter(j.Key.Schedd) }
 
+// AwaitsLease tells whether the job is expected to start under a lease, and is not planned.
+func (j *Job) AwaitsLease() bool { return j.Phase == Unknown && j.servedBy != nil }
+
 // Seen tells whether the last look at the pool that saw the job has this number.
 func (j *Job) Seen(look int) bool { return j.look == look }
 
@@ -97,13 +106,26 @@ func (b *Belief) report(j *Job, is Phase) *negotiator.Job {
 	if is == Waiting && j.Phase == Unknown {
 		j.planned = b.now.Began
 	}
+	if is == Waiting {
+		j.servedBy = nil
+	}
 	spec := j.Group.Spec
 	j.Spec, j.submit, j.Phase, j.estimated = spec, j.Group.Submit, is, spec.Estimate
-	return &negotiator.Job{
-		ID: j.ID, Name: b.Name(j), Submit: j.Group.Submit, Nodes: spec.Nodes, Position: position(j.Key),
+	return b.described(j)
+}
+
+// described returns a job as the negotiator was told of it.
+func (b *Belief) described(j *Job) *negotiator.Job {
+	spec := j.Spec
+	is := &negotiator.Job{
+		ID: j.ID, Name: b.Name(j), Submit: j.submit, Nodes: spec.Nodes, Position: position(j.Key),
 		Estimate: spec.Estimate, Limit: spec.Limit, Labels: spec.Labels, Ad: spec.Ad,
 		User: spec.User(),
 	}
+	if j.lease != nil && j.Phase == Running {
+		is.Lease = j.lease.until
+	}
+	return is
 }
 
 // position returns a job's position in its queue.

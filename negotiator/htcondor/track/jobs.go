@@ -22,9 +22,6 @@ func (c *comparison) jobsDiffer() {
 		if s == nil || s.Moved {
 			c.jobLeft(j) // with its schedd
 			delete(c.ended, key)
-			if j.Phase == Running {
-				c.delta.Ran[j.ID] = unknownRun
-			}
 			lost = true
 			continue
 		}
@@ -42,10 +39,18 @@ func (c *comparison) jobsDiffer() {
 			}
 		case j.Phase == Waiting && !j.same():
 			c.jobChanged(j)
+		case j.Phase == Waiting && c.awaitsLease(j):
+			c.delta.Removed = append(c.delta.Removed, j.ID)
+			j.Phase = Unknown
+			again = append(again, j)
+		case j.Phase == Lent:
+			c.ended[j.Key], j.Phase = c.now.Began, Unknown
+			fresh = append(fresh, j)
 		case j.Phase == Unknown:
 			fresh = append(fresh, j)
 		}
 	}
+	again = append(again, c.strangersSettle()...)
 	if lost {
 		clear(c.members) // a schedd that comes back tells of new jobs
 	}
@@ -74,25 +79,41 @@ func (c *comparison) jobLeft(j *Job) {
 	c.over(j)
 	c.drop(j)
 	switch j.Phase {
-	case Running:
+	case Running, Lent:
 		c.runEnded(j)
-		c.delta.Completed = append(c.delta.Completed, j.ID)
-		c.delta.Ran[j.ID] = unknownRun
-		if s := c.Schedd(j.Key.Schedd); s != nil && !s.Moved && j.look < s.AskedSince {
-			delete(c.ended, j.Key) // it was not asked for
-			return
-		}
-		began, now := j.Group.Started, c.delta.Now
-		asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
-		stopped := j.stopped > j.look && now-began < asked
-		if !stopped && j.Group.Runs() && 0 < began && began <= now {
-			c.delta.Ran[j.ID] = now - began
+		ran := c.ran(j)
+		if ran != unknownRun {
 			c.proven(j)
+		}
+		if s := c.Schedd(j.Key.Schedd); s == nil || s.Moved {
+			ran = unknownRun // it went with its schedd
+		}
+		if j.Phase == Running && !c.holds(j) {
+			c.delta.Completed = append(c.delta.Completed, j.ID)
+			c.delta.Ran[j.ID] = ran
+		} else if ran != unknownRun {
+			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.described(j), Ran: ran})
 		}
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown:
 	}
+}
+
+// ran returns how long a job ran that has left its queue; unknownRun if that is not known, see
+// jobLeft.
+func (c *comparison) ran(j *Job) backfill.Time {
+	if s := c.Schedd(j.Key.Schedd); s != nil && !s.Moved && j.look < s.AskedSince {
+		delete(c.ended, j.Key) // it was not asked for
+		return unknownRun
+	}
+	began, now := j.Group.Started, c.delta.Now
+	asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
+	stopped := j.stopped > j.look && now-began < asked
+	if stopped || !j.Group.Runs() || began <= 0 || began > now {
+		return unknownRun
+	}
+	return now - began
 }
 
 // runEnded notes that a job runs no more, or that its start has failed.
@@ -122,6 +143,9 @@ func (c *comparison) jobRuns(j *Job) {
 			return
 		}
 		chunks += a.Chunks
+	}
+	if c.usesLease(j, at) {
+		return
 	}
 	inPlace := slices.Equal(at, j.Places)
 	c.arrived(j, inPlace, chunks)
@@ -172,6 +196,10 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 		return
 	}
 	j.Start, j.estimated = began, estimate
+	if j.lease != nil {
+		j.lease.told = 0 // its place is told anew with the lease
+		return
+	}
 	if end := began + cmp.Or(estimate, c.s.DefaultEstimate) + c.s.StartSlack; end > c.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
@@ -187,7 +215,7 @@ func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 		c.delta.Ran[j.ID] = unknownRun // it goes on
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
-	case Unknown:
+	case Unknown, Lent:
 		return
 	}
 	c.log.Info("a job runs where it cannot be planned with", "job", c.Name(j), "slots", list(at))
@@ -222,6 +250,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	}
 	c.over(j)
 	c.runEnded(j)
+	c.unhold(j)
 	j.Phase, j.Places = Waiting, nil
 	if !edited && !full {
 		c.delta.StartFailed = append(c.delta.StartFailed, j.ID)

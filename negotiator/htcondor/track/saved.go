@@ -21,6 +21,15 @@ type SavedState struct {
 	Foretold   bool          `json:"foretold,omitempty"`
 	Slots      []SavedSlot   `json:"slots"`
 	Jobs       []SavedJob    `json:"jobs"`
+	Leases     []SavedLease  `json:"leases,omitempty"`
+}
+
+// SavedLease is a lease that is in use.
+type SavedLease struct {
+	Slot      string        `json:"slot"`
+	Schedd    string        `json:"schedd"`
+	Submitter string        `json:"submitter"`
+	Until     backfill.Time `json:"until"`
 }
 
 // SavedVersion is the version that is written. All versions before it can be read.
@@ -69,6 +78,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 			Running: c.Running, Start: c.Start, End: c.End, Promised: c.Promised, Guarantee: c.Guarantee,
 		})
 	}
+	saved.Leases = b.saveLeases()
 	return saved
 }
 
@@ -93,6 +103,7 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 			m.Slots = append(m.Slots, slot)
 		}
 	}
+	b.restoreLeases(saved.Leases)
 	var flying []*Job
 	for _, was := range saved.Jobs {
 		c, ok := b.restoreJob(was)
@@ -114,8 +125,11 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 func (b *Belief) forget() {
 	clear(b.slots)
 	for _, j := range b.jobs {
-		j.Phase, j.Spec, j.Places = Unknown, nil, nil
+		j.Phase, j.Spec, j.Places, j.lease, j.servedBy = Unknown, nil, nil, nil, nil
 	}
+	clear(b.leases)
+	clear(b.holders)
+	b.loose = nil
 	b.goneEnded, b.goneRemoved = nil, nil
 }
 
@@ -167,7 +181,7 @@ func (b *Belief) restoreJob(was SavedJob) (c negotiator.JobCheckpoint, ok bool) 
 	switch {
 	case ok && was.Running:
 		c.Job = b.report(j, Running)
-		j.Places, j.Start = was.Places, was.Start
+		j.Places, j.Start, j.lease = was.Places, was.Start, b.leaseFor(j, was.Places)
 	case ok:
 		c.Job = b.report(j, Waiting)
 	case was.Promised && !was.Running: // it keeps its promise, and is placed anew

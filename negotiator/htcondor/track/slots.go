@@ -132,6 +132,9 @@ func (b *Belief) busy() map[string]bool {
 			}
 		}
 	}
+	for h := range b.vacated {
+		busy[h.lease.Slot] = true
+	}
 	for name, s := range b.slots {
 		if o := b.Slot(name); s.foreign != 0 && o != nil {
 			busy[o.Host] = true

@@ -23,6 +23,8 @@ type View struct {
 type Unplanned struct {
 	ID                      backfill.JobID
 	Job, Schedd, Owner, Why string
+	// Runs says that the job runs, in the place of another one, on a claim that is lent.
+	Runs bool
 }
 
 // unplanned is a job that is not planned with, as [Diff] found it. There may be very many of them
@@ -34,11 +36,13 @@ type unplanned struct {
 	why   string
 	// several says that there is more than one schedd.
 	several bool
+	runs    bool
 }
 
 func (u unplanned) describe() Unplanned {
 	return Unplanned{
 		ID: u.id, Job: u.key.Name(u.several), Schedd: u.key.Schedd, Owner: u.group.Spec.Labels["owner"], Why: u.why,
+		Runs: u.runs,
 	}
 }
 
@@ -51,6 +55,9 @@ func (b *Belief) makeView(out []unplanned) {
 		switch j.Phase {
 		case Running:
 			v.Running++
+		case Lent:
+			v.Running++
+			v.Unplanned--
 		case Waiting:
 			v.Idle++
 		case Unknown:

@@ -1,0 +1,327 @@
+package dispatch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// leaseAttribute is the attribute of a match by which a claim is lent. The schedd evaluates the START
+// of the claim's slot for each further job that it considers for the claim, and START refers to the
+// attribute. The startd itself never has it.
+const leaseAttribute = "NegotiatorMatchExprBackfillLease"
+
+// In seconds.
+const (
+	// contended is for how long claims are lent, beyond the time that the first job may take, while
+	// jobs of others wait: long enough that matching anew costs little of it.
+	contended = 15
+	// filling is for how long a schedd may start jobs with one match, where nothing else extends the
+	// lease.
+	filling = 5
+	// skew is by how many seconds a schedd's clock may differ from ours. The lease that it is told
+	// of is shorter by so much.
+	skew = 2
+)
+
+// riding is how long a schedd has to fill a slot that was lent, until a look sees what it did.
+const riding = 2 * time.Second
+
+// reservation is a waiting job's place in the plan, on one slot.
+type reservation struct {
+	job        backfill.JobID
+	start, end backfill.Time
+}
+
+// Foresee takes in the plan, from which follows how long slots can be lent. Call it before
+// HandOver.
+func (d *Dispatcher) Foresee(plan negotiator.Checkpoint) {
+	clear(d.planned)
+	clear(d.settled)
+	d.guarantees = plan.Guarantees
+	if d.lease == 0 {
+		return
+	}
+	for _, j := range plan.Jobs {
+		if j.Running {
+			continue
+		}
+		if j.Held != "" || j.Placement != nil {
+			d.settled[j.Job.ID] = true
+		}
+		for _, at := range j.Placement {
+			for _, slot := range at.Slots() {
+				d.planned[slot] = append(d.planned[slot], reservation{j.Job.ID, j.Start, j.End})
+			}
+		}
+	}
+}
+
+// Lend sets for how long a claim is lent at most; 0: every claim is locked to its job.
+func (d *Dispatcher) Lend(most time.Duration) {
+	d.lease = most
+	clear(d.single)
+}
+
+// lending is a slot that is about to be lent, and for which flights.
+type lending struct {
+	track.Lease
+	// ad is the slot's ad with leaseAttribute.
+	ad *classad.ClassAd
+	// granted says that a claim was granted: the schedd may fill the slot with the others.
+	granted bool
+}
+
+// lendings chooses which slots are lent for the flights that are to start there now. A slot is lent
+// if its START heeds leases, if more jobs like these wait or the slot has fewer claims than there
+// are flights, and if nobody else has a place there before the lease ends.
+func (d *Dispatcher) lendings(flights []*flight, offers map[string]*offer) map[*flight]*lending {
+	if d.lease == 0 {
+		return nil
+	}
+	groups := map[track.LeaseOf][]*flight{}
+	for _, f := range flights {
+		if !d.lendable(f) {
+			continue
+		}
+		of := leaseOf(f)
+		o, group := offers[of.Slot], groups[of]
+		if o != nil && o.open && lends(o.ad) && (len(group) == 0 || alike(group[0].job.Spec, f.job.Spec)) {
+			groups[of] = append(group, f)
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	lent, queue := map[*flight]*lending{}, d.countWaiting()
+	for of, group := range groups {
+		if l := d.lend(of, group, offers[of.Slot], queue); l != nil {
+			for _, f := range group {
+				lent[f] = l
+			}
+		}
+	}
+	return lent
+}
+
+// lendable tells whether the claim of a flight's job may be lent. The claims of jobs with concurrency
+// limits are not: the limits count jobs, and a schedd gives a claim to others only if their limits
+// are the same.
+func (d *Dispatcher) lendable(f *flight) bool {
+	s := f.job.Spec
+	return !s.Parallel && s.Nodes == 1 && len(f.rest) == 1 && s.Limits == "" && s.Estimate > 0 && !f.handed()
+}
+
+// alike tells whether a job of one Spec can take the place of a job of the other. Jobs of two schedds
+// never have the same Spec.
+func alike(a, b *observe.Spec) bool {
+	return a == b || !b.Parallel && a.Submitter() == b.Submitter() && slices.Equal(a.Request, b.Request) &&
+		a.Schedd() == b.Schedd()
+}
+
+// queue counts the jobs that wait, by their Spec.
+type queue map[*observe.Spec]*waiting
+
+// waiting are the jobs of a Spec that wait: how many, how many of them are in the plan without a
+// reservation, and the least and the largest of their JobPrio.
+type waiting struct {
+	jobs, open  int
+	least, most int64
+}
+
+func (d *Dispatcher) countWaiting() queue {
+	q := queue{}
+	for j := range d.belief.Jobs() {
+		if j.Phase != track.Waiting && !j.AwaitsLease() {
+			continue
+		}
+		s, prio := j.Group.Spec, j.Group.Prio
+		w := q[s]
+		if w == nil {
+			w = &waiting{least: prio, most: prio}
+			q[s] = w
+		}
+		w.jobs++
+		w.least, w.most = min(w.least, prio), max(w.most, prio)
+		if j.Phase == track.Waiting && !d.settled[j.ID] {
+			w.open++
+		}
+	}
+	return q
+}
+
+// like returns the jobs that can take the place of one with this Spec, and whether any others wait
+// for whatever becomes free.
+func (q queue) like(is *observe.Spec) (like waiting, others bool) {
+	for s, w := range q {
+		switch {
+		case !alike(is, s):
+			others = others || w.open > 0
+		case like.jobs == 0:
+			like = *w
+		default:
+			like.jobs += w.jobs
+			like.least, like.most = min(like.least, w.least), max(like.most, w.most)
+		}
+	}
+	return like, others
+}
+
+// lend returns how a slot is lent for flights that are alike; nil if it is not.
+func (d *Dispatcher) lend(of track.LeaseOf, flights []*flight, o *offer, q queue) *lending {
+	is, now := flights[0].job.Spec, d.belief.Snapshot().Now
+	longest := backfill.Time(0)
+	for _, f := range flights {
+		longest = max(longest, f.job.Spec.Estimate)
+	}
+	place, most := longest+d.s.StartSlack, backfill.Time(d.lease/time.Second)
+	like, others := q.like(is)
+	switch fills := len(o.claims) < len(flights) && !d.single[of.Slot]; {
+	case like.jobs == 0 && !fills:
+		return nil
+	case like.jobs == 0:
+		most = 0
+	case others:
+		most = min(most, place+contended)
+	default: // until all that is alike is done, if each takes as long as it may
+		most = min(most, backfill.Time((like.jobs+len(flights)-1)/len(flights)+1)*place)
+	}
+	wanted, before := now+max(most, place)+filling, d.granted(of)
+	until, served := d.undisturbed(of.Slot, is, like, max(wanted, before))
+	if until < before || until <= now+place+skew {
+		return nil
+	}
+	l := &lending{Lease: track.Lease{LeaseOf: of, Until: until, Served: served}}
+	for _, f := range flights {
+		l.Jobs = append(l.Jobs, f.job.ID)
+	}
+	l.ad = o.ad.Clone()
+	if err := l.ad.SetExpr(leaseAttribute, d.leaseText(min(wanted, until), is, o, len(flights))); err != nil {
+		d.log.Error("a lease cannot be written; the claim is locked to its job", "slot", of.Slot, "error", err)
+		return nil
+	}
+	return l
+}
+
+// undisturbed returns until when a slot can be lent for jobs of a Spec, not beyond the given time:
+// until somebody else has a reservation there. Under a policy that gives guarantees it also returns
+// which jobs like these have reservations there until then: the schedd starts them by that time, as
+// it takes jobs in the order of the plan. If JobPrio gives it another order, these count like others.
+func (d *Dispatcher) undisturbed(
+	slot string, is *observe.Spec, like waiting, until backfill.Time,
+) (backfill.Time, map[backfill.JobID]backfill.Time) {
+	var mine []reservation
+	for _, r := range d.planned[slot] {
+		j := d.belief.Job(r.job)
+		switch {
+		case j == nil || !alike(is, j.Group.Spec) || d.guarantees && like.least != like.most:
+			until = min(until, r.start)
+		case d.guarantees:
+			mine = append(mine, r)
+		}
+	}
+	// Who would not have ended by then keeps the reservation. Nobody starts later then, so once is
+	// enough if the last to end comes first.
+	slices.SortFunc(mine, func(a, b reservation) int { return cmp.Compare(b.end, a.end) })
+	for _, r := range mine {
+		if r.start < until && r.end > until {
+			until = r.start
+		}
+	}
+	served := map[backfill.JobID]backfill.Time{}
+	for _, r := range mine {
+		if r.start < until {
+			served[r.job] = r.start
+		}
+	}
+	return until, served
+}
+
+// granted returns until when a lease was granted before; 0 if it was not.
+func (d *Dispatcher) granted(of track.LeaseOf) backfill.Time {
+	until := d.belief.Lease(of)
+	for _, g := range d.leases {
+		if g.LeaseOf == of {
+			until = max(until, g.Until)
+		}
+	}
+	return until
+}
+
+// leaseText returns an expression that is true of a job that may use a claim lent for jobs of this
+// Spec: it ends before the lease does, it is like them, and it leaves of a partitionable slot all but
+// what the given number of them takes.
+func (d *Dispatcher) leaseText(until backfill.Time, is *observe.Spec, o *offer, jobs int) string {
+	estimate := "undefined"
+	for _, name := range slices.Backward(d.s.Schema.Estimates) {
+		estimate = fmt.Sprintf("ifThenElse((TARGET.%s > 0) =?= true, TARGET.%s, %s)", name, name, estimate)
+	}
+	terms := []string{fmt.Sprintf("time() + %s <= %d", estimate, until-d.s.StartSlack-skew)}
+	keeps := ""
+	for i, resource := range d.s.Schema.Resources {
+		name, amount := negotiator.Attribute(resource), is.Request[i]
+		request := "TARGET.Request" + name
+		switch {
+		case resource == observe.Claims:
+			continue
+		case amount == 0:
+			terms = append(terms, fmt.Sprintf("(%s =?= undefined || %s == 0)", request, request))
+			continue
+		case resource == "memory" || resource == "disk":
+			terms = append(terms, fmt.Sprintf("%s <= %d", request, amount))
+		default:
+			terms = append(terms, fmt.Sprintf("%s == %d", request, amount))
+		}
+		if keeps == "" {
+			// One resource is enough: it counts the jobs, none of which takes more of any other.
+			keeps = fmt.Sprintf("(MY.PartitionableSlot =!= true || MY.%s - %s >= %d)",
+				name, request, max(0, o.free[i]-amount*int64(jobs)))
+		}
+	}
+	return "(" + strings.Join(append(terms, keeps), " && ") + ") =?= true"
+}
+
+// lends tells whether a slot's START heeds leases.
+func lends(ad *classad.ClassAd) bool {
+	start, ok := ad.Lookup("Start")
+	if !ok {
+		start, ok = ad.Lookup("Requirements")
+	}
+	return ok && strings.Contains(strings.ToLower(start.String()), strings.ToLower(leaseAttribute))
+}
+
+// ride notes that the schedd is expected to start a flight's job on what is left of a slot that was
+// lent to it.
+func (d *Dispatcher) ride(f *flight) {
+	f.rides, f.moved = d.now(), d.now()
+	f.why = "its schedd is filling slot " + f.rest[0].Slot
+}
+
+// stopRiding lets flights have claims of their own that the last look should have seen to run, on
+// slots that were lent. If their schedd has filled nothing there, CLAIM_PARTITIONABLE_LEFTOVERS must be
+// off, and nothing rides there again.
+func (d *Dispatcher) stopRiding() {
+	began := d.belief.Snapshot().Began
+	for _, f := range d.flights {
+		if f.rides.IsZero() || began.Sub(f.rides) < riding {
+			continue
+		}
+		if of := leaseOf(f); d.belief.Lent(of) < 2 {
+			d.single[of.Slot] = true
+		}
+		f.rides = time.Time{}
+	}
+}
+
+// leaseOf names the lease under which a flight's job may start.
+func leaseOf(f *flight) track.LeaseOf {
+	return track.LeaseOf{Slot: f.rest[0].Slot, Schedd: f.job.Key.Schedd, Submitter: f.job.Submitter()}
+}
