@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Pool is where jobs run: a simulated pool in virtual or scaled time, or a real one. A match is a
@@ -139,10 +140,18 @@ type Slot struct {
 	Name string
 	// Capacity is what the slot has in all, in the order of the configured resources.
 	Capacity backfill.Vector
-	// Ad holds the slot's Requirements and the attributes to which jobs may refer. It is not
-	// changed once it was reported.
+	// Ad holds the slot's Requirements and the attributes to which jobs may refer, and may have
+	// [PreJobRank] and [PostJobRank]. It is not changed once it was reported.
 	Ad *classad.ClassAd
 }
+
+// PreJobRank and PostJobRank are attributes of slots' and bundles' ads by which the pool ranks them for
+// each job: a larger value of the first comes before the job's own Rank, one of the second decides among
+// what the job ranks alike.
+const (
+	PreJobRank  = matchmaker.PreJobRank
+	PostJobRank = matchmaker.PostJobRank
+)
 
 // Job is a job as the pool advertises it.
 type Job struct {

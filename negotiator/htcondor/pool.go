@@ -55,6 +55,8 @@ type Settings struct {
 type Tuning struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
+	// Ranks are how the pool ranks its slots for each job.
+	observe.Ranks
 	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
 	// EXPRESSION; "" for none.
 	MatchExprs string
@@ -77,7 +79,8 @@ func (t Tuning) orDefault() Tuning {
 
 func (t Tuning) scope() observe.Scope {
 	return observe.Scope{
-		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint, Interval: t.Interval, Hold: t.Hold,
+		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint, Ranks: t.Ranks,
+		Interval: t.Interval, Hold: t.Hold,
 	}
 }
 

@@ -18,10 +18,14 @@ const mostNames = 1 << 16
 // notice adds the attributes of a job to which a slot's or a bundle's expressions refer to those that
 // matter. All expressions count, not Requirements and Rank alone, as a job's expressions may refer to
 // any attribute of the slot. It reports whether an attribute is new that a job has which was clustered:
-// the others are alike without it. It returns all if the references did not take too many steps.
+// the others are alike without it; or whether it is the first ad with a rank of the pool's. It returns
+// all if the references did not take too many steps.
 func (m *Matchmaker) notice(ad *classad.ClassAd) (divides, all bool) {
 	var meter classad.Meter
-	for _, e := range ad.All() {
+	for name, e := range ad.All() {
+		if !m.ranked && isRank(name) {
+			m.ranked, divides = true, true // what was found so far takes no account of ranks
+		}
 		_, external, _ := m.refs(e, ad, &meter) // a circular reference is an error on both sides
 		if meter.Exceeded() > 0 {
 			return divides, false
@@ -90,9 +94,12 @@ func (m *Matchmaker) clusterAnew() {
 
 // asks returns the attributes of a slot on which a match with a job's ad can depend, lower case:
 // those to which the significant attributes of the job refer, and the slot's own Requirements and
-// Rank.
+// ranks.
 func (m *Matchmaker) asks(ad *classad.ClassAd) map[string]bool {
 	asked := map[string]bool{"requirements": true, "rank": true}
+	if m.ranked {
+		asked[strings.ToLower(PreJobRank)], asked[strings.ToLower(PostJobRank)] = true, true
+	}
 	for _, name := range m.significant(ad) {
 		e, _ := ad.Lookup(name)
 		_, external, _ := e.Refs(ad) // including what the attributes within the ad refer to

@@ -7,12 +7,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// This file tells what the Requirements of slots take by their own fault from what they take by the
-// fault of the job that they judge.
+// This file tells what the Requirements and ranks of slots take by their own fault from what they take
+// by the fault of the job that they judge.
 
-// own returns how many steps the Requirements of a slot or bundle take for a usual job, or without a
-// job if that is more: that is the administrator's affair, and allowed on top of what jobs may cost.
-// It returns false if they take too many, whatever the job.
+// own returns how many steps one of the Requirements and ranks of a slot or bundle takes for a usual
+// job, or without a job, at most: that is the administrator's affair, and allowed on top of what jobs
+// may cost. It returns false if the Requirements take too many, whatever the job.
 func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
 	steps, known := m.ownSteps[slot]
 	if !known {
@@ -25,15 +25,23 @@ func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
 	return steps, steps >= 0
 }
 
-// measure returns the steps for own, or -1 if they are more than a job may cost.
+// measure returns the steps for own, or -1 if those of the Requirements are more than a job may cost.
 func (m *Matchmaker) measure(slot *classad.ClassAd) (most int) {
 	for _, job := range []*classad.ClassAd{nil, usualJob()} {
 		var meter classad.Meter
-		classad.Pair{Left: job, Right: slot, MaxSteps: m.limits.Evaluation, Meter: &meter}.LeftMatchesRight()
+		p := classad.Pair{Left: job, Right: slot, MaxSteps: m.limits.Evaluation, Meter: &meter}
+		p.LeftMatchesRight()
 		if meter.Exceeded() > 0 {
 			return -1
 		}
 		most = max(most, int(meter.Steps()))
+		if m.ranked {
+			for _, rank := range []func(classad.Pair) float64{preJobRank, postJobRank} {
+				before := meter.Steps()
+				rank(p)
+				most = max(most, int(meter.Steps()-before))
+			}
+		}
 	}
 	return most
 }
@@ -58,8 +66,8 @@ func (m *Matchmaker) exclude(slot *classad.ClassAd) {
 	m.unbearable++
 }
 
-// isDear reports whether the Requirements of an offer take so many steps in themselves that they are
-// evaluated only while a Match has steps left for such offers.
+// isDear reports whether the Requirements or ranks of an offer take so many steps in themselves that
+// they are evaluated only while a Match has steps left for such offers.
 func (o offer) isDear() bool {
 	if o.m.limits.Evaluation == 0 {
 		return false
@@ -71,15 +79,17 @@ func (o offer) isDear() bool {
 	})
 }
 
-// settle divides what the Requirements of a slot took for a job between the two. What they take for a
-// usual job is the slot's own. If they took much more, it is what they take for a job with the same
-// plain values, in which nothing has to be evaluated. The slot then counts as dear from now on, but
-// not as unbearable: another job may be no better a witness.
-func (t *trial) settle(slot, job *classad.ClassAd, own, took int64, exceeded int) {
+// settle divides what an expression of a slot took for a job between the two. What it takes for a
+// usual job is the slot's own. If it took much more, it is what it takes for a job with the same plain
+// values, in which nothing has to be evaluated. The slot then counts as dear from now on, but not as
+// unbearable: another job may be no better a witness.
+func (t *trial) settle(
+	slot, job *classad.ClassAd, evaluate func(classad.Pair), own, took int64, exceeded int,
+) {
 	if took > own+dearPair {
 		var meter classad.Meter
 		limit := int(own) + t.m.limits.Evaluation
-		classad.Pair{Left: t.plainly(job), Right: slot, MaxSteps: limit, Meter: &meter}.LeftMatchesRight()
+		evaluate(classad.Pair{Left: t.plainly(job), Right: slot, MaxSteps: limit, Meter: &meter})
 		if t.m.fault -= meter.Steps(); meter.Steps() > own+dearPair {
 			own = meter.Steps()
 			t.m.ownSteps[slot] = min(int(own), t.m.limits.Evaluation)

@@ -38,12 +38,12 @@ func (m *Matchmaker) classes(v *view) []int {
 	return v.ofSlot
 }
 
-// trial evaluates Requirements and Rank within a limit, and counts what that takes.
+// trial evaluates Requirements and ranks within a limit, and counts what that takes.
 type trial struct {
 	m       *Matchmaker
 	limit   int // of one evaluation, in steps; 0 is none
 	meter   classad.Meter
-	slotOwn int64 // the steps that slots' own Requirements took
+	slotOwn int64 // the steps that slots' own Requirements and ranks took
 	excused int   // evaluations that exceeded their limit by the fault of slots
 	job     *classad.ClassAd
 	plain   *classad.ClassAd // what the job's ad says in plain values; nil: not made yet
@@ -54,19 +54,26 @@ func (t *trial) steps() int64 { return t.meter.Steps() - t.slotOwn }
 
 // accepts reports whether the Requirements of a slot's or bundle's ad accept a job.
 func (t *trial) accepts(slot, job *classad.ClassAd) bool {
+	return ask(t, slot, job, classad.Pair.LeftMatchesRight)
+}
+
+// ask evaluates an expression of a slot's or bundle's ad for a job. The result is zero if the slot is
+// not bearable.
+func ask[T any](t *trial, slot, job *classad.ClassAd, evaluate func(classad.Pair) T) (result T) {
 	p := classad.Pair{Left: job, Right: slot, Meter: &t.meter}
 	if t.limit == 0 {
-		return p.LeftMatchesRight()
+		return evaluate(p)
 	}
 	own, bearable := t.m.own(slot)
 	if !bearable {
-		return false
+		return result
 	}
 	steps, exceeded := t.meter.Steps(), t.meter.Exceeded()
 	p.MaxSteps = own + t.limit
-	ok := p.LeftMatchesRight()
-	t.settle(slot, job, int64(own), t.meter.Steps()-steps, t.meter.Exceeded()-exceeded)
-	return ok
+	result = evaluate(p)
+	t.settle(slot, job, func(p classad.Pair) { evaluate(p) },
+		int64(own), t.meter.Steps()-steps, t.meter.Exceeded()-exceeded)
+	return result
 }
 
 // with returns the pair of a job and an offer, whose evaluation is limited and counted.
@@ -90,13 +97,16 @@ func (o offer) match(t *trial, job *classad.ClassAd) bool {
 	return o.accepts(t, job) && o.with(t, job).RightMatchesLeft()
 }
 
-// rank returns how the job ranks the offer.
-func (o offer) rank(t *trial, job *classad.ClassAd) float64 {
-	r := o.with(t, job).LeftRank()
-	if r != r { // not a number: no preference
-		return 0
+// preference returns how much the pool and the job prefer the offer.
+func (o offer) preference(t *trial, job *classad.ClassAd) (p preference) {
+	p.rank = o.with(t, job).LeftRank()
+	if p.rank != p.rank { // not a number: no preference
+		p.rank = 0
 	}
-	return r
+	if o.m.ranked {
+		p.pre, p.post = ask(t, o.ad, job, preJobRank), ask(t, o.ad, job, postJobRank)
+	}
+	return p
 }
 
 // search is the matching of one autocluster, as far as its account lasts.
@@ -118,9 +128,10 @@ const (
 	matches
 )
 
-// verdict says whether the autocluster and an offer of a class match, and the Rank. It evaluates
-// each pair of an autocluster and a class once, and none once the search has stopped.
-func (s *search) verdict(id, class int) (verdict, float64) {
+// verdict says whether the autocluster and an offer of a class match, and how much the offer is
+// preferred. It evaluates each pair of an autocluster and a class once, and none once the search has
+// stopped.
+func (s *search) verdict(id, class int) (verdict, preference) {
 	c := s.c
 	if len(c.verdicts) <= class {
 		c.verdicts = append(c.verdicts, make([]verdict, max(class+1-len(c.verdicts), len(c.view.classes)))...)
@@ -128,10 +139,15 @@ func (s *search) verdict(id, class int) (verdict, float64) {
 	if c.verdicts[class] == unknown && !s.stopped {
 		s.judge(s.m.offer(id), class)
 	}
+	return c.verdicts[class], c.preference(class)
+}
+
+// preference returns how much offers of a class are preferred.
+func (c *autocluster) preference(class int) preference {
 	if len(c.ranks) <= class {
-		return c.verdicts[class], 0
+		return preference{}
 	}
-	return c.verdicts[class], c.ranks[class]
+	return c.ranks[class]
 }
 
 // judge evaluates a pair of the autocluster and a class, unless the account is used up or the
@@ -147,56 +163,80 @@ func (s *search) judge(o offer, class int) {
 		return
 	}
 	c.pairs++
-	found, rank := refused, 0.0
+	found, rank := refused, preference{}
 	if o.match(&s.trial, c.ad) {
-		found, rank = matches, o.rank(&s.trial, c.ad)
+		found, rank = matches, o.preference(&s.trial, c.ad)
 	}
 	if s.probes && s.meter.Exceeded() > 0 {
 		c.dear, s.stopped = true, true
 		return
 	}
 	c.verdicts[class] = found
-	if rank != 0 {
+	if rank != (preference{}) {
 		if len(c.ranks) <= class {
-			c.ranks = append(c.ranks, make([]float64, len(c.verdicts)-len(c.ranks))...)
+			c.ranks = append(c.ranks, make([]preference, len(c.verdicts)-len(c.ranks))...)
 		}
 		c.ranks[class] = rank
 	}
 }
 
-// all finds the autocluster's candidates among all offers (slots or bundles). If their Ranks
-// differ, it numbers the distinct Ranks from 0, the lowest, without gaps.
+// all finds the autocluster's candidates among all offers (slots or bundles), and their rank classes if
+// some are preferred to others.
 func (s *search) all() (found backfill.Candidates) {
-	bundles := len(s.m.bundles) > 0
-	var ranks []float64
-	for id, class := range s.m.classes(s.c.view) {
+	bundles, classes := len(s.m.bundles) > 0, s.m.classes(s.c.view)
+	some, alike := false, true
+	for id, class := range classes {
 		v, rank := s.verdict(id, class)
 		if v != matches {
 			continue
 		}
-		ranks = append(ranks, rank)
+		if !some {
+			some, s.c.rank = true, rank
+		}
+		alike = alike && rank == s.c.rank
 		if bundles {
 			found.Bundles = append(found.Bundles, backfill.BundleID(id))
 		} else {
 			found.Slots = append(found.Slots, backfill.SlotID(id))
 		}
 	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(ranks)))
-	if len(distinct) > 0 {
-		s.c.rank = distinct[0]
-	}
-	if len(distinct) > 1 {
-		for _, r := range ranks {
-			class, _ := slices.BinarySearch(distinct, r)
-			found.Rank = append(found.Rank, int32(class))
-		}
+	switch {
+	case alike:
+	case bundles:
+		found.Rank = rankClasses(s.c, found.Bundles, classes)
+	default:
+		found.Rank = rankClasses(s.c, found.Slots, classes)
 	}
 	return found
 }
 
+// rankClasses numbers the distinct preferences of candidates from 0, the lowest, without gaps, and
+// returns the number for each candidate. classes are the classes of all offers.
+func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candidates []ID, classes []int) []int32 {
+	var distinct []preference
+	seen := make([]bool, len(c.verdicts)) // by class
+	for _, id := range candidates {
+		if class := classes[id]; !seen[class] {
+			seen[class], distinct = true, append(distinct, c.preference(class))
+		}
+	}
+	slices.SortFunc(distinct, preference.compare)
+	distinct = slices.Compact(distinct)
+	numbers := make([]int32, len(c.verdicts)) // by class
+	for class := range seen {
+		n, _ := slices.BinarySearchFunc(distinct, c.preference(class), preference.compare)
+		numbers[class] = int32(n)
+	}
+	ranks := make([]int32, len(candidates))
+	for i, id := range candidates {
+		ranks[i] = numbers[classes[id]]
+	}
+	return ranks
+}
+
 // again returns the candidates after the classes of a few slots have changed. It returns false if
-// adding and removing slots does not suffice: with many changed slots, with bundles, or with
-// different Ranks.
+// adding and removing slots does not suffice: with many changed slots, with bundles, or if some slots
+// are preferred to others.
 func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 	c := s.c
 	if c.candidates.Rank != nil || len(moved) > few || len(s.m.bundles) > 0 {
@@ -260,14 +300,14 @@ func (c *autocluster) follow() {
 	case v.edition:
 		return
 	case v.edition - 1:
-		verdicts, ranks := make([]verdict, len(v.was)), make([]float64, 0, len(v.was))
+		verdicts, ranks := make([]verdict, len(v.was)), make([]preference, 0, len(v.was))
 		for class, was := range v.was {
 			if was < len(c.verdicts) {
 				verdicts[class] = c.verdicts[was]
 			}
-			if was < len(c.ranks) && c.ranks[was] != 0 {
-				ranks = append(ranks, make([]float64, class+1-len(ranks))...)
-				ranks[class] = c.ranks[was]
+			if rank := c.preference(was); rank != (preference{}) {
+				ranks = append(ranks, make([]preference, class+1-len(ranks))...)
+				ranks[class] = rank
 			}
 		}
 		c.verdicts, c.ranks = verdicts, ranks

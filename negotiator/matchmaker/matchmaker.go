@@ -1,6 +1,6 @@
 // Package matchmaker finds the slots that each job may use, or the bundles of slots.
 //
-// It evaluates Requirements and Rank once for each pair of an autocluster and a slot class:
+// It evaluates Requirements and ranks once for each pair of an autocluster and a slot class:
 //
 //   - Jobs that no slot can tell apart share an autocluster, and its candidates
 //     ([Matchmaker.Cluster]; class.go says which attributes count).
@@ -14,7 +14,8 @@
 // candidates; see [Matchmaker.Unmatched].
 //
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
-// account.go how far; match.go candidates of one autocluster; fault.go what slots take themselves;
+// account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
+// fault.go what slots take themselves;
 // class.go which jobs are alike; view.go which slots are alike; usual.go the job by which slots are
 // judged; fit.go why a job matches few slots or none.
 package matchmaker
@@ -59,6 +60,7 @@ type Matchmaker struct {
 
 	slots      []slot                   // by SlotID
 	bundles    []Bundle                 // by BundleID
+	ranked     bool                     // slots or bundles have ranks of the pool's, or had
 	changed    changes                  // slots that came back with another ad
 	ownSteps   map[*classad.ClassAd]int // see own
 	unbearable int                      // how many of ownSteps are too many
@@ -103,19 +105,19 @@ type autocluster struct {
 	text       string           // what its jobs have in common
 	users      []user           // who have jobs of it
 	candidates backfill.Candidates
-	rank       float64 // the Rank of each candidate, if it is the same for all
-	void       bool    // slots have come that may tell its jobs apart
-	sent       bool    // Match has returned its candidates before
+	rank       preference // of each candidate, if it is the same for all
+	void       bool       // slots have come that may tell its jobs apart
+	sent       bool       // Match has returned its candidates before
 
-	view     *view     // nil: it has no jobs, or was not matched yet
-	verdicts []verdict // by class of the view
-	ranks    []float64 // by class; 0 beyond the end
-	edition  int       // of the view's classes
-	complete bool      // it was matched with all slots, though some may have changed since
-	read     int       // how much of view.moved its candidates take into account
-	bundles  int       // and how many bundles
-	dear     bool      // a probe has shown that it is dear
-	later    bool      // dear slots were left out, as a Match had no steps left for them
+	view     *view        // nil: it has no jobs, or was not matched yet
+	verdicts []verdict    // by class of the view
+	ranks    []preference // by class; 0 beyond the end
+	edition  int          // of the view's classes
+	complete bool         // it was matched with all slots, though some may have changed since
+	read     int          // how much of view.moved its candidates take into account
+	bundles  int          // and how many bundles
+	dear     bool         // a probe has shown that it is dear
+	later    bool         // dear slots were left out, as a Match had no steps left for them
 
 	steps    int64 // that its matching took since it was complete
 	pairs    int64 // that were evaluated in these
@@ -156,9 +158,9 @@ func New(
 }
 
 // Add adds new slots and bundles, and replaces the ads of slots that come back. It reports whether
-// they refer to attributes of clustered jobs to which no slot or bundle referred before. If so, all
-// autoclusters are void: they have no candidates any more, and the caller must cluster all jobs
-// anew.
+// they refer to attributes of clustered jobs to which no slot or bundle referred before, or are the
+// first with a rank. If so, all autoclusters are void: they have no candidates any more, and the caller
+// must cluster all jobs anew.
 //
 // A slot that comes back with the same ad, or with changes only in attributes to which no job
 // refers, needs no new matching.

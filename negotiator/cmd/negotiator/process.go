@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -134,6 +135,9 @@ func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	return daemon.Tuning{
 		Tuning: htcondor.Tuning{
 			SlotConstraint: c.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: c.Text("NEGOTIATOR_JOB_CONSTRAINT"),
+			Ranks: observe.Ranks{
+				PreJobRank: c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), PostJobRank: c.JobRank("NEGOTIATOR_POST_JOB_RANK"),
+			},
 			MatchExprs: exprs, Lease: lease,
 			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
 		},

@@ -100,7 +100,7 @@ func TestKnobs(t *testing.T) {
 	require.NoError(t, Parse("BACKFILL_POLICY_OPTIONS = a=b\nUID_DOMAIN = here", "").Check())
 	for _, k := range Knobs() {
 		require.NotEmpty(t, k.Doc, k.Name)
-		require.Contains(t, []Kind{Text, List, Pairs, Bool, Whole, Seconds, Bytes, Expression}, k.Kind, k.Name)
+		require.Contains(t, []Kind{Text, List, Pairs, Bool, Whole, Seconds, Bytes, Expression, Rank}, k.Kind, k.Name)
 	}
 	require.ErrorContains(t, Parse("NEGOTIATOR_INTERVAL = soon\nBACKFILL_OBSERVE = a little", "").Check(),
 		"BACKFILL_OBSERVE = a little: must be true or false\n"+

@@ -88,6 +88,15 @@ var knobs = []Knob{
 	{"NEGOTIATOR_SLOT_CONSTRAINT", Expression, "", "Only slots of which this expression is true are seen."},
 	{"NEGOTIATOR_JOB_CONSTRAINT", Expression, "", "Only jobs of which this expression is true are seen."},
 	{
+		"NEGOTIATOR_PRE_JOB_RANK", Rank, "",
+		"Of the slots that a job may use, those with the largest value come first, whatever the job's Rank says; MY is " +
+			"the slot, TARGET the job. HTCondor's own default counts as not set.",
+	},
+	{
+		"NEGOTIATOR_POST_JOB_RANK", Rank, "",
+		"Of the slots that a job ranks alike, those with the largest value come first. The same counts as not set.",
+	},
+	{
 		"NEGOTIATOR_MATCH_EXPRS", List, "",
 		"Knobs whose values, expressions, are added to each matched slot's ad, as NegotiatorMatchExprNAME.",
 	},

@@ -26,6 +26,7 @@ const (
 	Bytes   Kind = "size"    // such as 10 Mb
 
 	Expression Kind = "expression" // over ads
+	Rank       Kind = "rank"       // an expression that is evaluated for each pair of a job and a slot
 )
 
 // Error is an invalid value of a knob.
@@ -136,6 +137,20 @@ func evaluated(text string) classad.Value {
 	return e.Eval(classad.Scope{MaxSteps: classad.FewSteps})
 }
 
+// checkExpression errs if a knob's value is no expression, or is a rank that takes too many steps even
+// without ads.
+func checkExpression(k Knob, text string) error {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return &Error{k.Name, text, "an expression: " + err.Error()}
+	}
+	var m classad.Meter
+	if e.Eval(classad.Scope{MaxSteps: classad.FewSteps, Meter: &m}); k.Kind == Rank && m.Exceeded() > 0 {
+		return &Error{k.Name, text, fmt.Sprintf("an expression that takes at most %d steps to evaluate", classad.FewSteps)}
+	}
+	return nil
+}
+
 // Check returns an error that names every knob in [Knobs] with an invalid value.
 func (c *Config) Check() error {
 	var errs []error
@@ -155,10 +170,8 @@ func (c *Config) Check() error {
 			_, err = c.Bytes(k.Name)
 		case Pairs:
 			_, err = c.Pairs(k.Name)
-		case Expression:
-			if _, wrong := classad.ParseExpr(c.Text(k.Name)); wrong != nil {
-				err = &Error{k.Name, c.Text(k.Name), "an expression: " + wrong.Error()}
-			}
+		case Expression, Rank:
+			err = checkExpression(k, c.Text(k.Name))
 		case Text, List:
 		}
 		errs = append(errs, err)

@@ -35,6 +35,7 @@ type Settings struct {
 type Scope struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
+	Ranks
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
 	// or removed in that time.
 	Interval time.Duration
@@ -60,6 +61,7 @@ type Observer struct {
 	schedds map[string]*schedd
 
 	slotAttributes, jobAttributes wanted
+	ranks                         ranks
 	parser                        classad.Parser
 	specs                         map[string]*Spec           // by the text of the job's ad
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
@@ -83,8 +85,12 @@ func New(s Settings) *Observer {
 
 // Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
+	if scope.Ranks != o.s.Ranks {
+		o.discardSlots()
+	}
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)
+	o.rankBy(scope.Ranks)
 }
 
 // Forget drops slots that are gone for good. If one comes back, it counts as new.
@@ -158,12 +164,17 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 // changes all the time and is removed where nothing refers to it.
 func (o *Observer) restrip() {
 	if o.slotAttributes.restrip() {
-		for _, t := range o.read {
-			t.lines = t.lines[:0]
-		}
+		o.discardSlots()
 	}
 	if o.jobAttributes.restrip() {
 		o.discardSpecs()
+	}
+}
+
+// discardSlots has all slots made anew from their ads.
+func (o *Observer) discardSlots() {
+	for _, t := range o.read {
+		t.lines = t.lines[:0]
 	}
 }
 

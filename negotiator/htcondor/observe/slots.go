@@ -115,6 +115,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if s.Static && s.Claimed || !open {
 		clear(s.Free)
 	}
+	o.ranks.put(ad)
 	t := o.read[s.Name]
 	t.refers = o.slotReferences(ad)
 	grew = o.slotRefers(t)
@@ -131,7 +132,7 @@ func (o *Observer) slotRefers(t *slotText) (grew bool) {
 // expressions that matter for a match count: the slot's own and those that jobs refer to.
 func (o *Observer) slotReferences(ad *classad.ClassAd) []string {
 	names, _, _ := externals(ad, func(name string) bool { // of a slot that refers to too much, a part
-		return o.slotAttributes.base[name] || o.slotAttributes.asked(name)
+		return o.slotAttributes.base[name] || o.slotAttributes.asked(name) || isRank(name)
 	}, maxReferSteps)
 	return names
 }

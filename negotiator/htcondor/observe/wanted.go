@@ -188,6 +188,7 @@ func (o *Observer) want() {
 		o.jobAttributes.referTo(e)
 	}
 	o.referTo(o.s.JobConstraint)
+	o.rankBy(o.s.Ranks)
 }
 
 // referTo has jobs asked also for the attributes that a job constraint refers to: schedds may

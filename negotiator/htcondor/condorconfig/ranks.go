@@ -1,0 +1,34 @@
+package condorconfig
+
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// stockRanks are the defaults of HTCondor 9.0 to 25.
+var stockRanks = map[string]string{
+	"NEGOTIATOR_PRE_JOB_RANK": "(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",
+	"NEGOTIATOR_POST_JOB_RANK": "(RemoteOwner =?= UNDEFINED) * " +
+		"(ifthenElse(isUndefined(KFlops), 1000, Kflops) - SlotID - 1.0e10*(Offline=?=True))",
+}
+
+// JobRank returns NEGOTIATOR_PRE_JOB_RANK or NEGOTIATOR_POST_JOB_RANK; "" if it is HTCondor's default,
+// which condor_config_val prints as well. The defaults pack busy pools and put preferences of machines
+// first; here, placement does the one, and nothing the other.
+func (c *Config) JobRank(knob string) string {
+	text := c.Text(knob)
+	if e, err := classad.ParseExpr(text); err == nil && strings.EqualFold(e.String(), normal(stockRanks[knob])) {
+		return ""
+	}
+	return text
+}
+
+// normal returns the text of an expression as it is printed.
+func normal(text string) string {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return text
+	}
+	return e.String()
+}

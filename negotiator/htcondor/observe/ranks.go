@@ -1,0 +1,48 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Ranks are expressions by which the pool ranks slots for each job, or "": PreJobRank counts more than
+// the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
+type Ranks struct{ PreJobRank, PostJobRank string }
+
+// ranks are the expressions of [Ranks]; nil for none. Each becomes an attribute of every slot.
+type ranks struct{ pre, post *classad.Expr }
+
+// rankBy has all slots ranked by these expressions. Slots are asked for the attributes that the
+// expressions refer to, and jobs for those that a slot does not have, as for any attribute of a slot. An
+// expression that cannot be parsed ranks nothing.
+func (o *Observer) rankBy(r Ranks) { o.ranks = ranks{o.rank(r.PreJobRank), o.rank(r.PostJobRank)} }
+
+func (o *Observer) rank(text string) *classad.Expr {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return nil
+	}
+	o.slotAttributes.referTo(e)
+	return e
+}
+
+// put puts the ranks into a slot's ad, and removes what its startd says under their names.
+func (r ranks) put(ad *classad.ClassAd) {
+	for _, one := range []struct {
+		name string
+		e    *classad.Expr
+	}{{negotiator.PreJobRank, r.pre}, {negotiator.PostJobRank, r.post}} {
+		if one.e == nil {
+			ad.Delete(one.name)
+		} else {
+			ad.Set(one.name, one.e)
+		}
+	}
+}
+
+var preJobRank, postJobRank = strings.ToLower(negotiator.PreJobRank), strings.ToLower(negotiator.PostJobRank)
+
+// isRank reports whether an attribute, in lower case, is one of the ranks.
+func isRank(name string) bool { return name == preJobRank || name == postJobRank }

@@ -1,0 +1,66 @@
+package observe
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Each slot has the pool's ranks as attributes. What these refer to is asked for, for as long as they
+// are configured.
+func TestRanks(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.slots = []string{partitionable("Site = 3\nFar = Site * 2\nNegotiatorPreJobRank = 9\n")}
+	p.schedds[0].SetJobs(job("Home = 4\nColor = 5"))
+	value := func(s *Snapshot, rank string) string {
+		return s.Slots["slot1@n"].Ad.Ad.Eval(rank, s.Schedds["s@test"].Groups[0].Spec.Ad).String()
+	}
+	s := p.see()
+	before := s.Slots["slot1@n"].Ad
+	for _, rank := range []string{negotiator.PreJobRank, negotiator.PostJobRank} {
+		_, there := before.Ad.Lookup(rank)
+		require.False(t, there, "whatever the startd says")
+	}
+	require.NotContains(t, p.slotAttributes.projection(), "site")
+
+	scope := p.s.Scope
+	scope.Ranks = Ranks{PreJobRank: "MY.Site * TARGET.Home", PostJobRank: "Far + Color"}
+	p.Ask(scope)
+	s = p.see()
+	require.Equal(t, "12", value(s, negotiator.PreJobRank))
+	require.Equal(t, "11", value(s, negotiator.PostJobRank))
+	after := s.Slots["slot1@n"].Ad
+	require.NotSame(t, before, after)
+	p.at = p.at.Add(2 * keepNames)
+	for range 3 {
+		p.at = p.at.Add(sweepEvery)
+		s = p.see()
+	}
+	require.Equal(t, "12", value(s, negotiator.PreJobRank))
+	require.Equal(t, "11", value(s, negotiator.PostJobRank))
+	require.Same(t, after, s.Slots["slot1@n"].Ad, "as long as nothing changes")
+
+	scope.Ranks = Ranks{PostJobRank: "1 +"} // it cannot be parsed, and was refused before
+	p.Ask(scope)
+	s = p.see()
+	require.Equal(t, "undefined", value(s, negotiator.PreJobRank))
+	require.Equal(t, "undefined", value(s, negotiator.PostJobRank))
+}
+
+// Ranks may refer to state of slots, which is kept then.
+func TestRanksOfState(t *testing.T) {
+	o := New(Settings{
+		Schema: schema(), Clock: func() time.Time { return time.Unix(1_700_000_000, 0) },
+		Scope: Scope{Ranks: Ranks{PreJobRank: "RemoteOwner =?= undefined"}},
+	})
+	require.True(t, o.slotAttributes.asked("remoteowner"))
+	require.True(t, slices.Contains(o.slotAttributes.projection(), "remoteowner"))
+	ad, err := classad.ParseOld("RemoteOwner = \"a\"")
+	require.NoError(t, err)
+	require.Empty(t, o.slotAttributes.strip(ad))
+}
