@@ -55,6 +55,8 @@ type Settings struct {
 type Tuning struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
+	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
+	SubmitterConstraint string
 	// Ranks are how the pool ranks its slots for each job.
 	observe.Ranks
 	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
@@ -79,7 +81,8 @@ func (t Tuning) orDefault() Tuning {
 
 func (t Tuning) scope() observe.Scope {
 	return observe.Scope{
-		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint, Ranks: t.Ranks,
+		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint,
+		SubmitterConstraint: t.SubmitterConstraint, Ranks: t.Ranks,
 		Interval: t.Interval, Hold: t.Hold,
 	}
 }

@@ -187,7 +187,8 @@ func TestBadConfiguration(t *testing.T) {
 		"CONDOR_IDS":            {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"},
 		"MAX_NEGOTIATOR_LOG":         {"big"},
 		"NEGOTIATOR_SLOT_CONSTRAINT": {"Cpus >"}, "NEGOTIATOR_JOB_CONSTRAINT": {"a b"},
-		"NEGOTIATOR_PRE_JOB_RANK": {"Cpus >"}, "NEGOTIATOR_POST_JOB_RANK": {"1 +"},
+		"NEGOTIATOR_SUBMITTER_CONSTRAINT": {"Name =="},
+		"NEGOTIATOR_PRE_JOB_RANK":         {"Cpus >"}, "NEGOTIATOR_POST_JOB_RANK": {"1 +"},
 		"NEGOTIATOR_MATCH_EXPRS": {"a=b"},
 	} {
 		for _, value := range values {

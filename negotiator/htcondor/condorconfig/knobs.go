@@ -88,6 +88,10 @@ var knobs = []Knob{
 	{"NEGOTIATOR_SLOT_CONSTRAINT", Expression, "", "Only slots of which this expression is true are seen."},
 	{"NEGOTIATOR_JOB_CONSTRAINT", Expression, "", "Only jobs of which this expression is true are seen."},
 	{
+		"NEGOTIATOR_SUBMITTER_CONSTRAINT", Expression, "",
+		"Only jobs of submitters of whose ads this expression is true are planned.",
+	},
+	{
 		"NEGOTIATOR_PRE_JOB_RANK", Rank, "",
 		"Of the slots that a job may use, those with the largest value come first, whatever the job's Rank says; MY is " +
 			"the slot, TARGET the job. HTCondor's own default counts as not set.",

@@ -70,8 +70,8 @@ func (e *explanation) add(id backfill.JobID, is track.Phase, why func(backfill.J
 		return
 	}
 	submitter := j.Submitter()
-	_, advertised := s.Submitters[submitter]
-	if l := d.line(s.Name); !advertised || s.Failed != nil || s.Late || l.telling != nil || e.now.Before(l.mute) {
+	known, advertised := s.Submitters[submitter]
+	if l := d.line(s.Name); !advertised || known.Excluded || s.Failed != nil || s.Late || l.telling != nil || e.now.Before(l.mute) {
 		return
 	}
 	before := d.reasons[id]

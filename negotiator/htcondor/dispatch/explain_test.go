@@ -40,6 +40,13 @@ func TestExplainAdd(t *testing.T) {
 		"its submitter is not advertised": {
 			change: func(d *desk, _ *explanation) { d.schedd.Submitters = nil; d.look() }, phase: track.Waiting,
 		},
+		"it is another negotiator's submitter": {
+			change: func(d *desk, _ *explanation) {
+				d.schedd.Submitters = map[string]observe.Submitter{"": {Idle: 1, Excluded: true}}
+				d.look()
+			},
+			phase: track.Waiting,
+		},
 		"its schedd does not answer": {
 			change: func(d *desk, _ *explanation) {
 				d.schedd.Failed = errors.New("it is dead")

@@ -38,6 +38,10 @@ func TestUnready(t *testing.T) {
 		"late": {
 			s: observe.Schedd{Submitters: asked, Late: true}, want: "its schedd has not answered yet",
 		},
+		"excluded submitter": {
+			s:    observe.Schedd{Submitters: map[string]observe.Submitter{"alice@test": {Idle: 1, Excluded: true}}},
+			want: "NEGOTIATOR_SUBMITTER_CONSTRAINT is not true of its submitter alice@test",
+		},
 		"unknown submitter": {want: "its schedd has not advertised the submitter alice@test"},
 		"unknown gang":      {gang: true, want: "its schedd does not ask for a gang's slots now"},
 		"no gang asked for": {

@@ -66,7 +66,7 @@ func (p *site) publish() {
 	var schedds, submitters []string
 	for _, s := range p.schedds {
 		s.SetTime(p.at.Unix())
-		schedds, submitters = append(schedds, s.Ad()), append(submitters, s.SubmitterAd("alice@test", "", 1, 0))
+		schedds, submitters = append(schedds, s.Ad()), append(submitters, s.SubmitterAd("alice@test", "", 1, 0)+"Flocked = false\n")
 	}
 	p.collector.Set("Scheduler", schedds...)
 	p.collector.Set("Submitter", submitters...)

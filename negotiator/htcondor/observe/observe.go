@@ -35,6 +35,8 @@ type Settings struct {
 type Scope struct {
 	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
 	SlotConstraint, JobConstraint string
+	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
+	SubmitterConstraint string
 	Ranks
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
 	// or removed in that time.
@@ -62,6 +64,7 @@ type Observer struct {
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
+	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	specs                         map[string]*Spec           // by the text of the job's ad
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
@@ -91,6 +94,7 @@ func (o *Observer) Ask(scope Scope) {
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
+	o.admit(scope.SubmitterConstraint)
 }
 
 // Forget drops slots that are gone for good. If one comes back, it counts as new.
@@ -152,7 +156,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	}
 	o.clock = max(o.clock, backfill.Time(o.now().Unix()))
 	l.Ended = o.now()
-	l.Now, l.Took = o.clock, l.Ended.Sub(l.Began)
+	l.Now, l.Took, l.Constrained = o.clock, l.Ended.Sub(l.Began), o.submitters != nil
 	o.noteMissing(l)
 	o.putSchedds(l)
 	o.shrink()

@@ -50,10 +50,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		{Name: "Scheduler", Projection: []string{
 			"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs",
 		}},
-		{Name: "Submitter", Projection: []string{
-			"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability",
-			"LastHeardFrom",
-		}},
+		{Name: "Submitter", Projection: o.ofSubmitters()},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
 	return o.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
@@ -87,6 +84,29 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		}
 		return nil
 	})
+}
+
+// admit sets the constraint of which the ad of a submitter must be true for its jobs to be planned. One
+// that cannot be parsed counts as none.
+func (o *Observer) admit(constraint string) {
+	o.submitters = nil
+	if e, err := classad.ParseExpr(constraint); err == nil {
+		o.submitters = e
+	}
+}
+
+// ofSubmitters returns the attributes that submitter ads are asked for: those that are read, and those
+// to which the constraint refers.
+func (o *Observer) ofSubmitters() []string {
+	all := []string{
+		"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability",
+		"LastHeardFrom",
+	}
+	if o.submitters == nil {
+		return all
+	}
+	internal, external, _ := o.submitters.Refs(nil) // a circular reference evaluates to error
+	return slices.Concat(all, internal, external)
 }
 
 // OtherAttributes are what [ReadOther] reads.
@@ -155,7 +175,8 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	}
 	tag, _ := ad.Text("SubmitterTag")
 	idle, _ := ad.Int("IdleJobs")
-	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, look: l.Number}
+	excluded := o.submitters != nil && !o.submitters.Eval(classad.Scope{My: ad, MaxSteps: classad.FewSteps}).IsTrue()
+	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, look: l.Number}
 	heard, _ := ad.Int("LastHeardFrom")
 	// An older capability ends with the schedd that gave it.
 	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard {

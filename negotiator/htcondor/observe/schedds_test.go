@@ -129,3 +129,30 @@ func TestRoom(t *testing.T) {
 		require.Equal(t, c.room, one.Room.Jobs, more)
 	}
 }
+
+// TestSubmitterConstraint says of which submitters the constraint is true, whatever it refers to in
+// their ads.
+func TestSubmitterConstraint(t *testing.T) {
+	p := newSite(t, "s@test")
+	excluded := func(constraint string) bool {
+		scope := p.s.Scope
+		scope.SubmitterConstraint = constraint
+		p.Ask(scope)
+		s := p.see()
+		require.Equal(t, constraint != "", s.Constrained)
+		require.Contains(t, s.Schedds["s@test"].Submitters, "alice@test")
+		return s.Schedds["s@test"].Submitters["alice@test"].Excluded
+	}
+	for constraint, want := range map[string]bool{
+		"":                                  false,
+		`Name == "alice@test"`:              false,
+		`regexp("^bob@", MY.Name)`:          true,
+		"IdleJobs":                          false,
+		"RunningJobs":                       true,
+		"Gone":                              true,
+		`MyType == "Submitter" && !Flocked`: false,
+		strings.Repeat("IdleJobs + ", 10_000) + "1": true, // it is too expensive
+	} {
+		require.Equal(t, want, excluded(constraint), "%.60s", constraint)
+	}
+}

@@ -30,6 +30,9 @@ type Snapshot struct {
 	Schedds map[string]*Schedd
 	// Submitters counts the submitter ads.
 	Submitters int
+	// Constrained says that a submitter's ad must be seen before it is known whether its jobs are to
+	// be planned.
+	Constrained bool
 	// Negotiators are those that the collector knows.
 	Negotiators []Other
 	// Problems say what could not be read, for people.
@@ -132,7 +135,9 @@ type Reading struct {
 type Submitter struct {
 	Tag  string
 	Idle int64
-	look int // the last look that saw the ad
+	// Excluded says that the submitter's jobs are not to be planned.
+	Excluded bool
+	look     int // the last look that saw the ad
 }
 
 // JobKey names a job in a pool.

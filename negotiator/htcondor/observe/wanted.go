@@ -189,6 +189,7 @@ func (o *Observer) want() {
 	}
 	o.referTo(o.s.JobConstraint)
 	o.rankBy(o.s.Ranks)
+	o.admit(o.s.SubmitterConstraint)
 }
 
 // referTo has jobs asked also for the attributes that a job constraint refers to: schedds may

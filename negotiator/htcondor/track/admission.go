@@ -61,6 +61,22 @@ func (c *comparison) unfit(j *Job) string {
 	case j.Group.Timed:
 		return "is to start at a time of its own (DeferralTime), which is not planned for"
 	}
+	return c.unwelcome(j)
+}
+
+// unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does not. A
+// job in the plan stays while its submitter's ad is missing, as after a restart of the collector.
+func (c *comparison) unwelcome(j *Job) string {
+	if !c.now.Constrained {
+		return ""
+	}
+	name := j.Submitter()
+	switch s, advertised := c.Schedd(j.Key.Schedd).Submitters[name]; {
+	case s.Excluded:
+		return "is of the submitter " + name + ", of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
+	case !advertised && j.Phase != Waiting:
+		return "is of the submitter " + name + ", whose ad is not there yet: NEGOTIATOR_SUBMITTER_CONSTRAINT must be true of it"
+	}
 	return ""
 }
 

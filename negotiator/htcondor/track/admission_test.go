@@ -54,6 +54,41 @@ func TestUnplanned(t *testing.T) {
 	})
 }
 
+// advertises has the schedd s advertise a submitter, the one of all jobs.
+func (p *pool) advertises(all map[string]observe.Submitter) {
+	p.schedd("s", func(s *observe.Schedd) { s.Submitters = all })
+}
+
+// TestSubmitterConstraint says that jobs are planned only while the constraint is true of their
+// submitter, and that a submitter whose ad is missing for a while costs no job its plan.
+func TestSubmitterConstraint(t *testing.T) {
+	const (
+		unknown = "is of the submitter , whose ad is not there yet: NEGOTIATOR_SUBMITTER_CONSTRAINT must be true of it"
+		refused = "is of the submitter , of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
+	)
+	admit := func(p *pool) { p.advertises(map[string]observe.Submitter{"": {}}) }
+	exclude := func(p *pool) { p.advertises(map[string]observe.Submitter{"": {Excluded: true}}) }
+	followAll(t, begun, map[string][]step{
+		"there is none": {{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"}},
+		"comes and goes": {
+			{do: func(p *pool) { p.constrained = true; p.job(1) }, want: "unplanned 1.0 " + unknown},
+			{do: exclude, want: "unplanned 1.0 " + refused},
+			{do: admit, want: "submitted 1.0=#1"},
+			{do: func(p *pool) { p.advertises(nil) }},
+			{do: exclude, want: "removed #1, unplanned 1.0 " + refused},
+			{want: "unplanned 1.0 " + refused},
+			{do: func(p *pool) { p.constrained = false; admit(p) }, want: "submitted 1.0=#1"},
+		},
+		"of a job that runs": {
+			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
+			{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"},
+			{do: func(p *pool) { p.constrained = true; exclude(p) }},
+			{do: func(p *pool) { p.idles(1) }, want: "back #1"},
+			{want: "removed #1, unplanned 1.0 " + refused},
+		},
+	})
+}
+
 // accounted gives a pool an accountant, and a limit of two licenses.
 func accounted(t *testing.T) *pool {
 	t.Helper()

@@ -39,6 +39,8 @@ type pool struct {
 	jobs    map[observe.JobKey]*observe.Group
 	belief  *Belief
 	under   Dispatched
+	// constrained says that there is a constraint on submitters.
+	constrained bool
 }
 
 func newPool(t *testing.T, changes ...func(*Settings)) *pool {
@@ -218,7 +220,7 @@ func (p *pool) snapshot() *observe.Snapshot {
 	p.number++
 	s := &observe.Snapshot{
 		Number: p.number, Began: p.now, Ended: p.now, Now: p.unix(),
-		Slots: map[string]*observe.Slot{}, Schedds: map[string]*observe.Schedd{},
+		Slots: map[string]*observe.Slot{}, Schedds: map[string]*observe.Schedd{}, Constrained: p.constrained,
 	}
 	for name, slot := range p.slots {
 		s.Slots[name] = &slot

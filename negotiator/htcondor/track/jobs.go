@@ -39,10 +39,10 @@ func (c *comparison) jobsDiffer() {
 			}
 		case j.Phase == Waiting && !j.same():
 			c.jobChanged(j)
-		case j.Phase == Waiting && c.awaitsLease(j):
+		case j.Phase == Waiting && (c.awaitsLease(j) || c.unwelcome(j) != ""):
 			c.delta.Removed = append(c.delta.Removed, j.ID)
 			j.Phase = Unknown
-			again = append(again, j)
+			fresh = append(fresh, j)
 		case j.Phase == Lent:
 			c.ended[j.Key], j.Phase = c.now.Began, Unknown
 			fresh = append(fresh, j)
