@@ -80,6 +80,7 @@ func estimators(policy, name string) string {
 // reconfigure replaces lines of a pool's configuration and waits until the negotiator logs the
 // change.
 func (p *ourPool) reconfigure(lines, says string) {
+	p.Wait("the ad of condor_master", time.Minute, func() bool { return len(p.Ads("-master")) == 1 })
 	p.Config("EXTRA=" + ourNegotiator + lines)
 	p.Wait(says, time.Minute, func() bool { return strings.Contains(p.Log("NegotiatorLog"), says) })
 }

@@ -33,7 +33,7 @@ func TestRanksOfThePool(t *testing.T) {
 		t.Parallel()
 		pool := ours(t, []string{"NODES=2"}, shelves+"NEGOTIATOR_POST_JOB_RANK = Shelf")
 		run(t, pool.Pool)
-		pool.Config("EXTRA=" + ourNegotiator + shelves + "NEGOTIATOR_POST_JOB_RANK = -Shelf")
+		pool.reconfigure(shelves+"NEGOTIATOR_POST_JOB_RANK = -Shelf", "the configuration is taken up")
 		pool.Wait("the other rank", 30*time.Second, func() bool { return hostOf(pool.Pool, "") == "n1" })
 		requireHost(t, pool.Pool, "rank = Shelf\n", "n2")
 		pool.Audit().Check(t)
@@ -51,12 +51,17 @@ func requireHost(t *testing.T, pool *pooltest.Pool, more, host string) {
 	require.Equal(t, host, hostOf(pool, more), "%q", more)
 }
 
-// hostOf returns on which machine a job runs that has more lines in its description.
+// hostOf returns on which machine a job of alice runs that has more lines in its description.
 func hostOf(pool *pooltest.Pool, more string) string {
 	job := pool.Submit("alice", "executable = /bin/true\nrequest_cpus = 1\n+EstimatedRunTime = 5\n"+more+"queue\n")
 	pool.WaitDone(time.Minute, job...)
+	return lastHost(pool, job[0])
+}
+
+// lastHost returns on which machine a job ran that has ended.
+func lastHost(pool *pooltest.Pool, job pooltest.JobID) string {
 	for _, ad := range pool.History() {
-		if ad.Job() == job[0] {
+		if ad.Job() == job {
 			_, host, _ := strings.Cut(ad.Text("LastRemoteHost"), "@")
 			host, _, _ = strings.Cut(host, "@")
 			return host

@@ -29,7 +29,7 @@ func TestSubmitterConstraint(t *testing.T) {
 		require.Equal(t, 1, pool.Statuses()[waits[0]])
 		require.Contains(t, pool.As("alice", "negotiator", "explain", waits[0].String()),
 			"is of the submitter alice@pool.test, of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true")
-		pool.Config("EXTRA=" + ourNegotiator)
+		pool.reconfigure("", "the configuration is taken up")
 		pool.WaitDone(time.Minute, waits...)
 		pool.Audit().Check(t)
 	})

@@ -59,6 +59,8 @@ type Tuning struct {
 	SubmitterConstraint string
 	// Ranks are how the pool ranks its slots for each job.
 	observe.Ranks
+	// ShutdownThreshold closes the slots whose startds will have ended in that time.
+	ShutdownThreshold time.Duration
 	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
 	// EXPRESSION; "" for none.
 	MatchExprs string
@@ -83,7 +85,7 @@ func (t Tuning) scope() observe.Scope {
 	return observe.Scope{
 		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint,
 		SubmitterConstraint: t.SubmitterConstraint, Ranks: t.Ranks,
-		Interval: t.Interval, Hold: t.Hold,
+		ShutdownThreshold: t.ShutdownThreshold, Interval: t.Interval, Hold: t.Hold,
 	}
 }
 

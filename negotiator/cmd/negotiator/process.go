@@ -135,7 +135,7 @@ func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 	return daemon.Tuning{
 		Tuning: htcondor.Tuning{
 			SlotConstraint: c.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: c.Text("NEGOTIATOR_JOB_CONSTRAINT"),
-			SubmitterConstraint: c.Text("NEGOTIATOR_SUBMITTER_CONSTRAINT"),
+			SubmitterConstraint: c.Text("NEGOTIATOR_SUBMITTER_CONSTRAINT"), ShutdownThreshold: c.ShutdownThreshold(),
 			Ranks: observe.Ranks{
 				PreJobRank: c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), PostJobRank: c.JobRank("NEGOTIATOR_POST_JOB_RANK"),
 			},

@@ -92,6 +92,10 @@ var knobs = []Knob{
 		"Only jobs of submitters of whose ads this expression is true are planned.",
 	},
 	{
+		"NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Text, "0",
+		"Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true; 0 or less: none.",
+	},
+	{
 		"NEGOTIATOR_PRE_JOB_RANK", Rank, "",
 		"Of the slots that a job may use, those with the largest value come first, whatever the job's Rank says; MY is " +
 			"the slot, TARGET the job. HTCondor's own default counts as not set.",

@@ -7,10 +7,10 @@ import (
 )
 
 // Warnings returns what an administrator may have expected to work and does not: knobs of ours that
-// do not exist, HTCondor's knobs about security that are set and not heeded, and expressions of
-// matches that are listed and not set.
+// do not exist, HTCondor's knobs about security that are set and not heeded, expressions of matches that
+// are listed and not set, and a threshold that cannot be read.
 func (c *Config) Warnings() []string {
-	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs())
+	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs(), c.unreadThreshold())
 }
 
 // Unheeded returns a warning for each of HTCondor's knobs about security that is set, that HTCondor's

@@ -38,6 +38,9 @@ type Scope struct {
 	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
 	SubmitterConstraint string
 	Ranks
+	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
+	// have.
+	ShutdownThreshold time.Duration
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
 	// or removed in that time.
 	Interval time.Duration
@@ -88,13 +91,14 @@ func New(s Settings) *Observer {
 
 // Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
-	if scope.Ranks != o.s.Ranks {
+	if scope.Ranks != o.s.Ranks || scope.ShutdownThreshold != o.s.ShutdownThreshold {
 		o.discardSlots()
 	}
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
 	o.admit(scope.SubmitterConstraint)
+	o.expect(scope.ShutdownThreshold)
 }
 
 // Forget drops slots that are gone for good. If one comes back, it counts as new.

@@ -175,7 +175,8 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	}
 	tag, _ := ad.Text("SubmitterTag")
 	idle, _ := ad.Int("IdleJobs")
-	excluded := o.submitters != nil && !o.submitters.Eval(classad.Scope{My: ad, MaxSteps: classad.FewSteps}).IsTrue()
+	scope := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Host: &classad.Host{Now: l.Began.Unix}}
+	excluded := o.submitters != nil && !o.submitters.Eval(scope).IsTrue()
 	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, look: l.Number}
 	heard, _ := ad.Int("LastHeardFrom")
 	// An older capability ends with the schedd that gave it.

@@ -150,6 +150,7 @@ func TestSubmitterConstraint(t *testing.T) {
 		"IdleJobs":                          false,
 		"RunningJobs":                       true,
 		"Gone":                              true,
+		"time() > 1600000000":               false,
 		`MyType == "Submitter" && !Flocked`: false,
 		strings.Repeat("IdleJobs + ", 10_000) + "1": true, // it is too expensive
 	} {

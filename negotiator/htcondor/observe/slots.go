@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +80,9 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	dynamic, _ := ad.Bool("DynamicSlot")
 	partitionable, _ := ad.Bool("PartitionableSlot")
 	state, _ := ad.Text("State")
+	if e, given := ad.Lookup("NegotiatorRequirements"); given { // they are for negotiators alone
+		ad.Set("Requirements", e)
+	}
 	s.Host, s.Dynamic, s.Static = s.Name, dynamic, !partitionable && !dynamic
 	if dynamic {
 		s.Host = Parent(s.Name)
@@ -111,7 +115,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	ad.SetInt(Claims, s.Free[last])
 	// A static slot whose job is being evicted will be there again. Whoever has claimed a
 	// partitionable slot as a whole has all of it.
-	open := Claimable(ad) || state == "Matched" || s.Static && s.Claimed
+	open := (Claimable(ad) || state == "Matched" || s.Static && s.Claimed) && !o.endsSoon(ad)
 	if s.Static && s.Claimed || !open {
 		clear(s.Free)
 	}
@@ -170,6 +174,31 @@ func Claimable(ad *classad.ClassAd) bool {
 	state, _ := ad.Text("State")
 	activity, _ := ad.Text("Activity")
 	return state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring"
+}
+
+// shutdown are the attributes of a slot's ad that are true when its startd is to end, the one gently, the
+// other fast.
+var shutdown = []string{"DaemonShutdown", "DaemonShutdownFast"}
+
+// expect has slots asked when their startds end, if it is to be known some time before.
+func (o *Observer) expect(threshold time.Duration) {
+	if threshold > 0 {
+		o.slotAttributes.refer(shutdown, always)
+	}
+}
+
+// endsSoon tells whether a slot's startd will have ended ShutdownThreshold after it made the ad.
+func (o *Observer) endsSoon(ad *classad.ClassAd) bool {
+	if o.s.ShutdownThreshold <= 0 {
+		return false
+	}
+	made, ok := ad.Int("MyCurrentTime")
+	if !ok {
+		made = o.looked.Unix()
+	}
+	then := made + int64(o.s.ShutdownThreshold/time.Second)
+	s := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Host: &classad.Host{Now: func() int64 { return then }}}
+	return slices.ContainsFunc(shutdown, func(name string) bool { return s.Attr(name).IsTrue() })
 }
 
 // readClaim notes which job and user have the slot, and since when.

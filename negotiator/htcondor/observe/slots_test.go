@@ -3,9 +3,11 @@ package observe
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -24,5 +26,54 @@ func TestSlotsThatCanBeClaimed(t *testing.T) {
 		takes, _ := slot.Ad.Ad.Bool("Requirements")
 		require.Equal(t, open, takes, state)
 		require.Equal(t, open, slot.Free[0] > 0, state)
+	}
+}
+
+// A slot's NegotiatorRequirements take the place of its Requirements.
+func TestRequirementsForNegotiators(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[string]bool{
+		"": true, `NegotiatorRequirements = TARGET.Owner == "bob"`: true, `NegotiatorRequirements = TARGET.Owner == "eve"`: false,
+		"NegotiatorRequirements = Closed =!= true\nClosed = true": false,
+	} {
+		o := quiet()
+		_, err := o.readSlot(cedar.Lines(partitionable(more)), 1)
+		require.NoError(t, err)
+		job, err := classad.ParseOld(job("Owner = \"bob\"\n"))
+		require.NoError(t, err)
+		require.Equal(t, want, classad.Accepts(o.slots["slot1@n"].Ad.Ad, job), more)
+	}
+	require.Contains(t, quiet().slotAttributes.projection(), "negotiatorrequirements")
+}
+
+// A slot gets no jobs some time before its startd ends, by the startd's clock.
+func TestSlotsThatEndSoon(t *testing.T) {
+	for more, closed := range map[string]bool{
+		"":                                    false,
+		"DaemonShutdown = false":              false,
+		"DaemonShutdown = Gone":               false,
+		"DaemonShutdown = true":               true,
+		"DaemonShutdownFast = true":           true,
+		"DaemonShutdown = CurrentTime >= 600": true,
+		"DaemonShutdown = time() >= 600":      true,
+		"DaemonShutdown = time() >= 601":      false,
+		"DaemonShutdown = MyCurrentTime > 10": false,
+		"DaemonShutdown = CurrentTime >= 600\nDaemonShutdownFast = false":                    true,
+		"DaemonShutdown = CurrentTime >= Until\nUntil = 600\nDaemonShutdownFast = undefined": true,
+	} {
+		p := newSite(t)
+		p.slots = []string{partitionable(more + "\nMyCurrentTime = 10\n")}
+		open := func(threshold time.Duration) bool {
+			scope := p.s.Scope
+			scope.ShutdownThreshold = threshold
+			p.Ask(scope)
+			slot := p.see().Slots["slot1@n"]
+			takes, _ := slot.Ad.Ad.Bool("Requirements")
+			require.Equal(t, takes, slot.Free[0] > 0)
+			return takes
+		}
+		require.True(t, open(0), more)
+		require.Equal(t, !closed, open(590*time.Second), more)
+		require.True(t, open(0), more)
 	}
 }

@@ -166,7 +166,7 @@ func Labels() []string {
 // want sets the attributes that are always asked for.
 func (o *Observer) want() {
 	slot := append(slices.Sorted(maps.Keys(slotState)), "Name", "MyType", "Machine", "SlotType", "PartitionableSlot",
-		"DynamicSlot", "Requirements", "SlotWeight",
+		"DynamicSlot", "Requirements", "NegotiatorRequirements", "SlotWeight",
 		"Arch", "OpSys", "FileSystemDomain", "HasFileTransfer") // every job's Requirements refer to these
 	job := append(slices.Sorted(maps.Keys(jobState)), "User", "Owner", "AcctGroup", "AccountingGroup", "ProjectName",
 		"QOS", "JobUniverse", "MinHosts", "MaxHosts", "Requirements", "Rank", "ConcurrencyLimits")
@@ -190,6 +190,7 @@ func (o *Observer) want() {
 	o.referTo(o.s.JobConstraint)
 	o.rankBy(o.s.Ranks)
 	o.admit(o.s.SubmitterConstraint)
+	o.expect(o.s.ShutdownThreshold)
 }
 
 // referTo has jobs asked also for the attributes that a job constraint refers to: schedds may
