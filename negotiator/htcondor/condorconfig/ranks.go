@@ -1,6 +1,8 @@
 package condorconfig
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -22,6 +24,20 @@ func (c *Config) JobRank(knob string) string {
 		return ""
 	}
 	return text
+}
+
+// ignoredRanks returns a warning for each job rank that is set, if placement goes by no rank.
+func (c *Config) ignoredRanks() (warnings []string) {
+	placement := c.Text("BACKFILL_PLACEMENT")
+	if placement == "" || placement == "rank" {
+		return nil
+	}
+	for _, knob := range slices.Sorted(maps.Keys(stockRanks)) {
+		if c.JobRank(knob) != "" {
+			warnings = append(warnings, knob+" has no effect under BACKFILL_PLACEMENT = "+placement)
+		}
+	}
+	return warnings
 }
 
 // normal returns the text of an expression as it is printed.

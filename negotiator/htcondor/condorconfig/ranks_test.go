@@ -23,6 +23,10 @@ func TestJobRanks(t *testing.T) {
 	require.Empty(t, Parse("NEGOTIATOR_POST_JOB_RANK = "+post, "").JobRank("NEGOTIATOR_POST_JOB_RANK"))
 	require.Equal(t, post, Parse("NEGOTIATOR_PRE_JOB_RANK = "+post, "").JobRank("NEGOTIATOR_PRE_JOB_RANK"), "that of the other")
 
+	pack := Parse("BACKFILL_PLACEMENT = pack\nNEGOTIATOR_PRE_JOB_RANK = 1\nNEGOTIATOR_POST_JOB_RANK = "+post, "")
+	require.Equal(t, []string{"NEGOTIATOR_PRE_JOB_RANK has no effect under BACKFILL_PLACEMENT = pack"}, pack.Warnings())
+	require.Empty(t, Parse("BACKFILL_PLACEMENT = rank\nNEGOTIATOR_PRE_JOB_RANK = 1", "").Warnings())
+
 	dear := "NEGOTIATOR_POST_JOB_RANK = 0" + strings.Repeat(" + Cpus", 10_000)
 	require.ErrorContains(t, Parse(dear, "").Check(), "must be an expression that takes at most 10000 steps")
 	require.NoError(t, Parse(strings.Replace(dear, "POST_JOB_RANK", "SLOT_CONSTRAINT", 1), "").Check())

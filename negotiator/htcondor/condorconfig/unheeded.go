@@ -8,9 +8,9 @@ import (
 
 // Warnings returns what an administrator may have expected to work and does not: knobs of ours that
 // do not exist, HTCondor's knobs about security that are set and not heeded, expressions of matches that
-// are listed and not set, and a threshold that cannot be read.
+// are listed and not set, job ranks that placement ignores, and a threshold that cannot be read.
 func (c *Config) Warnings() []string {
-	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs(), c.unreadThreshold())
+	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold())
 }
 
 // Unheeded returns a warning for each of HTCondor's knobs about security that is set, that HTCondor's
