@@ -143,6 +143,7 @@ func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
 		},
 		Reasons: s.Reasons, UpdateEvery: update,
+		OtherSlotConstraint: c.Text("BACKFILL_OTHER_SLOT_CONSTRAINT"),
 	}
 }
 

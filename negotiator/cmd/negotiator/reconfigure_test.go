@@ -189,7 +189,7 @@ func TestBadConfiguration(t *testing.T) {
 		"NEGOTIATOR_SLOT_CONSTRAINT": {"Cpus >"}, "NEGOTIATOR_JOB_CONSTRAINT": {"a b"},
 		"NEGOTIATOR_SUBMITTER_CONSTRAINT": {"Name =="},
 		"NEGOTIATOR_PRE_JOB_RANK":         {"Cpus >"}, "NEGOTIATOR_POST_JOB_RANK": {"1 +"},
-		"NEGOTIATOR_MATCH_EXPRS": {"a=b"},
+		"NEGOTIATOR_MATCH_EXPRS": {"a=b"}, "BACKFILL_OTHER_SLOT_CONSTRAINT": {"Cpus >"},
 	} {
 		for _, value := range values {
 			if knob == "CONDOR_IDS" && os.Getuid() != 0 {

@@ -59,6 +59,10 @@ var knobs = []Knob{
 	{"BACKFILL_IN_PROCESS", Bool, "false", "Link the policy in instead of running it in a process of its own."},
 	{"BACKFILL_CONFIG", Text, "", "A YAML file with whatever else can be set; knobs come after it."},
 	{"BACKFILL_OBSERVE", Bool, "false", "Plan and publish, but match nothing: beside another negotiator."},
+	{
+		"BACKFILL_OTHER_SLOT_CONSTRAINT", Expression,
+		"", "The NEGOTIATOR_SLOT_CONSTRAINT of HTCondor's own negotiator, where that is at work beside this one.",
+	},
 	{"BACKFILL_INTERVAL", Seconds, "", "Seconds between cycles if nothing happens; else NEGOTIATOR_INTERVAL."},
 	{
 		"BACKFILL_CYCLE_DELAY", Seconds, "1",

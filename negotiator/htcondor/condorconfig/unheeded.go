@@ -7,10 +7,21 @@ import (
 )
 
 // Warnings returns what an administrator may have expected to work and does not: knobs of ours that
-// do not exist, HTCondor's knobs about security that are set and not heeded, expressions of matches that
-// are listed and not set, job ranks that placement ignores, and a threshold that cannot be read.
+// do not exist, HTCondor's knobs about security that are set and not heeded, expressions of matches
+// that are listed and not set, job ranks that placement ignores, a threshold that cannot be read, and
+// another negotiator's slots without ours.
 func (c *Config) Warnings() []string {
-	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold())
+	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold(),
+		c.halfDivided())
+}
+
+// halfDivided returns a warning if the slots of another negotiator are given and ours are not.
+func (c *Config) halfDivided() []string {
+	const other, own = "BACKFILL_OTHER_SLOT_CONSTRAINT", "NEGOTIATOR_SLOT_CONSTRAINT"
+	if c.Text(other) == "" || c.Text(own) != "" {
+		return nil
+	}
+	return []string{other + " is set and " + own + " is not: this negotiator takes all slots, so it steps back"}
 }
 
 // Unheeded returns a warning for each of HTCondor's knobs about security that is set, that HTCondor's

@@ -33,3 +33,12 @@ func TestUnheeded(t *testing.T) {
 		require.Empty(t, Parse(string(stock)+set, "").Warnings(), set)
 	}
 }
+
+// TestHalfDivided checks that a pool is divided only if both negotiators' slots are given.
+func TestHalfDivided(t *testing.T) {
+	const own, other = "NEGOTIATOR_SLOT_CONSTRAINT = Half == 1\n", "BACKFILL_OTHER_SLOT_CONSTRAINT = Half == 2\n"
+	require.Empty(t, Parse(own, "").Warnings())
+	require.Empty(t, Parse(own+other, "").Warnings())
+	require.Equal(t, []string{"BACKFILL_OTHER_SLOT_CONSTRAINT is set and NEGOTIATOR_SLOT_CONSTRAINT is not: " +
+		"this negotiator takes all slots, so it steps back"}, Parse(other, "").Warnings())
+}

@@ -31,6 +31,7 @@ type Cycle struct {
 type status struct {
 	name, host, address string
 	started, configured time.Time
+	slots               string // the slot constraint
 	policy, order       string
 	observe             bool
 	stopped             string // why nothing is matched; "" if matches are made
@@ -75,6 +76,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	}
 	if s.stopped != "" {
 		ad.SetString("BackfillStopped", s.stopped)
+	}
+	if s.slots != "" {
+		ad.SetString("BackfillSlotConstraint", s.slots)
 	}
 	ad.SetBool("BackfillObserve", s.observe)
 	ad.SetBool("BackfillGuarantees", s.guaranteed)

@@ -71,6 +71,9 @@ func (c *cycles) fetch() (negotiator.Delta, error) {
 	looked := time.Now()
 	facts := c.pool.Last()
 	if err = c.d.without(c.soft, facts.Negotiators, true); err != nil {
+		if _, rival := errors.AsType[*RivalError](err); !rival { // alone asks until it is known
+			err = errAgain
+		}
 		return delta, err
 	}
 	c.d.beReady()

@@ -81,6 +81,9 @@ type Tuning struct {
 	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
 	// which is also the maximum.
 	UpdateEvery time.Duration
+	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
+	// is not known.
+	OtherSlotConstraint string
 }
 
 // Options are the parts and settings of a daemon.
@@ -152,7 +155,7 @@ func New(o Options) *Daemon {
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
-		observe: o.Observe, broken: map[string]int{},
+		slots: o.SlotConstraint, observe: o.Observe, broken: map[string]int{},
 	}
 	if o.Observe {
 		d.status.name = observeName + o.Host
@@ -311,7 +314,7 @@ func (d *Daemon) Configure(t Tuning) {
 		(*pool).Tune(t.Tuning)
 		(*pool).Wakeup()
 	}
-	d.change(func(s *status) { s.configured = time.Now() })
+	d.change(func(s *status) { s.configured, s.slots = time.Now(), t.SlotConstraint })
 	d.announce()
 }
 

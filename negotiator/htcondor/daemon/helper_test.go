@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,8 @@ type world struct {
 	reasons map[string]string // reasons by job's name
 	jobs    map[backfill.JobID]*negotiator.Job
 	others  []observe.Other
+	slots   []string // ads of slots as the collector knows them
+	deaf    bool     // the collector answers no queries for slots
 	// unplanned does not change.
 	unplanned []track.Unplanned
 	ads       []*classad.ClassAd
@@ -197,19 +200,43 @@ func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfi
 	return nil
 }
 
-func (w *world) QueryEach(_ context.Context, _ []client.AdType, each func(cedar.Lines) error) error {
+func (w *world) QueryEach(_ context.Context, types []client.AdType, each func(cedar.Lines) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failing != nil {
 		return w.failing
+	}
+	if types[0].Name == "Machine" {
+		return w.querySlots(classad.MustParseExpr(types[0].Requirements), each)
 	}
 	for _, o := range w.others {
 		ad := fmt.Sprintf("Name = %q\nMyAddress = %q\nDaemonStartTime = %d\n", o.Name, o.Address, o.Started.Unix())
 		if o.Ours {
 			ad += "BackfillVersion = \"v\"\n"
 		}
+		if o.SlotConstraint != "" {
+			ad += fmt.Sprintf("BackfillSlotConstraint = %q\n", o.SlotConstraint)
+		}
 		if err := each(cedar.Lines(ad)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) querySlots(requirements *classad.Expr, each func(cedar.Lines) error) error {
+	if w.deaf {
+		return errors.New("no answer about slots")
+	}
+	for _, text := range w.slots {
+		ad, err := classad.ParseOld(text)
+		if err != nil {
+			return err
+		}
+		if requirements.Eval(classad.Scope{My: ad, Target: ad, MaxSteps: classad.FewSteps}).IsTrue() {
+			if err = each(cedar.Lines(text)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,12 +18,19 @@ import (
 // slots to different jobs.
 type RivalError struct {
 	observe.Other
+	// Shared is a slot of which both slot constraints are true; "" if one of them is not known.
+	Shared string
 }
 
 func (e *RivalError) Error() string {
+	such, apart := "", "or give each a NEGOTIATOR_NAME and slots of its own (NEGOTIATOR_SLOT_CONSTRAINT, "+
+		"BACKFILL_OTHER_SLOT_CONSTRAINT)"
+	if e.Shared != "" {
+		such, apart = ", such as "+e.Shared, "or let no slot be in both NEGOTIATOR_SLOT_CONSTRAINTs"
+	}
 	return fmt.Sprintf("another negotiator, %s at %s, is at work in this pool, and two would give the same "+
-		"slots away: end it first (condor_off -daemon negotiator), or plan beside it with --observe",
-		e.Name, e.Address)
+		"slots away%s: end it first (condor_off -daemon negotiator), plan beside it with --observe, %s",
+		e.Name, e.Address, such, apart)
 }
 
 // alone asks the collector whether another negotiator is at work; if so, it returns a [RivalError].
@@ -34,12 +42,14 @@ func (d *Daemon) alone(ctx context.Context) error {
 	said := ""
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		others, err := d.others(ctx)
+		if err == nil {
+			err = d.without(ctx, others, false)
+		}
+		_, rival := errors.AsType[*RivalError](err)
 		switch {
-		case err == nil:
-			return d.without(ctx, others, false)
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case d.o.Once:
+		case err == nil, rival, d.o.Once:
 			return err
 		}
 		if text := err.Error(); text != said {
@@ -70,9 +80,10 @@ func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 }
 
 // without returns a [RivalError] if one of the others is at work, for which this negotiator must
-// step back: one that answers, and is neither this negotiator nor one that only observes. If this
-// one is at work already (atWork), a later negotiator of this project does not count, since that
-// one will step back; stock negotiators never do.
+// step back: one that answers, and is neither this negotiator, nor one that only observes, nor one
+// whose slots are all others than ours. If this one is at work already (atWork), a later negotiator
+// of this project does not count, since that one will step back; stock negotiators never do. Any
+// other error is the collector's.
 func (d *Daemon) without(ctx context.Context, others []observe.Other, atWork bool) error {
 	if d.o.Observe {
 		return nil
@@ -82,17 +93,56 @@ func (d *Daemon) without(ctx context.Context, others []observe.Other, atWork boo
 			continue
 		}
 		if d.o.Answers(ctx, other.Address) {
+			shared, apart, err := d.apart(ctx, other)
+			switch {
+			case err != nil:
+				return err
+			case apart:
+				continue
+			}
 			if atWork && other.Ours && d.before(other) {
 				d.log.Warn("another negotiator is at work that was started after this one: it will step back",
 					"name", other.Name, "address", other.Address)
 				continue
 			}
-			return &RivalError{other}
+			return &RivalError{other, shared}
 		}
 		d.log.Debug("the ad of a negotiator that does not answer is ignored",
 			"name", other.Name, "address", other.Address)
 	}
 	return nil
+}
+
+// apart reports whether another negotiator and this one can both be at work: each has a name of its
+// own, under which the collector keeps its ad, and a slot constraint, and no slot of the pool is in
+// both. If a slot is, it is returned. The collector is asked, since our own looks leave out what the
+// other's constraint may refer to.
+func (d *Daemon) apart(ctx context.Context, other observe.Other) (shared string, apart bool, err error) {
+	t := d.tuned.Load()
+	constraint := other.SlotConstraint
+	if !other.Ours {
+		constraint = t.OtherSlotConstraint
+	}
+	own, errOwn := classad.ParseExpr(t.SlotConstraint)
+	theirs, errTheirs := classad.ParseExpr(constraint)
+	if errOwn != nil || errTheirs != nil || other.Name == d.o.Name {
+		return "", false, nil
+	}
+	types := []client.AdType{{
+		Name: "Machine", Projection: []string{"Name"}, Requirements: "(" + own.String() + ") && (" + theirs.String() + ")",
+	}}
+	apart = true
+	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
+		ad, wrong := classad.ParseOld(string(lines))
+		if wrong != nil {
+			return wrong
+		}
+		if name, _ := ad.Text("Name"); apart || name < shared {
+			shared, apart = name, false
+		}
+		return nil
+	})
+	return shared, apart, err
 }
 
 // before tells whether this negotiator was started before another. It compares start times, then

@@ -63,6 +63,91 @@ func TestRivals(t *testing.T) {
 	require.Len(t, w.acted, 1, "nothing after it came")
 }
 
+// TestApart checks that negotiators with slots of their own are at work side by side, and all others
+// are not.
+func TestApart(t *testing.T) {
+	const own, theirs = "Half == 1", "TARGET.Half == 2"
+	both := []string{"Name = \"slot1@a\"\nHalf = 1\n", "Name = \"slot1@b\"\nHalf = 2\n"}
+	other := observe.Other{Name: "there", Address: "<127.0.0.2:1>"}
+	named := func(name, constraint string) observe.Other {
+		return observe.Other{Name: name, Address: other.Address, Ours: true, SlotConstraint: constraint}
+	}
+	for name, c := range map[string]struct {
+		other      observe.Other
+		own, known string // our slot constraint, and what we are told of theirs
+		slots      []string
+		refused    string // a part of the error; "": there is none
+	}{
+		"a stock one with other slots":  {other, own, theirs, both, ""},
+		"ours with other slots":         {named("there", theirs), own, "", both, ""},
+		"its ad counts, not our knob":   {named("there", theirs), own, "true", both, ""},
+		"a pool without slots":          {other, own, theirs, nil, ""},
+		"a slot in both":                {other, own, "Half >= 1", both, "slots away, such as slot1@a: end it"},
+		"slots of ours in both":         {named("there", "Half <= 2"), own, "", both, "such as slot1@a"},
+		"several in both: the first":    {other, "Half > 0", "Half > 0", []string{both[1], both[0]}, "such as slot1@a"},
+		"undefined is not true":         {other, own, "Third == 1", both, ""},
+		"its slots are not known":       {other, own, "", both, "slots away: end it"},
+		"ours are all":                  {other, "", theirs, both, "BACKFILL_OTHER_SLOT_CONSTRAINT"},
+		"the same name":                 {named("here", theirs), own, theirs, both, "slots away: end it"},
+		"ours that takes all":           {named("there", ""), own, theirs, both, "slots away: end it"},
+		"what it says is no expression": {named("there", "Half =="), own, theirs, both, "slots away: end it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.others, w.slots = []observe.Other{c.other}, c.slots
+			o := w.options("easy")
+			o.Once = true
+			o.SlotConstraint, o.OtherSlotConstraint = c.own, c.known
+			w.deltas <- w.begin()
+			err := New(o).Run(t.Context())
+			if c.refused == "" {
+				require.NoError(t, err)
+				return
+			}
+			var found *RivalError
+			require.ErrorAs(t, err, &found)
+			require.ErrorContains(t, err, c.refused)
+		})
+	}
+}
+
+// TestApartNoMore checks that the daemon tells others of its slots, steps back when a slot is in both
+// constraints, and waits for a collector that does not say.
+func TestApartNoMore(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	w.others = []observe.Other{{Name: "there", Address: "<127.0.0.2:1>"}}
+	w.slots = []string{"Name = \"slot1@a\"\nHalf = 1\n"}
+	o := w.options("easy")
+	o.Master, o.Parent, o.Logger = w, os.Getppid(), logTo(log)
+	o.SlotConstraint, o.OtherSlotConstraint = "Half == 1", "Half == 2 || Old"
+	d := New(o)
+	d.tryAgain = 10 * time.Millisecond
+	end := live(t, d)
+	w.deltas <- w.begin()
+	poll.Equal(t, 1, w.acts)
+	require.Contains(t, adOf(d)(), `BackfillSlotConstraint = "Half == 1"`)
+
+	set := func(deaf bool, slots ...string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.deaf, w.slots = deaf, slots
+	}
+	set(true)
+	w.deltas <- negotiator.Delta{Now: 1001}
+	poll.Contains(t, "no answer about slots", log.String)
+	require.NotContains(t, adOf(d)(), "BackfillStopped")
+	set(false, "Name = \"slot1@a\"\nHalf = 1\n", "Name = \"slot1@b\"\nHalf = 1\nOld = true\n")
+	poll.Contains(t, "BackfillStopped", adOf(d))
+	require.Contains(t, log.String(), "slots away, such as slot1@b: end it first")
+	o.SlotConstraint = "Half == 1 && Old isnt true"
+	d.Configure(o.Tuning)
+	w.deltas <- w.begin()
+	poll.Equal(t, 2, w.acts)
+	require.Contains(t, adOf(d)(), `BackfillSlotConstraint = "Half == 1 && Old isnt true"`)
+	require.NotContains(t, adOf(d)(), "BackfillStopped")
+	require.NoError(t, end())
+}
+
 // TestRivalVanishes checks that the daemon goes on from its saved state when the other negotiator
 // is gone.
 func TestRivalVanishes(t *testing.T) {

@@ -110,7 +110,7 @@ func (o *Observer) ofSubmitters() []string {
 }
 
 // OtherAttributes are what [ReadOther] reads.
-var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion"}
+var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint"}
 
 // ReadOther reads a Negotiator ad.
 func ReadOther(ad *classad.ClassAd) Other {
@@ -118,6 +118,7 @@ func ReadOther(ad *classad.ClassAd) Other {
 	o.Name, _ = ad.Text("Name")
 	o.Address, _ = ad.Text("MyAddress")
 	_, o.Ours = ad.Text("BackfillVersion")
+	o.SlotConstraint, _ = ad.Text("BackfillSlotConstraint")
 	if started, ok := ad.Int("DaemonStartTime"); ok {
 		o.Started = time.Unix(started, 0)
 	}

@@ -226,4 +226,6 @@ type Other struct {
 	Name, Address string
 	Started       time.Time
 	Ours          bool // it is a negotiator of this project
+	// SlotConstraint is true of all slots that it may give away; "" if its ad has none.
+	SlotConstraint string
 }
