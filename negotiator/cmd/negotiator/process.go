@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -163,8 +164,23 @@ func (p *process) port(reconfigure func()) *server.Port {
 		Reconfig: reconfigure,
 		Off:      func(server.Stop) { p.daemon.Off() },
 	}
+	if p.command.htcondor.Load() != nil {
+		commands.Configuration = configuration{&p.command.htcondor}
+	}
 	return &server.Port{Security: p.server, Handlers: commands.Handlers(), Logger: p.logger.Named("port")}
 }
+
+// configuration is HTCondor's configuration as it is now, for the command port.
+type configuration struct {
+	now *atomic.Pointer[condorconfig.Config]
+}
+
+func (c configuration) Setting(name string) (server.Setting, bool) {
+	s, known := c.now.Load().Setting(name)
+	return server.Setting(s), known
+}
+
+func (c configuration) Names() []string { return c.now.Load().Names() }
 
 // permit sets who may give commands.
 func (p *process) permit(c *condorconfig.Config) {

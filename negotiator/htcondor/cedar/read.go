@@ -74,6 +74,9 @@ func (s *Stream) Bytes(n int) ([]byte, error) {
 	return b, s.take(b)
 }
 
+// null is the byte that HTCondor sends instead of a null text. The sender may have put a 0 behind it.
+const null = 0xad
+
 // Text reads a text. HTCondor's null text is returned as "".
 func (s *Stream) Text() (string, error) {
 	b, err := s.appendText(nil, maxText)
@@ -85,7 +88,6 @@ func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	if s.opener != nil {
 		return s.appendCounted(b, limit)
 	}
-	const null = 0xad
 	start := len(b)
 	for {
 		if more, err := s.More(); err != nil {
@@ -138,11 +140,14 @@ func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
 		s.frame = s.frame[len(part):]
 		size -= len(part)
 	}
+	if n == 1 && b[len(b)-1] == null {
+		return b[:len(b)-1], nil
+	}
 	if b[len(b)-1] != 0 {
 		return b, fmt.Errorf("from %v: a text does not end with a 0", s.conn.RemoteAddr())
 	}
 	b = b[:len(b)-1]
-	if n == 2 && b[len(b)-1] == 0xad {
+	if n == 2 && b[len(b)-1] == null {
 		b = b[:len(b)-1]
 	}
 	return b, nil

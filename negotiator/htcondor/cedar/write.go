@@ -57,5 +57,13 @@ func (s *Stream) PutString(v string) {
 	s.put("\x00")
 }
 
+// PutNull writes HTCondor's null text, which is no text, as an empty one is.
+func (s *Stream) PutNull() {
+	if s.sealer != nil {
+		s.PutInt(1)
+	}
+	s.put("\xad")
+}
+
 // PutBytes writes raw bytes; the other side must know how many.
 func (s *Stream) PutBytes(b []byte) { s.put(string(b)) }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,8 +39,17 @@ const patience = 30 * time.Second
 
 // Config is HTCondor's configuration as it was when it was read.
 type Config struct {
-	values map[string]string // by name in capitals
-	local  string
+	settings map[string]Setting // by name in capitals
+	local    string
+}
+
+// Setting is a knob's value, and where it comes from.
+type Setting struct {
+	// Name is the knob's full name, such as NEGOTIATOR.LOG, and Value its value with macros expanded.
+	Name, Value string
+	// Raw is the value as it is written, Source the place where it is written ("FILE, line N",
+	// "<Default>"), and Default what it would be otherwise, if there is a default.
+	Raw, Source, Default string
 }
 
 // Read reads the whole configuration from condor_config_val.
@@ -56,7 +67,7 @@ func Read(ctx context.Context, s Source) (*Config, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(args, "-dump", "-expanded")...)
+	cmd := exec.CommandContext(ctx, program, append(args, "-dump", "-verbose", "-expanded")...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -64,50 +75,108 @@ func Read(ctx context.Context, s Source) (*Config, error) {
 		why, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		return nil, fmt.Errorf("read HTCondor's configuration: %s: %w: %s", program, err, why)
 	}
-	return Parse(string(out), s.LocalName), nil
+	c := Parse(string(out), s.LocalName)
+	for name, id := range map[string]int{"PID": os.Getpid(), "PPID": os.Getppid()} {
+		text := strconv.Itoa(id) // for condor_who; the program has told its own
+		c.settings[name] = Setting{Name: name, Value: text, Raw: text, Source: "<Detected>"}
+	}
+	return c, nil
 }
 
-// Parse reads the output of condor_config_val -dump; localName is the daemon's -local-name, or "".
+// Parse reads the output of condor_config_val -dump -expanded, with or without -verbose; localName is
+// the daemon's -local-name, or "".
 func Parse(dump, localName string) *Config {
-	c := &Config{values: map[string]string{}, local: strings.ToUpper(localName)}
+	c := &Config{settings: map[string]Setting{}, local: strings.ToUpper(localName)}
 	lines := strings.Split(dump, "\n")
-	for i := 0; i < len(lines); i++ {
-		if strings.HasPrefix(lines[i], "#") {
-			continue
-		}
-		if name, end, long := strings.Cut(lines[i], " @="); long && !strings.Contains(name, " ") {
+	for i := 0; i < len(lines); {
+		line := lines[i]
+		i++
+		var s Setting
+		if name, end, long := strings.Cut(line, " @="); long && !strings.Contains(name, " ") {
 			var text []string
-			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "@"+end; i++ {
+			for ; i < len(lines) && strings.TrimSpace(lines[i]) != "@"+end; i++ {
 				text = append(text, strings.TrimSpace(lines[i]))
 			}
-			c.values[strings.ToUpper(name)] = strings.Join(text, "\n")
+			s.Name, s.Value = name, strings.Join(text, "\n")
+			i++
+		} else if name, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
+			s.Name, s.Value = strings.TrimSpace(name), strings.TrimSpace(value)
+		} else {
 			continue
 		}
-		if name, value, ok := strings.Cut(lines[i], "="); ok {
-			c.values[strings.ToUpper(strings.TrimSpace(name))] = strings.TrimSpace(value)
-		}
+		i += s.comment(lines[i:])
+		c.settings[strings.ToUpper(s.Name)] = s
 	}
 	return c
+}
+
+// comment reads the lines after a setting that say where it comes from, and returns how many there
+// are. The first line of a text of several is empty.
+func (s *Setting) comment(lines []string) int {
+	var last *string
+	for i, line := range lines {
+		text, ok := strings.CutPrefix(line, " # ")
+		if !ok {
+			return i
+		}
+		field, value, _ := strings.Cut(text, ": ")
+		switch more, indented := strings.CutPrefix(text, "    "); {
+		case indented && last != nil:
+			*last = strings.TrimPrefix(*last+"\n"+more, "\n")
+			continue
+		case field == "at":
+			last = &s.Source
+		case field == "raw":
+			last = &s.Raw
+		case field == "default":
+			last = &s.Default
+		default: // a description
+			last = nil
+			continue
+		}
+		*last = value
+	}
+	return len(lines)
 }
 
 // Lookup returns the value of a knob with its macros expanded; an empty value counts as not set. A
 // value for this daemon alone (NEGOTIATOR.NAME) overrides the general one.
 func (c *Config) Lookup(name string) (string, bool) {
+	s, _ := c.Setting(name)
+	return s.Value, s.Value != ""
+}
+
+// Setting returns where the value of a knob comes from. If the value is empty everywhere, it is one
+// of these; false if there is none.
+func (c *Config) Setting(name string) (empty Setting, known bool) {
 	for _, own := range []string{c.local + ".", subsystem + ".", ""} {
-		if value, ok := c.values[own+strings.ToUpper(name)]; ok && value != "" {
-			return value, true
+		if s, ok := c.settings[own+strings.ToUpper(name)]; ok {
+			if s.Value != "" {
+				return s, true
+			}
+			empty, known = s, true
 		}
 	}
-	return "", false
+	return empty, known
+}
+
+// Names returns the full names of all settings, those of other daemons included, in order.
+func (c *Config) Names() []string {
+	names := make([]string, 0, len(c.settings))
+	for _, s := range c.settings {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Ending returns the values of all knobs whose names have an ending, those of other daemons included
 // (N1.STARTD_ADDRESS_FILE), by name.
 func (c *Config) Ending(suffix string) map[string]string {
 	found := map[string]string{}
-	for name, value := range c.values {
-		if strings.HasSuffix(name, suffix) && value != "" {
-			found[name] = value
+	for name, s := range c.settings {
+		if strings.HasSuffix(name, suffix) && s.Value != "" {
+			found[name] = s.Value
 		}
 	}
 	return found
@@ -122,7 +191,7 @@ func (c *Config) Unknown() (warnings []string) {
 			known = append(known, strings.ToLower(k.Name))
 		}
 	}
-	for name := range c.values {
+	for name := range c.settings {
 		name = strings.TrimPrefix(strings.TrimPrefix(name, c.local+"."), subsystem+".")
 		if strings.HasPrefix(name, prefix) && !slices.Contains(known, strings.ToLower(name)) &&
 			name != "BACKFILL_SYSTEM" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -52,6 +53,50 @@ func TestParse(t *testing.T) {
 	require.Empty(t, c.Text("NO_SUCH_KNOB"))
 	require.Equal(t, []string{"there is no knob BACKFILL_POLCY, did you mean backfill_policy?"}, c.Unknown())
 	require.NoError(t, c.Check())
+}
+
+// TestParseVerbose reads what HTCondor 23.9 prints of where settings come from.
+func TestParseVerbose(t *testing.T) {
+	c := Parse(`# Configuration from machine: pool.test
+EMPTY = 
+ # at: /etc/condor/config.d/98-x.conf, line 6
+ # raw: 
+HERE @=end
+   /var/log/condor &&
+   b == 5
+@end
+ # at: /etc/condor/config.d/98-x.conf, line 5
+ # raw: 
+ #     $(LOG) &&
+ #     b == 5
+ # default: 
+ #     a
+ #     b
+NEGOTIATOR.LOG = /log
+ # description: where = logs go
+ # at: /etc/condor/condor_config, line 78
+ # raw: $(DIR)/log
+ # default: $(LOCAL_DIR)/log
+Log = /var/log
+NEGOTIATOR.HERE =
+n1.STARTD_LOG = /var/log/StartLog.n1
+ # at: <Default>
+ # raw: $(LOG)/StartLog.n1
+`, "n2")
+	const file = "/etc/condor/config.d/98-x.conf, line "
+	for name, want := range map[string]Setting{
+		"empty":         {"EMPTY", "", "", file + "6", ""},
+		"HERE":          {"HERE", "/var/log/condor &&\nb == 5", "$(LOG) &&\nb == 5", file + "5", "a\nb"},
+		"log":           {"NEGOTIATOR.LOG", "/log", "$(DIR)/log", "/etc/condor/condor_config, line 78", "$(LOCAL_DIR)/log"},
+		"n1.startd_log": {"n1.STARTD_LOG", "/var/log/StartLog.n1", "$(LOG)/StartLog.n1", "<Default>", ""},
+	} {
+		s, known := c.Setting(name)
+		require.True(t, known, name)
+		require.Equal(t, want, s, name)
+	}
+	_, known := c.Setting("STARTD_LOG")
+	require.False(t, known)
+	require.Equal(t, []string{"EMPTY", "HERE", "Log", "NEGOTIATOR.HERE", "NEGOTIATOR.LOG", "n1.STARTD_LOG"}, c.Names())
 }
 
 func TestValues(t *testing.T) {
@@ -147,10 +192,12 @@ func TestRead(t *testing.T) {
 	script := func(text string) {
 		require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+text), 0o755))
 	}
-	script(`echo "ARGS = $*"; echo "WARNING: old" >&2`)
+	script(`echo "ARGS = $*"; echo "PID = $$"; echo "WARNING: old" >&2`)
 	c, err := Read(t.Context(), Source{Program: program, LocalName: "n2"})
 	require.NoError(t, err)
-	require.Equal(t, "-subsystem NEGOTIATOR -local-name n2 -dump -expanded", c.Text("ARGS"))
+	require.Equal(t, "-subsystem NEGOTIATOR -local-name n2 -dump -verbose -expanded", c.Text("ARGS"))
+	require.Equal(t, strconv.Itoa(os.Getpid()), c.Text("PID"), "ours, not the program's")
+	require.Equal(t, strconv.Itoa(os.Getppid()), c.Text("PPID"))
 
 	script("echo 'cannot open /etc/condor/condor_config' >&2; exit 1")
 	_, err = Read(t.Context(), Source{Program: program})

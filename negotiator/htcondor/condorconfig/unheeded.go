@@ -28,7 +28,7 @@ func (c *Config) halfDivided() []string {
 // own negotiator would heed, and that has no effect here. condor_config_val prints all defaults as
 // well, which are not named.
 func (c *Config) Unheeded() (warnings []string) {
-	for name := range c.values {
+	for name := range c.settings {
 		for _, own := range []string{c.local + ".", subsystem + "."} {
 			name = strings.TrimPrefix(name, own)
 		}

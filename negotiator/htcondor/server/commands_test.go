@@ -195,6 +195,7 @@ func (p *pool) negotiator() *server.Negotiator {
 	return &server.Negotiator{
 		Reschedule: act, Reconfig: act, Off: func(server.Stop) { act() }, Accountant: counting{act},
 		Ad: empty, Resources: func(string) *classad.ClassAd { return empty() },
+		Configuration: settings{act},
 	}
 }
 
@@ -215,6 +216,12 @@ func (c counting) SetFloor(string, int64) error       { return c.did() }
 func (c counting) ResetUsage(time.Time, string) error { return c.did() }
 func (c counting) ResetAll(time.Time) error           { return c.did() }
 func (c counting) Delete(string) error                { return c.did() }
+
+// settings is a configuration that only counts.
+type settings struct{ act func() }
+
+func (s settings) Setting(string) (server.Setting, bool) { s.act(); return server.Setting{}, true }
+func (s settings) Names() []string                       { return nil }
 
 // session is a session as those know it who were there; without the key it is only a name.
 type session struct {

@@ -32,6 +32,7 @@ func (h *heard) Write(b []byte) (int, error) { return len(b), nil }
 func FuzzPayload(f *testing.F) {
 	f.Add(uint16(449), []byte("bob@test\x00\x00\x00\x00\x00\x60\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Add(uint16(525), []byte("bob@test\x00\x00\x00\x00\x00\x60\x00\x00\x00"))
+	f.Add(uint16(60007), []byte("?names:a(\x00"))
 	f.Add(uint16(50), []byte("\x00\x00\x00\x00\x00\x00\x00\x02TargetType = \"JobPlan\"\x00"+
 		"Requirements = Name == \"x\"\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, command uint16, payload []byte) {
@@ -40,6 +41,7 @@ func FuzzPayload(f *testing.F) {
 			Plans: func(context.Context, string) (*server.Ads, error) {
 				return server.NewAds(recordedAd()), nil
 			},
+			Configuration: knobs{{Name: "LOG", Value: "/log"}},
 		}
 		handlers := n.Handlers()
 		h, known := handlers[int(command)]

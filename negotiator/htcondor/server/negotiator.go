@@ -82,6 +82,8 @@ type Negotiator struct {
 	Reconfig func()
 	// Off ends the daemon.
 	Off func(Stop)
+	// Configuration serves condor_config_val.
+	Configuration Configuration
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 
@@ -112,6 +114,9 @@ func (n *Negotiator) Handlers() map[int]Handler {
 	}
 	if n.Accountant != nil {
 		n.accounting(all)
+	}
+	if n.Configuration != nil {
+		n.configuration(all)
 	}
 	return all
 }
@@ -164,10 +169,7 @@ func (n *Negotiator) plans(ctx context.Context, peer security.Peer, q Query) (*A
 }
 
 func (n *Negotiator) resources(_ context.Context, call *security.Call) error {
-	name, err := readName(call)
-	if err == nil {
-		err = call.End()
-	}
+	name, err := readAlone(call)
 	if err != nil {
 		return err
 	}

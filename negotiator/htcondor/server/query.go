@@ -121,7 +121,7 @@ func public(ad *classad.ClassAd) *classad.ClassAd {
 	return clean
 }
 
-// readName reads the name of a submitter or group.
+// readName reads the name of a submitter, group or knob.
 func readName(call *security.Call) (string, error) {
 	name, err := call.Text()
 	switch {
@@ -129,10 +129,19 @@ func readName(call *security.Call) (string, error) {
 		return "", err
 	case name == "" || len(name) > 1024 ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", errors.New("the name of a submitter is empty, too long or has control characters")
+		return "", errors.New("a name is empty, too long or has control characters")
 	default:
 		return name, nil
 	}
+}
+
+// readAlone reads a name that is the whole payload.
+func readAlone(call *security.Call) (string, error) {
+	name, err := readName(call)
+	if err == nil {
+		err = call.End()
+	}
+	return name, err
 }
 
 func readReal(call *security.Call) (name string, v float64, err error) {

@@ -74,10 +74,7 @@ func setInt(set func(string, int64) error) Serve {
 
 func named(do func(string) error) Serve {
 	return func(_ context.Context, call *security.Call) error {
-		name, err := readName(call)
-		if err == nil {
-			err = call.End()
-		}
+		name, err := readAlone(call)
 		if err != nil {
 			return err
 		}
