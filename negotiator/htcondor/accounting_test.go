@@ -42,6 +42,8 @@ func TestFairShare(t *testing.T) {
 	use := w.pool.Use()
 	require.Equal(t, accountant.Use{Slots: 2, Weight: 2}, use["alice@test"])
 	require.Equal(t, accountant.Use{Slots: 4, Weight: 4}, use["bob@test"])
+	require.Len(t, w.pool.UsedBy("alice@test"), 2)
+	require.Len(t, w.pool.UsedBy("bob@test"), 4)
 	w.pass(400)
 	for _, j := range w.jobs {
 		require.True(t, j.done)

@@ -54,6 +54,9 @@ func (p *Pool) Unplanned() []track.Unplanned {
 // one.
 func (p *Pool) Find(name string) []backfill.JobID { return p.seen().Find(name) }
 
+// UsedBy returns the slots that a submitter's jobs use.
+func (p *Pool) UsedBy(submitter string) []track.Used { return p.seen().UsedBy(submitter) }
+
 func (p *Pool) seen() *track.View {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -90,7 +90,7 @@ func (t Tuning) scope() observe.Scope {
 }
 
 // Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
-// Tune, Last, Why, Unplanned and Find at any time.
+// Tune, Last, Why, Unplanned, Find and UsedBy at any time.
 type Pool struct {
 	s     Settings
 	log   hclog.Logger

@@ -161,8 +161,8 @@ func (p *process) port(reconfigure func()) *server.Port {
 	p.permit(p.site.Config)
 	commands := &server.Negotiator{
 		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant,
-		Reconfig: reconfigure,
-		Off:      func(server.Stop) { p.daemon.Off() },
+		Resources: p.daemon.Resources, Reconfig: reconfigure,
+		Off: func(server.Stop) { p.daemon.Off() },
 	}
 	if p.command.htcondor.Load() != nil {
 		commands.Configuration = configuration{&p.command.htcondor}

@@ -61,6 +61,8 @@ type Informer interface {
 	Unplanned() []track.Unplanned
 	// Why says why a job is not planned with; false if it is.
 	Why(id backfill.JobID) (track.Unplanned, bool)
+	// UsedBy are the slots that a submitter's jobs use.
+	UsedBy(submitter string) []track.Used
 	// Explain tells users why their jobs wait.
 	Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error
 }

@@ -40,6 +40,7 @@ func TestLife(t *testing.T) {
 	d, end := run(t, o)
 	_, err := d.Plan()
 	require.ErrorIs(t, err, ErrNoPlan)
+	require.Zero(t, d.Resources("a").Len(), "the pool has not been looked at")
 	w.deltas <- w.begin()
 	poll.Equal(t, 1, w.acts)
 	poll.Contains(t, "LastNegotiationCycleMatches0 = 1;", w.lastAd)
@@ -56,6 +57,8 @@ func TestLife(t *testing.T) {
 	require.Equal(t, "here", name)
 	w.mu.Unlock()
 
+	require.Equal(t, `[ Name1 = "slot1_1@a@"; Name2 = "slot1_2@b@"; StartTime1 = 900; StartTime2 = 1000 ]`,
+		d.Resources("a").String())
 	ads, err := d.Plans(t.Context(), "2.0")
 	require.NoError(t, err)
 	require.Len(t, ads.All(), 1)

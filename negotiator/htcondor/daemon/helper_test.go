@@ -191,6 +191,10 @@ func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 
 func (w *world) Unplanned() []track.Unplanned { return w.unplanned }
 
+func (w *world) UsedBy(submitter string) []track.Used {
+	return []track.Used{{Slot: "slot1_1@" + submitter, Since: 900}, {Slot: "slot1_2@b", Since: 1000}}
+}
+
 func (w *world) Explain(_ context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -173,6 +173,22 @@ func (d *Daemon) Plans(_ context.Context, job string) (*server.Ads, error) {
 	return server.NewAds(d.explain(answers, job)...), nil
 }
 
+// Resources returns the slots that a submitter uses, as condor_userprio -getreslist shows them: Name1,
+// StartTime1. Behind the last @ of a name, which the tool cuts off, the stock negotiator has the
+// startd's address.
+func (d *Daemon) Resources(submitter string) *classad.ClassAd {
+	ad := classad.New()
+	pool := d.pool.Load()
+	if pool == nil {
+		return ad
+	}
+	for i, used := range (*pool).UsedBy(submitter) {
+		ad.SetString(fmt.Sprintf("Name%d", i+1), used.Slot+"@")
+		ad.SetInt(fmt.Sprintf("StartTime%d", i+1), int64(used.Since))
+	}
+	return ad
+}
+
 // explain returns all that is known of a job, or the jobs of a cluster in short.
 func (d *Daemon) explain(answers *answers, job string) (ads []*classad.ClassAd) {
 	plan := answers.plan

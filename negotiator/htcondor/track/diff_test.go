@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -127,4 +128,27 @@ func TestView(t *testing.T) {
 	p.look()
 	require.Equal(t, []backfill.JobID{1, 4}, v.Find("1.0"))
 	require.Equal(t, []backfill.JobID{4}, p.belief.View().Find("1.0"))
+}
+
+// TestUsedBy lists the slots of jobs that run, one for each chunk, and of those on their way. Specs
+// that are made by hand have the submitter "".
+func TestUsedBy(t *testing.T) {
+	p := begun(t)
+	p.runs(2, "slot1_1@b")
+	p.runs(1, "a")
+	p.job(3)
+	p.look()
+	p.now = p.now.Add(5 * time.Second)
+	p.start(3, Flight{}, "b", "b")
+	p.look()
+	v := p.belief.View()
+	require.Equal(t, []Used{
+		{"slot1@a", begin}, {"slot1@b", begin}, {"slot1@b", begin}, {"slot1_1@b", begin},
+	}, v.UsedBy(""))
+	require.Empty(t, v.UsedBy("eve@test"))
+	p.leaves(1)
+	p.idles(2)
+	p.look()
+	require.Len(t, v.UsedBy(""), 4, "it does not change")
+	require.Len(t, p.belief.View().UsedBy(""), 2)
 }

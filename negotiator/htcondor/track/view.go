@@ -15,8 +15,22 @@ type View struct {
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
 
-	out   []unplanned
-	names map[string][]backfill.JobID
+	out     []unplanned
+	running []running
+	names   map[string][]backfill.JobID
+}
+
+// running is where a job runs, or is on its way to.
+type running struct {
+	group *observe.Group
+	at    []Place
+	since backfill.Time
+}
+
+// Used is a slot that a job runs on, or is on its way to, and since when.
+type Used struct {
+	Slot  string
+	Since backfill.Time
 }
 
 // Unplanned is a job that is not planned with, and why.
@@ -50,14 +64,17 @@ func (u unplanned) describe() Unplanned {
 func (b *Belief) View() *View { return b.view }
 
 func (b *Belief) makeView(out []unplanned) {
-	v := &View{Unplanned: len(out), out: out, names: b.view.names}
+	v := &View{
+		Unplanned: len(out), out: out, names: b.view.names, running: make([]running, 0, len(b.view.running)),
+	}
 	for _, j := range b.jobs {
 		switch j.Phase {
-		case Running:
+		case Running, Lent:
 			v.Running++
-		case Lent:
-			v.Running++
-			v.Unplanned--
+			v.running = append(v.running, running{j.Group, j.Places, j.Start})
+			if j.Phase == Lent {
+				v.Unplanned--
+			}
 		case Waiting:
 			v.Idle++
 		case Unknown:
@@ -93,6 +110,28 @@ func (b *Belief) nameJobs() map[string][]backfill.JobID {
 
 // Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
 func (v *View) Find(name string) []backfill.JobID { return v.names[name] }
+
+// UsedBy returns the slots that a submitter's jobs use, one for each chunk, by name.
+func (v *View) UsedBy(submitter string) (used []Used) {
+	for _, r := range v.running {
+		if r.group.Spec.Submitter() != submitter {
+			continue
+		}
+		if r.group.Runs() && len(r.group.Hosts) > 0 {
+			for _, host := range r.group.Hosts {
+				used = append(used, Used{host, r.since})
+			}
+			continue
+		}
+		for _, at := range r.at {
+			used = append(used, slices.Repeat([]Used{{at.Slot, r.since}}, at.Chunks)...)
+		}
+	}
+	slices.SortFunc(used, func(a, b Used) int {
+		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Since, b.Since))
+	})
+	return used
+}
 
 // Why returns why a job is not planned with; the second result is false if it is planned with, or
 // not known.
