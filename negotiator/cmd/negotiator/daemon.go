@@ -249,6 +249,11 @@ func (p *process) close() {
 // run makes the daemon and everything around it, and runs it until it ends.
 func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	s := p.site.Settings
+	if p.file != nil {
+		for _, line := range daemon.Banner(os.Getpid()) {
+			p.logger.Info(line)
+		}
+	}
 	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates",
 		summaryOf(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Warnings() {

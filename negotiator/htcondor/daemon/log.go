@@ -23,6 +23,16 @@ func NewLogger(level hclog.Level, out io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: level, Output: out, TimeFormat: logTime})
 }
 
+// Banner returns the lines with which a daemon's log begins for condor_who, which reads logs backwards
+// and takes the process ID from between the first and the last.
+func Banner(pid int) []string {
+	return []string{
+		"** negotiator (CONDOR_NEGOTIATOR) STARTING UP",
+		fmt.Sprintf("** PID = %d", pid),
+		"** Log last touched time unavailable",
+	}
+}
+
 // Level returns the log level for the flags of NEGOTIATOR_DEBUG: Trace for D_ALL or a flag with
 // verbosity 2, Debug for D_FULLDEBUG, else Info.
 func Level(flags []string) hclog.Level {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -105,6 +106,22 @@ func TestLogFile(t *testing.T) {
 	require.NoError(t, l.Close())
 	_, err = OpenLog(filepath.Join(path, "no", "folder"), 0, 1)
 	require.ErrorContains(t, err, "open the log")
+}
+
+// TestBanner finds in the log what condor_who 23.9 looks for (scan_a_log_for_info in who.cpp), in the
+// order in which it reads: backwards.
+func TestBanner(t *testing.T) {
+	log := &buffer{}
+	for _, line := range Banner(77) {
+		NewLogger(hclog.Info, log).Info(line)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	slices.Reverse(lines)
+	require.Len(t, lines, 3)
+	require.Contains(t, lines[0], " ** Log last touched ")
+	_, pid, _ := strings.Cut(lines[1], " ** PID = ")
+	require.Equal(t, "77", pid)
+	require.Contains(t, lines[2], " (CONDOR_NEGOTIATOR) STARTING UP")
 }
 
 func TestLevel(t *testing.T) {
