@@ -2,6 +2,8 @@ package htcondor_test
 
 import (
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +113,34 @@ func TestTwoCollectors(t *testing.T) {
 	pool.Wait("the negotiator to notice", time.Minute, blind)
 	pool.As("root", "condor_on", "-daemon", "collector")
 	run()
+}
+
+// TestCollectorOnAnyPort runs a pool whose collector has a port of the system's choice, and has it
+// restart at another one.
+func TestCollectorOnAnyPort(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"CPUS=4"}, "USE_SHARED_PORT = False", "COLLECTOR_HOST = 127.0.0.1:0")
+	run := func() string {
+		t.Helper()
+		pool.WaitDone(2*time.Minute, pool.Submit("alice", sleep(1, 1, 1))...)
+		require.Empty(t, pool.startTimes(t), "the tool finds it, too")
+		address, _, _ := strings.Cut(pool.Log(".collector_address"), "\n")
+		return address
+	}
+	before := run()
+	// condor_master gives the collector its former port, unless the file is lost when it looks.
+	pool.As("root", "condor_off", "-fast", "-daemon", "collector")
+	pool.Wait("the end of the collector", time.Minute, func() bool {
+		return regexp.MustCompile(`The COLLECTOR \(pid \d+\) exited`).MatchString(pool.Log("MasterLog"))
+	})
+	_ = os.Remove(pool.Dir + "/var/log/condor/.collector_address")
+	pool.As("root", "condor_reconfig")
+	pool.As("root", "condor_on", "-daemon", "collector")
+	pool.Wait("another port", time.Minute, func() bool {
+		now, _, _ := strings.Cut(pool.Log(".collector_address"), "\n")
+		return now != "" && now != before
+	})
+	require.NotEqual(t, before, run())
 }
 
 // TestNegotiatorKilled kills the negotiator repeatedly under load: the next one knows the promises

@@ -71,7 +71,7 @@ func (c *poolFlags) findNegotiator(ctx context.Context) (client.Negotiator, erro
 	if err != nil {
 		return none, cli.Bad(err)
 	}
-	collector := client.Collector{Security: secure, Addresses: addresses}
+	collector := client.Collector{Security: secure, Addresses: addresses, Locate: c.locateCollector}
 	var ads []*classad.ClassAd
 	attributes := []string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve"}
 	err = collector.Query(ctx, []client.AdType{
@@ -103,6 +103,12 @@ func (c *poolFlags) findNegotiator(ctx context.Context) (client.Negotiator, erro
 		return none, fmt.Errorf("the negotiator's address: %w", err)
 	}
 	return client.Negotiator{Security: secure, Address: address}, nil
+}
+
+// locateCollector returns the address that this machine's collector has written down, by HTCondor's
+// configuration as it is now.
+func (c *poolFlags) locateCollector() (cedar.Address, error) {
+	return daemon.LocateCollector(c.htcondor.Load())
 }
 
 func observes(ad *classad.ClassAd) int {

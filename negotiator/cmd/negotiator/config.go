@@ -92,7 +92,11 @@ func (c *poolFlags) checkReal(ctx context.Context) error {
 	_, errClient := present.Client()
 	_, errServer := present.Server(nil)
 	_, errAccounts := accountant.ParseSettings(site.Lookup)
-	if err = errors.Join(errClient, errServer, errAccounts); err != nil {
+	var errCollectors error
+	if c.htcondor.Load() != nil {
+		_, errCollectors = present.Collectors()
+	}
+	if err = errors.Join(errClient, errServer, errAccounts, errCollectors); err != nil {
 		return err
 	}
 	if o.active, err = o.startPolicy(ctx, s); err == nil {

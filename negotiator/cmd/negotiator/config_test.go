@@ -71,3 +71,24 @@ func TestConfigCheck(t *testing.T) {
 		require.Empty(t, stdout.String())
 	}
 }
+
+// TestConfigCheckOfCollectors checks that HTCondor's configuration must name a collector that can be
+// found.
+func TestConfigCheckOfCollectors(t *testing.T) {
+	t.Parallel()
+	for hosts, says := range map[string]string{
+		"127.0.0.1:1": "", "a:b": "COLLECTOR_HOST: a:b", "a:0": "COLLECTOR_ADDRESS_FILE, which is not set",
+		"": "COLLECTOR_HOST is not set",
+	} {
+		s := newSite(t, map[string]string{"COLLECTOR_HOST": hosts})
+		cmd, _, stderr := launched(t, "config", "check")
+		cmd.Env = append(cmd.Env, "PATH="+s.folder+":"+os.Getenv("PATH"))
+		failed := cmd.Run()
+		if says == "" {
+			require.NoError(t, failed, stderr)
+			continue
+		}
+		require.Equal(t, 2, code(t, failed), hosts)
+		require.Contains(t, stderr.String(), says)
+	}
+}

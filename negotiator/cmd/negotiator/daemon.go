@@ -293,7 +293,7 @@ func (p *process) prepare(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	p.collector = &client.Collector{Security: p.secure, Addresses: addresses}
+	p.collector = &client.Collector{Security: p.secure, Addresses: addresses, Locate: p.command.locateCollector}
 	p.resources, p.labels = append(slices.Clone(s.Resources), observe.Claims),
 		append(s.Schema().Labels, observe.Labels()...)
 	if err = p.learnFrom(); err != nil {

@@ -182,7 +182,7 @@ func TestBadConfiguration(t *testing.T) {
 		"BACKFILL_HISTORY":     {"/no/such/file"},
 		"BACKFILL_CYCLE_DELAY": {"0", "soon"}, "NEGOTIATOR_INTERVAL": {"0"}, "BACKFILL_HTTP": {"nowhere"},
 		"BACKFILL_RESOURCES": {"memory"},
-		"BACKFILL_STATE":     {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", ""},
+		"BACKFILL_STATE":     {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", "a:0", ""},
 		"SEC_CLIENT_ENCRYPTION": {"SOMETIMES"},
 		"CONDOR_IDS":            {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"},
 		"MAX_NEGOTIATOR_LOG":         {"big"},

@@ -101,6 +101,39 @@ func TestSeveralCollectors(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestCollectorMoves checks that a collector whose address has the port 0 is looked for each time,
+// while the others are not.
+func TestCollectorMoves(t *testing.T) {
+	first, second := fakes.NewCollector(t), fakes.NewCollector(t)
+	first.Set("Machine", `Name = "a"`)
+	second.Set("Machine", `Name = "b"`)
+	moving := first.Address()
+	moving.Port = 0
+	found, lost := first.Address(), error(nil)
+	c := &client.Collector{
+		Security: fakes.Client(), Addresses: []cedar.Address{moving},
+		Locate: func() (cedar.Address, error) { return found, lost },
+	}
+	ad := classad.New()
+	ad.SetString("Name", "n")
+	for _, at := range []*fakes.Collector{first, second} {
+		found = at.Address()
+		require.NoError(t, c.UpdateNegotiator(t.Context(), ad))
+		poll.Equal(t, 1, func() int { return len(at.Ads("Negotiator")) })
+	}
+	got, err := names(t, c)
+	require.NoError(t, err)
+	require.Equal(t, []string{`"b"`}, got)
+	lost = errors.New("no address is written down")
+	_, err = names(t, c)
+	require.ErrorIs(t, err, lost)
+	require.ErrorIs(t, c.UpdateNegotiator(t.Context(), ad), lost)
+	c.Relocate([]cedar.Address{first.Address()})
+	got, err = names(t, c)
+	require.NoError(t, err)
+	require.Equal(t, []string{`"a"`}, got)
+}
+
 // A collector that hangs does not delay updates to the others, and QueryEach finds what only one of
 // them knows.
 func TestOneOfTheCollectors(t *testing.T) {

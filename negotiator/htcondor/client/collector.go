@@ -30,6 +30,9 @@ const (
 type Collector struct {
 	Security  *security.Client
 	Addresses []cedar.Address
+	// Locate returns the present address of the collector whose address has the port 0: it chooses
+	// another port each time that it starts. It may be nil if no address has that port.
+	Locate func() (cedar.Address, error)
 
 	answered atomic.Int32 // the one that answered last, which is asked first
 	moved    atomic.Pointer[[]cedar.Address]
@@ -72,7 +75,7 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 	for i := range all {
 		at := (first + i) % len(all)
 		a := all[at]
-		count, err := query(ctx, c.Security, a, command, ad, each)
+		count, err := c.ask(ctx, a, command, ad, each)
 		if err == nil {
 			c.answered.Store(int32(at)) //nolint:gosec // there are few
 			return nil
@@ -92,7 +95,7 @@ func (c *Collector) QueryEach(ctx context.Context, types []AdType, each func(ced
 	ad, command := queryAd(types)
 	var failed []error
 	for _, a := range c.addresses() {
-		if _, err := query(ctx, c.Security, a, command, ad, each); err != nil {
+		if _, err := c.ask(ctx, a, command, ad, each); err != nil {
 			failed = append(failed, fmt.Errorf("query %v: %w", a, err))
 		}
 	}
@@ -100,6 +103,24 @@ func (c *Collector) QueryEach(ctx context.Context, types []AdType, each func(ced
 		return nil
 	}
 	return cmp.Or(errors.Join(failed...), errors.New("query: no collector's address is known"))
+}
+
+// ask asks the collector at an address for ads.
+func (c *Collector) ask(
+	ctx context.Context, a cedar.Address, command int, ad *classad.ClassAd, each func(cedar.Lines) error,
+) (count int, err error) {
+	if a, err = c.located(a); err != nil {
+		return 0, err
+	}
+	return query(ctx, c.Security, a, command, ad, each)
+}
+
+// located returns the address to call for one of the addresses.
+func (c *Collector) located(a cedar.Address) (cedar.Address, error) {
+	if a.Port != 0 || c.Locate == nil {
+		return a, nil
+	}
+	return c.Locate()
 }
 
 // queryAd returns the query's ad and the command to send it with.
@@ -234,6 +255,10 @@ func (c *Collector) update(ctx context.Context, command int, ads []*classad.Clas
 }
 
 func (c *Collector) tellOne(ctx context.Context, a cedar.Address, command int, ads []*classad.ClassAd) error {
+	a, err := c.located(a)
+	if err != nil {
+		return err
+	}
 	s, err := c.Security.Start(ctx, a, command, nil)
 	if err != nil {
 		return err

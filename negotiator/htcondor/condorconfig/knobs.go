@@ -77,7 +77,8 @@ var knobs = []Knob{
 	{"BACKFILL_RESOURCES", List, "", "The resources that jobs request, Cpus first."},
 	{"BACKFILL_HTTP", Text, "", "HOST:PORT where metrics and start times are told; none where nothing is said."},
 
-	{"COLLECTOR_HOST", List, "", "The pool's collectors."},
+	{"COLLECTOR_HOST", List, "", "The pool's collectors; the port 0 is that in COLLECTOR_ADDRESS_FILE."},
+	{"COLLECTOR_ADDRESS_FILE", Text, "", "Where the collector of this machine writes its address."},
 	{"NEGOTIATOR_NAME", Text, "", "The negotiator's name in the pool; the host's where nothing is said."},
 	{"NEGOTIATOR_LOG", Text, "$(LOG)/NegotiatorLog", "The log file."},
 	{"MAX_NEGOTIATOR_LOG", Bytes, "10 Mb", "The log's size at which a new one is begun; 0: never."},

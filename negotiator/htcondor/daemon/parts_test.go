@@ -18,6 +18,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -227,10 +228,33 @@ func TestCollectors(t *testing.T) {
 	}
 	_, err := (&Site{Config: condorconfig.Parse("COLLECTOR_HOST = a:b", "")}).Collectors()
 	require.ErrorContains(t, err, "COLLECTOR_HOST: a:b")
+	_, err = (&Site{Config: condorconfig.Parse("COLLECTOR_HOST = a:0", "")}).Collectors()
+	require.ErrorContains(t, err, "the file COLLECTOR_ADDRESS_FILE, which is not set")
 	s := &Site{Config: condorconfig.Parse("", ""), Settings: config.ForPool("htcondor://[::1]")}
 	all, err := s.Collectors()
 	require.NoError(t, err)
 	require.Equal(t, "<[::1]:9618>", all[0].String())
+}
+
+// TestLocateCollector reads the address that a collector has written down, and reads it anew when the
+// collector has another one.
+func TestLocateCollector(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "address")
+	config := condorconfig.Parse("COLLECTOR_HOST = a:0\nCOLLECTOR_ADDRESS_FILE = "+file, "")
+	all, err := (&Site{Config: config}).Collectors()
+	require.NoError(t, err)
+	require.Equal(t, []cedar.Address{{Host: "a"}}, all)
+	_, err = LocateCollector(config)
+	require.ErrorContains(t, err, file+": no such file or directory: has the collector been started?")
+	for _, address := range []string{"<10.0.0.1:700?noUDP&sock=collector>", "<10.0.0.1:701>"} {
+		require.NoError(t, os.WriteFile(file, []byte(address+"\n$CondorVersion: 23.9.6 $\n"), 0o644))
+		found, wrong := LocateCollector(config)
+		require.NoError(t, wrong)
+		require.Equal(t, address, found.String())
+	}
+	require.NoError(t, os.Chmod(file, 0o666))
+	_, err = LocateCollector(config)
+	require.ErrorIs(t, err, errUntrusted)
 }
 
 // TestIPv6 opens the command port at an IPv6 address, and sends commands there.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -124,11 +125,11 @@ func (d *Daemon) withdraw(ctx context.Context) {
 	}
 }
 
-// unreachable tells whether the collector does not answer, or hangs up. If a whole pool is shut
-// down, the collector may end first.
+// unreachable tells whether the collector does not answer, hangs up, or has removed its address. If a
+// whole pool is shut down, the collector may end first.
 func unreachable(err error) bool {
 	_, network := errors.AsType[net.Error](err)
-	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return network || errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // beReady tells condor_master, once, that the daemon is at work.

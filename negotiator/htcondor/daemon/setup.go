@@ -130,7 +130,11 @@ func ofThisMachine(a cedar.Address) bool {
 
 const collectorPort = "9618"
 
-// Collectors returns the addresses of the pool's collectors.
+// collectorFile is the knob of the file in which the collector of this machine writes its address.
+const collectorFile = "COLLECTOR_ADDRESS_FILE"
+
+// Collectors returns the addresses of the pool's collectors. The port 0 stands for the one that
+// [LocateCollector] finds.
 func (s *Site) Collectors() ([]cedar.Address, error) {
 	one, err := s.Settings.Collector()
 	if err != nil {
@@ -157,9 +161,29 @@ func (s *Site) Collectors() ([]cedar.Address, error) {
 		if err != nil {
 			return nil, fmt.Errorf("COLLECTOR_HOST: %s: %w", host, err)
 		}
+		if a.Port == 0 && s.Config.Text(collectorFile) == "" {
+			return nil, fmt.Errorf("COLLECTOR_HOST: %s: the port 0 stands for the one in the file %s, which is not set",
+				host, collectorFile)
+		}
 		all = append(all, a)
 	}
 	return all, nil
+}
+
+// LocateCollector returns the address that the collector of this machine has written into its file. It
+// reads the file each time, since a collector that was restarted has another port.
+func LocateCollector(c *condorconfig.Config) (cedar.Address, error) {
+	file := c.Text(collectorFile)
+	a, err := readAddressFile(file, os.Geteuid())
+	if errors.Is(err, errUntrusted) { // we may be a user who asks, and not HTCondor's
+		if owner, unknown := Owner(c.Text("CONDOR_IDS")); unknown == nil {
+			a, err = readAddressFile(file, owner.UID)
+		}
+	}
+	if err != nil {
+		return a, fmt.Errorf("%s: %s: %w: has the collector been started?", collectorFile, file, err)
+	}
+	return a, nil
 }
 
 // Name is the negotiator's name: the given one (-n), else that of the configuration, else the
