@@ -274,7 +274,7 @@ func TestMaster(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- port.Serve(ctx, listener) }()
-	m := client.Master{Security: fakes.Client(), Address: a}
+	m := client.Master{Security: fakes.Client(), Address: func() cedar.Address { return a }}
 	require.NoError(t, m.Alive(t.Context(), 12, 10*time.Minute))
 	require.Equal(t, "12 600 0", <-said)
 	require.NoError(t, m.Ready(t.Context(), 12, "NEGOTIATOR"))

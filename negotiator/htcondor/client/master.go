@@ -18,7 +18,8 @@ const (
 // Master is the condor_master that started us.
 type Master struct {
 	Security *security.Client
-	Address  cedar.Address
+	// Address returns its present address.
+	Address func() cedar.Address
 	// Session is the session that it gave us; if nil, another one is used.
 	Session *security.Key
 }
@@ -26,7 +27,7 @@ type Master struct {
 // Alive tells condor_master that this process is alive, and that it counts as hung if until passes
 // without another Alive.
 func (m Master) Alive(ctx context.Context, pid int, until time.Duration) error {
-	s, err := m.Security.Start(ctx, m.Address, childAlive, m.Session)
+	s, err := m.Security.Start(ctx, m.Address(), childAlive, m.Session)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (m Master) Alive(ctx context.Context, pid int, until time.Duration) error {
 
 // Ready tells condor_master that the daemon does its work from now on.
 func (m Master) Ready(ctx context.Context, pid int, name string) error {
-	s, err := m.Security.Start(ctx, m.Address, setReady, m.Session)
+	s, err := m.Security.Start(ctx, m.Address(), setReady, m.Session)
 	if err != nil {
 		return err
 	}

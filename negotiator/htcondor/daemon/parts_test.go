@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -255,6 +256,31 @@ func TestLocateCollector(t *testing.T) {
 	require.NoError(t, os.Chmod(file, 0o666))
 	_, err = LocateCollector(config)
 	require.ErrorIs(t, err, errUntrusted)
+}
+
+// TestMasterMoves finds condor_master behind a shared port that started late, or moved; an address of
+// another condor_master is not taken for it.
+func TestMasterMoves(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "address")
+	const late, moved = "<10.0.0.1:0?sock=master_5_0210>", "<10.0.0.1:700?addrs=10.0.0.1-700&noUDP&sock=master_5_0210>"
+	for _, c := range []struct{ told, written, want string }{
+		{late, "", late},
+		{late, moved, moved},
+		{"<10.0.0.1:9618?sock=master_5_0210>", moved, moved},
+		{late, "<10.0.0.1:700?sock=master_6_0211>", late},
+		{"<10.0.0.1:9618>", "<10.0.0.1:700>", "<10.0.0.1:9618>"},
+	} {
+		told, err := cedar.ParseAddress(c.told)
+		require.NoError(t, err)
+		s := &Site{
+			Config:    condorconfig.Parse("MASTER_ADDRESS_FILE = "+file, ""),
+			Inherited: Inheritance{Parent: 5, Address: told},
+		}
+		require.NoError(t, os.WriteFile(file, []byte(c.written+"\n"), 0o644))
+		master, ok := s.Master(nil).(client.Master)
+		require.True(t, ok)
+		require.Equal(t, c.want, master.Address().String(), c)
+	}
 }
 
 // TestIPv6 opens the command port at an IPv6 address, and sends commands there.

@@ -294,7 +294,20 @@ func (s *Site) Master(c *security.Client) Master {
 	if s.Inherited.Parent == 0 || s.Inherited.Address.Host == "" {
 		return nil
 	}
-	return client.Master{Security: c, Address: s.Inherited.Address, Session: s.Inherited.Session}
+	return client.Master{Security: c, Address: s.masterAddress, Session: s.Inherited.Session}
+}
+
+// masterAddress returns the present address of the condor_master that started us. Behind a shared
+// port it may be another one than we were told: if the shared port had not started by then, for
+// instance since another program had its port, that one has the port 0. condor_master keeps its name
+// there, and writes its address down when it changes.
+func (s *Site) masterAddress() cedar.Address {
+	told := s.Inherited.Address
+	now, err := readAddressFile(s.Config.Text("MASTER_ADDRESS_FILE"), os.Geteuid())
+	if err == nil && told.Sock != "" && now.Sock == told.Sock {
+		return now
+	}
+	return told
 }
 
 // Answers returns a function that tells whether a daemon is at an address. A daemon that refuses
