@@ -1,0 +1,94 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+)
+
+// The table of the stock negotiator's knobs says of each what the code does: it is honoured exactly
+// if it is read.
+func TestKnobsTableIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../../htcondor/KNOBS.md")
+	require.NoError(t, err)
+	here := map[string]string{}
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\| (.*)\\|$")
+	for _, row := range rows.FindAllStringSubmatch(string(text), -1) {
+		name, what, note := row[1], row[2], strings.TrimSpace(row[3])
+		require.NotContains(t, here, name, "twice")
+		here[name] = what
+		require.Contains(t, []string{"honoured", "not applicable", "not heeded"}, what, name)
+		require.True(t, what == "honoured" || note != "", "%s: why?", name)
+	}
+
+	read := readKnobs(t)
+	for name, what := range here {
+		require.Equal(t, slices.Contains(read, name), what == "honoured", "%s is said to be %s", name, what)
+	}
+	about := regexp.MustCompile(
+		`^(MAX_(NUM_)?)?NEGOTIAT|^(GROUP|PREEMPTION|ACCOUNTANT|PRIORITY|CONCURRENCY)_|_FACTOR|_LIMIT$`)
+	for _, name := range read {
+		require.True(t, !about.MatchString(name) || here[name] != "", "%s is read, and has no row", name)
+	}
+
+	text, err = os.ReadFile("testdata/stock-knobs.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if name := strings.TrimSpace(line); !strings.HasPrefix(name, "#") {
+			require.Contains(t, here, name, "the stock negotiator has it")
+		}
+	}
+}
+
+// readKnobs lists the stock knobs that the code reads: those that the accountant looks up, and those
+// in the table of knobs that any code beside the table names.
+func readKnobs(t *testing.T) (read []string) {
+	general := strings.NewReplacer("_my_group", "_<groupname>", "_my_limit", "_<NAME>", "my_limit.x_", "<NAME>_")
+	lookup := func(knob string) (value string, set bool) {
+		read = append(read, general.Replace(knob))
+		if knob == "GROUP_NAMES" {
+			return "my_group", true
+		}
+		return "", false
+	}
+	_, err := accountant.ParseSettings(lookup)
+	require.NoError(t, err)
+	_, err = accountant.NewLimits(lookup).Max("my_limit.x")
+	require.NoError(t, err)
+	read = slices.DeleteFunc(read, func(knob string) bool { return knob == "GROUP_SORT_EXPR" }) // for a warning
+
+	code := sources(t)
+	for _, k := range condorconfig.Knobs() {
+		if !strings.HasPrefix(k.Name, "BACKFILL_") && strings.Contains(code, `"`+k.Name+`"`) {
+			read = append(read, k.Name)
+		}
+	}
+	return read
+}
+
+// sources returns the code that reads HTCondor's configuration, without the table of knobs.
+func sources(t *testing.T) string {
+	var code strings.Builder
+	for _, folder := range []string{".", "../../htcondor"} {
+		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				filepath.Base(path) == "knobs.go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			code.Write(text)
+			return err
+		})
+		require.NoError(t, err)
+	}
+	return code.String()
+}
