@@ -47,6 +47,8 @@ type Settings struct {
 	// forbids out of the queue.
 	Accounting track.Accounting
 	Logger     hclog.Logger
+	// Notes takes lines about matches and rejections, as for a match log; nil: nobody does.
+	Notes dispatch.Notes
 	// Clock tells the time; nil: time.Now.
 	Clock func() time.Time
 }
@@ -140,7 +142,7 @@ func New(s Settings) *Pool {
 		belief: belief,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, StartSlack: s.StartSlack, Observe: s.Observe,
-			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Clock: s.Clock,
+			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
 		}, belief),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -15,8 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
@@ -113,7 +110,8 @@ type process struct {
 	activator
 	command    *runCommand
 	site       daemon.Site
-	file       *daemon.LogFile // nil: the log goes to the terminal
+	file       *daemon.LogFile                // nil: the log goes to the terminal
+	matchLog   atomic.Pointer[daemon.LogFile] // nil: there is none
 	state      *daemon.State
 	accountant *accountant.Accountant
 	temporary  string                         // a folder for this run only; "": there is none
@@ -195,39 +193,6 @@ func (p *process) configure(ctx context.Context) (err error) {
 	return p.openLog()
 }
 
-// openLog logs to the terminal, or to the file in HTCondor's configuration if condor_master started
-// us.
-func (p *process) openLog() error {
-	level := hclog.LevelFromString(cmp.Or(p.site.Settings.LogLevel, p.debugLevel()))
-	if p.command.Terminal || p.command.htcondor.Load() == nil || p.site.Inherited.Parent == 0 {
-		p.logger = daemon.NewLogger(level, os.Stderr)
-		return nil
-	}
-	size, keep, err := rotation(p.site.Config)
-	if err != nil {
-		return err
-	}
-	if p.file, err = daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
-		return fmt.Errorf("NEGOTIATOR_LOG: %w", err)
-	}
-	p.logger = daemon.NewLogger(level, p.file)
-	return nil
-}
-
-func rotation(c *condorconfig.Config) (size int64, keep int, err error) {
-	size, errSize := c.Bytes("MAX_NEGOTIATOR_LOG")
-	n, errKeep := c.Int("MAX_NUM_NEGOTIATOR_LOG")
-	return size, int(n), errors.Join(errSize, errKeep)
-}
-
-// debugLevel returns the log level by NEGOTIATOR_DEBUG; info without HTCondor's configuration.
-func (p *process) debugLevel() string {
-	if c := p.command.htcondor.Load(); c != nil {
-		return daemon.Level(c.List("NEGOTIATOR_DEBUG")).String()
-	}
-	return "info"
-}
-
 // close ends the policy and closes the state and the log.
 func (p *process) close() {
 	if p.active != nil {
@@ -241,9 +206,7 @@ func (p *process) close() {
 	if p.temporary != "" {
 		_ = os.RemoveAll(p.temporary) // if it stays, the system cleans it up
 	}
-	if p.file != nil {
-		_ = p.file.Close() // every line is written already
-	}
+	p.closeLogs()
 }
 
 // run makes the daemon and everything around it, and runs it until it ends.

@@ -114,7 +114,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	settings := htcondor.Settings{
 		Collector: p.collector, Security: p.secure, Schema: schema,
 		Observe: s.Observe, Once: p.command.Once, StartSlack: seconds(s.StartSlack),
-		DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger,
+		DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger, Notes: p.note,
 		Accounting: track.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {
@@ -266,8 +266,7 @@ func (p *process) apply(next *condorconfig.Config) error {
 	client, errClient := site.Client()
 	guard, errGuard := site.Server(&p.who)
 	collectors, errCollectors := site.Collectors()
-	size, keep, errLog := rotation(next)
-	if err = errors.Join(errClient, errGuard, errCollectors, errLog); err == nil {
+	if err = errors.Join(errClient, errGuard, errCollectors); err == nil {
 		err = p.accountant.Configure(accounting)
 	}
 	if err != nil {
@@ -278,11 +277,7 @@ func (p *process) apply(next *condorconfig.Config) error {
 	p.permit(next)
 	p.collector.Relocate(collectors)
 	p.limits.Reread()
-	if p.file != nil {
-		if err = p.file.Reopen(next.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
-			p.logger.Warn("the log stays where it is", "error", err)
-		}
-	}
+	p.reopenLogs(next)
 	p.daemon.Configure(tuning(next, s))
 	for _, warning := range next.Warnings() {
 		p.logger.Warn(warning)

@@ -185,7 +185,7 @@ func TestBadConfiguration(t *testing.T) {
 		"BACKFILL_STATE":     {"/proc/no/such/folder"}, "COLLECTOR_HOST": {"a:b", "a:0", ""},
 		"SEC_CLIENT_ENCRYPTION": {"SOMETIMES"},
 		"CONDOR_IDS":            {"x"}, "GROUP_NAMES": {"a@b"}, "DEFAULT_PRIO_FACTOR": {"much"},
-		"MAX_NEGOTIATOR_LOG":         {"big"},
+		"MAX_NEGOTIATOR_LOG": {"big"}, "MAX_NUM_NEGOTIATOR_MATCH_LOG": {"some"},
 		"NEGOTIATOR_SLOT_CONSTRAINT": {"Cpus >"}, "NEGOTIATOR_JOB_CONSTRAINT": {"a b"},
 		"NEGOTIATOR_SUBMITTER_CONSTRAINT": {"Name =="},
 		"NEGOTIATOR_PRE_JOB_RANK":         {"Cpus >"}, "NEGOTIATOR_POST_JOB_RANK": {"1 +"},

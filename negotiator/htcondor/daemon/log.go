@@ -110,6 +110,11 @@ func (l *LogFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Note appends a line with the time, and nothing else before it.
+func (l *LogFile) Note(line string) {
+	_, _ = fmt.Fprintf(l, "%s %s\n", time.Now().Format(logTime), line) // it never fails
+}
+
 // rotate begins a new file.
 func (l *LogFile) rotate() {
 	old := l.path + ".old"

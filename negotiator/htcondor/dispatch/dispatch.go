@@ -11,12 +11,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// Settings say how matches are handed over. All are required.
+// Settings say how matches are handed over. All but Notes are required.
 type Settings struct {
 	Collector *client.Collector
 	Security  *security.Client
@@ -30,6 +31,7 @@ type Settings struct {
 	// schedds that are slow.
 	Patience, Hold time.Duration
 	Logger         hclog.Logger
+	Notes          Notes
 	Clock          func() time.Time
 }
 
@@ -78,6 +80,7 @@ type line struct {
 	// been faster since.
 	telling chan matched
 	matches []match
+	address cedar.Address // of the schedd that is being told
 	slow    bool
 	refused bool // the last time, it could not be told of all matches
 	// releasing receives the result once the schedd has been told which claims of gangs, jobs of

@@ -10,5 +10,5 @@
 // Files, in the order of handing over: dispatch.go the [Dispatcher]; flight.go jobs on their way,
 // and whether their schedds have room; offers.go what slots have to give; grant.go who gets what of
 // it; negotiate.go telling the schedds; gangs.go gangs, which take turns; suspects.go slots on
-// which starts fail; explain.go reasons for users.
+// which starts fail; explain.go reasons for users; notes.go lines about both.
 package dispatch

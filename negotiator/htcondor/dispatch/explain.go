@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +26,9 @@ const maxReasons = 200
 
 // rejection is a reason to be told.
 type rejection struct {
-	job observe.JobKey
-	why string
+	job       observe.JobKey
+	submitter string
+	why       string
 }
 
 // Explain tells schedds why jobs wait. Users see it in condor_q -better-analyze as the reason for
@@ -86,7 +88,7 @@ func (e *explanation) add(id backfill.JobID, is track.Phase, why func(backfill.J
 	if e.bySchedd[s.Name] == nil {
 		e.bySchedd[s.Name] = map[string][]rejection{}
 	}
-	e.bySchedd[s.Name][submitter] = append(e.bySchedd[s.Name][submitter], rejection{j.Key, text})
+	e.bySchedd[s.Name][submitter] = append(e.bySchedd[s.Name][submitter], rejection{j.Key, submitter, text})
 	e.count[s.Name]++
 }
 
@@ -96,19 +98,27 @@ func (e *explanation) tell(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, d.s.Hold)
 	defer cancel()
 	var all sync.WaitGroup
-	var mu sync.Mutex
-	for name, bySubmitter := range e.bySchedd {
-		with, l := d.conversation(name), d.line(name)
-		all.Go(func() {
-			n, err := with.reject(wait, bySubmitter)
-			mu.Lock()
-			defer mu.Unlock()
-			d.counts.Rejected += n
-			if err != nil {
-				l.mute = e.now.Add(tellEvery)
-				d.log.Warn("a schedd could not be told why its jobs wait", "schedd", name, "error", err)
-			}
-		})
+	names := slices.Sorted(maps.Keys(e.bySchedd))
+	type outcome struct {
+		of   conversation
+		told []rejection
+		err  error
+	}
+	outcomes := make([]outcome, len(names))
+	for i, name := range names {
+		o := &outcomes[i]
+		o.of = d.conversation(name)
+		all.Go(func() { o.told, o.err = o.of.reject(wait, e.bySchedd[name]) })
 	}
 	all.Wait()
+	for i, o := range outcomes {
+		d.counts.Rejected += len(o.told)
+		for _, r := range o.told {
+			d.s.Notes.rejected(r, o.of.with.Address)
+		}
+		if o.err != nil {
+			d.line(names[i]).mute = e.now.Add(tellEvery)
+			d.log.Warn("a schedd could not be told why its jobs wait", "schedd", names[i], "error", o.err)
+		}
+	}
 }

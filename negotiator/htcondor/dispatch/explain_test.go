@@ -89,7 +89,7 @@ func TestExplainAdd(t *testing.T) {
 				require.Equal(t, before, e.count["s"])
 				return
 			}
-			require.Equal(t, []rejection{{observe.JobKey{Schedd: "s", Cluster: 1}, "because"}}, e.bySchedd["s"][""])
+			require.Equal(t, []rejection{{observe.JobKey{Schedd: "s", Cluster: 1}, "", "because"}}, e.bySchedd["s"][""])
 			require.Equal(t, reason{"because", d.at}, d.reasons[id])
 			require.Equal(t, before+1, e.count["s"])
 		})

@@ -11,9 +11,10 @@ import (
 // match is a claim for one chunk of a flight, a job under way, and what the chunk takes.
 type match struct {
 	client.Grant
-	flight  *flight
-	slot    string
-	request backfill.Vector
+	flight    *flight
+	submitter string
+	slot      string
+	request   backfill.Vector
 }
 
 // grantAll takes claims for the flights, the jobs under way, out of what the slots offer, and
@@ -88,7 +89,7 @@ func (d *Dispatcher) grant(f *flight, offers map[string]*offer, l *lending) (mat
 			if l != nil {
 				grant.Slot, grant.Open = l.ad, true
 			}
-			matches = append(matches, match{grant, f, at.Slot, j.Spec.Request})
+			matches = append(matches, match{grant, f, j.Submitter(), at.Slot, j.Spec.Request})
 			o.take(j.Spec.Request)
 			o.claims, o.used = o.claims[1:], true
 		}

@@ -37,8 +37,8 @@ func (d *Dispatcher) negotiate(ctx context.Context, bySchedd map[string]map[stri
 			}
 		}
 		answer := make(chan matched, 1)
-		l.telling = answer
 		to, began, patience := d.conversation(name), time.Now(), d.s.Patience
+		l.telling, l.address = answer, to.with.Address
 		go func() {
 			within, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
@@ -87,6 +87,7 @@ func (d *Dispatcher) noteMatched(schedd string, l *line, r matched) {
 	}
 	for _, m := range r.sent {
 		d.wasSent(m)
+		d.s.Notes.matched(m, l.address)
 	}
 	if r.err != nil && !l.refused { // once, not each time
 		d.log.Warn("matches could not be handed to a schedd; this is tried again", "schedd", schedd, "error", r.err)
@@ -205,9 +206,11 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]match
 	return sent, failed
 }
 
-// reject tells the schedd why jobs wait, and returns for how many jobs it did. It stops at the
-// first error.
-func (c *conversation) reject(ctx context.Context, bySubmitter map[string][]rejection) (n int, err error) {
+// reject tells the schedd why jobs wait, and returns the reasons that it told. It stops at the first
+// error.
+func (c *conversation) reject(
+	ctx context.Context, bySubmitter map[string][]rejection,
+) (told []rejection, err error) {
 	var with *client.Negotiation
 	defer func() {
 		if with != nil {
@@ -217,18 +220,18 @@ func (c *conversation) reject(ctx context.Context, bySubmitter map[string][]reje
 	for _, submitter := range slices.Sorted(maps.Keys(bySubmitter)) {
 		began, err := c.begin(ctx, with, submitter)
 		if err != nil {
-			return n, err
+			return told, err
 		}
 		with = began
 		for _, r := range bySubmitter[submitter] {
 			if err := with.Reject(r.job.Cluster, r.job.Proc, r.why); err != nil {
-				return n, err
+				return told, err
 			}
-			n++
+			told = append(told, r)
 		}
 		if err := with.End(); err != nil {
-			return n, err
+			return told, err
 		}
 	}
-	return n, nil
+	return told, nil
 }

@@ -1,0 +1,44 @@
+package dispatch
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// Notes takes a line for each match and each rejection that a schedd was told of, in the words of
+// the stock negotiator's match log, for programs that read that. Nil takes none.
+type Notes func(line string)
+
+// matched notes a match that the schedd at an address was told of.
+func (n Notes) matched(m match, schedd cedar.Address) {
+	if n == nil {
+		return
+	}
+	startd, _ := m.Slot.Text("StartdIpAddr")
+	if startd == "" {
+		startd, _ = m.Slot.Text("MyAddress")
+	}
+	n.line("Matched %d.%d %s %s preempting none %s %s", m.Cluster, m.Proc, m.submitter, schedd,
+		cmp.Or(startd, "<0.0.0.0:0>"), m.slot)
+}
+
+// rejected notes a reason that the schedd at an address was told of.
+func (n Notes) rejected(r rejection, schedd cedar.Address) {
+	if n != nil {
+		n.line("Rejected %d.%d %s %s: %s", r.job.Cluster, r.job.Proc, r.submitter, schedd, r.why)
+	}
+}
+
+// line notes one line, whatever control characters a stranger's names have.
+func (n Notes) line(format string, values ...any) {
+	n("      " + strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, fmt.Sprintf(format, values...)))
+}

@@ -1,0 +1,32 @@
+package htcondor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Each match and each reason that a schedd was told of is noted in the stock negotiator's words.
+func TestNotes(t *testing.T) {
+	w := newWorld(t, "easy", small(1))
+	var notes []string
+	w.settings = func(s *Settings) { s.Notes = func(line string) { notes = append(notes, line) } }
+	w.negotiator("easy", nil)
+	w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100})
+	waits := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, owner: "bob"})
+	w.pass(12)
+	schedd, startd := w.schedd.Address().String(), "<n1>"
+	require.Equal(t, []string{
+		"      Matched 1.0 alice@test " + schedd + " preempting none " + startd + " slot1@n1",
+	}, notes)
+
+	id := w.pool.Find("2.0")
+	require.Zero(t, waits.runs)
+	require.NoError(t, w.pool.Explain(t.Context(), id, func(backfill.JobID) string { return "reserved,\nby 15:32" }))
+	require.Equal(t, "      Rejected 2.0 bob@test "+schedd+": reserved, by 15:32", notes[1])
+	require.Len(t, notes, 2)
+	require.NoError(t, w.pool.Explain(t.Context(), id, func(backfill.JobID) string { return "reserved,\nby 15:32" }))
+	require.Len(t, notes, 2, "it was not told again")
+}
