@@ -47,5 +47,6 @@ func TestADeniedLook(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 2, looks)
 		require.Equal(t, 1, strings.Count(log.String(), advice))
+		require.Equal(t, 1, strings.Count(log.String(), "---------- Started Negotiation Cycle ----------\n"))
 	})
 }

@@ -329,9 +329,17 @@ func (p *Pool) look(ctx context.Context) (*observe.Snapshot, error) {
 	return s, err
 }
 
+// Started and Finished are the stock negotiator's lines around each cycle in its log, by which
+// programs know a negotiator that works. A cycle starts with the look at the pool.
+const (
+	Started  = "---------- Started Negotiation Cycle ----------"
+	Finished = "---------- Finished Negotiation Cycle ----------"
+)
+
 // lookPatiently looks at the pool until the collector answers; if Once is set, it returns the first
 // error. The reason why the collector does not answer is logged when it changes.
 func (p *Pool) lookPatiently(ctx context.Context) (*observe.Snapshot, error) {
+	p.log.Info(Started)
 	pause, logged := retry, ""
 	for {
 		s, err := p.look(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
@@ -174,7 +175,7 @@ func reserved(jobs []negotiator.JobCheckpoint) (n int) {
 // mostLines bounds the lines of the log, per cycle, about jobs that cannot run.
 const mostLines = 10
 
-// report logs a cycle: one line, and one for each broken guarantee and each problem.
+// report logs a cycle and its end: one line, and one for each broken guarantee and each problem.
 func (c *cycles) report(r *negotiator.Report, started string, problems []string) {
 	log, now := c.d.log, c.now
 	s := func(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
@@ -207,6 +208,7 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 	for _, j := range r.Last[:min(len(r.Last), mostLines)] {
 		log.Warn(negotiator.ExpensiveText, "job", j.Name, "steps", classad.FewSteps)
 	}
+	log.Info(htcondor.Finished)
 }
 
 // reportHeld logs the jobs that cannot run, and whose jobs were put off as too expensive to match.

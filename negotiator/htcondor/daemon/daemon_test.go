@@ -82,8 +82,8 @@ func TestLife(t *testing.T) {
 	require.NoError(t, end())
 	require.Equal(t, []string{"here"}, w.gone, "the ad is withdrawn")
 	require.Regexp(t, `(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d \[INFO\]  cycle 1: `+
-		`fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`,
-		log.String())
+		`fetch=.* match=.* plan=.* act=.* publish=.* rest=.* slots=1 .* idle=1 running=1 started=1 rss=\d+MiB$`+
+		`(?s).*\[INFO\]  ---------- Finished Negotiation Cycle ----------\n`, log.String())
 }
 
 // TestAnObserverStartsNothing checks that an observer's log and ad count no starts.
