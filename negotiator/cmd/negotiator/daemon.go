@@ -285,8 +285,9 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Policy:    func() (string, string) { return p.policy.Main.Spec().Name, p.settings.Order },
 		NewPool:   func() daemon.Pool { return p.newPool(schema) },
 		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure),
-		Parent: p.site.Inherited.Parent,
-		State:  p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once,
+		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },
+		Parent:   p.site.Inherited.Parent,
+		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once,
 		Tuning: tuning(p.site.Config, s), Logger: p.logger,
 	})
 }

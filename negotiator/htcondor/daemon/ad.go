@@ -4,7 +4,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -20,8 +19,9 @@ type Cycle struct {
 	// policy's decision, Act of handing matches over, Publish of saving and publishing, and Rest of
 	// all else, mostly accounting.
 	Fetch, Match, Plan, Act, Publish, Rest time.Duration
-	// CPU is the processor time that the cycle used, without the look.
-	CPU time.Duration
+	// CPU is the processor time that the process used during the cycle, without the look; PlanCPU
+	// until the decision, and ActCPU while matches were handed over.
+	CPU, PlanCPU, ActCPU time.Duration
 
 	Slots, Schedds, Submitters, Idle, Running, Unplanned    int
 	Considered, Started, Rejected, Broken, Refused, Waiting int
@@ -42,7 +42,10 @@ type status struct {
 	reserved            int           // jobs with a reservation
 	planned             time.Duration // how long the last forecast took
 	problems            []string
-	cycles              []Cycle // the last three, the newest first
+	cycles              []Cycle       // the last three, the newest first
+	busy                time.Duration // how long all cycles took so far
+	monitor             monitor
+	sessions            func() int // how many sessions are kept
 	total, sequence     int
 	rejected            int // rejections so far, as of the last cycle
 }
@@ -89,8 +92,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	}
 	for name, n := range map[string]int64{
 		"DaemonStartTime": s.started.Unix(), "DaemonLastReconfigTime": s.configured.Unix(),
-		"MyCurrentTime": now.Unix(), "UpdateSequenceNumber": int64(s.sequence), "RealUid": int64(syscall.Getuid()),
-		"MonitorSelfAge": int64(now.Sub(s.started).Seconds()), "MonitorSelfResidentSetSize": rss() >> 10,
+		"MyCurrentTime": now.Unix(), "UpdateSequenceNumber": int64(s.sequence),
 		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals),
 		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
 		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
@@ -98,6 +100,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		ad.SetInt(name, n)
 	}
 	ad.SetReal("BackfillStartTimesTook", s.planned.Seconds())
+	s.describeSelf(ad, now)
 	for i, c := range s.cycles {
 		var before time.Time
 		if i+1 < len(s.cycles) {
@@ -138,7 +141,8 @@ func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 		return float64(c.Started) / d.Seconds()
 	}
 	for name, x := range map[string]float64{
-		"CpuTime": c.CPU.Seconds(), "MatchRate": rate(c.Act), "MatchRateSustained": rate(took),
+		"CpuTime": c.CPU.Seconds(), "Phase3CpuTime": c.PlanCPU.Seconds(), "Phase4CpuTime": c.ActCPU.Seconds(),
+		"MatchRate": rate(c.Act), "MatchRateSustained": rate(took),
 		"FetchTime": c.Fetch.Seconds(), "MatchTime": c.Match.Seconds(), "PlanTime": c.Plan.Seconds(),
 		"ActTime": c.Act.Seconds(), "PublishTime": c.Publish.Seconds(), "RestTime": c.Rest.Seconds(),
 	} {

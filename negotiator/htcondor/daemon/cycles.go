@@ -105,9 +105,9 @@ func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 // killed in between would forget promises that it has given.
 func (c *cycles) Act(ctx context.Context, matches []negotiator.Match) error {
 	c.save()
-	before := time.Now()
+	before, used := time.Now(), cpu()
 	err := c.pool.Act(ctx, matches)
-	c.now.Act = time.Since(before)
+	c.now.Act, c.now.ActCPU = time.Since(before), cpu()-used
 	if err != nil && ctx.Err() == nil {
 		c.d.log.Error("matches could not be handed over", "error", err)
 		return nil
@@ -146,6 +146,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		now.Rejected = facts.Rejected - s.rejected
 		s.rejected = facts.Rejected
 		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
+		s.busy += now.End.Sub(now.Began)
 		s.policy, s.order, s.guaranteed = policy, order, guarantees
 		s.problems, s.unstarted = problems, facts.Unstarted
 		s.reserved, s.paused = reserved(jobs), len(facts.Paused)
@@ -247,6 +248,7 @@ func (c *cycles) save() {
 		return
 	}
 	before := time.Now()
+	c.now.PlanCPU = cpu() - c.cpu // the decision was made just now
 	checkpoint := c.d.n.Checkpoint()
 	c.checkpoint = &checkpoint
 	c.pool.Foresee(checkpoint)

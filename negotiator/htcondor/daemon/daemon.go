@@ -104,6 +104,8 @@ type Options struct {
 	Collector Collector
 	// Answers tells whether a daemon answers at an address.
 	Answers func(ctx context.Context, address string) bool
+	// Sessions tells how many sessions with other daemons and users are kept; nil: none are.
+	Sessions func() int
 	// Master is condor_master, and Parent its process ID; nil and 0 if it did not start us.
 	Master Master
 	Parent int
@@ -157,7 +159,10 @@ func New(o Options) *Daemon {
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
-		slots: o.SlotConstraint, observe: o.Observe, broken: map[string]int{},
+		slots: o.SlotConstraint, observe: o.Observe, broken: map[string]int{}, sessions: o.Sessions, monitor: monitor{at: now},
+	}
+	if o.Sessions == nil {
+		d.status.sessions = func() int { return 0 }
 	}
 	if o.Observe {
 		d.status.name = observeName + o.Host

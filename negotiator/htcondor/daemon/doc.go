@@ -20,5 +20,5 @@
 // start times, answers.go what is made of them for all clients; web.go HTTP, metrics.go metrics;
 // state.go and learned.go what survives, in a state file (package statefile); master.go
 // condor_master, and what it passes on; setup.go and secrets_linux.go the Site; process.go the
-// process's user and use; log.go the log.
+// process's user, self.go what it uses; log.go the log.
 package daemon

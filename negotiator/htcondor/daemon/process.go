@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -57,27 +56,4 @@ func Become(o security.Owner) error {
 		return fmt.Errorf("become user %d.%d: %w", o.UID, o.GID, err)
 	}
 	return nil
-}
-
-// rss returns the resident memory of this process, in bytes; 0 if the system does not say.
-func rss() int64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 2 {
-		return 0
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return pages * int64(os.Getpagesize())
-}
-
-// cpu returns the processor time that this process has used.
-func cpu() time.Duration {
-	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		return 0
-	}
-	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }

@@ -105,6 +105,14 @@ func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *
 // keep using it.
 func (c *Client) Succeed(by *Client) { c.successor.Store(by) }
 
+// Sessions returns how many negotiated sessions the client keeps.
+func (c *Client) Sessions() int {
+	if by := c.successor.Load(); by != nil {
+		return by.Sessions()
+	}
+	return c.negotiated.count()
+}
+
 func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
 	if by := c.successor.Load(); by != nil {
 		return by.start(ctx, a, command, with)

@@ -109,6 +109,16 @@ func (s *Server) Succeed(by *Server) {
 	s.successor.Store(by)
 }
 
+// Sessions returns how many sessions the server keeps.
+func (s *Server) Sessions() int {
+	if by := s.successor.Load(); by != nil {
+		return by.Sessions()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.issued)
+}
+
 // first returns the server that this one succeeds, or itself: its Commands and Needs count.
 func (s *Server) first() *Server {
 	if s.predecessor != nil {

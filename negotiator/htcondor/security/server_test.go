@@ -320,20 +320,15 @@ func TestSessions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "me@d by CLAIMTOBE, encrypted true", got)
 	}
-	require.NotEmpty(t, c.negotiated.all)
-	made := func() int {
-		guard.mu.Lock()
-		defer guard.mu.Unlock()
-		return len(guard.issued)
-	}
-	before := made()
+	require.Equal(t, 1, c.Sessions())
+	before := guard.Sessions()
 	_, err = who(t, c, s.address, reading, nil)
 	require.NoError(t, err)
-	require.Equal(t, before, made(), "the session is good for reading as well")
+	require.Equal(t, before, guard.Sessions(), "the session is good for reading as well")
 	later(2 * time.Hour)
 	_, err = who(t, c, s.address, reading, nil)
 	require.NoError(t, err)
-	require.Equal(t, before+1, made())
+	require.Equal(t, before+1, guard.Sessions())
 
 	// The family's session is used for the family's daemons.
 	c.Family, c.InFamily = &family, func(cedar.Address) bool { return true }

@@ -73,6 +73,17 @@ func (c *sessions) keep(address string, commands []int, s *session) {
 	}
 }
 
+// count returns the number of sessions.
+func (c *sessions) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids := map[string]bool{}
+	for _, s := range c.all {
+		ids[s.id] = true
+	}
+	return len(ids)
+}
+
 // forget removes a session that the other side no longer knows.
 func (c *sessions) forget(gone *session) {
 	c.mu.Lock()
