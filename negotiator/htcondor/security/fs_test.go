@@ -81,3 +81,33 @@ func TestDirectories(t *testing.T) {
 		})
 	}
 }
+
+// The client appends the address that it dialled to a name that asks for it, and nothing else: the
+// servers of 24.0.23 to 25.13 take no other form, not even behind a shared port.
+func TestDirectoryBehindASharedPort(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	here, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	there, err := listener.Accept()
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	client, server := cedar.NewStream(here, 10*time.Second), cedar.NewStream(there, 10*time.Second)
+	defer client.Close()
+	defer server.Close()
+
+	made := ""
+	c := &Client{makeDirectory: func(name string, _ *Owner) error { made = name; return nil }}
+	done := make(chan error, 1)
+	go func() { done <- c.prove(client, FS, nil) }()
+	server.PutString("/tmp/FS_10.0.0.1_9618_abc_")
+	require.NoError(t, server.Send())
+	status, suffix, err := readMade(server)
+	require.NoError(t, err)
+	require.Zero(t, status)
+	require.Equal(t, there.LocalAddr().String(), suffix)
+	server.PutInt(0)
+	require.NoError(t, server.Send())
+	require.NoError(t, <-done)
+	require.Equal(t, "/tmp/FS_10.0.0.1_9618_abc_"+suffix, made)
+}

@@ -211,7 +211,7 @@ func (c *Client) authenticate(s *cedar.Stream, a cedar.Address, answer *classad.
 		if err != nil {
 			return nil, err
 		}
-		if err = c.prove(s, m, a, answer); err == nil {
+		if err = c.prove(s, m, answer); err == nil {
 			break
 		}
 		failed = append(failed, fmt.Errorf("%s: %w", m, err))
@@ -243,21 +243,17 @@ func find(methods []Method, m Method) (int, bool) {
 
 // prove authenticates us at the other side by one method. answer is the other side's ad of the
 // handshake.
-func (c *Client) prove(s *cedar.Stream, m Method, a cedar.Address, answer *classad.ClassAd) error {
+func (c *Client) prove(s *cedar.Stream, m Method, answer *classad.ClassAd) error {
 	switch m {
 	case ClaimToBe:
 		return claimToBe(s, c.User)
 	case FS:
 		_, remote := s.Addresses()
-		at := remote.String()
-		if a.Sock != "" {
-			at += "?sock=" + a.Sock
-		}
 		create := c.makeDirectory
 		if create == nil {
 			create = makeDirectory
 		}
-		return proveFS(s, at, func(name string) error { return create(name, c.Owner) })
+		return proveFS(s, remote.String(), func(name string) error { return create(name, c.Owner) })
 	default:
 		domain, _ := answer.Text("TrustDomain")
 		keys, _ := answer.Text("IssuerKeys")
