@@ -34,7 +34,8 @@ func (c *Config) Unheeded() (warnings []string) {
 		}
 		value, set := c.Lookup(name)
 		if !set || !aboutSecurity.MatchString(name) || heeded(name) || ofOthers.MatchString(name) ||
-			strings.EqualFold(value, securityDefaults[name]) || cipherKnown(name, value) {
+			slices.Contains(strings.Split(securityDefaults[name], "|"), strings.ToLower(value)) ||
+			cipherKnown(name, value) {
 			continue
 		}
 		warnings = append(warnings, name+" is set, and not heeded here")
@@ -71,9 +72,10 @@ var (
 		`DEBUG_PRINT_KEYS|SESSION_DURATION_SLOP|TOKEN_(AP_|FETCH_|ISSUER_|REQUEST_))`)
 )
 
-// securityDefaults are the defaults of HTCondor 23.9 among those knobs that are not empty.
+// securityDefaults are the defaults of HTCondor 23.9 and 25.13 among those knobs that are not empty.
 var securityDefaults = map[string]string{
 	"ALLOW_CLIENT": "*", "SEC_DEFAULT_AUTHENTICATION_TIMEOUT": "20", "SEC_TCP_SESSION_TIMEOUT": "20",
-	"SEC_USE_FAMILY_SESSION": "true", "SEC_CLAIMTOBE_INCLUDE_DOMAIN": "false",
+	"SEC_USE_FAMILY_SESSION": "true", "SEC_CLAIMTOBE_INCLUDE_DOMAIN": "false|true",
+	"SEC_ACCEPT_CAPABILITY_TOKENS": "false", "SEC_USE_LOW_DATA_MODE": "false", "SEC_USE_TOKENS_DATABASE": "false",
 	"CERTIFICATE_MAPFILE_ASSUME_HASH_KEYS": "false", "USE_POOL_USERNAME_EQUIVALENT": "true",
 }

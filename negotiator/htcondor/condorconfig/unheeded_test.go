@@ -15,6 +15,11 @@ func TestUnheeded(t *testing.T) {
 	require.Contains(t, string(stock), "ALLOW_CLIENT = *")
 	require.Empty(t, Parse(string(stock), "").Warnings())
 
+	// What HTCondor 25.13 has by default, where 23.9 has it otherwise or not at all.
+	require.Empty(t, Parse(string(stock)+"SEC_CLAIMTOBE_INCLUDE_DOMAIN = true\nSEC_ACCEPT_CAPABILITY_TOKENS = false\n"+
+		"SEC_USE_LOW_DATA_MODE = false\nSEC_USE_TOKENS_DATABASE = false\nALLOW_COMMON_FILES_ON_LVS = false\n", "").
+		Warnings())
+
 	for _, name := range []string{
 		"SEC_DEFAULT_SESSION_DURATION", "SEC_READ_NEGOTIATION", "CERTIFICATE_MAPFILE", "DENY_CLIENT", "ALLOW_CLIENT",
 		"SEC_USE_FAMILY_SESSION", "HOSTDENY_WRITE", "SEC_CLIENT_CRYPTO_METHODS", "NEGOTIATOR.SEC_CLAIMTOBE_USER",
