@@ -12,7 +12,9 @@ import (
 func TestNotes(t *testing.T) {
 	w := newWorld(t, "easy", small(1))
 	var notes []string
-	w.settings = func(s *Settings) { s.Notes = func(line string) { notes = append(notes, line) } }
+	w.settings = func(s *Settings) {
+		s.Name, s.Notes = "us.test", func(line string) { notes = append(notes, line) }
+	}
 	w.negotiator("easy", nil)
 	w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100})
 	waits := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, owner: "bob"})
@@ -21,6 +23,9 @@ func TestNotes(t *testing.T) {
 	require.Equal(t, []string{
 		"      Matched 1.0 alice@test " + schedd + " preempting none " + startd + " slot1@n1",
 	}, notes)
+
+	name, _ := w.schedd.Headers()[0].Text("NegotiatorName")
+	require.Equal(t, "us.test", name)
 
 	id := w.pool.Find("2.0")
 	require.Zero(t, waits.runs)

@@ -24,6 +24,8 @@ import (
 
 // Settings say how a pool is scheduled.
 type Settings struct {
+	// Name is the negotiator's name in the pool.
+	Name      string
 	Collector *client.Collector
 	Security  *security.Client
 	// Schema says how ads are read. Its last resource is [observe.Claims].
@@ -141,7 +143,8 @@ func New(s Settings) *Pool {
 		}),
 		belief: belief,
 		dispatcher: dispatch.New(dispatch.Settings{
-			Collector: s.Collector, Security: s.Security, Schema: s.Schema, StartSlack: s.StartSlack, Observe: s.Observe,
+			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
+			StartSlack: s.StartSlack, Observe: s.Observe,
 			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
 		}, belief),
 		last: &observe.Snapshot{}, view: belief.View(),

@@ -52,6 +52,7 @@ func TestKnobsTableIsTrue(t *testing.T) {
 // readKnobs lists the stock knobs that the code reads: those that the accountant looks up, and those
 // in the table of knobs that any code beside the table names.
 func readKnobs(t *testing.T) (read []string) {
+	t.Helper()
 	general := strings.NewReplacer("_my_group", "_<groupname>", "_my_limit", "_<NAME>", "my_limit.x_", "<NAME>_")
 	lookup := func(knob string) (value string, set bool) {
 		read = append(read, general.Replace(knob))
@@ -77,6 +78,7 @@ func readKnobs(t *testing.T) (read []string) {
 
 // sources returns the code that reads HTCondor's configuration, without the table of knobs.
 func sources(t *testing.T) string {
+	t.Helper()
 	var code strings.Builder
 	for _, folder := range []string{".", "../../htcondor"} {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {

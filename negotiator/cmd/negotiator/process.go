@@ -112,7 +112,7 @@ func (p *process) accounting(c *condorconfig.Config) (accountant.Settings, error
 func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	s := p.site.Settings
 	settings := htcondor.Settings{
-		Collector: p.collector, Security: p.secure, Schema: schema,
+		Name: p.site.Name(p.command.Name), Collector: p.collector, Security: p.secure, Schema: schema,
 		Observe: s.Observe, Once: p.command.Once, StartSlack: seconds(s.StartSlack),
 		DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.logger, Notes: p.note,
 		Accounting: track.Accounting{Accountant: p.accountant, Limits: p.limits},

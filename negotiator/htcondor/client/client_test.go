@@ -283,6 +283,26 @@ func TestMaster(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// A negotiation's header has what schedds of all versions understand. MatchCaps is not among it: with
+// it, those since 24.4 would want an ad after the reason of a rejection, which others would not read.
+func TestHeaderOfNegotiations(t *testing.T) {
+	for name, more := range map[string][]string{"": nil, "us.test": {"NegotiatorName"}} {
+		schedd := fakes.NewSchedd(t, "s")
+		to := client.Schedd{Security: fakes.Client(), Address: schedd.Address(), Negotiator: name}
+		n, err := to.Negotiate(t.Context(), client.Submitter{Name: "alice@test"}, nil)
+		require.NoError(t, err)
+		require.NoError(t, n.Reject(1, 2, "it waits"))
+		require.NoError(t, n.End())
+		n.Close()
+		poll.Equal(t, 1, func() int { return len(schedd.Rejections()) })
+		var names []string
+		for name := range schedd.Headers()[0].All() {
+			names = append(names, name)
+		}
+		require.ElementsMatch(t, append(more, "Owner", "AutoClusterAttrs", "SubmitterTag", "MatchClaimedPslots"), names)
+	}
+}
+
 func TestGrantHidesItsClaim(t *testing.T) {
 	g := client.Grant{Cluster: 1, Proc: 2, Claim: "<1>#2#5ec4e7"}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {

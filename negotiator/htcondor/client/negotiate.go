@@ -31,7 +31,10 @@ type Submitter struct {
 }
 
 // Negotiation is a conversation with a schedd about submitters' jobs.
-type Negotiation struct{ stream *cedar.Stream }
+type Negotiation struct {
+	stream *cedar.Stream
+	name   string // of the negotiator
+}
 
 // Negotiate starts a negotiation. The key is the capability from a submitter ad of this schedd; if
 // it is nil, a session of ours is used. The connection is closed when the context ends.
@@ -40,7 +43,7 @@ func (s Schedd) Negotiate(ctx context.Context, who Submitter, with *security.Key
 	if err != nil {
 		return nil, err
 	}
-	n := &Negotiation{stream}
+	n := &Negotiation{stream, s.Negotiator}
 	if err = n.header(who); err != nil {
 		n.Close()
 		return nil, fmt.Errorf("negotiate with %v for %s: %w", s.Address, who.Name, err)
@@ -54,12 +57,17 @@ func (n *Negotiation) Next(who Submitter) error {
 	return n.header(who)
 }
 
+// header sends the ad that begins a submitter's part. It must not have MatchCaps: schedds since 24.4
+// would then expect an ad after the reason of a rejection.
 func (n *Negotiation) header(who Submitter) error {
 	ad := classad.New()
 	ad.SetString("Owner", who.Name)
 	ad.SetString("AutoClusterAttrs", strings.Join(who.Significant, ","))
 	ad.SetString("SubmitterTag", who.Tag)
 	ad.SetBool("MatchClaimedPslots", true)
+	if n.name != "" {
+		ad.SetString("NegotiatorName", n.name) // schedds since 24.4 heed it
+	}
 	n.stream.PutAd(ad)
 	return n.stream.Send()
 }

@@ -20,6 +20,8 @@ const (
 type Schedd struct {
 	Security *security.Client
 	Address  cedar.Address
+	// Negotiator is our name, which users see beside the reason why a job waits; "" tells none.
+	Negotiator string
 }
 
 // JobQuery says which jobs are wanted, and which of their attributes.

@@ -48,7 +48,7 @@ func (s *status) describeSelf(ad *classad.ClassAd, now time.Time) {
 		"MonitorSelfImageSize": image >> 10, "MonitorSelfResidentSetSize": resident >> 10,
 		"MonitorSelfRegisteredSocketCount": sockets(), "MonitorSelfSecuritySessions": int64(s.sessions()),
 		"DetectedCpus":   int64(runtime.NumCPU()),
-		"DetectedMemory": int64(system.Totalram) * int64(system.Unit) >> 20, //nolint:gosec,unconvert // it is small
+		"DetectedMemory": int64(system.Totalram) * int64(system.Unit) >> 20, //nolint:gosec // it is small
 		"RealUid":        int64(syscall.Getuid()),
 	} {
 		ad.SetInt(name, n)

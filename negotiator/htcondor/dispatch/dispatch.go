@@ -19,6 +19,8 @@ import (
 
 // Settings say how matches are handed over. All but Notes are required.
 type Settings struct {
+	// Name is the negotiator's name in the pool.
+	Name      string
 	Collector *client.Collector
 	Security  *security.Client
 	Schema    negotiator.Schema

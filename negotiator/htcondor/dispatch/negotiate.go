@@ -146,7 +146,7 @@ func (d *Dispatcher) conversation(schedd string) conversation {
 		significant = append(significant, d.s.Schema.Estimates...)
 	}
 	return conversation{
-		with: client.Schedd{Security: d.s.Security, Address: s.Address}, name: schedd,
+		with: client.Schedd{Security: d.s.Security, Address: s.Address, Negotiator: d.s.Name}, name: schedd,
 		capability: s.Capability, submitters: s.Submitters, significant: significant,
 	}
 }

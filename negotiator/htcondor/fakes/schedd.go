@@ -24,6 +24,7 @@ type Schedd struct {
 	jobs       []*classad.ClassAd
 	matches    []Match
 	rejections []Rejection
+	headers    []*classad.ClassAd
 	released   []string
 	taken      func(Match)
 	groups     []*classad.ClassAd
@@ -111,6 +112,13 @@ func (s *Schedd) Rejections() []Rejection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.rejections)
+}
+
+// Headers returns the ads with which negotiations about submitters have begun so far.
+func (s *Schedd) Headers() []*classad.ClassAd {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.headers)
 }
 
 // Released returns the claims that were reported to the schedd as ended.
@@ -254,6 +262,9 @@ func (s *Schedd) negotiate(_ context.Context, call *security.Call) error {
 		if err != nil {
 			return err
 		}
+		s.mu.Lock()
+		s.headers = append(s.headers, header)
+		s.mu.Unlock()
 		submitter, _ := header.Text("Owner")
 		again, err := s.converse(call, submitter)
 		if err != nil || !again {

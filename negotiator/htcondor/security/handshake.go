@@ -122,7 +122,7 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 	}
 	if said.authentication {
 		made.authenticated = true
-		if made.key, err = c.authenticate(s, a, answer, private); err != nil {
+		if made.key, err = c.authenticate(s, answer, private); err != nil {
 			return nil, err
 		}
 	}
@@ -172,9 +172,7 @@ func (c *Client) offer(a cedar.Address, command int, w Wishes, public *ecdh.Publ
 
 // authenticate proves our identity by one of the methods that both sides support, and returns the
 // session's key, or nil if the other side sends no public key.
-func (c *Client) authenticate(s *cedar.Stream, a cedar.Address, answer *classad.ClassAd,
-	private *ecdh.PrivateKey,
-) ([]byte, error) {
+func (c *Client) authenticate(s *cedar.Stream, answer *classad.ClassAd, private *ecdh.PrivateKey) ([]byte, error) {
 	listed, _ := answer.Text("AuthMethodsList")
 	if listed == "" {
 		listed, _ = answer.Text("AuthMethods")
