@@ -117,7 +117,8 @@ func (d *Dispatcher) lendings(flights []*flight, offers map[string]*offer) map[*
 // are the same.
 func (d *Dispatcher) lendable(f *flight) bool {
 	s := f.job.Spec
-	return !s.Parallel && s.Nodes == 1 && len(f.rest) == 1 && s.Limits == "" && s.Estimate > 0 && !f.handed()
+	return !s.Parallel && s.Nodes == 1 && len(f.rest) == 1 && s.Limits == "" && s.Estimate > 0 &&
+		f.job.Group.Deferral.Time == 0 && !f.handed()
 }
 
 // alike tells whether a job of one Spec can take the place of a job of the other. Jobs of two schedds
@@ -264,7 +265,10 @@ func (d *Dispatcher) leaseText(until backfill.Time, is *observe.Spec, o *offer, 
 	for _, name := range slices.Backward(d.s.Schema.Estimates) {
 		estimate = fmt.Sprintf("ifThenElse((TARGET.%s > 0) =?= true, TARGET.%s, %s)", name, name, estimate)
 	}
-	terms := []string{fmt.Sprintf("time() + %s <= %d", estimate, until-d.s.StartSlack-skew)}
+	terms := []string{
+		fmt.Sprintf("time() + %s <= %d", estimate, until-d.s.StartSlack-skew),
+		"TARGET.DeferralTime =?= undefined", // its claim would be idle first
+	}
 	keeps := ""
 	for i, resource := range d.s.Schema.Resources {
 		name, amount := negotiator.Attribute(resource), is.Request[i]

@@ -317,7 +317,12 @@ func readGroup(ad *classad.ClassAd) *Group {
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
 	g.Started = backfill.Time(number("JobCurrentStartDate"))
 	g.manager, _ = ad.Text("Scheduler")
-	g.Timed = number("DeferralTime") > 0
+	if at := number("DeferralTime"); at > 0 {
+		g.Deferral = Deferral{
+			Time: backfill.Time(at), Prep: backfill.Time(max(0, number("DeferralPrepTime"))),
+			Window: backfill.Time(max(0, number("DeferralWindow"))),
+		}
+	}
 	hosts, several := ad.Text("RemoteHosts")
 	if !several {
 		hosts, _ = ad.Text("RemoteHost")

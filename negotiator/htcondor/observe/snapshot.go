@@ -186,8 +186,8 @@ type Group struct {
 	// Hosts are the slots where the jobs run, and Started is since when.
 	Hosts   []string
 	Started backfill.Time
-	// Timed says that the jobs are to start at a time of their own (DeferralTime).
-	Timed bool
+	// Deferral says when the jobs begin to run if they have a time of their own.
+	Deferral Deferral
 	// Status is HTCondor's JobStatus.
 	Status int64
 	// Jobs are the jobs themselves.

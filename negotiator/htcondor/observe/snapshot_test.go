@@ -28,7 +28,7 @@ func seen(s *Snapshot) (said []string) {
 		o := *s.Schedds[name]
 		for _, g := range o.Groups {
 			said = append(said, g.Spec.Text)
-			said = append(said, fmt.Sprint(g.Submit, g.Prio, g.Hosts, g.Started, g.Timed, g.Status, g.Jobs))
+			said = append(said, fmt.Sprint(g.Submit, g.Prio, g.Hosts, g.Started, g.Deferral, g.Status, g.Jobs))
 		}
 		if o.Groups = nil; o.Room != nil {
 			said = append(said, fmt.Sprint(*o.Room))

@@ -153,6 +153,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	} else {
 		o.request(s)
 	}
+	stopClock(ad)
 	s.Text = ad.Format(ast.Long)
 	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
 		s.Wrong, s.refers = err, nil

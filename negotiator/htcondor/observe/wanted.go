@@ -169,7 +169,8 @@ func (o *Observer) want() {
 		"DynamicSlot", "Requirements", "NegotiatorRequirements", "SlotWeight",
 		"Arch", "OpSys", "FileSystemDomain", "HasFileTransfer") // every job's Requirements refer to these
 	job := append(slices.Sorted(maps.Keys(jobState)), "User", "Owner", "AcctGroup", "AccountingGroup", "ProjectName",
-		"QOS", "JobUniverse", "MinHosts", "MaxHosts", "Requirements", "Rank", "ConcurrencyLimits")
+		"QOS", "JobUniverse", "MinHosts", "MaxHosts", "Requirements", "Rank", "ConcurrencyLimits",
+		"DeferralPrepTime", "DeferralWindow", "ScheddInterval") // condor_submit has Requirements refer to the last
 	for _, resource := range o.s.Schema.Resources {
 		if resource != Claims {
 			slot = append(slot, resource, "TotalSlot"+resource, "Consumption"+resource)

@@ -22,14 +22,11 @@ type Accounting struct {
 
 // admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
 func (c *comparison) admit(fresh []*Job) {
-	leave := func(j *Job, why string) {
-		c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several(), false})
-	}
 	slices.SortFunc(fresh, (*Job).Compare)
 	var sound []*Job
 	for _, j := range fresh {
 		if why := c.unfit(j); why != "" {
-			leave(j, why)
+			c.leaveOut(j, why)
 		} else {
 			sound = append(sound, j)
 		}
@@ -39,12 +36,17 @@ func (c *comparison) admit(fresh []*Job) {
 	throttled := c.throttled(sound)
 	for _, j := range sound {
 		if why, out := throttled[j.ID]; out {
-			leave(j, why)
+			c.leaveOut(j, why)
 		} else {
-			c.delta.Submitted = append(c.delta.Submitted, c.report(j, Waiting))
+			c.delta.Submitted = append(c.delta.Submitted, c.report(j, Waiting, j.idle(c.now.Now)))
 		}
 	}
 	c.openOrder()
+}
+
+// leaveOut notes why a job is not in the plan.
+func (c *comparison) leaveOut(j *Job, why string) {
+	c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several(), j.Phase == Lent})
 }
 
 // unfit returns why a job cannot be planned with; "" if it can.
@@ -56,12 +58,16 @@ func (c *comparison) unfit(j *Job) string {
 	case spec.Parallel && c.parts(j) > 1:
 		return "is a part of a gang of several kinds of nodes, which is not planned for: " +
 			"use one queue statement with machine_count"
-	case c.awaitsLease(j):
-		return awaiting(j)
-	case j.Group.Timed:
-		return "is to start at a time of its own (DeferralTime), which is not planned for"
 	}
-	return c.unwelcome(j)
+	return c.barred(j)
+}
+
+// barred returns what keeps a job out of the plan for a time; "" if nothing does.
+func (c *comparison) barred(j *Job) string {
+	if c.awaitsLease(j) {
+		return awaiting(j)
+	}
+	return cmp.Or(c.undue(j), c.unwelcome(j))
 }
 
 // unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does not. A

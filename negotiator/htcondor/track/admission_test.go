@@ -28,13 +28,6 @@ func TestUnplanned(t *testing.T) {
 			{do: func(p *pool) { p.job(1, wrong("one\ntwo")) }, want: "unplanned 1.0 cannot be planned with: one; two"},
 			{do: func(p *pool) { p.job(1, is("right")) }, want: "submitted 1.0=#1"},
 		},
-		"a time of its own": {
-			{
-				do:   func(p *pool) { p.job(1, func(g *observe.Group) { g.Timed = true }) },
-				want: "unplanned 1.0 is to start at a time of its own (DeferralTime), which is not planned for",
-			},
-			{do: func(p *pool) { p.job(1, func(g *observe.Group) { g.Timed = false }) }, want: "submitted 1.0=#1"},
-		},
 		"a gang of one kind": {{do: func(p *pool) { p.job(1, gang(2)) }, want: "submitted 1.0=#1"}},
 		"a gang of several kinds": {
 			{do: func(p *pool) {

@@ -39,6 +39,7 @@ type Job struct {
 
 	submit    backfill.Time
 	estimated backfill.Time // of a running job, whose ad may have been edited since
+	ahead     backfill.Time // how long its claim is idle before it begins to run, see [observe.Deferral]
 	planned   time.Time     // when the negotiator was told that the job waits
 
 	// lease is the one that a running job was handed over with; nil if its claim is locked to it.
@@ -101,8 +102,8 @@ func (j *Job) runsAt(slot string) bool {
 }
 
 // report returns a job as the negotiator is to be told of it, and notes that it was told that the
-// job is in this phase.
-func (b *Belief) report(j *Job, is Phase) *negotiator.Job {
+// job is in this phase. If the job's claim is idle ahead of its run, it is longer by that.
+func (b *Belief) report(j *Job, is Phase, ahead backfill.Time) *negotiator.Job {
 	if is == Waiting && j.Phase == Unknown {
 		j.planned = b.now.Began
 	}
@@ -110,16 +111,23 @@ func (b *Belief) report(j *Job, is Phase) *negotiator.Job {
 		j.servedBy = nil
 	}
 	spec := j.Group.Spec
-	j.Spec, j.submit, j.Phase, j.estimated = spec, j.Group.Submit, is, spec.Estimate
+	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, is, spec.Estimate, ahead
 	return b.described(j)
 }
 
 // described returns a job as the negotiator was told of it.
 func (b *Belief) described(j *Job) *negotiator.Job {
 	spec := j.Spec
+	estimate, limit := spec.Estimate, spec.Limit
+	if j.ahead > 0 {
+		estimate = cmp.Or(estimate, b.s.DefaultEstimate) + j.ahead
+		if limit > 0 {
+			limit += j.ahead
+		}
+	}
 	is := &negotiator.Job{
 		ID: j.ID, Name: b.Name(j), Submit: j.submit, Nodes: spec.Nodes, Position: position(j.Key),
-		Estimate: spec.Estimate, Limit: spec.Limit, Labels: spec.Labels, Ad: spec.Ad,
+		Estimate: estimate, Limit: limit, Labels: spec.Labels, Ad: spec.Ad,
 		User: spec.User(),
 	}
 	if j.lease != nil && j.Phase == Running {

@@ -37,12 +37,8 @@ func (c *comparison) jobsDiffer() {
 			if c.jobIsIdle(j) {
 				again = append(again, j)
 			}
-		case j.Phase == Waiting && !j.same():
+		case j.Phase == Waiting && (!j.same() || c.barred(j) != ""):
 			c.jobChanged(j)
-		case j.Phase == Waiting && (c.awaitsLease(j) || c.unwelcome(j) != ""):
-			c.delta.Removed = append(c.delta.Removed, j.ID)
-			j.Phase = Unknown
-			fresh = append(fresh, j)
 		case j.Phase == Lent:
 			c.ended[j.Key], j.Phase = c.now.Began, Unknown
 			fresh = append(fresh, j)
@@ -61,14 +57,15 @@ func (c *comparison) jobsDiffer() {
 	c.admit(append(fresh, again...))
 }
 
-// jobChanged reports a waiting job that was edited.
+// jobChanged reports a waiting job that was edited, or is to leave the plan for a time.
 func (c *comparison) jobChanged(j *Job) {
-	if j.Group.Spec.Wrong != nil {
+	if why := c.unfit(j); why != "" {
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 		j.Phase = Unknown
+		c.leaveOut(j, why)
 		return
 	}
-	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting))
+	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting, j.idle(c.now.Now)))
 }
 
 // jobLeft adds to the delta that a job has left its queue, or that no one can start it any more. If
@@ -84,6 +81,9 @@ func (c *comparison) jobLeft(j *Job) {
 		ran := c.ran(j)
 		if ran != unknownRun {
 			c.proven(j)
+		}
+		if j.ahead > 0 {
+			ran = unknownRun // the claim was longer than the run, which teaches nothing
 		}
 		if s := c.Schedd(j.Key.Schedd); s == nil || s.Moved {
 			ran = unknownRun // it went with its schedd
@@ -165,7 +165,7 @@ func (c *comparison) jobRuns(j *Job) {
 	default:
 		j.Places, j.Start = at, began
 		c.delta.Found = append(c.delta.Found,
-			negotiator.Running{Job: c.report(j, Running), Placement: c.placement(at), Start: began})
+			negotiator.Running{Job: c.report(j, Running, j.idle(began)), Placement: c.placement(at), Start: began})
 	}
 }
 
@@ -189,18 +189,18 @@ func (c *comparison) over(j *Job) {
 }
 
 // endMoves reports that a running job is expected to end at another time: it began later than
-// planned, or its estimate was edited.
+// planned, its estimate was edited, or its claim is idle for less time than planned.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
-	late, estimate := began > j.Start+c.s.StartSlack, j.Group.Spec.Estimate
-	if !late && estimate == j.estimated {
+	late, estimate, ahead := began > j.Start+c.s.StartSlack, j.Group.Spec.Estimate, j.idle(began)
+	if !late && estimate == j.estimated && ahead == j.ahead {
 		return
 	}
-	j.Start, j.estimated = began, estimate
+	j.Start, j.estimated, j.ahead = began, estimate, ahead
 	if j.lease != nil {
 		j.lease.told = 0 // its place is told anew with the lease
 		return
 	}
-	if end := began + cmp.Or(estimate, c.s.DefaultEstimate) + c.s.StartSlack; end > c.now.Now {
+	if end := began + ahead + cmp.Or(estimate, c.s.DefaultEstimate) + c.s.StartSlack; end > c.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
 }
@@ -227,7 +227,7 @@ func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
-	edited, full := !j.same(), false
+	edited, full := !j.same() || c.undue(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.s.Observe {
 		leftOut := func(at Place) bool {
 			of, out := c.leftOut[at.Slot]

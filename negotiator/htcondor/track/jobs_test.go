@@ -45,7 +45,7 @@ func TestWaitingJobs(t *testing.T) {
 			waiting,
 			{
 				after: 1, do: func(p *pool) { p.job(1, wrong("it asks for too much")) },
-				want: "removed #1",
+				want: "removed #1, unplanned 1.0 cannot be planned with: it asks for too much",
 			},
 			{after: 1, want: "unplanned 1.0 cannot be planned with: it asks for too much"},
 			{after: 1, do: func(p *pool) { p.job(1, is("a job")) }, want: "submitted 1.0=#1"},

@@ -185,7 +185,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 			c.over(j)
 			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.now.Now), c.now.Now)
 			c.delta.Found = append(c.delta.Found,
-				negotiator.Running{Job: c.report(j, Running), Placement: c.placement(at), Start: j.Start})
+				negotiator.Running{Job: c.report(j, Running, j.idle(j.Start)), Placement: c.placement(at), Start: j.Start})
 			c.hold(j, claim)
 			continue
 		}
@@ -289,8 +289,7 @@ func (c *comparison) leasesEnd() {
 	c.tellLeases()
 	for _, j := range c.jobs {
 		if j.Phase == Lent {
-			why := fmt.Sprintf("runs on a claim that slot %s has lent to %s", j.Places[0].Slot, j.Submitter())
-			c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several(), true})
+			c.leaveOut(j, fmt.Sprintf("runs on a claim that slot %s has lent to %s", j.Places[0].Slot, j.Submitter()))
 		}
 	}
 }

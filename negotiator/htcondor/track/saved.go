@@ -42,7 +42,7 @@ type SavedSlot struct {
 }
 
 // SavedJob is a job with a place or a promise. Request, Nodes and Estimate tell whether it is still
-// the same job.
+// the same job; Ahead is for how long its claim is idle before it runs, see [observe.Deferral].
 type SavedJob struct {
 	Schedd    string          `json:"schedd"`
 	Cluster   int64           `json:"cluster"`
@@ -51,6 +51,7 @@ type SavedJob struct {
 	Nodes     int             `json:"nodes"`
 	Request   backfill.Vector `json:"request"`
 	Estimate  backfill.Time   `json:"estimate"`
+	Ahead     backfill.Time   `json:"ahead,omitempty"`
 	Running   bool            `json:"running,omitempty"`
 	Places    []Place         `json:"places,omitempty"`
 	Start     backfill.Time   `json:"start,omitempty"`
@@ -74,7 +75,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		}
 		saved.Jobs = append(saved.Jobs, SavedJob{
 			Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: j.Key.Proc, Submit: c.Job.Submit,
-			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: c.Job.Estimate, Places: placesOf(c.Placement),
+			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead, Places: placesOf(c.Placement),
 			Running: c.Running, Start: c.Start, End: c.End, Promised: c.Promised, Guarantee: c.Guarantee,
 		})
 	}
@@ -180,13 +181,13 @@ func (b *Belief) restoreJob(was SavedJob) (c negotiator.JobCheckpoint, ok bool) 
 	c.Placement, ok = b.relocate(was)
 	switch {
 	case ok && was.Running:
-		c.Job = b.report(j, Running)
+		c.Job = b.report(j, Running, was.Ahead)
 		j.Places, j.Start, j.lease = was.Places, was.Start, b.leaseFor(j, was.Places)
 	case ok:
-		c.Job = b.report(j, Waiting)
+		c.Job = b.report(j, Waiting, was.Ahead)
 	case was.Promised && !was.Running: // it keeps its promise, and is placed anew
 		c.Placement, c.Start, c.End = nil, 0, 0
-		c.Job, ok = b.report(j, Waiting), true
+		c.Job, ok = b.report(j, Waiting, was.Ahead), true
 	}
 	return c, ok
 }
@@ -206,7 +207,7 @@ func (was SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
 	started := !was.Running || was.Start <= now
 	return started && was.Start >= 0 && was.Start < was.End && was.End <= most &&
-		was.Guarantee >= 0 && was.Guarantee <= most && was.Estimate >= 0 && was.Estimate <= most
+		was.Guarantee >= 0 && was.Guarantee <= most && was.Estimate >= 0 && was.Estimate <= most && was.Ahead >= 0 && was.Ahead <= most
 }
 
 // relocate returns a saved job's Places as a placement on the slots that are there now. The second
@@ -250,7 +251,7 @@ func (b *Belief) restoreGone(was SavedJob) (c negotiator.JobCheckpoint, ok bool)
 	c.Placement = at
 	c.Job = &negotiator.Job{
 		ID: b.nextID(), Name: was.key().String() + " as it was", Submit: was.Submit, Nodes: was.Nodes,
-		Estimate: was.Estimate, Ad: ad,
+		Estimate: was.Estimate + was.Ahead, Ad: ad,
 		Position: backfill.QueuePosition{Queue: "left " + was.Schedd, Cluster: was.Cluster, Proc: was.Proc},
 	}
 	if was.Running {
