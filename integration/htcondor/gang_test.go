@@ -1,6 +1,7 @@
 package htcondor_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -123,4 +124,33 @@ func gangsWithoutSchedd(t *testing.T, pool *ourPool) {
 	jobs = append(jobs, pool.Submit("carol", gang(2, 2, 5, estimate+"5"))...)
 	pool.Kill("schedd")
 	pool.WaitDone(4*time.Minute, jobs...)
+}
+
+// TestGangsOfProcs runs gangs of two procs: one of which the second has larger nodes, behind a job
+// that keeps it waiting, and one of the kind that HTCondor's own test has.
+func TestGangsOfProcs(t *testing.T) {
+	t.Parallel()
+	bothRun(t, []string{"NODES=4", "SLOTS=consumption"}, forGangs, []scenario{{"of two procs", gangsOfProcs}})
+}
+
+func gangsOfProcs(t *testing.T, pool *ourPool) {
+	t.Helper()
+	const another = "\nmachine_count = %d\nrequest_cpus = %d\nqueue"
+	one := pool.Submit("alice", sleep(10, 8, 1, estimate+"10"))
+	pool.WaitStatus(pooltest.Running, time.Minute, one...)
+	larger := pool.Submit("bob", gang(5, 1, 4, estimate+"5")+fmt.Sprintf(another, 3, 8))
+	alike := pool.Submit("carol", gang(2, 4, 1, estimate+"2")+fmt.Sprintf(another, 1, 1))
+	pool.WaitDone(2*time.Minute, slices.Concat(one, larger, alike)...)
+	audit := pool.Audit()
+	given := func(gang []pooltest.JobID) (cpus []int) { // condor_submit names the first proc alone
+		for _, run := range audit.Runs {
+			if run.Job.Cluster == gang[0].Cluster {
+				cpus = append(cpus, run.Given.Cpus)
+			}
+		}
+		slices.Sort(cpus)
+		return cpus
+	}
+	require.Equal(t, []int{4, 8, 8, 8}, given(larger))
+	require.Equal(t, []int{1, 1, 1, 1, 1}, given(alike))
 }

@@ -419,7 +419,7 @@ func TestOutOfPlan(t *testing.T) {
 	w.submit(&sleeper{cpus: 1, seconds: 1, estimate: 1, extra: "\nRequestCpus = \"many\""})
 	w.submit(&sleeper{cpus: 1, seconds: 1, estimate: 1, extra: "\nDeferralTime = 1900000000"})
 	a := w.submit(&sleeper{cpus: 1, nodes: 2, seconds: 1, estimate: 1})
-	b := w.submit(&sleeper{cpus: 1, nodes: 2, seconds: 1, estimate: 1})
+	b := w.submit(&sleeper{cpus: 1, nodes: 2, seconds: 1, estimate: 1, extra: "\nRank = 1"})
 	b.cluster, b.proc = a.cluster, 1
 	w.submit(&sleeper{cpus: 1, seconds: 1, estimate: 1, extra: "\nBanned = true"})
 	w.step()
@@ -431,8 +431,8 @@ func TestOutOfPlan(t *testing.T) {
 	require.Contains(t, why.Why, "RequestCpus is \"many\"")
 	why, _ = w.pool.Why(w.pool.Find("2.0")[0])
 	require.Contains(t, why.Why, "DeferralTime")
-	why, _ = w.pool.Why(w.pool.Find("3.1")[0])
-	require.Contains(t, why.Why, "several kinds of nodes")
+	why, _ = w.pool.Why(w.pool.Find("3.0")[0])
+	require.Contains(t, why.Why, "differ in more than machine_count")
 	var left []string
 	for _, u := range w.pool.Unplanned() {
 		left = append(left, u.Job+" "+u.Schedd)

@@ -227,6 +227,33 @@ func TestGrant(t *testing.T) {
 	require.Equal(t, "slot b has no claim to give yet", why)
 }
 
+// TestGrantToProcs says that the claims of a gang of several procs are for its procs in turn, also if
+// they come in instalments.
+func TestGrantToProcs(t *testing.T) {
+	d := newDesk(t, "a")
+	spec := specOf(t, 2, "true")
+	id := d.submit(1, spec)
+	second := *d.schedd.Groups[0]
+	second.Jobs = []observe.JobKey{{Schedd: "s", Cluster: 1, Proc: 1}}
+	d.schedd.Groups = append(d.schedd.Groups, &second)
+	d.look()
+	f := d.start(id, "a")
+	f.rest[0].Chunks = 4
+	o := &offer{ad: classad.New(), free: backfill.Vector{4, 4096, 4}, open: true, claims: []string{"1", "2", "3"}}
+	var procs []int64
+	for range 2 {
+		matches, why := d.grant(f, map[string]*offer{"a": o})
+		require.Empty(t, why)
+		for _, m := range matches {
+			procs = append(procs, m.Proc)
+			d.wasSent(m)
+		}
+		o.claims, o.used = []string{"4"}, false
+	}
+	require.Equal(t, []int64{0, 0, 1, 1}, procs)
+	require.True(t, f.sent())
+}
+
 // What a schedd answered counts although the next look finds the schedd lost.
 func TestAnswerOfALostSchedd(t *testing.T) {
 	d := newDesk(t, "a")

@@ -83,7 +83,7 @@ func (d *Dispatcher) grant(f *flight, offers map[string]*offer, l *lending) (mat
 		o := offers[at.Slot]
 		for _, claim := range o.claims[:min(at.Chunks, len(o.claims))] {
 			grant := client.Grant{
-				Cluster: j.Key.Cluster, Proc: j.Key.Proc, Claim: claim, Slot: o.ad,
+				Cluster: j.Key.Cluster, Proc: j.Group.Proc(j.Key, len(f.claims)+len(matches)), Claim: claim, Slot: o.ad,
 				Limits: j.Spec.Limits,
 			}
 			if l != nil {

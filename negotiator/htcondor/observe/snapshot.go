@@ -193,9 +193,10 @@ type Group struct {
 	// Jobs are the jobs themselves.
 	Jobs []JobKey
 
-	manager string // the dedicated scheduler of a gang
-	ids     []byte // the jobs' IDs as they came
-	look    int    // the last look that saw the group
+	manager string   // the dedicated scheduler of a gang
+	members []Member // of a gang of several procs, see [Join]
+	ids     []byte   // the jobs' IDs as they came
+	look    int      // the last look that saw the group
 }
 
 // Values of JobStatus.

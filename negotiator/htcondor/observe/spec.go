@@ -151,7 +151,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
 		s.Wrong = err
 	} else {
-		o.request(s)
+		s.request(o.s.Schema.Resources)
 	}
 	stopClock(ad)
 	s.Text = ad.Format(ast.Long)
@@ -167,8 +167,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 
 // request writes what each chunk takes into the job's ad. More than the negotiator can plan with is
 // noted in Wrong.
-func (o *Observer) request(s *Spec) {
-	for i, resource := range o.s.Schema.Resources {
+func (s *Spec) request(resources []string) {
+	for i, resource := range resources {
 		if most := backfill.MaxAmount / int64(s.Nodes); s.Request[i] > most {
 			s.Wrong = errors.Join(s.Wrong, fmt.Errorf("it would take %d %s on each of %d nodes: must be at most %d",
 				s.Request[i], resource, s.Nodes, most))

@@ -8,7 +8,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // Accounting is who has used how much of the pool, and what that allows. The zero Accounting allows
@@ -51,13 +50,8 @@ func (c *comparison) leaveOut(j *Job, why string) {
 
 // unfit returns why a job cannot be planned with; "" if it can.
 func (c *comparison) unfit(j *Job) string {
-	spec := j.Group.Spec
-	switch {
-	case spec.Wrong != nil:
-		return "cannot be planned with: " + strings.ReplaceAll(spec.Wrong.Error(), "\n", "; ")
-	case spec.Parallel && c.parts(j) > 1:
-		return "is a part of a gang of several kinds of nodes, which is not planned for: " +
-			"use one queue statement with machine_count"
+	if wrong := j.Group.Spec.Wrong; wrong != nil {
+		return "cannot be planned with: " + strings.ReplaceAll(wrong.Error(), "\n", "; ")
 	}
 	return c.barred(j)
 }
@@ -84,18 +78,6 @@ func (c *comparison) unwelcome(j *Job) string {
 		return "is of the submitter " + name + ", whose ad is not there yet: NEGOTIATOR_SUBMITTER_CONSTRAINT must be true of it"
 	}
 	return ""
-}
-
-// parts is 1 if a gang's job is the only proc of its cluster, and more if there are others: all
-// procs of a cluster are one gang. Of the others, it looks for procs 0 and 1 only.
-func (b *Belief) parts(j *Job) int {
-	n := 1
-	for _, proc := range []int64{0, 1} {
-		if proc != j.Key.Proc && b.Has(observe.JobKey{Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: proc}) {
-			n++
-		}
-	}
-	return n
 }
 
 // lineUp brings jobs into the order in which limits admit them: by submit time, then key; but the
@@ -202,7 +184,7 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 			}
 			admitted = append(admitted, one)
 		case Unknown, Lent:
-			if j.Group.Runs() {
+			if j.leader == nil && j.Group.Runs() {
 				runs = append(runs, accountant.Candidate{Room: room(j)})
 			}
 		}

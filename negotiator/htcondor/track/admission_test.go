@@ -20,8 +20,6 @@ func wrong(why string) func(*observe.Group) {
 
 // TestUnplanned says which new jobs are not planned with, and why.
 func TestUnplanned(t *testing.T) {
-	several := "is a part of a gang of several kinds of nodes, which is not planned for: " +
-		"use one queue statement with machine_count"
 	second := observe.JobKey{Schedd: "s", Cluster: 1, Proc: 1}
 	followAll(t, begun, map[string][]step{
 		"wrong": {
@@ -29,13 +27,6 @@ func TestUnplanned(t *testing.T) {
 			{do: func(p *pool) { p.job(1, is("right")) }, want: "submitted 1.0=#1"},
 		},
 		"a gang of one kind": {{do: func(p *pool) { p.job(1, gang(2)) }, want: "submitted 1.0=#1"}},
-		"a gang of several kinds": {
-			{do: func(p *pool) {
-				p.job(1, gang(2))
-				p.jobOf(second, gang(2))
-			}, want: "unplanned 1.0 " + several + ", unplanned 1.1 " + several},
-			{do: func(p *pool) { delete(p.jobs, second) }, want: "submitted 1.0=#1"},
-		},
 		"jobs of one cluster that are no gang": {{do: func(p *pool) {
 			p.job(1)
 			p.jobOf(second)

@@ -43,6 +43,7 @@ type Belief struct {
 	byID    map[backfill.JobID]*Job
 	lastID  backfill.JobID
 	members map[*observe.Group]*members
+	gangs   map[observe.JobKey]joined // those of several procs, by the key of proc 0
 	// ended holds the jobs that ran, or were started and never ran, and when a look at the pool
 	// first saw that they do not run any more.
 	ended map[observe.JobKey]time.Time
@@ -94,7 +95,7 @@ type members struct {
 func New(s Settings) *Belief {
 	return &Belief{
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
-		members: map[*observe.Group]*members{}, ended: map[observe.JobKey]time.Time{},
+		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
 		view: &View{},
@@ -118,12 +119,12 @@ func (b *Belief) See(s *observe.Snapshot) {
 	names := slices.Sorted(maps.Keys(s.Schedds))
 	for _, name := range names {
 		for _, r := range s.Schedds[name].Earlier {
-			b.seeReading(r)
+			b.seeReading(name, r)
 		}
 	}
 	for _, name := range names {
 		if q := s.Schedds[name]; q.Read {
-			b.seeReading(observe.Reading{Number: s.Number, Groups: q.Groups, Stopped: q.Stopped})
+			b.seeReading(name, observe.Reading{Number: s.Number, Groups: q.Groups, Stopped: q.Stopped})
 			groups += len(q.Groups)
 		}
 	}
@@ -152,7 +153,7 @@ func (b *Belief) seeLost() {
 }
 
 // seeReading takes in one reading of a schedd's queue.
-func (b *Belief) seeReading(r observe.Reading) {
+func (b *Belief) seeReading(schedd string, r observe.Reading) {
 	for _, g := range r.Groups {
 		m := b.members[g]
 		if m == nil {
@@ -164,9 +165,10 @@ func (b *Belief) seeReading(r observe.Reading) {
 		}
 		m.look = r.Number
 		for _, j := range m.jobs {
-			j.Group, j.look = g, r.Number
+			j.Group, j.look, j.leader = g, r.Number, nil
 		}
 	}
+	b.joinGangs(schedd, r.Groups)
 	for _, key := range r.Stopped {
 		if j := b.jobs[key]; j != nil {
 			j.stopped = r.Number
@@ -276,8 +278,16 @@ func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 // Has tells whether the job of a key is known: in a queue, as last read.
 func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
-// Jobs iterates over all jobs, in no order.
-func (b *Belief) Jobs() iter.Seq[*Job] { return maps.Values(b.jobs) }
+// Jobs iterates over all jobs, in no order. Of a gang's procs it gives the first.
+func (b *Belief) Jobs() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		for _, j := range b.jobs {
+			if j.leader == nil && !yield(j) {
+				return
+			}
+		}
+	}
+}
 
 // Start notes that the negotiator starts a job, and where. It returns the job; nil if there is
 // none.

@@ -47,6 +47,8 @@ type Job struct {
 	lease, servedBy *lease
 	serveAt         backfill.Time
 
+	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
+
 	look    int // number of the last look at the pool that saw the job
 	stopped int // the last look that saw that it was put on hold or removed a short time before
 }
@@ -96,8 +98,11 @@ func (j *Job) same() bool {
 	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.Group.Submit
 }
 
-// runsAt tells whether a job is recorded as running on a slot.
+// runsAt tells whether a job is recorded as running on a slot, by itself or as a part of a gang.
 func (j *Job) runsAt(slot string) bool {
+	if j.leader != nil {
+		j = j.leader
+	}
 	return j.Phase == Running && slices.ContainsFunc(j.Places, func(at Place) bool { return at.Slot == slot })
 }
 

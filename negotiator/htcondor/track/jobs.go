@@ -31,6 +31,8 @@ func (c *comparison) jobsDiffer() {
 		switch {
 		case !j.Seen(c.now.Number):
 			c.jobLeft(j)
+		case j.leader != nil:
+			c.isPart(j)
 		case j.Group.Runs():
 			c.jobRuns(j)
 		case j.Phase == Running:
@@ -97,6 +99,9 @@ func (c *comparison) jobLeft(j *Job) {
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown:
+		if j.leader != nil && j.Group.Runs() {
+			c.ended[j.Key] = c.now.Began // claims may name this proc
+		}
 	}
 }
 
@@ -209,18 +214,25 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 // runs on unknown slots, such as another pool's, with another number of chunks than it asks for, or
 // has a Spec that cannot be planned.
 func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
+	if c.withdraw(j) {
+		c.log.Info("a job runs where it cannot be planned with", "job", c.Name(j), "slots", list(at))
+	}
+}
+
+// withdraw takes a job out of the plan, and reports whether it was in it. If it runs, it goes on.
+func (c *comparison) withdraw(j *Job) bool {
 	switch j.Phase {
 	case Running:
 		c.delta.Completed = append(c.delta.Completed, j.ID)
-		c.delta.Ran[j.ID] = unknownRun // it goes on
+		c.delta.Ran[j.ID] = unknownRun
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown, Lent:
-		return
+		return false
 	}
-	c.log.Info("a job runs where it cannot be planned with", "job", c.Name(j), "slots", list(at))
 	c.over(j)
 	j.Phase = Unknown
+	return true
 }
 
 // jobIsIdle reports a job that should run and is idle: it was not started in time, or it has come

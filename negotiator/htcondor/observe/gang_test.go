@@ -1,0 +1,53 @@
+package observe
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// TestJoin says what becomes of the procs of a gang's cluster.
+func TestJoin(t *testing.T) {
+	resources := []string{"cpus", "memory"}
+	member := func(proc int64, nodes int, cpus, memory int64, more string) Member {
+		ad, err := classad.ParseOld("Requirements = TARGET.Memory >= RequestMemory\nOwner = \"alice\"\n" + more)
+		require.NoError(t, err)
+		ad.SetInt("MaxHosts", int64(nodes))
+		ad.SetInt("RequestCpus", cpus)
+		ad.SetInt("RequestMemory", memory)
+		return Member{JobKey{"s", 7, proc}, &Group{Hosts: []string{"slot1@a"}, Spec: &Spec{
+			Ad: ad, Nodes: nodes, Request: backfill.Vector{cpus, memory}, Parallel: true,
+		}}}
+	}
+	first, wide, large := member(0, 1, 2, 100, ""), member(1, 3, 2, 100, ""), member(2, 2, 1, 300, "")
+
+	all := Join([]Member{first, wide, large}, resources)
+	require.NoError(t, all.Spec.Wrong)
+	require.Equal(t, []JobKey{first.Key}, all.Jobs)
+	require.Equal(t, []string{"slot1@a", "slot1@a", "slot1@a"}, all.Hosts)
+	require.Equal(t, 6, all.Spec.Nodes)
+	require.Equal(t, backfill.Vector{2, 300}, all.Spec.Request, "the most of each")
+	require.InDelta(t, 12, all.Spec.Weight, 0)
+	for name, want := range map[string]int64{"RequestCpus": 2, "RequestMemory": 300, "MaxHosts": 6} {
+		got, _ := all.Spec.Ad.Int(name)
+		require.Equal(t, want, got, name)
+	}
+	var procs []int64
+	for chunk := range 7 {
+		procs = append(procs, all.Proc(first.Key, chunk))
+	}
+	require.Equal(t, []int64{0, 1, 1, 1, 2, 2, 0}, procs)
+	require.Equal(t, int64(4), first.Group.Proc(JobKey{Proc: 4}, 1), "of a gang of one proc")
+	require.Equal(t, backfill.Vector{2, 100}, first.Group.Spec.Request, "the members stay as they are")
+
+	wrong := member(1, 1, 1, 1, "")
+	wrong.Group.Spec.Wrong = errors.New("it asks for too much")
+	require.ErrorContains(t, Join([]Member{first, wrong}, resources).Spec.Wrong, "it asks for too much")
+	require.ErrorIs(t, Join([]Member{first, member(1, 1, 1, 1, "Requirements = true")}, resources).Spec.Wrong, errUnlike)
+	many := member(1, backfill.MaxChunks, 1, 1, "")
+	require.ErrorContains(t, Join([]Member{first, many}, resources).Spec.Wrong, "must be at most")
+}
