@@ -60,8 +60,10 @@ func TestDeferred(t *testing.T) {
 			{after: 200, want: "submitted 1.0=#1"},
 			{after: 1, do: func(p *pool) { p.job(1, deferred(500)) }, want: "removed #1, unplanned 1.0 is deferred until " +
 				"2023-11-14 22:21:40 UTC (DeferralTime)"},
-			{after: 1, do: func(p *pool) { p.job(1, deferred(0), func(g *observe.Group) { g.Deferral = observe.Deferral{} }) },
-				want: "submitted 1.0=#1"},
+			{
+				after: 1, do: func(p *pool) { p.job(1, func(g *observe.Group) { g.Deferral = observe.Deferral{} }) },
+				want: "submitted 1.0=#1",
+			},
 		},
 		"it is not handed over in time": {
 			{do: submit, want: until},

@@ -24,8 +24,10 @@ func TestGangsOfSeveralProcs(t *testing.T) {
 		p.claim("slot1_1@b", "b", second)
 	}
 	waits := step{do: submit, want: "submitted 1.0=#1, unplanned 1.1 is a part of gang 1.0"}
-	flies := step{do: func(p *pool) { p.start(1, Flight{Handed: true, Sent: true, Claims: 2}, "a", "b") },
-		want: "unplanned 1.1 is a part of gang 1.0"}
+	flies := step{
+		do:   func(p *pool) { p.start(1, Flight{Handed: true, Sent: true, Claims: 2}, "a", "b") },
+		want: "unplanned 1.1 is a part of gang 1.0",
+	}
 	arrives := step{after: 5, do: run, want: "arrived #1"}
 	ends := step{after: 80, do: func(p *pool) {
 		p.leaves(1)
