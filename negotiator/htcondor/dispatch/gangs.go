@@ -222,7 +222,8 @@ const rivalSteps = 2_000_000
 // rival returns a job of the same schedd that would get a gang's claims in its place; nil if there
 // is none. A schedd gives claims to the first of its idle gangs that fits on them, whichever gang
 // they were granted for. A gang is no rival if its Requirements ask for slots with its own
-// ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS). The search
+// ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS), nor if it is
+// deferred. The search
 // ends without a rival once it has taken rivalSteps, so that no user's gangs delay others.
 func (d *Dispatcher) rival(f *flight) *track.Job {
 	claimed := map[string]*classad.ClassAd{}
@@ -239,7 +240,7 @@ func (d *Dispatcher) rival(f *flight) *track.Job {
 		}
 		spec := j.Group.Spec
 		if !spec.Parallel || j.Key.Schedd != f.job.Key.Schedd || gangOrder(j, f.job) >= 0 || j.Group.Runs() ||
-			spec.Wrong != nil || !spec.Request.Within(f.job.Spec.Request) {
+			spec.Wrong != nil || d.belief.Undue(j) != "" || !spec.Request.Within(f.job.Spec.Request) {
 			continue
 		}
 		if its := d.flights[j.ID]; its != nil && its.sent() {

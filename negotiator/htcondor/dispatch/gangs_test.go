@@ -213,8 +213,10 @@ func TestOutOfLine(t *testing.T) {
 		rival string // its Requirements
 		prio  int64
 		flies bool
+		until backfill.Time // the other is deferred
 		waits bool
 	}{
+		"the other is deferred":       {rival: "true", prio: 1, until: 1_800_000_000},
 		"the other fits":              {rival: "true", prio: 1, waits: true},
 		"the other is behind it":      {rival: "true", prio: -1},
 		"the other fits elsewhere":    {rival: `TARGET.Name == "c"`, prio: 1},
@@ -224,7 +226,7 @@ func TestOutOfLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a", "b", "c", "d")
 			one, two := d.submit(1, specOf(t, 2, "true")), d.submit(2, specOf(t, 2, c.rival))
-			d.edit(2, func(g *observe.Group) { g.Prio = c.prio })
+			d.edit(2, func(g *observe.Group) { g.Prio, g.Deferral.Time = c.prio, c.until })
 			d.look()
 			f := d.start(one, "a", "b")
 			if c.flies {

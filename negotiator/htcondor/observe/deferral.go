@@ -28,7 +28,7 @@ func (d Deferral) Idle(from backfill.Time) backfill.Time {
 func stopClock(ad *classad.ClassAd) {
 	at, deferred := ad.Real("DeferralTime")
 	e, given := ad.Lookup("Requirements")
-	if !deferred || !given || at < 1 || at > maxUnix {
+	if inRange := at >= 1 && at <= maxUnix; !deferred || !given || !inRange { // NaN is not in range
 		return
 	}
 	text := e.String()

@@ -61,7 +61,7 @@ func (c *comparison) barred(j *Job) string {
 	if c.awaitsLease(j) {
 		return awaiting(j)
 	}
-	return cmp.Or(c.undue(j), c.unwelcome(j))
+	return cmp.Or(c.Undue(j), c.unwelcome(j))
 }
 
 // unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does not. A

@@ -64,7 +64,8 @@ type Belief struct {
 	dropped map[string]bool
 
 	view    *View
-	renamed bool // jobs have come or gone since the view was made
+	due     backfill.Time // when the next deferred job enters the plan
+	renamed bool          // jobs have come or gone since the view was made
 	order   *accountant.Order
 }
 
@@ -98,7 +99,7 @@ func New(s Settings) *Belief {
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
-		view: &View{},
+		view: &View{}, due: backfill.Forever,
 	}
 }
 

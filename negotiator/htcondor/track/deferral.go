@@ -16,10 +16,10 @@ func (b *Belief) begins(j *Job) backfill.Time {
 	return j.Group.Deferral.Time - j.Group.Deferral.Prep - b.s.StartSlack
 }
 
-// undue returns why a job that has a time of its own cannot be planned with now; "" if it can. A
+// Undue returns why a job that has a time of its own cannot be planned with now; "" if it can. A
 // job that has missed its time is never started by the stock negotiator either, unless it is
 // edited or gets another time (cron jobs do, from their schedd).
-func (b *Belief) undue(j *Job) string {
+func (b *Belief) Undue(j *Job) string {
 	d := j.Group.Deferral
 	switch {
 	case d.Time == 0:
@@ -38,14 +38,6 @@ func (b *Belief) clock(t backfill.Time) string {
 	return time.Unix(int64(t), 0).In(b.now.Began.Location()).Format("2006-01-02 15:04:05 MST")
 }
 
-// Due returns when the next job with a time of its own enters the plan; [backfill.Forever] if there
-// is none.
-func (b *Belief) Due() backfill.Time {
-	due := backfill.Forever
-	for _, j := range b.jobs {
-		if j.Phase == Unknown && j.Group.Deferral.Time > 0 && b.begins(j) > b.now.Now {
-			due = min(due, b.begins(j))
-		}
-	}
-	return due
-}
+// Due returns when, as the last [Diff] left it, the next job with a time of its own enters the plan;
+// [backfill.Forever] if there is none.
+func (b *Belief) Due() backfill.Time { return b.due }

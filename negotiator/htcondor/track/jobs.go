@@ -239,7 +239,7 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
-	edited, full := !j.same() || c.undue(j) != "", false
+	edited, full := !j.same() || c.Undue(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.s.Observe {
 		leftOut := func(at Place) bool {
 			of, out := c.leftOut[at.Slot]

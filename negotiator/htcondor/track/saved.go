@@ -75,7 +75,8 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		}
 		saved.Jobs = append(saved.Jobs, SavedJob{
 			Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: j.Key.Proc, Submit: c.Job.Submit,
-			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead, Places: placesOf(c.Placement),
+			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead,
+			Places:  placesOf(c.Placement),
 			Running: c.Running, Start: c.Start, End: c.End, Promised: c.Promised, Guarantee: c.Guarantee,
 		})
 	}
@@ -207,7 +208,8 @@ func (was SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
 	started := !was.Running || was.Start <= now
 	return started && was.Start >= 0 && was.Start < was.End && was.End <= most &&
-		was.Guarantee >= 0 && was.Guarantee <= most && was.Estimate >= 0 && was.Estimate <= most && was.Ahead >= 0 && was.Ahead <= most
+		was.Guarantee >= 0 && was.Guarantee <= most && was.Estimate >= 0 && was.Estimate <= most &&
+		was.Ahead >= 0 && was.Ahead <= most
 }
 
 // relocate returns a saved job's Places as a placement on the slots that are there now. The second

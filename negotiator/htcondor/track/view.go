@@ -67,6 +67,7 @@ func (b *Belief) makeView(out []unplanned) {
 	v := &View{
 		Unplanned: len(out), out: out, names: b.view.names, running: make([]running, 0, len(b.view.running)),
 	}
+	b.due = backfill.Forever
 	for _, j := range b.jobs {
 		switch j.Phase {
 		case Running, Lent:
@@ -78,6 +79,9 @@ func (b *Belief) makeView(out []unplanned) {
 		case Waiting:
 			v.Idle++
 		case Unknown:
+			if j.Group.Deferral.Time > 0 && b.begins(j) > b.now.Now {
+				b.due = min(b.due, b.begins(j))
+			}
 		}
 	}
 	for _, s := range b.slots {
