@@ -14,10 +14,12 @@
 // cycle takes all steps:
 //
 //  1. The daemon (daemon/cycles.go, fetch) calls [Pool.Fetch] (pool.go). Fetch waits until a look
-//     is due: at the end of the interval, at the negotiator's next planned event, when a match has
-//     waited too long for its job to run, when a pause of a slot ends, at once while a gang starts,
-//     or after a wake-up; but never before CycleDelay has passed since the last cycle. Meanwhile it
-//     tries again to hand over the matches that could not be handed over (step 7).
+//     is due: at the end of the interval, at the negotiator's next planned event, soon after a match
+//     was handed over and when it has waited too long for its job to run, when a pause of a slot
+//     ends, at once while a gang starts, or after a wake-up; but never before CycleDelay has passed
+//     since the last cycle. Meanwhile it tries again to hand over the matches that could not be
+//     handed over (step 7), and asks the collector what became of the claims of jobs that do not run
+//     yet (dispatch/early.go).
 //  2. Fetch looks at the pool: [observe.Observer.Look] (observe/observe.go) asks the schedds it
 //     knows for their queues (queue.go), in parallel, and meanwhile the collector for everything
 //     else (schedds.go, slots.go). Once the collector has answered, Look waits for the schedds, at
@@ -28,8 +30,8 @@
 //     (compare in pool.go; steps 3 to 5). [track.Belief.See] (track/belief.go) takes the snapshot
 //     in and finds its jobs.
 //  4. [dispatch.Dispatcher.Judge] (dispatch/dispatch.go) reads which matches the schedds have been
-//     told of since, and chooses the slots that get no jobs for a while, since starts failed there
-//     (suspects.go). The result is a [track.Dispatched].
+//     told of since, which starts have failed already (early.go), and chooses the slots that get no
+//     jobs for a while, since starts failed there (suspects.go). The result is a [track.Dispatched].
 //  5. [track.Diff] (track/diff.go) compares slots (track/slots.go) and jobs (track/jobs.go),
 //     charges the accountant, admits new jobs to the plan (track/admission.go), and compares the
 //     claims that belong to no known job (track/claims.go). The result is a [track.Outcome] with
@@ -56,8 +58,8 @@
 //     (dispatch/negotiate.go; on the wire, [client.Negotiation.Match] in client/negotiate.go). A
 //     schedd does not answer a match.
 //  8. The schedd claims the slots at their startds and starts the job. The next snapshots show what
-//     became of the flight: the job runs, it has not started in time, or it is gone (steps 4 and
-//     5).
+//     became of the flight: the job runs, its claim was refused, it has not started in time, or it
+//     is gone (steps 4 and 5).
 //
 // Before a Fetch, if there is a new forecast and users are to be told why their jobs wait, the
 // daemon (daemon/cycles.go, explain) calls [Pool.Explain] (pool.go; dispatch/explain.go), which

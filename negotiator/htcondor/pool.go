@@ -279,7 +279,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 			return ctx.Err()
 		}
 		next := due
-		if p.dispatcher.Unsent() {
+		if p.dispatcher.Unsent() || p.dispatcher.InDoubt() {
 			next = earlier(next, now.Add(retry))
 		}
 		timer := time.NewTimer(max(next.Sub(now), time.Millisecond))
@@ -295,6 +295,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		if p.dispatcher.Unsent() {
 			p.dispatcher.HandOver(ctx)
 		}
+		woken = p.dispatcher.AskStartds(ctx) || woken
 	}
 }
 

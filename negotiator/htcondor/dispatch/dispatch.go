@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -54,6 +55,8 @@ type Dispatcher struct {
 	leftover []*leftover                    // claims of gangs that have ended
 	suspects map[string]map[string]*suspect // by slot and schedd
 	blamed   map[string]blame               // the last failed start, by schedd and submitter
+	failures map[observe.JobKey]time.Time   // each job's last failed start
+	handed   time.Time                      // when a match was last handed over
 	reasons  map[backfill.JobID]reason      // why jobs wait, as their schedds were told
 
 	lease   time.Duration            // the longest; 0: none is granted
@@ -101,7 +104,7 @@ func New(s Settings, belief *track.Belief) *Dispatcher {
 		s: s, log: s.Logger, now: s.Clock, belief: belief, lines: map[string]*line{}, added: classad.New(),
 		flights: map[backfill.JobID]*flight{},
 		used:    map[string]use{}, running: map[backfill.JobID][]string{}, suspects: map[string]map[string]*suspect{},
-		blamed: map[string]blame{}, reasons: map[backfill.JobID]reason{},
+		blamed: map[string]blame{}, failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, single: map[string]bool{},
 	}
 }
@@ -159,6 +162,7 @@ func (d *Dispatcher) Judge() track.Dispatched {
 	maps.DeleteFunc(d.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*d.s.Patience })
 	d.hearMatched(nil)
 	maps.DeleteFunc(d.lines, func(name string, _ *line) bool { return s.Schedds[name] == nil })
+	d.judgeEarly()
 	d.blameSlots()
 	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]string{}, Leases: d.leases}
 	d.leases = nil
@@ -176,7 +180,8 @@ func (d *Dispatcher) Flights() map[backfill.JobID]track.Flight {
 	flights := map[backfill.JobID]track.Flight{}
 	for id, f := range d.flights {
 		flights[id] = track.Flight{
-			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full, Overdue: d.overdue(f), Why: f.why,
+			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full, Overdue: d.overdue(f),
+			Refused: f.failed == refused, CameBack: f.failed == cameBack, Why: f.why,
 		}
 	}
 	return flights
@@ -190,6 +195,7 @@ func (d *Dispatcher) Settle(o track.Outcome) {
 		}
 		delete(d.flights, id)
 	}
+	d.forgetFailures()
 	for _, id := range o.Failed {
 		d.giveUp(id)
 	}
@@ -230,7 +236,9 @@ func (d *Dispatcher) Start(j *track.Job) { d.takeOff(j, "nothing was tried yet")
 
 func (d *Dispatcher) takeOff(j *track.Job, why string) {
 	now := d.now()
-	d.flights[j.ID] = &flight{job: j, rest: slices.Clone(j.Places), since: now, moved: now, why: why}
+	d.flights[j.ID] = &flight{
+		job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, since: now, moved: now, why: why,
+	}
 }
 
 // Unsent tells whether matches are still to be handed over.
@@ -247,7 +255,8 @@ func (d *Dispatcher) Unsent() bool {
 }
 
 // Deadline returns the next time at which a flight, a job under way, will have stood still for too
-// long, or a slot will no longer be left out; zero if there is none. Flights that had already stood
+// long, a slot will no longer be left out, or a look at the pool is to show what became of the
+// matches that were handed over last; zero if there is none. Flights that had already stood
 // still for too long at the last look at the pool do not count: their schedds do not answer, and
 // another look would not help.
 func (d *Dispatcher) Deadline() (first time.Time) {
@@ -261,6 +270,11 @@ func (d *Dispatcher) Deadline() (first time.Time) {
 		consider(f.moved.Add(d.patience(f)))
 		if !f.rides.IsZero() {
 			consider(f.rides.Add(riding))
+		}
+	}
+	for i, after := range looksAfter {
+		if i < 2 || len(d.flights) > 0 {
+			consider(d.handed.Add(after))
 		}
 	}
 	for _, bySchedd := range d.suspects {

@@ -29,6 +29,11 @@ type flight struct {
 	// rides is when its schedd was given the slot for another job, and may start this one on the
 	// rest of it; zero if it needs a claim of its own.
 	rides time.Time
+	// shadows is how many shadows its job had had before. gone is when its claims were found to be
+	// over; zero if they were not. failed is how its start has failed, as the last look showed.
+	shadows int64
+	gone    time.Time
+	failed  failure
 }
 
 // sent tells whether the claims for all chunks of the flight's job were handed over.
@@ -38,10 +43,16 @@ func (f *flight) sent() bool { return len(f.rest) == 0 }
 func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
 
 // giveUp ends the flight of a job whose start has failed. Claims that were handed over for it and
-// are still advertised were not used, and may be handed out again.
+// are still advertised were not used, and may be handed out again, unless they are known to be over.
 func (d *Dispatcher) giveUp(id backfill.JobID) {
-	for _, claim := range d.flights[id].claims {
-		delete(d.used, claim)
+	f := d.flights[id]
+	if f.sent() {
+		d.failures[f.job.Key] = d.belief.Snapshot().Began
+	}
+	if f.failed == none {
+		for _, claim := range f.claims {
+			delete(d.used, claim)
+		}
 	}
 	delete(d.flights, id)
 }

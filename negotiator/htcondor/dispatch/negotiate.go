@@ -106,7 +106,7 @@ func (d *Dispatcher) noteMatched(schedd string, l *line, r matched) {
 func (d *Dispatcher) wasSent(m match) {
 	f, now := m.flight, d.now()
 	d.used[m.Claim] = use{slot: m.slot, request: m.request, at: now}
-	f.moved, f.claims = now, append(f.claims, m.Claim)
+	f.moved, f.claims, d.handed = now, append(f.claims, m.Claim), now
 	for i := range f.rest {
 		if f.rest[i].Slot == m.slot {
 			if f.rest[i].Chunks--; f.rest[i].Chunks == 0 {

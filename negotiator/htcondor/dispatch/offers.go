@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -76,17 +75,7 @@ func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]
 			names[at.Slot] = true
 		}
 	}
-	requirements := "" // if most are asked for, all are
-	if 2*len(names) < d.belief.Slots() || len(names) <= fewSlots {
-		sorted := make([]string, 0, len(names))
-		for name := range names {
-			if !strings.HasSuffix(name, `\`) { // on the wire such a text has no end
-				sorted = append(sorted, ast.Fold(name))
-			}
-		}
-		slices.Sort(sorted)
-		requirements = among(sorted)
-	}
+	requirements := d.onlySlots(names)
 	ctx, cancel := context.WithTimeout(ctx, d.s.Patience)
 	defer cancel()
 	types := []client.AdType{

@@ -12,8 +12,8 @@ import (
 
 // A slot on which starts fail is a suspect, and left out for a while, so that jobs go where they
 // can run: its startd may refuse claims, or a schedd may be unable to reach it. It is a suspect for
-// the schedd whose starts failed. The pause grows with each failure. A successful start there
-// clears the slot, and so does a restart of its startd.
+// the schedd whose starts failed. The pause grows with each failure; the first claim that is refused
+// brings none. A successful start there clears the slot, and so does a restart of its startd.
 const (
 	firstPause   = 5 * time.Second
 	longPause    = 5 * time.Minute
@@ -71,7 +71,8 @@ func (d *Dispatcher) blameSlots() {
 	failing := map[string]int{}
 	for _, f := range d.flights {
 		s := d.belief.Schedd(f.job.Key.Schedd)
-		if s == nil || !s.Read || !f.job.Seen(look) || f.job.Group.Runs() || len(f.claims) == 0 || !d.overdue(f) {
+		ran := f.job.Group.Runs() || f.job.Group.Shadows > f.shadows
+		if s == nil || !s.Read || !f.job.Seen(look) || ran || len(f.claims) == 0 || f.failed == none && !d.overdue(f) {
 			continue
 		}
 		failed = append(failed, f)
@@ -157,8 +158,13 @@ func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
 		d.suspects[slot][schedd] = s
 	}
 	s.failures++
+	if s.at, s.until = began, began; s.failures == 1 && f.failed == refused {
+		d.log.Info("a slot refused a claim, and is left out if it refuses another",
+			"slot", slot, "schedd", schedd)
+		return
+	}
 	pause := min(firstPause<<min(s.failures-1, 10), longPause)
-	s.at, s.until = began, began.Add(pause)
+	s.until = began.Add(pause)
 	d.log.Warn("a slot is left out for a while: starts fail there",
 		"slot", slot, "schedd", schedd, "failures", s.failures, "pause", pause)
 }

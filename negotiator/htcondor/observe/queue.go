@@ -315,7 +315,7 @@ func readGroup(ad *classad.ClassAd) *Group {
 		return int64(max(-1<<50, min(n, 1<<50)))
 	}
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
-	g.Started = backfill.Time(number("JobCurrentStartDate"))
+	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
 	g.manager, _ = ad.Text("Scheduler")
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{

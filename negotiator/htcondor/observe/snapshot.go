@@ -188,8 +188,9 @@ type Group struct {
 	Started backfill.Time
 	// Deferral says when the jobs begin to run if they have a time of their own.
 	Deferral Deferral
-	// Status is HTCondor's JobStatus.
-	Status int64
+	// Status is HTCondor's JobStatus, and Shadows counts the jobs' shadows so far: one is started
+	// once a startd has accepted a claim.
+	Status, Shadows int64
 	// Jobs are the jobs themselves.
 	Jobs []JobKey
 

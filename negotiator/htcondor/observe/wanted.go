@@ -146,7 +146,8 @@ var (
 		"JobStart", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
 		"Offline", "DaemonStartTime", "ChildName")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
-		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler")
+		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
+		"NumShadowStarts")
 )
 
 func set(names ...string) map[string]bool {

@@ -34,6 +34,9 @@ type Flight struct {
 	// waited for.
 	Overdue bool
 	Why     string
+	// Refused says that its claims were over before its job was seen to be idle, CameBack that the
+	// job has run meanwhile.
+	Refused, CameBack bool
 }
 
 // Everybody stands in place of a schedd's name: the slot gets no jobs of any schedd.

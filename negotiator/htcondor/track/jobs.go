@@ -250,6 +250,11 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		case !f.Handed && f.Full:
 			full = true // it is planned with when there is room
 		case !f.Handed && slices.ContainsFunc(j.Places, leftOut):
+		case f.CameBack:
+			c.log.Info("a job ran and came back at once", "job", c.Name(j), "slots", list(j.Places))
+		case f.Refused:
+			c.log.Warn("a job was not started: its claim was refused", "job", c.Name(j), "slots", list(j.Places))
+			c.out.Unstarted++
 		case !f.Overdue:
 			return false
 		default:
