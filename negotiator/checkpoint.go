@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
@@ -42,6 +43,9 @@ type JobCheckpoint struct {
 	// yet what it matches; "" if it is.
 	Unmatched bool
 	Unknown   string
+	// Closed is how a held job that matches no slot fits them, if it would match some that are
+	// closed for a while, see [WhyClosed]; else nil.
+	Closed *matchmaker.Fit
 	// Placement is where the job runs or is planned to run, Start its actual or planned start, and
 	// End its expected end. A waiting job without a placement has no reservation.
 	Placement  Placement
@@ -66,6 +70,7 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 			c.Away = append(c.Away, n.inventory.slots[slot.ID])
 		}
 	}
+	closed := n.closedTo()
 	for i, j := range snap.Jobs {
 		c.Jobs[i] = JobCheckpoint{
 			Job: n.jobs[j.Job.ID], Running: j.Running, Held: j.Held,
@@ -77,9 +82,34 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 		if j.Held != "" {
 			c.Jobs[i].Unmatched = n.matchmaker.MatchesNone(j.Job.Candidates)
 			c.Jobs[i].Unknown, _ = n.matchmaker.Unmatched(j.Job.Candidates)
+			if c.Jobs[i].Unmatched {
+				c.Jobs[i].Closed = closed(j.Job.Candidates)
+			}
 		}
 	}
 	return c
+}
+
+// closedTo returns a function that finds [JobCheckpoint].Closed for the jobs of an autocluster which
+// match no slot.
+func (n *Negotiator) closedTo() func(cluster int) *matchmaker.Fit {
+	some := sync.OnceValue(func() bool {
+		return slices.ContainsFunc(n.inventory.slots, func(s *Slot) bool {
+			_, closed := s.Ad.Lookup(WhyClosed)
+			return closed
+		})
+	})
+	known := map[int]*matchmaker.Fit{}
+	return func(cluster int) *matchmaker.Fit {
+		fit, found := known[cluster]
+		if !found && some() {
+			if f, closed := n.matchmaker.ClosedTo(cluster, n.State().SlotUp); closed {
+				fit = &f
+			}
+			known[cluster] = fit
+		}
+		return fit
+	}
 }
 
 // Restore makes a negotiator that continues from a checkpoint: running jobs, the queue,

@@ -134,6 +134,13 @@ type Bundle struct {
 	Ad *classad.ClassAd
 }
 
+// WhyClosed and ClosedUntil are attributes of slots that are closed for a while, see
+// [matchmaker.WhyClosed].
+const (
+	WhyClosed   = matchmaker.WhyClosed
+	ClosedUntil = matchmaker.ClosedUntil
+)
+
 // Slot is a slot as the pool advertises it.
 type Slot struct {
 	// Name is unique in the pool.

@@ -1,6 +1,7 @@
 package htcondor_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,11 @@ func TestDrainingMachineTakesWhatItsStartAdmits(t *testing.T) {
 	short := pool.Submit("alice", sleep+"arguments = 1\n+EstimatedRunTime = 30\nqueue 2\n")
 	pool.WaitDone(20*time.Second, short...) // while the first job runs
 	require.Equal(t, 2, pool.Statuses()[before[0]])
+	pool.Wait("an explanation", 20*time.Second, func() bool {
+		out, err := pool.Try("alice", "negotiator", "explain", long[0].String())
+		return err == nil && strings.Contains(out, "cannot run now: of 1 slot 1 is draining")
+	})
+	require.Contains(t, pool.As("alice", "negotiator", "start-times"), "of 1 slot 1 is draining")
 	pool.WaitDone(40*time.Second, before...)
 	pool.cycles(t, 2)
 	require.Equal(t, 1, pool.Statuses()[long[0]], "the long job must wait")

@@ -14,8 +14,9 @@ import (
 // with bundles it counts bundles.
 type Fit struct {
 	// Slots is the number of slots, Matching of those that the job may use, and Refusing of those
-	// whose own Requirements refuse the job.
+	// whose own Requirements refuse the job. Closed are those that would match if they were open.
 	Slots, Matching, Refusing int
+	Closed                    []Closed
 	// Untried is the number of further slots, which were not tried because the job's Requirements
 	// are too expensive.
 	Untried int
@@ -24,16 +25,34 @@ type Fit struct {
 	Clauses []Clause
 }
 
+// WhyClosed is the attribute of a slot's ad that says why the slot takes no jobs, or not all, for a
+// while: a word or more that can stand behind "is". ClosedUntil is the attribute that says until
+// when, in seconds since 1970, if that is known.
+const (
+	WhyClosed   = "BackfillClosed"
+	ClosedUntil = "BackfillClosedUntil"
+)
+
+// Closed counts slots that refuse a job for a while, and says why. Until is when the last of them
+// takes jobs again, in seconds since 1970; 0 if that is not known.
+type Closed struct {
+	Why   string
+	Slots int
+	Until int64
+}
+
 // Clause is one clause of a job's Requirements. Met is the number of slots on which it is true.
 type Clause struct {
 	Text string
 	Met  int
 }
 
-// kind is the offers of a class: one of them, and how many there are.
+// kind is the offers of a class that are closed for the same reason, or open: one of them, how many
+// there are, and until when they are closed.
 type kind struct {
 	offer
-	slots int
+	slots  int
+	closed Closed
 }
 
 // kinds returns the classes of the offers, for the jobs of an autocluster, whose slots are all up.
@@ -44,19 +63,26 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 		defer m.leave(v)
 	}
 	m.renew(v)
-	index := map[int]int{} // in all, by class
+	type sort struct {
+		class int
+		why   string
+	}
+	index := map[sort]int{} // in all
 	away := func(id backfill.SlotID) bool { return !isUp(id) }
 	for id, class := range m.classes(v) {
 		o := m.offer(id)
 		if o.parts == nil && away(backfill.SlotID(id)) || slices.ContainsFunc(o.parts, away) {
 			continue
 		}
-		i, known := index[class]
+		why, _ := o.ad.Text(WhyClosed)
+		until, _ := o.ad.Int(ClosedUntil)
+		i, known := index[sort{class, why}]
 		if !known {
 			i = len(all)
-			index[class], all = i, append(all, kind{offer: o})
+			index[sort{class, why}], all = i, append(all, kind{offer: o, closed: Closed{Why: why}})
 		}
 		all[i].slots++
+		all[i].closed.Until = max(all[i].closed.Until, until)
 	}
 	return all
 }
@@ -92,18 +118,46 @@ func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) (
 		if k.match(&t, c.ad) {
 			fit.Matching += k.slots
 		}
-		if !k.accepts(&t, c.ad) {
-			fit.Refusing += k.slots
-		}
-		scope := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: t.limit, Meter: &t.meter}
+		scope, met := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: t.limit, Meter: &t.meter}, 0
 		for i, clause := range clauses {
 			if clause.Eval(scope).IsTrue() {
 				fit.Clauses[i].Met += k.slots
+				met++
 			}
+		}
+		switch {
+		case k.accepts(&t, c.ad):
+		case k.closed.Why == "":
+			fit.Refusing += k.slots
+		case met > 0 && met == len(clauses):
+			fit.addClosed(k)
 		}
 	}
 	*left -= t.steps()
+	slices.SortFunc(fit.Closed, func(a, b Closed) int { return strings.Compare(a.Why, b.Why) })
 	return fit
+}
+
+// addClosed counts the slots of a kind, which are closed.
+func (f *Fit) addClosed(k kind) {
+	i := slices.IndexFunc(f.Closed, func(c Closed) bool { return c.Why == k.closed.Why })
+	if i < 0 {
+		i = len(f.Closed)
+		f.Closed = append(f.Closed, Closed{Why: k.closed.Why})
+	}
+	f.Closed[i].Slots += k.slots
+	f.Closed[i].Until = max(f.Closed[i].Until, k.closed.Until)
+}
+
+// ClosedTo says how the jobs of an autocluster, which match no slot, fit the slots for which isUp
+// returns true. The second result is false if no slot would take them if it were open, or if
+// finding out in this cycle would take more steps than [Limits].Cluster, as with WhyNone.
+func (m *Matchmaker) ClosedTo(id int, isUp func(backfill.SlotID) bool) (Fit, bool) {
+	if m.explaining <= 0 {
+		return Fit{}, false
+	}
+	fit := m.fit(id, isUp, &m.explaining)
+	return fit, len(fit.Closed) > 0
 }
 
 // WhyNone says why the jobs of an autocluster match no slot, or no bundle. All that it finds out in
@@ -119,8 +173,35 @@ func (m *Matchmaker) WhyNone(id int) string {
 	return none + ": " + m.fit(id, func(backfill.SlotID) bool { return true }, &m.explaining).WhyNone()
 }
 
+// DescribeClosed says which slots are closed, and how many others refuse the job: of 4 slots 1 is
+// draining, 2 refuse it. The function puts times into words.
+func (f Fit) DescribeClosed(at func(unix int64) string) string {
+	var parts []string
+	for _, c := range f.Closed {
+		verb, until := "is", ""
+		if c.Slots > 1 {
+			verb = "are"
+		}
+		if c.Until != 0 {
+			until = " until " + at(c.Until)
+		}
+		parts = append(parts, fmt.Sprintf("%d %s %s%s", c.Slots, verb, c.Why, until))
+	}
+	switch {
+	case f.Refusing == 1:
+		parts = append(parts, "1 refuses it")
+	case f.Refusing > 1:
+		parts = append(parts, fmt.Sprintf("%d refuse it", f.Refusing))
+	}
+	slots := "slots"
+	if f.Slots == 1 {
+		slots = "slot"
+	}
+	return fmt.Sprintf("of %d %s %s", f.Slots, slots, strings.Join(parts, ", "))
+}
+
 // WhyNone says why no slot matches: which clauses of the job's Requirements are true on none, or
-// that the slots refuse the job.
+// that the slots refuse the job or are closed.
 func (f Fit) WhyNone() string {
 	if f.Untried > 0 {
 		return fmt.Sprintf("its Requirements are too expensive: %d slots were not tried", f.Untried)
@@ -140,6 +221,8 @@ func (f Fit) WhyNone() string {
 	switch {
 	case len(never) > 0:
 		return fmt.Sprintf("true on none of %d: %s", f.Slots, strings.Join(never, "; "))
+	case len(f.Closed) > 0:
+		return "those that would do are closed for a while"
 	case f.Refusing == f.Slots:
 		return fmt.Sprintf("the Requirements of all %d refuse it", f.Slots)
 	default:

@@ -124,9 +124,17 @@ type explained struct {
 	SlotsInPool   int64           `json:"slots_in_pool"`
 	SlotsMatching int64           `json:"slots_matching"`
 	SlotsRefusing int64           `json:"slots_refusing"`
+	SlotsClosed   []closed        `json:"slots_closed,omitempty"`
 	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
 	Clauses       []clause        `json:"clauses"`
 	paused        int64           // how many there are; SlotsPaused are the first of them
+}
+
+// closed counts slots that would match the job if they were not closed for a while, and says why
+// they are.
+type closed struct {
+	Why   string `json:"why"`
+	Slots int64  `json:"slots"`
 }
 
 // clause is a part of a job's Requirements. Unmet is the number of slots on which it is not true.
@@ -140,6 +148,14 @@ func readExplained(ad *classad.ClassAd) explained {
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
+	for i := 1; ; i++ {
+		why, ok := ad.Text(fmt.Sprintf("ClosedWhy%d", i))
+		if !ok {
+			break
+		}
+		slots, _ := ad.Int(fmt.Sprintf("ClosedSlots%d", i))
+		e.SlotsClosed = append(e.SlotsClosed, closed{why, slots})
+	}
 	e.SlotsPaused = daemon.ReadPaused(ad)
 	e.paused, _ = ad.Int("SlotsPaused")
 	for i := 1; ; i++ {
@@ -234,8 +250,12 @@ func (e explained) write(out *strings.Builder, zone *time.Location) {
 	if e.SlotsInPool == 0 {
 		return
 	}
-	line("slots", fmt.Sprintf("%d in the pool, %d match, %d refuse it by their own Requirements", e.SlotsInPool,
-		e.SlotsMatching, e.SlotsRefusing))
+	slots := []string{fmt.Sprintf("%d in the pool, %d match", e.SlotsInPool, e.SlotsMatching)}
+	for _, c := range e.SlotsClosed {
+		slots = append(slots, fmt.Sprintf("%d %s", c.Slots, c.Why))
+	}
+	slots = append(slots, fmt.Sprintf("%d refuse it by their own Requirements", e.SlotsRefusing))
+	line("slots", strings.Join(slots, ", "))
 	line("left out", e.leftOut(zone))
 	t := plainTable("slots without", "of its Requirements")
 	for _, clause := range e.Clauses {

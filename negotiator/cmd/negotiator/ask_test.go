@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 )
 
@@ -29,6 +30,17 @@ func TestPausesAreToldInTheReadersZone(t *testing.T) {
 		require.Contains(t, out.String(), want)
 	}
 	require.Empty(t, explained{}.leftOut(time.UTC))
+}
+
+// TestClosedSlotsAreCounted: what is said of the slots names those that are closed for a while.
+func TestClosedSlotsAreCounted(t *testing.T) {
+	ad, err := classad.ParseOld("SlotsInPool = 9\nSlotsMatching = 4\nSlotsRefusing = 2\n" +
+		"ClosedWhy1 = \"draining\"\nClosedSlots1 = 2\nClosedWhy2 = \"offline\"\nClosedSlots2 = 1")
+	require.NoError(t, err)
+	var out strings.Builder
+	readExplained(ad).write(&out, time.UTC)
+	require.Contains(t, out.String(), "9 in the pool, 4 match, 2 draining, 1 offline, "+
+		"2 refuse it by their own Requirements\n")
 }
 
 // TestQuestionsBeginWithWhatTheyAreFor: the help shows examples and the flags that ask a pool

@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Forecast says where and when every job runs, as of the end of a cycle. It does not change, and
@@ -124,10 +125,22 @@ func forecast(
 
 // whyUnmatched returns why a held job has no candidates; "" if it has some.
 func whyUnmatched(c negotiator.JobCheckpoint) string {
-	if c.Unmatched && c.Unknown == "" {
+	switch {
+	case !c.Unmatched || c.Unknown != "":
+		return c.Unknown
+	case c.Closed != nil:
+		return cannotRunNow(*c.Closed, time.Local)
+	default:
 		return cannotRun + "matches no slot"
 	}
-	return c.Unknown
+}
+
+// cannotRunNow says of a job that matches no slot which slots would do if they were not closed for a
+// while. Times are in the given zone.
+func cannotRunNow(f matchmaker.Fit, zone *time.Location) string {
+	return "cannot run now: " + f.DescribeClosed(func(unix int64) string {
+		return time.Unix(unix, 0).In(zone).Format("15:04:05 MST")
+	})
 }
 
 // add adds the forecast of a job as the schedule has it: when it started, its reservation, or why

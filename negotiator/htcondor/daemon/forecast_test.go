@@ -117,6 +117,40 @@ func TestMatchesNothing(t *testing.T) {
 	}
 }
 
+// TestClosedSlots checks that the reason of a job whose slots are all closed for a while says why they
+// are, in the list of start times and in explanations.
+func TestClosedSlots(t *testing.T) {
+	w := newWorld()
+	first := w.begin()
+	draining, paused := *w.slot, *w.slot
+	draining.Name, draining.Ad = "b", w.slot.Ad.Clone()
+	draining.Ad.SetBool("Requirements", false)
+	draining.Ad.SetString(negotiator.WhyClosed, "draining")
+	paused.Name, paused.Ad = "c", draining.Ad.Clone()
+	paused.Ad.SetString(negotiator.WhyClosed, "left out (starts fail there)")
+	paused.Ad.SetInt(negotiator.ClosedUntil, 1_700_000_000)
+	picky := w.job(3, 1, 10)
+	for name, slot := range map[string]*negotiator.Slot{"b": &draining, "c": &paused} {
+		slot.Ad.SetString("Name", name)
+	}
+	require.NoError(t, picky.Ad.SetExpr("Requirements", `TARGET.Name == "b" || TARGET.Name == "c"`))
+	first.SlotsUp = append(first.SlotsUp, &draining, &paused)
+	first.Submitted = append(first.Submitted, picky)
+	w.deltas <- first
+	o := w.options("conservative")
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	want := "cannot run now: of 3 slots 1 is draining, 1 is left out (starts fail there) until " +
+		time.Unix(1_700_000_000, 0).Format("15:04:05 MST")
+	for _, question := range []string{"", "3.0"} {
+		ads, err := d.Plans(t.Context(), question)
+		require.NoError(t, err)
+		last := ads.All()[len(ads.All())-1]
+		require.Equal(t, want, ReadJobForecast(last, time.UTC).Why(time.UTC), question)
+	}
+}
+
 // TestZones checks that times are in the reader's time zone, not in the negotiator's.
 func TestZones(t *testing.T) {
 	at := func(clock string) *int64 {

@@ -283,13 +283,21 @@ func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time
 	if !ok {
 		return j.Ad(now)
 	}
-	if strings.HasPrefix(j.Reason, cannotRun) && fit.Matching+fit.Untried == 0 {
+	switch {
+	case !strings.HasPrefix(j.Reason, cannotRun) || fit.Matching+fit.Untried > 0:
+	case len(fit.Closed) > 0:
+		j.Reason = cannotRunNow(fit, time.Local)
+	default:
 		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
 	}
 	ad := j.Ad(now)
 	ad.SetInt("SlotsInPool", int64(fit.Slots))
 	ad.SetInt("SlotsMatching", int64(fit.Matching))
 	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
+	for i, c := range fit.Closed {
+		ad.SetString(fmt.Sprintf("ClosedWhy%d", i+1), c.Why)
+		ad.SetInt(fmt.Sprintf("ClosedSlots%d", i+1), int64(c.Slots))
+	}
 	for i, c := range fit.Clauses {
 		ad.SetString(fmt.Sprintf("Clause%d", i+1), c.Text)
 		ad.SetInt(fmt.Sprintf("ClauseMet%d", i+1), int64(c.Met))

@@ -164,12 +164,10 @@ func (d *Dispatcher) Judge() track.Dispatched {
 	maps.DeleteFunc(d.lines, func(name string, _ *line) bool { return s.Schedds[name] == nil })
 	d.judgeEarly()
 	d.blameSlots()
-	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]string{}, Leases: d.leases}
+	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]track.LeftOut{}, Leases: d.leases}
 	d.leases = nil
-	for name := range d.suspects {
-		if of := d.leftOut(name, s.Began); of != nil {
-			under.LeftOut[name] = *of
-		}
+	for _, p := range d.Paused() {
+		under.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Until: p.Until}
 	}
 	return under
 }

@@ -209,7 +209,7 @@ func TestGrant(t *testing.T) {
 	require.Equal(t, "slot b is not free yet", why)
 	require.Equal(t, []string{"a1", "a2"}, offers["a"].claims)
 	offers["b"].open = true
-	matches, why = d.grant(f, offers, nil)
+	matches, why = d.grant(f, offers, nil, nil)
 	require.Empty(t, why)
 	require.Len(t, matches, 2)
 	require.Equal(t, []string{"a1", "b1"}, []string{matches[0].Claim, matches[1].Claim})
@@ -223,7 +223,7 @@ func TestGrant(t *testing.T) {
 	require.True(t, f.handed())
 	require.Equal(t, "b", f.rest[0].Slot)
 	require.Equal(t, 1, f.rest[0].Chunks)
-	_, why = d.grant(f, offers, nil)
+	_, why = d.grant(f, offers, nil, nil)
 	require.Equal(t, "slot b has no claim to give yet", why)
 }
 
@@ -242,7 +242,7 @@ func TestGrantToProcs(t *testing.T) {
 	o := &offer{ad: classad.New(), free: backfill.Vector{4, 4096, 4}, open: true, claims: []string{"1", "2", "3"}}
 	var procs []int64
 	for range 2 {
-		matches, why := d.grant(f, map[string]*offer{"a": o})
+		matches, why := d.grant(f, map[string]*offer{"a": o}, nil)
 		require.Empty(t, why)
 		for _, m := range matches {
 			procs = append(procs, m.Proc)

@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -116,6 +117,9 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	// A static slot whose job is being evicted will be there again. Whoever has claimed a
 	// partitionable slot as a whole has all of it.
 	open := (Claimable(ad) || state == "Matched" || s.Static && s.Claimed) && !o.endsSoon(ad)
+	if why := whyClosed(ad, open); why != "" {
+		ad.SetString(negotiator.WhyClosed, why)
+	}
 	if s.Static && s.Claimed || !open {
 		clear(s.Free)
 	}
@@ -124,6 +128,32 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	t.refers = o.slotReferences(ad)
 	grew = o.slotRefers(t)
 	return grew, o.makeAd(s, ad, open)
+}
+
+// whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
+// that its administrator admits while it drains; "" if it is none of these. Open says that it can be
+// planned with.
+func whyClosed(ad *classad.ClassAd, open bool) string {
+	offline, _ := ad.Bool("Offline")
+	state, _ := ad.Text("State")
+	switch {
+	case offline:
+		return "offline"
+	case state == "Drained":
+		return "draining"
+	case open:
+		return ""
+	case state == "Owner":
+		return "in its owner's use"
+	case state == "Preempting":
+		return "vacating"
+	case state == "Claimed":
+		return "claimed as a whole"
+	case state == "Unclaimed":
+		return "about to shut down"
+	default:
+		return "not open to jobs"
+	}
 }
 
 // slotRefers has slots and jobs asked for what a slot's ad refers to.

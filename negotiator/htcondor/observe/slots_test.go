@@ -8,14 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
 func TestSlotsThatCanBeClaimed(t *testing.T) {
 	t.Parallel()
-	for state, open := range map[string]bool{
-		"Unclaimed/Idle": true, "Matched/Idle": true, "Drained/Retiring": true, "Backfill/Busy": true,
-		"Drained/Idle": false, "Owner/Idle": false, "Claimed/Busy": false, "Preempting/Vacating": false, "/": false,
+	for state, c := range map[string]struct {
+		open   bool
+		closed string
+	}{
+		"Unclaimed/Idle": {open: true}, "Matched/Idle": {open: true}, "Backfill/Busy": {open: true},
+		"Drained/Retiring": {open: true, closed: "draining"}, "Drained/Idle": {closed: "draining"},
+		"Owner/Idle": {closed: "in its owner's use"}, "Claimed/Busy": {closed: "claimed as a whole"},
+		"Preempting/Vacating": {closed: "vacating"}, "/": {closed: "not open to jobs"},
 	} {
 		o := quiet()
 		from, activity, _ := strings.Cut(state, "/")
@@ -24,8 +30,10 @@ func TestSlotsThatCanBeClaimed(t *testing.T) {
 		require.NoError(t, err)
 		slot := o.slots["slot1@n"]
 		takes, _ := slot.Ad.Ad.Bool("Requirements")
-		require.Equal(t, open, takes, state)
-		require.Equal(t, open, slot.Free[0] > 0, state)
+		require.Equal(t, c.open, takes, state)
+		require.Equal(t, c.open, slot.Free[0] > 0, state)
+		closed, _ := slot.Ad.Ad.Text(negotiator.WhyClosed)
+		require.Equal(t, c.closed, closed, state)
 	}
 }
 

@@ -79,10 +79,10 @@ type slot struct {
 	// or if the claim was reported at once.
 	foreign      backfill.JobID
 	strangeSince time.Time
-	// masked is the slot as it is reported while it gets no jobs of the schedd maskedFor, because
-	// starts fail there. It was made from unmasked.
+	// masked is the slot as it is reported while it is left out as maskedFor says. It was made from
+	// unmasked.
 	masked, unmasked *negotiator.Slot
-	maskedFor        string
+	maskedFor        LeftOut
 }
 
 // members are the jobs of an [observe.Group], which are looked up only once for as long as the

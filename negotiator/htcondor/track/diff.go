@@ -15,11 +15,17 @@ import (
 type Dispatched struct {
 	// Flights are the jobs that were started and were not seen to run yet.
 	Flights map[backfill.JobID]Flight
-	// LeftOut maps slots on which starts failed to the schedd whose jobs they do not get for a
-	// while, or to [Everybody].
-	LeftOut map[string]string
+	// LeftOut are the slots that are left out for a while, since starts failed there, by name.
+	LeftOut map[string]LeftOut
 	// Leases were granted since the last comparison.
 	Leases []Lease
+}
+
+// LeftOut says whose jobs a slot does not get: those of a schedd, or of [Everybody]. Until is when
+// it gets them again.
+type LeftOut struct {
+	Of    string
+	Until time.Time
 }
 
 // Flight is a job on its way to its slots.
@@ -82,7 +88,7 @@ type Proven struct {
 type comparison struct {
 	*Belief
 	flights map[backfill.JobID]Flight // those that are not over yet
-	leftOut map[string]string
+	leftOut map[string]LeftOut
 	out     Outcome
 	delta   *negotiator.Delta
 	grace   time.Duration // how long a slot may be missing

@@ -56,7 +56,7 @@ func newPool(t *testing.T, changes ...func(*Settings)) *pool {
 	p := &pool{
 		t: t, now: time.Unix(begin, 0).UTC(), slots: map[string]observe.Slot{}, schedds: map[string]observe.Schedd{},
 		silent: map[string]bool{}, jobs: map[observe.JobKey]*observe.Group{}, belief: New(settings),
-		under: Dispatched{Flights: map[backfill.JobID]Flight{}, LeftOut: map[string]string{}},
+		under: Dispatched{Flights: map[backfill.JobID]Flight{}, LeftOut: map[string]LeftOut{}},
 	}
 	p.schedd("s")
 	p.slot("a")

@@ -242,8 +242,8 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	edited, full := !j.same() || c.Undue(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.s.Observe {
 		leftOut := func(at Place) bool {
-			of, out := c.leftOut[at.Slot]
-			return out && (of == Everybody || of == j.Key.Schedd)
+			pause, out := c.leftOut[at.Slot]
+			return out && (pause.Of == Everybody || pause.Of == j.Key.Schedd)
 		}
 		switch {
 		case edited && !f.Handed:

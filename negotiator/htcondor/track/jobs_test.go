@@ -268,7 +268,7 @@ func TestRunningJobs(t *testing.T) {
 func TestJobsThatAreIdleThoughStarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		f       Flight
-		leftOut map[string]string
+		leftOut map[string]LeftOut
 		edited  bool
 		want    string
 	}{
@@ -281,20 +281,20 @@ func TestJobsThatAreIdleThoughStarted(t *testing.T) {
 		"its schedd is full":             {f: Flight{Full: true}, want: "submitted 1.0=#2, removed #1, failed #1"},
 		"its schedd is full, but has it": {f: Flight{Full: true, Handed: true}},
 		"its slot is left out": {
-			leftOut: map[string]string{"slot1@a": "s"},
+			leftOut: map[string]LeftOut{"slot1@a": {Of: "s"}},
 			want:    "up a where (true) && TARGET.BackfillSchedd isnt \"s\", back #1, failed #1",
 		},
 		"its slot is left out for all": {
-			leftOut: map[string]string{"slot1@a": Everybody}, want: "up a closed, back #1, failed #1",
+			leftOut: map[string]LeftOut{"slot1@a": {}}, want: "up a closed, back #1, failed #1",
 		},
 		"its slot is left out for others": {
-			leftOut: map[string]string{"slot1@a": "z"},
+			leftOut: map[string]LeftOut{"slot1@a": {Of: "z"}},
 			want:    "up a where (true) && TARGET.BackfillSchedd isnt \"z\"",
 		},
 		"its slot is left out, but asked": {
-			f: sent, leftOut: map[string]string{"slot1@a": Everybody}, want: "up a closed",
+			f: sent, leftOut: map[string]LeftOut{"slot1@a": {}}, want: "up a closed",
 		},
-		"another slot is left out":       {leftOut: map[string]string{"slot1@b": Everybody}, want: "up b closed"},
+		"another slot is left out":       {leftOut: map[string]LeftOut{"slot1@b": {}}, want: "up b closed"},
 		"edited":                         {edited: true, want: "submitted 1.0=#2, removed #1, failed #1"},
 		"edited once it was handed over": {f: sent, edited: true},
 		"edited and overdue": {

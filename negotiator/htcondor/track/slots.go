@@ -84,7 +84,7 @@ func (c *comparison) closeSlot(name string) {
 	if s == nil || !s.up || s.closed {
 		return
 	}
-	s.closed, s.reported = true, refusing(s.reported)
+	s.closed, s.reported = true, refusing(s.reported, "missing in the collector", time.Time{})
 	c.delta.SlotsUp = append(c.delta.SlotsUp, s.reported)
 	c.log.Warn("a slot is gone; its jobs have not been given up", "slot", name)
 }
@@ -96,25 +96,31 @@ func (c *comparison) longGone(o *observe.Slot) bool {
 	return outlived || !o.Missing.IsZero() && c.now.Began.Sub(o.Missing) >= c.grace
 }
 
-// refusing returns a copy of the slot that takes no job.
-func refusing(s *negotiator.Slot) *negotiator.Slot {
+// refusing returns a copy of the slot that takes no job, and says why, and until when if that is
+// known.
+func refusing(s *negotiator.Slot, why string, until time.Time) *negotiator.Slot {
 	ad := s.Ad.Clone()
 	ad.SetBool("Requirements", false)
+	ad.SetString(negotiator.WhyClosed, why)
+	if !until.IsZero() {
+		ad.SetInt(negotiator.ClosedUntil, until.Unix())
+	}
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
 }
 
 // masking returns the slot as it is reported to the negotiator: if it is left out because starts
 // fail there, it takes no jobs, or none of one schedd.
-func (s *slot) masking(o *observe.Slot, leftOut map[string]string) *negotiator.Slot {
-	of, out := leftOut[o.Name]
+func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.Slot {
+	pause, out := leftOut[o.Name]
 	if !out {
 		s.masked = nil
 		return o.Ad
 	}
-	if s.masked == nil || s.unmasked != o.Ad || s.maskedFor != of {
-		s.unmasked, s.maskedFor, s.masked = o.Ad, of, refusing(o.Ad)
-		if own, ok := o.Ad.Ad.Lookup("Requirements"); ok && of != Everybody {
-			name := ast.AppendString(nil, of, ast.Canonical)
+	if s.masked == nil || s.unmasked != o.Ad || s.maskedFor != pause {
+		s.unmasked, s.maskedFor = o.Ad, pause
+		s.masked = refusing(o.Ad, "left out (starts fail there)", pause.Until)
+		if own, ok := o.Ad.Ad.Lookup("Requirements"); ok && pause.Of != Everybody {
+			name := ast.AppendString(nil, pause.Of, ast.Canonical)
 			text := "(" + own.String() + ") && TARGET." + observe.ScheddAttribute + " =!= " + string(name)
 			_ = s.masked.Ad.SetExpr("Requirements", text) // if that fails, it refuses everybody
 		}

@@ -2,10 +2,12 @@ package track
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -104,7 +106,7 @@ func TestSlots(t *testing.T) {
 // TestLeftOut says how a slot is reported while it gets no jobs of one schedd, or none at all.
 func TestLeftOut(t *testing.T) {
 	out := func(of string) func(p *pool) {
-		return func(p *pool) { p.under.LeftOut["slot1@a"] = of }
+		return func(p *pool) { p.under.LeftOut["slot1@a"] = LeftOut{Of: of} }
 	}
 	in := func(p *pool) { delete(p.under.LeftOut, "slot1@a") }
 	edit := func(requirements string) func(p *pool) {
@@ -151,7 +153,24 @@ func TestSlotIsNotChanged(t *testing.T) {
 	p := begun(t)
 	ad := p.slots["slot1@a"].Ad
 	before := ad.Ad.String()
-	p.under.LeftOut["slot1@a"] = Everybody
+	p.under.LeftOut["slot1@a"] = LeftOut{}
 	require.Equal(t, "up a closed", p.look())
 	require.Equal(t, before, ad.Ad.String())
+}
+
+// TestWhyASlotIsClosed says that the ad of a slot that is left out says why, and until when; each
+// pause is told.
+func TestWhyASlotIsClosed(t *testing.T) {
+	p := begun(t)
+	for i := range 2 {
+		until := time.Unix(int64(1_700_000_000+i), 0)
+		p.under.LeftOut["slot1@a"] = LeftOut{Until: until}
+		require.Equal(t, "up a closed", p.look())
+		ad := p.belief.slots["slot1@a"].reported.Ad
+		why, _ := ad.Text(negotiator.WhyClosed)
+		require.Equal(t, "left out (starts fail there)", why)
+		told, _ := ad.Int(negotiator.ClosedUntil)
+		require.Equal(t, until.Unix(), told)
+		require.Empty(t, p.look())
+	}
 }
