@@ -108,7 +108,8 @@ func (a *Accountant) save() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("accounting in %s cannot be written: %w", a.file.Path(), err)
+		return fmt.Errorf("accounting in %s cannot be written, and a restart would forget what is new of it: %w",
+			a.file.Path(), err)
 	}
 	for _, r := range written {
 		r.changed = false

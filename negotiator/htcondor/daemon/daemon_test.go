@@ -232,10 +232,14 @@ func diskIsFull(t *testing.T, policy string) {
 	poll.Equal(t, 1, w.acts)
 	poll.Contains(t, "cycle 1:", log.String)
 	require.Contains(t, log.String(), "no space left on device")
-	require.NoError(t, ballast.Truncate(0))
 	w.deltas <- negotiator.Delta{Now: 1001}
 	poll.Contains(t, "cycle 2:", log.String)
+	require.Equal(t, 2, strings.Count(log.String(), "COULD NOT BE WRITTEN DOWN"), "each cycle says so")
+	require.NoError(t, ballast.Truncate(0))
+	w.deltas <- negotiator.Delta{Now: 1002}
+	poll.Contains(t, "cycle 3:", log.String)
 	require.NoError(t, end())
+	require.Equal(t, 2, strings.Count(log.String(), "COULD NOT BE WRITTEN DOWN"), "it was written")
 	saved, err := state.Saved()
 	require.NoError(t, err)
 	promised := 0
