@@ -31,6 +31,9 @@ type node struct {
 	silent       bool             // it tells of none, as startds did formerly
 	refuses      bool             // claims, all of them
 	started      int64            // when its startd began, as its ad says; 0: it does not
+	loans        []*loan          // claims that are lent
+	lends        bool             // its START heeds leases
+	alone        bool             // what is left of it is given to no other job of a match
 }
 
 // lingering is a claim without a job, as a gang leaves it.
@@ -58,7 +61,9 @@ type sleeper struct {
 	fate          fate
 	runs          int
 	done          bool
-	matched       int64 // when it was matched last, and has neither run nor been away since
+	matched       int64  // when it was matched last, and has neither run nor been away since
+	lease         string // of the match under way, an expression; "": it is locked
+	loan          *loan  // the claim that it runs on, if that is lent
 }
 
 // chunks is how many of the job's chunks are being claimed.
@@ -84,6 +89,10 @@ func (n *node) free() (cpus, memory int64) {
 		memory -= j.takes(n) * int64(chunks)
 	}
 	for _, l := range n.lingering {
+		cpus -= l.cpus
+		memory -= l.memory
+	}
+	for _, l := range n.loans {
 		cpus -= l.cpus
 		memory -= l.memory
 	}
@@ -136,6 +145,9 @@ func (n *node) ads(w *world) (slots, private string) {
 	if n.start != "" {
 		ad += "\nSTART = " + n.start
 	}
+	if n.lends {
+		ad += "\nSTART = TARGET.Banned =!= true && " + heeds
+	}
 	if n.started != 0 {
 		ad += fmt.Sprintf("\nDaemonStartTime = %d", n.started)
 	}
@@ -164,6 +176,9 @@ func (n *node) ads(w *world) (slots, private string) {
 		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nState = \"Claimed\"\n"+
 			"Activity = \"Idle\"\nDynamicSlot = true\nCpus = %d\nMemory = %d\nRequirements = true\n"+
 			"PublicClaimId = %q", k, n.name, n.name, l.cpus, l.memory, security.PublicClaim(l.id)))
+	}
+	for _, l := range n.loans {
+		ads = append(ads, l.ad(n))
 	}
 	ads = append(ads, n.strangers...)
 	ads[0] += n.childLines(w, ads)
@@ -203,6 +218,12 @@ func (n *node) staticAd(w *world) (slot, private string) {
 	if len(n.lingering) > 0 {
 		state = "Claimed"
 	}
+	for _, l := range n.loans {
+		state, more = "Claimed", l.state()
+	}
+	if n.lends {
+		more += "\nSTART = " + heeds
+	}
 	if n.closed {
 		state = "Drained"
 	}
@@ -236,6 +257,9 @@ func (j *sleeper) ad() string {
 				}
 				hosts = append(hosts, fmt.Sprintf("slot1_%d@%s", i+1, n.name))
 			}
+		}
+		if j.loan != nil {
+			hosts = []string{j.loan.name}
 		}
 		slices.Sort(hosts)
 		name := "RemoteHost"

@@ -202,8 +202,14 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		return p.compare(s), nil
 	}
 	p.cycleEnd = p.now()
+	if d, granted := p.granted(); granted {
+		return d, nil
+	}
 	if err := p.wait(ctx, wake); err != nil {
 		return negotiator.Delta{}, err
+	}
+	if d, granted := p.granted(); granted {
+		return d, nil
 	}
 	s, err := p.lookPatiently(ctx)
 	if err != nil {
@@ -221,6 +227,21 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.observer.Forget(outcome.Dropped)
 	p.publish(s, outcome.Problems)
 	return outcome.Delta
+}
+
+// granted returns what the negotiator must be told of leases that were just granted, without another
+// look at the pool; false if there are none.
+func (p *Pool) granted() (negotiator.Delta, bool) {
+	leases := p.dispatcher.TakeLeases()
+	if len(leases) == 0 {
+		return negotiator.Delta{}, false
+	}
+	d := p.belief.Grant(leases)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.view = p.belief.View()
+	p.facts.Began, p.facts.Took = p.now(), 0
+	return d, true
 }
 
 // Foresee takes in the plan that the matches of the next Act belong to.
@@ -294,6 +315,9 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		timer.Stop()
 		if p.dispatcher.Unsent() {
 			p.dispatcher.HandOver(ctx)
+		}
+		if p.dispatcher.Granted() {
+			return ctx.Err()
 		}
 		woken = p.dispatcher.AskStartds(ctx) || woken
 	}

@@ -54,6 +54,8 @@ type world struct {
 	taken          int      // matches that were taken
 	granted        int      // by pools of the past
 	failed         []string // what must not happen
+	borrowed       int      // claims that were lent
+	reused         int      // starts on such claims after the first
 }
 
 // fate is what becomes of a match.
@@ -168,8 +170,14 @@ func (w *world) take(m fakes.Match) {
 			w.failed = append(w.failed, "a private attribute was passed on: "+name)
 		}
 	}
+	lease := ""
 	if locked, _ := m.Ad.Bool("RestrictToAuthenticatedIdentity"); !locked {
-		w.failed = append(w.failed, "a match is not locked to its job")
+		e, lent := m.Ad.Lookup("NegotiatorMatchExprBackfillLease")
+		if !lent {
+			w.failed = append(w.failed, "a match is neither locked to its job nor lent")
+			return
+		}
+		lease = e.String()
 	}
 	name, _ := m.Ad.Text("Name")
 	n := w.node(name)
@@ -190,8 +198,10 @@ func (w *world) take(m fakes.Match) {
 	case m.Submitter != j.submitter():
 		w.failed = append(w.failed, fmt.Sprintf("%s was negotiated for %s", m.Submitter, j.submitter()))
 	}
-	if j.status != 1 || j.done { // it has been taken away meanwhile
-		return
+	if j.status != 1 || j.done { // it has been taken away meanwhile, or runs on a claim that was lent
+		if j = w.instead(j, n, lease); j == nil {
+			return
+		}
 	}
 	if len(j.wants) == 0 {
 		if j.matched == w.now && j.fate == dropped {
@@ -215,6 +225,7 @@ func (w *world) take(m fakes.Match) {
 		return // it is being claimed for already
 	}
 	j.wants[n]++
+	j.lease = lease
 	j.ids[n] = append(j.ids[n], m.Claim)
 	n.ids = slices.DeleteFunc(n.ids, func(id int) bool { return w.claimOf(n, id) == m.Claim })
 	switch j.begins = w.now; j.fate {
@@ -243,6 +254,7 @@ func (w *world) step() {
 	for _, n := range w.nodes {
 		n.lingering = slices.DeleteFunc(n.lingering, func(l lingering) bool { return l.until <= w.now })
 	}
+	w.giveBack()
 	for _, j := range w.jobs {
 		switch {
 		case j.status == 2 && w.now >= j.began+j.seconds:
@@ -253,8 +265,11 @@ func (w *world) step() {
 					}
 				}
 			}
+			of := j.loan
 			w.vacate(j)
-			j.done, j.status = true, 4
+			if j.done, j.status = true, 4; of != nil {
+				w.reuse(of)
+			}
 		case j.status == 1 && j.begins != 0 && w.now > j.begins && (j.chunks() == j.nodes || w.now > j.begins+60):
 			w.begin(j)
 		}
@@ -271,7 +286,7 @@ func (w *world) begin(j *sleeper) {
 	}
 	for n, chunks := range wants {
 		cpus, memory := n.free()
-		taken := n.static && len(n.parts)+len(n.lingering) > 0
+		taken := n.static && len(n.parts)+len(n.lingering)+len(n.loans) > 0
 		if n.down || taken || cpus < j.cpus*int64(chunks) || memory < j.takes(n)*int64(chunks) {
 			return
 		}
@@ -279,6 +294,12 @@ func (w *world) begin(j *sleeper) {
 	if count != j.nodes {
 		w.failed = append(w.failed, fmt.Sprintf("%d of %d nodes were given to %d.%d", count, j.nodes, j.cluster,
 			j.proc))
+		return
+	}
+	if j.lease != "" {
+		for n := range wants {
+			w.lend(j, n)
+		}
 		return
 	}
 	for n, chunks := range wants {
@@ -292,7 +313,10 @@ func (w *world) vacate(j *sleeper) {
 	for n := range j.at {
 		delete(n.parts, j)
 	}
-	j.at = nil
+	if j.loan != nil {
+		j.loan.give()
+	}
+	j.at, j.loan = nil, nil
 }
 
 // running counts the jobs that have a shadow, or are about to get one.
@@ -315,9 +339,9 @@ func (w *world) scheddAd() string {
 
 // kill ends a startd with all that runs there; its ads stay for a while.
 func (w *world) kill(n *node) {
-	n.down = true
+	n.down, n.loans = true, nil
 	for _, j := range w.jobs {
-		if j.at[n] > 0 {
+		if j.at[n] > 0 || j.loan != nil && j.loan.on == n {
 			w.vacate(j)
 			j.status = 1
 		}
@@ -374,8 +398,28 @@ func (w *world) cycle() (negotiator.Delta, *negotiator.Report) {
 	l, err := w.pool.look(ctx)
 	require.NoError(w.t, err)
 	d := w.pool.compare(l)
+	report := w.decide(d)
+	w.decideLeases()
+	return d, report
+}
+
+// decideLeases tells the negotiator of leases that were granted.
+func (w *world) decideLeases() {
+	for {
+		d, granted := w.pool.granted()
+		if !granted {
+			return
+		}
+		w.decide(d)
+	}
+}
+
+// decide has the negotiator decide, and hands its matches over.
+func (w *world) decide(d negotiator.Delta) *negotiator.Report {
+	w.t.Helper()
+	ctx := context.Background()
 	report, err := w.n.RunCycle(ctx, d)
-	require.NoError(w.t, err, "%+v", d)
+	require.NoError(w.t, err, "%+v\n%s", d, w.log)
 	w.starts += len(report.Matches)
 	w.broken += len(report.Decision.Broken)
 	for _, b := range report.Decision.Broken {
@@ -384,8 +428,9 @@ func (w *world) cycle() (negotiator.Delta, *negotiator.Report) {
 				b.Promised, b.Cause))
 		}
 	}
+	w.pool.Foresee(w.n.Checkpoint())
 	require.NoError(w.t, w.pool.Act(ctx, report.Matches))
-	return d, report
+	return report
 }
 
 // pass lets seconds pass, with a cycle every four of them, and tries to hand matches over in
@@ -398,6 +443,7 @@ func (w *world) pass(seconds int) {
 			w.cycle()
 		} else if w.pool.dispatcher.Unsent() {
 			w.pool.dispatcher.HandOver(context.Background())
+			w.decideLeases()
 		}
 		w.check()
 	}

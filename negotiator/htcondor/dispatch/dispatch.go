@@ -60,7 +60,7 @@ type Dispatcher struct {
 	reasons  map[backfill.JobID]reason      // why jobs wait, as their schedds were told
 
 	lease   time.Duration            // the longest; 0: none is granted
-	leases  []track.Lease            // granted since the last comparison
+	leases  []track.Lease            // granted, and not taken yet
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
@@ -164,8 +164,7 @@ func (d *Dispatcher) Judge() track.Dispatched {
 	maps.DeleteFunc(d.lines, func(name string, _ *line) bool { return s.Schedds[name] == nil })
 	d.judgeEarly()
 	d.blameSlots()
-	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]track.LeftOut{}, Leases: d.leases}
-	d.leases = nil
+	under := track.Dispatched{Flights: d.Flights(), LeftOut: map[string]track.LeftOut{}}
 	for _, p := range d.Paused() {
 		under.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Until: p.Until}
 	}
@@ -198,6 +197,7 @@ func (d *Dispatcher) Settle(o track.Outcome) {
 		d.giveUp(id)
 	}
 	for _, id := range o.Over {
+		d.spare(d.flights[id])
 		delete(d.flights, id)
 	}
 	for _, e := range o.Ended {

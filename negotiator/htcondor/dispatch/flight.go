@@ -57,6 +57,24 @@ func (d *Dispatcher) giveUp(id backfill.JobID) {
 	delete(d.flights, id)
 }
 
+// unspared is for how long a claim may be on its way that was handed over for a job that has ended or
+// runs elsewhere.
+const unspared = 5 * time.Second
+
+// spare has the claims of a flight that is over handed out again soon, if they are still advertised:
+// the job did not need them.
+func (d *Dispatcher) spare(f *flight) {
+	if f.job.Group.Spec.Parallel {
+		return // what becomes of a gang's claims is known otherwise
+	}
+	for _, claim := range f.claims {
+		if u, used := d.used[claim]; used {
+			u.at = u.at.Add(unspared - 2*d.s.Patience)
+			d.used[claim] = u
+		}
+	}
+}
+
 // patience returns how long a flight, a job under way, may stand still: longer for a gang, a job of
 // several chunks, because its schedd collects all slots and then waits until the collector shows
 // them.

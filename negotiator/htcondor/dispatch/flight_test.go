@@ -209,7 +209,7 @@ func TestGrant(t *testing.T) {
 	require.Equal(t, "slot b is not free yet", why)
 	require.Equal(t, []string{"a1", "a2"}, offers["a"].claims)
 	offers["b"].open = true
-	matches, why = d.grant(f, offers, nil, nil)
+	matches, why = d.grant(f, offers, nil)
 	require.Empty(t, why)
 	require.Len(t, matches, 2)
 	require.Equal(t, []string{"a1", "b1"}, []string{matches[0].Claim, matches[1].Claim})
@@ -223,7 +223,7 @@ func TestGrant(t *testing.T) {
 	require.True(t, f.handed())
 	require.Equal(t, "b", f.rest[0].Slot)
 	require.Equal(t, 1, f.rest[0].Chunks)
-	_, why = d.grant(f, offers, nil, nil)
+	_, why = d.grant(f, offers, nil)
 	require.Equal(t, "slot b has no claim to give yet", why)
 }
 

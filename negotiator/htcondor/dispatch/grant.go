@@ -51,6 +51,8 @@ func (d *Dispatcher) grantAll(
 		if l != nil && !l.granted {
 			l.granted = true
 			d.leases = append(d.leases, l.Lease)
+			d.log.Debug("lent", "slot", l.Slot, "schedd", l.Schedd, "submitter", l.Submitter, "until", l.Until,
+				"jobs", len(l.Jobs))
 		}
 		gangs[schedd] = gangs[schedd] || gang
 		if bySchedd[schedd] == nil {

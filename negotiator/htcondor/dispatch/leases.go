@@ -71,6 +71,17 @@ func (d *Dispatcher) Lend(most time.Duration) {
 	clear(d.single)
 }
 
+// TakeLeases returns the leases that were granted since the last call. The negotiator must be told of
+// them before anything else, see [track.Belief.Grant].
+func (d *Dispatcher) TakeLeases() []track.Lease {
+	granted := d.leases
+	d.leases = nil
+	return granted
+}
+
+// Granted tells whether there are leases to take.
+func (d *Dispatcher) Granted() bool { return len(d.leases) > 0 }
+
 // lending is a slot that is about to be lent, and for which flights.
 type lending struct {
 	track.Lease
@@ -205,7 +216,7 @@ func (d *Dispatcher) lend(of track.LeaseOf, flights []*flight, o *offer, q queue
 		l.Jobs = append(l.Jobs, f.job.ID)
 	}
 	l.ad = o.ad.Clone()
-	if err := l.ad.SetExpr(leaseAttribute, d.leaseText(min(wanted, until), is, o, len(flights))); err != nil {
+	if err := l.ad.SetExpr(leaseAttribute, d.leaseText(min(wanted, until), flights)); err != nil {
 		d.log.Error("a lease cannot be written; the claim is locked to its job", "slot", of.Slot, "error", err)
 		return nil
 	}
@@ -257,11 +268,11 @@ func (d *Dispatcher) granted(of track.LeaseOf) backfill.Time {
 	return until
 }
 
-// leaseText returns an expression that is true of a job that may use a claim lent for jobs of this
-// Spec: it ends before the lease does, it is like them, and it leaves of a partitionable slot all but
-// what the given number of them takes.
-func (d *Dispatcher) leaseText(until backfill.Time, is *observe.Spec, o *offer, jobs int) string {
-	estimate := "undefined"
+// leaseText returns an expression that is true of a job that may use a claim lent for these flights,
+// which are alike: it ends before the lease does, and it is like them. What is left of a partitionable
+// slot is for the flights alone.
+func (d *Dispatcher) leaseText(until backfill.Time, flights []*flight) string {
+	is, estimate := flights[0].job.Spec, "undefined"
 	for _, name := range slices.Backward(d.s.Schema.Estimates) {
 		estimate = fmt.Sprintf("ifThenElse((TARGET.%s > 0) =?= true, TARGET.%s, %s)", name, name, estimate)
 	}
@@ -269,28 +280,41 @@ func (d *Dispatcher) leaseText(until backfill.Time, is *observe.Spec, o *offer, 
 		fmt.Sprintf("time() + %s <= %d", estimate, until-d.s.StartSlack-skew),
 		"TARGET.DeferralTime =?= undefined", // its claim would be idle first
 	}
-	keeps := ""
 	for i, resource := range d.s.Schema.Resources {
-		name, amount := negotiator.Attribute(resource), is.Request[i]
-		request := "TARGET.Request" + name
+		request, amount := "TARGET.Request"+negotiator.Attribute(resource), is.Request[i]
 		switch {
 		case resource == observe.Claims:
-			continue
 		case amount == 0:
 			terms = append(terms, fmt.Sprintf("(%s =?= undefined || %s == 0)", request, request))
-			continue
 		case resource == "memory" || resource == "disk":
 			terms = append(terms, fmt.Sprintf("%s <= %d", request, amount))
 		default:
 			terms = append(terms, fmt.Sprintf("%s == %d", request, amount))
 		}
-		if keeps == "" {
-			// One resource is enough: it counts the jobs, none of which takes more of any other.
-			keeps = fmt.Sprintf("(MY.PartitionableSlot =!= true || MY.%s - %s >= %d)",
-				name, request, max(0, o.free[i]-amount*int64(jobs)))
-		}
 	}
-	return "(" + strings.Join(append(terms, keeps), " && ") + ") =?= true"
+	terms = append(terms, "(MY.PartitionableSlot =!= true || "+areOf(flights)+")")
+	return "(" + strings.Join(terms, " && ") + ") =?= true"
+}
+
+// areOf returns an expression that is true of the jobs of flights. Procs that follow each other are one
+// term, so that it is short.
+func areOf(flights []*flight) string {
+	keys := make([]observe.JobKey, len(flights))
+	for i, f := range flights {
+		keys[i] = f.job.Key
+	}
+	slices.SortFunc(keys, observe.JobKey.Compare)
+	var terms []string
+	for len(keys) > 0 {
+		n := 1
+		for n < len(keys) && keys[n].Cluster == keys[0].Cluster && keys[n].Proc == keys[0].Proc+int64(n) {
+			n++
+		}
+		terms = append(terms, fmt.Sprintf("TARGET.ClusterId == %d && TARGET.ProcId >= %d && TARGET.ProcId <= %d",
+			keys[0].Cluster, keys[0].Proc, keys[n-1].Proc))
+		keys = keys[n:]
+	}
+	return strings.Join(terms, " || ")
 }
 
 // lends tells whether a slot's START heeds leases.
@@ -324,6 +348,9 @@ func (d *Dispatcher) stopRiding() {
 		f.rides = time.Time{}
 	}
 }
+
+// Single tells whether each job on a slot gets a claim of its own, since its schedds do not fill it.
+func (d *Dispatcher) Single(slot string) bool { return d.single[slot] }
 
 // leaseOf names the lease under which a flight's job may start.
 func leaseOf(f *flight) track.LeaseOf {

@@ -17,8 +17,6 @@ type Dispatched struct {
 	Flights map[backfill.JobID]Flight
 	// LeftOut are the slots that are left out for a while, since starts failed there, by name.
 	LeftOut map[string]LeftOut
-	// Leases were granted since the last comparison.
-	Leases []Lease
 }
 
 // LeftOut says whose jobs a slot does not get: those of a schedd, or of [Everybody]. Until is when
@@ -115,7 +113,6 @@ func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
 		c.delta.Ran[id] = unknownRun
 	}
 	b.goneEnded, b.goneRemoved = nil, nil
-	c.leasesBegin(d.Leases)
 	c.slotsDiffer()
 	c.jobsDiffer()
 	c.leasesEnd()

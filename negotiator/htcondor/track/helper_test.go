@@ -41,6 +41,7 @@ type pool struct {
 	under   Dispatched
 	// constrained says that there is a constraint on submitters.
 	constrained bool
+	granted     negotiator.Delta // of the last lease
 }
 
 func newPool(t *testing.T, changes ...func(*Settings)) *pool {

@@ -168,6 +168,7 @@ func (c *comparison) jobRuns(j *Job) {
 	case chunks != j.Group.Spec.Nodes || j.Group.Spec.Wrong != nil:
 		c.jobRunsElsewhere(j, at) // its claims are planned around
 	default:
+		c.unhold(j)
 		j.Places, j.Start = at, began
 		c.delta.Found = append(c.delta.Found,
 			negotiator.Running{Job: c.report(j, Running, j.idle(began)), Placement: c.placement(at), Start: began})
@@ -231,6 +232,7 @@ func (c *comparison) withdraw(j *Job) bool {
 		return false
 	}
 	c.over(j)
+	c.unhold(j)
 	j.Phase = Unknown
 	return true
 }

@@ -54,26 +54,37 @@ type holder struct {
 // unseen is for how long a claim may have no slot in the collector, whose ads are late.
 const unseen = 5 * time.Second
 
-// leasesBegin takes in the leases that were granted since the last comparison.
-func (c *comparison) leasesBegin(granted []Lease) {
+// Grant takes leases in. It returns what the negotiator must be told before anything else happens, or
+// what it plans meanwhile could be in their way: until when places are kept, and which jobs leave the
+// plan.
+func (b *Belief) Grant(granted []Lease) negotiator.Delta {
+	c := &comparison{Belief: b}
+	c.delta = &c.out.Delta
+	c.delta.Now = b.now.Now
 	for _, g := range granted {
-		l := c.leases[g.LeaseOf]
+		l := b.leases[g.LeaseOf]
 		if l == nil {
 			l = &lease{LeaseOf: g.LeaseOf}
-			c.leases[g.LeaseOf] = l
+			b.leases[g.LeaseOf] = l
 		}
 		l.until = max(l.until, g.Until)
 		for _, id := range g.Jobs {
-			if j := c.byID[id]; j != nil && j.Phase == Running {
+			if j := b.byID[id]; j != nil && j.Phase == Running {
 				j.lease = l
 			}
 		}
 		for id, by := range g.Served {
-			if j := c.byID[id]; j != nil && j.Phase == Waiting {
-				j.servedBy, j.serveAt = l, by
+			if j := b.byID[id]; j != nil && j.Phase == Waiting {
+				c.delta.Removed = append(c.delta.Removed, id)
+				j.Phase, j.servedBy, j.serveAt = Unknown, l, by
+				c.leaveOut(j, awaiting(j))
 			}
 		}
 	}
+	c.tellLeases()
+	c.sort()
+	b.makeView(slices.Concat(b.view.out, c.kept))
+	return *c.delta
 }
 
 // awaitsLease tells whether a job is expected to start under a lease, and so is not planned.
@@ -112,14 +123,11 @@ func (c *comparison) usesLease(j *Job, at []Place) bool {
 	claim := j.Group.Hosts[0]
 	h, inPlace := c.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
 	switch another := h != nil && h.job.ID != j.ID; {
-	case inPlace && j.lease == nil:
-		if another {
-			c.letGo(h) // this one is locked to its claim, so the slot has a new one
-		}
-		return false
-	case another && h.lease == l:
+	case another && h.lease == l: // even if it was about to get a claim of its own
 		c.lent(j, h)
 		return true
+	case inPlace && j.lease == nil: // it is locked to its claim
+		return false
 	case inPlace:
 		c.hold(j, claim)
 		return false
@@ -150,6 +158,7 @@ func (c *comparison) lent(j *Job, h *holder) {
 		return
 	}
 	c.over(j)
+	c.unhold(j)
 	switch j.Phase {
 	case Running: // it was on its way elsewhere, and its place there is free
 		c.delta.Completed = append(c.delta.Completed, j.ID)
@@ -161,7 +170,7 @@ func (c *comparison) lent(j *Job, h *holder) {
 	if j.Phase != Unknown {
 		c.renumber(j)
 	}
-	j.Spec, j.Places, j.lease, j.servedBy = j.Group.Spec, []Place{{Slot: h.lease.Slot, Chunks: 1}}, nil, nil
+	j.Spec, j.Places, j.servedBy = j.Group.Spec, []Place{{Slot: h.lease.Slot, Chunks: 1}}, nil
 	j.Phase, j.Start = Lent, j.Group.Started
 }
 
@@ -183,6 +192,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 		}
 		if h == nil {
 			c.over(j)
+			c.unhold(j)
 			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.now.Now), c.now.Now)
 			c.delta.Found = append(c.delta.Found,
 				negotiator.Running{Job: c.report(j, Running, j.idle(j.Start)), Placement: c.placement(at), Start: j.Start})
@@ -320,7 +330,7 @@ func (c *comparison) bindLoose(used map[string]bool) {
 	slices.SortFunc(free, func(a, b *observe.Slot) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range free {
 		i := slices.IndexFunc(c.loose, func(h *holder) bool {
-			return h.lease.Slot == o.Host && o.Claimer == h.spec.User() && h.start <= o.ClaimedSince+clockSkew
+			return h.lease.Slot == o.Host && h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
 		})
 		if i < 0 {
 			continue
@@ -345,20 +355,29 @@ func (c *comparison) claimGone(h *holder) bool {
 		// If nothing was heard of the startd at all, its claims may go on.
 		return host == nil || host.Missing.IsZero() || c.longGone(host)
 	default:
-		return !o.Claimed || o.Claimer != h.spec.User()
+		return !o.Claimed || !h.claimedBy(o.Claimer)
 	}
+}
+
+// claimedBy tells whether a holder's claim can be in this user's name: a startd names the user or the
+// submitter.
+func (h *holder) claimedBy(name string) bool {
+	return name == h.spec.User() || name == h.lease.Submitter
 }
 
 // tellLeases reports until when the places of holders, and of jobs on their way, are kept, where that
 // is new.
 func (c *comparison) tellLeases() {
-	reported := c.reported()
+	reported, found := c.reported(), map[backfill.JobID]backfill.Time{}
+	for _, run := range c.delta.Found {
+		found[run.Job.ID] = run.Job.Lease
+	}
 	using, late := map[*lease]bool{}, map[*lease]bool{}
 	tell := func(l *lease, id backfill.JobID, run func() negotiator.Running) {
 		using[l] = true
 		switch {
-		case l.told >= l.until:
-		case reported[id]:
+		case l.told >= l.until || found[id] >= l.until:
+		case reported[id] || !c.Up(l.Slot):
 			late[l] = true
 		default:
 			c.delta.Found = append(c.delta.Found, run())
@@ -448,7 +467,7 @@ func awaiting(j *Job) string {
 	return fmt.Sprintf("is to start on a claim that slot %s has lent to %s", j.servedBy.Slot, j.servedBy.Submitter)
 }
 
-// unhold says that a job stands for no claim any more: it is back in the queue.
+// unhold says that a job stands for no claim any more: it does not run there.
 func (c *comparison) unhold(j *Job) {
 	if j.lease != nil {
 		maps.DeleteFunc(c.holders, func(_ string, h *holder) bool { return h.job.ID == j.ID })

@@ -36,7 +36,7 @@ func (c *comparison) slotsDiffer() {
 	for name, o := range c.observed {
 		switch {
 		case o.Ad == nil: // a dynamic slot
-			if s := c.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) {
+			if s := c.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) && c.holders[name] == nil {
 				c.reportDown(name)
 				c.give(name)
 			}
