@@ -54,9 +54,11 @@
 //     picks the flights that their schedds have room for (flight.go), and asks the collector what
 //     their slots can give now (offers.go). For each flight whose slots can give all it needs, it
 //     takes claims for its chunks (grant.go); a gang may have to wait for its turn there
-//     (gangs.go). What is left is tried again (step 1). It tells each schedd of its matches
-//     (dispatch/negotiate.go; on the wire, [client.Negotiation.Match] in client/negotiate.go). A
-//     schedd does not answer a match.
+//     (gangs.go). A claim may be lent for more jobs than one (dispatch/leases.go); then the next
+//     Fetch returns at once, without a look, to tell the negotiator that its place is kept for so
+//     long (track/leases.go, Grant). What is left is tried again (step 1). It tells each schedd
+//     of its matches (dispatch/negotiate.go; on the wire, [client.Negotiation.Match] in
+//     client/negotiate.go). A schedd does not answer a match.
 //  8. The schedd claims the slots at their startds and starts the job. The next snapshots show what
 //     became of the flight: the job runs, its claim was refused, it has not started in time, or it
 //     is gone (steps 4 and 5).

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -118,7 +119,7 @@ func (w *world) next(owner, lease string, n *node, l *loan) *sleeper {
 	}
 	slot.SetInt("Cpus", cpus)
 	slot.SetInt("Memory", memory)
-	require.NoError(w.t, slot.SetExpr("Lease", strings.ReplaceAll(lease, "time()", fmt.Sprint(w.now))))
+	require.NoError(w.t, slot.SetExpr("Lease", strings.ReplaceAll(lease, "time()", strconv.FormatInt(w.now, 10))))
 	for _, j := range w.jobs {
 		if j.owner != owner || j.nodes > 1 || j.status != 1 || j.done || len(j.wants) > 0 || j.submit > w.now ||
 			j.cpus > cpus || j.takes(n) > memory {

@@ -19,6 +19,7 @@ const heeds = "TARGET.Banned =!= true && (MY.NegotiatorMatchExprBackfillLease is
 
 // short is what a job of a minute is planned by, for a submitter; changes make it another.
 func short(tb testing.TB, changes ...func(*observe.Spec)) *observe.Spec {
+	tb.Helper()
 	s := specOf(tb, 1, "true")
 	s.Estimate = 60
 	for _, change := range changes {
@@ -29,6 +30,7 @@ func short(tb testing.TB, changes ...func(*observe.Spec)) *observe.Spec {
 
 // offered is a slot whose START is this, with so many claims.
 func offered(tb testing.TB, start string, claims int) *offer {
+	tb.Helper()
 	ad := classad.New()
 	ad.SetString("Name", "a")
 	require.NoError(tb, ad.SetExpr("Start", start))
