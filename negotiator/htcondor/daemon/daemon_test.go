@@ -37,10 +37,10 @@ func TestLife(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
 	o.Master, o.Parent, o.Logger = w, os.Getppid(), logTo(log)
+	require.Zero(t, New(o).Resources("a").Len(), "the pool has not been looked at")
 	d, end := run(t, o)
 	_, err := d.Plan()
 	require.ErrorIs(t, err, ErrNoPlan)
-	require.Zero(t, d.Resources("a").Len(), "the pool has not been looked at")
 	w.deltas <- w.begin()
 	poll.Equal(t, 1, w.acts)
 	poll.Contains(t, "LastNegotiationCycleMatches0 = 1;", w.lastAd)
