@@ -205,7 +205,7 @@ func (n *node) childLines(w *world, ads []string) string {
 	if children := strings.Join(names, ","); children != n.children || n.changed == 0 {
 		n.children, n.changed = children, w.now
 	}
-	return fmt.Sprintf("\nMyCurrentTime = %d\nChildName = { %s }", n.changed, n.children)
+	return fmt.Sprintf("\nMyCurrentTime = %d\nLastHeardFrom = %d\nChildName = { %s }", n.changed, n.changed, n.children)
 }
 
 // staticAd is the ad of a node that is one slot for one job.

@@ -110,6 +110,7 @@ type Pool struct {
 	last     *observe.Snapshot
 	looked   time.Time // when the last look began, even if it failed
 	cycleEnd time.Time // when the cycle after it ended
+	watch
 
 	mu    sync.Mutex // guards what others ask for
 	facts Facts
@@ -205,6 +206,7 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 	if d, granted := p.granted(); granted {
 		return d, nil
 	}
+	p.beginWatch()
 	if err := p.wait(ctx, wake); err != nil {
 		return negotiator.Delta{}, err
 	}
@@ -226,6 +228,7 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.dispatcher.Settle(outcome)
 	p.observer.Forget(outcome.Dropped)
 	p.publish(s, outcome.Problems)
+	p.endWatch(outcome.Delta)
 	return outcome.Delta
 }
 
@@ -303,6 +306,9 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		if p.dispatcher.Unsent() || p.dispatcher.InDoubt() {
 			next = earlier(next, now.Add(retry))
 		}
+		if p.watching {
+			next = earlier(next, p.asks)
+		}
 		timer := time.NewTimer(max(next.Sub(now), time.Millisecond))
 		select {
 		case <-ctx.Done():
@@ -319,7 +325,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		if p.dispatcher.Granted() {
 			return ctx.Err()
 		}
-		woken = p.dispatcher.AskStartds(ctx) || woken
+		woken = p.dispatcher.AskStartds(ctx) || p.freed(ctx) || woken
 	}
 }
 

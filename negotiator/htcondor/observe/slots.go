@@ -101,8 +101,9 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		}
 		s.started = started
 	}
-	made, _ := ad.Int("MyCurrentTime")
-	s.made, s.parts = backfill.Time(made), readParts(ad)
+	s.heard, _ = ad.Int("LastHeardFrom")
+	s.sequence, s.made = version(ad)
+	s.parts = readParts(ad)
 	s.Free = Amounts(ad, o.s.Schema.Resources)
 	if dynamic {
 		s.Ad = nil
@@ -249,6 +250,14 @@ func (s *Slot) readClaim(ad *classad.ClassAd) {
 		schedd, _, _ := strings.Cut(global, "#")
 		s.Runs = JobKey{schedd, cluster, proc}
 	}
+}
+
+// version returns the number that a startd gave to an ad, and when it made it, by its own clock. The
+// two tell an ad of a slot from any other of its ads.
+func version(ad *classad.ClassAd) (sequence int64, made backfill.Time) {
+	sequence, _ = ad.Int("UpdateSequenceNumber")
+	at, _ := ad.Int("MyCurrentTime")
+	return sequence, backfill.Time(at)
 }
 
 // readParts reads which dynamic slots a partitionable one has; nil if the ad does not say.

@@ -144,7 +144,7 @@ func (w *wanted) strip(ad *classad.ClassAd) map[string]*classad.Expr {
 var (
 	slotState = set("State", "Activity", "JobId", "GlobalJobId", "RemoteUser", "RemoteOwner", "AccountingGroup",
 		"JobStart", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
-		"Offline", "DaemonStartTime", "ChildName")
+		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
 		"NumShadowStarts")

@@ -279,6 +279,16 @@ func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 // Has tells whether the job of a key is known: in a queue, as last read.
 func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
+// Waits tells whether a job waits for something to become free.
+func (b *Belief) Waits() bool {
+	for j := range b.Jobs() {
+		if j.Phase == Waiting || j.AwaitsLease() {
+			return true
+		}
+	}
+	return false
+}
+
 // Jobs iterates over all jobs, in no order. Of a gang's procs it gives the first.
 func (b *Belief) Jobs() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {

@@ -1,0 +1,56 @@
+package htcondor
+
+import (
+	"context"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// watch finds out between two looks whether something became free, while jobs wait.
+type watch struct {
+	// watching says that jobs wait, and asks is when the collector is asked next.
+	watching bool
+	asks     time.Time
+	// found says that the last look came because something became free; early, that it saw no job
+	// that had ended: the schedd's word is still to come.
+	found, early bool
+}
+
+// A watch may take a part of the collector's time, whatever the size of the pool: after a cycle it
+// rests for as many times as long as the cycle took, and after a question likewise.
+const (
+	restAfterCycle    = 5
+	restAfterQuestion = 20
+)
+
+// beginWatch has the collector asked from now on, if jobs wait.
+func (p *Pool) beginWatch() {
+	p.watching = !p.s.Observe && p.belief.Waits()
+	p.asks = p.cycleEnd.Add(max(p.s.CycleDelay, restAfterCycle*p.cycleEnd.Sub(p.looked)))
+}
+
+// endWatch notes what a look has seen.
+func (p *Pool) endWatch(seen negotiator.Delta) {
+	p.early = p.found && len(seen.Completed) == 0
+	p.found = false
+}
+
+// freed tells whether it is time for another look because something became free.
+func (p *Pool) freed(ctx context.Context) bool {
+	began := p.now()
+	if !p.watching || began.Before(p.asks) {
+		return false
+	}
+	if p.early {
+		p.early = false
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.s.Hold)
+	defer cancel()
+	freed, err := p.observer.Freed(ctx)
+	took := p.now().Sub(began)
+	p.asks = began.Add(took + max(p.s.CycleDelay, restAfterQuestion*took))
+	p.found = err == nil && freed // the next look says what is wrong with the collector
+	return p.found
+}
