@@ -129,7 +129,7 @@ func (t *throttle) judge(c Candidate) Verdict {
 				decimal(d.amount), decimal(d.pot.max))}
 		}
 	}
-	reason := ""
+	reason := "" // it ends like the stock negotiator's, for programs that read its logs
 	for _, d := range demands {
 		p := d.pot
 		switch {
@@ -140,12 +140,12 @@ func (t *throttle) judge(c Candidate) Verdict {
 				reason = p.full
 			}
 			if reason == "" {
-				reason = fmt.Sprintf("%s: %s of %s in use, %s wanted", p.name, decimal(p.used), decimal(p.max),
-					decimal(d.amount))
+				reason = fmt.Sprintf("%s of %s in use, %s wanted: %s reached", decimal(p.used), decimal(p.max),
+					decimal(d.amount), p.name)
 			}
 		case p.wanted > 0 && reason == "":
-			reason = fmt.Sprintf("%s: %s of %s in use, %s wanted, and an earlier job waits for %s", p.name,
-				decimal(p.used), decimal(p.max), decimal(d.amount), decimal(p.wanted))
+			reason = fmt.Sprintf("%s of %s in use, %s wanted, and an earlier job waits for %s: %s reached",
+				decimal(p.used), decimal(p.max), decimal(d.amount), decimal(p.wanted), p.name)
 		}
 	}
 	return Verdict{Admitted: reason == "", Reason: reason}
@@ -158,7 +158,7 @@ func (t *throttle) of(c Candidate) []demand {
 	for _, l := range c.Limits {
 		p := t.pots[l.Name]
 		if p == nil {
-			p = &pot{name: "limit " + l.Name}
+			p = &pot{name: "concurrency limit " + l.Name}
 			p.max, p.err = t.limits.Max(l.Name)
 			t.pots[l.Name] = p
 		}

@@ -76,14 +76,14 @@ func TestAdmission(t *testing.T) {
 		"full": {
 			running: []Candidate{job("u@d", 1, "sw_a:9")}, admitted: []Candidate{job("u@d", 1, "sw_a")},
 			waiting: []Candidate{job("u@d", 1, "SW_A:2"), job("u@d", 1, "")},
-			want:    []string{"limit sw_a: 10 of 10 in use, 2 wanted", ""},
+			want:    []string{"10 of 10 in use, 2 wanted: concurrency limit sw_a reached", ""},
 		},
 		"kept for an earlier one": {
 			running: []Candidate{job("u@d", 1, "sw_a:8")},
 			waiting: []Candidate{job("u@d", 1, "sw_a:3,sw_b"), job("u@d", 1, "sw_a"), job("u@d", 1, "sw_b")},
 			want: []string{
-				"limit sw_a: 8 of 10 in use, 3 wanted",
-				"limit sw_a: 8 of 10 in use, 1 wanted, and an earlier job waits for 3", "",
+				"8 of 10 in use, 3 wanted: concurrency limit sw_a reached",
+				"8 of 10 in use, 1 wanted, and an earlier job waits for 3: concurrency limit sw_a reached", "",
 			},
 		},
 		"never": {
@@ -92,7 +92,7 @@ func TestAdmission(t *testing.T) {
 				job("low@d", 6, ""),
 			},
 			want: []string{
-				"!can never start under limit sw_a: 11 wanted of 10", "",
+				"!can never start under concurrency limit sw_a: 11 wanted of 10", "",
 				"!limit bad: configuration: bad_LIMIT = x: must be a number from -1e+30 to 1e+30",
 				"!can never start under ceiling of low@d: 6 wanted of 5",
 			},
@@ -102,12 +102,12 @@ func TestAdmission(t *testing.T) {
 				job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1"),
 				job("u@d", 1, "f:0.1"),
 			},
-			want: []string{"", "", "", "limit f: 0.3 of 0.3 in use, 0.1 wanted"},
+			want: []string{"", "", "", "0.3 of 0.3 in use, 0.1 wanted: concurrency limit f reached"},
 		},
 		"ceiling": {
 			running: []Candidate{job("low@d", 3, "")},
 			waiting: []Candidate{job("low@d", 3, ""), job("high@d", 30, "")},
-			want:    []string{"ceiling of low@d: 3 of 5 in use, 3 wanted", ""},
+			want:    []string{"3 of 5 in use, 3 wanted: ceiling of low@d reached", ""},
 		},
 		"quotas": {
 			running: []Candidate{job("g.h.u@d", 3, "")},
@@ -116,7 +116,7 @@ func TestAdmission(t *testing.T) {
 				job("g.x@d", 5, ""),
 			},
 			want: []string{
-				"", "", "", "quota of group g: 4 of 4 in use, 1 wanted",
+				"", "", "", "4 of 4 in use, 1 wanted: quota of group g reached",
 				"!can never start under quota of group g: 5 wanted of 4",
 			},
 		},

@@ -64,7 +64,7 @@ func TestForecast(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	w := newWorld()
 	w.unplanned = []track.Unplanned{
-		{ID: 9, Job: "9.0", Schedd: "s", Owner: "carol", Why: "limit matlab: 1 of 1 in use, 1 wanted"},
+		{ID: 9, Job: "9.0", Schedd: "s", Owner: "carol", Why: "1 of 1 in use, 1 wanted: concurrency limit matlab reached"},
 	}
 	w.jobs[9] = &negotiator.Job{ID: 9, Name: "9.0"}
 	o := w.options("conservative")

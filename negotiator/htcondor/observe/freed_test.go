@@ -31,12 +31,12 @@ func TestFreed(t *testing.T) {
 		"an offline slot":                          {static + used + newer(1), static + free + "Offline = true\n" + newer(2), false},
 		"the ad is the one that was seen":          {static + used + newer(2), static + free + newer(2), false},
 		"a startd's second update within a second": {static + used + newer(2), static + free + newer(2) + "UpdateSequenceNumber = 3\n", true},
-		"an old ad":                                {partitionable(half + newer(2)), partitionable(newer(1)), false},
-		"a dynamic slot is gone":                   {partitionable(half + newer(1)), partitionable(newer(2)), true},
-		"memory came back":                         {partitionable("Memory = 2048\n" + newer(1)), partitionable(newer(2)), true},
-		"a dynamic slot is there":                  {partitionable(newer(1)), partitionable(half + newer(2)), false},
-		"the slot is outside the constraint":       {partitionable(half + newer(1)), partitionable("Foreign = true\n" + newer(2)), false},
-		"another slot is new":                      {static + used + newer(1), partitionable("Name = \"slot2@n\"\n" + newer(2)), true},
+		"an old ad":                          {partitionable(half + newer(2)), partitionable(newer(1)), false},
+		"a dynamic slot is gone":             {partitionable(half + newer(1)), partitionable(newer(2)), true},
+		"memory came back":                   {partitionable("Memory = 2048\n" + newer(1)), partitionable(newer(2)), true},
+		"a dynamic slot is there":            {partitionable(newer(1)), partitionable(half + newer(2)), false},
+		"the slot is outside the constraint": {partitionable(half + newer(1)), partitionable("Foreign = true\n" + newer(2)), false},
+		"another slot is new":                {static + used + newer(1), partitionable("Name = \"slot2@n\"\n" + newer(2)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSite(t)

@@ -102,14 +102,15 @@ func TestLimits(t *testing.T) {
 			p.job(5)
 			p.job(3, func(g *observe.Group) { g.Submit-- }) // it was submitted first
 		}, want: "submitted 1.0=#1, submitted 3.0=#3, submitted 5.0=#5, " +
-			"unplanned 2.0 limit sw: 2 of 2 in use, 1 wanted, unplanned 4.0 limit sw: 2 of 2 in use, 1 wanted"},
+			"unplanned 2.0 2 of 2 in use, 1 wanted: concurrency limit sw reached, " +
+			"unplanned 4.0 2 of 2 in use, 1 wanted: concurrency limit sw reached"},
 		{after: 1, do: func(p *pool) { p.leaves(1) }, want: "submitted 2.0=#2, removed #1, " +
-			"unplanned 4.0 limit sw: 2 of 2 in use, 1 wanted"},
+			"unplanned 4.0 2 of 2 in use, 1 wanted: concurrency limit sw reached"},
 	})
 	why, out := p.belief.View().Why(4)
 	require.True(t, out)
 	require.Equal(t, Unplanned{
-		ID: 4, Job: "4.0", Schedd: "s", Owner: "alice", Why: "limit sw: 2 of 2 in use, 1 wanted",
+		ID: 4, Job: "4.0", Schedd: "s", Owner: "alice", Why: "2 of 2 in use, 1 wanted: concurrency limit sw reached",
 	}, why)
 	_, out = p.belief.View().Why(2)
 	require.False(t, out)

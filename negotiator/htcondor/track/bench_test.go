@@ -60,7 +60,7 @@ func BenchmarkUnplanned(b *testing.B) {
 	for i := range int64(100_000) {
 		j := belief.find(observe.JobKey{Schedd: "schedd@test", Cluster: i / 100, Proc: i % 100})
 		j.Group = &observe.Group{Spec: spec, Submit: backfill.Time(i / 100)}
-		out = append(out, unplanned{j.ID, j.Key, j.Group, "limit sw: 2 of 2 in use, 1 wanted", false, false})
+		out = append(out, unplanned{j.ID, j.Key, j.Group, "2 of 2 in use, 1 wanted: concurrency limit sw reached", false, false})
 	}
 	belief.renamed = false
 	b.Run("look", func(b *testing.B) {
