@@ -65,7 +65,6 @@ func readKnobs(t *testing.T) (read []string) {
 	require.NoError(t, err)
 	_, err = accountant.NewLimits(lookup).Max("my_limit.x")
 	require.NoError(t, err)
-	read = slices.DeleteFunc(read, func(knob string) bool { return knob == "GROUP_SORT_EXPR" }) // for a warning
 
 	code := sources(t)
 	for _, k := range condorconfig.Knobs() {

@@ -72,7 +72,7 @@ func Open(file *statefile.File, s Settings) (*Accountant, error) {
 // Configure replaces the settings, as after a reconfiguration. New quotas take effect at the next
 // Divide. An error changes nothing.
 func (a *Accountant) Configure(s Settings) error {
-	t, err := newTree(s.Groups)
+	t, err := newTree(s.Groups, s.GroupSort)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,13 @@
 package accountant
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
 )
 
 // group is a node of the tree of groups.
@@ -28,11 +32,16 @@ type tree struct {
 	root   *group
 	all    []*group // breadth first
 	byName map[string]*group
+	sort   *classad.Expr // GROUP_SORT_EXPR; nil for the default
 }
 
-func newTree(groups []Group) (*tree, error) {
+func newTree(groups []Group, sort string) (*tree, error) {
 	root := &group{Group: Group{Name: rootGroup, AcceptSurplus: true}}
-	t := &tree{root: root, byName: map[string]*group{rootGroup: root}}
+	expr, err := parseSort(sort)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{root: root, byName: map[string]*group{rootGroup: root}, sort: expr}
 	sorted := slices.Clone(groups)
 	slices.SortFunc(sorted, func(a, b Group) int { return compareNames(a.Name, b.Name) })
 	for _, g := range sorted {
@@ -206,15 +215,62 @@ func (g *group) limit() float64 {
 	return most
 }
 
-// sortKey returns the value of the default expression of GROUP_SORT_EXPR for the group.
-func (g *group) sortKey() float64 {
+// parseSort parses GROUP_SORT_EXPR; nil if it is empty.
+func parseSort(text string) (*classad.Expr, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // both are fine
+	}
+	return classad.ParseExpr(text)
+}
+
+// sortKey returns the value of GROUP_SORT_EXPR for a group, with what the group uses now. If that is
+// no number the group comes last.
+func (t *tree) sortKey(g *group) float64 {
 	switch {
+	case t.sort != nil:
+		ad := classad.New()
+		ad.SetString("AccountingGroup", g.Name)
+		ad.SetReal("GroupQuota", g.quota)
+		ad.SetReal("GroupResourcesInUse", g.used)
+		ad.SetReal("GroupResourcesAllocated", g.allocated)
+		ad.Set("SortExpr", t.sort)
+		if key, ok := ad.Eval("SortExpr", nil).Number(); ok {
+			return key
+		}
+		return math.MaxFloat32
 	case g.parent == nil:
 		return 3.4e38
 	case g.quota > 0:
 		return g.used / g.quota
 	}
 	return 3.3e38
+}
+
+// turns returns whose turn it is first, second and so on by GROUP_SORT_EXPR; nil by default. If a group
+// regroups automatically, those who are in no group come last.
+func (t *tree) turns() map[*group]int {
+	if t.sort == nil {
+		return nil
+	}
+	keys := map[*group]float64{}
+	for _, g := range t.all {
+		keys[g] = t.sortKey(g)
+	}
+	last := func(g *group) int {
+		if g == t.root && g.Autoregroup {
+			return 1
+		}
+		return 0
+	}
+	sorted := slices.Clone(t.all)
+	slices.SortStableFunc(sorted, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(keys[a], keys[b]))
+	})
+	turns := map[*group]int{}
+	for i, g := range sorted {
+		turns[g] = i
+	}
+	return turns
 }
 
 // surplusPolicy returns the policy's name in ads.

@@ -30,7 +30,7 @@ func (a *Accountant) Report(rollup bool) *classad.ClassAd {
 		if rollup {
 			priority, factor, r = 0, a.factor(r), sums[g]
 		}
-		describeGroup(ad, g, suffix)
+		a.tree.describe(ad, g, suffix)
 		describeUse(ad, r, suffix)
 		ad.SetReal("Priority"+suffix, priority)
 		ad.SetReal("PriorityFactor"+suffix, factor)
@@ -74,7 +74,7 @@ func (a *Accountant) ads(active bool) (ads []*classad.ClassAd) {
 	defer a.mu.Unlock()
 	for _, g := range a.tree.all {
 		ad, r := a.newAd(), a.account(g.Name)
-		describeGroup(ad, g, "")
+		a.tree.describe(ad, g, "")
 		describeUse(ad, r, "")
 		ad.SetReal("Priority", a.effective(g.Name))
 		ad.SetReal("PriorityFactor", a.factor(r))
@@ -99,7 +99,7 @@ func (a *Accountant) newAd() *classad.ClassAd {
 	return ad
 }
 
-func describeGroup(ad *classad.ClassAd, g *group, suffix string) {
+func (t *tree) describe(ad *classad.ClassAd, g *group, suffix string) {
 	above := g.Name
 	if g.parent != nil {
 		above = g.parent.Name
@@ -110,7 +110,7 @@ func describeGroup(ad *classad.ClassAd, g *group, suffix string) {
 	ad.SetReal("ConfigQuota"+suffix, g.Quota)
 	ad.SetReal("EffectiveQuota"+suffix, g.quota)
 	ad.SetReal("SubtreeQuota"+suffix, g.subtreeQuota)
-	ad.SetReal("GroupSortKey"+suffix, g.sortKey())
+	ad.SetReal("GroupSortKey"+suffix, t.sortKey(g))
 	ad.SetString("SurplusPolicy"+suffix, g.surplusPolicy())
 	ad.SetReal("Requested"+suffix, g.requested)
 }

@@ -31,6 +31,9 @@ type Settings struct {
 	Oversubscribe bool
 	// Groups are the accounting groups, in any order.
 	Groups []Group
+	// GroupSort is GROUP_SORT_EXPR: the group of the least value is served first, see [Share]; "": groups
+	// share by use over quota, as by HTCondor's default.
+	GroupSort string
 	// Warnings list what was ignored because HTCondor ignores it too.
 	Warnings []string
 }
@@ -73,7 +76,8 @@ const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,` +
 // ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR, NICE_USER_PRIO_FACTOR,
 // REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION,
 // GROUP_NAMES, and for each group GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
-// GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g. An error names the knob with the invalid value.
+// GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g, and GROUP_SORT_EXPR. An error names the knob with
+// the invalid value.
 func ParseSettings(lookup Lookup) (Settings, error) {
 	s, r := DefaultSettings(), reader{lookup: lookup}
 	s.HalfLife = r.number("PRIORITY_HALFLIFE", s.HalfLife, 0.00001, maxValue)
@@ -98,9 +102,12 @@ func ParseSettings(lookup Lookup) (Settings, error) {
 		g.Factor = r.factor("GROUP_PRIO_FACTOR_"+name, 0)
 		s.Groups = append(s.Groups, g)
 	}
-	sort := strings.ToLower(strings.Join(strings.Fields(r.text("GROUP_SORT_EXPR")), ""))
-	if sort != "" && sort != defaultSort {
-		r.warn("GROUP_SORT_EXPR is ignored: groups share by usage over quota")
+	sort := r.text("GROUP_SORT_EXPR")
+	if strings.ToLower(strings.Join(strings.Fields(sort), "")) != defaultSort {
+		s.GroupSort = sort
+	}
+	if _, err := parseSort(s.GroupSort); err != nil {
+		r.fail("GROUP_SORT_EXPR", sort, "an expression: "+err.Error())
 	}
 	s.Warnings = r.warnings
 	return s, r.err

@@ -32,7 +32,8 @@ GROUP_SORT_EXPR = AccountingGroup`)
 			{Name: "b", AcceptSurplus: true, Autoregroup: true, Factor: 3},
 			{Name: "b.c", Quota: 0.25},
 		},
-		Warnings: s.Warnings,
+		GroupSort: "AccountingGroup",
+		Warnings:  s.Warnings,
 	}, s)
 	require.Equal(t, []string{
 		"REMOTE_PRIO_FACTOR = 0.5: the least priority factor is 1",
@@ -40,15 +41,15 @@ GROUP_SORT_EXPR = AccountingGroup`)
 		"GROUP_NAMES: a is listed twice",
 		"GROUP_NAMES: x.y is ignored, because x is no group",
 		"neither GROUP_QUOTA_b nor GROUP_QUOTA_DYNAMIC_b is set: the quota of the group is 0",
-		"GROUP_SORT_EXPR is ignored: groups share by usage over quota",
 	}, s.Warnings)
 	require.Equal(t, DefaultSettings(), func() Settings { s := settings(t, ""); s.NegotiatorName = ""; return s }())
 	require.Empty(t, settings(t, `GROUP_SORT_EXPR = ifThenElse(AccountingGroup=?="<none>",3.4e+38, `+
-		`ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))`).Warnings)
+		`ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))`).GroupSort)
 }
 
 func TestWrongSettingsNameTheKnob(t *testing.T) {
 	for text, want := range map[string]string{
+		"GROUP_SORT_EXPR = 1 +":               "GROUP_SORT_EXPR = 1 +: must be an expression",
 		"PRIORITY_HALFLIFE = 0":               "PRIORITY_HALFLIFE = 0: must be a number from 1e-05 to",
 		"DEFAULT_PRIO_FACTOR = lots":          "DEFAULT_PRIO_FACTOR = lots: must be a number",
 		"NICE_USER_PRIO_FACTOR = -1":          "NICE_USER_PRIO_FACTOR = -1",
@@ -76,7 +77,7 @@ func FuzzSettings(f *testing.F) {
 			require.True(t, strings.HasPrefix(err.Error(), "configuration: "), err)
 			return
 		}
-		tr, err := newTree(s.Groups)
+		tr, err := newTree(s.Groups, "")
 		require.NoError(t, err)
 		tr.root.assign(10, s.Oversubscribe)
 		tr.root.grant()

@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -38,11 +39,15 @@ type Waiting struct {
 // groups alternate, so that no group gets all of the good slots, while the amounts are the same.
 // Groups without a quota come after all groups with one. GROUP_AUTOREGROUP lets a group have
 // surplus, but in the same way, not by the priorities of its users among all others.
+//
+// If GROUP_SORT_EXPR is not HTCondor's default, whole groups come one after the other, in the order
+// of its values: first each group's jobs within its quota, then all surplus.
 type Share struct {
 	keys   map[backfill.JobID]float64
 	queues map[string]*queue
 	a      *Accountant
 	nodes  map[*group]*node
+	turns  map[*group]int // see [tree.turns]
 }
 
 // queue holds a submitter's waiting jobs, next first.
@@ -61,6 +66,16 @@ type node struct {
 	own    lane // its submitters' jobs, by their keys among these
 	merged lane // the jobs of its submitters and subgroups, by their keys within the group
 	mixed  bool // there are groups, so own and merged differ
+	// turn is the group's turn of so many; 0 of 0: groups take no turns.
+	turn, turns int
+}
+
+// inTurn returns the key of a job for one that places it in its group.
+func (n *node) inTurn(key float64) float64 {
+	if key <= 1 { // within the quota
+		return float64(n.turn) + key/2
+	}
+	return float64(n.turns+n.turn) + 1 - 1/(1+math.Log1p(key))
 }
 
 // lane is a list of jobs: their keys in ascending order, and the running sums of their weights.
@@ -89,7 +104,7 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 	defer a.mu.Unlock()
 	s := &Share{
 		keys: make(map[backfill.JobID]float64, len(jobs)), queues: map[string]*queue{}, a: a,
-		nodes: map[*group]*node{},
+		nodes: map[*group]*node{}, turns: a.tree.turns(),
 	}
 	bySubmitter := map[string][]int{}
 	var submitters []string
@@ -111,7 +126,11 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 			lists[q.node] = append(lists[q.node], placed{i, q.key(sum), weight})
 		}
 	}
-	for _, p := range s.merge(a.tree.root, lists) {
+	merged := s.takeTurns
+	if s.turns == nil {
+		merged = func(lists map[*node][]placed) []placed { return s.merge(a.tree.root, lists) }
+	}
+	for _, p := range merged(lists) {
 		s.keys[jobs[p.job].ID] = p.key
 	}
 	return s
@@ -147,6 +166,10 @@ func (s *Share) Arrive(w Waiting) float64 {
 		before += n.own.upTo(key) - upTo(q.sums, key, q.key)
 		keyOf := func(sum float64) float64 { return groupKey(n.used+sum, n.quota) }
 		key = keyOf(before + q.arrived)
+		if n.turns > 0 {
+			s.keys[w.ID] = n.inTurn(key)
+			return s.keys[w.ID]
+		}
 		before += n.merged.upTo(key) - upTo(n.own.sums, key, keyOf)
 		for ; n.parent != nil; n = n.parent {
 			keyOf = func(sum float64) float64 { return groupKey(n.subtreeUsed+sum, n.subtreeQuota) }
@@ -186,7 +209,7 @@ func (q *queue) key(sum float64) float64 {
 func (s *Share) node(g *group) *node {
 	n := s.nodes[g]
 	if n == nil {
-		n = &node{group: *g, mixed: len(s.a.tree.all) > 1}
+		n = &node{group: *g, mixed: len(s.a.tree.all) > 1, turn: s.turns[g], turns: len(s.turns)}
 		if g.parent != nil {
 			n.parent = s.node(g.parent)
 		}
@@ -213,6 +236,19 @@ func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	sortPlaced(list)
 	n.merged = laneOf(list)
 	return list
+}
+
+// takeTurns returns all jobs, one group's after the other's.
+func (s *Share) takeTurns(lists map[*node][]placed) (all []placed) {
+	for n, list := range lists {
+		sortPlaced(list)
+		n.own = rekey(list, n.used, n.quota)
+		for _, p := range list {
+			p.key = n.inTurn(p.key)
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // rekey replaces the keys of a group's jobs, which are sorted by key, by the keys that place them

@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,20 @@ func TestGroupsShareByQuota(t *testing.T) {
 	require.InDelta(t, noQuota+2, s.Arrive(Waiting{ID: 103, Submitter: "z.u@d", Weight: 1}), 1e-9)
 }
 
+// With a GROUP_SORT_EXPR of one's own, groups take turns: their quotas first, then surplus.
+func TestGroupsTakeTurns(t *testing.T) {
+	a := open(t, "GROUP_NAMES = a, b, c\nGROUP_QUOTA_a = 2\nGROUP_QUOTA_b = 2\nGROUP_QUOTA_c = 2\n"+
+		`GROUP_SORT_EXPR = ifThenElse(AccountingGroup == "b", GroupResourcesInUse - GroupQuota, `+
+		`ifThenElse(AccountingGroup == "a", 1, AccountingGroup))`)
+	require.NoError(t, a.Update(at(0), map[string]Use{"b.u@d": {1, 1}}))
+	require.NoError(t, a.Divide(10, nil))
+	jobs := waiting("u@d", "c.u@d", "a.u@d", "a.u@d", "a.u@d", "b.u@d", "b.u@d")
+	// b has one more within its quota; the keys of the others are no numbers
+	require.Equal(t, []backfill.JobID{5, 2, 3, 0, 1, 6, 4}, order(t, a.Share(jobs), jobs))
+	require.InDelta(t, -1, a.tree.sortKey(a.tree.byName["b"]), 0)
+	require.InDelta(t, math.MaxFloat32, a.tree.sortKey(a.tree.byName["c"]), 0)
+}
+
 // TestTheSharesAreThoseOfThePie fills an empty pool with one-core jobs.
 func TestTheSharesAreThoseOfThePie(t *testing.T) {
 	db := database(t)
@@ -147,11 +162,13 @@ func anyPool(t *rapid.T, a *Accountant) []Waiting {
 const someGroups = "GROUP_NAMES = g, g.h, i\nGROUP_QUOTA_g = 9\nGROUP_QUOTA_DYNAMIC_g.h = 0.5\n" +
 	"GROUP_QUOTA_DYNAMIC_i = 0.3\nGROUP_ACCEPT_SURPLUS_g.h = true\n"
 
+const someTurns = "GROUP_SORT_EXPR = GroupResourcesInUse\n"
+
 func TestAnArrivalGetsTheKeyItWouldHaveHad(t *testing.T) {
 	db := database(t)
 	rapid.Check(t, func(t *rapid.T) {
 		empty(t, db)
-		a, err := Open(db, settings(t, rapid.SampledFrom([]string{"", someGroups}).Draw(t, "groups")))
+		a, err := Open(db, settings(t, rapid.SampledFrom([]string{"", someGroups, someGroups + someTurns}).Draw(t, "groups")))
 		require.NoError(t, err)
 		jobs := anyPool(t, a)
 		last := len(jobs) - 1
