@@ -96,13 +96,26 @@ func (f *farm) publish() {
 // cycle runs one cycle.
 func (f *farm) cycle() *negotiator.Report {
 	f.t.Helper()
+	report := f.decide()
+	f.act(report)
+	return report
+}
+
+// decide looks at the pool and plans, the first half of a cycle.
+func (f *farm) decide() *negotiator.Report {
+	f.t.Helper()
 	f.publish()
 	l, err := f.pool.look(f.t.Context())
 	require.NoError(f.t, err)
 	report, err := f.n.RunCycle(f.t.Context(), f.pool.compare(l))
 	require.NoError(f.t, err)
-	require.NoError(f.t, f.pool.Act(f.t.Context(), report.Matches))
 	return report
+}
+
+// act hands over the matches of a cycle, its second half.
+func (f *farm) act(report *negotiator.Report) {
+	f.t.Helper()
+	require.NoError(f.t, f.pool.Act(f.t.Context(), report.Matches))
 }
 
 // jobs lists the jobs that are known.

@@ -127,7 +127,9 @@ func TestSilentScheddKeepsReservations(t *testing.T) {
 // TestSlowNegotiationDelaysNobody: a cycle waits only once for a schedd that is slow to take its
 // matches, and tells the others meanwhile.
 func TestSlowNegotiationDelaysNobody(t *testing.T) {
-	f := newFarm(t, "conservative", 24, 3)
+	const ever = time.Hour // whatever waited for so long would have the test run out of time
+	f := newFarm(t, "conservative", 24, 3, ever)
+	f.pool.s.Security.Timeout = ever
 	junk := strings.Repeat("x", 1<<20) // more than the system holds for one who does not read
 	var ads []*classad.ClassAd
 	for _, ad := range f.collector.Ads("Machine") {
@@ -157,23 +159,29 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 			poll.Equal(t, true, func() bool { return f.pool.dispatcher.Status(s.Name).Answered })
 		}
 	}
-	heard := func(n int) {
+	heard := func(n int) { // however long it reads, if it goes on
 		t.Helper()
-		poll.Equal(t, n, func() int {
+		for have := len(slow.Matches()); have < n; {
+			have = poll.Until(t, "one more match", func() (got int, so bool) {
+				got = len(slow.Matches())
+				return got, got > have
+			})
+		}
+		poll.Equal(t, false, func() bool {
 			f.pool.dispatcher.HandOver(t.Context())
-			if f.pool.dispatcher.Status(slow.Name).Telling {
-				return -1 // it is being told
-			}
-			return len(slow.Matches())
+			return f.pool.dispatcher.Status(slow.Name).Telling
 		})
+		require.Len(t, slow.Matches(), n)
 	}
+	report := f.decide()
+	require.Len(t, report.Matches, 18)
 	setHold(f.pool, 2*time.Second)
-	require.Len(t, f.cycle().Matches, 18)
+	f.act(report)
 	told(f.schedds[0], 1)
 	told(f.schedds[2], 1)
 	require.Empty(t, slow.Matches())
 	require.True(t, f.pool.dispatcher.Status(slow.Name).Slow)
-	setHold(f.pool, time.Hour) // one that is waited for would have the test run out of time
+	setHold(f.pool, ever)
 	for i, s := range f.schedds {
 		f.submit(s, []int{2, 16, 2}[i], "")
 	}
@@ -185,7 +193,7 @@ func TestSlowNegotiationDelaysNobody(t *testing.T) {
 	release <- struct{}{}
 	heard(16)
 	require.True(t, f.pool.dispatcher.Status(slow.Name).Slow, "it took its time")
-	setHold(f.pool, time.Hour)
+	setHold(f.pool, ever)
 	f.submit(slow, 17, "")
 	f.now = f.now.Add(time.Second)
 	require.Len(t, f.cycle().Matches, 1)
