@@ -25,6 +25,8 @@ type Facts struct {
 	Paused []dispatch.Pause
 	// Matched, Rejected and Unstarted count jobs since the start, see [dispatch.Counts].
 	Matched, Rejected, Unstarted int
+	// Deaf counts the slots that would be lent for many short jobs if their START heeded leases.
+	Deaf int
 }
 
 // Last returns what the last look at the pool showed.
@@ -81,5 +83,6 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string) {
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: counts.Rejected, Unstarted: counts.Unstarted,
+		Deaf: counts.Deaf,
 	}
 }

@@ -39,6 +39,7 @@ type status struct {
 	broken              map[string]int // how many guarantees were broken since the start, by cause
 	refusals, unstarted int
 	paused              int           // slots that are left out because starts fail there
+	deaf                int           // slots that are not lent, as their START does not heed leases
 	reserved            int           // jobs with a reservation
 	planned             time.Duration // how long the last forecast took
 	problems            []string
@@ -95,7 +96,8 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"MyCurrentTime": now.Unix(), "UpdateSequenceNumber": int64(s.sequence),
 		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals),
 		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
-		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
+		"BackfillSlotsDeaf": int64(s.deaf),
+		"BackfillReserved":  int64(s.reserved), "BackfillCycles": int64(s.total),
 	} {
 		ad.SetInt(name, n)
 	}

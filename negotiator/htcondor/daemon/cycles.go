@@ -149,7 +149,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		s.busy += now.End.Sub(now.Began)
 		s.policy, s.order, s.guaranteed = policy, order, guarantees
 		s.problems, s.unstarted = problems, facts.Unstarted
-		s.reserved, s.paused = reserved(jobs), len(facts.Paused)
+		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}

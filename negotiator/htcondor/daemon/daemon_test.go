@@ -72,6 +72,8 @@ func TestLife(t *testing.T) {
 		"not those of another schedd")
 	count, _ := d.Ad().Int("BackfillSlotsPaused")
 	require.EqualValues(t, 2, count)
+	count, _ = d.Ad().Int("BackfillSlotsDeaf")
+	require.EqualValues(t, 3, count)
 	ads, err = d.Plans(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, ads.All(), 1, "those that wait")

@@ -162,7 +162,7 @@ func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return htcondor.Facts{
-		Slots: 1, Schedds: 1, Negotiators: w.others,
+		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3,
 		Paused: []dispatch.Pause{
 			{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"},
 		},

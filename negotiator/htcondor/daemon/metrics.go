@@ -20,6 +20,7 @@ var (
 	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
+	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -31,7 +32,7 @@ var (
 // Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsNow,
+		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
 	} {
 		c <- desc
@@ -59,6 +60,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 		count(brokenTotal, n, cause)
 	}
 	gauge(slotsPaused, float64(s.paused))
+	gauge(slotsDeaf, float64(s.deaf))
 	gauge(residentBytes, float64(rss()))
 	stopped := 0.0
 	if s.stopped != "" {

@@ -64,6 +64,7 @@ type Dispatcher struct {
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
+	deaf    map[string]bool          // slots that are not lent, as their START does not heed leases
 	// guarantees says that the plan is of a policy that gives guarantees.
 	guarantees bool
 
@@ -76,6 +77,9 @@ type Counts struct {
 	// handed over, Rejected the reasons for waiting that schedds were told, and Unstarted the jobs
 	// that did not start in time.
 	Granted, Matched, Rejected, Unstarted int
+	// Deaf counts the slots as of now that would be lent for many short jobs if their START heeded
+	// leases.
+	Deaf int
 }
 
 // line is the state of the exchange with one schedd.
@@ -106,11 +110,16 @@ func New(s Settings, belief *track.Belief) *Dispatcher {
 		used:    map[string]use{}, running: map[backfill.JobID][]string{}, suspects: map[string]map[string]*suspect{},
 		blamed: map[string]blame{}, failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, single: map[string]bool{},
+		deaf: map[string]bool{},
 	}
 }
 
 // Counts returns how many claims and jobs were handed over, rejected or not started so far.
-func (d *Dispatcher) Counts() Counts { return d.counts }
+func (d *Dispatcher) Counts() Counts {
+	counts := d.counts
+	counts.Deaf = len(d.deaf)
+	return counts
+}
 
 // line returns the state of the exchange with a schedd, and makes it if there is none.
 func (d *Dispatcher) line(schedd string) *line {
@@ -209,6 +218,7 @@ func (d *Dispatcher) Settle(o track.Outcome) {
 	}
 	d.counts.Unstarted += o.Unstarted
 	d.stopRiding()
+	d.forgetDeaf()
 	for name, s := range d.belief.Snapshot().Schedds {
 		for _, g := range s.Groups {
 			if s.Read && g.Spec.Parallel && g.Runs() {

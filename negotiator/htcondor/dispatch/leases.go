@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func (d *Dispatcher) Foresee(plan negotiator.Checkpoint) {
 func (d *Dispatcher) Lend(most time.Duration) {
 	d.lease = most
 	clear(d.single)
+	if most == 0 {
+		clear(d.deaf)
+	}
 }
 
 // TakeLeases returns the leases that were granted since the last call. The negotiator must be told of
@@ -98,21 +102,27 @@ func (d *Dispatcher) lendings(flights []*flight, offers map[string]*offer) map[*
 	if d.lease == 0 {
 		return nil
 	}
-	groups := map[track.LeaseOf][]*flight{}
+	groups, deaf := map[track.LeaseOf][]*flight{}, map[string]*observe.Spec{}
 	for _, f := range flights {
 		if !d.lendable(f) {
 			continue
 		}
 		of := leaseOf(f)
 		o, group := offers[of.Slot], groups[of]
-		if o != nil && o.open && lends(o.ad) && (len(group) == 0 || alike(group[0].job.Spec, f.job.Spec)) {
+		switch {
+		case o == nil || !o.open:
+		case !lends(o.ad):
+			deaf[of.Slot] = f.job.Spec
+		case len(group) == 0 || alike(group[0].job.Spec, f.job.Spec):
 			groups[of] = append(group, f)
+			delete(d.deaf, of.Slot)
 		}
 	}
-	if len(groups) == 0 {
+	if len(groups)+len(deaf) == 0 {
 		return nil
 	}
 	lent, queue := map[*flight]*lending{}, d.countWaiting()
+	d.noteDeaf(deaf, queue)
 	for of, group := range groups {
 		if l := d.lend(of, group, offers[of.Slot], queue); l != nil {
 			for _, f := range group {
@@ -324,6 +334,45 @@ func lends(ad *classad.ClassAd) bool {
 		start, ok = ad.Lookup("Requirements")
 	}
 	return ok && strings.Contains(strings.ToLower(start.String()), strings.ToLower(leaseAttribute))
+}
+
+// manyWaiting is how many more jobs than slots may wait until it matters that no claim is lent to them.
+const manyWaiting = 20
+
+// noteDeaf notes which of the slots, whose START does not heed leases, would be lent for a job with
+// this Spec if it did: so many jobs like it wait that a match for each costs more than the jobs. It
+// says so if there were no such slots before, since nobody else tells that a line is missing.
+func (d *Dispatcher) noteDeaf(slots map[string]*observe.Spec, q queue) {
+	many := manyWaiting
+	for _, s := range d.belief.Snapshot().Slots {
+		if !s.Dynamic {
+			many++
+		}
+	}
+	told := len(d.deaf) > 0
+	for _, name := range slices.Sorted(maps.Keys(slots)) {
+		is := slots[name]
+		like, _ := q.like(is)
+		if like.jobs <= many || is.Estimate+d.s.StartSlack > backfill.Time(d.lease/time.Second) {
+			continue
+		}
+		if d.deaf[name] = true; !told {
+			d.log.Warn("START of a slot does not heed leases, so each of many short jobs there waits for a match of its own: "+
+				"add the line of the guide's section Leases to the startds' configuration, after all others about START, "+
+				"and run condor_reconfig there; or set BACKFILL_LEASE_TIME = 0, if that is how it should be",
+				"slot", name, "submitter", is.Submitter(), "waiting", like.jobs)
+			told = true
+		}
+	}
+}
+
+// forgetDeaf forgets the slots whose START heeds leases by now, and those that are gone.
+func (d *Dispatcher) forgetDeaf() {
+	slots := d.belief.Snapshot().Slots
+	maps.DeleteFunc(d.deaf, func(name string, _ bool) bool {
+		s := slots[name]
+		return s == nil || s.Ad != nil && lends(s.Ad.Ad)
+	})
 }
 
 // ride notes that the schedd is expected to start a flight's job on what is left of a slot that was

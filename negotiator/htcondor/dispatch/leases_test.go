@@ -144,6 +144,67 @@ func TestLendings(t *testing.T) {
 	}
 }
 
+// TestDeafSlots: if START heeds no leases, that is told when it costs many short jobs much, and told
+// again only if it was mended since.
+func TestDeafSlots(t *testing.T) {
+	const told = "START of a slot does not heed leases"
+	for name, c := range map[string]struct {
+		start string
+		like  int
+		lease time.Duration
+		spec  func(*observe.Spec)
+		want  int
+	}{
+		"many wait":            {"true", 23, 20 * time.Minute, nil, 1},
+		"few wait":             {"true", 22, 20 * time.Minute, nil, 0},
+		"START heeds leases":   {heeds, 23, 20 * time.Minute, nil, 0},
+		"leases are too short": {"true", 23, 59 * time.Second, nil, 0},
+		"nothing is lent":      {"true", 23, 0, nil, 0},
+		"no estimate":          {"true", 23, 20 * time.Minute, func(s *observe.Spec) { s.Estimate = 0 }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b")
+			d.Lend(c.lease)
+			spec := short(t, func(s *observe.Spec) {
+				if c.spec != nil {
+					c.spec(s)
+				}
+			})
+			flights := []*flight{d.start(d.submit(100, spec), "a"), d.start(d.submit(101, spec), "b")}
+			for i := range c.like {
+				d.submit(int64(200+i), spec)
+			}
+			hand := func(a, b string) {
+				d.lendings(flights, map[string]*offer{"a": offered(t, a, 8), "b": offered(t, b, 8)})
+			}
+			for range 3 { // each HandOver
+				hand(c.start, heeds)
+			}
+			require.Equal(t, c.want, d.Counts().Deaf)
+			require.Equal(t, c.want, strings.Count(d.out.String(), told))
+			if c.want == 0 {
+				return
+			}
+			hand("true", "true")
+			require.Equal(t, 2, d.Counts().Deaf)
+			require.Equal(t, 1, strings.Count(d.out.String(), told), "it goes on")
+			hand("true", heeds)
+			d.look(func(s *observe.Snapshot) { delete(s.Slots, "b") })
+			require.Equal(t, 1, d.Counts().Deaf, "no look has shown that it was mended")
+			d.look(func(s *observe.Snapshot) {
+				a := slotOf("a")
+				require.NoError(t, a.Ad.Ad.SetExpr("Requirements", heeds))
+				s.Slots = map[string]*observe.Slot{"a": a, "b": slotOf("b")}
+			})
+			require.Zero(t, d.Counts().Deaf)
+			hand("true", heeds)
+			require.Equal(t, 2, strings.Count(d.out.String(), told), "it was mended since")
+			d.Lend(0)
+			require.Zero(t, d.Counts().Deaf)
+		})
+	}
+}
+
 // TestLeaseText says which jobs may use a claim that is lent.
 func TestLeaseText(t *testing.T) {
 	const until = 10_000
