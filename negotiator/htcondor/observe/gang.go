@@ -22,11 +22,23 @@ type Member struct {
 var errUnlike = errors.New("the procs of its cluster differ in more than machine_count and what each node requests, " +
 	"such as in their Requirements: all nodes of a gang must be able to run on the same slots")
 
-// Join returns a Group for a gang with these members, the first of which stands for all. The nodes
-// of all members count, and each node takes the most that any of them requests, of each resource.
-// The Spec is Wrong if the members differ otherwise.
+var errHeadless = errors.New("its schedd starts the procs of a gang's cluster only while proc 0 of it waits, " +
+	"and that is on hold or gone: release it, or submit the gang anew")
+
+// Join returns a Group for a gang with these members, by ascending proc. The first of them that is not
+// on hold stands for all; there must be one. The nodes of all members count, and each node takes the
+// most that any of them requests, of each resource.
+//
+// That is what the schedd asks for (computeSchedule in HTCondor's dedicated_scheduler.cpp): if proc 0
+// is idle, it takes all procs up to the first that is missing, whatever their JobStatus. If proc 0 is
+// not, it asks for nothing. Then the Spec is Wrong, as it is if the members differ otherwise.
 func Join(members []Member, resources []string) *Group {
-	first := members[0]
+	lead := slices.IndexFunc(members, func(m Member) bool { return !m.Group.OnHold() })
+	first := members[lead]
+	waits := !first.Group.Runs()
+	if waits {
+		members = consecutive(members)
+	}
 	all, spec := *first.Group, *first.Group.Spec
 	all.Spec, all.Jobs, all.Hosts, all.members = &spec, []JobKey{first.Key}, nil, members
 	spec.Ad, spec.Request, spec.Nodes = spec.Ad.Clone(), slices.Clone(spec.Request), 0
@@ -46,6 +58,9 @@ func Join(members []Member, resources []string) *Group {
 			}
 		}
 	}
+	if waits && first.Key.Proc > 0 {
+		spec.Wrong = errHeadless
+	}
 	if spec.Nodes = min(nodes, backfill.MaxChunks); spec.Nodes < nodes {
 		spec.Wrong = cmp.Or(spec.Wrong, fmt.Errorf("its procs have %d nodes: must be at most %d", nodes, backfill.MaxChunks))
 	}
@@ -55,6 +70,16 @@ func Join(members []Member, resources []string) *Group {
 	}
 	spec.Text = spec.Ad.Format(ast.Long)
 	return &all
+}
+
+// consecutive returns the members up to the first whose proc does not follow the one before.
+func consecutive(members []Member) []Member {
+	for i, m := range members {
+		if m.Key.Proc != members[0].Key.Proc+int64(i) {
+			return members[:i]
+		}
+	}
+	return members
 }
 
 // kindOf returns all that a member's ad says except how many nodes it has and what they request.

@@ -44,6 +44,31 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, int64(4), first.Group.Proc(JobKey{Proc: 4}, 1), "of a gang of one proc")
 	require.Equal(t, backfill.Vector{2, 100}, first.Group.Spec.Request, "the members stay as they are")
 
+	is := func(m Member, status int64) Member {
+		g := *m.Group
+		g.Status, m.Group = status, &g
+		return m
+	}
+	for name, c := range map[string]struct {
+		members []Member
+		nodes   int
+		leader  int64
+		wrong   error
+	}{
+		"a proc is on hold":     {[]Member{first, is(wide, onHold), large}, 6, 0, nil},
+		"a proc is gone":        {[]Member{first, large}, 1, 0, nil},
+		"proc 0 is on hold":     {[]Member{is(first, onHold), wide, large}, 6, 1, errHeadless},
+		"proc 0 is gone":        {[]Member{wide, large}, 5, 1, errHeadless},
+		"only proc 1 is left":   {[]Member{wide}, 3, 1, errHeadless},
+		"proc 0 has just ended": {[]Member{is(wide, Running), large}, 5, 1, nil},
+	} {
+		all = Join(c.members, resources)
+		require.Equal(t, c.nodes, all.Spec.Nodes, name)
+		require.Equal(t, c.leader, all.Jobs[0].Proc, name)
+		require.ErrorIs(t, all.Spec.Wrong, c.wrong, name)
+		require.False(t, all.OnHold(), name)
+	}
+
 	wrong := member(1, 1, 1, 1, "")
 	wrong.Group.Spec.Wrong = errors.New("it asks for too much")
 	require.ErrorContains(t, Join([]Member{first, wrong}, resources).Spec.Wrong, "it asks for too much")

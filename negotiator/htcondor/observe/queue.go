@@ -16,9 +16,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
-// jobRequirements are true of the jobs that can ever need a slot of ours. A schedd that groups its
-// answer evaluates them against the attributes that are asked for, and no others.
-const jobRequirements = "JobStatus =!= 3 && JobStatus =!= 4 && JobStatus =!= 5 && " +
+// jobRequirements are true of the jobs that can ever need a slot of ours. A gang's proc that is on
+// hold may: its schedd starts it with the others. A schedd that groups its answer evaluates them
+// against the attributes that are asked for, and no others.
+const jobRequirements = "JobStatus =!= 3 && JobStatus =!= 4 && (JobStatus =!= 5 || JobUniverse =?= 11) && " +
 	"JobUniverse =!= 7 && JobUniverse =!= 9 && JobUniverse =!= 12"
 
 // stoppedJobs is the constraint for jobs that were put on hold or removed since a Unix time.

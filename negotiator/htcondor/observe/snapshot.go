@@ -206,6 +206,7 @@ type Group struct {
 const (
 	Idle         = 1
 	Running      = 2
+	onHold       = 5
 	transferring = 6
 	suspended    = 7
 )
@@ -214,6 +215,9 @@ const (
 func (g *Group) Runs() bool {
 	return g.Status == Running || g.Status == transferring || g.Status == suspended
 }
+
+// OnHold tells whether the group's jobs are on hold. Of such jobs only procs of gangs are known.
+func (g *Group) OnHold() bool { return g.Status == onHold }
 
 // Submitter returns the name of the submitter for whom the group's jobs, in this schedd's queue,
 // are negotiated: the user, the accounting group and user, or the dedicated scheduler of gangs,

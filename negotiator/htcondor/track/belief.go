@@ -156,6 +156,9 @@ func (b *Belief) seeLost() {
 // seeReading takes in one reading of a schedd's queue.
 func (b *Belief) seeReading(schedd string, r observe.Reading) {
 	for _, g := range r.Groups {
+		if g.OnHold() {
+			continue
+		}
 		m := b.members[g]
 		if m == nil {
 			m = &members{jobs: make([]*Job, len(g.Jobs))}

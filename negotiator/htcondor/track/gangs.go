@@ -14,7 +14,8 @@ type joined struct {
 }
 
 // joinGangs makes one job of all procs of a cluster, if they are a gang, among the groups of a
-// schedd: the first proc stands for all, with a Group made of theirs. The others are in no plan.
+// schedd: the first proc that is not on hold stands for all, with a Group made of theirs. The others
+// are in no plan.
 func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 	clusters := map[observe.JobKey][]observe.Member{}
 	for _, g := range groups {
@@ -25,24 +26,32 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 			}
 		}
 	}
+	maps.DeleteFunc(clusters, func(_ observe.JobKey, members []observe.Member) bool {
+		alone := len(members) == 1 && members[0].Key.Proc == 0
+		return alone || !slices.ContainsFunc(members, present)
+	})
 	maps.DeleteFunc(b.gangs, func(of observe.JobKey, _ joined) bool {
-		return of.Schedd == schedd && len(clusters[of]) < 2
+		return of.Schedd == schedd && clusters[of] == nil
 	})
 	for of, members := range clusters {
-		if len(members) < 2 {
-			continue
-		}
 		slices.SortFunc(members, func(a, b observe.Member) int { return a.Key.Compare(b.Key) })
 		if !slices.Equal(b.gangs[of].members, members) {
 			b.gangs[of] = joined{members, observe.Join(members, b.s.Schema.Resources)}
 		}
-		first := b.jobs[members[0].Key]
-		first.Group = b.gangs[of].all
-		for _, m := range members[1:] {
-			b.jobs[m.Key].leader = first
+		all := b.gangs[of].all
+		first := b.jobs[all.Jobs[0]]
+		first.Group = all
+		for _, m := range members {
+			if j := b.jobs[m.Key]; j != first && present(m) {
+				j.leader = first
+			}
 		}
 	}
 }
+
+// present tells whether a proc of a gang is a job by itself, waiting or running: one that is on hold only
+// counts as a part of its gang.
+func present(m observe.Member) bool { return !m.Group.OnHold() }
 
 // isPart notes that a job is planned with as a part of a gang, and not by itself any more.
 func (c *comparison) isPart(j *Job) {

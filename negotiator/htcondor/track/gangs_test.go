@@ -12,6 +12,12 @@ import (
 // ended as a whole, and its claims known whichever proc they name.
 func TestGangsOfSeveralProcs(t *testing.T) {
 	second := observe.JobKey{Schedd: "s", Cluster: 1, Proc: 1}
+	const onHold = 5
+	const headless = "unplanned 1.1 cannot be planned with: its schedd starts the procs of a gang's cluster only while " +
+		"proc 0 of it waits, and that is on hold or gone: release it, or submit the gang anew"
+	status := func(is int64) func(*observe.Group) {
+		return func(g *observe.Group) { g.Status = is }
+	}
 	submit := func(p *pool) {
 		p.job(1, gang(1))
 		p.jobOf(second, gang(1))
@@ -40,10 +46,24 @@ func TestGangsOfSeveralProcs(t *testing.T) {
 			p.leaves(1)
 			delete(p.jobs, second)
 		}, want: "removed #1"}},
-		"the first proc leaves": {waits, {do: func(p *pool) { p.leaves(1) }, want: "submitted 1.1=#2, removed #1"}},
-		"another proc comes later": {
-			{do: func(p *pool) { p.jobOf(second, gang(1)) }, want: "submitted 1.1=#1"},
-			{do: submit, want: "submitted 1.0=#2, removed #1, unplanned 1.1 is a part of gang 1.0"},
+		"the first proc leaves": {waits, {do: func(p *pool) { p.leaves(1) }, want: "removed #1, " + headless}},
+		"the first proc is put on hold, and released": {
+			waits, {do: func(p *pool) { p.job(1, status(onHold)) }, want: "removed #1, " + headless},
+			{do: func(p *pool) { p.job(1, status(observe.Idle)) }, want: "submitted 1.0=#3, unplanned 1.1 is a part of gang 1.0"},
+		},
+		"another proc is put on hold, and released": {
+			waits, {do: func(p *pool) { p.jobOf(second, status(onHold)) }},
+			{do: func(p *pool) { p.jobOf(second, status(observe.Idle)) }, want: "unplanned 1.1 is a part of gang 1.0"},
+		},
+		"all are on hold": {{do: func(p *pool) {
+			submit(p)
+			p.job(1, status(onHold))
+			p.jobOf(second, status(onHold))
+		}}},
+		"one that is alone is on hold": {{do: func(p *pool) { p.job(1, gang(2), status(onHold)) }}},
+		"the first proc comes later": {
+			{do: func(p *pool) { p.jobOf(second, gang(1)) }, want: headless},
+			{do: submit, want: "submitted 1.0=#2, unplanned 1.1 is a part of gang 1.0"},
 		},
 		"its procs are unlike": {{do: func(p *pool) {
 			submit(p)
