@@ -56,7 +56,7 @@ type Belief struct {
 	// or only with an ad that cannot be used.
 	lost map[string]*observe.Slot
 	// leases are those that are in use. holders are the jobs that stand for the claims that are lent,
-	// by the claims' slots, and loose those whose claims' slots are not known yet.
+	// by the claims' slots, and loose those whose claims' slots are not known yet, by job ID.
 	leases  map[LeaseOf]*lease
 	holders map[string]*holder
 	loose   []*holder

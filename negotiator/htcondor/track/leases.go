@@ -269,7 +269,10 @@ func (c *comparison) holds(j *Job) bool {
 			return true
 		}
 	}
-	c.loose = append(c.loose, &holder{
+	i, _ := slices.BinarySearchFunc(c.loose, j.ID, func(h *holder, id backfill.JobID) int {
+		return cmp.Compare(h.job.ID, id)
+	})
+	c.loose = slices.Insert(c.loose, i, &holder{
 		lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, since: c.now.Began,
 	})
 	return true
