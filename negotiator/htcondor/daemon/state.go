@@ -139,7 +139,7 @@ func (s *State) openFile() (err error) {
 		return err
 	}
 	if note := s.file.Note(); note != "" {
-		s.logger.Warn("the state was not closed as it should be", "problem", note)
+		s.logger.Warn("the state was not closed as it should be", "file", s.path, "problem", note)
 	}
 	for _, bucket := range s.file.Damaged() {
 		if err = s.discard(bucket, s.file.Intact(bucket)); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -167,6 +168,87 @@ func TestCorruptions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEveryByteOfTheState flips a bit of bytes all over a state, and cuts it off at lengths all over it:
+// each time the log names the file, or the state is what was written. Bytes of the pages' headers are
+// all flipped, of the others a part; EVERY_BYTE=1 in the environment flips all, which takes minutes.
+func TestEveryByteOfTheState(t *testing.T) {
+	folder, page := t.TempDir(), os.Getpagesize()
+	path := filepath.Join(folder, databaseFile)
+	s, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	for round := range 3 { // so that there are free pages, and pages that were written twice
+		a, err := s.Accountant(accountant.DefaultSettings())
+		require.NoError(t, err)
+		require.NoError(t, a.Update(time.Unix(int64(round)*1000, 0), map[string]accountant.Use{"user@d": {Slots: 1, Weight: 8}}))
+		require.NoError(t, s.Learn([]estimate.Ended{{Job: estimate.Job{Name: "job", Requested: 100}, Ran: 7, At: 9}}))
+		saved := promises()
+		saved.Jobs, saved.Now = saved.Jobs[round:10], saved.Now+1
+		require.NoError(t, s.Save(saved))
+	}
+	want := everything(t, s)
+	require.Len(t, want, 18)
+	require.NoError(t, s.Close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	told, silent := 0, 0
+	see := func(what string, at int, damaged []byte) {
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		log := &buffer{}
+		s, err := OpenState(t.Context(), folder, logTo(log))
+		require.NoError(t, err)
+		if log.String() == "" {
+			silent++
+			require.Equal(t, want, everything(t, s), "%s %d", what, at)
+		} else {
+			told++
+			require.Contains(t, log.String(), path, "%s %d", what, at)
+			copies, err := filepath.Glob(path + ".damaged-*")
+			require.NoError(t, err)
+			for _, aside := range copies {
+				require.NoError(t, os.Remove(aside))
+			}
+		}
+		require.NoError(t, s.Close())
+	}
+	step := 61
+	if os.Getenv("EVERY_BYTE") != "" {
+		step = 1
+	}
+	for at := range whole {
+		if at%step == 0 || at%page < 16 {
+			damaged := slices.Clone(whole)
+			damaged[at] ^= 1 << (at / step % 8)
+			see("a bit of byte", at, damaged)
+		}
+		if at%(7*step) == 0 || at%page < 2 {
+			see("cut off after byte", at, whole[:at])
+		}
+	}
+	require.Positive(t, told)
+	require.Positive(t, silent, "some pages are free")
+	t.Logf("of %d bytes: %d times told, %d times harmless", len(whole), told, silent)
+}
+
+// everything returns all records of a state, and the last number of the runs.
+func everything(t *testing.T, s *State) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, s.file.View(func(tx *statefile.Tx) error {
+		for name := range losses {
+			if b := tx.Bucket(name); b != nil {
+				all[name] = strconv.FormatUint(b.Last(), 10)
+				for key, text := range b.All() {
+					all[name+"/"+key] = string(text)
+					require.Equal(t, text, b.Get(key), "it can be found")
+				}
+			}
+		}
+		return nil
+	}))
+	return all
 }
 
 // headerInUse returns the number of the newer header.
