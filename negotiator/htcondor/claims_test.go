@@ -54,3 +54,20 @@ func TestClaimThatOutlivesItsJob(t *testing.T) {
 	w.pass(8)
 	require.Zero(t, w.pool.Last().Foreign)
 }
+
+func TestStrangersClaim(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	n := w.nodes[0]
+	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n" +
+		"Cpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
+		"RemoteUser = \"eve@test\""}
+	w.pass(20)
+	require.EqualValues(t, 3, w.n.State().Use()[0], "it takes room, of which we know nothing else")
+	j := w.submit(&sleeper{cpus: 2, seconds: 5, estimate: 5})
+	w.pass(10)
+	require.Zero(t, j.runs)
+	n.strangers = nil
+	w.pass(20)
+	require.True(t, j.done)
+	require.Zero(t, w.n.State().Use()[0])
+}

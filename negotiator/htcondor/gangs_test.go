@@ -51,3 +51,19 @@ func TestClaimsThatAreHeld(t *testing.T) {
 		require.NotContains(t, w.schedd.Released(), claim)
 	}
 }
+
+func TestGang(t *testing.T) {
+	w := newWorld(t, "easy",
+		&node{name: "n1", cpus: 4, memory: 4096, policy: true},
+		&node{name: "n2", cpus: 4, memory: 4096, policy: true},
+	)
+	blocker := w.submit(&sleeper{cpus: 3, seconds: 20, estimate: 25})
+	w.pass(5)
+	gang := w.submit(&sleeper{cpus: 2, nodes: 4, seconds: 10, estimate: 20})
+	w.pass(10)
+	require.Zero(t, gang.runs, "it does not fit beside the other job")
+	require.Empty(t, gang.wants, "a part of it was given away")
+	w.pass(30)
+	require.True(t, blocker.done)
+	require.Equal(t, 1, gang.runs)
+}

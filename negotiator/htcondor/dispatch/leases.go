@@ -250,8 +250,8 @@ func (d *Dispatcher) undisturbed(
 			mine = append(mine, r)
 		}
 	}
-	// Who would not have ended by then keeps the reservation. Nobody starts later then, so once is
-	// enough if the last to end comes first.
+	// A job that would end after the lease keeps its reservation, and the lease ends before it. The
+	// last to end comes first, so one pass is enough.
 	slices.SortFunc(mine, func(a, b reservation) int { return cmp.Compare(b.end, a.end) })
 	for _, r := range mine {
 		if r.start < until && r.end > until {

@@ -34,16 +34,7 @@ func TestDirectories(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			here, err := net.Dial("tcp", listener.Addr().String())
-			require.NoError(t, err)
-			there, err := listener.Accept()
-			require.NoError(t, err)
-			require.NoError(t, listener.Close())
-			client, server := cedar.NewStream(here, 10*time.Second), cedar.NewStream(there, 10*time.Second)
-			defer client.Close()
-			defer server.Close()
+			client, server := connected(t)
 			guard := &Server{Directory: t.TempDir(), Domain: "d", UserOf: func(int) (string, error) {
 				return "me", nil
 			}}
@@ -60,7 +51,7 @@ func TestDirectories(t *testing.T) {
 			require.Regexp(t, `/FS_127\.0\.0\.1_\d+_[0-9a-f]{18}_$`, wanted)
 			suffix := c.suffix
 			if suffix == "=" {
-				suffix = here.RemoteAddr().String()
+				suffix = dialled(client)
 			}
 			if c.suffix != "/../x" {
 				require.NoError(t, c.make(wanted+suffix))
@@ -82,9 +73,9 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// The client appends the address that it dialled to a name that asks for it, and nothing else: the
-// servers of 24.0.23 to 25.13 take no other form, not even behind a shared port.
-func TestDirectoryBehindASharedPort(t *testing.T) {
+// connected returns the two ends of a connection. They are closed when the test ends.
+func connected(t *testing.T) (client, server *cedar.Stream) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	here, err := net.Dial("tcp", listener.Addr().String())
@@ -92,9 +83,22 @@ func TestDirectoryBehindASharedPort(t *testing.T) {
 	there, err := listener.Accept()
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	client, server := cedar.NewStream(here, 10*time.Second), cedar.NewStream(there, 10*time.Second)
-	defer client.Close()
-	defer server.Close()
+	client, server = cedar.NewStream(here, 10*time.Second), cedar.NewStream(there, 10*time.Second)
+	t.Cleanup(client.Close)
+	t.Cleanup(server.Close)
+	return client, server
+}
+
+// dialled is the address that a client has dialled.
+func dialled(client *cedar.Stream) string {
+	_, remote := client.Addresses()
+	return remote.String()
+}
+
+// The client appends the address that it dialled to a name that asks for it, and nothing else: the
+// servers of 24.0.23 to 25.13 take no other form, not even behind a shared port.
+func TestDirectoryBehindASharedPort(t *testing.T) {
+	client, server := connected(t)
 
 	made := ""
 	c := &Client{makeDirectory: func(name string, _ *Owner) error { made = name; return nil }}
@@ -105,7 +109,7 @@ func TestDirectoryBehindASharedPort(t *testing.T) {
 	status, suffix, err := readMade(server)
 	require.NoError(t, err)
 	require.Zero(t, status)
-	require.Equal(t, there.LocalAddr().String(), suffix)
+	require.Equal(t, dialled(client), suffix)
 	server.PutInt(0)
 	require.NoError(t, server.Send())
 	require.NoError(t, <-done)

@@ -144,3 +144,37 @@ func TestRestoredSlotWithABadAd(t *testing.T) {
 	}
 	require.Equal(t, []string{"slot1@n2"}, down)
 }
+
+func TestMissingSlot(t *testing.T) {
+	w := newWorld(t, "easy",
+		small(4),
+		&node{name: "n2", cpus: 4, memory: 4096},
+		&node{name: "n3", cpus: 4, memory: 4096},
+	)
+	w.pass(4)
+	require.EqualValues(t, 12, w.n.State().Capacity()[0])
+	w.nodes[0].down = true
+	w.pass(12)
+	require.EqualValues(t, 12, w.n.State().Capacity()[0], "it may come back")
+	w.pass(20)
+	require.EqualValues(t, 8, w.n.State().Capacity()[0])
+	w.nodes[0].down = false
+	w.pass(8)
+	require.EqualValues(t, 12, w.n.State().Capacity()[0])
+	for _, n := range w.nodes { // a collector that was restarted knows nobody for a while
+		n.down = true
+	}
+	w.pass(60)
+	require.EqualValues(t, 12, w.n.State().Capacity()[0])
+}
+
+func TestDrainedSlot(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.nodes[0].closed = true
+	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
+	w.pass(20)
+	require.Zero(t, w.starts)
+	w.nodes[0].closed = false
+	w.pass(20)
+	require.True(t, j.done)
+}
