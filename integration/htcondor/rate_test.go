@@ -3,6 +3,7 @@ package htcondor_test
 import (
 	"flag"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,13 +44,15 @@ func TestRates(t *testing.T) {
 				pool := paced(t, name, load.settings)
 				jobs, wide := load.submit(pool)
 				pool.WaitDone(5*time.Minute, append(jobs, wide...)...)
-				m, waits := pool.Audit().Measure(16, append(jobs, wide...)...), ""
+				audit := pool.Audit()
+				m := audit.Measure(16, append(jobs, wide...)...)
+				var waits []string
 				for _, job := range wide {
-					waits += fmt.Sprintf(" %.0f", pool.Audit().Measure(16, job).MeanWait.Seconds())
+					waits = append(waits, fmt.Sprintf("%.0f", audit.Measure(16, job).MeanWait.Seconds()))
 				}
 				out.AppendRow(table.Row{
 					load.name, strings.Join(load.settings, " "), name, fmt.Sprintf("%.0f", m.Makespan.Seconds()),
-					fmt.Sprintf("%.0f", 60*float64(m.Jobs)/m.Makespan.Seconds()), fmt.Sprintf("%.1f", m.MeanWait.Seconds()), waits,
+					fmt.Sprintf("%.0f", 60*float64(m.Jobs)/m.Makespan.Seconds()), fmt.Sprintf("%.1f", m.MeanWait.Seconds()), strings.Join(waits, ", "),
 				})
 				if name == "stock" {
 					stock = m.Makespan.Seconds()
@@ -79,7 +82,7 @@ func paced(t *testing.T, negotiator string, settings []string) *pooltest.Pool {
 // alike submits jobs that are all alike.
 func alike(count, seconds int) func(*pooltest.Pool) (jobs, wide []pooltest.JobID) {
 	return func(pool *pooltest.Pool) (jobs, wide []pooltest.JobID) {
-		return pool.Submit("alice", sleep(seconds, 1, count, estimate+fmt.Sprint(seconds+3))), nil
+		return pool.Submit("alice", sleep(seconds, 1, count, estimate+strconv.Itoa(seconds+3))), nil
 	}
 }
 

@@ -95,9 +95,9 @@ func TestSharesOutliveRestart(t *testing.T) {
 		jobs := pool.Submit("alice", sleep(3, 2, 1, estimate+"3"))
 		pool.WaitDone(time.Minute, jobs...)
 		known := func() string {
-			lines := strings.Split(pool.As("root", "condor_userprio", "-allusers", "-af", "Name", "PriorityFactor",
-				"Ceiling", "WeightedAccumulatedUsage"), "\n")
-			for _, line := range lines {
+			all := pool.As("root", "condor_userprio", "-allusers", "-af", "Name", "PriorityFactor", "Ceiling",
+				"WeightedAccumulatedUsage")
+			for line := range strings.Lines(all) {
 				if strings.HasPrefix(line, "alice@pool.test ") {
 					return line
 				}

@@ -14,6 +14,7 @@ import (
 
 // busy is a machine with a job that runs, and another one that waits for it.
 func busy(t *testing.T) (w *world, runs *sleeper) {
+	t.Helper()
 	w = newWorld(t, "easy", small(4))
 	runs = w.submit(&sleeper{cpus: 4, seconds: 20, estimate: 10_000})
 	w.submit(&sleeper{cpus: 4, seconds: 20, estimate: 10_000})
@@ -52,8 +53,11 @@ func TestEarlyEndIsNoticed(t *testing.T) {
 func TestEarlyEndEndsTheWait(t *testing.T) {
 	w, runs := busy(t)
 	w.finish(runs)
-	began := time.Now()
-	w.pool.now = func() time.Time { return time.Unix(w.now, 0).Add(20 * time.Since(began)) }
+	asked := int64(0)
+	w.pool.now = func() time.Time { // a second later each time
+		asked++
+		return time.Unix(w.now+asked, 0)
+	}
 	w.pool.s.Interval = 1000 * time.Hour // longer than any test
 	ctx, cancel := context.WithTimeout(t.Context(), poll.Patience)
 	defer cancel()

@@ -179,7 +179,8 @@ func TestEveryByteOfTheState(t *testing.T) {
 	s, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.NoError(t, err)
 	for round := range 3 { // so that there are free pages, and pages that were written twice
-		a, err := s.Accountant(accountant.DefaultSettings())
+		var a *accountant.Accountant
+		a, err = s.Accountant(accountant.DefaultSettings())
 		require.NoError(t, err)
 		require.NoError(t, a.Update(time.Unix(int64(round)*1000, 0), map[string]accountant.Use{"user@d": {Slots: 1, Weight: 8}}))
 		require.NoError(t, s.Learn([]estimate.Ended{{Job: estimate.Job{Name: "job", Requested: 100}, Ran: 7, At: 9}}))

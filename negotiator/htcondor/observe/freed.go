@@ -29,9 +29,8 @@ func (o *Observer) Freed(ctx context.Context) (freed bool, err error) {
 			"Name", "State", "Activity", "Offline", "PartitionableSlot", "UpdateSequenceNumber", "MyCurrentTime",
 		}, o.s.Schema.Resources...),
 	}}, func(lines cedar.Lines) error {
-		if ad, err := classad.ParseOld(string(lines)); err == nil { // the next look says what is wrong
-			freed = freed || o.isFreer(ad)
-		}
+		ad, wrong := classad.ParseOld(string(lines))
+		freed = freed || wrong == nil && o.isFreer(ad) // the next look says what is wrong
 		return nil
 	})
 	return freed, err

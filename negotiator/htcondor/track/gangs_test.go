@@ -48,11 +48,13 @@ func TestGangsOfSeveralProcs(t *testing.T) {
 		}, want: "removed #1"}},
 		"the first proc leaves": {waits, {do: func(p *pool) { p.leaves(1) }, want: "removed #1, " + headless}},
 		"the first proc is put on hold, and released": {
-			waits, {do: func(p *pool) { p.job(1, status(onHold)) }, want: "removed #1, " + headless},
+			waits,
+			{do: func(p *pool) { p.job(1, status(onHold)) }, want: "removed #1, " + headless},
 			{do: func(p *pool) { p.job(1, status(observe.Idle)) }, want: "submitted 1.0=#3, unplanned 1.1 is a part of gang 1.0"},
 		},
 		"another proc is put on hold, and released": {
-			waits, {do: func(p *pool) { p.jobOf(second, status(onHold)) }},
+			waits,
+			{do: func(p *pool) { p.jobOf(second, status(onHold)) }},
 			{do: func(p *pool) { p.jobOf(second, status(observe.Idle)) }, want: "unplanned 1.1 is a part of gang 1.0"},
 		},
 		"all are on hold": {{do: func(p *pool) {
