@@ -133,19 +133,21 @@ func (d *Dispatcher) lendings(flights []*flight, offers map[string]*offer) map[*
 	return lent
 }
 
-// lendable tells whether the claim of a flight's job may be lent. The claims of jobs with concurrency
-// limits are not: the limits count jobs, and a schedd gives a claim to others only if their limits
-// are the same.
+// lendable tells whether the claim of a flight's job may be lent.
 func (d *Dispatcher) lendable(f *flight) bool {
-	s := f.job.Spec
-	return !s.Parallel && s.Nodes == 1 && len(f.rest) == 1 && s.Limits == "" && s.Estimate > 0 &&
-		f.job.Group.Deferral.Time == 0 && !f.handed()
+	return borrows(f.job.Spec) && len(f.rest) == 1 && f.job.Group.Deferral.Time == 0 && !f.handed()
 }
 
-// alike tells whether a job of one Spec can take the place of a job of the other. Jobs of two schedds
-// never have the same Spec.
+// borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not: what
+// counts the limits does not hear of a job that uses the claim of another.
+func borrows(s *observe.Spec) bool {
+	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && s.Estimate > 0
+}
+
+// alike tells whether a job of the second Spec can take the place of a job of the first, whose claim is
+// lent. Jobs of two schedds never have the same Spec.
 func alike(a, b *observe.Spec) bool {
-	return a == b || !b.Parallel && a.Submitter() == b.Submitter() && slices.Equal(a.Request, b.Request) &&
+	return a == b || borrows(b) && a.Submitter() == b.Submitter() && slices.Equal(a.Request, b.Request) &&
 		a.Schedd() == b.Schedd()
 }
 
@@ -244,7 +246,7 @@ func (d *Dispatcher) undisturbed(
 	for _, r := range d.planned[slot] {
 		j := d.belief.Job(r.job)
 		switch {
-		case j == nil || !alike(is, j.Group.Spec) || d.guarantees && like.least != like.most:
+		case j == nil || !alike(is, j.Group.Spec) || j.Group.Deferral.Time > 0 || d.guarantees && like.least != like.most:
 			until = min(until, r.start)
 		case d.guarantees:
 			mine = append(mine, r)
@@ -289,6 +291,8 @@ func (d *Dispatcher) leaseText(until backfill.Time, flights []*flight) string {
 	terms := []string{
 		fmt.Sprintf("time() + %s <= %d", estimate, until-d.s.StartSlack-skew),
 		"TARGET.DeferralTime =?= undefined", // its claim would be idle first
+		// The schedd compares limits as well, unless it is told not to, or they are an expression.
+		`(TARGET.ConcurrencyLimits =?= undefined || TARGET.ConcurrencyLimits == "")`,
 	}
 	for i, resource := range d.s.Schema.Resources {
 		request, amount := "TARGET.Request"+negotiator.Attribute(resource), is.Request[i]

@@ -68,6 +68,7 @@ func TestLendings(t *testing.T) {
 		guarantees bool
 		reserved   map[int]backfill.Time // by the waiting jobs' numbers, the other's is 0
 		prio       bool                  // one of those has a JobPrio of its own
+		first      func(*observe.Spec)   // of the first of those
 		want       backfill.Time
 		served     int
 	}{
@@ -89,6 +90,15 @@ func TestLendings(t *testing.T) {
 		"promised, and served":       {like: 3, guarantees: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}, want: 405, served: 3},
 		"promised beyond the lease":  {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 150}, want: 150},
 		"promised another order":     {like: 3, guarantees: true, prio: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}},
+		"promised to one with a limit": {
+			like: 2, guarantees: true, first: func(s *observe.Spec) { s.Limits = "sw" },
+			reserved: map[int]backfill.Time{1: 150, 2: 250}, want: 150,
+		},
+		"promised to one without an estimate": {
+			like: 2, guarantees: true, first: func(s *observe.Spec) { s.Estimate = 0 },
+			reserved: map[int]backfill.Time{1: 150, 2: 250}, want: 150,
+		},
+		"only one with a limit waits": {like: 1, first: func(s *observe.Spec) { s.Limits = "sw" }},
 		"promised to another in between": {
 			like: 3, others: true, guarantees: true, reserved: map[int]backfill.Time{1: 110, 0: 250, 2: 300}, want: 250, served: 1,
 		},
@@ -107,7 +117,11 @@ func TestLendings(t *testing.T) {
 			}
 			waiting := map[int]backfill.JobID{}
 			for i := range c.like {
-				waiting[i+1] = d.submit(int64(200+i), spec)
+				like := spec
+				if i == 0 && c.first != nil {
+					like = short(t, c.first)
+				}
+				waiting[i+1] = d.submit(int64(200+i), like)
 			}
 			if c.prio {
 				d.edit(200, func(g *observe.Group) { g.Prio = 5 })
@@ -234,7 +248,8 @@ func TestLeaseText(t *testing.T) {
 		"First = undefined\nSecond = 900": true, "First = 0\nSecond = 900": true, "First = undefined": false,
 		"First = \"soon\"": false, "RequestCpus = 1": false, "RequestCpus = 3": false, "RequestMemory = 100": true,
 		"RequestMemory = 513": false, "RequestMemory = undefined": false, "RequestGPUs = 0": true, "RequestGPUs = 1": false,
-		"DeferralTime = 9500": false, "ProcId = 5": true,
+		"DeferralTime = 9500": false, "ProcId = 5": true, "ConcurrencyLimits = \"\"": true,
+		"ConcurrencyLimits = \"sw\"": false, "ConcurrencyLimits = strcat(\"sw\", TARGET.Cpus)": false,
 	} {
 		require.Equal(t, want, may("Cpus = 2", job), job)
 	}
