@@ -56,6 +56,8 @@ type world struct {
 	failed         []string // what must not happen
 	borrowed       int      // claims that were lent
 	reused         int      // starts on such claims after the first
+	// promised are the earliest of the guarantees that each job was given, by its name.
+	promised map[string]backfill.Time
 }
 
 // fate is what becomes of a match.
@@ -80,7 +82,7 @@ func newWorld(t *testing.T, policy string, nodes ...*node) *world {
 	t.Helper()
 	w := &world{
 		t: t, collector: fakes.NewCollector(t), schedd: fakes.NewSchedd(t, "schedd@test"), now: 1_700_000_000,
-		nodes: nodes, log: &strings.Builder{}, fate: func(*sleeper) fate { return works },
+		nodes: nodes, log: &strings.Builder{}, fate: func(*sleeper) fate { return works }, promised: map[string]backfill.Time{},
 	}
 	secret := "topsecretcapability"
 	w.capable, w.secrets = w.schedd.Capability(secret, 0), []string{secret}
@@ -428,7 +430,13 @@ func (w *world) decide(d negotiator.Delta) *negotiator.Report {
 				b.Promised, b.Cause))
 		}
 	}
-	w.pool.Foresee(w.n.Checkpoint())
+	plan := w.n.Checkpoint()
+	for _, j := range plan.Jobs {
+		if at, has := w.promised[j.Job.Name]; j.Promised && (!has || j.Guarantee < at) {
+			w.promised[j.Job.Name] = j.Guarantee
+		}
+	}
+	w.pool.Foresee(plan)
 	require.NoError(w.t, w.pool.Act(ctx, report.Matches))
 	return report
 }

@@ -219,7 +219,7 @@ func (d *Dispatcher) lend(of track.LeaseOf, flights []*flight, o *offer, q queue
 		most = min(most, backfill.Time((like.jobs+len(flights)-1)/len(flights)+1)*place)
 	}
 	wanted, before := now+max(most, place)+filling, d.granted(of)
-	until, served := d.undisturbed(of.Slot, is, like, max(wanted, before))
+	until, served := d.undisturbed(o.ad, flights, like, wanted, before)
 	if until < before || until <= now+place+skew {
 		return nil
 	}
@@ -235,23 +235,27 @@ func (d *Dispatcher) lend(of track.LeaseOf, flights []*flight, o *offer, q queue
 	return l
 }
 
-// undisturbed returns until when a slot can be lent for jobs of a Spec, not beyond the given time:
-// until somebody else has a reservation there. Under a policy that gives guarantees it also returns
-// which jobs like these have reservations there until then: the schedd starts them by that time, as
-// it takes jobs in the order of the plan. If JobPrio gives it another order, these count like others.
+// undisturbed returns until when a slot can be lent for flights, not beyond the time wanted: until
+// somebody else has a reservation there. Under a policy that gives guarantees it also returns which jobs
+// like these have reservations there until then, and when: the schedd starts them by that time. Jobs of
+// which that is not sure count like others, unless the slot was lent for as long before.
 func (d *Dispatcher) undisturbed(
-	slot string, is *observe.Spec, like waiting, until backfill.Time,
+	slot *classad.ClassAd, flights []*flight, like waiting, wanted, before backfill.Time,
 ) (backfill.Time, map[backfill.JobID]backfill.Time) {
 	var mine []reservation
-	for _, r := range d.planned[slot] {
+	is, name, until := flights[0].job.Spec, flights[0].rest[0].Slot, max(wanted, before)
+	suits := d.suits(slot, is)
+	for _, r := range d.planned[name] {
 		j := d.belief.Job(r.job)
 		switch {
-		case j == nil || !alike(is, j.Group.Spec) || j.Group.Deferral.Time > 0 || d.guarantees && like.least != like.most:
+		case j == nil || !alike(is, j.Group.Spec) || j.Group.Deferral.Time > 0,
+			d.guarantees && (like.least != like.most || !suits(j.Group.Spec)):
 			until = min(until, r.start)
 		case d.guarantees:
 			mine = append(mine, r)
 		}
 	}
+	until = min(until, max(d.asPlanned(mine, flights), before))
 	// A job that would end after the lease keeps its reservation, and the lease ends before it. The
 	// last to end comes first, so one pass is enough.
 	slices.SortFunc(mine, func(a, b reservation) int { return cmp.Compare(b.end, a.end) })
@@ -267,6 +271,55 @@ func (d *Dispatcher) undisturbed(
 		}
 	}
 	return until, served
+}
+
+// asPlanned returns until when jobs start as planned if their schedd gives the claims of flights, as they
+// become free, to one job after the other in its own order. The plan can have another order, or more
+// jobs at once: on what jobs without a lease leave of the slot.
+func (d *Dispatcher) asPlanned(planned []reservation, flights []*flight) backfill.Time {
+	key := func(r reservation) observe.JobKey { return d.belief.Job(r.job).Key }
+	slices.SortFunc(planned, func(a, b reservation) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), key(a).Compare(key(b)))
+	})
+	free := make([]backfill.Time, len(flights)) // when each claim is, if all jobs take as long as they may
+	for i, f := range flights {
+		free[i] = d.belief.Snapshot().Now + f.job.Spec.Estimate + d.s.StartSlack
+	}
+	for i, r := range planned {
+		if i > 0 && key(r).Compare(key(planned[i-1])) < 0 {
+			return planned[i-1].start
+		}
+		first := slices.Index(free, slices.Min(free))
+		if free[first] > r.start {
+			return r.start
+		}
+		free[first] += r.end - r.start
+	}
+	return backfill.Forever
+}
+
+// suits returns a function that tells whether a lent claim meets the Requirements of a Spec: they may be
+// true of a partitionable slot, and not of the part of it that the first job requested.
+func (d *Dispatcher) suits(slot *classad.ClassAd, is *observe.Spec) func(*observe.Spec) bool {
+	part, known := slot.Clone(), map[*observe.Spec]bool{}
+	if whole, _ := slot.Bool("PartitionableSlot"); whole {
+		part.SetBool("PartitionableSlot", false)
+		part.SetBool("DynamicSlot", true)
+		part.SetString("SlotType", "Dynamic")
+		for i, resource := range d.s.Schema.Resources {
+			if resource != observe.Claims {
+				part.SetInt(negotiator.Attribute(resource), is.Request[i])
+			}
+		}
+	}
+	return func(s *observe.Spec) bool {
+		suits, found := known[s]
+		if !found {
+			suits = classad.Pair{Left: s.Ad, Right: part, MaxSteps: classad.FewSteps}.RightMatchesLeft()
+			known[s] = suits
+		}
+		return suits
+	}
 }
 
 // granted returns until when a lease was granted before; 0 if it was not.

@@ -33,6 +33,8 @@ func offered(tb testing.TB, start string, claims int) *offer {
 	tb.Helper()
 	ad := classad.New()
 	ad.SetString("Name", "a")
+	ad.SetBool("PartitionableSlot", true)
+	ad.SetInt("Memory", 8192)
 	require.NoError(tb, ad.SetExpr("Start", start))
 	o := &offer{ad: ad, free: backfill.Vector{8, 8192, observe.Unlimited}, open: true}
 	for i := range claims {
@@ -72,24 +74,43 @@ func TestLendings(t *testing.T) {
 		want       backfill.Time
 		served     int
 	}{
-		"more of the same waits":     {like: 1, want: 2*place + filling},
-		"much more":                  {like: 10, want: 11*place + filling},
-		"more than a lease can do":   {like: 1000, want: 1200 + filling},
-		"several share it":           {flights: 4, like: 10, want: 4*place + filling},
-		"nothing waits":              {},
-		"others wait as well":        {like: 10, others: true, want: place + contended + filling},
-		"others alone wait":          {others: true},
-		"fewer claims than jobs":     {flights: 4, claims: 1, want: place + filling},
-		"START does not heed leases": {start: "true", like: 1},
-		"no estimate":                {spec: func(s *observe.Spec) { s.Estimate = 0 }, like: 1},
-		"a concurrency limit":        {spec: func(s *observe.Spec) { s.Limits = "sw" }, like: 1},
-		"longer than a lease":        {spec: func(s *observe.Spec) { s.Estimate = 3000 }, like: 1, want: 3040 + filling},
-		"another's place comes":      {like: 10, others: true, reserved: map[int]backfill.Time{0: 300}, want: 300},
-		"another's place comes soon": {like: 10, others: true, reserved: map[int]backfill.Time{0: 102}},
-		"the next has a place":       {like: 10, reserved: map[int]backfill.Time{1: 100}, want: 11*place + filling},
-		"promised, and served":       {like: 3, guarantees: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}, want: 405, served: 3},
-		"promised beyond the lease":  {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 150}, want: 150},
-		"promised another order":     {like: 3, guarantees: true, prio: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}},
+		"more of the same waits":          {like: 1, want: 2*place + filling},
+		"much more":                       {like: 10, want: 11*place + filling},
+		"more than a lease can do":        {like: 1000, want: 1200 + filling},
+		"several share it":                {flights: 4, like: 10, want: 4*place + filling},
+		"nothing waits":                   {},
+		"others wait as well":             {like: 10, others: true, want: place + contended + filling},
+		"others alone wait":               {others: true},
+		"fewer claims than jobs":          {flights: 4, claims: 1, want: place + filling},
+		"START does not heed leases":      {start: "true", like: 1},
+		"no estimate":                     {spec: func(s *observe.Spec) { s.Estimate = 0 }, like: 1},
+		"a concurrency limit":             {spec: func(s *observe.Spec) { s.Limits = "sw" }, like: 1},
+		"longer than a lease":             {spec: func(s *observe.Spec) { s.Estimate = 3000 }, like: 1, want: 3040 + filling},
+		"another's place comes":           {like: 10, others: true, reserved: map[int]backfill.Time{0: 300}, want: 300},
+		"another's place comes soon":      {like: 10, others: true, reserved: map[int]backfill.Time{0: 102}},
+		"the next has a place":            {like: 10, reserved: map[int]backfill.Time{1: 100}, want: 11*place + filling},
+		"promised, and served":            {like: 3, guarantees: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}, want: 405, served: 3},
+		"promised beyond the lease":       {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 150}, want: 150},
+		"promised another order":          {like: 3, guarantees: true, prio: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}},
+		"promised before a claim is free": {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 50}},
+		"promised more than the claims serve": {
+			flights: 2, like: 5, guarantees: true,
+			reserved: map[int]backfill.Time{1: 110, 2: 110, 3: 210, 4: 210, 5: 215}, want: 210, served: 2,
+		},
+		"promised as many as the claims serve": {
+			flights: 2, like: 4, guarantees: true,
+			reserved: map[int]backfill.Time{1: 100, 2: 100, 3: 200, 4: 200}, want: 305, served: 4,
+		},
+		"promised on a core of others": {
+			like: 2, guarantees: true, reserved: map[int]backfill.Time{1: 130, 2: 150}, want: 130,
+		},
+		"promised, and its schedd takes another first": {
+			like: 2, guarantees: true, reserved: map[int]backfill.Time{1: 220, 2: 110}, want: 110,
+		},
+		"promised to one that needs a whole slot": {
+			like: 2, guarantees: true, reserved: map[int]backfill.Time{1: 150, 2: 250}, want: 150,
+			first: func(s *observe.Spec) { require.NoError(t, s.Ad.SetExpr("Requirements", "TARGET.Memory > 1024")) },
+		},
 		"promised to one with a limit": {
 			like: 2, guarantees: true, first: func(s *observe.Spec) { s.Limits = "sw" },
 			reserved: map[int]backfill.Time{1: 150, 2: 250}, want: 150,
