@@ -239,8 +239,9 @@ func TestCalmWorldThatLends(t *testing.T) {
 	}
 }
 
-// keptPromises requires that each job has begun by the earliest start that it was ever promised, even if
-// it has left the plan since. Handing over takes some time in a world of few cycles, lent or not.
+// keptPromises requires that each job has begun by the earliest start that it was ever promised,
+// even if it has left the plan since. Handing over takes some time in a world of few cycles, lent
+// or not.
 func (w *world) keptPromises() {
 	w.t.Helper()
 	for _, j := range w.jobs {

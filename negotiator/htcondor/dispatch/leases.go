@@ -138,14 +138,14 @@ func (d *Dispatcher) lendable(f *flight) bool {
 	return borrows(f.job.Spec) && len(f.rest) == 1 && f.job.Group.Deferral.Time == 0 && !f.handed()
 }
 
-// borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not: what
-// counts the limits does not hear of a job that uses the claim of another.
+// borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not:
+// what counts the limits does not hear of a job that uses the claim of another.
 func borrows(s *observe.Spec) bool {
 	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && s.Estimate > 0
 }
 
-// alike tells whether a job of the second Spec can take the place of a job of the first, whose claim is
-// lent. Jobs of two schedds never have the same Spec.
+// alike tells whether a job of the second Spec can take the place of a job of the first, whose
+// claim is lent. Jobs of two schedds never have the same Spec.
 func alike(a, b *observe.Spec) bool {
 	return a == b || borrows(b) && a.Submitter() == b.Submitter() && slices.Equal(a.Request, b.Request) &&
 		a.Schedd() == b.Schedd()
@@ -236,9 +236,10 @@ func (d *Dispatcher) lend(of track.LeaseOf, flights []*flight, o *offer, q queue
 }
 
 // undisturbed returns until when a slot can be lent for flights, not beyond the time wanted: until
-// somebody else has a reservation there. Under a policy that gives guarantees it also returns which jobs
-// like these have reservations there until then, and when: the schedd starts them by that time. Jobs of
-// which that is not sure count like others, unless the slot was lent for as long before.
+// somebody else has a reservation there. Under a policy that gives guarantees it also returns which
+// jobs like these have reservations there until then, and when: the schedd starts them by that
+// time. Jobs of which that is not sure count like others, unless the slot was lent for as long
+// before.
 func (d *Dispatcher) undisturbed(
 	slot *classad.ClassAd, flights []*flight, like waiting, wanted, before backfill.Time,
 ) (backfill.Time, map[backfill.JobID]backfill.Time) {
@@ -273,9 +274,9 @@ func (d *Dispatcher) undisturbed(
 	return until, served
 }
 
-// asPlanned returns until when jobs start as planned if their schedd gives the claims of flights, as they
-// become free, to one job after the other in its own order. The plan can have another order, or more
-// jobs at once: on what jobs without a lease leave of the slot.
+// asPlanned returns until when jobs start as planned if their schedd gives the claims of flights,
+// as they become free, to one job after the other in its own order. The plan can have another
+// order, or more jobs at once: on what jobs without a lease leave of the slot.
 func (d *Dispatcher) asPlanned(planned []reservation, flights []*flight) backfill.Time {
 	key := func(r reservation) observe.JobKey { return d.belief.Job(r.job).Key }
 	slices.SortFunc(planned, func(a, b reservation) int {
@@ -298,8 +299,8 @@ func (d *Dispatcher) asPlanned(planned []reservation, flights []*flight) backfil
 	return backfill.Forever
 }
 
-// suits returns a function that tells whether a lent claim meets the Requirements of a Spec: they may be
-// true of a partitionable slot, and not of the part of it that the first job requested.
+// suits returns a function that tells whether a lent claim meets the Requirements of a Spec: they
+// may be true of a partitionable slot, and not of the part of it that the first job requested.
 func (d *Dispatcher) suits(slot *classad.ClassAd, is *observe.Spec) func(*observe.Spec) bool {
 	part, known := slot.Clone(), map[*observe.Spec]bool{}
 	if whole, _ := slot.Bool("PartitionableSlot"); whole {
