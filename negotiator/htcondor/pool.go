@@ -248,7 +248,10 @@ func (p *Pool) granted() (negotiator.Delta, bool) {
 }
 
 // Foresee takes in the plan that the matches of the next Act belong to.
-func (p *Pool) Foresee(plan negotiator.Checkpoint) { p.dispatcher.Foresee(plan) }
+func (p *Pool) Foresee(plan negotiator.Checkpoint) {
+	p.belief.Foresee(plan)
+	p.dispatcher.Foresee(plan)
+}
 
 // Act hands the matches over to the schedds. What cannot be handed over now is tried again while
 // Fetch waits; what became of a match shows in what Fetch returns later.

@@ -32,7 +32,15 @@ func (c *comparison) admit(fresh []*Job) {
 	}
 	lineUp(sound)
 	c.account(sound)
-	throttled := c.throttled(sound)
+	unmatched := c.unmatchedInPlan()
+	throttled := c.throttled(sound, unmatched)
+	for _, j := range unmatched {
+		if why, out := throttled[j.ID]; out {
+			c.delta.Removed = append(c.delta.Removed, j.ID)
+			j.Phase = Unknown
+			c.leaveOut(j, why)
+		}
+	}
 	for _, j := range sound {
 		if why, out := throttled[j.ID]; out {
 			c.leaveOut(j, why)
@@ -41,6 +49,38 @@ func (c *comparison) admit(fresh []*Job) {
 		}
 	}
 	c.openOrder()
+}
+
+// Foresee takes in which jobs match no slot in the negotiator's plan.
+func (b *Belief) Foresee(plan negotiator.Checkpoint) {
+	for _, p := range plan.Jobs {
+		if j := b.byID[p.Job.ID]; j != nil {
+			j.unmatched = nil
+			if p.Unmatched && p.Unknown == "" {
+				j.unmatched = j.Spec
+			}
+		}
+	}
+}
+
+// matchesNone tells whether a job is known to match no slot.
+func (j *Job) matchesNone() bool {
+	return j.unmatched != nil && (j.unmatched == j.Group.Spec || j.unmatched.Text == j.Group.Spec.Text)
+}
+
+// unmatchedInPlan returns the waiting jobs that match no slot, in order. If slots have changed,
+// nothing is known of any job until the next plan.
+func (c *comparison) unmatchedInPlan() (all []*Job) {
+	for _, j := range c.jobs {
+		if len(c.delta.SlotsUp) > 0 {
+			j.unmatched = nil
+		}
+		if j.Phase == Waiting && j.matchesNone() {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, (*Job).Compare)
+	return all
 }
 
 // leaveOut notes why a job is not in the plan.
@@ -153,14 +193,16 @@ func (b *Belief) Use() map[string]accountant.Use {
 	return use
 }
 
-// throttled returns which of the fresh jobs a limit keeps out of the queue, and why.
+// throttled returns which jobs a limit keeps out of the queue, and why: fresh ones, and unmatched
+// ones that must leave it. Jobs that match no slot ask last, or those that never run would keep all
+// others from what a quota or a limit has.
 //
 // One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): a schedd
 // that is full drops matches in silence. So no more of its jobs are planned with than it may run. A
 // job that has waited for a while does not count any more, or jobs that cannot run would keep all
 // others out. If more jobs are started than the schedd has room for, the excess leaves the plan
 // until it has.
-func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
+func (c *comparison) throttled(fresh, unmatched []*Job) map[backfill.JobID]string {
 	out := map[backfill.JobID]string{}
 	if c.s.Accounting.Accountant == nil || len(fresh) == 0 {
 		return out
@@ -168,9 +210,13 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 	room := func(j *Job) *accountant.Room { return c.Schedd(j.Key.Schedd).Room }
 	candidate := func(j *Job) accountant.Candidate {
 		spec := j.Group.Spec
-		return accountant.Candidate{
+		one := accountant.Candidate{
 			Submitter: spec.Submitter(), Weight: spec.Weight, Limits: spec.Limited, Room: room(j),
 		}
+		if j.Phase == Waiting && c.now.Began.Sub(j.planned) >= 2*c.s.Patience {
+			one.Room = nil
+		}
+		return one
 	}
 	var runs, admitted, asks []accountant.Candidate
 	for _, j := range c.jobs {
@@ -178,11 +224,9 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 		case Running:
 			runs = append(runs, candidate(j))
 		case Waiting:
-			one := candidate(j)
-			if c.now.Began.Sub(j.planned) >= 2*c.s.Patience {
-				one.Room = nil
+			if !j.matchesNone() {
+				admitted = append(admitted, candidate(j))
 			}
-			admitted = append(admitted, one)
 		case Unknown, Lent:
 			if j.leader == nil && j.Group.Runs() {
 				runs = append(runs, accountant.Candidate{Room: room(j)})
@@ -194,12 +238,25 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 			Submitter: h.spec.Submitter(), Weight: h.spec.Weight, Limits: h.spec.Limited,
 		})
 	}
+	var inTurn, last []*Job
 	for _, j := range fresh {
+		if j.matchesNone() {
+			last = append(last, j)
+		} else {
+			inTurn = append(inTurn, j)
+		}
+	}
+	inTurn = slices.Concat(inTurn, unmatched, last)
+	for _, j := range inTurn {
 		asks = append(asks, candidate(j))
 	}
 	for i, verdict := range c.s.Accounting.Accountant.Admit(c.s.Accounting.Limits, asks, runs, admitted) {
-		if !verdict.Admitted {
-			out[fresh[i].ID] = verdict.Reason
+		switch j := inTurn[i]; {
+		case verdict.Admitted:
+		case j.matchesNone():
+			out[j.ID] = "matches no slot, and leaves to others: " + verdict.Reason
+		default:
+			out[j.ID] = verdict.Reason
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
@@ -128,5 +130,52 @@ func TestLimits(t *testing.T) {
 			"unplanned 3.0 " + room.Full() + ", unplanned 4.0 " + room.Full()},
 		{after: 59, want: "submitted 3.0=#3, proven a×1 for s, unplanned 4.0 " + room.Full()},
 		{after: 1, do: func(p *pool) { p.leaves(1) }, want: "submitted 4.0=#4, completed #1 ran 60, proven a×1 for s"},
+	})
+}
+
+// TestUnmatchedJobsYield says that jobs which match no slot leave what they have of a limit to others
+// that want it, and ask for it last until slots have changed or they were edited.
+func TestUnmatchedJobsYield(t *testing.T) {
+	const full, yields = "limit sw: 2 of 2 in use, 1 wanted", "matches no slot, and leaves to others: "
+	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	edited := is("edited", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	submit := func(clusters ...int64) func(*pool) {
+		return func(p *pool) {
+			for _, cluster := range clusters {
+				p.job(cluster, licensed)
+			}
+		}
+	}
+	unmatched := func(ids ...backfill.JobID) func(*pool) {
+		return func(p *pool) {
+			var plan negotiator.Checkpoint
+			for _, id := range ids {
+				plan.Jobs = append(plan.Jobs, negotiator.JobCheckpoint{
+					Job: &negotiator.Job{ID: id}, Held: "no slot", Unmatched: true,
+				})
+			}
+			p.belief.Foresee(plan)
+		}
+	}
+	begins := step{do: submit(1, 2, 3), want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + full}
+	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + full}
+	followAll(t, func(t *testing.T, _ ...func(*Settings)) *pool { t.Helper(); return accounted(t) }, map[string][]step{
+		"to others":            {begins, yielded, {want: "unplanned 1.0 " + yields + full}},
+		"only to whoever asks": {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
+		"only what others want": {begins, {do: unmatched(1, 2),
+			want: "submitted 3.0=#3, removed #2, unplanned 2.0 " + yields + full}},
+		"and ask last": {begins, yielded, {do: func(p *pool) { submit(4)(p); p.leaves(2) },
+			want: "submitted 4.0=#4, removed #2, unplanned 1.0 " + yields + full}},
+		"and take what is left": {begins, yielded, {do: func(p *pool) { p.leaves(2) }, want: "submitted 1.0=#1, removed #2"}},
+		"until slots have changed": {begins, yielded, {do: func(p *pool) {
+			submit(4)(p)
+			p.leaves(2)
+			p.slot("d")
+		}, want: "up d, submitted 1.0=#1, removed #2, unplanned 4.0 " + full}},
+		"until they were edited": {begins, yielded, {do: func(p *pool) {
+			p.job(1, edited)
+			p.job(4, licensed)
+			p.leaves(2)
+		}, want: "submitted 1.0=#1, removed #2, unplanned 4.0 " + full}},
 	})
 }

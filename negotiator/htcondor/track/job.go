@@ -47,6 +47,10 @@ type Job struct {
 	lease, servedBy *lease
 	serveAt         backfill.Time
 
+	// unmatched is the Spec with which the job matched no slot in the last plan that it was in; nil if
+	// it matched some, or slots have changed since.
+	unmatched *observe.Spec
+
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
 	look    int // number of the last look at the pool that saw the job
