@@ -105,3 +105,24 @@ func TestConcurrencyLimit(t *testing.T) {
 	}
 	require.Equal(t, 3, most, "the limit is another one")
 }
+
+// Jobs that are too large for any slot, or match none, keep no others from what a limit has.
+func TestHopelessJobsLeaveALimit(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
+	w.account(map[string]string{"SW_LIMIT": "2"})
+	submit := func(cpus int64, more string) *sleeper {
+		return w.submit(&sleeper{
+			cpus: cpus, seconds: 10, estimate: 10, extra: "\nConcurrencyLimits = \"sw\"" + more,
+		})
+	}
+	never := []*sleeper{submit(9, ""), submit(1, "\nRequirements = false")}
+	w.pass(4)
+	jobs := []*sleeper{submit(1, ""), submit(1, ""), submit(1, "")}
+	w.pass(80)
+	for _, j := range jobs {
+		require.True(t, j.done)
+	}
+	for _, j := range never {
+		require.Zero(t, j.runs)
+	}
+}

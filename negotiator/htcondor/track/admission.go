@@ -32,9 +32,9 @@ func (c *comparison) admit(fresh []*Job) {
 	}
 	lineUp(sound)
 	c.account(sound)
-	unmatched := c.unmatchedInPlan()
-	throttled := c.throttled(sound, unmatched)
-	for _, j := range unmatched {
+	held := c.heldInPlan()
+	throttled := c.throttled(sound, held)
+	for _, j := range held {
 		if why, out := throttled[j.ID]; out {
 			c.delta.Removed = append(c.delta.Removed, j.ID)
 			j.Phase = Unknown
@@ -51,31 +51,34 @@ func (c *comparison) admit(fresh []*Job) {
 	c.openOrder()
 }
 
-// Foresee takes in which jobs match no slot in the negotiator's plan.
+// Foresee takes in which jobs no slot can run, by the negotiator's plan.
 func (b *Belief) Foresee(plan negotiator.Checkpoint) {
 	for _, p := range plan.Jobs {
 		if j := b.byID[p.Job.ID]; j != nil {
-			j.unmatched = nil
-			if p.Unmatched && p.Unknown == "" {
-				j.unmatched = j.Spec
+			j.hopeless = nil
+			if p.Held != "" && p.Unknown == "" {
+				j.hopeless, j.why = j.Spec, p.Held
+			}
+			if p.Unmatched {
+				j.why = "matches no slot"
 			}
 		}
 	}
 }
 
-// matchesNone tells whether a job is known to match no slot.
-func (j *Job) matchesNone() bool {
-	return j.unmatched != nil && (j.unmatched == j.Group.Spec || j.unmatched.Text == j.Group.Spec.Text)
+// cannotRun tells whether no slot is known that can run a job.
+func (j *Job) cannotRun() bool {
+	return j.hopeless != nil && (j.hopeless == j.Group.Spec || j.hopeless.Text == j.Group.Spec.Text)
 }
 
-// unmatchedInPlan returns the waiting jobs that match no slot, in order. If slots have changed,
-// nothing is known of any job until the next plan.
-func (c *comparison) unmatchedInPlan() (all []*Job) {
+// heldInPlan returns the waiting jobs that no slot can run, in order. If slots have changed, nothing
+// is known of any job until the next plan.
+func (c *comparison) heldInPlan() (all []*Job) {
 	for _, j := range c.jobs {
 		if len(c.delta.SlotsUp) > 0 {
-			j.unmatched = nil
+			j.hopeless = nil
 		}
-		if j.Phase == Waiting && j.matchesNone() {
+		if j.Phase == Waiting && j.cannotRun() {
 			all = append(all, j)
 		}
 	}
@@ -193,8 +196,8 @@ func (b *Belief) Use() map[string]accountant.Use {
 	return use
 }
 
-// throttled returns which jobs a limit keeps out of the queue, and why: fresh ones, and unmatched
-// ones that must leave it. Jobs that match no slot ask last, or those that never run would keep all
+// throttled returns which jobs a limit keeps out of the queue, and why: fresh ones, and held ones
+// that must leave it. Jobs that no slot can run ask last, or those that never run would keep all
 // others from what a quota or a limit has.
 //
 // One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): a schedd
@@ -202,7 +205,7 @@ func (b *Belief) Use() map[string]accountant.Use {
 // job that has waited for a while does not count any more, or jobs that cannot run would keep all
 // others out. If more jobs are started than the schedd has room for, the excess leaves the plan
 // until it has.
-func (c *comparison) throttled(fresh, unmatched []*Job) map[backfill.JobID]string {
+func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 	out := map[backfill.JobID]string{}
 	if c.s.Accounting.Accountant == nil || len(fresh) == 0 {
 		return out
@@ -224,7 +227,7 @@ func (c *comparison) throttled(fresh, unmatched []*Job) map[backfill.JobID]strin
 		case Running:
 			runs = append(runs, candidate(j))
 		case Waiting:
-			if !j.matchesNone() {
+			if !j.cannotRun() {
 				admitted = append(admitted, candidate(j))
 			}
 		case Unknown, Lent:
@@ -240,21 +243,21 @@ func (c *comparison) throttled(fresh, unmatched []*Job) map[backfill.JobID]strin
 	}
 	var inTurn, last []*Job
 	for _, j := range fresh {
-		if j.matchesNone() {
+		if j.cannotRun() {
 			last = append(last, j)
 		} else {
 			inTurn = append(inTurn, j)
 		}
 	}
-	inTurn = slices.Concat(inTurn, unmatched, last)
+	inTurn = slices.Concat(inTurn, held, last)
 	for _, j := range inTurn {
 		asks = append(asks, candidate(j))
 	}
 	for i, verdict := range c.s.Accounting.Accountant.Admit(c.s.Accounting.Limits, asks, runs, admitted) {
 		switch j := inTurn[i]; {
 		case verdict.Admitted:
-		case j.matchesNone():
-			out[j.ID] = "matches no slot, and leaves to others: " + verdict.Reason
+		case j.cannotRun():
+			out[j.ID] = j.why + ", and leaves to others: " + verdict.Reason
 		default:
 			out[j.ID] = verdict.Reason
 		}

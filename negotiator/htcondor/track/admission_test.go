@@ -133,9 +133,9 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestUnmatchedJobsYield says that jobs which match no slot leave what they have of a limit to others
-// that want it, and ask for it last until slots have changed or they were edited.
-func TestUnmatchedJobsYield(t *testing.T) {
+// TestHopelessJobsYield says that jobs which no slot can run leave what they have of a limit to
+// others that want it, and ask for it last until slots have changed or they were edited.
+func TestHopelessJobsYield(t *testing.T) {
 	const full, yields = "limit sw: 2 of 2 in use, 1 wanted", "matches no slot, and leaves to others: "
 	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
 	edited := is("edited", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
@@ -146,27 +146,40 @@ func TestUnmatchedJobsYield(t *testing.T) {
 			}
 		}
 	}
-	unmatched := func(ids ...backfill.JobID) func(*pool) {
+	foresee := func(as negotiator.JobCheckpoint, ids ...backfill.JobID) func(*pool) {
 		return func(p *pool) {
 			var plan negotiator.Checkpoint
 			for _, id := range ids {
-				plan.Jobs = append(plan.Jobs, negotiator.JobCheckpoint{
-					Job: &negotiator.Job{ID: id}, Held: "no slot", Unmatched: true,
-				})
+				as.Job = &negotiator.Job{ID: id}
+				plan.Jobs = append(plan.Jobs, as)
 			}
 			p.belief.Foresee(plan)
 		}
 	}
+	unmatched := func(ids ...backfill.JobID) func(*pool) {
+		return foresee(negotiator.JobCheckpoint{Held: "no slot", Unmatched: true}, ids...)
+	}
+	large := foresee(negotiator.JobCheckpoint{Held: "is too large"}, 1)
+	unknown := foresee(negotiator.JobCheckpoint{Held: "no slot", Unknown: "too expensive"}, 1)
 	begins := step{do: submit(1, 2, 3), want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + full}
 	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + full}
 	followAll(t, func(t *testing.T, _ ...func(*Settings)) *pool { t.Helper(); return accounted(t) }, map[string][]step{
-		"to others":            {begins, yielded, {want: "unplanned 1.0 " + yields + full}},
-		"only to whoever asks": {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
-		"only what others want": {begins, {do: unmatched(1, 2),
-			want: "submitted 3.0=#3, removed #2, unplanned 2.0 " + yields + full}},
-		"and ask last": {begins, yielded, {do: func(p *pool) { submit(4)(p); p.leaves(2) },
-			want: "submitted 4.0=#4, removed #2, unplanned 1.0 " + yields + full}},
-		"and take what is left": {begins, yielded, {do: func(p *pool) { p.leaves(2) }, want: "submitted 1.0=#1, removed #2"}},
+		"to others": {begins, yielded, {want: "unplanned 1.0 " + yields + full}},
+		"of any reason": {begins, {
+			do: large, want: "submitted 3.0=#3, removed #1, unplanned 1.0 is too large, and leaves to others: " + full,
+		}},
+		"not before it is known": {begins, {do: unknown, want: "unplanned 3.0 " + full}},
+		"only to whoever asks":   {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
+		"only what others want": {begins, {
+			do: unmatched(1, 2), want: "submitted 3.0=#3, removed #2, unplanned 2.0 " + yields + full,
+		}},
+		"and ask last": {begins, yielded, {
+			do:   func(p *pool) { submit(4)(p); p.leaves(2) },
+			want: "submitted 4.0=#4, removed #2, unplanned 1.0 " + yields + full,
+		}},
+		"and take what is left": {begins, yielded, {
+			do: func(p *pool) { p.leaves(2) }, want: "submitted 1.0=#1, removed #2",
+		}},
 		"until slots have changed": {begins, yielded, {do: func(p *pool) {
 			submit(4)(p)
 			p.leaves(2)

@@ -47,9 +47,10 @@ type Job struct {
 	lease, servedBy *lease
 	serveAt         backfill.Time
 
-	// unmatched is the Spec with which the job matched no slot in the last plan that it was in; nil if
-	// it matched some, or slots have changed since.
-	unmatched *observe.Spec
+	// hopeless is the Spec with which no slot could run the job in the last plan that it was in, and
+	// why that was so; nil if some could, or slots have changed since.
+	hopeless *observe.Spec
+	why      string
 
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
