@@ -127,7 +127,8 @@ func gangsWithoutSchedd(t *testing.T, pool *ourPool) {
 }
 
 // TestGangsOfProcs runs gangs of two procs: one of which the second has larger nodes, behind a job
-// that keeps it waiting, and one of the kind that HTCondor's own test has.
+// that keeps it waiting, one of the kind that HTCondor's own test has, and one of which the second is
+// on hold.
 func TestGangsOfProcs(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"NODES=4", "SLOTS=consumption"}, forGangs, []scenario{{"of two procs", gangsOfProcs}})
@@ -141,6 +142,8 @@ func gangsOfProcs(t *testing.T, pool *ourPool) {
 	larger := pool.Submit("bob", gang(5, 1, 4, estimate+"5")+fmt.Sprintf(another, 3, 8))
 	alike := pool.Submit("carol", gang(2, 4, 1, estimate+"2")+fmt.Sprintf(another, 1, 1))
 	pool.WaitDone(2*time.Minute, slices.Concat(one, larger, alike)...)
+	onHold := pool.Submit("alice", gang(2, 2, 1, estimate+"2")+"\nhold = true"+fmt.Sprintf(another, 2, 1))
+	pool.WaitDone(2*time.Minute, onHold...)
 	audit := pool.Audit()
 	given := func(gang []pooltest.JobID) (cpus []int) { // condor_submit names the first proc alone
 		for _, run := range audit.Runs {
@@ -153,4 +156,5 @@ func gangsOfProcs(t *testing.T, pool *ourPool) {
 	}
 	require.Equal(t, []int{4, 8, 8, 8}, given(larger))
 	require.Equal(t, []int{1, 1, 1, 1, 1}, given(alike))
+	require.Equal(t, []int{1, 1, 1, 1}, given(onHold), "its schedd starts the proc that is on hold as well")
 }
