@@ -126,7 +126,11 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	o.ranks.put(ad)
 	t := o.read[s.Name]
-	t.refers = o.slotReferences(ad)
+	var needs []string
+	if partitionable {
+		needs = o.giveBack(ad)
+	}
+	t.refers = append(o.slotReferences(ad), needs...)
 	grew = o.slotRefers(t)
 	return grew, o.makeAd(s, ad, open)
 }

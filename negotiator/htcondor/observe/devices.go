@@ -1,0 +1,81 @@
+package observe
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// perDevice are the properties in which devices of one kind differ.
+var perDevice = []string{"Id", "DeviceUuid", "DevicePciBusId"}
+
+// notInNames matches what a startd replaces by _ in the names of devices' properties.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// mostDevices bounds what one startd has all slots asked for.
+const mostDevices = 64
+
+// giveBack has the ad of a partitionable slot list all of its devices as available, such as GPUs,
+// whatever is in use, as its amounts are those of the whole slot: a startd lists those that are free
+// (AvailableGPUs), so a job with require_gpus would match no slot, and have no start time, while all
+// are taken. It does so only if the devices are of one kind. Else a job would be planned onto a free
+// device of the wrong kind.
+//
+// It returns the attributes that it needs, which are asked for only if something refers to the list.
+func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
+	for _, resource := range o.s.Schema.Resources {
+		tag := negotiator.Attribute(resource)
+		if !o.slotAttributes.asked(strings.ToLower("Available" + tag)) {
+			continue
+		}
+		needs = append(needs, "Assigned"+tag, "Offline"+tag)
+		devices, offline := idsOf(ad, "Assigned"+tag), idsOf(ad, "Offline"+tag)
+		if len(devices) > mostDevices {
+			continue
+		}
+		var names []string
+		for _, id := range devices {
+			if !slices.Contains(offline, id) {
+				names = append(names, notInNames.ReplaceAllString(tag+"_"+id, "_"))
+			}
+		}
+		needs = append(needs, names...)
+		if len(names) > 0 && ofOneKind(ad, names) {
+			_ = ad.SetExpr("Available"+tag, "{"+strings.Join(names, ", ")+"}") // names of that form can be read
+		}
+	}
+	return needs
+}
+
+// idsOf returns the devices that an attribute lists: GPU-1,GPU-2.
+func idsOf(ad *classad.ClassAd, attribute string) []string {
+	list, _ := ad.Text(attribute)
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// ofOneKind tells whether the ad has the properties of all devices of these names, and they differ in
+// nothing else than perDevice.
+func ofOneKind(ad *classad.ClassAd, names []string) bool {
+	var first string
+	for i, name := range names {
+		properties, known := ad.Eval(name, nil).Ad()
+		if !known {
+			return false
+		}
+		for _, own := range perDevice {
+			properties.Delete(own)
+		}
+		kind := properties.Format(ast.Long)
+		if i == 0 {
+			first = kind
+		}
+		if kind != first {
+			return false
+		}
+	}
+	return true
+}
