@@ -233,8 +233,8 @@ func (t *tree) sortKey(g *group) float64 {
 		ad.SetReal("GroupQuota", g.quota)
 		ad.SetReal("GroupResourcesInUse", g.used)
 		ad.SetReal("GroupResourcesAllocated", g.allocated)
-		ad.Set("SortExpr", t.sort)
-		if key, ok := ad.Eval("SortExpr", nil).Number(); ok {
+		key, ok := t.sort.Eval(classad.Scope{My: ad, MaxSteps: classad.FewSteps}).Number()
+		if ok && !math.IsNaN(key) {
 			return key
 		}
 		return math.MaxFloat32

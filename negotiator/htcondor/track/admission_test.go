@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 // TestHopelessJobsYield says that jobs which no slot can run leave what they have of a limit to
 // others that want it, and ask for it last until slots have changed or they were edited.
 func TestHopelessJobsYield(t *testing.T) {
-	const full, yields = "limit sw: 2 of 2 in use, 1 wanted", "matches no slot, and leaves to others: "
+	const full, yields = "2 of 2 in use, 1 wanted: concurrency limit sw reached", "matches no slot, and leaves to others: "
 	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
 	edited := is("edited", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
 	submit := func(clusters ...int64) func(*pool) {
