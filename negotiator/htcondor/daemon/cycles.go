@@ -26,6 +26,7 @@ type cycles struct {
 	now        Cycle
 	cpu        time.Duration          // of the process as the cycle began
 	checkpoint *negotiator.Checkpoint // of this cycle; nil until it is saved
+	lost       []track.Broken         // guarantees that leases have broken by this cycle
 }
 
 // clockPatience is how far the clock may be put back. The schedule stands still until the clock has
@@ -129,7 +130,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	now.Unplanned += r.Unmatched
 	problems := slices.Concat(facts.Problems, unbearable(r))
 	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()
-	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)
+	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)+len(c.lost)
 	started := fmt.Sprint("started=", now.Started)
 	if d.o.Observe { // the jobs go on waiting
 		started = fmt.Sprint("would_start=", now.Started)
@@ -152,6 +153,9 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
+		}
+		if len(c.lost) > 0 {
+			s.broken["lease"] += len(c.lost)
 		}
 	})
 	c.report(r, started, problems)
@@ -191,13 +195,19 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 		}
 		log.Debug(what, "job", m.Job.Name, "slots", m.Placement.String())
 	}
+	broken := func(name string, promised, now backfill.Time, cause string) {
+		log.Warn("a guarantee is broken", "job", name, "promised", clock(promised, r.Delta.Now, time.Local),
+			"now", clock(now, r.Delta.Now, time.Local), "cause", cause)
+	}
+	for _, b := range c.lost {
+		broken(b.Job, b.Promised, b.Now, "lease")
+	}
 	for _, b := range r.Decision.Broken {
 		name := fmt.Sprint(b.Job.ID)
 		if job := c.d.n.Job(b.Job.ID); job != nil {
 			name = job.Name
 		}
-		log.Warn("a guarantee is broken", "job", name, "promised", clock(b.Promised, r.Delta.Now, time.Local),
-			"now", clock(b.Now, r.Delta.Now, time.Local), "cause", b.Cause)
+		broken(name, b.Promised, b.Now, b.Cause.String())
 	}
 	c.reportHeld(r)
 	for _, p := range problems {
@@ -251,7 +261,7 @@ func (c *cycles) save() {
 	c.now.PlanCPU = cpu() - c.cpu // the decision was made just now
 	checkpoint := c.d.n.Checkpoint()
 	c.checkpoint = &checkpoint
-	c.pool.Foresee(checkpoint)
+	c.lost = c.pool.Foresee(checkpoint)
 	if c.d.o.State != nil {
 		saved := c.pool.Saved(checkpoint)
 		if err := c.d.o.State.Save(saved); err != nil {

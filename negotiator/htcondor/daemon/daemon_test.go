@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // begin is a first delta: a slot, a job that fits, and one that must wait.
@@ -153,6 +154,14 @@ func TestBroken(t *testing.T) {
 	poll.Contains(t, "a guarantee is broken: job=2.0 promised=", log.String)
 	require.Contains(t, log.String(), "cause=overrun")
 	n, _ := d.Ad().Int("BackfillGuaranteesBrokenOverrun")
+	require.EqualValues(t, 1, n)
+	require.NotContains(t, log.String(), "cause=lease")
+
+	w.lose(track.Broken{Job: "3.0", Promised: 1300, Now: 1400})
+	w.deltas <- negotiator.Delta{Now: 1201}
+	poll.Contains(t, "cause=lease", log.String)
+	require.Contains(t, log.String(), "a guarantee is broken: job=3.0 promised=")
+	n, _ = d.Ad().Int("BackfillGuaranteesBrokenLease")
 	require.EqualValues(t, 1, n)
 }
 

@@ -50,6 +50,7 @@ type world struct {
 	others  []observe.Other
 	slots   []string // ads of slots as the collector knows them
 	deaf    bool     // the collector answers no queries for slots
+	lost    []track.Broken
 	// unplanned does not change.
 	unplanned []track.Unplanned
 	ads       []*classad.ClassAd
@@ -131,7 +132,19 @@ func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Che
 	return m, nil
 }
 
-func (w *world) Foresee(negotiator.Checkpoint) {}
+func (w *world) Foresee(negotiator.Checkpoint) (broken []track.Broken) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	broken, w.lost = w.lost, nil
+	return broken
+}
+
+// lose has a lease break a guarantee by the next cycle.
+func (w *world) lose(b track.Broken) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = append(w.lost, b)
+}
 
 func (w *world) Saved(m negotiator.Checkpoint) *track.SavedState {
 	saved := &track.SavedState{Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees}

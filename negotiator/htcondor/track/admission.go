@@ -51,10 +51,12 @@ func (c *comparison) admit(fresh []*Job) {
 	c.openOrder()
 }
 
-// Foresee takes in which jobs no slot can run, by the negotiator's plan.
-func (b *Belief) Foresee(plan negotiator.Checkpoint) {
+// Foresee takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
+// returns the guarantees that leases have broken.
+func (b *Belief) Foresee(plan negotiator.Checkpoint) (broken []Broken) {
 	for _, p := range plan.Jobs {
 		if j := b.byID[p.Job.ID]; j != nil {
+			broken = append(broken, j.promise(p)...)
 			j.hopeless = nil
 			if p.Held != "" && p.Unknown == "" {
 				j.hopeless, j.why = j.Spec, p.Held
@@ -64,6 +66,7 @@ func (b *Belief) Foresee(plan negotiator.Checkpoint) {
 			}
 		}
 	}
+	return broken
 }
 
 // cannotRun tells whether no slot is known that can run a job.

@@ -178,6 +178,48 @@ func TestServedByLease(t *testing.T) {
 	)
 }
 
+// TestGuaranteeBrokenByLease: a job that a lease did not serve is planned anew, and is told of if it is
+// promised a later start than before.
+func TestGuaranteeBrokenByLease(t *testing.T) {
+	plan := func(j negotiator.JobCheckpoint) negotiator.Checkpoint {
+		j.Job = &negotiator.Job{ID: 3, Name: "3.0"}
+		return negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{j}}
+	}
+	promised := func(at backfill.Time) negotiator.JobCheckpoint {
+		return negotiator.JobCheckpoint{Promised: true, Guarantee: begin + at}
+	}
+	for name, c := range map[string]struct {
+		edited bool
+		plans  []negotiator.JobCheckpoint // after the job came back
+		want   []Broken
+	}{
+		"promised a later start":    {plans: []negotiator.JobCheckpoint{promised(81), promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 81}}},
+		"promised the same start":   {plans: []negotiator.JobCheckpoint{promised(80), promised(90)}},
+		"started at once":           {plans: []negotiator.JobCheckpoint{{Running: true, Start: begin + 60}}},
+		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Running: true, Start: begin + 90}}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
+		"promised nothing at first": {plans: []negotiator.JobCheckpoint{{Held: "for a while"}, promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
+		"edited meanwhile":          {edited: true, plans: []negotiator.JobCheckpoint{promised(90)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := on(t, 3)
+			require.Empty(t, p.belief.Foresee(plan(promised(80))))
+			p.lease("a", 900, map[backfill.JobID]backfill.Time{3: begin + 60}, 1, 2)
+			p.now = p.now.Add(61 * time.Second)
+			if c.edited {
+				p.job(3, is("edited", func(s *observe.Spec) { s.Estimate = 7 }))
+			}
+			p.lent(1, "slot1_1@a")
+			p.lent(2, "slot1_2@a")
+			require.Contains(t, p.look(), "submitted 3.0=#3")
+			var broken []Broken
+			for _, j := range c.plans {
+				broken = append(broken, p.belief.Foresee(plan(j))...)
+			}
+			require.Equal(t, c.want, broken)
+		})
+	}
+}
+
 // Users are charged for claims that are lent to them, and estimators learn from all jobs that ran.
 func TestLeaseIsChargedAndTeaches(t *testing.T) {
 	p := on(t, 3)
