@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
 // TestStaged stages what HTCondor's own tests ask of a negotiator (job_core_niceuser,
@@ -93,14 +94,15 @@ func customResources(t *testing.T, pool *ourPool) {
 }
 
 // requireGPUs checks that a job gets GPUs of the kind that it asks for, that one which asks for
-// another kind goes on waiting, and that one whose kind is taken gets it later.
+// another kind goes on waiting, and that one whose kind is taken has a reservation and gets it later.
 func requireGPUs(t *testing.T, pool *ourPool) {
 	t.Helper()
 	gpu := func(count int, of string) []pooltest.JobID {
-		return pool.Submit("alice", sleep(5, 0, count, estimate+"5", "request_gpus = 1", "require_gpus = "+of))
+		return pool.Submit("alice", sleep(15, 0, count, estimate+"15", "request_gpus = 1", "require_gpus = "+of))
 	}
 	never := gpu(1, "Capability >= 99")
 	jobs := gpu(3, "Capability > 0.5")
+	poll.Contains(t, "reserved", func() string { return pool.As("alice", "negotiator", "start-times") })
 	pool.WaitDone(2*time.Minute, jobs...)
 	require.Equal(t, 2, most(pool.Audit(), jobs...))
 	require.Equal(t, pooltest.Idle, pool.Statuses()[never[0]])
