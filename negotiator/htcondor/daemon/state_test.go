@@ -170,20 +170,20 @@ func TestCorruptions(t *testing.T) {
 	}
 }
 
-// TestEveryByteOfTheState flips a bit of bytes all over a state, and cuts it off at lengths all over it:
-// each time the log names the file, or the state is what was written. It does so at all bytes of the
-// pages' headers, and at a part of the others; with EVERY_BYTE=1 in the environment at all of them, which
-// takes minutes.
+// TestEveryByteOfTheState flips a bit of bytes all over a state, and cuts it off at lengths all
+// over it: each time the log names the file, or the state is what was written. It does so at all
+// bytes of the pages' headers, and at a part of the others; with EVERY_BYTE=1 in the environment at
+// all of them, which takes minutes.
 func TestEveryByteOfTheState(t *testing.T) {
 	folder, page := t.TempDir(), os.Getpagesize()
 	path := filepath.Join(folder, databaseFile)
 	s, err := OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.NoError(t, err)
 	for round := range 3 { // so that there are free pages, and pages that were written twice
-		var a *accountant.Accountant
-		a, err = s.Accountant(accountant.DefaultSettings())
-		require.NoError(t, err)
-		require.NoError(t, a.Update(time.Unix(int64(round)*1000, 0), map[string]accountant.Use{"user@d": {Slots: 1, Weight: 8}}))
+		a, failed := s.Accountant(accountant.DefaultSettings())
+		require.NoError(t, failed)
+		use := map[string]accountant.Use{"user@d": {Slots: 1, Weight: 8}}
+		require.NoError(t, a.Update(time.Unix(int64(round)*1000, 0), use))
 		require.NoError(t, s.Learn([]estimate.Ended{{Job: estimate.Job{Name: "job", Requested: 100}, Ran: 7, At: 9}}))
 		saved := promises()
 		saved.Jobs, saved.Now = saved.Jobs[round:10], saved.Now+1

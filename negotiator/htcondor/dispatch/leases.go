@@ -394,7 +394,8 @@ func lends(ad *classad.ClassAd) bool {
 	return ok && strings.Contains(strings.ToLower(start.String()), strings.ToLower(leaseAttribute))
 }
 
-// manyWaiting is how many more jobs than slots may wait until it matters that no claim is lent to them.
+// manyWaiting is how many more jobs than slots may wait until it matters that no claim is lent to
+// them.
 const manyWaiting = 20
 
 // noteDeaf notes which of the slots, whose START does not heed leases, would be lent for a job with

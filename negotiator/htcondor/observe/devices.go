@@ -57,8 +57,8 @@ func idsOf(ad *classad.ClassAd, attribute string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// ofOneKind tells whether the ad has the properties of all devices of these names, and they differ in
-// nothing else than perDevice.
+// ofOneKind tells whether the ad has the properties of all devices of these names, and they differ
+// in nothing else than perDevice.
 func ofOneKind(ad *classad.ClassAd, names []string) bool {
 	var first string
 	for i, name := range names {

@@ -25,9 +25,9 @@ var errUnlike = errors.New("the procs of its cluster differ in more than machine
 var errHeadless = errors.New("its schedd starts the procs of a gang's cluster only while proc 0 of it waits, " +
 	"and that is on hold or gone: release it, or submit the gang anew")
 
-// Join returns a Group for a gang with these members, by ascending proc. The first of them that is not
-// on hold stands for all; there must be one. The nodes of all members count, and each node takes the
-// most that any of them requests, of each resource.
+// Join returns a Group for a gang with these members, by ascending proc. The first of them that is
+// not on hold stands for all; there must be one. The nodes of all members count, and each node
+// takes the most that any of them requests, of each resource.
 //
 // That is what the schedd asks for (computeSchedule in HTCondor's dedicated_scheduler.cpp): if proc 0
 // is idle, it takes all procs up to the first that is missing, whatever their JobStatus. If proc 0 is

@@ -49,8 +49,8 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 	}
 }
 
-// present tells whether a proc of a gang is a job by itself, waiting or running: one that is on hold only
-// counts as a part of its gang.
+// present tells whether a proc of a gang is a job by itself, waiting or running: one that is on
+// hold only counts as a part of its gang.
 func present(m observe.Member) bool { return !m.Group.OnHold() }
 
 // isPart notes that a job is planned with as a part of a gang, and not by itself any more.
