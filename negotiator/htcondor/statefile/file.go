@@ -86,7 +86,9 @@ func open(path string) (f *File, err error) {
 			err = fmt.Errorf("%w: %v", ErrDamaged, r)
 		}
 		if err != nil && file != nil {
-			_ = file.Close() // bbolt leaves it open, and locked, when it panics
+			// When bbolt panics, it leaves the file open and mapped, and what is mapped stays locked.
+			_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+			_ = file.Close()
 		}
 	}()
 	f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{

@@ -167,6 +167,69 @@ func TestEveryPage(t *testing.T) {
 	require.Positive(t, how["harmless"], "some pages are free")
 }
 
+// TestEveryLengthAndByte cuts a small file at every length, and flips each byte: all those that say
+// how the file is laid out, and every 23rd of the others. Either the damage is told, or the
+// records are the very same.
+func TestEveryLengthAndByte(t *testing.T) {
+	dir := t.TempDir()
+	f := wholeFile(t, filepath.Join(dir, "whole"))
+	for round := range 3 {
+		require.NoError(t, f.Update(func(tx *Tx) error {
+			for _, bucket := range []string{"small", "many", "long"} {
+				b, err := tx.Make(bucket)
+				require.NoError(t, err)
+				for i := range map[string]int{"small": 1, "many": 60, "long": 2}[bucket] {
+					require.NoError(t, b.Put(strconv.Itoa(i), []byte(strings.Repeat(strconv.Itoa(round), 100))))
+				}
+			}
+			return nil
+		}))
+	}
+	want := records(t, f)
+	require.NoError(t, f.Close())
+	whole, err := os.ReadFile(filepath.Join(dir, "whole"))
+	require.NoError(t, err)
+	told := func(damaged []byte, what string, at int) bool {
+		if _, wrong := check(damaged); wrong != nil { // Open begins with it, and it is quick
+			require.ErrorIs(t, wrong, ErrDamaged)
+			return true
+		}
+		f, wrong := Open(given(t, dir, damaged))
+		if wrong != nil {
+			require.ErrorIs(t, wrong, ErrDamaged)
+			require.ErrorContains(t, wrong, dir)
+			return true
+		}
+		defer f.Close() //nolint:errcheck // the file is thrown away
+		if f.Note() != "" || len(f.Damaged()) > 0 {
+			return true
+		}
+		require.Equal(t, want, records(t, f), "%s %d passes in silence", what, at)
+		return false
+	}
+	h, _, err := newest(whole)
+	require.NoError(t, err)
+	used := int(h.high) * pageLength
+	for length := range whole {
+		if length <= used || length%101 == 0 {
+			require.Equal(t, length < used, told(whole[:length], "the length", length), length)
+		}
+	}
+	silent, damaged := 0, slices.Clone(whole)
+	for at := range used {
+		if at%pageLength >= 128 && at%23 > 0 {
+			continue
+		}
+		damaged[at] ^= 0xFF
+		if !told(damaged, "byte", at) {
+			silent++
+		}
+		damaged[at] = whole[at]
+	}
+	require.Less(t, silent, used/2, "most bytes matter")
+	t.Logf("%d bytes in use of %d; %d flips do no harm", used, len(whole), silent)
+}
+
 // TestATreeThatBitesItsTail has branches lead to themselves, on which bbolt would go on for ever.
 func TestATreeThatBitesItsTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
