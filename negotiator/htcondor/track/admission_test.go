@@ -185,6 +185,10 @@ func TestHopelessJobsYield(t *testing.T) {
 			p.leaves(2)
 			p.slot("d")
 		}, want: "up d, submitted 1.0=#1, removed #2, unplanned 4.0 " + full}},
+		"not as they are told of anew": {begins, {
+			do:   func(p *pool) { unmatched(1)(p); p.job(1, licensed, func(g *observe.Group) { g.Submit-- }) },
+			want: "changed #1, unplanned 3.0 " + full,
+		}},
 		"until they were edited": {begins, yielded, {do: func(p *pool) {
 			p.job(1, edited)
 			p.job(4, licensed)

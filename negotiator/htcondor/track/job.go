@@ -124,6 +124,7 @@ func (b *Belief) report(j *Job, is Phase, ahead backfill.Time) *negotiator.Job {
 	if is == Waiting {
 		j.servedBy = nil
 	}
+	j.hopeless = nil // until the next plan
 	spec := j.Group.Spec
 	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, is, spec.Estimate, ahead
 	return b.described(j)
