@@ -110,7 +110,7 @@ func TestSharesOutliveRestart(t *testing.T) {
 			words := strings.Fields(known())
 			return len(words) == 4 && words[1] == "123.0" && words[3] != "0.0"
 		})
-		pool.negotiates(3) // until all of the job is accounted for
+		pool.moreCycles(3) // until all of the job is accounted for
 		before := known()
 		t.Log(before)
 		pool.Down()
