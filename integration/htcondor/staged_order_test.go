@@ -2,7 +2,6 @@ package htcondor_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -84,39 +83,4 @@ func inLots(of int) func(*testing.T, *ourPool) {
 			require.Len(t, runsOf(audit, j), 1, "no claim was in vain")
 		}
 	}
-}
-
-// TestSharesOutliveRestart stages job_negotiator_restart: what is known of users is the same after
-// HTCondor was restarted.
-func TestSharesOutliveRestart(t *testing.T) {
-	t.Parallel()
-	bothRun(t, []string{"CPUS=2"}, "BACKFILL_POLICY = easy", []scenario{{"job_negotiator_restart", func(t *testing.T, pool *ourPool) {
-		t.Helper()
-		jobs := pool.Submit("alice", sleep(3, 2, 1, estimate+"3"))
-		pool.WaitDone(time.Minute, jobs...)
-		known := func() string {
-			all := pool.As("root", "condor_userprio", "-allusers", "-af", "Name", "PriorityFactor", "Ceiling",
-				"WeightedAccumulatedUsage")
-			for line := range strings.Lines(all) {
-				if strings.HasPrefix(line, "alice@pool.test ") {
-					return line
-				}
-			}
-			return ""
-		}
-		pool.As("root", "condor_userprio", "-setfactor", "alice@pool.test", "123")
-		pool.As("root", "condor_userprio", "-setceil", "alice@pool.test", "7")
-		pool.Wait("usage", time.Minute, func() bool {
-			words := strings.Fields(known())
-			return len(words) == 4 && words[1] == "123.0" && words[3] != "0.0"
-		})
-		pool.moreCycles(3) // until all of the job is accounted for
-		before := known()
-		t.Log(before)
-		pool.Down()
-		pool.Up()
-		pool.Wait("the negotiator", time.Minute, func() bool { return len(pool.Ads("-negotiator")) == 1 })
-		pool.Wait("the same as before", time.Minute, func() bool { return known() == before })
-		pool.WaitDone(time.Minute, pool.Submit("alice", sleep(1, 2, 1, estimate+"1"))...)
-	}}})
 }

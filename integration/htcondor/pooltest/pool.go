@@ -182,11 +182,13 @@ func (p *Pool) Up(settings ...string) {
 	})
 }
 
-// Down stops the pool: running jobs go back to the queue. Up starts it again.
+// Down stops the pool: running jobs go back to the queue. Up starts it again. A pool that is down at the
+// end of its test is not audited.
 func (p *Pool) Down() {
 	p.t.Helper()
 	p.script(time.Minute, "stop", p.Dir)
 	<-p.ended
+	p.process = nil
 }
 
 // Config changes settings of the running pool and makes its daemons read them.
@@ -253,13 +255,11 @@ func (p *Pool) number(setting string) int {
 
 // end audits the pool, keeps its logs if the test failed, and deletes it.
 func (p *Pool) end() {
-	if p.process != nil {
-		if !p.t.Failed() {
-			p.Audit().Check(p.t)
-		}
-		if p.t.Failed() {
-			p.keepLogs()
-		}
+	if p.process != nil && !p.t.Failed() {
+		p.Audit().Check(p.t)
+	}
+	if p.ended != nil && p.t.Failed() {
+		p.keepLogs()
 	}
 	if out, err := exec.Command(script(), "destroy", p.Dir).CombinedOutput(); err != nil {
 		p.t.Errorf("destroy: %v: %s", err, out)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,8 @@ const brokeredPause = 5 * time.Minute
 
 // A schedd whose answer failed after longer than a look waits is left alone for restAfterFailure
 // times as long as that took, but for maxRest at most: an answer that does not end would take a
-// processor otherwise.
+// processor otherwise. The silence at its end does not count, since waiting takes nothing: a schedd
+// that hung for a while is read as soon as it answers.
 const (
 	restAfterFailure = 3
 	maxRest          = 5 * time.Minute
@@ -219,10 +221,14 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 		o.log.Info("a schedd tells its queue again", "schedd", s.Name)
 	}
 	s.Failed = r.err
+	busy := r.took
+	if errors.Is(r.err, os.ErrDeadlineExceeded) {
+		busy -= o.s.Security.Silence()
+	}
 	if errors.Is(r.err, cedar.ErrBrokered) && s.Since.IsZero() {
 		s.asleep = o.now().Add(brokeredPause)
-	} else if r.err != nil && r.took > o.s.Hold {
-		s.asleep = o.now().Add(min(restAfterFailure*r.took, maxRest))
+	} else if r.err != nil && busy > o.s.Hold {
+		s.asleep = o.now().Add(min(restAfterFailure*busy, maxRest))
 	}
 	return r.err == nil && r.jobs == o.wantedJobs()
 }

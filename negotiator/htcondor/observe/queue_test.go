@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -96,29 +97,55 @@ func TestEndlessQueue(t *testing.T) {
 }
 
 // TestFailuresThatTakeLong says that a schedd is left alone for a while whose answer failed after
-// longer than a look waits, and that one which fails at once is asked in the next look.
+// longer than a look waits, and that one which fails at once is asked in the next look. So is one from
+// which nothing came until the client hung up: that took no more than a connection.
 func TestFailuresThatTakeLong(t *testing.T) {
-	for name, c := range map[string]struct{ took, rests time.Duration }{
+	silent := fmt.Errorf("query: %w", os.ErrDeadlineExceeded)
+	for name, c := range map[string]struct {
+		took, rests time.Duration
+		err         error
+	}{
 		"at once":          {took: time.Millisecond},
 		"while it waited":  {took: 5 * time.Second},
 		"it took long":     {took: 10 * time.Second, rests: 30 * time.Second},
 		"it took too long": {took: time.Hour, rests: maxRest},
+		"it was silent":    {took: poll.Patience + time.Second, err: silent},
+		"it fell silent":   {took: poll.Patience + 10*time.Second, err: silent, rests: 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSite(t, "s@test")
-			p.s.Hold = 5 * time.Second
+			p.s.Hold, p.s.Security.Timeout = 5*time.Second, poll.Patience
 			p.see()
 			s := p.Observer.schedds["s@test"]
-			require.False(t, p.accept(s, reading{err: errors.New("it does not end"), took: c.took}))
+			failed := c.err
+			if failed == nil {
+				failed = errors.New("it does not end")
+			}
+			require.False(t, p.accept(s, reading{err: failed, took: c.took}))
 			if c.rests > 0 {
 				p.at = p.at.Add(c.rests - 2*time.Second)
 				require.False(t, p.see().Schedds["s@test"].Read, "a second too early")
-				require.ErrorContains(t, s.Failed, "it does not end")
+				require.ErrorIs(t, s.Failed, failed)
 			}
 			require.True(t, p.see().Schedds["s@test"].Read)
 			require.NoError(t, s.Failed)
 		})
 	}
+}
+
+// TestSilentSchedd says by which error a schedd is known that takes a question and is silent until we
+// hang up.
+func TestSilentSchedd(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.s.Security.Timeout = 2 * time.Second
+	p.schedds[0].Before(func(ctx context.Context, _ int) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	poll.Until(t, "the end of the silence", func() (failed error, so bool) {
+		failed = p.see().Schedds["s@test"].Failed
+		return failed, errors.Is(failed, os.ErrDeadlineExceeded)
+	})
 }
 
 // TestAnotherConstraint says since when a schedd is asked for the jobs that it is asked for now,

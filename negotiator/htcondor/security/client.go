@@ -61,7 +61,8 @@ func (c *Client) now() time.Time {
 	return time.Now()
 }
 
-func (c *Client) timeout() time.Duration {
+// Silence is how long the client waits for the other side each time, before it hangs up.
+func (c *Client) Silence() time.Duration {
 	if c.Timeout == 0 {
 		return DefaultTimeout
 	}
@@ -152,6 +153,6 @@ var errAnswer = errors.New("no answer to the wish to go on with a session")
 
 // dial connects; when the context ends, the connection is closed.
 func (c *Client) dial(ctx context.Context, a cedar.Address) (*cedar.Stream, error) {
-	d := cedar.Dialer{Name: c.Name, Timeout: c.timeout(), Random: c.Random, Connect: c.Connect}
+	d := cedar.Dialer{Name: c.Name, Timeout: c.Silence(), Random: c.Random, Connect: c.Connect}
 	return d.Dial(ctx, a)
 }
