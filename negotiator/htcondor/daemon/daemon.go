@@ -137,6 +137,10 @@ type Daemon struct {
 	tuned     atomic.Pointer[Tuning]
 
 	tryAgain time.Duration // the pause while another negotiator is at work
+	// rival is what the log said last of another negotiator that is at work, and rivalSaid when; "":
+	// none is.
+	rival     string
+	rivalSaid time.Time
 
 	mu          sync.Mutex // guards status
 	status      status
@@ -154,7 +158,7 @@ func New(o Options) *Daemon {
 	}
 	now := time.Now()
 	d := &Daemon{
-		o: o, log: o.Logger, tryAgain: time.Minute,
+		o: o, log: o.Logger, tryAgain: 5 * time.Second,
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1),
 	}
 	d.tuned.Store(&o.Tuning)

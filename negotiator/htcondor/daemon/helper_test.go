@@ -48,6 +48,7 @@ type world struct {
 	reasons map[string]string // reasons by job's name
 	jobs    map[backfill.JobID]*negotiator.Job
 	others  []observe.Other
+	asked   int      // how often it was asked for other negotiators
 	slots   []string // ads of slots as the collector knows them
 	deaf    bool     // the collector answers no queries for slots
 	lost    []track.Broken
@@ -226,6 +227,7 @@ func (w *world) QueryEach(_ context.Context, types []client.AdType, each func(ce
 	if types[0].Name == "Machine" {
 		return w.querySlots(classad.MustParseExpr(types[0].Requirements), each)
 	}
+	w.asked++
 	for _, o := range w.others {
 		ad := fmt.Sprintf("Name = %q\nMyAddress = %q\nDaemonStartTime = %d\n", o.Name, o.Address, o.Started.Unix())
 		if o.Ours {

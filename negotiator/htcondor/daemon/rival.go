@@ -154,10 +154,17 @@ func (d *Daemon) before(other observe.Other) bool {
 	) < 0
 }
 
-// stepBack pauses for a while because another negotiator is at work. It says so in the log, and in
-// an ad under an observer's name.
+// sayAgain is how often the log says that another negotiator is at work.
+const sayAgain = time.Minute
+
+// stepBack pauses for a short while because another negotiator is at work: if that ends, as under
+// condor_had, this one is to take over at once. It says so in the log, now and then, and in an ad under
+// an observer's name.
 func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
-	d.log.Error("NOTHING IS MATCHED: "+rival.Error(), "again_in", d.tryAgain)
+	if text := rival.Error(); text != d.rival || time.Since(d.rivalSaid) >= sayAgain {
+		d.log.Error("NOTHING IS MATCHED: "+text, "asks_again_every", d.tryAgain)
+		d.rival, d.rivalSaid = text, time.Now()
+	}
 	d.rename(ctx, observeName+d.o.Host, rival.Error())
 	d.beReady()
 	select {
@@ -170,6 +177,7 @@ func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
 
 // takeOver takes our own name again, if we stepped back before.
 func (d *Daemon) takeOver(ctx context.Context) {
+	d.rival = ""
 	if !d.o.Observe && d.rename(ctx, d.o.Name, "") {
 		d.log.Info("no other negotiator is at work any more")
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,6 +165,10 @@ func TestRivalVanishes(t *testing.T) {
 	end := live(t, d)
 	poll.Contains(t, "BackfillStopped", adOf(d))
 	poll.Equal(t, 1, locked(w, func() int { return w.ready })) // condor_master is told that it is up
+	asked := locked(w, func() int { return w.asked })
+	before := asked()
+	poll.Until(t, "more questions", func() (n int, so bool) { n = asked(); return n, n >= before+3 })
+	require.Equal(t, 1, strings.Count(log.String(), "NOTHING IS MATCHED"), "it says so once a minute")
 	meet := func(others ...observe.Other) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
