@@ -61,7 +61,7 @@ func negotiatorRestart(t *testing.T, pool *ourPool) {
 		func() { pool.As("root", "condor_restart", "-daemon", "negotiator") },
 	} {
 		set := 3000 * (i + 1)
-		pool.As("root", "condor_userprio", "-setfactor", "bob@pool.test", fmt.Sprint(set))
+		pool.As("root", "condor_userprio", "-setfactor", "bob@pool.test", strconv.Itoa(set))
 		before := started(pool)
 		restart()
 		jobs = append(jobs, pool.Submit("bob", sleep(1, 1, 1, estimate+"1"))...)

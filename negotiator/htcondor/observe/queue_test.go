@@ -142,7 +142,7 @@ func TestSilentSchedd(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	poll.Until(t, "the end of the silence", func() (failed error, so bool) {
+	_ = poll.Until(t, "the end of the silence", func() (failed error, so bool) {
 		failed = p.see().Schedds["s@test"].Failed
 		return failed, errors.Is(failed, os.ErrDeadlineExceeded)
 	})
