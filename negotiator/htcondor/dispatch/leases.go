@@ -282,9 +282,11 @@ func (d *Dispatcher) asPlanned(planned []reservation, flights []*flight) backfil
 	slices.SortFunc(planned, func(a, b reservation) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), key(a).Compare(key(b)))
 	})
-	free := make([]backfill.Time, len(flights)) // when each claim is, if all jobs take as long as they may
+	// When each claim is free, if all jobs take as long as they may: as the plan has it, which leaves the
+	// start slack for handing over.
+	free, now := make([]backfill.Time, len(flights)), d.belief.Snapshot().Now
 	for i, f := range flights {
-		free[i] = d.belief.Snapshot().Now + f.job.Spec.Estimate + d.s.StartSlack
+		free[i] = max(f.job.Start+f.job.Spec.Estimate+d.s.StartSlack, now+f.job.Spec.Estimate)
 	}
 	for i, r := range planned {
 		if i > 0 && key(r).Compare(key(planned[i-1])) < 0 {

@@ -71,6 +71,7 @@ func TestLendings(t *testing.T) {
 		reserved   map[int]backfill.Time // by the waiting jobs' numbers, the other's is 0
 		prio       bool                  // one of those has a JobPrio of its own
 		first      func(*observe.Spec)   // of the first of those
+		late       time.Duration         // since the jobs were to start
 		want       backfill.Time
 		served     int
 	}{
@@ -100,6 +101,9 @@ func TestLendings(t *testing.T) {
 		"promised as many as the claims serve": {
 			flights: 2, like: 4, guarantees: true,
 			reserved: map[int]backfill.Time{1: 100, 2: 100, 3: 200, 4: 200}, want: 305, served: 4,
+		},
+		"promised, and handed over late": {
+			like: 2, guarantees: true, late: 5 * time.Second, reserved: map[int]backfill.Time{1: 95, 2: 195}, want: 305, served: 2,
 		},
 		"promised on a core of others": {
 			like: 2, guarantees: true, reserved: map[int]backfill.Time{1: 130, 2: 150}, want: 130,
@@ -150,6 +154,7 @@ func TestLendings(t *testing.T) {
 			if c.others {
 				waiting[0] = d.submit(300, short(t, larger))
 			}
+			d.at = d.at.Add(c.late)
 			d.look()
 			reserved := map[backfill.JobID]backfill.Time{}
 			for n, start := range c.reserved {
