@@ -210,8 +210,8 @@ func TestNegotiatorKilled(t *testing.T) {
 		return charged == before
 	})
 	t.Logf("%d jobs ran for %.0f s, and %.0f s were charged", len(jobs), total, charged)
-	// Nothing is charged while there is no negotiator. A job is charged from its match on, until a look
-	// finds that it has ended.
+	// Nothing is charged while there is no negotiator. A job is charged from its match on, until a
+	// look finds that it has ended.
 	const starts, ends = 3, 2
 	require.Greater(t, charged, 0.5*total)
 	require.Less(t, charged, total+float64((starts+ends)*len(jobs)))

@@ -127,8 +127,8 @@ func gangsWithoutSchedd(t *testing.T, pool *ourPool) {
 }
 
 // TestGangsOfProcs runs gangs of two procs: one of which the second has larger nodes, behind a job
-// that keeps it waiting, one of the kind that HTCondor's own test has, and one of which the second is
-// on hold.
+// that keeps it waiting, one of the kind that HTCondor's own test has, and one of which the second
+// is on hold.
 func TestGangsOfProcs(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"NODES=4", "SLOTS=consumption"}, forGangs, []scenario{{"of two procs", gangsOfProcs}})

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestDrains stages cmd_drain: a machine that drains takes no job until that is cancelled; a job ends
-// in peace if draining is graceful, and comes back to the queue if it is quick.
+// TestDrains stages cmd_drain: a machine that drains takes no job until that is cancelled; a job
+// ends in peace if draining is graceful, and comes back to the queue if it is quick.
 func TestDrains(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"CPUS=3"}, "BACKFILL_POLICY = easy\nMaxJobRetirementTime = 120\nMachineMaxVacateTime = 5", []scenario{
@@ -58,9 +58,9 @@ func (p *ourPool) waitState(state string) {
 	})
 }
 
-// TestScavenging stages cmd_drain_scavenging, and test_drain_policies as far as it is a negotiator's: as
-// jobs leave a machine that drains, those that condor_drain -start admits take their place. They make
-// way as soon as draining is over.
+// TestScavenging stages cmd_drain_scavenging, and test_drain_policies as far as it is a
+// negotiator's: as jobs leave a machine that drains, those that condor_drain -start admits take
+// their place. They make way as soon as draining is over.
 func TestScavenging(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"CPUS=3"}, "BACKFILL_POLICY = easy\nMaxJobRetirementTime = 300\nMachineMaxVacateTime = 5", []scenario{

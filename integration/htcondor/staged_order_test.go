@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestPriorityOrder stages job_core_priority: six jobs with priorities, submitted in another order. Of
-// two more the priorities change while they wait.
+// TestPriorityOrder stages job_core_priority: six jobs with priorities, submitted in another order.
+// Of two more the priorities change while they wait.
 func TestPriorityOrder(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"CPUS=2"}, "BACKFILL_POLICY = easy", []scenario{{"job_core_priority", func(t *testing.T, pool *ourPool) {
@@ -27,8 +27,8 @@ func TestPriorityOrder(t *testing.T) {
 	}}})
 }
 
-// TestRankAndAutoclusters stages job_rank_and_aclustering: each of five jobs prefers another slot, by an
-// attribute that jobs alone refer to, and gets it.
+// TestRankAndAutoclusters stages job_rank_and_aclustering: each of five jobs prefers another slot,
+// by an attribute that jobs alone refer to, and gets it.
 func TestRankAndAutoclusters(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"CPUS=5", "SLOTS=static"}, `
@@ -54,8 +54,8 @@ SLOT5_MachineDataSet = "S04"
 	}}})
 }
 
-// TestMaxJobsRunning stages job_max_running: a schedd runs no more jobs than it may, whether they come at
-// once, in lots or one by one, and goes on as jobs end.
+// TestMaxJobsRunning stages job_max_running: a schedd runs no more jobs than it may, whether they
+// come at once, in lots or one by one, and goes on as jobs end.
 func TestMaxJobsRunning(t *testing.T) {
 	t.Parallel()
 	for _, slots := range []string{"static", "consumption"} {

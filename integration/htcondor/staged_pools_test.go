@@ -18,8 +18,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestStagedRestarts stages job_negotiator_restart: what the administrator has set, and what runs and
-// waits, outlives the negotiator.
+// TestStagedRestarts stages job_negotiator_restart: what the administrator has set, and what runs
+// and waits, outlives the negotiator.
 func TestStagedRestarts(t *testing.T) {
 	t.Parallel()
 	bothRun(t, []string{"CPUS=2"}, "", []scenario{
@@ -49,8 +49,8 @@ func started(pool *ourPool) int {
 	return 0
 }
 
-// negotiatorRestart kills the negotiator, and then has it restarted, while a job runs and others wait
-// and come. The job runs on, the others run once each, and a user's factor stays.
+// negotiatorRestart kills the negotiator, and then has it restarted, while a job runs and others
+// wait and come. The job runs on, the others run once each, and a user's factor stays.
 func negotiatorRestart(t *testing.T, pool *ourPool) {
 	t.Helper()
 	runs := pool.Submit("alice", sleep(40, 1, 1, estimate+"45"))
@@ -100,8 +100,8 @@ func poolRestart(t *testing.T, pool *ourPool) {
 	pool.Wait("the old factor", time.Minute, func() bool { return hasFactor(pool, "bob@pool.test", 1000) })
 }
 
-// underBoth runs a test of several pools under our negotiator and, if asked to, under the stock one.
-// The test prepares its pools, which are down, with the function.
+// underBoth runs a test of several pools under our negotiator and, if asked to, under the stock
+// one. The test prepares its pools, which are down, with the function.
 func underBoth(t *testing.T, test func(*testing.T, func(settings []string, lines string) *ourPool)) {
 	t.Helper()
 	t.Run("ours", func(t *testing.T) {
@@ -120,7 +120,8 @@ func underBoth(t *testing.T, test func(*testing.T, func(settings []string, lines
 	})
 }
 
-// trust has pools believe each other's users and daemons: they get the keys and tokens of the first.
+// trust has pools believe each other's users and daemons: they get the keys and tokens of the
+// first.
 func trust(t *testing.T, first *ourPool, others ...*ourPool) {
 	t.Helper()
 	folders := []string{"etc/condor/passwords.d", "etc/condor/tokens.d"}
@@ -180,8 +181,8 @@ func TestStagedFlocking(t *testing.T) {
 	})
 }
 
-// highly are lines of configuration for one of two central managers (%[1]d and %[2]d are its port and
-// the other's, %[3]d and %[4]d those of the primary and the other one, %[5]s its daemons).
+// highly are lines of configuration for one of two central managers (%[1]d and %[2]d are its port
+// and the other's, %[3]d and %[4]d those of the primary and the other one, %[5]s its daemons).
 const highly = `
 MASTER_NAME = m%[1]d
 COLLECTOR_HOST = 127.0.0.1:%[1]d, 127.0.0.1:%[2]d
@@ -244,9 +245,9 @@ func managers(t *testing.T, prepare func([]string, string) *ourPool) (first, sec
 	return first, second
 }
 
-// TestStagedHAD stages job_had_basic, and more: of two central managers the negotiator of the primary
-// one is at work, and no other. If that machine is lost, the other takes over, with the first one's
-// state, and steps down when it is there again.
+// TestStagedHAD stages job_had_basic, and more: of two central managers the negotiator of the
+// primary one is at work, and no other. If that machine is lost, the other takes over, with the
+// first one's state, and steps down when it is there again.
 func TestStagedHAD(t *testing.T) {
 	t.Parallel()
 	underBoth(t, func(t *testing.T, prepare func([]string, string) *ourPool) {

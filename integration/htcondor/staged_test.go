@@ -94,7 +94,8 @@ func customResources(t *testing.T, pool *ourPool) {
 }
 
 // requireGPUs checks that a job gets GPUs of the kind that it asks for, that one which asks for
-// another kind goes on waiting, and that one whose kind is taken has a reservation and gets it later.
+// another kind goes on waiting, and that one whose kind is taken has a reservation and gets it
+// later.
 func requireGPUs(t *testing.T, pool *ourPool) {
 	t.Helper()
 	gpu := func(count int, of string) []pooltest.JobID {

@@ -48,8 +48,8 @@
 //     negotiator's promises before anybody hears of them (track/saved.go, daemon/state.go), and
 //     calls [Pool.Act] (pool.go), step 7. Then Step gives its report to the daemon's Cycle
 //     (daemon/cycles.go), which saves the promises if Act did not, and publishes the report. Whoever
-//     saves them shows the plan to [Pool.Foresee] as well: how long claims can be lent, and which
-//     jobs no slot can run (track/admission.go).
+//     saves them shows the plan to [Pool.Foresee] as well: how long claims can be lent, which jobs
+//     no slot can run, and what was promised (track/foresee.go).
 //  7. For each match, [track.Belief.Start] notes where the job is to run, and
 //     [dispatch.Dispatcher.Start] makes a flight: a job on its way to its slots. Then
 //     [dispatch.Dispatcher.HandOver] tells schedds which claims of gangs have ended (gangs.go),

@@ -247,8 +247,8 @@ func (p *Pool) granted() (negotiator.Delta, bool) {
 	return d, true
 }
 
-// Foresee takes in the plan that the matches of the next Act belong to. It returns the guarantees that
-// leases have broken.
+// Foresee takes in the plan that the matches of the next Act belong to. It returns the guarantees
+// that leases have broken.
 func (p *Pool) Foresee(plan negotiator.Checkpoint) []track.Broken {
 	p.dispatcher.Foresee(plan)
 	return p.belief.Foresee(plan)

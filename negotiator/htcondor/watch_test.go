@@ -66,7 +66,8 @@ func TestEarlyEndEndsTheWait(t *testing.T) {
 	require.Len(t, d.Completed, 1)
 }
 
-// TestStartdIsBeforeSchedd: if a startd's news comes before the schedd's, there is another look soon.
+// TestStartdIsBeforeSchedd: if a startd's news comes before the schedd's, there is another look
+// soon.
 func TestStartdIsBeforeSchedd(t *testing.T) {
 	w, runs := busy(t)
 	w.finish(runs)

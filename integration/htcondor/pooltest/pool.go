@@ -182,8 +182,8 @@ func (p *Pool) Up(settings ...string) {
 	})
 }
 
-// Down stops the pool: running jobs go back to the queue. Up starts it again. A pool that is down at the
-// end of its test is not audited.
+// Down stops the pool: running jobs go back to the queue. Up starts it again. A pool that is down
+// at the end of its test is not audited.
 func (p *Pool) Down() {
 	p.t.Helper()
 	p.script(time.Minute, "stop", p.Dir)

@@ -218,13 +218,13 @@ func (g *group) limit() float64 {
 // parseSort parses GROUP_SORT_EXPR; nil if it is empty.
 func parseSort(text string) (*classad.Expr, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // both are fine
+		return nil, nil //nolint:nilnil // nothing is wrong
 	}
 	return classad.ParseExpr(text)
 }
 
-// sortKey returns the value of GROUP_SORT_EXPR for a group, with what the group uses now. If that is
-// no number the group comes last.
+// sortKey returns the value of GROUP_SORT_EXPR for a group, with what the group uses now. If that
+// is no number the group comes last.
 func (t *tree) sortKey(g *group) float64 {
 	switch {
 	case t.sort != nil:
@@ -246,8 +246,8 @@ func (t *tree) sortKey(g *group) float64 {
 	return 3.3e38
 }
 
-// turns returns whose turn it is first, second and so on by GROUP_SORT_EXPR; nil by default. If a group
-// regroups automatically, those who are in no group come last.
+// turns returns whose turn it is first, second and so on by GROUP_SORT_EXPR; nil by default. If a
+// group regroups automatically, those who are in no group come last.
 func (t *tree) turns() map[*group]int {
 	if t.sort == nil {
 		return nil

@@ -31,8 +31,8 @@ type Settings struct {
 	Oversubscribe bool
 	// Groups are the accounting groups, in any order.
 	Groups []Group
-	// GroupSort is GROUP_SORT_EXPR: the group of the least value is served first, see [Share]; "": groups
-	// share by use over quota, as by HTCondor's default.
+	// GroupSort is GROUP_SORT_EXPR: the group of the least value is served first, see [Share]; "":
+	// groups share by use over quota, as by HTCondor's default.
 	GroupSort string
 	// Warnings list what was ignored because HTCondor ignores it too.
 	Warnings []string

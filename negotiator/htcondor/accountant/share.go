@@ -126,11 +126,13 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 			lists[q.node] = append(lists[q.node], placed{i, q.key(sum), weight})
 		}
 	}
-	merged := s.takeTurns
+	var all []placed
 	if s.turns == nil {
-		merged = func(lists map[*node][]placed) []placed { return s.merge(a.tree.root, lists) }
+		all = s.merge(a.tree.root, lists)
+	} else {
+		all = s.takeTurns(lists)
 	}
-	for _, p := range merged(lists) {
+	for _, p := range all {
 		s.keys[jobs[p.job].ID] = p.key
 	}
 	return s
@@ -238,7 +240,7 @@ func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	return list
 }
 
-// takeTurns returns all jobs, one group's after the other's.
+// takeTurns returns all jobs, in no order, with keys that place one group's after the other's.
 func (s *Share) takeTurns(lists map[*node][]placed) (all []placed) {
 	for n, list := range lists {
 		sortPlaced(list)

@@ -39,8 +39,8 @@ type Keeper interface {
 	Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error)
 	// Saved puts a checkpoint into the form that is kept on disk.
 	Saved(m negotiator.Checkpoint) *track.SavedState
-	// Foresee is told each cycle's checkpoint before its matches. It returns the guarantees that leases
-	// have broken, of which the negotiator does not know.
+	// Foresee is told each cycle's checkpoint before its matches. It returns the guarantees that
+	// leases have broken, of which the negotiator does not know.
 	Foresee(m negotiator.Checkpoint) []track.Broken
 }
 
@@ -137,8 +137,8 @@ type Daemon struct {
 	tuned     atomic.Pointer[Tuning]
 
 	tryAgain time.Duration // the pause while another negotiator is at work
-	// rival is what the log said last of another negotiator that is at work, and rivalSaid when; "":
-	// none is.
+	// rival is what the log said last of another negotiator that is at work, and rivalSaid when;
+	// "": none is.
 	rival     string
 	rivalSaid time.Time
 

@@ -158,8 +158,8 @@ func (d *Daemon) before(other observe.Other) bool {
 const sayAgain = time.Minute
 
 // stepBack pauses for a short while because another negotiator is at work: if that ends, as under
-// condor_had, this one is to take over at once. It says so in the log, now and then, and in an ad under
-// an observer's name.
+// condor_had, this one is to take over at once. It says so in the log, now and then, and in an ad
+// under an observer's name.
 func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
 	if text := rival.Error(); text != d.rival || time.Since(d.rivalSaid) >= sayAgain {
 		d.log.Error("NOTHING IS MATCHED: "+text, "asks_again_every", d.tryAgain)

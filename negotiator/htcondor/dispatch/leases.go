@@ -282,8 +282,8 @@ func (d *Dispatcher) asPlanned(planned []reservation, flights []*flight) backfil
 	slices.SortFunc(planned, func(a, b reservation) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), key(a).Compare(key(b)))
 	})
-	// When each claim is free, if all jobs take as long as they may: as the plan has it, which leaves the
-	// start slack for handing over.
+	// When each claim is free, if all jobs take as long as they may: as the plan has it, which
+	// leaves the start slack for handing over.
 	free, now := make([]backfill.Time, len(flights)), d.belief.Snapshot().Now
 	for i, f := range flights {
 		free[i] = max(f.job.Start+f.job.Spec.Estimate+d.s.StartSlack, now+f.job.Spec.Estimate)
@@ -404,6 +404,9 @@ const manyWaiting = 20
 // this Spec if it did: so many jobs like it wait that a match for each costs more than the jobs. It
 // says so if there were no such slots before, since nobody else tells that a line is missing.
 func (d *Dispatcher) noteDeaf(slots map[string]*observe.Spec, q queue) {
+	if len(slots) == 0 {
+		return
+	}
 	many := manyWaiting
 	for _, s := range d.belief.Snapshot().Slots {
 		if !s.Dynamic {

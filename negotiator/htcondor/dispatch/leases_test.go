@@ -184,8 +184,8 @@ func TestLendings(t *testing.T) {
 	}
 }
 
-// TestDeafSlots: if START heeds no leases, that is told when it costs many short jobs much, and told
-// again only if it was mended since.
+// TestDeafSlots: if START heeds no leases, that is told when it costs many short jobs much, and
+// told again only if it was mended since.
 func TestDeafSlots(t *testing.T) {
 	const told = "START of a slot does not heed leases"
 	for name, c := range map[string]struct {

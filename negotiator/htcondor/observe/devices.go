@@ -20,12 +20,13 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
 const mostDevices = 64
 
 // giveBack has the ad of a partitionable slot list all of its devices as available, such as GPUs,
-// whatever is in use, as its amounts are those of the whole slot: a startd lists those that are free
-// (AvailableGPUs), so a job with require_gpus would match no slot, and have no start time, while all
-// are taken. It does so only if the devices are of one kind. Else a job would be planned onto a free
-// device of the wrong kind.
+// whatever is in use, as its amounts are those of the whole slot: a startd lists those that are
+// free (AvailableGPUs), so a job with require_gpus would match no slot, and have no start time,
+// while all are taken. It does so only if the devices are of one kind. Else a job would be planned
+// onto a free device of the wrong kind.
 //
-// It returns the attributes that it needs, which are asked for only if something refers to the list.
+// It returns the attributes that it needs, which are asked for only if something refers to the
+// list.
 func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
 	for _, resource := range o.s.Schema.Resources {
 		tag := negotiator.Attribute(resource)

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// TestDevicesOfAWholeSlot: a job that asks for GPUs of a kind matches a slot that has them, although
-// all are taken, so that it can be planned.
+// TestDevicesOfAWholeSlot: a job that asks for GPUs of a kind matches a slot that has them,
+// although all are taken, so that it can be planned.
 func TestDevicesOfAWholeSlot(t *testing.T) {
 	const alike = "AssignedGPUs = \"GPU-a1,GPU-b2\"\n" +
 		"GPUs_GPU_a1 = [ Id = \"GPU-a1\"; DeviceUuid = \"a1\"; Capability = 7.5 ]\n"

@@ -26,7 +26,7 @@ func (o *Observer) Freed(ctx context.Context) (freed bool, err error) {
 	err = o.s.Collector.Query(ctx, []client.AdType{{
 		Name: "Machine", Requirements: requirements,
 		Projection: append([]string{
-			"Name", "State", "Activity", "Offline", "PartitionableSlot", "UpdateSequenceNumber", "MyCurrentTime",
+			"Name", "State", "Activity", "Offline", "UpdateSequenceNumber", "MyCurrentTime",
 		}, o.s.Schema.Resources...),
 	}}, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))

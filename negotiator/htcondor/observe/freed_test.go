@@ -51,7 +51,8 @@ func TestFreed(t *testing.T) {
 	}
 }
 
-// TestFreedAsksLittle: of the slots that startds have told nothing new of, the collector sends nothing.
+// TestFreedAsksLittle: of the slots that startds have told nothing new of, the collector sends
+// nothing.
 func TestFreedAsksLittle(t *testing.T) {
 	p := newSite(t)
 	p.slots = []string{partitionable(newer(1)), partitionable("Name = \"slot2@n\"\n" + newer(3))}

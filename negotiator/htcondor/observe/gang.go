@@ -29,9 +29,9 @@ var errHeadless = errors.New("its schedd starts the procs of a gang's cluster on
 // not on hold stands for all; there must be one. The nodes of all members count, and each node
 // takes the most that any of them requests, of each resource.
 //
-// That is what the schedd asks for (computeSchedule in HTCondor's dedicated_scheduler.cpp): if proc 0
-// is idle, it takes all procs up to the first that is missing, whatever their JobStatus. If proc 0 is
-// not, it asks for nothing. Then the Spec is Wrong, as it is if the members differ otherwise.
+// That is what the schedd asks for (computeSchedule in HTCondor's dedicated_scheduler.cpp): if proc
+// 0 is idle, it takes all procs up to the first that is missing, whatever their JobStatus. If proc
+// 0 is not, it asks for nothing. Then the Spec is Wrong, as it is if the members differ otherwise.
 func Join(members []Member, resources []string) *Group {
 	lead := slices.IndexFunc(members, func(m Member) bool { return !m.Group.OnHold() })
 	first := members[lead]

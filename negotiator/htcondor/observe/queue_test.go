@@ -97,8 +97,8 @@ func TestEndlessQueue(t *testing.T) {
 }
 
 // TestFailuresThatTakeLong says that a schedd is left alone for a while whose answer failed after
-// longer than a look waits, and that one which fails at once is asked in the next look. So is one from
-// which nothing came until the client hung up: that took no more than a connection.
+// longer than a look waits, and that one which fails at once is asked in the next look. So is one
+// from which nothing came until the client hung up: that took no more than a connection.
 func TestFailuresThatTakeLong(t *testing.T) {
 	silent := fmt.Errorf("query: %w", os.ErrDeadlineExceeded)
 	for name, c := range map[string]struct {
@@ -133,8 +133,8 @@ func TestFailuresThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestSilentSchedd says by which error a schedd is known that takes a question and is silent until we
-// hang up.
+// TestSilentSchedd says by which error a schedd is known that takes a question and is silent until
+// we hang up.
 func TestSilentSchedd(t *testing.T) {
 	p := newSite(t, "s@test")
 	p.s.Security.Timeout = 2 * time.Second

@@ -256,8 +256,8 @@ func (s *Slot) readClaim(ad *classad.ClassAd) {
 	}
 }
 
-// version returns the number that a startd gave to an ad, and when it made it, by its own clock. The
-// two tell an ad of a slot from any other of its ads.
+// version returns the number that a startd gave to an ad, and when it made it, by its own clock.
+// The two tell an ad of a slot from any other of its ads.
 func version(ad *classad.ClassAd) (sequence int64, made backfill.Time) {
 	sequence, _ = ad.Int("UpdateSequenceNumber")
 	at, _ := ad.Int("MyCurrentTime")

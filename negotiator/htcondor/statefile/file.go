@@ -86,7 +86,8 @@ func open(path string) (f *File, err error) {
 			err = fmt.Errorf("%w: %v", ErrDamaged, r)
 		}
 		if err != nil && file != nil {
-			// When bbolt panics, it leaves the file open and mapped, and what is mapped stays locked.
+			// When bbolt panics, it leaves the file open and mapped, and what is mapped stays
+			// locked.
 			_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 			_ = file.Close()
 		}

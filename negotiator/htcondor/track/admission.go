@@ -51,31 +51,8 @@ func (c *comparison) admit(fresh []*Job) {
 	c.openOrder()
 }
 
-// Foresee takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
-// returns the guarantees that leases have broken.
-func (b *Belief) Foresee(plan negotiator.Checkpoint) (broken []Broken) {
-	for _, p := range plan.Jobs {
-		if j := b.byID[p.Job.ID]; j != nil {
-			broken = append(broken, j.promise(p)...)
-			j.hopeless = nil
-			if p.Held != "" && p.Unknown == "" {
-				j.hopeless, j.why = j.Spec, p.Held
-			}
-			if p.Unmatched {
-				j.why = "matches no slot"
-			}
-		}
-	}
-	return broken
-}
-
-// cannotRun tells whether no slot is known that can run a job.
-func (j *Job) cannotRun() bool {
-	return j.hopeless != nil && (j.hopeless == j.Group.Spec || j.hopeless.Text == j.Group.Spec.Text)
-}
-
-// heldInPlan returns the waiting jobs that no slot can run, in order. If slots have changed, nothing
-// is known of any job until the next plan.
+// heldInPlan returns the waiting jobs that no slot can run, in order. If slots have changed,
+// nothing is known of any job until the next plan.
 func (c *comparison) heldInPlan() (all []*Job) {
 	for _, j := range c.jobs {
 		if len(c.delta.SlotsUp) > 0 {

@@ -14,8 +14,8 @@ type joined struct {
 }
 
 // joinGangs makes one job of all procs of a cluster, if they are a gang, among the groups of a
-// schedd: the first proc that is not on hold stands for all, with a Group made of theirs. The others
-// are in no plan.
+// schedd: the first proc that is not on hold stands for all, with a Group made of theirs. The
+// others are in no plan.
 func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 	clusters := map[observe.JobKey][]observe.Member{}
 	for _, g := range groups {

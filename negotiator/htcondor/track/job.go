@@ -46,13 +46,13 @@ type Job struct {
 	// servedBy is a lease under which a waiting job is expected to start, at serveAt at the latest.
 	lease, servedBy *lease
 	serveAt         backfill.Time
-	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had none.
-	// owed says that the job left the plan for a lease that did not serve it.
+	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had
+	// none. owed says that the job left the plan for a lease that did not serve it.
 	promised backfill.Time
 	owed     bool
 
-	// hopeless is the Spec with which no slot could run the job in the last plan that it was in, and
-	// why that was so; nil if some could, or slots have changed since.
+	// hopeless is the Spec with which no slot could run the job in the last plan that it was in,
+	// and why that was so; nil if some could, or slots have changed since.
 	hopeless *observe.Spec
 	why      string
 

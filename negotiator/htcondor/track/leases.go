@@ -87,33 +87,6 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 	return *c.delta
 }
 
-// Broken is a guarantee that a lease has broken: the job left the plan, since it was expected to start
-// under the lease, and did not. The negotiator itself does not know of such a guarantee any more.
-type Broken struct {
-	Job           string
-	Promised, Now backfill.Time // the latest starts, as they were promised before and after
-}
-
-// promise notes what the plan promises to a job. It returns the guarantee that the job had before it left
-// the plan for a lease, if that is broken.
-func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
-	by := p.Guarantee
-	switch {
-	case p.Running:
-		by = p.Start
-	case !p.Promised:
-		by = 0
-	}
-	if j.owed && by == 0 {
-		return nil // it may be promised something in another plan
-	}
-	if j.owed && j.promised > 0 && by > j.promised {
-		broken = []Broken{{p.Job.Name, j.promised, by}}
-	}
-	j.promised, j.owed = by, false
-	return broken
-}
-
 // awaitsLease tells whether a job is expected to start under a lease, and so is not planned.
 func (c *comparison) awaitsLease(j *Job) bool {
 	l := j.servedBy

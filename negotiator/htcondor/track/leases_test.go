@@ -178,8 +178,8 @@ func TestServedByLease(t *testing.T) {
 	)
 }
 
-// TestGuaranteeBrokenByLease: a job that a lease did not serve is planned anew, and is told of if it is
-// promised a later start than before.
+// TestGuaranteeBrokenByLease: a job that a lease did not serve is planned anew, and is told of if
+// it is promised a later start than before.
 func TestGuaranteeBrokenByLease(t *testing.T) {
 	plan := func(j negotiator.JobCheckpoint) negotiator.Checkpoint {
 		j.Job = &negotiator.Job{ID: 3, Name: "3.0"}

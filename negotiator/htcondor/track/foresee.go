@@ -1,0 +1,56 @@
+package track
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Broken is a guarantee that a lease has broken: the job left the plan, since it was expected to
+// start under the lease, and did not. The negotiator does not know of such a guarantee any more.
+type Broken struct {
+	Job           string
+	Promised, Now backfill.Time // the latest starts, as they were promised before and after
+}
+
+// Foresee takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
+// returns the guarantees that leases have broken.
+func (b *Belief) Foresee(plan negotiator.Checkpoint) (broken []Broken) {
+	for _, p := range plan.Jobs {
+		if j := b.byID[p.Job.ID]; j != nil {
+			broken = append(broken, j.promise(p)...)
+			j.hopeless = nil
+			if p.Held != "" && p.Unknown == "" {
+				j.hopeless, j.why = j.Spec, p.Held
+			}
+			if p.Unmatched {
+				j.why = "matches no slot"
+			}
+		}
+	}
+	return broken
+}
+
+// promise notes what the plan promises to a job. It returns the guarantee that the job had before it
+// left the plan for a lease, if that is broken.
+func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
+	by := p.Guarantee
+	switch {
+	case p.Running:
+		by = p.Start
+	case !p.Promised:
+		by = 0
+	}
+	if j.owed && by == 0 {
+		return nil // it may be promised something in another plan
+	}
+	if j.owed && j.promised > 0 && by > j.promised {
+		broken = []Broken{{p.Job.Name, j.promised, by}}
+	}
+	j.promised, j.owed = by, false
+	return broken
+}
+
+// cannotRun tells whether no slot is known that can run a job.
+func (j *Job) cannotRun() bool {
+	return j.hopeless != nil && (j.hopeless == j.Group.Spec || j.hopeless.Text == j.Group.Spec.Text)
+}
