@@ -68,8 +68,10 @@ func (c *Cycle) Request(j *Job) profile.Request { return c.s.request(j) }
 // reserve for them.
 func (c *Cycle) Queue() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
-		if first, ok := c.s.queue.Min(); ok && yield(first.job) {
-			c.walk(first, yield)
+		if first := c.s.queue.order.first(); first != nil {
+			if at := *first; yield(at.job) {
+				c.walk(at, yield)
+			}
 		}
 	}
 }
@@ -93,11 +95,9 @@ func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 	var few [32]queued
 	for {
 		n := 0
-		c.s.queue.Ascend(at, func(q queued) bool {
-			if q.job != at.job {
-				few[n] = q
-				n++
-			}
+		c.s.queue.order.ascend(&at, func(q queued) bool {
+			few[n] = q
+			n++
 			return n < len(few)
 		})
 		changes := c.s.queueChanges
@@ -108,7 +108,7 @@ func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 			if c.s.queueChanges == changes {
 				continue
 			}
-			if _, waits := c.s.queue.Get(q); waits || c.s.queueChanges > changes+1 {
+			if c.s.queue.order.has(q) || c.s.queueChanges > changes+1 {
 				break
 			}
 			changes = c.s.queueChanges

@@ -48,6 +48,8 @@
 //   - state.go: the state and its indexes; set, the one way to change a job
 //   - view.go: the state for reading
 //   - table.go: the records of the jobs by ID, copied on write
+//   - queue.go: the waiting jobs in the queue's order, and by what they ask for
+//   - jobtree.go: the tree that lists them
 //   - snapshot.go: the state as plain data, and back
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations
@@ -58,6 +60,7 @@
 //   - validate.go: which rounds are refused because they contradict themselves or the state
 //   - apply.go: what each event does to the state
 //   - cycle.go: what a policy reads, and what it remembers from one cycle to the next
+//   - fitting.go: which waiting jobs fit now, without a look at all of them
 //   - settle.go: what is checked and completed when a round ends
 //
 // Who decides:

@@ -175,7 +175,7 @@ func (h *Host) keys(r Round) []JobKey {
 	case !h.keyed || h.moves && slices.ContainsFunc(r.Events, Event.returns):
 		h.State.jobs.Scan(func(_ JobID, r *record) bool { return ask(r.job, r.key) })
 	case h.moves:
-		h.State.queue.Scan(func(q queued) bool { return ask(q.job, q.key) })
+		h.State.queue.order.ascend(nil, func(q queued) bool { return ask(q.job, q.key) })
 	}
 	return keys
 }

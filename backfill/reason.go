@@ -85,7 +85,7 @@ type fit struct {
 // fits returns the earliest fit of all waiting jobs without a reservation, by wish and estimate.
 func (s *State) fits() map[wish]map[Time]fit {
 	jobs := map[wish]map[Time]*Job{} // one job of each wish and estimate
-	s.queue.Scan(func(q queued) bool {
+	s.queue.order.ascend(nil, func(q queued) bool {
 		if s.jobs.Find(q.job.ID).placement == nil {
 			w := wishOf(q.job)
 			if jobs[w] == nil {
@@ -146,7 +146,7 @@ func (s *State) reason(r *record, earliest func(*Job) fit) Reason {
 		reason.Why = Waits
 		f := earliest(r.job)
 		reason.At, reason.Placement = f.at, f.placement
-		if first, waits := s.queue.Min(); waits && first.job != r.job {
+		if first := s.queue.order.first(); first != nil && first.job != r.job {
 			reason.Behind = first.job
 		}
 	}

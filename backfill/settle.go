@@ -1,7 +1,6 @@
 package backfill
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -109,12 +108,14 @@ func (c *Cycle) keepGuarantee(r *record) error {
 // overtakes reports whether a job that comes before the started one still waits. "Before" is by the
 // queue's order or, if the policy gives guarantees, by submit time and queue position.
 func (c *Cycle) overtakes(s *Started) (overtakes bool) {
-	first, waits := c.s.queue.Min()
-	last, _ := c.s.queue.Max()
-	if !c.s.guarantees || first.key == s.key && last.key == s.key { // equal keys are in order of jobs
-		return waits && cmp.Or(cmp.Compare(first.key, s.key), Compare(first.job, s.Job)) < 0
+	first, last := c.s.queue.order.first(), c.s.queue.order.last()
+	if first == nil {
+		return false
 	}
-	c.s.queue.Scan(func(q queued) bool {
+	if !c.s.guarantees || first.key == s.key && last.key == s.key { // equal keys are in order of jobs
+		return first.compare(&queued{s.key, s.Job}) < 0
+	}
+	c.s.queue.order.ascend(nil, func(q queued) bool {
 		overtakes = Compare(q.job, s.Job) < 0
 		return !overtakes
 	})

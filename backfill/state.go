@@ -52,12 +52,6 @@ type record struct {
 // in reports whether the record is that of a job, and the job is in the phase.
 func (r *record) in(p phase) bool { return r.job != nil && r.phase == p }
 
-// queued is a job's entry in the queue.
-type queued struct {
-	key float64
-	job *Job
-}
-
 // planned is a job with an instant: a planned start or an expected end.
 type planned struct {
 	at  Time
@@ -74,12 +68,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		}
 		return Compare(a.job, b.job) < 0
 	}
-	byKey := func(a, b queued) bool {
-		if a.key != b.key {
-			return a.key < b.key
-		}
-		return Compare(a.job, b.job) < 0
-	}
+	byKey := func(a, b queued) bool { return a.compare(&b) < 0 }
 	return &State{View: View{
 		resources: resources,
 		rule:      rule,
@@ -88,7 +77,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		use:       make(Vector, len(resources)),
 		capacity:  make(Vector, len(resources)),
 		jobs:      newTable(),
-		queue:     btree.NewBTreeGOptions(byKey, options),
+		queue:     newQueue(),
 		planned:   btree.NewBTreeGOptions(byTime, options),
 		running:   btree.NewBTreeGOptions(byTime, options),
 		held:      btree.NewBTreeGOptions(byKey, options),
@@ -141,10 +130,29 @@ func (s *State) set(id JobID, now *record, mustFit bool) (old record, err error)
 		return old, err
 	}
 	if old.phase != now.phase || old.key != now.key || old.job != now.job {
-		s.queueChanges += reindex(s.queue, waiting, &old, now)
-		reindex(s.held, held, &old, now)
+		s.requeue(&old, now)
+	} else if old.phase == waiting && (old.placement == nil) != (now.placement == nil) {
+		s.queue.set(queued{now.key, now.job}, now.placement != nil, true)
 	}
 	return old, nil
+}
+
+// requeue updates the queue and the index of the held jobs.
+func (s *State) requeue(old, now *record) {
+	if old.in(waiting) {
+		s.queue.remove(queued{old.key, old.job})
+		s.queueChanges++
+	}
+	if now.in(waiting) {
+		s.queue.set(queued{now.key, now.job}, now.placement != nil, false)
+		s.queueChanges++
+	}
+	if old.in(held) {
+		s.held.Delete(queued{old.key, old.job})
+	}
+	if now.in(held) {
+		s.held.Set(queued{now.key, now.job})
+	}
 }
 
 // replan moves a job from the old record's place to the new one's, in the profile and in the index.
@@ -165,19 +173,6 @@ func (s *State) replan(old, now *record, mustFit bool) error {
 		s.plan(now)
 	}
 	return nil
-}
-
-// reindex updates the index of the jobs in a phase, and counts the entries that came or went.
-func reindex(index *btree.BTreeG[queued], in phase, old, now *record) (changes int) {
-	if old.in(in) {
-		index.Delete(queued{old.key, old.job})
-		changes++
-	}
-	if now.in(in) {
-		index.Set(queued{now.key, now.job})
-		changes++
-	}
-	return changes
 }
 
 // sameSpan reports whether two records of a job occupy the same slots at the same time.
@@ -283,7 +278,7 @@ func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 // FirstWaiting lists the first n waiting jobs in the queue's order, or all if there are fewer.
 func (s *State) FirstWaiting(n int) []*Job {
 	var jobs []*Job
-	s.queue.Scan(func(q queued) bool {
+	s.queue.order.ascend(nil, func(q queued) bool {
 		if len(jobs) < n {
 			jobs = append(jobs, q.job)
 		}

@@ -25,7 +25,7 @@ type View struct {
 
 	// The jobs by ID, and four sorted indexes of them. All are copied on write.
 	jobs    *table
-	queue   *btree.BTreeG[queued]  // waiting, by the queue's order
+	queue   *queue                 // waiting, by the queue's order
 	planned *btree.BTreeG[planned] // waiting with a place, by planned start
 	running *btree.BTreeG[planned] // by expected end
 	held    *btree.BTreeG[queued]  // out of the queue, by their former position in it

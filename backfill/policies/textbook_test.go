@@ -11,7 +11,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
 )
 
 // TestWindowsChangeNothing checks that the windows of starts, to which package plan limits its
@@ -52,7 +51,7 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, forg
 	driver.Late = seed%4 == 1
 	main, err := backfill.Link(spec, nil)
 	require.NoError(t, err)
-	fallback, err := backfill.Link(conservative.Spec(), nil)
+	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(t, err)
 	by, err := backfill.OrderNamed(order)
 	require.NoError(t, err)

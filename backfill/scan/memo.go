@@ -57,13 +57,13 @@ func (p *pass) holds(depth int) bool {
 		(p.last == nil || len(p.arrivals) == 0 || p.c.Compare(p.last, p.arrivals[0]) < 0)
 }
 
-// release releases all reservations, with one exception, for speed: if the only reservation is that
-// of the first job in the queue, and the job has one candidate slot or bundle, it stays, and the
-// pass may move it. Until then no job is started, and the job's place does not depend on its
+// release releases all reservations, with one exception, for speed: if the pass makes any, the only
+// one is that of the first job in the queue, and the job has one candidate slot or bundle, it stays,
+// and the pass may move it. Until then no job is started, and the job's place does not depend on its
 // reservation.
 func (p *pass) release() {
 	planned := p.c.Planned()
-	if len(planned) == 1 && single(p.c, planned[0]) {
+	if p.depth > 0 && len(planned) == 1 && single(p.c, planned[0]) {
 		for first := range p.c.Queue() {
 			if first == planned[0] {
 				return

@@ -3,8 +3,9 @@
 // blocked.
 //
 // fcfs, first-fit, easy, drain and the beginning of maui, bb and ibb use one loop,
-// [AllocateOrReserve], with different [Rules]. bb, ibb and maui then choose in their own ways among
-// the jobs that may be backfilled.
+// [AllocateOrReserve], with different [Rules]. Once no further reservation is to be made, first-fit,
+// easy and drain start whatever fits, and bb and ibb choose among that: [backfill.Cycle.Fitting]
+// knows it without a look at every job. maui has windows of its own.
 //
 // A pass of [Heads] or [Depth] leaves a memo for the next cycle, which saves work: no job that the
 // pass left waiting can start until resources are given back. For what is free changes with time
@@ -80,13 +81,22 @@ func Depth(c *backfill.Cycle, depth int) {
 	p := begin(c, depth)
 	if p.deep.Blocked == nil {
 		p.deep = Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
-			if reserve = p.reserved < p.depth; reserve {
+			if p.reserved < p.depth {
 				p.reserve(j)
+				return true, p.kept || p.reserved < p.depth
 			}
-			return reserve, true
+			return false, true
 		}}
 	}
-	allocateOrReserve(c, p.jobs(), p.deep)
+	if p.kept || p.depth > 0 {
+		allocateOrReserve(c, p.jobs(), p.deep)
+	}
+	if !p.kept && p.reserved == p.depth {
+		for j, at := range c.Fitting(p.last) {
+			c.Start(j, at)
+			p.started(j)
+		}
+	}
 	c.Remember(p)
 }
 

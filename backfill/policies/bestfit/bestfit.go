@@ -35,18 +35,21 @@ func Spec() backfill.PolicySpec {
 // not fit once is not tried again.
 func decide(c *backfill.Cycle) {
 	scan.Begin(c)
-	var fitting []*backfill.Job // behind the pivot
-	pivot := false
+	var pivot *backfill.Job
 	for j := range c.Queue() {
 		at, fits := c.FitsNow(j)
-		switch {
-		case !fits:
-			pivot = true
-		case pivot:
-			fitting = append(fitting, j)
-		default:
-			c.Start(j, at)
+		if !fits {
+			pivot = j
+			break
 		}
+		c.Start(j, at)
+	}
+	if pivot == nil {
+		return
+	}
+	var fitting []*backfill.Job // behind the pivot
+	for j := range c.Fitting(pivot) {
+		fitting = append(fitting, j)
 	}
 	slices.SortStableFunc(fitting, func(a, b *backfill.Job) int { return cmp.Compare(b.Width(), a.Width()) })
 	for _, j := range fitting {

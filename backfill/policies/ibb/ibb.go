@@ -25,14 +25,9 @@ func Spec() backfill.PolicySpec {
 // fill backfills jobs behind the pivot, in the queue's order, that fit now and keep the balance.
 func fill(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) {
 	before := scale.Of(c.Use())
-	for j := range c.Behind(pivot) {
-		if !j.Whole && scale.Worsens(c.Use(), j.Request, j.Nodes, before) { // skips the job wherever it would fit
-			continue
+	for j, at := range c.Fitting(pivot) {
+		if !scale.Worsens(c.Use(), c.State().Holds(j, at), 1, before) {
+			c.Start(j, at)
 		}
-		at, eligible := c.FitsNow(j)
-		if !eligible || j.Whole && scale.Worsens(c.Use(), c.State().Holds(j, at), 1, before) {
-			continue
-		}
-		c.Start(j, at)
 	}
 }

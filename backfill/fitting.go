@@ -1,0 +1,146 @@
+package backfill
+
+import "iter"
+
+// Fitting iterates, in the queue's order, over the waiting jobs that have no reservation, come after
+// j, and fit now, each with a placement; if j is nil, over all of them. What it costs depends on how
+// many fit and on how many requests differ, not on how many jobs wait.
+//
+// The loop may start jobs and reserve for them. It must not give resources back: what did not fit
+// once is not tried again.
+func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
+	return func(yield func(*Job, Placement) bool) {
+		var behind *queued
+		if j != nil {
+			r := c.s.jobs.Find(j.ID)
+			if r == nil {
+				return
+			}
+			behind = &queued{r.key, r.job}
+		}
+		f := c.fitting(behind)
+		for len(f) > 0 {
+			l := &f[0]
+			if !c.still(l) {
+				f = f.advance(c)
+				continue
+			}
+			if !yield(l.job, l.at) {
+				return
+			}
+			f = f.advance(c)
+		}
+	}
+}
+
+// lane is the jobs of a shape in a pass over the queue, at the first that fits.
+type lane struct {
+	queued
+	at     Placement
+	shape  int32
+	limit  Time // jobs of this length or longer do not fit
+	change int  // changes of the cycle when the job was found to fit
+}
+
+// lanes are a binary heap by the queue's order.
+type lanes []lane
+
+// fitting returns the lanes of all shapes of which a job behind a place may fit.
+func (c *Cycle) fitting(behind *queued) lanes {
+	var f lanes
+	for i := range c.s.queue.shapes {
+		s := &c.s.queue.shapes[i]
+		if s.least == Forever || c.outgrows(s) || !c.fitsFor(s.like, s.least) {
+			continue
+		}
+		l := lane{shape: int32(i), limit: Forever}
+		if c.seek(&l, behind) {
+			f = append(f, l)
+		}
+	}
+	for i := len(f)/2 - 1; i >= 0; i-- {
+		f.down(i)
+	}
+	return f
+}
+
+// outgrows reports whether the shape has only one candidate slot, and that has too few cpus free
+// now. It is a quick answer to most questions of a long queue.
+func (c *Cycle) outgrows(s *shape) bool {
+	candidates := c.s.candidates[s.candidates]
+	if len(candidates.Slots) != 1 {
+		return false
+	}
+	return s.cpus > max(0, c.s.profile.FreeOf(candidates.Slots[0], 0, c.round.Now))
+}
+
+// fitsFor reports whether a job would fit now if it had the given estimate.
+func (c *Cycle) fitsFor(j *Job, estimate Time) bool {
+	r := c.s.request(j)
+	r.Duration = estimate
+	_, fits := c.s.profile.Place(r, c.round.Now)
+	return fits
+}
+
+// seek moves a lane to the shape's next job behind a place that fits; false if there is none.
+func (c *Cycle) seek(l *lane, behind *queued) bool {
+	jobs := &c.s.queue.shapes[l.shape].jobs
+	for {
+		next, ok := jobs.next(behind, l.limit)
+		if !ok {
+			return false
+		}
+		if l.queued = next.queued; c.fits(l) {
+			return true
+		}
+		behind = &l.queued
+	}
+}
+
+// fits reports whether the lane's job fits, and notes where, or how long it is.
+func (c *Cycle) fits(l *lane) (fits bool) {
+	if l.at, fits = c.s.profile.Place(c.s.request(l.job), c.round.Now); !fits {
+		l.limit = l.job.Estimate
+	}
+	l.change = len(c.undo)
+	return fits
+}
+
+// still reports whether the lane's job waits without a reservation and fits, which it did when it
+// was found.
+func (c *Cycle) still(l *lane) bool {
+	if l.change == len(c.undo) {
+		return true
+	}
+	r := c.s.jobs.Find(l.job.ID)
+	return r != nil && r.phase == waiting && r.placement == nil && c.fits(l)
+}
+
+// advance moves the first lane to its next job that fits.
+func (f lanes) advance(c *Cycle) lanes {
+	if at := f[0].queued; !c.seek(&f[0], &at) {
+		last := len(f) - 1
+		f[0] = f[last]
+		f = f[:last]
+	}
+	f.down(0)
+	return f
+}
+
+// down restores the heap below an index.
+func (f lanes) down(i int) {
+	for {
+		least := 2*i + 1
+		if least >= len(f) {
+			return
+		}
+		if least+1 < len(f) && f[least+1].compare(&f[least].queued) < 0 {
+			least++
+		}
+		if f[i].compare(&f[least].queued) <= 0 {
+			return
+		}
+		f[i], f[least] = f[least], f[i]
+		i = least
+	}
+}

@@ -1,0 +1,121 @@
+package policies_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/balance"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
+)
+
+// eachInTurn is a policy that asks for every waiting job, one after the other, whether it fits.
+type eachInTurn struct {
+	depth int // how many blocked jobs get a reservation
+	fill  func(c *backfill.Cycle, pivot *backfill.Job)
+}
+
+func (p eachInTurn) Decide(c *backfill.Cycle) {
+	scan.Begin(c)
+	reserved := 0
+	for j := range c.Queue() {
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
+			continue
+		}
+		if reserved < p.depth {
+			if start, at, ok := c.Earliest(j, c.Now()); ok {
+				c.Reserve(j, start, at)
+			}
+			reserved++
+		}
+		if p.fill != nil {
+			p.fill(c, j)
+			return
+		}
+	}
+}
+
+// naiveFills are how ibb, bb and best-fit choose among the jobs behind the first blocked one.
+var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
+	"ibb": func(c *backfill.Cycle, pivot *backfill.Job) {
+		scale := balance.NewScale(c, []string{"cpus", "memory"})
+		before := scale.Of(c.Use())
+		for j := range c.Behind(pivot) {
+			if at, fits := c.FitsNow(j); fits && !scale.Worsens(c.Use(), c.State().Holds(j, at), 1, before) {
+				c.Start(j, at)
+			}
+		}
+	},
+	"bb": func(c *backfill.Cycle, pivot *backfill.Job) {
+		scale := balance.NewScale(c, []string{"cpus", "memory"})
+		for {
+			var best *backfill.Job
+			var where backfill.Placement
+			var score balance.Utilisation
+			for j := range c.Behind(pivot) {
+				at, fits := c.FitsNow(j)
+				if !fits {
+					continue
+				}
+				x := scale.With(c.Use(), c.State().Holds(j, at), 1)
+				if best == nil || x.CompareScore(score) < 0 {
+					best, where, score = j, at, x
+				}
+			}
+			if best == nil {
+				return
+			}
+			c.Start(best, where)
+		}
+	},
+	"best-fit": func(c *backfill.Cycle, pivot *backfill.Job) {
+		var fitting []*backfill.Job
+		for j := range c.Behind(pivot) {
+			if _, fits := c.FitsNow(j); fits {
+				fitting = append(fitting, j)
+			}
+		}
+		slices.SortStableFunc(fitting, func(a, b *backfill.Job) int { return cmp.Compare(b.Width(), a.Width()) })
+		for _, j := range fitting {
+			if at, fits := c.FitsNow(j); fits {
+				c.Start(j, at)
+			}
+		}
+	},
+}
+
+// TestFittingChangesNothing checks that a pass which looks only at the jobs that may fit decides like
+// one that asks for each in turn, on random pools and in several orders.
+func TestFittingChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		depth int
+	}{{"first-fit", 0}, {"easy", 1}, {"easy", 3}, {"ibb", 1}, {"bb", 1}, {"best-fit", 0}} {
+		for i, order := range []string{"fcfs", "sjf", "widest", "wfp"} {
+			t.Run(c.name+" "+order, func(t *testing.T) {
+				t.Parallel()
+				for n := range uint64(24) {
+					seed := 1000 + 100*uint64(i) + n
+					spec, err := policies.Named(c.name)
+					require.NoError(t, err)
+					if c.name == "easy" {
+						spec.New = func(backfill.Values) (backfill.Policy, error) {
+							return backfill.PolicyFunc(func(cycle *backfill.Cycle) { scan.Depth(cycle, c.depth) }), nil
+						}
+					}
+					reference := spec
+					reference.New = func(backfill.Values) (backfill.Policy, error) {
+						return eachInTurn{depth: c.depth, fill: naiveFills[c.name]}, nil
+					}
+					want := run(t, seed, reference, order, false)
+					require.Equal(t, want, run(t, seed, spec, order, n%2 == 0), "seed %d", seed)
+				}
+			})
+		}
+	}
+}
