@@ -2,9 +2,9 @@ package backfill
 
 import "iter"
 
-// Fitting iterates, in the queue's order, over the waiting jobs that have no reservation, come after
-// j, and fit now, each with a placement; if j is nil, over all of them. What it costs depends on how
-// many fit and on how many requests differ, not on how many jobs wait.
+// Fitting iterates, in the queue's order, over the waiting jobs that have no reservation, come
+// after j, and fit now, each with a placement; if j is nil, over all of them. What it costs depends
+// on how many fit and on how many requests differ, not on how many jobs wait.
 //
 // The loop may start jobs and reserve for them. It must not give resources back: what did not fit
 // once is not tried again.

@@ -22,8 +22,8 @@ func (q *queued) compare(o *queued) int {
 	}
 }
 
-// listed is an entry of a [jobTree]. Its length is what a search goes by: that of a job is chosen by
-// whoever lists it, that of a child of an inner node is the least in the child.
+// listed is an entry of a [jobTree]. Its length is what a search goes by: that of a job is chosen
+// by whoever lists it, that of a child of an inner node is the least in the child.
 type listed struct {
 	queued
 	length Time
@@ -31,8 +31,8 @@ type listed struct {
 
 // jobTree lists jobs by key, then in the order of jobs. It is a B+ tree in which each child knows
 // its least length, so the next job that is shorter than a limit is found without a look at those
-// that are not. Each node has an owner, and whoever is not it copies the node before a change: copies
-// of a tree share their nodes.
+// that are not. Each node has an owner, and whoever is not it copies the node before a change:
+// copies of a tree share their nodes.
 type jobTree struct {
 	root *jobNode // nil: the tree is empty
 	size int
@@ -195,8 +195,8 @@ func (n *jobNode) set(o *owner, e listed) (right *jobNode, added bool) {
 }
 
 // insert adds an entry, in an inner node with its child, at an index. It returns the new right
-// neighbour if the node is split. What is added behind all others leaves a full node as it is, since
-// jobs mostly come in the order of the queue.
+// neighbour if the node is split. What is added behind all others leaves a full node as it is,
+// since jobs mostly come in the order of the queue.
 func (n *jobNode) insert(o *owner, i int, e listed, kid *jobNode) (right *jobNode) {
 	to := n
 	if len(n.entries) == jobFan {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// queue is the waiting jobs in the queue's order, and once more by shape. Jobs of a shape have equal
-// requests and candidates and differ in their estimates alone. So whether any of them fits now is
-// known from the shortest, and of those that are longer than one that does not fit none does: a pass
-// over the queue looks only at jobs that may fit (see [Cycle.Fitting]).
+// queue is the waiting jobs in the queue's order, and once more by shape. Jobs of a shape have
+// equal requests and candidates and differ in their estimates alone. So whether any of them fits
+// now is known from the shortest, and of those that are longer than one that does not fit none
+// does: a pass over the queue looks only at jobs that may fit (see [Cycle.Fitting]).
 type queue struct {
 	order  jobTree
 	shapes []shape          // those without jobs are free for others

@@ -89,8 +89,8 @@ var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
 	},
 }
 
-// TestFittingChangesNothing checks that a pass which looks only at the jobs that may fit decides like
-// one that asks for each in turn, on random pools and in several orders.
+// TestFittingChangesNothing checks that a pass which looks only at the jobs that may fit decides
+// like one that asks for each in turn, on random pools and in several orders.
 func TestFittingChangesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -90,8 +90,8 @@ func (q *longQueue) next(b *testing.B) {
 }
 
 // BenchmarkQueue measures how a cycle of easy, in which a job has ended and another has arrived,
-// grows with the number of waiting jobs. These differ in nothing, in their estimates and cpus, or no
-// two ask for the same memory. "growth" reports the exponent, 1 for a cost in proportion to the
+// grows with the number of waiting jobs. These differ in nothing, in their estimates and cpus, or
+// no two ask for the same memory. "growth" reports the exponent, 1 for a cost in proportion to the
 // queue. The memory of a waiting job is reported, too.
 func BenchmarkQueue(b *testing.B) {
 	for _, slots := range []int{1, 100} {
