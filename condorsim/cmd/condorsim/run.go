@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
@@ -106,6 +107,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer ganttOut.Discard()
+	free := collectsFreely()
+	if free {
+		debug.SetGCPercent(mostPercent) // most of what is read stays
+	}
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -123,7 +128,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	collectSeldom(len(w.Jobs))
+	if free {
+		collectSeldom(len(w.Jobs))
+	}
 
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
@@ -202,21 +209,25 @@ func machineText(w *condorsim.Workload) string {
 	return text
 }
 
+// mostPercent is the rarest that garbage is collected.
+const mostPercent = 400
+
+// collectsFreely reports whether the user leaves it to the program when to collect garbage.
+func collectsFreely() bool { return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" }
+
 // collectSeldom makes garbage collection as rare as 60 MB of memory and 500 bytes for each job
-// allow, unless GOGC or GOMEMLIMIT is set.
+// allow. It collects once, to know what stays.
 func collectSeldom(jobs int) {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
 	const (
 		allowed, perJob = 40 << 20, 350 // bytes; the program and the metrics need the rest
 		outcome         = 100           // bytes of a job's result
-		least, most     = 50, 400
+		least           = 50
 	)
+	runtime.GC()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	kept := int64(live[0].Value.Uint64()) + outcome*int64(jobs) + 1<<20
-	debug.SetGCPercent(int(min(most, max(least, 100*(allowed+perJob*int64(jobs))/kept-100))))
+	debug.SetGCPercent(int(min(mostPercent, max(least, 100*(allowed+perJob*int64(jobs))/kept-100))))
 }
 
 // createJobs creates the table of jobs; nil if none is requested. It must not be an input file.

@@ -30,6 +30,10 @@ func newCleaner(file string, opts Options) *cleaner {
 	}
 }
 
+// mostExpected bounds the memory that is set aside for the jobs that the header announces: a header
+// may be wrong.
+const mostExpected = 1 << 18
+
 // record turns a job line into a job, or drops it and counts why. The rules and their order are
 // those of the published studies of these traces. It returns an error if an earlier job has the
 // same number, unless this one is a partial execution.
@@ -67,6 +71,9 @@ func (c *cleaner) record(rec *record) *Error {
 		}
 	}
 	run, estimate := c.times(run, rec[8])
+	if c.trace.Jobs == nil {
+		c.trace.Jobs = make([]Job, 0, min(c.trace.Header.Number("MaxRecords"), mostExpected))
+	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: run, Estimate: estimate,
 		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0),
