@@ -12,7 +12,8 @@ type table struct {
 	pages []*page // ascending by number, none empty
 	owner *owner
 	size  int
-	last  int // index of the page that was searched for last, mostly the next one too
+	last  int   // index of the page that was searched for last, mostly the next one too
+	spare *page // a page that became empty, for the next one; or nil
 }
 
 // owner identifies the table that may change a page in place; any other copies the page first. It
@@ -81,7 +82,7 @@ func (t *table) Set(id JobID, r record) (old record) {
 		if r.job == nil {
 			return record{}
 		}
-		t.pages = slices.Insert(t.pages, i, &page{number: number, owner: t.owner})
+		t.pages = slices.Insert(t.pages, i, t.newPage(number))
 	}
 	p := t.pages[i]
 	if p.owner != t.owner {
@@ -95,10 +96,20 @@ func (t *table) Set(id JobID, r record) (old record) {
 		if has {
 			t.size++
 		} else if t.size--; p.used == 0 {
-			t.pages = slices.Delete(t.pages, i, i+1)
+			t.pages, t.spare = slices.Delete(t.pages, i, i+1), p
 		}
 	}
 	return old
+}
+
+// newPage returns an empty page.
+func (t *table) newPage(number JobID) *page {
+	p := t.spare
+	if p == nil {
+		p = new(page)
+	}
+	p.number, p.owner, t.spare = number, t.owner, nil
+	return p
 }
 
 // Scan calls the callback with each record, by ID, until the callback returns false.
