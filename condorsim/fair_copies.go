@@ -2,7 +2,6 @@ package condorsim
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"slices"
 
@@ -59,10 +58,9 @@ func (f *fairStarts) fill(copied *fairCopy, tx *backfill.Transaction, before []b
 	copied.state, copied.now, copied.events = tx.State().Clone(), tx.Now(), slices.Clone(before)
 	for r := range tx.Running() {
 		if end := f.end(r.Job, r.Start); end > copied.now { // jobs that end now are among the events
-			copied.ends = append(copied.ends, ending{at: end, job: r.Job.ID})
+			copied.ends.push(ending{at: end, job: r.Job.ID})
 		}
 	}
-	heap.Init(&copied.ends)
 }
 
 // These bound the copies that wait for their caps, and so their memory: a copy takes about 500
@@ -139,7 +137,7 @@ func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fa
 			return err
 		}
 		for _, s := range d.Started {
-			heap.Push(&copied.ends, ending{at: f.end(s.Job, d.Now), job: s.Job.ID})
+			copied.ends.push(ending{at: f.end(s.Job, d.Now), job: s.Job.ID})
 			f.record(copied, s.Job, d.Now)
 		}
 		if copied.late.Job != nil && !copied.arrived && host.State.Waiting() == 0 {
@@ -184,8 +182,8 @@ func (f *fairStarts) next(copied *fairCopy) backfill.Round {
 		r.Now = min(r.Now, copied.ends[0].at)
 	}
 	for len(copied.ends) > 0 && copied.ends[0].at <= r.Now {
-		ended, _ := heap.Pop(&copied.ends).(ending)
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: ended.job})
+		ended := copied.ends.pop().job
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: ended})
 	}
 	copied.events = r.Events
 	return r

@@ -2,7 +2,6 @@ package condorsim
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"io"
 
@@ -72,7 +71,7 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	}
 	d := negotiator.Delta{Now: now, Completed: p.completed[:0], Submitted: p.submitted[:0]}
 	for len(p.ends) > 0 && p.ends[0].at <= now {
-		if ended, _ := heap.Pop(&p.ends).(ending); !p.stale(ended) {
+		if ended := p.ends.pop(); !p.stale(ended) {
 			d.Completed = append(d.Completed, ended.job)
 		}
 	}
@@ -99,7 +98,7 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 		now = min(now, p.w.Jobs[p.next].Submit)
 	}
 	for len(p.ends) > 0 && p.stale(p.ends[0]) {
-		heap.Pop(&p.ends)
+		p.ends.pop()
 	}
 	if len(p.ends) > 0 {
 		now = min(now, p.ends[0].at)
@@ -139,7 +138,7 @@ func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error
 			p.outages.start(m.Job.ID, m.Placement)
 			e.losses = p.losses[m.Job.ID]
 		}
-		heap.Push(&p.ends, e)
+		p.ends.push(e)
 	}
 	return nil
 }
@@ -151,23 +150,38 @@ type ending struct {
 	losses int32 // of the job when this run began
 }
 
-// endings is a heap by time. Ties need no order, since the cycle sorts the events of an instant.
+// endings is a binary heap by time. Ties need no order, since the cycle sorts the events of an
+// instant.
 type endings []ending
 
-func (e endings) Len() int           { return len(e) }
-func (e endings) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e endings) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-
-// Push appends an ending, for container/heap.
-func (e *endings) Push(x any) {
-	if ended, ok := x.(ending); ok {
-		*e = append(*e, ended)
+func (e *endings) push(x ending) {
+	*e = append(*e, x)
+	s := *e
+	i := len(s) - 1
+	for ; i > 0 && x.at < s[(i-1)/2].at; i = (i - 1) / 2 {
+		s[i] = s[(i-1)/2]
 	}
+	s[i] = x
 }
 
-// Pop takes the last ending off, for container/heap.
-func (e *endings) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+func (e *endings) pop() ending {
+	n := len(*e) - 1
+	s, last := (*e)[:n], (*e)[n]
+	*e = s
+	if n == 0 {
+		return last
+	}
+	first, i := s[0], 0
+	for {
+		least := 2*i + 1
+		if least+1 < n && s[least+1].at < s[least].at {
+			least++
+		}
+		if least >= n || last.at <= s[least].at {
+			break
+		}
+		s[i], i = s[least], least
+	}
+	s[i] = last
+	return first
 }

@@ -11,15 +11,15 @@ import (
 
 // Outcome is what became of a job.
 type Outcome struct {
-	Started, Ended bool
 	Start, End     backfill.Time
-	How            backfill.How
-	Backfilled     bool // passed a job, on a slot reserved for one before it: [backfill.State.OnReserved]
 	Placement      negotiator.Placement
 	Estimate       backfill.Time // the requested time, or the default
-	Promised       bool
 	Guarantee      backfill.Time // the first promised latest start, usually from its arrival, if Promised
 	Held           string        // why it will never run; "" if it can
+	Started, Ended bool
+	Promised       bool
+	Backfilled     bool // passed a job, on a slot reserved for one before it: [backfill.State.OnReserved]
+	How            backfill.How
 	// Requeues is how often the job lost its slot and went back to the queue; only its last run
 	// counts. Lost is what the other runs took, in cpu seconds.
 	Requeues int
