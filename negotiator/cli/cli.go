@@ -69,24 +69,27 @@ const grace = 10 * time.Second
 // command then has ten seconds, or until the second interrupt. For other commands Main returns at
 // the first interrupt, so that the process ends.
 func Main(name, description string, grammar any, args []string, options ...kong.Option) int {
-	parser, err := kong.New(grammar, append(options, kong.Name(name), kong.Description(description),
+	var measured measuring
+	parser, err := kong.New(grammar, append(options, kong.Name(name), kong.Description(description), kong.Bind(&measured),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))...)
 	if err != nil {
 		return report(os.Stderr, name, err)
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		return report(os.Stderr, name, Bad(fmt.Errorf("%w; see %s --help", err, asked(name, err))))
+		err = Bad(fmt.Errorf("%w; see %s --help", err, asked(name, err)))
+		return report(os.Stderr, name, errors.Join(err, measured.end()))
 	}
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
-	return report(os.Stderr, name, untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
-		if err := command.BindToProvider(ctx); err != nil {
-			return err
+	err = untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
+		if unbound := command.BindToProvider(ctx); unbound != nil {
+			return unbound
 		}
 		return command.Run()
-	}))
+	})
+	return report(os.Stderr, name, errors.Join(err, measured.end()))
 }
 
 // asked returns the command, such as "negotiator explain", as far as the parser had recognized it

@@ -92,6 +92,8 @@ func TestExitCodes(t *testing.T) {
 		{"--workload small.swf --instance instance.json", 2, "can't be used together"},
 		{"--workload small.swf --pool none.ads", 2, "none.ads"},
 		{"--workload small.swf --jobs-out .", 2, "write the table of jobs"},
+		{"--workload small.swf --cpuprofile nowhere/file", 2, "--cpuprofile: open nowhere/file"},
+		{"--workload small.swf --memprofile nowhere/file", 2, "--memprofile: open nowhere/file"},
 		{"--workload small.swf --bound 0", 2, "--bound=0: must be at least 1 s"},
 		{"--workload small.swf --bound nan", 2, "--bound"},
 		{"--workload small.swf --per-user", 2, "--per-user is a part of the JSON object; add --json"},

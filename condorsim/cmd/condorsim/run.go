@@ -65,6 +65,8 @@ type runCommand struct {
 	Timing      bool   `group:"Output" help:"${run_timing}"`
 	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"${run_dump_dir}"`
 	LogLevel    string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"${run_log_level}"`
+
+	cli.PprofFlags
 }
 
 // Help is shown below the flags.

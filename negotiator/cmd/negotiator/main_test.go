@@ -70,6 +70,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"--policy", "nonesuch"}, 2, `unknown policy "nonesuch"`},
 		{[]string{"--policy", ""}, 2, `policy: "": must be a policy's name`},
 		{[]string{"--order", ""}, 2, `unknown order ""`},
+		{[]string{"--cpuprofile", "nowhere/file"}, 2, "--cpuprofile: open nowhere/file"},
+		{[]string{"--memprofile", "nowhere/file"}, 2, "--memprofile: open nowhere/file"},
 		{[]string{"--pool", "htcondor://:"}, 2, "must be htcondor://HOST:PORT of a collector"},
 		{[]string{"--pool", "htcondor://127.0.0.1:1", "--token", "nowhere"}, 2, "token: stat nowhere: no such file"},
 		{

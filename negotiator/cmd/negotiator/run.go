@@ -60,6 +60,8 @@ type runCommand struct {
 	poolFlags
 	daemonFlags
 	JSON bool `group:"Output" name:"json" help:"Print the summary, with --once the plan, as one JSON object."`
+
+	cli.PprofFlags
 }
 
 // Help is shown below the flags.
