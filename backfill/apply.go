@@ -92,6 +92,7 @@ func (c *Cycle) apply(e *Event) {
 // changeSlot brings a slot up or changes its capacity. Held jobs that fit again return to the
 // queue, and waiting jobs that no longer fit even an empty pool are held.
 func (c *Cycle) changeSlot(e *Event) {
+	adds := c.addsRoom(e)
 	before, wasUp := c.setSlot(e.Slot, true)
 	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
 	jobs := c.displace([]SlotID{e.Slot.ID}, CauseSlotChanged)
@@ -102,7 +103,27 @@ func (c *Cycle) changeSlot(e *Event) {
 	if grew {
 		jobs = append(jobs, c.returnHeld()...)
 	}
+	if adds {
+		e.Freed = e.Freed || c.added
+		if c.added = e.Freed && c.applied < len(c.round.Events) && c.addsRoom(&c.round.Events[c.applied]); c.added {
+			e.Freed = false
+		}
+	}
 	e.place(c, jobs)
+}
+
+// addsRoom reports whether an event that is to be applied next brings a slot or only lets one grow.
+// The last of such events in a row counts as the one that freed the room of them all: policies plan
+// anew once, when all of it is there.
+func (c *Cycle) addsRoom(e *Event) bool {
+	switch e.Kind {
+	case SlotAdded:
+		return true
+	case SlotChanged:
+		return !c.s.profile.Up(e.Slot.ID) || c.s.slots[e.Slot.ID].Capacity.Within(e.Slot.Capacity)
+	default:
+		return false
+	}
 }
 
 // place adds to the event's Displaced those of the given jobs that wait, so that the policy plans

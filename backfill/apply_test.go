@@ -143,6 +143,53 @@ func TestEvents(t *testing.T) {
 			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 8, 5: 22},
 		},
 		{
+			name: "slots that come and grow in a row count as one", now: 3,
+			events: []backfill.Event{
+				{Kind: backfill.SlotAdded, Slot: slot(2, cpus(4))},
+				{Kind: backfill.SlotAdded, Slot: slot(3, cpus(4))},
+				{Kind: backfill.SlotChanged, Slot: slot(0, cpus(5))},
+				{Kind: backfill.SlotChanged, Slot: slot(1, cpus(4))}, // stays as it is
+			},
+			want: []effect{
+				{backfill.SlotAdded, false, nil},
+				{backfill.SlotAdded, false, nil},
+				{backfill.SlotChanged, false, nil},
+				{backfill.SlotChanged, true, nil},
+			},
+			plan: map[backfill.JobID]backfill.Time{3: 10, 4: 8, 5: 22},
+		},
+		{
+			name: "a slot that shrinks ends the row", now: 3,
+			events: []backfill.Event{
+				{Kind: backfill.SlotAdded, Slot: slot(2, cpus(4))},
+				{Kind: backfill.SlotChanged, Slot: slot(0, cpus(5))},
+				{Kind: backfill.SlotChanged, Slot: slot(1, cpus(3))},
+				{Kind: backfill.SlotChanged, Slot: slot(2, cpus(5))},
+			},
+			want: []effect{
+				{backfill.SlotAdded, false, nil},
+				{backfill.SlotChanged, true, nil},
+				{backfill.SlotChanged, true, []backfill.JobID{4}},
+				{backfill.SlotChanged, true, nil},
+			},
+			broken: []broken{{4, 8, 27, backfill.CauseSlotChanged}},
+			plan:   map[backfill.JobID]backfill.Time{3: 10, 4: 27, 5: 22},
+		},
+		{
+			name: "a completion ends the row", now: 3,
+			events: []backfill.Event{
+				{Kind: backfill.SlotAdded, Slot: slot(2, cpus(4))},
+				jobEvent(backfill.Completed, 1),
+				{Kind: backfill.SlotChanged, Slot: slot(1, cpus(5))},
+			},
+			want: []effect{
+				{backfill.SlotAdded, true, nil},
+				{backfill.Completed, true, nil},
+				{backfill.SlotChanged, true, nil},
+			},
+			plan: map[backfill.JobID]backfill.Time{3: 10, 4: 8, 5: 22},
+		},
+		{
 			name: "start failed", now: 3,
 			events: []backfill.Event{jobEvent(backfill.StartFailed, 2)},
 			want:   []effect{{backfill.StartFailed, true, []backfill.JobID{2}}},

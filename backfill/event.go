@@ -78,7 +78,8 @@ type Event struct {
 
 	// Freed says that the event gave back resources which had been planned for:
 	// an early completion, a removal, a new slot, a reservation that is void or not
-	// needed any more.
+	// needed any more. Of events in a row that bring slots or only let them grow, the
+	// last counts as the one that gave back the room of them all.
 	Freed bool
 	// Displaced are the waiting jobs that the event leaves without a reservation, by the start that
 	// was planned for them, then submit time and queue position. A policy that gives guarantees

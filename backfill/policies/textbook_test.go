@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // TestWindowsChangeNothing checks that the windows of starts, to which package plan limits its
@@ -81,4 +82,44 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, forg
 		told = append(told, text.String())
 	}
 	return told
+}
+
+// TestSlotsComeTogether checks that slots which come at one instant are all there before any job
+// moves. Job 2 is planned first and needs two slots, or both cpus of slot a: it moves to the two
+// new ones. Job 3 could have started on the first of them, had it come alone.
+func TestSlotsComeTogether(t *testing.T) {
+	added := func(id backfill.SlotID, name string, cpus int64) backfill.Event {
+		return backfill.Event{
+			Kind: backfill.SlotAdded,
+			Slot: backfill.Slot{ID: id, Name: name, Capacity: v(cpus)},
+		}
+	}
+	all := backfill.Candidates{Slots: []backfill.SlotID{0, 1, 2}}
+	wide := submission(2, 0, a{10, v(1)})
+	wide.Job.Nodes = 2
+	for _, policy := range []string{"conservative", "pc", "dc"} {
+		t.Run(policy, func(t *testing.T) {
+			h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), policy, nil)
+			for _, r := range []backfill.Round{
+				{
+					Candidates: []backfill.CandidateSet{{Candidates: all}},
+					Events: []backfill.Event{
+						added(0, "a", 2), added(1, "b", 1), added(2, "c", 1),
+						{Kind: backfill.SlotLost, Slot: backfill.Slot{ID: 1}},
+						{Kind: backfill.SlotLost, Slot: backfill.Slot{ID: 2}},
+						submission(1, 0, a{10, v(2)}), wide, submission(3, 0, a{10, v(1)}),
+					},
+				},
+				{Now: 1, Events: []backfill.Event{added(1, "b", 1), added(2, "c", 1)}},
+			} {
+				d, err := h.Decide(t.Context(), r)
+				require.NoError(t, err)
+				require.Equal(t, []backfill.JobID{backfill.JobID(1 + r.Now)}, ids(d))
+			}
+			start, _, planned := h.State.Planned(3)
+			require.True(t, planned)
+			moved := map[string]backfill.Time{"conservative": 10, "pc": 10, "dc": 20}
+			require.Equal(t, moved[policy], start)
+		})
+	}
 }
