@@ -1,6 +1,9 @@
 package backfill
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Fitting iterates, in the queue's order, over the waiting jobs that have no reservation, come
 // after j, and fit now, each with a placement; if j is nil, over all of them. What it costs depends
@@ -19,6 +22,7 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			behind = &queued{r.key, r.job}
 		}
 		f := c.fitting(behind)
+		var left []int32 // shapes with a job that fits and was not started
 		for len(f) > 0 {
 			l := &f[0]
 			if !c.still(l) {
@@ -28,9 +32,31 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			if !yield(l.job, l.at) {
 				return
 			}
+			if c.unplanned(l.job) {
+				left = append(left, l.shape)
+			}
 			f = f.advance(c)
 		}
+		c.sweep(behind, left)
 	}
+}
+
+// sweep notes that no job fits now that is behind a place and has no reservation, but for those of
+// some shapes.
+func (c *Cycle) sweep(behind *queued, but []int32) {
+	q := c.s.queue
+	for i := range q.shapes {
+		s := &q.shapes[i]
+		s.fresh = false
+		if s.least != Forever && behind != nil {
+			first, _ := s.jobs.next(nil, Forever)
+			s.fresh = first.compare(behind) <= 0
+		}
+	}
+	for _, i := range but {
+		q.shapes[i].fresh = true
+	}
+	q.swept, q.grown = true, q.grown[:0]
 }
 
 // lane is the jobs of a shape in a pass over the queue, at the first that fits.
@@ -39,6 +65,7 @@ type lane struct {
 	at     Placement
 	shape  int32
 	limit  Time // jobs of this length or longer do not fit
+	grown  bool // they fit only on slots that have grown since the last sweep
 	change int  // changes of the cycle when the job was found to fit
 }
 
@@ -48,13 +75,16 @@ type lanes []lane
 // fitting returns the lanes of all shapes of which a job behind a place may fit.
 func (c *Cycle) fitting(behind *queued) lanes {
 	var f lanes
-	for i := range c.s.queue.shapes {
-		s := &c.s.queue.shapes[i]
-		if s.least == Forever || c.outgrows(s) || !c.fitsFor(s.like, s.least) {
+	q := c.s.queue
+	slices.Sort(q.grown)
+	q.grown = slices.Compact(q.grown)
+	for i := range q.shapes {
+		s := &q.shapes[i]
+		if s.least == Forever {
 			continue
 		}
 		l := lane{shape: int32(i), limit: Forever}
-		if c.seek(&l, behind) {
+		if c.mayFit(s, &l) && c.seek(&l, behind) {
 			f = append(f, l)
 		}
 	}
@@ -64,20 +94,22 @@ func (c *Cycle) fitting(behind *queued) lanes {
 	return f
 }
 
-// outgrows reports whether the shape has only one candidate slot, and that has too few cpus free
-// now. It is a quick answer to most questions of a long queue.
-func (c *Cycle) outgrows(s *shape) bool {
-	candidates := c.s.candidates[s.candidates]
-	if len(candidates.Slots) != 1 {
-		return false
+// mayFit reports whether the shape's shortest job would fit now, and notes in its lane if only
+// slots that have grown since the last sweep count.
+func (c *Cycle) mayFit(s *shape, l *lane) bool {
+	r := c.s.request(s.like)
+	r.Duration = s.least
+	switch n := len(r.Candidates.Slots); {
+	case n == 1:
+		if s.cpus > max(0, c.s.profile.FreeOf(r.Candidates.Slots[0], 0, c.round.Now)) {
+			return false // a quick answer to most questions of a long queue
+		}
+	case n > 1 && c.s.queue.swept && !s.fresh:
+		if _, fits := c.s.profile.PlaceOn(r, c.s.queue.grown, c.round.Now); !fits || r.Nodes == 1 {
+			l.grown = true
+			return fits
+		}
 	}
-	return s.cpus > max(0, c.s.profile.FreeOf(candidates.Slots[0], 0, c.round.Now))
-}
-
-// fitsFor reports whether a job would fit now if it had the given estimate.
-func (c *Cycle) fitsFor(j *Job, estimate Time) bool {
-	r := c.s.request(j)
-	r.Duration = estimate
 	_, fits := c.s.profile.Place(r, c.round.Now)
 	return fits
 }
@@ -99,7 +131,12 @@ func (c *Cycle) seek(l *lane, behind *queued) bool {
 
 // fits reports whether the lane's job fits, and notes where, or how long it is.
 func (c *Cycle) fits(l *lane) (fits bool) {
-	if l.at, fits = c.s.profile.Place(c.s.request(l.job), c.round.Now); !fits {
+	if l.grown {
+		l.at, fits = c.s.profile.PlaceOn(c.s.request(l.job), c.s.queue.grown, c.round.Now)
+	} else {
+		l.at, fits = c.s.profile.Place(c.s.request(l.job), c.round.Now)
+	}
+	if !fits {
 		l.limit = l.job.Estimate
 	}
 	l.change = len(c.undo)
@@ -112,8 +149,13 @@ func (c *Cycle) still(l *lane) bool {
 	if l.change == len(c.undo) {
 		return true
 	}
-	r := c.s.jobs.Find(l.job.ID)
-	return r != nil && r.phase == waiting && r.placement == nil && c.fits(l)
+	return c.unplanned(l.job) && c.fits(l)
+}
+
+// unplanned reports whether a job waits and has no reservation.
+func (c *Cycle) unplanned(j *Job) bool {
+	r := c.s.jobs.Find(j.ID)
+	return r != nil && r.phase == waiting && r.placement == nil
 }
 
 // advance moves the first lane to its next job that fits.

@@ -87,7 +87,7 @@ func TestQueueShapes(t *testing.T) {
 	for i := range 60 {
 		j := &Job{ID: JobID(i), Nodes: 1 + i%3, Request: Vector{int64(i % 5), 1}, Estimate: Time(10 + i)}
 		jobs = append(jobs, j)
-		q.set(queued{job: j}, i%2 == 0, false)
+		q.add(queued{job: j}, i%2 == 0)
 	}
 	require.Len(t, q.shapes, 15)
 	for i := range q.shapes {

@@ -16,7 +16,18 @@ type queue struct {
 	free   []int32
 	owner  *owner
 	last   int32 // the shape that was searched for last, mostly the next one too
+
+	// A sweep is a pass of [Cycle.Fitting] over the queue that went to its end. If swept is set, a
+	// job without a reservation did not fit at the last sweep unless its shape is fresh. It can fit
+	// now only with a chunk on one of the slots in grown, where a job or a reservation was since:
+	// what is free changes with time only when a job is expected to end or a reservation is due, and
+	// then the job ends or is expected to end later.
+	swept bool
+	grown []SlotID
 }
+
+// maxGrown is how many entries of [queue.grown] are kept before the queue forgets its last sweep.
+const maxGrown = 2048
 
 // shape lists the waiting jobs with equal requests and candidates, by estimate: those that have a
 // reservation have the length Forever.
@@ -25,10 +36,8 @@ type shape struct {
 	jobs  jobTree
 	next  int32 // the next shape with the same hash; noShape: none
 	least Time  // the least length of a job; Forever: none
-	// What a pass asks first, stored here because it asks many shapes: the job's candidate set, and
-	// how many cpus it needs.
-	candidates int
-	cpus       int64
+	cpus  int64 // of all chunks
+	fresh bool  // a job may have come, or lost its reservation, since the last sweep
 }
 
 const noShape = -1
@@ -43,21 +52,52 @@ func (q *queue) Copy() *queue {
 	c := *q
 	q.owner, c.owner = new(owner), new(owner)
 	c.shapes, c.index, c.free = slices.Clone(q.shapes), maps.Clone(q.index), slices.Clone(q.free)
+	c.grown = slices.Clone(q.grown)
 	return &c
 }
 
-// set lists a waiting job, or notes that it got or lost a reservation.
-func (q *queue) set(e queued, reserved, known bool) {
-	if !known {
-		q.order.set(q.owner, listed{queued: e})
+// grow notes that a job or a reservation was on the slots of a placement and may have left them.
+func (q *queue) grow(at Placement) {
+	if !q.swept {
+		return
 	}
+	if len(q.grown)+len(at) > maxGrown {
+		q.forgetSweep()
+		return
+	}
+	for _, chunks := range at {
+		q.grown = append(q.grown, chunks.Slot)
+	}
+}
+
+// forgetSweep makes the next pass look at all shapes and slots.
+func (q *queue) forgetSweep() { q.swept, q.grown = false, q.grown[:0] }
+
+// add lists a waiting job.
+func (q *queue) add(e queued, reserved bool) {
+	q.order.set(q.owner, listed{queued: e})
+	q.reserve(e, reserved)
+}
+
+// reserve notes whether a waiting job has a reservation.
+func (q *queue) reserve(e queued, reserved bool) {
 	length := e.job.Estimate
 	if reserved {
 		length = Forever
 	}
 	s := &q.shapes[q.shape(e.job)]
 	s.jobs.set(q.owner, listed{e, length})
-	s.least = s.jobs.least()
+	s.least, s.fresh = s.jobs.least(), s.fresh || !reserved
+}
+
+// rekey gives a waiting job another place in the queue's order.
+func (q *queue) rekey(old, now queued, reserved bool) {
+	s := &q.shapes[q.shape(now.job)]
+	fresh := s.fresh
+	s.jobs.remove(q.owner, old)
+	q.order.remove(q.owner, old)
+	q.add(now, reserved)
+	s.fresh = fresh
 }
 
 // remove takes a job off the queue.
@@ -73,7 +113,7 @@ func (q *queue) remove(e queued) {
 
 // shape returns the index of a job's shape, which it makes if there is none.
 func (q *queue) shape(j *Job) int32 {
-	if int(q.last) < len(q.shapes) && q.shapes[q.last].jobs.size > 0 && alike(q.shapes[q.last].like, j) {
+	if int(q.last) < len(q.shapes) && q.shapes[q.last].like != nil && alike(q.shapes[q.last].like, j) {
 		return q.last
 	}
 	hash := j.shapeHash()
@@ -92,7 +132,7 @@ func (q *queue) shape(j *Job) int32 {
 	} else {
 		q.last, q.shapes = int32(len(q.shapes)), append(q.shapes, shape{})
 	}
-	q.shapes[q.last] = shape{like: j, next: first, least: Forever, candidates: j.Candidates, cpus: j.Width()}
+	q.shapes[q.last] = shape{like: j, next: first, least: Forever, cpus: j.Width()}
 	q.index[hash] = q.last
 	return q.last
 }

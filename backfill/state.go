@@ -128,23 +128,30 @@ func (s *State) set(id JobID, now *record, mustFit bool) (old record, err error)
 	} else if err = s.replan(&old, now, mustFit); err != nil {
 		s.jobs.Set(id, old)
 		return old, err
+	} else {
+		s.queue.grow(old.placement)
 	}
 	if old.phase != now.phase || old.key != now.key || old.job != now.job {
 		s.requeue(&old, now)
 	} else if old.phase == waiting && (old.placement == nil) != (now.placement == nil) {
-		s.queue.set(queued{now.key, now.job}, now.placement != nil, true)
+		s.queue.reserve(queued{now.key, now.job}, now.placement != nil)
 	}
 	return old, nil
 }
 
 // requeue updates the queue and the index of the held jobs.
 func (s *State) requeue(old, now *record) {
+	if old.job == now.job && old.phase == waiting && now.phase == waiting {
+		s.queue.rekey(queued{old.key, old.job}, queued{now.key, now.job}, now.placement != nil)
+		s.queueChanges += 2
+		return
+	}
 	if old.in(waiting) {
 		s.queue.remove(queued{old.key, old.job})
 		s.queueChanges++
 	}
 	if now.in(waiting) {
-		s.queue.set(queued{now.key, now.job}, now.placement != nil, false)
+		s.queue.add(queued{now.key, now.job}, now.placement != nil)
 		s.queueChanges++
 	}
 	if old.in(held) {
@@ -236,6 +243,7 @@ func (s *State) addUse(r *record, sign int64) {
 // setSlot brings a slot up with its capacity, or takes it out of the pool. It returns the slot as
 // it was, and whether it was up.
 func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
+	s.queue.forgetSweep()
 	if int(slot.ID) < len(s.slots) {
 		before, wasUp = s.slots[slot.ID], s.profile.Up(slot.ID)
 	}
@@ -258,6 +266,7 @@ func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 
 // dropLastSlot removes the last slot, to undo the arrival of a slot that was never there before.
 func (s *State) dropLastSlot() {
+	s.queue.forgetSweep()
 	last := s.slots[len(s.slots)-1]
 	s.capacity.AddScaled(last.Capacity, -1)
 	s.slots = s.slots[:last.ID]
@@ -267,6 +276,7 @@ func (s *State) dropLastSlot() {
 // setCandidates defines a candidate set and returns its old content, or nil if the set is new. The
 // ID of a new set must be the number of sets so far.
 func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
+	s.queue.forgetSweep()
 	if id == len(s.candidates) {
 		s.candidates = append(s.candidates, c)
 		return nil

@@ -2,6 +2,8 @@ package policies_test
 
 import (
 	"cmp"
+	"iter"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -117,5 +119,82 @@ func TestFittingChangesNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// wanderer is a policy that goes over the jobs that fit from anywhere in the queue, starts some,
+// leaves others and stops somewhere, and checks each against a look at every job in turn.
+type wanderer struct {
+	t      *testing.T
+	random *rand.Rand
+}
+
+func (w wanderer) Decide(c *backfill.Cycle) {
+	for _, more := c.Next(); more; {
+		_, more = c.Next()
+	}
+	for _, j := range c.Planned() {
+		if start, at, _ := c.Reservation(j); start == c.Now() {
+			c.Start(j, at)
+		} else if w.random.IntN(3) == 0 {
+			c.Release(j)
+		}
+	}
+	for range w.random.IntN(3) {
+		w.pass(c)
+	}
+	for j := range c.Queue() {
+		if start, at, ok := c.Earliest(j, c.Now()); ok && start > c.Now() && w.random.IntN(4) == 0 {
+			c.Reserve(j, start, at)
+		}
+	}
+}
+
+func (w wanderer) pass(c *backfill.Cycle) {
+	var from *backfill.Job
+	jobs, inTurn := c.Queue(), backfill.Placement(nil)
+	for j := range c.Queue() {
+		if w.random.IntN(20) == 0 {
+			from, jobs = j, c.Behind(j)
+		}
+	}
+	next, stop := iter.Pull(func(yield func(*backfill.Job) bool) {
+		for j := range jobs {
+			at, fits := c.FitsNow(j)
+			if _, _, planned := c.Reservation(j); fits && !planned {
+				if inTurn = at; !yield(j) {
+					return
+				}
+			}
+		}
+	})
+	defer stop()
+	for j, at := range c.Fitting(from) {
+		want, ok := next()
+		require.True(w.t, ok, "job %d does not fit", j.ID)
+		require.Equal(w.t, want.ID, j.ID)
+		require.Equal(w.t, inTurn, at)
+		switch w.random.IntN(8) {
+		case 0:
+			return
+		case 1:
+		default:
+			c.Start(j, at)
+		}
+	}
+	want, ok := next()
+	require.False(w.t, ok, "job %v fits", want)
+}
+
+// TestFittingFromAnywhere checks what [backfill.Cycle.Fitting] says, whatever was done with it
+// before.
+func TestFittingFromAnywhere(t *testing.T) {
+	for seed := range uint64(200) {
+		spec, err := policies.Named("easy")
+		require.NoError(t, err)
+		spec.New = func(backfill.Values) (backfill.Policy, error) {
+			return wanderer{t, rand.New(rand.NewPCG(seed, 1))}, nil //nolint:gosec // not for secrets
+		}
+		run(t, seed, spec, []string{"fcfs", "sjf", "wfp"}[seed%3], false)
 	}
 }

@@ -81,6 +81,27 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 	return fill(hosts, r.Nodes), true
 }
 
+// PlaceOn is [View.Place] for one chunk of the request, on one of the given slots that are
+// candidates.
+func (p *View) PlaceOn(r Request, slots []SlotID, start Time) (Placement, bool) {
+	r.Nodes = 1
+	var best host
+	for _, id := range slots {
+		if p.chunksAt(id, &r, start) == 0 {
+			continue
+		}
+		if i, found := slices.BinarySearch(r.Candidates.Slots, id); found {
+			if h, ok := p.host(&r, i, start); ok && (best.chunks == 0 || p.rule.compare(&h, &best) < 0) {
+				best = h
+			}
+		}
+	}
+	if best.chunks == 0 {
+		return nil, false
+	}
+	return p.slots[best.id].single, true
+}
+
 // hosts returns the candidates that can take a chunk at start, and how many chunks they can take
 // together, at most r.Nodes. It leaves out idle candidates that the rule would not choose. The list
 // is valid until the next query.

@@ -66,10 +66,10 @@ func (p *View) reach(r *Request, from Time) *reach {
 			return x
 		}
 	}
-	if p.reached += len(r.Candidates.Slots); p.reached > p.limits.maxReach {
-		p.forgetReaches()
-		known, p.reached = nil, len(r.Candidates.Slots)
+	if p.reached+len(r.Candidates.Slots) > p.limits.maxReach {
+		return nil // those that are not used any more will be dropped, see grew
 	}
+	p.reached += len(r.Candidates.Slots)
 	p.watch()
 	x := &reach{
 		candidates: r.Candidates, chunk: r.Chunk, span: span, applied: p.grownBefore + len(p.grown), used: true,
