@@ -271,11 +271,9 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 // move gives a waiting job the place in the new record. If the job does not fit there, even with
 // its old place taken out of the profile, move changes nothing and returns an error.
 func (c *Cycle) move(next *record) error {
-	old, err := c.s.set(next.job.ID, next, true)
-	if err != nil {
+	if err := c.put(next.job.ID, next, true); err != nil {
 		return fmt.Errorf("at %d: %w", next.start, err)
 	}
-	c.undo = append(c.undo, change{job: next.job.ID, old: old})
 	return nil
 }
 

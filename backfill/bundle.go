@@ -104,7 +104,7 @@ type bundled struct {
 // bundled validates the bundles that a round adds. It returns the value whose follow method checks
 // the round's slot events one by one, and all bundles: the state's and the added ones. The
 // parameter slots is the number of slots, those that the round adds included.
-func (s *State) bundled(r Round, slots int) (b bundled, all []Bundle, err error) {
+func (s *State) bundled(r *Round, slots int) (b bundled, all []Bundle, err error) {
 	b, all = bundled{s: s}, s.bundles
 	if len(r.Bundles) == 0 {
 		return b, all, nil
@@ -178,7 +178,7 @@ func (s *State) keepsKind(set *CandidateSet) (err error) {
 
 // profileWith returns the state's profile, or a copy that also has the bundles which the round
 // adds.
-func (s *State) profileWith(r Round) *profile.Profile {
+func (s *State) profileWith(r *Round) *profile.Profile {
 	if len(r.Bundles) == 0 {
 		return s.profile
 	}

@@ -58,6 +58,7 @@
 // A cycle:
 //   - transaction.go: opening a round, replaying, accepting or rolling back
 //   - validate.go: which rounds are refused because they contradict themselves or the state
+//   - jobset.go: sets of the jobs of a round
 //   - apply.go: what each event does to the state
 //   - cycle.go: what a policy reads, and what it remembers from one cycle to the next
 //   - fitting.go: which waiting jobs fit now, without a look at all of them

@@ -3,12 +3,12 @@ package backfill
 import "github.com/condor-backfill/condor-backfill/backfill/profile"
 
 // idle reports whether the queue is empty before the round and certainly empty after its events.
-func (s *State) idle(r Round) bool {
+func (s *State) idle(r *Round) bool {
 	if s.queue.Len() > 0 {
 		return false
 	}
-	for _, e := range r.Events {
-		switch e.Kind {
+	for i := range r.Events {
+		switch r.Events[i].Kind {
 		case Submitted, Changed, StartFailed, SlotLost:
 			return false
 		case SlotAdded, SlotChanged: // may bring held jobs back
@@ -24,7 +24,7 @@ func (s *State) idle(r Round) bool {
 // elapsed returns the events that the passing of time brings: for running jobs that have reached
 // their expected end, and for reservations whose start has passed. Jobs that the round has an event
 // for are left out.
-func (s *State) elapsed(r Round) []Event {
+func (s *State) elapsed(r *Round) []Event {
 	over := func(p planned, limit Time) bool { return p.at < limit }
 	if first, ok := s.running.Min(); !ok || !over(first, r.Now+1) {
 		if p, planned := s.planned.Min(); !planned || !over(p, r.Now) {
@@ -55,7 +55,7 @@ func (s *State) elapsed(r Round) []Event {
 // unpredicted returns an EstimateChanged event for each running job whose end was predicted, for
 // the round in which a policy with guarantees takes over: from then on, the job is planned with the
 // time that it requests. Jobs that the round has an event for are left out.
-func (s *State) unpredicted(r Round) []Event {
+func (s *State) unpredicted(r *Round) []Event {
 	known := r.concerned()
 	var events []Event
 	s.running.Scan(func(p planned) bool {
@@ -74,7 +74,7 @@ func (s *State) unpredicted(r Round) []Event {
 // rematched returns a Changed event for each job that a changed candidate set affects: its
 // reservation is on a slot that is no longer a candidate, or it waits and no longer fits even an
 // empty pool, or it was held for that and fits again.
-func (s *State) rematched(r Round) []Event {
+func (s *State) rematched(r *Round) []Event {
 	if len(r.Candidates) == 0 {
 		return nil
 	}

@@ -174,7 +174,7 @@ type JobKey struct {
 }
 
 // concerned returns the jobs that have an event in the round.
-func (r *Round) concerned() (jobs jobSet) {
+func (r *Round) concerned() (jobs JobSet) {
 	for i := range r.Events {
 		if id, ok := r.Events[i].concerns(); ok {
 			jobs.Add(id)

@@ -132,12 +132,14 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	if spec := h.main.Spec(); h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
 		if spec.Guarantees && !h.State.guarantees {
-			r.Events = append(r.Events, h.State.unpredicted(r)...)
+			r.Events = append(r.Events, h.State.unpredicted(&r)...)
 		}
 	}
-	r.Keys = slices.Concat(h.keys(r), r.Keys)
-	r.Events = append(r.Events, h.State.elapsed(r)...)
-	r.Events = append(r.Events, h.State.rematched(r)...)
+	if keys := h.keys(&r); len(keys) > 0 {
+		r.Keys = append(keys, r.Keys...)
+	}
+	r.Events = append(r.Events, h.State.elapsed(&r)...)
+	r.Events = append(r.Events, h.State.rematched(&r)...)
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Job != nil && e.Job.validate(len(h.State.resources)) == nil {
 			e.Key = h.key(e.Job, r.Now) // invalid jobs have no key; the round will be refused
@@ -151,7 +153,8 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		h.events = nil
 	}
 
-	d, own, err := h.decide(ctx, r)
+	var d Decision
+	own, err := h.decide(ctx, &r, &d)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -163,7 +166,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 // keys returns the keys that differ from those in the state when the round opens. A host's first
 // round checks all jobs, since another order may have given them their keys. Later rounds check
 // only if keys change with time, and then only jobs that wait or may come back to the queue.
-func (h *Host) keys(r Round) []JobKey {
+func (h *Host) keys(r *Round) []JobKey {
 	var keys []JobKey
 	ask := func(j *Job, old float64) bool {
 		if key := h.key(j, r.Now); key != old {
@@ -198,28 +201,28 @@ func (e Event) returns() bool {
 	}
 }
 
-func (h *Host) decide(ctx context.Context, r Round) (d Decision, own bool, err error) {
+// decide stores the decision in d, and reports whether it is the main policy's own. The round and
+// the decision are passed by address because copies would be a large part of what a round costs.
+func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err error) {
 	if h.State.idle(r) {
-		d, err = h.State.take(ctx, r, nothing{})
-		return d, false, err
+		return false, h.State.take(ctx, r, nothing{}, d)
 	}
-	d, err = h.State.take(ctx, r, h.main)
-	if err == nil {
-		return d, true, nil
+	if err = h.State.take(ctx, r, h.main, d); err == nil {
+		return true, nil
 	}
 	var refused *refusedError
 	if !errors.As(err, &refused) {
-		return Decision{}, false, err
+		return false, err
 	}
 	if ctx.Err() != nil { // whatever error the decider returned
-		return Decision{}, false, errors.Join(context.Cause(ctx), err)
+		return false, errors.Join(context.Cause(ctx), err)
 	}
 	h.refused(Refusal{Now: r.Now, Policy: h.main.Spec().Name, Err: refused.err})
-	if d, err = h.State.take(ctx, r, h.fallback); err != nil {
-		return Decision{}, false, fmt.Errorf("fallback policy %s failed as well: %w", h.fallback.Spec().Name, err)
+	if err = h.State.take(ctx, r, h.fallback, d); err != nil {
+		return false, fmt.Errorf("fallback policy %s failed as well: %w", h.fallback.Spec().Name, err)
 	}
 	h.State.memo = nil // the fallback's memo is not for the main policy
-	return d, false, nil
+	return false, nil
 }
 
 // refusedError says that the round was valid but the decision was refused.
@@ -228,23 +231,23 @@ type refusedError struct{ err error }
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
-// take opens the round, lets the decider act, and closes the round. It returns a [refusedError] if
-// the round was valid but the decider made no decision or an impossible one.
-func (s *State) take(ctx context.Context, r Round, by Decider) (Decision, error) {
-	t, err := s.Open(r)
+// take opens the round, lets the decider act, closes the round, and stores the decision in d. It
+// returns a [refusedError] if the round was valid but the decider made no decision or an impossible
+// one.
+func (s *State) take(ctx context.Context, r *Round, by Decider, d *Decision) error {
+	t, err := s.begin(r)
 	if err != nil {
-		return Decision{}, err
+		return err
 	}
 	if err = by.Decide(ctx, t); err != nil {
 		t.Rollback()
-		return Decision{}, &refusedError{err}
+		return &refusedError{err}
 	}
-	d, err := t.Close()
-	if err != nil {
-		return Decision{}, &refusedError{err}
+	if err = t.close(d); err != nil {
+		return &refusedError{err}
 	}
 	d.By = by.Spec().Name
-	return d, nil
+	return nil
 }
 
 // nothing decides the rounds in which the queue is empty: it takes no action.

@@ -17,17 +17,21 @@ func (s *State) ReservedIdle() (cpus int64) {
 	if idle <= 0 || s.planned.Len() == 0 {
 		return 0
 	}
-	left := map[SlotID]int64{} // idle cpus that no reservation has taken, of the slots met so far
+	var left map[SlotID]int64 // idle cpus that no reservation has taken, of the slots met so far
+	if s.planned.Len() > 1 {  // else each slot is met once
+		left = map[SlotID]int64{}
+	}
 	s.planned.Scan(func(p planned) bool {
-		r, _ := s.jobs.Get(p.job.ID)
+		r := s.jobs.Find(p.job.ID)
 		for _, at := range r.placement {
 			free, met := left[at.Slot]
 			if !met {
 				free = max(0, s.profile.FreeOf(at.Slot, 0, s.now))
 			}
 			taken := min(free, s.Chunk(p.job, at.Slot)[0]*int64(at.Count))
-			left[at.Slot] = free - taken
-			cpus += taken
+			if cpus += taken; left != nil {
+				left[at.Slot] = free - taken
+			}
 		}
 		return cpus < idle
 	})

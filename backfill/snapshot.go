@@ -147,7 +147,7 @@ func (s *State) restoreJob(j JobState) error {
 	case j.Running:
 		r.phase = running
 	}
-	_, err := s.set(j.Job.ID, &r, false)
+	err := s.set(j.Job.ID, &r, false, new(record))
 	return err
 }
 

@@ -118,25 +118,25 @@ func (s *State) NextWake() Time {
 }
 
 // set replaces the record of a job, and updates every index, the profile and the use; a record
-// without a job removes the job. Every change of a job goes through here, so setting the returned
-// old record again undoes it. With mustFit, set returns an error and changes nothing if the new
-// place is not free once the old one is given back.
-func (s *State) set(id JobID, now *record, mustFit bool) (old record, err error) {
-	old = s.jobs.Set(id, *now)
+// without a job removes the job. The old record is stored in old; every change of a job goes
+// through here, so setting that again undoes it. With mustFit, set returns an error and changes
+// nothing if the new place is not free once the old one is given back.
+func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
+	s.jobs.Set(id, now, old)
 	if old.sameSpan(now) {
-		s.relist(&old, now)
-	} else if err = s.replan(&old, now, mustFit); err != nil {
-		s.jobs.Set(id, old)
-		return old, err
+		s.relist(old, now)
+	} else if err := s.replan(old, now, mustFit); err != nil {
+		s.jobs.Set(id, old, new(record))
+		return err
 	} else {
 		s.queue.grow(old.placement)
 	}
 	if old.phase != now.phase || old.key != now.key || old.job != now.job {
-		s.requeue(&old, now)
+		s.requeue(old, now)
 	} else if old.phase == waiting && (old.placement == nil) != (now.placement == nil) {
 		s.queue.reserve(queued{now.key, now.job}, now.placement != nil)
 	}
-	return old, nil
+	return nil
 }
 
 // requeue updates the queue and the index of the held jobs.

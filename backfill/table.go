@@ -74,13 +74,14 @@ func (t *table) page(number JobID) (i int, ok bool) {
 	return i, ok
 }
 
-// Set stores a job's record and returns the old one. A record without a job removes the job.
-func (t *table) Set(id JobID, r record) (old record) {
+// Set stores a copy of a job's record, and the old one in old. A record without a job removes the
+// job.
+func (t *table) Set(id JobID, r, old *record) {
 	number, n := id>>pageBits, id&(1<<pageBits-1)
 	i, ok := t.page(number)
 	if !ok {
-		if r.job == nil {
-			return record{}
+		if *old = (record{}); r.job == nil {
+			return
 		}
 		t.pages = slices.Insert(t.pages, i, t.newPage(number))
 	}
@@ -90,7 +91,7 @@ func (t *table) Set(id JobID, r record) (old record) {
 		p, c.owner = &c, t.owner
 		t.pages[i] = p
 	}
-	old, p.records[n] = p.records[n], r
+	*old, p.records[n] = p.records[n], *r
 	if had, has := old.job != nil, r.job != nil; had != has {
 		p.used ^= 1 << n
 		if has {
@@ -99,7 +100,6 @@ func (t *table) Set(id JobID, r record) (old record) {
 			t.pages, t.spare = slices.Delete(t.pages, i, i+1), p
 		}
 	}
-	return old
 }
 
 // newPage returns an empty page.

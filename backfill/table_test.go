@@ -20,7 +20,7 @@ func TestTableIsAMap(t *testing.T) {
 			"set": func(t *rapid.T) {
 				i := rapid.IntRange(0, len(tables)-1).Draw(t, "which")
 				id, r := JobID(ids.Draw(t, "id")), record{job: &Job{ID: JobID(ids.Draw(t, "mark"))}}
-				require.Equal(t, models[i][id], tables[i].Set(id, r))
+				require.Equal(t, models[i][id], replaced(tables[i], id, r))
 				models[i][id] = r
 			},
 			"delete": func(t *rapid.T) {
@@ -29,7 +29,7 @@ func TestTableIsAMap(t *testing.T) {
 				if len(models[i]) > 0 && rapid.Bool().Draw(t, "existing") {
 					id = slices.Sorted(maps.Keys(models[i]))[0]
 				}
-				require.Equal(t, models[i][id], tables[i].Set(id, record{}))
+				require.Equal(t, models[i][id], replaced(tables[i], id, record{}))
 				delete(models[i], id)
 			},
 			"copy": func(t *rapid.T) {
@@ -55,4 +55,10 @@ func TestTableIsAMap(t *testing.T) {
 			},
 		})
 	})
+}
+
+// replaced sets a record and returns the old one.
+func replaced(t *table, id JobID, r record) (old record) {
+	t.Set(id, &r, &old)
+	return old
 }

@@ -25,7 +25,10 @@ const maxSpare = 4096
 // Open begins a round on the state. It returns an error, and changes nothing, if another cycle is
 // open on the state, or if the round contradicts itself or the state: time runs backwards, a job
 // that does not run completes, an unknown slot is lost.
-func (s *State) Open(r Round) (*Transaction, error) {
+func (s *State) Open(r Round) (*Transaction, error) { return s.begin(&r) }
+
+// begin is Open without a copy of the round.
+func (s *State) begin(r *Round) (*Transaction, error) {
 	if s.open {
 		return nil, errOpen
 	}
@@ -38,7 +41,9 @@ func (s *State) Open(r Round) (*Transaction, error) {
 	}
 	t.ended = nil
 	c := t.Cycle
-	*c = Cycle{s: s, round: r, before: s.now, memo: s.memo, actions: c.actions[:0], undo: c.undo[:0]}
+	actions, undo := c.actions[:0], c.undo[:0]
+	*c = Cycle{}
+	c.s, c.round, c.before, c.memo, c.actions, c.undo = s, *r, s.now, s.memo, actions, undo
 	s.memo, s.spare, s.open = nil, nil, true
 	s.now = r.Now
 	s.profile.AskFrom(r.Now)
@@ -119,9 +124,16 @@ func (c *Cycle) replay(a Action) {
 // accepted and its actions stay, or an error says why it is refused and the state is as it was when
 // the cycle was opened.
 func (t *Transaction) Close() (Decision, error) {
+	var d Decision
+	err := t.close(&d)
+	return d, err
+}
+
+// close is Close with a place for the decision, which it leaves as it is if it returns an error.
+func (t *Transaction) close(d *Decision) error {
 	c := t.Cycle
 	if t.ended != nil {
-		return Decision{}, t.ended
+		return t.ended
 	}
 	for c.err == nil {
 		if _, more := c.Next(); !more {
@@ -137,7 +149,7 @@ func (t *Transaction) Close() (Decision, error) {
 	if c.err != nil {
 		err := c.err
 		t.Rollback()
-		return Decision{}, err
+		return err
 	}
 	c.s.revision++
 	c.s.memo, c.s.void = c.remembered, c.void
@@ -145,11 +157,11 @@ func (t *Transaction) Close() (Decision, error) {
 	c.s.freed.forget(c.round.Now)
 	c.classify()
 	t.end(errClosed)
-	d := Decision{Now: c.round.Now, Revision: c.s.revision, Started: c.started, Held: c.stillHeld(), Broken: c.broken}
-	if len(c.actions) > 0 {
+	d.Now, d.Revision, d.Started, d.Held, d.Broken = c.round.Now, c.s.revision, c.started, c.stillHeld(), c.broken
+	if d.Actions = nil; len(c.actions) > 0 {
 		d.Actions = c.actions
 	}
-	return d, nil
+	return nil
 }
 
 // change is one change of the state, with what undoes it: the old record of a job, or for other
@@ -162,12 +174,21 @@ type change struct {
 
 // set replaces a job's record and keeps the old one for a rollback. A record without a job removes
 // the job.
-func (c *Cycle) set(id JobID, now *record) {
-	old, _ := c.s.set(id, now, false)
-	c.undo = append(c.undo, change{job: id, old: old})
-	if c.s.freed.keep > 0 {
-		c.recordFreed(&old, now)
+func (c *Cycle) set(id JobID, now *record) { _ = c.put(id, now, false) }
+
+// put is set; with mustFit, it returns an error and changes nothing if the new place is not free.
+func (c *Cycle) put(id JobID, now *record, mustFit bool) error {
+	n := len(c.undo)
+	c.undo = append(c.undo, change{job: id})
+	old := &c.undo[n].old // filled in place, because copies of records cost much
+	if err := c.s.set(id, now, mustFit, old); err != nil {
+		c.undo = c.undo[:n]
+		return err
 	}
+	if c.s.freed.keep > 0 {
+		c.recordFreed(old, now)
+	}
+	return nil
 }
 
 func (c *Cycle) onUndo(f func()) { c.undo = append(c.undo, change{do: f}) }
@@ -183,7 +204,7 @@ func (t *Transaction) Rollback() {
 		if u.do != nil {
 			u.do()
 		} else {
-			_, _ = c.s.set(u.job, &u.old, false)
+			_ = c.s.set(u.job, &u.old, false, new(record))
 		}
 	}
 	c.s.now = c.before

@@ -10,7 +10,7 @@ import (
 )
 
 // validate returns an error if the round contradicts itself or the state.
-func (s *State) validate(r Round) error {
+func (s *State) validate(r *Round) error {
 	if r.Now < s.now {
 		return fmt.Errorf("time runs backwards: the round is at %d, the state at %d", r.Now, s.now)
 	}
@@ -61,7 +61,7 @@ func (s *State) validate(r Round) error {
 // tellings records which jobs have had an event in a round (seen), a StartFailed event (back), or a
 // Changed event after that (changed), and which slots were lost in it, even if they returned.
 type tellings struct {
-	seen, back, changed jobSet
+	seen, back, changed JobSet
 	lost                []SlotID
 }
 
@@ -107,7 +107,7 @@ func (t *there) candidates(id int) (*Candidates, bool) {
 
 // with returns what the round's events may refer to, and the value that checks its slot events (see
 // [State.bundled]). It returns an error if a bundle or candidate set of the round is invalid.
-func (s *State) with(r Round) (t there, whole bundled, err error) {
+func (s *State) with(r *Round) (t there, whole bundled, err error) {
 	t = there{slots: len(s.slots), before: s.candidates}
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -290,32 +290,4 @@ func validateKey(k JobKey) error {
 		return fmt.Errorf("job %d: its key is not a number", k.Job)
 	}
 	return nil
-}
-
-// jobSet is a set of jobs, fast while it has at most eight.
-type jobSet struct {
-	few  [8]JobID
-	n    int // in few
-	many map[JobID]bool
-}
-
-// Has reports whether the job is in the set.
-func (s *jobSet) Has(id JobID) bool {
-	return slices.Contains(s.few[:s.n], id) || s.many[id]
-}
-
-// Add adds a job to the set, and reports whether it was not in the set before.
-func (s *jobSet) Add(id JobID) bool {
-	switch {
-	case s.Has(id):
-		return false
-	case s.n < len(s.few):
-		s.few[s.n] = id
-		s.n++
-		return true
-	case s.many == nil:
-		s.many = map[JobID]bool{}
-	}
-	s.many[id] = true
-	return true
 }

@@ -22,19 +22,23 @@ func (n *Negotiator) check(d *Delta) error {
 	if err := n.inventory.checkBundles(d.Bundles, d.SlotsUp); err != nil {
 		return err
 	}
-	clear(n.reported)
-	for _, check := range []func(*Delta) error{n.checkJobs, n.checkFound, n.checkReports, n.checkEnds} {
-		if err := check(d); err != nil {
-			return err
-		}
+	n.reported.Clear()
+	if err := n.checkJobs(d); err != nil {
+		return err
 	}
-	return nil
+	if err := n.checkFound(d); err != nil {
+		return err
+	}
+	if err := n.checkReports(d); err != nil {
+		return err
+	}
+	return n.checkEnds(d)
 }
 
 // checkJobs refuses submitted jobs that are already known, and edited jobs that run or are unknown.
 func (n *Negotiator) checkJobs(d *Delta) error {
 	for _, job := range d.Submitted {
-		if n.jobs[job.ID] != nil || n.reported[job.ID] {
+		if n.jobs[job.ID] != nil || n.reported.Has(job.ID) {
 			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
 		}
 		if err := n.checkJob(job, d.Bundles); err != nil {
@@ -91,10 +95,9 @@ func (n *Negotiator) checkEnds(d *Delta) error {
 
 // markReported notes that the delta reports a job, and refuses its second report in the same delta.
 func (n *Negotiator) markReported(id backfill.JobID) error {
-	if n.reported[id] {
+	if !n.reported.Add(id) {
 		return fmt.Errorf("job ID %d is reported twice", id)
 	}
-	n.reported[id] = true
 	return nil
 }
 

@@ -14,9 +14,15 @@ import (
 // that contradicts itself or what is known is an error and changes nothing. After any other error
 // the negotiator must not be used any more.
 func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error) {
+	return n.runCycle(ctx, &delta)
+}
+
+// runCycle is RunCycle. It gets the delta by address, as copies are a part of what short cycles cost.
+func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error) {
 	began := n.clock()
-	r := &n.last
-	*r = Report{Delta: delta, Matches: r.Matches[:0], State: n.host.State}
+	r, matches := &n.last, n.last.Matches[:0]
+	*r = Report{}
+	r.Delta, r.Matches, r.State = *delta, matches, n.host.State
 	d := &r.Delta
 	if err := n.check(d); err != nil {
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
@@ -30,12 +36,11 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
 	}
 	r.Matched = n.clock().Sub(began)
-	round := n.round(d, candidates)            // 4
-	decision, err := n.host.Decide(ctx, round) // 5
-	if err != nil {
+	round := n.round(d, candidates)                              // 4
+	if r.Decision, err = n.host.Decide(ctx, round); err != nil { // 5
 		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
-	n.report(r, decision) // 6
+	n.report(r) // 6
 	r.Took = n.clock().Sub(began)
 	return r, nil
 }
@@ -52,8 +57,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 		n.stale = slices.Sorted(maps.Keys(n.jobs))
 	}
 	for _, id := range n.stale {
-		if n.queued(id) && !n.reported[id] { // else it is gone, runs, or is clustered below
-			n.reported[id] = true
+		if n.queued(id) && n.reported.Add(id) { // else it is gone, runs, or is clustered below
 			n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: n.jobs[id]})
 		}
 	}
@@ -172,17 +176,17 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 
 // report is phase 6: it turns the decision into matches and reasons, and forgets jobs that are
 // gone.
-func (n *Negotiator) report(r *Report, decision backfill.Decision) {
+func (n *Negotiator) report(r *Report) {
 	n.forget(r.Delta.Completed)
 	n.forget(r.Delta.Removed)
-	r.Decision, r.Unordered = decision, n.priorities.unordered()
+	r.Unordered = n.priorities.unordered()
 	r.Last = n.priorities.takeExpensive()
 	r.Learned, r.predictions = n.predictions.learned, n.predictions
-	for i := range decision.Started {
-		s := &decision.Started[i]
+	for i := range r.Decision.Started {
+		s := &r.Decision.Started[i]
 		r.Matches = append(r.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.inventory.fromCore(s.Placement)})
 	}
-	r.Held = n.held(decision.Held)
+	r.Held = n.held(r.Decision.Held)
 	r.Unmatched, r.Expensive = n.matchmaker.Unplanned(), n.matchmaker.Expensive()
 	for _, id := range n.matchmaker.Unbearable() {
 		r.Unbearable = append(r.Unbearable, n.inventory.slots[id].Name)
@@ -202,6 +206,9 @@ func (n *Negotiator) forget(ids []backfill.JobID) {
 // held lists held jobs with their reasons. Why a job matches nothing is found once for each
 // autocluster.
 func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
+	if len(jobs) == 0 {
+		return nil
+	}
 	none := map[int]string{}
 	for _, h := range jobs {
 		reason, unmatched := h.Reason, false

@@ -133,6 +133,9 @@ func (v *inventory) covers(candidates backfill.Candidates, at backfill.Placement
 // checkSlots refuses slots that come up twice, or that go but are unknown or come up in the same
 // delta. It checks capacities as checkCapacity does.
 func (v *inventory) checkSlots(up []*Slot, down []string) error {
+	if len(up)+len(down) == 0 {
+		return nil
+	}
 	names := map[string]bool{}
 	for _, slot := range up {
 		if names[slot.Name] {

@@ -74,7 +74,7 @@ type Negotiator struct {
 	clock       func() time.Time
 
 	// Of the cycle under way; later cycles reuse the memory.
-	reported map[backfill.JobID]bool // the jobs that the delta reports
+	reported backfill.JobSet // the jobs that the delta reports
 	arrivals []arrival
 	events   []backfill.Event
 	last     Report
@@ -138,7 +138,6 @@ func New(c Config) (*Negotiator, error) {
 		host:        host,
 		jobs:        jobs,
 		clusters:    map[backfill.JobID]member{},
-		reported:    map[backfill.JobID]bool{},
 		priorities:  priorities,
 		predictions: predictions,
 		changes:     c.Changes,

@@ -53,7 +53,7 @@ func (n *Negotiator) replan(d *Delta) {
 		id := was.Job.ID
 		end, moved := ends[id]
 		returns := was.Running && isBack(id, was.Placement)
-		if n.reported[id] && !moved && !returns {
+		if n.reported.Has(id) && !moved && !returns {
 			continue
 		}
 		a := arrival{kind: backfill.Changed, job: n.jobs[id], replanned: was.Job}

@@ -24,7 +24,7 @@ func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 		if err != nil {
 			return err
 		}
-		if err = Step(ctx, n, pool, delta, sinks...); err != nil {
+		if err = step(ctx, n, pool, &delta, sinks); err != nil {
 			return err
 		}
 	}
@@ -34,8 +34,12 @@ func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 // hands the matches to the pool, if there are any, and shows the report to the sinks, in their
 // order. It never waits for a change. It returns the first error.
 func Step(ctx context.Context, n *Negotiator, pool Actor, delta Delta, sinks ...Sink) error {
+	return step(ctx, n, pool, &delta, sinks)
+}
+
+func step(ctx context.Context, n *Negotiator, pool Actor, delta *Delta, sinks []Sink) error {
 	changed := n.takeChange(delta.Now)
-	report, err := n.RunCycle(ctx, delta)
+	report, err := n.runCycle(ctx, delta)
 	if err != nil {
 		return err
 	}
