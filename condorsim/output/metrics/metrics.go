@@ -175,9 +175,9 @@ func (m *Metrics) responses(jobs []Job) {
 func (m *Metrics) slowdowns(jobs []Job, bound int64) {
 	bounded := func(j Job) float64 { return j.boundedSlowdown(bound) }
 	m.MeanBoundedSlowdown = mean(jobs, bounded)
-	ascending := sorted(jobs, bounded)
-	m.P95BoundedSlowdown = Percentile(ascending, 95)
-	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(ascending)
+	all := sorted(jobs, bounded)
+	m.P95BoundedSlowdown = Percentile(all, 95)
+	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(all)
 	m.MeanSlowdownBelowP99 = meanBelowP99(sorted(jobs, Job.slowdown))
 }
 
@@ -253,17 +253,15 @@ func meanBelowP99(ascending []float64) float64 {
 
 func itself(v float64) float64 { return v }
 
-// sorted returns the values of the jobs in ascending order. It is a radix sort of their bits, which
-// ascend with the values once those of negative values are inverted. Digits that are the same in all
-// values need no pass, and in whole numbers most are.
+// sorted returns the values of the jobs in ascending order. It is a radix sort. Digits that are the
+// same in all values need no pass, and in whole numbers most are.
 func sorted(jobs []Job, value func(Job) float64) []float64 {
-	const digit, sign = 11, 1 << 63
-	from, to := make([]uint64, len(jobs)), make([]uint64, len(jobs))
+	const digit = 11 // bits
+	from, to := make([]float64, len(jobs)), make([]float64, len(jobs))
 	var differ uint64
 	for i, j := range jobs {
-		bits := math.Float64bits(value(j))
-		from[i] = bits ^ (uint64(int64(bits)>>63) | sign)
-		differ |= from[i] ^ from[0]
+		from[i] = value(j)
+		differ |= ascending(from[i]) ^ ascending(from[0])
 	}
 	var ends [1 << digit]int
 	for shift := 0; differ>>shift > 0; shift += digit {
@@ -271,25 +269,29 @@ func sorted(jobs []Job, value func(Job) float64) []float64 {
 			continue
 		}
 		clear(ends[:])
-		for _, key := range from {
-			ends[key>>shift%(1<<digit)]++
+		at := func(v float64) *int { return &ends[ascending(v)>>shift%(1<<digit)] }
+		for _, v := range from {
+			*at(v)++
 		}
 		sum := 0
 		for i, n := range ends {
 			ends[i], sum = sum, sum+n
 		}
-		for _, key := range from {
-			i := &ends[key>>shift%(1<<digit)]
-			to[*i] = key
+		for _, v := range from {
+			i := at(v)
+			to[*i] = v
 			*i++
 		}
 		from, to = to, from
 	}
-	values := make([]float64, len(jobs))
-	for i, key := range from {
-		values[i] = math.Float64frombits(key ^ (^uint64(int64(key)>>63) | sign))
-	}
-	return values
+	return from
+}
+
+// ascending returns the bits of a value, changed so that they ascend with it: those of negative
+// values are inverted.
+func ascending(v float64) uint64 {
+	bits := math.Float64bits(v)
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
 }
 
 // percent returns ⌈n·p/100⌉.
