@@ -9,11 +9,12 @@ import (
 // one after the other, so the list of pages is short and quickly searched. Copies share the pages
 // that neither side changes.
 type table struct {
-	pages []*page // ascending by number, none empty
-	owner *owner
-	size  int
-	last  int   // index of the page that was searched for last, mostly the next one too
-	spare *page // a page that became empty, for the next one; or nil
+	numbers []JobID // of the pages, ascending
+	pages   []*page // none is empty
+	owner   *owner
+	size    int
+	last    int   // index of the page that was searched for last, mostly the next one too
+	spare   *page // a page that became empty, for the next one; or nil
 }
 
 // owner identifies the table that may change a page in place; any other copies the page first. It
@@ -23,7 +24,6 @@ type owner struct{ _ byte }
 const pageBits = 5
 
 type page struct {
-	number  JobID
 	owner   *owner
 	used    uint32 // a bit for each record that is there
 	records [1 << pageBits]record
@@ -57,19 +57,10 @@ func (t *table) Find(id JobID) *record {
 
 // page returns the index of the page with the number and true, or where to insert it and false.
 func (t *table) page(number JobID) (i int, ok bool) {
-	if t.last < len(t.pages) && t.pages[t.last].number == number {
+	if t.last < len(t.numbers) && t.numbers[t.last] == number {
 		return t.last, true
 	}
-	i, ok = slices.BinarySearchFunc(t.pages, number, func(p *page, number JobID) int {
-		switch {
-		case p.number < number:
-			return -1
-		case p.number > number:
-			return 1
-		default:
-			return 0
-		}
-	})
+	i, ok = slices.BinarySearch(t.numbers, number)
 	t.last = i
 	return i, ok
 }
@@ -83,7 +74,7 @@ func (t *table) Set(id JobID, r, old *record) {
 		if *old = (record{}); r.job == nil {
 			return
 		}
-		t.pages = slices.Insert(t.pages, i, t.newPage(number))
+		t.numbers, t.pages = slices.Insert(t.numbers, i, number), slices.Insert(t.pages, i, t.newPage())
 	}
 	p := t.pages[i]
 	if p.owner != t.owner {
@@ -97,27 +88,27 @@ func (t *table) Set(id JobID, r, old *record) {
 		if has {
 			t.size++
 		} else if t.size--; p.used == 0 {
-			t.pages, t.spare = slices.Delete(t.pages, i, i+1), p
+			t.numbers, t.pages, t.spare = slices.Delete(t.numbers, i, i+1), slices.Delete(t.pages, i, i+1), p
 		}
 	}
 }
 
 // newPage returns an empty page.
-func (t *table) newPage(number JobID) *page {
+func (t *table) newPage() *page {
 	p := t.spare
 	if p == nil {
 		p = new(page)
 	}
-	p.number, p.owner, t.spare = number, t.owner, nil
+	p.owner, t.spare = t.owner, nil
 	return p
 }
 
 // Scan calls the callback with each record, by ID, until the callback returns false.
 func (t *table) Scan(yield func(JobID, *record) bool) {
-	for _, p := range t.pages {
+	for i, p := range t.pages {
 		for used := p.used; used != 0; used &= used - 1 {
 			n := bits.TrailingZeros32(used)
-			if !yield(p.number<<pageBits|JobID(n), &p.records[n]) {
+			if !yield(t.numbers[i]<<pageBits|JobID(n), &p.records[n]) {
 				return
 			}
 		}
@@ -127,5 +118,5 @@ func (t *table) Scan(yield func(JobID, *record) bool) {
 // Copy returns an independent copy.
 func (t *table) Copy() *table {
 	t.owner = new(owner) // both sides copy what they change
-	return &table{pages: slices.Clone(t.pages), owner: new(owner), size: t.size}
+	return &table{numbers: slices.Clone(t.numbers), pages: slices.Clone(t.pages), owner: new(owner), size: t.size}
 }

@@ -28,7 +28,8 @@ func (s *State) validate(r *Round) error {
 	}
 	slots := len(s.slots)
 	var class EventKind
-	told, up := tellings{}, upness{}
+	var told tellings
+	var up upness
 	for i := range r.Events {
 		e := &r.Events[i]
 		if id, ok := told.add(e); !ok {
@@ -190,13 +191,16 @@ type upness map[SlotID]bool
 // follow records an event that brings a slot up or takes it away. It returns an error if the event
 // finds a job on a slot that is not up at that point of the round. The profile is the one before
 // the round.
-func (u upness) follow(e *Event, before *profile.Profile) error {
+func (u *upness) follow(e *Event, before *profile.Profile) error {
 	switch e.Kind {
 	case SlotAdded, SlotChanged, SlotLost:
-		u[e.Slot.ID] = e.Kind != SlotLost
+		if *u == nil {
+			*u = upness{}
+		}
+		(*u)[e.Slot.ID] = e.Kind != SlotLost
 	case Found:
 		for _, c := range e.Placement {
-			up, told := u[c.Slot]
+			up, told := (*u)[c.Slot]
 			if !told {
 				up = before.Up(c.Slot)
 			}

@@ -68,7 +68,8 @@ func (a *audit) requeue(r *negotiator.Report) {
 }
 
 func (a *audit) start(r *negotiator.Report) error {
-	for _, s := range r.Decision.Started {
+	for i := range r.Decision.Started {
+		s := &r.Decision.Started[i]
 		id := s.Job.ID
 		o := &a.outcomes[id]
 		switch {
@@ -113,7 +114,7 @@ func (a *audit) leave(id backfill.JobID, since backfill.Time) {
 
 // hold enters in the audit's books what a started job takes of each slot. It is a violation if a
 // slot then has more in use than its capacity.
-func (a *audit) hold(s backfill.Started) error {
+func (a *audit) hold(s *backfill.Started) error {
 	for _, chunks := range s.Placement {
 		for int(chunks.Slot) >= len(a.used) {
 			a.used = append(a.used, make(backfill.Vector, len(a.use)))

@@ -55,7 +55,7 @@ func (a *audit) held(h holding) backfill.Vector {
 
 // checkWhole checks on a partitioned machine that a started job has one whole bundle with enough
 // cpus. [audit.hold] checks that no other job has any of its slots.
-func (a *audit) checkWhole(s backfill.Started) error {
+func (a *audit) checkWhole(s *backfill.Started) error {
 	if a.whole == nil {
 		return nil
 	}
