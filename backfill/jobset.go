@@ -33,5 +33,8 @@ func (s *JobSet) Add(id JobID) bool {
 // Clear empties the set.
 func (s *JobSet) Clear() {
 	s.n = 0
+	if len(s.many) > maxSpare { // a map never shrinks, and takes as long to clear as when it was full
+		s.many = nil
+	}
 	clear(s.many)
 }

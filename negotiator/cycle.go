@@ -41,8 +41,28 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.report(r) // 6
+	n.release()
 	r.Took = n.clock().Sub(began)
 	return r, nil
+}
+
+// mostKept is how many entries of a buffer the next cycle uses again.
+const mostKept = 4096
+
+// release ends the use of the cycle's buffers. Those of an unusual cycle are dropped: in the first one a
+// million jobs may come at once, and the next ones have a few hundred events.
+func (n *Negotiator) release() {
+	n.arrivals, n.events = emptied(n.arrivals), emptied(n.events)
+	n.reported.Clear()
+}
+
+// emptied returns a buffer without its entries, or nil if it is too large to be kept.
+func emptied[T any](buffer []T) []T {
+	if cap(buffer) > mostKept {
+		return nil
+	}
+	clear(buffer) // they keep jobs in memory
+	return buffer[:0]
 }
 
 // cluster is phase 2. It adds the delta's slots and bundles, lists the jobs that the round has to
@@ -52,7 +72,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 // jobs are clustered anew. A running job keeps its old autocluster, which has no candidates any
 // more, until the cycle after the one in which the job returns to the queue.
 func (n *Negotiator) cluster(d *Delta) error {
-	n.arrivals = n.arrivals[:0]
+	n.arrivals = slices.Grow(n.arrivals[:0], len(d.Submitted)+len(d.Changed)+len(d.Found))
 	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {
 		n.stale = slices.Sorted(maps.Keys(n.jobs))
 	}
@@ -90,7 +110,9 @@ func (n *Negotiator) cluster(d *Delta) error {
 // round is phase 4: it turns the delta into events for the policy.
 func (n *Negotiator) round(d *Delta, candidates []backfill.CandidateSet) backfill.Round {
 	n.predictions.predictAnew()
-	round := backfill.Round{Now: d.Now, Candidates: candidates, Events: n.events[:0]}
+	round := backfill.Round{
+		Now: d.Now, Candidates: candidates, Events: slices.Grow(n.events[:0], len(d.SlotsUp)+len(n.arrivals)),
+	}
 	n.addSlotEvents(&round, d)
 	for i := range n.arrivals {
 		n.addArrival(&round, &n.arrivals[i])

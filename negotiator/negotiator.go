@@ -66,24 +66,18 @@ type Negotiator struct {
 	matchmaker  *matchmaker.Matchmaker
 	host        *backfill.Host
 	jobs        map[backfill.JobID]*Job // waiting, running and held ones
-	clusters    map[backfill.JobID]member
+	clusters    map[backfill.JobID]int  // their autoclusters
 	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
 	clock       func() time.Time
 
-	// Of the cycle under way; later cycles reuse the memory.
+	// Of the cycle under way; later cycles reuse the memory, see release.
 	reported backfill.JobSet // the jobs that the delta reports
 	arrivals []arrival
 	events   []backfill.Event
 	last     Report
-}
-
-// member is what the matchmaker knows of a job: its autocluster, and whose it is.
-type member struct {
-	cluster int
-	user    string
 }
 
 // arrival is a job that is passed to the policy in full, not by its ID alone.
@@ -137,7 +131,7 @@ func New(c Config) (*Negotiator, error) {
 		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching),
 		host:        host,
 		jobs:        jobs,
-		clusters:    map[backfill.JobID]member{},
+		clusters:    map[backfill.JobID]int{},
 		priorities:  priorities,
 		predictions: predictions,
 		changes:     c.Changes,
@@ -177,11 +171,11 @@ func (n *Negotiator) NextWake() backfill.Time {
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
 // returns false if there is no job of that ID.
 func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
-	its, ok := n.clusters[id]
+	cluster, ok := n.clusters[id]
 	if !ok {
 		return matchmaker.Fit{}, false
 	}
-	return n.matchmaker.Fit(its.cluster, n.State().SlotUp), true
+	return n.matchmaker.Fit(cluster, n.State().SlotUp), true
 }
 
 // queued reports whether a job waits or is held: it is known and does not run.
@@ -207,20 +201,22 @@ func (n *Negotiator) inCoreTerms(job *Job, cluster matchmaker.Autocluster) *back
 
 // autocluster finds the autocluster of a job, which leaves the one that it had before.
 func (n *Negotiator) autocluster(job *Job) (matchmaker.Autocluster, error) {
-	user := cmp.Or(job.User, job.Labels["owner"])
-	c, err := n.matchmaker.Cluster(job.Ad, user)
+	c, err := n.matchmaker.Cluster(job.Ad, job.payer())
 	if err != nil {
 		return c, fmt.Errorf("job %s: %w", job.Name, err)
 	}
 	n.leave(job.ID)
-	n.clusters[job.ID] = member{c.ID, user}
+	n.clusters[job.ID] = c.ID
 	return c, nil
 }
 
-// leave says that a job is not of its autocluster any more.
+// leave says that a known job is not of its autocluster any more.
 func (n *Negotiator) leave(id backfill.JobID) {
-	if its, ok := n.clusters[id]; ok {
-		n.matchmaker.Leave(its.cluster, its.user)
+	if cluster, ok := n.clusters[id]; ok {
+		n.matchmaker.Leave(cluster, n.jobs[id].payer())
 		delete(n.clusters, id)
 	}
 }
+
+// payer is the user who pays for what the job's expressions cost to evaluate.
+func (j *Job) payer() string { return cmp.Or(j.User, j.Labels["owner"]) }
