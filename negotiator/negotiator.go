@@ -67,7 +67,7 @@ type Negotiator struct {
 	host        *backfill.Host
 	jobs        map[backfill.JobID]*Job // waiting, running and held ones
 	clusters    map[backfill.JobID]int  // their autoclusters
-	priorities  *priorities // nil: the order is not an expression
+	priorities  *priorities             // nil: the order is not an expression
 	predictions *predictions
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change

@@ -88,6 +88,7 @@ func BenchmarkLongQueue(b *testing.B) {
 const longQueueSlots, longQueueKinds = 10_000, 2000
 
 func benchFirst(b *testing.B, policy string, jobs int) {
+	b.Helper()
 	for b.Loop() {
 		b.StopTimer()
 		q := newLongQueue(b, policy, "fcfs", longQueueKinds)
@@ -98,6 +99,7 @@ func benchFirst(b *testing.B, policy string, jobs int) {
 }
 
 func benchNext(b *testing.B, policy string, jobs int) {
+	b.Helper()
 	const events = 50
 	q := newLongQueue(b, policy, "fcfs", longQueueKinds)
 	q.step(b, q.first(b, longQueueSlots, longQueueSlots))

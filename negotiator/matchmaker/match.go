@@ -181,8 +181,10 @@ func (s *search) judge(o offer, class int) {
 }
 
 // all finds the autocluster's candidates among all offers (slots or bundles), and their rank classes if
-// some are preferred to others.
+// some are preferred to others. They are valid until the next call.
 func (s *search) all() (found backfill.Candidates) {
+	found.Slots, found.Bundles = s.m.found.Slots[:0], s.m.found.Bundles[:0]
+	defer func() { s.m.found = found }()
 	bundles, classes := len(s.m.bundles) > 0, s.m.classes(s.c.view)
 	some, alike := false, true
 	for id, class := range classes {
@@ -279,13 +281,13 @@ func (s *search) run() (steps int64) {
 	if !done {
 		found = s.all()
 	}
-	c.candidates = found
 	switch {
 	case !s.stopped:
 		c.read, c.bundles, c.complete = c.view.moved.end(), len(s.m.bundles), true
 	case !c.complete:
-		c.candidates = backfill.Candidates{}
+		found = backfill.Candidates{}
 	}
+	c.candidates, c.hash = s.m.sets.share(found)
 	if !s.probes {
 		c.exceeded += s.meter.Exceeded() - s.excused
 	}

@@ -15,7 +15,7 @@
 //
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
-// fault.go what slots take themselves;
+// sets.go which autoclusters share their candidates; fault.go what slots take themselves;
 // class.go which jobs are alike; view.go which slots are alike; usual.go the job by which slots are
 // judged; fit.go why a job matches few slots or none.
 package matchmaker
@@ -75,6 +75,8 @@ type Matchmaker struct {
 	clusters []*autocluster // by ID
 	byText   map[string]*autocluster
 	byAd     map[*classad.ClassAd]*autocluster // a cache in front of byText
+	sets     sets                              // empty between two calls of Match
+	found    backfill.Candidates               // memory that all reuses
 	unused   int                               // the number of autoclusters without jobs
 	free     []int                             // IDs of autoclusters that were forgotten
 
@@ -105,6 +107,7 @@ type autocluster struct {
 	text       string           // what its jobs have in common
 	users      []user           // who have jobs of it
 	candidates backfill.Candidates
+	hash       uint64     // of the candidates
 	rank       preference // of each candidate, if it is the same for all
 	void       bool       // slots have come that may tell its jobs apart
 	sent       bool       // Match has returned its candidates before
@@ -300,11 +303,14 @@ func (m *Matchmaker) Match(ctx context.Context) (changed []backfill.CandidateSet
 	}
 	m.matched, m.open = now, false
 	before := make([]backfill.Candidates, len(m.clusters))
+	m.sets = sets{}
 	for i, c := range m.clusters {
 		before[i] = c.candidates
+		m.sets.keep(c)
 	}
 	m.tidy()
 	m.matchAll(ctx)
+	m.sets = nil
 	for i, c := range m.clusters {
 		if !c.sent || !equal(before[i], c.candidates) {
 			c.sent = true
@@ -354,8 +360,4 @@ func (m *Matchmaker) current(c *autocluster) bool {
 	v := c.view
 	return v != nil && c.complete && !c.later && v.seen == m.changed.end() && len(v.ofSlot) == len(m.slots) &&
 		c.read == v.moved.end() && c.bundles == len(m.bundles)
-}
-
-func equal(a, b backfill.Candidates) bool {
-	return slices.Equal(a.Slots, b.Slots) && slices.Equal(a.Bundles, b.Bundles) && slices.Equal(a.Rank, b.Rank)
 }

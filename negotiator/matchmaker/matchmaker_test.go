@@ -286,6 +286,11 @@ func TestSlotsThatComeBackAreMatchedAsIfAnew(t *testing.T) {
 				require.True(rt, equal(want, got), "%s: %v, want %v", job, got, want)
 				require.True(rt, equal(before[i], old[i]), "what Match returned stays as it was")
 				require.Equal(rt, !equal(got, old[i]), changed[i], job)
+				for _, other := range m.clusters {
+					if !none(got) && equal(got, other.candidates) {
+						require.Same(rt, &got.Slots[0], &other.candidates.Slots[0], "equal candidates are there once")
+					}
+				}
 			}
 		}
 	})

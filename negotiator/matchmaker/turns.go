@@ -232,9 +232,9 @@ func (m *Matchmaker) Hurries() bool {
 // is known.
 func (m *Matchmaker) Unmatched(id int) (why string, is bool) {
 	c := m.clusters[id]
-	none := len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
+	empty := none(c.candidates)
 	switch {
-	case c.void || c.complete && (!none || c.exceeded == 0 && !c.later):
+	case c.void || c.complete && (!empty || c.exceeded == 0 && !c.later):
 		return "", false
 	case c.complete && c.exceeded > 0:
 		return fmt.Sprintf("its Requirements are too expensive: more than %s for a slot",
@@ -281,5 +281,5 @@ func (m *Matchmaker) Unplanned() (jobs int) {
 // unknown.
 func (m *Matchmaker) MatchesNone(id int) bool {
 	c := m.clusters[id]
-	return c.complete && !c.void && !c.later && len(c.candidates.Slots)+len(c.candidates.Bundles) == 0
+	return c.complete && !c.void && !c.later && none(c.candidates)
 }
