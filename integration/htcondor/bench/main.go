@@ -9,6 +9,12 @@
 // The jobs match no slot, so that no cycle changes anything; with --busy they match all slots,
 // which are all busy: the stock negotiator finds no match, and this one plans a start for each job.
 // Needs root, as every pool does.
+//
+// With --autoclusters the daemons are fakes, and nothing needs root or HTCondor: every slot runs a job,
+// and the queue is as long as is asked for. Then it prints our first cycle, the next ones, in which 50
+// jobs end, 50 start and 50 arrive, and the memory that the negotiator took at most.
+//
+//	go run ./integration/htcondor/bench --slots 10000 --jobs 1000000 --autoclusters 2000 --policy easy
 package main
 
 import (
@@ -39,6 +45,11 @@ var cli struct {
 	Rounds int    `help:"Rounds: in each the stock negotiator runs, then ours." default:"1"`
 	Busy   bool   `help:"All slots are busy, and the jobs could run on any."`
 	Policy string `help:"Policy of this project's negotiator." default:"conservative"`
+	Order  string `help:"Order of the queue, with --autoclusters." default:"fairshare"`
+
+	Autoclusters int    `help:"Fake schedds, with jobs in so many autoclusters."`
+	CPUProfile   string `name:"cpuprofile" placeholder:"FILE" help:"Where our negotiator's time went, with --autoclusters."`
+	MemProfile   string `name:"memprofile" placeholder:"FILE" help:"Where its memory went, with --autoclusters."`
 }
 
 // cycle is the cost of one cycle: seconds and MiB.
@@ -48,7 +59,13 @@ func main() {
 	kong.Parse(&cli, kong.Description("Measure negotiators on a large pool of fake slots."))
 	_ = flag.Set("pool", "true")
 	r := &run{}
-	failed := r.protect(func() { bench(r) })
+	failed := r.protect(func() {
+		if cli.Autoclusters > 0 {
+			benchFake(r)
+		} else {
+			bench(r)
+		}
+	})
 	for _, f := range slices.Backward(r.cleanups) {
 		failed = r.protect(f) || failed
 	}
@@ -62,7 +79,7 @@ func bench(r *run) {
 		"EXTRA=CLASSAD_LIFETIME = 7200\nNEGOTIATOR_DEBUG = D_SUB_SECOND\nNEGOTIATOR_INTERVAL = 10\n"+
 			"NEGOTIATOR_CYCLE_DELAY = 2\n"+
 			"BACKFILL_ESTIMATE_ATTRIBUTES = EstimatedRunTime\nBACKFILL_DEFAULT_ESTIMATE = 3600")
-	program := build(r, pool)
+	program := pool.Install(build(r))
 	slot := pool.As("root", "condor_status", "-long", "-slots")
 	if err := fill("127.0.0.1:"+strconv.Itoa(pool.Port), slot, cli.Slots, cli.Busy); err != nil {
 		r.Fatalf("%v", err)
@@ -135,13 +152,13 @@ func stockCycles(log string) []cycle {
 	return cycles
 }
 
-// build builds this project's negotiator and installs it in the pool; a failure ends the run.
-func build(r *run, pool *pooltest.Pool) (path string) {
+// build builds this project's negotiator in a folder of its own; a failure ends the run.
+func build(r *run) (path string) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }()
+	r.Cleanup(func() { _ = os.RemoveAll(folder) })
 	_, here, _, _ := runtime.Caller(0)
 	command := exec.Command("go", "build", "-o", filepath.Join(folder, "negotiator"), "./negotiator/cmd/negotiator")
 	command.Dir = filepath.Join(filepath.Dir(here), "..", "..", "..")
@@ -149,7 +166,7 @@ func build(r *run, pool *pooltest.Pool) (path string) {
 	if out, err := command.CombinedOutput(); err != nil {
 		r.Fatalf("go build: %v: %s", err, out)
 	}
-	return pool.Install(filepath.Join(folder, "negotiator"))
+	return filepath.Join(folder, "negotiator")
 }
 
 // warm is how many of our first cycles are skipped. With --busy, all jobs are held in the first of
@@ -187,19 +204,7 @@ func ours(r *run, pool *pooltest.Pool, program string) []cycle {
 			continue
 		}
 		r.Logf("%s", lines.Text())
-		var c cycle
-		for _, m := range part.FindAllStringSubmatch(lines.Text(), -1) {
-			n, _ := strconv.ParseFloat(m[2], 64)
-			switch m[1] {
-			case "fetch":
-				c.fetch = n
-			case "rss":
-				c.rss = n
-			default:
-				c.rest += n
-			}
-		}
-		if found = append(found, c); cli.Busy && len(found) == believing {
+		if found = append(found, readCycle(lines.Text())); cli.Busy && len(found) == believing {
 			pool.As("root", "condor_release", "-all")
 		}
 	}
@@ -210,6 +215,22 @@ func ours(r *run, pool *pooltest.Pool, program string) []cycle {
 			strings.Join(last, "\n"))
 	}
 	return found[warm:]
+}
+
+// readCycle reads a cycle from the line of our log that ends it.
+func readCycle(line string) (c cycle) {
+	for _, m := range part.FindAllStringSubmatch(line, -1) {
+		n, _ := strconv.ParseFloat(m[2], 64)
+		switch m[1] {
+		case "fetch":
+			c.fetch = n
+		case "rss":
+			c.rss = n
+		default:
+			c.rest += n
+		}
+	}
+	return c
 }
 
 func show(measured map[string][]cycle) {
