@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -63,13 +64,32 @@ func (s *View) Snapshot() Snapshot {
 		snap.Candidates = append(snap.Candidates, CandidateSet{ID: id, Candidates: *c})
 	}
 	s.jobs.Scan(func(_ JobID, r *record) bool {
-		snap.Jobs = append(snap.Jobs, JobState{
-			Job: r.job, Running: r.phase == running, Held: r.hold, Key: r.key, Alone: r.alone,
-			Placement: r.placement, Start: r.start, End: r.end, Promised: r.promised, Guarantee: r.guarantee,
-		})
+		snap.Jobs = append(snap.Jobs, r.state())
 		return true
 	})
 	return snap
+}
+
+// Settled lists by ID the jobs that run, have a reservation or are held: what a snapshot says of all jobs
+// but those that only wait, of which there may be a million.
+func (s *View) Settled() []JobState {
+	all := make([]JobState, 0, s.running.Len()+s.planned.Len()+s.held.Len())
+	add := func(j *Job) bool {
+		all = append(all, s.jobs.Find(j.ID).state())
+		return true
+	}
+	s.running.Scan(func(p planned) bool { return add(p.job) })
+	s.planned.Scan(func(p planned) bool { return add(p.job) })
+	s.held.Scan(func(q queued) bool { return add(q.job) })
+	slices.SortFunc(all, func(a, b JobState) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+	return all
+}
+
+func (r *record) state() JobState {
+	return JobState{
+		Job: r.job, Running: r.phase == running, Held: r.hold, Key: r.key, Alone: r.alone,
+		Placement: r.placement, Start: r.start, End: r.end, Promised: r.promised, Guarantee: r.guarantee,
+	}
 }
 
 // JobError says which job of a snapshot is invalid.

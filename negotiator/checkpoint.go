@@ -27,7 +27,7 @@ type Checkpoint struct {
 	// Bundles are in the order in which they came. Away are the slots of bundles that are not up.
 	Bundles []*Bundle
 	Away    []*Slot
-	// Jobs are all jobs that wait, run or are held.
+	// Jobs are all jobs that wait, run or are held, by ID.
 	Jobs []JobCheckpoint
 	// Wakes are the instants at which the policy asked to be woken, ascending.
 	Wakes []backfill.Time
@@ -58,20 +58,32 @@ type JobCheckpoint struct {
 // Checkpoint copies the negotiator's state, between two cycles.
 func (n *Negotiator) Checkpoint() Checkpoint {
 	snap := n.State().Snapshot()
+	c := n.checkpoint(snap.Jobs)
+	c.Wakes = snap.Wakes
+	return c
+}
+
+// Plan is a checkpoint without the jobs that only wait: they neither run nor have a reservation, nor are
+// they held. It takes no longer if there are a million of them.
+func (n *Negotiator) Plan() Checkpoint { return n.checkpoint(n.State().Settled()) }
+
+// checkpoint returns the checkpoint of these jobs, without wakes.
+func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
+	s := n.State()
 	c := Checkpoint{
-		Now: snap.Now, Policy: snap.Policy, Guarantees: snap.Guarantees, Foretold: n.predictions.planned(),
-		Slots: make([]*Slot, 0, len(snap.Slots)), Bundles: slices.Clone(n.inventory.bundles),
-		Jobs: make([]JobCheckpoint, len(snap.Jobs)), Wakes: snap.Wakes,
+		Now: s.Now(), Foretold: n.predictions.planned(), Bundles: slices.Clone(n.inventory.bundles),
+		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
-	for _, slot := range snap.Slots {
-		if slot.Up {
-			c.Slots = append(c.Slots, n.inventory.slots[slot.ID])
-		} else if n.inventory.bundled[slot.ID] {
-			c.Away = append(c.Away, n.inventory.slots[slot.ID])
+	c.Policy, c.Guarantees = s.Policy()
+	for id, slot := range n.inventory.slots {
+		if s.SlotUp(backfill.SlotID(id)) {
+			c.Slots = append(c.Slots, slot)
+		} else if n.inventory.bundled[backfill.SlotID(id)] {
+			c.Away = append(c.Away, slot)
 		}
 	}
 	closed := n.closedTo()
-	for i, j := range snap.Jobs {
+	for i, j := range jobs {
 		c.Jobs[i] = JobCheckpoint{
 			Job: n.jobs[j.Job.ID], Running: j.Running, Held: j.Held,
 			Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,

@@ -123,7 +123,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	before := time.Now()
 	c.keep(r.Learned)
 	d, now, jobs := c.d, &c.now, c.checkpoint.Jobs
-	d.lastCycle.Store(&forecaster{state: r.State.Clone(), jobs: jobs, predictions: r.Predictions()})
+	d.lastCycle.Store(c.forecaster(r))
 	d.forgetAnswers()
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
@@ -165,6 +165,20 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		return errEnough
 	}
 	return c.soft.Err()
+}
+
+// forecaster returns what will make the forecast of this cycle's plan.
+func (c *cycles) forecaster(r *negotiator.Report) *forecaster {
+	jobs := c.checkpoint.Jobs
+	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
+	f := &forecaster{
+		state: r.State.Clone(), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
+		further: r.State.Waiting() - len(head), predictions: r.Predictions(),
+	}
+	for i, j := range head {
+		f.waiting[i] = c.d.n.Job(j.ID)
+	}
+	return f
 }
 
 // reserved counts the jobs that have a reservation.
@@ -259,7 +273,7 @@ func (c *cycles) save() {
 	}
 	before := time.Now()
 	c.now.PlanCPU = cpu() - c.cpu // the decision was made just now
-	checkpoint := c.d.n.Checkpoint()
+	checkpoint := c.d.n.Plan()
 	c.checkpoint = &checkpoint
 	c.lost = c.pool.Foresee(checkpoint)
 	if c.d.o.State != nil {

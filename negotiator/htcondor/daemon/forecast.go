@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,12 +14,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
-// Forecast says where and when every job runs, as of the end of a cycle. It does not change, and
-// may be read concurrently.
+// mostForeseen is for how many waiting jobs without a reservation, from the head of the queue, a start is
+// foreseen: each takes a search, and what is foreseen for the last of a million means nothing.
+const mostForeseen = 10_000
+
+// Forecast says where and when jobs run, as of the end of a cycle: all but those that wait without a
+// reservation far behind in the queue. It does not change, and may be read concurrently.
 type Forecast struct {
 	Now  backfill.Time
 	Jobs []JobForecast // waiting jobs in the order of the queue, then the others
-	byID map[backfill.JobID]int
+	// Further counts the waiting jobs behind them.
+	Further int
+	byID    map[backfill.JobID]int
 }
 
 // JobForecast is a job's expected or actual start, and why. Times are seconds since 1970.
@@ -45,8 +52,10 @@ type JobForecast struct {
 
 // forecaster makes the forecast of one cycle's schedule, when it is first asked for.
 type forecaster struct {
-	state       *backfill.State // a copy of its own
-	jobs        []negotiator.JobCheckpoint
+	state       *backfill.State            // a copy of its own
+	jobs        []negotiator.JobCheckpoint // of those that run, have a reservation or are held, by ID
+	waiting     []*negotiator.Job          // the first in the queue
+	further     int                        // how many wait behind them
 	predictions negotiator.Predictions
 	once        sync.Once
 	forecast    *Forecast
@@ -55,72 +64,70 @@ type forecaster struct {
 // Forecast returns the forecast, which the first call makes.
 func (p *forecaster) Forecast() *Forecast {
 	p.once.Do(func() {
-		p.forecast = forecast(p.state, p.jobs, p.predictions)
-		p.state, p.jobs, p.predictions = nil, nil, negotiator.Predictions{}
+		p.forecast = p.make()
+		p.state, p.jobs, p.waiting, p.predictions = nil, nil, nil, negotiator.Predictions{}
 	})
 	return p.forecast
 }
 
-// forecast returns the forecast of all jobs. A waiting job without a reservation gets the earliest
-// place that delays no reservation, in the order of the queue: an estimate, as the policy reserves
-// nothing for it. If the plan rests on requested run times and there are predictions, jobs with a
-// reservation are expected to start as early as the predicted run times allow. The state must not
-// be used afterwards.
-func forecast(
-	s *backfill.State, checkpoints []negotiator.JobCheckpoint, predictions negotiator.Predictions,
-) *Forecast {
-	names := make(map[backfill.JobID]*negotiator.Job, len(checkpoints))
-	unmatched := make(map[backfill.JobID]string, len(checkpoints))
-	for _, c := range checkpoints {
-		names[c.Job.ID], unmatched[c.Job.ID] = c.Job, whyUnmatched(c)
-	}
-	p := &Forecast{Now: s.Now(), byID: make(map[backfill.JobID]int, len(names))}
-	// Reasons come first: they are about the schedule before places are added to it.
-	reasons := make(map[backfill.JobID]backfill.Reason, len(names))
-	for j, r := range s.Reasons() {
-		if r.Why == backfill.HeldBack {
-			r.Text = cmp.Or(unmatched[j.ID], cannotRun+r.Text)
+// make returns the forecast. A waiting job without a reservation gets the earliest place that delays no
+// reservation, in the order of the queue: an estimate, as the policy reserves nothing for it. If the plan
+// rests on requested run times and there are predictions, jobs with a reservation are expected to start
+// as early as the predicted run times allow. The state must not be used afterwards.
+func (p *forecaster) make() *Forecast {
+	s := p.state
+	f := &Forecast{Now: s.Now(), Further: p.further, byID: make(map[backfill.JobID]int, len(p.waiting)+len(p.jobs))}
+	for i, job := range p.waiting {
+		settled := negotiator.JobCheckpoint{Job: job} // it only waits
+		if at, is := slices.BinarySearchFunc(p.jobs, job.ID, byID); is {
+			settled = p.jobs[at]
 		}
-		reasons[j.ID] = r
-	}
-	waiting := s.FirstWaiting(s.Waiting())
-	for _, j := range waiting {
-		p.add(s, names, j.ID, reasons[j.ID])
-	}
-	for _, c := range checkpoints {
-		if _, known := p.byID[c.Job.ID]; !known {
-			p.add(s, names, c.Job.ID, reasons[c.Job.ID])
+		if f.add(settled); i > 0 && settled.Placement == nil {
+			f.Jobs[i].Behind = p.waiting[0].Name
 		}
 	}
-	for i := range p.Jobs {
-		j := &p.Jobs[i]
-		if times, predicted := predictions.Of(j.ID); predicted {
+	for _, c := range p.jobs {
+		if _, known := f.byID[c.Job.ID]; !known {
+			f.add(c)
+		}
+	}
+	for i := range f.Jobs {
+		j := &f.Jobs[i]
+		if times, predicted := p.predictions.Of(j.ID); predicted {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
 	}
-	if early := predictions.Forecast(s); early != nil {
-		for i := range p.Jobs {
-			j := &p.Jobs[i]
-			if e, known := early[j.ID]; known && e.Start < reasons[j.ID].At {
-				j.foresee(s, reasons[j.ID], e)
+	if early := p.predictions.Forecast(s); early != nil {
+		for i := range f.Jobs {
+			j := &f.Jobs[i]
+			if e, known := early[j.ID]; known && int64(e.Start) < *j.Start {
+				j.foresee(s, e)
 			}
 		}
-		return p // every job has a reservation
+		return f // every job that is planned has a reservation
 	}
+	f.fit(s)
+	return f
+}
+
+func byID(c negotiator.JobCheckpoint, id backfill.JobID) int { return cmp.Compare(c.Job.ID, id) }
+
+// fit finds the earliest places of the waiting jobs without a reservation, in the order of the queue.
+func (p *Forecast) fit(s *backfill.State) {
 	c, err := s.Open(backfill.Round{Now: s.Now()})
 	if err != nil {
-		return p
+		return
 	}
-	for _, j := range waiting {
-		if _, _, reserved := c.Reservation(j); reserved {
+	for _, j := range s.FirstWaiting(len(p.Jobs)) {
+		i, known := p.byID[j.ID]
+		if _, _, reserved := c.Reservation(j); reserved || !known {
 			continue
 		}
 		if start, at, ok := c.Earliest(j, s.Now()); ok {
 			c.Reserve(j, start, at)
-			p.Jobs[p.byID[j.ID]].expect(s, start, at)
+			p.Jobs[i].expect(s, start, at)
 		}
 	}
-	return p
 }
 
 // whyUnmatched returns why a held job has no candidates; "" if it has some.
@@ -145,47 +152,43 @@ func cannotRunNow(f matchmaker.Fit, zone *time.Location) string {
 
 // add adds the forecast of a job as the schedule has it: when it started, its reservation, or why
 // it has none.
-func (p *Forecast) add(
-	s *backfill.State, names map[backfill.JobID]*negotiator.Job, id backfill.JobID, r backfill.Reason,
-) {
-	job := names[id]
-	if r.Why == 0 || job == nil {
-		return
-	}
-	one := JobForecast{
-		ID: id, Job: job.Name, Schedd: job.Position.Queue, Owner: job.Labels["owner"], Situation: r.Why.String(),
-	}
-	if r.Placement != nil {
-		one.Start, one.Slots = seconds(r.At), slots(s, r.Placement)
-	}
-	if r.Promised {
-		one.Guarantee = seconds(r.Latest)
-	}
-	if r.Behind != nil && names[r.Behind.ID] != nil {
-		one.Behind = names[r.Behind.ID].Name
-	}
-	switch r.Why {
-	case backfill.HeldBack:
-		one.Reason = r.Text
-	case backfill.Waits:
+func (p *Forecast) add(c negotiator.JobCheckpoint) {
+	job := c.Job
+	one := JobForecast{ID: job.ID, Job: job.Name, Schedd: job.Position.Queue, Owner: job.Labels["owner"]}
+	why := backfill.Waits
+	switch {
+	case c.Running:
+		why = backfill.Runs
+	case c.Held != "":
+		why = backfill.HeldBack
+		one.Reason = cmp.Or(whyUnmatched(c), cannotRun+c.Held)
+	case c.Placement != nil:
+		why = backfill.Reserved
+	default:
 		one.Reason = "waits for slots that are not there"
-	case backfill.Runs, backfill.Reserved:
+	}
+	one.Situation = why.String()
+	if c.Placement != nil {
+		one.Start, one.Slots = seconds(c.Start), slots(places(c.Placement))
+	}
+	if c.Promised {
+		one.Guarantee = seconds(c.Guarantee)
 	}
 	one.Reason = one.describe(p.Now, time.Local)
-	p.byID[id] = len(p.Jobs)
+	p.byID[job.ID] = len(p.Jobs)
 	p.Jobs = append(p.Jobs, one)
 }
 
 // expect sets the expected start of a waiting job without a reservation.
 func (j *JobForecast) expect(s *backfill.State, start backfill.Time, at backfill.Placement) {
-	j.Start, j.Slots = seconds(start), slots(s, at)
+	j.Start, j.Slots = seconds(start), slots(corePlaces(s, at))
 	j.Reason = j.describe(s.Now(), time.Local)
 }
 
 // foresee sets the expected start of a reserved job that will start earlier than planned if the
 // predictions are right.
-func (j *JobForecast) foresee(s *backfill.State, r backfill.Reason, e negotiator.Expected) {
-	j.Start, j.Reserved, j.Slots = seconds(e.Start), seconds(r.At), slots(s, e.Placement)
+func (j *JobForecast) foresee(s *backfill.State, e negotiator.Expected) {
+	j.Start, j.Reserved, j.Slots = seconds(e.Start), j.Start, slots(corePlaces(s, e.Placement))
 	j.Reason = j.describe(s.Now(), time.Local)
 }
 
@@ -245,19 +248,41 @@ func seconds(t backfill.Time) *int64 {
 	return &n
 }
 
+// place is a number of chunks on a slot.
+type place struct {
+	slot   string
+	chunks int
+}
+
+func places(at negotiator.Placement) (all []place) {
+	for _, c := range at {
+		for _, slot := range c.Slots() {
+			all = append(all, place{slot, c.Count})
+		}
+	}
+	return all
+}
+
+func corePlaces(s *backfill.State, at backfill.Placement) (all []place) {
+	known := s.Slots()
+	for _, c := range at {
+		all = append(all, place{known[c.Slot].Name, c.Count})
+	}
+	return all
+}
+
 // slots lists the slots of a placement: the first four by name, and how many more.
-func slots(s *backfill.State, at backfill.Placement) string {
+func slots(at []place) string {
 	const most = 4
-	all := s.Slots()
 	parts := make([]string, 0, most+1)
-	for i, c := range at {
+	for i, on := range at {
 		if i == most {
 			parts = append(parts, fmt.Sprintf("and %d more", len(at)-most))
 			break
 		}
-		text := all[c.Slot].Name
-		if c.Count > 1 {
-			text += fmt.Sprintf(" ×%d", c.Count)
+		text := on.slot
+		if on.chunks > 1 {
+			text += fmt.Sprintf(" ×%d", on.chunks)
 		}
 		parts = append(parts, text)
 	}

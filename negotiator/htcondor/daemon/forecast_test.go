@@ -60,6 +60,37 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, "2.0", third.Behind)
 }
 
+// TestFarBehind checks that a long queue is forecast up to a depth: what is behind is not listed, and
+// explained without a start.
+func TestFarBehind(t *testing.T) {
+	w := newWorld()
+	first := w.begin()
+	const behind = 5
+	for id := range mostForeseen + behind {
+		first.Submitted = append(first.Submitted, w.job(backfill.JobID(3+id), 4, 10))
+	}
+	last := first.Submitted[len(first.Submitted)-1]
+	w.deltas <- first
+	o := w.options("easy")
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	plan, err := d.Plan()
+	require.NoError(t, err)
+	require.Equal(t, behind, plan.Further)
+	farthest := plan.Jobs[mostForeseen]
+	require.Equal(t, backfill.JobID(mostForeseen+2), farthest.ID)
+	require.NotNil(t, farthest.Start)
+	require.Equal(t, "2.0", farthest.Behind, "the one with a reservation")
+	ads, err := d.Plans(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, ads.All(), mostForeseen+1)
+	ads, err = d.Plans(t.Context(), last.Name)
+	require.NoError(t, err)
+	require.Equal(t, "waits behind more than 10000 jobs: no start is foreseen yet",
+		ReadJobForecast(ads.All()[0], time.UTC).Reason)
+}
+
 // TestLeftOut checks that jobs that are left out of the plan are listed last, with their reason.
 func TestLeftOut(t *testing.T) {
 	w := newWorld()

@@ -211,13 +211,24 @@ func (d *Daemon) explain(answers *answers, job string) (ads []*classad.ClassAd) 
 		if u, out := pool.Why(id); out {
 			j = unplannedForecast(u)
 		} else if !known {
-			j = JobForecast{Job: job, Situation: "waits", Reason: "is new: the next cycle plans with it"}
+			j = d.unforeseen(job, id, plan)
 		}
 		ad := d.describeFit(j, id, plan.Now)
 		describePauses(ad, j.Schedd, pool.Last().Paused)
 		ads = append(ads, ad)
 	}
 	return ads
+}
+
+// unforeseen returns what is said of a job that the forecast does not have.
+func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobForecast {
+	d.cycle.Lock()
+	defer d.cycle.Unlock()
+	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
+	if d.n.Job(id) != nil && plan.Further > 0 {
+		j.Reason = fmt.Sprintf("waits behind more than %d jobs: no start is foreseen yet", mostForeseen)
+	}
+	return j
 }
 
 // Paused is a slot that is left out until a time, in seconds since 1970, because starts failed

@@ -169,7 +169,10 @@ func TestHopelessJobsYield(t *testing.T) {
 			do: large, want: "submitted 3.0=#3, removed #1, unplanned 1.0 is too large, and leaves to others: " + full,
 		}},
 		"not before it is known": {begins, {do: unknown, want: "unplanned 3.0 " + full}},
-		"only to whoever asks":   {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
+		"not once they only wait": {begins, {
+			do: func(p *pool) { unmatched(1)(p); foresee(negotiator.JobCheckpoint{})(p) }, want: "unplanned 3.0 " + full,
+		}},
+		"only to whoever asks": {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
 		"only what others want": {begins, {
 			do: unmatched(1, 2), want: "submitted 3.0=#3, removed #2, unplanned 2.0 " + yields + full,
 		}},

@@ -60,6 +60,8 @@ type Belief struct {
 	leases  map[LeaseOf]*lease
 	holders map[string]*holder
 	loose   []*holder
+	// foreseen are the jobs of the last plan, see Foresee.
+	foreseen []*Job
 	// dropped are slots of the last snapshot that [Diff] has given up as gone.
 	dropped map[string]bool
 

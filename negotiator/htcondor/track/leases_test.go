@@ -220,6 +220,16 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 	}
 }
 
+// A promise ends with the plan in which the job only waits.
+func TestPlanWithoutPromise(t *testing.T) {
+	p := on(t, 3)
+	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
+	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
+	require.EqualValues(t, begin+80, p.belief.Job(3).promised)
+	p.belief.Foresee(negotiator.Checkpoint{})
+	require.Zero(t, p.belief.Job(3).promised)
+}
+
 // Users are charged for claims that are lent to them, and estimators learn from all jobs that ran.
 func TestLeaseIsChargedAndTeaches(t *testing.T) {
 	p := on(t, 3)
