@@ -304,7 +304,7 @@ func (o *Observer) parse(lines []byte) (*classad.ClassAd, error) {
 func (g *Group) readJobs(ids []byte, schedd string) (bad int, which string) {
 	g.ids, g.Jobs = ids, nil
 	for id := range strings.FieldsSeq(string(ids)) {
-		cluster, proc, ok := parseJobID(id)
+		cluster, proc, ok := ParseJobID(id)
 		if !ok {
 			bad, which = bad+1, fmt.Sprintf("%q is no job's ID", id)
 			continue

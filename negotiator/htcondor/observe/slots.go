@@ -250,7 +250,7 @@ func (s *Slot) readClaim(ad *classad.ClassAd) {
 	s.Claimer, _ = ad.Text("RemoteUser")
 	id, _ := ad.Text("JobId")
 	global, _ := ad.Text("GlobalJobId")
-	if cluster, proc, ok := parseJobID(id); ok {
+	if cluster, proc, ok := ParseJobID(id); ok {
 		schedd, _, _ := strings.Cut(global, "#")
 		s.Runs = JobKey{schedd, cluster, proc}
 	}

@@ -166,8 +166,8 @@ func (k JobKey) Name(several bool) string {
 	return k.String()
 }
 
-// parseJobID reads a job's ID such as 12.0; ok is false if the text is none.
-func parseJobID(text string) (cluster, proc int64, ok bool) {
+// ParseJobID reads a job's ID such as 12.0; ok is false if the text is none.
+func ParseJobID(text string) (cluster, proc int64, ok bool) {
 	c, pr, ok := strings.Cut(text, ".")
 	if !ok {
 		return 0, 0, false

@@ -178,7 +178,7 @@ func TestParseJobID(t *testing.T) {
 		"12.0": {Cluster: 12}, "-1.7": {Cluster: -1, Proc: 7}, "": nil, "12": nil, "12.": nil, ".0": nil, "12.x": nil,
 		"1.2.3": nil, "99999999999999999999.0": nil, "12.0 ": nil,
 	} {
-		cluster, proc, ok := parseJobID(text)
+		cluster, proc, ok := ParseJobID(text)
 		if require.Equal(t, want != nil, ok, text); ok {
 			require.Equal(t, *want, JobKey{Cluster: cluster, Proc: proc})
 			require.Equal(t, text, want.String())

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -39,6 +40,8 @@ type Belief struct {
 	// begun says that the negotiator was told of a snapshot, by [Diff].
 	begun bool
 
+	// naming guards changes of jobs, and of the jobs' IDs, against others who look for a name meanwhile.
+	naming  sync.RWMutex
 	jobs    map[observe.JobKey]*Job
 	byID    map[backfill.JobID]*Job
 	lastID  backfill.JobID
@@ -65,10 +68,9 @@ type Belief struct {
 	// dropped are slots of the last snapshot that [Diff] has given up as gone.
 	dropped map[string]bool
 
-	view    *View
-	due     backfill.Time // when the next deferred job enters the plan
-	renamed bool          // jobs have come or gone since the view was made
-	order   *accountant.Order
+	view  *View
+	due   backfill.Time // when the next deferred job enters the plan
+	order *accountant.Order
 }
 
 // slot is the negotiator's record of a slot.
@@ -96,13 +98,14 @@ type members struct {
 
 // New makes a Belief without jobs and slots.
 func New(s Settings) *Belief {
-	return &Belief{
+	b := &Belief{
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
-		view: &View{}, due: backfill.Forever,
+		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{}, due: backfill.Forever,
 	}
+	b.view = &View{of: b}
+	return b
 }
 
 // endedKept is for how long it is remembered that a job has ended: collectors keep the ads of its
@@ -188,7 +191,9 @@ func (b *Belief) find(key observe.JobKey) *Job {
 	j := b.jobs[key]
 	if j == nil {
 		j = &Job{Key: key, ID: b.nextID()}
-		b.jobs[key], b.byID[j.ID], b.renamed = j, j, true
+		b.naming.Lock()
+		defer b.naming.Unlock()
+		b.jobs[key], b.byID[j.ID] = j, j
 	}
 	return j
 }
@@ -200,9 +205,10 @@ func (b *Belief) nextID() backfill.JobID {
 
 // drop forgets a job.
 func (b *Belief) drop(j *Job) {
+	b.naming.Lock()
+	defer b.naming.Unlock()
 	delete(b.byID, j.ID)
 	delete(b.jobs, j.Key)
-	b.renamed = true
 }
 
 // slot returns the record of a slot, to be changed, and makes it if there is none.

@@ -62,7 +62,6 @@ func BenchmarkUnplanned(b *testing.B) {
 		j.Group = &observe.Group{Spec: spec, Submit: backfill.Time(i / 100)}
 		out = append(out, unplanned{j.ID, j.Key, j.Group, "2 of 2 in use, 1 wanted: concurrency limit sw reached", false, false})
 	}
-	belief.renamed = false
 	b.Run("look", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -2,13 +2,16 @@ package track
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change.
+// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change, except that
+// Find knows the jobs that there are now.
 type View struct {
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
 	Idle, Running, Unplanned int
@@ -17,7 +20,8 @@ type View struct {
 
 	out     []unplanned
 	running []running
-	names   map[string][]backfill.JobID
+	of      *Belief
+	schedds []string // sorted
 }
 
 // running is where a job runs, or is on its way to.
@@ -65,7 +69,8 @@ func (b *Belief) View() *View { return b.view }
 
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
-		Unplanned: len(out), out: out, names: b.view.names, running: make([]running, 0, len(b.view.running)),
+		Unplanned: len(out), out: out, running: make([]running, 0, len(b.view.running)),
+		of: b, schedds: slices.Sorted(maps.Keys(b.now.Schedds)),
 	}
 	b.due = backfill.Forever
 	for _, j := range b.jobs {
@@ -92,28 +97,31 @@ func (b *Belief) makeView(out []unplanned) {
 			v.Foreign++
 		}
 	}
-	if b.renamed {
-		v.names, b.renamed = b.nameJobs(), false
-	}
 	b.view = v
 }
 
-// nameJobs returns the jobs by the names that users call them: 12.0 and 12.0@schedd.
-func (b *Belief) nameJobs() map[string][]backfill.JobID {
-	names := make(map[string][]backfill.JobID, 2*len(b.jobs))
-	for key, j := range b.jobs {
-		short := key.String()
-		names[short] = append(names[short], j.ID)
-		names[key.Name(true)] = []backfill.JobID{j.ID}
-	}
-	for _, ids := range names {
-		slices.Sort(ids)
-	}
-	return names
-}
-
 // Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
-func (v *View) Find(name string) []backfill.JobID { return v.names[name] }
+func (v *View) Find(name string) (ids []backfill.JobID) {
+	id, of, one := strings.Cut(name, "@")
+	cluster, proc, ok := observe.ParseJobID(id)
+	key := observe.JobKey{Cluster: cluster, Proc: proc}
+	if !ok || key.String() != id { // +1.00 names no job
+		return nil
+	}
+	schedds := v.schedds
+	if one {
+		schedds = []string{of}
+	}
+	v.of.naming.RLock()
+	defer v.of.naming.RUnlock()
+	for _, key.Schedd = range schedds {
+		if j := v.of.jobs[key]; j != nil {
+			ids = append(ids, j.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
 
 // UsedBy returns the slots that a submitter's jobs use, one for each chunk, by name.
 func (v *View) UsedBy(submitter string) (used []Used) {
